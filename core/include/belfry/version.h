@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include <string_view>
+
+namespace belfry {
+
+/// Returns the library's version, "major.minor.patch", as it was when the library was compiled.
+std::string_view version();
+
+}  // namespace belfry

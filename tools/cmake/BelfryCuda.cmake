@@ -1,0 +1,55 @@
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Decides whether belfry::cuda is built with the real libraries: sets BELFRY_HAVE_CUDA, and when it is
+# ON, CUDA is enabled as a language and CUDA::cudart_static and NCCL::nccl exist.
+# The host half linked with the simulated driver needs none of this and is always built.
+
+set(BELFRY_HAVE_CUDA OFF)
+if(NOT BELFRY_BUILD_CUDA STREQUAL "OFF")
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    set(BELFRY_HAVE_CUDA ON)
+  elseif(BELFRY_BUILD_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "BELFRY_BUILD_CUDA=ON, but no nvcc: set CUDACXX or CMAKE_CUDA_COMPILER")
+  endif()
+endif()
+
+if(BELFRY_HAVE_CUDA)
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    # Real code for each generation from Turing on, and portable code for those to come.
+    set(CMAKE_CUDA_ARCHITECTURES
+        75-real 80-real 86-real 89-real 90-real 100-real 120
+        CACHE STRING "GPU architectures")
+  endif()
+  enable_language(CUDA)
+  if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.0)
+    message(FATAL_ERROR "CUDA ${CMAKE_CUDA_COMPILER_VERSION} has no C++20; 12.0 or newer is needed")
+  endif()
+  # CMake 3.25.1 does not know that nvcc has C++20.
+  if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+  endif()
+  set(CMAKE_CUDA_STANDARD 20)
+  set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+  set(CMAKE_CUDA_EXTENSIONS OFF)
+  find_package(CUDAToolkit REQUIRED)
+  find_package(NCCL QUIET)
+  if(NOT NCCL_FOUND)
+    if(BELFRY_BUILD_CUDA STREQUAL "ON")
+      message(FATAL_ERROR "BELFRY_BUILD_CUDA=ON, but no NCCL: set NCCL_ROOT or NCCL_HOME")
+    endif()
+    set(BELFRY_HAVE_CUDA OFF)
+  endif()
+endif()
+
+if(BELFRY_HAVE_CUDA)
+  message(STATUS "CUDA backend: on (CUDA ${CUDAToolkit_VERSION}, NCCL ${NCCL_VERSION}, "
+                 "architectures ${CMAKE_CUDA_ARCHITECTURES})")
+elseif(BELFRY_BUILD_CUDA STREQUAL "OFF")
+  message(STATUS "CUDA backend: off (BELFRY_BUILD_CUDA=OFF); host half on the simulated driver only")
+else()
+  message(STATUS "CUDA backend: off (no nvcc or no NCCL); host half on the simulated driver only")
+endif()

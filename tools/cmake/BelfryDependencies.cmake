@@ -1,0 +1,26 @@
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+
+# What the build needs from outside. None of the first group appears in a public header.
+
+find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS context)
+find_package(fmt 9 CONFIG REQUIRED)
+find_package(Threads REQUIRED)
+
+if(BELFRY_BUILD_TESTS)
+  find_package(GTest CONFIG REQUIRED)
+  find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+endif()
+# The generators of belfry::testing are for users' own property tests too.
+find_package(rapidcheck CONFIG QUIET)
+if(BELFRY_BUILD_TESTS AND NOT rapidcheck_FOUND)
+  message(FATAL_ERROR "RapidCheck is needed for the tests (Debian: librapidcheck-dev)")
+endif()
+if(BELFRY_BUILD_BENCHMARKS)
+  find_package(benchmark REQUIRED)
+endif()
+if(BELFRY_BUILD_TOOLS)
+  find_package(nlohmann_json 3.11 REQUIRED)
+  find_package(CLI11 2.1 REQUIRED)
+endif()

@@ -1,0 +1,44 @@
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Everything a person can choose when configuring, and the settings that hold for the whole build.
+
+option(BELFRY_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(BELFRY_BUILD_TOOLS "Build the command-line tools" ${PROJECT_IS_TOP_LEVEL})
+option(BELFRY_BUILD_BENCHMARKS "Build the benchmarks" OFF)
+option(BELFRY_WERROR "Treat warnings as errors" OFF)
+set(BELFRY_BUILD_CUDA AUTO CACHE STRING
+    "Build belfry::cuda with the real CUDA and NCCL: AUTO (when nvcc is found), ON or OFF")
+set_property(CACHE BELFRY_BUILD_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(BELFRY_SANITIZE "" CACHE STRING "Sanitizers, as a list: address;undefined or thread")
+set(BELFRY_TEST_FLAGS "-O1" CACHE STRING "Options for test code, after those of the build type")
+
+if(NOT BELFRY_BUILD_CUDA MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "BELFRY_BUILD_CUDA is '${BELFRY_BUILD_CUDA}'; use AUTO, ON or OFF")
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  get_property(multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+  if(NOT multi_config AND NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+  endif()
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  # Checks that every public header compiles alone: target all_verify_interface_header_sets.
+  set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
+  if(BELFRY_SANITIZE)
+    list(JOIN BELFRY_SANITIZE "," sanitizers)
+    add_compile_options(-fsanitize=${sanitizers} -fno-omit-frame-pointer
+                        -fno-sanitize-recover=all)
+    add_link_options(-fsanitize=${sanitizers})
+  endif()
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+include(GNUInstallDirs)
+if(BELFRY_BUILD_TESTS)
+  enable_testing()
+endif()

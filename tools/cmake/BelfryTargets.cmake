@@ -1,0 +1,65 @@
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Helpers for libraries. A library is declared once, in the folder that holds its include/ and src/,
+# and filled from the folders below it, so that each folder lists its own files:
+#
+#   belfry_library(sim PUBLIC_LINKS belfry::core)                 # backends/sim/CMakeLists.txt
+#   belfry_sources(sim SOURCES stream.cpp HEADERS sim/stream.h)   # any folder below it
+#
+# SOURCES are relative to the current folder, HEADERS to the library's include/belfry.
+# Private headers are included relative to the library's src folder ("run/rendezvous.h").
+
+# Warnings and floating-point rules of every target of the project.
+function(belfry_compile_options target)
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -ffp-contract=off>
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${BELFRY_WERROR}>>:-Werror>)
+endfunction()
+
+# belfry_library(<component> [PUBLIC_LINKS ...] [PRIVATE_LINKS ...])
+# Makes target belfry_<component>, alias and export name belfry::<component>.
+function(belfry_library component)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PUBLIC_LINKS;PRIVATE_LINKS")
+  set(target belfry_${component})
+  add_library(${target} STATIC)
+  add_library(belfry::${component} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES
+    EXPORT_NAME ${component} POSITION_INDEPENDENT_CODE ON LINKER_LANGUAGE CXX
+    BELFRY_INCLUDE_DIR "${CMAKE_CURRENT_SOURCE_DIR}/include"
+    BELFRY_SOURCE_DIR "${CMAKE_CURRENT_SOURCE_DIR}/src")
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${CMAKE_CURRENT_SOURCE_DIR}/include")
+  target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/src")
+  target_link_libraries(${target} PUBLIC ${arg_PUBLIC_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
+  belfry_compile_options(${target})
+  belfry_install_component(${component})
+endfunction()
+
+# belfry_sources(<component> [OPTIMIZE] [SOURCES ...] [HEADERS ...])
+# OPTIMIZE compiles these sources with -O3 whatever the build type.
+function(belfry_sources component)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMIZE" "" "SOURCES;HEADERS")
+  set(target belfry_${component})
+  list(TRANSFORM arg_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+  target_sources(${target} PRIVATE ${arg_SOURCES})
+  if(arg_OPTIMIZE AND arg_SOURCES)
+    set_source_files_properties(${arg_SOURCES} TARGET_DIRECTORY ${target}
+                                PROPERTIES COMPILE_OPTIONS "-O3")
+  endif()
+  if(arg_HEADERS)
+    get_target_property(include_dir ${target} BELFRY_INCLUDE_DIR)
+    list(TRANSFORM arg_HEADERS PREPEND "${include_dir}/belfry/")
+    target_sources(${target} PUBLIC FILE_SET HEADERS FILES ${arg_HEADERS})
+  endif()
+endfunction()
+
+# Installs one component with an export file of its own, so that a package built without a component
+# is complete for those who do not ask for it.
+function(belfry_install_component component)
+  install(TARGETS belfry_${component} EXPORT belfry-${component}-targets
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(EXPORT belfry-${component}-targets NAMESPACE belfry::
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/belfry)
+endfunction()

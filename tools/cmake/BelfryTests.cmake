@@ -1,0 +1,77 @@
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Helpers for tests and benchmarks. They do nothing when tests or benchmarks are not built, so callers
+# need no condition around them.
+#
+# Labels: unit (default), prop, cuda (host half on the simulated driver), gpu (needs a GPU), lint,
+# install. A test is also labelled asan, and built for the sanitizer step of `tools/go test`, unless
+# it says NO_ASAN.
+
+if(BELFRY_BUILD_TESTS)
+  include(GoogleTest)
+  # Builds what `ctest -L asan` runs.
+  add_custom_target(asan_tests)
+endif()
+
+# belfry_test(<name> SOURCES ... [LABELS ...] [LINKS ...] [NO_ASAN] [NO_MAIN] [TIMEOUT seconds])
+# One executable; each TEST in it is a test of ctest. One executable per folder links fastest.
+# LINKS defaults to belfry::core and comes with GoogleTest and GoogleMock;
+# RapidCheck is rapidcheck rapidcheck_gtest, Eigen is Eigen3::Eigen.
+# Tests below core/, backends/sim, ... can include the private headers of that library.
+function(belfry_test name)
+  if(NOT BELFRY_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_ASAN;NO_MAIN" "TIMEOUT" "SOURCES;LABELS;LINKS")
+  if(NOT arg_LABELS)
+    set(arg_LABELS unit)
+  endif()
+  if(NOT arg_LINKS)
+    set(arg_LINKS belfry::core)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  belfry_compile_options(${name})
+  belfry_private_includes(${name} ${arg_LINKS})
+  separate_arguments(flags UNIX_COMMAND "${BELFRY_TEST_FLAGS}")
+  target_compile_options(${name} PRIVATE ${flags})
+  target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gmock
+    $<IF:$<BOOL:${arg_NO_MAIN}>,GTest::gtest,GTest::gtest_main> Threads::Threads)
+  if(NOT arg_NO_ASAN)
+    list(APPEND arg_LABELS asan)
+    add_dependencies(asan_tests ${name})
+  endif()
+  # The property list takes one label at a time: a list would lose all but its first.
+  list(TRANSFORM arg_LABELS PREPEND "LABELS;")
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+                       PROPERTIES ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+# belfry_bench(<name> SOURCES ... [LINKS ...]): a Google Benchmark executable.
+function(belfry_bench name)
+  if(NOT BELFRY_BUILD_BENCHMARKS)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
+  if(NOT arg_LINKS)
+    set(arg_LINKS belfry::core)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  belfry_compile_options(${name})
+  belfry_private_includes(${name} ${arg_LINKS})
+  target_link_libraries(${name} PRIVATE ${arg_LINKS} benchmark::benchmark_main)
+endfunction()
+
+# Lets a test see the private headers of the libraries that it tests.
+function(belfry_private_includes name)
+  foreach(link IN LISTS ARGN)
+    if(link MATCHES "^belfry(::|_)")
+      string(REPLACE "belfry::" "belfry_" library "${link}")
+      target_include_directories(${name} PRIVATE
+        $<TARGET_PROPERTY:${library},BELFRY_SOURCE_DIR>)
+    endif()
+  endforeach()
+endfunction()
