@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "belfry/backend/communicator.h"
+#include "belfry/backend/device.h"
+#include "belfry/backend/executor.h"
+#include "belfry/call_site.h"
+#include "belfry/device_spec.h"
+
+namespace belfry {
+
+/// A set of devices and a way to carry replicas: the one seam between strategies and hardware.
+/// Strategies keep a reference; a backend outlives them and may be shared by several. Buffers may
+/// outlive their backend, but nothing may be enqueued then.
+class Backend {
+ public:
+  Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+  virtual ~Backend() = default;
+
+  /// `sim`, `cuda`.
+  virtual std::string_view name() const = 0;
+  virtual int device_count() const = 0;
+  virtual DeviceSpec device_spec(int index) const = 0;
+  /// Made on first use. Throws: InvalidArgumentError (kUnknownDevice).
+  virtual Device& device(int index) = 0;
+  /// Collectives among `devices`, in this order. Throws: InvalidArgumentError (kDuplicateDevice,
+  /// kUnknownDevice, kNoDevices), DeviceError.
+  virtual std::unique_ptr<Communicator> communicator(std::span<const int> devices) = 0;
+  virtual Executor& executor() = 0;
+  /// Whether values promised equal (Mirrored, mirrored variables) should be compared at run time.
+  virtual bool verifies_mirrored() const = 0;
+
+  /// The specs of all devices, in order.
+  std::vector<DeviceSpec> devices() const;
+  /// The index of `spec`. Throws: InvalidArgumentError (kUnknownDevice) listing what there is.
+  int index_of(const DeviceSpec& spec, CallSite site = CallSite::here()) const;
+};
+
+}  // namespace belfry

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "belfry/dtype.h"
+
+namespace belfry {
+
+class Device;
+
+/// One allocation on a device. Freed, in the order of the stream it was allocated on, when the
+/// last view, tensor or command in flight lets go of it.
+class Buffer {
+ public:
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  virtual ~Buffer() = default;
+
+  Device& device() const { return *device_; }
+  std::size_t bytes() const { return bytes_; }
+  /// Where the bytes are, for the backend that made the buffer: a host address on the simulator,
+  /// a device address on CUDA. Nobody else may dereference or order it.
+  void* address() const { return address_; }
+
+ protected:
+  Buffer(Device& device, void* address, std::size_t bytes)
+      : device_(&device), address_(address), bytes_(bytes) {}
+
+ private:
+  Device* device_;
+  void* address_;
+  std::size_t bytes_;
+};
+
+// Shared by tensors, views and the commands in flight that use the bytes.
+using BufferPtr = std::shared_ptr<Buffer>;
+
+/// A typed range of a buffer. The range may be empty; the buffer may not be null then either.
+struct BufferView {
+  BufferPtr buffer;
+  std::size_t offset = 0;  ///< Bytes from the buffer's start; a multiple of the element size.
+  std::size_t count = 0;   ///< Elements.
+  DType dtype = DType::kFloat32;
+
+  std::size_t bytes() const { return count * size_of(dtype); }
+};
+
+/// The whole of `buffer` as elements of `dtype`.
+inline BufferView view_of(BufferPtr buffer, DType dtype) {
+  const std::size_t count = buffer->bytes() / size_of(dtype);
+  return {std::move(buffer), 0, count, dtype};
+}
+
+}  // namespace belfry

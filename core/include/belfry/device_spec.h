@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "belfry/call_site.h"
+
+namespace belfry {
+
+/// Names one device: `/job:worker/replica:0/task:1/device:GPU:3`. Ordered by fields and numbers,
+/// never by text, so that GPU:2 precedes GPU:10.
+struct DeviceSpec {
+  std::string job = "localhost";
+  int replica = 0;
+  int task = 0;
+  std::string type = "CPU";  ///< Upper case: `CPU`, `GPU`, `SIM`.
+  int index = 0;
+
+  /// Reads `/job:J/replica:R/task:T/device:TYPE:I`, any part of it, or `/gpu:0`. Missing fields
+  /// come from `defaults`. Throws: InvalidArgumentError (kDeviceString) naming the column.
+  static DeviceSpec parse(std::string_view text, const DeviceSpec& defaults,
+                          CallSite site = CallSite::here());
+  static DeviceSpec parse(std::string_view text, CallSite site = CallSite::here());
+
+  auto operator<=>(const DeviceSpec&) const = default;
+  bool operator==(const DeviceSpec&) const = default;
+};
+
+/// The full canonical form.
+std::string to_string(const DeviceSpec& spec);
+
+}  // namespace belfry

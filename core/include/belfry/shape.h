@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "belfry/call_site.h"
+
+namespace belfry {
+
+/// Extents of a tensor, outermost first (row-major). Rank 0 is a scalar with one element.
+class Shape {
+ public:
+  Shape() = default;
+  /// Throws: InvalidArgumentError when an extent is negative or the element count overflows.
+  Shape(std::initializer_list<std::int64_t> extents, CallSite site = CallSite::here());
+  explicit Shape(std::vector<std::int64_t> extents, CallSite site = CallSite::here());
+
+  int rank() const { return static_cast<int>(extents_.size()); }
+  /// Extent of `axis`; negative axes count from the end. Throws: InvalidArgumentError.
+  std::int64_t extent(int axis, CallSite site = CallSite::here()) const;
+  std::int64_t count() const { return count_; }
+  const std::vector<std::int64_t>& extents() const { return extents_; }
+
+  bool operator==(const Shape&) const = default;
+
+ private:
+  std::vector<std::int64_t> extents_;
+  std::int64_t count_ = 1;
+};
+
+/// `[2,3]`; a scalar is `[]`.
+std::string to_string(const Shape& shape);
+
+}  // namespace belfry
