@@ -26,6 +26,15 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
   # Checks that every public header compiles alone: target all_verify_interface_header_sets.
   set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
+  # Faster builds where these are installed.
+  find_program(BELFRY_CCACHE ccache)
+  if(BELFRY_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${BELFRY_CCACHE}")
+  endif()
+  find_program(BELFRY_MOLD mold)
+  if(BELFRY_MOLD)
+    add_link_options($<$<LINK_LANGUAGE:CXX>:-fuse-ld=mold>)
+  endif()
   if(BELFRY_SANITIZE)
     list(JOIN BELFRY_SANITIZE "," sanitizers)
     add_compile_options(-fsanitize=${sanitizers} -fno-omit-frame-pointer

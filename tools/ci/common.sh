@@ -1,0 +1,62 @@
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Functions shared by tools/go and the scripts beside this one; sourced from the repository's root.
+
+export LC_ALL=C.UTF-8
+
+say() { printf '== %s\n' "$*"; }
+
+# Prints the packages of the given groups in tools/apt-packages.txt.
+packages_of() {
+  local group
+  for group in "$@"; do
+    awk -v group="$group" '$1 == group { print $2 }' tools/apt-packages.txt
+  done
+}
+
+# Prints those of the given packages that are not installed.
+missing_packages() {
+  comm -23 <(printf '%s\n' "$@" | sort -u) \
+    <(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
+      awk '$2 == "installed" { print $1 }' | sort -u)
+}
+
+# Installs what is missing of the given groups; does nothing, and needs no network, when all is there.
+ensure_packages() {
+  local -a wanted missing root=()
+  mapfile -t wanted < <(packages_of "$@")
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    [[ -z "${BELFRY_SKIP_PACKAGES:-}" ]] || return 0
+    echo "tools/go: this system has no apt; install the equivalents of these Debian packages," >&2
+    echo "then set BELFRY_SKIP_PACKAGES=1 and run the command again:" >&2
+    printf '  %s\n' "${wanted[@]}" >&2
+    exit 3
+  fi
+  mapfile -t missing < <(missing_packages "${wanted[@]}")
+  [[ ${#missing[@]} -gt 0 ]] || return 0
+
+  if [[ $EUID -ne 0 ]]; then
+    command -v sudo >/dev/null || {
+      echo "tools/go: packages are missing and neither root nor sudo is at hand: ${missing[*]}" >&2
+      exit 3
+    }
+    root=(sudo)
+  fi
+  say "installing ${#missing[@]} missing packages: ${missing[*]}"
+  "${root[@]}" apt-get update -q || exit 3
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -q -y --no-install-recommends "${missing[@]}" || exit 3
+}
+
+# Configures and builds a preset; the second argument names a build preset, if it is another.
+configure_and_build() {
+  local preset="$1" build="${2:-$1}" log
+  mkdir -p build
+  log="build/$preset.configure.log"
+  say "configuring $preset"
+  cmake --preset "$preset" >"$log" 2>&1 || { cat "$log"; return 1; }
+  grep -h 'CUDA backend:' "$log" | sed 's/^-- //' || true
+  say "building $build"
+  cmake --build --preset "$build"
+}

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+
+# The checks of the sources alone. They need a configured build, but nothing compiled.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+source tools/ci/common.sh
+
+mkdir -p build
+say "configuring dev"
+cmake --preset dev >build/dev.configure.log 2>&1 || { cat build/dev.configure.log; exit 1; }
+exec ctest --preset dev -L lint

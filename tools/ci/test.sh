@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+
+# What `tools/go test` and CI run: GCC with every test, the sanitizer subset, then the checks of the
+# sources. A failing step does not stop the later ones.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+source tools/ci/common.sh
+
+failed=0
+summary=()
+
+# step <name> <ctest arguments...>: runs ctest and keeps its verdict.
+step() {
+  local name="$1" log="build/$1.ctest.log"
+  shift
+  say "testing: $name"
+  ctest "$@" 2>&1 | tee "$log"
+  [[ ${PIPESTATUS[0]} -eq 0 ]] || failed=1
+  summary+=("$name:" "$(grep -E 'tests passed|No tests were found' "$log" | tail -1)")
+}
+
+broken() {
+  failed=1
+  summary+=("$1:" "does not build")
+}
+
+start=$SECONDS
+if configure_and_build dev; then
+  step gcc --preset dev -LE lint
+else
+  broken gcc
+fi
+if configure_and_build asan asan-subset; then
+  step asan-ubsan --preset asan -L asan
+else
+  broken asan-ubsan
+fi
+if [[ -f build/dev/CTestTestfile.cmake ]]; then
+  step lint --preset dev -L lint
+fi
+
+say "summary ($((SECONDS - start)) s)"
+printf '%s\n' "${summary[@]}"
+exit "$failed"
