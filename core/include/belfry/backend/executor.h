@@ -72,6 +72,8 @@ class Executor {
   virtual std::string_view name() const = 0;
   /// Runs bodies 0 to replicas - 1 until `settle` says kFinished. Order: blocks the caller.
   virtual void carry(int replicas, Job& job, const CarryOptions& options) = 0;
+  /// Tells the sink of `operation`. Nobody else runs before it returns.
+  virtual void announce(const Operation& operation) = 0;
   /// Announces a visible operation of the calling agent. Another agent may run before it returns.
   virtual void step(const Operation& operation) = 0;
   /// Announces `operation` and suspends the calling replica until `gate` is opened.

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "belfry/backend/backend.h"
+
+namespace belfry {
+
+/// The smallest backend: devices `CPU:0`, `CPU:1`, ... in host memory, whose streams do their work
+/// at once. Behind the default strategy, and the backend of core's own tests; it checks bounds but
+/// orders nothing. For schedules, faults and reports use the simulator.
+class HostBackend final : public Backend {
+ public:
+  /// Throws: InvalidArgumentError (kNoDevices).
+  explicit HostBackend(int devices = 1);
+  ~HostBackend() override;
+
+  std::string_view name() const override { return "host"; }
+  int device_count() const override { return count_; }
+  DeviceSpec device_spec(int index) const override;
+  Device& device(int index) override;
+  std::unique_ptr<Communicator> communicator(std::span<const int> devices) override;
+  Executor& executor() override { return *executor_; }
+  bool verifies_mirrored() const override { return true; }
+
+ private:
+  int count_;
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::unique_ptr<Executor> executor_;
+};
+
+}  // namespace belfry

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/current_slot.h"
+
+namespace belfry {
+
+class Backend;
+class CrossReplicaContext;
+class ReplicaContext;
+
+namespace detail {
+
+class StrategyCore;
+
+/// What is current on a carrier: exactly one of `replica` and `cross`, and where new tensors go.
+/// Lives on the stack of whoever entered it; the slot points at the innermost one.
+struct CurrentContext {
+  StrategyCore* strategy = nullptr;
+  ReplicaContext* replica = nullptr;
+  CrossReplicaContext* cross = nullptr;
+  Backend* backend = nullptr;
+  int device = 0;           ///< Index in the backend.
+  bool in_update = false;   ///< Inside `update` or `update_non_slot`, on `device`.
+  CurrentContext* outer = nullptr;
+};
+
+/// The innermost context, or null outside every strategy.
+inline CurrentContext* current_context() noexcept {
+  return static_cast<CurrentContext*>(current_slot());
+}
+
+/// Makes a context current for a block of code.
+class CurrentScope {
+ public:
+  explicit CurrentScope(CurrentContext& context) noexcept : saved_(current_slot()) {
+    context.outer = static_cast<CurrentContext*>(saved_);
+    set_current_slot(&context);
+  }
+  CurrentScope(const CurrentScope&) = delete;
+  CurrentScope& operator=(const CurrentScope&) = delete;
+  ~CurrentScope() { set_current_slot(saved_); }
+
+ private:
+  void* saved_;
+};
+
+}  // namespace detail
+}  // namespace belfry

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "belfry/call_site.h"
+#include "belfry/detail/replica_array.h"
+#include "belfry/error.h"
+
+namespace belfry {
+
+namespace detail {
+[[noreturn]] void throw_bad_component(int index, int size, CallSite site);
+}  // namespace detail
+
+/// One value a replica, ordered by replica id. Also for one replica: a program that works on one
+/// device must not change shape on two (SEM-10).
+template <class T>
+class PerReplica {
+ public:
+  using value_type = T;
+
+  /// Takes the components, one for each replica, in order.
+  explicit PerReplica(detail::ReplicaArray<T> components) : components_(std::move(components)) {}
+  PerReplica(std::initializer_list<T> components)
+      : components_(static_cast<int>(components.size())) {
+    for (const T& component : components) components_.emplace_back(component);
+  }
+
+  int size() const { return components_.size(); }
+  /// Throws: InvalidArgumentError when `replica` is not in [0, size()).
+  const T& operator[](int replica) const {
+    if (replica < 0 || replica >= size()) detail::throw_bad_component(replica, size(), {});
+    return components_[replica];
+  }
+  const T* begin() const { return components_.begin(); }
+  const T* end() const { return components_.end(); }
+
+  friend bool operator==(const PerReplica& a, const PerReplica& b)
+    requires std::equality_comparable<T>
+  {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+ private:
+  detail::ReplicaArray<T> components_;
+};
+
+/// A value that is the same on every replica: a promise, which belfry checks where components have
+/// storage of their own (SEM-11). Host values are kept once and shared.
+template <class T>
+class Mirrored {
+ public:
+  using value_type = T;
+
+  /// `components` has one element that all of `size` replicas share, or one for each.
+  Mirrored(int size, detail::ReplicaArray<T> components)
+      : size_(size), components_(std::move(components)) {
+    check(components_.size() == 1 || components_.size() == size, "components of a Mirrored");
+  }
+
+  int size() const { return size_; }
+  /// The value, from replica 0.
+  const T& value() const { return components_[0]; }
+  /// The component of `replica`. Throws: InvalidArgumentError when it is not in [0, size()).
+  const T& operator[](int replica) const {
+    if (replica < 0 || replica >= size_) detail::throw_bad_component(replica, size_, {});
+    return components_[is_shared() ? 0 : replica];
+  }
+  /// Whether all replicas look at one object.
+  bool is_shared() const { return components_.size() == 1; }
+
+  friend bool operator==(const Mirrored& a, const Mirrored& b)
+    requires std::equality_comparable<T>
+  {
+    return a.size_ == b.size_ && a.value() == b.value();
+  }
+
+ private:
+  int size_;
+  detail::ReplicaArray<T> components_;
+};
+
+}  // namespace belfry

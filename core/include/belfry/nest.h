@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <sstream>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "belfry/detail/nest_traits.h"
+#include "belfry/dtype.h"
+
+namespace belfry {
+
+class AnyTensor;
+
+/// A value made of leaves: arithmetic types, 16-bit floats, `std::vector` of those (one leaf of rank
+/// 1), tensors; and `std::vector`, `array`, `map`, `tuple`, `pair`, `optional` and aggregates with
+/// `members` of nests (SEM-20). The order of leaves is the order of declaration, index or key.
+template <class T>
+concept Nest = detail::is_nest<T>();
+
+/// One leaf of a nest. Host leaves have `data`, tensors have `tensor`.
+struct LeafRef {
+  DType dtype = DType::kFloat32;
+  std::size_t count = 0;
+  void* data = nullptr;
+  AnyTensor* tensor = nullptr;
+
+  std::size_t bytes() const { return count * size_of(dtype); }
+};
+
+/// A leaf in words, for messages: `.weights[2]` and `float32[10]`.
+struct LeafDescription {
+  std::string path;
+  std::string type;
+
+  bool operator==(const LeafDescription&) const = default;
+};
+
+namespace detail {
+
+LeafRef tensor_leaf(AnyTensor& tensor);
+std::string describe_tensor(const AnyTensor& tensor);
+
+template <class T>
+LeafRef leaf_ref(T& leaf) {
+  if constexpr (Element<T>) {
+    return {dtype_of<T>(), 1, &leaf, nullptr};
+  } else if constexpr (is_numeric_vector<T>()) {
+    return {dtype_of<typename T::value_type>(), leaf.size(), leaf.data(), nullptr};
+  } else {
+    return tensor_leaf(leaf.any());
+  }
+}
+
+/// Calls `visit(child)` for each child of a nest that is not a leaf, in order.
+template <class T, class Visit>
+void for_each_child(T& value, Visit&& visit) {
+  using Plain = std::remove_cv_t<T>;
+  if constexpr (IsVector<Plain>::value || IsArray<Plain>::value) {
+    for (auto& child : value) visit(child);
+  } else if constexpr (IsMap<Plain>::value) {
+    for (auto& [key, child] : value) visit(child);
+  } else if constexpr (IsOptional<Plain>::value) {
+    if (value) visit(*value);
+  } else if constexpr (IsTuple<Plain>::value) {
+    std::apply([&](auto&... child) { (visit(child), ...); }, value);
+  } else {
+    std::apply([&](auto&... child) { (visit(child), ...); }, Plain::members(value));
+  }
+}
+
+template <class T>
+std::string key_text(const T& key) {
+  std::ostringstream text;
+  text << key;
+  return text.str();
+}
+
+template <class T>
+void describe_into(const T& value, const std::string& path, std::vector<LeafDescription>& out) {
+  if constexpr (Element<T>) {
+    out.push_back({path, to_string(dtype_of<T>())});
+  } else if constexpr (is_numeric_vector<T>()) {
+    out.push_back({path, to_string(dtype_of<typename T::value_type>()) + "[" +
+                             std::to_string(value.size()) + "]"});
+  } else if constexpr (IsTensor<T>::value) {
+    out.push_back({path, describe_tensor(value.any())});
+  } else if constexpr (IsMap<T>::value) {
+    for (const auto& [key, child] : value) {
+      describe_into(child, path + "{" + key_text(key) + "}", out);
+    }
+  } else if constexpr (IsOptional<T>::value) {
+    if (value) describe_into(*value, path, out);
+    else out.push_back({path, "nothing"});
+  } else {
+    int index = 0;
+    for_each_child(value, [&](const auto& child) {
+      describe_into(child, path + "[" + std::to_string(index++) + "]", out);
+    });
+  }
+}
+
+template <class T>
+bool same_tree(const T& a, const T& b);
+
+template <class Tuple, std::size_t... I>
+bool same_children(const Tuple& a, const Tuple& b, std::index_sequence<I...>) {
+  return (same_tree(std::get<I>(a), std::get<I>(b)) && ...);
+}
+
+/// Whether two values agree in everything but the lengths and contents of their leaves.
+template <class T>
+bool same_tree(const T& a, const T& b) {
+  if constexpr (is_leaf<T>()) {
+    return true;
+  } else if constexpr (IsVector<T>::value || IsArray<T>::value) {
+    if (a.size() != b.size()) return false;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (!same_tree(a[i], b[i])) return false;
+    }
+    return true;
+  } else if constexpr (IsMap<T>::value) {
+    if (a.size() != b.size()) return false;
+    for (auto i = a.begin(), j = b.begin(); i != a.end(); ++i, ++j) {
+      if (a.key_comp()(i->first, j->first) || a.key_comp()(j->first, i->first)) return false;
+      if (!same_tree(i->second, j->second)) return false;
+    }
+    return true;
+  } else if constexpr (IsOptional<T>::value) {
+    return a.has_value() == b.has_value() && (!a || same_tree(*a, *b));
+  } else if constexpr (IsTuple<T>::value) {
+    return same_children(a, b, std::make_index_sequence<std::tuple_size_v<T>>());
+  } else {
+    const auto left = T::members(a);
+    const auto right = T::members(b);
+    return same_children(left, right,
+                         std::make_index_sequence<std::tuple_size_v<decltype(T::members(a))>>());
+  }
+}
+
+}  // namespace detail
+
+/// Calls `visit(leaf)` for each leaf of `value`, in order. Leaves keep their types.
+template <class T, class Visit>
+  requires Nest<std::remove_cv_t<T>>
+void for_each_leaf(T& value, Visit&& visit) {
+  if constexpr (detail::is_leaf<std::remove_cv_t<T>>()) {
+    visit(value);
+  } else {
+    detail::for_each_child(value, [&](auto& child) { for_each_leaf(child, visit); });
+  }
+}
+
+/// The leaves of `value`, in order. Valid while `value` keeps its place and structure.
+template <Nest T>
+std::vector<LeafRef> leaves_of(T& value) {
+  std::vector<LeafRef> leaves;
+  for_each_leaf(value, [&](auto& leaf) { leaves.push_back(detail::leaf_ref(leaf)); });
+  return leaves;
+}
+
+/// The leaves of `value` in words, in order.
+template <Nest T>
+std::vector<LeafDescription> describe_leaves(const T& value) {
+  std::vector<LeafDescription> out;
+  detail::describe_into(value, "", out);
+  return out;
+}
+
+}  // namespace belfry

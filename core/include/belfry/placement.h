@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+
+namespace belfry {
+
+class Backend;
+class Device;
+
+/// One device of one backend: where a tensor lives.
+struct Placement {
+  Backend* backend = nullptr;
+  int device = 0;
+
+  bool operator==(const Placement&) const = default;
+};
+
+/// The device of the current replica, of the component being updated, or of replica 0 in
+/// cross-replica context.
+/// Throws: ContextError (kWrongContext) outside every strategy.
+Placement current_placement(CallSite site = CallSite::here());
+
+/// The device itself. Throws: InvalidArgumentError (kUnknownDevice).
+Device& device_of(const Placement& placement);
+
+}  // namespace belfry

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "belfry/any_tensor.h"
+#include "belfry/detail/nest_traits.h"
+#include "belfry/error.h"
+
+namespace belfry {
+
+/// An n-dimensional array on one device, row-major. Copies are cheap and never seen by one another.
+/// Made on the current device unless a placement is given; `belfry/tensor_ops.h` computes with it.
+template <Element T>
+class Tensor {
+ public:
+  using element_type = T;
+
+  /// No elements, on no device.
+  Tensor() = default;
+
+  /// `values` in row-major order. Order: enqueued; `values` may be reused at once.
+  /// Throws: InvalidArgumentError (kShape) when the counts differ; DeviceError (kOutOfMemory).
+  static Tensor from(Shape shape, std::span<const T> values, CallSite site = CallSite::here()) {
+    return from(std::move(shape), values, current_placement(site), site);
+  }
+  static Tensor from(Shape shape, std::span<const T> values, Placement placement,
+                     CallSite site = CallSite::here()) {
+    if (shape.count() != static_cast<std::int64_t>(values.size())) {
+      throw InvalidArgumentError(ErrorCode::kShape,
+                                 std::to_string(values.size()) + " values for shape " +
+                                     to_string(shape),
+                                 "give one value for each element", site);
+    }
+    return Tensor(AnyTensor::from_host(dtype_of<T>(), std::move(shape), values.data(), placement));
+  }
+  /// Every element is `value`.
+  static Tensor full(Shape shape, T value, CallSite site = CallSite::here()) {
+    return full(std::move(shape), value, current_placement(site));
+  }
+  static Tensor full(Shape shape, T value, Placement placement) {
+    const std::vector<Plain> values(static_cast<std::size_t>(shape.count()), Plain(value));
+    return Tensor(AnyTensor::from_host(dtype_of<T>(), std::move(shape), values.data(), placement));
+  }
+  static Tensor zeros(Shape shape, CallSite site = CallSite::here()) {
+    return full(std::move(shape), T(0), site);
+  }
+
+  explicit Tensor(AnyTensor any) : any_(std::move(any)) {
+    check(any_.empty() || any_.dtype() == dtype_of<T>(), "element type of a tensor");
+  }
+
+  const Shape& shape() const { return any_.shape(); }
+  std::int64_t count() const { return any_.shape().count(); }
+  const Placement& placement() const { return any_.placement(); }
+  bool empty() const { return any_.empty(); }
+  const AnyTensor& any() const { return any_; }
+  AnyTensor& any() { return any_; }
+
+  /// The elements, row-major. Order: blocks the host until they are computed.
+  auto to_host() const {
+    std::vector<Plain> values(static_cast<std::size_t>(any_.empty() ? 0 : count()));
+    if (!values.empty()) any_.read(values.data());
+    return values;
+  }
+  /// The single element of a tensor that has one. Order: blocks the host.
+  T item(CallSite site = CallSite::here()) const {
+    if (any_.empty() || count() != 1) {
+      throw InvalidArgumentError(ErrorCode::kShape, "item() of a tensor " + to_string(shape()),
+                                 "only a tensor with one element has an item", site);
+    }
+    return static_cast<T>(to_host()[0]);
+  }
+  Tensor copy_to(Placement target) const { return Tensor(any_.copy_to(target)); }
+  Tensor reshaped(Shape shape, CallSite site = CallSite::here()) const {
+    return Tensor(any_.reshaped(std::move(shape), site));
+  }
+
+ private:
+  // std::vector<bool> has no elements to copy to and from.
+  using Plain = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
+
+  AnyTensor any_;
+};
+
+namespace detail {
+template <class T>
+struct IsTensor<Tensor<T>> : std::true_type {};
+}  // namespace detail
+
+}  // namespace belfry

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/backend/host_backend.h"
+
+#include <set>
+#include <string>
+
+#include "belfry/error.h"
+#include "host/host_communicator.h"
+#include "host/host_device.h"
+
+namespace belfry {
+
+HostBackend::HostBackend(int devices) : count_(devices), executor_(make_fiber_executor({})) {
+  if (devices < 1) {
+    throw InvalidArgumentError(ErrorCode::kNoDevices, "a backend needs at least one device");
+  }
+  devices_.resize(static_cast<std::size_t>(devices));
+}
+
+HostBackend::~HostBackend() = default;
+
+DeviceSpec HostBackend::device_spec(int index) const {
+  DeviceSpec spec;
+  spec.index = index;
+  return spec;
+}
+
+Device& HostBackend::device(int index) {
+  if (index < 0 || index >= count_) {
+    throw InvalidArgumentError(ErrorCode::kUnknownDevice,
+                               "device " + std::to_string(index) + " of a backend with " +
+                                   std::to_string(count_));
+  }
+  auto& place = devices_[static_cast<std::size_t>(index)];
+  if (place == nullptr) place = std::make_unique<host::HostDevice>(index);
+  return *place;
+}
+
+std::unique_ptr<Communicator> HostBackend::communicator(std::span<const int> devices) {
+  if (devices.empty()) {
+    throw InvalidArgumentError(ErrorCode::kNoDevices, "a communicator needs at least one device");
+  }
+  std::set<int> seen;
+  for (int index : devices) {
+    device(index);
+    if (!seen.insert(index).second) {
+      throw InvalidArgumentError(ErrorCode::kDuplicateDevice,
+                                 "device " + std::to_string(index) + " is named twice");
+    }
+  }
+  return std::make_unique<host::HostCommunicator>(static_cast<int>(devices.size()));
+}
+
+}  // namespace belfry

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include <numeric>
+#include <vector>
+
+#include "belfry/backend/communicator.h"
+
+namespace belfry::host {
+
+/// Collectives in host memory, in replica order, done at once.
+class HostCommunicator final : public Communicator {
+ public:
+  explicit HostCommunicator(int size) : ranks_(static_cast<std::size_t>(size)) {
+    std::iota(ranks_.begin(), ranks_.end(), 0);
+  }
+
+  int size() const override { return static_cast<int>(ranks_.size()); }
+  std::span<const int> local_ranks() const override { return ranks_; }
+  ReductionOrder order() const override { return ReductionOrder::kReplicaOrder; }
+  void all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override;
+  void reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) override;
+  void broadcast(int root, std::span<const CollectivePart> parts) override;
+  void all_gather(std::span<const CollectivePart> parts) override;
+  void check_health() override {}
+
+ private:
+  void require(std::span<const CollectivePart> parts, int root) const;
+
+  std::vector<int> ranks_;
+};
+
+}  // namespace belfry::host

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host/host_device.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "belfry/backend/host_kernels.h"
+#include "belfry/error.h"
+
+namespace belfry::host {
+namespace {
+
+class HostBuffer final : public Buffer {
+ public:
+  HostBuffer(Device& device, std::size_t bytes, std::shared_ptr<HostMeter> meter)
+      : Buffer(device, ::operator new(std::max<std::size_t>(bytes, 1), std::align_val_t{64}),
+               bytes),
+        meter_(std::move(meter)) {
+    meter_->use.live_bytes += bytes;
+    meter_->use.live_buffers += 1;
+    meter_->use.peak_bytes = std::max(meter_->use.peak_bytes, meter_->use.live_bytes);
+  }
+  ~HostBuffer() override {
+    meter_->use.live_bytes -= bytes();
+    meter_->use.live_buffers -= 1;
+    ::operator delete(address(), std::align_val_t{64});
+  }
+
+ private:
+  std::shared_ptr<HostMeter> meter_;
+};
+
+}  // namespace
+
+std::byte* address_of(const BufferView& view) {
+  if (view.buffer == nullptr || view.offset > view.buffer->bytes() ||
+      view.bytes() > view.buffer->bytes() - view.offset) {
+    throw InvalidArgumentError(ErrorCode::kOutOfBounds, "a view reaches beyond its buffer");
+  }
+  return static_cast<std::byte*>(view.buffer->address()) + view.offset;
+}
+
+void HostStream::launch(Kernel kernel) {
+  validate(kernel);
+  run_on_host(resolve(kernel));
+}
+
+void HostStream::copy(BufferView to, BufferView from) {
+  std::byte* target = address_of(to);
+  const std::byte* source = address_of(from);
+  if (to.bytes() != from.bytes()) {
+    throw InvalidArgumentError(ErrorCode::kShape, "a copy between views of different sizes");
+  }
+  std::memmove(target, source, to.bytes());
+}
+
+void HostStream::write(BufferView to, const void* from) {
+  std::byte* target = address_of(to);
+  if (to.count != 0) std::memcpy(target, from, to.bytes());
+}
+
+void HostStream::read(void* to, BufferView from) {
+  const std::byte* source = address_of(from);
+  if (from.count != 0) std::memcpy(to, source, from.bytes());
+}
+
+DeviceSpec HostDevice::spec() const {
+  DeviceSpec spec;
+  spec.index = index_;
+  return spec;
+}
+
+BufferPtr HostDevice::allocate(std::size_t bytes, Stream&) {
+  try {
+    return std::make_shared<HostBuffer>(*this, bytes, meter_);
+  } catch (const std::bad_alloc&) {
+    throw DeviceError(ErrorCode::kOutOfMemory,
+                      "the host has no room for " + std::to_string(bytes) + " bytes");
+  }
+}
+
+}  // namespace belfry::host

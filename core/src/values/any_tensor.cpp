@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/any_tensor.h"
+
+#include <utility>
+
+#include "belfry/backend/backend.h"
+#include "belfry/backend/device.h"
+#include "belfry/error.h"
+
+namespace belfry {
+namespace {
+
+void require_storage(const AnyTensor& tensor) {
+  if (tensor.empty()) {
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument, "a default-constructed tensor was used",
+                               "make it with Tensor::from, full or zeros");
+  }
+}
+
+// The target reads after the source's work, and the source's later work waits for the copy: an
+// in-place update of the source must not overtake it.
+void ordered_copy(Device& to, const BufferView& target, Device& from, const BufferView& source) {
+  const auto computed = from.create_event();
+  from.compute_stream().record(*computed);
+  to.compute_stream().wait(*computed);
+  to.compute_stream().copy(target, source);
+  const auto copied = to.create_event();
+  to.compute_stream().record(*copied);
+  from.compute_stream().wait(*copied);
+}
+
+}  // namespace
+
+AnyTensor::AnyTensor(BufferView view, Shape shape, Placement placement)
+    : view_(std::move(view)), shape_(std::move(shape)), placement_(placement) {
+  check(view_.count == static_cast<std::size_t>(shape_.count()), "elements of a tensor's view");
+}
+
+AnyTensor AnyTensor::allocate(DType dtype, Shape shape, Placement placement) {
+  Device& device = device_of(placement);
+  const auto count = static_cast<std::size_t>(shape.count());
+  BufferPtr buffer = device.allocate(count * size_of(dtype), device.compute_stream());
+  return {BufferView{std::move(buffer), 0, count, dtype}, std::move(shape), placement};
+}
+
+AnyTensor AnyTensor::from_host(DType dtype, Shape shape, const void* data, Placement placement) {
+  AnyTensor tensor = allocate(dtype, std::move(shape), placement);
+  if (tensor.view_.count != 0) {
+    device_of(placement).compute_stream().write(tensor.view_, data);
+  }
+  return tensor;
+}
+
+void AnyTensor::read(void* to) const {
+  require_storage(*this);
+  if (view_.count != 0) device_of(placement_).compute_stream().read(to, view_);
+}
+
+AnyTensor AnyTensor::copy_to(Placement target) const {
+  require_storage(*this);
+  if (target == placement_) return *this;
+  if (target.backend != placement_.backend) {
+    throw InvalidArgumentError(ErrorCode::kForeignObject, "a tensor cannot move to another backend",
+                               "read it with to_host and make a new one there");
+  }
+  AnyTensor copy = allocate(dtype(), shape_, target);
+  if (view_.count != 0) ordered_copy(device_of(target), copy.view_, device_of(placement_), view_);
+  return copy;
+}
+
+AnyTensor AnyTensor::reshaped(Shape shape, CallSite site) const {
+  if (shape.count() != shape_.count()) {
+    throw InvalidArgumentError(ErrorCode::kShape,
+                               "cannot view " + to_string(shape_) + " as " + to_string(shape),
+                               "the element counts must be equal", site);
+  }
+  return {view_, std::move(shape), placement_};
+}
+
+const BufferView& AnyTensor::writable(bool keep) {
+  require_storage(*this);
+  if (view_.buffer.use_count() == 1) return view_;
+  AnyTensor fresh = allocate(dtype(), shape_, placement_);
+  if (keep && view_.count != 0) device_of(placement_).compute_stream().copy(fresh.view_, view_);
+  *this = std::move(fresh);
+  return view_;
+}
+
+}  // namespace belfry

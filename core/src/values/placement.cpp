@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/placement.h"
+
+#include "belfry/backend/backend.h"
+#include "belfry/detail/current_context.h"
+#include "belfry/error.h"
+
+namespace belfry {
+
+Placement current_placement(CallSite site) {
+  const detail::CurrentContext* context = detail::current_context();
+  if (context == nullptr || context->backend == nullptr) {
+    throw ContextError(ErrorCode::kWrongContext, "no device is current here",
+                       "make tensors inside a replica function, a merge or a variable's "
+                       "initialiser, or pass a placement",
+                       site);
+  }
+  return {context->backend, context->device};
+}
+
+Device& device_of(const Placement& placement) {
+  if (placement.backend == nullptr) {
+    throw InvalidArgumentError(ErrorCode::kUnknownDevice, "a placement without a backend");
+  }
+  return placement.backend->device(placement.device);
+}
+
+}  // namespace belfry
