@@ -22,7 +22,7 @@ missing_packages() {
       awk '$2 == "installed" { print $1 }' | sort -u)
 }
 
-# Installs what is missing of the given groups; does nothing, and needs no network, when all is there.
+# Installs what is missing of the given groups; needs no network when nothing is.
 ensure_packages() {
   local -a wanted missing root=()
   mapfile -t wanted < <(packages_of "$@")

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Decides whether belfry::cuda is built with the real libraries: sets BELFRY_HAVE_CUDA, and when it is
-# ON, CUDA is enabled as a language and CUDA::cudart_static and NCCL::nccl exist.
+# Decides whether belfry::cuda is built with the real libraries: sets BELFRY_HAVE_CUDA. When it is
+# ON, CUDA is enabled as a language, and CUDA::cudart_static and NCCL::nccl exist.
 # The host half linked with the simulated driver needs none of this and is always built.
 
 set(BELFRY_HAVE_CUDA OFF)
@@ -49,7 +49,7 @@ if(BELFRY_HAVE_CUDA)
   message(STATUS "CUDA backend: on (CUDA ${CUDAToolkit_VERSION}, NCCL ${NCCL_VERSION}, "
                  "architectures ${CMAKE_CUDA_ARCHITECTURES})")
 elseif(BELFRY_BUILD_CUDA STREQUAL "OFF")
-  message(STATUS "CUDA backend: off (BELFRY_BUILD_CUDA=OFF); host half on the simulated driver only")
+  message(STATUS "CUDA backend: off (not asked for); host half on the simulated driver only")
 else()
   message(STATUS "CUDA backend: off (no nvcc or no NCCL); host half on the simulated driver only")
 endif()

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Helpers for tests and benchmarks. They do nothing when tests or benchmarks are not built, so callers
-# need no condition around them.
+# Helpers for tests and benchmarks. They do nothing when tests or benchmarks are not built, so that
+# callers need no condition around them.
 #
 # Labels: unit (default), prop, cuda (host half on the simulated driver), gpu (needs a GPU), lint,
 # install. A test is also labelled asan, and built for the sanitizer step of `tools/go test`, unless

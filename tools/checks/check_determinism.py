@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that core and the simulator use nothing whose outcome differs from run to run."""
+
+import re
+
+import cpp_scan
+import tree
+
+PLACES = re.compile(r"core/(include|src)/|backends/sim/")
+
+FORBIDDEN = [
+    ("an unordered container", r"\bunordered_(multi)?(map|set)\b"),
+    ("a clock", r"\bchrono\b|\b(clock_gettime|gettimeofday|sleep_for|sleep_until)\b"),
+    ("ambient randomness", r"\b(random_device|mt19937(_64)?|default_random_engine|rand|drand48)\b"),
+    ("the environment", r"\b(secure_)?getenv\b"),
+    ("a thread-local variable", r"\bthread_local\b"),
+    ("a mutable static variable",
+     r"^\s*(inline\s+)?static\s+(?!const\b|constexpr\b|consteval\b|inline\b|assert)"
+     r"(?:[\w:]+(?:<[^;()]*>)?[\s*&]+)+\w+\s*(?:\[[^\]]*\]\s*)?[={;]"),
+    ("the time of the build", r"\b__(DATE|TIME|TIMESTAMP)__\b"),
+]
+
+# The exceptions: (file, what). A pool of stacks and pages cannot influence results, and the current
+# slot is set by the runner at each switch.
+EXCEPTIONS = set()
+
+
+def check(files, report):
+    for name in files.code():
+        if not PLACES.match(name) or tree.is_test(name):
+            continue
+        for number, line in enumerate(cpp_scan.blank_out(files.text(name)).splitlines(), 1):
+            for what, pattern in FORBIDDEN:
+                if re.search(pattern, line) and (name, what) not in EXCEPTIONS:
+                    report.error(f"{name}:{number}", what)
+
+
+if __name__ == "__main__":
+    tree.main(check, "determinism")

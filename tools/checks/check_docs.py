@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that the C++ in Markdown pages is what is compiled, and that links lead somewhere.
+
+A fenced cpp block follows a line that says where it comes from,
+
+    <!-- snippet: docs/examples/first.cpp [name] -->
+
+and repeats the lines of that file between two `// [name]` lines; or, where nothing can be compiled,
+a line that says why: `<!-- not compiled: a sketch -->`.
+"""
+
+import re
+import textwrap
+
+import tree
+
+FENCE = re.compile(r"^( *)```cpp *$")
+SNIPPET = re.compile(r"^<!-- snippet: (\S+) \[(\w+)\] -->$")
+NOT_COMPILED = re.compile(r"^<!-- not compiled: \S.* -->$")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]+)(?:#[^)]*)?\)")
+
+
+def region(text, name):
+    """Returns the lines between the two markers of a region, without common indentation."""
+    parts = re.split(rf"^[ \t]*// \[{name}\][ \t]*\n", text, flags=re.MULTILINE)
+    if len(parts) != 3:
+        return None
+    return textwrap.dedent(parts[1]).strip("\n")
+
+
+def compiled(files, name):
+    """Says whether a CMakeLists.txt in the file's folder or above it lists the file."""
+    folder, _, base = name.rpartition("/")
+    lists = [f"{folder}/CMakeLists.txt", f"{folder.rpartition('/')[0]}/CMakeLists.txt"]
+    stem = base.rpartition(".")[0]
+    return any(re.search(rf"\b{re.escape(stem)}\b", files.text(path))
+               for path in lists if path in files.files)
+
+
+def check_block(files, report, where, origin, block):
+    if NOT_COMPILED.match(origin):
+        return
+    found = SNIPPET.match(origin)
+    if not found:
+        report.error(where, "the block above has no `<!-- snippet: file [name] -->` before it")
+    elif found[1] not in files.files:
+        report.error(where, f"{found[1]} does not exist")
+    elif not compiled(files, found[1]):
+        report.error(where, f"{found[1]} is in no CMakeLists.txt, so it is not compiled")
+    else:
+        wanted = region(files.text(found[1]), found[2])
+        if wanted is None:
+            report.error(where, f"{found[1]} has no pair of `// [{found[2]}]` lines")
+        elif textwrap.dedent("\n".join(block)).strip("\n") != wanted:
+            report.error(where, f"the block differs from {found[1]} [{found[2]}]")
+
+
+def check_links(files, report, name, number, line):
+    folder = (files.root / name).parent
+    for target in LINK.findall(line):
+        if not re.match(r"[a-z]+:", target) and not (folder / target).exists():
+            report.error(f"{name}:{number}", f"the link to {target} leads nowhere")
+
+
+def check_page(files, report, name):
+    block, origin, previous = None, "", ""
+    for number, line in enumerate(files.text(name).splitlines(), 1):
+        if block is not None:
+            if line.strip() == "```":
+                check_block(files, report, f"{name}:{number}", origin, block)
+                block = None
+            else:
+                block.append(line)
+        elif FENCE.match(line):
+            block, origin = [], previous
+        else:
+            check_links(files, report, name, number, line)
+        if line.strip():
+            previous = line.strip()
+
+
+def check(files, report):
+    for name in files.files:
+        if name.endswith(".md"):
+            check_page(files, report, name)
+
+
+if __name__ == "__main__":
+    tree.main(check, "docs")

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+"""Checks what every text file must have: licence lines, line length, clean line ends."""
+
+import pathlib
+import re
+
+import tree
+
+COPYRIGHT = "SPDX-FileCopyrightText: The belfry authors"
+LICENCE = "SPDX-License-Identifier: Apache-2.0"
+MARKED = {".h", ".hpp", ".cpp", ".cu", ".cuh", ".py", ".sh", ".cmake", ".in"}
+MAX_COLUMNS = 100
+
+
+def has_licence(text):
+    lines = text.splitlines()
+    if lines and lines[0].startswith("#!"):
+        lines = lines[1:]
+    return len(lines) > 1 and COPYRIGHT in lines[0] and LICENCE in lines[1]
+
+
+def is_marked(name):
+    path = pathlib.PurePath(name)
+    return path.suffix in MARKED or path.name in ("CMakeLists.txt", ".clang-format", ".clang-tidy")
+
+
+def check(files, report):
+    for name in files.files:
+        text = files.text(name)
+        if not text or not (is_marked(name) or text.startswith("#!")):
+            continue
+        if not has_licence(text):
+            report.error(name, "does not begin with the two licence lines")
+        if name.endswith(".h") and not re.search(r"^#pragma once$", text, re.MULTILINE):
+            report.error(name, "has no #pragma once")
+        if not text.endswith("\n"):
+            report.error(name, "has no line end at its end")
+        for number, line in enumerate(text.splitlines(), 1):
+            if len(line) > MAX_COLUMNS:
+                report.error(f"{name}:{number}", f"{len(line)} columns; at most {MAX_COLUMNS}")
+            if line != line.rstrip() or "\t" in line:
+                report.error(f"{name}:{number}", "tab or blank at the end")
+
+
+if __name__ == "__main__":
+    tree.main(check, "files")

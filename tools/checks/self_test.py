@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+"""Plants violations and sees each check report them, and sees it accept a sound tree."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CHECKS = pathlib.Path(__file__).resolve().parent
+LICENCE = ("// SPDX-FileCopyrightText: The belfry authors\n"
+           "// SPDX-License-Identifier: Apache-2.0\n\n")
+HEADER = LICENCE + "#pragma once\n\n"
+
+
+class CheckTest(unittest.TestCase):
+    """A tree in a temporary folder, outside any repository."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.write("core/src/words/CMakeLists.txt", "belfry_sources(core HEADERS error.h)\n")
+        self.write("core/src/run/CMakeLists.txt", "belfry_sources(core HEADERS run.h)\n")
+        self.write("core/include/belfry/error.h", HEADER + "namespace belfry {}\n")
+        self.write("core/include/belfry/run.h", HEADER + '#include "belfry/error.h"\n')
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def run_check(self, check, **environment):
+        run = subprocess.run([sys.executable, CHECKS / f"check_{check}.py", "--root", self.root],
+                             capture_output=True, text=True, env=os.environ | environment)
+        return run.returncode, run.stdout + run.stderr
+
+    def accepts(self, check):
+        status, output = self.run_check(check)
+        self.assertEqual(status, 0, output)
+
+    def reports(self, check, *wanted):
+        status, output = self.run_check(check)
+        self.assertEqual(status, 1, output)
+        for text in wanted:
+            self.assertIn(text, output)
+
+
+class Layers(CheckTest):
+    def test_accepts_lower_layers(self):
+        self.accepts("layers")
+
+    def test_reports_a_higher_layer(self):
+        self.write("core/src/words/error.cpp", '#include "belfry/run.h"\n')
+        self.reports("layers", "core/src/words/error.cpp:1", "layer 0 includes belfry/run.h")
+
+    def test_reports_a_higher_private_header(self):
+        self.write("core/src/words/error.cpp", '#include "run/rounds.h"\n')
+        self.reports("layers", "layer 0 includes run/rounds.h of layer 4")
+
+    def test_reports_an_unlisted_header(self):
+        self.write("core/include/belfry/lost.h", HEADER)
+        self.reports("layers", "lost.h: no CMakeLists.txt")
+
+    def test_reports_a_backend_that_sees_too_much(self):
+        self.write("backends/sim/src/backend.cpp", '#include "belfry/run.h"\n')
+        self.reports("layers", "a backend includes belfry/run.h of layer 4")
+
+    def test_reports_backends_that_see_each_other(self):
+        self.write("backends/cuda/src/backend.cpp", '#include "belfry/sim/backend.h"\n')
+        self.reports("layers", "backend cuda includes backend sim")
+
+    def test_reports_a_suite_that_sees_a_backend(self):
+        self.write("proptests/suites/reduce_props.cpp", '#include "belfry/sim/backend.h"\n')
+        self.reports("layers", "a suite includes a backend")
+
+    def test_reports_third_parties_in_the_wrong_place(self):
+        self.write("core/include/belfry/error.h", HEADER + "#include <fmt/format.h>\n")
+        self.write("core/src/words/error.cpp", "#include <Eigen/Core>\n")
+        self.reports("layers", "<fmt/format.h> does not belong", "<Eigen/Core> does not belong")
+
+    def test_reports_angle_brackets(self):
+        self.write("core/src/run/run.cpp", "#include <belfry/run.h>\n")
+        self.reports("layers", "included with quotes")
+
+
+class Sizes(CheckTest):
+    BODY = "  use(1);\n"
+
+    def test_accepts_what_fits(self):
+        self.write("core/src/run/run.cpp", "void f() {\n" + self.BODY * 58 + "}\n")
+        self.accepts("sizes")
+
+    def test_reports_a_long_function(self):
+        self.write("core/src/run/run.cpp", "namespace a {\nclass B {\n  int f(int x) const {\n"
+                   + self.BODY * 59 + "}\n};\n}\n")
+        self.reports("sizes", "core/src/run/run.cpp:3: f (lines) has 61")
+
+    def test_counts_a_function_with_its_lambdas(self):
+        self.write("core/src/run/run.cpp",
+                   "void g() {\n  auto h = [] {\n" + self.BODY * 60 + "  };\n}\n")
+        self.reports("sizes", "g (lines) has 64")
+
+    def test_is_not_misled_by_literals(self):
+        text = 'const char* kText = "}";\nvoid f() {\n' + "  use('{', \"}\"); // }\n" * 60 + "}\n"
+        self.write("core/src/run/run.cpp", text)
+        self.reports("sizes", "core/src/run/run.cpp:2: f (lines) has 62")
+
+    def test_reports_a_long_file(self):
+        self.write("core/src/run/run.cpp", "\n" * 401)
+        self.write("core/src/run/run_test.cpp", "\n" * 599)
+        self.reports("sizes", "run.cpp: the file (lines) has 401", "sizes, 6 files: 1 errors")
+
+    def test_reports_a_wide_interface(self):
+        virtuals = "".join(f"  virtual int f{i}() = 0;\n" for i in range(9))
+        self.write("core/include/belfry/run.h", "class Wide {\n" + virtuals + "};\n")
+        self.reports("sizes", "Wide (pure virtuals) has 9")
+
+
+class Files(CheckTest):
+    def setUp(self):
+        super().setUp()
+        for name in ("words", "run"):
+            path = f"core/src/{name}/CMakeLists.txt"
+            self.write(path, LICENCE.replace("//", "#") + (self.root / path).read_text())
+
+    def test_accepts_what_is_marked(self):
+        self.accepts("files")
+
+    def test_reports_what_is_missing(self):
+        self.write("core/include/belfry/run.h", "int x; ")
+        self.reports("files", "two licence lines", "no #pragma once", "no line end", "blank at the")
+
+    def test_reports_long_lines_and_unmarked_scripts(self):
+        self.write("tools/thing", "#!/bin/sh\n" + "x" * 101 + "\n")
+        self.reports("files", "tools/thing: does not begin", "101 columns")
+
+
+class Words(CheckTest):
+    def test_accepts_plain_text(self):
+        self.write("README.md", "A tow" + "er is a replica. See https://cmake.org/.\n#define X\n")
+        self.accepts("words")
+
+    def test_reports_each_kind(self):
+        planted = {"/wo" + "rk/main": "a local path", "is" + "sue 12": "tracker",
+                   "// TO" + "DO": "leftover", "see #" + "44.": "tracker",
+                   "host.inter" + "nal": "private host", "a to" + "wer": "older word",
+                   "http" + "://nowhere.test/": "nowhere.test"}
+        for text, wanted in planted.items():
+            with self.subTest(text):
+                self.write("core/src/run/run.cpp", text + "\n")
+                self.reports("words", "run.cpp:1", wanted)
+
+
+class Determinism(CheckTest):
+    def test_accepts_constants_and_functions(self):
+        self.write("core/src/run/run.cpp", "static constexpr int kA = 1;\nstatic int f(int x);\n"
+                                           "// a thread_local in a comment\n")
+        self.accepts("determinism")
+
+    def test_reports_each_kind(self):
+        for text in ("std::unordered_map<int, int> a;", "std::chrono::seconds s;", "rand();",
+                     'std::getenv("A");', "thread_local int a;", "static std::map<int, int> cache;",
+                     "  static int calls = 0;"):
+            with self.subTest(text):
+                self.write("core/src/run/run.cpp", text + "\n")
+                self.reports("determinism", "run.cpp:1")
+
+
+class Format(CheckTest):
+    def test_reports_or_says_that_it_did_not_look(self):
+        self.write(".clang-format", "BasedOnStyle: Google\n")
+        self.write("core/src/run/run.cpp", "int   x ;\n")
+        status, output = self.run_check("format")
+        self.assertIn(status, (1, 77), output)
+        self.assertIn("run.cpp:1: not formatted" if status == 1 else "SKIPPED", output)
+
+    def test_is_skipped_without_the_formatter(self):
+        status, output = self.run_check("format", PATH="/nonexistent")
+        self.assertEqual(status, 77, output)
+        self.assertIn("formatting was not checked", output)
+
+
+class Docs(CheckTest):
+    def setUp(self):
+        super().setUp()
+        self.write("docs/examples/CMakeLists.txt", "add_executable(first first.cpp)\n")
+        self.write("docs/examples/first.cpp", "  // [sum]\n  int a = 1;\n  // [sum]\n")
+
+    def page(self, origin, code):
+        self.write("docs/page.md", f"{origin}\n```cpp\n{code}\n```\n")
+
+    def test_accepts_equal_code_and_good_links(self):
+        self.page("[list](examples/CMakeLists.txt)\n"
+                  "<!-- snippet: docs/examples/first.cpp [sum] -->", "int a = 1;")
+        self.accepts("docs")
+
+    def test_reports_code_that_differs(self):
+        self.page("<!-- snippet: docs/examples/first.cpp [sum] -->", "int a = 2;")
+        self.reports("docs", "docs/page.md:4: the block differs")
+
+    def test_reports_missing_origins(self):
+        self.page("Text.", "int a = 1;")
+        self.reports("docs", "has no `<!-- snippet")
+        self.page("<!-- snippet: docs/examples/first.cpp [other] -->", "int a = 1;")
+        self.reports("docs", "has no pair")
+        self.page("<!-- snippet: docs/examples/lost.cpp [sum] -->", "int a = 1;")
+        self.reports("docs", "does not exist")
+
+    def test_reports_code_that_is_not_compiled(self):
+        self.write("docs/examples/CMakeLists.txt", "")
+        self.page("<!-- snippet: docs/examples/first.cpp [sum] -->", "int a = 1;")
+        self.reports("docs", "is not compiled")
+
+    def test_reports_dead_links(self):
+        self.write("docs/page.md", "See [this](lost.md#part).\n")
+        self.reports("docs", "docs/page.md:1: the link to lost.md leads nowhere")
+
+
+class CompileFail(CheckTest):
+    """The harness must tell a section that fails for its reason from one that does not."""
+
+    GOOD = "#ifdef A\n// EXPECT: no_such_name\nint a = no_such_name;\n#endif\n"
+
+    def compile(self, text, *options):
+        self.write("sections.cpp", text)
+        command = [sys.executable, CHECKS / "compile_fail.py", self.root / "sections.cpp",
+                   "--sections", "A", *options, "--", os.environ.get("CXX", "c++")]
+        run = subprocess.run(command, capture_output=True, text=True)
+        return run.returncode, run.stdout + run.stderr
+
+    def test_accepts_the_expected_failure(self):
+        self.assertEqual(self.compile(self.GOOD, "--section", "A"), (0, "ok\n"))
+        self.assertEqual(self.compile(self.GOOD), (0, "ok\n"))
+
+    def test_reports_what_compiles(self):
+        status, output = self.compile(self.GOOD.replace("= no_such_name", ""), "--section", "A")
+        self.assertEqual((status, "A compiles, and must not" in output), (1, True), output)
+
+    def test_reports_another_reason(self):
+        text = self.GOOD.replace("a = no_such_name", "a = other_name")
+        status, output = self.compile(text, "--section", "A")
+        self.assertEqual((status, "for another reason" in output), (1, True), output)
+
+    def test_reports_a_broken_control(self):
+        status, output = self.compile(self.GOOD + "int b = no_such_name;\n")
+        self.assertEqual((status, "the control does not compile" in output), (1, True), output)
+
+    def test_reports_a_section_that_is_not_listed(self):
+        status, output = self.compile(self.GOOD + self.GOOD.replace("ifdef A", "ifdef B"))
+        self.assertEqual((status, "listed differ: ['B']" in output), (1, True), output)
+
+
+if __name__ == "__main__":
+    unittest.main()
