@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/error_code.h"
+
+#include <gtest/gtest.h>
+
+namespace belfry {
+namespace {
+
+TEST(ErrorCode, PrintsThreeDigits) {
+  EXPECT_EQ(to_string(ErrorCode::kWrongContext), "BF-001");
+  EXPECT_EQ(to_string(ErrorCode::kMergeMissing), "BF-010");
+  EXPECT_EQ(to_string(ErrorCode::kInternal), "BF-099");
+}
+
+}  // namespace
+}  // namespace belfry

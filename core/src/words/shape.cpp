@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/shape.h"
+
+#include "belfry/error.h"
+
+#include <limits>
+#include <string_view>
+#include <utility>
+
+namespace belfry {
+namespace {
+
+std::string text_of(const std::vector<std::int64_t>& extents) {
+  std::string text = "[";
+  for (const std::int64_t extent : extents) {
+    if (text.size() > 1) text += ',';
+    text += std::to_string(extent);
+  }
+  return text + "]";
+}
+
+[[noreturn]] void reject(const std::vector<std::int64_t>& extents, std::string_view why,
+                         CallSite site) {
+  throw InvalidArgumentError(ErrorCode::kShape,
+                             "shape " + text_of(extents) + ": " + std::string(why), {}, site);
+}
+
+std::int64_t count_of(const std::vector<std::int64_t>& extents, CallSite site) {
+  bool empty = false;
+  for (const std::int64_t extent : extents) {
+    if (extent < 0) reject(extents, "an extent is negative", site);
+    empty = empty || extent == 0;
+  }
+  if (empty) return 0;
+  std::int64_t count = 1;
+  for (const std::int64_t extent : extents) {
+    if (count > std::numeric_limits<std::int64_t>::max() / extent) {
+      reject(extents, "the number of elements does not fit 63 bits", site);
+    }
+    count *= extent;
+  }
+  return count;
+}
+
+}  // namespace
+
+Shape::Shape(std::initializer_list<std::int64_t> extents, CallSite site)
+    : Shape(std::vector<std::int64_t>(extents), site) {}
+
+Shape::Shape(std::vector<std::int64_t> extents, CallSite site)
+    : extents_(std::move(extents)), count_(count_of(extents_, site)) {}
+
+std::int64_t Shape::extent(int axis, CallSite site) const {
+  const int index = axis < 0 ? axis + rank() : axis;
+  if (index < 0 || index >= rank()) {
+    throw InvalidArgumentError(ErrorCode::kShape,
+                               "shape " + to_string(*this) + " has no axis " + std::to_string(axis),
+                               {}, site);
+  }
+  return extents_[static_cast<std::size_t>(index)];
+}
+
+std::string to_string(const Shape& shape) { return text_of(shape.extents()); }
+
+}  // namespace belfry

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/shape.h"
+
+#include "belfry/error.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace belfry {
+namespace {
+
+TEST(Shape, AScalarHasRankZeroAndOneElement) {
+  const Shape scalar;
+  EXPECT_EQ(scalar.rank(), 0);
+  EXPECT_EQ(scalar.count(), 1);
+  EXPECT_EQ(to_string(scalar), "[]");
+}
+
+TEST(Shape, CountsAndPrintsItsExtents) {
+  const Shape shape{2, 3, 4};
+  EXPECT_EQ(shape.rank(), 3);
+  EXPECT_EQ(shape.count(), 24);
+  EXPECT_EQ(to_string(shape), "[2,3,4]");
+  EXPECT_EQ(shape.extent(0), 2);
+  EXPECT_EQ(shape.extent(-1), 4);
+  EXPECT_EQ(shape.extent(-3), 2);
+  EXPECT_EQ(shape, Shape(std::vector<std::int64_t>{2, 3, 4}));
+  EXPECT_NE(shape, (Shape{4, 3, 2}));
+}
+
+TEST(Shape, AZeroExtentMakesItEmptyWhateverTheOthersAre) {
+  const std::int64_t huge = std::int64_t{1} << 40;
+  EXPECT_EQ((Shape{huge, huge, 0}).count(), 0);
+}
+
+TEST(Shape, HoldsUpTo63BitsOfElements) {
+  const std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ((Shape{largest, 1}).count(), largest);
+  EXPECT_THROW((Shape{std::int64_t{1} << 32, std::int64_t{1} << 31}), InvalidArgumentError);
+}
+
+TEST(Shape, BadExtentsAndAxesAreNamed) {
+  try {
+    Shape{2, -3};
+    FAIL();
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kShape);
+    EXPECT_EQ(error.report().summary, "shape [2,-3]: an extent is negative");
+    EXPECT_EQ(error.report().site.line, __LINE__ - 5);
+  }
+  try {
+    (void)Shape{2, 3}.extent(2);
+    FAIL();
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.report().summary, "shape [2,3] has no axis 2");
+  }
+  EXPECT_THROW((void)(Shape{2, 3}.extent(-3)), InvalidArgumentError);
+  EXPECT_THROW((void)Shape().extent(0), InvalidArgumentError);
+}
+
+}  // namespace
+}  // namespace belfry
