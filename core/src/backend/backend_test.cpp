@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/backend/backend.h"
+
+#include "belfry/error.h"
+
+#include <gtest/gtest.h>
+
+namespace belfry {
+namespace {
+
+// Devices /sim:0 to /sim:n-1 and nothing that works.
+class NamesOnly : public Backend {
+ public:
+  explicit NamesOnly(int count) : count_(count) {}
+  std::string_view name() const override { return "names"; }
+  int device_count() const override { return count_; }
+  DeviceSpec device_spec(int index) const override { return {"localhost", 0, 0, "SIM", index}; }
+  Device& device(int) override { throw 0; }
+  std::unique_ptr<Communicator> communicator(std::span<const int>) override { return nullptr; }
+  Executor& executor() override { throw 0; }
+  bool verifies_mirrored() const override { return false; }
+
+ private:
+  int count_;
+};
+
+TEST(Backend, ListsItsDevicesInOrder) {
+  const NamesOnly backend{3};
+  const auto devices = backend.devices();
+  ASSERT_EQ(devices.size(), 3U);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(devices[static_cast<std::size_t>(i)], backend.device_spec(i));
+    EXPECT_EQ(backend.index_of(devices[static_cast<std::size_t>(i)]), i);
+  }
+}
+
+TEST(Backend, AnUnknownDeviceIsAnsweredWithTheList) {
+  const NamesOnly backend{2};
+  try {
+    (void)backend.index_of(DeviceSpec::parse("/gpu:0"));
+    FAIL();
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnknownDevice);
+    EXPECT_EQ(error.report().summary, "no device /job:localhost/replica:0/task:0/device:GPU:0");
+    EXPECT_EQ(error.report().expected,
+              "this backend has /job:localhost/replica:0/task:0/device:SIM:0, "
+              "/job:localhost/replica:0/task:0/device:SIM:1");
+    EXPECT_EQ(error.report().site.line, __LINE__ - 8);
+  }
+}
+
+TEST(Backend, ALongListIsCutShort) {
+  const NamesOnly backend{100};
+  try {
+    (void)backend.index_of(DeviceSpec::parse("/gpu:0"));
+    FAIL();
+  } catch (const InvalidArgumentError& error) {
+    const std::string& text = error.report().expected;
+    EXPECT_TRUE(text.ends_with("/device:SIM:7 and 92 more")) << text;
+  }
+}
+
+}  // namespace
+}  // namespace belfry
