@@ -1,0 +1,26 @@
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+
+# The files that let others find an installed belfry: a CMake package and a pkg-config module. Each
+# component has its own export file (belfry_install_component), so that a package is usable without
+# the components that were not built.
+
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/belfry)
+configure_package_config_file("${PROJECT_SOURCE_DIR}/tools/cmake/belfryConfig.cmake.in"
+                              "${PROJECT_BINARY_DIR}/belfryConfig.cmake"
+                              INSTALL_DESTINATION ${package_dir})
+# Before 1.0 a minor version may change the interface.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/belfryConfigVersion.cmake"
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/belfryConfig.cmake"
+              "${PROJECT_BINARY_DIR}/belfryConfigVersion.cmake"
+        DESTINATION ${package_dir})
+if(TARGET belfry_cuda)
+  install(FILES "${PROJECT_SOURCE_DIR}/tools/cmake/FindNCCL.cmake" DESTINATION ${package_dir})
+endif()
+
+configure_file("${PROJECT_SOURCE_DIR}/tools/cmake/belfry.pc.in" "${PROJECT_BINARY_DIR}/belfry.pc"
+               @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/belfry.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

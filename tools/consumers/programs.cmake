@@ -1,0 +1,24 @@
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+
+# add_programs(<glob> <link> ...): a test for each program: it prints what its .expected file says,
+# or, where there is none, it is a test binary that must pass.
+function(add_programs pattern)
+  file(GLOB programs CONFIGURE_DEPENDS "${pattern}")
+  foreach(program IN LISTS programs)
+    get_filename_component(name "${program}" NAME_WE)
+    string(REGEX REPLACE "\\.cpp$" ".expected" expected "${program}")
+    add_executable(${name} "${program}")
+    target_link_libraries(${name} PRIVATE ${ARGN})
+    if(EXISTS "${expected}")
+      add_test(NAME ${name}
+               COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:${name}>" "-DEXPECTED=${expected}"
+                       -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/compare.cmake")
+    else()
+      find_package(GTest CONFIG REQUIRED)
+      find_package(rapidcheck CONFIG REQUIRED)
+      target_link_libraries(${name} PRIVATE rapidcheck_gtest GTest::gtest_main)
+      add_test(NAME ${name} COMMAND ${name})
+    endif()
+  endforeach()
+endfunction()
