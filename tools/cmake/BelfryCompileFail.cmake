@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # belfry_compile_fail(<name> SOURCE file SECTIONS a b ... [LINKS ...])
-# Each section of the file must fail to compile with the message that it expects, and the file without
-# sections, the control, must compile. tools/checks/compile_fail.py says how sections are written.
+# Each section of the file must fail to compile with the message that it expects, and the file
+# without sections, the control, must compile. tools/checks/compile_fail.py says how to write them.
 function(belfry_compile_fail name)
   if(NOT BELFRY_BUILD_TESTS)
     return()
