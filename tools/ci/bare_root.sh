@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Makes a bare Debian system in a temporary folder, clones HEAD into it and runs commands there, to
+# see what a fresh machine sees. Needs root and debootstrap. The packages come from the mirror that
+# this machine uses.
+# usage: tools/ci/bare_root.sh bookworm|trixie [command ...]     (default: tools/go test)
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+release="${1:?usage: tools/ci/bare_root.sh RELEASE [command ...]}"
+shift
+[[ $# -gt 0 ]] || set -- tools/go test
+[[ $EUID -eq 0 ]] || { echo "bare_root: needs root for debootstrap and chroot" >&2; exit 3; }
+command -v debootstrap >/dev/null || { echo "bare_root: debootstrap is missing" >&2; exit 3; }
+
+# The first archive of this machine's apt that is a Debian main archive.
+mirror="$(apt-get indextargets --format '$(SITE) $(ORIGIN) $(COMPONENT) $(REPO_URI)' \
+  'Created-By: Packages' 2>/dev/null |
+  awk '$3 == "main" && $4 !~ /security/ { print $4; exit }')"
+[[ -n "$mirror" ]] || { echo "bare_root: apt here has no archive to install from" >&2; exit 3; }
+
+root="$(mktemp -d)"
+clean_up() {
+  umount -l "$root/proc" 2>/dev/null || true
+  rm -rf --one-file-system "$root"
+}
+trap clean_up EXIT
+chmod 755 "$root"
+
+echo "== a bare $release"
+debootstrap --variant=minbase "$release" "$root" "$mirror" >"$root.log" 2>&1 ||
+  { tail -20 "$root.log" >&2; exit 3; }
+rm -f "$root.log"
+git clone -q . "$root/belfry"
+# The way to the network is the machine's, not the project's.
+cp /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null || true
+mount -t proc proc "$root/proc" 2>/dev/null || mount --rbind /proc "$root/proc" || true
+
+echo "== $* in $release"
+env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb \
+  ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
+  chroot "$root" bash -c 'cd /belfry && exec "$@"' bash "$@"
