@@ -16,6 +16,7 @@ shift
 command -v debootstrap >/dev/null || { echo "bare_root: debootstrap is missing" >&2; exit 3; }
 
 # The first archive of this machine's apt that is a Debian main archive.
+# shellcheck disable=SC2016
 mirror="$(apt-get indextargets --format '$(SITE) $(ORIGIN) $(COMPONENT) $(REPO_URI)' \
   'Created-By: Packages' 2>/dev/null |
   awk '$3 == "main" && $4 !~ /security/ { print $4; exit }')"

@@ -2,10 +2,10 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# The long checks, all of them or those named: what `tools/go test` leaves out because it takes long.
+# The long checks, all of them or those named: too long for `tools/go test`.
 # Each step writes a log to build/campaign/ and prints a verdict; a table of them ends the run.
 set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 source tools/ci/common.sh
 
 STEPS=(clang tsan asan mutants properties fuzz cuda tidy bench bookworm trixie)
@@ -47,7 +47,7 @@ run_step() {
       command -v nvcc >/dev/null || [[ -n "${CUDACXX:-}" ]] || return 77
       configure_and_build cuda
       ;;
-    tidy) configure_and_build clang && tools/ci/tidy.sh build/clang ;;
+    tidy) configure clang && tools/ci/tidy.sh build/clang ;;
     bench) configure_and_build release && bench_smoke ;;
     bookworm | trixie)
       [[ $EUID -eq 0 ]] || return 77

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
+# shellcheck shell=bash
 # Functions shared by tools/go and the scripts beside this one; sourced from the repository's root.
 
 export LC_ALL=C.UTF-8
@@ -49,14 +50,18 @@ ensure_packages() {
     apt-get install -q -y --no-install-recommends "${missing[@]}" || exit 3
 }
 
-# Configures and builds a preset; the second argument names a build preset, if it is another.
-configure_and_build() {
-  local preset="$1" build="${2:-$1}" log
+# Configures a preset; CMake's words are shown where it fails.
+configure() {
+  local preset="$1" log="build/$1.configure.log"
   mkdir -p build
-  log="build/$preset.configure.log"
   say "configuring $preset"
   cmake --preset "$preset" >"$log" 2>&1 || { cat "$log"; return 1; }
   grep -h 'CUDA backend:' "$log" | sed 's/^-- //' || true
-  say "building $build"
-  cmake --build --preset "$build"
+}
+
+# Configures and builds a preset; the second argument names a build preset, if it is another.
+configure_and_build() {
+  configure "$1" || return
+  say "building ${2:-$1}"
+  cmake --build --preset "${2:-$1}"
 }

@@ -7,7 +7,5 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source tools/ci/common.sh
 
-mkdir -p build
-say "configuring dev"
-cmake --preset dev >build/dev.configure.log 2>&1 || { cat build/dev.configure.log; exit 1; }
+configure dev
 exec ctest --preset dev -L lint

@@ -5,7 +5,7 @@
 # What `tools/go test` and CI run: GCC with every test, the sanitizer subset, then the checks of the
 # sources. A failing step does not stop the later ones.
 set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 source tools/ci/common.sh
 
 failed=0

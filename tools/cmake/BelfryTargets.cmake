@@ -14,7 +14,9 @@
 function(belfry_compile_options target)
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -ffp-contract=off>
-    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${BELFRY_WERROR}>>:-Werror>)
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${BELFRY_WERROR}>>:-Werror>
+    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-ffp-contract=off>
+    $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${BELFRY_WERROR}>>:-Werror=all-warnings>)
 endfunction()
 
 # belfry_library(<component> [PUBLIC_LINKS ...] [PRIVATE_LINKS ...])
