@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/detail/tensor_launch.h"
+#include "belfry/tensor.h"
+
+#include <type_traits>
+
+/// Element by element arithmetic on tensors.
+///
+/// The right operand may be smaller than the left; the result has the left one's shape. For a left
+/// operand of shape [r, c] the right one may be [r, c]; [c] or [1, c], a row that meets every row;
+/// [r, 1], a column that meets every column; or have one element, that meets all.
+///
+/// Order: enqueued on the compute stream of the operands' device; the host does not block.
+/// Throws: InvalidArgumentError with kShape for shapes that do not fit, kDType for element types
+/// without arithmetic (bool, int16, uint16, uint32, uint64), kForeignObject for operands on
+/// different devices; DeviceError (kOutOfMemory).
+///
+/// Integers wrap modulo 2^w; 16-bit floats compute in float and round once an operation.
+namespace belfry {
+
+/// left + right.
+template <Element T>
+Tensor<T> add(const Tensor<T>& left, const Tensor<T>& right, CallSite site = CallSite::here()) {
+  return Tensor<T>(detail::launch_binary(BinaryOp::kAdd, left.any(), right.any(), "add", site));
+}
+template <Element T>
+Tensor<T> add(const Tensor<T>& left, std::type_identity_t<T> right,
+              CallSite site = CallSite::here()) {
+  return Tensor<T>(
+      detail::launch_binary(BinaryOp::kAdd, left.any(), detail::Scalar::of(right), "add", site));
+}
+
+/// left - right.
+template <Element T>
+Tensor<T> subtract(const Tensor<T>& left, const Tensor<T>& right,
+                   CallSite site = CallSite::here()) {
+  return Tensor<T>(
+      detail::launch_binary(BinaryOp::kSubtract, left.any(), right.any(), "subtract", site));
+}
+template <Element T>
+Tensor<T> subtract(const Tensor<T>& left, std::type_identity_t<T> right,
+                   CallSite site = CallSite::here()) {
+  return Tensor<T>(detail::launch_binary(BinaryOp::kSubtract, left.any(), detail::Scalar::of(right),
+                                         "subtract", site));
+}
+template <Element T>
+Tensor<T> subtract(std::type_identity_t<T> left, const Tensor<T>& right,
+                   CallSite site = CallSite::here()) {
+  return Tensor<T>(detail::launch_binary(BinaryOp::kSubtract, detail::Scalar::of(left), right.any(),
+                                         "subtract", site));
+}
+
+/// left * right, element by element; `matmul` is the product of matrices.
+template <Element T>
+Tensor<T> multiply(const Tensor<T>& left, const Tensor<T>& right,
+                   CallSite site = CallSite::here()) {
+  return Tensor<T>(
+      detail::launch_binary(BinaryOp::kMultiply, left.any(), right.any(), "multiply", site));
+}
+template <Element T>
+Tensor<T> multiply(const Tensor<T>& left, std::type_identity_t<T> right,
+                   CallSite site = CallSite::here()) {
+  return Tensor<T>(detail::launch_binary(BinaryOp::kMultiply, left.any(), detail::Scalar::of(right),
+                                         "multiply", site));
+}
+
+/// left / right: one true division an element; integers are divided towards zero, and by 0 give 0.
+template <Element T>
+Tensor<T> divide(const Tensor<T>& left, const Tensor<T>& right, CallSite site = CallSite::here()) {
+  return Tensor<T>(
+      detail::launch_binary(BinaryOp::kDivide, left.any(), right.any(), "divide", site));
+}
+template <Element T>
+Tensor<T> divide(const Tensor<T>& left, std::type_identity_t<T> right,
+                 CallSite site = CallSite::here()) {
+  return Tensor<T>(detail::launch_binary(BinaryOp::kDivide, left.any(), detail::Scalar::of(right),
+                                         "divide", site));
+}
+template <Element T>
+Tensor<T> divide(std::type_identity_t<T> left, const Tensor<T>& right,
+                 CallSite site = CallSite::here()) {
+  return Tensor<T>(detail::launch_binary(BinaryOp::kDivide, detail::Scalar::of(left), right.any(),
+                                         "divide", site));
+}
+
+/// The smaller of each pair of elements; NaN where either is. Of bool: and.
+template <Element T>
+Tensor<T> minimum(const Tensor<T>& left, const Tensor<T>& right, CallSite site = CallSite::here()) {
+  return Tensor<T>(
+      detail::launch_binary(BinaryOp::kMinimum, left.any(), right.any(), "minimum", site));
+}
+template <Element T>
+Tensor<T> minimum(const Tensor<T>& left, std::type_identity_t<T> right,
+                  CallSite site = CallSite::here()) {
+  return Tensor<T>(detail::launch_binary(BinaryOp::kMinimum, left.any(), detail::Scalar::of(right),
+                                         "minimum", site));
+}
+
+/// The larger of each pair of elements; NaN where either is. Of bool: or.
+template <Element T>
+Tensor<T> maximum(const Tensor<T>& left, const Tensor<T>& right, CallSite site = CallSite::here()) {
+  return Tensor<T>(
+      detail::launch_binary(BinaryOp::kMaximum, left.any(), right.any(), "maximum", site));
+}
+template <Element T>
+Tensor<T> maximum(const Tensor<T>& left, std::type_identity_t<T> right,
+                  CallSite site = CallSite::here()) {
+  return Tensor<T>(detail::launch_binary(BinaryOp::kMaximum, left.any(), detail::Scalar::of(right),
+                                         "maximum", site));
+}
+
+// The operators are the functions above without a call site: an operator has no room for one.
+template <Element T>
+Tensor<T> operator+(const Tensor<T>& left, const Tensor<T>& right) {
+  return add(left, right, CallSite{});
+}
+template <Element T>
+Tensor<T> operator+(const Tensor<T>& left, std::type_identity_t<T> right) {
+  return add(left, right, CallSite{});
+}
+template <Element T>
+Tensor<T> operator+(std::type_identity_t<T> left, const Tensor<T>& right) {
+  return add(right, left, CallSite{});
+}
+template <Element T>
+Tensor<T> operator-(const Tensor<T>& left, const Tensor<T>& right) {
+  return subtract(left, right, CallSite{});
+}
+template <Element T>
+Tensor<T> operator-(const Tensor<T>& left, std::type_identity_t<T> right) {
+  return subtract(left, right, CallSite{});
+}
+template <Element T>
+Tensor<T> operator-(std::type_identity_t<T> left, const Tensor<T>& right) {
+  return subtract<T>(left, right, CallSite{});
+}
+template <Element T>
+Tensor<T> operator*(const Tensor<T>& left, const Tensor<T>& right) {
+  return multiply(left, right, CallSite{});
+}
+template <Element T>
+Tensor<T> operator*(const Tensor<T>& left, std::type_identity_t<T> right) {
+  return multiply(left, right, CallSite{});
+}
+template <Element T>
+Tensor<T> operator*(std::type_identity_t<T> left, const Tensor<T>& right) {
+  return multiply(right, left, CallSite{});
+}
+template <Element T>
+Tensor<T> operator/(const Tensor<T>& left, const Tensor<T>& right) {
+  return divide(left, right, CallSite{});
+}
+template <Element T>
+Tensor<T> operator/(const Tensor<T>& left, std::type_identity_t<T> right) {
+  return divide(left, right, CallSite{});
+}
+template <Element T>
+Tensor<T> operator/(std::type_identity_t<T> left, const Tensor<T>& right) {
+  return divide<T>(left, right, CallSite{});
+}
+
+}  // namespace belfry

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/detail/tensor_launch.h"
+#include "belfry/tensor.h"
+
+#include <type_traits>
+
+/// Comparisons, element by element, into tensors of bool, and choosing by them. The right operand
+/// may be a row, a column or a single element, as in `belfry/tensor_arithmetic.h`. A comparison
+/// with NaN is false, `not_equal` is true.
+///
+/// Order: enqueued on the compute stream of the operands' device; the host does not block.
+/// Throws: InvalidArgumentError with kShape, kDType or kForeignObject; DeviceError (kOutOfMemory).
+namespace belfry {
+
+namespace detail {
+template <class T>
+Tensor<bool> compare(CompareOp op, const Tensor<T>& left, const Tensor<T>& right,
+                     std::string_view what, CallSite site) {
+  return Tensor<bool>(launch_compare(op, left.any(), right.any(), what, site));
+}
+template <class T>
+Tensor<bool> compare(CompareOp op, const Tensor<T>& left, T right, std::string_view what,
+                     CallSite site) {
+  return Tensor<bool>(launch_compare(op, left.any(), Scalar::of(right), what, site));
+}
+}  // namespace detail
+
+/// left == right.
+template <Element T>
+Tensor<bool> equal(const Tensor<T>& left, const Tensor<T>& right,
+                   CallSite site = CallSite::here()) {
+  return detail::compare(CompareOp::kEqual, left, right, "equal", site);
+}
+template <Element T>
+Tensor<bool> equal(const Tensor<T>& left, std::type_identity_t<T> right,
+                   CallSite site = CallSite::here()) {
+  return detail::compare<T>(CompareOp::kEqual, left, right, "equal", site);
+}
+
+/// left != right.
+template <Element T>
+Tensor<bool> not_equal(const Tensor<T>& left, const Tensor<T>& right,
+                       CallSite site = CallSite::here()) {
+  return detail::compare(CompareOp::kNotEqual, left, right, "not_equal", site);
+}
+template <Element T>
+Tensor<bool> not_equal(const Tensor<T>& left, std::type_identity_t<T> right,
+                       CallSite site = CallSite::here()) {
+  return detail::compare<T>(CompareOp::kNotEqual, left, right, "not_equal", site);
+}
+
+/// left < right.
+template <Element T>
+Tensor<bool> less(const Tensor<T>& left, const Tensor<T>& right, CallSite site = CallSite::here()) {
+  return detail::compare(CompareOp::kLess, left, right, "less", site);
+}
+template <Element T>
+Tensor<bool> less(const Tensor<T>& left, std::type_identity_t<T> right,
+                  CallSite site = CallSite::here()) {
+  return detail::compare<T>(CompareOp::kLess, left, right, "less", site);
+}
+
+/// left <= right.
+template <Element T>
+Tensor<bool> less_equal(const Tensor<T>& left, const Tensor<T>& right,
+                        CallSite site = CallSite::here()) {
+  return detail::compare(CompareOp::kLessEqual, left, right, "less_equal", site);
+}
+template <Element T>
+Tensor<bool> less_equal(const Tensor<T>& left, std::type_identity_t<T> right,
+                        CallSite site = CallSite::here()) {
+  return detail::compare<T>(CompareOp::kLessEqual, left, right, "less_equal", site);
+}
+
+/// left > right.
+template <Element T>
+Tensor<bool> greater(const Tensor<T>& left, const Tensor<T>& right,
+                     CallSite site = CallSite::here()) {
+  return detail::compare(CompareOp::kGreater, left, right, "greater", site);
+}
+template <Element T>
+Tensor<bool> greater(const Tensor<T>& left, std::type_identity_t<T> right,
+                     CallSite site = CallSite::here()) {
+  return detail::compare<T>(CompareOp::kGreater, left, right, "greater", site);
+}
+
+/// left >= right.
+template <Element T>
+Tensor<bool> greater_equal(const Tensor<T>& left, const Tensor<T>& right,
+                           CallSite site = CallSite::here()) {
+  return detail::compare(CompareOp::kGreaterEqual, left, right, "greater_equal", site);
+}
+template <Element T>
+Tensor<bool> greater_equal(const Tensor<T>& left, std::type_identity_t<T> right,
+                           CallSite site = CallSite::here()) {
+  return detail::compare<T>(CompareOp::kGreaterEqual, left, right, "greater_equal", site);
+}
+
+/// left where `condition`, else right. All three have one shape.
+template <Element T>
+Tensor<T> select(const Tensor<bool>& condition, const Tensor<T>& left, const Tensor<T>& right,
+                 CallSite site = CallSite::here()) {
+  return Tensor<T>(detail::launch_select(condition.any(), left.any(), right.any(), site));
+}
+
+}  // namespace belfry

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/detail/tensor_launch.h"
+#include "belfry/tensor_math.h"
+
+#include <cstdint>
+#include <utility>
+
+/// Random tensors from a counter: element i is a function of `seed` and `offset + i` alone, so the
+/// same arguments give the same bits on every device, and a second draw that must differ takes
+/// another seed or an offset beyond the first draw's elements.
+///
+/// Order: enqueued on the compute stream of the device; the host does not block.
+/// Throws: ContextError (kWrongContext) where no device is current and no placement is given;
+/// DeviceError (kOutOfMemory).
+namespace belfry {
+
+/// Uniform in [0, 1).
+template <FloatingElement T = float>
+Tensor<T> random_uniform(Shape shape, std::uint64_t seed, std::uint64_t offset,
+                         Placement placement) {
+  return Tensor<T>(detail::launch_random(dtype_of<T>(), std::move(shape),
+                                         {Distribution::kUniform, seed, offset}, placement));
+}
+template <FloatingElement T = float>
+Tensor<T> random_uniform(Shape shape, std::uint64_t seed, std::uint64_t offset = 0,
+                         CallSite site = CallSite::here()) {
+  return random_uniform<T>(std::move(shape), seed, offset, current_placement(site));
+}
+
+/// Normal with mean 0 and variance 1.
+template <FloatingElement T = float>
+Tensor<T> random_normal(Shape shape, std::uint64_t seed, std::uint64_t offset,
+                        Placement placement) {
+  return Tensor<T>(detail::launch_random(dtype_of<T>(), std::move(shape),
+                                         {Distribution::kNormal, seed, offset}, placement));
+}
+template <FloatingElement T = float>
+Tensor<T> random_normal(Shape shape, std::uint64_t seed, std::uint64_t offset = 0,
+                        CallSite site = CallSite::here()) {
+  return random_normal<T>(std::move(shape), seed, offset, current_placement(site));
+}
+
+}  // namespace belfry

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/any_tensor.h"
+#include "belfry/backend/kernel.h"
+
+#include <string>
+#include <string_view>
+
+namespace belfry::detail {
+
+/// The call an operand belongs to, for messages.
+struct TensorCall {
+  std::string_view what;
+  CallSite site;
+};
+
+/// Throws: InvalidArgumentError (kInvalidArgument) for a tensor without storage.
+void require_storage(const TensorCall& call, const AnyTensor& x);
+/// Throws: InvalidArgumentError (kDType) unless the type has arithmetic (bool has none).
+void require_arithmetic(const TensorCall& call, DType dtype);
+/// Throws: InvalidArgumentError (kDType) unless the type has arithmetic, or is bool.
+void require_kernels(const TensorCall& call, DType dtype);
+/// Throws: InvalidArgumentError (kDType) when the element types differ.
+void require_same_type(const TensorCall& call, const AnyTensor& left, const AnyTensor& right);
+/// Throws: InvalidArgumentError (kForeignObject) when two operands are on different devices.
+void require_same_device(const TensorCall& call, const AnyTensor& left, const AnyTensor& right);
+/// Throws: InvalidArgumentError (kShape) unless `x` is a matrix.
+void require_matrix(const TensorCall& call, const AnyTensor& x);
+[[noreturn]] void throw_shapes(const TensorCall& call, const Shape& left, const Shape& right,
+                               std::string hint);
+
+/// How the right operand of an elementwise kernel meets the left one.
+struct Fit {
+  Broadcast broadcast = Broadcast::kNone;
+  std::int64_t rows = 1;
+  std::int64_t columns = 0;
+};
+
+/// Throws: InvalidArgumentError (kShape).
+Fit fit(const TensorCall& call, const Shape& left, const Shape& right);
+
+/// Launches on the compute stream; does nothing when there is nothing to write.
+void launch(const Placement& placement, Kernel kernel);
+
+}  // namespace belfry::detail
