@@ -14,6 +14,8 @@ enum class ErrorCode : int {
   kStrategyBusy = 2,        ///< A second run on a strategy that is running.
   kRunFailed = 3,           ///< A call into belfry from a run that has already failed.
   kOtherStrategy = 4,       ///< A context, variable or scope of another strategy.
+  kReplicaThrew = 5,        ///< A replica's own exception ended the run (reports only).
+  kMergeThrew = 6,          ///< A merge function's own exception ended the run (reports only).
   // Merges.
   kMergeMissing = 10,       ///< Some replicas ended without a merge others wait in.
   kMergePlaces = 11,        ///< Replicas wait at different places.

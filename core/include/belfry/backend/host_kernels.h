@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "belfry/backend/kernel.h"
 
 namespace belfry {
@@ -10,6 +13,11 @@ namespace belfry {
 /// Operations and their order are fixed (see `element_ops.h`), so results are the same on every
 /// machine and compiler. Blocks until done.
 void run_on_host(const KernelCall& call);
+
+/// The first position in the index of a kGatherRows or kScatterAddRows call that names no row; -1 if
+/// there is none, and for other kinds. Kernels pass such positions over; a backend that can afford
+/// the look reports them.
+std::int64_t first_bad_index(const KernelCall& call);
 
 /// Tuning of the host reduction; the default suits a last-level cache of 32 MiB.
 struct HostReduceTuning {

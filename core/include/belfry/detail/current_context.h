@@ -23,6 +23,7 @@ struct CurrentContext {
   Backend* backend = nullptr;
   int device = 0;           ///< Index in the backend.
   bool in_update = false;   ///< Inside `update` or `update_non_slot`, on `device`.
+  bool in_scope = false;    ///< Entered by the user, outside every run.
   CurrentContext* outer = nullptr;
 };
 

@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "belfry/backend/element_math.h"
+#include "belfry/backend/element_types.h"
+#include "belfry/backend/kernel.h"
+#include "belfry/host_device.h"
+
+/// What kernels do to one element, shared by host and GPU kernels. C is a type computed with:
+/// float, double, an integer or bool. Floating results that are NaN are always the same NaN.
+/// Integers wrap modulo 2^w; x / 0 is 0 for them.
+namespace belfry::element {
+
+namespace detail {
+/// Unsigned arithmetic that wraps and is not promoted to int.
+template <class C>
+using Wrapping = std::conditional_t<(sizeof(C) < 4), std::uint32_t, std::make_unsigned_t<C>>;
+
+template <class C>
+BELFRY_HOST_DEVICE constexpr C divide_integers(C left, C right) {
+  if (right == 0) return 0;
+  if constexpr (std::is_signed_v<C>) {
+    // The one quotient that does not fit wraps.
+    if (right == -1) return static_cast<C>(Wrapping<C>{0} - static_cast<Wrapping<C>>(left));
+  }
+  return static_cast<C>(left / right);
+}
+}  // namespace detail
+
+/// The larger of two; NaN if either is; the left one of equals (also of zeros of both signs).
+template <class C>
+BELFRY_HOST_DEVICE constexpr C maximum(C left, C right) {
+  if constexpr (std::is_floating_point_v<C>) {
+    return canonical((left < right) | (right != right) ? right : left);
+  } else {
+    return left < right ? right : left;
+  }
+}
+
+/// The smaller of two; NaN if either is; the left one of equals (also of zeros of both signs).
+template <class C>
+BELFRY_HOST_DEVICE constexpr C minimum(C left, C right) {
+  if constexpr (std::is_floating_point_v<C>) {
+    return canonical((right < left) | (right != right) ? right : left);
+  } else {
+    return right < left ? right : left;
+  }
+}
+
+template <BinaryOp op, class C>
+BELFRY_HOST_DEVICE constexpr C apply(C left, C right) {
+  if constexpr (op == BinaryOp::kMaximum) {
+    return maximum(left, right);
+  } else if constexpr (op == BinaryOp::kMinimum) {
+    return minimum(left, right);
+  } else if constexpr (std::is_floating_point_v<C>) {
+    if constexpr (op == BinaryOp::kAdd) return canonical(left + right);
+    if constexpr (op == BinaryOp::kSubtract) return canonical(left - right);
+    if constexpr (op == BinaryOp::kMultiply) return canonical(left * right);
+    if constexpr (op == BinaryOp::kDivide) return canonical(left / right);
+  } else {
+    using W = detail::Wrapping<C>;
+    const auto a = static_cast<W>(left);
+    const auto b = static_cast<W>(right);
+    if constexpr (op == BinaryOp::kAdd) return static_cast<C>(a + b);
+    if constexpr (op == BinaryOp::kSubtract) return static_cast<C>(a - b);
+    if constexpr (op == BinaryOp::kMultiply) return static_cast<C>(a * b);
+    if constexpr (op == BinaryOp::kDivide) return detail::divide_integers(left, right);
+  }
+}
+
+/// `scalar` is read by kScale and kShift alone.
+template <UnaryOp op, class C>
+BELFRY_HOST_DEVICE constexpr C apply(C x, C scalar) {
+  constexpr bool kFloat = std::is_floating_point_v<C>;
+  if constexpr (op == UnaryOp::kNegate) {
+    if constexpr (kFloat) return canonical(from_bits<C>(to_bits(x) ^ Format<C>::kSign));
+    else return apply<BinaryOp::kSubtract>(C(0), x);
+  } else if constexpr (op == UnaryOp::kAbs) {
+    if constexpr (kFloat) return canonical(from_bits<C>(to_bits(x) & ~Format<C>::kSign));
+    else return x < C(0) ? apply<BinaryOp::kSubtract>(C(0), x) : x;
+  } else if constexpr (op == UnaryOp::kSquare) {
+    return apply<BinaryOp::kMultiply>(x, x);
+  } else if constexpr (op == UnaryOp::kScale) {
+    return apply<BinaryOp::kMultiply>(x, scalar);
+  } else if constexpr (op == UnaryOp::kShift) {
+    return apply<BinaryOp::kAdd>(x, scalar);
+  } else if constexpr (op == UnaryOp::kStep) {
+    return x > C(0) ? C(1) : C(0);
+  } else if constexpr (op == UnaryOp::kRelu) {
+    if constexpr (kFloat) return canonical((x > C(0)) | (x != x) ? x : C(0));
+    else return x > C(0) ? x : C(0);
+  } else if constexpr (kFloat) {
+    if constexpr (op == UnaryOp::kSqrt) return canonical(std::sqrt(x));
+    if constexpr (op == UnaryOp::kReciprocal) return canonical(C(1) / x);
+    if constexpr (op == UnaryOp::kExp) return exp(x);
+    if constexpr (op == UnaryOp::kLog) return log(x);
+    if constexpr (op == UnaryOp::kTanh) return tanh(x);
+  } else {
+    return x;  // Rejected by validate.
+  }
+}
+
+template <CompareOp op, class C>
+BELFRY_HOST_DEVICE constexpr bool apply(C left, C right) {
+  if constexpr (op == CompareOp::kEqual) return left == right;
+  if constexpr (op == CompareOp::kNotEqual) return left != right;
+  if constexpr (op == CompareOp::kLess) return left < right;
+  if constexpr (op == CompareOp::kLessEqual) return left <= right;
+  if constexpr (op == CompareOp::kGreater) return left > right;
+  if constexpr (op == CompareOp::kGreaterEqual) return left >= right;
+}
+
+/// One step of a fold; `canonical` is due once, at its end.
+template <FoldOp op, class C>
+BELFRY_HOST_DEVICE constexpr C apply(C folded, C x) {
+  if constexpr (op == FoldOp::kMaximum) {
+    return maximum(folded, x);
+  } else if constexpr (op == FoldOp::kMinimum) {
+    return minimum(folded, x);
+  } else if constexpr (std::is_floating_point_v<C>) {
+    return folded + x;
+  } else {
+    return apply<BinaryOp::kAdd>(folded, x);
+  }
+}
+
+/// The fold of nothing: 0, the lowest or the highest value (infinite for floats).
+template <FoldOp op, class C>
+BELFRY_HOST_DEVICE constexpr C fold_of_nothing() {
+  using Limits = std::numeric_limits<C>;
+  if constexpr (op == FoldOp::kSum) return C(0);
+  if constexpr (op == FoldOp::kMaximum) {
+    return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  }
+  if constexpr (op == FoldOp::kMinimum) {
+    return Limits::has_infinity ? Limits::infinity() : Limits::max();
+  }
+}
+
+/// The end of a fold: the one NaN.
+template <class C>
+BELFRY_HOST_DEVICE constexpr C finish_fold(C folded) {
+  if constexpr (std::is_floating_point_v<C>) {
+    return canonical(folded);
+  } else {
+    return folded;
+  }
+}
+
+/// Which element types an operation has: one table for all backends.
+constexpr bool is_numeric(DType dtype) { return dtype <= DType::kUInt8; }
+constexpr bool has_all_kernels(DType dtype) { return dtype <= DType::kBool; }
+
+constexpr bool supports(UnaryOp op, DType dtype) {
+  switch (op) {
+    case UnaryOp::kSqrt:
+    case UnaryOp::kReciprocal:
+    case UnaryOp::kExp:
+    case UnaryOp::kLog:
+    case UnaryOp::kTanh:
+      return is_floating(dtype);
+    default:
+      return is_numeric(dtype);
+  }
+}
+
+/// Bool has minimum (and) and maximum (or).
+constexpr bool supports(BinaryOp op, DType dtype) {
+  return is_numeric(dtype) ||
+         (dtype == DType::kBool && (op == BinaryOp::kMinimum || op == BinaryOp::kMaximum));
+}
+
+/// Bool has minimum (all) and maximum (any).
+constexpr bool supports(FoldOp op, DType dtype) {
+  return is_numeric(dtype) || (dtype == DType::kBool && op != FoldOp::kSum);
+}
+
+constexpr bool supports(Distribution distribution, DType dtype) {
+  return distribution == Distribution::kBits ? is_numeric(dtype) && !is_floating(dtype)
+                                             : is_floating(dtype);
+}
+
+}  // namespace belfry::element

@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Everything a user of strategies needs; backends have headers of their own
+/// (`belfry/sim/backend.h`, `belfry/cuda/backend.h`). Library files never include this one.
+#include "belfry/call_site.h"
+#include "belfry/cross_replica_context.h"
+#include "belfry/default_strategy.h"
+#include "belfry/device_spec.h"
+#include "belfry/distributed_values.h"
+#include "belfry/dtype.h"
+#include "belfry/error.h"
+#include "belfry/mirrored_strategy.h"
+#include "belfry/nest.h"
+#include "belfry/one_device_strategy.h"
+#include "belfry/reduce_op.h"
+#include "belfry/replica_context.h"
+#include "belfry/run_options.h"
+#include "belfry/strategy.h"
+#include "belfry/tensor.h"
+#include "belfry/variable.h"

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "belfry/backend/backend.h"
+#include "belfry/nest.h"
+#include "belfry/reduce_op.h"
+
+namespace belfry {
+
+/// What reductions have done so far.
+struct ReductionStatistics {
+  std::uint64_t reductions = 0;     ///< Calls.
+  std::uint64_t host_leaves = 0;    ///< Reduced in host memory, in replica order.
+  std::uint64_t tensor_leaves = 0;  ///< Reduced by the communicator or by kernels.
+  std::uint64_t bytes = 0;          ///< Of all inputs.
+
+  bool operator==(const ReductionStatistics&) const = default;
+};
+
+/// How a reduction over replicas is carried out (SEM-30 to SEM-35). Host leaves are folded in host
+/// memory; tensors go through the backend's communicator where its declared order will do, else
+/// through copies to the first device, one n-way kernel there, and copies back.
+class CrossDeviceOps {
+ public:
+  /// `order`: the order every reduction must have; none: whatever the communicator declares for
+  /// tensors, replica order for host leaves.
+  CrossDeviceOps(Backend& backend, std::vector<int> devices, std::optional<ReductionOrder> order);
+
+  /// Replaces the leaves of every part by the reduction over all parts. `parts[i]` are the leaves
+  /// of replica i; the structures are equal. With `everywhere` false, host leaves are written in
+  /// part 0 only. Order: tensors are enqueued on communication streams, between the work that made
+  /// them and later work of their compute streams; the host does not block.
+  /// Throws: InvalidArgumentError (kIntegerMean, kDType), StructureMismatchError, DeviceError.
+  void all_reduce(ReduceOp op, std::span<const std::vector<LeafRef>> parts, bool everywhere);
+
+  /// The order in which tensors are added up.
+  ReductionOrder tensor_order();
+  const ReductionStatistics& statistics() const { return statistics_; }
+
+ private:
+  void reduce_host_leaf(ReduceOp op, std::span<const std::vector<LeafRef>> parts, std::size_t leaf,
+                        bool everywhere);
+  void reduce_tensor_leaf(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
+                          std::size_t leaf);
+  void compose(ReduceOp op, std::span<const CollectivePart> parts, const LeafRef& like);
+  Communicator& communicator();
+
+  Backend& backend_;
+  std::vector<int> devices_;
+  std::optional<ReductionOrder> order_;
+  std::unique_ptr<Communicator> communicator_;
+  ReductionStatistics statistics_;
+};
+
+}  // namespace belfry

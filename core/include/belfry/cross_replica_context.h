@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "belfry/detail/batch_reduce_verbs.h"
+#include "belfry/detail/distribute.h"
+#include "belfry/detail/mirror.h"
+#include "belfry/detail/reduce_values.h"
+#include "belfry/detail/run_verbs.h"
+#include "belfry/detail/update_components.h"
+#include "belfry/detail/update_non_slot_verbs.h"
+#include "belfry/detail/update_verbs.h"
+#include "belfry/distributed_values.h"
+#include "belfry/tensor.h"
+
+namespace belfry {
+
+/// Accepts ReduceOp::kMean alone, and only when it is known at compile time.
+struct MeanOnly {
+  consteval MeanOnly(ReduceOp op) {  // NOLINT: implicit on purpose.
+    if (op != ReduceOp::kMean) {
+      throw "SUM of a Mirrored is ambiguous: the value, or the value times the replicas?";
+    }
+  }
+};
+
+/// What code outside the replicas may do: in merge_fn, and between runs through
+/// `Strategy::cross_replica()`. Every verb throws ContextError (kWrongContext, kOtherStrategy) when
+/// it is reached from inside a replica or another strategy (SEM-14).
+class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
+                            public detail::UpdateVerbs<CrossReplicaContext>,
+                            public detail::UpdateNonSlotVerbs<CrossReplicaContext>,
+                            public detail::BatchReduceVerbs<CrossReplicaContext> {
+ public:
+  explicit CrossReplicaContext(detail::StrategyCore& core) : core_(core) {}
+  CrossReplicaContext(const CrossReplicaContext&) = delete;
+  CrossReplicaContext& operator=(const CrossReplicaContext&) = delete;
+
+  int num_replicas() const { return core_.size(); }
+  Strategy& strategy() const { return core_.owner(); }
+  /// The devices of the replicas, in replica order.
+  std::vector<DeviceSpec> devices() const;
+
+  /// Runs `fn(ReplicaContext&, component of each argument...)` on every replica; see Strategy::run.
+  using RunVerbs<CrossReplicaContext>::run;
+  template <class F, class... Args>
+  auto run(RunOptions options, const F& fn, const Args&... args) {
+    return detail::distribute(core_, *this, options, fn, args...);
+  }
+  template <class F, class... Args>
+  auto run_at(CallSite site, const F& fn, const Args&... args) {
+    return detail::distribute(core_, *this, RunOptions{.concurrent = true, .site = site}, fn,
+                              args...);
+  }
+
+  /// The reduction over all replicas, the same on each (SEM-30 to SEM-36).
+  /// Order: host leaves at once; tensors are enqueued.
+  /// Throws: StructureMismatchError, InvalidArgumentError (kIntegerMean), DeviceError.
+  template <Nest T>
+  Mirrored<T> reduce(ReduceOp op, const PerReplica<T>& value, CallSite site = CallSite::here()) {
+    core_.require_cross("reduce", site);
+    return detail::reduce_value(core_, op, value, site);
+  }
+  /// MEAN of a value that all replicas share is that value; SUM of it does not compile (SEM-34).
+  template <class T>
+  Mirrored<T> reduce(MeanOnly, const Mirrored<T>& value) {
+    return value;
+  }
+  /// `batch_reduce(op, values...)`: a tuple of the reductions of each, as one operation.
+  using BatchReduceVerbs<CrossReplicaContext>::batch_reduce;
+  template <class... T>
+  std::tuple<Mirrored<T>...> batch_reduce_at(CallSite site, ReduceOp op,
+                                             const PerReplica<T>&... values) {
+    core_.require_cross("batch_reduce", site);
+    return {detail::reduce_value(core_, op, values, site)...};
+  }
+
+  /// The value on every replica; tensors are copied to each device. Order: copies are enqueued.
+  template <class T>
+  Mirrored<T> broadcast(const T& value, CallSite site = CallSite::here()) {
+    core_.require_cross("broadcast", site);
+    return detail::mirror(core_, value);
+  }
+
+  /// `update(variable, fn, args...)` calls `fn(component, args...)` once for each component, on its
+  /// device; Mirrored arguments and variables give the component that lives there (SEM-41). All or
+  /// nothing: when one call throws, no component changes. Returns what fn returns, mirrored.
+  /// Throws: ContextError (kOtherStrategy); VariableMismatchError (kMirroredDiverged) when fn made
+  /// the components of a mirrored variable differ.
+  using UpdateVerbs<CrossReplicaContext>::update;
+  template <class V, class F, class... Args>
+  auto update_at(CallSite site, const V& variable, const F& fn, const Args&... args) {
+    static_assert(!(detail::IsPerReplica<Args>::value || ...),
+                  "update takes Mirrored or plain arguments: reduce a PerReplica first");
+    core_.require_cross("update", site);
+    return detail::update_components(core_, *this, site, variable, fn, args...);
+  }
+
+  /// `update_non_slot(devices, fn, args...)` calls `fn(args...)` once on each of `devices`.
+  /// Throws: InvalidArgumentError (kDestination) for a device that is not the strategy's.
+  using UpdateNonSlotVerbs<CrossReplicaContext>::update_non_slot;
+  template <class F, class... Args>
+  void update_non_slot_at(CallSite site, const std::vector<DeviceSpec>& devices, const F& fn,
+                          const Args&... args) {
+    core_.require_cross("update_non_slot", site);
+    for (const DeviceSpec& spec : devices) {
+      const int replica = detail::replica_on(core_, spec, site);
+      detail::CurrentContext here = detail::update_context(core_, *this, replica);
+      const detail::CurrentScope scope(here);
+      fn(detail::component(args, replica)...);
+    }
+  }
+
+  /// The components one after another, in replica order: vectors by elements, tensors along axis 0,
+  /// on replica 0's device. Throws: StructureMismatchError when other extents differ.
+  template <class T>
+  std::vector<T> gather(const PerReplica<std::vector<T>>& value,
+                        CallSite site = CallSite::here()) {
+    core_.require_cross("gather", site);
+    std::vector<T> all;
+    for (const std::vector<T>& part : value) all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }
+  template <Element T>
+  Tensor<T> gather(const PerReplica<Tensor<T>>& value, CallSite site = CallSite::here()) {
+    core_.require_cross("gather", site);
+    std::vector<AnyTensor> parts;
+    for (const Tensor<T>& part : value) parts.push_back(part.any());
+    return Tensor<T>(detail::concatenate_rows(parts, core_.placement(0), site));
+  }
+
+  /// `fn(element)` for element k on replica k mod N; every replica has a list, maybe empty.
+  template <class X, class F>
+  auto map(const std::vector<X>& elements, const F& fn, CallSite site = CallSite::here()) {
+    using Result = std::remove_cvref_t<std::invoke_result_t<const F&, const X&>>;
+    core_.require_cross("map", site);
+    const auto size = static_cast<std::size_t>(num_replicas());
+    detail::ReplicaArray<std::vector<Result>> lists(num_replicas());
+    for (std::size_t replica = 0; replica < size; ++replica) lists.emplace_back();
+    for (std::size_t k = 0; k < elements.size(); ++k) {
+      const int replica = static_cast<int>(k % size);
+      detail::CurrentContext here = detail::update_context(core_, *this, replica);
+      const detail::CurrentScope scope(here);
+      lists[replica].push_back(fn(elements[k]));
+    }
+    return PerReplica<std::vector<Result>>(std::move(lists));
+  }
+
+  /// For belfry itself.
+  detail::StrategyCore& core() const { return core_; }
+
+ private:
+  detail::StrategyCore& core_;
+};
+
+template <class T, class V>
+void ReplicaContext::assign_merged(const MirroredVariable<T>& variable, detail::AssignOp op,
+                                   V value, CallSite site) {
+  detail::VariableState<T>& state = variable.state(site);
+  detail::require_aggregation(*this, state.info, site);
+  const auto merge = [&variable, op, aggregation = state.info.aggregation, site](
+                         CrossReplicaContext& cross, const PerReplica<T>& values) {
+    const auto set = [op](T& component, const T& delta) {
+      detail::apply_assign(op, component, delta);
+    };
+    if (aggregation == Aggregation::kOnlyFirst) {
+      cross.update(variable, set, cross.broadcast(values[0], site), site);
+    } else {
+      const ReduceOp reduce = aggregation == Aggregation::kSum ? ReduceOp::kSum : ReduceOp::kMean;
+      cross.update(variable, set, cross.reduce(reduce, values, site), site);
+    }
+  };
+  merge_at<detail::MergeKind::kAssign>(site, nullptr, &state, merge, T(std::move(value)));
+}
+
+}  // namespace belfry

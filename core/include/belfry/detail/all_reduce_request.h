@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "belfry/detail/merge_request.h"
+#include "belfry/nest.h"
+#include "belfry/reduce_op.h"
+
+namespace belfry::detail {
+
+/// Reduces the leaves of all requests in place. Throws: StructureMismatchError and what
+/// CrossDeviceOps::all_reduce throws.
+void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* requests, int count);
+
+template <class T>
+inline constexpr MergeType kAllReduceType{MergeKind::kAllReduce, spelling<T>(),
+                                          &execute_all_reduce};
+
+/// One replica's all_reduce: its leaves, which the merge overwrites.
+struct AllReduceRequest : MergeRequest {
+  template <class T>
+  AllReduceRequest(const MergeType& merge_type, CallSite where, ReduceOp reduce_op, T& target)
+      : MergeRequest{&merge_type, where, nullptr, nullptr},
+        op(reduce_op),
+        leaves(leaves_of(target)),
+        value(&target),
+        same([](const void* a, const void* b) {
+          return same_tree(*static_cast<const T*>(a), *static_cast<const T*>(b));
+        }),
+        describe([](const void* a) { return describe_leaves(*static_cast<const T*>(a)); }) {}
+
+  ReduceOp op;
+  std::vector<LeafRef> leaves;
+  const void* value;
+  bool (*same)(const void*, const void*);
+  std::vector<LeafDescription> (*describe)(const void*);
+};
+
+}  // namespace belfry::detail

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "belfry/aggregation.h"
+#include "belfry/nest.h"
+
+namespace belfry::detail {
+
+/// target[i] = target[i] op delta[i] for every leaf. Throws: StructureMismatchError when the leaves
+/// differ in number, count or type.
+void combine_leaves(AssignOp op, std::vector<LeafRef> target, std::vector<LeafRef> delta);
+
+/// Sets `target` to `value`, or adds or subtracts it leaf by leaf.
+template <class T>
+void apply_assign(AssignOp op, T& target, T value) {
+  if (op == AssignOp::kSet) {
+    target = std::move(value);
+  } else if constexpr (Nest<T>) {
+    combine_leaves(op, leaves_of(target), leaves_of(value));
+  } else {
+    static_assert(Nest<T>, "only nests can be added to");
+  }
+}
+
+}  // namespace belfry::detail

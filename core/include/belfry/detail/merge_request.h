@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "belfry/call_site.h"
+#include "belfry/detail/component.h"
+
+namespace belfry {
+
+class CrossReplicaContext;
+
+namespace detail {
+
+enum class MergeKind { kMergeCall, kAllReduce, kAssign };
+
+/// `merge_call`, `all_reduce`, `assign`.
+const char* to_string(MergeKind kind);
+
+struct MergeRequest;
+
+/// What all requests of one instantiation share; compared by address at the rendezvous.
+struct MergeType {
+  MergeKind kind;
+  const char* types;  ///< The compiler's spelling of the argument types, for messages.
+  void (*execute)(CrossReplicaContext& cross, MergeRequest* const* requests, int count);
+};
+
+/// What a paused replica leaves for the merge: pointers into its stack.
+struct MergeRequest {
+  const MergeType* type;
+  CallSite site;
+  const char* tag = nullptr;         ///< Replaces the site when replicas differ on purpose.
+  const void* identity = nullptr;    ///< A function or a variable all replicas must agree on.
+};
+
+template <class... T>
+constexpr const char* spelling() {
+  return __PRETTY_FUNCTION__;
+}
+
+/// The address of a plain function, so that replicas which pass different ones are told apart.
+template <class F>
+const void* identity_of(const F& fn) {
+  if constexpr (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) {
+    return reinterpret_cast<const void*>(fn);
+  } else {
+    return nullptr;
+  }
+}
+
+/// One replica's merge_call. `Args` are deduced as forwarding references: lvalues are copied into
+/// the merge, rvalues moved.
+template <MergeKind Kind, class F, class... Args>
+struct MergeCall : MergeRequest {
+  static_assert(std::is_invocable_v<const F&, CrossReplicaContext&,
+                                    const Grouped<std::remove_cvref_t<Args>>&...>,
+                "merge_fn is called as merge_fn(CrossReplicaContext&, const PerReplica<A>&...): "
+                "one PerReplica for each argument of merge_call, variables as they are");
+  using Returned = std::invoke_result_t<const F&, CrossReplicaContext&,
+                                        const Grouped<std::remove_cvref_t<Args>>&...>;
+  static constexpr bool kVoid = std::is_void_v<Returned>;
+  using Result = typename std::conditional_t<kVoid, std::type_identity<std::monostate>,
+                                             Component<std::remove_cvref_t<Returned>>>::type;
+
+  MergeCall(CallSite where, const F& function, Args&... values)
+      : MergeRequest{&kType, where, nullptr, identity_of(function)},
+        fn(&function),
+        args(&values...) {}
+
+  static void execute(CrossReplicaContext& cross, MergeRequest* const* requests, int count) {
+    execute_with(cross, requests, count, std::index_sequence_for<Args...>());
+  }
+
+  static constexpr MergeType kType{Kind, spelling<std::remove_cvref_t<Args>...>(), &execute};
+
+  const F* fn;
+  std::tuple<std::remove_reference_t<Args>*...> args;
+  std::optional<Result> result{};
+
+ private:
+  static MergeCall& at(MergeRequest* const* requests, int replica) {
+    return static_cast<MergeCall&>(*requests[replica]);
+  }
+
+  template <std::size_t I>
+  static auto group(MergeRequest* const* requests, int count) {
+    using Arg = std::tuple_element_t<I, std::tuple<Args...>>;
+    using Value = std::remove_cvref_t<Arg>;
+    if constexpr (std::is_same_v<Grouped<Value>, PerReplica<Value>>) {
+      ReplicaArray<Value> values(count);
+      for (int replica = 0; replica < count; ++replica) {
+        values.emplace_back(static_cast<Arg&&>(*std::get<I>(at(requests, replica).args)));
+      }
+      return PerReplica<Value>(std::move(values));
+    } else {
+      return Value(*std::get<I>(at(requests, 0).args));
+    }
+  }
+
+  template <std::size_t... I>
+  static void execute_with(CrossReplicaContext& cross, MergeRequest* const* requests, int count,
+                           std::index_sequence<I...>) {
+    const F& fn = *at(requests, 0).fn;
+    const std::tuple<Grouped<std::remove_cvref_t<Args>>...> grouped{group<I>(requests, count)...};
+    if constexpr (kVoid) {
+      fn(cross, std::get<I>(grouped)...);
+    } else {
+      const std::remove_cvref_t<Returned> returned = fn(cross, std::get<I>(grouped)...);
+      for (int replica = 0; replica < count; ++replica) {
+        at(requests, replica).result.emplace(component(returned, replica));
+      }
+    }
+  }
+};
+
+}  // namespace detail
+}  // namespace belfry

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <vector>
+
+#include "belfry/backend/executor.h"
+#include "belfry/detail/function_ref.h"
+#include "belfry/detail/merge_request.h"
+#include "belfry/detail/strategy_core.h"
+#include "belfry/error.h"
+#include "belfry/run_options.h"
+
+namespace belfry::detail {
+
+/// Where one replica of a run is.
+struct ReplicaState {
+  enum class Status : std::uint8_t {
+    kRunning,
+    kArrived,    ///< Paused at a merge.
+    kEnded,      ///< Returned.
+    kThrew,      ///< Left with an exception of its own.
+    kCancelled,  ///< Unwound because the run had failed.
+    kAbandoned,  ///< Swallowed its cancellation too often.
+  };
+  Status status = Status::kRunning;
+  std::uint32_t merges = 0;     ///< Merges reached so far.
+  std::uint32_t swallowed = 0;  ///< Calls into belfry since the run failed.
+  CallSite last_site{};
+  std::exception_ptr exception{};
+};
+
+/// One run: carries the replicas through rounds until all have ended. In each round every replica
+/// goes on until it arrives at a merge or ends; then, on the thread that called `run`, the requests
+/// are matched and the merge executed once (SEM-1 to SEM-9).
+class ReplicaRunner final : public Job {
+ public:
+  ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
+                FunctionRef<void(ReplicaContext&)> function);
+
+  /// Runs all replicas to their end. Order: blocks the caller.
+  /// Throws: the exception of the lowest failing replica or of the merge function; belfry's errors.
+  void run(const RunOptions& options);
+
+  /// On a replica: pauses until the merge that `request` asks for has been executed.
+  /// Throws: ReplicaCancelled when the run has failed.
+  void meet(int replica, MergeRequest& request);
+  /// On a replica: announces an access to a variable. Throws: ReplicaCancelled, as above.
+  void touch(int replica, OperationKind kind, std::uint64_t subject, CallSite site);
+
+  StrategyCore& core() { return core_; }
+
+  void body(int replica) noexcept override;
+  Settled settle() noexcept override;
+  void deadlock(const std::vector<int>& blocked) noexcept override;
+
+ private:
+  void merge_round();
+  void fail_with_mismatch();
+  void fail(std::exception_ptr primary, ErrorReport report);
+  bool record_own_exceptions();
+  void require_alive(int replica);
+  std::vector<ReplicaReport> replica_reports() const;
+  ReplicaState& state(int replica) { return states_[static_cast<std::size_t>(replica)]; }
+
+  StrategyCore& core_;
+  CrossReplicaContext& cross_;
+  FunctionRef<void(ReplicaContext&)> function_;
+  Executor& executor_;
+  Gate gate_;
+  std::vector<ReplicaState> states_;
+  std::vector<MergeRequest*> requests_;
+  CurrentContext cross_current_;
+  std::atomic<bool> failed_{false};
+  std::exception_ptr primary_;
+  std::uint64_t ordinal_ = 0;
+  std::uint64_t rounds_ = 0;
+};
+
+/// The first way in which requests of replicas that have all arrived do not belong together, or
+/// nothing. `what` of the report says what was expected.
+std::optional<ErrorReport> find_mismatch(const std::vector<MergeRequest*>& requests);
+
+}  // namespace belfry::detail

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "belfry/backend/backend.h"
+#include "belfry/cross_device_ops.h"
+#include "belfry/detail/current_context.h"
+#include "belfry/error.h"
+#include "belfry/placement.h"
+
+namespace belfry {
+
+class CrossReplicaContext;
+class Strategy;
+
+/// What a strategy has done so far.
+struct StrategyStatistics {
+  std::uint64_t runs = 0;
+  std::uint64_t merges = 0;  ///< merge_calls, reductions in replicas, and assignments.
+  std::uint64_t updates = 0;
+  ReductionStatistics reduction{};
+
+  bool operator==(const StrategyStatistics&) const = default;
+};
+
+namespace detail {
+
+/// What a strategy, its contexts and its runs share. Outlives all of them but the variables.
+class StrategyCore {
+ public:
+  StrategyCore(Strategy& owner, Backend& backend, std::vector<int> devices,
+               std::optional<ReductionOrder> order);
+
+  Strategy& owner() { return owner_; }
+  Backend& backend() { return backend_; }
+  int size() const { return static_cast<int>(devices_.size()); }
+  /// Indices in the backend, by replica id.
+  const std::vector<int>& devices() const { return devices_; }
+  Placement placement(int replica) {
+    return {&backend_, devices_[static_cast<std::size_t>(replica)]};
+  }
+  CrossDeviceOps& ops() { return ops_; }
+  StrategyStatistics& statistics() { return statistics_; }
+  std::optional<ErrorReport>& last_failure() { return last_failure_; }
+
+  /// A context that is cross-replica for this strategy, on replica 0's device.
+  CurrentContext cross_context(CrossReplicaContext& cross);
+  /// Throws: ContextError unless cross-replica work of this strategy may happen here.
+  void require_cross(const char* what, CallSite site);
+
+  /// Number of the next variable; also its name when it has none.
+  std::uint64_t next_variable() { return variables_++; }
+
+  /// Marks the strategy as running for the outermost run of a call chain.
+  /// Throws: ContextError (kStrategyBusy, kWrongContext, kOtherStrategy).
+  class RunLock {
+   public:
+    RunLock(StrategyCore& core, CallSite site);
+    RunLock(const RunLock&) = delete;
+    RunLock& operator=(const RunLock&) = delete;
+    ~RunLock();
+
+   private:
+    StrategyCore& core_;
+    bool outermost_;
+  };
+
+ private:
+  Strategy& owner_;
+  Backend& backend_;
+  std::vector<int> devices_;
+  CrossDeviceOps ops_;
+  StrategyStatistics statistics_;
+  std::optional<ErrorReport> last_failure_;
+  std::uint64_t variables_ = 0;
+  std::atomic<bool> running_{false};
+};
+
+}  // namespace detail
+}  // namespace belfry

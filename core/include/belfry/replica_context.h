@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "belfry/aggregation.h"
+#include "belfry/detail/all_reduce_request.h"
+#include "belfry/detail/merge_request.h"
+#include "belfry/detail/merge_verbs.h"
+#include "belfry/detail/replica_runner.h"
+#include "belfry/nest.h"
+#include "belfry/placement.h"
+#include "belfry/reduce_op.h"
+#include "belfry/run_options.h"
+#include "belfry/variable.h"
+
+namespace belfry {
+
+/// What a replica function may do. One for each replica and run, made by the runner, valid inside
+/// the function alone.
+class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
+ public:
+  ReplicaContext(detail::ReplicaRunner& runner, int replica) : runner_(runner), id_(replica) {}
+  ReplicaContext(const ReplicaContext&) = delete;
+  ReplicaContext& operator=(const ReplicaContext&) = delete;
+
+  /// This replica's number, from 0 to num_replicas() - 1.
+  int replica_id() const { return id_; }
+  int num_replicas() const { return runner_.core().size(); }
+  /// The device this replica runs on.
+  DeviceSpec device() const;
+  Placement placement() const { return runner_.core().placement(id_); }
+  Strategy& strategy() const { return runner_.core().owner(); }
+
+  /// Pauses until every replica has arrived here, then runs `merge_fn(CrossReplicaContext&, const
+  /// PerReplica<A>&...)` once, and returns its result: the component of a PerReplica or Mirrored
+  /// (through nests), a copy of anything else, nothing for void (SEM-2 to SEM-9, SEM-13). Lvalue
+  /// arguments are copied into the merge, rvalues moved.
+  /// Order: the host blocks until all replicas have arrived and merge_fn has returned; device work
+  /// that merge_fn enqueued may still be running.
+  /// Throws: MergeMismatchError from `run` when replicas meet at different places.
+  /// `merge_call(fn, args..., site)` for 0 to 8 arguments is inherited; these two name the merge or
+  /// hand on a wrapper's call site.
+  using MergeVerbs<ReplicaContext>::merge_call;
+  template <class F, class... Args>
+  auto merge_call(MergeTag tag, F&& fn, Args&&... args) {
+    const std::decay_t<F>& function = fn;
+    return merge_at<detail::MergeKind::kMergeCall>(tag.site, tag.name, nullptr, function,
+                                                   std::forward<Args>(args)...);
+  }
+  template <class F, class... Args>
+  auto merge_call_at(CallSite site, F&& fn, Args&&... args) {
+    const std::decay_t<F>& function = fn;
+    return merge_at<detail::MergeKind::kMergeCall>(site, nullptr, nullptr, function,
+                                                   std::forward<Args>(args)...);
+  }
+
+  /// The reduction of every leaf of `value` over all replicas, in the structure of `value`; tensors
+  /// on this replica's device (SEM-30 to SEM-36).
+  /// Order: a merge; tensor reductions are enqueued, the host does not wait for them.
+  /// Throws: StructureMismatchError, InvalidArgumentError (kIntegerMean), from `run`.
+  template <Nest T>
+  T all_reduce(ReduceOp op, T value, CallSite site = CallSite::here()) {
+    detail::AllReduceRequest request(detail::kAllReduceType<T>, site, op, value);
+    runner_.meet(id_, request);
+    return value;
+  }
+
+  /// Sets, adds to or subtracts from a variable. A replica-local variable changes on this replica
+  /// alone. For a mirrored one this is a merge: the values of all replicas are combined by the
+  /// variable's aggregation and every component changes alike (SEM-45).
+  /// Throws: InvalidArgumentError (kNoAggregation), ContextError (kOtherStrategy).
+  template <class T, class V>
+  void assign(const MirroredVariable<T>& variable, V value, CallSite site = CallSite::here()) {
+    assign_merged(variable, detail::AssignOp::kSet, std::move(value), site);
+  }
+  template <class T, class V>
+  void assign_add(const MirroredVariable<T>& variable, V value, CallSite site = CallSite::here()) {
+    assign_merged(variable, detail::AssignOp::kAdd, std::move(value), site);
+  }
+  template <class T, class V>
+  void assign_sub(const MirroredVariable<T>& variable, V value, CallSite site = CallSite::here()) {
+    assign_merged(variable, detail::AssignOp::kSubtract, std::move(value), site);
+  }
+  template <class T, class V>
+  void assign(const ReplicaLocalVariable<T>& variable, V value, CallSite site = CallSite::here()) {
+    detail::apply_assign(detail::AssignOp::kSet, variable.on(*this, site), T(std::move(value)));
+  }
+  template <class T, class V>
+  void assign_add(const ReplicaLocalVariable<T>& variable, V value,
+                  CallSite site = CallSite::here()) {
+    detail::apply_assign(detail::AssignOp::kAdd, variable.on(*this, site), T(std::move(value)));
+  }
+  template <class T, class V>
+  void assign_sub(const ReplicaLocalVariable<T>& variable, V value,
+                  CallSite site = CallSite::here()) {
+    detail::apply_assign(detail::AssignOp::kSubtract, variable.on(*this, site),
+                         T(std::move(value)));
+  }
+
+  /// For the handles of variables.
+  detail::ReplicaRunner& runner() const { return runner_; }
+
+ private:
+  template <class T, class V>
+  void assign_merged(const MirroredVariable<T>& variable, detail::AssignOp op, V value,
+                     CallSite site);
+
+  template <detail::MergeKind Kind, class F, class... Args>
+  auto merge_at(CallSite site, const char* tag, const void* identity, const F& fn,
+                Args&&... args) {
+    using Request = detail::MergeCall<Kind, F, Args...>;
+    Request request(site, fn, args...);
+    request.tag = tag;
+    if (identity != nullptr) request.identity = identity;
+    runner_.meet(id_, request);
+    if constexpr (!Request::kVoid) return std::move(*request.result);
+  }
+
+  detail::ReplicaRunner& runner_;
+  int id_;
+};
+
+}  // namespace belfry

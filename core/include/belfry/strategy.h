@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "belfry/cross_replica_context.h"
+#include "belfry/detail/make_variable.h"
+#include "belfry/detail/run_verbs.h"
+#include "belfry/device_spec.h"
+#include "belfry/strategy_options.h"
+#include "belfry/replica_context.h"
+#include "belfry/variable.h"
+
+namespace belfry {
+
+/// Distributes work over replicas, one for each of its devices. Made as one of its children. Not
+/// copyable; outlives its variables' last use; the backend outlives it. One `run` at a time: a
+/// second thread gets a ContextError (kStrategyBusy).
+class Strategy : public detail::RunVerbs<Strategy> {
+ public:
+  Strategy(const Strategy&) = delete;
+  Strategy& operator=(const Strategy&) = delete;
+  virtual ~Strategy();
+
+  int num_replicas() const { return core_.size(); }
+  /// The devices replicas run on, in replica order.
+  std::vector<DeviceSpec> worker_devices() const { return devices(); }
+  /// The devices variables live on.
+  std::vector<DeviceSpec> parameter_devices() const { return devices(); }
+  /// Where state that belongs to no variable is updated: all devices.
+  std::vector<DeviceSpec> non_slot_devices() const { return devices(); }
+  std::vector<DeviceSpec> devices() const { return cross_.devices(); }
+  Backend& backend() { return core_.backend(); }
+  Placement placement(int replica) { return core_.placement(replica); }
+  /// The cross-replica context for code between runs.
+  CrossReplicaContext& cross_replica() { return cross_; }
+
+  /// Runs `fn(ReplicaContext&, const A&...)` once on every replica and returns what each returned:
+  /// always a PerReplica, also for one replica; a variable as itself; nothing for void (SEM-1 to
+  /// SEM-15). PerReplica and Mirrored arguments, also inside containers, give each replica its
+  /// component; anything else is handed to all.
+  /// Order: blocks until all replicas have ended; device work they enqueued may still be running.
+  /// Throws: the exception of the failing replica with the lowest id, with its own type; belfry's
+  /// errors; the strategy stays usable and `last_failure` tells the whole story.
+  /// `run(fn, args..., site)` for 0 to 8 arguments is inherited.
+  using RunVerbs<Strategy>::run;
+  template <class F, class... Args>
+  auto run(RunOptions options, const F& fn, const Args&... args) {
+    return cross_.run(options, fn, args...);
+  }
+  template <class F, class... Args>
+  auto run_at(CallSite site, const F& fn, const Args&... args) {
+    return cross_.run_at(site, fn, args...);
+  }
+
+  /// A value for each replica: `fn(replica_id)`.
+  template <class F>
+  auto distribute_values(const F& fn, CallSite site = CallSite::here()) {
+    using T = std::remove_cvref_t<std::invoke_result_t<const F&, int>>;
+    core_.require_cross("distribute_values", site);
+    detail::ReplicaArray<T> values(num_replicas());
+    for (int replica = 0; replica < num_replicas(); ++replica) {
+      detail::CurrentContext here = detail::update_context(core_, cross_, replica);
+      const detail::CurrentScope scope(here);
+      values.emplace_back(fn(replica));
+    }
+    return PerReplica<T>(std::move(values));
+  }
+
+  /// A variable whose components are always equal. `init` is a value or a function of no arguments,
+  /// which is called once, on replica 0's device; the other components are copies of component 0
+  /// (SEM-40). Context: any but a replica of another strategy.
+  template <class Init>
+  auto mirrored_variable(const Init& init, VariableOptions options = {},
+                         CallSite site = CallSite::here()) {
+    return MirroredVariable(detail::make_variable(core_, cross_, init, std::move(options), site));
+  }
+  /// A variable with independent components, which start equal (SEM-50), read as their reduction.
+  template <class Init>
+  auto replica_local_variable(ReduceOp op, const Init& init, VariableOptions options = {},
+                              CallSite site = CallSite::here()) {
+    options.trainable = false;
+    return ReplicaLocalVariable(
+        detail::make_variable(core_, cross_, init, std::move(options), site), op);
+  }
+
+  /// The value of a mirrored variable: component 0, after all were compared where the backend asks
+  /// for it. Throws: VariableMismatchError (kMirroredDiverged), ContextError.
+  template <class T>
+  T read(const MirroredVariable<T>& variable, CallSite site = CallSite::here()) {
+    core_.require_cross("read", site);
+    return detail::read_mirrored(core_, variable, site);
+  }
+  /// The reduction of a replica-local variable's components. Throws: as CrossReplicaContext::reduce.
+  template <class T>
+  T read(const ReplicaLocalVariable<T>& variable, CallSite site = CallSite::here()) {
+    core_.require_cross("read", site);
+    return detail::read_local(core_, variable, site);
+  }
+  /// All components of a variable, in replica order.
+  template <class V>
+  auto local_values(const V& variable, CallSite site = CallSite::here()) {
+    core_.require_cross("local_values", site);
+    return detail::components_of(core_, variable, site);
+  }
+
+  /// What the last failed run reported, also when a user's own exception was rethrown.
+  const std::optional<ErrorReport>& last_failure() { return core_.last_failure(); }
+  StrategyStatistics statistics() { return detail::statistics_of(core_); }
+
+ protected:
+  /// Throws: InvalidArgumentError (kNoDevices, kDuplicateDevice, kUnknownDevice).
+  Strategy(Backend& backend, std::vector<int> devices, std::optional<ReductionOrder> order);
+
+ private:
+  detail::StrategyCore core_;
+  CrossReplicaContext cross_;
+};
+
+}  // namespace belfry

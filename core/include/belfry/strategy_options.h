@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "belfry/device_spec.h"
+#include "belfry/reduce_op.h"
+
+namespace belfry {
+
+/// Options of a strategy.
+struct StrategyOptions {
+  /// One replica for each, in this order; empty: all devices of the backend.
+  std::vector<DeviceSpec> devices{};
+  /// The order every reduction must have; none: replica order for host leaves, the communicator's
+  /// declared order for tensors.
+  std::optional<ReductionOrder> order{};
+};
+
+}  // namespace belfry

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/cross_device_ops.h"
+
+#include <utility>
+
+#include "belfry/any_tensor.h"
+#include "belfry/backend/host_kernels.h"
+#include "belfry/error.h"
+
+namespace belfry {
+namespace {
+
+void require_reducible(ReduceOp op, DType dtype) {
+  if (dtype == DType::kBool) {
+    throw InvalidArgumentError(ErrorCode::kDType, "bool values cannot be reduced",
+                               "cast them to an integer type first");
+  }
+  if (op == ReduceOp::kMean && !is_floating(dtype)) {
+    throw InvalidArgumentError(ErrorCode::kIntegerMean,
+                               "MEAN over " + to_string(dtype) + " would lose the remainder",
+                               "convert to a floating-point type, or SUM and divide as you mean it");
+  }
+}
+
+KernelOperand host_operand(const LeafRef& leaf) { return {leaf.data, leaf.count, leaf.dtype}; }
+
+void order_after(Stream& later, Stream& earlier, Device& device) {
+  const auto done = device.create_event();
+  earlier.record(*done);
+  later.wait(*done);
+}
+
+}  // namespace
+
+CrossDeviceOps::CrossDeviceOps(Backend& backend, std::vector<int> devices,
+                               std::optional<ReductionOrder> order)
+    : backend_(backend), devices_(std::move(devices)), order_(order) {}
+
+Communicator& CrossDeviceOps::communicator() {
+  if (communicator_ == nullptr) communicator_ = backend_.communicator(devices_);
+  return *communicator_;
+}
+
+ReductionOrder CrossDeviceOps::tensor_order() {
+  return order_ ? *order_ : communicator().order();
+}
+
+void CrossDeviceOps::all_reduce(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
+                                bool everywhere) {
+  statistics_.reductions += 1;
+  const std::vector<LeafRef>& first = parts.front();
+  for (const LeafRef& leaf : first) require_reducible(op, leaf.dtype);
+  for (std::size_t leaf = 0; leaf < first.size(); ++leaf) {
+    statistics_.bytes += first[leaf].bytes() * parts.size();
+    if (first[leaf].tensor == nullptr) {
+      statistics_.host_leaves += 1;
+      reduce_host_leaf(op, parts, leaf, everywhere);
+    } else {
+      statistics_.tensor_leaves += 1;
+      reduce_tensor_leaf(op, parts, leaf);
+    }
+  }
+}
+
+void CrossDeviceOps::reduce_host_leaf(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
+                                      std::size_t leaf, bool everywhere) {
+  KernelCall call;
+  call.kind = KernelKind::kReduceReplicas;
+  call.parameters.reduce = op;
+  call.parameters.order = order_.value_or(ReductionOrder::kReplicaOrder);
+  call.inputs.reserve(parts.size());
+  for (const auto& part : parts) call.inputs.push_back(host_operand(part[leaf]));
+  call.outputs = everywhere ? call.inputs : std::vector<KernelOperand>{call.inputs.front()};
+  run_on_host(call);
+}
+
+void CrossDeviceOps::reduce_tensor_leaf(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
+                                        std::size_t leaf) {
+  std::vector<CollectivePart> collective;
+  std::vector<AnyTensor> results;
+  collective.reserve(parts.size());
+  for (std::size_t replica = 0; replica < parts.size(); ++replica) {
+    AnyTensor& tensor = *parts[replica][leaf].tensor;
+    const Placement here{&backend_, devices_[replica]};
+    tensor = tensor.copy_to(here);
+    Device& device = device_of(here);
+    const BufferView input = tensor.view();
+    // Alone in its storage, the input may be overwritten: the fastest form (the kernel allows it).
+    results.push_back(input.buffer.use_count() <= 2
+                          ? tensor
+                          : AnyTensor::allocate(tensor.dtype(), tensor.shape(), here));
+    order_after(device.communication_stream(), device.compute_stream(), device);
+    collective.push_back({input, results.back().view(), &device.communication_stream()});
+  }
+  if (!order_ || *order_ == communicator().order()) {
+    communicator().all_reduce(op, collective);
+  } else {
+    compose(op, collective, parts.front()[leaf]);
+  }
+  for (std::size_t replica = 0; replica < parts.size(); ++replica) {
+    Device& device = backend_.device(devices_[replica]);
+    order_after(device.compute_stream(), device.communication_stream(), device);
+    *parts[replica][leaf].tensor = std::move(results[replica]);
+  }
+}
+
+// Inputs to replica 0's device, one kernel there, results back: every order on every backend.
+void CrossDeviceOps::compose(ReduceOp op, std::span<const CollectivePart> parts,
+                             const LeafRef& like) {
+  Device& root = backend_.device(devices_.front());
+  Stream& stream = root.communication_stream();
+  Kernel kernel;
+  kernel.kind = KernelKind::kReduceReplicas;
+  kernel.parameters.reduce = op;
+  kernel.parameters.order = *order_;
+  for (const CollectivePart& part : parts) {
+    order_after(stream, *part.stream, part.stream->device());
+    BufferView local = view_of(root.allocate(like.bytes(), stream), like.dtype);
+    stream.copy(local, part.input);
+    kernel.inputs.push_back(std::move(local));
+  }
+  const BufferView result = view_of(root.allocate(like.bytes(), stream), like.dtype);
+  kernel.outputs.push_back(result);
+  stream.launch(std::move(kernel));
+  for (const CollectivePart& part : parts) {
+    order_after(*part.stream, stream, root);
+    part.stream->copy(part.output, result);
+  }
+}
+
+}  // namespace belfry

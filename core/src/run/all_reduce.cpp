@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/detail/all_reduce_request.h"
+
+#include <utility>
+
+#include "belfry/cross_replica_context.h"
+#include "belfry/error.h"
+
+namespace belfry::detail {
+namespace {
+
+AllReduceRequest& at(MergeRequest* const* requests, int replica) {
+  return static_cast<AllReduceRequest&>(*requests[replica]);
+}
+
+[[noreturn]] void throw_ops_differ(MergeRequest* const* requests, int count) {
+  ErrorReport report;
+  report.code = ErrorCode::kStructure;
+  report.summary = "replicas ask for different reductions in one all_reduce";
+  for (int replica = 0; replica < count; ++replica) {
+    report.replicas.push_back(
+        {replica, requests[replica]->site, "reduces by " + to_string(at(requests, replica).op)});
+  }
+  report.expected = "the same operator on every replica";
+  throw StructureMismatchError(std::move(report));
+}
+
+std::string leaf_text(const std::vector<LeafDescription>& leaves, std::size_t index) {
+  if (index >= leaves.size()) return "has " + std::to_string(leaves.size()) + " leaves";
+  const std::string& path = leaves[index].path;
+  return "brings " + leaves[index].type + (path.empty() ? "" : " at " + path);
+}
+
+// Names the first leaf in which any replica differs from replica 0, and what each brings there.
+[[noreturn]] void throw_leaves_differ(MergeRequest* const* requests, int count, int culprit) {
+  const auto first = at(requests, 0).describe(at(requests, 0).value);
+  const auto other = at(requests, culprit).describe(at(requests, culprit).value);
+  std::size_t index = 0;
+  while (index < first.size() && index < other.size() && first[index] == other[index]) ++index;
+  ErrorReport report;
+  report.code = ErrorCode::kStructure;
+  report.summary = "values of different structure meet in all_reduce";
+  for (int replica = 0; replica < count; ++replica) {
+    AllReduceRequest& request = at(requests, replica);
+    report.replicas.push_back(
+        {replica, request.site, leaf_text(request.describe(request.value), index)});
+  }
+  report.expected = "the same structure, lengths and shapes on every replica";
+  report.hint = "pad the values, or gather them when lengths differ on purpose";
+  throw StructureMismatchError(std::move(report));
+}
+
+}  // namespace
+
+void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* requests, int count) {
+  AllReduceRequest& first = at(requests, 0);
+  std::vector<std::vector<LeafRef>> parts;
+  parts.reserve(static_cast<std::size_t>(count));
+  for (int replica = 0; replica < count; ++replica) {
+    AllReduceRequest& request = at(requests, replica);
+    if (request.op != first.op) throw_ops_differ(requests, count);
+    if (!first.same(first.value, request.value) || !same_leaves(first.leaves, request.leaves)) {
+      throw_leaves_differ(requests, count, replica);
+    }
+  }
+  for (int replica = 0; replica < count; ++replica) {
+    parts.push_back(std::move(at(requests, replica).leaves));
+  }
+  cross.core().ops().all_reduce(first.op, parts, true);
+}
+
+}  // namespace belfry::detail

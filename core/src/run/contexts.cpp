@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/backend/backend.h"
+#include "belfry/cross_replica_context.h"
+#include "belfry/replica_context.h"
+
+namespace belfry {
+
+DeviceSpec ReplicaContext::device() const {
+  detail::StrategyCore& core = runner_.core();
+  return core.backend().device_spec(core.devices()[static_cast<std::size_t>(id_)]);
+}
+
+std::vector<DeviceSpec> CrossReplicaContext::devices() const {
+  std::vector<DeviceSpec> specs;
+  specs.reserve(core_.devices().size());
+  for (int device : core_.devices()) specs.push_back(core_.backend().device_spec(device));
+  return specs;
+}
+
+}  // namespace belfry

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "run/exception_text.h"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
+#include <typeinfo>
+
+namespace belfry::detail {
+namespace {
+
+std::string type_name(const std::type_info& type) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), &std::free);
+  return status == 0 ? name.get() : type.name();
+}
+
+}  // namespace
+
+std::string text_of(const std::exception_ptr& exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const std::exception& error) {
+    return type_name(typeid(error)) + " \"" + error.what() + "\"";
+  } catch (...) {
+    const std::type_info* type = abi::__cxa_current_exception_type();
+    return type == nullptr ? "an unknown exception" : "a " + type_name(*type);
+  }
+}
+
+ErrorReport report_of(const std::exception_ptr& exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const Error& error) {
+    return error.report();
+  } catch (...) {
+    ErrorReport report;
+    report.code = ErrorCode::kMergeThrew;
+    report.summary = text_of(exception);
+    return report;
+  }
+}
+
+}  // namespace belfry::detail

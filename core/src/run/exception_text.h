@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "belfry/error.h"
+
+namespace belfry::detail {
+
+/// What an exception says: its type where the compiler can tell, and its message.
+std::string text_of(const std::exception_ptr& exception);
+
+/// The report of a belfry error; for anything else one with code kMergeThrew and its text.
+ErrorReport report_of(const std::exception_ptr& exception);
+
+}  // namespace belfry::detail

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "belfry/detail/replica_runner.h"
+
+namespace belfry::detail {
+namespace {
+
+bool same_tag(const MergeRequest& a, const MergeRequest& b) {
+  return a.tag == b.tag || std::strcmp(a.tag, b.tag) == 0;
+}
+
+bool meets(const MergeRequest& a, const MergeRequest& b) {
+  if (a.type != b.type || a.identity != b.identity) return false;
+  if (a.tag != nullptr && b.tag != nullptr) return same_tag(a, b);
+  if (a.tag != nullptr || b.tag != nullptr) return false;
+  return same_place(a.site, b.site);
+}
+
+std::string describe(const MergeRequest& request) {
+  std::string text = std::string("waits in ") + to_string(request.type->kind);
+  if (request.tag != nullptr) text += std::string(" \"") + request.tag + "\"";
+  return text;
+}
+
+// Kinds before places before types: the first answer that explains the most.
+void explain(const MergeRequest& first, const MergeRequest& other, ErrorReport& report) {
+  if (first.type->kind != other.type->kind) {
+    report.code = ErrorCode::kMergeKinds;
+    report.summary = "replicas wait in different kinds of merge";
+    report.expected = std::string("every replica in ") + to_string(first.type->kind);
+  } else if (!meets({first.type, first.site, first.tag, nullptr},
+                    {first.type, other.site, other.tag, nullptr})) {
+    report.code = ErrorCode::kMergePlaces;
+    report.summary = "replicas wait at different places";
+    report.expected = "every replica at the same call, in the same order";
+    report.hint = "take the branch inside the merge function, or name the merge with a MergeTag";
+  } else if (first.type == other.type) {
+    report.code = ErrorCode::kMergePlaces;
+    report.summary = "replicas passed different functions or variables to one merge";
+    report.expected = "the same function and the same variable from every replica";
+  } else {
+    report.code = ErrorCode::kMergeTypes;
+    report.summary = "replicas brought arguments of different types to one merge";
+    report.expected = first.type->types;
+  }
+}
+
+}  // namespace
+
+const char* to_string(MergeKind kind) {
+  switch (kind) {
+    case MergeKind::kMergeCall:
+      return "merge_call";
+    case MergeKind::kAllReduce:
+      return "all_reduce";
+    case MergeKind::kAssign:
+      return "assign";
+  }
+  return "?";
+}
+
+std::optional<ErrorReport> find_mismatch(const std::vector<MergeRequest*>& requests) {
+  const MergeRequest& first = *requests.front();
+  for (const MergeRequest* request : requests) {
+    if (meets(first, *request)) continue;
+    ErrorReport report;
+    explain(first, *request, report);
+    for (std::size_t replica = 0; replica < requests.size(); ++replica) {
+      report.replicas.push_back(
+          {static_cast<int>(replica), requests[replica]->site, describe(*requests[replica])});
+    }
+    return report;
+  }
+  return std::nullopt;
+}
+
+}  // namespace belfry::detail

@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/detail/replica_runner.h"
+
+#include <string>
+#include <utility>
+
+#include "belfry/cross_replica_context.h"
+#include "belfry/replica_context.h"
+#include "run/exception_text.h"
+
+namespace belfry::detail {
+namespace {
+
+// Calls into belfry that a replica may make, and swallow the exception of, after its run failed.
+constexpr std::uint32_t kPatience = 16;
+
+AgentId replica_agent(int replica) { return {AgentId::Kind::kReplica, replica}; }
+
+bool has_ended(ReplicaState::Status status) { return status >= ReplicaState::Status::kEnded; }
+
+std::string merges_text(std::uint32_t merges) {
+  return merges == 0 ? "before its first merge" : "after merge #" + std::to_string(merges);
+}
+
+}  // namespace
+
+ReplicaRunner::ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
+                             FunctionRef<void(ReplicaContext&)> function)
+    : core_(core),
+      cross_(cross),
+      function_(function),
+      executor_(core.backend().executor()),
+      states_(static_cast<std::size_t>(core.size())),
+      requests_(static_cast<std::size_t>(core.size())),
+      cross_current_(core.cross_context(cross)) {}
+
+void ReplicaRunner::run(const RunOptions& options) {
+  const StrategyCore::RunLock lock(core_, options.site);
+  ordinal_ = ++core_.statistics().runs;
+  executor_.carry(core_.size(), *this, {options.concurrent});
+  if (primary_ != nullptr) std::rethrow_exception(primary_);
+}
+
+void ReplicaRunner::body(int replica) noexcept {
+  ReplicaContext context(*this, replica);
+  CurrentContext current;
+  current.strategy = &core_;
+  current.replica = &context;
+  current.backend = &core_.backend();
+  current.device = core_.devices()[static_cast<std::size_t>(replica)];
+  ReplicaState& own = state(replica);
+  auto ended = ReplicaState::Status::kEnded;
+  {
+    const CurrentScope scope(current);
+    try {
+      function_(context);
+    } catch (const ReplicaCancelled&) {
+      ended = ReplicaState::Status::kCancelled;
+    } catch (...) {
+      ended = ReplicaState::Status::kThrew;
+      own.exception = std::current_exception();
+    }
+  }
+  own.status = ended;
+  executor_.announce({.kind = ended == ReplicaState::Status::kEnded ? OperationKind::kEnd
+                                                                   : OperationKind::kThrow,
+                      .agent = replica_agent(replica),
+                      .subject = own.merges,
+                      .value = ordinal_});
+}
+
+void ReplicaRunner::meet(int replica, MergeRequest& request) {
+  const CurrentContext* context = current_context();
+  if (context == nullptr || context->replica == nullptr ||
+      &context->replica->runner() != this || context->replica->replica_id() != replica) {
+    throw ContextError(ErrorCode::kMergeNested,
+                       std::string(to_string(request.type->kind)) +
+                           " through a replica context that is not current here",
+                       "a merge function cannot meet again: start another run instead",
+                       request.site);
+  }
+  require_alive(replica);
+  ReplicaState& own = state(replica);
+  own.merges += 1;
+  own.last_site = request.site;
+  own.status = ReplicaState::Status::kArrived;
+  requests_[static_cast<std::size_t>(replica)] = &request;
+  const Operation arrive{.kind = OperationKind::kArrive,
+                         .agent = replica_agent(replica),
+                         .subject = own.merges,
+                         .value = ordinal_,
+                         .site = request.site};
+  executor_.block_until(arrive, gate_);
+  own.status = ReplicaState::Status::kRunning;
+  require_alive(replica);
+  executor_.announce({.kind = OperationKind::kResume,
+                      .agent = replica_agent(replica),
+                      .subject = own.merges,
+                      .value = ordinal_});
+}
+
+void ReplicaRunner::touch(int replica, OperationKind kind, std::uint64_t subject, CallSite site) {
+  require_alive(replica);
+  executor_.step({.kind = kind,
+                  .agent = replica_agent(replica),
+                  .subject = subject,
+                  .value = ordinal_,
+                  .site = site});
+  require_alive(replica);
+}
+
+void ReplicaRunner::require_alive(int replica) {
+  if (!failed_.load(std::memory_order_acquire)) return;
+  ReplicaState& own = state(replica);
+  if (++own.swallowed > kPatience) {
+    own.status = ReplicaState::Status::kAbandoned;
+    executor_.abandon();
+  }
+  throw ReplicaCancelled{};
+}
+
+Job::Settled ReplicaRunner::settle() noexcept {
+  std::size_t arrived = 0;
+  std::size_t ended = 0;
+  for (const ReplicaState& replica : states_) {
+    arrived += replica.status == ReplicaState::Status::kArrived ? 1 : 0;
+    ended += has_ended(replica.status) ? 1 : 0;
+  }
+  if (ended == states_.size()) {
+    if (!failed_) record_own_exceptions();
+    return Settled::kFinished;
+  }
+  if (arrived + ended < states_.size()) return Settled::kWaiting;
+  if (!failed_) {
+    if (ended == 0) {
+      merge_round();
+    } else if (!record_own_exceptions()) {
+      fail_with_mismatch();
+    }
+  }
+  executor_.open(gate_);
+  return Settled::kResumed;
+}
+
+void ReplicaRunner::merge_round() {
+  std::optional<ErrorReport> mismatch = find_mismatch(requests_);
+  if (mismatch) {
+    fail(std::make_exception_ptr(MergeMismatchError(*mismatch)), *mismatch);
+    return;
+  }
+  rounds_ += 1;
+  core_.statistics().merges += 1;
+  const MergeRequest& first = *requests_.front();
+  CurrentScope scope(cross_current_);
+  executor_.announce({.kind = OperationKind::kMerge,
+                      .agent = {AgentId::Kind::kMerge, 0},
+                      .subject = rounds_,
+                      .value = ordinal_,
+                      .site = first.site});
+  try {
+    first.type->execute(cross_, requests_.data(), core_.size());
+  } catch (...) {
+    ErrorReport report = report_of(std::current_exception());
+    report.summary = std::string(to_string(first.type->kind)) + " #" + std::to_string(rounds_) +
+                     " failed: " + report.summary;
+    if (report.replicas.empty()) report.replicas = replica_reports();
+    fail(std::current_exception(), std::move(report));
+  }
+}
+
+void ReplicaRunner::fail_with_mismatch() {
+  ErrorReport report;
+  report.code = ErrorCode::kMergeMissing;
+  report.summary = "some replicas ended without a merge that others wait in";
+  report.replicas = replica_reports();
+  report.expected = "every replica reaches the same merges in the same order";
+  report.hint = "take merges out of branches and loops whose length depends on the replica";
+  fail(std::make_exception_ptr(MergeMismatchError(report)), report);
+}
+
+bool ReplicaRunner::record_own_exceptions() {
+  for (const ReplicaState& replica : states_) {
+    if (replica.status != ReplicaState::Status::kThrew) continue;
+    ErrorReport report = report_of(replica.exception);
+    if (report.code == ErrorCode::kMergeThrew) report.code = ErrorCode::kReplicaThrew;
+    report.replicas = replica_reports();
+    fail(replica.exception, std::move(report));
+    return true;
+  }
+  return false;
+}
+
+void ReplicaRunner::fail(std::exception_ptr primary, ErrorReport report) {
+  primary_ = std::move(primary);
+  core_.last_failure() = std::move(report);
+  failed_.store(true, std::memory_order_release);
+}
+
+void ReplicaRunner::deadlock(const std::vector<int>& blocked) noexcept {
+  if (failed_) return;
+  ErrorReport report;
+  report.code = ErrorCode::kDeadlock;
+  report.summary = "every agent waits: " + std::to_string(blocked.size()) + " of " +
+                   std::to_string(states_.size()) + " replicas are blocked and no stream can move";
+  report.replicas = replica_reports();
+  report.hint = "a stream waits for an event that is never recorded, or a collective misses a member";
+  fail(std::make_exception_ptr(DeviceError(report)), report);
+}
+
+std::vector<ReplicaReport> ReplicaRunner::replica_reports() const {
+  std::vector<ReplicaReport> reports;
+  for (std::size_t replica = 0; replica < states_.size(); ++replica) {
+    const ReplicaState& own = states_[replica];
+    ReplicaReport report{static_cast<int>(replica), own.last_site, {}, own.exception};
+    switch (own.status) {
+      case ReplicaState::Status::kArrived:
+        report.what = std::string("waits in ") + to_string(requests_[replica]->type->kind) + " #" +
+                      std::to_string(own.merges);
+        break;
+      case ReplicaState::Status::kThrew:
+        report.what = "threw " + text_of(own.exception) + " " + merges_text(own.merges);
+        break;
+      case ReplicaState::Status::kEnded:
+        report.what = "returned " + merges_text(own.merges);
+        break;
+      case ReplicaState::Status::kRunning:
+        report.what = "waits for its device " + merges_text(own.merges);
+        break;
+      case ReplicaState::Status::kCancelled:
+      case ReplicaState::Status::kAbandoned:
+        report.what = "was cancelled " + merges_text(own.merges);
+        break;
+    }
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+}  // namespace belfry::detail
