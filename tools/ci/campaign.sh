@@ -63,8 +63,8 @@ long_properties() {
 
 fuzz() {
   local target found=77
-  configure_and_build clang || return 1
-  for target in build/clang/bin/*_fuzz; do
+  configure_and_build fuzz || return 1
+  for target in build/fuzz/bin/*_fuzz; do
     [[ -x "$target" ]] || continue
     found=0
     "$target" -max_total_time="${BELFRY_CAMPAIGN_FUZZ_SECONDS:-60}" \

@@ -6,6 +6,7 @@
 option(BELFRY_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(BELFRY_BUILD_TOOLS "Build the command-line tools" ${PROJECT_IS_TOP_LEVEL})
 option(BELFRY_BUILD_BENCHMARKS "Build the benchmarks" OFF)
+option(BELFRY_BUILD_FUZZERS "Build the fuzz targets (clang only)" OFF)
 option(BELFRY_WERROR "Treat warnings as errors" OFF)
 set(BELFRY_BUILD_CUDA AUTO CACHE STRING
     "Build belfry::cuda with the real CUDA and NCCL: AUTO (when nvcc is found), ON or OFF")
@@ -43,9 +44,17 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
+if(BELFRY_BUILD_FUZZERS)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "BELFRY_BUILD_FUZZERS needs clang")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
 
 include(GNUInstallDirs)
 if(BELFRY_BUILD_TESTS)

@@ -65,6 +65,22 @@ function(belfry_bench name)
   target_link_libraries(${name} PRIVATE ${arg_LINKS} benchmark::benchmark_main)
 endfunction()
 
+# belfry_fuzz(<name> SOURCES ... [LINKS ...]): a libFuzzer executable; <name> ends with _fuzz.
+function(belfry_fuzz name)
+  if(NOT BELFRY_BUILD_FUZZERS)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
+  if(NOT arg_LINKS)
+    set(arg_LINKS belfry::core)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  belfry_compile_options(${name})
+  belfry_private_includes(${name} ${arg_LINKS})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  target_link_libraries(${name} PRIVATE ${arg_LINKS})
+endfunction()
+
 # Lets a test see the private headers of the libraries that it tests.
 function(belfry_private_includes name)
   foreach(link IN LISTS ARGN)
