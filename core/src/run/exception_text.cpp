@@ -24,6 +24,8 @@ std::string type_name(const std::type_info& type) {
 std::string text_of(const std::exception_ptr& exception) {
   try {
     std::rethrow_exception(exception);
+  } catch (const Error& error) {
+    return to_string(error.code()) + " (" + error.report().summary + ")";
   } catch (const std::exception& error) {
     return type_name(typeid(error)) + " \"" + error.what() + "\"";
   } catch (...) {
@@ -42,6 +44,14 @@ ErrorReport report_of(const std::exception_ptr& exception) {
     report.code = ErrorCode::kMergeThrew;
     report.summary = text_of(exception);
     return report;
+  }
+}
+
+std::exception_ptr exception_of(const ErrorReport& report) {
+  try {
+    throw_error(report);
+  } catch (...) {
+    return std::current_exception();
   }
 }
 

@@ -16,4 +16,7 @@ std::string text_of(const std::exception_ptr& exception);
 /// The report of a belfry error; for anything else one with code kMergeThrew and its text.
 ErrorReport report_of(const std::exception_ptr& exception);
 
+/// The exception that belongs to a report.
+std::exception_ptr exception_of(const ErrorReport& report);
+
 }  // namespace belfry::detail

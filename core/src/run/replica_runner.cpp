@@ -162,12 +162,24 @@ void ReplicaRunner::merge_round() {
   try {
     first.type->execute(cross_, requests_.data(), core_.size());
   } catch (...) {
-    ErrorReport report = report_of(std::current_exception());
-    report.summary = std::string(to_string(first.type->kind)) + " #" + std::to_string(rounds_) +
-                     " failed: " + report.summary;
-    if (report.replicas.empty()) report.replicas = replica_reports();
-    fail(std::current_exception(), std::move(report));
+    fail_in_merge(first, std::current_exception());
   }
+}
+
+// An error of belfry that names no replica gets the places where they all wait; a user's own
+// exception stays as it is.
+void ReplicaRunner::fail_in_merge(const MergeRequest& first, std::exception_ptr thrown) {
+  ErrorReport report = report_of(thrown);
+  const bool ours = report.code != ErrorCode::kMergeThrew;
+  if (report.replicas.empty()) {
+    report.replicas = replica_reports();
+    if (ours) thrown = exception_of(report);
+  }
+  if (!ours) {
+    report.summary = std::string(to_string(first.type->kind)) + " #" + std::to_string(rounds_) +
+                     " threw " + report.summary;
+  }
+  fail(std::move(thrown), std::move(report));
 }
 
 void ReplicaRunner::fail_with_mismatch() {
@@ -184,7 +196,10 @@ bool ReplicaRunner::record_own_exceptions() {
   for (const ReplicaState& replica : states_) {
     if (replica.status != ReplicaState::Status::kThrew) continue;
     ErrorReport report = report_of(replica.exception);
-    if (report.code == ErrorCode::kMergeThrew) report.code = ErrorCode::kReplicaThrew;
+    if (report.code == ErrorCode::kMergeThrew) {
+      report.code = ErrorCode::kReplicaThrew;
+      report.summary = "a replica threw " + report.summary;
+    }
     report.replicas = replica_reports();
     fail(replica.exception, std::move(report));
     return true;

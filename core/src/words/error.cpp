@@ -114,10 +114,10 @@ void throw_error(ErrorReport report) {
     case ErrorCode::kForeignObject:
     case ErrorCode::kReplay:
     case ErrorCode::kNotDeterministic:
+    case ErrorCode::kVariableEmpty:
       throw InvalidArgumentError(std::move(report));
     case ErrorCode::kVariableMismatch:
     case ErrorCode::kVariableForeign:
-    case ErrorCode::kVariableEmpty:
     case ErrorCode::kMirroredDiverged:
     case ErrorCode::kTransaction:
       throw VariableMismatchError(std::move(report));
@@ -131,6 +131,8 @@ void throw_error(ErrorReport report) {
       throw DeviceError(std::move(report));
     case ErrorCode::kUnsupported:
       throw UnsupportedError(std::move(report));
+    case ErrorCode::kReplicaThrew:
+    case ErrorCode::kMergeThrew:
     case ErrorCode::kInternal:
       break;
   }

@@ -61,6 +61,7 @@ class ReplicaRunner final : public Job {
  private:
   void merge_round();
   void fail_with_mismatch();
+  void fail_in_merge(const MergeRequest& first, std::exception_ptr thrown);
   void fail(std::exception_ptr primary, ErrorReport report);
   bool record_own_exceptions();
   void require_alive(int replica);
