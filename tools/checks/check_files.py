@@ -28,7 +28,7 @@ def is_marked(name):
 
 def check(files, report):
     for name in files.files:
-        text = files.text(name)
+        text = "" if tree.is_verbatim(name) else files.text(name)
         if not text or not (is_marked(name) or text.startswith("#!")):
             continue
         if not has_licence(text):

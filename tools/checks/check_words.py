@@ -20,7 +20,8 @@ FORBIDDEN = [
 
 # The older word of the field has its places; identifiers elsewhere say replica.
 OLD_WORD = re.compile(r"\bto" + r"wers?\b|\bTo" + r"wers?\b|Tow" + r"er(?=[A-Z])")
-OLD_WORD_PLACES = re.compile(r"README\.md|docs/|.*/to" + r"wer[_.\w]*|tools/checks/")
+OLD_WORD_PLACES = re.compile(r"README\.md|docs/|.*/to" + r"wer[_.\w]*|tools/checks/"
+                             r"|" + tree.VERBATIM)
 
 # Addresses may be named for attribution and documentation.
 URL = re.compile(r"https?://([\w.-]+)")
