@@ -11,7 +11,7 @@
 #include "belfry/detail/all_reduce_request.h"
 #include "belfry/detail/merge_request.h"
 #include "belfry/detail/merge_verbs.h"
-#include "belfry/detail/replica_runner.h"
+#include "belfry/detail/merge_point.h"
 #include "belfry/nest.h"
 #include "belfry/placement.h"
 #include "belfry/reduce_op.h"
@@ -24,17 +24,17 @@ namespace belfry {
 /// the function alone.
 class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
  public:
-  ReplicaContext(detail::ReplicaRunner& runner, int replica) : runner_(runner), id_(replica) {}
+  ReplicaContext(detail::MergePoint& merges, int replica) : merges_(merges), id_(replica) {}
   ReplicaContext(const ReplicaContext&) = delete;
   ReplicaContext& operator=(const ReplicaContext&) = delete;
 
   /// This replica's number, from 0 to num_replicas() - 1.
   int replica_id() const { return id_; }
-  int num_replicas() const { return runner_.core().size(); }
+  int num_replicas() const { return merges_.core().size(); }
   /// The device this replica runs on.
   DeviceSpec device() const;
-  Placement placement() const { return runner_.core().placement(id_); }
-  Strategy& strategy() const { return runner_.core().owner(); }
+  Placement placement() const { return merges_.core().placement(id_); }
+  Strategy& strategy() const { return merges_.core().owner(); }
 
   /// Pauses until every replica has arrived here, then runs `merge_fn(CrossReplicaContext&, const
   /// PerReplica<A>&...)` once, and returns its result: the component of a PerReplica or Mirrored
@@ -66,7 +66,7 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
   template <Nest T>
   T all_reduce(ReduceOp op, T value, CallSite site = CallSite::here()) {
     detail::AllReduceRequest request(detail::kAllReduceType<T>, site, op, value);
-    runner_.meet(id_, request);
+    merges_.meet(id_, request);
     return value;
   }
 
@@ -103,7 +103,7 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
   }
 
   /// For the handles of variables.
-  detail::ReplicaRunner& runner() const { return runner_; }
+  detail::MergePoint& merges() const { return merges_; }
 
  private:
   template <class T, class V>
@@ -117,11 +117,11 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
     Request request(site, fn, args...);
     request.tag = tag;
     if (identity != nullptr) request.identity = identity;
-    runner_.meet(id_, request);
+    merges_.meet(id_, request);
     if constexpr (!Request::kVoid) return std::move(*request.result);
   }
 
-  detail::ReplicaRunner& runner_;
+  detail::MergePoint& merges_;
   int id_;
 };
 

@@ -12,6 +12,7 @@
 #include "belfry/detail/make_variable.h"
 #include "belfry/detail/run_verbs.h"
 #include "belfry/device_spec.h"
+#include "belfry/scope.h"
 #include "belfry/strategy_options.h"
 #include "belfry/replica_context.h"
 #include "belfry/variable.h"
@@ -39,6 +40,10 @@ class Strategy : public detail::RunVerbs<Strategy> {
   Placement placement(int replica) { return core_.placement(replica); }
   /// The cross-replica context for code between runs.
   CrossReplicaContext& cross_replica() { return cross_; }
+
+  /// Makes the cross-replica context current for a block: `const Scope scope = strategy.scope();`
+  /// Throws: ContextError (kWrongContext, kOtherStrategy) inside a replica or another strategy.
+  Scope scope(CallSite site = CallSite::here()) { return Scope(core_, cross_, site); }
 
   /// Runs `fn(ReplicaContext&, const A&...)` once on every replica and returns what each returned:
   /// always a PerReplica, also for one replica; a variable as itself; nothing for void (SEM-1 to

@@ -8,7 +8,7 @@
 namespace belfry {
 
 DeviceSpec ReplicaContext::device() const {
-  detail::StrategyCore& core = runner_.core();
+  detail::StrategyCore& core = merges_.core();
   return core.backend().device_spec(core.devices()[static_cast<std::size_t>(id_)]);
 }
 

@@ -28,7 +28,7 @@ std::string merges_text(std::uint32_t merges) {
 
 ReplicaRunner::ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
                              FunctionRef<void(ReplicaContext&)> function)
-    : core_(core),
+    : MergePoint(core),
       cross_(cross),
       function_(function),
       executor_(core.backend().executor()),
@@ -37,19 +37,19 @@ ReplicaRunner::ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
       cross_current_(core.cross_context(cross)) {}
 
 void ReplicaRunner::run(const RunOptions& options) {
-  const StrategyCore::RunLock lock(core_, options.site);
-  ordinal_ = ++core_.statistics().runs;
-  executor_.carry(core_.size(), *this, {options.concurrent});
+  const StrategyCore::RunLock lock(core(), options.site);
+  ordinal_ = ++core().statistics().runs;
+  executor_.carry(core().size(), *this, {options.concurrent});
   if (primary_ != nullptr) std::rethrow_exception(primary_);
 }
 
 void ReplicaRunner::body(int replica) noexcept {
   ReplicaContext context(*this, replica);
   CurrentContext current;
-  current.strategy = &core_;
+  current.strategy = &core();
   current.replica = &context;
-  current.backend = &core_.backend();
-  current.device = core_.devices()[static_cast<std::size_t>(replica)];
+  current.backend = &core().backend();
+  current.device = core().devices()[static_cast<std::size_t>(replica)];
   ReplicaState& own = state(replica);
   auto ended = ReplicaState::Status::kEnded;
   {
@@ -72,15 +72,7 @@ void ReplicaRunner::body(int replica) noexcept {
 }
 
 void ReplicaRunner::meet(int replica, MergeRequest& request) {
-  const CurrentContext* context = current_context();
-  if (context == nullptr || context->replica == nullptr ||
-      &context->replica->runner() != this || context->replica->replica_id() != replica) {
-    throw ContextError(ErrorCode::kMergeNested,
-                       std::string(to_string(request.type->kind)) +
-                           " through a replica context that is not current here",
-                       "a merge function cannot meet again: start another run instead",
-                       request.site);
-  }
+  require_current(replica, request);
   require_alive(replica);
   ReplicaState& own = state(replica);
   own.merges += 1;
@@ -151,7 +143,7 @@ void ReplicaRunner::merge_round() {
     return;
   }
   rounds_ += 1;
-  core_.statistics().merges += 1;
+  core().statistics().merges += 1;
   const MergeRequest& first = *requests_.front();
   CurrentScope scope(cross_current_);
   executor_.announce({.kind = OperationKind::kMerge,
@@ -160,7 +152,7 @@ void ReplicaRunner::merge_round() {
                       .value = ordinal_,
                       .site = first.site});
   try {
-    first.type->execute(cross_, requests_.data(), core_.size());
+    first.type->execute(cross_, requests_.data(), core().size());
   } catch (...) {
     fail_in_merge(first, std::current_exception());
   }
@@ -209,7 +201,7 @@ bool ReplicaRunner::record_own_exceptions() {
 
 void ReplicaRunner::fail(std::exception_ptr primary, ErrorReport report) {
   primary_ = std::move(primary);
-  core_.last_failure() = std::move(report);
+  core().last_failure() = std::move(report);
   failed_.store(true, std::memory_order_release);
 }
 

@@ -67,7 +67,7 @@ void require_owner(const StrategyCore& core, const VariableInfo& info, CallSite 
 }
 
 void require_aggregation(const ReplicaContext& replica, const VariableInfo& info, CallSite site) {
-  require_owner(replica.runner().core(), info, site);
+  require_owner(replica.merges().core(), info, site);
   if (info.aggregation != Aggregation::kNone) return;
   ErrorReport report;
   report.code = ErrorCode::kNoAggregation;

@@ -37,15 +37,15 @@ void throw_empty_variable(CallSite site) {
 
 void touch_variable(const ReplicaContext& replica, const VariableInfo& info, bool write,
                     CallSite site) {
-  ReplicaRunner& runner = replica.runner();
-  require_owner(runner.core(), info, site);
+  MergePoint& merges = replica.merges();
+  require_owner(merges.core(), info, site);
   const CurrentContext* context = current_context();
   if (context == nullptr || context->replica != &replica) {
     throw ContextError(ErrorCode::kWrongContext,
                        info.name + " was asked for through a replica context that is not current",
                        "in a merge use the component that update hands over, or read()", site);
   }
-  runner.touch(replica.replica_id(),
+  merges.touch(replica.replica_id(),
                write ? OperationKind::kVariableWrite : OperationKind::kVariableRead, info.number,
                site);
 }

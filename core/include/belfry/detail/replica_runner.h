@@ -10,8 +10,7 @@
 
 #include "belfry/backend/executor.h"
 #include "belfry/detail/function_ref.h"
-#include "belfry/detail/merge_request.h"
-#include "belfry/detail/strategy_core.h"
+#include "belfry/detail/merge_point.h"
 #include "belfry/error.h"
 #include "belfry/run_options.h"
 
@@ -37,7 +36,7 @@ struct ReplicaState {
 /// One run: carries the replicas through rounds until all have ended. In each round every replica
 /// goes on until it arrives at a merge or ends; then, on the thread that called `run`, the requests
 /// are matched and the merge executed once (SEM-1 to SEM-9).
-class ReplicaRunner final : public Job {
+class ReplicaRunner final : public Job, public MergePoint {
  public:
   ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
                 FunctionRef<void(ReplicaContext&)> function);
@@ -46,13 +45,8 @@ class ReplicaRunner final : public Job {
   /// Throws: the exception of the lowest failing replica or of the merge function; belfry's errors.
   void run(const RunOptions& options);
 
-  /// On a replica: pauses until the merge that `request` asks for has been executed.
-  /// Throws: ReplicaCancelled when the run has failed.
-  void meet(int replica, MergeRequest& request);
-  /// On a replica: announces an access to a variable. Throws: ReplicaCancelled, as above.
-  void touch(int replica, OperationKind kind, std::uint64_t subject, CallSite site);
-
-  StrategyCore& core() { return core_; }
+  void meet(int replica, MergeRequest& request) override;
+  void touch(int replica, OperationKind kind, std::uint64_t subject, CallSite site) override;
 
   void body(int replica) noexcept override;
   Settled settle() noexcept override;
@@ -68,7 +62,6 @@ class ReplicaRunner final : public Job {
   std::vector<ReplicaReport> replica_reports() const;
   ReplicaState& state(int replica) { return states_[static_cast<std::size_t>(replica)]; }
 
-  StrategyCore& core_;
   CrossReplicaContext& cross_;
   FunctionRef<void(ReplicaContext&)> function_;
   Executor& executor_;

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "belfry/backend/operation.h"
+#include "belfry/call_site.h"
+#include "belfry/detail/merge_request.h"
+#include "belfry/detail/strategy_core.h"
+
+namespace belfry::detail {
+
+/// Where the replicas of one run meet. A run has a runner; the default replica, which nobody has to
+/// wait for, merges at once.
+class MergePoint {
+ public:
+  explicit MergePoint(StrategyCore& core) : core_(core) {}
+  MergePoint(const MergePoint&) = delete;
+  MergePoint& operator=(const MergePoint&) = delete;
+
+  StrategyCore& core() { return core_; }
+  /// On a replica: returns when the merge that `request` asks for has been executed.
+  /// Throws: ReplicaCancelled when the run has failed.
+  virtual void meet(int replica, MergeRequest& request) = 0;
+  /// On a replica: announces an access to a variable. Throws: ReplicaCancelled, as above.
+  virtual void touch(int replica, OperationKind kind, std::uint64_t subject, CallSite site) = 0;
+
+ protected:
+  ~MergePoint() = default;
+  /// Throws: ContextError (kMergeNested) unless `replica` of this merge point is current.
+  void require_current(int replica, const MergeRequest& request) const;
+
+ private:
+  StrategyCore& core_;
+};
+
+}  // namespace belfry::detail

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/current.h"
+
+#include "belfry/default_strategy.h"
+#include "belfry/detail/current_context.h"
+#include "belfry/detail/merge_point.h"
+
+namespace belfry {
+namespace {
+
+// Merges of a replica that has nobody to wait for: executed where they are called.
+class ImmediateMerges final : public detail::MergePoint {
+ public:
+  explicit ImmediateMerges(CrossReplicaContext& cross) : MergePoint(cross.core()), cross_(cross) {}
+
+  void meet(int, detail::MergeRequest& request) override {
+    detail::CurrentContext current = core().cross_context(cross_);
+    const detail::CurrentScope scope(current);
+    core().statistics().merges += 1;
+    detail::MergeRequest* const requests[] = {&request};
+    request.type->execute(cross_, requests, 1);
+  }
+  void touch(int, OperationKind, std::uint64_t, CallSite) override {}
+
+ private:
+  CrossReplicaContext& cross_;
+};
+
+// The bottom of the current slot: what is current when nobody has entered anything.
+struct DefaultContext {
+  DefaultStrategy strategy;
+  ImmediateMerges merges{strategy.cross_replica()};
+  ReplicaContext replica{merges, 0};
+};
+
+DefaultContext& default_context() {
+  thread_local DefaultContext context;
+  return context;
+}
+
+}  // namespace
+
+Strategy& current_strategy() {
+  const detail::CurrentContext* context = detail::current_context();
+  return context == nullptr ? default_context().strategy : context->strategy->owner();
+}
+
+bool has_strategy() { return detail::current_context() != nullptr; }
+
+ReplicaContext* current_replica() {
+  const detail::CurrentContext* context = detail::current_context();
+  return context == nullptr ? &default_context().replica : context->replica;
+}
+
+CrossReplicaContext* current_cross_replica() {
+  const detail::CurrentContext* context = detail::current_context();
+  return context == nullptr ? nullptr : context->cross;
+}
+
+DeviceSpec current_device() {
+  const detail::CurrentContext* context = detail::current_context();
+  if (context == nullptr) return default_context().replica.device();
+  return context->backend->device_spec(context->device);
+}
+
+std::optional<DeviceSpec> current_update_device() {
+  const detail::CurrentContext* context = detail::current_context();
+  if (context == nullptr || !context->in_update) return std::nullopt;
+  return context->backend->device_spec(context->device);
+}
+
+Scope::Scope(detail::StrategyCore& core, CrossReplicaContext& cross, CallSite site)
+    : context_((core.require_cross("scope", site), core.cross_context(cross))),
+      entered_(context_) {
+  context_.in_scope = context_.outer == nullptr || context_.outer->in_scope;
+}
+
+}  // namespace belfry
