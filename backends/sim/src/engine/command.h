@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+#include "engine/allocation.h"
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace belfry::engine {
+
+/// Work on a queue. Before `run`, every byte of `reads` must have been written by somebody; after
+/// it, every byte of `writes` has been. Both lists keep their allocations alive until the command
+/// is done or dropped.
+struct Command {
+  std::string_view name = "command";  ///< For messages; must outlive the command (a literal).
+  std::vector<Access> reads;
+  std::vector<Access> writes;
+  /// Does the work on the host addresses of the accesses. Runs with the engine locked: it must not
+  /// call the engine. What it throws becomes the queue's failure. May be empty.
+  std::function<void()> run;
+  std::vector<std::shared_ptr<const void>> held;  ///< What else must live as long.
+  CallSite site{};
+};
+
+}  // namespace belfry::engine

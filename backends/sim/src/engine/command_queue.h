@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/executor.h"
+#include "belfry/backend/operation.h"
+#include "engine/collective.h"
+#include "engine/command.h"
+#include "engine/event_point.h"
+#include "engine/failure.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace belfry::engine {
+
+/// A host call that waits for a queue or an event. Lives on the waiting call's stack.
+struct HostWait {
+  Gate gate;
+  bool parked = false;  ///< Waits at the gate of a replica, not by running queues itself.
+  bool done = false;
+  FailurePtr failure;
+};
+
+/// What a queue holds: work, a record, a wait, or its part in a collective.
+struct QueueItem {
+  enum class Kind : std::uint8_t { kWork, kRecord, kWait, kCollective };
+  Kind kind = Kind::kWork;
+  Command command;                      ///< Of kWork.
+  std::shared_ptr<EventRecord> record;  ///< Of kRecord and kWait.
+  CollectivePtr collective;             ///< Of kCollective.
+  std::uint64_t clock = 0;              ///< Logical time at which it was enqueued.
+  bool begun = false;                   ///< At the head, and the engine has taken note of it.
+};
+
+/// A stream as the engine sees it: a first-in-first-out queue and how far it has got. Made,
+/// changed and destroyed by the engine alone; others hold it as a handle.
+class CommandQueue {
+ public:
+  CommandQueue(int device, std::int32_t number, std::string label)
+      : device_(device), number_(number), label_(std::move(label)) {}
+
+  int device() const { return device_; }
+  /// Names the queue in logs: its agent is kStream with this index.
+  std::int32_t number() const { return number_; }
+  const std::string& label() const { return label_; }
+  AgentId agent() const { return {AgentId::Kind::kStream, number_}; }
+
+ private:
+  friend class Engine;
+
+  const int device_;
+  const std::int32_t number_;
+  const std::string label_;
+
+  std::deque<QueueItem> items_;
+  std::uint64_t enqueued_ = 0;  // How many items there have been,
+  std::uint64_t done_ = 0;      // and how many of them are done.
+  std::uint64_t clock_ = 0;
+  FailurePtr failure_;
+  std::vector<std::pair<std::uint64_t, HostWait*>> waiting_hosts_;  // Until done_ gets there.
+  bool queued_for_advance_ = false;
+  bool closed_ = false;
+  std::size_t slot_ = 0;  // Where the engine keeps it.
+};
+
+}  // namespace belfry::engine

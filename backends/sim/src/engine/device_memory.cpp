@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/device_memory.h"
+
+#include "belfry/error.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace belfry::engine {
+namespace {
+
+[[noreturn]] void throw_out_of_memory(const MemoryOptions& options, const MemoryUse& use,
+                                      std::size_t bytes, CallSite site) {
+  const std::string where =
+      options.device < 0 ? "the host" : "device " + std::to_string(options.device);
+  std::string summary = "out of memory on " + where + ": " + std::to_string(bytes) +
+                        " bytes asked for, " + std::to_string(use.live_bytes) + " in use by " +
+                        std::to_string(use.live_buffers) + " buffers";
+  if (use.limit_bytes != 0) summary += ", limit " + std::to_string(use.limit_bytes);
+  throw DeviceError(ErrorCode::kOutOfMemory, std::move(summary),
+                    "free buffers, or give the devices more memory", site);
+}
+
+}  // namespace
+
+std::shared_ptr<DeviceMemory> DeviceMemory::create(MemoryOptions options) {
+  return std::shared_ptr<DeviceMemory>(new DeviceMemory(std::move(options)));
+}
+
+DeviceMemory::DeviceMemory(MemoryOptions options)
+    : options_(std::move(options)), pool_(static_cast<std::uint64_t>(options_.device + 1)) {
+  use_.limit_bytes = options_.limit_bytes;
+}
+
+AllocationPtr DeviceMemory::allocate(std::size_t bytes, CallSite site) {
+  const Block block = take(bytes, site);
+  if (options_.poison && bytes != 0) std::memset(block.data, kFreshPoison, bytes);
+  std::uint64_t number = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    number = next_number_++;
+    live_.emplace(number, bytes);
+    use_.live_buffers = live_.size();
+  }
+  auto allocation = std::make_shared<Allocation>(shared_from_this(), block, bytes, number);
+  if (options_.addresses != nullptr) options_.addresses->insert(allocation);
+  return allocation;
+}
+
+MemoryUse DeviceMemory::use() const {
+  const std::lock_guard lock(mutex_);
+  return use_;
+}
+
+std::vector<LiveAllocation> DeviceMemory::live() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<LiveAllocation> result;
+  for (const auto& [number, bytes] : live_) result.push_back({options_.device, number, bytes});
+  return result;
+}
+
+Block DeviceMemory::take(std::size_t bytes, CallSite site) {
+  {
+    const std::lock_guard lock(mutex_);
+    const std::size_t room = use_.limit_bytes - use_.live_bytes;
+    if (use_.limit_bytes != 0 && bytes > room) throw_out_of_memory(options_, use_, bytes, site);
+    use_.live_bytes += bytes;
+    use_.peak_bytes = std::max(use_.peak_bytes, use_.live_bytes);
+  }
+  try {
+    try {
+      return pool_.take(bytes);
+    } catch (const std::bad_alloc&) {
+      pool_.trim();
+      return pool_.take(bytes);
+    }
+  } catch (const std::bad_alloc&) {
+    const std::lock_guard lock(mutex_);
+    use_.live_bytes -= bytes;
+    throw_out_of_memory(options_, use_, bytes, site);
+  }
+}
+
+void DeviceMemory::retire(const Allocation& allocation) {
+  if (options_.addresses != nullptr) options_.addresses->erase(allocation);
+  const std::lock_guard lock(mutex_);
+  live_.erase(allocation.number());
+  use_.live_bytes -= allocation.bytes();
+  use_.live_buffers = live_.size();
+}
+
+void DeviceMemory::release(const Allocation& allocation, const Block& block) noexcept {
+  if (options_.poison && allocation.bytes() != 0) {
+    std::memset(block.data, kFreedPoison, allocation.bytes());
+  }
+  pool_.give(block);
+}
+
+}  // namespace belfry::engine

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/device.h"
+#include "engine/address_map.h"
+#include "engine/allocation.h"
+#include "engine/block_pool.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace belfry::engine {
+
+struct MemoryOptions {
+  int device = 0;               ///< Below 0: memory of the host.
+  std::size_t limit_bytes = 0;  ///< 0: as much as the machine has.
+  /// Fill memory with kFreshPoison when it is allocated and with kFreedPoison when it is freed. Off
+  /// where every access is declared: then such bytes are reported before anybody sees them.
+  bool poison = false;
+  std::shared_ptr<AddressMap> addresses;  ///< Where to register allocations; may be null.
+};
+
+/// Not a number, in every floating-point type.
+inline constexpr unsigned char kFreshPoison = 0xFF;
+/// About -1.7e38 as float, -1.2e303 as double.
+inline constexpr unsigned char kFreedPoison = 0xFE;
+
+/// An allocation that is still alive.
+struct LiveAllocation {
+  int device = 0;
+  std::uint64_t number = 0;
+  std::size_t bytes = 0;
+
+  bool operator==(const LiveAllocation&) const = default;
+};
+
+/// The memory of one simulated device. Lives as long as its device or any of its allocations.
+/// May be used by several threads.
+class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
+ public:
+  static std::shared_ptr<DeviceMemory> create(MemoryOptions options);
+
+  /// Memory nobody has written. Zero bytes have an address too.
+  /// Throws: DeviceError (kOutOfMemory).
+  AllocationPtr allocate(std::size_t bytes, CallSite site = CallSite::here());
+  int device() const { return options_.device; }
+  MemoryUse use() const;
+  /// What is alive now, oldest first.
+  std::vector<LiveAllocation> live() const;
+
+ private:
+  friend class Allocation;
+
+  explicit DeviceMemory(MemoryOptions options);
+  Block take(std::size_t bytes, CallSite site);
+  // Ends the life of `allocation` in the books, ...
+  void retire(const Allocation& allocation);
+  // ... and takes its bytes back.
+  void release(const Allocation& allocation, const Block& block) noexcept;
+
+  const MemoryOptions options_;
+  BlockPool pool_;
+  mutable std::mutex mutex_;
+  MemoryUse use_{};
+  std::uint64_t next_number_ = 0;
+  std::map<std::uint64_t, std::size_t> live_;
+};
+
+}  // namespace belfry::engine

@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/engine.h"
+
+#include "belfry/error.h"
+
+#include <utility>
+
+namespace belfry::engine {
+namespace {
+
+Operation host_operation(OperationKind kind, std::uint64_t subject, const CommandQueue& queue,
+                         CallSite site) {
+  Operation operation;
+  operation.kind = kind;
+  operation.subject = subject;
+  operation.value = static_cast<std::uint64_t>(queue.number());
+  operation.site = site;
+  return operation;
+}
+
+}  // namespace
+
+Engine::Engine(const EngineOptions& options) : options_(options) {
+  check(options.chooser != nullptr, "an engine has a chooser");
+}
+
+Engine::~Engine() = default;
+
+void Engine::attach(Executor* executor) {
+  const Lock lock(mutex_);
+  executor_ = executor;
+}
+
+void Engine::set_host_threads(int count) {
+  const Lock lock(mutex_);
+  host_threads_ = count;
+  progress_.notify_all();
+}
+
+CommandQueue& Engine::create_queue(QueueOptions options) {
+  const Lock lock(mutex_);
+  auto queue =
+      std::make_unique<CommandQueue>(options.device, options.number, std::move(options.label));
+  queue->slot_ = queues_.size();
+  queues_.push_back(std::move(queue));
+  return *queues_.back();
+}
+
+void Engine::destroy_queue(CommandQueue& queue) {
+  const Lock lock(mutex_);
+  queue.closed_ = true;
+  if (queue.items_.empty()) erase_queue(queue);
+}
+
+void Engine::enqueue(CommandQueue& queue, Command command) {
+  Lock lock(mutex_);
+  const CallSite site = command.site;
+  QueueItem item;
+  item.kind = QueueItem::Kind::kWork;
+  item.command = std::move(command);
+  const std::uint64_t number = push(queue, std::move(item));
+  announce(lock, host_operation(OperationKind::kEnqueue, number, queue, site));
+}
+
+void Engine::record(CommandQueue& queue, EventPoint& event) {
+  const Lock lock(mutex_);
+  auto record = std::make_shared<EventRecord>();
+  record->generation = event.latest == nullptr ? 1 : event.latest->generation + 1;
+  event.latest = record;
+  note(host_operation(OperationKind::kRecord, record->generation, queue, {}));
+  QueueItem item;
+  item.kind = QueueItem::Kind::kRecord;
+  item.record = std::move(record);
+  push(queue, std::move(item));
+}
+
+void Engine::wait(CommandQueue& queue, const EventPoint& event) {
+  const Lock lock(mutex_);
+  if (event.latest == nullptr) {
+    note(host_operation(OperationKind::kWait, 0, queue, {}));
+    return;
+  }
+  note(host_operation(OperationKind::kWait, event.latest->generation, queue, {}));
+  QueueItem item;
+  item.kind = QueueItem::Kind::kWait;
+  item.record = event.latest;
+  push(queue, std::move(item));
+}
+
+void Engine::join(CommandQueue& queue, const CollectivePtr& collective, std::size_t member) {
+  Lock lock(mutex_);
+  check(collective->queues.at(member) == nullptr, "a member joins a collective once");
+  collective->queues[member] = &queue;
+  QueueItem item;
+  item.kind = QueueItem::Kind::kCollective;
+  item.collective = collective;
+  const CallSite site = collective->command.site;
+  const std::uint64_t number = push(queue, std::move(item));
+  announce(lock, host_operation(OperationKind::kEnqueue, number, queue, site));
+}
+
+void Engine::enqueue_together(std::span<CommandQueue* const> queues, Command command) {
+  Lock lock(mutex_);
+  const CallSite site = command.site;
+  const auto collective = std::make_shared<Collective>(queues.size());
+  collective->command = std::move(command);
+  collective->queues.assign(queues.begin(), queues.end());
+  std::vector<std::uint64_t> numbers;
+  numbers.reserve(queues.size());
+  for (CommandQueue* queue : queues) {
+    QueueItem item;
+    item.kind = QueueItem::Kind::kCollective;
+    item.collective = collective;
+    numbers.push_back(push(*queue, std::move(item)));
+  }
+  for (std::size_t member = 0; member + 1 < queues.size(); ++member) {
+    note(host_operation(OperationKind::kEnqueue, numbers[member], *queues[member], site));
+  }
+  if (queues.empty()) return;
+  announce(lock, host_operation(OperationKind::kEnqueue, numbers.back(), *queues.back(), site));
+}
+
+std::uint32_t Engine::runnable() {
+  const Lock lock(mutex_);
+  return ready_.size();
+}
+
+void Engine::run(std::uint32_t which) {
+  const Lock lock(mutex_);
+  if (which < ready_.size()) step(ready_.take(which));
+}
+
+std::uint64_t Engine::push(CommandQueue& queue, QueueItem item) {
+  check(!queue.closed_, "a destroyed queue gets no commands");
+  item.clock = ++host_clock_;
+  queue.items_.push_back(std::move(item));
+  const std::uint64_t number = ++queue.enqueued_;
+  if (queue.items_.size() == 1) {
+    advance(queue);
+    settle();
+  }
+  while (queue.items_.size() > options_.queue_limit && step_some_queue()) {
+  }
+  return number;
+}
+
+void Engine::erase_queue(CommandQueue& queue) {
+  const std::size_t slot = queue.slot_;
+  std::swap(queues_[slot], queues_.back());
+  queues_[slot]->slot_ = slot;
+  queues_.pop_back();
+}
+
+void Engine::announce(Lock& lock, const Operation& operation) {
+  if (on_replica()) {
+    lock.unlock();
+    executor_->step(operation);
+    return;
+  }
+  note(operation);
+  run_some();
+}
+
+void Engine::note(const Operation& operation) {
+  if (options_.sink != nullptr) options_.sink->on_operation(operation);
+}
+
+}  // namespace belfry::engine

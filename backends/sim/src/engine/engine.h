@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/chooser.h"
+#include "belfry/backend/executor.h"
+#include "belfry/backend/operation.h"
+#include "belfry/call_site.h"
+#include "engine/collective.h"
+#include "engine/command.h"
+#include "engine/command_queue.h"
+#include "engine/digest.h"
+#include "engine/event_point.h"
+#include "engine/ready_list.h"
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace belfry::engine {
+
+struct EngineOptions {
+  Chooser* chooser = nullptr;                    ///< Makes every choice; required.
+  OperationSink* sink = nullptr;                 ///< Sees every operation; may be null.
+  DigestExtent digest = DigestExtent::kSampled;  ///< Of what commands write, when there is a sink.
+  bool check_initialised = true;                 ///< Report reads of bytes nobody has written.
+  std::size_t queue_limit =
+      1024;  ///< A longer queue makes its host run commands, as a driver does.
+};
+
+struct QueueOptions {
+  int device = 0;
+  std::int32_t number = 0;  ///< Unique; the caller's choice, so that it depends on no schedule.
+  std::string label;        ///< For messages: `compute stream`.
+};
+
+/// Queues of commands, events and a logical clock: what the simulator's streams and the simulated
+/// driver's streams both are.
+///
+/// How it works. Nothing runs when it is enqueued. Commands run when a host call must make
+/// progress, or when a schedule gives a queue a turn; which runnable queue takes the next step is
+/// the Chooser's decision. Records, satisfied waits and arrivals at collectives take no step: they
+/// pass as soon as they get to the head of their queue.
+///
+/// A host call that must wait does so in one of two ways. On a replica of a cooperative executor
+/// (see `attach`) the replica is suspended, and the executor gives turns to other replicas and,
+/// through OtherAgents, to queues. Anywhere else the call runs queues itself until it can return.
+///
+/// A command that fails does not write; it makes its queue fail: what follows there is skipped, as
+/// is whatever waits for events recorded there. The next host wait for one of these throws the
+/// reason, after which every queue is usable again.
+///
+/// May be used by several threads; one lock guards everything, and commands run under it.
+class Engine final : public OtherAgents {
+ public:
+  explicit Engine(const EngineOptions& options);
+  ~Engine() override;
+
+  /// Lets host waits on replicas of `executor` suspend the replica. For executors that run one
+  /// replica at a time and give turns to this engine; null ends it.
+  void attach(Executor* executor);
+  /// How many host threads there are that might enqueue something. A wait that nothing runnable can
+  /// satisfy is a deadlock once that many threads wait. 1 at first.
+  void set_host_threads(int count);
+
+  CommandQueue& create_queue(QueueOptions options);
+  /// The queue's commands still run; the handle may not be used any more.
+  void destroy_queue(CommandQueue& queue);
+
+  void enqueue(CommandQueue& queue, Command command);
+  /// Makes the end of what is enqueued now the point of `event`.
+  void record(CommandQueue& queue, EventPoint& event);
+  /// Later commands of `queue` start after the latest record of `event`; without one, at once.
+  void wait(CommandQueue& queue, const EventPoint& event);
+  /// Enqueues the part of `member` in a collective. The command must be complete before the last
+  /// member joins.
+  void join(CommandQueue& queue, const CollectivePtr& collective, std::size_t member);
+  /// Enqueues a collective of all `queues` at once; they must differ.
+  void enqueue_together(std::span<CommandQueue* const> queues, Command command);
+  /// Gives up on a collective: it fails with `reason`, also if members are still missing.
+  void abandon(const CollectivePtr& collective, std::exception_ptr reason);
+
+  /// Order: blocks the host until all that is enqueued in `queue` now is done.
+  /// Throws: what a command threw; DeviceError (kDeadlock) listing the head of each queue.
+  void synchronize(CommandQueue& queue, CallSite site = {});
+  /// Order: blocks the host until the latest record of `event` is reached. Throws: the same.
+  void synchronize(const EventPoint& event, CallSite site = {});
+  /// As `synchronize(queue)`, then copies `from` to host memory.
+  /// Throws: also DeviceError (kUninitialised, kOutOfBounds).
+  void read(CommandQueue& queue, void* to, const Access& from, CallSite site = {});
+  /// Whether everything enqueued is done, or the latest record reached. Takes one step first if
+  /// not, so that asking again and again ends. Throws nothing for a failed queue.
+  bool query(const CommandQueue& queue);
+  bool query(const EventPoint& event);
+  /// Runs whatever can run, as a host that waits for the whole machine would. Throws nothing.
+  void drain();
+  /// Throws the failure of a queue, if any queue has failed; all are usable afterwards.
+  void check_failures();
+  /// The state of each queue that has commands, one line each.
+  std::string describe_queues();
+
+  std::uint32_t runnable() override;
+  void run(std::uint32_t which) override;
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  // engine.cpp: queues and what is put on them. All but `announce` are called with the lock held.
+  std::uint64_t push(CommandQueue& queue, QueueItem item);
+  void erase_queue(CommandQueue& queue);
+  bool on_replica() const { return executor_ != nullptr && executor_->on_replica(); }
+  // Tells of an operation of the host and lets others have a turn; releases the lock meanwhile.
+  void announce(Lock& lock, const Operation& operation);
+  void note(const Operation& operation);
+
+  // engine_steps.cpp: how queues get on.
+  void advance(CommandQueue& queue);
+  void settle();
+  bool pass_head(CommandQueue& queue);
+  bool arrive(CommandQueue& queue, QueueItem& head);
+  void reach(EventRecord& record, const CommandQueue& queue);
+  void finish_head(CommandQueue& queue, const FailurePtr& failure);
+  void step(CommandQueue& queue);
+  void step_collective(const CollectivePtr& collective);
+  FailurePtr execute(const Command& command, CommandQueue& queue, std::uint64_t* value);
+  void note_execution(OperationKind kind, const CommandQueue& queue, const Command& command,
+                      std::uint64_t value);
+  bool step_some_queue();
+  void run_some();
+
+  // engine_waits.cpp: hosts that wait.
+  void await(Lock& lock, HostWait& wait, const Operation& operation);
+  void await_running(Lock& lock, HostWait& wait, CallSite site);
+  void fail_waits(CallSite site);
+  void forget(const HostWait& wait);
+  void complete(HostWait& wait, const FailurePtr& failure);
+  void wait_for_queue(Lock& lock, CommandQueue& queue, CallSite site);
+  void wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& record, CallSite site);
+  [[noreturn]] void report(Lock& lock, const FailurePtr& failure);
+  [[noreturn]] void throw_deadlock(CallSite site) const;
+  std::string queue_lines() const;
+
+  const EngineOptions options_;
+  std::mutex mutex_;
+  std::condition_variable progress_;
+  Executor* executor_ = nullptr;
+  int host_threads_ = 1;
+  std::vector<HostWait*> running_waits_;  // Those of hosts that have nothing to run.
+  std::uint64_t host_clock_ = 0;
+  std::vector<std::unique_ptr<CommandQueue>> queues_;
+  ReadyList ready_;
+  std::vector<CommandQueue*> to_advance_;
+  std::vector<Footprint> footprints_;  // Reused for each operation.
+};
+
+}  // namespace belfry::engine

@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "belfry/error.h"
+#include "engine/access_check.h"
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace belfry::engine {
+namespace {
+
+// How many commands may run at most because something was enqueued.
+constexpr std::uint32_t kMostAtOnce = 3;
+
+void mark_written(const Command& command) {
+  for (const Access& access : command.writes) access.allocation->written().insert(access.range);
+}
+
+std::uint64_t digest_of(const Command& command, DigestExtent extent) {
+  std::uint64_t hash = 0;
+  for (const Access& access : command.writes) {
+    hash = digest(hash, access.allocation->data() + access.range.begin,
+                  access.range.end - access.range.begin, extent);
+  }
+  return hash;
+}
+
+}  // namespace
+
+void Engine::drain() {
+  const Lock lock(mutex_);
+  while (step_some_queue()) {
+  }
+}
+
+void Engine::abandon(const CollectivePtr& collective, std::exception_ptr reason) {
+  const Lock lock(mutex_);
+  if (collective->failure != nullptr) return;
+  collective->failure = std::make_shared<Failure>(Failure{std::move(reason)});
+  for (CommandQueue* queue : collective->queues) {
+    if (queue != nullptr) advance(*queue);
+  }
+  settle();
+}
+
+// Takes note of a queue whose head may have become able to pass; `settle` looks at them all. A list
+// instead of recursion, because one step can set a long chain of queues free.
+void Engine::advance(CommandQueue& queue) {
+  if (std::exchange(queue.queued_for_advance_, true)) return;
+  to_advance_.push_back(&queue);
+}
+
+void Engine::settle() {
+  for (std::size_t next = 0; next < to_advance_.size(); ++next) {
+    CommandQueue& queue = *to_advance_[next];
+    queue.queued_for_advance_ = false;
+    while (!queue.items_.empty() && pass_head(queue)) {
+    }
+    if (queue.closed_ && queue.items_.empty()) erase_queue(queue);
+  }
+  to_advance_.clear();
+}
+
+// Whether the head of `queue` is done without taking a step.
+bool Engine::pass_head(CommandQueue& queue) {
+  QueueItem& head = queue.items_.front();
+  switch (head.kind) {
+    case QueueItem::Kind::kWork:
+      if (!std::exchange(head.begun, true)) ready_.push(queue);
+      return false;
+    case QueueItem::Kind::kRecord:
+      reach(*head.record, queue);
+      finish_head(queue, nullptr);
+      return true;
+    case QueueItem::Kind::kWait:
+      if (!head.record->reached) {
+        if (!std::exchange(head.begun, true)) head.record->waiting_queues.push_back(&queue);
+        return false;
+      }
+      queue.clock_ = std::max(queue.clock_, head.record->clock);
+      finish_head(queue, FailurePtr(head.record->failure));
+      return true;
+    case QueueItem::Kind::kCollective:
+      return arrive(queue, head);
+  }
+  return false;
+}
+
+bool Engine::arrive(CommandQueue& queue, QueueItem& head) {
+  Collective& collective = *head.collective;
+  const bool complete = collective.arrived == collective.queues.size();
+  if (collective.failure != nullptr && !complete) {
+    finish_head(queue, FailurePtr(collective.failure));
+    return true;
+  }
+  if (std::exchange(head.begun, true)) return false;
+  if (++collective.arrived == collective.queues.size()) ready_.push(*collective.queues.front());
+  return false;
+}
+
+void Engine::reach(EventRecord& record, const CommandQueue& queue) {
+  record.reached = true;
+  record.clock = queue.clock_;
+  record.failure = queue.failure_;
+  for (CommandQueue* waiting : record.waiting_queues) advance(*waiting);
+  record.waiting_queues.clear();
+  for (HostWait* wait : record.waiting_hosts) complete(*wait, record.failure);
+  record.waiting_hosts.clear();
+}
+
+void Engine::finish_head(CommandQueue& queue, const FailurePtr& failure) {
+  if (queue.failure_ == nullptr) queue.failure_ = failure;
+  queue.items_.pop_front();
+  ++queue.done_;
+  std::erase_if(queue.waiting_hosts_, [&](const auto& waiting) {
+    if (waiting.first > queue.done_) return false;
+    complete(*waiting.second, queue.failure_);
+    return true;
+  });
+}
+
+void Engine::step(CommandQueue& queue) {
+  QueueItem& head = queue.items_.front();
+  if (head.kind == QueueItem::Kind::kCollective) {
+    // A copy, since the items that hold it go away.
+    step_collective(CollectivePtr(head.collective));
+  } else {
+    queue.clock_ = std::max(queue.clock_, head.clock) + 1;
+    std::uint64_t value = 0;
+    FailurePtr failure = queue.failure_;
+    if (failure == nullptr) failure = execute(head.command, queue, &value);
+    note_execution(OperationKind::kExecute, queue, head.command, value);
+    finish_head(queue, failure);
+    advance(queue);
+  }
+  settle();
+  progress_.notify_all();
+}
+
+void Engine::step_collective(const CollectivePtr& collective) {
+  FailurePtr failure = collective->failure;
+  std::uint64_t clock = 0;
+  for (CommandQueue* queue : collective->queues) {
+    clock = std::max({clock, queue->clock_, queue->items_.front().clock});
+    if (failure == nullptr) failure = queue->failure_;
+  }
+  std::uint64_t value = 0;
+  if (failure == nullptr) {
+    failure = execute(collective->command, *collective->queues.front(), &value);
+  }
+  for (CommandQueue* queue : collective->queues) {
+    queue->clock_ = clock + 1;
+    note_execution(OperationKind::kCollective, *queue, collective->command, value);
+    finish_head(*queue, failure);
+    advance(*queue);
+  }
+}
+
+FailurePtr Engine::execute(const Command& command, CommandQueue& queue, std::uint64_t* value) {
+  try {
+    check_accesses(command, queue, options_.check_initialised);
+    if (command.run) command.run();
+    mark_written(command);
+  } catch (...) {
+    return std::make_shared<Failure>(Failure{std::current_exception()});
+  }
+  if (options_.sink != nullptr) *value = digest_of(command, options_.digest);
+  return nullptr;
+}
+
+void Engine::note_execution(OperationKind kind, const CommandQueue& queue, const Command& command,
+                            std::uint64_t value) {
+  if (options_.sink == nullptr) return;
+  footprints_.clear();
+  for (const Access& read : command.reads) {
+    footprints_.push_back(
+        {read.allocation->resource(), read.range.begin, read.range.end, AccessMode::kRead});
+  }
+  for (const Access& write : command.writes) {
+    footprints_.push_back(
+        {write.allocation->resource(), write.range.begin, write.range.end, AccessMode::kWrite});
+  }
+  Operation operation;
+  operation.kind = kind;
+  operation.agent = queue.agent();
+  operation.subject = queue.done_ + 1;
+  operation.value = value;
+  operation.footprints = footprints_;
+  operation.site = command.site;
+  options_.sink->on_operation(operation);
+}
+
+bool Engine::step_some_queue() {
+  if (ready_.empty()) return false;
+  step(ready_.take(options_.chooser->choose(ChoiceKind::kAgent, ready_.size())));
+  return true;
+}
+
+void Engine::run_some() {
+  const std::uint32_t most = std::min(ready_.size(), kMostAtOnce);
+  for (std::uint32_t left = options_.chooser->choose(ChoiceKind::kWork, most + 1); left > 0;
+       --left) {
+    step_some_queue();
+  }
+}
+
+}  // namespace belfry::engine

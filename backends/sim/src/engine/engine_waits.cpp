@@ -1,0 +1,234 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "belfry/error.h"
+#include "engine/access_check.h"
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+namespace belfry::engine {
+namespace {
+
+Operation wait_operation(std::uint64_t subject, std::uint64_t value, CallSite site) {
+  Operation operation;
+  operation.kind = OperationKind::kHostWait;
+  operation.subject = subject;
+  operation.value = value;
+  operation.site = site;
+  return operation;
+}
+
+std::string head_text(const QueueItem& head) {
+  switch (head.kind) {
+    case QueueItem::Kind::kWork:
+      return std::string(head.command.name) + " (" + to_string(head.command.site) + ")";
+    case QueueItem::Kind::kRecord:
+      return "records an event";
+    case QueueItem::Kind::kWait:
+      return "waits for record " + std::to_string(head.record->generation) + " of an event";
+    case QueueItem::Kind::kCollective:
+      return std::string(head.collective->command.name) + " (" +
+             to_string(head.collective->command.site) + "), where " +
+             std::to_string(head.collective->arrived) + " of " +
+             std::to_string(head.collective->queues.size()) + " members have arrived";
+  }
+  return {};
+}
+
+}  // namespace
+
+void Engine::synchronize(CommandQueue& queue, CallSite site) {
+  Lock lock(mutex_);
+  wait_for_queue(lock, queue, site);
+}
+
+void Engine::synchronize(const EventPoint& event, CallSite site) {
+  Lock lock(mutex_);
+  if (event.latest != nullptr) wait_for_record(lock, std::shared_ptr(event.latest), site);
+}
+
+void Engine::read(CommandQueue& queue, void* to, const Access& from, CallSite site) {
+  Lock lock(mutex_);
+  wait_for_queue(lock, queue, site);
+  check_access(from, options_.check_initialised, "a read by the host", site);
+  const std::byte* data = from.allocation->data() + from.range.begin;
+  const std::size_t bytes = from.range.end - from.range.begin;
+  if (bytes != 0) std::memcpy(to, data, bytes);
+  if (options_.sink == nullptr) return;
+  const Footprint footprint{from.allocation->resource(), from.range.begin, from.range.end,
+                            AccessMode::kRead};
+  Operation operation;
+  operation.kind = OperationKind::kHostRead;
+  operation.subject = bytes;
+  operation.value = digest(0, data, bytes, options_.digest);
+  operation.footprints = {&footprint, 1};
+  operation.site = site;
+  note(operation);
+}
+
+bool Engine::query(const CommandQueue& queue) {
+  const Lock lock(mutex_);
+  if (!queue.items_.empty()) step_some_queue();
+  return queue.items_.empty();
+}
+
+bool Engine::query(const EventPoint& event) {
+  const Lock lock(mutex_);
+  if (event.latest == nullptr) return true;
+  if (!event.latest->reached) step_some_queue();
+  return event.latest->reached;
+}
+
+void Engine::check_failures() {
+  Lock lock(mutex_);
+  for (const auto& queue : queues_) {
+    if (queue->failure_ != nullptr) report(lock, FailurePtr(queue->failure_));
+  }
+}
+
+std::string Engine::describe_queues() {
+  const Lock lock(mutex_);
+  return queue_lines();
+}
+
+void Engine::wait_for_queue(Lock& lock, CommandQueue& queue, CallSite site) {
+  const Operation operation =
+      wait_operation(queue.enqueued_, static_cast<std::uint64_t>(queue.number()), site);
+  HostWait wait;
+  if (queue.items_.empty()) {
+    complete(wait, queue.failure_);
+  } else {
+    queue.waiting_hosts_.emplace_back(queue.enqueued_, &wait);
+  }
+  await(lock, wait, operation);
+  host_clock_ = std::max(host_clock_, queue.clock_);
+}
+
+void Engine::wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& record,
+                             CallSite site) {
+  HostWait wait;
+  if (record->reached) {
+    complete(wait, record->failure);
+  } else {
+    record->waiting_hosts.push_back(&wait);
+  }
+  try {
+    await(lock, wait, wait_operation(record->generation, ~std::uint64_t{0}, site));
+  } catch (...) {
+    // After a deadlock the record may still be reached, but the wait is gone.
+    if (!lock.owns_lock()) lock.lock();
+    std::erase(record->waiting_hosts, &wait);
+    throw;
+  }
+  host_clock_ = std::max(host_clock_, record->clock);
+}
+
+// Returns with the lock held and `wait` done, or throws what went wrong.
+void Engine::await(Lock& lock, HostWait& wait, const Operation& operation) {
+  if (on_replica()) {
+    if (wait.done) {
+      lock.unlock();
+      executor_->step(operation);
+      lock.lock();
+    } else {
+      wait.parked = true;
+      lock.unlock();
+      try {
+        executor_->block_until(operation, wait.gate);
+      } catch (const ReplicaCancelled&) {
+        // Nobody can move any more: say what the queues are stuck in.
+        lock.lock();
+        forget(wait);
+        if (!wait.done && ready_.empty()) throw_deadlock(operation.site);
+        throw;
+      }
+      lock.lock();
+    }
+  } else {
+    note(operation);
+    await_running(lock, wait, operation.site);
+  }
+  if (wait.failure != nullptr) report(lock, FailurePtr(wait.failure));
+}
+
+void Engine::await_running(Lock& lock, HostWait& wait, CallSite site) {
+  while (!wait.done) {
+    if (step_some_queue()) continue;
+    running_waits_.push_back(&wait);
+    if (static_cast<int>(running_waits_.size()) >= host_threads_) fail_waits(site);
+    progress_.wait(lock, [&] {
+      return wait.done || !ready_.empty() ||
+             static_cast<int>(running_waits_.size()) >= host_threads_;
+    });
+    std::erase(running_waits_, &wait);
+  }
+}
+
+// Nothing can run, and nobody is left who could enqueue anything: all who wait learn of it.
+void Engine::fail_waits(CallSite site) {
+  FailurePtr failure;
+  try {
+    throw_deadlock(site);
+  } catch (...) {
+    failure = std::make_shared<Failure>(Failure{std::current_exception()});
+  }
+  for (HostWait* wait : running_waits_) {
+    forget(*wait);
+    complete(*wait, failure);
+  }
+  running_waits_.clear();
+}
+
+// Takes a wait that will not be waited for off the queues.
+void Engine::forget(const HostWait& wait) {
+  for (const auto& queue : queues_) {
+    std::erase_if(queue->waiting_hosts_, [&](const auto& other) { return other.second == &wait; });
+  }
+}
+
+void Engine::complete(HostWait& wait, const FailurePtr& failure) {
+  wait.done = true;
+  wait.failure = failure;
+  if (wait.parked) executor_->open(wait.gate);
+  progress_.notify_all();
+}
+
+// Gets every queue past what was enqueued before the failure became known, so that nothing of it is
+// skipped later on, and makes them usable again.
+void Engine::report(Lock& lock, const FailurePtr& failure) {
+  while (step_some_queue()) {
+  }
+  for (const auto& queue : queues_) queue->failure_ = nullptr;
+  if (lock.owns_lock()) lock.unlock();
+  std::rethrow_exception(failure->exception);
+}
+
+void Engine::throw_deadlock(CallSite site) const {
+  throw DeviceError(ErrorCode::kDeadlock,
+                    "the host waits, and no stream can run:\n" + queue_lines(),
+                    "every member of a collective must be enqueued, in the same order on all "
+                    "streams",
+                    site);
+}
+
+std::string Engine::queue_lines() const {
+  std::vector<const CommandQueue*> queues;
+  for (const auto& queue : queues_) {
+    if (!queue->items_.empty()) queues.push_back(queue.get());
+  }
+  std::sort(queues.begin(), queues.end(),
+            [](const CommandQueue* a, const CommandQueue* b) { return a->number() < b->number(); });
+  std::string text;
+  for (const CommandQueue* queue : queues) {
+    text += "  " + to_string(queue->agent());
+    if (!queue->label().empty()) text += " (" + queue->label() + ")";
+    text += ": " + head_text(queue->items_.front()) + "; " +
+            std::to_string(queue->items_.size() - 1) + " more behind it\n";
+  }
+  return text;
+}
+
+}  // namespace belfry::engine

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/failure.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace belfry::engine {
+
+class CommandQueue;
+struct HostWait;
+
+/// One record of an event: a point in a queue. Waits hold the record that was the latest when they
+/// were issued, so a later record does not move them.
+struct EventRecord {
+  std::uint64_t generation = 0;  ///< How many records of the event there have been, with this one.
+  bool reached = false;
+  std::uint64_t clock = 0;  ///< Logical time of the point, once reached.
+  FailurePtr failure;       ///< Of the work before the point.
+  std::vector<CommandQueue*> waiting_queues;
+  std::vector<HostWait*> waiting_hosts;
+};
+
+/// An event: the latest of its records, if any. Plain data, guarded by the engine's lock: read and
+/// changed by the engine alone.
+struct EventPoint {
+  // Shared with the queue that will reach it and with all who wait for it.
+  std::shared_ptr<EventRecord> latest;
+};
+
+}  // namespace belfry::engine

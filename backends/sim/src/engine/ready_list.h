@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace belfry::engine {
+
+class CommandQueue;
+
+/// The queues whose head can run. Position 0 became runnable first, as long as only position 0 is
+/// taken; taking another moves the first one there. Every operation takes constant time.
+class ReadyList {
+ public:
+  std::uint32_t size() const { return static_cast<std::uint32_t>(queues_.size() - first_); }
+  bool empty() const { return first_ == queues_.size(); }
+  void push(CommandQueue& queue) { queues_.push_back(&queue); }
+  /// Removes and returns the queue at `which`, below size().
+  CommandQueue& take(std::uint32_t which);
+  /// Removes `queue`, which is in the list; takes linear time.
+  void remove(const CommandQueue& queue);
+
+ private:
+  std::vector<CommandQueue*> queues_;
+  std::size_t first_ = 0;
+};
+
+}  // namespace belfry::engine
