@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "values/tensor_operands.h"
+
+#include "belfry/backend/host_backend.h"
+#include "belfry/error.h"
+#include "belfry/tensor_ops.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+namespace belfry {
+namespace {
+
+class TensorOperands : public testing::Test {
+ protected:
+  template <class T = float>
+  Tensor<T> make(Shape shape, int device = 0) {
+    return Tensor<T>::full(std::move(shape), T(1), Placement{&backend_, device});
+  }
+
+  // Runs `work`, which must fail with `code`, and returns what it said.
+  template <class Work>
+  static ErrorReport failure(ErrorCode code, Work work) {
+    try {
+      work();
+    } catch (const InvalidArgumentError& error) {
+      EXPECT_EQ(to_string(error.code()), to_string(code));
+      return error.report();
+    }
+    ADD_FAILURE() << "no error";
+    return {};
+  }
+
+  HostBackend backend_{2};
+};
+
+TEST_F(TensorOperands, ShapesThatDoNotFitAreNamed) {
+  const auto report = failure(ErrorCode::kShape, [&] { add(make({2, 3}), make({2})); });
+  EXPECT_EQ(report.summary, "add: shapes [2,3] and [2] do not fit");
+  EXPECT_NE(report.hint.find("as_column"), std::string::npos) << report.hint;
+  EXPECT_EQ(to_string(report.site), "tensor_operands_test.cpp:" + std::to_string(__LINE__ - 3));
+}
+
+TEST_F(TensorOperands, TheLargerOperandIsTheLeftOne) {
+  const auto report = failure(ErrorCode::kShape, [&] { add(make({3}), make({2, 3})); });
+  EXPECT_EQ(report.summary, "add: shapes [3] and [2,3] do not fit");
+  EXPECT_NE(report.hint.find("left operand"), std::string::npos) << report.hint;
+}
+
+TEST_F(TensorOperands, EqualCountsAreNotEqualShapes) {
+  failure(ErrorCode::kShape, [&] { add(make({2, 3}), make({3, 2})); });
+  failure(ErrorCode::kShape, [&] { add(make({2, 3}), make({6})); });
+  failure(ErrorCode::kShape, [&] { less(make({4}), make({2, 2})); });
+  failure(ErrorCode::kShape, [&] { add(make({2, 3}), make({1, 1, 1, 3})); });
+}
+
+TEST_F(TensorOperands, SelectWantsOneShape) {
+  const auto flags = make<bool>({2, 2});
+  const auto report = failure(ErrorCode::kShape, [&] { select(flags, make({2, 2}), make({2})); });
+  EXPECT_EQ(report.summary, "select: shapes [2,2] and [2] do not fit");
+}
+
+TEST_F(TensorOperands, MatricesMustMatchInside) {
+  const auto report = failure(ErrorCode::kShape, [&] {
+    matmul(make({2, 3}), make({2, 3}), {.transpose_a = true, .transpose_b = true});
+  });
+  EXPECT_EQ(report.summary, "matmul: shapes [2,3] and [2,3] do not fit");
+  EXPECT_NE(report.hint.find("(a: yes, b: yes)"), std::string::npos) << report.hint;
+  failure(ErrorCode::kShape, [&] { matmul(make({2, 3}), make({2, 3})); });
+  EXPECT_EQ(failure(ErrorCode::kShape, [&] { row_sum(make({4})); }).summary,
+            "row_sum: shape [4] is not a matrix");
+}
+
+TEST_F(TensorOperands, RowsAndTheirIndicesMustMatch) {
+  auto table = make({3, 2});
+  const auto two = make<std::int32_t>({2});
+  failure(ErrorCode::kShape, [&] { gather_rows(make({3}), two); });
+  failure(ErrorCode::kShape, [&] { gather_rows(table, make<std::int32_t>({2, 1})); });
+  const auto report =
+      failure(ErrorCode::kShape, [&] { scatter_add_rows(table, two, make({3, 2})); });
+  EXPECT_EQ(report.hint, "for these indices the rows to add are [2,2]");
+}
+
+TEST_F(TensorOperands, NoLargestOfNone) {
+  EXPECT_EQ(failure(ErrorCode::kShape, [&] { row_max(make({2, 0})); }).summary,
+            "row_max of a tensor [2,0]");
+  failure(ErrorCode::kShape, [&] { argmax_rows(make({2, 0})); });
+  failure(ErrorCode::kShape, [&] { argmax_rows(make({2})); });
+}
+
+TEST_F(TensorOperands, TypesWithoutArithmeticAreNamed) {
+  const auto narrow = make<std::int16_t>({2});
+  const auto report = failure(ErrorCode::kDType, [&] { add(narrow, narrow); });
+  EXPECT_EQ(report.summary, "add: tensors of int16 have no arithmetic");
+  const auto flags = make<bool>({2, 2});
+  failure(ErrorCode::kDType, [&] { multiply(flags, flags); });
+  failure(ErrorCode::kDType, [&] { negate(flags); });
+  failure(ErrorCode::kDType, [&] { row_sum(flags); });
+  failure(ErrorCode::kDType, [&] { matmul(flags, flags); });
+}
+
+TEST_F(TensorOperands, DevicesMustBeTheSame) {
+  const auto report = failure(ErrorCode::kForeignObject, [&] { add(make({2}, 0), make({2}, 1)); });
+  EXPECT_EQ(report.summary, "add: operands [2] on host device CPU:0 and [2] on host device CPU:1");
+  EXPECT_NE(report.hint.find("copy_to"), std::string::npos);
+}
+
+TEST_F(TensorOperands, BackendsMustBeTheSame) {
+  HostBackend other{1};
+  const auto foreign = Tensor<float>::full({2}, 1, Placement{&other, 0});
+  const auto report = failure(ErrorCode::kForeignObject, [&] { matmul(make({2}), foreign); });
+  EXPECT_NE(report.summary.find("of different backends"), std::string::npos) << report.summary;
+  EXPECT_NE(report.hint.find("to_host"), std::string::npos);
+}
+
+TEST_F(TensorOperands, TensorsWithoutStorageAreNamed) {
+  const Tensor<float> none;
+  Tensor<float> target;
+  for (const auto& summary :
+       {failure(ErrorCode::kInvalidArgument, [&] { exp(none); }).summary.substr(4),
+        failure(ErrorCode::kInvalidArgument, [&] { add(make({2}), none); }).summary.substr(4),
+        failure(ErrorCode::kInvalidArgument, [&] { add(none, 1); }).summary.substr(4),
+        failure(ErrorCode::kInvalidArgument, [&] { scale(target, 1); }).summary.substr(6)}) {
+    EXPECT_EQ(summary, " a default-constructed tensor was used");
+  }
+}
+
+TEST_F(TensorOperands, AFailedUpdateLeavesTheTensorAlone) {
+  auto x = make({2, 2});
+  failure(ErrorCode::kShape, [&] { subtract_scaled(x, 2, make({3})); });
+  failure(ErrorCode::kForeignObject, [&] { add_to(x, make({2, 2}, 1)); });
+  EXPECT_EQ(x.to_host(), (std::vector<float>{1, 1, 1, 1}));
+}
+
+TEST_F(TensorOperands, NoCurrentDeviceIsAnError) {
+  EXPECT_THROW(random_uniform({2}, 1), ContextError);
+}
+
+TEST_F(TensorOperands, FitsAreFound) {
+  const detail::TensorCall call{"add", {}};
+  EXPECT_EQ(detail::fit(call, {2, 3}, {2, 3}).broadcast, Broadcast::kNone);
+  EXPECT_EQ(detail::fit(call, {2, 3}, {3}).broadcast, Broadcast::kRow);
+  EXPECT_EQ(detail::fit(call, {2, 3}, {2, 1}).broadcast, Broadcast::kColumn);
+  EXPECT_EQ(detail::fit(call, {2, 3}, {1, 1}).broadcast, Broadcast::kScalar);
+  // A column wins where both would do: [n,1] against [n,n].
+  EXPECT_EQ(detail::fit(call, {3, 3}, {3, 1}).broadcast, Broadcast::kColumn);
+  EXPECT_EQ(detail::fit(call, {3, 3}, {1, 3}).broadcast, Broadcast::kRow);
+  EXPECT_EQ(detail::fit(call, {2, 3}, {2, 1}).rows, 2);
+  EXPECT_EQ(detail::fit(call, {2, 3}, {2, 1}).columns, 3);
+}
+
+}  // namespace
+}  // namespace belfry
