@@ -2,14 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/reduce_op.h"
+
 #include <cstdint>
 #include <string>
 
 namespace belfry {
 
-/// How the values that replicas assign to a mirrored variable become one (SEM-45).
+/// How the values of replicas become one: what they assign to a mirrored variable (SEM-45), and the
+/// components of a replica-local one when it is read (SEM-51).
 enum class Aggregation : std::uint8_t {
-  kNone,       ///< Assigning in a replica is an error.
+  kNone,  ///< Assigning in a replica, or reading across replicas, is an error.
   kSum,
   kMean,
   kOnlyFirst,  ///< Replica 0's value.
@@ -18,11 +21,28 @@ enum class Aggregation : std::uint8_t {
 /// `none`, `sum`, `mean` or `only-first`.
 std::string to_string(Aggregation aggregation);
 
+/// The aggregation that reduces with `op`.
+constexpr Aggregation aggregation_of(ReduceOp op) {
+  return op == ReduceOp::kSum ? Aggregation::kSum : Aggregation::kMean;
+}
+
+/// When the components of a variable are brought together (SEM-40, SEM-50).
+enum class Synchronization : std::uint8_t {
+  kAuto,     ///< As the scopes in force say; on write without any.
+  kNone,     ///< Never: refused, a strategy cannot keep such a variable.
+  kOnWrite,  ///< Mirrored: every change reaches all components.
+  kOnRead,   ///< Replica-local: components are reduced when they are read.
+};
+
+/// `auto`, `none`, `on write` or `on read`.
+std::string to_string(Synchronization synchronization);
+
 /// Options of a variable.
 struct VariableOptions {
-  std::string name{};  ///< For messages; empty: `variable` and its number.
+  std::string name{};  ///< For messages and files; empty: `variable` and its number.
   Aggregation aggregation = Aggregation::kNone;
   bool trainable = true;  ///< Always false for replica-local variables.
+  Synchronization synchronization = Synchronization::kAuto;  ///< For Strategy::variable alone.
 };
 
 namespace detail {

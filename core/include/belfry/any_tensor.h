@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <string>
-
 #include "belfry/backend/buffer.h"
 #include "belfry/call_site.h"
 #include "belfry/dtype.h"
 #include "belfry/placement.h"
 #include "belfry/shape.h"
+
+#include <cstddef>
+#include <string>
 
 namespace belfry {
 
@@ -40,7 +40,8 @@ class AnyTensor {
   /// already. Order: the target's compute stream waits for the source's.
   /// Throws: InvalidArgumentError (kForeignObject) for another backend.
   AnyTensor copy_to(Placement target) const;
-  /// The same storage under another shape of as many elements. Throws: InvalidArgumentError (kShape).
+  /// The same storage under another shape of as many elements. Throws: InvalidArgumentError
+  /// (kShape).
   AnyTensor reshaped(Shape shape, CallSite site = CallSite::here()) const;
   /// The view to write to: this tensor's own storage when nobody shares it, else a fresh copy
   /// (`keep`) or fresh undefined storage that replaces it.

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/backend.h"
+#include "belfry/nest.h"
+#include "belfry/reduce_op.h"
+
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
-
-#include "belfry/backend/backend.h"
-#include "belfry/nest.h"
-#include "belfry/reduce_op.h"
 
 namespace belfry {
 

@@ -2,11 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tuple>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include "belfry/detail/batch_reduce_verbs.h"
 #include "belfry/detail/distribute.h"
 #include "belfry/detail/mirror.h"
@@ -17,6 +12,11 @@
 #include "belfry/detail/update_verbs.h"
 #include "belfry/distributed_values.h"
 #include "belfry/tensor.h"
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace belfry {
 
@@ -119,8 +119,7 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   /// The components one after another, in replica order: vectors by elements, tensors along axis 0,
   /// on replica 0's device. Throws: StructureMismatchError when other extents differ.
   template <class T>
-  std::vector<T> gather(const PerReplica<std::vector<T>>& value,
-                        CallSite site = CallSite::here()) {
+  std::vector<T> gather(const PerReplica<std::vector<T>>& value, CallSite site = CallSite::here()) {
     core_.require_cross("gather", site);
     std::vector<T> all;
     for (const std::vector<T>& part : value) all.insert(all.end(), part.begin(), part.end());

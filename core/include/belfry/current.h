@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
-
 #include "belfry/call_site.h"
 #include "belfry/device_spec.h"
 #include "belfry/strategy.h"
+
+#include <optional>
 
 /// For code deep in a call stack that was not handed a context: what is current on this carrier
 /// (SEM-14). Exactly one of a replica and a cross-replica context is current at any time; outside

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/call_site.h"
+#include "belfry/detail/replica_array.h"
+#include "belfry/error.h"
+
 #include <algorithm>
 #include <concepts>
 #include <string>
 #include <type_traits>
 #include <utility>
-
-#include "belfry/call_site.h"
-#include "belfry/detail/replica_array.h"
-#include "belfry/error.h"
 
 namespace belfry {
 

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/float16.h"
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <type_traits>
-
-#include "belfry/float16.h"
 
 namespace belfry {
 
@@ -45,10 +45,10 @@ constexpr bool is_floating(DType dtype) { return dtype <= DType::kBFloat16; }
 
 /// C++ types that can be the element of a tensor or a leaf of a nest.
 template <class T>
-concept Element = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16> ||
-                  (std::is_arithmetic_v<T> && !std::is_same_v<T, long double> &&
-                   !std::is_same_v<T, wchar_t> && !std::is_same_v<T, char8_t> &&
-                   !std::is_same_v<T, char16_t> && !std::is_same_v<T, char32_t>);
+concept Element =
+    std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16> ||
+    (std::is_arithmetic_v<T> && !std::is_same_v<T, long double> && !std::is_same_v<T, wchar_t> &&
+     !std::is_same_v<T, char8_t> && !std::is_same_v<T, char16_t> && !std::is_same_v<T, char32_t>);
 
 namespace detail {
 constexpr DType integer_dtype(std::size_t bytes, bool is_signed) {
@@ -68,12 +68,18 @@ constexpr DType integer_dtype(std::size_t bytes, bool is_signed) {
 /// The DType of C++ type T; integers map by width and sign.
 template <Element T>
 constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, float>) return DType::kFloat32;
-  else if constexpr (std::is_same_v<T, double>) return DType::kFloat64;
-  else if constexpr (std::is_same_v<T, Float16>) return DType::kFloat16;
-  else if constexpr (std::is_same_v<T, BFloat16>) return DType::kBFloat16;
-  else if constexpr (std::is_same_v<T, bool>) return DType::kBool;
-  else return detail::integer_dtype(sizeof(T), std::is_signed_v<T>);
+  if constexpr (std::is_same_v<T, float>)
+    return DType::kFloat32;
+  else if constexpr (std::is_same_v<T, double>)
+    return DType::kFloat64;
+  else if constexpr (std::is_same_v<T, Float16>)
+    return DType::kFloat16;
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return DType::kBFloat16;
+  else if constexpr (std::is_same_v<T, bool>)
+    return DType::kBool;
+  else
+    return detail::integer_dtype(sizeof(T), std::is_signed_v<T>);
 }
 
 }  // namespace belfry

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/call_site.h"
+#include "belfry/error_code.h"
+
 #include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "belfry/call_site.h"
-#include "belfry/error_code.h"
 
 namespace belfry {
 
@@ -17,7 +17,7 @@ namespace belfry {
 struct ReplicaReport {
   int replica_id = -1;
   CallSite site{};
-  std::string what;               ///< For example `waits in merge_call #2`.
+  std::string what;                ///< For example `waits in merge_call #2`.
   std::exception_ptr exception{};  ///< What the replica threw, if it threw.
 };
 

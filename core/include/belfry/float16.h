@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/host_device.h"
+
 #include <bit>
 #include <compare>
 #include <cstdint>
-
-#include "belfry/host_device.h"
 
 namespace belfry {
 

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/nest_traits.h"
+#include "belfry/dtype.h"
+
 #include <cstddef>
 #include <sstream>
 #include <string>
@@ -9,16 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "belfry/detail/nest_traits.h"
-#include "belfry/dtype.h"
-
 namespace belfry {
 
 class AnyTensor;
 
-/// A value made of leaves: arithmetic types, 16-bit floats, `std::vector` of those (one leaf of rank
-/// 1), tensors; and `std::vector`, `array`, `map`, `tuple`, `pair`, `optional` and aggregates with
-/// `members` of nests (SEM-20). The order of leaves is the order of declaration, index or key.
+/// A value made of leaves: arithmetic types, 16-bit floats, `std::vector` of those (one leaf of
+/// rank 1), tensors; and `std::vector`, `array`, `map`, `tuple`, `pair`, `optional` and aggregates
+/// with `members` of nests (SEM-20). The order of leaves is the order of declaration, index or key.
 template <class T>
 concept Nest = detail::is_nest<T>();
 
@@ -94,8 +94,10 @@ void describe_into(const T& value, const std::string& path, std::vector<LeafDesc
       describe_into(child, path + "{" + key_text(key) + "}", out);
     }
   } else if constexpr (IsOptional<T>::value) {
-    if (value) describe_into(*value, path, out);
-    else out.push_back({path, "nothing"});
+    if (value)
+      describe_into(*value, path, out);
+    else
+      out.push_back({path, "nothing"});
   } else {
     int index = 0;
     for_each_child(value, [&](const auto& child) {

@@ -2,21 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include "belfry/aggregation.h"
 #include "belfry/detail/all_reduce_request.h"
+#include "belfry/detail/merge_point.h"
 #include "belfry/detail/merge_request.h"
 #include "belfry/detail/merge_verbs.h"
-#include "belfry/detail/merge_point.h"
 #include "belfry/nest.h"
 #include "belfry/placement.h"
 #include "belfry/reduce_op.h"
 #include "belfry/run_options.h"
 #include "belfry/variable.h"
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace belfry {
 
@@ -111,8 +111,7 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
                      CallSite site);
 
   template <detail::MergeKind Kind, class F, class... Args>
-  auto merge_at(CallSite site, const char* tag, const void* identity, const F& fn,
-                Args&&... args) {
+  auto merge_at(CallSite site, const char* tag, const void* identity, const F& fn, Args&&... args) {
     using Request = detail::MergeCall<Kind, F, Args...>;
     Request request(site, fn, args...);
     request.tag = tag;

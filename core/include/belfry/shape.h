@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/call_site.h"
+
 #include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <vector>
-
-#include "belfry/call_site.h"
 
 namespace belfry {
 

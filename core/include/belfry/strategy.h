@@ -2,20 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/cross_replica_context.h"
+#include "belfry/detail/make_variable.h"
+#include "belfry/detail/run_verbs.h"
+#include "belfry/device_spec.h"
+#include "belfry/replica_context.h"
+#include "belfry/scope.h"
+#include "belfry/strategy_options.h"
+#include "belfry/variable.h"
+#include "belfry/variable_scope.h"
+
 #include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
-
-#include "belfry/cross_replica_context.h"
-#include "belfry/detail/make_variable.h"
-#include "belfry/detail/run_verbs.h"
-#include "belfry/device_spec.h"
-#include "belfry/scope.h"
-#include "belfry/strategy_options.h"
-#include "belfry/replica_context.h"
-#include "belfry/variable.h"
 
 namespace belfry {
 
@@ -36,6 +37,8 @@ class Strategy : public detail::RunVerbs<Strategy> {
   /// Where state that belongs to no variable is updated: all devices.
   std::vector<DeviceSpec> non_slot_devices() const { return devices(); }
   std::vector<DeviceSpec> devices() const { return cross_.devices(); }
+  /// Each replica's position in worker_devices().
+  PerReplica<int> worker_device_index() const;
   Backend& backend() { return core_.backend(); }
   Placement placement(int replica) { return core_.placement(replica); }
   /// The cross-replica context for code between runs.
@@ -83,29 +86,67 @@ class Strategy : public detail::RunVerbs<Strategy> {
   template <class Init>
   auto mirrored_variable(const Init& init, VariableOptions options = {},
                          CallSite site = CallSite::here()) {
+    options.synchronization = Synchronization::kOnWrite;
     return MirroredVariable(detail::make_variable(core_, cross_, init, std::move(options), site));
   }
-  /// A variable with independent components, which start equal (SEM-50), read as their reduction.
+  /// A variable with independent components, which start equal (SEM-50), read as the reduction its
+  /// ReduceOp or aggregation names. Never trainable.
   template <class Init>
   auto replica_local_variable(ReduceOp op, const Init& init, VariableOptions options = {},
                               CallSite site = CallSite::here()) {
-    options.trainable = false;
+    return replica_local_variable(aggregation_of(op), init, std::move(options), site);
+  }
+  template <class Init>
+  auto replica_local_variable(Aggregation aggregation, const Init& init,
+                              VariableOptions options = {}, CallSite site = CallSite::here()) {
+    options.synchronization = Synchronization::kOnRead;
+    options.aggregation = aggregation;
     return ReplicaLocalVariable(
-        detail::make_variable(core_, cross_, init, std::move(options), site), op);
+        detail::make_variable(core_, cross_, init, std::move(options), site));
+  }
+  /// A variable of the kind that the options or the scopes in force ask for: mirrored without any
+  /// (SEM-47).
+  template <class Init>
+  auto variable(const Init& init, VariableOptions options = {}, CallSite site = CallSite::here()) {
+    return Variable(detail::make_variable(core_, cross_, init, std::move(options), site));
   }
 
-  /// The value of a mirrored variable: component 0, after all were compared where the backend asks
-  /// for it. Throws: VariableMismatchError (kMirroredDiverged), ContextError.
-  template <class T>
-  T read(const MirroredVariable<T>& variable, CallSite site = CallSite::here()) {
-    core_.require_cross("read", site);
-    return detail::read_mirrored(core_, variable, site);
+  /// Variables made by `variable` in the scope are replica-local and read by `op`.
+  VariableScope replica_local_variable_scope(ReduceOp op, CallSite site = CallSite::here()) {
+    return VariableScope(core_, cross_, {.replica_local = aggregation_of(op)}, site);
   }
-  /// The reduction of a replica-local variable's components. Throws: as CrossReplicaContext::reduce.
+  /// Variables made in the scope have components on the devices of `other`, and nowhere else.
+  /// Throws: ContextError (kOtherStrategy) when `other` is not this strategy's.
   template <class T>
-  T read(const ReplicaLocalVariable<T>& variable, CallSite site = CallSite::here()) {
+  VariableScope colocate_variables_with(const VariableHandle<T>& other,
+                                        CallSite site = CallSite::here()) {
+    const detail::VariableInfo& info = other.state(site).info;
+    detail::require_owner(core_, info, site);
+    return VariableScope(core_, cross_, {.homes = info.homes}, site);
+  }
+  /// The same for devices of this strategy. Throws: InvalidArgumentError (kDestination).
+  VariableScope colocate_variables_with(const std::vector<DeviceSpec>& devices,
+                                        CallSite site = CallSite::here()) {
+    return VariableScope(core_, cross_, {.homes = detail::homes_on(core_, devices, site)}, site);
+  }
+  /// `creator` sees the options of every variable made in the scope and may change them.
+  VariableScope variable_creator_scope(VariableCreator creator, CallSite site = CallSite::here()) {
+    return VariableScope(core_, cross_, {.creator = std::move(creator)}, site);
+  }
+  /// Whether `variable` is this strategy's.
+  template <class T>
+  bool created_in_scope(const VariableHandle<T>& variable) {
+    return variable.state({}).info.owner == &core_;
+  }
+
+  /// The value of a variable (SEM-46, SEM-51): of a mirrored one component 0, after all were
+  /// compared where the backend asks for it; of a replica-local one the reduction of its
+  /// components. Throws: VariableMismatchError (kMirroredDiverged), ContextError, and as
+  /// CrossReplicaContext::reduce.
+  template <class T>
+  T read(const VariableHandle<T>& variable, CallSite site = CallSite::here()) {
     core_.require_cross("read", site);
-    return detail::read_local(core_, variable, site);
+    return detail::read_variable(core_, variable, site);
   }
   /// All components of a variable, in replica order.
   template <class V>

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
-#include <vector>
-
 #include "belfry/device_spec.h"
 #include "belfry/reduce_op.h"
+
+#include <optional>
+#include <vector>
 
 namespace belfry {
 

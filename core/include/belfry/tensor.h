@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
-#include <utility>
-#include <vector>
-
 #include "belfry/any_tensor.h"
 #include "belfry/detail/nest_traits.h"
 #include "belfry/error.h"
+
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace belfry {
 
@@ -30,10 +30,10 @@ class Tensor {
   static Tensor from(Shape shape, std::span<const T> values, Placement placement,
                      CallSite site = CallSite::here()) {
     if (shape.count() != static_cast<std::int64_t>(values.size())) {
-      throw InvalidArgumentError(ErrorCode::kShape,
-                                 std::to_string(values.size()) + " values for shape " +
-                                     to_string(shape),
-                                 "give one value for each element", site);
+      throw InvalidArgumentError(
+          ErrorCode::kShape,
+          std::to_string(values.size()) + " values for shape " + to_string(shape),
+          "give one value for each element", site);
     }
     return Tensor(AnyTensor::from_host(dtype_of<T>(), std::move(shape), values.data(), placement));
   }

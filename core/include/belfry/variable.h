@@ -2,41 +2,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
-#include <string>
-#include <utility>
-
 #include "belfry/detail/assign.h"
 #include "belfry/detail/component.h"
 #include "belfry/detail/variable_state.h"
 
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace belfry {
 
-/// A variable with one component a replica, all equal at all times. A handle: copies are the same
-/// variable. Read it anywhere; change it through `CrossReplicaContext::update`, or in a replica
-/// through `assign`, which merges (SEM-40 to SEM-46).
+/// What all handles of variables share. A handle is cheap to copy; copies are the same variable. A
+/// default-constructed handle names no variable; using it is an InvalidArgumentError
+/// (kVariableEmpty).
 template <class T>
-class MirroredVariable {
+class VariableHandle {
  public:
   using value_type = T;
 
-  /// Names no variable; using it is an InvalidArgumentError (kVariableEmpty).
-  MirroredVariable() = default;
-  explicit MirroredVariable(std::shared_ptr<detail::VariableState<T>> state)
-      : state_(std::move(state)) {}
-
-  /// The component of the replica that asks.
-  /// Throws: ContextError (kOtherStrategy, kWrongContext).
-  const T& on(const ReplicaContext& replica, CallSite site = CallSite::here()) const {
-    detail::touch_variable(replica, state(site).info, false, site);
-    return state_->components[detail::component_of(replica)].value;
-  }
   const std::string& name() const { return state({}).info.name; }
   Aggregation aggregation() const { return state({}).info.aggregation; }
+  Synchronization synchronization() const { return state({}).info.synchronization; }
   bool trainable() const { return state({}).info.trainable; }
+  /// The device of each component, in replica order.
+  std::vector<DeviceSpec> devices() const { return detail::devices_of(state({}).info); }
 
   /// Whether both handles name one variable.
-  friend bool operator==(const MirroredVariable& a, const MirroredVariable& b) {
+  friend bool operator==(const VariableHandle& a, const VariableHandle& b) {
     return a.state_ == b.state_;
   }
 
@@ -44,6 +37,23 @@ class MirroredVariable {
   detail::VariableState<T>& state(CallSite site) const {
     if (state_ == nullptr) detail::throw_empty_variable(site);
     return *state_;
+  }
+  const std::shared_ptr<detail::VariableState<T>>& shared_state() const { return state_; }
+
+ protected:
+  VariableHandle() = default;
+  explicit VariableHandle(std::shared_ptr<detail::VariableState<T>> state)
+      : state_(std::move(state)) {}
+  ~VariableHandle() = default;
+  VariableHandle(const VariableHandle&) = default;
+  VariableHandle(VariableHandle&&) noexcept = default;
+  VariableHandle& operator=(const VariableHandle&) = default;
+  VariableHandle& operator=(VariableHandle&&) noexcept = default;
+
+  T& component_on(const ReplicaContext& replica, bool write, CallSite site) const {
+    detail::touch_variable(replica, state(site).info, write, site);
+    const int component = detail::component_of(state_->info, detail::replica_id_of(replica), site);
+    return state_->components[component].value;
   }
 
  private:
@@ -51,40 +61,65 @@ class MirroredVariable {
   std::shared_ptr<detail::VariableState<T>> state_;
 };
 
-/// A variable with one independent component a replica, combined by its ReduceOp when it is read in
-/// cross-replica context (SEM-50 to SEM-53). The reference documents call it tower-local.
+/// A variable with one component a replica, all equal at all times. Read it anywhere; change it
+/// through `CrossReplicaContext::update`, or in a replica through `assign`, which merges (SEM-40 to
+/// SEM-46).
 template <class T>
-class ReplicaLocalVariable {
+class MirroredVariable : public VariableHandle<T> {
  public:
-  using value_type = T;
+  MirroredVariable() = default;
+  explicit MirroredVariable(std::shared_ptr<detail::VariableState<T>> state)
+      : VariableHandle<T>(std::move(state)) {}
 
+  /// The component of the replica that asks.
+  /// Throws: ContextError (kOtherStrategy, kWrongContext).
+  const T& on(const ReplicaContext& replica, CallSite site = CallSite::here()) const {
+    return this->component_on(replica, false, site);
+  }
+};
+
+/// A variable with one independent component a replica, combined by its aggregation when it is read
+/// in cross-replica context (SEM-50 to SEM-53). The reference documents call it tower-local.
+template <class T>
+class ReplicaLocalVariable : public VariableHandle<T> {
+ public:
   ReplicaLocalVariable() = default;
-  ReplicaLocalVariable(std::shared_ptr<detail::VariableState<T>> state, ReduceOp op)
-      : state_(std::move(state)), op_(op) {}
+  explicit ReplicaLocalVariable(std::shared_ptr<detail::VariableState<T>> state)
+      : VariableHandle<T>(std::move(state)) {}
 
   /// The component of the replica that asks, to read and write; no other replica sees it.
+  /// Throws: ContextError (kOtherStrategy, kWrongContext).
   T& on(const ReplicaContext& replica, CallSite site = CallSite::here()) const {
-    detail::touch_variable(replica, state(site).info, true, site);
-    return state_->components[detail::component_of(replica)].value;
+    return this->component_on(replica, true, site);
   }
-  const std::string& name() const { return state({}).info.name; }
-  ReduceOp reduce_op() const { return op_; }
-  bool trainable() const { return false; }
+};
 
-  friend bool operator==(const ReplicaLocalVariable& a, const ReplicaLocalVariable& b) {
-    return a.state_ == b.state_;
+/// A variable of either kind: what code makes that leaves the kind to the scopes in force.
+template <class T>
+class Variable : public VariableHandle<T> {
+ public:
+  Variable() = default;
+  Variable(const MirroredVariable<T>& variable)  // NOLINT: implicit on purpose.
+      : VariableHandle<T>(variable.shared_state()) {}
+  Variable(const ReplicaLocalVariable<T>& variable)  // NOLINT: implicit on purpose.
+      : VariableHandle<T>(variable.shared_state()) {}
+  explicit Variable(std::shared_ptr<detail::VariableState<T>> state)
+      : VariableHandle<T>(std::move(state)) {}
+
+  /// The component of the replica that asks; to write it, ask for the kind first.
+  /// Throws: ContextError (kOtherStrategy, kWrongContext).
+  const T& on(const ReplicaContext& replica, CallSite site = CallSite::here()) const {
+    return this->component_on(replica, false, site);
   }
-
-  /// For belfry itself.
-  detail::VariableState<T>& state(CallSite site) const {
-    if (state_ == nullptr) detail::throw_empty_variable(site);
-    return *state_;
+  /// The same variable as its kind. Throws: VariableMismatchError (kVariableMismatch).
+  MirroredVariable<T> as_mirrored(CallSite site = CallSite::here()) const {
+    detail::require_kind(this->state(site).info, Synchronization::kOnWrite, site);
+    return MirroredVariable<T>(this->shared_state());
   }
-
- private:
-  // Shared by the handles.
-  std::shared_ptr<detail::VariableState<T>> state_;
-  ReduceOp op_ = ReduceOp::kSum;
+  ReplicaLocalVariable<T> as_replica_local(CallSite site = CallSite::here()) const {
+    detail::require_kind(this->state(site).info, Synchronization::kOnRead, site);
+    return ReplicaLocalVariable<T>(this->shared_state());
+  }
 };
 
 namespace detail {
@@ -93,9 +128,7 @@ struct IsVariable<MirroredVariable<T>> : std::true_type {};
 template <class T>
 struct IsVariable<ReplicaLocalVariable<T>> : std::true_type {};
 template <class T>
-struct IsMirroredVariable : std::false_type {};
-template <class T>
-struct IsMirroredVariable<MirroredVariable<T>> : std::true_type {};
+struct IsVariable<Variable<T>> : std::true_type {};
 }  // namespace detail
 
 }  // namespace belfry

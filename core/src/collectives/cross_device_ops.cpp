@@ -3,11 +3,11 @@
 
 #include "belfry/cross_device_ops.h"
 
-#include <utility>
-
 #include "belfry/any_tensor.h"
 #include "belfry/backend/host_kernels.h"
 #include "belfry/error.h"
+
+#include <utility>
 
 namespace belfry {
 namespace {
@@ -18,9 +18,9 @@ void require_reducible(ReduceOp op, DType dtype) {
                                "cast them to an integer type first");
   }
   if (op == ReduceOp::kMean && !is_floating(dtype)) {
-    throw InvalidArgumentError(ErrorCode::kIntegerMean,
-                               "MEAN over " + to_string(dtype) + " would lose the remainder",
-                               "convert to a floating-point type, or SUM and divide as you mean it");
+    throw InvalidArgumentError(
+        ErrorCode::kIntegerMean, "MEAN over " + to_string(dtype) + " would lose the remainder",
+        "convert to a floating-point type, or SUM and divide as you mean it");
   }
 }
 
@@ -43,9 +43,7 @@ Communicator& CrossDeviceOps::communicator() {
   return *communicator_;
 }
 
-ReductionOrder CrossDeviceOps::tensor_order() {
-  return order_ ? *order_ : communicator().order();
-}
+ReductionOrder CrossDeviceOps::tensor_order() { return order_ ? *order_ : communicator().order(); }
 
 void CrossDeviceOps::all_reduce(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
                                 bool everywhere) {

@@ -3,12 +3,12 @@
 
 #include "belfry/backend/host_backend.h"
 
-#include <set>
-#include <string>
-
 #include "belfry/error.h"
 #include "host/host_communicator.h"
 #include "host/host_device.h"
+
+#include <set>
+#include <string>
 
 namespace belfry {
 
@@ -29,9 +29,9 @@ DeviceSpec HostBackend::device_spec(int index) const {
 
 Device& HostBackend::device(int index) {
   if (index < 0 || index >= count_) {
-    throw InvalidArgumentError(ErrorCode::kUnknownDevice,
-                               "device " + std::to_string(index) + " of a backend with " +
-                                   std::to_string(count_));
+    throw InvalidArgumentError(
+        ErrorCode::kUnknownDevice,
+        "device " + std::to_string(index) + " of a backend with " + std::to_string(count_));
   }
   auto& place = devices_[static_cast<std::size_t>(index)];
   if (place == nullptr) place = std::make_unique<host::HostDevice>(index);

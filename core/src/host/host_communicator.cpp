@@ -3,9 +3,9 @@
 
 #include "host/host_communicator.h"
 
-#include <string>
-
 #include "belfry/error.h"
+
+#include <string>
 
 namespace belfry::host {
 namespace {

@@ -3,10 +3,10 @@
 
 #pragma once
 
+#include "belfry/backend/communicator.h"
+
 #include <numeric>
 #include <vector>
-
-#include "belfry/backend/communicator.h"
 
 namespace belfry::host {
 

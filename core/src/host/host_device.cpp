@@ -3,13 +3,13 @@
 
 #include "host/host_device.h"
 
+#include "belfry/backend/host_kernels.h"
+#include "belfry/error.h"
+
 #include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
-
-#include "belfry/backend/host_kernels.h"
-#include "belfry/error.h"
 
 namespace belfry::host {
 namespace {

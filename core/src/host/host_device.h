@@ -3,10 +3,10 @@
 
 #pragma once
 
+#include "belfry/backend/backend.h"
+
 #include <cstddef>
 #include <memory>
-
-#include "belfry/backend/backend.h"
 
 namespace belfry::host {
 

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "belfry/cross_replica_context.h"
 #include "belfry/detail/all_reduce_request.h"
+#include "belfry/error.h"
 
 #include <utility>
-
-#include "belfry/cross_replica_context.h"
-#include "belfry/error.h"
 
 namespace belfry::detail {
 namespace {

@@ -3,10 +3,10 @@
 
 #pragma once
 
+#include "belfry/error.h"
+
 #include <exception>
 #include <string>
-
-#include "belfry/error.h"
 
 namespace belfry::detail {
 

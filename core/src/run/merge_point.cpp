@@ -3,24 +3,23 @@
 
 #include "belfry/detail/merge_point.h"
 
-#include <string>
-
 #include "belfry/error.h"
 #include "belfry/replica_context.h"
+
+#include <string>
 
 namespace belfry::detail {
 
 void MergePoint::require_current(int replica, const MergeRequest& request) const {
   const CurrentContext* context = current_context();
-  if (context != nullptr && context->replica != nullptr &&
-      &context->replica->merges() == this && context->replica->replica_id() == replica) {
+  if (context != nullptr && context->replica != nullptr && &context->replica->merges() == this &&
+      context->replica->replica_id() == replica) {
     return;
   }
   throw ContextError(ErrorCode::kMergeNested,
                      std::string(to_string(request.type->kind)) +
                          " through a replica context that is not current here",
-                     "a merge function cannot meet again: start another run instead",
-                     request.site);
+                     "a merge function cannot meet again: start another run instead", request.site);
 }
 
 }  // namespace belfry::detail

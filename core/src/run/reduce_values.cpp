@@ -3,12 +3,12 @@
 
 #include "belfry/detail/reduce_values.h"
 
+#include "belfry/backend/device.h"
+#include "belfry/error.h"
+
 #include <algorithm>
 #include <string>
 #include <utility>
-
-#include "belfry/backend/device.h"
-#include "belfry/error.h"
 
 namespace belfry::detail {
 
@@ -27,9 +27,9 @@ void throw_structures_differ(int replica, const std::vector<LeafDescription>& fi
   std::size_t index = 0;
   while (index < first.size() && index < other.size() && first[index] == other[index]) ++index;
   const auto text = [index](const std::vector<LeafDescription>& leaves) {
-    return index < leaves.size() ? leaves[index].type + " at leaf " + std::to_string(index) +
-                                       leaves[index].path
-                                 : std::to_string(leaves.size()) + " leaves";
+    return index < leaves.size()
+               ? leaves[index].type + " at leaf " + std::to_string(index) + leaves[index].path
+               : std::to_string(leaves.size()) + " leaves";
   };
   ErrorReport report;
   report.code = ErrorCode::kStructure;
@@ -39,6 +39,14 @@ void throw_structures_differ(int replica, const std::vector<LeafDescription>& fi
   report.replicas.push_back({replica, site, "has " + text(other)});
   report.expected = "the same structure, lengths and shapes in every component";
   throw StructureMismatchError(std::move(report));
+}
+
+void require_all_replicas(StrategyCore& core, int components, CallSite site) {
+  if (components == core.size()) return;
+  throw UnsupportedError(ErrorCode::kUnsupported,
+                         "tensors of " + std::to_string(components) + " of " +
+                             std::to_string(core.size()) + " replicas cannot be reduced",
+                         "read the components one by one with local_values", site);
 }
 
 AnyTensor concatenate_rows(const std::vector<AnyTensor>& parts, Placement target, CallSite site) {

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "belfry/detail/replica_runner.h"
+
 #include <cstring>
 #include <string>
 #include <utility>
-
-#include "belfry/detail/replica_runner.h"
 
 namespace belfry::detail {
 namespace {

@@ -3,12 +3,12 @@
 
 #include "belfry/detail/replica_runner.h"
 
-#include <string>
-#include <utility>
-
 #include "belfry/cross_replica_context.h"
 #include "belfry/replica_context.h"
 #include "run/exception_text.h"
+
+#include <string>
+#include <utility>
 
 namespace belfry::detail {
 namespace {
@@ -39,6 +39,7 @@ ReplicaRunner::ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
 void ReplicaRunner::run(const RunOptions& options) {
   const StrategyCore::RunLock lock(core(), options.site);
   ordinal_ = ++core().statistics().runs;
+  if (current_context() != nullptr) variables_ = current_context()->variables;
   executor_.carry(core().size(), *this, {options.concurrent});
   if (primary_ != nullptr) std::rethrow_exception(primary_);
 }
@@ -50,6 +51,7 @@ void ReplicaRunner::body(int replica) noexcept {
   current.replica = &context;
   current.backend = &core().backend();
   current.device = core().devices()[static_cast<std::size_t>(replica)];
+  current.variables = variables_;
   ReplicaState& own = state(replica);
   auto ended = ReplicaState::Status::kEnded;
   {
@@ -64,11 +66,11 @@ void ReplicaRunner::body(int replica) noexcept {
     }
   }
   own.status = ended;
-  executor_.announce({.kind = ended == ReplicaState::Status::kEnded ? OperationKind::kEnd
-                                                                   : OperationKind::kThrow,
-                      .agent = replica_agent(replica),
-                      .subject = own.merges,
-                      .value = ordinal_});
+  executor_.announce(
+      {.kind = ended == ReplicaState::Status::kEnded ? OperationKind::kEnd : OperationKind::kThrow,
+       .agent = replica_agent(replica),
+       .subject = own.merges,
+       .value = ordinal_});
 }
 
 void ReplicaRunner::meet(int replica, MergeRequest& request) {
@@ -212,7 +214,8 @@ void ReplicaRunner::deadlock(const std::vector<int>& blocked) noexcept {
   report.summary = "every agent waits: " + std::to_string(blocked.size()) + " of " +
                    std::to_string(states_.size()) + " replicas are blocked and no stream can move";
   report.replicas = replica_reports();
-  report.hint = "a stream waits for an event that is never recorded, or a collective misses a member";
+  report.hint =
+      "a stream waits for an event that is never recorded, or a collective misses a member";
   fail(std::make_exception_ptr(DeviceError(report)), report);
 }
 

@@ -3,10 +3,10 @@
 
 #include "belfry/detail/strategy_core.h"
 
+#include "belfry/detail/make_variable.h"
+
 #include <string>
 #include <utility>
-
-#include "belfry/detail/make_variable.h"
 
 namespace belfry::detail {
 namespace {
@@ -32,7 +32,9 @@ namespace {
 
 StrategyCore::StrategyCore(Strategy& owner, Backend& backend, std::vector<int> devices,
                            std::optional<ReductionOrder> order)
-    : owner_(owner), backend_(backend), devices_(std::move(devices)),
+    : owner_(owner),
+      backend_(backend),
+      devices_(std::move(devices)),
       ops_(backend, devices_, order) {}
 
 CurrentContext StrategyCore::cross_context(CrossReplicaContext& cross) {

@@ -3,12 +3,13 @@
 
 #include "belfry/detail/update_components.h"
 
+#include "belfry/any_tensor.h"
+#include "belfry/replica_context.h"
+
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
-
-#include "belfry/any_tensor.h"
-#include "belfry/replica_context.h"
 
 namespace belfry::detail {
 namespace {
@@ -28,8 +29,8 @@ std::vector<std::byte> bytes_of(const LeafRef& leaf) {
                                  CallSite site) {
   ErrorReport report;
   report.code = ErrorCode::kMirroredDiverged;
-  report.summary = "the components of mirrored " + info.name + " differ in leaf " +
-                   std::to_string(leaf);
+  report.summary =
+      "the components of mirrored " + info.name + " differ in leaf " + std::to_string(leaf);
   report.site = site;
   report.replicas.push_back({0, info.created, "has the reference component"});
   report.replicas.push_back({replica, info.created, "has other bits"});
@@ -58,6 +59,21 @@ int replica_on(StrategyCore& core, const DeviceSpec& spec, CallSite site) {
   throw InvalidArgumentError(ErrorCode::kDestination,
                              to_string(spec) + " is not a device of this strategy",
                              "non_slot_devices() and worker_devices() list them", site);
+}
+
+std::vector<int> homes_on(StrategyCore& core, const std::vector<DeviceSpec>& devices,
+                          CallSite site) {
+  if (devices.empty()) {
+    throw InvalidArgumentError(ErrorCode::kNoDevices, "variables need at least one device", {},
+                               site);
+  }
+  std::vector<int> homes;
+  for (const DeviceSpec& spec : devices) homes.push_back(replica_on(core, spec, site));
+  std::sort(homes.begin(), homes.end());
+  if (std::adjacent_find(homes.begin(), homes.end()) != homes.end()) {
+    throw InvalidArgumentError(ErrorCode::kDuplicateDevice, "a device is named twice", {}, site);
+  }
+  return homes;
 }
 
 void require_owner(const StrategyCore& core, const VariableInfo& info, CallSite site) {

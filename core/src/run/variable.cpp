@@ -3,13 +3,16 @@
 
 #include "belfry/variable.h"
 
-#include <string>
-#include <utility>
-
 #include "belfry/backend/host_kernels.h"
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/make_variable.h"
 #include "belfry/error.h"
+#include "belfry/variable_scope.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
 
 namespace belfry {
 
@@ -27,7 +30,62 @@ std::string to_string(Aggregation aggregation) {
   return "?";
 }
 
+std::string to_string(Synchronization synchronization) {
+  switch (synchronization) {
+    case Synchronization::kAuto:
+      return "auto";
+    case Synchronization::kNone:
+      return "none";
+    case Synchronization::kOnWrite:
+      return "on write";
+    case Synchronization::kOnRead:
+      return "on read";
+  }
+  return "?";
+}
+
 namespace detail {
+namespace {
+
+[[noreturn]] void throw_homeless(const VariableInfo& info, int replica, CallSite site) {
+  ErrorReport report;
+  report.code = ErrorCode::kDestination;
+  report.summary = info.name + " has no component on this replica's device";
+  report.site = site;
+  report.replicas.push_back({replica, site, "asked for it"});
+  report.expected = "a replica among";
+  for (int home : info.homes) report.expected += " " + std::to_string(home);
+  report.hint = "it was made at " + to_string(info.created) + " beside a variable of those devices";
+  throw InvalidArgumentError(std::move(report));
+}
+
+// Inner scopes win; creators are asked from the innermost out, and see what the inner ones changed.
+void apply_rules(const VariableRules* rules, VariableOptions& options, VariableInfo& info) {
+  for (; rules != nullptr; rules = rules->outer) {
+    if (rules->creator) rules->creator(options);
+    if (rules->replica_local && options.synchronization == Synchronization::kAuto) {
+      options.synchronization = Synchronization::kOnRead;
+      options.aggregation = *rules->replica_local;
+    }
+    if (rules->homes && info.homes.empty()) info.homes = *rules->homes;
+  }
+}
+
+void require_possible(const VariableInfo& info, const VariableOptions& options, CallSite site) {
+  if (options.synchronization == Synchronization::kNone) {
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               info.name + " cannot have synchronization none",
+                               "use on write (mirrored) or on read (replica-local)", site);
+  }
+  if (options.synchronization == Synchronization::kOnRead &&
+      options.aggregation == Aggregation::kNone) {
+    throw InvalidArgumentError(ErrorCode::kNoAggregation,
+                               "replica-local " + info.name + " could never be read",
+                               "give it an aggregation: sum, mean or only-first", site);
+  }
+}
+
+}  // namespace
 
 void throw_empty_variable(CallSite site) {
   throw InvalidArgumentError(ErrorCode::kVariableEmpty,
@@ -50,18 +108,57 @@ void touch_variable(const ReplicaContext& replica, const VariableInfo& info, boo
                site);
 }
 
-int component_of(const ReplicaContext& replica) { return replica.replica_id(); }
+int replica_id_of(const ReplicaContext& replica) { return replica.replica_id(); }
+
+int component_of(const VariableInfo& info, int replica, CallSite site) {
+  const auto home = std::lower_bound(info.homes.begin(), info.homes.end(), replica);
+  if (home == info.homes.end() || *home != replica) throw_homeless(info, replica, site);
+  return static_cast<int>(home - info.homes.begin());
+}
+
+std::vector<DeviceSpec> devices_of(const VariableInfo& info) {
+  std::vector<DeviceSpec> specs;
+  for (int home : info.homes) {
+    const int device = info.owner->devices()[static_cast<std::size_t>(home)];
+    specs.push_back(info.owner->backend().device_spec(device));
+  }
+  return specs;
+}
+
+void require_kind(const VariableInfo& info, Synchronization kind, CallSite site) {
+  if (info.synchronization == kind) return;
+  throw VariableMismatchError(
+      ErrorCode::kVariableMismatch,
+      info.name + " synchronizes " + to_string(info.synchronization) + ", not " + to_string(kind),
+      "it was made at " + to_string(info.created), site);
+}
+
+void throw_not_reducible(const VariableInfo& info, CallSite site) {
+  throw UnsupportedError(ErrorCode::kUnsupported,
+                         "the components of " + info.name + " are no nest and cannot be reduced",
+                         "give its type a members() function, or read only the first", site);
+}
 
 VariableInfo new_variable(StrategyCore& core, VariableOptions options, CallSite site) {
   core.require_cross("making a variable", site);
   VariableInfo info;
   info.owner = &core;
   info.number = core.next_variable();
-  info.name = options.name.empty() ? "variable " + std::to_string(info.number)
-                                   : std::move(options.name);
+  const CurrentContext* context = current_context();
+  if (context != nullptr) apply_rules(context->variables, options, info);
+  info.name =
+      options.name.empty() ? "variable " + std::to_string(info.number) : std::move(options.name);
+  require_possible(info, options, site);
   info.aggregation = options.aggregation;
-  info.trainable = options.trainable;
+  info.synchronization = options.synchronization == Synchronization::kOnRead
+                             ? Synchronization::kOnRead
+                             : Synchronization::kOnWrite;
+  info.trainable = options.trainable && info.synchronization == Synchronization::kOnWrite;
   info.created = site;
+  if (info.homes.empty()) {
+    info.homes.resize(static_cast<std::size_t>(core.size()));
+    std::iota(info.homes.begin(), info.homes.end(), 0);
+  }
   return info;
 }
 

@@ -6,6 +6,7 @@
 #include "belfry/default_strategy.h"
 #include "belfry/detail/current_context.h"
 #include "belfry/detail/merge_point.h"
+#include "belfry/variable_scope.h"
 
 namespace belfry {
 namespace {
@@ -71,10 +72,34 @@ std::optional<DeviceSpec> current_update_device() {
   return context->backend->device_spec(context->device);
 }
 
+namespace detail {
+namespace {
+
+// A variable scope inside a replica leaves that replica current.
+CurrentContext context_for_scope(StrategyCore& core, CrossReplicaContext& cross, CallSite site) {
+  const CurrentContext* outer = current_context();
+  if (outer != nullptr && outer->strategy == &core) return *outer;
+  core.require_cross("a variable scope", site);
+  CurrentContext context = core.cross_context(cross);
+  context.in_scope = true;
+  return context;
+}
+
+}  // namespace
+}  // namespace detail
+
 Scope::Scope(detail::StrategyCore& core, CrossReplicaContext& cross, CallSite site)
-    : context_((core.require_cross("scope", site), core.cross_context(cross))),
-      entered_(context_) {
+    : context_((core.require_cross("scope", site), core.cross_context(cross))), entered_(context_) {
   context_.in_scope = context_.outer == nullptr || context_.outer->in_scope;
+}
+
+VariableScope::VariableScope(detail::StrategyCore& core, CrossReplicaContext& cross,
+                             detail::VariableRules rules, CallSite site)
+    : context_(detail::context_for_scope(core, cross, site)),
+      rules_(std::move(rules)),
+      entered_(context_) {
+  rules_.outer = context_.outer == nullptr ? nullptr : context_.outer->variables;
+  context_.variables = &rules_;
 }
 
 }  // namespace belfry

@@ -3,14 +3,14 @@
 
 #include "belfry/strategy.h"
 
+#include "belfry/default_strategy.h"
+#include "belfry/mirrored_strategy.h"
+#include "belfry/one_device_strategy.h"
+
 #include <numeric>
 #include <set>
 #include <string>
 #include <utility>
-
-#include "belfry/default_strategy.h"
-#include "belfry/mirrored_strategy.h"
-#include "belfry/one_device_strategy.h"
 
 namespace belfry {
 namespace {
@@ -29,8 +29,7 @@ std::vector<int> named_devices(Backend& backend, const std::vector<DeviceSpec>& 
   for (const DeviceSpec& spec : specs) {
     devices.push_back(backend.index_of(spec, site));
     if (!seen.insert(devices.back()).second) {
-      throw InvalidArgumentError(ErrorCode::kDuplicateDevice,
-                                 to_string(spec) + " is named twice",
+      throw InvalidArgumentError(ErrorCode::kDuplicateDevice, to_string(spec) + " is named twice",
                                  "one replica a device: name each once", site);
     }
   }
@@ -50,6 +49,12 @@ Strategy::Strategy(Backend& backend, std::vector<int> devices, std::optional<Red
     : core_(*this, backend, require_some(std::move(devices)), order), cross_(core_) {}
 
 Strategy::~Strategy() = default;
+
+PerReplica<int> Strategy::worker_device_index() const {
+  detail::ReplicaArray<int> indices(num_replicas());
+  for (int replica = 0; replica < num_replicas(); ++replica) indices.emplace_back(replica);
+  return PerReplica<int>(std::move(indices));
+}
 
 MirroredStrategy::MirroredStrategy(Backend& backend, CallSite site)
     : MirroredStrategy(backend, StrategyOptions{}, site) {}

@@ -3,11 +3,11 @@
 
 #include "belfry/any_tensor.h"
 
-#include <utility>
-
 #include "belfry/backend/backend.h"
 #include "belfry/backend/device.h"
 #include "belfry/error.h"
+
+#include <utility>
 
 namespace belfry {
 namespace {

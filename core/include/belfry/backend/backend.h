@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "belfry/backend/communicator.h"
 #include "belfry/backend/device.h"
 #include "belfry/backend/executor.h"
 #include "belfry/call_site.h"
 #include "belfry/device_spec.h"
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
 
 namespace belfry {
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/dtype.h"
+
 #include <cstddef>
 #include <memory>
-
-#include "belfry/dtype.h"
 
 namespace belfry {
 

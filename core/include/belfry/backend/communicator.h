@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
-#include <vector>
-
 #include "belfry/backend/buffer.h"
 #include "belfry/backend/stream.h"
 #include "belfry/reduce_op.h"
+
+#include <span>
+#include <vector>
 
 namespace belfry {
 

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <memory>
-
 #include "belfry/backend/buffer.h"
 #include "belfry/backend/event.h"
 #include "belfry/backend/stream.h"
 #include "belfry/device_spec.h"
+
+#include <cstddef>
+#include <memory>
 
 namespace belfry {
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/backend.h"
+
 #include <memory>
 #include <vector>
-
-#include "belfry/backend/backend.h"
 
 namespace belfry {
 

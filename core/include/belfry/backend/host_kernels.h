@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/kernel.h"
+
 #include <cstddef>
 #include <cstdint>
-
-#include "belfry/backend/kernel.h"
 
 namespace belfry {
 
@@ -14,9 +14,9 @@ namespace belfry {
 /// machine and compiler. Blocks until done.
 void run_on_host(const KernelCall& call);
 
-/// The first position in the index of a kGatherRows or kScatterAddRows call that names no row; -1 if
-/// there is none, and for other kinds. Kernels pass such positions over; a backend that can afford
-/// the look reports them.
+/// The first position in the index of a kGatherRows or kScatterAddRows call that names no row; -1
+/// if there is none, and for other kinds. Kernels pass such positions over; a backend that can
+/// afford the look reports them.
 std::int64_t first_bad_index(const KernelCall& call);
 
 /// Tuning of the host reduction; the default suits a last-level cache of 32 MiB.

@@ -2,27 +2,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-#include <vector>
-
 #include "belfry/backend/buffer.h"
 #include "belfry/call_site.h"
 #include "belfry/reduce_op.h"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
 
 namespace belfry {
 
 /// What a kernel does. Matrices are row-major; counts must match as each line says.
 ///
 /// Element types: the first nine of `DType` for all kinds, with these limits; the last four for
-/// kFill, kCast and kReduceReplicas only. Bool has no arithmetic: of the binary operations and folds
-/// it has minimum (and) and maximum (or), and no unary operation, matrix product, scatter-add,
-/// random draw or kReduceReplicas (a count, "any" and "all" would all be plausible: cast first).
-/// kSqrt, kReciprocal, kExp, kLog and kTanh are for floating types.
+/// kFill, kCast and kReduceReplicas only. Bool has no arithmetic: of the binary operations and
+/// folds it has minimum (and) and maximum (or), and no unary operation, matrix product,
+/// scatter-add, random draw or kReduceReplicas (a count, "any" and "all" would all be plausible:
+/// cast first). kSqrt, kReciprocal, kExp, kLog and kTanh are for floating types.
 ///
-/// Arithmetic is that of `element_ops.h`. 16-bit floats are computed in float and rounded once, when
-/// the result is stored, however many terms it has. Integers wrap modulo 2^w. Every NaN that is
-/// computed is the same quiet NaN; copied elements keep their bits.
+/// Arithmetic is that of `element_ops.h`. 16-bit floats are computed in float and rounded once,
+/// when the result is stored, however many terms it has. Integers wrap modulo 2^w. Every NaN that
+/// is computed is the same quiet NaN; copied elements keep their bits.
 enum class KernelKind : std::uint8_t {
   kFill,            ///< out[i] = scalar.
   kCast,            ///< out[i] = in[i] as another type: to integers towards zero, saturating.
@@ -47,7 +47,18 @@ enum class KernelKind : std::uint8_t {
 constexpr bool updates_output(KernelKind kind) { return kind == KernelKind::kScatterAddRows; }
 
 enum class UnaryOp : std::uint8_t {
-  kNegate, kAbs, kSquare, kSqrt, kReciprocal, kExp, kLog, kTanh, kRelu, kStep, kScale, kShift,
+  kNegate,
+  kAbs,
+  kSquare,
+  kSqrt,
+  kReciprocal,
+  kExp,
+  kLog,
+  kTanh,
+  kRelu,
+  kStep,
+  kScale,
+  kShift,
 };  ///< kStep: x > 0 ? 1 : 0. kScale: x * scalar. kShift: x + scalar. kRelu keeps NaN.
 // Integers: kAbs and kNegate wrap at the lowest value. kRelu of -0 is +0.
 
@@ -55,15 +66,22 @@ enum class BinaryOp : std::uint8_t { kAdd, kSubtract, kMultiply, kDivide, kMinim
 // Integers: kDivide is towards zero, 0 where the divisor is 0, and wraps at lowest / -1. Floats:
 // kMinimum and kMaximum give NaN where either is NaN, and the left one of equals.
 
-enum class CompareOp : std::uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual };
+enum class CompareOp : std::uint8_t {
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual
+};
 enum class FoldOp : std::uint8_t { kSum, kMaximum, kMinimum };
 
 /// How `right` meets `left` (rows x columns).
 enum class Broadcast : std::uint8_t {
-  kNone,     ///< Equal counts.
-  kScalar,   ///< One element for all.
-  kRow,      ///< right[c]: one row for every row.
-  kColumn,   ///< right[r]: one element for every row.
+  kNone,    ///< Equal counts.
+  kScalar,  ///< One element for all.
+  kRow,     ///< right[c]: one row for every row.
+  kColumn,  ///< right[r]: one element for every row.
 };
 
 enum class Distribution : std::uint8_t {
@@ -107,7 +125,8 @@ std::string_view to_string(KernelKind kind);
 
 /// Checks counts, element types, bounds and overlaps. What lies in the buffers is not looked at:
 /// see `first_bad_index` for indices.
-/// Throws: InvalidArgumentError with kShape, kDType, kIntegerMean, kOutOfBounds or kInvalidArgument.
+/// Throws: InvalidArgumentError with kShape, kDType, kIntegerMean, kOutOfBounds or
+/// kInvalidArgument.
 void validate(const Kernel& kernel, CallSite site = CallSite::here());
 
 /// Memory a kernel works on, once a backend knows the addresses.

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/call_site.h"
+
 #include <compare>
 #include <cstdint>
 #include <span>
 #include <string>
-
-#include "belfry/call_site.h"
 
 namespace belfry {
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <vector>
-
 #include "belfry/detail/merge_request.h"
 #include "belfry/nest.h"
 #include "belfry/reduce_op.h"
+
+#include <vector>
 
 namespace belfry::detail {
 

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/aggregation.h"
+#include "belfry/nest.h"
+
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "belfry/aggregation.h"
-#include "belfry/nest.h"
 
 namespace belfry::detail {
 

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/nest_traits.h"
+#include "belfry/distributed_values.h"
+
 #include <array>
 #include <map>
 #include <optional>
@@ -9,9 +12,6 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
-
-#include "belfry/detail/nest_traits.h"
-#include "belfry/distributed_values.h"
 
 namespace belfry::detail {
 
@@ -60,8 +60,8 @@ struct Component<std::tuple<T...>> {
   using type = std::tuple<typename Component<T>::type...>;
   static constexpr bool kDistributed = true;
   static type of(const std::tuple<T...>& value, int replica) {
-    return std::apply(
-        [&](const T&... part) { return type{Component<T>::of(part, replica)...}; }, value);
+    return std::apply([&](const T&... part) { return type{Component<T>::of(part, replica)...}; },
+                      value);
   }
 };
 
@@ -94,8 +94,8 @@ struct Component<std::array<T, N>> {
   using type = std::array<typename Component<T>::type, N>;
   static constexpr bool kDistributed = true;
   static type of(const std::array<T, N>& value, int replica) {
-    return std::apply(
-        [&](const auto&... part) { return type{Component<T>::of(part, replica)...}; }, value);
+    return std::apply([&](const auto&... part) { return type{Component<T>::of(part, replica)...}; },
+                      value);
   }
 };
 
@@ -134,6 +134,7 @@ decltype(auto) component(const T& value, int replica) {
 /// How the values that replicas hand to a merge reach merge_fn: a variable or a value that is
 /// already distributed is itself, anything else becomes a PerReplica (SEM-12).
 template <class T>
-using Grouped = std::conditional_t<IsVariable<T>::value || IsDistributed<T>::value, T, PerReplica<T>>;
+using Grouped =
+    std::conditional_t<IsVariable<T>::value || IsDistributed<T>::value, T, PerReplica<T>>;
 
 }  // namespace belfry::detail

@@ -13,6 +13,7 @@ class ReplicaContext;
 namespace detail {
 
 class StrategyCore;
+struct VariableRules;
 
 /// What is current on a carrier: exactly one of `replica` and `cross`, and where new tensors go.
 /// Lives on the stack of whoever entered it; the slot points at the innermost one.
@@ -21,9 +22,10 @@ struct CurrentContext {
   ReplicaContext* replica = nullptr;
   CrossReplicaContext* cross = nullptr;
   Backend* backend = nullptr;
-  int device = 0;           ///< Index in the backend.
-  bool in_update = false;   ///< Inside `update` or `update_non_slot`, on `device`.
-  bool in_scope = false;    ///< Entered by the user, outside every run.
+  int device = 0;                            ///< Index in the backend.
+  bool in_update = false;                    ///< Inside `update` or `update_non_slot`, on `device`.
+  bool in_scope = false;                     ///< Entered by the user, outside every run.
+  const VariableRules* variables = nullptr;  ///< Of the innermost variable scope.
   CurrentContext* outer = nullptr;
 };
 
@@ -37,6 +39,9 @@ class CurrentScope {
  public:
   explicit CurrentScope(CurrentContext& context) noexcept : saved_(current_slot()) {
     context.outer = static_cast<CurrentContext*>(saved_);
+    if (context.variables == nullptr && context.outer != nullptr) {
+      context.variables = context.outer->variables;
+    }
     set_current_slot(&context);
   }
   CurrentScope(const CurrentScope&) = delete;

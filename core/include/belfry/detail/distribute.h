@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include "belfry/detail/component.h"
 #include "belfry/detail/replica_runner.h"
 #include "belfry/replica_context.h"
+
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace belfry::detail {
 
@@ -17,9 +17,10 @@ namespace belfry::detail {
 template <class F, class... Args>
 auto distribute(StrategyCore& core, CrossReplicaContext& cross, const RunOptions& options,
                 const F& fn, const Args&... args) {
-  static_assert(std::is_invocable_v<const F&, ReplicaContext&, const ComponentOf<Args>&...>,
-                "the replica function is called as fn(ReplicaContext&, const A&...): one A for each "
-                "argument of run, distributed values as this replica's component");
+  static_assert(
+      std::is_invocable_v<const F&, ReplicaContext&, const ComponentOf<Args>&...>,
+      "the replica function is called as fn(ReplicaContext&, const A&...): one A for each "
+      "argument of run, distributed values as this replica's component");
   using Returned = std::invoke_result_t<const F&, ReplicaContext&, const ComponentOf<Args>&...>;
   const auto call = [&](ReplicaContext& replica) -> Returned {
     return fn(replica, component(args, replica.replica_id())...);

@@ -2,18 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
-#include <type_traits>
-#include <utility>
-
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/update_components.h"
 #include "belfry/variable.h"
 
+#include <memory>
+#include <type_traits>
+#include <utility>
+
 namespace belfry::detail {
 
-/// Fills in what a new variable is. Throws: ContextError (kOtherStrategy, kWrongContext).
+/// Fills in what a new variable is, under the scopes in force.
+/// Throws: ContextError (kOtherStrategy, kWrongContext); InvalidArgumentError (kNoAggregation) for
+/// a replica-local variable that could never be read, (kInvalidArgument) for
+/// Synchronization::kNone.
 VariableInfo new_variable(StrategyCore& core, VariableOptions options, CallSite site);
 
 template <class Init>
@@ -32,15 +35,20 @@ auto make_variable(StrategyCore& core, CrossReplicaContext& cross, const Init& i
   using T = std::remove_cvref_t<decltype(initial_value(init))>;
   auto state = std::make_shared<VariableState<T>>();
   state->info = new_variable(core, std::move(options), site);
-  CurrentContext here = update_context(core, cross, 0);
+  const std::vector<int>& homes = state->info.homes;
+  CurrentContext here = update_context(core, cross, homes.front());
   const CurrentScope scope(here);
-  state->components = ReplicaArray<typename VariableState<T>::Padded>(core.size());
-  state->components.emplace_back(placed_on(core, initial_value(init), 0));
-  for (int replica = 1; replica < core.size(); ++replica) {
-    state->components.emplace_back(placed_on(core, state->components[0].value, replica));
+  state->components =
+      ReplicaArray<typename VariableState<T>::Padded>(static_cast<int>(homes.size()));
+  state->components.emplace_back(placed_on(core, initial_value(init), homes.front()));
+  for (std::size_t i = 1; i < homes.size(); ++i) {
+    state->components.emplace_back(placed_on(core, state->components[0].value, homes[i]));
   }
   return state;
 }
+
+/// Throws: UnsupportedError: components of a type that is no nest cannot be reduced.
+[[noreturn]] void throw_not_reducible(const VariableInfo& info, CallSite site);
 
 /// Copies of all components.
 template <class V>
@@ -48,26 +56,39 @@ auto components_of(StrategyCore& core, const V& variable, CallSite site) {
   using T = typename V::value_type;
   const VariableState<T>& state = variable.state(site);
   require_owner(core, state.info, site);
-  ReplicaArray<T> values(core.size());
+  ReplicaArray<T> values(state.components.size());
   for (const auto& component : state.components) values.emplace_back(component.value);
   return PerReplica<T>(std::move(values));
 }
 
 template <class T>
-T read_mirrored(StrategyCore& core, const MirroredVariable<T>& variable, CallSite site) {
-  VariableState<T>& state = variable.state(site);
-  require_owner(core, state.info, site);
+T read_mirrored(StrategyCore& core, VariableState<T>& state, CallSite site) {
   if (Nest<T> && core.backend().verifies_mirrored()) {
-    ReplicaArray<T> copies(core.size());
+    ReplicaArray<T> copies(state.components.size());
     for (const auto& component : state.components) copies.emplace_back(component.value);
     require_mirrored(copies, true, state.info, site);
   }
   return state.components[0].value;
 }
 
-template <class T>
-T read_local(StrategyCore& core, const ReplicaLocalVariable<T>& variable, CallSite site) {
-  return reduce_value(core, variable.reduce_op(), components_of(core, variable, site), site).value();
+/// The value of a variable in cross-replica context.
+template <class V>
+auto read_variable(StrategyCore& core, const V& variable, CallSite site) {
+  using T = typename V::value_type;
+  VariableState<T>& state = variable.state(site);
+  require_owner(core, state.info, site);
+  if (state.info.synchronization == Synchronization::kOnWrite) {
+    return read_mirrored(core, state, site);
+  }
+  if (state.info.aggregation == Aggregation::kOnlyFirst) return state.components[0].value;
+  if constexpr (Nest<T>) {
+    const ReduceOp op =
+        state.info.aggregation == Aggregation::kSum ? ReduceOp::kSum : ReduceOp::kMean;
+    return reduce_value(core, op, components_of(core, variable, site), site).value();
+  } else {
+    throw_not_reducible(state.info, site);
+    return state.components[0].value;
+  }
 }
 
 StrategyStatistics statistics_of(StrategyCore& core);

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-
 #include "belfry/backend/operation.h"
 #include "belfry/call_site.h"
 #include "belfry/detail/merge_request.h"
 #include "belfry/detail/strategy_core.h"
+
+#include <cstdint>
 
 namespace belfry::detail {
 

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/call_site.h"
+#include "belfry/detail/component.h"
+
 #include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
-
-#include "belfry/call_site.h"
-#include "belfry/detail/component.h"
 
 namespace belfry {
 
@@ -35,8 +35,8 @@ struct MergeType {
 struct MergeRequest {
   const MergeType* type;
   CallSite site;
-  const char* tag = nullptr;         ///< Replaces the site when replicas differ on purpose.
-  const void* identity = nullptr;    ///< A function or a variable all replicas must agree on.
+  const char* tag = nullptr;       ///< Replaces the site when replicas differ on purpose.
+  const void* identity = nullptr;  ///< A function or a variable all replicas must agree on.
 };
 
 template <class... T>

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/dtype.h"
+
 #include <array>
 #include <map>
 #include <optional>
@@ -9,8 +11,6 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
-
-#include "belfry/dtype.h"
 
 namespace belfry::detail {
 
@@ -105,9 +105,9 @@ template <class... T>
 struct TupleHasTensor<std::tuple<T...>>
     : std::bool_constant<(has_tensor<std::remove_cvref_t<T>>() || ...)> {};
 template <class A, class B>
-struct TupleHasTensor<std::pair<A, B>>
-    : std::bool_constant<has_tensor<std::remove_cvref_t<A>>() ||
-                         has_tensor<std::remove_cvref_t<B>>()> {};
+struct TupleHasTensor<std::pair<A, B>> : std::bool_constant<has_tensor<std::remove_cvref_t<A>>() ||
+                                                            has_tensor<std::remove_cvref_t<B>>()> {
+};
 
 /// Whether a type has leaves on devices, so that its components differ in place.
 template <class T>

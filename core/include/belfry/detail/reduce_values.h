@@ -2,19 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <utility>
-#include <vector>
-
 #include "belfry/any_tensor.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/distributed_values.h"
 #include "belfry/nest.h"
+
+#include <utility>
+#include <vector>
 
 namespace belfry::detail {
 
 /// Throws StructureMismatchError naming the first leaf in which `other` differs from replica 0.
 [[noreturn]] void throw_structures_differ(int replica, const std::vector<LeafDescription>& first,
                                           const std::vector<LeafDescription>& other, CallSite site);
+
+/// Throws UnsupportedError unless a value with tensors has a component on every replica.
+void require_all_replicas(StrategyCore& core, int components, CallSite site);
 
 /// Whether two lists of leaves agree in number, counts and types.
 bool same_leaves(const std::vector<LeafRef>& a, const std::vector<LeafRef>& b);
@@ -23,6 +26,7 @@ bool same_leaves(const std::vector<LeafRef>& a, const std::vector<LeafRef>& b);
 template <class T>
 Mirrored<T> reduce_value(StrategyCore& core, ReduceOp op, const PerReplica<T>& value,
                          CallSite site) {
+  if (has_tensor<T>()) require_all_replicas(core, value.size(), site);
   ReplicaArray<T> components(value.size());
   std::vector<std::vector<LeafRef>> parts;
   parts.reserve(static_cast<std::size_t>(value.size()));

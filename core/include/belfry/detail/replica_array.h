@@ -28,7 +28,8 @@ class ReplicaArray {
   }
   ~ReplicaArray() {
     std::destroy_n(data_, size_);
-    if (data_ != nullptr) std::allocator<T>().deallocate(data_, static_cast<std::size_t>(capacity_));
+    if (data_ != nullptr)
+      std::allocator<T>().deallocate(data_, static_cast<std::size_t>(capacity_));
   }
 
   template <class... Args>

@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-#include <exception>
-#include <optional>
-#include <vector>
-
 #include "belfry/backend/executor.h"
 #include "belfry/detail/function_ref.h"
 #include "belfry/detail/merge_point.h"
 #include "belfry/error.h"
 #include "belfry/run_options.h"
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <vector>
 
 namespace belfry::detail {
 
@@ -69,6 +69,7 @@ class ReplicaRunner final : public Job, public MergePoint {
   std::vector<ReplicaState> states_;
   std::vector<MergeRequest*> requests_;
   CurrentContext cross_current_;
+  const VariableRules* variables_ = nullptr;
   std::atomic<bool> failed_{false};
   std::exception_ptr primary_;
   std::uint64_t ordinal_ = 0;

@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-#include <optional>
-#include <vector>
-
 #include "belfry/backend/backend.h"
 #include "belfry/cross_device_ops.h"
 #include "belfry/detail/current_context.h"
 #include "belfry/error.h"
 #include "belfry/placement.h"
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <vector>
 
 namespace belfry {
 

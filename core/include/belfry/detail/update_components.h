@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include "belfry/detail/component.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/device_spec.h"
 #include "belfry/nest.h"
 #include "belfry/variable.h"
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace belfry::detail {
 
@@ -20,6 +20,11 @@ CurrentContext update_context(StrategyCore& core, CrossReplicaContext& cross, in
 
 /// Throws: InvalidArgumentError (kDestination).
 int replica_on(StrategyCore& core, const DeviceSpec& spec, CallSite site);
+
+/// The replicas on `devices`, ascending. Throws: InvalidArgumentError (kDestination, kNoDevices,
+/// kDuplicateDevice).
+std::vector<int> homes_on(StrategyCore& core, const std::vector<DeviceSpec>& devices,
+                          CallSite site);
 
 /// Throws: ContextError (kOtherStrategy) unless the variable is `core`'s.
 void require_owner(const StrategyCore& core, const VariableInfo& info, CallSite site);
@@ -45,7 +50,8 @@ void require_mirrored(ReplicaArray<T>& components, bool with_tensors, const Vari
 template <class A>
 decltype(auto) update_argument(const A& argument, int replica) {
   if constexpr (IsVariable<A>::value) {
-    const auto& component = argument.state({}).components[replica].value;
+    auto& state = argument.state({});
+    const auto& component = state.components[component_of(state.info, replica, {})].value;
     return (component);
   } else {
     return component(argument, replica);
@@ -63,26 +69,27 @@ auto update_components(StrategyCore& core, CrossReplicaContext& cross, CallSite 
 
   VariableState<T>& state = variable.state(site);
   require_owner(core, state.info, site);
-  ReplicaArray<T> staged(core.size());
-  ReplicaArray<Result> results(core.size());
-  for (int replica = 0; replica < core.size(); ++replica) {
+  const int count = state.components.size();
+  ReplicaArray<T> staged(count);
+  ReplicaArray<Result> results(count);
+  for (int i = 0; i < count; ++i) {
+    const int replica = state.info.homes[static_cast<std::size_t>(i)];
     CurrentContext here = update_context(core, cross, replica);
     const CurrentScope scope(here);
-    T& component = staged.emplace_back(state.components[replica].value);
+    T& component = staged.emplace_back(state.components[i].value);
     if constexpr (kVoid) {
       fn(component, update_argument(args, replica)...);
     } else {
       results.emplace_back(fn(component, update_argument(args, replica)...));
     }
   }
-  if (IsMirroredVariable<V>::value && core.backend().verifies_mirrored()) {
+  if (state.info.synchronization == Synchronization::kOnWrite &&
+      core.backend().verifies_mirrored()) {
     require_mirrored(staged, false, state.info, site);
   }
-  for (int replica = 0; replica < core.size(); ++replica) {
-    state.components[replica].value = std::move(staged[replica]);
-  }
+  for (int i = 0; i < count; ++i) state.components[i].value = std::move(staged[i]);
   core.statistics().updates += 1;
-  if constexpr (!kVoid) return Mirrored<Result>(core.size(), std::move(results));
+  if constexpr (!kVoid) return Mirrored<Result>(count, std::move(results));
 }
 
 }  // namespace belfry::detail

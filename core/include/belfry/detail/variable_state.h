@@ -2,15 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <utility>
-
 #include "belfry/aggregation.h"
 #include "belfry/call_site.h"
 #include "belfry/detail/replica_array.h"
+#include "belfry/device_spec.h"
 #include "belfry/error.h"
 #include "belfry/reduce_op.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace belfry {
 
@@ -22,12 +24,14 @@ class StrategyCore;
 
 /// What a variable is, apart from its values.
 struct VariableInfo {
-  const StrategyCore* owner = nullptr;
+  StrategyCore* owner = nullptr;
   std::uint64_t number = 0;
   std::string name;
   Aggregation aggregation = Aggregation::kNone;
+  Synchronization synchronization = Synchronization::kOnWrite;
   bool trainable = true;
   CallSite created{};
+  std::vector<int> homes{};  ///< The replica each component lives with, ascending.
 };
 
 /// Components of one variable, each on a cache line of its own: replicas write side by side.
@@ -41,13 +45,19 @@ struct VariableState {
   ReplicaArray<Padded> components;
 };
 
+int replica_id_of(const ReplicaContext& replica);
 [[noreturn]] void throw_empty_variable(CallSite site);
 
 /// Checks that `replica` may touch the variable and tells the scheduler.
 /// Throws: ContextError (kOtherStrategy, kWrongContext), ReplicaCancelled.
 void touch_variable(const ReplicaContext& replica, const VariableInfo& info, bool write,
                     CallSite site);
-int component_of(const ReplicaContext& replica);
+/// The component that lives with a replica. Throws: InvalidArgumentError (kDestination) when the
+/// variable has none there.
+int component_of(const VariableInfo& info, int replica, CallSite site);
+/// Throws: VariableMismatchError (kVariableMismatch) for a variable of the other kind.
+void require_kind(const VariableInfo& info, Synchronization kind, CallSite site);
+std::vector<DeviceSpec> devices_of(const VariableInfo& info);
 
 }  // namespace detail
 }  // namespace belfry
