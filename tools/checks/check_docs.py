@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that the C++ in Markdown pages is what is compiled, and that links lead somewhere.
+"""Checks that pages show the C++ that is compiled and what it prints, and that links lead on.
 
 A fenced cpp block follows a line that says where it comes from,
 
     <!-- snippet: docs/examples/first.cpp [name] -->
 
 and repeats the lines of that file between two `// [name]` lines; or, where nothing can be compiled,
-a line that says why: `<!-- not compiled: a sketch -->`.
+a line that says why: `<!-- not compiled: a sketch -->`. What a program prints is a text block after
+
+    <!-- output: docs/examples/first.expected [name] -->
+
+and repeats that file, or its lines between `== name` and the next line that begins so.
 """
 
 import re
@@ -16,8 +20,9 @@ import textwrap
 
 import tree
 
-FENCE = re.compile(r"^( *)```cpp *$")
+FENCE = re.compile(r"^ *```(cpp|text) *$")
 SNIPPET = re.compile(r"^<!-- snippet: (\S+) \[(\w+)\] -->$")
+OUTPUT = re.compile(r"^<!-- output: (\S+)(?: \[([\w-]+)\])? -->$")
 NOT_COMPILED = re.compile(r"^<!-- not compiled: \S.* -->$")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]+)(?:#[^)]*)?\)")
 
@@ -57,6 +62,28 @@ def check_block(files, report, where, origin, block):
             report.error(where, f"the block differs from {found[1]} [{found[2]}]")
 
 
+def part_of(text, name):
+    """Returns the lines of an expected output that belong to a name."""
+    parts = re.split(r"^== ([\w-]+)\n", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2])).get(name)
+
+
+def check_output(files, report, where, origin, block):
+    found = OUTPUT.match(origin)
+    if not found:
+        return
+    if found[1] not in files.files:
+        report.error(where, f"{found[1]} does not exist")
+        return
+    text = files.text(found[1])
+    wanted = part_of(text, found[2]) if found[2] else text
+    if wanted is None:
+        report.error(where, f"{found[1]} has no line `== {found[2]}`")
+    elif textwrap.dedent("\n".join(block)).strip("\n") != wanted.strip("\n"):
+        report.error(where, f"the block differs from {found[1]}" +
+                     (f" [{found[2]}]" if found[2] else ""))
+
+
 def check_links(files, report, name, number, line):
     folder = (files.root / name).parent
     for target in LINK.findall(line):
@@ -65,16 +92,17 @@ def check_links(files, report, name, number, line):
 
 
 def check_page(files, report, name):
-    block, origin, previous = None, "", ""
+    block, language, origin, previous = None, "", "", ""
     for number, line in enumerate(files.text(name).splitlines(), 1):
         if block is not None:
             if line.strip() == "```":
-                check_block(files, report, f"{name}:{number}", origin, block)
+                look = check_block if language == "cpp" else check_output
+                look(files, report, f"{name}:{number}", origin, block)
                 block = None
             else:
                 block.append(line)
         elif FENCE.match(line):
-            block, origin = [], previous
+            block, language, origin = [], FENCE.match(line)[1], previous
         else:
             check_links(files, report, name, number, line)
         if line.strip():

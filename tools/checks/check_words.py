@@ -13,7 +13,9 @@ FORBIDDEN = [
     ("a local path", r"/tmp" + r"/(helpers|build-|bash_)"),
     ("notes outside the tree", r"\bshared" + r"/(design|programs|data|reference|conformance)\b"),
     ("a tracker's number", r"\b(issue|ticket|pull request|PR|bug)s?" + r"\s+#?\d+\b"),
-    ("a tracker's number", r"(?<=[\s(])" + r"#[1-9]\d{0,5}(?=[\s).,;:]|$)"),
+    # Messages number merges: `merge_call` and the like may precede.
+    ("a tracker's number", r"(?<=[\s(])(?<!merge )(?<!_call )(?<!_reduce )(?<!assign )"
+                           + r"#[1-9]\d{0,5}(?=[\s).,;:]|$)"),
     ("a leftover", r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b"),
     ("a private host", r"\b[\w-]+\.(inter" + r"nal|cor" + r"p|la" + r"n|intra" + r"net)\b"),
 ]

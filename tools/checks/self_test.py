@@ -141,7 +141,8 @@ class Files(CheckTest):
 
 class Words(CheckTest):
     def test_accepts_plain_text(self):
-        self.write("README.md", "A tow" + "er is a replica. See https://cmake.org/.\n#define X\n")
+        self.write("README.md", "A tow" + "er is a replica. See https://cmake.org/.\n#define X\n"
+                                "waits in merge_call #2\n")
         self.accepts("words")
 
     def test_reports_each_kind(self):
@@ -215,9 +216,74 @@ class Docs(CheckTest):
         self.page("<!-- snippet: docs/examples/first.cpp [sum] -->", "int a = 1;")
         self.reports("docs", "is not compiled")
 
+    def test_compares_output(self):
+        self.write("docs/examples/first.expected", "== one\n1\n== two\n2\n")
+        self.write("docs/page.md", "<!-- output: docs/examples/first.expected [two] -->\n"
+                   "```text\n2\n```\n```text\nno origin, no check\n```\n")
+        self.accepts("docs")
+        self.write("docs/page.md", "<!-- output: docs/examples/first.expected [one] -->\n"
+                   "```text\n2\n```\n<!-- output: docs/examples/first.expected [six] -->\n"
+                   "```text\n1\n```\n<!-- output: docs/lost.expected -->\n```text\n1\n```\n")
+        self.reports("docs", "page.md:4: the block differs", "no line `== six`",
+                     "docs/lost.expected does not exist")
+
     def test_reports_dead_links(self):
         self.write("docs/page.md", "See [this](lost.md#part).\n")
         self.reports("docs", "docs/page.md:1: the link to lost.md leads nowhere")
+
+
+class Citations(CheckTest):
+    CODES = "core/include/belfry/error_code.h"
+
+    def setUp(self):
+        super().setUp()
+        self.write(self.CODES, HEADER + "enum class ErrorCode : int {\n  kBad = 7,  ///< B.\n};\n")
+        self.write("core/src/run/run.cpp", "// SEM-1, BF-007\nint a = int(ErrorCode::kBad);\n")
+        self.write("docs/semantics.md", "### SEM-1 A rule\n")
+        self.write("docs/errors.md", "### BF-007 kBad\n<!-- output: docs/x.expected [kBad] -->\n")
+        self.write("core/include/belfry/backend/device.h",
+                   HEADER + "class D {\n  virtual ~D();\n  virtual int index(\n int x) = 0;\n};\n")
+        self.write("docs/backends.md", "| `int index( int x)` |\n`core/src/run/{run,no}.cpp`\n")
+
+    def test_accepts_a_sound_tree(self):
+        self.accepts("citations")
+
+    def test_reports_a_dangling_rule(self):
+        self.write("core/src/run/run.cpp", "\n// See SEM-1 and SEM-2.\nErrorCode::kBad\n")
+        self.reports("citations", "run.cpp:2: SEM-2 is not a rule")
+
+    def test_reports_rules_twice_or_out_of_order(self):
+        self.write("docs/semantics.md", "### SEM-2 A\n### SEM-1 B\n### SEM-1 C\n")
+        self.reports("citations", "SEM-1 is there twice", "not in the order")
+
+    def test_reports_a_dangling_code(self):
+        self.write("core/src/run/run.cpp", "// BF-008\nErrorCode::kBad\n")
+        self.reports("citations", "run.cpp: BF-008 is not a code")
+
+    def test_reports_codes_and_sections_that_do_not_meet(self):
+        self.write("docs/errors.md", "### BF-007 kGood\n<!-- output: docs/x.expected [kBad] -->\n")
+        self.reports("citations", "there is no code BF-007 kGood", "BF-007 kBad has no section")
+
+    def test_reports_a_section_without_a_message(self):
+        self.write("docs/errors.md", "### BF-007 kBad\nText.\n")
+        self.reports("citations", "BF-007 kBad shows no message")
+
+    def test_reports_wrong_reservations(self):
+        self.write("docs/errors.md", "### BF-007 kBad\nReserved.\n")
+        self.reports("citations", "is used, but its section says Reserved")
+        self.write("docs/errors.md", "### BF-007 kBad\n<!-- output: docs/x.expected [kBad] -->\n")
+        self.write("core/src/run/run.cpp", "")
+        self.reports("citations", "is used by nobody")
+
+    def test_reports_a_signature_that_is_not_described(self):
+        self.write("docs/backends.md", "| `int index()` |\n")
+        self.reports("citations", "`int index( int x)` is not in docs/backends.md")
+
+    def test_reports_paths_that_do_not_exist(self):
+        self.write("docs/page.md", "`core/src/run/*.cpp`, `belfry/run.h`, `build/x`, `a/b`\n"
+                   "`core/src/lost.cpp` and `belfry/lost.h`\n")
+        self.reports("citations", "page.md:2: core/src/lost.cpp", "belfry/lost.h does not exist",
+                     "2 errors")
 
 
 class CompileFail(CheckTest):
