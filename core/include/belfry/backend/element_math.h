@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/host_device.h"
+
 #include <bit>
 #include <cstdint>
-
-#include "belfry/host_device.h"
 
 /// Elementary functions made of a fixed sequence of + - * /, comparisons and bit operations, so
 /// that every machine and compiler gets the same bits as long as products and sums are not
@@ -217,13 +217,18 @@ BELFRY_HOST_DEVICE constexpr SineCosine<C> sine_cosine_of_quarters(C x) {
   C cosine = C(0);
   if constexpr (sizeof(C) == 8) {
     sine = (((z * (C(1) / 355687428096000) - C(1) / 1307674368000) * z + C(1) / 6227020800) * z -
-            C(1) / 39916800) * z;
-    cosine = (((C(1) / 20922789888000 - z * (C(1) / 6402373705728000)) * z - C(1) / 87178291200) * z +
-              C(1) / 479001600) * z;
+            C(1) / 39916800) *
+           z;
+    cosine =
+        (((C(1) / 20922789888000 - z * (C(1) / 6402373705728000)) * z - C(1) / 87178291200) * z +
+         C(1) / 479001600) *
+        z;
   }
   sine = ((((sine + C(1) / 362880) * z - C(1) / 5040) * z + C(1) / 120) * z - C(1) / 6) * z;
-  cosine = (((((cosine - C(1) / 3628800) * z + C(1) / 40320) * z - C(1) / 720) * z + C(1) / 24) * z -
-            C(0.5)) * z;
+  cosine =
+      (((((cosine - C(1) / 3628800) * z + C(1) / 40320) * z - C(1) / 720) * z + C(1) / 24) * z -
+       C(0.5)) *
+      z;
   return {angle + angle * sine, C(1) + cosine};
 }
 

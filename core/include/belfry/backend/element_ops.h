@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <type_traits>
-
 #include "belfry/backend/element_math.h"
 #include "belfry/backend/element_types.h"
 #include "belfry/backend/kernel.h"
 #include "belfry/host_device.h"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
 
 /// What kernels do to one element, shared by host and GPU kernels. C is a type computed with:
 /// float, double, an integer or bool. Floating results that are NaN are always the same NaN.
@@ -37,7 +37,7 @@ BELFRY_HOST_DEVICE constexpr C divide_integers(C left, C right) {
 template <class C>
 BELFRY_HOST_DEVICE constexpr C maximum(C left, C right) {
   if constexpr (std::is_floating_point_v<C>) {
-    return canonical((left < right) | (right != right) ? right : left);
+    return canonical(((left < right) | (right != right)) ? right : left);
   } else {
     return left < right ? right : left;
   }
@@ -47,7 +47,7 @@ BELFRY_HOST_DEVICE constexpr C maximum(C left, C right) {
 template <class C>
 BELFRY_HOST_DEVICE constexpr C minimum(C left, C right) {
   if constexpr (std::is_floating_point_v<C>) {
-    return canonical((right < left) | (right != right) ? right : left);
+    return canonical(((right < left) | (right != right)) ? right : left);
   } else {
     return right < left ? right : left;
   }
@@ -80,11 +80,15 @@ template <UnaryOp op, class C>
 BELFRY_HOST_DEVICE constexpr C apply(C x, C scalar) {
   constexpr bool kFloat = std::is_floating_point_v<C>;
   if constexpr (op == UnaryOp::kNegate) {
-    if constexpr (kFloat) return canonical(from_bits<C>(to_bits(x) ^ Format<C>::kSign));
-    else return apply<BinaryOp::kSubtract>(C(0), x);
+    if constexpr (kFloat)
+      return canonical(from_bits<C>(to_bits(x) ^ Format<C>::kSign));
+    else
+      return apply<BinaryOp::kSubtract>(C(0), x);
   } else if constexpr (op == UnaryOp::kAbs) {
-    if constexpr (kFloat) return canonical(from_bits<C>(to_bits(x) & ~Format<C>::kSign));
-    else return x < C(0) ? apply<BinaryOp::kSubtract>(C(0), x) : x;
+    if constexpr (kFloat)
+      return canonical(from_bits<C>(to_bits(x) & ~Format<C>::kSign));
+    else
+      return x < C(0) ? apply<BinaryOp::kSubtract>(C(0), x) : x;
   } else if constexpr (op == UnaryOp::kSquare) {
     return apply<BinaryOp::kMultiply>(x, x);
   } else if constexpr (op == UnaryOp::kScale) {
@@ -94,8 +98,10 @@ BELFRY_HOST_DEVICE constexpr C apply(C x, C scalar) {
   } else if constexpr (op == UnaryOp::kStep) {
     return x > C(0) ? C(1) : C(0);
   } else if constexpr (op == UnaryOp::kRelu) {
-    if constexpr (kFloat) return canonical((x > C(0)) | (x != x) ? x : C(0));
-    else return x > C(0) ? x : C(0);
+    if constexpr (kFloat)
+      return canonical(((x > C(0)) | (x != x)) ? x : C(0));
+    else
+      return x > C(0) ? x : C(0);
   } else if constexpr (kFloat) {
     if constexpr (op == UnaryOp::kSqrt) return canonical(std::sqrt(x));
     if constexpr (op == UnaryOp::kReciprocal) return canonical(C(1) / x);

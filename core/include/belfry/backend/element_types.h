@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <limits>
-#include <type_traits>
-
 #include "belfry/backend/element_math.h"
 #include "belfry/dtype.h"
 #include "belfry/host_device.h"
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
 
 /// Element types as kernels see them: what lies in memory, what is computed with, and the
 /// conversions between all of them.
@@ -160,8 +160,8 @@ BELFRY_HOST_DEVICE constexpr T scalar_element(double scalar, std::int64_t intege
 /// The same for computing: 16-bit types take the scalar as a float.
 template <class T>
 BELFRY_HOST_DEVICE constexpr Compute<T> scalar_operand(double scalar, std::int64_t integer_scalar) {
-  return load(scalar_element<std::conditional_t<kIs16BitFloat<T>, float, T>>(scalar,
-                                                                             integer_scalar));
+  return load(
+      scalar_element<std::conditional_t<kIs16BitFloat<T>, float, T>>(scalar, integer_scalar));
 }
 
 }  // namespace belfry::element

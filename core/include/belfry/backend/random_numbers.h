@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
-#include <cstdint>
-#include <type_traits>
-
 #include "belfry/backend/element_math.h"
 #include "belfry/dtype.h"
 #include "belfry/host_device.h"
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
 
 /// Random numbers as a function of (seed, index): any part of a sequence can be drawn anywhere, in
 /// any order, on any device.
@@ -37,9 +37,9 @@ BELFRY_HOST_DEVICE constexpr RandomBlock philox(RandomBlock counter, std::uint32
 /// Block `number` of the sequence `seed`; `purpose` keeps uses of one seed apart.
 BELFRY_HOST_DEVICE constexpr RandomBlock random_block(std::uint64_t seed, std::uint64_t number,
                                                       std::uint32_t purpose) {
-  return philox({{static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number >> 32),
-                  purpose, 0}},
-                static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
+  return philox(
+      {{static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number >> 32), purpose, 0}},
+      static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
 }
 
 /// How many draws of T one block gives: 64-bit types take two words each, others one.
