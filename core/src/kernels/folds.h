@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/dispatch.h"
+
+#include <utility>
+
+namespace belfry::kernels {
+
+/// Calls `function` with the type and the operation of a row or column fold.
+template <class Function>
+void visit_fold(const KernelCall& call, Function&& function) {
+  if (call.outputs[0].dtype == DType::kBool) {
+    const Tag<element::BoolByte> tag;
+    if (call.parameters.fold == FoldOp::kMaximum) {
+      function(tag, Constant<FoldOp::kMaximum>{});
+    } else {
+      function(tag, Constant<FoldOp::kMinimum>{});
+    }
+    return;
+  }
+  visit_type(NumericTypes{}, call.outputs[0].dtype, [&](auto tag) {
+    visit_enum<FoldOp::kMinimum>(call.parameters.fold, [&](auto op) { function(tag, op); });
+  });
+}
+
+}  // namespace belfry::kernels

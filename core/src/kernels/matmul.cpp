@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/backend/element_ops.h"
+#include "kernels/dispatch.h"
+#include "kernels/families.h"
+#include "kernels/matmul_tile.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+// Blocks of both factors are packed, in the type accumulated in, into the order in which the tile
+// kernel reads them; transposition and conversion happen there. Sums of elements that are not
+// finished yet lie in the output itself, or in a panel where that holds 16-bit or 8-bit elements,
+// so that each element still is one left fold.
+namespace belfry::kernels {
+namespace {
+
+constexpr std::size_t kRowBlock = 64;
+constexpr std::size_t kColumnBlock = 504;  // A multiple of every tile's width.
+constexpr std::size_t kInnerBlock = 256;
+
+/// Integers are accumulated modulo 2^32 or 2^64, of which the result's modulus is a factor.
+template <class T>
+using Accumulator =
+    std::conditional_t<element::kIsFloating<T>, element::Compute<T>,
+                       std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>;
+
+/// A factor as stored: element (i, j) is at i * row_step + j * column_step.
+template <class T>
+struct Factor {
+  const T* elements;
+  std::size_t row_step;
+  std::size_t column_step;
+
+  const T* at(std::size_t row, std::size_t column) const {
+    return elements + row * row_step + column * column_step;
+  }
+};
+
+/// The sums: element (i, j) is at i * stride + j.
+template <class A>
+struct Sums {
+  A* elements;
+  std::size_t stride;
+};
+
+// Writes `lines` lines of `depth` elements as groups of `group` lines, element k of each line of a
+// group side by side, missing lines as zeros.
+template <std::size_t group, class A, class T>
+void pack(A* to, const T* from, std::size_t line_step, std::size_t depth_step, std::size_t lines,
+          std::size_t depth) {
+  for (std::size_t first = 0; first < lines; first += group) {
+    const std::size_t width = std::min(group, lines - first);
+    const T* line = from + first * line_step;
+    for (std::size_t k = 0; k < depth; ++k, to += group) {
+      const T* source = line + k * depth_step;
+      for (std::size_t l = 0; l < width; ++l) to[l] = static_cast<A>(source[l * line_step]);
+      for (std::size_t l = width; l < group; ++l) to[l] = A(0);
+    }
+  }
+}
+
+// Adds the product of packed factors to rows x columns sums.
+template <class A>
+void multiply_packed(const A* left, const A* right, std::size_t depth, Sums<A> sums,
+                     std::size_t rows, std::size_t columns) {
+  using Tile = MatmulTile<A>;
+  for (std::size_t column = 0; column < columns; column += Tile::kColumns) {
+    const std::size_t width = std::min(Tile::kColumns, columns - column);
+    for (std::size_t row = 0; row < rows; row += Tile::kRows) {
+      const std::size_t height = std::min(Tile::kRows, rows - row);
+      A* corner = sums.elements + row * sums.stride + column;
+      const A* a = left + row * depth;
+      const A* b = right + column * depth;
+      if (width == Tile::kColumns && height == Tile::kRows) {
+        Tile::multiply(a, b, depth, corner, sums.stride);
+        continue;
+      }
+      A edge[Tile::kRows * Tile::kColumns] = {};
+      for (std::size_t r = 0; r < height; ++r) {
+        std::copy_n(corner + r * sums.stride, width, edge + r * Tile::kColumns);
+      }
+      Tile::multiply(a, b, depth, edge, Tile::kColumns);
+      for (std::size_t r = 0; r < height; ++r) {
+        std::copy_n(edge + r * Tile::kColumns, width, corner + r * sums.stride);
+      }
+    }
+  }
+}
+
+struct Extent {
+  std::size_t rows;
+  std::size_t columns;
+  std::size_t inner;
+};
+
+/// Room for packed blocks of both factors and, where the output cannot hold them, for the sums.
+template <class A>
+struct Workspace {
+  using Tile = MatmulTile<A>;
+  // The last group of each block may be padded.
+  Workspace(Extent block, std::size_t depth, std::size_t sum_count)
+      : left_count((block.rows + Tile::kRows) * depth),
+        right_count((block.columns + Tile::kColumns) * depth),
+        elements(std::make_unique_for_overwrite<A[]>(left_count + right_count + sum_count)) {}
+
+  A* left() const { return elements.get(); }
+  A* right() const { return elements.get() + left_count; }
+  A* sums() const { return elements.get() + left_count + right_count; }
+
+  std::size_t left_count;
+  std::size_t right_count;
+  std::unique_ptr<A[]> elements;
+};
+
+// The sums of all rows of a block of columns.
+template <class A, class T>
+void multiply_block(Factor<T> left, Factor<T> right, Extent extent, Sums<A> sums,
+                    const Workspace<A>& workspace) {
+  using Tile = MatmulTile<A>;
+  for (std::size_t row = 0; row < extent.rows; ++row) {
+    std::fill_n(sums.elements + row * sums.stride, extent.columns, A(0));
+  }
+  for (std::size_t k = 0; k < extent.inner; k += kInnerBlock) {
+    const std::size_t depth = std::min(kInnerBlock, extent.inner - k);
+    pack<Tile::kColumns>(workspace.right(), right.at(k, 0), right.column_step, right.row_step,
+                         extent.columns, depth);
+    for (std::size_t row = 0; row < extent.rows; row += kRowBlock) {
+      const std::size_t rows = std::min(kRowBlock, extent.rows - row);
+      pack<Tile::kRows>(workspace.left(), left.at(row, k), left.row_step, left.column_step, rows,
+                        depth);
+      multiply_packed(workspace.left(), workspace.right(), depth,
+                      Sums<A>{sums.elements + row * sums.stride, sums.stride}, rows,
+                      extent.columns);
+    }
+  }
+}
+
+template <class A, class T>
+void store_sums(Sums<A> sums, Extent extent, T* out, std::size_t stride) {
+  for (std::size_t row = 0; row < extent.rows; ++row) {
+    const A* from = sums.elements + row * sums.stride;
+    T* to = out + row * stride;
+    for (std::size_t c = 0; c < extent.columns; ++c) {
+      to[c] = static_cast<T>(element::finish_fold(from[c]));
+    }
+  }
+}
+
+template <class T>
+void matmul(const KernelCall& call) {
+  using A = Accumulator<T>;
+  const KernelParameters& parameters = call.parameters;
+  const Extent all{static_cast<std::size_t>(parameters.rows),
+                   static_cast<std::size_t>(parameters.columns),
+                   static_cast<std::size_t>(parameters.inner)};
+  if (all.rows == 0 || all.columns == 0) return;
+  const auto* a = elements_of<const T>(call.inputs[0]);
+  const auto* b = elements_of<const T>(call.inputs[1]);
+  const auto left =
+      parameters.transpose_left ? Factor<T>{a, 1, all.rows} : Factor<T>{a, all.inner, 1};
+  const auto right =
+      parameters.transpose_right ? Factor<T>{b, 1, all.inner} : Factor<T>{b, all.columns, 1};
+  auto* const out = elements_of<T>(call.outputs[0]);
+  // Same size: the same type, or its unsigned twin.
+  constexpr bool kSumsInOutput = sizeof(A) == sizeof(T);
+  const std::size_t width = std::min(kColumnBlock, all.columns);
+  const Workspace<A> workspace({std::min(kRowBlock, all.rows), width, 0},
+                               std::min(kInnerBlock, all.inner),
+                               kSumsInOutput ? 0 : all.rows * width);
+  for (std::size_t column = 0; column < all.columns; column += width) {
+    const Extent block{all.rows, std::min(width, all.columns - column), all.inner};
+    Sums<A> sums{workspace.sums(), width};
+    if constexpr (kSumsInOutput) sums = {reinterpret_cast<A*>(out + column), all.columns};
+    multiply_block(left, Factor<T>{right.at(0, column), right.row_step, right.column_step}, block,
+                   sums, workspace);
+    store_sums(sums, block, out + column, all.columns);
+  }
+}
+
+}  // namespace
+
+void run_matmul(const KernelCall& call) {
+  visit_type(NumericTypes{}, call.outputs[0].dtype,
+             [&](auto tag) { matmul<typename decltype(tag)::Type>(call); });
+}
+
+}  // namespace belfry::kernels

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "kernels/names.h"
+
+#include <cstddef>
+
+namespace belfry {
+namespace {
+
+template <std::size_t count, class Enum>
+std::string_view name_in(const std::string_view (&names)[count], Enum value) {
+  const auto index = static_cast<std::size_t>(value);
+  return index < count ? names[index] : "unknown";
+}
+
+}  // namespace
+
+std::string_view to_string(KernelKind kind) {
+  static constexpr std::string_view kNames[] = {"fill",        "cast",
+                                                "unary",       "binary",
+                                                "compare",     "select",
+                                                "row_reduce",  "column_reduce",
+                                                "gather_rows", "scatter_add_rows",
+                                                "matmul",      "reduce_replicas",
+                                                "random"};
+  return name_in(kNames, kind);
+}
+
+namespace kernels {
+
+std::string_view name_of(UnaryOp op) {
+  static constexpr std::string_view kNames[] = {"negate",     "abs",  "square", "sqrt",
+                                                "reciprocal", "exp",  "log",    "tanh",
+                                                "relu",       "step", "scale",  "shift"};
+  return name_in(kNames, op);
+}
+
+std::string_view name_of(BinaryOp op) {
+  static constexpr std::string_view kNames[] = {"add",    "subtract", "multiply",
+                                                "divide", "minimum",  "maximum"};
+  return name_in(kNames, op);
+}
+
+std::string_view name_of(FoldOp op) {
+  static constexpr std::string_view kNames[] = {"sum", "maximum", "minimum"};
+  return name_in(kNames, op);
+}
+
+std::string_view name_of(Distribution distribution) {
+  static constexpr std::string_view kNames[] = {"uniform", "normal", "bits"};
+  return name_in(kNames, distribution);
+}
+
+}  // namespace kernels
+}  // namespace belfry

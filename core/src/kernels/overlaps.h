@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/kernel.h"
+
+#include <compare>
+#include <cstddef>
+#include <optional>
+
+namespace belfry::kernels {
+
+/// An output, and an operand that it must not share bytes with.
+struct Overlap {
+  std::size_t output = 0;
+  bool with_input = false;  ///< Else with another output.
+  std::size_t other = 0;
+
+  auto operator<=>(const Overlap&) const = default;
+};
+
+/// The first overlap that a kernel must not have. `in_place`: an output may be an input's very
+/// view.
+std::optional<Overlap> find_overlap(const Kernel& kernel, bool in_place);
+
+}  // namespace belfry::kernels

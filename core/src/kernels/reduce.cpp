@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/backend/host_kernels.h"
+#include "kernels/dispatch.h"
+#include "kernels/reduce_call.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace belfry {
+namespace kernels {
+namespace {
+
+bool is_in_place(const KernelCall& call) {
+  for (std::size_t k = 0; k < call.outputs.size() && k < call.inputs.size(); ++k) {
+    if (call.outputs[k].data == call.inputs[k].data) return true;
+  }
+  return false;
+}
+
+template <class T>
+ReduceCall<T> typed(const KernelCall& call, const HostReduceTuning& tuning) {
+  ReduceCall<T> typed;
+  for (const KernelOperand& in : call.inputs) typed.inputs.push_back(elements_of<const T>(in));
+  for (const KernelOperand& out : call.outputs) typed.outputs.push_back(elements_of<T>(out));
+  typed.count = call.outputs[0].count;
+  // Integers have the same sum in every order.
+  if constexpr (element::kIsFloating<T>) typed.order = call.parameters.order;
+  typed.mean = call.parameters.reduce == ReduceOp::kMean;
+  const std::size_t operands = call.inputs.size() + call.outputs.size();
+  // What is stored where it was just read is in the cache already.
+  typed.stream =
+      !is_in_place(call) && operands * typed.count * sizeof(T) >= tuning.non_temporal_bytes;
+  return typed;
+}
+
+template <class T>
+void reduce(const KernelCall& call, const HostReduceTuning& tuning) {
+  reduce_tiled(typed<T>(call, tuning));
+}
+
+}  // namespace
+}  // namespace kernels
+
+void reduce_on_host(const KernelCall& call, const HostReduceTuning& tuning) {
+  using namespace kernels;
+  switch (call.outputs[0].dtype) {
+    case DType::kFloat32:
+      return reduce<float>(call, tuning);
+    case DType::kFloat64:
+      return reduce<double>(call, tuning);
+    case DType::kFloat16:
+      return reduce<Float16>(call, tuning);
+    case DType::kBFloat16:
+      return reduce<BFloat16>(call, tuning);
+    default:
+      break;
+  }
+  // Sums of integers are the same bits whether signed or not.
+  switch (size_of(call.outputs[0].dtype)) {
+    case 1:
+      return reduce<std::uint8_t>(call, tuning);
+    case 2:
+      return reduce<std::uint16_t>(call, tuning);
+    case 4:
+      return reduce<std::uint32_t>(call, tuning);
+    default:
+      return reduce<std::uint64_t>(call, tuning);
+  }
+}
+
+}  // namespace belfry

@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/backend/element_ops.h"
+#include "belfry/backend/host_kernels.h"
+#include "kernels/dispatch.h"
+#include "kernels/families.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+namespace belfry::kernels {
+namespace {
+
+struct Rows {
+  std::size_t count = 0;  ///< Of the table.
+  std::size_t columns = 0;
+
+  template <class Index>
+  bool has(Index row) const {
+    return row >= 0 && static_cast<std::uint64_t>(row) < count;
+  }
+};
+
+Rows rows_of(const KernelOperand& table, const KernelParameters& parameters) {
+  const auto columns = static_cast<std::size_t>(parameters.columns);
+  // Of rows without elements there are as many as one likes.
+  return {columns == 0 ? ~std::size_t{0} : table.count / columns, columns};
+}
+
+template <class Index>
+void gather(const KernelCall& call) {
+  const auto* index = elements_of<const Index>(call.inputs[0]);
+  const Rows rows = rows_of(call.inputs[1], call.parameters);
+  const std::size_t bytes = rows.columns * size_of(call.outputs[0].dtype);
+  if (bytes == 0) return;
+  const auto* table = elements_of<const std::byte>(call.inputs[1]);
+  auto* out = elements_of<std::byte>(call.outputs[0]);
+  for (std::size_t i = 0; i < call.inputs[0].count; ++i, out += bytes) {
+    if (rows.has(index[i])) {
+      std::memcpy(out, table + static_cast<std::size_t>(index[i]) * bytes, bytes);
+    } else {
+      std::memset(out, 0, bytes);
+    }
+  }
+}
+
+template <class T, class Index>
+void scatter_add(const KernelCall& call) {
+  const auto* index = elements_of<const Index>(call.inputs[0]);
+  const auto* in = elements_of<const T>(call.inputs[1]);
+  auto* out = elements_of<T>(call.outputs[0]);
+  const Rows rows = rows_of(call.outputs[0], call.parameters);
+  for (std::size_t i = 0; i < call.inputs[0].count; ++i) {
+    if (!rows.has(index[i])) continue;
+    T* to = out + static_cast<std::size_t>(index[i]) * rows.columns;
+    const T* from = in + i * rows.columns;
+    for (std::size_t c = 0; c < rows.columns; ++c) {
+      to[c] = element::apply<BinaryOp::kAdd>(to[c], from[c]);
+    }
+  }
+}
+
+// Adds the rows in[order[0]], in[order[1]], ... to one row, in float, and rounds once.
+template <class T>
+void add_rows_to(T* to, const T* in, const std::vector<std::size_t>& order, std::size_t first,
+                 std::size_t last, std::vector<float>& sum) {
+  const std::size_t columns = sum.size();
+  for (std::size_t c = 0; c < columns; ++c) sum[c] = to[c];
+  for (std::size_t k = first; k < last; ++k) {
+    const T* from = in + order[k] * columns;
+    for (std::size_t c = 0; c < columns; ++c) sum[c] += static_cast<float>(from[c]);
+  }
+  for (std::size_t c = 0; c < columns; ++c) to[c] = T(element::canonical(sum[c]));
+}
+
+template <class T, class Index>
+void scatter_add_rounding_once(const KernelCall& call) {
+  const auto* index = elements_of<const Index>(call.inputs[0]);
+  const Rows rows = rows_of(call.outputs[0], call.parameters);
+  std::vector<std::size_t> order(call.inputs[0].count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return index[a] < index[b] || (index[a] == index[b] && a < b);
+  });
+  std::vector<float> sum(rows.columns);
+  for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
+    const Index row = index[order[first]];
+    while (last < order.size() && index[order[last]] == row) ++last;
+    if (!rows.has(row)) continue;
+    add_rows_to(elements_of<T>(call.outputs[0]) + static_cast<std::size_t>(row) * rows.columns,
+                elements_of<const T>(call.inputs[1]), order, first, last, sum);
+  }
+}
+
+}  // namespace
+
+void run_gather_rows(const KernelCall& call) {
+  visit_type(IndexTypes{}, call.inputs[0].dtype,
+             [&](auto index) { gather<typename decltype(index)::Type>(call); });
+}
+
+void run_scatter_add_rows(const KernelCall& call) {
+  visit_type(NumericTypes{}, call.outputs[0].dtype, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    visit_type(IndexTypes{}, call.inputs[0].dtype, [&](auto index) {
+      using Index = typename decltype(index)::Type;
+      if constexpr (element::kIs16BitFloat<T>) {
+        scatter_add_rounding_once<T, Index>(call);
+      } else {
+        scatter_add<T, Index>(call);
+      }
+    });
+  });
+}
+
+}  // namespace belfry::kernels
+
+namespace belfry {
+
+std::int64_t first_bad_index(const KernelCall& call) {
+  const bool gathers = call.kind == KernelKind::kGatherRows;
+  if (!gathers && call.kind != KernelKind::kScatterAddRows) return -1;
+  const kernels::Rows rows =
+      kernels::rows_of(gathers ? call.inputs[1] : call.outputs[0], call.parameters);
+  std::int64_t found = -1;
+  kernels::visit_type(kernels::IndexTypes{}, call.inputs[0].dtype, [&](auto tag) {
+    const auto* index = kernels::elements_of<const typename decltype(tag)::Type>(call.inputs[0]);
+    for (std::size_t i = 0; i < call.inputs[0].count && found < 0; ++i) {
+      if (!rows.has(index[i])) found = static_cast<std::int64_t>(i);
+    }
+  });
+  return found;
+}
+
+}  // namespace belfry
