@@ -28,18 +28,18 @@ Engine::Engine(const EngineOptions& options) : options_(options) {
 Engine::~Engine() = default;
 
 void Engine::attach(Executor* executor) {
-  const Lock lock(mutex_);
+  const Lock lock(mutex());
   executor_ = executor;
 }
 
 void Engine::set_host_threads(int count) {
-  const Lock lock(mutex_);
+  const Lock lock(mutex());
   host_threads_ = count;
   progress_.notify_all();
 }
 
 CommandQueue& Engine::create_queue(QueueOptions options) {
-  const Lock lock(mutex_);
+  const Lock lock(mutex());
   auto queue =
       std::make_unique<CommandQueue>(options.device, options.number, std::move(options.label));
   queue->slot_ = queues_.size();
@@ -48,13 +48,13 @@ CommandQueue& Engine::create_queue(QueueOptions options) {
 }
 
 void Engine::destroy_queue(CommandQueue& queue) {
-  const Lock lock(mutex_);
+  const Lock lock(mutex());
   queue.closed_ = true;
   if (queue.items_.empty()) erase_queue(queue);
 }
 
 void Engine::enqueue(CommandQueue& queue, Command command) {
-  Lock lock(mutex_);
+  Lock lock(mutex());
   const CallSite site = command.site;
   QueueItem item;
   item.kind = QueueItem::Kind::kWork;
@@ -64,7 +64,7 @@ void Engine::enqueue(CommandQueue& queue, Command command) {
 }
 
 void Engine::record(CommandQueue& queue, EventPoint& event) {
-  const Lock lock(mutex_);
+  const Lock lock(mutex());
   auto record = std::make_shared<EventRecord>();
   record->generation = event.latest == nullptr ? 1 : event.latest->generation + 1;
   event.latest = record;
@@ -76,7 +76,7 @@ void Engine::record(CommandQueue& queue, EventPoint& event) {
 }
 
 void Engine::wait(CommandQueue& queue, const EventPoint& event) {
-  const Lock lock(mutex_);
+  const Lock lock(mutex());
   if (event.latest == nullptr) {
     note(host_operation(OperationKind::kWait, 0, queue, {}));
     return;
@@ -89,7 +89,7 @@ void Engine::wait(CommandQueue& queue, const EventPoint& event) {
 }
 
 void Engine::join(CommandQueue& queue, const CollectivePtr& collective, std::size_t member) {
-  Lock lock(mutex_);
+  Lock lock(mutex());
   check(collective->queues.at(member) == nullptr, "a member joins a collective once");
   collective->queues[member] = &queue;
   QueueItem item;
@@ -101,7 +101,7 @@ void Engine::join(CommandQueue& queue, const CollectivePtr& collective, std::siz
 }
 
 void Engine::enqueue_together(std::span<CommandQueue* const> queues, Command command) {
-  Lock lock(mutex_);
+  Lock lock(mutex());
   const CallSite site = command.site;
   const auto collective = std::make_shared<Collective>(queues.size());
   collective->command = std::move(command);
@@ -122,12 +122,12 @@ void Engine::enqueue_together(std::span<CommandQueue* const> queues, Command com
 }
 
 std::uint32_t Engine::runnable() {
-  const Lock lock(mutex_);
+  const Lock lock(mutex());
   return ready_.size();
 }
 
 void Engine::run(std::uint32_t which) {
-  const Lock lock(mutex_);
+  const Lock lock(mutex());
   if (which < ready_.size()) step(ready_.take(which));
 }
 

@@ -10,6 +10,7 @@
 #include "engine/command.h"
 #include "engine/command_queue.h"
 #include "engine/digest.h"
+#include "engine/engine_lock.h"
 #include "engine/event_point.h"
 #include "engine/ready_list.h"
 
@@ -30,8 +31,9 @@ struct EngineOptions {
   OperationSink* sink = nullptr;                 ///< Sees every operation; may be null.
   DigestExtent digest = DigestExtent::kSampled;  ///< Of what commands write, when there is a sink.
   bool check_initialised = true;                 ///< Report reads of bytes nobody has written.
-  std::size_t queue_limit =
-      1024;  ///< A longer queue makes its host run commands, as a driver does.
+  bool threads = true;  ///< Several threads may be in the engine at a time.
+  /// A longer queue makes its host run commands, as a driver does.
+  std::size_t queue_limit = 1024;
 };
 
 struct QueueOptions {
@@ -56,7 +58,7 @@ struct QueueOptions {
 /// is whatever waits for events recorded there. The next host wait for one of these throws the
 /// reason, after which every queue is usable again.
 ///
-/// May be used by several threads; one lock guards everything, and commands run under it.
+/// One lock guards everything, and commands run under it.
 class Engine final : public OtherAgents {
  public:
   explicit Engine(const EngineOptions& options);
@@ -109,7 +111,9 @@ class Engine final : public OtherAgents {
   void run(std::uint32_t which) override;
 
  private:
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = EngineLock;
+
+  std::mutex* mutex() { return options_.threads ? &mutex_ : nullptr; }
 
   // engine.cpp: queues and what is put on them. All but `announce` are called with the lock held.
   std::uint64_t push(CommandQueue& queue, QueueItem item);
@@ -143,7 +147,7 @@ class Engine final : public OtherAgents {
   void wait_for_queue(Lock& lock, CommandQueue& queue, CallSite site);
   void wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& record, CallSite site);
   [[noreturn]] void report(Lock& lock, const FailurePtr& failure);
-  [[noreturn]] void throw_deadlock(CallSite site) const;
+  std::exception_ptr deadlock(CallSite site) const;
   std::string queue_lines() const;
 
   const EngineOptions options_;

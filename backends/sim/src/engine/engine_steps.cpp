@@ -30,13 +30,13 @@ std::uint64_t digest_of(const Command& command, DigestExtent extent) {
 }  // namespace
 
 void Engine::drain() {
-  const Lock lock(mutex_);
+  const Lock lock(mutex());
   while (step_some_queue()) {
   }
 }
 
 void Engine::abandon(const CollectivePtr& collective, std::exception_ptr reason) {
-  const Lock lock(mutex_);
+  const Lock lock(mutex());
   if (collective->failure != nullptr) return;
   collective->failure = std::make_shared<Failure>(Failure{std::move(reason)});
   for (CommandQueue* queue : collective->queues) {

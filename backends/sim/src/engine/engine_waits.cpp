@@ -41,17 +41,17 @@ std::string head_text(const QueueItem& head) {
 }  // namespace
 
 void Engine::synchronize(CommandQueue& queue, CallSite site) {
-  Lock lock(mutex_);
+  Lock lock(mutex());
   wait_for_queue(lock, queue, site);
 }
 
 void Engine::synchronize(const EventPoint& event, CallSite site) {
-  Lock lock(mutex_);
+  Lock lock(mutex());
   if (event.latest != nullptr) wait_for_record(lock, std::shared_ptr(event.latest), site);
 }
 
 void Engine::read(CommandQueue& queue, void* to, const Access& from, CallSite site) {
-  Lock lock(mutex_);
+  Lock lock(mutex());
   wait_for_queue(lock, queue, site);
   check_access(from, options_.check_initialised, "a read by the host", site);
   const std::byte* data = from.allocation->data() + from.range.begin;
@@ -70,27 +70,27 @@ void Engine::read(CommandQueue& queue, void* to, const Access& from, CallSite si
 }
 
 bool Engine::query(const CommandQueue& queue) {
-  const Lock lock(mutex_);
+  const Lock lock(mutex());
   if (!queue.items_.empty()) step_some_queue();
   return queue.items_.empty();
 }
 
 bool Engine::query(const EventPoint& event) {
-  const Lock lock(mutex_);
+  const Lock lock(mutex());
   if (event.latest == nullptr) return true;
   if (!event.latest->reached) step_some_queue();
   return event.latest->reached;
 }
 
 void Engine::check_failures() {
-  Lock lock(mutex_);
+  Lock lock(mutex());
   for (const auto& queue : queues_) {
     if (queue->failure_ != nullptr) report(lock, FailurePtr(queue->failure_));
   }
 }
 
 std::string Engine::describe_queues() {
-  const Lock lock(mutex_);
+  const Lock lock(mutex());
   return queue_lines();
 }
 
@@ -119,7 +119,7 @@ void Engine::wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& rec
     await(lock, wait, wait_operation(record->generation, ~std::uint64_t{0}, site));
   } catch (...) {
     // After a deadlock the record may still be reached, but the wait is gone.
-    if (!lock.owns_lock()) lock.lock();
+    if (!lock.held()) lock.lock();
     std::erase(record->waiting_hosts, &wait);
     throw;
   }
@@ -142,7 +142,7 @@ void Engine::await(Lock& lock, HostWait& wait, const Operation& operation) {
         // Nobody can move any more: say what the queues are stuck in.
         lock.lock();
         forget(wait);
-        if (!wait.done && ready_.empty()) throw_deadlock(operation.site);
+        if (!wait.done && ready_.empty()) std::rethrow_exception(deadlock(operation.site));
         throw;
       }
       lock.lock();
@@ -158,28 +158,23 @@ void Engine::await_running(Lock& lock, HostWait& wait, CallSite site) {
   while (!wait.done) {
     if (step_some_queue()) continue;
     running_waits_.push_back(&wait);
-    if (static_cast<int>(running_waits_.size()) >= host_threads_) fail_waits(site);
-    progress_.wait(lock, [&] {
-      return wait.done || !ready_.empty() ||
-             static_cast<int>(running_waits_.size()) >= host_threads_;
-    });
+    const bool stuck = static_cast<int>(running_waits_.size()) >= host_threads_;
+    if (stuck || !options_.threads) {
+      fail_waits(site);
+    } else {
+      lock.wait(progress_);
+    }
     std::erase(running_waits_, &wait);
   }
 }
 
 // Nothing can run, and nobody is left who could enqueue anything: all who wait learn of it.
 void Engine::fail_waits(CallSite site) {
-  FailurePtr failure;
-  try {
-    throw_deadlock(site);
-  } catch (...) {
-    failure = std::make_shared<Failure>(Failure{std::current_exception()});
-  }
-  for (HostWait* wait : running_waits_) {
+  const auto failure = std::make_shared<Failure>(Failure{deadlock(site)});
+  for (HostWait* wait : std::vector(running_waits_)) {
     forget(*wait);
     complete(*wait, failure);
   }
-  running_waits_.clear();
 }
 
 // Takes a wait that will not be waited for off the queues.
@@ -193,6 +188,8 @@ void Engine::complete(HostWait& wait, const FailurePtr& failure) {
   wait.done = true;
   wait.failure = failure;
   if (wait.parked) executor_->open(wait.gate);
+  // Its thread may sleep for a while yet, but it counts no longer as one that waits.
+  std::erase(running_waits_, &wait);
   progress_.notify_all();
 }
 
@@ -202,16 +199,14 @@ void Engine::report(Lock& lock, const FailurePtr& failure) {
   while (step_some_queue()) {
   }
   for (const auto& queue : queues_) queue->failure_ = nullptr;
-  if (lock.owns_lock()) lock.unlock();
+  lock.unlock();
   std::rethrow_exception(failure->exception);
 }
 
-void Engine::throw_deadlock(CallSite site) const {
-  throw DeviceError(ErrorCode::kDeadlock,
-                    "the host waits, and no stream can run:\n" + queue_lines(),
-                    "every member of a collective must be enqueued, in the same order on all "
-                    "streams",
-                    site);
+std::exception_ptr Engine::deadlock(CallSite site) const {
+  return std::make_exception_ptr(DeviceError(
+      ErrorCode::kDeadlock, "the host waits, and no stream can run:\n" + queue_lines(),
+      "every member of a collective must be enqueued, in the same order on all streams", site));
 }
 
 std::string Engine::queue_lines() const {
