@@ -39,7 +39,7 @@ ReplicaRunner::ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
 void ReplicaRunner::run(const RunOptions& options) {
   const StrategyCore::RunLock lock(core(), options.site);
   ordinal_ = ++core().statistics().runs;
-  if (current_context() != nullptr) variables_ = current_context()->variables;
+  if (current_context() != nullptr) rules_ = current_context()->variables;
   executor_.carry(core().size(), *this, {options.concurrent});
   if (primary_ != nullptr) std::rethrow_exception(primary_);
 }
@@ -51,7 +51,7 @@ void ReplicaRunner::body(int replica) noexcept {
   current.replica = &context;
   current.backend = &core().backend();
   current.device = core().devices()[static_cast<std::size_t>(replica)];
-  current.variables = variables_;
+  current.variables = rules_;
   ReplicaState& own = state(replica);
   auto ended = ReplicaState::Status::kEnded;
   {
@@ -118,15 +118,21 @@ void ReplicaRunner::require_alive(int replica) {
 Job::Settled ReplicaRunner::settle() noexcept {
   std::size_t arrived = 0;
   std::size_t ended = 0;
+  std::size_t seeking = 0;
   for (const ReplicaState& replica : states_) {
+    seeking += replica.status == ReplicaState::Status::kSeeking ? 1 : 0;
     arrived += replica.status == ReplicaState::Status::kArrived ? 1 : 0;
     ended += has_ended(replica.status) ? 1 : 0;
   }
   if (ended == states_.size()) {
-    if (!failed_) record_own_exceptions();
+    if (!failed_ && !record_own_exceptions()) check_variables();
     return Settled::kFinished;
   }
-  if (arrived + ended < states_.size()) return Settled::kWaiting;
+  if (arrived + ended + seeking < states_.size()) return Settled::kWaiting;
+  if (seeking > 0) {
+    serve_seekers();
+    return Settled::kResumed;
+  }
   if (!failed_) {
     if (ended == 0) {
       merge_round();
@@ -139,6 +145,7 @@ Job::Settled ReplicaRunner::settle() noexcept {
 }
 
 void ReplicaRunner::merge_round() {
+  if (!check_variables()) return;
   std::optional<ErrorReport> mismatch = find_mismatch(requests_);
   if (mismatch) {
     fail(std::make_exception_ptr(MergeMismatchError(*mismatch)), *mismatch);
@@ -228,6 +235,10 @@ std::vector<ReplicaReport> ReplicaRunner::replica_reports() const {
       case ReplicaState::Status::kArrived:
         report.what = std::string("waits in ") + to_string(requests_[replica]->type->kind) + " #" +
                       std::to_string(own.merges);
+        break;
+      case ReplicaState::Status::kSeeking:
+        report.site = own.sought->site;
+        report.what = "waits for replica 0 to make \"" + own.sought->name + "\"";
         break;
       case ReplicaState::Status::kThrew:
         report.what = "threw " + text_of(own.exception) + " " + merges_text(own.merges);

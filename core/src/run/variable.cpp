@@ -74,13 +74,13 @@ void apply_rules(const VariableRules* rules, VariableOptions& options, VariableI
 void require_possible(const VariableInfo& info, const VariableOptions& options, CallSite site) {
   if (options.synchronization == Synchronization::kNone) {
     throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                               info.name + " cannot have synchronization none",
+                               "variable \"" + info.name + "\" cannot have synchronization none",
                                "use on write (mirrored) or on read (replica-local)", site);
   }
   if (options.synchronization == Synchronization::kOnRead &&
       options.aggregation == Aggregation::kNone) {
     throw InvalidArgumentError(ErrorCode::kNoAggregation,
-                               "replica-local " + info.name + " could never be read",
+                               "replica-local variable \"" + info.name + "\" could never be read",
                                "give it an aggregation: sum, mean or only-first", site);
   }
 }
@@ -139,15 +139,12 @@ void throw_not_reducible(const VariableInfo& info, CallSite site) {
                          "give its type a members() function, or read only the first", site);
 }
 
-VariableInfo new_variable(StrategyCore& core, VariableOptions options, CallSite site) {
-  core.require_cross("making a variable", site);
+VariableInfo describe_variable(StrategyCore& core, VariableOptions options, CallSite site) {
   VariableInfo info;
   info.owner = &core;
-  info.number = core.next_variable();
   const CurrentContext* context = current_context();
   if (context != nullptr) apply_rules(context->variables, options, info);
-  info.name =
-      options.name.empty() ? "variable " + std::to_string(info.number) : std::move(options.name);
+  info.name = std::move(options.name);
   require_possible(info, options, site);
   info.aggregation = options.aggregation;
   info.synchronization = options.synchronization == Synchronization::kOnRead
@@ -160,6 +157,20 @@ VariableInfo new_variable(StrategyCore& core, VariableOptions options, CallSite 
     std::iota(info.homes.begin(), info.homes.end(), 0);
   }
   return info;
+}
+
+void number_variable(StrategyCore& core, VariableInfo& info) {
+  info.number = core.next_variable();
+  if (info.name.empty()) info.name = "variable " + std::to_string(info.number);
+}
+
+ReplicaContext* replica_making(StrategyCore& core, CallSite site) {
+  CurrentContext* context = current_context();
+  if (context != nullptr && context->strategy == &core && context->replica != nullptr) {
+    return context->replica;
+  }
+  core.require_cross("making a variable", site);
+  return nullptr;
 }
 
 void combine_leaves(AssignOp op, std::vector<LeafRef> target, std::vector<LeafRef> delta) {

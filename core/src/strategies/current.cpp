@@ -8,6 +8,9 @@
 #include "belfry/detail/merge_point.h"
 #include "belfry/variable_scope.h"
 
+#include <memory>
+#include <utility>
+
 namespace belfry {
 namespace {
 
@@ -24,6 +27,10 @@ class ImmediateMerges final : public detail::MergePoint {
     request.type->execute(cross_, requests, 1);
   }
   void touch(int, OperationKind, std::uint64_t, CallSite) override {}
+  std::shared_ptr<void> make_variable(int, const detail::VariableRequest&,
+                                      detail::FunctionRef<std::shared_ptr<void>()> make) override {
+    return make();
+  }
 
  private:
   CrossReplicaContext& cross_;

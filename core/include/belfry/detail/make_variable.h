@@ -8,16 +8,22 @@
 #include "belfry/variable.h"
 
 #include <memory>
+#include <string>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 namespace belfry::detail {
 
-/// Fills in what a new variable is, under the scopes in force.
-/// Throws: ContextError (kOtherStrategy, kWrongContext); InvalidArgumentError (kNoAggregation) for
-/// a replica-local variable that could never be read, (kInvalidArgument) for
-/// Synchronization::kNone.
-VariableInfo new_variable(StrategyCore& core, VariableOptions options, CallSite site);
+/// What a variable with these options becomes under the scopes in force, still without a number.
+/// Throws: InvalidArgumentError (kNoAggregation) for a replica-local variable that could never be
+/// read, (kInvalidArgument) for Synchronization::kNone.
+VariableInfo describe_variable(StrategyCore& core, VariableOptions options, CallSite site);
+/// Gives it its number, and a name if it has none.
+void number_variable(StrategyCore& core, VariableInfo& info);
+/// The replica of `core` that is current, if any.
+/// Throws: ContextError (kOtherStrategy) inside another strategy.
+ReplicaContext* replica_making(StrategyCore& core, CallSite site);
 
 template <class Init>
 auto initial_value(const Init& init) {
@@ -29,12 +35,12 @@ auto initial_value(const Init& init) {
 }
 
 /// Calls the initialiser once and copies component 0 to the others.
-template <class Init>
-auto make_variable(StrategyCore& core, CrossReplicaContext& cross, const Init& init,
-                   VariableOptions options, CallSite site) {
-  using T = std::remove_cvref_t<decltype(initial_value(init))>;
+template <class T, class Init>
+std::shared_ptr<VariableState<T>> initialise(StrategyCore& core, CrossReplicaContext& cross,
+                                             const Init& init, VariableInfo info) {
   auto state = std::make_shared<VariableState<T>>();
-  state->info = new_variable(core, std::move(options), site);
+  state->info = std::move(info);
+  number_variable(core, state->info);
   const std::vector<int>& homes = state->info.homes;
   CurrentContext here = update_context(core, cross, homes.front());
   const CurrentScope scope(here);
@@ -45,6 +51,39 @@ auto make_variable(StrategyCore& core, CrossReplicaContext& cross, const Init& i
     state->components.emplace_back(placed_on(core, state->components[0].value, homes[i]));
   }
   return state;
+}
+
+/// The structure of an initial value that is known without calling anybody.
+template <class Init>
+std::string structure_of(const Init& init) {
+  std::string text;
+  if constexpr (!std::is_invocable_v<const Init&> && Nest<Init>) {
+    for (const LeafDescription& leaf : describe_leaves(init)) text += leaf.path + leaf.type + " ";
+  }
+  return text;
+}
+
+/// Makes a variable here: at once in cross-replica context, together with the other replicas inside
+/// one of them.
+template <class Init>
+auto make_variable(StrategyCore& core, CrossReplicaContext& cross, const Init& init,
+                   VariableOptions options, CallSite site) {
+  using T = std::remove_cvref_t<decltype(initial_value(init))>;
+  VariableInfo info = describe_variable(core, std::move(options), site);
+  ReplicaContext* replica = replica_making(core, site);
+  if (replica == nullptr) return initialise<T>(core, cross, init, std::move(info));
+  const VariableRequest request{info.name,
+                                info.synchronization,
+                                info.aggregation,
+                                info.trainable,
+                                &typeid(T),
+                                structure_of(init),
+                                site};
+  const auto make = [&]() -> std::shared_ptr<void> {
+    return initialise<T>(core, cross, init, std::move(info));
+  };
+  return std::static_pointer_cast<VariableState<T>>(replica->merges().make_variable(
+      replica->replica_id(), request, FunctionRef<std::shared_ptr<void>()>(make)));
 }
 
 /// Throws: UnsupportedError: components of a type that is no nest cannot be reduced.

@@ -4,10 +4,13 @@
 
 #include "belfry/backend/operation.h"
 #include "belfry/call_site.h"
+#include "belfry/detail/function_ref.h"
 #include "belfry/detail/merge_request.h"
+#include "belfry/detail/replica_variables.h"
 #include "belfry/detail/strategy_core.h"
 
 #include <cstdint>
+#include <memory>
 
 namespace belfry::detail {
 
@@ -25,6 +28,10 @@ class MergePoint {
   virtual void meet(int replica, MergeRequest& request) = 0;
   /// On a replica: announces an access to a variable. Throws: ReplicaCancelled, as above.
   virtual void touch(int replica, OperationKind kind, std::uint64_t subject, CallSite site) = 0;
+  /// On a replica: the state of the variable that all replicas ask for here, made by `make` on
+  /// replica 0 (SEM-48). Throws: VariableMismatchError, ReplicaCancelled, what `make` throws.
+  virtual std::shared_ptr<void> make_variable(int replica, const VariableRequest& request,
+                                              FunctionRef<std::shared_ptr<void>()> make) = 0;
 
  protected:
   ~MergePoint() = default;

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct ReplicaState {
   enum class Status : std::uint8_t {
     kRunning,
     kArrived,    ///< Paused at a merge.
+    kSeeking,    ///< Paused until replica 0 makes a variable.
     kEnded,      ///< Returned.
     kThrew,      ///< Left with an exception of its own.
     kCancelled,  ///< Unwound because the run had failed.
@@ -30,6 +32,7 @@ struct ReplicaState {
   std::uint32_t merges = 0;     ///< Merges reached so far.
   std::uint32_t swallowed = 0;  ///< Calls into belfry since the run failed.
   CallSite last_site{};
+  const VariableRequest* sought = nullptr;  ///< While kSeeking.
   std::exception_ptr exception{};
 };
 
@@ -47,6 +50,8 @@ class ReplicaRunner final : public Job, public MergePoint {
 
   void meet(int replica, MergeRequest& request) override;
   void touch(int replica, OperationKind kind, std::uint64_t subject, CallSite site) override;
+  std::shared_ptr<void> make_variable(int replica, const VariableRequest& request,
+                                      FunctionRef<std::shared_ptr<void>()> make) override;
 
   void body(int replica) noexcept override;
   Settled settle() noexcept override;
@@ -56,6 +61,8 @@ class ReplicaRunner final : public Job, public MergePoint {
   void merge_round();
   void fail_with_mismatch();
   void fail_in_merge(const MergeRequest& first, std::exception_ptr thrown);
+  void serve_seekers();
+  bool check_variables();
   void fail(std::exception_ptr primary, ErrorReport report);
   bool record_own_exceptions();
   void require_alive(int replica);
@@ -66,10 +73,13 @@ class ReplicaRunner final : public Job, public MergePoint {
   FunctionRef<void(ReplicaContext&)> function_;
   Executor& executor_;
   Gate gate_;
+  Gate seekers_;
+  std::mutex variables_mutex_;
+  std::optional<ReplicaVariables> variables_;  // From the first request on.
   std::vector<ReplicaState> states_;
   std::vector<MergeRequest*> requests_;
   CurrentContext cross_current_;
-  const VariableRules* variables_ = nullptr;
+  const VariableRules* rules_ = nullptr;
   std::atomic<bool> failed_{false};
   std::exception_ptr primary_;
   std::uint64_t ordinal_ = 0;

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+#include "belfry/detail/variable_state.h"
+#include "belfry/error.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+#include <vector>
+
+namespace belfry::detail {
+
+/// `name` as replicas are matched by: a `_` and one digit before each `/` and at the end are
+/// dropped, and nothing is `Variable` (SEM-48).
+std::string canonical_name(std::string_view name);
+
+/// What a replica asks for when it makes a variable.
+struct VariableRequest {
+  std::string name;
+  Synchronization synchronization = Synchronization::kOnWrite;
+  Aggregation aggregation = Aggregation::kNone;
+  bool trainable = true;
+  const std::type_info* type = nullptr;
+  std::string structure;  ///< Of the initial value where it is known without asking for it.
+  CallSite site{};
+};
+
+/// A variable that replica 0 has made, and what it asked for.
+struct MadeVariable {
+  VariableRequest request;
+  // Owned by the handles as well.
+  std::shared_ptr<void> state;
+};
+
+/// The variables made inside one run: replica 0 makes them, the others find them by name and order.
+class ReplicaVariables {
+ public:
+  explicit ReplicaVariables(int replicas);
+
+  /// The variable that belongs to `replica`'s next request of this name; null when replica 0 has
+  /// not made it yet. Throws: VariableMismatchError (kVariableMismatch) when the requests differ.
+  const MadeVariable* find(int replica, const VariableRequest& request) const;
+  /// Counts a request as served.
+  void take(int replica, const VariableRequest& request);
+  void add(const VariableRequest& request, std::shared_ptr<void> state);
+
+  /// Throws VariableMismatchError (kVariableMismatch) unless all replicas have asked for as many.
+  void require_equal_counts() const;
+
+ private:
+  std::map<std::string, std::vector<MadeVariable>> made_;
+  // How often each replica has asked for each name; empty until the first request.
+  std::vector<std::map<std::string, std::size_t>> taken_;
+  std::vector<std::vector<CallSite>> sites_;
+};
+
+}  // namespace belfry::detail

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/detail/replica_runner.h"
+#include "run/exception_text.h"
+
+#include <mutex>
+#include <utility>
+
+namespace belfry::detail {
+
+// Replica 0 never waits. Another replica that is ahead of it pauses at a gate of its own, so that
+// its request does not count as the arrival at a merge.
+std::shared_ptr<void> ReplicaRunner::make_variable(int replica, const VariableRequest& request,
+                                                   FunctionRef<std::shared_ptr<void>()> make) {
+  require_alive(replica);
+  if (replica == 0) {
+    std::shared_ptr<void> made = make();
+    {
+      const std::lock_guard lock(variables_mutex_);
+      if (!variables_) variables_.emplace(core().size());
+      variables_->add(request, made);
+      variables_->take(0, request);
+    }
+    executor_.open(seekers_);
+    return made;
+  }
+  ReplicaState& own = state(replica);
+  for (;;) {
+    {
+      const std::lock_guard lock(variables_mutex_);
+      if (!variables_) variables_.emplace(core().size());
+      if (const MadeVariable* variable = variables_->find(replica, request)) {
+        variables_->take(replica, request);
+        return variable->state;
+      }
+    }
+    own.sought = &request;
+    own.status = ReplicaState::Status::kSeeking;
+    executor_.block_until({.kind = OperationKind::kWait,
+                           .agent = {AgentId::Kind::kReplica, replica},
+                           .subject = own.merges,
+                           .value = ordinal_,
+                           .site = request.site},
+                          seekers_);
+    own.status = ReplicaState::Status::kRunning;
+    require_alive(replica);
+  }
+}
+
+// All replicas are paused or ended, some for a variable. Replica 0 may have made it between the
+// look and the pause of a replica that runs beside it; otherwise nobody will ever make it.
+void ReplicaRunner::serve_seekers() {
+  bool found = failed_;
+  try {
+    for (std::size_t replica = 0; replica < states_.size() && !found; ++replica) {
+      if (states_[replica].status != ReplicaState::Status::kSeeking) continue;
+      found = variables_ &&
+              variables_->find(static_cast<int>(replica), *states_[replica].sought) != nullptr;
+    }
+  } catch (...) {
+    found = true;  // The replica that asks again gets the error.
+  }
+  if (!found && !record_own_exceptions()) {
+    ErrorReport report;
+    report.code = ErrorCode::kVariableMismatch;
+    report.summary = "a replica asked for a variable that replica 0 does not make";
+    report.replicas = replica_reports();
+    report.expected = "every replica makes the same variables";
+    report.hint = "make variables outside branches that depend on the replica";
+    fail(exception_of(report), report);
+  }
+  executor_.open(seekers_);
+  if (failed_) executor_.open(gate_);
+}
+
+bool ReplicaRunner::check_variables() {
+  if (!variables_) return true;
+  try {
+    variables_->require_equal_counts();
+    return true;
+  } catch (const Error& error) {
+    fail(std::current_exception(), error.report());
+    return false;
+  }
+}
+
+}  // namespace belfry::detail

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/detail/replica_variables.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+namespace belfry::detail {
+namespace {
+
+bool is_digit_suffix(std::string_view part) {
+  return part.size() > 2 && part[part.size() - 2] == '_' &&
+         std::isdigit(static_cast<unsigned char>(part.back())) != 0;
+}
+
+std::string text_of(const VariableRequest& request) {
+  std::string text = "asked for \"" + request.name + "\", " + to_string(request.synchronization) +
+                     ", aggregation " + to_string(request.aggregation) +
+                     (request.trainable ? "" : ", not trainable");
+  if (!request.structure.empty()) text += ", " + request.structure;
+  return text;
+}
+
+bool same_signature(const VariableRequest& a, const VariableRequest& b) {
+  return a.synchronization == b.synchronization && a.aggregation == b.aggregation &&
+         a.trainable == b.trainable && *a.type == *b.type &&
+         (a.structure.empty() || b.structure.empty() || a.structure == b.structure);
+}
+
+[[noreturn]] void throw_signatures_differ(int replica, const VariableRequest& first,
+                                          const VariableRequest& other) {
+  ErrorReport report;
+  report.code = ErrorCode::kVariableMismatch;
+  report.summary = "replicas made different variables under one name";
+  report.site = other.site;
+  report.replicas.push_back({0, first.site, text_of(first)});
+  report.replicas.push_back({replica, other.site, text_of(other)});
+  report.expected = "the same type, kind, aggregation and structure on every replica";
+  report.hint = "give different variables different names";
+  throw VariableMismatchError(std::move(report));
+}
+
+}  // namespace
+
+std::string canonical_name(std::string_view name) {
+  if (name.empty()) return "Variable";
+  std::string canonical;
+  std::size_t begin = 0;
+  while (begin <= name.size()) {
+    const std::size_t slash = std::min(name.find('/', begin), name.size());
+    std::string_view part = name.substr(begin, slash - begin);
+    if (is_digit_suffix(part)) part.remove_suffix(2);
+    canonical += part;
+    if (slash < name.size()) canonical += '/';
+    begin = slash + 1;
+  }
+  return canonical;
+}
+
+ReplicaVariables::ReplicaVariables(int replicas)
+    : taken_(static_cast<std::size_t>(replicas)), sites_(static_cast<std::size_t>(replicas)) {}
+
+const MadeVariable* ReplicaVariables::find(int replica, const VariableRequest& request) const {
+  const std::string name = canonical_name(request.name);
+  const auto made = made_.find(name);
+  if (made == made_.end()) return nullptr;
+  const auto& taken = taken_[static_cast<std::size_t>(replica)];
+  const auto count = taken.find(name);
+  const std::size_t ordinal = count == taken.end() ? 0 : count->second;
+  if (ordinal >= made->second.size()) return nullptr;
+  const MadeVariable& variable = made->second[ordinal];
+  if (!same_signature(variable.request, request)) {
+    throw_signatures_differ(replica, variable.request, request);
+  }
+  return &variable;
+}
+
+void ReplicaVariables::take(int replica, const VariableRequest& request) {
+  taken_[static_cast<std::size_t>(replica)][canonical_name(request.name)] += 1;
+  sites_[static_cast<std::size_t>(replica)].push_back(request.site);
+}
+
+void ReplicaVariables::add(const VariableRequest& request, std::shared_ptr<void> state) {
+  made_[canonical_name(request.name)].push_back({request, std::move(state)});
+}
+
+void ReplicaVariables::require_equal_counts() const {
+  for (const auto& taken : taken_) {
+    if (taken == taken_.front()) continue;
+    ErrorReport report;
+    report.code = ErrorCode::kVariableMismatch;
+    report.summary = "replicas have made different variables by the time they meet";
+    for (std::size_t replica = 0; replica < sites_.size(); ++replica) {
+      const std::vector<CallSite>& sites = sites_[replica];
+      report.replicas.push_back({static_cast<int>(replica),
+                                 sites.empty() ? CallSite{} : sites.back(),
+                                 "made " + std::to_string(sites.size()) + " variables",
+                                 {}});
+    }
+    report.expected = "the same variables on every replica";
+    report.hint = "make variables outside branches that depend on the replica";
+    throw VariableMismatchError(std::move(report));
+  }
+}
+
+}  // namespace belfry::detail
