@@ -50,18 +50,21 @@ ensure_packages() {
     apt-get install -q -y --no-install-recommends "${missing[@]}" || exit 3
 }
 
-# Configures a preset; CMake's words are shown where it fails.
+# Configures a preset, with further options; CMake's words are shown where it fails.
 configure() {
-  local preset="$1" log="build/$1.configure.log"
+  local log="build/$1.configure.log"
   mkdir -p build
-  say "configuring $preset"
-  cmake --preset "$preset" >"$log" 2>&1 || { cat "$log"; return 1; }
+  say "configuring $1"
+  cmake --preset "$@" >"$log" 2>&1 || { cat "$log"; return 1; }
   grep -h 'CUDA backend:' "$log" | sed 's/^-- //' || true
+}
+
+build() {
+  say "building $1"
+  cmake --build --preset "$1"
 }
 
 # Configures and builds a preset; the second argument names a build preset, if it is another.
 configure_and_build() {
-  configure "$1" || return
-  say "building ${2:-$1}"
-  cmake --build --preset "${2:-$1}"
+  configure "$1" && build "${2:-$1}"
 }
