@@ -13,7 +13,8 @@ enum class ChoiceKind : std::uint8_t {
   kOrder,  ///< Which legal order a reduction takes.
 };
 
-/// Makes every choice of a run. The same Chooser state makes the same choices.
+/// Makes every choice of a run. The same Chooser state makes the same choices. Never throws: it is
+/// asked on replicas' stacks.
 class Chooser {
  public:
   virtual ~Chooser() = default;

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/chooser.h"
+#include "belfry/backend/operation.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
 #include <vector>
-
-#include "belfry/backend/chooser.h"
-#include "belfry/backend/operation.h"
 
 namespace belfry {
 
@@ -32,18 +32,29 @@ class Job {
   virtual void deadlock(const std::vector<int>& blocked) noexcept = 0;
 };
 
-/// Where agents wait. `Executor::open` lets all present waiters go; later ones wait anew.
+namespace detail {
+class Run;
+}
+
+/// Where agents wait. `Executor::open` lets all present waiters go; later ones wait anew. Keep a
+/// gate rather than making one for each wait: it keeps the memory for its waiters.
 class Gate {
  public:
+  /// A replica of a run. Runs nest, so an id alone would be ambiguous.
+  struct Waiter {
+    detail::Run* run = nullptr;
+    int replica = -1;
+  };
+
   Gate() = default;
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  /// Replica ids, in order of arrival. For executors alone.
-  std::vector<int>& waiters() { return waiters_; }
+  /// In order of arrival. For executors alone.
+  std::vector<Waiter>& waiters() { return waiters_; }
 
  private:
-  std::vector<int> waiters_;
+  std::vector<Waiter> waiters_;
 };
 
 /// Agents beside the replicas whose steps the executor may order: a backend's streams.
@@ -71,10 +82,13 @@ class Executor {
 
   virtual std::string_view name() const = 0;
   /// Runs bodies 0 to replicas - 1 until `settle` says kFinished. Order: blocks the caller.
+  /// Throws: before any body starts, DeviceError (kOutOfMemory) or UnsupportedError (threads); after
+  /// all have ended, DeviceError (kStackOverflow) or what another agent's step threw.
   virtual void carry(int replicas, Job& job, const CarryOptions& options) = 0;
   /// Tells the sink of `operation`. Nobody else runs before it returns.
   virtual void announce(const Operation& operation) = 0;
-  /// Announces a visible operation of the calling agent. Another agent may run before it returns.
+  /// Announces a visible operation of the calling agent, which it carries out next. Other agents
+  /// may run before it is announced.
   virtual void step(const Operation& operation) = 0;
   /// Announces `operation` and suspends the calling replica until `gate` is opened.
   /// Throws: ReplicaCancelled after Job::deadlock.
@@ -96,10 +110,12 @@ struct ExecutorParts {
   std::size_t stack_bytes = std::size_t{512} << 10;  ///< Fibers only; mapped lazily.
 };
 
-/// Stack switches on the calling thread: deterministic, the simulator's default.
+/// Stack switches on the calling thread: deterministic, the simulator's default. Answer 0 of the
+/// Chooser always means the caller, else the lowest id that can go on, so that a Chooser that
+/// answers nothing else gives the serial schedule. For one thread at a time.
 std::unique_ptr<Executor> make_fiber_executor(const ExecutorParts& parts);
 /// One thread a replica, one of which runs at a time, in the same order as the fibers: for
-/// debuggers and for code that must not share a thread.
+/// debuggers and for code that must not share a thread. For one thread at a time.
 std::unique_ptr<Executor> make_baton_executor(const ExecutorParts& parts);
 /// One thread a replica, all running at once: for CUDA. `chooser` and `agents` are not used;
 /// with CarryOptions::concurrent false it behaves as the baton with the serial schedule.

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/executor.h"
+#include "belfry/backend/unwatched.h"
+
+#include <span>
+
+namespace belfry::detail {
+
+/// A place code of a run executes in: one replica, or the caller of `carry` (which settles).
+/// The chain of `outer` leads from the innermost run to the outermost.
+struct Carrier {
+  Run* run = nullptr;
+  int replica = -1;          ///< -1: the caller of `carry`.
+  Carrier* outer = nullptr;  ///< For a replica its run's caller; for that, who called `carry`.
+};
+
+/// One call of `carry`.
+class Run {
+ public:
+  explicit Run(const Executor& executor) : executor_(&executor) {}
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  virtual ~Run() = default;
+
+  const Executor& executor() const { return *executor_; }
+  virtual void step(Carrier& carrier, const Operation& operation) = 0;
+  virtual void block_until(Carrier& replica, const Operation& operation, Gate& gate) = 0;
+  /// The gate of these replicas, all of this run, was opened.
+  virtual void admit(std::span<const Gate::Waiter> replicas) = 0;
+  [[noreturn]] virtual void abandon(Carrier& replica) = 0;
+
+ private:
+  const Executor* executor_;
+};
+
+/// What follows the carrier and not the thread: the runner's context, and the carrier itself.
+struct CurrentSlot {
+  void* context = nullptr;
+  Carrier* carrier = nullptr;
+};
+
+extern constinit thread_local CurrentSlot current;
+
+/// The innermost carrier of `executor` that the caller is on, or null.
+inline Carrier* carrier_on(const Executor& executor) {
+  Carrier* carrier = current.carrier;
+  while (carrier != nullptr && &carrier->run->executor() != &executor) carrier = carrier->outer;
+  return carrier;
+}
+
+/// As above, and a replica's. Throws: InternalError.
+Carrier& replica_on(const Executor& executor);
+
+/// Hands the waiters of `gate` to their runs.
+void open_gate(Gate& gate);
+
+/// Makes `carrier` current, with the context that was current, until the end of the scope.
+class CarrierScope {
+ public:
+  explicit CarrierScope(Carrier& carrier) {
+    const Unwatched unwatched;
+    before_ = current;
+    carrier.outer = current.carrier;
+    current.carrier = &carrier;
+  }
+  ~CarrierScope() {
+    const Unwatched unwatched;
+    current = before_;
+  }
+  CarrierScope(const CarrierScope&) = delete;
+  CarrierScope& operator=(const CarrierScope&) = delete;
+
+ private:
+  CurrentSlot before_;
+};
+
+}  // namespace belfry::detail

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "backend/concurrent_run.h"
+#include "backend/thread_carriage.h"
+#include "backend/turn_run.h"
+
+#include <cstdlib>
+
+namespace belfry {
+namespace {
+
+using detail::Carrier;
+
+class ConcurrentExecutor final : public Executor {
+ public:
+  explicit ConcurrentExecutor(const ExecutorParts& parts)
+      : parts_{.chooser = nullptr, .sink = parts.sink, .agents = nullptr} {}
+
+  std::string_view name() const override { return "concurrent"; }
+
+  void carry(int replicas, Job& job, const CarryOptions& options) override {
+    if (options.concurrent) {
+      detail::ConcurrentRun run(*this, parts_.sink, workers_, mutex_);
+      run.carry(replicas, job);
+    } else {
+      detail::TurnRun<detail::ThreadCarriage> run(*this, parts_, workers_);
+      run.carry(replicas, job, false);
+    }
+  }
+
+  void announce(const Operation& operation) override {
+    if (parts_.sink != nullptr) parts_.sink->on_operation(operation);
+  }
+
+  void step(const Operation& operation) override {
+    Carrier* const carrier = detail::carrier_on(*this);
+    if (carrier != nullptr) return carrier->run->step(*carrier, operation);
+    if (parts_.sink != nullptr) parts_.sink->on_operation(operation);
+  }
+
+  void block_until(const Operation& operation, Gate& gate) override {
+    Carrier& replica = detail::replica_on(*this);
+    replica.run->block_until(replica, operation, gate);
+  }
+
+  void open(Gate& gate) override {
+    const std::lock_guard lock(mutex_);
+    detail::open_gate(gate);
+  }
+
+  bool on_replica() const override {
+    const Carrier* const carrier = detail::carrier_on(*this);
+    return carrier != nullptr && carrier->replica >= 0;
+  }
+
+  [[noreturn]] void abandon() override {
+    Carrier& replica = detail::replica_on(*this);
+    replica.run->abandon(replica);
+    std::abort();  // Not reached; GCC forgets the attribute of virtual functions.
+  }
+
+ private:
+  ExecutorParts parts_;
+  std::mutex mutex_;  // Outlives the workers, which unlock it last.
+  detail::Workers workers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> make_concurrent_executor(const ExecutorParts& parts) {
+  return std::make_unique<ConcurrentExecutor>(parts);
+}
+
+}  // namespace belfry

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "backend/concurrent_run.h"
+
+#include "belfry/error.h"
+
+namespace belfry::detail {
+
+ConcurrentRun::ConcurrentRun(const Executor& executor, OperationSink* sink, Workers& workers,
+                             std::mutex& mutex)
+    : Run(executor), sink_(sink), pool_(&workers), mutex_(&mutex) {}
+
+void ConcurrentRun::carry(int replicas, Job& job) {
+  job_ = &job;
+  caller_ = {this, -1, nullptr};
+  const CarrierScope scope(caller_);
+  start(replicas);
+  for (;;) {
+    wait_until_idle();
+    if (job.settle() == Job::Settled::kFinished) return;
+    if (admitted_.empty()) cancel_blocked();
+    resume_admitted();
+  }
+}
+
+void ConcurrentRun::start(int replicas) {
+  workers_ = pool_->take(static_cast<std::size_t>(replicas));
+  running_ = workers_.size();
+  for (int i = 0; i < replicas; ++i) {
+    Worker& worker = *workers_[static_cast<std::size_t>(i)];
+    static_cast<Carrier&>(worker) = {this, i, &caller_};
+    worker.cancelled = false;
+    worker.live = &ConcurrentRun::live;
+  }
+  // A copy, because those that end take themselves off the list.
+  for (Worker* const worker : std::vector<Worker*>(workers_)) worker->wake.post();
+}
+
+void ConcurrentRun::wait_until_idle() {
+  std::unique_lock lock(*mutex_);
+  idle_.wait(lock, [this] { return running_ == 0; });
+  settling_ = true;
+}
+
+void ConcurrentRun::resume_admitted() {
+  const std::lock_guard lock(*mutex_);
+  settling_ = false;
+  running_ = admitted_.size();
+  for (const int id : admitted_) workers_[static_cast<std::size_t>(id)]->wake.post();
+  admitted_.clear();
+}
+
+void ConcurrentRun::cancel_blocked() {
+  std::vector<int> blocked;
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    if (workers_[i] != nullptr) blocked.push_back(static_cast<int>(i));
+  }
+  job_->deadlock(blocked);
+  check(!blocked.empty(), "a run waits, but no replica is left");
+  const std::lock_guard lock(*mutex_);
+  for (const int id : blocked) {
+    Worker& worker = *workers_[static_cast<std::size_t>(id)];
+    worker.cancelled = true;
+    std::erase_if(worker.gate->waiters(),
+                  [&](const Gate::Waiter& waiter) { return waiter.run == this; });
+  }
+  admitted_ = std::move(blocked);
+}
+
+void ConcurrentRun::step(Carrier&, const Operation& operation) {
+  if (sink_ != nullptr) sink_->on_operation(operation);
+}
+
+void ConcurrentRun::block_until(Carrier& replica, const Operation& operation, Gate& gate) {
+  auto& worker = static_cast<Worker&>(replica);
+  {
+    const std::lock_guard lock(*mutex_);
+    if (sink_ != nullptr) sink_->on_operation(operation);
+    gate.waiters().push_back({this, worker.replica});
+    worker.gate = &gate;
+    stop_running();
+  }
+  worker.wake.wait();
+  if (worker.cancelled) {
+    worker.cancelled = false;
+    throw ReplicaCancelled{};
+  }
+}
+
+void ConcurrentRun::admit(std::span<const Gate::Waiter> replicas) {
+  for (const Gate::Waiter& waiter : replicas) {
+    if (settling_) {
+      admitted_.push_back(waiter.replica);
+    } else {
+      ++running_;
+      workers_[static_cast<std::size_t>(waiter.replica)]->wake.post();
+    }
+  }
+}
+
+// The run may be gone when the mutex is let go; so nothing follows this but that.
+void ConcurrentRun::stop_running() {
+  if (--running_ == 0) idle_.notify_one();
+}
+
+void ConcurrentRun::live(Worker& worker) {
+  auto& run = static_cast<ConcurrentRun&>(*worker.run);
+  const int replica = worker.replica;
+  current = {nullptr, &worker};
+  run.step(worker, {.kind = OperationKind::kStart, .agent = {AgentId::Kind::kReplica, replica}});
+  run.job_->body(replica);
+  std::mutex& mutex = *run.mutex_;
+  const std::lock_guard lock(mutex);
+  run.workers_[static_cast<std::size_t>(replica)] = nullptr;
+  run.pool_->give(worker);
+  run.stop_running();
+}
+
+void ConcurrentRun::abandon(Carrier& replica) {
+  auto& worker = static_cast<Worker&>(replica);
+  {
+    const std::lock_guard lock(*mutex_);
+    workers_[static_cast<std::size_t>(worker.replica)] = nullptr;
+    stop_running();
+  }
+  Workers::forsake(worker);
+}
+
+}  // namespace belfry::detail

@@ -1,0 +1,352 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/backend/executor.h"
+
+#include "backend/testing/scripted_job.h"
+#include "belfry/backend/current_slot.h"
+
+#include <gtest/gtest.h>
+
+#include <exception>
+#include <stdexcept>
+
+namespace belfry {
+namespace {
+
+using testing::CountdownStreams;
+using testing::ScriptedJob;
+using testing::SeededChooser;
+using testing::Trace;
+
+using Maker = std::unique_ptr<Executor> (*)(const ExecutorParts&);
+
+// What all executors promise; `concurrent` runs these with RunOptions' default as well.
+class EveryExecutor : public ::testing::TestWithParam<Maker> {
+ protected:
+  std::unique_ptr<Executor> make(const ExecutorParts& parts) { return GetParam()(parts); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Carriers, EveryExecutor,
+                         ::testing::Values(&make_fiber_executor, &make_baton_executor,
+                                           &make_concurrent_executor),
+                         [](const auto& info) { return std::string(info.param({})->name()); });
+
+using Lines = std::vector<std::string>;
+
+TEST_P(EveryExecutor, TheSerialScheduleGoesFromMergeToMergeLowestIdFirst) {
+  Trace trace;
+  const auto executor = make({.sink = &trace});
+  ScriptedJob job(*executor, 2, [](ScriptedJob& self, int replica) {
+    self.step(replica, 7);
+    self.meet(replica);
+  });
+  job.run(false);
+  EXPECT_EQ(trace.lines(),
+            (Lines{"R0 start 0", "R0 variable_read 7", "R0 arrive 0", "R1 start 0",
+                   "R1 variable_read 7", "R1 arrive 0", "M0 merge 1", "R0 end 0", "R1 end 0"}));
+}
+
+TEST_P(EveryExecutor, EveryReplicaMeetsInEveryRound) {
+  const auto executor = make({});
+  std::vector<int> rounds(7, 0);
+  ScriptedJob job(*executor, 7, [&](ScriptedJob& self, int replica) {
+    for (int i = 0; i < 20; ++i) {
+      self.meet(replica);
+      ++rounds[static_cast<std::size_t>(replica)];
+    }
+  });
+  int merges_before_all = 0;
+  job.on_merge = [&] {
+    for (const int count : rounds) merges_before_all += count != job.merges - 1 ? 1 : 0;
+  };
+  job.run();
+  EXPECT_EQ(job.merges, 20);
+  EXPECT_EQ(merges_before_all, 0);
+  EXPECT_EQ(rounds, std::vector<int>(7, 20));
+}
+
+TEST_P(EveryExecutor, ReplicasMayEndAtDifferentTimes) {
+  const auto executor = make({});
+  ScriptedJob job(*executor, 5, [](ScriptedJob& self, int replica) {
+    for (int i = 0; i < replica; ++i) self.meet(replica);
+  });
+  job.run();
+  EXPECT_EQ(job.merges, 4);
+}
+
+TEST_P(EveryExecutor, NoReplicasAreFinishedAtOnce) {
+  const auto executor = make({});
+  ScriptedJob job(*executor, 0, [](ScriptedJob&, int) { FAIL(); });
+  job.run();
+  EXPECT_EQ(job.merges, 0);
+}
+
+TEST_P(EveryExecutor, TheSlotFollowsTheReplica) {
+  const auto executor = make({});
+  std::vector<int> marks(4);
+  int outside = 0;
+  detail::set_current_slot(&outside);
+  int wrong = 0;
+  ScriptedJob job(*executor, 4, [&](ScriptedJob& self, int replica) {
+    int* const mark = &marks[static_cast<std::size_t>(replica)];
+    const bool fresh = detail::current_slot() == nullptr;
+    detail::set_current_slot(mark);
+    for (int i = 0; i < 3; ++i) {
+      self.meet(replica);
+      *mark += fresh && detail::current_slot() == mark ? 1 : 0;
+    }
+  });
+  job.on_merge = [&] { wrong += detail::current_slot() != &outside ? 1 : 0; };
+  job.run();
+  EXPECT_EQ(marks, std::vector<int>(4, 3));
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(detail::current_slot(), &outside);
+  detail::set_current_slot(nullptr);
+}
+
+TEST_P(EveryExecutor, AMergeInsideAHandlerKeepsEachReplicasOwnException) {
+  const auto executor = make({});
+  std::vector<std::string> seen(3);
+  ScriptedJob job(*executor, 3, [&](ScriptedJob& self, int replica) {
+    try {
+      try {
+        throw std::runtime_error("of " + std::to_string(replica));
+      } catch (...) {
+        self.meet(replica);
+        throw;
+      }
+    } catch (const std::exception& error) {
+      seen[static_cast<std::size_t>(replica)] = error.what();
+    }
+  });
+  job.run();
+  EXPECT_EQ(seen, (std::vector<std::string>{"of 0", "of 1", "of 2"}));
+}
+
+struct MeetsWhenDestroyed {
+  ScriptedJob& job;
+  int replica;
+  int& uncaught;
+  ~MeetsWhenDestroyed() {
+    job.meet(replica);
+    uncaught = std::uncaught_exceptions();
+  }
+};
+
+TEST_P(EveryExecutor, AMergeDuringUnwindingDoesNotLeakTheException) {
+  const auto executor = make({});
+  std::vector<int> uncaught(2, -1);
+  int uncaught_in_merge = 0;
+  ScriptedJob job(*executor, 2, [&](ScriptedJob& self, int replica) {
+    try {
+      // Replica 1 meets without an exception in flight.
+      MeetsWhenDestroyed guard{self, replica, uncaught[static_cast<std::size_t>(replica)]};
+      if (replica == 0) throw 1;
+    } catch (int) {
+    }
+  });
+  job.on_merge = [&] { uncaught_in_merge += std::uncaught_exceptions(); };
+  job.run();
+  EXPECT_EQ(uncaught, (std::vector<int>{1, 0}));
+  EXPECT_EQ(uncaught_in_merge, 0);
+}
+
+TEST_P(EveryExecutor, ACarryInsideAMergeGetsFreshCarriers) {
+  Trace trace;
+  const auto executor = make({.sink = &trace});
+  int inner_ended = 0;
+  std::mutex mutex;
+  ScriptedJob job(*executor, 2, [](ScriptedJob& self, int replica) { self.meet(replica); });
+  job.on_merge = [&] {
+    EXPECT_FALSE(executor->on_replica());
+    ScriptedJob inner(*executor, 3, [&](ScriptedJob& self, int replica) {
+      self.meet(replica);
+      const std::lock_guard lock(mutex);
+      inner_ended += executor->on_replica() ? 1 : 0;
+    });
+    inner.run();
+    EXPECT_EQ(inner.merges, 1);
+    EXPECT_FALSE(executor->on_replica());
+  };
+  job.run();
+  EXPECT_EQ(inner_ended, 3);
+  EXPECT_EQ(job.merges, 1);
+  EXPECT_FALSE(executor->on_replica());
+}
+
+TEST_P(EveryExecutor, AReplicaMayCarryOnItsOwnAndOnAnotherExecutor) {
+  const auto executor = make({});
+  const auto other = make({});
+  std::vector<int> inner_ended(2, 0);
+  ScriptedJob job(*executor, 2, [&](ScriptedJob& self, int replica) {
+    for (Executor* const carrier : {executor.get(), other.get()}) {
+      // The other executor serves one run at a time, as a strategy would see to.
+      static std::mutex one_at_a_time;
+      const std::lock_guard lock(one_at_a_time);
+      std::mutex mutex;
+      ScriptedJob inner(*carrier, 3, [&](ScriptedJob& inner_self, int inner_replica) {
+        inner_self.meet(inner_replica);
+        const std::lock_guard inner_lock(mutex);
+        ++inner_ended[static_cast<std::size_t>(replica)];
+      });
+      inner.run();
+    }
+    self.meet(replica);
+  });
+  job.run();
+  EXPECT_EQ(inner_ended, (std::vector<int>{6, 6}));
+  EXPECT_EQ(job.merges, 1);
+}
+
+TEST_P(EveryExecutor, WhenNobodyCanMoveTheBlockedAreNamedAndCancelled) {
+  const auto executor = make({});
+  Gate never;
+  ScriptedJob job(*executor, 4, [&](ScriptedJob& self, int replica) {
+    if (replica % 2 == 1) self.wait_at(replica, never);
+    self.meet(replica);
+  });
+  job.run();
+  EXPECT_EQ(job.deadlocks, (std::vector<std::vector<int>>{{0, 1, 2, 3}}));
+  EXPECT_EQ(job.cancelled, 4);
+  EXPECT_TRUE(never.waiters().empty());
+  ScriptedJob again(*executor, 4, [](ScriptedJob& self, int replica) { self.meet(replica); });
+  again.run();
+  EXPECT_EQ(again.merges, 1);
+}
+
+TEST_P(EveryExecutor, AnAbandonedReplicaIsCountedAsEnded) {
+  const auto executor = make({});
+  ScriptedJob job(*executor, 3, [](ScriptedJob& self, int replica) {
+    self.meet(replica);
+    if (replica == 1) {
+      try {
+        throw 1;
+      } catch (...) {
+        self.abandon(replica);
+      }
+    }
+    self.meet(replica);
+  });
+  job.run();
+  EXPECT_EQ(job.merges, 2);
+  ScriptedJob again(*executor, 3, [](ScriptedJob& self, int replica) { self.meet(replica); });
+  again.run();
+  EXPECT_EQ(again.merges, 1);
+}
+
+TEST_P(EveryExecutor, OnlyAReplicaCanWait) {
+  const auto executor = make({});
+  Gate gate;
+  EXPECT_FALSE(executor->on_replica());
+  EXPECT_THROW(executor->block_until({}, gate), InternalError);
+  ScriptedJob job(*executor, 1, [](ScriptedJob& self, int replica) { self.meet(replica); });
+  job.on_merge = [&] { EXPECT_THROW(executor->block_until({}, gate), InternalError); };
+  job.run();
+  EXPECT_TRUE(gate.waiters().empty());
+}
+
+TEST_P(EveryExecutor, TheHostAnnouncesOutsideRunsToo) {
+  Trace trace;
+  const auto executor = make({.sink = &trace});
+  executor->step({.kind = OperationKind::kHostRead, .subject = 3});
+  executor->announce({.kind = OperationKind::kMerge, .subject = 4});
+  EXPECT_EQ(trace.lines(), (Lines{"H0 host_read 3", "H0 merge 4"}));
+}
+
+// What the two with one carrier at a time promise.
+class OneAtATime : public EveryExecutor {};
+
+INSTANTIATE_TEST_SUITE_P(Carriers, OneAtATime,
+                         ::testing::Values(&make_fiber_executor, &make_baton_executor),
+                         [](const auto& info) { return std::string(info.param({})->name()); });
+
+TEST_P(OneAtATime, AChooserThatAnswersZeroGivesTheSerialSchedule) {
+  const auto body = [](ScriptedJob& self, int replica) {
+    for (int i = 0; i < 3; ++i) {
+      self.step(replica, 1);
+      self.meet(replica);
+    }
+  };
+  Trace serial;
+  const auto plain = make({.sink = &serial});
+  ScriptedJob(*plain, 4, body).run(false);
+  SeededChooser zero(0);
+  Trace chosen;
+  const auto fixed = make({.chooser = &zero, .sink = &chosen});
+  ScriptedJob(*fixed, 4, body).run(true);
+  EXPECT_EQ(serial.lines(), chosen.lines());
+  EXPECT_FALSE(zero.counts.empty());
+}
+
+TEST_P(OneAtATime, TheSerialScheduleAsksNobody) {
+  SeededChooser chooser(5);
+  Trace trace;
+  const auto executor = make({.chooser = &chooser, .sink = &trace});
+  ScriptedJob(*executor, 4, [](ScriptedJob& self, int replica) { self.meet(replica); }).run(false);
+  EXPECT_TRUE(chooser.counts.empty());
+}
+
+TEST_P(OneAtATime, ReplicasThatWaitForStreamsLetThemRun) {
+  Trace trace;
+  CountdownStreams streams(&trace, {2, 1});
+  const auto executor = make({.sink = &trace, .agents = &streams});
+  streams.executor = executor.get();
+  ScriptedJob job(*executor, 2, [&](ScriptedJob& self, int replica) {
+    // Crosswise, so that who waits and who is released differ in order.
+    self.wait_at(replica, streams.gate(static_cast<std::size_t>(1 - replica)));
+    self.meet(replica);
+  });
+  job.run();
+  EXPECT_EQ(trace.lines(), (Lines{"R0 start 0", "R0 host_wait 0", "R1 start 0", "R1 host_wait 0",
+                                  "S0 execute 2", "S0 execute 1", "R1 arrive 0", "S1 execute 1",
+                                  "R0 arrive 0", "M0 merge 1", "R0 end 0", "R1 end 0"}));
+}
+
+TEST_P(OneAtATime, AReplicaOfAnOuterRunIsReleasedFromWithinAnInnerOne) {
+  CountdownStreams streams(nullptr, {3});
+  const auto executor = make({.agents = &streams});
+  streams.executor = executor.get();
+  int inner_released = 0;
+  ScriptedJob job(*executor, 2, [&](ScriptedJob& self, int replica) {
+    if (replica == 0) {
+      self.wait_at(replica, streams.gate(0));
+    } else {
+      ScriptedJob inner(*executor, 2, [&](ScriptedJob& inner_self, int inner_replica) {
+        inner_self.wait_at(inner_replica, streams.gate(0));
+        ++inner_released;
+      });
+      inner.run();
+    }
+    self.meet(replica);
+  });
+  job.run();
+  EXPECT_EQ(inner_released, 2);
+  EXPECT_EQ(job.merges, 1);
+  EXPECT_TRUE(job.deadlocks.empty());
+}
+
+class FailingStream final : public OtherAgents {
+ public:
+  std::uint32_t runnable() override { return steps_ > 0 ? 1 : 0; }
+  void run(std::uint32_t) override {
+    --steps_;
+    throw std::runtime_error("the stream broke");
+  }
+
+ private:
+  int steps_ = 1;
+};
+
+TEST_P(OneAtATime, AnAgentsExceptionLeavesCarryWhenAllReplicasHaveEnded) {
+  FailingStream stream;
+  const auto executor = make({.agents = &stream});
+  Gate never;
+  ScriptedJob job(*executor, 2,
+                  [&](ScriptedJob& self, int replica) { self.wait_at(replica, never); });
+  EXPECT_THROW(job.run(), std::runtime_error);
+  EXPECT_EQ(job.cancelled, 2);
+}
+
+}  // namespace
+}  // namespace belfry

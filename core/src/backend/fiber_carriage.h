@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backend/fiber.h"
+#include "backend/stack_pool.h"
+
+#include <cstdint>
+#include <new>
+#include <vector>
+
+namespace belfry::detail {
+
+/// Carries replicas on stacks that the calling thread switches between.
+class FiberCarriage {
+ public:
+  using Place = detail::Place;
+  struct Seat : Carrier, Fiber {
+    Gate* gate = nullptr;
+    bool cancelled = false;
+    Stack stack{};
+    void (*live)(Seat&) = nullptr;
+  };
+  // ThreadSanitizer could not tell the bodies apart.
+  static constexpr bool kShares = !kTsan;
+
+  explicit FiberCarriage(StackCache& stacks) : stacks_(&stacks) {}
+
+  void begin(int replicas) {
+    stacks_->reserve(static_cast<std::size_t>(replicas));
+    globals_ = exception_globals();
+    if constexpr (kTsan) {
+      // Made here, where what the caller did before is known to precede every body.
+      histories_.resize(static_cast<std::size_t>(replicas));
+      for (TsanFiber& history : histories_) history.make();
+    }
+  }
+  void end() {
+    for (TsanFiber& history : histories_) history.destroy();
+    histories_.clear();
+  }
+
+  Seat& seat(int replica, void (*live)(Seat&)) {
+    Stack stack = stacks_->take();
+    if (stack.used) asan_renew(stack.high - kLeftovers, stack.high);
+    // The record shares the stack's first page. Its distance from the page's end differs from stack
+    // to stack, lest all records compete for the same lines of the caches.
+    const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(stack.high) / kPage;
+    char* const top = stack.high - (page % kColours) * kLine - sizeof(Seat) / kLine * kLine - kLine;
+    auto* const seat = new (top) Seat;
+    seat->replica = replica;
+    seat->stack = stack;
+    seat->live = live;
+    if constexpr (kTsan) seat->tsan = histories_[static_cast<std::size_t>(replica)];
+    asan_bounds(seat->asan, stack.low, stack.high);
+    prepare_fiber(*seat, stack.low, top, [](Fiber& fiber) {
+      auto& self = static_cast<Seat&>(fiber);
+      self.live(self);
+    });
+    return *seat;
+  }
+
+  void switch_to(Place& from, Place& to) { switch_places(from, to, globals_); }
+
+  bool healthy(const Seat& seat) const { return !overflowed(seat.stack); }
+  // The caller still stands on the stack; nothing is put there before it has left.
+  void retire(Seat& seat) {
+    if (healthy(seat)) stacks_->give(seat.stack);
+  }
+  [[noreturn]] void leave(Seat& seat, Place& to) { leave_place(seat, to, globals_); }
+  [[noreturn]] void forsake(Seat& seat, Place& to) {
+    lsan_keep(seat.stack.low, seat.stack.high);
+    leave_place(seat, to, globals_);
+  }
+
+ private:
+  static constexpr std::size_t kPage = 4096;
+  static constexpr std::size_t kLine = 64;
+  static constexpr std::size_t kColours = 16;
+  static constexpr std::size_t kLeftovers = 16384;  // More than the frames that never return need.
+
+  StackCache* stacks_;
+  ExceptionGlobals* globals_ = nullptr;
+  std::vector<TsanFiber> histories_;
+};
+
+}  // namespace belfry::detail

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Every word that executors say to sanitizers. In other builds the functions are empty.
+
+#include "belfry/backend/unwatched.h"
+
+#include <cstddef>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define BELFRY_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define BELFRY_ASAN 1
+#endif
+#endif
+
+#ifdef BELFRY_ASAN
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#include <sanitizer/lsan_interface.h>
+#endif
+#ifdef BELFRY_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace belfry::detail {
+
+/// What AddressSanitizer keeps for a stack that is not running.
+struct AsanStack {
+#ifdef BELFRY_ASAN
+  void* fake = nullptr;
+  const void* low = nullptr;
+  std::size_t bytes = 0;
+#endif
+};
+
+/// About to leave `from` for `to`; `last` when `from` never runs again.
+inline void asan_leave([[maybe_unused]] AsanStack& from, [[maybe_unused]] const AsanStack& to,
+                       [[maybe_unused]] bool last) {
+#ifdef BELFRY_ASAN
+  __sanitizer_start_switch_fiber(last ? nullptr : &from.fake, to.low, to.bytes);
+#endif
+}
+
+/// Has arrived at `here`, from `from`, whose bounds become known by this.
+inline void asan_arrive([[maybe_unused]] AsanStack& here, [[maybe_unused]] AsanStack& from) {
+#ifdef BELFRY_ASAN
+  __sanitizer_finish_switch_fiber(here.fake, &from.low, &from.bytes);
+#endif
+}
+
+/// A stack is used anew: nothing of its former life is poisoned any more.
+inline void asan_renew([[maybe_unused]] char* low, [[maybe_unused]] char* high) {
+#ifdef BELFRY_ASAN
+  __asan_unpoison_memory_region(low, static_cast<std::size_t>(high - low));
+#endif
+}
+
+/// The bounds of a stack of our own.
+inline void asan_bounds([[maybe_unused]] AsanStack& stack, [[maybe_unused]] char* low,
+                        [[maybe_unused]] char* high) {
+#ifdef BELFRY_ASAN
+  stack.low = low;
+  stack.bytes = static_cast<std::size_t>(high - low);
+#endif
+}
+
+/// What lives on a stack that will never run again is lost on purpose.
+inline void lsan_keep([[maybe_unused]] char* low, [[maybe_unused]] char* high) {
+#ifdef BELFRY_ASAN
+  __lsan_register_root_region(low, static_cast<std::size_t>(high - low));
+#endif
+}
+
+/// A fiber as ThreadSanitizer knows it. Making one orders what the maker did before what it does.
+struct TsanFiber {
+#ifdef BELFRY_TSAN
+  void* handle = nullptr;
+  void make() { handle = __tsan_create_fiber(0); }
+  void destroy() { __tsan_destroy_fiber(handle); }
+#else
+  void make() {}
+  void destroy() {}
+#endif
+};
+
+/// About to leave `from` for `to`. The switch itself orders nothing.
+inline void tsan_leave([[maybe_unused]] TsanFiber& from, [[maybe_unused]] const TsanFiber& to) {
+#ifdef BELFRY_TSAN
+  from.handle = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(to.handle, __tsan_switch_to_fiber_no_sync);
+#endif
+}
+
+/// Declares that what happened before a release at `edge` precedes what follows an acquire there.
+inline void tsan_release([[maybe_unused]] void* edge) {
+#ifdef BELFRY_TSAN
+  __tsan_release(edge);
+#endif
+}
+inline void tsan_acquire([[maybe_unused]] void* edge) {
+#ifdef BELFRY_TSAN
+  __tsan_acquire(edge);
+#endif
+}
+
+/// Whether each body has a stack and a history of its own, or may go on where another ended.
+#ifdef BELFRY_TSAN
+inline constexpr bool kTsan = true;
+#else
+inline constexpr bool kTsan = false;
+#endif
+
+}  // namespace belfry::detail

@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "backend/stack_pool.h"
+
+#include "belfry/error.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <string>
+
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
+
+namespace belfry::detail {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kFootBytes = 512;  // Must stay as the system made it: zero.
+constexpr std::size_t kSmallest = 4 * kPage;
+constexpr std::size_t kMostGuardPages = 4096;
+constexpr std::size_t kWarmStacks = 4096;
+
+// One page lies below each stack. Beside guarding, it makes the distance of stacks an odd number of
+// pages, so that their tops do not compete for the same sets of the caches.
+std::size_t stride_of(std::size_t bytes) { return bytes + kPage; }
+
+std::size_t round_up(std::size_t bytes) {
+  const std::size_t pages = (std::max(bytes, kSmallest) + kPage - 1) / kPage;
+  return (pages + pages % 2) * kPage;
+}
+
+// Returns the pages of neighbouring stacks to the system in one call each. Guards stay.
+void discard(std::vector<Stack>::iterator begin, std::vector<Stack>::iterator end) {
+  std::sort(begin, end, [](const Stack& a, const Stack& b) { return a.low < b.low; });
+  while (begin != end) {
+    auto last = begin;
+    while (last + 1 != end && (last + 1)->low == last->high + kPage) ++last;
+    ::madvise(begin->low, static_cast<std::size_t>(last->high - begin->low), MADV_DONTNEED);
+    begin = last + 1;
+  }
+}
+
+}  // namespace
+
+bool overflowed(const Stack& stack) {
+  if (stack.guarded) return false;
+  const auto* foot = reinterpret_cast<const unsigned long*>(stack.low);
+  return std::any_of(foot, foot + kFootBytes / sizeof(long),
+                     [](unsigned long word) { return word != 0; });
+}
+
+StackPool& StackPool::shared() {
+  // Never destroyed: executors with static storage may give their stacks back at any time.
+  static StackPool& pool = *new StackPool;
+  return pool;
+}
+
+void StackPool::take(std::size_t bytes, std::size_t count, std::vector<Stack>& stacks) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Stack>& pooled = stacks_[bytes];
+  const std::size_t reused = std::min(count, pooled.size());
+  stacks.insert(stacks.end(), pooled.end() - static_cast<std::ptrdiff_t>(reused), pooled.end());
+  pooled.resize(pooled.size() - reused);
+  count -= reused;
+  if (count == 0) return;
+  const std::size_t total = count * stride_of(bytes);
+  void* memory = ::mmap(nullptr, total, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (memory == MAP_FAILED) {
+    throw DeviceError(ErrorCode::kOutOfMemory,
+                      "no address space for " + std::to_string(count) + " stacks of " +
+                          std::to_string(bytes >> 10) + " KiB",
+                      "use fewer replicas or smaller stacks, or raise the limit (ulimit -v)");
+  }
+  // A huge page a stack would cost 2 MiB a replica.
+  ::madvise(memory, total, MADV_NOHUGEPAGE);
+  stacks.reserve(stacks.size() + count);
+  // The last in the vector is taken first: ascending addresses for ascending replicas.
+  char* const end = static_cast<char*>(memory) + total;
+  for (std::size_t i = 1; i <= count; ++i) {
+    char* const high = end - (i - 1) * stride_of(bytes);
+    stacks.push_back({high - bytes, high, false, false});
+  }
+}
+
+void StackPool::give(std::size_t bytes, std::vector<Stack>& stacks) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Stack>& pooled = stacks_[bytes];
+  if (pooled.size() + stacks.size() > kWarmStacks) {
+    const std::size_t warm = kWarmStacks - std::min(kWarmStacks, pooled.size());
+    const auto excess = stacks.end() - static_cast<std::ptrdiff_t>(stacks.size() - warm);
+    discard(excess, stacks.end());
+    // Warm ones are taken first.
+    std::rotate(stacks.begin(), excess, stacks.end());
+    pooled.insert(pooled.begin(), stacks.begin(), stacks.end());
+  } else {
+    pooled.insert(pooled.end(), stacks.begin(), stacks.end());
+  }
+  stacks.clear();
+}
+
+void StackPool::guard(Stack& stack) {
+  stack.used = true;
+  void* const page = stack.low - kPage;
+  if (guards_ == Guards::kBest && ::madvise(page, kPage, MADV_GUARD_INSTALL) == 0) {
+    stack.guarded = true;
+    return;
+  }
+  if (guards_ == Guards::kNone) return;
+  const std::lock_guard lock(mutex_);
+  if (guard_pages_ == kMostGuardPages) return;
+  stack.guarded = ::mprotect(page, kPage, PROT_NONE) == 0;
+  if (stack.guarded) ++guard_pages_;
+}
+
+StackCache::StackCache(StackPool& pool, std::size_t bytes)
+    : pool_(&pool), bytes_(round_up(bytes)) {}
+
+}  // namespace belfry::detail

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace belfry::detail {
+
+/// Address space for one fiber; grows down from `high`. Pages come when they are touched.
+struct Stack {
+  char* low = nullptr;
+  char* high = nullptr;
+  bool guarded = false;  ///< An access just below `low` faults.
+  bool used = false;     ///< Some fiber has run on it.
+};
+
+/// Whether more was used than there is, as far as the foot of an unguarded stack tells.
+bool overflowed(const Stack& stack);
+
+/// Stacks between uses, of all executors of the process: a fresh page costs more than anything a
+/// fiber does. Thread-safe. One of the library's two mutable statics.
+class StackPool {
+ public:
+  enum class Guards { kBest, kPages, kNone };
+
+  explicit StackPool(Guards guards = Guards::kBest) : guards_(guards) {}
+  StackPool(const StackPool&) = delete;
+  StackPool& operator=(const StackPool&) = delete;
+
+  static StackPool& shared();
+
+  /// Appends `count` stacks of `bytes` to `stacks`. Throws: DeviceError (kOutOfMemory).
+  void take(std::size_t bytes, std::size_t count, std::vector<Stack>& stacks);
+  /// Takes all of `stacks` back and leaves it empty. Pages beyond the first few thousand stacks go
+  /// back to the system.
+  void give(std::size_t bytes, std::vector<Stack>& stacks);
+  /// Makes `stack` ready for its first use.
+  void guard(Stack& stack);
+
+ private:
+  std::mutex mutex_;
+  Guards guards_;
+  std::size_t guard_pages_ = 0;  ///< Each splits a mapping, and a process has few of those.
+  std::map<std::size_t, std::vector<Stack>> stacks_;
+};
+
+/// One executor's stacks. For one thread.
+class StackCache {
+ public:
+  StackCache(StackPool& pool, std::size_t bytes);
+  ~StackCache() { pool_->give(bytes_, free_); }
+  StackCache(const StackCache&) = delete;
+  StackCache& operator=(const StackCache&) = delete;
+
+  std::size_t bytes() const { return bytes_; }
+  /// Sees to it that the next `count` takes succeed. Throws: DeviceError (kOutOfMemory).
+  void reserve(std::size_t count) {
+    if (free_.size() < count) pool_->take(bytes_, count - free_.size(), free_);
+  }
+  Stack take() {
+    Stack stack = free_.back();
+    free_.pop_back();
+    if (!stack.used) pool_->guard(stack);
+    return stack;
+  }
+  void give(const Stack& stack) { free_.push_back(stack); }
+
+ private:
+  StackPool* pool_;
+  std::size_t bytes_;
+  std::vector<Stack> free_;
+};
+
+}  // namespace belfry::detail

@@ -1,0 +1,283 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backend/carrier.h"
+#include "backend/sanitizers.h"
+#include "backend/turns.h"
+#include "belfry/backend/unwatched.h"
+#include "belfry/error.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace belfry::detail {
+
+/// One call of `carry` in which one carrier at a time runs. Who runs is decided by Turns; how it
+/// comes to run is the business of `Carriage`, which has
+///   Place: somewhere execution can be left and resumed;
+///   Seat:  a Carrier and a Place, with `gate` and `cancelled` for this class;
+///   kShares: whether a seat whose body has ended may go on with another replica's body;
+///   begin(replicas), end(): around each run; may throw before anything has started;
+///   seat(replica, live): a seat on which a first switch calls `live(seat)`;
+///   switch_to(from, to): returns when somebody switches back to `from`;
+///   retire(seat): nothing runs on it after the caller's next `leave`;
+///   leave(seat, to), forsake(seat, to): for good; the latter with frames still on the stack;
+///   healthy(seat): false when the seat's stack was not enough.
+/// A switch happens on the stack of whoever gives up its turn, straight to the next one's: the
+/// caller's stack is visited only to settle and to let other agents take steps.
+template <class Carriage>
+class TurnRun final : public Run {
+ public:
+  using Place = typename Carriage::Place;
+  using Seat = typename Carriage::Seat;
+
+  template <class Resources>
+  TurnRun(const Executor& executor, const ExecutorParts& parts, Resources& resources)
+      : Run(executor), parts_(&parts), carriage_(resources) {}
+
+  void carry(int replicas, Job& job, bool concurrent);
+
+  void step(Carrier& carrier, const Operation& operation) override;
+  void block_until(Carrier& replica, const Operation& operation, Gate& gate) override;
+  void admit(std::span<const Gate::Waiter> replicas) override;
+  [[noreturn]] void abandon(Carrier& replica) override;
+
+ private:
+  static void live(Seat& seat);
+  Turn end(Seat& seat);
+  void run_ready();
+  bool wait_for_agents();
+  void run_agent(std::uint32_t which);
+  Job::Settled settle();
+  void cancel_blocked();
+  void finish();
+
+  void announce(const Operation& operation) {
+    if (parts_->sink != nullptr) parts_->sink->on_operation(operation);
+  }
+
+  // Where to go for `turn`: to a replica, or to the caller for everything else.
+  Place& place_of(Turn turn) {
+    if (turn.kind != Turn::Kind::kReplica) {
+      back_ = turn;
+      return caller_place_;
+    }
+    Seat*& seat = seats_[turn.index];
+    if (seat == nullptr) {
+      seat = &carriage_.seat(static_cast<int>(turn.index), &TurnRun::live);
+      seat->run = this;
+      seat->outer = &caller_;
+    }
+    return *seat;
+  }
+
+  const ExecutorParts* parts_;
+  Carriage carriage_;
+  Turns turns_;
+  std::vector<Seat*> seats_;  // Null before a body starts and after it ended.
+  Job* job_ = nullptr;
+  Carrier caller_;
+  Place caller_place_;
+  Turn back_;                   // Why the caller was switched to.
+  int overflowed_ = -1;         // The first replica whose stack was too small.
+  std::exception_ptr failure_;  // The first one of an agent.
+};
+
+template <class Carriage>
+void TurnRun<Carriage>::carry(int replicas, Job& job, bool concurrent) {
+  {
+    const Unwatched unwatched;
+    carriage_.begin(replicas);
+    job_ = &job;
+    overflowed_ = -1;
+    failure_ = nullptr;
+    seats_.assign(static_cast<std::size_t>(replicas), nullptr);
+    turns_.begin(replicas, concurrent ? parts_->chooser : nullptr, parts_->agents);
+  }
+  caller_ = {this, -1, nullptr};
+  const CarrierScope scope(caller_);
+  for (;;) {
+    run_ready();
+    const Job::Settled settled = settle();
+    if (settled == Job::Settled::kFinished) break;
+    if (settled == Job::Settled::kWaiting && !wait_for_agents()) cancel_blocked();
+  }
+  finish();
+}
+
+template <class Carriage>
+void TurnRun<Carriage>::finish() {
+  const Unwatched unwatched;
+  carriage_.end();
+  if (failure_ != nullptr) std::rethrow_exception(failure_);
+  if (overflowed_ < 0) return;
+  throw DeviceError({.code = ErrorCode::kStackOverflow,
+                     .summary = "replica " + std::to_string(overflowed_) +
+                                " used more stack than the " +
+                                std::to_string(parts_->stack_bytes >> 10) + " KiB it has",
+                     .site = {},
+                     .replicas = {},
+                     .expected = {},
+                     .hint = "keep large data on the heap, or ask for larger stacks"});
+}
+
+template <class Carriage>
+void TurnRun<Carriage>::run_ready() {
+  const Unwatched unwatched;
+  for (Turn turn = turns_.next(); turn.kind != Turn::Kind::kNobody;) {
+    if (turn.kind == Turn::Kind::kReplica) {
+      carriage_.switch_to(caller_place_, place_of(turn));
+      turn = back_;
+    } else {
+      run_agent(turn.index);
+      turn = turns_.next();
+    }
+  }
+  tsan_acquire(&seats_);
+}
+
+template <class Carriage>
+Job::Settled TurnRun<Carriage>::settle() {
+  const Job::Settled settled = job_->settle();
+  // Nobody can go on, so that waiting is what is left.
+  const Unwatched unwatched;
+  return settled == Job::Settled::kResumed && turns_.empty() ? Job::Settled::kWaiting : settled;
+}
+
+template <class Carriage>
+bool TurnRun<Carriage>::wait_for_agents() {
+  const Unwatched unwatched;
+  while (turns_.empty()) {
+    const Turn turn = turns_.wait();
+    if (turn.kind == Turn::Kind::kNobody) return false;
+    run_agent(turn.index);
+  }
+  return true;
+}
+
+template <class Carriage>
+void TurnRun<Carriage>::run_agent(std::uint32_t which) {
+  try {
+    parts_->agents->run(which);
+  } catch (...) {
+    // Replicas are suspended: their stacks must be unwound before anybody hears of this.
+    if (failure_ == nullptr) failure_ = std::current_exception();
+  }
+}
+
+template <class Carriage>
+void TurnRun<Carriage>::cancel_blocked() {
+  std::vector<int> blocked;
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    if (seats_[i] != nullptr) blocked.push_back(static_cast<int>(i));
+  }
+  job_->deadlock(blocked);
+  const Unwatched unwatched;
+  if (blocked.empty()) {
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    throw InternalError(ErrorCode::kInternal, "a run waits, but no replica is left");
+  }
+  for (const int id : blocked) {
+    Seat& seat = *seats_[static_cast<std::size_t>(id)];
+    seat.cancelled = true;
+    std::erase_if(seat.gate->waiters(),
+                  [&](const Gate::Waiter& waiter) { return waiter.run == this; });
+    tsan_release(&seat);
+  }
+  turns_.admit(std::move(blocked));
+}
+
+template <class Carriage>
+void TurnRun<Carriage>::step(Carrier& carrier, const Operation& operation) {
+  const Unwatched unwatched;
+  if (carrier.replica >= 0) {
+    const Turn turn = turns_.preempt(carrier.replica);
+    const bool stays = turn.kind == Turn::Kind::kReplica &&
+                       turn.index == static_cast<std::uint32_t>(carrier.replica);
+    if (!stays) carriage_.switch_to(static_cast<Seat&>(carrier), place_of(turn));
+  } else {
+    for (Turn turn = turns_.preempt_caller(); turn.kind == Turn::Kind::kAgent;
+         turn = turns_.preempt_caller()) {
+      parts_->agents->run(turn.index);
+    }
+  }
+  announce(operation);
+}
+
+template <class Carriage>
+void TurnRun<Carriage>::block_until(Carrier& replica, const Operation& operation, Gate& gate) {
+  const Unwatched unwatched;
+  auto& seat = static_cast<Seat&>(replica);
+  announce(operation);
+  gate.waiters().push_back({this, seat.replica});
+  seat.gate = &gate;
+  tsan_release(&seats_);
+  carriage_.switch_to(seat, place_of(turns_.next()));
+  tsan_acquire(&seat);
+  if (seat.cancelled) [[unlikely]] {
+    seat.cancelled = false;
+    throw ReplicaCancelled{};
+  }
+}
+
+template <class Carriage>
+void TurnRun<Carriage>::admit(std::span<const Gate::Waiter> replicas) {
+  const Unwatched unwatched;
+  if constexpr (kTsan) {
+    for (const Gate::Waiter& waiter : replicas) {
+      tsan_release(seats_[static_cast<std::size_t>(waiter.replica)]);
+    }
+  }
+  turns_.admit(replicas.data(), replicas.size());
+}
+
+template <class Carriage>
+Turn TurnRun<Carriage>::end(Seat& seat) {
+  if (!carriage_.healthy(seat) && overflowed_ < 0) overflowed_ = seat.replica;
+  seats_[static_cast<std::size_t>(seat.replica)] = nullptr;
+  tsan_release(&seats_);
+  return turns_.next();
+}
+
+template <class Carriage>
+void TurnRun<Carriage>::live(Seat& seat) {
+  auto& run = static_cast<TurnRun&>(*seat.run);
+  for (;;) {
+    {
+      const Unwatched unwatched;
+      current = {nullptr, &seat};
+      run.announce(
+          {.kind = OperationKind::kStart, .agent = {AgentId::Kind::kReplica, seat.replica}});
+    }
+    run.job_->body(seat.replica);
+    const Unwatched unwatched;
+    const Turn turn = run.end(seat);
+    if (Carriage::kShares && turn.kind == Turn::Kind::kReplica &&
+        run.seats_[turn.index] == nullptr && run.carriage_.healthy(seat)) {
+      seat.replica = static_cast<int>(turn.index);
+      run.seats_[turn.index] = &seat;
+      continue;
+    }
+    Place& to = run.place_of(turn);
+    Carriage& carriage = run.carriage_;
+    carriage.retire(seat);
+    carriage.leave(seat, to);
+    return;
+  }
+}
+
+template <class Carriage>
+void TurnRun<Carriage>::abandon(Carrier& replica) {
+  const Unwatched unwatched;
+  auto& seat = static_cast<Seat&>(replica);
+  Place& to = place_of(end(seat));
+  carriage_.forsake(seat, to);
+}
+
+}  // namespace belfry::detail

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "backend/turns.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace belfry::detail {
+
+void Turns::begin(int replicas, Chooser* chooser, OtherAgents* agents) {
+  replicas_ = replicas;
+  chooser_ = chooser;
+  agents_ = agents;
+  ascending_ = true;
+  queue_.resize(static_cast<std::size_t>(replicas));
+  std::iota(queue_.rbegin(), queue_.rend(), 0);
+}
+
+Turn Turns::wait() {
+  const std::uint32_t agents = runnable();
+  if (agents == 0) return {};
+  return {Turn::Kind::kAgent, chooser_ == nullptr ? 0 : choose(agents)};
+}
+
+Turn Turns::preempt_caller() {
+  if (chooser_ == nullptr) return {};
+  const std::uint32_t k = choose(1 + runnable());
+  return k == 0 ? Turn{} : Turn{Turn::Kind::kAgent, k - 1};
+}
+
+void Turns::admit(const Gate::Waiter* waiters, std::size_t count) {
+  if (queue_.empty()) ascending_ = true;
+  if (queue_.empty() && count == static_cast<std::size_t>(replicas_)) {
+    // Everybody waited at one gate, in whatever order.
+    queue_.resize(count);
+    std::iota(queue_.rbegin(), queue_.rend(), 0);
+    return;
+  }
+  const std::size_t before = queue_.size();
+  queue_.resize(before + count);
+  std::transform(waiters, waiters + count, queue_.rbegin(),
+                 [](const Gate::Waiter& waiter) { return waiter.replica; });
+  restore_order(count);
+}
+
+void Turns::admit(std::vector<int> replicas) {
+  if (queue_.empty()) ascending_ = true;
+  queue_.insert(queue_.end(), replicas.rbegin(), replicas.rend());
+  restore_order(replicas.size());
+}
+
+void Turns::restore_order(std::size_t added) {
+  // Looks at the new ones and, where the old ones are in order, at the last of those.
+  const bool all = ascending_;
+  const auto fresh = queue_.end() - static_cast<std::ptrdiff_t>(added);
+  const auto from = all && fresh != queue_.begin() ? fresh - 1 : fresh;
+  if (std::is_sorted(from, queue_.end(), std::greater<>())) return;
+  std::sort(all ? queue_.begin() : fresh, queue_.end(), std::greater<>());
+}
+
+}  // namespace belfry::detail

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/executor.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace belfry::detail {
+
+/// Who goes on.
+struct Turn {
+  enum class Kind : std::uint8_t { kReplica, kAgent, kNobody };
+  Kind kind = Kind::kNobody;
+  std::uint32_t index = 0;  ///< The replica's id, or the agent's position among the runnable.
+};
+
+/// Decides whose turn it is in one run: every choice is made here, so that fibers and threads make
+/// the same ones in the same order, O(1) each.
+///
+/// The replicas that can go on form a queue. Answer k of the Chooser takes the k-th from its front,
+/// and the front moves to the gap that this leaves; answers beyond the queue name other agents.
+/// Replicas that become ready come to the front, lowest id first; where the queue was in ascending
+/// order, it stays so. Hence a Chooser that always answers 0 gives the serial schedule: the lowest
+/// id that can go on. Without a Chooser nothing else is possible.
+class Turns {
+ public:
+  void begin(int replicas, Chooser* chooser, OtherAgents* agents);
+
+  bool empty() const { return queue_.empty(); }
+
+  /// Next turn, now that the caller waits or has ended. Nobody's when no replica is ready.
+  Turn next() {
+    const auto ready = static_cast<std::uint32_t>(queue_.size());
+    if (ready == 0) return {};
+    if (chooser_ == nullptr) return take(0);
+    const std::uint32_t k = choose(ready + runnable());
+    return k < ready ? take(k) : Turn{Turn::Kind::kAgent, k - ready};
+  }
+
+  /// Next turn when `caller` could go on: answer 0 is the caller, then the queue, then other
+  /// agents. A caller that has to wait is at the front of the queue, or in the gap.
+  Turn preempt(int caller) {
+    const auto ready = static_cast<std::uint32_t>(queue_.size());
+    const std::uint32_t k = chooser_ == nullptr ? 0 : choose(1 + ready + runnable());
+    if (k == 0) return {Turn::Kind::kReplica, static_cast<std::uint32_t>(caller)};
+    ascending_ = false;
+    queue_.push_back(caller);
+    return k <= ready ? take(k) : Turn{Turn::Kind::kAgent, k - 1 - ready};
+  }
+
+  /// Which other agent goes on while all replicas wait, or nobody.
+  Turn wait();
+  /// For a caller that is no replica: the other agent that goes first, or nobody.
+  Turn preempt_caller();
+
+  /// These can go on.
+  void admit(const Gate::Waiter* waiters, std::size_t count);
+  void admit(std::vector<int> replicas);
+
+ private:
+  std::uint32_t runnable() { return agents_ == nullptr ? 0 : agents_->runnable(); }
+
+  std::uint32_t choose(std::uint32_t count) {
+    if (count == 1) return 0;
+    const std::uint32_t k = chooser_->choose(ChoiceKind::kAgent, count);
+    return k < count ? k : count - 1;
+  }
+
+  Turn take(std::uint32_t k) {
+    const int front = queue_.back();
+    queue_.pop_back();
+    int taken = front;
+    if (k > 0) {
+      int& gap = queue_[queue_.size() - k];
+      taken = gap;
+      gap = front;
+      ascending_ = false;
+    }
+    return {Turn::Kind::kReplica, static_cast<std::uint32_t>(taken)};
+  }
+
+  void restore_order(std::size_t added);
+
+  std::vector<int> queue_;  // Reversed: the front is at the end.
+  bool ascending_ = true;   // Whether the queue is in order of ids.
+  int replicas_ = 0;
+  Chooser* chooser_ = nullptr;
+  OtherAgents* agents_ = nullptr;
+};
+
+}  // namespace belfry::detail

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "backend/turns.h"
+
+#include <gtest/gtest.h>
+
+namespace belfry::detail {
+namespace {
+
+// Answers from a list.
+class Listed final : public Chooser {
+ public:
+  explicit Listed(std::vector<std::uint32_t> answers) : answers_(std::move(answers)) {}
+  std::uint32_t choose(ChoiceKind kind, std::uint32_t count) override {
+    EXPECT_EQ(kind, ChoiceKind::kAgent);
+    counts.push_back(count);
+    return answers_.at(next_++);
+  }
+  std::vector<std::uint32_t> counts;
+
+ private:
+  std::vector<std::uint32_t> answers_;
+  std::size_t next_ = 0;
+};
+
+class TwoStreams final : public OtherAgents {
+ public:
+  std::uint32_t runnable() override { return 2; }
+  void run(std::uint32_t) override {}
+};
+
+std::vector<Gate::Waiter> waiters(const std::vector<int>& ids) {
+  std::vector<Gate::Waiter> list;
+  for (const int id : ids) list.push_back({nullptr, id});
+  return list;
+}
+
+void admit(Turns& turns, const std::vector<int>& ids) {
+  const auto list = waiters(ids);
+  turns.admit(list.data(), list.size());
+}
+
+int replica(Turn turn) {
+  return turn.kind == Turn::Kind::kReplica ? static_cast<int>(turn.index) : -1;
+}
+
+std::vector<int> drain(Turns& turns) {
+  std::vector<int> order;
+  for (Turn turn = turns.next(); turn.kind != Turn::Kind::kNobody; turn = turns.next()) {
+    order.push_back(replica(turn));
+  }
+  return order;
+}
+
+TEST(Turns, WithoutAChooserTheLowestIdGoesFirst) {
+  Turns turns;
+  turns.begin(4, nullptr, nullptr);
+  EXPECT_EQ(replica(turns.next()), 0);
+  EXPECT_EQ(replica(turns.next()), 1);
+  admit(turns, {0});
+  EXPECT_EQ(drain(turns), (std::vector<int>{0, 2, 3}));
+  EXPECT_TRUE(turns.empty());
+}
+
+TEST(Turns, ReplicasThatComeBackOutOfOrderAreSortedIn) {
+  Turns turns;
+  turns.begin(6, nullptr, nullptr);
+  for (int i = 0; i < 5; ++i) turns.next();
+  admit(turns, {3, 1});
+  admit(turns, {4});
+  EXPECT_EQ(drain(turns), (std::vector<int>{1, 3, 4, 5}));
+}
+
+TEST(Turns, EverybodyAtOneGateStartsOverInOrder) {
+  Turns turns;
+  turns.begin(4, nullptr, nullptr);
+  drain(turns);
+  admit(turns, {2, 0, 3, 1});
+  EXPECT_EQ(drain(turns), (std::vector<int>{0, 1, 2, 3}));
+}
+
+TEST(Turns, TheFrontFillsTheGapThatAnAnswerLeaves) {
+  // Queue 0 1 2 3. Answer 2 takes replica 2 and puts 0 in its place: 1 0 3. Answer 1 takes 0 and
+  // puts 1 in its place: 1 3. Answer 1 takes 3: 1. One is left: nothing to ask.
+  Listed chooser({2, 1, 1});
+  Turns turns;
+  turns.begin(4, &chooser, nullptr);
+  EXPECT_EQ(drain(turns), (std::vector<int>{2, 0, 3, 1}));
+  EXPECT_EQ(chooser.counts, (std::vector<std::uint32_t>{4, 3, 2}));
+}
+
+TEST(Turns, AlwaysAnsweringZeroIsTheSerialOrder) {
+  Listed chooser(std::vector<std::uint32_t>(16, 0));
+  Turns turns;
+  turns.begin(5, &chooser, nullptr);
+  EXPECT_EQ(replica(turns.next()), 0);
+  EXPECT_EQ(replica(turns.next()), 1);
+  EXPECT_EQ(replica(turns.preempt(2)), 2);
+  admit(turns, {1, 0});
+  EXPECT_EQ(drain(turns), (std::vector<int>{0, 1, 2, 3, 4}));
+}
+
+TEST(Turns, AnswersBeyondTheQueueAreOtherAgents) {
+  Listed chooser({3, 1});
+  TwoStreams streams;
+  Turns turns;
+  turns.begin(2, &chooser, &streams);
+  const Turn agent = turns.next();  // 0 and 1 are replicas, 2 and 3 are streams.
+  EXPECT_EQ(agent.kind, Turn::Kind::kAgent);
+  EXPECT_EQ(agent.index, 1U);
+  EXPECT_EQ(replica(turns.next()), 1);
+  EXPECT_EQ(chooser.counts, (std::vector<std::uint32_t>{4, 4}));
+}
+
+TEST(Turns, APreemptedCallerStandsWhereTheOtherStood) {
+  // Caller 0, queue 1 2 3; answer 2 is the second in the queue.
+  Listed chooser({0, 2, 0, 1});
+  Turns turns;
+  turns.begin(4, &chooser, nullptr);
+  EXPECT_EQ(replica(turns.next()), 0);
+  EXPECT_EQ(replica(turns.preempt(0)), 2);  // Queue 1 0 3.
+  EXPECT_EQ(replica(turns.next()), 1);      // Queue 0 3.
+  EXPECT_EQ(replica(turns.next()), 3);      // Queue 0.
+  EXPECT_EQ(drain(turns), (std::vector<int>{0}));
+  EXPECT_EQ(chooser.counts, (std::vector<std::uint32_t>{4, 4, 3, 2}));
+}
+
+TEST(Turns, ACallerThatLetsAStreamGoFirstStandsInFront) {
+  Listed chooser({0, 3, 0});
+  TwoStreams streams;
+  Turns turns;
+  turns.begin(2, &chooser, &streams);
+  EXPECT_EQ(replica(turns.next()), 0);
+  const Turn agent = turns.preempt(0);  // 0 is the caller, 1 replica 1, 2 and 3 the streams.
+  EXPECT_EQ(agent.kind, Turn::Kind::kAgent);
+  EXPECT_EQ(agent.index, 1U);
+  EXPECT_EQ(replica(turns.next()), 0);
+}
+
+TEST(Turns, NobodyIsAskedWhereThereIsNoChoice) {
+  Listed chooser({});
+  Turns turns;
+  turns.begin(1, &chooser, nullptr);
+  EXPECT_EQ(replica(turns.next()), 0);
+  EXPECT_EQ(replica(turns.preempt(0)), 0);
+  EXPECT_EQ(turns.next().kind, Turn::Kind::kNobody);
+  EXPECT_EQ(turns.preempt_caller().kind, Turn::Kind::kNobody);
+  EXPECT_EQ(turns.wait().kind, Turn::Kind::kNobody);
+}
+
+}  // namespace
+}  // namespace belfry::detail

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "backend/workers.h"
+
+#include "belfry/error.h"
+
+#include <memory>
+#include <string>
+#include <system_error>
+
+namespace belfry::detail {
+namespace {
+
+void work(Worker& worker) {
+  for (;;) {
+    worker.wake.wait();
+    if (worker.live == nullptr) return;
+    worker.live(worker);
+  }
+}
+
+}  // namespace
+
+Workers::~Workers() {
+  for (Worker* const worker : idle_) {
+    worker->live = nullptr;
+    worker->wake.post();
+    worker->thread.join();
+    delete worker;
+  }
+}
+
+Worker* Workers::make() {
+  auto worker = std::make_unique<Worker>();
+  worker->thread = std::thread(work, std::ref(*worker));
+  return worker.release();
+}
+
+std::vector<Worker*> Workers::take(std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  try {
+    idle_.reserve(count);
+    while (idle_.size() < count) idle_.push_back(make());
+  } catch (const std::system_error& error) {
+    throw UnsupportedError(ErrorCode::kUnsupported,
+                           "no more than " + std::to_string(idle_.size()) + " of " +
+                               std::to_string(count) + " threads could be started (" +
+                               error.code().message() + ")",
+                           "carry this many replicas on fibers");
+  }
+  const auto first = idle_.end() - static_cast<std::ptrdiff_t>(count);
+  std::vector<Worker*> taken(first, idle_.end());
+  idle_.erase(first, idle_.end());
+  return taken;
+}
+
+void Workers::give(Worker& worker) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(&worker);
+}
+
+void Workers::forsake(Worker& worker) {
+  worker.thread.detach();
+  for (;;) worker.wake.wait();
+}
+
+}  // namespace belfry::detail
