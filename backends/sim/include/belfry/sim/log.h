@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/operation.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace belfry::sim {
+
+/// One operation of a run, in 32 bytes. No addresses and no call sites: those differ between runs
+/// and compilers.
+struct LogRecord {
+  std::uint64_t subject = 0;
+  std::uint64_t value = 0;
+  std::uint64_t hash = 0;  ///< Of the log up to here.
+  std::int32_t agent_index = 0;
+  AgentId::Kind agent_kind = AgentId::Kind::kHost;
+  OperationKind kind = OperationKind::kStart;
+  std::uint16_t reserved = 0;
+
+  AgentId agent() const { return {agent_kind, agent_index}; }
+  bool operator==(const LogRecord&) const = default;
+};
+static_assert(sizeof(LogRecord) == 32);
+
+/// `R2 arrive 0`, with the value where there is one.
+std::string to_string(const LogRecord& record);
+
+/// What happened in a run, in order, and hashes of it. The first operations are kept, up to a
+/// limit; the hashes cover all.
+class Log {
+ public:
+  explicit Log(std::size_t limit = 0) : limit_(limit) {}
+
+  void append(const Operation& operation);
+
+  const std::vector<LogRecord>& records() const { return records_; }
+  std::uint64_t size() const { return size_; }
+  /// How many operations at the end are not kept.
+  std::uint64_t dropped() const { return size_ - records_.size(); }
+  /// Of the operations in the order in which they happened.
+  std::uint64_t hash() const { return hash_; }
+  /// The same for every order in which the agents took their turns, as long as each did the same.
+  std::uint64_t order_free_hash() const { return order_free_hash_; }
+
+ private:
+  std::uint64_t& hash_of(const AgentId& agent);
+
+  std::size_t limit_;
+  std::uint64_t size_ = 0;
+  std::uint64_t hash_ = 0;
+  std::uint64_t order_free_hash_ = 0;
+  std::vector<LogRecord> records_;
+  std::array<std::vector<std::uint64_t>, 4> agent_hashes_;  // By kind and index,
+  std::map<AgentId, std::uint64_t> far_agent_hashes_;       // and those of large index.
+};
+
+/// Where two logs part.
+struct LogDifference {
+  std::uint64_t index = 0;         ///< Of the first operation that differs.
+  std::optional<LogRecord> first;  ///< Nothing where that log has ended or was not kept.
+  std::optional<LogRecord> second;
+  std::string text;  ///< Both sides and what led to them, for people.
+};
+
+/// The first difference of two logs, or nothing when they are the same.
+std::optional<LogDifference> compare(const Log& first, const Log& second);
+
+}  // namespace belfry::sim

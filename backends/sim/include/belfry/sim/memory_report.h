@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/device.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace belfry::sim {
+
+/// The memory of one device.
+struct DeviceMemoryReport {
+  int device = 0;
+  MemoryUse use{};
+};
+
+/// A buffer that is alive.
+struct LiveBuffer {
+  int device = 0;
+  std::uint64_t number = 0;  ///< Among the buffers of its device, from 0, in order of allocation.
+  std::size_t bytes = 0;
+
+  bool operator==(const LiveBuffer&) const = default;
+};
+
+/// `buffer 3 of device 1 (4096 bytes)`.
+std::string to_string(const LiveBuffer& buffer);
+
+}  // namespace belfry::sim

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+#include "belfry/sim/schedule.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belfry::sim {
+
+/// Choices as one printable word: `bf1.`, then the choices as variable-length numbers and a
+/// checksum in letters, digits, `-` and `_`. About three characters a choice.
+std::string encode_choices(std::span<const Choice> choices);
+
+/// The choices in `token`; any text is safe to pass.
+/// Throws: InvalidArgumentError (kReplay) saying what is wrong with it.
+std::vector<Choice> decode_choices(std::string_view token, CallSite site = CallSite::here());
+
+}  // namespace belfry::sim

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/chooser.h"
+#include "belfry/call_site.h"
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belfry::sim {
+
+/// One decision of a run: `value` out of [0, count).
+struct Choice {
+  ChoiceKind kind = ChoiceKind::kAgent;
+  std::uint32_t count = 1;
+  std::uint32_t value = 0;
+
+  bool operator==(const Choice&) const = default;
+};
+
+/// `agent 2 of 5`, `work 0 of 4`.
+std::string to_string(const Choice& choice);
+
+/// How a simulated run decides who takes the next step.
+enum class ScheduleKind : std::uint8_t {
+  kFixed,     ///< The lowest replica that can go on; streams only when the host waits for them.
+  kRandom,    ///< Any agent that can go on, drawn from the seed of the options.
+  kReplayed,  ///< The choices of an earlier run.
+};
+
+/// `fixed`, `random`, `replayed`.
+std::string to_string(ScheduleKind kind);
+
+/// A schedule as a value: the same schedule, seed and program give the same run.
+struct Schedule {
+  ScheduleKind kind = ScheduleKind::kRandom;
+  std::vector<Choice> choices;  ///< Of kReplayed.
+
+  static Schedule fixed();
+  static Schedule random();
+  /// The choices behind a token that `Backend::replay_token` printed.
+  /// Throws: InvalidArgumentError (kReplay) when `token` is none.
+  static Schedule replay(std::string_view token, CallSite site = CallSite::here());
+
+  bool operator==(const Schedule&) const = default;
+};
+
+/// The kind, and the token of a replayed schedule.
+std::string to_string(const Schedule& schedule);
+std::ostream& operator<<(std::ostream& stream, const Schedule& schedule);
+
+}  // namespace belfry::sim

@@ -1,0 +1,212 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "belfry/sim/backend.h"
+
+#include "belfry/error.h"
+#include "belfry/sim/replay_token.h"
+#include "communicator.h"
+#include "device_table.h"
+#include "fixed_chooser.h"
+#include "log_sink.h"
+#include "random_chooser.h"
+#include "recording_chooser.h"
+#include "replay_executor.h"
+#include "replayed_chooser.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace belfry::sim {
+namespace {
+
+// Stream numbers are 32 bits wide, and a device has sixteen of them.
+constexpr int kMostDevices = 1 << 26;
+
+const Options& checked(const Options& options, CallSite site) {
+  if (options.devices < 1) {
+    throw InvalidArgumentError(ErrorCode::kNoDevices, "a backend needs at least one device",
+                               "set Options::devices to 1 or more", site);
+  }
+  if (options.devices > kMostDevices) {
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               std::to_string(options.devices) + " devices are too many",
+                               "at most " + std::to_string(kMostDevices), site);
+  }
+  return options;
+}
+
+std::unique_ptr<Chooser> make_chooser(const Options& options) {
+  switch (options.schedule.kind) {
+    case ScheduleKind::kFixed:
+      return std::make_unique<FixedChooser>();
+    case ScheduleKind::kRandom:
+      return std::make_unique<RandomChooser>(options.seed);
+    case ScheduleKind::kReplayed:
+      return std::make_unique<ReplayedChooser>(options.schedule.choices);
+  }
+  return std::make_unique<FixedChooser>();
+}
+
+engine::DigestExtent extent_of(Digests digests) {
+  switch (digests) {
+    case Digests::kNone:
+      return engine::DigestExtent::kNone;
+    case Digests::kSampled:
+      return engine::DigestExtent::kSampled;
+    case Digests::kAll:
+      return engine::DigestExtent::kAll;
+  }
+  return engine::DigestExtent::kNone;
+}
+
+}  // namespace
+
+// Parts in the order in which they need each other: the last is destroyed first.
+struct Backend::State {
+  State(const Options& wanted, CallSite site)
+      : options(checked(wanted, site)),
+        threads(options.carrier != Carrier::kFiber),
+        chooser(make_chooser(options)),
+        recorder(*chooser, options.record_limit),
+        sink(options.record_limit, options.carrier == Carrier::kConcurrent),
+        devices(options.devices) {
+    shared.devices = options.devices;
+    shared.memory_limit_bytes = options.memory_limit_bytes;
+    shared.sink = options.record ? &sink : nullptr;
+    shared.staging = std::make_shared<engine::BlockPool>();
+    shared.engine =
+        std::make_shared<engine::Engine>(engine::EngineOptions{.chooser = used_chooser(),
+                                                               .sink = shared.sink,
+                                                               .digest = extent_of(options.digests),
+                                                               .threads = threads});
+    executor = make_executor();
+    if (options.carrier != Carrier::kConcurrent) shared.engine->attach(executor.get());
+  }
+
+  // Whoever still holds the engine may only let go of it.
+  ~State() { shared.engine->attach(nullptr); }
+
+  Chooser* used_chooser() {
+    return options.record ? static_cast<Chooser*>(&recorder) : chooser.get();
+  }
+
+  std::unique_ptr<Executor> make_executor() {
+    const ExecutorParts parts{.chooser = used_chooser(),
+                              .sink = shared.sink,
+                              .agents = shared.engine.get(),
+                              .stack_bytes = options.stack_bytes};
+    std::unique_ptr<Executor> made;
+    switch (options.carrier) {
+      case Carrier::kFiber:
+        made = make_fiber_executor(parts);
+        break;
+      case Carrier::kBaton:
+        made = make_baton_executor(parts);
+        break;
+      case Carrier::kConcurrent:
+        made = make_concurrent_executor(parts);
+        break;
+    }
+    const auto* replayed = dynamic_cast<const ReplayedChooser*>(chooser.get());
+    if (replayed == nullptr) return made;
+    return std::make_unique<ReplayExecutor>(std::move(made), *replayed);
+  }
+
+  void require(int index) const {
+    if (index >= 0 && index < options.devices) return;
+    throw InvalidArgumentError(ErrorCode::kUnknownDevice,
+                               "device " + std::to_string(index) + " of a backend with " +
+                                   std::to_string(options.devices) + " devices");
+  }
+
+  const Options options;
+  const bool threads;
+  std::unique_ptr<Chooser> chooser;
+  RecordingChooser recorder;
+  LogSink sink;
+  Shared shared;
+  std::unique_ptr<Executor> executor;
+  DeviceTable devices;
+};
+
+Backend::Backend(const Options& options, CallSite site)
+    : state_(std::make_unique<State>(options, site)) {}
+
+Backend::~Backend() = default;
+
+int Backend::device_count() const { return state_->options.devices; }
+
+DeviceSpec Backend::device_spec(int index) const {
+  state_->require(index);
+  return simulated_device(index);
+}
+
+Device& Backend::device(int index) {
+  state_->require(index);
+  return state_->devices.at(index, state_->shared);
+}
+
+std::unique_ptr<Communicator> Backend::communicator(std::span<const int> devices) {
+  if (devices.empty()) {
+    throw InvalidArgumentError(ErrorCode::kNoDevices, "a communicator needs at least one device");
+  }
+  std::vector<int> sorted(devices.begin(), devices.end());
+  std::sort(sorted.begin(), sorted.end());
+  state_->require(sorted.front());
+  state_->require(sorted.back());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) {
+    throw InvalidArgumentError(ErrorCode::kDuplicateDevice,
+                               "device " + std::to_string(*twice) + " is named twice");
+  }
+  return std::make_unique<SimCommunicator>(std::vector<int>(devices.begin(), devices.end()),
+                                           state_->shared.engine);
+}
+
+Executor& Backend::executor() { return *state_->executor; }
+
+const Options& Backend::options() const { return state_->options; }
+
+const Log& Backend::log() const { return state_->sink.log(); }
+
+std::vector<Choice> Backend::choices() const { return state_->recorder.choices(); }
+
+std::string Backend::replay_token() const {
+  const RecordingChooser& recorder = state_->recorder;
+  if (!state_->options.record) {
+    throw UnsupportedError(ErrorCode::kUnsupported, "nothing is recorded, so there is no token",
+                           "set Options::record");
+  }
+  if (recorder.kept() < recorder.made()) {
+    throw UnsupportedError(ErrorCode::kUnsupported,
+                           std::to_string(recorder.made()) + " choices were made, " +
+                               std::to_string(recorder.kept()) + " kept: too few for a token",
+                           "raise Options::record_limit, or run again with the same seed");
+  }
+  return encode_choices(recorder.choices());
+}
+
+std::vector<DeviceMemoryReport> Backend::memory_report() const {
+  std::vector<DeviceMemoryReport> report;
+  state_->devices.for_each(
+      [&](const SimDevice& device) { report.push_back({device.index(), device.memory()}); });
+  return report;
+}
+
+std::vector<LiveBuffer> Backend::leaks() const {
+  std::vector<LiveBuffer> buffers;
+  state_->devices.for_each([&](const SimDevice& device) {
+    for (const engine::LiveAllocation& live : device.device_memory().live()) {
+      buffers.push_back({live.device, live.number, live.bytes});
+    }
+  });
+  return buffers;
+}
+
+std::string to_string(const LiveBuffer& buffer) {
+  return "buffer " + std::to_string(buffer.number) + " of device " + std::to_string(buffer.device) +
+         " (" + std::to_string(buffer.bytes) + " bytes)";
+}
+
+}  // namespace belfry::sim

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "buffer.h"
+
+#include "belfry/error.h"
+
+#include <string>
+
+namespace belfry::sim {
+namespace {
+
+[[noreturn]] void throw_out_of_bounds(const BufferView& view, const engine::Allocation& allocation,
+                                      std::string_view what) {
+  throw InvalidArgumentError(ErrorCode::kOutOfBounds,
+                             std::string(what) + ": " + std::to_string(view.count) +
+                                 " elements of " + to_string(view.dtype) + " from byte " +
+                                 std::to_string(view.offset) + " do not lie in " +
+                                 allocation.describe());
+}
+
+}  // namespace
+
+engine::Access access_of(const BufferView& view, const engine::Engine& engine,
+                         std::string_view what) {
+  if (view.buffer == nullptr) {
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               std::string(what) + ": the view has no buffer");
+  }
+  const auto* buffer = dynamic_cast<const SimBuffer*>(view.buffer.get());
+  if (buffer == nullptr || &buffer->engine() != &engine) {
+    throw InvalidArgumentError(ErrorCode::kForeignObject,
+                               std::string(what) + ": the buffer belongs to another backend");
+  }
+  const engine::AllocationPtr& allocation = buffer->allocation();
+  const std::size_t element = size_of(view.dtype);
+  const bool inside = view.offset <= allocation->bytes() &&
+                      view.count <= (allocation->bytes() - view.offset) / element;
+  if (!inside || view.offset % element != 0) throw_out_of_bounds(view, *allocation, what);
+  return {allocation, {view.offset, view.offset + view.bytes()}};
+}
+
+}  // namespace belfry::sim

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/buffer.h"
+#include "engine/allocation.h"
+#include "engine/engine.h"
+
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace belfry::sim {
+
+/// A handle of an allocation. Commands in flight hold the allocation, not the handle.
+class SimBuffer final : public Buffer {
+ public:
+  SimBuffer(Device& device, engine::AllocationPtr allocation,
+            std::shared_ptr<const engine::Engine> engine)
+      : Buffer(device, allocation->data(), allocation->bytes()),
+        allocation_(std::move(allocation)),
+        engine_(std::move(engine)) {}
+
+  const engine::AllocationPtr& allocation() const { return allocation_; }
+  const engine::Engine& engine() const { return *engine_; }
+
+ private:
+  engine::AllocationPtr allocation_;
+  // Shared with the backend: tells whose buffer it is, also after the backend is gone.
+  std::shared_ptr<const engine::Engine> engine_;
+};
+
+/// What a command of `engine` that works on `view` accesses. `what` names the view in messages.
+/// Throws: InvalidArgumentError (kInvalidArgument without a buffer, kForeignObject, kOutOfBounds).
+engine::Access access_of(const BufferView& view, const engine::Engine& engine,
+                         std::string_view what);
+
+}  // namespace belfry::sim

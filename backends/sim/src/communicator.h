@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/communicator.h"
+#include "engine/engine.h"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace belfry::sim {
+
+/// Collectives that run as one kernel over all members' memory, once all members' streams have got
+/// there. Adds up in replica order.
+class SimCommunicator final : public Communicator {
+ public:
+  SimCommunicator(std::vector<int> devices, std::shared_ptr<engine::Engine> engine);
+
+  int size() const override { return static_cast<int>(devices_.size()); }
+  std::span<const int> local_ranks() const override { return ranks_; }
+  ReductionOrder order() const override { return ReductionOrder::kReplicaOrder; }
+  void all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override;
+  void reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) override;
+  void broadcast(int root, std::span<const CollectivePart> parts) override;
+  void all_gather(std::span<const CollectivePart> parts) override;
+  void check_health() override { engine_->check_failures(); }
+
+ private:
+  using Outputs = std::span<const BufferView>;
+
+  void require_parts(std::span<const CollectivePart> parts, const char* name) const;
+  void require_root(int root) const;
+  void enqueue_reduction(ReduceOp op, std::span<const CollectivePart> parts,
+                         std::vector<BufferView> outputs, const char* name);
+  void enqueue(std::span<const CollectivePart> parts, engine::Command command);
+
+  std::vector<int> devices_;
+  std::vector<int> ranks_;
+  // Shared with the backend, which a communicator may outlive unused.
+  std::shared_ptr<engine::Engine> engine_;
+};
+
+}  // namespace belfry::sim

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "device.h"
+
+#include "belfry/error.h"
+#include "buffer.h"
+#include "event.h"
+
+namespace belfry::sim {
+namespace {
+
+// Streams are numbered by device, so that a number does not depend on who was first to use one.
+constexpr std::int32_t kStreamsOfDevice = 16;
+
+}  // namespace
+
+DeviceSpec simulated_device(int index) {
+  DeviceSpec spec;
+  spec.type = "SIM";
+  spec.index = index;
+  return spec;
+}
+
+SimDevice::SimDevice(int index, Shared& shared)
+    : index_(index),
+      shared_(shared),
+      memory_(engine::DeviceMemory::create({.device = index,
+                                            .limit_bytes = shared.memory_limit_bytes,
+                                            .poison = false,
+                                            .addresses = nullptr})),
+      compute_(*this, shared.engine, shared.staging, next_stream("compute")),
+      communication_(*this, shared.engine, shared.staging, next_stream("communication")) {}
+
+BufferPtr SimDevice::allocate(std::size_t bytes, Stream& stream) {
+  stream_of(stream, *shared_.engine);
+  engine::AllocationPtr allocation;
+  try {
+    allocation = memory_->allocate(bytes, {});
+  } catch (const DeviceError&) {
+    // Work in flight may hold memory that its owner has given back already.
+    shared_.engine->drain();
+    allocation = memory_->allocate(bytes, {});
+  }
+  if (shared_.sink != nullptr) {
+    Operation operation;
+    operation.kind = OperationKind::kAllocate;
+    operation.subject = allocation->number();
+    operation.value = bytes;
+    shared_.sink->on_operation(operation);
+  }
+  return std::make_shared<SimBuffer>(*this, std::move(allocation), shared_.engine);
+}
+
+std::unique_ptr<Stream> SimDevice::create_stream() {
+  return std::make_unique<SimStream>(*this, shared_.engine, shared_.staging, next_stream("stream"));
+}
+
+std::unique_ptr<Event> SimDevice::create_event() {
+  return std::make_unique<SimEvent>(shared_.engine);
+}
+
+engine::QueueOptions SimDevice::next_stream(const char* what) {
+  const std::int32_t own = streams_++;
+  const std::int32_t number = own < kStreamsOfDevice
+                                  ? index_ * kStreamsOfDevice + own
+                                  : shared_.devices * kStreamsOfDevice + shared_.far_streams++;
+  std::string label = "device " + std::to_string(index_) + " " + what;
+  if (own >= 2) label += " " + std::to_string(own);
+  return {.device = index_, .number = number, .label = std::move(label)};
+}
+
+}  // namespace belfry::sim

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/device.h"
+#include "engine/device_memory.h"
+#include "engine/engine.h"
+#include "stream.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace belfry::sim {
+
+/// What the devices of one backend have in common.
+struct Shared {
+  int devices = 0;
+  std::size_t memory_limit_bytes = 0;
+  std::shared_ptr<engine::Engine> engine;
+  std::shared_ptr<engine::BlockPool> staging;
+  OperationSink* sink = nullptr;
+  std::atomic<std::int32_t> far_streams{0};  // Streams beyond the numbers set aside for a device.
+};
+
+/// The canonical name of simulated device `index`.
+DeviceSpec simulated_device(int index);
+
+class SimDevice final : public Device {
+ public:
+  SimDevice(int index, Shared& shared);
+
+  int index() const override { return index_; }
+  DeviceSpec spec() const override { return simulated_device(index_); }
+  BufferPtr allocate(std::size_t bytes, Stream& stream) override;
+  Stream& compute_stream() override { return compute_; }
+  Stream& communication_stream() override { return communication_; }
+  std::unique_ptr<Stream> create_stream() override;
+  std::unique_ptr<Event> create_event() override;
+  MemoryUse memory() const override { return memory_->use(); }
+
+  const engine::DeviceMemory& device_memory() const { return *memory_; }
+
+ private:
+  engine::QueueOptions next_stream(const char* what);
+
+  const int index_;
+  Shared& shared_;
+  // Shared with the allocations, which may outlive the device.
+  std::shared_ptr<engine::DeviceMemory> memory_;
+  std::atomic<std::int32_t> streams_{0};
+  SimStream compute_;
+  SimStream communication_;
+};
+
+}  // namespace belfry::sim

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "device.h"
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace belfry::sim {
+
+/// The devices that have been used, found by index in constant time. Room is made for a thousand
+/// neighbours at a time. May be used by several threads.
+class DeviceTable {
+ public:
+  explicit DeviceTable(int devices)
+      : chunks_((static_cast<std::size_t>(devices) + kChunk - 1) / kChunk) {}
+
+  SimDevice& at(int index, Shared& shared);
+  /// Calls `visit` with every device made so far, in order.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& chunk : chunks_) {
+      if (chunk == nullptr) continue;
+      for (const auto& device : *chunk) {
+        if (device != nullptr) visit(*device);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t kChunk = 1024;
+  using Chunk = std::array<std::unique_ptr<SimDevice>, kChunk>;
+
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Chunk>> chunks_;
+};
+
+}  // namespace belfry::sim

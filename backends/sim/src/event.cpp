@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "event.h"
+
+#include "belfry/error.h"
+
+namespace belfry::sim {
+
+SimEvent& event_of(Event& event, const engine::Engine& engine) {
+  auto* const own = dynamic_cast<SimEvent*>(&event);
+  if (own == nullptr || &own->engine() != &engine) {
+    throw InvalidArgumentError(ErrorCode::kForeignObject, "the event belongs to another backend");
+  }
+  return *own;
+}
+
+}  // namespace belfry::sim

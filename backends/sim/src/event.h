@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/event.h"
+#include "engine/engine.h"
+
+#include <memory>
+#include <utility>
+
+namespace belfry::sim {
+
+class SimEvent final : public Event {
+ public:
+  explicit SimEvent(std::shared_ptr<engine::Engine> engine) : engine_(std::move(engine)) {}
+
+  void synchronize() override { engine_->synchronize(point_); }
+  bool query() override { return engine_->query(point_); }
+
+  engine::EventPoint& point() { return point_; }
+  const engine::Engine& engine() const { return *engine_; }
+
+ private:
+  // Shared with the backend, which an event may outlive unused.
+  std::shared_ptr<engine::Engine> engine_;
+  engine::EventPoint point_;
+};
+
+/// `event` as one of `engine`. Throws: InvalidArgumentError (kForeignObject).
+SimEvent& event_of(Event& event, const engine::Engine& engine);
+
+}  // namespace belfry::sim

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "belfry/sim/log.h"
+
+#include "engine/digest.h"
+
+#include <algorithm>
+
+namespace belfry::sim {
+namespace {
+
+constexpr std::int32_t kFarAgent = 1 << 22;
+constexpr std::uint64_t kContext = 3;
+
+std::string hex(std::uint64_t value) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = "0x";
+  for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[value >> shift & 15];
+  return text;
+}
+
+std::optional<LogRecord> record_at(const Log& log, std::uint64_t index) {
+  if (index >= log.records().size()) return std::nullopt;
+  return log.records()[index];
+}
+
+std::string side(const char* name, const Log& log, std::uint64_t index) {
+  std::string text = std::string("  ") + name + ": ";
+  if (const auto record = record_at(log, index)) return text + to_string(*record) + "\n";
+  return text + (index < log.size() ? "not kept\n" : "has ended\n");
+}
+
+std::string describe(const Log& first, const Log& second, std::uint64_t index) {
+  std::string text = "operation " + std::to_string(index) + " differs:\n";
+  text += side("first ", first, index) + side("second", second, index);
+  if (index == 0) return text;
+  text += "after, in both:\n";
+  for (std::uint64_t i = index - std::min(index, kContext); i < index; ++i) {
+    if (const auto record = record_at(first, i)) text += "  " + to_string(*record) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_string(const LogRecord& record) {
+  std::string text = to_string(record.agent()) + " " + to_string(record.kind) + " " +
+                     std::to_string(record.subject);
+  if (record.value != 0) text += " (" + hex(record.value) + ")";
+  return text;
+}
+
+void Log::append(const Operation& operation) {
+  const AgentId& agent = operation.agent;
+  const std::uint64_t who = static_cast<std::uint64_t>(agent.kind) << 40 |
+                            static_cast<std::uint64_t>(operation.kind) << 32 |
+                            static_cast<std::uint32_t>(agent.index);
+  const std::uint64_t what = engine::mix(engine::mix(who, operation.subject), operation.value);
+  hash_ = engine::mix(hash_, what);
+  std::uint64_t& own = hash_of(agent);
+  order_free_hash_ -= own;
+  own = engine::mix(own, what);
+  order_free_hash_ += own;
+  if (size_++ < limit_) {
+    records_.push_back(
+        {operation.subject, operation.value, hash_, agent.index, agent.kind, operation.kind, 0});
+  }
+}
+
+std::uint64_t& Log::hash_of(const AgentId& agent) {
+  if (agent.index < 0 || agent.index >= kFarAgent) return far_agent_hashes_[agent];
+  auto& hashes = agent_hashes_[static_cast<std::size_t>(agent.kind)];
+  const auto index = static_cast<std::size_t>(agent.index);
+  if (index >= hashes.size()) [[unlikely]]
+    hashes.resize(index + 1);
+  return hashes[index];
+}
+
+std::optional<LogDifference> compare(const Log& first, const Log& second) {
+  if (first.size() == second.size() && first.hash() == second.hash()) return std::nullopt;
+  const auto& a = first.records();
+  const auto& b = second.records();
+  // Hashes are chained: once the logs have parted they differ for good.
+  std::size_t low = 0;
+  std::size_t high = std::min(a.size(), b.size());
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (a[middle].hash == b[middle].hash) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return LogDifference{low, record_at(first, low), record_at(second, low),
+                       describe(first, second, low)};
+}
+
+}  // namespace belfry::sim

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "belfry/sim/repeat.h"
+
+#include "belfry/error.h"
+
+namespace belfry::sim {
+
+void repeat_and_compare(const Options& options, const std::function<void(Backend&)>& program,
+                        CallSite site) {
+  Options watched = options;
+  watched.record = true;
+  watched.digests = Digests::kAll;
+  Backend first{watched};
+  program(first);
+  Backend second{watched};
+  program(second);
+  const auto difference = compare(first.log(), second.log());
+  if (!difference) return;
+  throw InvalidArgumentError(
+      ErrorCode::kNotDeterministic, "two runs of one schedule differ: " + difference->text,
+      "look for state that is kept between runs, the order of unordered containers or of "
+      "addresses, clocks, and random numbers that no seed decides",
+      site);
+}
+
+}  // namespace belfry::sim

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "replayed_chooser.h"
+
+#include "belfry/error.h"
+
+namespace belfry::sim {
+
+std::uint32_t ReplayedChooser::choose(ChoiceKind kind, std::uint32_t count) {
+  if (count == 1 || misfit()) return 0;
+  const std::size_t index = next_++;
+  if (index < choices_.size()) {
+    const Choice& recorded = choices_[index];
+    if (recorded.kind == kind && recorded.count == count) return recorded.value;
+  }
+  const std::string asked = to_string(Choice{kind, count, 0});
+  const std::string had =
+      index < choices_.size() ? "`" + to_string(choices_[index]) + "`" : "the end of the run";
+  misfit_ = "choice " + std::to_string(index) + ": recorded " + had + ", asked for `" + asked + "`";
+  return 0;
+}
+
+void ReplayedChooser::throw_misfit(CallSite site) const {
+  if (!misfit()) return;
+  throw InvalidArgumentError(ErrorCode::kReplay, "the recorded choices do not fit; " + misfit_,
+                             "replay a token with the program, options and version it came from",
+                             site);
+}
+
+}  // namespace belfry::sim

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "stream.h"
+
+#include "belfry/backend/host_kernels.h"
+#include "belfry/error.h"
+#include "buffer.h"
+#include "event.h"
+
+#include <cstring>
+#include <utility>
+
+namespace belfry::sim {
+namespace {
+
+// What a write will put into device memory, kept until it does.
+class Staged {
+ public:
+  Staged(std::shared_ptr<engine::BlockPool> pool, const void* from, std::size_t bytes)
+      : pool_(std::move(pool)), block_(pool_->take(bytes)) {
+    std::memcpy(block_.data, from, bytes);
+  }
+  ~Staged() { pool_->give(block_); }
+  Staged(const Staged&) = delete;
+  Staged& operator=(const Staged&) = delete;
+
+  const std::byte* data() const { return block_.data; }
+
+ private:
+  std::shared_ptr<engine::BlockPool> pool_;
+  engine::Block block_;
+};
+
+std::byte* address_of(const engine::Access& access) {
+  return access.allocation->data() + access.range.begin;
+}
+
+// Kinds that add to what their output holds.
+bool reads_outputs(KernelKind kind) { return kind == KernelKind::kScatterAddRows; }
+
+}  // namespace
+
+SimStream::SimStream(Device& device, std::shared_ptr<engine::Engine> engine,
+                     std::shared_ptr<engine::BlockPool> staging, engine::QueueOptions options)
+    : device_(device),
+      engine_(std::move(engine)),
+      staging_(std::move(staging)),
+      queue_(engine_->create_queue(std::move(options))) {}
+
+SimStream::~SimStream() { engine_->destroy_queue(queue_); }
+
+void SimStream::launch(Kernel kernel) {
+  engine::Command command;
+  command.name = to_string(kernel.kind);
+  command.reads.reserve(kernel.inputs.size());
+  command.writes.reserve(kernel.outputs.size());
+  for (const BufferView& input : kernel.inputs) {
+    command.reads.push_back(access_of(input, *engine_, command.name));
+  }
+  for (const BufferView& output : kernel.outputs) {
+    command.writes.push_back(access_of(output, *engine_, command.name));
+    if (reads_outputs(kernel.kind)) command.reads.push_back(command.writes.back());
+  }
+  validate(kernel);
+  command.run = [call = resolve(kernel)] { run_on_host(call); };
+  engine_->enqueue(queue_, std::move(command));
+}
+
+void SimStream::copy(BufferView to, BufferView from) {
+  engine::Command command;
+  command.name = "copy";
+  command.reads.push_back(access_of(from, *engine_, "copy"));
+  command.writes.push_back(access_of(to, *engine_, "copy"));
+  if (to.bytes() != from.bytes()) {
+    throw InvalidArgumentError(ErrorCode::kShape, "a copy of " + std::to_string(from.bytes()) +
+                                                      " bytes to " + std::to_string(to.bytes()));
+  }
+  command.run = [target = address_of(command.writes[0]), source = address_of(command.reads[0]),
+                 bytes = to.bytes()] { std::memmove(target, source, bytes); };
+  engine_->enqueue(queue_, std::move(command));
+}
+
+void SimStream::write(BufferView to, const void* from) {
+  engine::Command command;
+  command.name = "write";
+  command.writes.push_back(access_of(to, *engine_, "write"));
+  if (to.count == 0) return;
+  const auto staged = std::make_shared<const Staged>(staging_, from, to.bytes());
+  command.run = [target = address_of(command.writes[0]), staged, bytes = to.bytes()] {
+    std::memcpy(target, staged->data(), bytes);
+  };
+  engine_->enqueue(queue_, std::move(command));
+}
+
+void SimStream::read(void* to, BufferView from) {
+  engine_->read(queue_, to, access_of(from, *engine_, "read"));
+}
+
+void SimStream::record(Event& event) { engine_->record(queue_, event_of(event, *engine_).point()); }
+
+void SimStream::wait(Event& event) { engine_->wait(queue_, event_of(event, *engine_).point()); }
+
+void SimStream::synchronize() { engine_->synchronize(queue_); }
+
+SimStream& stream_of(Stream& stream, const engine::Engine& engine) {
+  auto* const own = dynamic_cast<SimStream*>(&stream);
+  if (own == nullptr || &own->engine() != &engine) {
+    throw InvalidArgumentError(ErrorCode::kForeignObject, "the stream belongs to another backend");
+  }
+  return *own;
+}
+
+}  // namespace belfry::sim

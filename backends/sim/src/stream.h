@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/stream.h"
+#include "engine/block_pool.h"
+#include "engine/engine.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace belfry::sim {
+
+/// A queue of the engine, dressed as a stream.
+class SimStream final : public Stream {
+ public:
+  SimStream(Device& device, std::shared_ptr<engine::Engine> engine,
+            std::shared_ptr<engine::BlockPool> staging, engine::QueueOptions options);
+  ~SimStream() override;
+
+  Device& device() override { return device_; }
+  void launch(Kernel kernel) override;
+  void copy(BufferView to, BufferView from) override;
+  void write(BufferView to, const void* from) override;
+  void read(void* to, BufferView from) override;
+  void record(Event& event) override;
+  void wait(Event& event) override;
+  void synchronize() override;
+
+  engine::CommandQueue& queue() { return queue_; }
+  const engine::Engine& engine() const { return *engine_; }
+
+ private:
+  Device& device_;
+  // Shared with the backend, which a stream may outlive unused.
+  std::shared_ptr<engine::Engine> engine_;
+  // Shared with the writes in flight, which keep what they will write in its blocks.
+  std::shared_ptr<engine::BlockPool> staging_;
+  engine::CommandQueue& queue_;
+};
+
+/// `stream` as one of `engine`. Throws: InvalidArgumentError (kForeignObject).
+SimStream& stream_of(Stream& stream, const engine::Engine& engine);
+
+}  // namespace belfry::sim
