@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/backend.h"
+#include "belfry/cuda/options.h"
+#include "belfry/cuda/statistics.h"
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace belfry::cuda {
+
+/// GPUs through CUDA and NCCL. Devices on one GPU are combined by one kernel of belfry's own, in
+/// replica order, with the same bits as the simulator; devices on different GPUs by NCCL.
+class Backend final : public belfry::Backend {
+ public:
+  /// Throws: DeviceError (kNoDriver) where there is no driver or no GPU; InvalidArgumentError
+  /// (kUnknownDevice, kInvalidArgument) for options that do not fit the machine.
+  explicit Backend(Options options = {});
+  ~Backend() override;
+
+  std::string_view name() const override { return "cuda"; }
+  int device_count() const override;
+  DeviceSpec device_spec(int index) const override;
+  Device& device(int index) override;
+  std::unique_ptr<Communicator> communicator(std::span<const int> devices) override;
+  Executor& executor() override;
+  bool verifies_mirrored() const override;
+
+  /// The number in CUDA of the GPU behind device `index`. Throws: InvalidArgumentError.
+  int gpu(int index) const;
+  /// What has been asked of the GPUs so far.
+  Statistics statistics() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace belfry::cuda

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace belfry::cuda {
+
+/// What a backend has asked of its GPUs since it was made, so that a test can assert that kernels
+/// and collectives really ran.
+struct Statistics {
+  std::uint64_t kernel_launches = 0;    ///< Including those inside local collectives.
+  std::uint64_t local_collectives = 0;  ///< Carried out by one kernel or copies on one GPU.
+  std::uint64_t nccl_collectives = 0;   ///< Groups handed to NCCL.
+  std::uint64_t copies = 0;             ///< Between device memories.
+  std::uint64_t host_writes = 0;        ///< From host to device memory.
+  std::uint64_t host_reads = 0;         ///< From device to host memory.
+  std::uint64_t allocations = 0;
+  std::uint64_t frees = 0;
+  std::uint64_t event_records = 0;
+  std::uint64_t event_waits = 0;
+
+  std::uint64_t collectives() const { return local_collectives + nccl_collectives; }
+};
+
+}  // namespace belfry::cuda

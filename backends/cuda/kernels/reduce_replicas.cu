@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/backend/element_ops.h"
+#include "dispatch.cuh"
+#include "families.h"
+
+#include <cstdint>
+#include <string>
+
+// One kernel reads every input and writes every output once: all addresses travel as kernel
+// parameters, so that nothing is copied or allocated before it.
+namespace belfry::cuda::kernels {
+namespace {
+
+/// What is added up: floats as they are or, from 16 bits, widened; integers as bits that wrap.
+template <class T>
+using Sum = std::conditional_t<element::kIsFloating<T>, element::Compute<T>,
+                               std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>;
+
+template <int kMost>
+struct Members {
+  const void* inputs[kMost];
+  void* outputs[kMost];
+  int num_inputs;
+  int num_outputs;
+  std::size_t count;
+  ReductionOrder order;
+  bool mean;
+
+  template <class T>
+  __device__ Sum<T> input(int k, std::size_t i) const {
+    return static_cast<Sum<T>>(static_cast<const T*>(inputs[k])[i]);
+  }
+};
+
+// Few members for small launches; many for others. More than that is refused.
+constexpr int kFew = 64;
+constexpr int kMany = 1024;
+constexpr int kTreeDepth = 11;  // Partial sums of kMany inputs at a time.
+
+template <class T>
+__device__ T finish(Sum<T> sum, bool mean, int n) {
+  if constexpr (element::kIsFloating<T>) {
+    return static_cast<T>(element::canonical(mean ? sum / static_cast<Sum<T>>(n) : sum));
+  } else {
+    return static_cast<T>(sum);
+  }
+}
+
+template <class T, int kMost>
+__device__ Sum<T> fold_in_order(const Members<kMost>& members, std::size_t i) {
+  Sum<T> sum = members.template input<T>(0, i);
+  for (int k = 1; k < members.num_inputs; ++k) sum += members.template input<T>(k, i);
+  return sum;
+}
+
+// Neighbours are added up, then neighbouring sums, ...: a binary counter of partial sums.
+template <class T, int kMost>
+__device__ Sum<T> fold_as_tree(const Members<kMost>& members, std::size_t i) {
+  Sum<T> partial[kTreeDepth];
+  int held = 0;
+  for (int k = 0; k < members.num_inputs; ++k) {
+    Sum<T> sum = members.template input<T>(k, i);
+    for (int bits = k; (bits & 1) != 0; bits >>= 1) sum = partial[--held] + sum;
+    partial[held++] = sum;
+  }
+  for (; held > 1; --held) partial[held - 2] += partial[held - 1];
+  return partial[0];
+}
+
+template <class T, int kMost>
+__device__ Sum<T> fold_as_ring(const Members<kMost>& members, std::size_t i) {
+  int k = static_cast<int>(i % static_cast<std::size_t>(members.num_inputs));
+  Sum<T> sum = members.template input<T>(k, i);
+  for (int step = 1; step < members.num_inputs; ++step) {
+    k = k + 1 == members.num_inputs ? 0 : k + 1;
+    sum += members.template input<T>(k, i);
+  }
+  return sum;
+}
+
+template <class T, int kMost>
+__device__ void reduce_element(const Members<kMost>& members, std::size_t i) {
+  Sum<T> sum;
+  if (members.order == ReductionOrder::kTree) {
+    sum = fold_as_tree<T>(members, i);
+  } else if (members.order == ReductionOrder::kRing) {
+    sum = fold_as_ring<T>(members, i);
+  } else {
+    sum = fold_in_order<T>(members, i);
+  }
+  const T result = finish<T>(sum, members.mean, members.num_inputs);
+  for (int k = 0; k < members.num_outputs; ++k) static_cast<T*>(members.outputs[k])[i] = result;
+}
+
+template <class T, int kMost>
+__global__ void reduce_elements(const __grid_constant__ Members<kMost> members) {
+  for (std::size_t i = place_in_grid(); i < members.count; i += threads_in_grid()) {
+    reduce_element<T>(members, i);
+  }
+}
+
+/// As much as a thread loads at once.
+template <class T>
+struct alignas(16) Pack {
+  static constexpr int kSize = 16 / sizeof(T);
+  T elements[kSize];
+};
+
+template <class T>
+__device__ Pack<T> load_pack(const void* from, std::size_t pack) {
+  return static_cast<const Pack<T>*>(from)[pack];
+}
+
+// The usual case: replica order, everything aligned. The rest that fills no pack goes by elements.
+template <class T, int kMost>
+__global__ void reduce_packs(const __grid_constant__ Members<kMost> members) {
+  constexpr int kSize = Pack<T>::kSize;
+  const std::size_t packs = members.count / kSize;
+  for (std::size_t i = place_in_grid(); i < packs; i += threads_in_grid()) {
+    Sum<T> sum[kSize];
+    Pack<T> pack = load_pack<T>(members.inputs[0], i);
+    for (int e = 0; e < kSize; ++e) sum[e] = static_cast<Sum<T>>(pack.elements[e]);
+#pragma unroll 4
+    for (int k = 1; k < members.num_inputs; ++k) {
+      pack = load_pack<T>(members.inputs[k], i);
+      for (int e = 0; e < kSize; ++e) sum[e] += static_cast<Sum<T>>(pack.elements[e]);
+    }
+    for (int e = 0; e < kSize; ++e) {
+      pack.elements[e] = finish<T>(sum[e], members.mean, members.num_inputs);
+    }
+    for (int k = 0; k < members.num_outputs; ++k) {
+      static_cast<Pack<T>*>(members.outputs[k])[i] = pack;
+    }
+  }
+  const std::size_t rest = packs * kSize + place_in_grid();
+  if (rest < members.count) reduce_element<T>(members, rest);
+}
+
+bool is_aligned(const KernelOperand& operand) {
+  return reinterpret_cast<std::uintptr_t>(operand.data) % 16 == 0;
+}
+
+bool can_be_packed(const KernelCall& call) {
+  const ReductionOrder order = call.parameters.order;
+  return (order == ReductionOrder::kReplicaOrder || order == ReductionOrder::kUnspecified) &&
+         std::all_of(call.inputs.begin(), call.inputs.end(), is_aligned) &&
+         std::all_of(call.outputs.begin(), call.outputs.end(), is_aligned);
+}
+
+template <class T, int kMost>
+void launch_members(const KernelCall& call, cudaStream_t stream) {
+  Members<kMost> members{};
+  for (const KernelOperand& in : call.inputs) members.inputs[members.num_inputs++] = in.data;
+  for (const KernelOperand& out : call.outputs) members.outputs[members.num_outputs++] = out.data;
+  members.count = call.outputs[0].count;
+  members.order = call.parameters.order;
+  members.mean = call.parameters.reduce == ReduceOp::kMean;
+  if (can_be_packed(call)) {
+    const std::size_t threads = members.count / Pack<T>::kSize + Pack<T>::kSize;
+    reduce_packs<T><<<blocks_for(threads), kThreads, 0, stream>>>(members);
+  } else {
+    reduce_elements<T><<<blocks_for(members.count), kThreads, 0, stream>>>(members);
+  }
+}
+
+template <class T>
+void launch_type(const KernelCall& call, cudaStream_t stream) {
+  const std::size_t most = std::max(call.inputs.size(), call.outputs.size());
+  if (most <= kFew) return launch_members<T, kFew>(call, stream);
+  if (most <= kMany) return launch_members<T, kMany>(call, stream);
+  throw UnsupportedError(
+      ErrorCode::kUnsupported,
+      "a reduction of more than " + std::to_string(kMany) + " values in one kernel",
+      "reduce them in groups");
+}
+
+}  // namespace
+
+void launch_reduce_replicas(const KernelCall& call, cudaStream_t stream) {
+  if (call.outputs[0].count == 0) return;
+  const DType dtype = call.outputs[0].dtype;
+  if (is_floating(dtype)) {
+    return visit_type(FloatingTypes{}, dtype,
+                      [&](auto tag) { launch_type<typename decltype(tag)::Type>(call, stream); });
+  }
+  // Sums of integers are the same bits whether signed or not.
+  switch (size_of(dtype)) {
+    case 1:
+      return launch_type<std::uint8_t>(call, stream);
+    case 2:
+      return launch_type<std::uint16_t>(call, stream);
+    case 4:
+      return launch_type<std::uint32_t>(call, stream);
+    default:
+      return launch_type<std::uint64_t>(call, stream);
+  }
+}
+
+}  // namespace belfry::cuda::kernels

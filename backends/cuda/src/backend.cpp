@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/cuda/backend.h"
+
+#include "belfry/error.h"
+#include "check.h"
+#include "communicator.h"
+#include "device.h"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <mutex>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace belfry::cuda {
+namespace {
+
+// Lowest first: the order of a carrier for which no Chooser was given.
+class FirstChooser final : public Chooser {
+ public:
+  std::uint32_t choose(ChoiceKind /*kind*/, std::uint32_t /*count*/) override { return 0; }
+};
+
+int count_gpus() {
+  int driver = 0;
+  const cudaError_t asked = cudaDriverGetVersion(&driver);
+  int gpus = 0;
+  const cudaError_t counted = cudaGetDeviceCount(&gpus);
+  if (counted == cudaSuccess && gpus > 0) return gpus;
+  ignore_failure(asked);
+  ignore_failure(counted);
+  std::string summary = "no GPU for CUDA: ";
+  if (driver == 0) {
+    summary += "this machine has no NVIDIA driver";
+  } else if (counted == cudaSuccess) {
+    summary += "the driver sees none";
+  } else {
+    summary += std::string("the driver says ") + cudaGetErrorName(counted) + ", " +
+               cudaGetErrorString(counted);
+  }
+  throw DeviceError(ErrorCode::kNoDriver, summary,
+                    "run on a machine with an NVIDIA GPU and its driver, or on the simulator");
+}
+
+[[noreturn]] void throw_option(ErrorCode code, std::string summary) {
+  throw InvalidArgumentError(code, std::move(summary), "see belfry/cuda/options.h");
+}
+
+std::vector<int> place_devices(const Options& options, int gpus) {
+  if (options.fitted < 0) throw_option(ErrorCode::kInvalidArgument, "fewer than no replicas");
+  if (options.fitted > 0) {
+    // Neighbours share a GPU, so that groups of ranks stay together.
+    std::vector<int> placed;
+    const std::int64_t used = std::min(options.fitted, gpus);
+    for (std::int64_t i = 0; i < options.fitted; ++i) {
+      placed.push_back(static_cast<int>(i * used / options.fitted));
+    }
+    return placed;
+  }
+  if (options.devices.empty()) {
+    if (options.replicas_per_gpu < 1) {
+      throw_option(ErrorCode::kInvalidArgument, "replicas_per_gpu is below 1");
+    }
+    std::vector<int> placed;
+    for (int gpu = 0; gpu < gpus; ++gpu) {
+      placed.insert(placed.end(), static_cast<std::size_t>(options.replicas_per_gpu), gpu);
+    }
+    return placed;
+  }
+  for (const int gpu : options.devices) {
+    if (gpu < 0 || gpu >= gpus) {
+      throw_option(
+          ErrorCode::kUnknownDevice,
+          "GPU " + std::to_string(gpu) + " is asked for; this machine has " + std::to_string(gpus));
+    }
+  }
+  return options.devices;
+}
+
+void require_memory_pools(const std::vector<int>& gpus) {
+  for (const int gpu : gpus) {
+    int supported = 0;
+    BELFRY_CUDA_TRY(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, gpu));
+    if (supported != 0) continue;
+    throw UnsupportedError(ErrorCode::kUnsupported,
+                           "GPU " + std::to_string(gpu) + " has no stream-ordered memory",
+                           "belfry needs memory pools: a newer driver, or another GPU");
+  }
+}
+
+std::unique_ptr<Executor> make_executor(const Options& options, Chooser& chooser) {
+  ExecutorParts parts;
+  parts.chooser = options.chooser != nullptr ? options.chooser : &chooser;
+  parts.sink = options.sink;
+  switch (options.carrier) {
+    case Carrier::kFiber:
+      return make_fiber_executor(parts);
+    case Carrier::kBaton:
+      return make_baton_executor(parts);
+    case Carrier::kConcurrent:
+      break;
+  }
+  return make_concurrent_executor(parts);
+}
+
+}  // namespace
+
+struct Backend::Parts {
+  std::shared_ptr<SharedState> shared;  // with devices, streams and buffers
+  std::vector<int> gpus;                // of each device
+  FirstChooser chooser;
+  std::unique_ptr<Executor> executor;
+  std::mutex mutex;  // for devices, which are made on first use
+  std::vector<std::unique_ptr<cuda::Device>> devices;
+};
+
+Backend::Backend(Options options) : parts_(std::make_unique<Parts>()) {
+  parts_->gpus = place_devices(options, count_gpus());
+  require_memory_pools(parts_->gpus);
+  parts_->shared = std::make_shared<SharedState>();
+  parts_->shared->options = std::move(options);
+  parts_->executor = make_executor(parts_->shared->options, parts_->chooser);
+  parts_->devices.resize(parts_->gpus.size());
+}
+
+Backend::~Backend() = default;
+
+int Backend::device_count() const { return static_cast<int>(parts_->gpus.size()); }
+
+DeviceSpec Backend::device_spec(int index) const {
+  static_cast<void>(gpu(index));
+  DeviceSpec spec;
+  spec.type = "GPU";
+  spec.index = index;
+  return spec;
+}
+
+belfry::Device& Backend::device(int index) {
+  const int on = gpu(index);
+  const std::lock_guard lock(parts_->mutex);
+  std::unique_ptr<cuda::Device>& device = parts_->devices[static_cast<std::size_t>(index)];
+  if (device == nullptr) {
+    device = std::make_unique<cuda::Device>(parts_->shared, index, on, parts_->gpus);
+  }
+  return *device;
+}
+
+std::unique_ptr<Communicator> Backend::communicator(std::span<const int> devices) {
+  if (devices.empty()) {
+    throw InvalidArgumentError(ErrorCode::kNoDevices, "a communicator of no devices",
+                               "name at least one device");
+  }
+  std::vector<cuda::Device*> members;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (std::find(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(i), devices[i]) !=
+        devices.begin() + static_cast<std::ptrdiff_t>(i)) {
+      throw InvalidArgumentError(
+          ErrorCode::kDuplicateDevice,
+          "device " + std::to_string(devices[i]) + " is named twice in a communicator",
+          "name each device once");
+    }
+    members.push_back(static_cast<cuda::Device*>(&device(devices[i])));
+  }
+  return make_communicator(parts_->shared, std::move(members));
+}
+
+Executor& Backend::executor() { return *parts_->executor; }
+
+bool Backend::verifies_mirrored() const { return parts_->shared->options.verify_mirrored; }
+
+int Backend::gpu(int index) const {
+  if (index < 0 || index >= device_count()) {
+    throw InvalidArgumentError(
+        ErrorCode::kUnknownDevice,
+        "device " + std::to_string(index) + " of a backend with " + std::to_string(device_count()),
+        "devices are numbered from 0");
+  }
+  return parts_->gpus[static_cast<std::size_t>(index)];
+}
+
+Statistics Backend::statistics() const { return parts_->shared->counters.snapshot(); }
+
+}  // namespace belfry::cuda

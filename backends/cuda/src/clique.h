@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/communicator.h"
+#include "device.h"
+#include "stream.h"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace belfry::cuda {
+
+/// Which views of which parts a collective uses, and how long outputs are.
+struct PartShape {
+  int reading_rank = -1;  ///< -1: every input is read.
+  int writing_rank = -1;  ///< -1: every output is written.
+  std::size_t output_factor = 1;
+};
+
+/// What all communicators of this backend share: their members, all in this process, and the checks
+/// of what a caller hands in.
+class Clique : public Communicator {
+ public:
+  int size() const final { return static_cast<int>(devices_.size()); }
+  std::span<const int> local_ranks() const final { return ranks_; }
+  void all_reduce(ReduceOp op, std::span<const CollectivePart> parts) final;
+  void reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) final;
+  void broadcast(int root, std::span<const CollectivePart> parts) final;
+  void all_gather(std::span<const CollectivePart> parts) final;
+  void check_health() override;
+
+ protected:
+  Clique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices);
+
+  SharedState& shared() const { return *shared_; }
+  Device& device(int rank) const { return *devices_[static_cast<std::size_t>(rank)]; }
+  Stream& stream(const CollectivePart& part) const;
+  void* address(const BufferView& view) const;
+  /// Keeps the memory of `parts` until what `stream` has been given is done.
+  static void hold(Stream& stream, std::span<const CollectivePart> parts);
+
+ private:
+  // The checks are done when these are called.
+  virtual void do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) = 0;
+  virtual void do_reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) = 0;
+  virtual void do_broadcast(int root, std::span<const CollectivePart> parts) = 0;
+  virtual void do_all_gather(std::span<const CollectivePart> parts) = 0;
+
+  void require_rank(int rank) const;
+  void require_parts(std::span<const CollectivePart> parts, const PartShape& shape) const;
+  void require_reducible(ReduceOp op, std::span<const CollectivePart> parts,
+                         const PartShape& shape) const;
+
+  std::shared_ptr<SharedState> shared_;  // with the Backend
+  std::vector<Device*> devices_;
+  std::vector<int> ranks_;
+};
+
+}  // namespace belfry::cuda

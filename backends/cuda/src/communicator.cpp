@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "communicator.h"
+
+#include "hybrid_clique.h"
+#include "local_clique.h"
+#include "nccl_clique.h"
+
+#include <set>
+
+namespace belfry::cuda {
+
+std::unique_ptr<Communicator> make_communicator(std::shared_ptr<SharedState> shared,
+                                                std::vector<Device*> devices) {
+  std::set<int> gpus;
+  for (const Device* device : devices) gpus.insert(device->gpu());
+  // NCCL is not asked for one member: it would take memory for nothing.
+  if (gpus.size() == 1) {
+    return std::make_unique<LocalClique>(std::move(shared), std::move(devices));
+  }
+  if (gpus.size() == devices.size()) {
+    return std::make_unique<NcclClique>(std::move(shared), std::move(devices));
+  }
+  return std::make_unique<HybridClique>(std::move(shared), std::move(devices));
+}
+
+}  // namespace belfry::cuda

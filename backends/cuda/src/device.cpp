@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "device.h"
+
+#include "belfry/error.h"
+#include "buffer.h"
+#include "check.h"
+#include "current_gpu.h"
+#include "event.h"
+#include "ownership.h"
+#include "stream.h"
+
+namespace belfry::cuda {
+
+Device::Device(std::shared_ptr<SharedState> shared, int index, int gpu, std::span<const int> peers)
+    : shared_(std::move(shared)),
+      state_(std::make_shared<DeviceState>(shared_, index, gpu, peers)),
+      compute_(std::make_unique<Stream>(*this, state_, Priority::kNormal)),
+      communication_(std::make_unique<Stream>(*this, state_, Priority::kHigh)) {}
+
+Device::~Device() = default;
+
+DeviceSpec Device::spec() const {
+  DeviceSpec spec;
+  spec.type = "GPU";
+  spec.index = index();
+  return spec;
+}
+
+BufferPtr Device::allocate(std::size_t bytes, belfry::Stream& stream) {
+  const Stream& mine = own(*shared_, stream);
+  if (&mine.state() != state_.get()) {
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               "memory of one device is allocated on a stream of another",
+                               "pass a stream of the device that the memory shall be on");
+  }
+  return std::make_shared<Buffer>(*this, mine.handle(), bytes);
+}
+
+belfry::Stream& Device::compute_stream() { return *compute_; }
+
+belfry::Stream& Device::communication_stream() { return *communication_; }
+
+std::unique_ptr<belfry::Stream> Device::create_stream() {
+  return std::make_unique<Stream>(*this, state_, Priority::kNormal);
+}
+
+std::unique_ptr<belfry::Event> Device::create_event() { return std::make_unique<Event>(shared_); }
+
+void Device::check_health() {
+  const CurrentGpu current(gpu());
+  for (const Stream* stream : {compute_.get(), communication_.get()}) {
+    const cudaError_t code = cudaStreamQuery(stream->get());
+    if (code == cudaErrorNotReady) {
+      ignore_failure(code);
+    } else {
+      BELFRY_CUDA_TRY(code);
+    }
+  }
+}
+
+}  // namespace belfry::cuda

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/device.h"
+#include "device_state.h"
+
+#include <memory>
+#include <span>
+
+namespace belfry::cuda {
+
+class Stream;
+
+/// A GPU, or one of several devices that share a GPU.
+class Device final : public belfry::Device {
+ public:
+  Device(std::shared_ptr<SharedState> shared, int index, int gpu, std::span<const int> peers);
+  ~Device() override;
+
+  int index() const override { return state_->index(); }
+  DeviceSpec spec() const override;
+  BufferPtr allocate(std::size_t bytes, belfry::Stream& stream) override;
+  belfry::Stream& compute_stream() override;
+  belfry::Stream& communication_stream() override;
+  std::unique_ptr<belfry::Stream> create_stream() override;
+  std::unique_ptr<belfry::Event> create_event() override;
+  MemoryUse memory() const override { return state_->memory(); }
+
+  int gpu() const { return state_->gpu(); }
+  DeviceState& state() const { return *state_; }
+  /// Throws what work on this device has reported, if anything.
+  void check_health();
+
+ private:
+  std::shared_ptr<SharedState> shared_;  // with the Backend
+  std::shared_ptr<DeviceState> state_;   // with streams and buffers
+  std::unique_ptr<Stream> compute_;
+  std::unique_ptr<Stream> communication_;
+};
+
+}  // namespace belfry::cuda

@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "device_state.h"
+
+#include "belfry/error.h"
+#include "check.h"
+#include "current_gpu.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace belfry::cuda {
+namespace {
+
+cudaMemPool_t make_pool(int gpu) {
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.handleTypes = cudaMemHandleTypeNone;
+  properties.location.type = cudaMemLocationTypeDevice;
+  properties.location.id = gpu;
+  cudaMemPool_t pool = nullptr;
+  BELFRY_CUDA_TRY(cudaMemPoolCreate(&pool, &properties));
+  return pool;
+}
+
+// Memory once taken from the GPU stays in the pool: giving it back would synchronize.
+void keep_memory(cudaMemPool_t pool) {
+  std::uint64_t threshold = std::numeric_limits<std::uint64_t>::max();
+  BELFRY_CUDA_TRY(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+}
+
+bool can_access(int from, int to) {
+  int can = 0;
+  BELFRY_CUDA_TRY(cudaDeviceCanAccessPeer(&can, from, to));
+  return can != 0;
+}
+
+void let_access(cudaMemPool_t pool, int gpu) {
+  cudaMemAccessDesc access{};
+  access.location.type = cudaMemLocationTypeDevice;
+  access.location.id = gpu;
+  access.flags = cudaMemAccessFlagsProtReadWrite;
+  BELFRY_CUDA_TRY(cudaMemPoolSetAccess(pool, &access, 1));
+}
+
+}  // namespace
+
+DeviceState::DeviceState(std::shared_ptr<SharedState> shared, int index, int gpu,
+                         std::span<const int> peers)
+    : shared_(std::move(shared)), index_(index), gpu_(gpu), reachable_from_{gpu} {
+  const CurrentGpu current(gpu_);
+  pool_ = make_pool(gpu_);
+  try {
+    keep_memory(pool_);
+    for (const int peer : peers) {
+      if (reachable_from(peer) || !can_access(peer, gpu_)) continue;
+      let_access(pool_, peer);
+      reachable_from_.push_back(peer);
+    }
+    use_.limit_bytes = shared_->options.memory_limit_bytes;
+    if (use_.limit_bytes == 0) {
+      std::size_t available = 0;
+      BELFRY_CUDA_TRY(cudaMemGetInfo(&available, &use_.limit_bytes));
+    }
+  } catch (...) {
+    ignore_failure(cudaMemPoolDestroy(pool_));
+    throw;
+  }
+}
+
+DeviceState::~DeviceState() {
+  for (cudaEvent_t event : spare_events_) ignore_failure(cudaEventDestroy(event));
+  ignore_failure(cudaMemPoolDestroy(pool_));
+}
+
+bool DeviceState::reachable_from(int gpu) const {
+  return std::find(reachable_from_.begin(), reachable_from_.end(), gpu) != reachable_from_.end();
+}
+
+void* DeviceState::allocate(std::size_t bytes, cudaStream_t stream) {
+  reserve(bytes);
+  void* address = nullptr;
+  try {
+    if (bytes > 0) {
+      const CurrentGpu current(gpu_);
+      BELFRY_CUDA_TRY(cudaMallocFromPoolAsync(&address, bytes, pool_, stream));
+    }
+  } catch (...) {
+    release(bytes);
+    throw;
+  }
+  Counters::add(shared_->counters.allocations);
+  return address;
+}
+
+void DeviceState::free(void* address, std::size_t bytes, cudaStream_t stream) noexcept {
+  if (address != nullptr) ignore_failure(cudaFreeAsync(address, stream));
+  Counters::add(shared_->counters.frees);
+  release(bytes);
+}
+
+MemoryUse DeviceState::memory() const {
+  const std::lock_guard lock(mutex_);
+  return use_;
+}
+
+void DeviceState::reserve(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (bytes > use_.limit_bytes - std::min(use_.limit_bytes, use_.live_bytes)) {
+    throw DeviceError(ErrorCode::kOutOfMemory,
+                      "device GPU:" + std::to_string(index_) + " has " +
+                          std::to_string(use_.live_bytes) + " of " +
+                          std::to_string(use_.limit_bytes) + " bytes in use and cannot give " +
+                          std::to_string(bytes) + " more",
+                      "free tensors, use smaller ones, or raise memory_limit_bytes");
+  }
+  use_.live_bytes += bytes;
+  use_.peak_bytes = std::max(use_.peak_bytes, use_.live_bytes);
+  ++use_.live_buffers;
+}
+
+void DeviceState::release(std::size_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  use_.live_bytes -= bytes;
+  --use_.live_buffers;
+}
+
+cudaEvent_t DeviceState::take_event() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!spare_events_.empty()) {
+      cudaEvent_t event = spare_events_.back();
+      spare_events_.pop_back();
+      return event;
+    }
+  }
+  const CurrentGpu current(gpu_);
+  cudaEvent_t event = nullptr;
+  BELFRY_CUDA_TRY(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  return event;
+}
+
+void DeviceState::give_event(cudaEvent_t event) noexcept {
+  const std::lock_guard lock(mutex_);
+  spare_events_.push_back(event);
+}
+
+}  // namespace belfry::cuda

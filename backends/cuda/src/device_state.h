@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/device.h"
+#include "shared_state.h"
+
+#include <cuda_runtime.h>
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace belfry::cuda {
+
+/// What streams and buffers of a device need for as long as they live, which may be longer than
+/// the Device: its memory pool, its memory counts, and spare events.
+class DeviceState {
+ public:
+  /// `peers` are the GPUs that may touch this device's memory where the hardware lets them.
+  DeviceState(std::shared_ptr<SharedState> shared, int index, int gpu, std::span<const int> peers);
+  DeviceState(const DeviceState&) = delete;
+  DeviceState& operator=(const DeviceState&) = delete;
+  ~DeviceState();
+
+  SharedState& shared() const { return *shared_; }
+  int index() const { return index_; }
+  int gpu() const { return gpu_; }
+  /// Whether kernels on `gpu` can use memory of this device.
+  bool reachable_from(int gpu) const;
+
+  /// Throws: DeviceError (kOutOfMemory).
+  void* allocate(std::size_t bytes, cudaStream_t stream);
+  void free(void* address, std::size_t bytes, cudaStream_t stream) noexcept;
+  MemoryUse memory() const;
+
+  /// An event without timing on this device's GPU, from a store of used ones if it has any.
+  cudaEvent_t take_event();
+  void give_event(cudaEvent_t event) noexcept;
+
+ private:
+  void reserve(std::size_t bytes);
+  void release(std::size_t bytes) noexcept;
+
+  std::shared_ptr<SharedState> shared_;  // with the Backend, other devices, and their buffers
+  int index_;
+  int gpu_;
+  std::vector<int> reachable_from_;
+  cudaMemPool_t pool_ = nullptr;
+  mutable std::mutex mutex_;  // for all below
+  MemoryUse use_;
+  std::vector<cudaEvent_t> spare_events_;
+};
+
+}  // namespace belfry::cuda

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "clique.h"
+#include "divisor.h"
+#include "event.h"
+#include "local_clique.h"
+#include "nccl_clique.h"
+
+namespace belfry::cuda {
+
+/// Several devices on each of several GPUs: one kernel among the devices of each GPU, NCCL among
+/// one leader (the lowest rank) of each, and copies back.
+class HybridClique final : public Clique {
+ public:
+  HybridClique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices);
+
+  ReductionOrder order() const override { return ReductionOrder::kUnspecified; }
+  void check_health() override;
+
+ private:
+  using Parts = std::vector<CollectivePart>;
+
+  struct Group {
+    std::vector<int> ranks;  // ascending; the first leads
+    std::unique_ptr<LocalClique> clique;
+  };
+
+  void do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override;
+  void do_reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) override;
+  void do_broadcast(int root, std::span<const CollectivePart> parts) override;
+  void do_all_gather(std::span<const CollectivePart> parts) override;
+
+  std::size_t group_of(int rank) const;
+  void sum_groups(std::span<const CollectivePart> parts, std::span<const BufferView> sums);
+  Parts leaders(std::span<const CollectivePart> parts, std::span<const BufferView> views) const;
+  void spread(const Group& group, std::span<const CollectivePart> parts);
+
+  std::vector<Group> groups_;
+  std::unique_ptr<NcclClique> among_leaders_;
+  std::vector<Divisor> divisors_;  // of each group's leader
+  Event handover_;
+};
+
+}  // namespace belfry::cuda

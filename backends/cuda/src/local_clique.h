@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "clique.h"
+#include "event.h"
+
+namespace belfry::cuda {
+
+/// Devices that share one GPU: one kernel reads every input and writes every output. No kernel
+/// waits for another, so that nothing can deadlock however many devices there are.
+class LocalClique final : public Clique {
+ public:
+  LocalClique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices);
+
+  ReductionOrder order() const override { return ReductionOrder::kReplicaOrder; }
+
+ private:
+  void do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override;
+  void do_reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) override;
+  void do_broadcast(int root, std::span<const CollectivePart> parts) override;
+  void do_all_gather(std::span<const CollectivePart> parts) override;
+
+  void reduce_to(ReduceOp op, int leader, std::span<const CollectivePart> parts,
+                 std::vector<KernelOperand> outputs);
+  void begin(int leader, std::span<const CollectivePart> parts);
+  void end(int leader, std::span<const CollectivePart> parts);
+  void copy(const BufferView& to, const BufferView& from, std::size_t to_element, Stream& stream);
+  KernelOperand operand(const BufferView& view) const;
+
+  std::vector<std::unique_ptr<Event>> ready_;  // of each rank: its work before the collective
+  Event done_;
+};
+
+}  // namespace belfry::cuda

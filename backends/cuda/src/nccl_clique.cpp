@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "nccl_clique.h"
+
+#include "belfry/error.h"
+#include "check.h"
+#include "current_gpu.h"
+#include "nccl_group.h"
+
+#include <string>
+
+namespace belfry::cuda {
+namespace {
+
+std::vector<int> gpus_of(const SharedState& shared, const std::vector<Device*>& devices) {
+  if (shared.options.launches_block) {
+    throw UnsupportedError(ErrorCode::kUnsupported,
+                           "CUDA_LAUNCH_BLOCKING=1 with several GPUs in one process",
+                           "the first GPU's kernel would wait for ever for the second's, which is "
+                           "launched after it: unset it, or use one GPU");
+  }
+  std::vector<int> gpus;
+  for (const Device* device : devices) gpus.push_back(device->gpu());
+  return gpus;
+}
+
+ncclDataType_t type_of(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat32:
+      return ncclFloat32;
+    case DType::kFloat64:
+      return ncclFloat64;
+    case DType::kFloat16:
+      return ncclFloat16;
+    case DType::kBFloat16:
+      return ncclBfloat16;
+    case DType::kInt8:
+      return ncclInt8;
+    case DType::kUInt8:
+      return ncclUint8;
+    case DType::kInt32:
+      return ncclInt32;
+    case DType::kUInt32:
+      return ncclUint32;
+    case DType::kInt64:
+      return ncclInt64;
+    case DType::kUInt64:
+      return ncclUint64;
+    default:
+      throw UnsupportedError(ErrorCode::kUnsupported, "NCCL cannot add " + to_string(dtype),
+                             "cast to a wider type, or reduce with a named order");
+  }
+}
+
+}  // namespace
+
+NcclClique::NcclClique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices)
+    : Clique(shared, devices), communicators_(gpus_of(*shared, devices), shared->options.deadline) {
+  for (Device* device : devices) {
+    done_.push_back(std::make_unique<Event>(shared));
+    divisors_.emplace_back(*device, size());
+  }
+  if (shared->options.warm_up) warm_up();
+}
+
+NcclClique::~NcclClique() {
+  for (const auto& done : done_) {
+    if (done->get() != nullptr) ignore_failure(cudaEventSynchronize(done->get()));
+  }
+}
+
+void NcclClique::check_health() {
+  communicators_.check();
+  Clique::check_health();
+}
+
+void NcclClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
+  const ncclDataType_t type = type_of(parts[0].input.dtype);
+  grouped("an all-reduce", parts, [&](int rank, const CollectivePart& part, cudaStream_t stream) {
+    BELFRY_NCCL_TRY(ncclAllReduce(address(part.input), address(part.output), part.input.count, type,
+                                  ncclSum, communicators_[rank], stream));
+  });
+  if (op != ReduceOp::kMean) return;
+  for (int rank = 0; rank < size(); ++rank) divide(rank, parts[static_cast<std::size_t>(rank)]);
+}
+
+void NcclClique::do_reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) {
+  const ncclDataType_t type = type_of(parts[0].input.dtype);
+  grouped("a reduce", parts, [&](int rank, const CollectivePart& part, cudaStream_t stream) {
+    void* output = rank == root ? address(part.output) : nullptr;
+    BELFRY_NCCL_TRY(ncclReduce(address(part.input), output, part.input.count, type, ncclSum, root,
+                               communicators_[rank], stream));
+  });
+  if (op == ReduceOp::kMean) divide(root, parts[static_cast<std::size_t>(root)]);
+}
+
+void NcclClique::do_broadcast(int root, std::span<const CollectivePart> parts) {
+  grouped("a broadcast", parts, [&](int rank, const CollectivePart& part, cudaStream_t stream) {
+    const void* input = rank == root ? address(part.input) : nullptr;
+    BELFRY_NCCL_TRY(ncclBroadcast(input, address(part.output), part.output.bytes(), ncclUint8, root,
+                                  communicators_[rank], stream));
+  });
+}
+
+void NcclClique::do_all_gather(std::span<const CollectivePart> parts) {
+  grouped("an all-gather", parts, [&](int rank, const CollectivePart& part, cudaStream_t stream) {
+    BELFRY_NCCL_TRY(ncclAllGather(address(part.input), address(part.output), part.input.bytes(),
+                                  ncclUint8, communicators_[rank], stream));
+  });
+}
+
+template <class Call>
+void NcclClique::grouped(const char* what, std::span<const CollectivePart> parts, Call&& call) {
+  {
+    const std::lock_guard lock(shared().launch_order);
+    NcclGroup group;
+    for (int rank = 0; rank < size(); ++rank) {
+      const CollectivePart& part = parts[static_cast<std::size_t>(rank)];
+      const CurrentGpu current(device(rank).gpu());
+      call(rank, part, stream(part).get());
+    }
+    group.close();
+    communicators_.wait(what);
+  }
+  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+    parts[rank].stream->record(*done_[rank]);
+    hold(stream(parts[rank]), parts.subspan(rank, 1));
+  }
+  Counters::add(shared().counters.nccl_collectives);
+}
+
+void NcclClique::divide(int rank, const CollectivePart& part) {
+  divisors_[static_cast<std::size_t>(rank)].divide(part.output, *part.stream);
+  part.stream->record(*done_[static_cast<std::size_t>(rank)]);
+}
+
+// NCCL connects members, and allocates, at the first use of each of its algorithms: small messages
+// use another than large ones.
+void NcclClique::warm_up() {
+  for (const std::size_t count : {std::size_t{1}, std::size_t{1} << 20}) {
+    std::vector<CollectivePart> parts;
+    for (int rank = 0; rank < size(); ++rank) {
+      belfry::Stream& stream = device(rank).communication_stream();
+      const BufferPtr buffer = device(rank).allocate(count * sizeof(float), stream);
+      const BufferView view = view_of(buffer, DType::kFloat32);
+      Kernel zero;
+      zero.outputs = {view};
+      stream.launch(std::move(zero));
+      parts.push_back({view, view, &stream});
+    }
+    all_reduce(ReduceOp::kSum, parts);
+    for (const CollectivePart& part : parts) part.stream->synchronize();
+  }
+}
+
+}  // namespace belfry::cuda

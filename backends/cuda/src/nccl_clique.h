@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "clique.h"
+#include "divisor.h"
+#include "event.h"
+#include "nccl_communicators.h"
+
+namespace belfry::cuda {
+
+/// Devices on different GPUs, through NCCL. One thread enqueues the calls of all GPUs as a group.
+/// MEAN is SUM and one division: NCCL's own average multiplies by a rounded 1/n first.
+class NcclClique final : public Clique {
+ public:
+  /// Makes the communicators and, unless told otherwise, warms them up. Order: blocks the host.
+  /// Throws: DeviceError, UnsupportedError where launches block.
+  NcclClique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices);
+  ~NcclClique() override;
+
+  ReductionOrder order() const override { return ReductionOrder::kUnspecified; }
+  void check_health() override;
+
+ private:
+  void do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override;
+  void do_reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) override;
+  void do_broadcast(int root, std::span<const CollectivePart> parts) override;
+  void do_all_gather(std::span<const CollectivePart> parts) override;
+
+  template <class Call>
+  void grouped(const char* what, std::span<const CollectivePart> parts, Call&& call);
+  void divide(int rank, const CollectivePart& part);
+  void warm_up();
+
+  NcclCommunicators communicators_;
+  std::vector<std::unique_ptr<Event>> done_;  // of each rank: its latest collective
+  std::vector<Divisor> divisors_;             // of each rank
+};
+
+}  // namespace belfry::cuda

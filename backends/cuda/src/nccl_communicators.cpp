@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "nccl_communicators.h"
+
+#include "belfry/error.h"
+#include "check.h"
+#include "current_gpu.h"
+#include "nccl_group.h"
+
+#include <string>
+#include <thread>
+
+namespace belfry::cuda {
+
+using Clock = std::chrono::steady_clock;
+
+NcclCommunicators::NcclCommunicators(std::vector<int> gpus, std::chrono::milliseconds deadline)
+    : gpus_(std::move(gpus)), deadline_(deadline), comms_(gpus_.size(), nullptr) {
+  ncclUniqueId id{};
+  BELFRY_NCCL_TRY(ncclGetUniqueId(&id));
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;  // A blocking call could not be given up.
+  try {
+    NcclGroup group;
+    for (std::size_t rank = 0; rank < gpus_.size(); ++rank) {
+      const CurrentGpu current(gpus_[rank]);
+      BELFRY_NCCL_TRY(ncclCommInitRankConfig(&comms_[rank], static_cast<int>(gpus_.size()), id,
+                                             static_cast<int>(rank), &config));
+    }
+    group.close();
+    wait("making communicators");
+  } catch (...) {
+    abort();
+    throw;
+  }
+}
+
+NcclCommunicators::~NcclCommunicators() {
+  if (failed_) {
+    abort();
+  } else {
+    end();
+  }
+}
+
+void NcclCommunicators::wait(const char* what) {
+  const Clock::time_point end = Clock::now() + deadline_;
+  for (std::size_t rank = 0; rank < comms_.size(); ++rank) {
+    ncclResult_t state = state_of(rank);
+    while (state == ncclInProgress) {
+      if (Clock::now() > end) {
+        failed_ = true;
+        throw DeviceError(ErrorCode::kDeviceLost,
+                          std::string(what) + " did not end within " +
+                              std::to_string(deadline_.count()) + " ms: rank " +
+                              std::to_string(rank) + " on GPU " + std::to_string(gpus_[rank]) +
+                              " is still in progress",
+                          "NCCL_DEBUG=INFO says what NCCL waits for; the limit is deadline");
+      }
+      std::this_thread::yield();
+      state = state_of(rank);
+    }
+    failed_ = failed_ || state != ncclSuccess;
+    BELFRY_NCCL_TRY(state);
+  }
+}
+
+void NcclCommunicators::check() {
+  for (std::size_t rank = 0; rank < comms_.size(); ++rank) {
+    const ncclResult_t state = state_of(rank);
+    failed_ = failed_ || (state != ncclSuccess && state != ncclInProgress);
+    BELFRY_NCCL_TRY(state);
+  }
+}
+
+ncclResult_t NcclCommunicators::state_of(std::size_t rank) const {
+  ncclResult_t state = ncclSuccess;
+  BELFRY_NCCL_TRY(ncclCommGetAsyncError(comms_[rank], &state));
+  return state;
+}
+
+bool NcclCommunicators::wait_quietly() const noexcept {
+  const Clock::time_point end = Clock::now() + deadline_;
+  for (ncclComm_t comm : comms_) {
+    ncclResult_t state = ncclInProgress;
+    while (state == ncclInProgress) {
+      if (ncclCommGetAsyncError(comm, &state) != ncclSuccess || Clock::now() > end) return false;
+    }
+    if (state != ncclSuccess) return false;
+  }
+  return true;
+}
+
+// Finalizing ends outstanding work, destroying frees; both need every member.
+void NcclCommunicators::end() noexcept {
+  ignore_failure(ncclGroupStart());
+  for (ncclComm_t comm : comms_) ignore_failure(ncclCommFinalize(comm));
+  ignore_failure(ncclGroupEnd());
+  if (!wait_quietly()) {
+    abort();
+    return;
+  }
+  ignore_failure(ncclGroupStart());
+  for (ncclComm_t comm : comms_) ignore_failure(ncclCommDestroy(comm));
+  ignore_failure(ncclGroupEnd());
+}
+
+// In one group: each must be marked before any is freed, since they wait for one another.
+void NcclCommunicators::abort() noexcept {
+  ignore_failure(ncclGroupStart());
+  for (ncclComm_t comm : comms_) {
+    if (comm != nullptr) ignore_failure(ncclCommAbort(comm));
+  }
+  ignore_failure(ncclGroupEnd());
+}
+
+}  // namespace belfry::cuda

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "check.h"
+
+namespace belfry::cuda {
+
+/// Brackets NCCL calls, so that one thread can make the calls of several GPUs. The bracket closes
+/// also when an exception passes: NCCL counts open groups per thread.
+class NcclGroup {
+ public:
+  NcclGroup() { BELFRY_NCCL_TRY(ncclGroupStart()); }
+  NcclGroup(const NcclGroup&) = delete;
+  NcclGroup& operator=(const NcclGroup&) = delete;
+  ~NcclGroup() {
+    if (open_) ignore_failure(ncclGroupEnd());
+  }
+
+  /// Hands the calls made since the start to NCCL. Throws: DeviceError.
+  void close() {
+    open_ = false;
+    BELFRY_NCCL_TRY(ncclGroupEnd());
+  }
+
+ private:
+  bool open_ = true;
+};
+
+}  // namespace belfry::cuda

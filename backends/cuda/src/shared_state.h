@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/cuda/options.h"
+#include "belfry/cuda/statistics.h"
+
+#include <atomic>
+#include <mutex>
+
+namespace belfry::cuda {
+
+/// The counts behind Statistics; replica threads add to them at the same time.
+class Counters {
+ public:
+  using Count = std::atomic<std::uint64_t>;
+  Count kernel_launches{0}, local_collectives{0}, nccl_collectives{0}, copies{0};
+  Count host_writes{0}, host_reads{0}, allocations{0}, frees{0};
+  Count event_records{0}, event_waits{0};
+
+  static void add(Count& count) { count.fetch_add(1, std::memory_order_relaxed); }
+  Statistics snapshot() const;
+};
+
+/// What all parts of one backend share, also those that outlive it. Its address tells the objects
+/// of one backend from another's.
+struct SharedState {
+  Options options;
+  Counters counters;
+  /// Held while one group of collectives is enqueued: communicators that share GPUs must enqueue
+  /// in one order on all of them.
+  std::mutex launch_order;
+};
+
+}  // namespace belfry::cuda
