@@ -112,7 +112,7 @@ class LayerCheck:
             self.report.error(where, f"layer {own} includes {included} of layer {layer}")
 
     def check_backend(self, name, where, header, owner, component, layer):
-        if component in ("sim", "cuda") and component != owner:
+        if component in ("sim", "cuda") and component != owner and not tree.is_test(name):
             self.report.error(where, f"backend {owner} includes backend {component}")
         if layer is not None and layer > BACKENDS_SEE and not tree.is_test(name):
             self.report.error(where, f"a backend includes belfry/{header} of layer {layer}")

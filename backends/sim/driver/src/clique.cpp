@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clique.h"
+
+#include "belfry/error.h"
+#include "clique_work.h"
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace belfry::driver {
+namespace {
+
+const char* name_of(Verb verb) {
+  switch (verb) {
+    case Verb::kAllReduce:
+      return "all-reduce";
+    case Verb::kReduce:
+      return "reduce";
+    case Verb::kBroadcast:
+      return "broadcast";
+    case Verb::kAllGather:
+      break;
+  }
+  return "all-gather";
+}
+
+bool matches(const CliqueCall& a, const CliqueCall& b) {
+  return a.verb == b.verb && a.count == b.count && a.type == b.type && a.root == b.root;
+}
+
+std::uint64_t number_of(const ncclUniqueId& id) {
+  std::uint64_t number = 0;
+  std::memcpy(&number, &id, sizeof number);
+  return number;
+}
+
+}  // namespace
+
+std::string to_string(const CliqueCall& call) {
+  return std::string(name_of(call.verb)) + " of " + std::to_string(call.count) +
+         " elements of type " + std::to_string(static_cast<int>(call.type)) + ", root " +
+         std::to_string(call.root);
+}
+
+CliqueBook::CliqueBook(engine::Engine& engine, std::uint64_t seed)
+    : engine_(engine), orders_(seed) {}
+
+ncclUniqueId CliqueBook::make_id() {
+  const std::lock_guard lock(mutex_);
+  ncclUniqueId id{};
+  const std::uint64_t number = ++ids_;
+  std::memcpy(&id, &number, sizeof number);
+  return id;
+}
+
+CliqueBook::Complaint CliqueBook::join(const ncclUniqueId& id, int ranks, int rank, int gpu,
+                                       int polls, ncclComm_t* handle) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t number = number_of(id);
+  if (number == 0 || number > ids_) return "an id that ncclGetUniqueId did not make";
+  if (ranks < 1 || rank < 0 || rank >= ranks) {
+    return "rank " + std::to_string(rank) + " of " + std::to_string(ranks);
+  }
+  auto& clique = cliques_.try_emplace(number, std::make_shared<CliqueObject>(ranks)).first->second;
+  if (clique->size() != ranks) {
+    return "rank " + std::to_string(rank) + " says there are " + std::to_string(ranks) +
+           " ranks, others say " + std::to_string(clique->size());
+  }
+  for (const auto& weak : clique->members) {
+    const auto member = weak.lock();
+    if (member == nullptr) continue;
+    if (member->rank == rank) return "rank " + std::to_string(rank) + " joins twice";
+    if (member->gpu == gpu) {
+      return "ranks " + std::to_string(member->rank) + " and " + std::to_string(rank) +
+             " are both on GPU " + std::to_string(gpu);
+    }
+  }
+  auto communicator = std::make_shared<CommunicatorObject>();
+  communicator->clique = clique;
+  communicator->rank = rank;
+  communicator->gpu = gpu;
+  communicator->polls_left = polls;
+  clique->members[static_cast<std::size_t>(rank)] = communicator;
+  ++clique->joined;
+  *handle = static_cast<ncclComm_t>(communicators_.insert(std::move(communicator)));
+  return std::nullopt;
+}
+
+ncclResult_t CliqueBook::poll(CommunicatorObject& communicator) {
+  const std::lock_guard lock(mutex_);
+  if (communicator.state != ncclSuccess) return communicator.state;
+  if (!communicator.clique->complete()) return ncclInProgress;
+  if (communicator.polls_left == 0) return ncclSuccess;
+  --communicator.polls_left;
+  return ncclInProgress;
+}
+
+bool CliqueBook::busy(const CommunicatorObject& communicator) const {
+  const std::lock_guard lock(mutex_);
+  return communicator.polls_left > 0 || !communicator.clique->complete();
+}
+
+void CliqueBook::set_busy(CommunicatorObject& communicator, int polls) {
+  const std::lock_guard lock(mutex_);
+  communicator.polls_left = polls;
+}
+
+void CliqueBook::finalize(CommunicatorObject& communicator, int polls) {
+  const std::lock_guard lock(mutex_);
+  communicator.finalized = true;
+  communicator.polls_left = polls;
+}
+
+bool CliqueBook::finalized(const CommunicatorObject& communicator) const {
+  const std::lock_guard lock(mutex_);
+  return communicator.finalized;
+}
+
+bool CliqueBook::destroy(ncclComm_t handle) { return communicators_.erase(handle) != nullptr; }
+
+void CliqueBook::abort(CommunicatorObject& communicator) {
+  const std::lock_guard lock(mutex_);
+  CliqueObject& clique = *communicator.clique;
+  for (auto& [position, open] : clique.open) give_up(clique, open, "a communicator was aborted");
+  clique.open.clear();
+}
+
+CliqueBook::Complaint CliqueBook::post(const CliqueCall& call) {
+  const std::lock_guard lock(mutex_);
+  CommunicatorObject& communicator = *call.communicator;
+  CliqueObject& clique = *communicator.clique;
+  OpenCollective& open = open_for(call);
+  Complaint complaint;
+  if (!matches(open.first, call)) {
+    complaint = "the ranks of a communicator differ in their collective number " +
+                std::to_string(communicator.posted) + ": rank " +
+                std::to_string(open.first.communicator->rank) + " calls " + to_string(open.first) +
+                "; rank " + std::to_string(communicator.rank) + " calls " + to_string(call);
+    give_up(clique, open, *complaint);
+  }
+  (*open.calls)[static_cast<std::size_t>(communicator.rank)] = call;
+  engine::Command& command = open.collective->command;
+  if (call.read) command.reads.push_back(*call.read);
+  if (call.written) command.writes.push_back(*call.written);
+  engine_.join(*call.stream.queue, open.collective, static_cast<std::size_t>(communicator.rank));
+  const std::uint64_t position = communicator.posted++;
+  if (++open.joined == clique.members.size()) clique.open.erase(position);
+  return complaint;
+}
+
+OpenCollective& CliqueBook::open_for(const CliqueCall& call) {
+  CliqueObject& clique = *call.communicator->clique;
+  const auto [place, fresh] = clique.open.try_emplace(call.communicator->posted);
+  OpenCollective& open = place->second;
+  if (!fresh) return open;
+  open.collective = std::make_shared<engine::Collective>(clique.members.size());
+  open.calls = std::make_shared<std::vector<CliqueCall>>(clique.members.size());
+  open.first = call;
+  engine::Command& command = open.collective->command;
+  command.name = name_of(call.verb);
+  // Which order NCCL adds up in is its own affair, so it is the schedule's here.
+  constexpr ReductionOrder kOrders[] = {ReductionOrder::kRing, ReductionOrder::kTree,
+                                        ReductionOrder::kReplicaOrder};
+  const ReductionOrder order = kOrders[orders_.choose(ChoiceKind::kOrder, 3)];
+  command.run = [calls = open.calls, order] { run_collective(*calls, order); };
+  return open;
+}
+
+void CliqueBook::give_up(CliqueObject& clique, OpenCollective& open, const std::string& why) {
+  engine_.abandon(open.collective,
+                  std::make_exception_ptr(DeviceError(ErrorCode::kDeviceLost, why)));
+  for (const auto& weak : clique.members) {
+    if (const auto member = weak.lock()) member->state = ncclInvalidUsage;
+  }
+}
+
+}  // namespace belfry::driver

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/collective.h"
+#include "handle_table.h"
+#include "objects.h"
+#include "random_chooser.h"
+
+#include <nccl.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace belfry::engine {
+class Engine;
+}
+
+namespace belfry::driver {
+
+struct CliqueObject;
+
+/// One rank's communicator. Guarded by the lock of the CliqueBook.
+struct CommunicatorObject {
+  std::shared_ptr<CliqueObject> clique;  // with the other ranks
+  int rank = 0;
+  int gpu = 0;
+  int polls_left = 0;                ///< How often to answer "in progress" before `state`.
+  ncclResult_t state = ncclSuccess;  ///< What went wrong after a call had returned.
+  bool finalized = false;
+  std::uint64_t posted = 0;  ///< Collectives this rank has been given.
+};
+
+enum class Verb : std::uint8_t { kAllReduce, kReduce, kBroadcast, kAllGather };
+
+/// One rank's call of a collective.
+struct CliqueCall {
+  Verb verb = Verb::kAllReduce;
+  std::shared_ptr<CommunicatorObject> communicator;  // with its handle
+  StreamObject stream;
+  const void* send = nullptr;
+  void* receive = nullptr;
+  std::size_t count = 0;
+  ncclDataType_t type = ncclInt8;
+  int root = 0;
+  std::optional<engine::Access> read;
+  std::optional<engine::Access> written;
+};
+
+/// `all-reduce of 8 elements of type 7, root 0`.
+std::string to_string(const CliqueCall& call);
+
+/// A collective that some ranks have been given and others not yet.
+struct OpenCollective {
+  engine::CollectivePtr collective;
+  std::shared_ptr<std::vector<CliqueCall>> calls;  // with the collective's command; by rank
+  CliqueCall first;                                ///< The call that all must match.
+  std::size_t joined = 0;
+};
+
+/// The ranks that were made from one id.
+struct CliqueObject {
+  explicit CliqueObject(int ranks) : members(static_cast<std::size_t>(ranks)) {}
+
+  std::vector<std::weak_ptr<CommunicatorObject>> members;  ///< By rank.
+  std::size_t joined = 0;
+  std::map<std::uint64_t, OpenCollective> open;  ///< By position in the order of calls.
+
+  int size() const { return static_cast<int>(members.size()); }
+  bool complete() const { return joined == members.size(); }
+};
+
+/// Every communicator of a machine. May be used by several threads.
+class CliqueBook {
+ public:
+  /// What was wrong with a call; nothing when all was right.
+  using Complaint = std::optional<std::string>;
+  using CommunicatorPtr = std::shared_ptr<CommunicatorObject>;
+
+  explicit CliqueBook(engine::Engine& engine, std::uint64_t seed);
+
+  ncclUniqueId make_id();
+  Complaint join(const ncclUniqueId& id, int ranks, int rank, int gpu, int polls,
+                 ncclComm_t* handle);
+  CommunicatorPtr find(ncclComm_t handle) const { return communicators_.find(handle); }
+  /// What a poll answers.
+  ncclResult_t poll(CommunicatorObject& communicator);
+  bool busy(const CommunicatorObject& communicator) const;
+  void set_busy(CommunicatorObject& communicator, int polls);
+  void finalize(CommunicatorObject& communicator, int polls);
+  bool finalized(const CommunicatorObject& communicator) const;
+  bool destroy(ncclComm_t handle);
+  /// Gives up what the communicator's clique still has to do.
+  void abort(CommunicatorObject& communicator);
+  /// Puts one rank's call on its stream; it runs when every rank's has arrived there.
+  Complaint post(const CliqueCall& call);
+  std::size_t alive() const { return communicators_.size(); }
+
+ private:
+  OpenCollective& open_for(const CliqueCall& call);
+  void give_up(CliqueObject& clique, OpenCollective& open, const std::string& why);
+
+  engine::Engine& engine_;
+  RandomChooser orders_;
+  HandleTable<CommunicatorObject> communicators_;
+  mutable std::mutex mutex_;  // for all below, cliques and communicators
+  std::uint64_t ids_ = 0;
+  std::map<std::uint64_t, std::shared_ptr<CliqueObject>> cliques_;  // with their communicators
+};
+
+}  // namespace belfry::driver

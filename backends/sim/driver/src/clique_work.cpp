@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clique_work.h"
+
+#include "belfry/backend/host_kernels.h"
+
+#include <cstddef>
+#include <cstring>
+
+namespace belfry::driver {
+namespace {
+
+void reduce(const std::vector<CliqueCall>& calls, ReductionOrder order) {
+  const CliqueCall& first = calls.front();
+  const DType dtype = *dtype_of(first.type);
+  KernelCall kernel;
+  kernel.kind = KernelKind::kReduceReplicas;
+  kernel.parameters.order = order;
+  for (const CliqueCall& call : calls) {
+    kernel.inputs.push_back({const_cast<void*>(call.send), call.count, dtype});
+    const bool receives = call.verb == Verb::kAllReduce || call.communicator->rank == call.root;
+    if (receives) kernel.outputs.push_back({call.receive, call.count, dtype});
+  }
+  run_on_host(kernel);
+}
+
+void broadcast(const std::vector<CliqueCall>& calls) {
+  const CliqueCall& source = calls[static_cast<std::size_t>(calls.front().root)];
+  const std::size_t bytes = source.count * size_of(*dtype_of(source.type));
+  for (const CliqueCall& call : calls) std::memmove(call.receive, source.send, bytes);
+}
+
+void all_gather(const std::vector<CliqueCall>& calls) {
+  std::vector<std::byte> gathered;
+  for (const CliqueCall& call : calls) {
+    const auto* from = static_cast<const std::byte*>(call.send);
+    gathered.insert(gathered.end(), from, from + call.count * size_of(*dtype_of(call.type)));
+  }
+  for (const CliqueCall& call : calls) {
+    std::memcpy(call.receive, gathered.data(), gathered.size());
+  }
+}
+
+}  // namespace
+
+std::optional<DType> dtype_of(ncclDataType_t type) {
+  switch (type) {
+    case ncclInt8:
+      return DType::kInt8;
+    case ncclUint8:
+      return DType::kUInt8;
+    case ncclInt32:
+      return DType::kInt32;
+    case ncclUint32:
+      return DType::kUInt32;
+    case ncclInt64:
+      return DType::kInt64;
+    case ncclUint64:
+      return DType::kUInt64;
+    case ncclFloat16:
+      return DType::kFloat16;
+    case ncclFloat32:
+      return DType::kFloat32;
+    case ncclFloat64:
+      return DType::kFloat64;
+    case ncclBfloat16:
+      return DType::kBFloat16;
+    default:
+      return std::nullopt;
+  }
+}
+
+void run_collective(const std::vector<CliqueCall>& calls, ReductionOrder order) {
+  if (calls.front().count == 0) return;
+  switch (calls.front().verb) {
+    case Verb::kAllReduce:
+    case Verb::kReduce:
+      return reduce(calls, order);
+    case Verb::kBroadcast:
+      return broadcast(calls);
+    case Verb::kAllGather:
+      return all_gather(calls);
+  }
+}
+
+}  // namespace belfry::driver

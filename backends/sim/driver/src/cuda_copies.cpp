@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "guarded.h"
+
+#include <cstring>
+#include <vector>
+
+using belfry::driver::Call;
+using belfry::driver::guarded_cuda;
+using belfry::driver::misuse;
+using belfry::driver::StreamObject;
+using belfry::engine::Access;
+using belfry::engine::Command;
+
+namespace {
+
+cudaError_t bad_address(const Call& call, const char* which, std::size_t bytes) {
+  return misuse(call, cudaErrorInvalidValue,
+                std::string("no live device memory holds the ") + std::to_string(bytes) +
+                    " bytes of the " + which);
+}
+
+cudaError_t write(const Call& call, const StreamObject& stream, void* to, const void* from,
+                  std::size_t bytes) {
+  const auto access = call.machine.find(to, bytes);
+  if (!access) return bad_address(call, "destination", bytes);
+  const auto* first = static_cast<const std::byte*>(from);
+  Command command;
+  command.name = "copy from the host";
+  command.writes = {*access};
+  // CUDA takes pageable memory in before the call returns.
+  command.run = [to, taken = std::vector<std::byte>(first, first + bytes)] {
+    std::memcpy(to, taken.data(), taken.size());
+  };
+  call.machine.engine().enqueue(*stream.queue, std::move(command));
+  return cudaSuccess;
+}
+
+cudaError_t read(const Call& call, const StreamObject& stream, void* to, const void* from,
+                 std::size_t bytes) {
+  const auto access = call.machine.find(from, bytes);
+  if (!access) return bad_address(call, "source", bytes);
+  // A copy to pageable memory returns when it is done.
+  call.machine.engine().read(*stream.queue, to, *access);
+  return cudaSuccess;
+}
+
+cudaError_t copy(const Call& call, const StreamObject& stream, void* to, const void* from,
+                 std::size_t bytes) {
+  const auto target = call.machine.find(to, bytes);
+  if (!target) return bad_address(call, "destination", bytes);
+  const auto source = call.machine.find(from, bytes);
+  if (!source) return bad_address(call, "source", bytes);
+  Command command;
+  command.name = "copy";
+  command.reads = {*source};
+  command.writes = {*target};
+  command.run = [to, from, bytes] { std::memmove(to, from, bytes); };
+  call.machine.engine().enqueue(*stream.queue, std::move(command));
+  return cudaSuccess;
+}
+
+}  // namespace
+
+cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t count, enum cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    const auto object = call.machine.streams.find(stream);
+    if (object == nullptr) {
+      return misuse(call, cudaErrorInvalidResourceHandle, "no stream has this handle");
+    }
+    switch (kind) {
+      case cudaMemcpyHostToDevice:
+        return write(call, *object, dst, src, count);
+      case cudaMemcpyDeviceToHost:
+        return read(call, *object, dst, src, count);
+      case cudaMemcpyDeviceToDevice:
+        return copy(call, *object, dst, src, count);
+      default:
+        return misuse(call, cudaErrorInvalidMemcpyDirection,
+                      "the simulated driver copies between device and host, and among devices");
+    }
+  });
+}
+
+cudaError_t cudaMemcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDevice,
+                                size_t count, cudaStream_t stream) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    const auto object = call.machine.streams.find(stream);
+    if (object == nullptr) {
+      return misuse(call, cudaErrorInvalidResourceHandle, "no stream has this handle");
+    }
+    const auto on = [&](const void* address, int gpu) {
+      const auto access = call.machine.find(address, count);
+      return access && access->allocation->device() == gpu;
+    };
+    if (!on(dst, dstDevice)) return bad_address(call, "destination on its GPU", count);
+    if (!on(src, srcDevice)) return bad_address(call, "source on its GPU", count);
+    return copy(call, *object, dst, src, count);
+  });
+}

@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/error.h"
+#include "guarded.h"
+
+using belfry::driver::Call;
+using belfry::driver::guarded_cuda;
+using belfry::driver::MemoryObject;
+using belfry::driver::misuse;
+using belfry::driver::PoolObject;
+using belfry::engine::AllocationPtr;
+
+namespace {
+
+cudaError_t no_pool(const Call& call) {
+  return misuse(call, cudaErrorInvalidValue, "no memory pool has this handle");
+}
+
+// Frees are commands of their streams, which may not have run yet: a real pool would reuse their
+// memory in stream order.
+AllocationPtr allocate(const Call& call, int gpu, std::size_t bytes) {
+  auto& memory = call.machine.memory(gpu);
+  try {
+    return memory.allocate(bytes);
+  } catch (const belfry::DeviceError&) {
+    call.machine.engine().drain();
+    return memory.allocate(bytes);
+  }
+}
+
+}  // namespace
+
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* memPool, const struct cudaMemPoolProps* poolProps) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    if (poolProps->allocType != cudaMemAllocationTypePinned ||
+        poolProps->location.type != cudaMemLocationTypeDevice) {
+      return misuse(call, cudaErrorInvalidValue, "a pool is of pinned memory of a device");
+    }
+    if (!call.machine.has_gpu(poolProps->location.id)) {
+      return misuse(call, cudaErrorInvalidDevice, "a pool of a GPU that is not there");
+    }
+    auto pool = std::make_shared<PoolObject>();
+    pool->gpu = poolProps->location.id;
+    *memPool = static_cast<cudaMemPool_t>(call.machine.pools.insert(std::move(pool)));
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t memPool) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    return call.machine.pools.erase(memPool) == nullptr ? no_pool(call) : cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void* value) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    if (call.machine.pools.find(memPool) == nullptr) return no_pool(call);
+    if (attr != cudaMemPoolAttrReleaseThreshold || value == nullptr) {
+      return misuse(call, cudaErrorInvalidValue, "an attribute that cannot be set");
+    }
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t memPool, const struct cudaMemAccessDesc* descList,
+                                 size_t count) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    const auto pool = call.machine.pools.find(memPool);
+    if (pool == nullptr) return no_pool(call);
+    for (std::size_t i = 0; i < count; ++i) {
+      const int gpu = descList[i].location.id;
+      if (!call.machine.has_gpu(gpu)) {
+        return misuse(call, cudaErrorInvalidDevice, "access for a GPU that is not there");
+      }
+      if (gpu != pool->gpu && !call.machine.options().peer_access) {
+        return misuse(call, cudaErrorPeerAccessUnsupported, "these GPUs have no peer access");
+      }
+      pool->reachable_from.push_back(gpu);
+    }
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMallocFromPoolAsync(void** ptr, size_t size, cudaMemPool_t memPool,
+                                    cudaStream_t stream) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    const auto pool = call.machine.pools.find(memPool);
+    if (pool == nullptr) return no_pool(call);
+    const auto object = call.machine.streams.find(stream);
+    if (object == nullptr || object->gpu != pool->gpu) {
+      return misuse(call, cudaErrorInvalidValue, "the stream is not of the GPU of the pool");
+    }
+    if (call.thread.group_depth > 0) {
+      call.machine.book().report("memory is allocated inside an NCCL group");
+    }
+    auto memory = std::make_shared<MemoryObject>();
+    memory->allocation = allocate(call, pool->gpu, size);
+    memory->pool = pool;
+    *ptr = memory->allocation->data();
+    call.machine.memory_handles.insert_as(*ptr, std::move(memory));
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaFreeAsync(void* devPtr, cudaStream_t hStream) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    const auto object = call.machine.streams.find(hStream);
+    if (object == nullptr) {
+      return misuse(call, cudaErrorInvalidResourceHandle, "no stream has this handle");
+    }
+    const auto memory = call.machine.memory_handles.erase(devPtr);
+    if (memory == nullptr) {
+      return misuse(call, cudaErrorInvalidValue,
+                    "nothing is allocated at this address: freed twice, or never allocated");
+    }
+    belfry::engine::Command command;
+    command.name = "free";
+    // Whatever touches the memory after this, on any stream, is told.
+    command.run = [allocation = memory->allocation] { allocation->retire(); };
+    call.machine.engine().enqueue(*object->queue, std::move(command));
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    const belfry::MemoryUse use = call.machine.memory(call.thread.gpu).use();
+    *total = use.limit_bytes;
+    *free = use.limit_bytes - use.live_bytes;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes* attributes, const void* ptr) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    *attributes = {};
+    const auto access = call.machine.find(ptr, 0);
+    if (access) {
+      attributes->type = cudaMemoryTypeDevice;
+      attributes->device = access->allocation->device();
+      attributes->devicePointer = const_cast<void*>(ptr);
+    } else {
+      attributes->type = cudaMemoryTypeUnregistered;
+      attributes->device = -2;  // What CUDA answers for memory it does not know.
+      attributes->hostPointer = const_cast<void*>(ptr);
+    }
+    return cudaSuccess;
+  });
+}

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "guarded.h"
+
+using belfry::driver::Call;
+using belfry::driver::EventObject;
+using belfry::driver::guarded_cuda;
+using belfry::driver::misuse;
+using belfry::driver::StreamObject;
+
+namespace {
+
+cudaError_t no_stream(const Call& call) {
+  return misuse(call, cudaErrorInvalidResourceHandle, "no stream has this handle");
+}
+
+cudaError_t no_event(const Call& call) {
+  return misuse(call, cudaErrorInvalidResourceHandle, "no event has this handle");
+}
+
+}  // namespace
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* pStream, unsigned int flags, int priority) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    if (flags != cudaStreamNonBlocking) {
+      return misuse(call, cudaErrorNotSupported,
+                    "the simulated driver has streams made with cudaStreamNonBlocking alone");
+    }
+    const auto number = call.machine.next_stream_number();
+    auto stream = std::make_shared<StreamObject>();
+    stream->gpu = call.thread.gpu;
+    stream->queue = &call.machine.engine().create_queue(
+        {stream->gpu, number,
+         "GPU " + std::to_string(stream->gpu) + ", priority " + std::to_string(priority)});
+    *pStream = static_cast<cudaStream_t>(call.machine.streams.insert(std::move(stream)));
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    const auto object = call.machine.streams.erase(stream);
+    if (object == nullptr) return no_stream(call);
+    call.machine.engine().destroy_queue(*object->queue);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    const auto object = call.machine.streams.find(stream);
+    if (object == nullptr) return no_stream(call);
+    call.machine.engine().synchronize(*object->queue);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    const auto object = call.machine.streams.find(stream);
+    if (object == nullptr) return no_stream(call);
+    const bool done = call.machine.engine().query(*object->queue);
+    call.machine.engine().check_failures();
+    return done ? cudaSuccess : cudaErrorNotReady;
+  });
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    const auto object = call.machine.streams.find(stream);
+    if (object == nullptr) return no_stream(call);
+    const auto point = call.machine.events.find(event);
+    if (point == nullptr) return no_event(call);
+    if (flags != 0) return misuse(call, cudaErrorInvalidValue, "flags are not 0");
+    call.machine.engine().wait(*object->queue, point->point);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    if ((flags & cudaEventDisableTiming) == 0) {
+      return misuse(call, cudaErrorNotSupported, "the simulated driver has no timing");
+    }
+    if (call.thread.group_depth > 0) {
+      call.machine.book().report("an event is created inside an NCCL group");
+    }
+    auto object = std::make_shared<EventObject>();
+    object->gpu = call.thread.gpu;
+    *event = static_cast<cudaEvent_t>(call.machine.events.insert(std::move(object)));
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    const auto point = call.machine.events.find(event);
+    if (point == nullptr) return no_event(call);
+    const auto object = call.machine.streams.find(stream);
+    if (object == nullptr) return no_stream(call);
+    if (point->gpu != object->gpu) {
+      return misuse(call, cudaErrorInvalidResourceHandle,
+                    "an event of GPU " + std::to_string(point->gpu) +
+                        " is recorded on a stream of GPU " + std::to_string(object->gpu));
+    }
+    call.machine.engine().record(*object->queue, point->point);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    const auto point = call.machine.events.find(event);
+    if (point == nullptr) return no_event(call);
+    return call.machine.engine().query(point->point) ? cudaSuccess : cudaErrorNotReady;
+  });
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    const auto point = call.machine.events.find(event);
+    if (point == nullptr) return no_event(call);
+    call.machine.engine().synchronize(point->point);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    return call.machine.events.erase(event) == nullptr ? no_event(call) : cudaSuccess;
+  });
+}

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "machine.h"
+#include "thread_state.h"
+
+#include <cuda_runtime.h>
+#include <nccl.h>
+
+#include <exception>
+#include <string>
+
+namespace belfry::driver {
+
+/// What every function of the interface has at hand.
+struct Call {
+  Machine& machine;
+  ThreadState& thread;
+  const char* function;
+};
+
+/// Notes a misuse, keeps its text for cudaGetErrorString, and gives back `code`.
+cudaError_t misuse(const Call& call, cudaError_t code, const std::string& what);
+/// The same for NCCL, for ncclGetLastError.
+ncclResult_t misuse(const Call& call, ncclResult_t code, const std::string& what);
+
+/// The code for what a simulated command threw; its text is kept as that of a misuse.
+cudaError_t failure(const Call& call, std::exception_ptr thrown);
+
+/// Runs the body of a CUDA function: counts the call, fails it where that is planned, turns
+/// exceptions into codes, and keeps the last error of the thread.
+template <class Body>
+cudaError_t guarded_cuda(const char* function, Body&& body) {
+  const std::shared_ptr<Machine> shared = machine();
+  const Call call{*shared, thread_state(shared), function};
+  cudaError_t code = cudaSuccess;
+  if (const auto planned = shared->book().enter(function)) {
+    code = static_cast<cudaError_t>(*planned);
+  } else if (!shared->options().installed) {
+    code = cudaErrorInsufficientDriver;
+  } else {
+    try {
+      code = body(call);
+    } catch (...) {
+      code = failure(call, std::current_exception());
+    }
+  }
+  if (code != cudaSuccess) call.thread.last_error = code;
+  return code;
+}
+
+template <class Body>
+ncclResult_t guarded_nccl(const char* function, Body&& body) {
+  const std::shared_ptr<Machine> shared = machine();
+  const Call call{*shared, thread_state(shared), function};
+  if (const auto planned = shared->book().enter(function)) {
+    return misuse(call, static_cast<ncclResult_t>(*planned), "a planned failure");
+  }
+  try {
+    return body(call);
+  } catch (const std::exception& error) {
+    return misuse(call, ncclInternalError, error.what());
+  }
+}
+
+}  // namespace belfry::driver

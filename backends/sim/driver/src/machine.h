@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/sim/driver.h"
+#include "call_book.h"
+#include "clique.h"
+#include "engine/address_map.h"
+#include "engine/device_memory.h"
+#include "engine/engine.h"
+#include "handle_table.h"
+#include "objects.h"
+#include "random_chooser.h"
+
+#include <cuda_runtime.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace belfry::driver {
+
+/// Everything behind the functions of CUDA and NCCL: GPUs, and what lives on them.
+class Machine {
+ public:
+  explicit Machine(const sim::DriverOptions& options);
+
+  const sim::DriverOptions& options() const { return options_; }
+  engine::Engine& engine() { return engine_; }
+  CallBook& book() { return book_; }
+  engine::DeviceMemory& memory(int gpu) { return *memories_[static_cast<std::size_t>(gpu)]; }
+  std::int32_t next_stream_number() { return streams_made_++; }
+  bool has_gpu(int gpu) const { return options_.installed && gpu >= 0 && gpu < options_.gpus; }
+
+  /// The live memory from `address` on, or nothing: freed, never allocated, or too short.
+  std::optional<engine::Access> find(const void* address, std::size_t bytes) const;
+  /// Whether kernels on `gpu` may use `access`.
+  bool reachable(const engine::Access& access, int gpu) const;
+  std::vector<std::string> alive() const;
+
+  HandleTable<StreamObject> streams;
+  HandleTable<EventObject> events;
+  HandleTable<PoolObject> pools;
+  HandleTable<MemoryObject> memory_handles;  ///< By the address of the first byte.
+
+ private:
+  sim::DriverOptions options_;
+  CallBook book_;
+  RandomChooser chooser_;
+  std::shared_ptr<engine::AddressMap> addresses_;  // with the memories
+  std::vector<std::shared_ptr<engine::DeviceMemory>> memories_;
+  std::atomic<std::int32_t> streams_made_{0};
+  engine::Engine engine_;
+
+ public:
+  CliqueBook cliques{engine_, options_.seed};
+};
+
+/// The machine that functions called now work on.
+std::shared_ptr<Machine> machine();
+/// Puts another in its place; null: that of default options.
+void replace_machine(std::shared_ptr<Machine> machine);
+
+}  // namespace belfry::driver

@@ -1,0 +1,287 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clique_work.h"
+#include "guarded.h"
+
+#include <nccl.h>
+
+using belfry::driver::Call;
+using belfry::driver::CliqueBook;
+using belfry::driver::CliqueCall;
+using belfry::driver::guarded_nccl;
+using belfry::driver::misuse;
+using belfry::driver::Verb;
+
+namespace {
+
+ncclResult_t no_communicator(const Call& call) {
+  return misuse(call, ncclInvalidArgument, "no communicator has this handle: destroyed?");
+}
+
+// Hands a rank's call to its clique.
+ncclResult_t post(const Call& call, const CliqueCall& collective) {
+  const int polls = call.machine.options().polls;
+  const CliqueBook::Complaint complaint = call.machine.cliques.post(collective);
+  if (complaint) return misuse(call, ncclInvalidUsage, *complaint);
+  call.machine.cliques.set_busy(*collective.communicator, polls);
+  return polls > 0 ? ncclInProgress : ncclSuccess;
+}
+
+// What a collective of one rank reads and writes.
+struct Extents {
+  std::size_t read = 0;
+  std::size_t written = 0;
+};
+
+Extents extents_of(const CliqueCall& collective, std::size_t bytes) {
+  const int rank = collective.communicator->rank;
+  const bool is_root = rank == collective.root;
+  switch (collective.verb) {
+    case Verb::kAllReduce:
+      return {bytes, bytes};
+    case Verb::kReduce:
+      return {bytes, is_root ? bytes : 0};
+    case Verb::kBroadcast:
+      return {is_root ? bytes : 0, bytes};
+    case Verb::kAllGather:
+      break;
+  }
+  return {bytes, bytes * static_cast<std::size_t>(collective.communicator->clique->size())};
+}
+
+ncclResult_t collect(const Call& call, ncclComm_t handle, cudaStream_t stream, CliqueCall given) {
+  given.communicator = call.machine.cliques.find(handle);
+  if (given.communicator == nullptr) return no_communicator(call);
+  if (call.machine.cliques.busy(*given.communicator)) {
+    return misuse(call, ncclInvalidArgument, "the communicator's last call is still in progress");
+  }
+  if (call.machine.cliques.finalized(*given.communicator)) {
+    return misuse(call, ncclInvalidUsage, "the communicator is finalized");
+  }
+  const auto object = call.machine.streams.find(stream);
+  const int gpu = given.communicator->gpu;
+  if (object == nullptr || object->gpu != gpu) {
+    return misuse(call, ncclInvalidArgument, "the stream is not of the communicator's GPU");
+  }
+  given.stream = *object;
+  const auto dtype = belfry::driver::dtype_of(given.type);
+  if (!dtype) return misuse(call, ncclInvalidArgument, "no such element type here");
+  if (given.root < 0 || given.root >= given.communicator->clique->size()) {
+    return misuse(call, ncclInvalidArgument, "no rank has the number of the root");
+  }
+  const Extents extents = extents_of(given, given.count * size_of(*dtype));
+  const auto view = [&](const void* address, std::size_t bytes) {
+    auto access = call.machine.find(address, bytes);
+    const bool fits = access && call.machine.reachable(*access, gpu);
+    return fits ? access : std::nullopt;
+  };
+  if (extents.read > 0) given.read = view(given.send, extents.read);
+  if (extents.written > 0) given.written = view(given.receive, extents.written);
+  if ((extents.read > 0 && !given.read) || (extents.written > 0 && !given.written)) {
+    return misuse(call, ncclInvalidArgument, "a buffer is not live memory of this GPU, or short");
+  }
+  if (call.thread.group_depth == 0) return post(call, given);
+  call.thread.group.push_back(std::move(given));
+  return ncclSuccess;
+}
+
+ncclResult_t collect_reduction(const Call& call, ncclRedOp_t op, ncclComm_t handle,
+                               cudaStream_t stream, CliqueCall given) {
+  if (op != ncclSum) {
+    return misuse(call, ncclInvalidArgument, "the simulated driver adds up, and nothing else");
+  }
+  return collect(call, handle, stream, std::move(given));
+}
+
+ncclResult_t check_config(const Call& call, const ncclConfig_t* config) {
+  const ncclConfig_t model = NCCL_CONFIG_INITIALIZER;
+  if (config == nullptr || config->size != model.size || config->magic != model.magic) {
+    return misuse(call, ncclInvalidArgument, "a configuration not made from the initializer");
+  }
+  if (config->blocking != 0) {
+    return misuse(call, ncclInvalidUsage,
+                  "the simulated driver has communicators that do not block alone");
+  }
+  return ncclSuccess;
+}
+
+}  // namespace
+
+ncclResult_t ncclGetVersion(int* version) {
+  *version = NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
+
+const char* ncclGetErrorString(ncclResult_t result) {
+  switch (result) {
+    case ncclSuccess:
+      return "no error";
+    case ncclUnhandledCudaError:
+      return "a CUDA function failed";
+    case ncclSystemError:
+      return "the system failed";
+    case ncclInternalError:
+      return "an error inside NCCL";
+    case ncclInvalidArgument:
+      return "an argument is not valid";
+    case ncclInvalidUsage:
+      return "a call that is not allowed like this";
+    case ncclRemoteError:
+      return "another process failed";
+    case ncclInProgress:
+      return "still in progress";
+    case ncclNumResults:
+      break;
+  }
+  return "an unknown result";
+}
+
+const char* ncclGetLastError(ncclComm_t /*comm*/) {
+  return belfry::driver::thread_state(belfry::driver::machine()).nccl_text.c_str();
+}
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId) {
+  return guarded_nccl(__func__, [&](const Call& call) {
+    *uniqueId = call.machine.cliques.make_id();
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank,
+                                    ncclConfig_t* config) {
+  return guarded_nccl(__func__, [&](const Call& call) {
+    const ncclResult_t checked = check_config(call, config);
+    if (checked != ncclSuccess) return checked;
+    if (!call.thread.group.empty()) {
+      return misuse(call, ncclInvalidUsage, "communicators and collectives in one group");
+    }
+    const auto complaint = call.machine.cliques.join(commId, nranks, rank, call.thread.gpu,
+                                                     call.machine.options().polls, comm);
+    if (complaint) return misuse(call, ncclInvalidUsage, *complaint);
+    return ncclInProgress;
+  });
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  return guarded_nccl(__func__, [&](const Call& call) {
+    const auto object = call.machine.cliques.find(comm);
+    if (object == nullptr) return no_communicator(call);
+    call.machine.cliques.finalize(*object, call.machine.options().polls);
+    return ncclInProgress;
+  });
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  return guarded_nccl(__func__, [&](const Call& call) {
+    const auto object = call.machine.cliques.find(comm);
+    if (object == nullptr) return no_communicator(call);
+    if (call.machine.cliques.busy(*object)) {
+      return misuse(call, ncclInvalidUsage, "destroyed while its last call is in progress");
+    }
+    call.machine.cliques.destroy(comm);
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  return guarded_nccl(__func__, [&](const Call& call) {
+    const auto object = call.machine.cliques.find(comm);
+    if (object == nullptr) return no_communicator(call);
+    call.machine.cliques.abort(*object);
+    call.machine.cliques.destroy(comm);
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
+  const auto machine = belfry::driver::machine();
+  const Call call{*machine, belfry::driver::thread_state(machine), __func__};
+  if (const auto planned = machine->book().enter(__func__)) {
+    *asyncError = static_cast<ncclResult_t>(*planned);
+    misuse(call, *asyncError, "a planned failure");
+    return ncclSuccess;
+  }
+  const auto object = machine->cliques.find(comm);
+  if (object == nullptr) return no_communicator(call);
+  *asyncError = machine->cliques.poll(*object);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupStart() {
+  return guarded_nccl(__func__, [&](const Call& call) {
+    ++call.thread.group_depth;
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t ncclGroupEnd() {
+  return guarded_nccl(__func__, [&](const Call& call) {
+    if (call.thread.group_depth == 0) return misuse(call, ncclInvalidUsage, "no group is open");
+    if (--call.thread.group_depth > 0) return ncclSuccess;
+    std::vector<CliqueCall> group;
+    group.swap(call.thread.group);
+    ncclResult_t result = call.machine.options().polls > 0 ? ncclInProgress : ncclSuccess;
+    for (const CliqueCall& collective : group) {
+      const ncclResult_t posted = post(call, collective);
+      if (posted != ncclSuccess && posted != ncclInProgress) result = posted;
+    }
+    return result;
+  });
+}
+
+ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count,
+                           ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
+                           cudaStream_t stream) {
+  return guarded_nccl(__func__, [&](const Call& call) {
+    CliqueCall given;
+    given.verb = Verb::kAllReduce;
+    given.send = sendbuff;
+    given.receive = recvbuff;
+    given.count = count;
+    given.type = datatype;
+    return collect_reduction(call, op, comm, stream, std::move(given));
+  });
+}
+
+ncclResult_t ncclReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
+                        ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
+  return guarded_nccl(__func__, [&](const Call& call) {
+    CliqueCall given;
+    given.verb = Verb::kReduce;
+    given.send = sendbuff;
+    given.receive = recvbuff;
+    given.count = count;
+    given.type = datatype;
+    given.root = root;
+    return collect_reduction(call, op, comm, stream, std::move(given));
+  });
+}
+
+ncclResult_t ncclBroadcast(const void* sendbuff, void* recvbuff, size_t count,
+                           ncclDataType_t datatype, int root, ncclComm_t comm,
+                           cudaStream_t stream) {
+  return guarded_nccl(__func__, [&](const Call& call) {
+    CliqueCall given;
+    given.verb = Verb::kBroadcast;
+    given.send = sendbuff;
+    given.receive = recvbuff;
+    given.count = count;
+    given.type = datatype;
+    given.root = root;
+    return collect(call, comm, stream, std::move(given));
+  });
+}
+
+ncclResult_t ncclAllGather(const void* sendbuff, void* recvbuff, size_t sendcount,
+                           ncclDataType_t datatype, ncclComm_t comm, cudaStream_t stream) {
+  return guarded_nccl(__func__, [&](const Call& call) {
+    CliqueCall given;
+    given.verb = Verb::kAllGather;
+    given.send = sendbuff;
+    given.receive = recvbuff;
+    given.count = sendcount;
+    given.type = datatype;
+    return collect(call, comm, stream, std::move(given));
+  });
+}

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/allocation.h"
+#include "engine/command_queue.h"
+#include "engine/event_point.h"
+
+#include <memory>
+#include <vector>
+
+/// What handles stand for.
+namespace belfry::driver {
+
+struct StreamObject {
+  int gpu = 0;
+  engine::CommandQueue* queue = nullptr;
+};
+
+struct EventObject {
+  int gpu = 0;
+  engine::EventPoint point;
+};
+
+struct PoolObject {
+  int gpu = 0;
+  std::vector<int> reachable_from;
+};
+
+/// Memory that its user has not freed.
+struct MemoryObject {
+  engine::AllocationPtr allocation;
+  std::shared_ptr<PoolObject> pool;  // with the table of pools; outlives the pool's handle
+};
+
+}  // namespace belfry::driver

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/error.h"
+#include "belfry/sim/driver.h"
+#include "machine.h"
+
+#include <atomic>
+
+namespace belfry::sim {
+
+struct SimulatedDriver::Parts {
+  std::shared_ptr<driver::Machine> machine;  // with the calls that use it
+};
+
+SimulatedDriver::SimulatedDriver(DriverOptions options)
+    : parts_(std::make_unique<Parts>(Parts{std::make_shared<driver::Machine>(options)})) {
+  if (options.gpus < 0 || options.host_threads < 1) {
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               "a simulated driver has no GPUs or more, and a host thread or more");
+  }
+  driver::replace_machine(parts_->machine);
+}
+
+SimulatedDriver::~SimulatedDriver() { driver::replace_machine(nullptr); }
+
+void SimulatedDriver::fail(const std::string& function, std::uint64_t which, int code) {
+  parts_->machine->book().plan_failure(function, which, code);
+}
+
+std::uint64_t SimulatedDriver::calls(const std::string& function) const {
+  return parts_->machine->book().calls(function);
+}
+
+std::vector<std::string> SimulatedDriver::reports() const {
+  return parts_->machine->book().reports();
+}
+
+std::vector<std::string> SimulatedDriver::alive() const { return parts_->machine->alive(); }
+
+}  // namespace belfry::sim

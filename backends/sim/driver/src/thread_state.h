@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "clique.h"
+
+#include <cuda_runtime.h>
+#include <nccl.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace belfry::driver {
+
+class Machine;
+
+/// What CUDA and NCCL keep for each host thread. Belongs to one machine, and starts afresh on the
+/// next.
+struct ThreadState {
+  std::weak_ptr<Machine> machine;
+  int gpu = 0;
+  cudaError_t last_error = cudaSuccess;
+  std::string last_text;  ///< What the driver has to say about the latest error.
+  cudaError_t text_of = cudaSuccess;
+  std::string nccl_text;  ///< The same for NCCL.
+  int group_depth = 0;
+  std::vector<CliqueCall> group;  ///< Calls that wait for the end of the group.
+};
+
+/// That of the calling thread on `machine`.
+ThreadState& thread_state(const std::shared_ptr<Machine>& machine);
+
+}  // namespace belfry::driver
