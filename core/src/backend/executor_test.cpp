@@ -235,6 +235,24 @@ TEST_P(EveryExecutor, AnAbandonedReplicaIsCountedAsEnded) {
   EXPECT_EQ(again.merges, 1);
 }
 
+class WaitsForNobody final : public Job {
+ public:
+  void body(int) noexcept override {}
+  Settled settle() noexcept override { return Settled::kWaiting; }
+  void deadlock(const std::vector<int>& blocked) noexcept override {
+    EXPECT_TRUE(blocked.empty());
+    ++deadlocks;
+  }
+  int deadlocks = 0;
+};
+
+TEST_P(EveryExecutor, AJobThatWaitsForNobodyIsAnErrorAndNoHang) {
+  const auto executor = make({});
+  WaitsForNobody job;
+  EXPECT_THROW(executor->carry(3, job, {}), InternalError);
+  EXPECT_EQ(job.deadlocks, 1);
+}
+
 TEST_P(EveryExecutor, OnlyAReplicaCanWait) {
   const auto executor = make({});
   Gate gate;

@@ -27,7 +27,8 @@ class FiberCarriage {
   explicit FiberCarriage(StackCache& stacks) : stacks_(&stacks) {}
 
   void begin(int replicas) {
-    stacks_->reserve(static_cast<std::size_t>(replicas));
+    promised_ = static_cast<std::size_t>(replicas);
+    stacks_->promise(promised_);
     globals_ = exception_globals();
     if constexpr (kTsan) {
       // Made here, where what the caller did before is known to precede every body.
@@ -36,12 +37,14 @@ class FiberCarriage {
     }
   }
   void end() {
+    stacks_->waive(promised_);
     for (TsanFiber& history : histories_) history.destroy();
     histories_.clear();
   }
 
   Seat& seat(int replica, void (*live)(Seat&)) {
-    Stack stack = stacks_->take();
+    const Stack stack = stacks_->take();
+    --promised_;
     if (stack.used) asan_renew(stack.high - kLeftovers, stack.high);
     // The record shares the stack's first page. Its distance from the page's end differs from stack
     // to stack, lest all records compete for the same lines of the caches.
@@ -80,6 +83,7 @@ class FiberCarriage {
   static constexpr std::size_t kLeftovers = 16384;  // More than the frames that never return need.
 
   StackCache* stacks_;
+  std::size_t promised_ = 0;  // Stacks that this run may still take.
   ExceptionGlobals* globals_ = nullptr;
   std::vector<TsanFiber> histories_;
 };

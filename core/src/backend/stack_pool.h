@@ -56,13 +56,20 @@ class StackCache {
   StackCache& operator=(const StackCache&) = delete;
 
   std::size_t bytes() const { return bytes_; }
-  /// Sees to it that the next `count` takes succeed. Throws: DeviceError (kOutOfMemory).
-  void reserve(std::size_t count) {
-    if (free_.size() < count) pool_->take(bytes_, count - free_.size(), free_);
+  /// Sees to it that `count` takes more than promised so far succeed.
+  /// Throws: DeviceError (kOutOfMemory).
+  void promise(std::size_t count) {
+    const std::size_t needed = promised_ + count;
+    if (free_.size() < needed) pool_->take(bytes_, needed - free_.size(), free_);
+    promised_ = needed;
   }
+  /// `count` of those are not needed.
+  void waive(std::size_t count) { promised_ -= count; }
+  /// One of those promised.
   Stack take() {
     Stack stack = free_.back();
     free_.pop_back();
+    --promised_;
     if (!stack.used) pool_->guard(stack);
     return stack;
   }
@@ -72,6 +79,7 @@ class StackCache {
   StackPool* pool_;
   std::size_t bytes_;
   std::vector<Stack> free_;
+  std::size_t promised_ = 0;
 };
 
 }  // namespace belfry::detail

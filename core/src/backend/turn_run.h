@@ -55,7 +55,7 @@ class TurnRun final : public Run {
   bool wait_for_agents();
   void run_agent(std::uint32_t which);
   Job::Settled settle();
-  void cancel_blocked();
+  bool cancel_blocked();
   void finish();
 
   void announce(const Operation& operation) {
@@ -106,7 +106,7 @@ void TurnRun<Carriage>::carry(int replicas, Job& job, bool concurrent) {
     run_ready();
     const Job::Settled settled = settle();
     if (settled == Job::Settled::kFinished) break;
-    if (settled == Job::Settled::kWaiting && !wait_for_agents()) cancel_blocked();
+    if (settled == Job::Settled::kWaiting && !wait_for_agents() && !cancel_blocked()) break;
   }
   finish();
 }
@@ -172,7 +172,7 @@ void TurnRun<Carriage>::run_agent(std::uint32_t which) {
 }
 
 template <class Carriage>
-void TurnRun<Carriage>::cancel_blocked() {
+bool TurnRun<Carriage>::cancel_blocked() {
   std::vector<int> blocked;
   for (std::size_t i = 0; i < seats_.size(); ++i) {
     if (seats_[i] != nullptr) blocked.push_back(static_cast<int>(i));
@@ -180,8 +180,11 @@ void TurnRun<Carriage>::cancel_blocked() {
   job_->deadlock(blocked);
   const Unwatched unwatched;
   if (blocked.empty()) {
-    if (failure_ != nullptr) std::rethrow_exception(failure_);
-    throw InternalError(ErrorCode::kInternal, "a run waits, but no replica is left");
+    if (failure_ == nullptr) {
+      failure_ = std::make_exception_ptr(
+          InternalError(ErrorCode::kInternal, "a run waits, but no replica is left"));
+    }
+    return false;
   }
   for (const int id : blocked) {
     Seat& seat = *seats_[static_cast<std::size_t>(id)];
@@ -191,6 +194,7 @@ void TurnRun<Carriage>::cancel_blocked() {
     tsan_release(&seat);
   }
   turns_.admit(std::move(blocked));
+  return true;
 }
 
 template <class Carriage>

@@ -82,8 +82,8 @@ class Executor {
 
   virtual std::string_view name() const = 0;
   /// Runs bodies 0 to replicas - 1 until `settle` says kFinished. Order: blocks the caller.
-  /// Throws: before any body starts, DeviceError (kOutOfMemory) or UnsupportedError (threads); after
-  /// all have ended, DeviceError (kStackOverflow) or what another agent's step threw.
+  /// Throws: before any body starts, DeviceError (kOutOfMemory) or UnsupportedError (threads);
+  /// after all have ended, DeviceError (kStackOverflow) or what another agent's step threw.
   virtual void carry(int replicas, Job& job, const CarryOptions& options) = 0;
   /// Tells the sink of `operation`. Nobody else runs before it returns.
   virtual void announce(const Operation& operation) = 0;

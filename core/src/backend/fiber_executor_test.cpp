@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "backend/fiber_executor.h"
+
+#include "backend/testing/allocation_counter.h"
+#include "backend/testing/scripted_job.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using detail::FiberExecutor;
+using detail::StackPool;
+using testing::ScriptedJob;
+using testing::SeededChooser;
+using testing::Trace;
+
+// ThreadSanitizer knows at most a few thousand fibers.
+constexpr int kMany = detail::kTsan ? 2000 : 100'000;
+
+// Uses `bytes` of stack, a page at a time, and every page of it.
+__attribute__((noinline)) std::size_t use_stack(std::size_t bytes) {
+  volatile char page[3800];
+  page[0] = 1;
+  page[sizeof(page) - 1] = 1;
+  const std::size_t below = bytes > 4096 ? use_stack(bytes - 4096) : 0;
+  return below + static_cast<std::size_t>(page[0]);
+}
+
+TEST(FiberExecutor, AReplicaHasNearlyAllOfItsStack) {
+  const auto executor = make_fiber_executor({});
+  // Sanitizers make frames larger: theirs are given less to do.
+#if defined(BELFRY_ASAN) || defined(BELFRY_TSAN)
+  constexpr std::size_t kDeep = std::size_t{200} << 10;
+#else
+  constexpr std::size_t kDeep = std::size_t{400} << 10;
+#endif
+  std::vector<std::size_t> pages(4);
+  ScriptedJob job(*executor, 4, [&](ScriptedJob& self, int replica) {
+    self.meet(replica);
+    pages[static_cast<std::size_t>(replica)] = use_stack(kDeep);
+    self.meet(replica);
+  });
+  job.run();
+  EXPECT_EQ(pages, std::vector<std::size_t>(4, kDeep / 4096));
+}
+
+TEST(FiberExecutorDeathTest, AStackThatOverflowsEndsTheProcessAtTheGuard) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto executor = make_fiber_executor({.stack_bytes = 64 << 10});
+  ScriptedJob job(*executor, 1, [](ScriptedJob&, int) { use_stack(std::size_t{1} << 20); });
+  EXPECT_DEATH(job.run(), "");
+}
+
+TEST(FiberExecutor, WithoutGuardsAnOverflowIsReportedAfterTheRun) {
+  StackPool pool(StackPool::Guards::kNone);
+  constexpr std::size_t kBytes = 64 << 10;
+  FiberExecutor executor({.stack_bytes = kBytes}, pool);
+  ScriptedJob job(executor, 4, [](ScriptedJob& self, int replica) {
+    self.meet(replica);
+    if (replica != 2) return;
+    // What a frame at the very foot of the stack would do.
+    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    const std::uintptr_t high = (here + 4095) / 4096 * 4096;
+    *reinterpret_cast<volatile char*>(high - kBytes + 100) = 1;
+  });
+  try {
+    job.run();
+    FAIL();
+  } catch (const DeviceError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kStackOverflow);
+    EXPECT_EQ(error.report().summary, "replica 2 used more stack than the 64 KiB it has");
+  }
+  // The stack is not used again, so that the next run is clean.
+  ScriptedJob again(executor, 4, [](ScriptedJob& self, int replica) { self.meet(replica); });
+  again.run();
+  EXPECT_EQ(again.merges, 1);
+}
+
+TEST(FiberExecutor, CarriesManyReplicas) {
+  SeededChooser chooser(3);
+  const auto executor = make_fiber_executor({.chooser = &chooser});
+  std::vector<int> rounds(kMany, 0);
+  ScriptedJob job(*executor, kMany, [&](ScriptedJob& self, int replica) {
+    for (int i = 0; i < 3; ++i) {
+      self.meet(replica);
+      ++rounds[static_cast<std::size_t>(replica)];
+    }
+  });
+  job.run();
+  EXPECT_EQ(rounds, std::vector<int>(kMany, 3));
+  EXPECT_EQ(job.merges, 3);
+}
+
+TEST(FiberExecutor, BodiesThatNeverWaitShareAStack) {
+  if (detail::kTsan) {
+    SUCCEED() << "every body has a history of its own there";
+    return;
+  }
+  StackPool pool;
+  FiberExecutor executor({}, pool);
+  std::uintptr_t first = 0;
+  int elsewhere = 0;
+  ScriptedJob job(executor, 1000, [&](ScriptedJob&, int) {
+    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    if (first == 0) first = here;
+    elsewhere += here != first ? 1 : 0;
+  });
+  job.run();
+  EXPECT_EQ(elsewhere, 0);
+}
+
+TEST(FiberExecutor, ARendezvousAllocatesNothing) {
+  SeededChooser chooser(11);
+  chooser.counts.reserve(1 << 20);
+  const auto executor = make_fiber_executor({.chooser = &chooser});
+  std::size_t allocations = 0;
+  ScriptedJob job(*executor, 8, [&](ScriptedJob& self, int replica) {
+    for (int i = 0; i < 10; ++i) self.meet(replica);
+    const std::size_t before = testing::allocations();
+    for (int i = 0; i < 1000; ++i) self.meet(replica);
+    if (replica == 0) allocations = testing::allocations() - before;
+  });
+  job.run();
+  EXPECT_EQ(allocations, 0U);
+}
+
+TEST(FiberExecutor, ASecondRunOfTheSameSizeAllocatesNothingEither) {
+  if (detail::kTsan) {
+    SUCCEED() << "histories are made anew for each run there";
+    return;
+  }
+  const auto executor = make_fiber_executor({});
+  ScriptedJob job(*executor, 8, [&](ScriptedJob& self, int replica) { self.meet(replica); });
+  job.run();
+  struct NoMerge final : Job {
+    void body(int) noexcept override {}
+    Settled settle() noexcept override { return Settled::kFinished; }
+    void deadlock(const std::vector<int>&) noexcept override {}
+  } plain;
+  const std::size_t before = testing::allocations();
+  executor->carry(8, plain, {});
+  EXPECT_EQ(testing::allocations() - before, 0U);
+}
+
+// A replica of the outer executor lets others of its run go first while it is on a stack of the
+// inner one, which therefore has several unrelated runs in flight at once.
+TEST(FiberExecutor, RunsOfAnotherExecutorInterleave) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SeededChooser chooser(seed);
+    Trace trace;
+    const auto outer = make_fiber_executor({.chooser = &chooser, .sink = &trace});
+    SeededChooser inner_chooser(seed + 1000);
+    const auto inner = make_fiber_executor({.chooser = &inner_chooser});
+    std::vector<int> sums(3, 0);
+    ScriptedJob job(*outer, 3, [&](ScriptedJob& self, int replica) {
+      ScriptedJob nested(*inner, 2, [&](ScriptedJob& nested_self, int nested_replica) {
+        for (int i = 0; i < 3; ++i) {
+          self.step(replica, 1);
+          nested_self.meet(nested_replica);
+          try {
+            throw replica;
+          } catch (int thrown) {
+            self.step(replica, 2);
+            sums[static_cast<std::size_t>(replica)] += thrown == replica ? 1 : 100;
+          }
+        }
+      });
+      nested.run();
+      self.meet(replica);
+    });
+    job.run();
+    EXPECT_EQ(sums, (std::vector<int>{6, 6, 6})) << seed;
+    EXPECT_EQ(job.merges, 1);
+  }
+}
+
+}  // namespace
+}  // namespace belfry
