@@ -22,7 +22,7 @@ struct MemoryOptions {
   /// Fill memory with kFreshPoison when it is allocated and with kFreedPoison when it is freed. Off
   /// where every access is declared: then such bytes are reported before anybody sees them.
   bool poison = false;
-  std::shared_ptr<AddressMap> addresses;  ///< Where to register allocations; may be null.
+  std::shared_ptr<AddressMap> addresses{};  ///< Where to register allocations; may be null.
 };
 
 /// Not a number, in every floating-point type.

@@ -39,7 +39,7 @@ struct EngineOptions {
 struct QueueOptions {
   int device = 0;
   std::int32_t number = 0;  ///< Unique; the caller's choice, so that it depends on no schedule.
-  std::string label;        ///< For messages: `compute stream`.
+  std::string label{};      ///< For messages: `compute stream`.
 };
 
 /// Queues of commands, events and a logical clock: what the simulator's streams and the simulated

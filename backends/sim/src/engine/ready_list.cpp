@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ready_list.h"
 
-#include <algorithm>
+#include <cstddef>
 
 namespace belfry::engine {
 
@@ -18,12 +18,6 @@ CommandQueue& ReadyList::take(std::uint32_t which) {
     first_ = 0;
   }
   return queue;
-}
-
-void ReadyList::remove(const CommandQueue& queue) {
-  const auto begin = queues_.begin() + static_cast<std::ptrdiff_t>(first_);
-  const auto found = std::find(begin, queues_.end(), &queue);
-  if (found != queues_.end()) queues_.erase(found);
 }
 
 }  // namespace belfry::engine

@@ -19,8 +19,6 @@ class ReadyList {
   void push(CommandQueue& queue) { queues_.push_back(&queue); }
   /// Removes and returns the queue at `which`, below size().
   CommandQueue& take(std::uint32_t which);
-  /// Removes `queue`, which is in the list; takes linear time.
-  void remove(const CommandQueue& queue);
 
  private:
   std::vector<CommandQueue*> queues_;

@@ -38,7 +38,7 @@ std::string to_string(ScheduleKind kind);
 /// A schedule as a value: the same schedule, seed and program give the same run.
 struct Schedule {
   ScheduleKind kind = ScheduleKind::kRandom;
-  std::vector<Choice> choices;  ///< Of kReplayed.
+  std::vector<Choice> choices{};  ///< Of kReplayed.
 
   static Schedule fixed();
   static Schedule random();

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/device_memory.h"
+
+#include "belfry/error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace belfry::engine {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(DeviceMemory, CountsWhatIsAliveAndThePeak) {
+  const auto memory = DeviceMemory::create({.device = 3});
+  AllocationPtr a = memory->allocate(100);
+  const AllocationPtr b = memory->allocate(50);
+  a.reset();
+  const MemoryUse use = memory->use();
+  EXPECT_EQ(use.live_bytes, 50u);
+  EXPECT_EQ(use.live_buffers, 1u);
+  EXPECT_EQ(use.peak_bytes, 150u);
+  EXPECT_THAT(memory->live(), ElementsAre(LiveAllocation{3, 1, 50}));
+  EXPECT_EQ(b->describe(), "buffer 1 of device 3 (50 bytes)");
+}
+
+TEST(DeviceMemory, TheLimitIsExact) {
+  const auto memory = DeviceMemory::create({.device = 0, .limit_bytes = 100});
+  AllocationPtr a = memory->allocate(60);
+  const AllocationPtr b = memory->allocate(40);
+  try {
+    memory->allocate(1);
+    FAIL() << "the 101st byte was granted";
+  } catch (const DeviceError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory);
+    EXPECT_THAT(error.what(), HasSubstr("1 bytes asked for, 100 in use by 2 buffers, limit 100"));
+  }
+  a.reset();
+  EXPECT_NO_THROW(memory->allocate(60));
+}
+
+TEST(DeviceMemory, EmptyAllocationsAreDistinct) {
+  const auto memory = DeviceMemory::create({});
+  const AllocationPtr a = memory->allocate(0);
+  const AllocationPtr b = memory->allocate(0);
+  EXPECT_NE(a->data(), nullptr);
+  EXPECT_NE(a->data(), b->data());
+  EXPECT_NE(a->resource(), b->resource());
+}
+
+TEST(DeviceMemory, PoisonMarksFreshAndFreedBytes) {
+  const auto memory = DeviceMemory::create({.device = 0, .poison = true});
+  AllocationPtr a = memory->allocate(64);
+  EXPECT_EQ(a->data()[63], std::byte{kFreshPoison});
+  const std::byte* const data = a->data();
+  a->data()[5] = std::byte{1};
+  a.reset();
+  // The block is in the pool, which this test still owns.
+  EXPECT_EQ(data[5], std::byte{kFreedPoison});
+}
+
+TEST(DeviceMemory, AllocationsOutliveTheirDevice) {
+  auto memory = DeviceMemory::create({});
+  const AllocationPtr a = memory->allocate(8);
+  memory.reset();
+  a->data()[7] = std::byte{1};
+  EXPECT_EQ(a->data()[7], std::byte{1});
+}
+
+TEST(DeviceMemory, RetiredMemoryCountsAsFreeAtOnce) {
+  const auto memory = DeviceMemory::create({.device = 0, .limit_bytes = 10});
+  const AllocationPtr a = memory->allocate(10);
+  a->retire();
+  EXPECT_TRUE(a->retired());
+  EXPECT_EQ(memory->use().live_buffers, 0u);
+  EXPECT_NO_THROW(memory->allocate(10));
+}
+
+TEST(AddressMap, FindsTheAllocationOfAnyByte) {
+  const auto addresses = std::make_shared<AddressMap>();
+  const auto memory = DeviceMemory::create({.device = 0, .addresses = addresses});
+  const AllocationPtr a = memory->allocate(100);
+  const auto found = addresses->find(a->data() + 40, 20);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->allocation, a);
+  EXPECT_EQ(found->range, (ByteRange{40, 60}));
+  EXPECT_FALSE(addresses->find(a->data() + 100, 1).has_value());
+  EXPECT_FALSE(addresses->find(nullptr, 1).has_value());
+}
+
+TEST(AddressMap, ForgetsWhatWasFreed) {
+  const auto addresses = std::make_shared<AddressMap>();
+  const auto memory = DeviceMemory::create({.device = 0, .addresses = addresses});
+  AllocationPtr a = memory->allocate(100);
+  const std::byte* const data = a->data();
+  a->retire();
+  EXPECT_FALSE(addresses->find(data, 1).has_value());
+  a.reset();
+  EXPECT_FALSE(addresses->find(data, 1).has_value());
+}
+
+}  // namespace
+}  // namespace belfry::engine

@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "belfry/error.h"
+#include "engine/engine.h"
+#include "engine/testing/engine_world.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace belfry::engine {
+namespace {
+
+using engine::testing::EngineWorld;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class EngineFailureTest : public ::testing::Test {
+ protected:
+  // The error that `wait` throws.
+  template <class Wait>
+  std::string error_of(ErrorCode code, Wait wait) {
+    try {
+      wait();
+    } catch (const DeviceError& error) {
+      EXPECT_EQ(error.code(), code);
+      return error.what();
+    }
+    ADD_FAILURE() << "nothing was thrown";
+    return {};
+  }
+
+  EngineWorld world_;
+  AllocationPtr memory_ = world_.memory->allocate(100);
+};
+
+TEST_F(EngineFailureTest, AReadOfBytesNobodyWroteIsReported) {
+  world_.enqueue(0, "fill", {}, {{memory_, {0, 40}}});
+  world_.enqueue(0, "sum", {{memory_, {20, 60}}});
+  const std::string text =
+      error_of(ErrorCode::kUninitialised, [&] { world_.engine->synchronize(world_.queue(0)); });
+  EXPECT_THAT(text, HasSubstr("sum on S0 (queue 0) reads bytes [40, 60) of buffer 0 of device 0 "
+                              "(100 bytes), which nobody has written"));
+  EXPECT_THAT(world_.done, ElementsAre("fill"));
+}
+
+TEST_F(EngineFailureTest, WritesCountWhenTheyHaveRunAndNotBefore) {
+  world_.enqueue(0, "fill", {}, {{memory_, {0, 100}}});
+  world_.enqueue(1, "sum", {{memory_, {0, 100}}});
+  world_.chooser.agents = {1};
+  EXPECT_THROW(world_.engine->synchronize(world_.queue(1)), DeviceError);
+  // In the other order there is nothing to report.
+  world_.enqueue(1, "sum", {{memory_, {0, 100}}});
+  EXPECT_NO_THROW(world_.engine->synchronize(world_.queue(1)));
+}
+
+TEST_F(EngineFailureTest, TheCheckCanBeTurnedOff) {
+  EngineWorld world(1, {.check_initialised = false});
+  const AllocationPtr memory = world.memory->allocate(8);
+  world.enqueue(0, "sum", {{memory, {0, 8}}});
+  EXPECT_NO_THROW(world.engine->synchronize(world.queue(0)));
+}
+
+TEST_F(EngineFailureTest, RangesBeyondTheAllocationAreReported) {
+  world_.enqueue(0, "fill", {}, {{memory_, {90, 101}}});
+  EXPECT_THAT(
+      error_of(ErrorCode::kOutOfBounds, [&] { world_.engine->synchronize(world_.queue(0)); }),
+      HasSubstr("fill on S0 (queue 0) touches bytes [90, 101) of buffer 0"));
+  EXPECT_THAT(world_.done, IsEmpty());
+}
+
+TEST_F(EngineFailureTest, UseAfterFreeIsReported) {
+  world_.enqueue(0, "fill", {}, {{memory_, {0, 8}}});
+  Command free = world_.work("free");
+  free.run = [memory = memory_] { memory->retire(); };
+  world_.engine->enqueue(world_.queue(0), std::move(free));
+  world_.enqueue(0, "late", {{memory_, {0, 8}}});
+  EXPECT_THAT(
+      error_of(ErrorCode::kOutOfBounds, [&] { world_.engine->synchronize(world_.queue(0)); }),
+      HasSubstr("late on S0 (queue 0) uses buffer 0 of device 0 (100 bytes) after it was "
+                "freed"));
+}
+
+TEST_F(EngineFailureTest, TheHostReadsOnlyWhatWasWritten) {
+  world_.enqueue(0, "fill", {}, {{memory_, {0, 8}}});
+  char bytes[16] = {};
+  EXPECT_NO_THROW(world_.engine->read(world_.queue(0), bytes, {memory_, {0, 8}}));
+  EXPECT_THAT(error_of(ErrorCode::kUninitialised,
+                       [&] { world_.engine->read(world_.queue(0), bytes, {memory_, {0, 9}}); }),
+              HasSubstr("a read by the host reads bytes [8, 9)"));
+}
+
+TEST_F(EngineFailureTest, WhatFollowsAFailureIsSkippedUntilItIsKnown) {
+  EventPoint event;
+  world_.enqueue(0, "bad", {{memory_, {0, 1}}});
+  world_.enqueue(0, "behind");
+  world_.engine->record(world_.queue(0), event);
+  world_.engine->wait(world_.queue(1), event);
+  world_.enqueue(1, "dependent", {}, {{memory_, {0, 1}}});
+  EXPECT_THROW(world_.engine->synchronize(world_.queue(1)), DeviceError);
+  EXPECT_THAT(world_.done, IsEmpty());
+  EXPECT_THAT(memory_->written().ranges(), IsEmpty());
+  world_.enqueue(0, "later");
+  world_.enqueue(1, "later");
+  world_.engine->synchronize(world_.queue(0));
+  world_.engine->synchronize(world_.queue(1));
+  EXPECT_THAT(world_.done, ElementsAre("later", "later"));
+}
+
+TEST_F(EngineFailureTest, IndependentQueuesGoOn) {
+  world_.enqueue(0, "bad", {{memory_, {0, 1}}});
+  world_.enqueue(1, "fine");
+  EXPECT_NO_THROW(world_.engine->synchronize(world_.queue(1)));
+  EXPECT_THROW(world_.engine->synchronize(world_.queue(0)), DeviceError);
+  EXPECT_THAT(world_.done, ElementsAre("fine"));
+}
+
+TEST_F(EngineFailureTest, CheckFailuresTellsOfWhatNobodyWaitedFor) {
+  world_.enqueue(0, "bad", {{memory_, {0, 1}}});
+  world_.engine->drain();
+  EXPECT_THROW(world_.engine->check_failures(), DeviceError);
+  EXPECT_NO_THROW(world_.engine->check_failures());
+}
+
+TEST_F(EngineFailureTest, WhatWorkThrowsReachesTheHostAsItIs) {
+  Command command = world_.work("user");
+  command.run = [] { throw std::out_of_range("row 7"); };
+  world_.engine->enqueue(world_.queue(0), std::move(command));
+  EXPECT_THROW(world_.engine->synchronize(world_.queue(0)), std::out_of_range);
+}
+
+TEST_F(EngineFailureTest, AFailedMemberFailsTheCollectiveForAll) {
+  world_.enqueue(0, "bad", {{memory_, {0, 1}}});
+  world_.engine->enqueue_together(world_.queues, world_.work("together"));
+  EXPECT_THROW(world_.engine->synchronize(world_.queue(1)), DeviceError);
+  EXPECT_THAT(world_.done, IsEmpty());
+}
+
+TEST_F(EngineFailureTest, AnAbandonedCollectiveFailsPresentAndFutureMembers) {
+  const auto collective = std::make_shared<Collective>(2);
+  collective->command = world_.work("together");
+  world_.engine->join(world_.queue(0), collective, 0);
+  world_.engine->abandon(collective, std::make_exception_ptr(std::runtime_error("rank died")));
+  EXPECT_THROW(world_.engine->synchronize(world_.queue(0)), std::runtime_error);
+  world_.engine->join(world_.queue(1), collective, 1);
+  EXPECT_THROW(world_.engine->synchronize(world_.queue(1)), std::runtime_error);
+  EXPECT_THAT(world_.done, IsEmpty());
+}
+
+TEST_F(EngineFailureTest, CommandsInFlightKeepTheirMemory) {
+  world_.enqueue(0, "fill", {}, {{memory_, {0, 100}}});
+  memory_.reset();
+  EXPECT_EQ(world_.memory->use().live_buffers, 1u);
+  world_.engine->synchronize(world_.queue(0));
+  EXPECT_EQ(world_.memory->use().live_buffers, 0u);
+}
+
+}  // namespace
+}  // namespace belfry::engine

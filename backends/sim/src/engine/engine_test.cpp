@@ -1,0 +1,252 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/engine.h"
+
+#include "belfry/error.h"
+#include "engine/testing/engine_world.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace belfry::engine {
+namespace {
+
+using engine::testing::EngineWorld;
+using engine::testing::OperationList;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(Engine, NothingRunsWhenItIsEnqueued) {
+  EngineWorld world;
+  world.enqueue(0, "a");
+  world.enqueue(1, "b");
+  EXPECT_THAT(world.done, IsEmpty());
+  world.engine->synchronize(world.queue(1));
+  // Queue 0 became runnable first and nothing orders it after queue 1.
+  EXPECT_THAT(world.done, ElementsAre("a", "b"));
+}
+
+TEST(Engine, TheChooserDecidesWhoIsNext) {
+  EngineWorld world(3);
+  for (int i = 0; i < 3; ++i) world.enqueue(i, std::string_view("abc").substr(i, 1));
+  world.chooser.agents = {2, 1};
+  world.engine->drain();
+  // 2 takes c, and a moves to its place: b, a are left; 1 takes a.
+  EXPECT_THAT(world.done, ElementsAre("c", "a", "b"));
+}
+
+TEST(Engine, SomeWorkMayRunWhenItIsEnqueued) {
+  EngineWorld world;
+  world.chooser.work = {1};
+  world.enqueue(0, "a");
+  EXPECT_THAT(world.done, ElementsAre("a"));
+}
+
+TEST(Engine, AQueueIsFirstInFirstOut) {
+  EngineWorld world(1);
+  for (const char* name : {"a", "b", "c"}) world.enqueue(0, name);
+  EXPECT_FALSE(world.engine->query(world.queue(0)));  // Runs a.
+  EXPECT_THAT(world.done, ElementsAre("a"));
+  world.engine->synchronize(world.queue(0));
+  EXPECT_THAT(world.done, ElementsAre("a", "b", "c"));
+  EXPECT_TRUE(world.engine->query(world.queue(0)));
+}
+
+TEST(Engine, SynchronizeCoversWhatWasEnqueuedBeforeIt) {
+  EngineWorld world(1);
+  world.enqueue(0, "a");
+  world.engine->synchronize(world.queue(0));
+  world.enqueue(0, "b");
+  EXPECT_THAT(world.done, ElementsAre("a"));
+}
+
+TEST(Engine, AWaitOrdersTwoQueues) {
+  EngineWorld world;
+  EventPoint event;
+  world.enqueue(0, "producer");
+  world.engine->record(world.queue(0), event);
+  world.engine->wait(world.queue(1), event);
+  world.enqueue(1, "consumer");
+  world.chooser.agents = {1, 1, 1, 1};
+  world.engine->synchronize(world.queue(1));
+  EXPECT_THAT(world.done, ElementsAre("producer", "consumer"));
+}
+
+TEST(Engine, AWaitHoldsTheRecordThatWasTheLatestWhenItWasIssued) {
+  EngineWorld world;
+  EventPoint event;
+  world.enqueue(0, "first");
+  world.engine->record(world.queue(0), event);
+  world.engine->wait(world.queue(1), event);
+  world.enqueue(0, "second");
+  world.engine->record(world.queue(0), event);
+  world.enqueue(1, "waiter");
+  world.engine->run(0);
+  // Runnable now: `second`, `waiter`; the wait does not reach for the later record.
+  EXPECT_EQ(world.engine->runnable(), 2u);
+  world.engine->run(1);
+  EXPECT_THAT(world.done, ElementsAre("first", "waiter"));
+}
+
+TEST(Engine, AnEventThatWasNeverRecordedHoldsNobody) {
+  EngineWorld world;
+  EventPoint event;
+  world.engine->wait(world.queue(0), event);
+  world.enqueue(0, "a");
+  world.engine->synchronize(event);
+  EXPECT_TRUE(world.engine->query(event));
+  world.engine->synchronize(world.queue(0));
+  EXPECT_THAT(world.done, ElementsAre("a"));
+}
+
+TEST(Engine, TheHostWaitsForAnEventAndNotForMore) {
+  EngineWorld world(1);
+  EventPoint event;
+  world.enqueue(0, "a");
+  world.engine->record(world.queue(0), event);
+  world.enqueue(0, "b");
+  EXPECT_FALSE(event.latest->reached);
+  world.engine->synchronize(event);
+  EXPECT_THAT(world.done, ElementsAre("a"));
+}
+
+TEST(Engine, AskingForAnEventAgainAndAgainEnds) {
+  EngineWorld world(3);
+  EventPoint event;
+  world.enqueue(0, "a");
+  world.enqueue(1, "b");
+  world.enqueue(2, "c");
+  world.engine->record(world.queue(2), event);
+  int asked = 1;
+  while (!world.engine->query(event)) ++asked;
+  EXPECT_EQ(asked, 3);
+}
+
+TEST(Engine, ClocksGrowAlongEveryWait) {
+  EngineWorld world;
+  EventPoint before;
+  EventPoint after;
+  world.enqueue(0, "a");
+  world.engine->record(world.queue(0), before);
+  world.engine->wait(world.queue(1), before);
+  world.enqueue(1, "b");
+  world.engine->record(world.queue(1), after);
+  world.engine->drain();
+  EXPECT_GT(before.latest->clock, 0u);
+  EXPECT_GT(after.latest->clock, before.latest->clock);
+}
+
+TEST(Engine, ACollectiveRunsOnceWhenAllHaveArrived) {
+  EngineWorld world(3);
+  world.enqueue(1, "before");
+  world.engine->enqueue_together(world.queues, world.work("together"));
+  for (int i = 0; i < 3; ++i) world.enqueue(i, "after");
+  EXPECT_EQ(world.engine->runnable(), 1u);
+  world.engine->drain();
+  EXPECT_THAT(world.done, ElementsAre("before", "together", "after", "after", "after"));
+}
+
+TEST(Engine, AMissingMemberIsADeadlockThatNamesTheHeads) {
+  EngineWorld world(3);
+  const auto collective = std::make_shared<Collective>(2);
+  collective->command = world.work("all_reduce");
+  world.engine->join(world.queue(0), collective, 0);
+  world.enqueue(0, "behind");
+  EventPoint event;
+  world.engine->record(world.queue(0), event);
+  world.engine->wait(world.queue(2), event);
+  try {
+    world.engine->synchronize(world.queue(2));
+    FAIL() << "waited for a member that never comes";
+  } catch (const DeviceError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kDeadlock);
+    EXPECT_THAT(error.what(), HasSubstr("S0 (queue 0): all_reduce (?), where 1 of 2 members have "
+                                        "arrived; 2 more behind it"));
+    EXPECT_THAT(error.what(), HasSubstr("S2 (queue 2): waits for record 1 of an event"));
+  }
+  // Not a lasting state: the member may still come.
+  world.engine->join(world.queue(1), collective, 1);
+  world.engine->synchronize(world.queue(2));
+  EXPECT_THAT(world.done, ElementsAre("all_reduce", "behind"));
+}
+
+TEST(Engine, ALongQueueIsWorkedOffWhileItGrows) {
+  EngineWorld world(1, {.queue_limit = 4});
+  for (int i = 0; i < 10; ++i) world.enqueue(0, "a");
+  EXPECT_EQ(world.done.size(), 6u);
+}
+
+TEST(Engine, ADestroyedQueueStillDoesItsWork) {
+  EngineWorld world(2);
+  EventPoint event;
+  world.enqueue(0, "a");
+  world.engine->record(world.queue(0), event);
+  world.engine->destroy_queue(world.queue(0));
+  world.engine->synchronize(event);
+  EXPECT_THAT(world.done, ElementsAre("a"));
+  world.enqueue(1, "b");
+  world.engine->drain();
+  EXPECT_THAT(world.done, ElementsAre("a", "b"));
+}
+
+TEST(Engine, AChainOfAnyLengthComesLoose) {
+  constexpr int kQueues = 50'000;
+  EngineWorld world(kQueues);
+  EventPoint event;
+  world.enqueue(0, "a");
+  for (int i = 0; i < kQueues; ++i) {
+    if (i > 0) world.engine->wait(world.queue(i), event);
+    world.engine->record(world.queue(i), event);
+  }
+  world.engine->synchronize(event);
+  EXPECT_THAT(world.done, ElementsAre("a"));
+}
+
+TEST(Engine, TellsOfEveryOperation) {
+  OperationList list;
+  EngineWorld world(2, {.sink = &list});
+  EventPoint event;
+  world.enqueue(0, "a");
+  world.engine->record(world.queue(0), event);
+  world.engine->wait(world.queue(1), event);
+  world.engine->enqueue_together(world.queues, world.work("together"));
+  world.engine->synchronize(world.queue(0));
+  EXPECT_THAT(list.lines, ElementsAre("H0 enqueue 1", "H0 record 1", "H0 wait 1", "H0 enqueue 3",
+                                      "H0 enqueue 2", "H0 host_wait 3", "S0 execute 1",
+                                      "S0 collective 3", "S1 collective 2"));
+}
+
+TEST(Engine, AHostThreadWaitsForWhatAnotherEnqueues) {
+  EngineWorld world(2);
+  world.engine->set_host_threads(2);
+  const auto collective = std::make_shared<Collective>(2);
+  collective->command = world.work("all_reduce");
+  std::thread other([&] {
+    world.engine->join(world.queue(1), collective, 1);
+    world.engine->synchronize(world.queue(1));
+  });
+  world.engine->join(world.queue(0), collective, 0);
+  world.engine->synchronize(world.queue(0));
+  other.join();
+  EXPECT_THAT(world.done, ElementsAre("all_reduce"));
+}
+
+TEST(Engine, HostThreadsThatWaitForEachOtherAllLearnOfIt) {
+  EngineWorld world(2);
+  world.engine->set_host_threads(2);
+  const auto wait_for_half = [&](int queue) {
+    const auto collective = std::make_shared<Collective>(2);
+    collective->command = world.work("all_reduce");
+    world.engine->join(world.queue(queue), collective, 0);
+    EXPECT_THROW(world.engine->synchronize(world.queue(queue)), DeviceError);
+  };
+  std::thread other(wait_for_half, 1);
+  wait_for_half(0);
+  other.join();
+}
+
+}  // namespace
+}  // namespace belfry::engine
