@@ -5,6 +5,7 @@
 // docs/errors.md shows them. Calls stay on one line: their line is part of the message.
 #include <belfry/belfry.h>
 #include <belfry/sim/backend.h>
+#include <belfry/sim/repeat.h>
 
 #include <exception>
 #include <iostream>
@@ -184,6 +185,18 @@ void out_of_bounds(Strategy& strategy) {
   stream.launch({.kind = KernelKind::kFill, .outputs = {view}, .inputs = {}});
 }
 
+void out_of_memory(Strategy&) {
+  sim::Backend small{{.devices = 1, .memory_limit_bytes = 1000}};
+  MirroredStrategy strategy{small};
+  strategy.run([](ReplicaContext&) { return Tensor<float>::zeros(Shape{16, 16}); });
+}
+
+void uninitialised(Strategy& strategy) {
+  const auto raw = AnyTensor::allocate(DType::kFloat32, Shape{2}, strategy.placement(0));
+  float values[2];
+  raw.read(values);
+}
+
 void foreign_object(Strategy& strategy) {
   sim::Backend elsewhere{{.devices = 1}};
   strategy.run([&](ReplicaContext&) { Tensor<float>::zeros(Shape{2}).copy_to({&elsewhere, 0}); });
@@ -196,6 +209,19 @@ struct Opaque {};
 void unsupported(Strategy& strategy) {
   auto state = strategy.replica_local_variable(ReduceOp::kSum, Opaque{}, {.name = "state"});
   strategy.read(state);
+}
+
+void replay(Strategy&) { sim::Schedule::replay("bf1.AAAA"); }
+
+void not_deterministic(Strategy&) {
+  int runs = 0;
+  sim::repeat_and_compare({.devices = 2}, [&](sim::Backend& backend) {
+    MirroredStrategy strategy{backend};
+    const int rounds = ++runs;  // From outside the program: 1 the first time, then 2.
+    strategy.run([&](ReplicaContext& replica) {
+      for (int round = 0; round < rounds; ++round) replica.merge_call(count);
+    });
+  });
 }
 
 struct Mistake {
@@ -227,9 +253,13 @@ const Mistake kMistakes[] = {
     {"kVariableMismatch", variable_mismatch},
     {"kVariableEmpty", variable_empty},
     {"kMirroredDiverged", mirrored_diverged},
+    {"kOutOfMemory", out_of_memory},
     {"kOutOfBounds", out_of_bounds},
+    {"kUninitialised", uninitialised},
     {"kForeignObject", foreign_object},
     {"kUnsupported", unsupported},
+    {"kReplay", replay},
+    {"kNotDeterministic", not_deterministic},
 };
 
 }  // namespace

@@ -21,6 +21,9 @@ INTERFACE = "docs/backends.md"
 # They show codes and rules that do not exist, on purpose.
 EXEMPT = re.compile(r"tools/checks/|core/src/words/error(_code)?_test\.cpp$")
 
+# Places where naming a code throws nothing.
+NO_USE = re.compile(r"^(docs|proptests)/|/testing/|_(test|bench|fuzz)\.\w+$")
+
 RULE = re.compile(r"\bSEM-(\d+)\b")
 RULE_RANGE = re.compile(r"\bSEM-(\d+) to SEM-(\d+)\b")
 RULE_HEADING = re.compile(r"^### SEM-(\d+) \S", re.MULTILINE)
@@ -62,8 +65,7 @@ def uses(files, name):
     """Says whether a source can throw a code: one that names it, apart from the list of all."""
     word = re.compile(rf"\bErrorCode::{name}\b")
     return any(word.search(files.text(path)) for path in files.code()
-               if not tree.is_test(path) and not path.startswith("docs/")
-               and path not in (CODES, "core/src/words/error.cpp"))
+               if not NO_USE.search(path) and path not in (CODES, "core/src/words/error.cpp"))
 
 
 def check_codes(files, report):

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// [first]
+#include <belfry/belfry.h>
+#include <belfry/sim/backend.h>
+
+#include <iostream>
+
+using namespace belfry;
+
+int main() {
+  sim::Backend backend{{.devices = 2, .seed = 7}};
+  MirroredStrategy strategy{backend};
+  auto weight = strategy.mirrored_variable(10.0);
+
+  const PerReplica<double> losses = strategy.run([&](ReplicaContext& replica) {
+    const double gradient = 1.0 + replica.replica_id();  // 1 on replica 0, 2 on replica 1
+    const double mean = replica.all_reduce(ReduceOp::kMean, gradient);
+    replica.merge_call([&](CrossReplicaContext& cross) {
+      cross.update(weight, [mean](double& w) { w -= mean; });
+    });
+    return weight.on(replica) * gradient;
+  });
+
+  std::cout << losses[0] << ' ' << losses[1] << ' ' << strategy.read(weight) << '\n';
+}
+// [first]
