@@ -5,7 +5,7 @@
 
 namespace belfry::cuda {
 
-Buffer::Buffer(Device& device, std::shared_ptr<StreamHandle> home, std::size_t bytes)
+Buffer::Buffer(belfry::Device& device, std::shared_ptr<StreamHandle> home, std::size_t bytes)
     : belfry::Buffer(device, home->device().allocate(bytes, home->get()), bytes),
       home_(std::move(home)) {}
 

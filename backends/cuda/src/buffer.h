@@ -13,7 +13,7 @@ namespace belfry::cuda {
 /// stream needs no hold on it; work on other streams keeps it alive (Stream::hold).
 class Buffer final : public belfry::Buffer {
  public:
-  Buffer(Device& device, std::shared_ptr<StreamHandle> home, std::size_t bytes);
+  Buffer(belfry::Device& device, std::shared_ptr<StreamHandle> home, std::size_t bytes);
   ~Buffer() override;
 
   const StreamHandle& home() const { return *home_; }

@@ -84,6 +84,7 @@ class CliqueBook {
 
   explicit CliqueBook(engine::Engine& engine, std::uint64_t seed);
 
+  void reseed(std::uint64_t seed) { orders_ = RandomChooser(seed); }
   ncclUniqueId make_id();
   Complaint join(const ncclUniqueId& id, int ranks, int rank, int gpu, int polls,
                  ncclComm_t* handle);

@@ -44,6 +44,11 @@ Machine::Machine(const sim::DriverOptions& options)
   }
 }
 
+void Machine::reseed(std::uint64_t seed) {
+  chooser_ = RandomChooser(seed);
+  cliques.reseed(seed);
+}
+
 std::optional<engine::Access> Machine::find(const void* address, std::size_t bytes) const {
   std::optional<engine::Access> access = addresses_->find(address, bytes);
   if (!access || access->range.end > access->allocation->bytes()) return std::nullopt;

@@ -35,6 +35,8 @@ class Machine {
   std::int32_t next_stream_number() { return streams_made_++; }
   bool has_gpu(int gpu) const { return options_.installed && gpu >= 0 && gpu < options_.gpus; }
 
+  void reseed(std::uint64_t seed);
+
   /// The live memory from `address` on, or nothing: freed, never allocated, or too short.
   std::optional<engine::Access> find(const void* address, std::size_t bytes) const;
   /// Whether kernels on `gpu` may use `access`.

@@ -24,6 +24,8 @@ SimulatedDriver::SimulatedDriver(DriverOptions options)
 
 SimulatedDriver::~SimulatedDriver() { driver::replace_machine(nullptr); }
 
+void SimulatedDriver::reseed(std::uint64_t seed) { parts_->machine->reseed(seed); }
+
 void SimulatedDriver::fail(const std::string& function, std::uint64_t which, int code) {
   parts_->machine->book().plan_failure(function, which, code);
 }

@@ -40,6 +40,8 @@ class SimulatedDriver {
   SimulatedDriver& operator=(const SimulatedDriver&) = delete;
   ~SimulatedDriver();
 
+  /// Goes on with the orders of another seed. No other call may be in progress.
+  void reseed(std::uint64_t seed);
   /// Makes the `which`-th call from now of a function, counted from 1, fail with a CUDA or NCCL
   /// code; that of ncclCommGetAsyncError succeeds and reports the code.
   void fail(const std::string& function, std::uint64_t which, int code);

@@ -1,0 +1,265 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/backend/host_kernels.h"
+#include "belfry/error.h"
+#include "spi_support.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+// Collectives over any number of devices, out of place and in place, on streams that the schedule
+// orders.
+namespace belfry::testing::spi {
+namespace {
+
+constexpr int kMostDevices = 8;
+
+struct Members {
+  std::unique_ptr<Backend> backend;
+  std::unique_ptr<Communicator> communicator;
+  std::vector<HostArray> inputs;
+  std::vector<CollectivePart> parts;
+
+  Device& device(int rank) const { return backend->device(rank); }
+  int size() const { return static_cast<int>(parts.size()); }
+  const BufferView& output(int rank) const { return parts[static_cast<std::size_t>(rank)].output; }
+};
+
+// The communication stream of each device starts after what its compute stream was given.
+void hand_over(Members& members, bool to_communication) {
+  for (int rank = 0; rank < members.size(); ++rank) {
+    Device& device = members.device(rank);
+    Stream& from = to_communication ? device.compute_stream() : device.communication_stream();
+    Stream& to = to_communication ? device.communication_stream() : device.compute_stream();
+    const auto event = device.create_event();
+    from.record(*event);
+    to.wait(*event);
+  }
+}
+
+Members make_members(int size, std::uint64_t schedule, std::vector<HostArray> inputs,
+                     std::size_t output_factor, bool in_place) {
+  Members members;
+  members.backend = make_backend(size, schedule);
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  members.communicator = members.backend->communicator(ranks);
+  members.inputs = std::move(inputs);
+  for (int rank = 0; rank < size; ++rank) {
+    Device& device = members.device(rank);
+    const HostArray& input = members.inputs[static_cast<std::size_t>(rank)];
+    CollectivePart part;
+    part.input = upload(device, input);
+    part.output =
+        in_place ? part.input : allocate(device, input.dtype, input.count() * output_factor);
+    part.stream = &device.communication_stream();
+    members.parts.push_back(part);
+  }
+  hand_over(members, true);
+  return members;
+}
+
+std::vector<HostArray> inputs_of(DType dtype, int size, std::size_t count, bool exact, Bits& bits) {
+  std::vector<HostArray> inputs;
+  for (int rank = 0; rank < size; ++rank) {
+    inputs.push_back(exact ? exact_array(dtype, count, bits) : random_array(dtype, count, bits));
+  }
+  return inputs;
+}
+
+// The fold by replica id. For exact data it is what every order gives.
+HostArray folded(std::vector<HostArray> inputs, ReduceOp op, ReductionOrder order) {
+  HostArray result(inputs[0].dtype, inputs[0].count());
+  KernelCall call;
+  call.kind = KernelKind::kReduceReplicas;
+  call.parameters.reduce = op;
+  call.parameters.order = order;
+  for (HostArray& input : inputs) call.inputs.push_back(input.operand());
+  call.outputs = {result.operand()};
+  run_on_host(call);
+  return result;
+}
+
+struct Drawn {
+  int size = 1;
+  std::size_t count = 0;
+  DType dtype = DType::kFloat32;
+  bool in_place = false;
+  int root = 0;
+  ReduceOp op = ReduceOp::kSum;
+};
+
+Drawn draw(Bits& bits) {
+  constexpr DType kTypes[] = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16,
+                              DType::kInt32,   DType::kInt64,   DType::kInt8,    DType::kUInt8};
+  Drawn drawn;
+  drawn.size = static_cast<int>(bits.below(kMostDevices)) + 1;
+  drawn.count = bits.below(200);
+  drawn.dtype = kTypes[bits.below(8)];
+  drawn.in_place = bits.below(2) == 1;
+  drawn.root = static_cast<int>(bits.below(static_cast<std::size_t>(drawn.size)));
+  drawn.op = is_floating(drawn.dtype) && bits.below(2) == 1 ? ReduceOp::kMean : ReduceOp::kSum;
+  // Means of exact sums are exact, whoever divides, when they divide by a power of two.
+  if (drawn.op == ReduceOp::kMean) drawn.size = 1 << bits.below(4);
+  drawn.root %= drawn.size;
+  return drawn;
+}
+
+RC_GTEST_PROP(SpiCollectives, AllReduceFoldsByReplica,
+              (std::uint64_t data, std::uint64_t schedule)) {
+  Bits bits(data);
+  const Drawn drawn = draw(bits);
+  auto inputs = inputs_of(drawn.dtype, drawn.size, drawn.count, true, bits);
+  Members members = make_members(drawn.size, schedule, inputs, 1, drawn.in_place);
+  // Data without rounding fit every order; where the order is named, any data do.
+  const ReductionOrder order = members.communicator->order();
+  if (order != ReductionOrder::kUnspecified) {
+    inputs = inputs_of(drawn.dtype, drawn.size, drawn.count, false, bits);
+    members = make_members(drawn.size, schedule, inputs, 1, drawn.in_place);
+  }
+  const DeviceWork before = backend_factory().work(*members.backend);
+  members.communicator->all_reduce(drawn.op, members.parts);
+  hand_over(members, false);
+  const HostArray expected = folded(inputs, drawn.op, order);
+  for (int rank = 0; rank < members.size(); ++rank) {
+    RC_ASSERT(download(members.output(rank)) == expected);
+  }
+  RC_ASSERT(backend_factory().work(*members.backend).collectives > before.collectives);
+  members.communicator->check_health();
+}
+
+RC_GTEST_PROP(SpiCollectives, ReduceWritesToTheRootAlone,
+              (std::uint64_t data, std::uint64_t schedule)) {
+  Bits bits(data);
+  const Drawn drawn = draw(bits);
+  const auto inputs = inputs_of(drawn.dtype, drawn.size, drawn.count, true, bits);
+  Members members = make_members(drawn.size, schedule, inputs, 1, drawn.in_place);
+  members.communicator->reduce(drawn.op, drawn.root, members.parts);
+  hand_over(members, false);
+  RC_ASSERT(download(members.output(drawn.root)) ==
+            folded(inputs, drawn.op, ReductionOrder::kReplicaOrder));
+  for (int rank = 0; rank < members.size(); ++rank) {
+    if (rank == drawn.root) continue;
+    RC_ASSERT(download(members.parts[static_cast<std::size_t>(rank)].input) ==
+              inputs[static_cast<std::size_t>(rank)]);
+  }
+}
+
+RC_GTEST_PROP(SpiCollectives, BroadcastCopiesTheRoot,
+              (std::uint64_t data, std::uint64_t schedule)) {
+  Bits bits(data);
+  const Drawn drawn = draw(bits);
+  const DType dtype = static_cast<DType>(bits.below(kNumDTypes));
+  const auto inputs = inputs_of(dtype, drawn.size, drawn.count, false, bits);
+  Members members = make_members(drawn.size, schedule, inputs, 1, drawn.in_place);
+  members.communicator->broadcast(drawn.root, members.parts);
+  hand_over(members, false);
+  for (int rank = 0; rank < members.size(); ++rank) {
+    RC_ASSERT(download(members.output(rank)) == inputs[static_cast<std::size_t>(drawn.root)]);
+  }
+}
+
+RC_GTEST_PROP(SpiCollectives, AllGatherConcatenatesByRank,
+              (std::uint64_t data, std::uint64_t schedule)) {
+  Bits bits(data);
+  const Drawn drawn = draw(bits);
+  const DType dtype = static_cast<DType>(bits.below(kNumDTypes));
+  const auto inputs = inputs_of(dtype, drawn.size, drawn.count, false, bits);
+  const auto size = static_cast<std::size_t>(drawn.size);
+  Members members = make_members(drawn.size, schedule, inputs, size, false);
+  members.communicator->all_gather(members.parts);
+  hand_over(members, false);
+  std::vector<std::byte> expected;
+  for (const HostArray& input : inputs) {
+    expected.insert(expected.end(), input.bytes.begin(), input.bytes.end());
+  }
+  for (int rank = 0; rank < members.size(); ++rank) {
+    RC_ASSERT(download(members.output(rank)).bytes == expected);
+  }
+}
+
+RC_GTEST_PROP(SpiCollectives, FollowOneAnotherInOrder,
+              (std::uint64_t data, std::uint64_t schedule)) {
+  Bits bits(data);
+  const int size = static_cast<int>(bits.below(kMostDevices)) + 1;
+  const std::size_t count = bits.below(20) + 1;
+  auto inputs = inputs_of(DType::kInt64, size, count, true, bits);
+  Members members = make_members(size, schedule, inputs, 1, true);
+  const std::size_t rounds = bits.below(4) + 1;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    members.communicator->all_reduce(ReduceOp::kSum, members.parts);
+    inputs.assign(static_cast<std::size_t>(size),
+                  folded(inputs, ReduceOp::kSum, ReductionOrder::kReplicaOrder));
+  }
+  hand_over(members, false);
+  for (int rank = 0; rank < size; ++rank) {
+    RC_ASSERT(download(members.output(rank)) == inputs[static_cast<std::size_t>(rank)]);
+  }
+}
+
+template <class Call>
+ErrorCode code_of(Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode::kInternal;
+}
+
+TEST(SpiCollectives, RefuseWhatDoesNotFit) {
+  Bits bits(1);
+  const auto inputs = inputs_of(DType::kFloat32, 2, 4, true, bits);
+  Members members = make_members(2, 0, inputs, 1, false);
+  Communicator& communicator = *members.communicator;
+  const auto sum = [&](std::vector<CollectivePart> parts) {
+    return code_of([&] { communicator.all_reduce(ReduceOp::kSum, parts); });
+  };
+  auto parts = members.parts;
+  parts[1].input.count = 3;
+  EXPECT_EQ(sum(parts), ErrorCode::kStructure);
+  parts = members.parts;
+  parts[1].input.dtype = DType::kInt32;
+  EXPECT_EQ(sum(parts), ErrorCode::kStructure);
+  EXPECT_EQ(sum({members.parts[0]}), ErrorCode::kStructure);
+  EXPECT_EQ(code_of([&] { communicator.broadcast(2, members.parts); }),
+            ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of([&] { communicator.reduce(ReduceOp::kSum, -1, members.parts); }),
+            ErrorCode::kInvalidArgument);
+  const auto integers = inputs_of(DType::kInt32, 2, 4, true, bits);
+  Members whole = make_members(2, 0, integers, 1, false);
+  EXPECT_EQ(code_of([&] { whole.communicator->all_reduce(ReduceOp::kMean, whole.parts); }),
+            ErrorCode::kIntegerMean);
+  // And nothing of that was enqueued.
+  communicator.all_reduce(ReduceOp::kSum, members.parts);
+  hand_over(members, false);
+  EXPECT_EQ(download(members.output(1)),
+            folded(inputs, ReduceOp::kSum, ReductionOrder::kReplicaOrder));
+}
+
+TEST(SpiCollectives, AreAmongDistinctDevicesThereAre) {
+  const auto backend = make_backend(2, 0);
+  const auto make = [&](std::vector<int> devices) {
+    return code_of([&] { static_cast<void>(backend->communicator(devices)); });
+  };
+  EXPECT_EQ(make({}), ErrorCode::kNoDevices);
+  EXPECT_EQ(make({0, 0}), ErrorCode::kDuplicateDevice);
+  EXPECT_EQ(make({0, 2}), ErrorCode::kUnknownDevice);
+}
+
+TEST(SpiCollectives, KnowTheirRanks) {
+  const auto backend = make_backend(3, 0);
+  const int devices[] = {2, 0};
+  const auto communicator = backend->communicator(devices);
+  EXPECT_EQ(communicator->size(), 2);
+  const auto ranks = communicator->local_ranks();
+  EXPECT_EQ(std::vector<int>(ranks.begin(), ranks.end()), (std::vector<int>{0, 1}));
+}
+
+}  // namespace
+}  // namespace belfry::testing::spi
