@@ -325,21 +325,21 @@ TEST_P(OneAtATime, AReplicaOfAnOuterRunIsReleasedFromWithinAnInnerOne) {
   CountdownStreams streams(nullptr, {3});
   const auto executor = make({.agents = &streams});
   streams.executor = executor.get();
-  int inner_released = 0;
+  std::vector<int> inner_released(2, 0);
   ScriptedJob job(*executor, 2, [&](ScriptedJob& self, int replica) {
     if (replica == 0) {
       self.wait_at(replica, streams.gate(0));
     } else {
       ScriptedJob inner(*executor, 2, [&](ScriptedJob& inner_self, int inner_replica) {
         inner_self.wait_at(inner_replica, streams.gate(0));
-        ++inner_released;
+        inner_released[static_cast<std::size_t>(inner_replica)] = 1;
       });
       inner.run();
     }
     self.meet(replica);
   });
   job.run();
-  EXPECT_EQ(inner_released, 2);
+  EXPECT_EQ(inner_released, (std::vector<int>{1, 1}));
   EXPECT_EQ(job.merges, 1);
   EXPECT_TRUE(job.deadlocks.empty());
 }

@@ -16,7 +16,7 @@ using boost::context::detail::make_fcontext;
 using boost::context::detail::transfer_t;
 
 // Completes, on the stack arrived at, what the stack that was left could not do itself.
-Place& arrive(transfer_t transfer) {
+BELFRY_UNWATCHED Place& arrive(transfer_t transfer) {
   Place& from = *static_cast<Place*>(transfer.data);
   Place& here = *from.target;
   from.point = transfer.fctx;
@@ -24,7 +24,7 @@ Place& arrive(transfer_t transfer) {
   return here;
 }
 
-void enter(transfer_t transfer) {
+BELFRY_UNWATCHED void enter(transfer_t transfer) {
   auto& fiber = static_cast<Fiber&>(arrive(transfer));
   fiber.main(fiber);
   std::abort();  // `main` ends by leaving.
@@ -53,7 +53,7 @@ void switch_places(Place& from, Place& to, ExceptionGlobals* globals) {
   arrive(jump_fcontext(to.point, &from));
 }
 
-void leave_place(Place& from, Place& to, ExceptionGlobals* globals) {
+BELFRY_UNWATCHED void leave_place(Place& from, Place& to, ExceptionGlobals* globals) {
   from.target = &to;
   *globals = to.exceptions;
   current = to.slot;

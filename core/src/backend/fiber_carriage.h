@@ -45,7 +45,8 @@ class FiberCarriage {
   Seat& seat(int replica, void (*live)(Seat&)) {
     const Stack stack = stacks_->take();
     --promised_;
-    if (stack.used) asan_renew(stack.high - kLeftovers, stack.high);
+    asan_renew(stack.high - kLeftovers, stack.high);
+    tsan_renew(stack.low, stack.high);
     // The record shares the stack's first page. Its distance from the page's end differs from stack
     // to stack, lest all records compete for the same lines of the caches.
     const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(stack.high) / kPage;
@@ -70,8 +71,10 @@ class FiberCarriage {
   void retire(Seat& seat) {
     if (healthy(seat)) stacks_->give(seat.stack);
   }
-  [[noreturn]] void leave(Seat& seat, Place& to) { leave_place(seat, to, globals_); }
-  [[noreturn]] void forsake(Seat& seat, Place& to) {
+  [[noreturn]] BELFRY_UNWATCHED void leave(Seat& seat, Place& to) {
+    leave_place(seat, to, globals_);
+  }
+  [[noreturn]] BELFRY_UNWATCHED void forsake(Seat& seat, Place& to) {
     lsan_keep(seat.stack.low, seat.stack.high);
     leave_place(seat, to, globals_);
   }

@@ -13,18 +13,31 @@ FiberExecutor::FiberExecutor(const ExecutorParts& parts, StackPool& stacks)
   parts_.stack_bytes = stacks_.bytes();
 }
 
-void FiberExecutor::carry(int replicas, Job& job, const CarryOptions& options) {
-  if (idle_.empty()) idle_.push_back(std::make_unique<FiberRun>(*this, parts_, stacks_));
-  std::unique_ptr<FiberRun> run = std::move(idle_.back());
+FiberExecutor::FiberRun* FiberExecutor::take() {
+  const Unwatched unwatched;
+  if (idle_.empty()) {
+    idle_.push_back(std::make_unique<FiberRun>(*this, parts_, stacks_));
+    all_ += 1;
+    idle_.reserve(all_);  // So that giving back never fails.
+  }
+  FiberRun* const run = idle_.back().release();
   idle_.pop_back();
-  struct Return {
-    std::vector<std::unique_ptr<FiberRun>>& to;
-    std::unique_ptr<FiberRun>& run;
-    ~Return() { to.push_back(std::move(run)); }
+  return run;
+}
+
+void FiberExecutor::give(FiberRun* run) {
+  const Unwatched unwatched;
+  idle_.emplace_back(run);
+}
+
+void FiberExecutor::carry(int replicas, Job& job, const CarryOptions& options) {
+  struct Lease {
+    FiberExecutor& executor;
+    FiberRun* run;
+    ~Lease() { executor.give(run); }
   };
-  idle_.reserve(idle_.size() + 1);
-  const Return on_exit{idle_, run};
-  run->carry(replicas, job, options.concurrent);
+  const Lease lease{*this, take()};
+  lease.run->carry(replicas, job, options.concurrent);
 }
 
 void FiberExecutor::announce(const Operation& operation) {
@@ -57,9 +70,12 @@ bool FiberExecutor::on_replica() const {
 }
 
 void FiberExecutor::abandon() {
-  const Unwatched unwatched;
-  Carrier& replica = replica_on(*this);
-  static_cast<FiberRun*>(replica.run)->abandon(replica);
+  Carrier* replica = nullptr;
+  {
+    const Unwatched unwatched;
+    replica = &replica_on(*this);
+  }
+  static_cast<FiberRun*>(replica->run)->abandon(*replica);
 }
 
 }  // namespace detail

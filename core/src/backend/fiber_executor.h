@@ -27,9 +27,13 @@ class FiberExecutor final : public Executor {
  private:
   using FiberRun = TurnRun<FiberCarriage>;
 
+  FiberRun* take();
+  void give(FiberRun* run);
+
   ExecutorParts parts_;
   StackCache stacks_;
   std::vector<std::unique_ptr<FiberRun>> idle_;  // Kept for the memory they hold.
+  std::size_t all_ = 0;                          // How many there are, idle or not.
 };
 
 }  // namespace belfry::detail

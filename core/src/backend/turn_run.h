@@ -54,8 +54,8 @@ class TurnRun final : public Run {
   void run_ready();
   bool wait_for_agents();
   void run_agent(std::uint32_t which);
-  Job::Settled settle();
-  bool cancel_blocked();
+  Job::Settled settle(Job& job);
+  bool cancel_blocked(Job& job);
   void finish();
 
   void announce(const Operation& operation) {
@@ -99,14 +99,14 @@ void TurnRun<Carriage>::carry(int replicas, Job& job, bool concurrent) {
     failure_ = nullptr;
     seats_.assign(static_cast<std::size_t>(replicas), nullptr);
     turns_.begin(replicas, concurrent ? parts_->chooser : nullptr, parts_->agents);
+    caller_ = {this, -1, nullptr};
   }
-  caller_ = {this, -1, nullptr};
   const CarrierScope scope(caller_);
   for (;;) {
     run_ready();
-    const Job::Settled settled = settle();
+    const Job::Settled settled = settle(job);
     if (settled == Job::Settled::kFinished) break;
-    if (settled == Job::Settled::kWaiting && !wait_for_agents() && !cancel_blocked()) break;
+    if (settled == Job::Settled::kWaiting && !wait_for_agents() && !cancel_blocked(job)) break;
   }
   finish();
 }
@@ -143,8 +143,8 @@ void TurnRun<Carriage>::run_ready() {
 }
 
 template <class Carriage>
-Job::Settled TurnRun<Carriage>::settle() {
-  const Job::Settled settled = job_->settle();
+Job::Settled TurnRun<Carriage>::settle(Job& job) {
+  const Job::Settled settled = job.settle();
   // Nobody can go on, so that waiting is what is left.
   const Unwatched unwatched;
   return settled == Job::Settled::kResumed && turns_.empty() ? Job::Settled::kWaiting : settled;
@@ -172,13 +172,13 @@ void TurnRun<Carriage>::run_agent(std::uint32_t which) {
 }
 
 template <class Carriage>
-bool TurnRun<Carriage>::cancel_blocked() {
+bool TurnRun<Carriage>::cancel_blocked(Job& job) {
+  const Unwatched unwatched;
   std::vector<int> blocked;
   for (std::size_t i = 0; i < seats_.size(); ++i) {
     if (seats_[i] != nullptr) blocked.push_back(static_cast<int>(i));
   }
-  job_->deadlock(blocked);
-  const Unwatched unwatched;
+  job.deadlock(blocked);
   if (blocked.empty()) {
     if (failure_ == nullptr) {
       failure_ = std::make_exception_ptr(
@@ -251,37 +251,48 @@ Turn TurnRun<Carriage>::end(Seat& seat) {
 
 template <class Carriage>
 void TurnRun<Carriage>::live(Seat& seat) {
-  auto& run = static_cast<TurnRun&>(*seat.run);
   for (;;) {
+    Job* job = nullptr;
+    int replica = -1;
     {
       const Unwatched unwatched;
       current = {nullptr, &seat};
-      run.announce(
-          {.kind = OperationKind::kStart, .agent = {AgentId::Kind::kReplica, seat.replica}});
+      auto& run = static_cast<TurnRun&>(*seat.run);
+      job = run.job_;
+      replica = seat.replica;
+      run.announce({.kind = OperationKind::kStart, .agent = {AgentId::Kind::kReplica, replica}});
     }
-    run.job_->body(seat.replica);
-    const Unwatched unwatched;
-    const Turn turn = run.end(seat);
-    if (Carriage::kShares && turn.kind == Turn::Kind::kReplica &&
-        run.seats_[turn.index] == nullptr && run.carriage_.healthy(seat)) {
-      seat.replica = static_cast<int>(turn.index);
-      run.seats_[turn.index] = &seat;
-      continue;
+    job->body(replica);
+    Place* to = nullptr;
+    Carriage* carriage = nullptr;
+    {
+      const Unwatched unwatched;
+      auto& run = static_cast<TurnRun&>(*seat.run);
+      carriage = &run.carriage_;
+      const Turn turn = run.end(seat);
+      if (Carriage::kShares && turn.kind == Turn::Kind::kReplica &&
+          run.seats_[turn.index] == nullptr && run.carriage_.healthy(seat)) {
+        seat.replica = static_cast<int>(turn.index);
+        run.seats_[turn.index] = &seat;
+        continue;
+      }
+      to = &run.place_of(turn);
+      run.carriage_.retire(seat);
     }
-    Place& to = run.place_of(turn);
-    Carriage& carriage = run.carriage_;
-    carriage.retire(seat);
-    carriage.leave(seat, to);
+    carriage->leave(seat, *to);
     return;
   }
 }
 
 template <class Carriage>
 void TurnRun<Carriage>::abandon(Carrier& replica) {
-  const Unwatched unwatched;
   auto& seat = static_cast<Seat&>(replica);
-  Place& to = place_of(end(seat));
-  carriage_.forsake(seat, to);
+  Place* to = nullptr;
+  {
+    const Unwatched unwatched;
+    to = &place_of(end(seat));
+  }
+  carriage_.forsake(seat, *to);
 }
 
 }  // namespace belfry::detail
