@@ -23,7 +23,8 @@ THIRD_PARTIES = [
     (r"(nlohmann|CLI)/", r"tools/"),
     (r"(cuda|nccl|cublas|curand|nvtx3|driver_types|vector_types|library_types)",
      r"backends/(cuda|sim/driver)/|.*\.cu$|core/include/belfry/host_device\.h|proptests/"),
-    (r"(gtest|gmock|rapidcheck)", r".*_test\.(cpp|h)|.*/testing/|proptests/|tools/"),
+    (r"(gtest|gmock|rapidcheck)",
+     r".*_test\.(cpp|h)|.*/testing/|(proptests|tools|docs/examples)/"),
 ]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
