@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/cuda/backend.h"
+#include "belfry/error.h"
+#include "belfry/sim/driver.h"
+#include "support_test.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+// Each wait that the backend issues is there for a reason: without it, some order of the streams
+// shows a wrong result or a read of memory nobody wrote.
+namespace belfry::cuda {
+namespace {
+
+constexpr std::uint64_t kSchedules = 60;
+constexpr int kMembers = 3;
+
+/// One all-reduce on fresh memory in one order of streams; the `dropped`-th wait, counted from 1,
+/// is not carried out. Returns the sum that the last member reads on its compute stream, or nothing
+/// when a device reported an error.
+std::optional<float> run(std::uint64_t schedule, std::uint64_t dropped, std::uint64_t* waits) {
+  sim::SimulatedDriver machine({.gpus = 1, .seed = schedule});
+  Backend backend{{.devices = std::vector<int>(kMembers, 0)}};
+  const auto clique = backend.communicator(test::first_ranks(kMembers));
+  std::vector<CollectivePart> parts;
+  for (int rank = 0; rank < kMembers; ++rank) {
+    belfry::Device& device = backend.device(rank);
+    belfry::Stream& compute = device.compute_stream();
+    const BufferView in = view_of(device.allocate(4, compute), DType::kFloat32);
+    const BufferView out = view_of(device.allocate(4, compute), DType::kFloat32);
+    const float zero = 0;
+    const float value = 1.0F + static_cast<float>(rank);
+    compute.write(in, &zero);
+    compute.write(out, &zero);
+    compute.write(in, &value);
+    parts.push_back({in, out, &compute});
+  }
+  const std::uint64_t before = machine.calls("cudaStreamWaitEvent");
+  if (dropped != 0) machine.fail("cudaStreamWaitEvent", dropped, 0);
+  try {
+    clique->all_reduce(ReduceOp::kSum, parts);
+    *waits = machine.calls("cudaStreamWaitEvent") - before;
+    float sum = 0;
+    parts.back().stream->read(&sum, parts.back().output);
+    for (const CollectivePart& part : parts) part.stream->synchronize();
+    return sum;
+  } catch (const DeviceError&) {
+    return std::nullopt;
+  }
+}
+
+TEST(DroppedWait, IsNoticedInSomeOrder) {
+  std::uint64_t waits = 0;
+  for (std::uint64_t schedule = 0; schedule < kSchedules; ++schedule) {
+    ASSERT_EQ(run(schedule, 0, &waits), 6.0F) << "order " << schedule;
+  }
+  // The leader waits for the two others, and each of them for the end.
+  ASSERT_EQ(waits, 4U);
+  // The third of them protects the second member's output, which nobody looks at here.
+  for (const std::uint64_t dropped : {1, 2, 4}) {
+    std::uint64_t noticed = 0;
+    for (std::uint64_t schedule = 0; schedule < kSchedules; ++schedule) {
+      if (run(schedule, dropped, &waits) != 6.0F) ++noticed;
+    }
+    EXPECT_GT(noticed, 0U) << "wait " << dropped;
+  }
+}
+
+}  // namespace
+}  // namespace belfry::cuda

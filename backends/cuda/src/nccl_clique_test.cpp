@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "nccl_clique.h"
+
+#include "belfry/cuda/backend.h"
+#include "belfry/error.h"
+#include "belfry/sim/driver.h"
+#include "support_test.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace belfry::cuda {
+namespace {
+
+using test::code_of;
+using test::first_ranks;
+using test::Members;
+
+constexpr int kUnhandledCudaError = 1;
+constexpr int kRemoteError = 6;
+
+// 1 + 2 + 3 + 4, and that divided by 4.
+TEST(NcclClique, AddsAndDivides) {
+  const sim::SimulatedDriver machine({.gpus = 4});
+  Backend backend;
+  const auto clique = backend.communicator(first_ranks(4));
+  Members sums(backend);
+  clique->all_reduce(ReduceOp::kSum, sums.parts);
+  Members means(backend);
+  clique->all_reduce(ReduceOp::kMean, means.parts);
+  Members root(backend);
+  clique->reduce(ReduceOp::kMean, 2, root.parts);
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(sums.value(rank), 10.0F);
+    EXPECT_EQ(means.value(rank), 2.5F);
+    EXPECT_EQ(root.value(rank), rank == 2 ? 2.5F : 1.0F + static_cast<float>(rank));
+  }
+  EXPECT_EQ(machine.reports(), std::vector<std::string>{});
+}
+
+TEST(NcclClique, WarmsUpWhenItIsMade) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  Backend backend;
+  const auto clique = backend.communicator(first_ranks(2));
+  EXPECT_EQ(machine.calls("ncclAllReduce"), 4U) << "a small and a large one on each GPU";
+}
+
+TEST(NcclClique, IsNotMadeForOne) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  Backend backend;
+  const auto clique = backend.communicator(std::vector<int>{1});
+  EXPECT_EQ(clique->order(), ReductionOrder::kReplicaOrder);
+  EXPECT_EQ(machine.calls("ncclCommInitRankConfig"), 0U);
+}
+
+TEST(NcclClique, AllocatesNothingInTheSteadyState) {
+  const sim::SimulatedDriver machine({.gpus = 4});
+  Backend backend;
+  const auto clique = backend.communicator(first_ranks(4));
+  Members members(backend);
+  const auto run = [&] {
+    clique->all_reduce(ReduceOp::kMean, members.parts);
+    for (std::size_t rank = 0; rank < 4; ++rank) static_cast<void>(members.value(rank));
+  };
+  run();
+  const std::uint64_t allocations = machine.calls("cudaMallocFromPoolAsync");
+  const std::uint64_t events = machine.calls("cudaEventCreateWithFlags");
+  const std::uint64_t groups = machine.calls("ncclGroupStart");
+  for (int step = 0; step < 5; ++step) run();
+  EXPECT_EQ(machine.calls("cudaMallocFromPoolAsync"), allocations);
+  EXPECT_EQ(machine.calls("cudaEventCreateWithFlags"), events);
+  EXPECT_EQ(machine.calls("ncclGroupStart"), groups + 5);
+  EXPECT_EQ(machine.reports(), std::vector<std::string>{});
+}
+
+TEST(NcclClique, TellsOfAnErrorThatCameLater) {
+  sim::SimulatedDriver machine({.gpus = 2});
+  Backend backend;
+  auto clique = backend.communicator(first_ranks(2));
+  clique->check_health();
+  machine.fail("ncclCommGetAsyncError", 2, kRemoteError);
+  try {
+    clique->check_health();
+    FAIL() << "the second communicator had an error";
+  } catch (const DeviceError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kDeviceLost);
+    EXPECT_NE(std::string(error.what()).find("ncclRemoteError (6)"), std::string::npos)
+        << error.what();
+  }
+  clique.reset();
+  EXPECT_EQ(machine.calls("ncclCommAbort"), 2U) << "after an error nothing is waited for";
+}
+
+TEST(NcclClique, GivesUpAtItsDeadline) {
+  const sim::SimulatedDriver machine({.gpus = 2, .polls = 1'000'000'000});
+  Backend backend{{.deadline = std::chrono::milliseconds(20)}};
+  try {
+    static_cast<void>(backend.communicator(first_ranks(2)));
+    FAIL() << "the communicators were never ready";
+  } catch (const DeviceError& error) {
+    EXPECT_NE(std::string(error.what()).find("did not end within 20 ms: rank 0 on GPU 0"),
+              std::string::npos)
+        << error.what();
+  }
+  EXPECT_EQ(machine.calls("ncclCommAbort"), 2U);
+}
+
+TEST(NcclClique, ClosesItsGroupWhenACallFails) {
+  sim::SimulatedDriver machine({.gpus = 2});
+  Backend backend;
+  const auto clique = backend.communicator(first_ranks(2));
+  Members members(backend);
+  machine.fail("ncclAllReduce", 2, kUnhandledCudaError);
+  EXPECT_EQ(code_of([&] { clique->all_reduce(ReduceOp::kSum, members.parts); }),
+            ErrorCode::kDeviceLost);
+  EXPECT_EQ(machine.calls("ncclGroupEnd"), machine.calls("ncclGroupStart"));
+}
+
+TEST(NcclClique, EndsInOrder) {
+  const sim::SimulatedDriver machine({.gpus = 3});
+  {
+    Backend backend;
+    const auto clique = backend.communicator(first_ranks(3));
+    Members members(backend);
+    clique->all_reduce(ReduceOp::kSum, members.parts);
+  }
+  EXPECT_EQ(machine.calls("ncclCommFinalize"), 3U);
+  EXPECT_EQ(machine.calls("ncclCommDestroy"), 3U);
+  EXPECT_EQ(machine.calls("ncclCommAbort"), 0U);
+  EXPECT_EQ(machine.alive(), std::vector<std::string>{});
+  EXPECT_EQ(machine.reports(), std::vector<std::string>{});
+}
+
+TEST(NcclClique, RefusesTypesThatNcclDoesNotAdd) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  Backend backend;
+  const auto clique = backend.communicator(first_ranks(2));
+  Members members(backend);
+  for (CollectivePart& part : members.parts) {
+    part.input.dtype = part.output.dtype = DType::kInt16;
+    part.input.count = part.output.count = 2;
+  }
+  EXPECT_EQ(code_of([&] { clique->all_reduce(ReduceOp::kSum, members.parts); }),
+            ErrorCode::kUnsupported);
+  clique->broadcast(1, members.parts);
+  float word = 2.0F;
+  EXPECT_EQ(members.value(0), word) << "bytes are copied whatever they mean";
+}
+
+}  // namespace
+}  // namespace belfry::cuda

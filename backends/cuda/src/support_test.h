@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/cuda/backend.h"
+#include "belfry/error.h"
+
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+/// What the tests of this folder share.
+namespace belfry::cuda::test {
+
+/// The code of what `call` throws; kInternal when it returns.
+template <class Call>
+ErrorCode code_of(Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode::kInternal;
+}
+
+inline std::vector<int> first_ranks(int size) {
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+/// One float for each device, in place, on its communication stream after the write.
+struct Members {
+  explicit Members(Backend& backend, float first = 1.0F) {
+    for (int rank = 0; rank < backend.device_count(); ++rank) {
+      belfry::Device& device = backend.device(rank);
+      belfry::Stream& stream = device.communication_stream();
+      const BufferView view = view_of(device.allocate(sizeof(float), stream), DType::kFloat32);
+      const float value = first + static_cast<float>(rank);
+      stream.write(view, &value);
+      parts.push_back({view, view, &stream});
+    }
+  }
+
+  float value(std::size_t rank) const {
+    float result = 0;
+    parts[rank].stream->read(&result, parts[rank].output);
+    return result;
+  }
+
+  std::vector<CollectivePart> parts;
+};
+
+}  // namespace belfry::cuda::test

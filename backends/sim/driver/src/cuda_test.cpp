@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "support_test.h"
+
+#include <cstdint>
+
+namespace belfry::driver {
+namespace {
+
+using test::allocate;
+using test::last_report;
+using test::make_event;
+using test::make_pool;
+using test::make_stream;
+using test::read;
+using test::write;
+
+TEST(CudaOnDriver, NothingRunsUntilSomebodyWaits) {
+  const sim::SimulatedDriver machine({.gpus = 1});
+  cudaStream_t stream = make_stream();
+  int* data = allocate(make_pool(), stream, 2);
+  ASSERT_EQ(write(data, {1, 2}, stream), cudaSuccess);
+  // Asking takes one step, so that asking again and again ends.
+  cudaEvent_t event = make_event();
+  ASSERT_EQ(write(data, {3, 4}, stream), cudaSuccess);
+  ASSERT_EQ(write(data, {5, 6}, stream), cudaSuccess);
+  ASSERT_EQ(cudaEventRecord(event, stream), cudaSuccess);
+  EXPECT_EQ(cudaEventQuery(event), cudaErrorNotReady);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorNotReady);
+  std::vector<int> found(2);
+  ASSERT_EQ(read(found, data, stream), cudaSuccess);
+  EXPECT_EQ(found, (std::vector<int>{5, 6}));
+  EXPECT_EQ(cudaEventQuery(event), cudaSuccess);
+}
+
+TEST(CudaOnDriver, PageableMemoryIsTakenInByTheCall) {
+  const sim::SimulatedDriver machine({.gpus = 1});
+  cudaStream_t stream = make_stream();
+  int* data = allocate(make_pool(), stream, 1);
+  std::vector<int> source{7};
+  ASSERT_EQ(write(data, source, stream), cudaSuccess);
+  source[0] = 8;
+  std::vector<int> found(1);
+  ASSERT_EQ(read(found, data, stream), cudaSuccess);
+  EXPECT_EQ(found[0], 7);
+}
+
+TEST(CudaOnDriver, AWaitHoldsToTheRecordItSaw) {
+  const sim::SimulatedDriver machine({.gpus = 1});
+  cudaStream_t first = make_stream();
+  cudaStream_t second = make_stream();
+  cudaMemPool_t pool = make_pool();
+  int* data = allocate(pool, first, 1);
+  cudaEvent_t event = make_event();
+  EXPECT_EQ(cudaStreamWaitEvent(second, event, 0), cudaSuccess) << "never recorded: no wait";
+  ASSERT_EQ(write(data, {1}, first), cudaSuccess);
+  ASSERT_EQ(cudaEventRecord(event, first), cudaSuccess);
+  ASSERT_EQ(cudaStreamWaitEvent(second, event, 0), cudaSuccess);
+  ASSERT_EQ(write(data, {2}, second), cudaSuccess);
+  ASSERT_EQ(cudaEventRecord(event, second), cudaSuccess) << "the wait above stays as it is";
+  ASSERT_EQ(cudaStreamSynchronize(second), cudaSuccess);
+  std::vector<int> found(1);
+  ASSERT_EQ(read(found, data, second), cudaSuccess);
+  EXPECT_EQ(found[0], 2);
+}
+
+TEST(CudaOnDriver, ReadsOfMemoryNobodyWroteAreTold) {
+  const sim::SimulatedDriver machine({.gpus = 1});
+  cudaStream_t stream = make_stream();
+  int* data = allocate(make_pool(), stream, 4);
+  ASSERT_EQ(write(data, {1, 2, 3}, stream), cudaSuccess);
+  std::vector<int> found(4);
+  EXPECT_EQ(read(found, data, stream), cudaErrorIllegalAddress);
+  EXPECT_NE(last_report(machine).find("[12, 16)"), std::string::npos) << last_report(machine);
+  EXPECT_NE(std::string(cudaGetErrorString(cudaErrorIllegalAddress)).find("[12, 16)"),
+            std::string::npos)
+      << "the text says what the code cannot";
+}
+
+TEST(CudaOnDriver, BadHandlesAreErrors) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  cudaStream_t stream = make_stream();
+  ASSERT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(cudaEventDestroy(nullptr), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(cudaMemPoolDestroy(nullptr), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaSetDevice(2), cudaErrorInvalidDevice);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  cudaEvent_t event = make_event(1);
+  EXPECT_EQ(cudaEventRecord(event, make_stream(0)), cudaErrorInvalidResourceHandle);
+  EXPECT_NE(last_report(machine).find("an event of GPU 1"), std::string::npos);
+}
+
+TEST(CudaOnDriver, MemoryIsCheckedAtTheCall) {
+  const sim::SimulatedDriver machine({.gpus = 1});
+  cudaStream_t stream = make_stream();
+  int* data = allocate(make_pool(), stream, 2);
+  EXPECT_EQ(write(data, {1, 2, 3}, stream), cudaErrorInvalidValue) << "too long";
+  EXPECT_EQ(write(data + 2, {1}, stream), cudaErrorInvalidValue) << "behind the end";
+  int here = 0;
+  EXPECT_EQ(write(&here, {1}, stream), cudaErrorInvalidValue) << "host memory";
+  ASSERT_EQ(cudaFreeAsync(data, stream), cudaSuccess);
+  EXPECT_EQ(write(data, {1}, stream), cudaErrorInvalidValue) << "freed";
+  EXPECT_EQ(cudaFreeAsync(data, stream), cudaErrorInvalidValue) << "freed twice";
+}
+
+TEST(CudaOnDriver, AFreeThatOvertakesItsUseIsFoundInSomeOrder) {
+  int found = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const sim::SimulatedDriver machine({.gpus = 1, .seed = seed});
+    cudaStream_t home = make_stream();
+    cudaStream_t other = make_stream();
+    cudaMemPool_t pool = make_pool();
+    int* data = allocate(pool, home, 1);
+    int* copy = allocate(pool, other, 1);
+    ASSERT_EQ(write(data, {1}, home), cudaSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(home), cudaSuccess);
+    ASSERT_EQ(cudaMemcpyAsync(copy, data, 4, cudaMemcpyDeviceToDevice, other), cudaSuccess);
+    ASSERT_EQ(cudaFreeAsync(data, home), cudaSuccess);
+    // In one order the free runs first.
+    found += cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
+  }
+  EXPECT_GT(found, 0);
+  EXPECT_LT(found, 40);
+}
+
+TEST(CudaOnDriver, FreedMemoryIsThereForTheNext) {
+  const sim::SimulatedDriver machine({.gpus = 1, .memory_bytes = 1000});
+  cudaStream_t stream = make_stream();
+  cudaMemPool_t pool = make_pool();
+  for (int i = 0; i < 10; ++i) {
+    int* data = allocate(pool, stream, 200);
+    ASSERT_NE(data, nullptr);
+    ASSERT_EQ(cudaFreeAsync(data, stream), cudaSuccess);
+  }
+  void* large = nullptr;
+  EXPECT_EQ(cudaMallocFromPoolAsync(&large, 1001, pool, stream), cudaErrorMemoryAllocation);
+}
+
+TEST(CudaOnDriver, PeersNeedAccess) {
+  const sim::SimulatedDriver machine({.gpus = 2, .peer_access = false});
+  int can = 1;
+  ASSERT_EQ(cudaDeviceCanAccessPeer(&can, 0, 1), cudaSuccess);
+  EXPECT_EQ(can, 0);
+  const cudaMemAccessDesc access{{cudaMemLocationTypeDevice, 1}, cudaMemAccessFlagsProtReadWrite};
+  EXPECT_EQ(cudaMemPoolSetAccess(make_pool(0), &access, 1), cudaErrorPeerAccessUnsupported);
+}
+
+TEST(CudaOnDriver, PlannedFailuresComeWhenTheyAreDue) {
+  sim::SimulatedDriver machine({.gpus = 1});
+  machine.fail("cudaStreamSynchronize", 2, cudaErrorECCUncorrectable);
+  cudaStream_t stream = make_stream();
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaErrorECCUncorrectable);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_EQ(machine.calls("cudaStreamSynchronize"), 3U);
+  EXPECT_EQ(std::string(cudaGetErrorName(cudaErrorECCUncorrectable)), "cudaErrorECCUncorrectable");
+}
+
+TEST(CudaOnDriver, SaysWhatIsAlive) {
+  const sim::SimulatedDriver machine({.gpus = 1});
+  cudaStream_t stream = make_stream();
+  static_cast<void>(allocate(make_pool(), stream, 1));
+  static_cast<void>(make_event());
+  EXPECT_EQ(machine.alive(),
+            (std::vector<std::string>{"1 streams", "1 events", "1 memory pools", "1 allocations"}));
+}
+
+TEST(CudaOnDriver, MachinesDifferInWhatTheyHave) {
+  int count = 77;
+  {
+    const sim::SimulatedDriver machine({.installed = false});
+    EXPECT_EQ(cudaGetDeviceCount(&count), cudaErrorInsufficientDriver);
+    EXPECT_EQ(count, 77) << "left as it was, as by the real one";
+    ASSERT_EQ(cudaDriverGetVersion(&count), cudaSuccess);
+    EXPECT_EQ(count, 0);
+  }
+  {
+    const sim::SimulatedDriver machine({.gpus = 0});
+    EXPECT_EQ(cudaGetDeviceCount(&count), cudaErrorNoDevice);
+  }
+  ASSERT_EQ(cudaGetDeviceCount(&count), cudaSuccess);
+  EXPECT_EQ(count, 8) << "without an object";
+}
+
+}  // namespace
+}  // namespace belfry::driver

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "support_test.h"
+
+#include <nccl.h>
+
+namespace belfry::driver {
+namespace {
+
+using test::allocate;
+using test::last_report;
+using test::make_pool;
+using test::make_stream;
+using test::read;
+using test::write;
+
+/// Ranks on a GPU each, with two integers each: 1, 10 on rank 0, 2, 20 on rank 1, ...
+struct Ranks {
+  explicit Ranks(int size) {
+    ncclUniqueId id{};
+    EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    for (int rank = 0; rank < size; ++rank) {
+      streams.push_back(make_stream(rank));
+      data.push_back(allocate(make_pool(rank), streams.back(), 2));
+      EXPECT_EQ(write(data.back(), {1 + rank, 10 * (1 + rank)}, streams.back()), cudaSuccess);
+    }
+    EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+    for (int rank = 0; rank < size; ++rank) {
+      EXPECT_EQ(cudaSetDevice(rank), cudaSuccess);
+      comms.emplace_back();
+      EXPECT_EQ(ncclCommInitRankConfig(&comms.back(), size, id, rank, &config), ncclInProgress);
+    }
+    EXPECT_EQ(ncclGroupEnd(), ncclInProgress);
+    wait();
+  }
+
+  void wait() {
+    for (ncclComm_t comm : comms) {
+      ncclResult_t state = ncclInProgress;
+      while (state == ncclInProgress) EXPECT_EQ(ncclCommGetAsyncError(comm, &state), ncclSuccess);
+    }
+  }
+  ncclResult_t all_reduce(std::size_t rank, std::size_t count = 2,
+                          ncclDataType_t type = ncclInt32) {
+    return ncclAllReduce(data[rank], data[rank], count, type, ncclSum, comms[rank], streams[rank]);
+  }
+  std::vector<int> found(std::size_t rank) {
+    std::vector<int> values(2);
+    EXPECT_EQ(read(values, data[rank], streams[rank]), cudaSuccess);
+    return values;
+  }
+
+  std::vector<cudaStream_t> streams;
+  std::vector<int*> data;
+  std::vector<ncclComm_t> comms;
+};
+
+TEST(NcclOnDriver, AddsUpOverRanks) {
+  const sim::SimulatedDriver machine({.gpus = 3});
+  Ranks ranks(3);
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  for (std::size_t rank = 0; rank < 3; ++rank) EXPECT_EQ(ranks.all_reduce(rank), ncclSuccess);
+  EXPECT_EQ(ncclGroupEnd(), ncclInProgress);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(ranks.found(rank), (std::vector<int>{6, 60}));
+  }
+  EXPECT_EQ(machine.reports(), std::vector<std::string>{});
+}
+
+TEST(NcclOnDriver, TellsOfRanksThatDiffer) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  Ranks ranks(2);
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  EXPECT_EQ(ranks.all_reduce(0, 2), ncclSuccess);
+  EXPECT_EQ(ranks.all_reduce(1, 1), ncclSuccess);
+  EXPECT_EQ(ncclGroupEnd(), ncclInvalidUsage);
+  EXPECT_NE(last_report(machine).find("rank 0 calls all-reduce of 2 elements"), std::string::npos)
+      << last_report(machine);
+  EXPECT_NE(std::string(ncclGetLastError(nullptr)).find("rank 1 calls all-reduce of 1 elements"),
+            std::string::npos);
+  // Nobody hangs: the streams end with an error.
+  EXPECT_NE(cudaStreamSynchronize(ranks.streams[0]), cudaSuccess);
+  ncclResult_t state = ncclSuccess;
+  EXPECT_EQ(ncclCommGetAsyncError(ranks.comms[1], &state), ncclSuccess);
+  EXPECT_EQ(state, ncclInvalidUsage);
+}
+
+TEST(NcclOnDriver, TellsOfARankThatIsMissing) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  Ranks ranks(2);
+  EXPECT_EQ(ranks.all_reduce(0), ncclInProgress);
+  std::vector<int> values(2);
+  EXPECT_EQ(read(values, ranks.data[0], ranks.streams[0]), cudaErrorLaunchFailure);
+  EXPECT_NE(last_report(machine).find("1 of 2 members have arrived"), std::string::npos)
+      << last_report(machine);
+}
+
+TEST(NcclOnDriver, ChecksWhatACommunicatorIsGiven) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  Ranks ranks(2);
+  EXPECT_EQ(ncclAllReduce(ranks.data[0], ranks.data[0], 2, ncclInt32, ncclSum, ranks.comms[0],
+                          ranks.streams[1]),
+            ncclInvalidArgument)
+      << "the stream of another GPU";
+  EXPECT_EQ(ranks.all_reduce(0, 3), ncclInvalidArgument) << "too long";
+  EXPECT_EQ(ranks.all_reduce(0, 1, ncclFloat8e4m3), ncclInvalidArgument);
+  EXPECT_EQ(ncclAllReduce(ranks.data[0], ranks.data[0], 2, ncclInt32, ncclProd, ranks.comms[0],
+                          ranks.streams[0]),
+            ncclInvalidArgument);
+  EXPECT_EQ(ncclBroadcast(ranks.data[0], ranks.data[0], 2, ncclInt32, 2, ranks.comms[0],
+                          ranks.streams[0]),
+            ncclInvalidArgument);
+  EXPECT_EQ(ncclGroupEnd(), ncclInvalidUsage) << "no group is open";
+}
+
+TEST(NcclOnDriver, WantsToBeAskedBeforeItGoesOn) {
+  const sim::SimulatedDriver machine({.gpus = 2, .polls = 2});
+  Ranks ranks(2);
+  EXPECT_EQ(ranks.all_reduce(0), ncclInProgress);
+  EXPECT_EQ(ranks.all_reduce(0), ncclInvalidArgument);
+  EXPECT_NE(last_report(machine).find("still in progress"), std::string::npos);
+}
+
+TEST(NcclOnDriver, HasALifeToItsCommunicators) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  Ranks ranks(2);
+  EXPECT_EQ(ncclCommFinalize(ranks.comms[0]), ncclInProgress);
+  EXPECT_EQ(ncclCommDestroy(ranks.comms[0]), ncclInvalidUsage) << "still in progress";
+  ranks.wait();
+  EXPECT_EQ(ranks.all_reduce(0), ncclInvalidUsage) << "finalized";
+  EXPECT_EQ(ncclCommDestroy(ranks.comms[0]), ncclSuccess);
+  EXPECT_EQ(ncclCommDestroy(ranks.comms[0]), ncclInvalidArgument);
+  EXPECT_EQ(ncclCommAbort(ranks.comms[1]), ncclSuccess);
+}
+
+TEST(NcclOnDriver, OneGpuHasOneRank) {
+  const sim::SimulatedDriver machine({.gpus = 1});
+  ncclUniqueId id{};
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  ncclComm_t first = nullptr;
+  ncclComm_t second = nullptr;
+  EXPECT_EQ(ncclCommInitRankConfig(&first, 2, id, 0, &config), ncclInProgress);
+  EXPECT_EQ(ncclCommInitRankConfig(&second, 2, id, 1, &config), ncclInvalidUsage);
+  EXPECT_NE(last_report(machine).find("are both on GPU 0"), std::string::npos);
+  EXPECT_EQ(ncclCommInitRankConfig(&second, 3, id, 1, &config), ncclInvalidUsage);
+}
+
+TEST(NcclOnDriver, TellsOfAllocationsInsideAGroup) {
+  const sim::SimulatedDriver machine({.gpus = 1});
+  cudaStream_t stream = make_stream();
+  cudaMemPool_t pool = make_pool();
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  static_cast<void>(allocate(pool, stream, 1));
+  ASSERT_EQ(ncclGroupEnd(), ncclInProgress);
+  EXPECT_EQ(last_report(machine), "memory is allocated inside an NCCL group");
+}
+
+}  // namespace
+}  // namespace belfry::driver
