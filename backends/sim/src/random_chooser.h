@@ -16,6 +16,7 @@ class RandomChooser final : public Chooser {
   explicit RandomChooser(std::uint64_t seed) : key_(engine::mix(seed, 0x62656C66)) {}
 
   std::uint32_t choose(ChoiceKind, std::uint32_t count) override {
+    if (count == 1) return 0;
     // The upper half of bits x count is below count, and even to within count / 2^32.
     const std::uint64_t bits = engine::mix(key_, ++drawn_) >> 32;
     return static_cast<std::uint32_t>(bits * count >> 32);

@@ -7,7 +7,9 @@
 #include "buffer.h"
 #include "event.h"
 
+#include <cstdint>
 #include <cstring>
+#include <string>
 #include <utility>
 
 namespace belfry::sim {
@@ -33,6 +35,18 @@ class Staged {
 
 std::byte* address_of(const engine::Access& access) {
   return access.allocation->data() + access.range.begin;
+}
+
+// Runs a kernel; where hardware would skip an index that names no row, the simulator says so.
+void run_kernel(const KernelCall& call) {
+  const std::int64_t bad = first_bad_index(call);
+  if (bad >= 0) {
+    throw DeviceError(
+        ErrorCode::kOutOfBounds,
+        std::string(to_string(call.kind)) + ": index " + std::to_string(bad) + " names no row",
+        "check the indices, labels perhaps, against the number of rows");
+  }
+  run_on_host(call);
 }
 
 // Kinds that add to what their output holds.
@@ -62,7 +76,7 @@ void SimStream::launch(Kernel kernel) {
     if (reads_outputs(kernel.kind)) command.reads.push_back(command.writes.back());
   }
   validate(kernel);
-  command.run = [call = resolve(kernel)] { run_on_host(call); };
+  command.run = [call = resolve(kernel)] { run_kernel(call); };
   engine_->enqueue(queue_, std::move(command));
 }
 

@@ -1,0 +1,277 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "belfry/sim/backend.h"
+
+#include "belfry/error.h"
+#include "belfry/sim/repeat.h"
+#include "testing/bodies.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+namespace belfry::sim {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::size_t kCount = 4;
+
+// Every replica fills a buffer on its own device, adds its neighbour's (without waiting for it:
+// what that gives is the schedule's choice, or an error) and reads the sum. Returns what was read.
+std::vector<std::int64_t> add_neighbours(Backend& backend, bool concurrent = true) {
+  const int replicas = backend.device_count();
+  std::vector<BufferView> views;
+  for (int i = 0; i < replicas; ++i) {
+    Device& device = backend.device(i);
+    views.push_back(view_of(device.allocate(kCount * 8, device.compute_stream()), DType::kInt64));
+    Kernel fill;
+    fill.outputs = {views.back()};
+    device.compute_stream().launch(fill);
+  }
+  for (int i = 0; i < replicas; ++i) backend.device(i).compute_stream().synchronize();
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(replicas));
+  testing::carry(backend.executor(), replicas,
+                 [&](int replica) {
+                   const auto own = static_cast<std::size_t>(replica);
+                   const auto next = static_cast<std::size_t>((replica + 1) % replicas);
+                   Stream& stream = backend.device(replica).compute_stream();
+                   Kernel fill;
+                   fill.parameters.integer_scalar = replica + 1;
+                   fill.outputs = {views[own]};
+                   stream.launch(fill);
+                   Kernel add;
+                   add.kind = KernelKind::kBinary;
+                   add.outputs = {views[own]};
+                   add.inputs = {views[own], views[next]};
+                   stream.launch(add);
+                   std::int64_t read[kCount];
+                   stream.read(read, views[own]);
+                   sums[own] = read[0];
+                 },
+                 {.concurrent = concurrent});
+  return sums;
+}
+
+// Five hundred million devices in all: made one by one they would take minutes and all memory.
+TEST(Backend, AMillionDevicesAreCheapUntilTheyAreUsed) {
+  for (int i = 0; i < 500; ++i) {
+    Backend backend{{.devices = 1'000'000}};
+    EXPECT_EQ(backend.device_count(), 1'000'000);
+    EXPECT_EQ(backend.device(999'999).spec(), backend.device_spec(999'999));
+    EXPECT_EQ(backend.memory_report().size(), 1u);
+  }
+}
+
+TEST(Backend, DevicesAreNamedAndKept) {
+  Backend backend{{.devices = 2}};
+  EXPECT_EQ(to_string(backend.device_spec(1)), "/job:localhost/replica:0/task:0/device:SIM:1");
+  EXPECT_EQ(&backend.device(1), &backend.device(1));
+  EXPECT_EQ(backend.index_of(backend.device_spec(1)), 1);
+  EXPECT_THROW(backend.device(2), InvalidArgumentError);
+  EXPECT_THROW(backend.device_spec(-1), InvalidArgumentError);
+  EXPECT_EQ(backend.name(), "sim");
+  EXPECT_TRUE(backend.verifies_mirrored());
+}
+
+TEST(Backend, NeedsADevice) {
+  for (const int devices : {0, -1}) {
+    try {
+      Backend backend{{.devices = devices}};
+      FAIL() << "a backend of " << devices << " devices";
+    } catch (const InvalidArgumentError& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kNoDevices);
+      EXPECT_THAT(error.what(), HasSubstr("backend_test.cpp"));
+    }
+  }
+  EXPECT_THROW(Backend{{.devices = 1 << 30}}, InvalidArgumentError);
+}
+
+TEST(Backend, TheSameSeedGivesTheSameLog) {
+  for (const std::uint64_t seed : {0u, 1u, 2u, 3u}) {
+    Backend a{{.devices = 4, .seed = seed}};
+    Backend b{{.devices = 4, .seed = seed}};
+    EXPECT_EQ(add_neighbours(a), add_neighbours(b));
+    EXPECT_EQ(compare(a.log(), b.log()), std::nullopt);
+    EXPECT_EQ(a.hash(), b.hash());
+    EXPECT_EQ(a.replay_token(), b.replay_token());
+  }
+}
+
+TEST(Backend, SomeSeedsGiveDifferentRuns) {
+  std::set<std::uint64_t> hashes;
+  std::set<std::vector<std::int64_t>> sums;
+  for (std::uint64_t seed = 0; seed < 32; ++seed) {
+    Backend backend{{.devices = 3, .seed = seed}};
+    sums.insert(add_neighbours(backend));
+    hashes.insert(backend.hash());
+  }
+  EXPECT_GT(hashes.size(), 16u);
+  // The neighbour's value is 0, its fill, or its own sum, as the streams took their turns.
+  EXPECT_GT(sums.size(), 1u);
+}
+
+TEST(Backend, AReplayedRunIsTheRecordedOne) {
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
+    Backend recorded{{.devices = 4, .seed = seed}};
+    const auto sums = add_neighbours(recorded);
+    Backend replayed{{.devices = 4, .schedule = Schedule::replay(recorded.replay_token())}};
+    EXPECT_EQ(add_neighbours(replayed), sums);
+    EXPECT_EQ(recorded.hash(), replayed.hash());
+    EXPECT_EQ(recorded.choices(), replayed.choices());
+  }
+}
+
+TEST(Backend, AReplayOfAnotherProgramIsNoticed) {
+  Backend recorded{{.devices = 4, .seed = 3}};
+  add_neighbours(recorded);
+  Backend other{{.devices = 3, .schedule = Schedule::replay(recorded.replay_token())}};
+  try {
+    add_neighbours(other);
+    FAIL() << "choices among four replicas fitted three";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kReplay);
+    EXPECT_THAT(error.what(), HasSubstr("the recorded choices do not fit; choice "));
+  }
+}
+
+TEST(Backend, SerialRunsAreFixedRuns) {
+  Backend fixed{{.devices = 4, .schedule = Schedule::fixed()}};
+  Backend serial{{.devices = 4, .schedule = Schedule::fixed()}};
+  EXPECT_EQ(add_neighbours(fixed), add_neighbours(serial, false));
+  EXPECT_EQ(compare(fixed.log(), serial.log()), std::nullopt);
+}
+
+TEST(Backend, FibersAndBatonMakeTheSameRun) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    Backend fiber{{.devices = 4, .seed = seed}};
+    Backend baton{{.devices = 4, .carrier = Carrier::kBaton, .seed = seed}};
+    EXPECT_EQ(add_neighbours(fiber), add_neighbours(baton));
+    const auto difference = compare(fiber.log(), baton.log());
+    EXPECT_EQ(difference, std::nullopt) << difference->text;
+    EXPECT_EQ(fiber.replay_token(), baton.replay_token());
+  }
+}
+
+TEST(Backend, ConcurrentReplicasShareTheEngine) {
+  Backend backend{{.devices = 4, .carrier = Carrier::kConcurrent}};
+  const auto sums = add_neighbours(backend);
+  // Own fill plus what the neighbour held: at least 0, at most every fill together.
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    EXPECT_GE(sums[i], static_cast<std::int64_t>(i + 1));
+    EXPECT_LE(sums[i], 10);
+  }
+}
+
+TEST(Backend, RecordingCanBeTurnedOff) {
+  Backend recorded{{.devices = 3, .seed = 5}};
+  Backend silent{{.devices = 3, .record = false, .seed = 5}};
+  EXPECT_EQ(add_neighbours(recorded), add_neighbours(silent));
+  EXPECT_EQ(silent.log().size(), 0u);
+  EXPECT_THAT(silent.choices(), IsEmpty());
+  EXPECT_THROW(silent.replay_token(), UnsupportedError);
+}
+
+TEST(Backend, ATokenOfATruncatedRecordIsRefused) {
+  Backend backend{{.devices = 3, .record_limit = 2, .seed = 5}};
+  add_neighbours(backend);
+  EXPECT_EQ(backend.choices().size(), 2u);
+  EXPECT_GT(backend.log().dropped(), 0u);
+  EXPECT_THROW(backend.replay_token(), UnsupportedError);
+}
+
+TEST(Backend, ReportsMemoryAndLeaks) {
+  Backend backend{{.devices = 3}};
+  EXPECT_THAT(backend.memory_report(), IsEmpty());
+  Device& device = backend.device(1);
+  BufferPtr kept = device.allocate(100, device.compute_stream());
+  device.allocate(28, device.compute_stream());
+  const auto report = backend.memory_report();
+  ASSERT_EQ(report.size(), 1u);
+  EXPECT_EQ(report[0].device, 1);
+  EXPECT_EQ(report[0].use.live_bytes, 100u);
+  EXPECT_EQ(report[0].use.peak_bytes, 128u);
+  EXPECT_THAT(backend.leaks(), ElementsAre(LiveBuffer{1, 0, 100}));
+  EXPECT_EQ(to_string(backend.leaks()[0]), "buffer 0 of device 1 (100 bytes)");
+  kept.reset();
+  EXPECT_THAT(backend.leaks(), IsEmpty());
+}
+
+TEST(Backend, TheMemoryLimitHoldsForEachDevice) {
+  Backend backend{{.devices = 2, .memory_limit_bytes = 64}};
+  Device& device = backend.device(0);
+  const BufferPtr first = device.allocate(64, device.compute_stream());
+  try {
+    device.allocate(1, device.compute_stream());
+    FAIL() << "beyond the limit";
+  } catch (const DeviceError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory);
+  }
+  EXPECT_NO_THROW(backend.device(1).allocate(64, backend.device(1).compute_stream()));
+}
+
+TEST(Backend, MemoryHeldByWorkInFlightIsNotMissed) {
+  Backend backend{{.devices = 1, .schedule = Schedule::fixed(), .memory_limit_bytes = kCount * 8}};
+  Device& device = backend.device(0);
+  for (int i = 0; i < 3; ++i) {
+    const BufferPtr buffer = device.allocate(kCount * 8, device.compute_stream());
+    Kernel fill;
+    fill.outputs = {view_of(buffer, DType::kInt64)};
+    device.compute_stream().launch(fill);
+  }
+  EXPECT_EQ(device.memory().peak_bytes, kCount * 8);
+}
+
+TEST(Backend, BuffersAndStreamsOutliveIt) {
+  BufferPtr buffer;
+  std::unique_ptr<Stream> stream;
+  std::unique_ptr<Event> event;
+  {
+    Backend backend{{.devices = 1}};
+    Device& device = backend.device(0);
+    stream = device.create_stream();
+    event = device.create_event();
+    buffer = device.allocate(kCount * 8, *stream);
+    Kernel fill;
+    fill.outputs = {view_of(buffer, DType::kInt64)};
+    stream->launch(fill);
+    stream->record(*event);
+  }
+  EXPECT_EQ(buffer->bytes(), kCount * 8);
+}
+
+TEST(RepeatAndCompare, AcceptsWhatIsDeterministic) {
+  EXPECT_NO_THROW(repeat_and_compare({.devices = 3, .seed = 9},
+                                     [](Backend& backend) { add_neighbours(backend); }));
+}
+
+TEST(RepeatAndCompare, ShowsTheFirstOperationThatDiffers) {
+  int runs = 0;
+  const auto program = [&](Backend& backend) {
+    ++runs;
+    Device& device = backend.device(0);
+    Stream& stream = device.compute_stream();
+    const BufferPtr buffer = device.allocate(8, stream);
+    stream.write(view_of(buffer, DType::kInt32), &"12345678"[0]);
+    const std::int32_t other = runs;
+    stream.write({buffer, 0, 1, DType::kInt32}, &other);
+    stream.synchronize();
+  };
+  try {
+    repeat_and_compare({.schedule = Schedule::fixed()}, program);
+    FAIL() << "the second run wrote something else";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kNotDeterministic);
+    // allocate, enqueue, enqueue, host_wait, execute 1, and then:
+    EXPECT_THAT(error.what(), HasSubstr("operation 5 differs:\n  first : S0 execute 2 ("));
+  }
+}
+
+}  // namespace
+}  // namespace belfry::sim

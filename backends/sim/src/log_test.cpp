@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "belfry/sim/log.h"
+
+#include "belfry/sim/timeline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace belfry::sim {
+namespace {
+
+using ::testing::HasSubstr;
+
+Operation operation(AgentId::Kind agent, int index, OperationKind kind, std::uint64_t subject = 0,
+                    std::uint64_t value = 0) {
+  Operation result;
+  result.agent = {agent, index};
+  result.kind = kind;
+  result.subject = subject;
+  result.value = value;
+  return result;
+}
+
+Operation replica(int index, OperationKind kind, std::uint64_t subject = 0) {
+  return operation(AgentId::Kind::kReplica, index, kind, subject);
+}
+
+Log log_of(const std::vector<Operation>& operations, std::size_t limit = 1000) {
+  Log log(limit);
+  for (const Operation& each : operations) log.append(each);
+  return log;
+}
+
+TEST(Log, EveryFieldButTheSiteCounts) {
+  const Operation base = replica(1, OperationKind::kArrive, 2);
+  const auto hash = [](const Operation& each) { return log_of({each}).hash(); };
+  Operation other = base;
+  other.site = {"elsewhere.cc", 7};
+  EXPECT_EQ(hash(base), hash(other));
+  other = base;
+  other.agent.index = 2;
+  EXPECT_NE(hash(base), hash(other));
+  other = base;
+  other.agent.kind = AgentId::Kind::kStream;
+  EXPECT_NE(hash(base), hash(other));
+  other = base;
+  other.kind = OperationKind::kResume;
+  EXPECT_NE(hash(base), hash(other));
+  other = base;
+  other.subject = 3;
+  EXPECT_NE(hash(base), hash(other));
+  other = base;
+  other.value = 1;
+  EXPECT_NE(hash(base), hash(other));
+}
+
+TEST(Log, TheLimitDropsRecordsAndNotHashes) {
+  const std::vector<Operation> operations(5, replica(0, OperationKind::kArrive));
+  const Log whole = log_of(operations);
+  const Log cut = log_of(operations, 2);
+  EXPECT_EQ(cut.hash(), whole.hash());
+  EXPECT_EQ(cut.records().size(), 2u);
+  EXPECT_EQ(cut.dropped(), 3u);
+}
+
+// Agents' own orders are kept, their interleaving is drawn.
+RC_GTEST_PROP(Log, TheOrderFreeHashForgetsTheInterleavingOnly,
+              (const std::vector<std::uint8_t>& turns)) {
+  std::vector<std::uint8_t> sorted = turns;
+  std::sort(sorted.begin(), sorted.end());
+  const auto log_in_order = [](const std::vector<std::uint8_t>& order) {
+    Log log(1000);
+    std::uint64_t steps[3] = {};
+    for (const std::uint8_t turn : order) {
+      const int agent = turn / 86;
+      log.append(replica(agent, OperationKind::kArrive, ++steps[agent]));
+    }
+    return log;
+  };
+  const Log a = log_in_order(turns);
+  const Log b = log_in_order(sorted);
+  RC_ASSERT(a.order_free_hash() == b.order_free_hash());
+  Log longer = b;
+  longer.append(replica(0, OperationKind::kEnd));
+  RC_ASSERT(longer.order_free_hash() != b.order_free_hash());
+}
+
+TEST(Log, AnyNumberOfAgentsHasAHash) {
+  Log log(10);
+  log.append(operation(AgentId::Kind::kStream, 1'000'000'000, OperationKind::kExecute));
+  log.append(operation(AgentId::Kind::kReplica, -1, OperationKind::kStart));
+  EXPECT_EQ(log.size(), 2u);
+}
+
+RC_GTEST_PROP(Compare, FindsTheFirstDifference,
+              (const std::vector<std::uint8_t>& subjects, std::size_t where)) {
+  RC_PRE(!subjects.empty());
+  const std::size_t at = where % subjects.size();
+  Log a(1000);
+  Log b(1000);
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    a.append(replica(0, OperationKind::kArrive, subjects[i]));
+    b.append(replica(0, OperationKind::kArrive, subjects[i] + (i == at ? 1 : 0)));
+  }
+  RC_ASSERT(!compare(a, a).has_value());
+  const auto difference = compare(a, b);
+  RC_ASSERT(difference.has_value());
+  RC_ASSERT(difference->index == at);
+  RC_ASSERT(difference->first->subject == subjects[at]);
+  RC_ASSERT(difference->second->subject == subjects[at] + 1u);
+}
+
+TEST(Compare, PrintsBothSidesAndWhatLedToThem) {
+  const Operation start = replica(0, OperationKind::kStart);
+  const Log a = log_of({start, replica(2, OperationKind::kArrive, 1)});
+  const Log b = log_of({start});
+  const auto difference = compare(a, b);
+  ASSERT_TRUE(difference.has_value());
+  EXPECT_EQ(difference->index, 1u);
+  EXPECT_FALSE(difference->second.has_value());
+  EXPECT_EQ(difference->text,
+            "operation 1 differs:\n"
+            "  first : R2 arrive 1\n"
+            "  second: has ended\n"
+            "after, in both:\n"
+            "  R0 start 0\n");
+}
+
+TEST(Compare, DifferencesBeyondTheKeptRecordsAreFoundToo) {
+  const Operation start = replica(0, OperationKind::kStart);
+  const Log a = log_of({start, replica(0, OperationKind::kEnd)}, 1);
+  const Log b = log_of({start, replica(0, OperationKind::kThrow)}, 1);
+  const auto difference = compare(a, b);
+  ASSERT_TRUE(difference.has_value());
+  EXPECT_EQ(difference->index, 1u);
+  EXPECT_THAT(difference->text, HasSubstr("first : not kept"));
+}
+
+TEST(Timeline, HasOneColumnForEachReplica) {
+  const Log log = log_of({
+      replica(0, OperationKind::kStart),
+      replica(1, OperationKind::kStart),
+      replica(1, OperationKind::kArrive, 0),
+      replica(0, OperationKind::kArrive, 0),
+      operation(AgentId::Kind::kMerge, 0, OperationKind::kMerge, 0),
+      replica(0, OperationKind::kResume, 0),
+      operation(AgentId::Kind::kStream, 16, OperationKind::kExecute, 3),
+      replica(0, OperationKind::kEnd),
+  });
+  EXPECT_EQ(timeline(log),
+            "step  R0        R1        merge    streams\n"
+            "   0  start\n"
+            "   1            start\n"
+            "   2            arrive 0\n"
+            "   3  arrive 0\n"
+            "   4                      merge 0\n"
+            "   5  resume 0\n"
+            "   6                               S16 execute 3\n"
+            "   7  end\n");
+}
+
+TEST(Timeline, FoldsReplicasAndRowsBeyondItsWidth) {
+  std::vector<Operation> operations;
+  for (int i = 0; i < 4; ++i) operations.push_back(replica(i, OperationKind::kStart));
+  EXPECT_EQ(timeline(log_of(operations), {.max_rows = 3, .max_replicas = 2}),
+            "step  R0     R1     others\n"
+            "   0  start\n"
+            "   1         start\n"
+            "   2                R2 start\n"
+            "... and 1 more\n");
+}
+
+}  // namespace
+}  // namespace belfry::sim

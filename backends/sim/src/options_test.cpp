@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "belfry/sim/options.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace belfry::sim {
+namespace {
+
+TEST(Options, PrintWhatWasChosen) {
+  std::ostringstream stream;
+  stream << Options{.devices = 3, .seed = 7} << ' '
+         << Options{.schedule = Schedule::fixed(), .carrier = Carrier::kBaton, .record = false};
+  EXPECT_EQ(stream.str(),
+            "{.devices = 3, .seed = 7} "
+            "{.devices = 1, .schedule = fixed, .carrier = baton, .record = false}");
+}
+
+TEST(Options, AreComparedByValue) {
+  const Options a{.devices = 2};
+  Options b{.devices = 2};
+  EXPECT_EQ(a, b);
+  b.schedule = Schedule::fixed();
+  EXPECT_NE(a, b);
+}
+
+}  // namespace
+}  // namespace belfry::sim

@@ -1,0 +1,256 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "belfry/error.h"
+#include "belfry/sim/backend.h"
+#include "testing/bodies.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace belfry::sim {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using Numbers = std::vector<std::int32_t>;
+
+// Two devices under the laziest schedule: nothing runs before somebody waits.
+class StreamTest : public ::testing::Test {
+ protected:
+  BufferView make(int device, const Numbers& numbers) {
+    Stream& stream = backend_.device(device).compute_stream();
+    BufferView view = empty(device, numbers.size());
+    stream.write(view, numbers.data());
+    stream.synchronize();
+    return view;
+  }
+  BufferView empty(int device, std::size_t count) {
+    Device& on = backend_.device(device);
+    return view_of(on.allocate(count * 4, on.compute_stream()), DType::kInt32);
+  }
+  Numbers read(Stream& stream, const BufferView& view) {
+    Numbers numbers(view.count);
+    stream.read(numbers.data(), view);
+    return numbers;
+  }
+  Stream& stream(int device) { return backend_.device(device).compute_stream(); }
+
+  template <class Call>
+  ErrorCode code_of(Call call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return ErrorCode::kInternal;
+  }
+
+  Backend backend_{{.devices = 2, .schedule = Schedule::fixed()}};
+};
+
+Kernel fill(const BufferView& out, std::int64_t value) {
+  Kernel kernel;
+  kernel.kind = KernelKind::kFill;
+  kernel.parameters.integer_scalar = value;
+  kernel.outputs = {out};
+  return kernel;
+}
+
+Kernel add(const BufferView& out, const BufferView& left, const BufferView& right) {
+  Kernel kernel;
+  kernel.kind = KernelKind::kBinary;
+  kernel.outputs = {out};
+  kernel.inputs = {left, right};
+  return kernel;
+}
+
+TEST_F(StreamTest, KernelsCopiesAndReadsKeepTheirOrder) {
+  const BufferView a = make(0, {1, 2, 3});
+  const BufferView b = empty(1, 3);
+  stream(0).launch(add(a, a, a));
+  stream(0).copy(b, a);
+  stream(0).launch(fill(a, 0));
+  EXPECT_THAT(read(stream(0), b), ElementsAre(2, 4, 6));
+  EXPECT_THAT(read(stream(0), a), Each(0));
+}
+
+TEST_F(StreamTest, TheSourceOfAWriteMayBeReusedAtOnce) {
+  const BufferView a = empty(0, 2);
+  Numbers source{5, 6};
+  stream(0).write(a, source.data());
+  source = {0, 0};
+  EXPECT_THAT(read(stream(0), a), ElementsAre(5, 6));
+}
+
+TEST_F(StreamTest, PartsOfABufferAreWrittenAndReadSeparately) {
+  const BufferView whole = empty(0, 4);
+  BufferView right = whole;
+  right.offset = 8;
+  right.count = 2;
+  stream(0).launch(fill(right, 9));
+  EXPECT_THAT(read(stream(0), right), ElementsAre(9, 9));
+  EXPECT_EQ(code_of([&] { read(stream(0), whole); }), ErrorCode::kUninitialised);
+}
+
+TEST_F(StreamTest, AnUninitialisedInputNamesKernelStreamBufferAndBytes) {
+  const BufferView a = make(0, {1, 2, 3});
+  const BufferView b = empty(0, 3);
+  stream(0).launch(add(a, a, b));
+  try {
+    stream(0).synchronize();
+    FAIL() << "a sum of nothing was accepted";
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("binary on S0 (device 0 compute) reads bytes [0, 12) of "
+                                        "buffer 1 of device 0 (12 bytes), which nobody"));
+  }
+  EXPECT_THAT(read(stream(0), a), ElementsAre(1, 2, 3));
+}
+
+TEST_F(StreamTest, ScatterAddReadsWhatItAddsTo) {
+  const BufferView index = make(0, {0, 0});
+  const BufferView rows = make(0, {1, 2});
+  const BufferView table = empty(0, 1);
+  Kernel kernel;
+  kernel.kind = KernelKind::kScatterAddRows;
+  kernel.parameters.rows = 2;
+  kernel.parameters.columns = 1;
+  kernel.outputs = {table};
+  kernel.inputs = {index, rows};
+  stream(0).launch(kernel);
+  EXPECT_EQ(code_of([&] { stream(0).synchronize(); }), ErrorCode::kUninitialised);
+  stream(0).launch(fill(table, 10));
+  stream(0).launch(kernel);
+  EXPECT_THAT(read(stream(0), table), ElementsAre(13));
+}
+
+TEST_F(StreamTest, AnIndexWithoutARowIsReported) {
+  const BufferView index = make(0, {0, 2});
+  const BufferView table = make(0, {5, 6});
+  const BufferView rows = empty(0, 2);
+  Kernel kernel;
+  kernel.kind = KernelKind::kGatherRows;
+  kernel.parameters.rows = 2;
+  kernel.parameters.columns = 1;
+  kernel.outputs = {rows};
+  kernel.inputs = {index, table};
+  stream(0).launch(kernel);
+  try {
+    stream(0).synchronize();
+    FAIL() << "row 2 of 2 was found";
+  } catch (const DeviceError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kOutOfBounds);
+    EXPECT_THAT(error.what(), HasSubstr("gather_rows: index 1 names no row"));
+  }
+}
+
+TEST_F(StreamTest, AWaitOrdersStreamsOfTwoDevices) {
+  const BufferView a = make(0, {1});
+  const BufferView b = make(1, {0});
+  const auto event = backend_.device(0).create_event();
+  stream(0).launch(fill(a, 7));
+  stream(0).record(*event);
+  stream(1).wait(*event);
+  stream(1).copy(b, a);
+  EXPECT_THAT(read(stream(1), b), ElementsAre(7));
+}
+
+TEST_F(StreamTest, EventsTellWhenTheyAreReached) {
+  const auto event = backend_.device(0).create_event();
+  EXPECT_TRUE(event->query());
+  const BufferView a = empty(0, 1);
+  stream(0).launch(fill(a, 1));
+  stream(0).record(*event);
+  event->synchronize();
+  EXPECT_TRUE(event->query());
+  EXPECT_THAT(read(stream(1), a), ElementsAre(1));
+}
+
+TEST_F(StreamTest, ViewsBeyondTheirBufferAreRefused) {
+  const BufferView a = make(0, {1, 2});
+  BufferView bad = a;
+  bad.count = 3;
+  EXPECT_EQ(code_of([&] { stream(0).launch(fill(bad, 0)); }), ErrorCode::kOutOfBounds);
+  EXPECT_EQ(code_of([&] { stream(0).copy(bad, bad); }), ErrorCode::kOutOfBounds);
+  bad.count = SIZE_MAX / 4 + 2;  // Its bytes wrap around to 4.
+  std::int32_t number = 0;
+  EXPECT_EQ(code_of([&] { stream(0).read(&number, bad); }), ErrorCode::kOutOfBounds);
+  bad.count = 3;
+  EXPECT_EQ(code_of([&] { stream(0).write(bad, nullptr); }), ErrorCode::kOutOfBounds);
+  bad = a;
+  bad.offset = 2;
+  bad.count = 1;
+  EXPECT_EQ(code_of([&] { stream(0).launch(fill(bad, 0)); }), ErrorCode::kOutOfBounds);
+  EXPECT_EQ(code_of([&] { stream(0).launch(fill({}, 0)); }), ErrorCode::kInvalidArgument);
+}
+
+TEST_F(StreamTest, CopiesHaveEquallyManyBytes) {
+  EXPECT_EQ(code_of([&] { stream(0).copy(empty(0, 2), make(0, {1})); }), ErrorCode::kShape);
+}
+
+TEST_F(StreamTest, ObjectsOfAnotherBackendAreRefused) {
+  Backend other{{.devices = 1}};
+  Stream& foreign = other.device(0).compute_stream();
+  const auto event = other.device(0).create_event();
+  const BufferView theirs = view_of(other.device(0).allocate(4, foreign), DType::kInt32);
+  EXPECT_EQ(code_of([&] { stream(0).launch(fill(theirs, 1)); }), ErrorCode::kForeignObject);
+  EXPECT_EQ(code_of([&] { stream(0).record(*event); }), ErrorCode::kForeignObject);
+  EXPECT_EQ(code_of([&] { stream(0).wait(*event); }), ErrorCode::kForeignObject);
+  EXPECT_EQ(code_of([&] { backend_.device(0).allocate(4, foreign); }), ErrorCode::kForeignObject);
+}
+
+TEST_F(StreamTest, EmptyViewsAreFine) {
+  const BufferView none = empty(0, 0);
+  stream(0).launch(fill(none, 1));
+  stream(0).copy(none, none);
+  stream(0).write(none, nullptr);
+  EXPECT_THAT(read(stream(0), none), ::testing::IsEmpty());
+}
+
+TEST_F(StreamTest, AReplicaThatWaitsLetsOthersRun) {
+  std::vector<int> order;
+  const BufferView a = make(0, {0});
+  testing::carry(backend_.executor(), 2, [&](int replica) {
+    order.push_back(replica);
+    if (replica == 0) {
+      stream(0).launch(fill(a, 1));
+      EXPECT_THAT(read(stream(0), a), ElementsAre(1));
+    }
+    order.push_back(replica);
+  });
+  EXPECT_THAT(order, ElementsAre(0, 1, 1, 0));
+}
+
+TEST_F(StreamTest, AnErrorReachesTheReplicaThatWaits) {
+  const BufferView a = empty(0, 1);
+  const BufferView b = make(1, {3});
+  EXPECT_THROW(testing::carry(backend_.executor(), 2,
+                              [&](int replica) {
+                                if (replica == 0) {
+                                  read(stream(0), a);
+                                } else {
+                                  EXPECT_THAT(read(stream(1), b), ElementsAre(3));
+                                }
+                              }),
+               DeviceError);
+}
+
+TEST_F(StreamTest, StreamsHaveNumbersThatDependOnTheirDeviceAlone) {
+  std::vector<std::unique_ptr<Stream>> streams;
+  for (int i = 0; i < 20; ++i) streams.push_back(backend_.device(1).create_stream());
+  const BufferView a = empty(1, 1);
+  streams[0]->launch(fill(a, 1));
+  streams[0]->synchronize();
+  // 16 to a device, two of which the device itself uses.
+  EXPECT_EQ(backend_.log().records().back().agent(), (AgentId{AgentId::Kind::kStream, 18}));
+  streams[19]->launch(fill(a, 1));
+  streams[19]->synchronize();
+  EXPECT_EQ(backend_.log().records().back().agent(), (AgentId{AgentId::Kind::kStream, 37}));
+}
+
+}  // namespace
+}  // namespace belfry::sim
