@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "demo.h"
+
+#include "batch.h"
+#include "belfry/mirrored_strategy.h"
+#include "digits.h"
+#include "lessons.h"
+#include "linear_model.h"
+#include "shuffle.h"
+#include "trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace belfry::demo {
+namespace {
+
+constexpr int kLinearSteps = 20;
+
+// What all steps of a training showed.
+struct Totals {
+  int steps = 0;
+  int outside = 0;  // Steps with a difference beyond its bound.
+  double worst_gradient = 0;
+  double worst_weight = 0;
+  bool finite = true;
+
+  void add(const StepReport& step) {
+    ++steps;
+    outside += step.finite && !step.within_bounds() ? 1 : 0;
+    worst_gradient = std::max(worst_gradient, step.worst_gradient);
+    worst_weight = std::max(worst_weight, step.worst_weight);
+    finite = finite && step.finite;
+  }
+};
+
+// Paths below the current folder are shown relative to it.
+std::string shown_path(const std::string& path) {
+  std::error_code ignored;
+  const std::string near = std::filesystem::proximate(path, ignored).string();
+  return near.empty() || near.starts_with("..") ? path : near;
+}
+
+std::string percent(int part, int whole) { return fmt::format("{:.2f} %", 100.0 * part / whole); }
+
+// How a batch is split: `16+16+16+16`, cut short for many replicas.
+std::string shares(int rows, int replicas) {
+  const std::vector<int> batch(static_cast<std::size_t>(rows));
+  std::string text;
+  for (int replica = 0; replica < replicas; ++replica) {
+    if (replica == 8) return text + "+...";
+    text += (replica == 0 ? "" : "+") + std::to_string(share(batch, replica, replicas).size());
+  }
+  return text;
+}
+
+std::string order_of(Strategy& strategy) {
+  const ReductionOrder order = strategy.cross_replica().core().ops().tensor_order();
+  return order == ReductionOrder::kUnspecified ? "the hardware's order" : to_string(order);
+}
+
+class Demo {
+ public:
+  Demo(const DemoOptions& options, Console& console)
+      : options_(options),
+        console_(console),
+        digits_(read_digits(options.file)),
+        split_(split(digits_.count(), options.seed)),
+        machine_(make_machine(options.backend, options.replicas, options.seed)),
+        strategy_(*machine_.backend),
+        trainer_(strategy_, digits_,
+                 {.seed = options.seed,
+                  .rate = static_cast<float>(options.rate),
+                  .dropped_replica = options.dropped_replica}) {}
+
+  bool run() {
+    introduce();
+    train();
+    const StrategyStatistics trained = strategy_.statistics();
+    bool good = judge();
+    good = compare_integers() && good;
+    report_traffic(trained);
+    return good;
+  }
+
+ private:
+  void introduce() {
+    const int batch = std::min(options_.batch, static_cast<int>(split_.training.size()));
+    const int last = static_cast<int>(split_.training.size()) % batch;
+    console_.heading(fmt::format("Training on handwritten digits with {}", machine_.devices));
+    console_.line(fmt::format("data      {}: {} images, {} to train on and {} held out (seed {})",
+                              shown_path(options_.file), digits_.count(), split_.training.size(),
+                              split_.held_out.size(), options_.seed));
+    console_.line("model     perceptron 64-64-10, ReLU, softmax cross-entropy: 4810 weights");
+    std::string steps = fmt::format("batches of {} as {}", batch, shares(batch, options_.replicas));
+    if (last != 0) {
+      steps += fmt::format(", the last of {} as {}", last, shares(last, options_.replicas));
+    }
+    console_.line(fmt::format("strategy  MirroredStrategy, {} replica{}; gradients added up in {}",
+                              options_.replicas, options_.replicas == 1 ? "" : "s",
+                              order_of(strategy_)));
+    console_.line("steps     " + steps);
+    console_.line(fmt::format("          rate {}, momentum 0.9; each is repeated on one device",
+                              options_.rate));
+    console_.line();
+    console_.line("epoch   loss     held-out accuracy");
+  }
+
+  void train() {
+    for (int epoch = 1; epoch <= options_.epochs && totals_.finite; ++epoch) {
+      const double loss = train_epoch(epoch);
+      correct_ = trainer_.count_correct(split_.held_out);
+      if (!totals_.finite) break;
+      console_.line(fmt::format("{:5}   {:.4f}   {:>7}", epoch, loss,
+                                percent(correct_, static_cast<int>(split_.held_out.size()))));
+    }
+    console_.line();
+  }
+
+  // Returns the mean loss over the epoch's images.
+  double train_epoch(int epoch) {
+    const auto order = shuffled(static_cast<int>(split_.training.size()), options_.seed,
+                                static_cast<std::uint64_t>(epoch));
+    std::vector<int> images;
+    for (const int place : order)
+      images.push_back(split_.training[static_cast<std::size_t>(place)]);
+    const std::span<const int> all(images);
+    double loss = 0;
+    const auto batch = static_cast<std::size_t>(options_.batch);
+    for (std::size_t first = 0; first < all.size() && totals_.finite; first += batch) {
+      const auto rows = all.subspan(first, std::min(batch, all.size() - first));
+      const StepReport step = trainer_.step(rows);
+      loss += step.loss * static_cast<double>(rows.size()) / static_cast<double>(all.size());
+      totals_.add(step);
+      console_.progress(fmt::format(
+          "epoch {} of {}: {:3.0f} %", epoch, options_.epochs,
+          100.0 * static_cast<double>(first + rows.size()) / static_cast<double>(all.size())));
+    }
+    return loss;
+  }
+
+  // What training showed, in verdicts.
+  bool judge() {
+    const auto held_out = static_cast<int>(split_.held_out.size());
+    if (!totals_.finite) {
+      console_.verdict(false, "the loss or a weight is no longer finite: try a smaller --rate");
+      return false;
+    }
+    console_.result(fmt::format("accuracy  {} of the held-out images ({} of {})",
+                                percent(correct_, held_out), correct_, held_out));
+    console_.result(fmt::format("weights   digest {:016x}", trainer_.digest()));
+    if (!machine_.claim.empty()) console_.result("claim     " + machine_.claim);
+    const bool within = totals_.outside == 0;
+    console_.verdict(
+        within,
+        within ? fmt::format("{} steps on {} replicas match one device: no gradient is further off "
+                             "than {:.2f} of its rounding bound, no weight than {:.2f}",
+                             totals_.steps, options_.replicas, totals_.worst_gradient,
+                             totals_.worst_weight)
+               : fmt::format(
+                     "{} of {} steps differ from one device by more than rounding explains: "
+                     "a gradient by {:.3g} times its bound, a weight by {:.3g} times",
+                     totals_.outside, totals_.steps, totals_.worst_gradient, totals_.worst_weight));
+    return within;
+  }
+
+  bool compare_integers() {
+    const LinearReport report =
+        train_linear_model(strategy_, digits_, split_.training, kLinearSteps);
+    const bool equal = report.different == 0;
+    console_.verdict(
+        equal,
+        equal ? fmt::format("{} steps of a linear model in whole numbers match one device bit for "
+                            "bit: {} numbers compared",
+                            report.steps, report.compared)
+              : fmt::format("{} of {} whole numbers differ from those of one device",
+                            report.different, report.compared));
+    return equal;
+  }
+
+  void report_traffic(const StrategyStatistics& done) {
+    console_.line(
+        fmt::format("traffic   training took {} merges and {} reductions of {} tensors and {} host "
+                    "values: {:.1f} "
+                    "MB",
+                    done.merges, done.reduction.reductions, done.reduction.tensor_leaves,
+                    done.reduction.host_leaves, static_cast<double>(done.reduction.bytes) / 1e6));
+  }
+
+  const DemoOptions& options_;
+  Console& console_;
+  Digits digits_;
+  Split split_;
+  Machine machine_;
+  MirroredStrategy strategy_;
+  Trainer trainer_;
+  Totals totals_;
+  int correct_ = 0;
+};
+
+}  // namespace
+
+ExitCode run_demo(const DemoOptions& options, Console& console) {
+  const bool good = Demo(options, console).run();
+  show_lessons(options.backend, console);
+  return good ? ExitCode::kGood : ExitCode::kMismatch;
+}
+
+}  // namespace belfry::demo

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Runs the tool as a person would and checks what it returns and on which stream it speaks.
+# usage: exit_codes_test.sh <the tool> <real|host-half>
+set -uo pipefail
+tool="$1"
+cuda="$2"
+folder="$(mktemp -d)"
+trap 'rm -r "$folder"' EXIT
+failed=0
+
+# expect <exit code> <pattern in what it says> <arguments...>: complaints are on stderr alone.
+expect() {
+  local code="$1" pattern="$2" got stream
+  shift 2
+  TERM=xterm "$tool" "$@" >"$folder/out" 2>"$folder/err" </dev/null
+  got=$?
+  stream=out
+  [[ $code -lt 2 ]] || stream=err
+  if [[ $got -ne $code ]] || ! grep -Eq -- "$pattern" "$folder/$stream"; then
+    echo "FAILED: belfry $* gave $got, not $code, or does not say '$pattern' on std$stream:"
+    cat "$folder/out" "$folder/err"
+    failed=1
+  fi
+  if grep -q $'\x1b' "$folder/out" "$folder/err"; then
+    echo "FAILED: belfry $* prints escape sequences where there is no terminal"
+    failed=1
+  fi
+}
+
+quick=(demo --epochs 1 --quiet)
+line="$(printf '1,%.0s' {1..64})"
+
+expect 0 '^\[ok\]' "${quick[@]}"
+expect 0 'digest [0-9a-f]{16}$' "${quick[@]}" --replicas 2 --batch 100 --seed 9
+expect 1 '^\[WRONG\] .* differ from one device' "${quick[@]}" --drop-replica 1
+expect 0 'Subcommands' --help
+expect 0 '--drop-replica' demo --help
+expect 0 '^[0-9]+\.[0-9]+\.[0-9]+$' --version
+
+expect 2 'subcommand' 
+expect 2 'dance' dance
+expect 2 '--dance' demo --dance
+expect 2 'tpu' demo --backend tpu
+expect 2 '--replicas' demo --replicas 0
+expect 2 '--replicas' demo --replicas 65
+expect 2 '--epochs' demo --epochs none
+expect 2 '--batch' demo --batch -5
+expect 2 '--rate' demo --rate nan
+expect 2 '--rate' demo --rate 0
+expect 2 '--seed' demo --seed -1
+expect 2 '--seed' demo --seed 99999999999999999999999
+expect 2 'numbered from 0' demo --replicas 2 --drop-replica 2
+
+expect 3 'BF-039 cannot read .*: No such file' demo --file "$folder/none.csv"
+expect 3 'BF-039 cannot read .*: Is a directory' demo --file "$folder"
+: >"$folder/empty.csv"
+expect 2 'empty\.csv:1:1: the file has no images' demo --file "$folder/empty.csv"
+printf '%s7\n%sx\n' "$line" "$line" >"$folder/word.csv"
+expect 2 "word\\.csv:2:129: 'x' is not a number" demo --file "$folder/word.csv"
+printf '%s7\n%s7\n' "$line" "$line" >"$folder/two.csv"
+expect 2 '2 images are too few' demo --file "$folder/two.csv"
+for _ in 1 2 3 4 5 6 7; do printf '%s7\n' "$line"; done >"$folder/seven.csv"
+expect 0 '^\[ok\]' "${quick[@]}" --file "$folder/seven.csv" --batch 3
+
+if [[ $cuda == host-half ]]; then
+  expect 0 'claim +host half' "${quick[@]}" --backend cuda
+elif [[ ! -e /dev/nvidiactl ]]; then
+  expect 3 'BF-064' "${quick[@]}" --backend cuda
+fi
+exit "$failed"

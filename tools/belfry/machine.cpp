@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "machine.h"
+
+#include "belfry/cuda/backend.h"
+#include "belfry/sim/backend.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace belfry::demo {
+namespace {
+
+Machine make_simulator(int count, std::uint64_t seed) {
+  return {std::make_unique<sim::Backend>(sim::Options{.devices = count, .seed = seed}),
+          fmt::format("{} simulated device{}", count, count == 1 ? "" : "s"), ""};
+}
+
+Machine make_cuda(int count) {
+  auto backend = std::make_unique<cuda::Backend>(cuda::Options::fit(count));
+#ifdef BELFRY_HOST_HALF
+  return {std::move(backend),
+          fmt::format("the CUDA backend's host half, {} device{} of the simulated driver", count,
+                      count == 1 ? "" : "s"),
+          "host half: the CUDA backend ran on the simulated driver, no GPU was involved"};
+#else
+  return {std::move(backend), fmt::format("{} CUDA device{}", count, count == 1 ? "" : "s"), ""};
+#endif
+}
+
+}  // namespace
+
+Machine make_machine(BackendKind kind, int count, std::uint64_t seed) {
+  return kind == BackendKind::kSim ? make_simulator(count, seed) : make_cuda(count);
+}
+
+}  // namespace belfry::demo

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/error.h"
+#include "belfry/version.h"
+#include "demo.h"
+#include "digits.h"
+
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+#include <cstdint>
+#include <iostream>
+#include <string>
+#include <system_error>
+
+namespace belfry::demo {
+namespace {
+
+struct Arguments {
+  DemoOptions demo;
+  bool quiet = false;
+};
+
+std::string whole_number(const std::string& text) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  const bool good = read.ec == std::errc() && read.ptr == end;
+  return good ? "" : "'" + text + "' is not a whole number from 0 to 2^64 - 1";
+}
+
+std::string learning_rate(const std::string& text) {
+  double rate = 0;
+  const bool good = CLI::detail::lexical_cast(text, rate) && rate > 0 && rate <= 100;
+  return good ? "" : "'" + text + "' is not a number above 0, up to 100";
+}
+
+std::string known_backend(const std::string& text) {
+  return text == "sim" || text == "cuda" ? "" : "'" + text + "' is neither sim nor cuda";
+}
+
+void add_demo(CLI::App& app, Arguments& arguments) {
+  CLI::App* demo = app.add_subcommand(
+      "demo", "Train on handwritten digits with MirroredStrategy and check every step");
+  DemoOptions& options = arguments.demo;
+  demo->add_option_function<std::string>(
+          "--backend",
+          [&options](const std::string& name) {
+            options.backend = name == "cuda" ? BackendKind::kCuda : BackendKind::kSim;
+          },
+          "Simulated devices (default) or the CUDA backend")
+      ->check(known_backend)
+      ->option_text("sim|cuda");
+  demo->add_option("--replicas", options.replicas, "Replicas, one on each device: 1 to 64 (4)")
+      ->check(CLI::Range(1, 64))
+      ->option_text("N");
+  demo->add_option("--epochs", options.epochs, "Passes over the training images (20)")
+      ->check(CLI::Range(1, 100000))
+      ->option_text("N");
+  demo->add_option("--batch", options.batch, "Images of a step, over all replicas (64)")
+      ->check(CLI::Range(1, 65536))
+      ->option_text("N");
+  demo->add_option("--rate", options.rate, "Learning rate (0.05)")
+      ->check(learning_rate)
+      ->option_text("X");
+  demo->add_option("--seed", options.seed, "Decides split, first weights, order and schedule (1)")
+      ->check(whole_number)
+      ->option_text("N");
+  demo->add_option("--file", options.file,
+                   "Images, one a line: 64 pixels and the digit (docs/data/digits.csv)")
+      ->option_text("PATH");
+  demo->add_option("--drop-replica", options.dropped_replica,
+                   "Leave this replica's gradient out, to see the comparison fail")
+      ->check(whole_number)
+      ->option_text("ID");
+  demo->add_flag("--quiet", arguments.quiet, "Print results alone");
+  demo->callback([&options] {
+    if (options.dropped_replica.value_or(0) >= options.replicas) {
+      throw CLI::ValidationError("--drop-replica", "replicas are numbered from 0");
+    }
+  });
+}
+
+ExitCode run(const Arguments& arguments) {
+  ConsoleOptions options = ConsoleOptions::of_process();
+  options.quiet = arguments.quiet;
+  Console console(std::cout, std::cerr, options);
+  try {
+    return run_demo(arguments.demo, console);
+  } catch (const UnreadableFile& error) {
+    console.complain(std::string("belfry: ") + error.what());
+    return ExitCode::kEnvironment;
+  } catch (const Error& error) {
+    console.complain(std::string("belfry: ") + error.what());
+    if (error.code() == ErrorCode::kFileFormat) return ExitCode::kUsage;
+    return error.code() == ErrorCode::kNoDriver ? ExitCode::kEnvironment : ExitCode::kMismatch;
+  }
+}
+
+}  // namespace
+}  // namespace belfry::demo
+
+int main(int argc, char** argv) {
+  using belfry::demo::ExitCode;
+  belfry::demo::Arguments arguments;
+  arguments.demo.file = BELFRY_DEMO_DATA;
+  CLI::App app{"belfry: distribution strategies on simulated devices or on GPUs", "belfry"};
+  app.set_version_flag("--version", std::string(belfry::version()));
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 ok, 1 a check failed, 2 usage or a malformed file, 3 a file or device "
+      "is missing.");
+  belfry::demo::add_demo(app, arguments);
+  try {
+    const std::string first = argc > 1 ? argv[1] : "";
+    if (!first.empty() && first[0] != '-' && first != "demo") {
+      throw CLI::ParseError("no command '" + first + "'; there is: demo",
+                            CLI::ExitCodes::ExtrasError);
+    }
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+  }
+  return static_cast<int>(belfry::demo::run(arguments));
+}
