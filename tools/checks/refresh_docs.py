@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts the current text of sources and expected outputs into the pages that show them.
 
-Rewrites every block that check_docs.py compares. Run it after changing an example, and read the diff.
+Rewrites every block that check_docs.py compares. Run it after changing an example, and read the
+diff.
 """
 
 import pathlib
