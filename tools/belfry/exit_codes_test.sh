@@ -40,7 +40,7 @@ expect 0 'Subcommands' --help
 expect 0 '--drop-replica' demo --help
 expect 0 '^[0-9]+\.[0-9]+\.[0-9]+$' --version
 
-expect 2 'subcommand' 
+expect 2 'subcommand'
 expect 2 'dance' dance
 expect 2 '--dance' demo --dance
 expect 2 'tpu' demo --backend tpu
