@@ -37,7 +37,7 @@ ReduceCall<T> typed(const KernelCall& call, const HostReduceTuning& tuning) {
 
 template <class T>
 void reduce(const KernelCall& call, const HostReduceTuning& tuning) {
-  reduce_tiled(typed<T>(call, tuning));
+  reduce_vectors(typed<T>(call, tuning), tuning.wide_vectors);
 }
 
 }  // namespace

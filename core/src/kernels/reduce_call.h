@@ -3,15 +3,18 @@
 #pragma once
 
 #include "belfry/backend/element_types.h"
-#include "belfry/backend/kernel.h"
-#include "kernels/dispatch.h"
+#include "belfry/reduce_op.h"
 
 #include <cstddef>
-#include <span>
 #include <type_traits>
 #include <vector>
 
 /// The n-way reduction behind `reduce_on_host`.
+///
+/// Moving memory is all it costs when done well: one pass that reads each input and writes each
+/// output once, in registers (`fused`), for up to 16 replicas; beyond, and where the outputs are
+/// not as many as the inputs, tiles that stay in the first-level cache. Orders are orders of
+/// additions per element, so vectors of any width give the same bits.
 namespace belfry::kernels {
 
 /// What is added up: floats as they are or, from 16 bits, widened; integers as bits that wrap.
@@ -38,18 +41,12 @@ struct ReduceCall {
   bool stream = false;  ///< Stores pass the caches by.
 };
 
-/// The end of a reduction of `n` values: MEAN's division, then the one NaN.
-template <class A>
-A finish_sum(A sum, bool mean, std::size_t n) {
-  if constexpr (std::is_floating_point_v<A>) {
-    return element::canonical(mean ? sum / static_cast<A>(n) : sum);
-  } else {
-    return sum;
-  }
-}
-
-/// Any number of inputs and outputs, tile by tile.
+/// The reduction of elements [first, last), one by one: the definition of every order.
 template <class T>
-void reduce_tiled(const ReduceCall<T>& call);
+void reduce_elements(const ReduceCall<T>& call, std::size_t first, std::size_t last);
+
+/// The same with vectors. `wide`: use the widest vectors this processor has.
+template <class T>
+void reduce_vectors(const ReduceCall<T>& call, bool wide);
 
 }  // namespace belfry::kernels

@@ -22,6 +22,7 @@ std::int64_t first_bad_index(const KernelCall& call);
 /// Tuning of the host reduction; the default suits a last-level cache of 32 MiB.
 struct HostReduceTuning {
   std::size_t non_temporal_bytes = std::size_t{20} << 20;  ///< Footprint from which stores stream.
+  bool wide_vectors = true;  ///< Where the processor has them; the results are the same.
 };
 
 /// The n-way reduction alone, with its tuning exposed for benchmarks.

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "kernels/floors_bench.h"
+
+#include <cstring>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "kernels/reduce_loops.h"
+
+namespace belfry::bench {
+namespace {
+
+constexpr std::size_t kStep = 128;
+
+#if defined(__x86_64__)
+#define BELFRY_WIDE __attribute__((target("avx2")))
+#else
+#define BELFRY_WIDE
+#endif
+
+template <std::size_t bytes>
+struct Chunk {
+  typedef float Floats __attribute__((vector_size(bytes), aligned(4), may_alias));
+};
+
+template <std::size_t width>
+inline __attribute__((always_inline)) void copy_step(std::byte* to, const std::byte* from) {
+  using Floats = typename Chunk<width>::Floats;
+  for (std::size_t b = 0; b < kStep; b += width) {
+    *reinterpret_cast<Floats*>(to + b) = *reinterpret_cast<const Floats*>(from + b);
+  }
+}
+
+void copy_baseline(std::byte* to, const std::byte* from, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; i += kStep) copy_step<16>(to + i, from + i);
+}
+
+BELFRY_WIDE void copy_wide(std::byte* to, const std::byte* from, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; i += kStep) {
+    using Floats = Chunk<32>::Floats;
+    for (std::size_t b = 0; b < kStep; b += 32) {
+      *reinterpret_cast<Floats*>(to + i + b) = *reinterpret_cast<const Floats*>(from + i + b);
+    }
+  }
+}
+
+void stream_baseline(std::byte* to, const std::byte* from, std::size_t bytes) {
+#if defined(__x86_64__)
+  for (std::size_t i = 0; i < bytes; i += 16) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
+                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
+  }
+  _mm_sfence();
+#else
+  copy_baseline(to, from, bytes);
+#endif
+}
+
+BELFRY_WIDE void stream_wide(std::byte* to, const std::byte* from, std::size_t bytes) {
+#if defined(__x86_64__)
+  for (std::size_t i = 0; i < bytes; i += 32) {
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to + i),
+                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i)));
+  }
+  _mm_sfence();
+#else
+  copy_baseline(to, from, bytes);
+#endif
+}
+
+void scale_baseline(float* data, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) data[i] *= 1.0000001F;
+}
+
+BELFRY_WIDE void scale_wide(float* data, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) data[i] *= 1.0000001F;
+}
+
+}  // namespace
+
+void Floors::copy() const {
+  const auto copy = kernels::has_wide_vectors() ? copy_wide : copy_baseline;
+  for (std::size_t k = 0; k < in.size(); ++k) copy(out[k], in[k], bytes);
+}
+
+void Floors::stream() const {
+  const auto stream = kernels::has_wide_vectors() ? stream_wide : stream_baseline;
+  for (std::size_t k = 0; k < in.size(); ++k) stream(out[k], in[k], bytes);
+}
+
+void Floors::memcpy_all() const {
+  for (std::size_t k = 0; k < in.size(); ++k) std::memcpy(out[k], in[k], bytes);
+}
+
+void Floors::scale() const {
+  const auto scale = kernels::has_wide_vectors() ? scale_wide : scale_baseline;
+  for (std::byte* data : in) scale(reinterpret_cast<float*>(data), bytes / sizeof(float));
+}
+
+}  // namespace belfry::bench

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/backend/element_types.h"
+#include "kernels/reduce_loops.h"
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace belfry::kernels {
+namespace {
+
+#define BELFRY_TARGET
+constexpr std::size_t kVectorBytes = 16;
+constexpr std::size_t kFewStreams = 4;
+constexpr std::size_t kSomeStreams = 4;
+constexpr std::size_t kManyStreams = 4;
+
+typedef std::uint8_t ByteVector __attribute__((vector_size(kVectorBytes)));
+
+inline void stream_vector(void* to, const ByteVector& bytes) {
+#if defined(__SSE2__)
+  _mm_stream_si128(static_cast<__m128i*>(to), (__m128i)bytes);
+#else
+  *static_cast<ByteVector*>(to) = bytes;
+#endif
+}
+
+#include "kernels/reduce_pack.inl"
+// Packs come before what works on them.
+#include "kernels/reduce_loops.inl"
+
+}  // namespace
+
+template <class T>
+ReduceLoops<T> baseline_loops() {
+  return loops<T>();
+}
+
+template ReduceLoops<float> baseline_loops();
+template ReduceLoops<double> baseline_loops();
+template ReduceLoops<Float16> baseline_loops();
+template ReduceLoops<BFloat16> baseline_loops();
+template ReduceLoops<std::uint8_t> baseline_loops();
+template ReduceLoops<std::uint16_t> baseline_loops();
+template ReduceLoops<std::uint32_t> baseline_loops();
+template ReduceLoops<std::uint64_t> baseline_loops();
+
+}  // namespace belfry::kernels

@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The n-way reduction against what moving the same bytes costs, against the obvious ways to write
+// it, and its orders and types against each other. Every benchmark reports ratios: how many times
+// as long the other took, medians and quartiles over rounds in which both are timed in turn.
+
+#include "belfry/backend/host_kernels.h"
+#include "kernels/floors_bench.h"
+#include "kernels/paired_bench.h"
+
+#include <Eigen/Core>
+#include <benchmark/benchmark.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using bench::Arena;
+using bench::Comparison;
+using bench::Floors;
+
+/// N inputs and N outputs of small integers, and the reduction over them.
+template <class T>
+class Replicas {
+ public:
+  Replicas(std::size_t n, std::size_t bytes)
+      : n_(n), count_(bytes / sizeof(T)), arena_(2 * n, bytes) {
+    if (!arena_.is_allocated()) return;
+    for (std::size_t k = 0; k < n; ++k) {
+      for (std::size_t i = 0; i < count_; ++i) in(k)[i] = T(static_cast<float>((i + k) % 64));
+    }
+  }
+
+  bool is_allocated() const { return arena_.is_allocated(); }
+  std::size_t count() const { return count_; }
+  T* in(std::size_t k) const { return arena_.template at<T>(k); }
+  T* out(std::size_t k) const { return arena_.template at<T>(n_ + k); }
+
+  KernelCall all_reduce(ReductionOrder order = ReductionOrder::kReplicaOrder) const {
+    KernelCall call;
+    call.kind = KernelKind::kReduceReplicas;
+    call.parameters.order = order;
+    for (std::size_t k = 0; k < n_; ++k) {
+      call.inputs.push_back({in(k), count_, dtype_of<T>()});
+      call.outputs.push_back({out(k), count_, dtype_of<T>()});
+    }
+    return call;
+  }
+
+  Floors floors() const {
+    Floors floors{{}, {}, count_ * sizeof(T)};
+    for (std::size_t k = 0; k < n_; ++k) {
+      floors.in.push_back(reinterpret_cast<std::byte*>(in(k)));
+      floors.out.push_back(reinterpret_cast<std::byte*>(out(k)));
+    }
+    return floors;
+  }
+
+ private:
+  std::size_t n_;
+  std::size_t count_;
+  Arena arena_;
+};
+
+bool give_up(benchmark::State& state, bool allocated) {
+  if (!allocated) state.SkipWithError("not enough memory");
+  return !allocated;
+}
+
+// GOAL-10: how much of the speed of copying every input to its output.
+void all_reduce(benchmark::State& state) {
+  const Replicas<float> replicas(state.range(0), state.range(1));
+  if (give_up(state, replicas.is_allocated())) return;
+  const KernelCall call = replicas.all_reduce();
+  const Floors floors = replicas.floors();
+  const Comparison comparison(state, {[&] { run_on_host(call); }, [&] { floors.copy(); },
+                                      [&] { floors.stream(); }, [&] { floors.memcpy_all(); }});
+  comparison.report("of_copy", {1, 2});
+  comparison.report("of_memcpy", {3});
+}
+
+// GOAL-12: in place, against scaling every buffer in place.
+void in_place(benchmark::State& state) {
+  const Replicas<float> replicas(state.range(0), state.range(1));
+  if (give_up(state, replicas.is_allocated())) return;
+  KernelCall call = replicas.all_reduce();
+  call.outputs = call.inputs;
+  call.parameters.reduce = ReduceOp::kMean;  // Sums would grow from run to run.
+  const Floors floors = replicas.floors();
+  const Comparison comparison(state, {[&] { run_on_host(call); }, [&] { floors.scale(); }});
+  comparison.report("of_scale", {1});
+}
+
+// GOAL-13: pass by pass, as one writes it with a matrix library.
+void pairwise(benchmark::State& state) {
+  const auto n = static_cast<std::size_t>(state.range(0));
+  const Replicas<float> replicas(n, state.range(1));
+  const Arena scratch(1, state.range(1));
+  if (give_up(state, replicas.is_allocated() && scratch.is_allocated())) return;
+  const KernelCall call = replicas.all_reduce();
+  const auto map = [&](float* data) {
+    return Eigen::Map<Eigen::ArrayXf>(data, static_cast<Eigen::Index>(replicas.count()));
+  };
+  const auto naive = [&] {
+    auto sum = map(scratch.at<float>(0));
+    sum = map(replicas.in(0));
+    for (std::size_t k = 1; k < n; ++k) sum += map(replicas.in(k));
+    for (std::size_t k = 0; k < n; ++k) map(replicas.out(k)) = sum;
+  };
+  const Comparison comparison(state, {[&] { run_on_host(call); }, naive});
+  comparison.report("pairwise", {1});
+}
+
+// GOAL-14: the other orders' share of the speed of replica order.
+void orders(benchmark::State& state, ReductionOrder order) {
+  const Replicas<float> replicas(state.range(0), state.range(1));
+  if (give_up(state, replicas.is_allocated())) return;
+  const KernelCall call = replicas.all_reduce(order);
+  const KernelCall canonical = replicas.all_reduce();
+  const Comparison comparison(state, {[&] { run_on_host(call); }, [&] { run_on_host(canonical); }});
+  comparison.report("of_replica_order", {1});
+}
+
+// GOAL-15: elements per second against float's, and against Eigen's arithmetic on the 16-bit type.
+template <class T, class Theirs>
+void half(benchmark::State& state) {
+  const auto n = static_cast<std::size_t>(state.range(0));
+  const auto count = static_cast<std::size_t>(state.range(1));
+  const Replicas<T> replicas(n, count * sizeof(T));
+  const Replicas<float> floats(n, count * sizeof(float));
+  if (give_up(state, replicas.is_allocated() && floats.is_allocated() && n == 8)) return;
+  const KernelCall call = replicas.all_reduce();
+  const KernelCall wide = floats.all_reduce();
+  const auto in = [&](std::size_t k) {
+    return Eigen::Map<Eigen::Array<Theirs, Eigen::Dynamic, 1>>(
+        reinterpret_cast<Theirs*>(replicas.in(k)), static_cast<Eigen::Index>(count));
+  };
+  const auto expression = [&] {
+    Eigen::Map<Eigen::Array<Theirs, Eigen::Dynamic, 1>> out(
+        reinterpret_cast<Theirs*>(replicas.out(0)), static_cast<Eigen::Index>(count));
+    out = in(0) + in(1) + in(2) + in(3) + in(4) + in(5) + in(6) + in(7);
+    for (std::size_t k = 1; k < n; ++k) {
+      std::memcpy(replicas.out(k), replicas.out(0), count * sizeof(T));
+    }
+  };
+  const Comparison comparison(state,
+                              {[&] { run_on_host(call); }, [&] { run_on_host(wide); }, expression});
+  comparison.report("of_float32", {1});
+  comparison.report("eigen", {2});
+}
+
+// Many replicas, tile by tile, against copying.
+void many(benchmark::State& state) { all_reduce(state); }
+
+void settings(benchmark::internal::Benchmark* benchmark) {
+  benchmark->UseManualTime()->Unit(benchmark::kMicrosecond)->MinTime(0.3);
+}
+
+void sizes(benchmark::internal::Benchmark* benchmark) {
+  settings(benchmark);
+  for (const std::int64_t n : {2, 4, 8, 16}) {
+    for (const std::int64_t kib : {16, 64, 256, 1024, 4096, 16384, 65536, 262144}) {
+      benchmark->Args({n, kib << 10});
+    }
+  }
+}
+
+void few_sizes(benchmark::internal::Benchmark* benchmark) {
+  settings(benchmark);
+  for (const std::int64_t n : {2, 4, 8}) {
+    for (const std::int64_t kib : {16, 256, 4096, 65536}) benchmark->Args({n, kib << 10});
+  }
+}
+
+void many_sizes(benchmark::internal::Benchmark* benchmark) {
+  settings(benchmark);
+  benchmark->Args({64, 1 << 20})->Args({256, 65536})->Args({1024, 65536})->Args({1024, 1 << 20});
+}
+
+BENCHMARK(all_reduce)->Apply(sizes);
+BENCHMARK(in_place)->Apply(sizes);
+BENCHMARK(pairwise)
+    ->Apply(settings)
+    ->Args({8, 16 << 10})
+    ->Args({8, 256 << 10})
+    ->Args({8, 64 << 20});
+BENCHMARK_CAPTURE(orders, tree, ReductionOrder::kTree)->Apply(few_sizes);
+BENCHMARK_CAPTURE(orders, ring, ReductionOrder::kRing)->Apply(few_sizes);
+BENCHMARK_TEMPLATE(half, Float16, Eigen::half)
+    ->Apply(settings)
+    ->Args({8, 1 << 16})
+    ->Args({8, 1 << 24});
+BENCHMARK_TEMPLATE(half, BFloat16, Eigen::bfloat16)
+    ->Apply(settings)
+    ->Args({8, 1 << 16})
+    ->Args({8, 1 << 24});
+BENCHMARK(many)->Apply(many_sizes);
+
+}  // namespace
+}  // namespace belfry

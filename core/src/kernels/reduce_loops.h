@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/reduce_op.h"
+
+#include <cstddef>
+
+namespace belfry::kernels {
+
+/// What ends a sum, and how it is stored.
+struct ReduceEnd {
+  std::size_t divisor = 0;  ///< MEAN's; 0: none.
+  bool stream = false;  ///< Outputs begin at multiples of 64 bytes, and stores pass the caches by.
+};
+
+/// The loops of a reduction for one element type and one width of vectors. A *pack* is what is
+/// worked on at once; `tile` holds the sums of packs, in a form that only these functions know.
+template <class T>
+struct ReduceLoops {
+  /// As many outputs as inputs: works on whole steps of elements from `first`, and returns where
+  /// it stopped before `last`.
+  using Fused = std::size_t (*)(const T* const* in, T* const* out, std::size_t first,
+                                std::size_t last, ReduceEnd end);
+  /// For this order and number of inputs; null where there is none.
+  Fused (*fused)(ReductionOrder order, std::size_t inputs);
+
+  std::size_t pack_elements;
+  std::size_t pack_bytes;  ///< Of a tile.
+  /// Sums of `group` (1 to 8) inputs: a left fold, beginning with the tile's sums if `more`, or
+  /// a tree.
+  void (*fold_group)(std::byte* tile, const T* const* in, std::size_t group, std::size_t first,
+                     std::size_t packs, bool more);
+  void (*tree_group)(std::byte* tile, const T* const* in, std::size_t group, std::size_t first,
+                     std::size_t packs);
+  /// tile += right.
+  void (*add_tile)(std::byte* tile, const std::byte* right, std::size_t packs);
+  void (*finish_tile)(T* out, const std::byte* tile, std::size_t packs, ReduceEnd end);
+};
+
+/// With vectors that every processor of this architecture has.
+template <class T>
+ReduceLoops<T> baseline_loops();
+
+/// With wider ones, where `has_wide_vectors`.
+template <class T>
+ReduceLoops<T> wide_loops();
+bool has_wide_vectors();
+
+}  // namespace belfry::kernels

@@ -1,0 +1,274 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/backend/host_kernels.h"
+#include "kernels/operands_test.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using testing::assert_elements;
+using testing::Elements;
+using testing::kIsFloat;
+using testing::Pattern;
+using testing::Stored;
+
+/// One reduction: everything but the element type.
+struct Reduction {
+  std::size_t inputs = 1;
+  std::size_t outputs = 1;
+  std::size_t count = 0;
+  std::size_t offset = 0;
+  ReductionOrder order = ReductionOrder::kReplicaOrder;
+  ReduceOp op = ReduceOp::kSum;
+  Pattern pattern = Pattern::kZeros;
+  std::uint64_t seed = 0;
+  bool stream = false;
+  bool wide = false;
+};
+
+void showValue(const Reduction& r, std::ostream& os) {
+  os << r.inputs << " inputs, " << r.outputs << " outputs, " << r.count << " elements from "
+     << r.offset << ", " << to_string(r.order) << ", " << to_string(r.op) << ", ";
+  showValue(r.pattern, os);
+  os << ", seed " << r.seed << (r.stream ? ", streaming" : "") << (r.wide ? ", wide" : "");
+}
+
+rc::Gen<std::size_t> any_size(std::size_t common, std::size_t rare) {
+  return rc::gen::weightedOneOf<std::size_t>(
+      {{9, rc::gen::inRange<std::size_t>(0, common)}, {1, rc::gen::inRange<std::size_t>(0, rare)}});
+}
+
+rc::Gen<ReductionOrder> any_order() {
+  return rc::gen::element(ReductionOrder::kReplicaOrder, ReductionOrder::kTree,
+                          ReductionOrder::kRing, ReductionOrder::kUnspecified);
+}
+
+rc::Gen<Reduction> any_reduction() {
+  return rc::gen::build<Reduction>(
+      rc::gen::set(&Reduction::inputs,
+                   rc::gen::map(any_size(20, 70), [](auto n) { return n + 1; })),
+      rc::gen::set(&Reduction::outputs, rc::gen::inRange<std::size_t>(0, 4)),
+      rc::gen::set(&Reduction::count, any_size(300, 20000)),
+      rc::gen::set(&Reduction::offset, rc::gen::inRange<std::size_t>(0, 5)),
+      rc::gen::set(&Reduction::order, any_order()),
+      rc::gen::set(&Reduction::op, rc::gen::element(ReduceOp::kSum, ReduceOp::kMean)),
+      rc::gen::set(&Reduction::pattern, testing::any_pattern()),
+      rc::gen::set(&Reduction::seed, rc::gen::arbitrary<std::uint64_t>()),
+      rc::gen::set(&Reduction::stream, rc::gen::arbitrary<bool>()),
+      rc::gen::set(&Reduction::wide, rc::gen::arbitrary<bool>()));
+}
+
+// A second implementation of the orders: which two of the terms are added next.
+template <class V>
+V naive_sum(std::vector<V> terms, ReductionOrder order, std::size_t element) {
+  if (order == ReductionOrder::kRing) {
+    std::rotate(terms.begin(), terms.begin() + static_cast<std::ptrdiff_t>(element % terms.size()),
+                terms.end());
+  }
+  if (order != ReductionOrder::kTree) {
+    V sum = terms[0];
+    for (std::size_t k = 1; k < terms.size(); ++k) sum = static_cast<V>(sum + terms[k]);
+    return sum;
+  }
+  while (terms.size() > 1) {
+    std::vector<V> sums;
+    for (std::size_t k = 0; k + 1 < terms.size(); k += 2) {
+      sums.push_back(static_cast<V>(terms[k] + terms[k + 1]));
+    }
+    if (terms.size() % 2 == 1) sums.push_back(terms.back());
+    terms = std::move(sums);
+  }
+  return terms[0];
+}
+
+template <class T>
+T naive_reduction(const Reduction& r, const std::vector<Elements<T>>& in, std::size_t i) {
+  if constexpr (kIsFloat<T>) {
+    using V = decltype(testing::value_of(T{}));
+    std::vector<V> terms;
+    for (const auto& input : in) terms.push_back(testing::value_of(input[i]));
+    V sum = naive_sum(terms, r.order, i);
+    if (r.op == ReduceOp::kMean) sum /= static_cast<V>(in.size());
+    return testing::rounded_to<T>(sum);
+  } else {
+    std::vector<std::uint64_t> terms;
+    for (const auto& input : in) terms.push_back(static_cast<std::uint64_t>(input[i]));
+    return static_cast<T>(naive_sum(terms, ReductionOrder::kReplicaOrder, 0));
+  }
+}
+
+template <class T>
+std::vector<Elements<T>> inputs_of(const Reduction& r) {
+  std::vector<Elements<T>> in;
+  for (std::size_t k = 0; k < r.inputs; ++k) {
+    in.emplace_back(r.count, r.pattern, r.seed + k, r.offset);
+  }
+  return in;
+}
+
+void run(const Reduction& r, KernelCall call) {
+  call.kind = KernelKind::kReduceReplicas;
+  call.parameters.order = r.order;
+  call.parameters.reduce = r.op;
+  reduce_on_host(call,
+                 {.non_temporal_bytes = r.stream ? 0 : ~std::size_t{0}, .wide_vectors = r.wide});
+}
+
+template <class T>
+void check_reduction(Reduction r) {
+  if (!kIsFloat<T>) r.op = ReduceOp::kSum;
+  const auto in = inputs_of<T>(r);
+  const auto expected = [&](std::size_t i) { return naive_reduction<T>(r, in, i); };
+  // Outputs of their own: none in the draw means as many as inputs.
+  KernelCall call;
+  std::vector<Elements<T>> out;
+  for (std::size_t k = 0; k < (r.outputs == 0 ? r.inputs : r.outputs); ++k) {
+    out.emplace_back(r.count, r.offset);
+  }
+  for (const auto& input : in) call.inputs.push_back(input.operand());
+  for (const auto& output : out) call.outputs.push_back(output.operand());
+  run(r, call);
+  for (const auto& output : out) assert_elements(output, expected);
+  // In place, in another order than that of the inputs; fewer outputs are the last inputs.
+  const auto both = inputs_of<T>(r);
+  call = {};
+  for (const auto& input : both) call.inputs.push_back(input.operand());
+  const std::size_t outputs = std::min(out.size(), both.size());
+  for (std::size_t k = 0; k < outputs; ++k) {
+    call.outputs.push_back(both[both.size() - 1 - k].operand());
+  }
+  run(r, call);
+  for (std::size_t k = 0; k < outputs; ++k) {
+    assert_elements(both[both.size() - 1 - k], expected);
+  }
+}
+
+RC_GTEST_PROP(ReduceReplicas, EveryOutputIsTheFoldInTheNamedOrder, ()) {
+  const auto reduction = *any_reduction();
+  RC_CLASSIFY(reduction.inputs > 16, "more than 16 inputs");
+  RC_CLASSIFY(reduction.outputs == 0, "as many outputs as inputs");
+  testing::for_numeric_types(
+      [&](auto* type) { check_reduction<std::remove_pointer_t<decltype(type)>>(reduction); });
+  testing::for_each_type<std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t>(
+      [&](auto* type) { check_reduction<std::remove_pointer_t<decltype(type)>>(reduction); });
+}
+
+// Every number of replicas that has loops of its own, and their neighbours.
+TEST(ReduceReplicas, EveryNumberOfReplicas) {
+  for (std::size_t n = 1; n <= 34; ++n) {
+    for (const auto order :
+         {ReductionOrder::kReplicaOrder, ReductionOrder::kTree, ReductionOrder::kRing}) {
+      for (const bool wide : {false, true}) {
+        const Reduction r{.inputs = n,
+                          .outputs = 0,
+                          .count = 547,
+                          .offset = 1,
+                          .order = order,
+                          .op = ReduceOp::kMean,
+                          .pattern = Pattern::kUnitInterval,
+                          .seed = n,
+                          .stream = wide,
+                          .wide = wide};
+        testing::for_floating_types(
+            [&](auto* type) { check_reduction<std::remove_pointer_t<decltype(type)>>(r); });
+        check_reduction<std::int32_t>(r);
+      }
+    }
+  }
+}
+
+// Each replica adds its own power of two: a contribution that is missing, doubled or misplaced
+// shows as a wrong bit.
+TEST(ReduceReplicas, EveryReplicaCountsOnce) {
+  constexpr std::size_t kCount = 1000;
+  for (const std::size_t n : {1, 2, 7, 8, 16, 23}) {
+    std::vector<Elements<std::int32_t>> in;
+    KernelCall call;
+    for (std::size_t k = 0; k < n; ++k) {
+      in.emplace_back(kCount);
+      std::fill_n(in[k].data(), kCount, 1 << k);
+    }
+    for (const auto& input : in) call.inputs.push_back(input.operand());
+    call.outputs = call.inputs;
+    run({.inputs = n, .wide = true}, call);
+    for (const auto& output : in) {
+      for (std::size_t i = 0; i < kCount; ++i) ASSERT_EQ(output[i], (1 << n) - 1);
+    }
+  }
+}
+
+// All patterns of 16-bit floats are widened and rounded as others do it, with and without special
+// instructions: x + y for every x, and y that make sums of all kinds.
+template <class T>
+void check_every_pattern(bool wide) {
+  constexpr std::size_t kPatterns = 65536;
+  std::vector<Elements<T>> in;
+  in.emplace_back(kPatterns);
+  in.emplace_back(kPatterns);
+  for (std::size_t i = 0; i < kPatterns; ++i) {
+    in[0][i] = T::from_bits(static_cast<std::uint16_t>(i));
+  }
+  for (const std::uint16_t partner : {0x8000, 0x0001, 0x1234, 0x3c01, 0x5555, 0x7bff, 0xfc00}) {
+    for (std::size_t i = 0; i < kPatterns; ++i) in[1][i] = T::from_bits(partner);
+    for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
+      std::vector<Elements<T>> out;
+      out.emplace_back(kPatterns);
+      out.emplace_back(kPatterns);
+      const Reduction r{.inputs = 2, .op = op, .wide = wide};
+      KernelCall call;
+      call.inputs = {in[0].operand(), in[1].operand()};
+      call.outputs = {out[0].operand(), out[1].operand()};
+      run(r, call);
+      assert_elements(out[0], [&](std::size_t i) { return naive_reduction<T>(r, in, i); });
+    }
+  }
+}
+
+TEST(ReduceReplicas, EveryPatternOf16BitFloats) {
+  for (const bool wide : {false, true}) {
+    check_every_pattern<Float16>(wide);
+    check_every_pattern<BFloat16>(wide);
+  }
+}
+
+TEST(ReduceReplicas, HalvesAreRoundedOnce) {
+  // 2048 + 1 + 1: rounding to float16 after each addition would lose both ones.
+  const std::vector<float> terms = {2048, 1, 1};
+  std::vector<Elements<Float16>> in;
+  KernelCall call;
+  for (const float term : terms) {
+    in.emplace_back(1);
+    in.back()[0] = Float16(term);
+  }
+  for (const auto& input : in) call.inputs.push_back(input.operand());
+  call.outputs = call.inputs;
+  run({.inputs = 3}, call);
+  EXPECT_EQ(static_cast<float>(in[0][0]), 2050.0F);
+}
+
+TEST(ReduceReplicas, MeanIsATrueDivision) {
+  // 1/3 in float, which multiplying by a rounded third would not give for every sum.
+  std::vector<Elements<float>> in;
+  KernelCall call;
+  for (const float term : {5.0F, 0.0F, 0.0F}) {
+    in.emplace_back(1);
+    in.back()[0] = term;
+  }
+  for (const auto& input : in) call.inputs.push_back(input.operand());
+  call.outputs = call.inputs;
+  run({.inputs = 3, .op = ReduceOp::kMean}, call);
+  EXPECT_EQ(in[2][0], 5.0F / 3.0F);
+}
+
+}  // namespace
+}  // namespace belfry
