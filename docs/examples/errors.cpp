@@ -215,13 +215,14 @@ void replay(Strategy&) { sim::Schedule::replay("bf1.AAAA"); }
 
 void not_deterministic(Strategy&) {
   int runs = 0;
-  sim::repeat_and_compare({.devices = 2}, [&](sim::Backend& backend) {
+  const auto program = [&](sim::Backend& backend) {
     MirroredStrategy strategy{backend};
     const int rounds = ++runs;  // From outside the program: 1 the first time, then 2.
     strategy.run([&](ReplicaContext& replica) {
       for (int round = 0; round < rounds; ++round) replica.merge_call(count);
     });
-  });
+  };
+  sim::repeat_and_compare({.devices = 2}, program);
 }
 
 struct Mistake {
