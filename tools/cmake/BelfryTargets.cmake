@@ -39,15 +39,20 @@ function(belfry_library component)
 endfunction()
 
 # belfry_sources(<component> [OPTIMIZE] [SOURCES ...] [HEADERS ...])
-# OPTIMIZE compiles these sources with -O3 whatever the build type.
+# OPTIMIZE compiles these sources with -O3 whatever the build type, -O1 under sanitizers.
 function(belfry_sources component)
   cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMIZE" "" "SOURCES;HEADERS")
   set(target belfry_${component})
   list(TRANSFORM arg_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
   target_sources(${target} PRIVATE ${arg_SOURCES})
+  # Sanitizers instrument every access that -O3 unrolls: minutes for a file, and nothing gained.
   if(arg_OPTIMIZE AND arg_SOURCES)
+    set(level "-O3")
+    if(BELFRY_SANITIZE)
+      set(level "-O1")
+    endif()
     set_source_files_properties(${arg_SOURCES} TARGET_DIRECTORY ${target}
-                                PROPERTIES COMPILE_OPTIONS "-O3")
+                                PROPERTIES COMPILE_OPTIONS "${level}")
   endif()
   if(arg_HEADERS)
     get_target_property(include_dir ${target} BELFRY_INCLUDE_DIR)
