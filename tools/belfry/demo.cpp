@@ -161,13 +161,12 @@ class Demo {
     const bool within = totals_.outside == 0;
     console_.verdict(
         within,
-        within ? fmt::format("{} steps on {} replicas match one device: no gradient is further off "
-                             "than {:.2f} of its rounding bound, no weight than {:.2f}",
-                             totals_.steps, options_.replicas, totals_.worst_gradient,
-                             totals_.worst_weight)
+        within ? fmt::format("{} steps match one device: gradients within {:.2f} of their rounding "
+                             "bound, weights {:.2f}",
+                             totals_.steps, totals_.worst_gradient, totals_.worst_weight)
                : fmt::format(
-                     "{} of {} steps differ from one device by more than rounding explains: "
-                     "a gradient by {:.3g} times its bound, a weight by {:.3g} times",
+                     "{} of {} steps differ from one device: gradients by up to {:.3g} times "
+                     "their rounding bound, weights {:.3g}",
                      totals_.outside, totals_.steps, totals_.worst_gradient, totals_.worst_weight));
     return within;
   }
@@ -178,8 +177,8 @@ class Demo {
     const bool equal = report.different == 0;
     console_.verdict(
         equal,
-        equal ? fmt::format("{} steps of a linear model in whole numbers match one device bit for "
-                            "bit: {} numbers compared",
+        equal ? fmt::format("{} steps of a linear model in whole numbers match bit for bit ({} "
+                            "numbers)",
                             report.steps, report.compared)
               : fmt::format("{} of {} whole numbers differ from those of one device",
                             report.different, report.compared));
