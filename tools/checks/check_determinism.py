@@ -23,8 +23,8 @@ FORBIDDEN = [
 ]
 
 # The exceptions: (file, what). The current slot is set by the runner at each switch, and has the
-# default strategy at its bottom; a pool of stacks cannot influence results. CUDA's functions have no
-# parameter for their state, and some of it belongs to threads.
+# default strategy at its bottom; a pool of stacks cannot influence results. CUDA's functions have
+# no parameter for their state, and some of it belongs to threads.
 EXCEPTIONS = {
     ("core/src/backend/carrier.h", "a thread-local variable"),
     ("core/src/backend/current_slot.cpp", "a thread-local variable"),

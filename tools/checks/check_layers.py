@@ -19,7 +19,9 @@ BACKENDS_SEE = 1  # The highest layer that backends may include.
 THIRD_PARTIES = [
     (r"boost/", r"core/src/backend/"),
     (r"fmt/", r"(core/src|backends/[^/]+/(src|driver)|proptests|tools|docs)/"),
-    (r"Eigen/|unsupported/Eigen/", r".*_(test|bench)\.(cpp|h)|core/include/belfry/eigen\.h|proptests/"),
+    (r"(unsupported/)?Eigen/",
+     r".*_(test|bench)\.(cpp|h)|core/include/belfry/eigen\.h|(proptests|tools)/"),
+    (r"benchmark/", r".*_bench\.(cpp|h)|.*/testing/"),
     (r"(nlohmann|CLI)/", r"tools/"),
     (r"(cuda|nccl|cublas|curand|nvtx3|driver_types|vector_types|library_types)",
      r"backends/(cuda|sim/driver)/|.*\.cu$|core/include/belfry/host_device\.h|proptests/"),

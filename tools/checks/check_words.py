@@ -12,7 +12,7 @@ FORBIDDEN = [
     ("a local path", r"(?<![\w.$}/-])/" + r"(work|home(?!/user/)|root|Users)/"),
     ("a local path", r"/tmp" + r"/(helpers|build-|bash_)"),
     ("notes outside the tree", r"\bshared" + r"/(design|programs|data|reference|conformance)\b"),
-    ("a tracker's number", r"\b(issue|ticket|pull request|PR|bug)s?" + r"\s+#?\d+\b"),
+    ("a tracker's number", r"\b(issue|ticket|pull request|PR)s?" + r"\s+#?\d+\b"),
     # Messages number merges: `merge_call` and the like may precede.
     ("a tracker's number", r"(?<=[\s(])(?<!merge )(?<!_call )(?<!_reduce )(?<!assign )"
                            + r"#[1-9]\d{0,5}(?=[\s).,;:]|$)"),

@@ -19,7 +19,7 @@ import re
 import subprocess
 import sys
 
-SECTION = re.compile(r"^#ifdef (\w+)\n// EXPECT: (.+)$", re.MULTILINE)
+SECTION = re.compile(r"^#ifdef (\w+)\n *// EXPECT: (.+)$", re.MULTILINE)
 MACRO = re.compile(r"^#\s*if(?:def|\s+defined\()?\s*(\w+)", re.MULTILINE)
 
 

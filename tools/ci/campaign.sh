@@ -8,7 +8,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 source tools/ci/common.sh
 
-STEPS=(clang tsan asan mutants properties fuzz cuda tidy bench bookworm trixie)
+STEPS=(clang tsan asan properties fuzz cuda tidy bench bookworm trixie)
 LOGS=build/campaign
 
 describe() {
@@ -16,7 +16,6 @@ describe() {
     clang) echo "clang 19, warnings are errors, every test" ;;
     tsan) echo "clang 19 with ThreadSanitizer, every test" ;;
     asan) echo "GCC with ASan and UBSan, every test" ;;
-    mutants) echo "each planted fault makes its test fail" ;;
     properties) echo "property suites with ${BELFRY_CAMPAIGN_CASES:-2000} cases each" ;;
     fuzz) echo "parsers under libFuzzer, ${BELFRY_CAMPAIGN_FUZZ_SECONDS:-60} s each" ;;
     cuda) echo "the real CUDA backend for every architecture" ;;
@@ -40,7 +39,6 @@ run_step() {
     clang) build_and_test clang -LE lint ;;
     tsan) build_and_test tsan -LE "lint|install" ;;
     asan) build_and_test asan -LE "lint|install" ;;
-    mutants) [[ -x tools/ci/mutants.sh ]] || return 77; tools/ci/mutants.sh ;;
     properties) long_properties ;;
     fuzz) fuzz ;;
     cuda)
