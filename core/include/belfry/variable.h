@@ -79,7 +79,7 @@ class MirroredVariable : public VariableHandle<T> {
 };
 
 /// A variable with one independent component a replica, combined by its aggregation when it is read
-/// in cross-replica context (SEM-50 to SEM-53). The reference documents call it tower-local.
+/// in cross-replica context (SEM-50 to SEM-53).
 template <class T>
 class ReplicaLocalVariable : public VariableHandle<T> {
  public:
