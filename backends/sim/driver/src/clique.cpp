@@ -49,6 +49,11 @@ std::string to_string(const CliqueCall& call) {
 CliqueBook::CliqueBook(engine::Engine& engine, std::uint64_t seed)
     : engine_(engine), orders_(seed) {}
 
+// Collectives that some rank never joined hold their communicators, which hold the clique.
+CliqueBook::~CliqueBook() {
+  for (auto& [id, clique] : cliques_) clique->open.clear();
+}
+
 ncclUniqueId CliqueBook::make_id() {
   const std::lock_guard lock(mutex_);
   ncclUniqueId id{};

@@ -83,6 +83,9 @@ class CliqueBook {
   using CommunicatorPtr = std::shared_ptr<CommunicatorObject>;
 
   explicit CliqueBook(engine::Engine& engine, std::uint64_t seed);
+  CliqueBook(const CliqueBook&) = delete;
+  CliqueBook& operator=(const CliqueBook&) = delete;
+  ~CliqueBook();
 
   void reseed(std::uint64_t seed) { orders_ = RandomChooser(seed); }
   ncclUniqueId make_id();
