@@ -1,0 +1,245 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/backend/element_ops.h"
+#include "belfry/backend/host_kernels.h"
+#include "kernels/operands_test.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+// Digests of results for all types and operations of each kind. They were the same for GCC 12 and
+// clang 19, with and without optimization, and must stay so everywhere: a change here is a change
+// of the bits that users' seeds stand for.
+namespace belfry {
+namespace {
+
+using testing::Elements;
+using testing::Pattern;
+
+/// FNV-1a over the bytes of elements.
+class Digest {
+ public:
+  template <class T>
+  void add(const Elements<T>& elements) {
+    for (std::size_t i = 0; i < elements.count(); ++i) {
+      const std::uint64_t bits = testing::bits_of(elements[i]);
+      for (std::size_t b = 0; b < sizeof(T); ++b) {
+        value_ = (value_ ^ ((bits >> (8 * b)) & 0xffU)) * 0x100000001b3U;
+      }
+    }
+  }
+
+  std::string text() const {
+    char text[17];
+    std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(value_));
+    return text;
+  }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325U;
+};
+
+constexpr std::size_t kCount = 720;  // 24 x 30
+constexpr Pattern kPatterns[] = {Pattern::kUnitInterval, Pattern::kAnyBits};
+
+KernelCall call_of(KernelKind kind) {
+  KernelCall call;
+  call.kind = kind;
+  call.parameters.rows = 24;
+  call.parameters.columns = 30;
+  call.parameters.scalar = 0.7;
+  call.parameters.integer_scalar = -3;
+  call.parameters.seed = 11;
+  call.parameters.offset = 5;
+  return call;
+}
+
+// Runs `call` on two operands of each pattern and adds what it writes.
+template <class Out, class T>
+void add_results(Digest& digest, KernelCall call, std::size_t inputs, std::size_t count) {
+  for (const Pattern pattern : kPatterns) {
+    const Elements<T> a(kCount, pattern, 1);
+    const Elements<T> b(kCount, pattern, 2);
+    Elements<Out> out(count);
+    call.inputs.clear();
+    if (inputs > 0) call.inputs.push_back(a.operand());
+    if (inputs > 1) call.inputs.push_back(b.operand());
+    call.outputs = {out.operand()};
+    run_on_host(call);
+    digest.add(out);
+  }
+}
+
+std::string fill_digest() {
+  Digest digest;
+  testing::for_all_types([&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    add_results<T, T>(digest, call_of(KernelKind::kFill), 0, kCount);
+  });
+  return digest.text();
+}
+
+std::string cast_digest() {
+  Digest digest;
+  testing::for_all_types([&](auto* to) {
+    testing::for_all_types([&](auto* from) {
+      add_results<std::remove_pointer_t<decltype(to)>, std::remove_pointer_t<decltype(from)>>(
+          digest, call_of(KernelKind::kCast), 1, kCount);
+    });
+  });
+  return digest.text();
+}
+
+std::string unary_digest() {
+  Digest digest;
+  testing::for_numeric_types([&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    for (int op = 0; op <= static_cast<int>(UnaryOp::kShift); ++op) {
+      KernelCall call = call_of(KernelKind::kUnary);
+      call.parameters.unary = static_cast<UnaryOp>(op);
+      if (!element::supports(call.parameters.unary, dtype_of<T>())) continue;
+      add_results<T, T>(digest, call, 1, kCount);
+    }
+  });
+  return digest.text();
+}
+
+std::string binary_digest() {
+  Digest digest;
+  testing::for_numeric_types([&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    for (int op = 0; op <= static_cast<int>(BinaryOp::kMaximum); ++op) {
+      KernelCall call = call_of(KernelKind::kBinary);
+      call.parameters.binary = static_cast<BinaryOp>(op);
+      add_results<T, T>(digest, call, 2, kCount);
+    }
+  });
+  return digest.text();
+}
+
+std::string compare_digest() {
+  Digest digest;
+  testing::for_numeric_types([&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    for (int op = 0; op <= static_cast<int>(CompareOp::kGreaterEqual); ++op) {
+      KernelCall call = call_of(KernelKind::kCompare);
+      call.parameters.compare = static_cast<CompareOp>(op);
+      add_results<bool, T>(digest, call, 2, kCount);
+    }
+  });
+  return digest.text();
+}
+
+std::string fold_digest(KernelKind kind, std::size_t count) {
+  Digest digest;
+  testing::for_numeric_types([&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    for (int op = 0; op <= static_cast<int>(FoldOp::kMinimum); ++op) {
+      KernelCall call = call_of(kind);
+      call.parameters.fold = static_cast<FoldOp>(op);
+      add_results<T, T>(digest, call, 1, count);
+    }
+  });
+  return digest.text();
+}
+
+std::string scatter_digest() {
+  Digest digest;
+  Elements<std::int32_t> index(24);
+  for (std::size_t i = 0; i < 24; ++i) index[i] = static_cast<std::int32_t>(i * i % 7);
+  testing::for_numeric_types([&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    for (const Pattern pattern : kPatterns) {
+      const Elements<T> in(kCount, pattern, 1);
+      Elements<T> out(kCount, pattern, 2);
+      KernelCall call = call_of(KernelKind::kScatterAddRows);
+      call.inputs = {index.operand(), in.operand()};
+      call.outputs = {out.operand()};
+      run_on_host(call);
+      digest.add(out);
+    }
+  });
+  return digest.text();
+}
+
+std::string matmul_digest() {
+  Digest digest;
+  testing::for_numeric_types([&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    KernelCall call = call_of(KernelKind::kMatmul);
+    call.parameters.columns = 24;
+    call.parameters.inner = 30;
+    add_results<T, T>(digest, call, 2, 24 * 24);
+  });
+  return digest.text();
+}
+
+std::string reduce_digest(ReductionOrder order, ReduceOp op) {
+  Digest digest;
+  testing::for_floating_types([&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    for (const std::size_t n : {2, 5, 8, 16, 19}) {
+      for (const Pattern pattern : kPatterns) {
+        std::vector<Elements<T>> in;
+        KernelCall call = call_of(KernelKind::kReduceReplicas);
+        call.parameters.order = order;
+        call.parameters.reduce = op;
+        for (std::size_t k = 0; k < n; ++k) in.emplace_back(kCount, pattern, k);
+        for (const auto& input : in) call.inputs.push_back(input.operand());
+        call.outputs = call.inputs;
+        run_on_host(call);
+        digest.add(in.back());
+      }
+    }
+  });
+  return digest.text();
+}
+
+std::string random_digest(Distribution distribution) {
+  Digest digest;
+  testing::for_numeric_types([&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    KernelCall call = call_of(KernelKind::kRandom);
+    call.parameters.distribution = distribution;
+    if (element::supports(distribution, dtype_of<T>())) add_results<T, T>(digest, call, 0, kCount);
+  });
+  return digest.text();
+}
+
+TEST(KnownAnswers, Elementwise) {
+  EXPECT_EQ(fill_digest(), "11e3d9e7d0307805");
+  EXPECT_EQ(cast_digest(), "a0b5d64dfa7f498d");
+  EXPECT_EQ(unary_digest(), "501ddbf128b63de3");
+  EXPECT_EQ(binary_digest(), "163b50e5feebfb00");
+  EXPECT_EQ(compare_digest(), "c388e8ea05a5ae25");
+}
+
+TEST(KnownAnswers, Matrices) {
+  EXPECT_EQ(fold_digest(KernelKind::kRowReduce, 24), "070552a705e7b2d2");
+  EXPECT_EQ(fold_digest(KernelKind::kColumnReduce, 30), "22f6c53940e4b466");
+  EXPECT_EQ(scatter_digest(), "fa1df604660a0ad8");
+  EXPECT_EQ(matmul_digest(), "610eefc32f5e1ce1");
+}
+
+TEST(KnownAnswers, Reductions) {
+  EXPECT_EQ(reduce_digest(ReductionOrder::kReplicaOrder, ReduceOp::kSum), "f18a7721b72e29f9");
+  EXPECT_EQ(reduce_digest(ReductionOrder::kReplicaOrder, ReduceOp::kMean), "27ae82e3a8846648");
+  EXPECT_EQ(reduce_digest(ReductionOrder::kTree, ReduceOp::kSum), "54d7d4c3c24b7aeb");
+  EXPECT_EQ(reduce_digest(ReductionOrder::kRing, ReduceOp::kSum), "c35cd6308f31462f");
+}
+
+TEST(KnownAnswers, Random) {
+  EXPECT_EQ(random_digest(Distribution::kUniform), "cf09be19557e2fc1");
+  EXPECT_EQ(random_digest(Distribution::kNormal), "db55637e81e672dd");
+  EXPECT_EQ(random_digest(Distribution::kBits), "884ce376b2f8a905");
+}
+
+}  // namespace
+}  // namespace belfry
