@@ -4,6 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/not_site.h"
+#include "belfry/run_options.h"
 
 #include <concepts>
 #include <type_traits>
@@ -11,56 +12,60 @@
 
 namespace belfry::detail {
 
+/// First argument of `merge_call` that is the function: anything but the tag that may precede it.
+template <class T>
+concept NotTag = !std::is_same_v<std::remove_cvref_t<T>, MergeTag>;
+
 /// `merge_call` for 0 to 8 arguments: a defaulted call site cannot follow a parameter pack.
 template <class Self>
 class MergeVerbs {
  public:
-  template <class F>
+  template <NotTag F>
   decltype(auto) merge_call(F&& fn, CallSite site = CallSite::here()) {
     return self().merge_call_at(site, std::forward<F>(fn));
   }
-  template <class F, NotSite A1>
+  template <NotTag F, NotSite A1>
   decltype(auto) merge_call(F&& fn, A1&& a1, CallSite site = CallSite::here()) {
     return self().merge_call_at(site, std::forward<F>(fn), std::forward<A1>(a1));
   }
-  template <class F, class A1, NotSite A2>
+  template <NotTag F, class A1, NotSite A2>
   decltype(auto) merge_call(F&& fn, A1&& a1, A2&& a2, CallSite site = CallSite::here()) {
     return self().merge_call_at(site, std::forward<F>(fn), std::forward<A1>(a1),
                                 std::forward<A2>(a2));
   }
-  template <class F, class A1, class A2, NotSite A3>
+  template <NotTag F, class A1, class A2, NotSite A3>
   decltype(auto) merge_call(F&& fn, A1&& a1, A2&& a2, A3&& a3, CallSite site = CallSite::here()) {
     return self().merge_call_at(site, std::forward<F>(fn), std::forward<A1>(a1),
                                 std::forward<A2>(a2), std::forward<A3>(a3));
   }
-  template <class F, class A1, class A2, class A3, NotSite A4>
+  template <NotTag F, class A1, class A2, class A3, NotSite A4>
   decltype(auto) merge_call(F&& fn, A1&& a1, A2&& a2, A3&& a3, A4&& a4,
                             CallSite site = CallSite::here()) {
     return self().merge_call_at(site, std::forward<F>(fn), std::forward<A1>(a1),
                                 std::forward<A2>(a2), std::forward<A3>(a3), std::forward<A4>(a4));
   }
-  template <class F, class A1, class A2, class A3, class A4, NotSite A5>
+  template <NotTag F, class A1, class A2, class A3, class A4, NotSite A5>
   decltype(auto) merge_call(F&& fn, A1&& a1, A2&& a2, A3&& a3, A4&& a4, A5&& a5,
                             CallSite site = CallSite::here()) {
     return self().merge_call_at(site, std::forward<F>(fn), std::forward<A1>(a1),
                                 std::forward<A2>(a2), std::forward<A3>(a3), std::forward<A4>(a4),
                                 std::forward<A5>(a5));
   }
-  template <class F, class A1, class A2, class A3, class A4, class A5, NotSite A6>
+  template <NotTag F, class A1, class A2, class A3, class A4, class A5, NotSite A6>
   decltype(auto) merge_call(F&& fn, A1&& a1, A2&& a2, A3&& a3, A4&& a4, A5&& a5, A6&& a6,
                             CallSite site = CallSite::here()) {
     return self().merge_call_at(site, std::forward<F>(fn), std::forward<A1>(a1),
                                 std::forward<A2>(a2), std::forward<A3>(a3), std::forward<A4>(a4),
                                 std::forward<A5>(a5), std::forward<A6>(a6));
   }
-  template <class F, class A1, class A2, class A3, class A4, class A5, class A6, NotSite A7>
+  template <NotTag F, class A1, class A2, class A3, class A4, class A5, class A6, NotSite A7>
   decltype(auto) merge_call(F&& fn, A1&& a1, A2&& a2, A3&& a3, A4&& a4, A5&& a5, A6&& a6, A7&& a7,
                             CallSite site = CallSite::here()) {
     return self().merge_call_at(site, std::forward<F>(fn), std::forward<A1>(a1),
                                 std::forward<A2>(a2), std::forward<A3>(a3), std::forward<A4>(a4),
                                 std::forward<A5>(a5), std::forward<A6>(a6), std::forward<A7>(a7));
   }
-  template <class F, class A1, class A2, class A3, class A4, class A5, class A6, class A7,
+  template <NotTag F, class A1, class A2, class A3, class A4, class A5, class A6, class A7,
             NotSite A8>
   decltype(auto) merge_call(F&& fn, A1&& a1, A2&& a2, A3&& a3, A4&& a4, A5&& a5, A6&& a6, A7&& a7,
                             A8&& a8, CallSite site = CallSite::here()) {

@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/cross_device_ops.h"
+
+#include "belfry/backend/host_backend.h"
+#include "belfry/mirrored_strategy.h"
+#include "belfry/nest.h"
+#include "belfry/tensor_ops.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+
+// 2^24: in float, L + 1 is a tie that goes to L, so (L + 1) + 1 is L, and L + (1 + 1) is L + 2.
+constexpr float kLarge = 16777216.0F;
+
+class Orders : public testing::Test {
+ protected:
+  // The sum of one float a replica, as a tensor or as a host leaf, on replica 0.
+  float sum(std::optional<ReductionOrder> order, std::vector<float> values, bool tensor) {
+    HostBackend backend(static_cast<int>(values.size()));
+    MirroredStrategy strategy(backend, {.order = order});
+    const auto sums = strategy.run([&](ReplicaContext& replica) {
+      const float own = values[static_cast<std::size_t>(replica.replica_id())];
+      if (!tensor) return replica.all_reduce(ReduceOp::kSum, own);
+      return replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({1}, own)).item();
+    });
+    EXPECT_THAT(sums, Each(sums[0]));
+    return sums[0];
+  }
+};
+
+TEST_F(Orders, AreWhatTheirNamesSay) {
+  for (bool tensor : {false, true}) {
+    SCOPED_TRACE(tensor ? "tensor" : "host");
+    // ((L + 1) + 1) + 1 = L; (L + 1) + (1 + 1) = L + 2.
+    EXPECT_EQ(sum(ReductionOrder::kReplicaOrder, {kLarge, 1, 1, 1}, tensor), kLarge);
+    EXPECT_EQ(sum(ReductionOrder::kTree, {kLarge, 1, 1, 1}, tensor), kLarge + 2);
+    // Element 0 of a ring starts at replica 0.
+    EXPECT_EQ(sum(ReductionOrder::kRing, {kLarge, 1, 1, 1}, tensor), kLarge);
+    // Five: ((x0 + x1) + (x2 + x3)) + x4.
+    EXPECT_EQ(sum(ReductionOrder::kTree, {1, 1, 1, 1, kLarge}, tensor), kLarge + 4);
+    EXPECT_EQ(sum(ReductionOrder::kReplicaOrder, {1, 1, 1, 1, kLarge}, tensor), kLarge + 4);
+    // ((1 + 1) + (L + 1)) + 1 = (L + 2) + 1, and L + 3 is a tie that goes to L + 4.
+    EXPECT_EQ(sum(ReductionOrder::kTree, {1, 1, kLarge, 1, 1}, tensor), kLarge + 4);
+  }
+}
+
+TEST_F(Orders, OfHostLeavesIsByReplicaUnlessAskedForAnother) {
+  EXPECT_EQ(sum(std::nullopt, {kLarge, 1, 1, 1}, false), kLarge);
+}
+
+TEST_F(Orders, OfARingTurnsWithTheElement) {
+  HostBackend backend(3);
+  MirroredStrategy strategy(backend, {.order = ReductionOrder::kRing});
+  const auto sums = strategy.run([&](ReplicaContext& replica) {
+    // Replica 0 brings large numbers, 1 and 2 bring ones.
+    const float own = replica.replica_id() == 0 ? kLarge : 1.0F;
+    return replica.all_reduce(ReduceOp::kSum, std::vector<float>(4, own));
+  });
+  // 0: (L + 1) + 1; 1: (1 + 1) + L; 2: (1 + L) + 1; 3 is as 0.
+  EXPECT_THAT(sums[0], ElementsAre(kLarge, kLarge + 2, kLarge, kLarge));
+}
+
+TEST(CrossDeviceOps, LeavesWhatOthersHoldAsItWas) {
+  HostBackend backend(2);
+  MirroredStrategy strategy(backend);
+  const auto kept = strategy.run([](ReplicaContext& replica) {
+    const auto own = Tensor<float>::full({2}, 1.0F + replica.replica_id());
+    const Tensor<float> copy = own;
+    const auto sum = replica.all_reduce(ReduceOp::kSum, own);
+    return std::vector<float>{own.to_host()[0], copy.to_host()[1], sum.to_host()[0]};
+  });
+  EXPECT_THAT(kept[0], ElementsAre(1, 1, 3));
+  EXPECT_THAT(kept[1], ElementsAre(2, 2, 3));
+}
+
+TEST(CrossDeviceOps, BringsTensorsToTheirReplicasDevice) {
+  HostBackend backend(3);
+  MirroredStrategy strategy(backend);
+  const auto sums = strategy.run([&](ReplicaContext& replica) {
+    const auto elsewhere = Tensor<float>::full({1}, 2.0F, strategy.placement(0));
+    const auto sum = replica.all_reduce(ReduceOp::kSum, elsewhere);
+    return std::pair(sum.item(), sum.placement() == replica.placement());
+  });
+  EXPECT_THAT(sums, Each(std::pair(6.0F, true)));
+}
+
+TEST(CrossDeviceOps, TakesEmptyTensorsAndVectors) {
+  HostBackend backend(2);
+  MirroredStrategy strategy(backend);
+  const auto counts = strategy.run([](ReplicaContext& replica) {
+    const auto none = replica.all_reduce(ReduceOp::kMean, Tensor<double>::zeros({0, 3}));
+    return none.shape() == Shape{0, 3} &&
+           replica.all_reduce(ReduceOp::kSum, std::vector<int>()).empty();
+  });
+  EXPECT_THAT(counts, Each(true));
+}
+
+TEST(CrossDeviceOps, CountsLeavesAndBytes) {
+  HostBackend backend(2);
+  MirroredStrategy strategy(backend);
+  strategy.run([](ReplicaContext& replica) {
+    replica.all_reduce(ReduceOp::kSum,
+                       std::tuple(1.0, std::vector<float>(3), Tensor<std::int8_t>::zeros({5})));
+  });
+  const ReductionStatistics statistics = strategy.statistics().reduction;
+  EXPECT_EQ(statistics.reductions, 1U);
+  EXPECT_EQ(statistics.host_leaves, 2U);
+  EXPECT_EQ(statistics.tensor_leaves, 1U);
+  EXPECT_EQ(statistics.bytes, 2U * (8 + 12 + 5));
+}
+
+TEST(CrossDeviceOps, RefusesBeforeAnythingChanges) {
+  HostBackend backend(2);
+  CrossDeviceOps ops(backend, {0, 1}, std::nullopt);
+  double sums[2] = {1, 2};
+  int counts[2] = {3, 4};
+  const std::vector<std::vector<LeafRef>> parts{
+      {{DType::kFloat64, 1, &sums[0]}, {DType::kInt32, 1, &counts[0]}},
+      {{DType::kFloat64, 1, &sums[1]}, {DType::kInt32, 1, &counts[1]}}};
+  EXPECT_THROW(ops.all_reduce(ReduceOp::kMean, parts, true), InvalidArgumentError);
+  EXPECT_THAT(sums, ElementsAre(1, 2));
+  ops.all_reduce(ReduceOp::kSum, parts, true);
+  EXPECT_THAT(sums, Each(3));
+  EXPECT_THAT(counts, Each(7));
+}
+
+}  // namespace
+}  // namespace belfry

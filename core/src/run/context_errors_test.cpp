@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Verbs, handles and strategies where they do not belong.
+#include "belfry/backend/host_backend.h"
+#include "belfry/mirrored_strategy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr CallSite kHere{"train.cc", 11};
+
+class ContextErrors : public testing::Test {
+ protected:
+  // Code and text of the belfry error that `body` throws.
+  static std::string error_of(const std::function<void()>& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  }
+
+  HostBackend backend_{2};
+  MirroredStrategy strategy_{backend_};
+};
+
+TEST_F(ContextErrors, CrossReplicaWorkInsideAReplica) {
+  EXPECT_EQ(error_of([&] {
+              strategy_.run([&](ReplicaContext& replica) {
+                if (replica.replica_id() == 1) strategy_.cross_replica().broadcast(1, kHere);
+              });
+            }),
+            "BF-001 broadcast is cross-replica work, and this is inside a replica\n"
+            "  at train.cc:11\n"
+            "  replica 1  train.cc:11  called broadcast\n"
+            "  hint: do it in the function you pass to merge_call, or outside run");
+}
+
+TEST_F(ContextErrors, RunInsideAReplica) {
+  EXPECT_THAT(
+      error_of([&] {
+        strategy_.run([&](ReplicaContext&) { strategy_.run_at(kHere, [](ReplicaContext&) {}); });
+      }),
+      AllOf(HasSubstr("BF-001"), HasSubstr("run is cross-replica work"), HasSubstr("train.cc:11")));
+}
+
+TEST_F(ContextErrors, MergeInsideAMerge) {
+  EXPECT_THAT(error_of([&] {
+                strategy_.run([](ReplicaContext& replica) {
+                  replica.merge_call([&](CrossReplicaContext&) {
+                    replica.merge_call([](CrossReplicaContext&) {}, kHere);
+                  });
+                });
+              }),
+              AllOf(HasSubstr("BF-014 merge_call through a replica context that is not current"),
+                    HasSubstr("train.cc:11"),
+                    HasSubstr("hint: a merge function cannot meet again: start another run")));
+}
+
+TEST_F(ContextErrors, MergeThroughAnotherReplicasContext) {
+  ReplicaContext* first = nullptr;  // Replica 0 waits in its merge while replica 1 uses it.
+  const auto body = [&](ReplicaContext& replica) {
+    if (replica.replica_id() == 0)
+      first = &replica;
+    else
+      first->all_reduce(ReduceOp::kSum, 1);
+    replica.merge_call([](CrossReplicaContext&) {});
+  };
+  EXPECT_THAT(error_of([&] { strategy_.run({.concurrent = false}, body); }),
+              HasSubstr("BF-014 all_reduce through a replica context that is not current"));
+}
+
+TEST_F(ContextErrors, MergeInANestedRunThroughTheOuterReplica) {
+  EXPECT_THAT(error_of([&] {
+                strategy_.run([](ReplicaContext& outer) {
+                  outer.merge_call([&](CrossReplicaContext& cross) {
+                    cross.run([&](ReplicaContext&) { outer.all_reduce(ReduceOp::kSum, 1); });
+                  });
+                });
+              }),
+              HasSubstr("BF-014"));
+}
+
+TEST_F(ContextErrors, VariableOfAMergeThroughAReplica) {
+  auto variable = strategy_.mirrored_variable(1, {.name = "weights"});
+  EXPECT_THAT(error_of([&] {
+                strategy_.run([&](ReplicaContext& replica) {
+                  replica.merge_call([&](CrossReplicaContext&) { variable.on(replica, kHere); });
+                });
+              }),
+              AllOf(HasSubstr("BF-001"), HasSubstr("weights"), HasSubstr("train.cc:11")));
+}
+
+TEST_F(ContextErrors, AnotherThreadRunsABusyStrategy) {
+  std::string text;
+  strategy_.run([&](ReplicaContext& replica) {
+    if (replica.replica_id() != 0) return;
+    std::thread second(
+        [&] { text = error_of([&] { strategy_.run_at(kHere, [](ReplicaContext&) {}); }); });
+    second.join();
+  });
+  EXPECT_THAT(
+      text, AllOf(HasSubstr("BF-002 this strategy is running already"), HasSubstr("train.cc:11")));
+  // And it may, once the run is over.
+  std::thread third([&] { strategy_.run([](ReplicaContext&) {}); });
+  third.join();
+}
+
+TEST_F(ContextErrors, WorkOfAnotherStrategyInsideARun) {
+  MirroredStrategy other(backend_);
+  EXPECT_THAT(error_of([&] {
+                strategy_.run([&](ReplicaContext& replica) {
+                  replica.merge_call(
+                      [&](CrossReplicaContext&) { other.cross_replica().broadcast(1, kHere); });
+                });
+              }),
+              AllOf(HasSubstr("BF-004"),
+                    HasSubstr("broadcast of one strategy inside the context "
+                              "of another"),
+                    HasSubstr("train.cc:11")));
+}
+
+TEST_F(ContextErrors, VariableOfAnotherStrategy) {
+  MirroredStrategy other(backend_);
+  auto foreign = other.mirrored_variable(1, {.name = "theirs"}, {"model.cc", 5});
+  const auto is_refused = AllOf(HasSubstr("BF-004 theirs belongs to another strategy"),
+                                HasSubstr("it was made at model.cc:5"), HasSubstr("train.cc:11"));
+  EXPECT_THAT(error_of([&] { strategy_.read(foreign, kHere); }), is_refused);
+  EXPECT_THAT(error_of([&] {
+                strategy_.run([&](ReplicaContext& replica) { foreign.on(replica, kHere); });
+              }),
+              is_refused);
+  EXPECT_THAT(error_of([&] { strategy_.cross_replica().update(foreign, [](int&) {}, kHere); }),
+              is_refused);
+}
+
+TEST_F(ContextErrors, HandleOfNoVariable) {
+  const MirroredVariable<int> mirrored;
+  const ReplicaLocalVariable<int> local;
+  const auto is_refused = HasSubstr("BF-052 a default-constructed variable handle was used");
+  EXPECT_THAT(error_of([&] { strategy_.read(mirrored); }), is_refused);
+  EXPECT_THAT(error_of([&] { strategy_.read(local); }), is_refused);
+  EXPECT_THAT(error_of([&] { static_cast<void>(mirrored.name()); }), is_refused);
+  EXPECT_THAT(error_of([&] {
+                strategy_.run([&](ReplicaContext& replica) { replica.assign(mirrored, 1); });
+              }),
+              is_refused);
+}
+
+TEST_F(ContextErrors, AssignmentWithoutAnAggregation) {
+  auto variable = strategy_.mirrored_variable(1, {.name = "step"}, {"model.cc", 5});
+  EXPECT_THAT(
+      error_of([&] {
+        strategy_.run([&](ReplicaContext& replica) { replica.assign(variable, 2, kHere); });
+      }),
+      AllOf(HasSubstr("BF-036 mirrored step was assigned in a replica, and has no "
+                      "aggregation"),
+            HasSubstr("train.cc:11"), HasSubstr("make it (model.cc:5) with {.aggregation")));
+  EXPECT_EQ(strategy_.read(variable), 1);
+}
+
+TEST_F(ContextErrors, DeviceThatIsNotTheStrategys) {
+  HostBackend larger(3);
+  MirroredStrategy two(larger, {.devices = {larger.device_spec(0), larger.device_spec(2)}});
+  EXPECT_THAT(
+      error_of([&] { two.cross_replica().update_non_slot({larger.device_spec(1)}, [] {}, kHere); }),
+      AllOf(HasSubstr("BF-038"), HasSubstr("is not a device of this strategy"),
+            HasSubstr("train.cc:11")));
+}
+
+TEST_F(ContextErrors, ComponentThatIsNotThere) {
+  const PerReplica<int> values{1, 2};
+  EXPECT_THROW(values[2], InvalidArgumentError);
+  EXPECT_THROW(values[-1], InvalidArgumentError);
+  EXPECT_THROW(strategy_.cross_replica().broadcast(1)[2], InvalidArgumentError);
+}
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,249 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What users read when replicas do not meet, and that the strategy goes on working.
+#include "belfry/backend/host_backend.h"
+#include "belfry/mirrored_strategy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr CallSite kLeft{"train.cc", 11};
+constexpr CallSite kRight{"train.cc", 22};
+
+int count(CrossReplicaContext& cross) { return cross.num_replicas(); }
+int other(CrossReplicaContext& cross) { return -cross.num_replicas(); }
+
+class MergeErrors : public testing::Test {
+ protected:
+  // What running `body` on every replica throws.
+  template <class Expected, class Body>
+  std::string text_of(const Body& body) {
+    std::string text = "nothing was thrown";
+    try {
+      strategy_.run(body);
+    } catch (const Expected& error) {
+      text = error.what();
+    }
+    EXPECT_EQ(strategy_.run([](ReplicaContext& replica) { return replica.merge_call(count); })[2],
+              3)
+        << "the strategy is unusable afterwards";
+    return text;
+  }
+
+  HostBackend backend_{3};
+  MirroredStrategy strategy_{backend_};
+};
+
+TEST_F(MergeErrors, OneReplicaSkips) {
+  EXPECT_EQ(text_of<MergeMismatchError>([](ReplicaContext& replica) {
+              if (replica.replica_id() != 1) replica.merge_call(count, kLeft);
+            }),
+            "BF-010 some replicas ended without a merge that others wait in\n"
+            "  replicas 0,2  train.cc:11  waits in merge_call #1\n"
+            "  replica 1  returned before its first merge\n"
+            "  expected: every replica reaches the same merges in the same order\n"
+            "  hint: take merges out of branches and loops whose length depends on the replica");
+}
+
+TEST_F(MergeErrors, OneReplicaMeetsOnceMore) {
+  EXPECT_THAT(
+      text_of<MergeMismatchError>([](ReplicaContext& replica) {
+        replica.merge_call(count, kLeft);
+        if (replica.replica_id() == 2) replica.merge_call(count, kRight);
+      }),
+      AllOf(HasSubstr("BF-010"), HasSubstr("replicas 0,1  train.cc:11  returned after merge #1"),
+            HasSubstr("replica 2  train.cc:22  waits in merge_call #2")));
+}
+
+TEST_F(MergeErrors, DifferentPlaces) {
+  EXPECT_EQ(text_of<MergeMismatchError>([](ReplicaContext& replica) {
+              if (replica.replica_id() == 0)
+                replica.merge_call(count, kLeft);
+              else
+                replica.merge_call(count, kRight);
+            }),
+            "BF-011 replicas wait at different places\n"
+            "  replica 0  train.cc:11  waits in merge_call\n"
+            "  replicas 1,2  train.cc:22  waits in merge_call\n"
+            "  expected: every replica at the same call, in the same order\n"
+            "  hint: take the branch inside the merge function, or name the merge with a MergeTag");
+}
+
+TEST_F(MergeErrors, DifferentNames) {
+  EXPECT_THAT(text_of<MergeMismatchError>([](ReplicaContext& replica) {
+                const char* name = replica.replica_id() == 0 ? "left" : "right";
+                replica.merge_call(MergeTag{name, kLeft}, count);
+              }),
+              AllOf(HasSubstr("BF-011"), HasSubstr("waits in merge_call \"left\""),
+                    HasSubstr("waits in merge_call \"right\"")));
+}
+
+TEST_F(MergeErrors, DifferentKinds) {
+  EXPECT_EQ(text_of<MergeMismatchError>([](ReplicaContext& replica) {
+              if (replica.replica_id() == 2)
+                replica.all_reduce(ReduceOp::kSum, 1, kLeft);
+              else
+                replica.merge_call(count, kRight);
+            }),
+            "BF-012 replicas wait in different kinds of merge\n"
+            "  replicas 0,1  train.cc:22  waits in merge_call\n"
+            "  replica 2  train.cc:11  waits in all_reduce\n"
+            "  expected: every replica in merge_call");
+}
+
+TEST_F(MergeErrors, DifferentTypes) {
+  const auto any = [](CrossReplicaContext&, const auto&) {};
+  EXPECT_THAT(
+      text_of<MergeMismatchError>([&](ReplicaContext& replica) {
+        if (replica.replica_id() == 2)
+          replica.merge_call(any, 1.0, kLeft);
+        else
+          replica.merge_call(any, 1, kLeft);
+      }),
+      AllOf(HasSubstr("BF-013 replicas brought arguments of different types"), HasSubstr("int")));
+}
+
+TEST_F(MergeErrors, DifferentFunctions) {
+  EXPECT_THAT(text_of<MergeMismatchError>([](ReplicaContext& replica) {
+                replica.merge_call(replica.replica_id() == 1 ? &count : &other, kLeft);
+              }),
+              HasSubstr("BF-011 replicas passed different functions or variables to one merge"));
+}
+
+TEST_F(MergeErrors, DifferentLengths) {
+  EXPECT_EQ(text_of<StructureMismatchError>([](ReplicaContext& replica) {
+              const auto length = static_cast<std::size_t>(1 + replica.replica_id());
+              replica.all_reduce(ReduceOp::kSum, std::vector<int>(length, 1), kLeft);
+            }),
+            "BF-020 values of different structure meet in all_reduce\n"
+            "  replica 0  train.cc:11  brings int32[1]\n"
+            "  replica 1  train.cc:11  brings int32[2]\n"
+            "  replica 2  train.cc:11  brings int32[3]\n"
+            "  expected: the same structure, lengths and shapes on every replica\n"
+            "  hint: pad the values, or gather them when lengths differ on purpose");
+}
+
+TEST_F(MergeErrors, DifferentOperators) {
+  EXPECT_THAT(text_of<StructureMismatchError>([](ReplicaContext& replica) {
+                const auto op = replica.replica_id() == 0 ? ReduceOp::kSum : ReduceOp::kMean;
+                replica.all_reduce(op, 1.0, kLeft);
+              }),
+              AllOf(HasSubstr("BF-020"), HasSubstr("replica 0  train.cc:11  reduces by sum"),
+                    HasSubstr("replicas 1,2  train.cc:11  reduces by mean")));
+}
+
+TEST_F(MergeErrors, AReplicaThrows) {
+  EXPECT_EQ(text_of<std::runtime_error>([](ReplicaContext& replica) {
+              if (replica.replica_id() == 1) throw std::runtime_error("bad label");
+              replica.merge_call(count, kLeft);
+            }),
+            "bad label");
+}
+
+TEST_F(MergeErrors, AReplicaThrowsAndTheReportTellsTheWholeStory) {
+  EXPECT_THROW(strategy_.run([](ReplicaContext& replica) {
+    replica.merge_call(count, kLeft);
+    if (replica.replica_id() == 1) throw std::runtime_error("bad label");
+    replica.merge_call(count, kRight);
+  }),
+               std::runtime_error);
+  ASSERT_TRUE(strategy_.last_failure().has_value());
+  EXPECT_EQ(to_string(*strategy_.last_failure()),
+            "BF-005 a replica threw std::runtime_error \"bad label\"\n"
+            "  replicas 0,2  train.cc:22  waits in merge_call #2\n"
+            "  replica 1  train.cc:11  threw std::runtime_error \"bad label\" after merge #1");
+}
+
+TEST_F(MergeErrors, SeveralReplicasThrowAndTheLowestIsRethrown) {
+  EXPECT_EQ(text_of<std::runtime_error>([](ReplicaContext& replica) {
+              if (replica.replica_id() > 0) {
+                throw std::runtime_error("from " + std::to_string(replica.replica_id()));
+              }
+            }),
+            "from 1");
+  EXPECT_NE(strategy_.last_failure()->replicas[2].exception, nullptr);
+}
+
+TEST_F(MergeErrors, TheMergeFunctionThrows) {
+  EXPECT_EQ(text_of<std::runtime_error>([](ReplicaContext& replica) {
+              replica.merge_call([](CrossReplicaContext&) { throw std::runtime_error("no room"); },
+                                 kLeft);
+            }),
+            "no room");
+  EXPECT_THAT(to_string(*strategy_.last_failure()),
+              AllOf(HasSubstr("BF-006 merge_call #1 threw std::runtime_error \"no room\""),
+                    HasSubstr("replicas 0-2  train.cc:11  waits in merge_call #1")));
+}
+
+TEST_F(MergeErrors, TheMergeFunctionThrowsSomethingElse) {
+  EXPECT_THROW(strategy_.run([](ReplicaContext& replica) {
+    replica.merge_call([](CrossReplicaContext&) { throw 7; });
+  }),
+               int);
+  EXPECT_THAT(strategy_.last_failure()->summary, HasSubstr("int"));
+}
+
+TEST_F(MergeErrors, IntegersHaveNoMean) {
+  EXPECT_THAT(text_of<InvalidArgumentError>([](ReplicaContext& replica) {
+                replica.all_reduce(ReduceOp::kMean, std::vector<int>{1, 2}, kLeft);
+              }),
+              AllOf(HasSubstr("BF-035"), HasSubstr("int32"), HasSubstr("train.cc:11")));
+}
+
+TEST_F(MergeErrors, BoolsAreNotReduced) {
+  EXPECT_THAT(text_of<InvalidArgumentError>(
+                  [](ReplicaContext& replica) { replica.all_reduce(ReduceOp::kSum, true, kLeft); }),
+              AllOf(HasSubstr("BF-022"), HasSubstr("bool")));
+}
+
+TEST_F(MergeErrors, ReplicasThatSwallowTheirCancellationAreAbandoned) {
+  std::vector<int> swallowed(3);
+  EXPECT_THAT(text_of<std::runtime_error>([&](ReplicaContext& replica) {
+                const int id = replica.replica_id();
+                if (id == 0) throw std::runtime_error("first");
+                for (;;) {
+                  try {
+                    replica.merge_call(count);
+                  } catch (...) {
+                    ++swallowed[static_cast<std::size_t>(id)];
+                  }
+                }
+              }),
+              "first");
+  // Each gets away with it a fixed number of times.
+  EXPECT_GT(swallowed[1], 1);
+  EXPECT_LT(swallowed[1], 100);
+  EXPECT_EQ(swallowed[1], swallowed[2]);
+}
+
+TEST_F(MergeErrors, CancellationUnwindsWhatReplicasHold) {
+  int alive = 0;
+  struct Guard {
+    int& alive;
+    explicit Guard(int& count) : alive(count) { ++alive; }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+    ~Guard() { --alive; }
+  };
+  EXPECT_EQ(text_of<std::logic_error>([&](ReplicaContext& replica) {
+              const Guard guard(alive);
+              if (replica.replica_id() == 2) throw std::logic_error("stop");
+              replica.merge_call(count);
+            }),
+            "stop");
+  EXPECT_EQ(alive, 0);
+}
+
+}  // namespace
+}  // namespace belfry

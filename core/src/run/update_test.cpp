@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Updates and assignments change all components or none.
+#include "belfry/backend/host_backend.h"
+#include "belfry/mirrored_strategy.h"
+#include "belfry/tensor_ops.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Update : public testing::Test {
+ protected:
+  HostBackend backend_{3};
+  MirroredStrategy strategy_{backend_};
+  CrossReplicaContext& cross_ = strategy_.cross_replica();
+};
+
+TEST_F(Update, CallsTheFunctionOnceForEachComponent) {
+  auto variable = strategy_.mirrored_variable(10);
+  int calls = 0;
+  const auto seen = cross_.update(
+      variable,
+      [&](int& component, int by) {
+        ++calls;
+        return component += by;
+      },
+      5);
+  EXPECT_EQ(calls, 3);
+  EXPECT_THAT(std::vector<int>({seen[0], seen[1], seen[2]}), Each(15));
+  EXPECT_THAT(strategy_.local_values(variable), Each(15));
+}
+
+TEST_F(Update, GivesVariablesAndMirroredValuesByComponent) {
+  auto variable = strategy_.mirrored_variable([] { return Tensor<float>::full({1}, 2.0F); });
+  auto velocity = strategy_.mirrored_variable([] { return Tensor<float>::full({1}, 0.5F); });
+  const auto gradient = cross_.broadcast(Tensor<float>::full({1}, 4.0F, strategy_.placement(0)));
+  std::vector<int> devices;
+  cross_.update(
+      variable,
+      [&](Tensor<float>& w, const Tensor<float>& v, const Tensor<float>& g) {
+        devices.push_back(current_placement().device);
+        EXPECT_EQ(w.placement(), v.placement());
+        EXPECT_EQ(w.placement(), g.placement());
+        w = subtract(w, multiply(v, g));
+      },
+      velocity, gradient);
+  EXPECT_THAT(devices, ElementsAre(0, 1, 2));
+  EXPECT_EQ(strategy_.read(variable).item(), 0.0F);
+}
+
+TEST_F(Update, ThatThrowsChangesNothing) {
+  auto variable = strategy_.mirrored_variable(std::vector<int>{1, 2});
+  int left = 3;
+  EXPECT_THROW(cross_.update(variable,
+                             [&](std::vector<int>& component) {
+                               component[0] = 9;
+                               if (--left == 0) throw std::runtime_error("full");
+                             }),
+               std::runtime_error);
+  EXPECT_THAT(strategy_.local_values(variable), Each(ElementsAre(1, 2)));
+}
+
+TEST_F(Update, ThatWouldMakeMirroredComponentsDifferIsRefused) {
+  auto variable = strategy_.mirrored_variable(1.0, {.name = "weights"});
+  int next = 0;
+  try {
+    cross_.update(variable, [&](double& component) { component = ++next / 2; });
+    FAIL() << "components 0, 1, 1 were accepted";
+  } catch (const VariableMismatchError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kMirroredDiverged);
+    EXPECT_THAT(error.what(), HasSubstr("the components of mirrored weights differ in leaf 0"));
+    EXPECT_EQ(error.report().replicas.back().replica_id, 1);
+  }
+  EXPECT_THAT(strategy_.local_values(variable), Each(1.0));
+}
+
+TEST_F(Update, OfTensorsThatDifferIsSeenWhenTheyAreRead) {
+  auto variable = strategy_.mirrored_variable([] { return Tensor<float>::full({2}, 1.0F); });
+  float next = 0;
+  cross_.update(variable, [&](Tensor<float>& component) { component = add(component, next++); });
+  try {
+    strategy_.read(variable);
+    FAIL() << "components 1, 2, 3 were read as one";
+  } catch (const VariableMismatchError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kMirroredDiverged);
+  }
+}
+
+TEST_F(Update, OfReplicaLocalComponentsMayDiffer) {
+  auto variable = strategy_.replica_local_variable(ReduceOp::kSum, 0);
+  int next = 0;
+  cross_.update(variable, [&](int& component) { component = ++next; });
+  EXPECT_THAT(strategy_.local_values(variable), ElementsAre(1, 2, 3));
+  EXPECT_EQ(strategy_.read(variable), 6);
+}
+
+TEST_F(Update, AggregatesWhatReplicasAssign) {
+  auto sum = strategy_.mirrored_variable(1.0, {.aggregation = Aggregation::kSum});
+  auto mean = strategy_.mirrored_variable(1.0, {.aggregation = Aggregation::kMean});
+  auto first = strategy_.mirrored_variable(1.0, {.aggregation = Aggregation::kOnlyFirst});
+  strategy_.run([&](ReplicaContext& replica) {
+    const double own = 2.0 + replica.replica_id();  // 2, 3, 4
+    replica.assign(sum, own);
+    replica.assign_add(mean, own);
+    replica.assign_sub(first, own);
+  });
+  EXPECT_THAT(strategy_.local_values(sum), Each(9.0));
+  EXPECT_THAT(strategy_.local_values(mean), Each(4.0));
+  EXPECT_THAT(strategy_.local_values(first), Each(-1.0));
+}
+
+TEST_F(Update, AssignsReplicaLocalComponentsAlone) {
+  auto local = strategy_.replica_local_variable(ReduceOp::kSum, std::vector<int>{10});
+  strategy_.run([&](ReplicaContext& replica) {
+    if (replica.replica_id() == 0) replica.assign(local, std::vector<int>{1});
+    if (replica.replica_id() == 1) replica.assign_add(local, std::vector<int>{1});
+    if (replica.replica_id() == 2) replica.assign_sub(local, std::vector<int>{1});
+  });
+  EXPECT_THAT(strategy_.local_values(local),
+              ElementsAre(ElementsAre(1), ElementsAre(11), ElementsAre(9)));
+}
+
+TEST_F(Update, WithAValueOfAnotherLengthIsRefused) {
+  auto local = strategy_.replica_local_variable(ReduceOp::kSum, std::vector<int>{10});
+  EXPECT_THROW(strategy_.run([&](ReplicaContext& replica) {
+    replica.assign_add(local, std::vector<int>{1, 2});
+  }),
+               StructureMismatchError);
+}
+
+TEST_F(Update, LeavesTheRestToALaterRunWhenOneFails) {
+  auto variable = strategy_.mirrored_variable(0, {.aggregation = Aggregation::kSum});
+  EXPECT_THROW(strategy_.run([&](ReplicaContext& replica) {
+    replica.assign_add(variable, 1);
+    if (replica.replica_id() == 2) throw std::runtime_error("after the first");
+    replica.assign_add(variable, 100);
+  }),
+               std::runtime_error);
+  EXPECT_THAT(strategy_.local_values(variable), Each(3));
+}
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/strategy.h"
+
+#include "belfry/backend/host_backend.h"
+#include "belfry/default_strategy.h"
+#include "belfry/mirrored_strategy.h"
+#include "belfry/one_device_strategy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ErrorCode code_of(const auto& body) {
+  try {
+    body();
+  } catch (const InvalidArgumentError& error) {
+    return error.code();
+  }
+  return ErrorCode::kInternal;
+}
+
+TEST(Strategies, MirrorAllDevicesOfABackend) {
+  HostBackend backend(3);
+  MirroredStrategy strategy(backend);
+  EXPECT_EQ(strategy.num_replicas(), 3);
+  EXPECT_EQ(strategy.worker_devices(), backend.devices());
+  EXPECT_EQ(strategy.parameter_devices(), backend.devices());
+  EXPECT_EQ(strategy.non_slot_devices(), backend.devices());
+  EXPECT_EQ(&strategy.backend(), &backend);
+}
+
+TEST(Strategies, MirrorTheNamedDevicesInTheirOrder) {
+  HostBackend backend(4);
+  MirroredStrategy strategy(backend, {.devices = {backend.device_spec(2), backend.device_spec(0)}});
+  const auto devices = strategy.run([](ReplicaContext& replica) {
+    return std::pair(replica.device().index, Tensor<float>::zeros({1}).placement().device);
+  });
+  EXPECT_THAT(devices, ElementsAre(std::pair(2, 2), std::pair(0, 0)));
+  const auto sum = strategy.run([](ReplicaContext& replica) {
+    return replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({1}, 2.0F)).item();
+  });
+  EXPECT_THAT(sum, ElementsAre(4.0F, 4.0F));
+}
+
+TEST(Strategies, RefuseDevicesThatCannotBe) {
+  HostBackend backend(2);
+  const DeviceSpec first = backend.device_spec(0);
+  DeviceSpec unknown = first;
+  unknown.index = 7;
+  EXPECT_EQ(code_of([&] { MirroredStrategy(backend, {.devices = {first, first}}); }),
+            ErrorCode::kDuplicateDevice);
+  EXPECT_EQ(code_of([&] { MirroredStrategy(backend, {.devices = {first, unknown}}); }),
+            ErrorCode::kUnknownDevice);
+  EXPECT_EQ(code_of([&] { OneDeviceStrategy(backend, unknown); }), ErrorCode::kUnknownDevice);
+  EXPECT_EQ(code_of([] { HostBackend none(0); }), ErrorCode::kNoDevices);
+}
+
+TEST(Strategies, NameTheDevicesThereAre) {
+  HostBackend backend(2);
+  DeviceSpec unknown = backend.device_spec(0);
+  unknown.index = 7;
+  try {
+    MirroredStrategy(backend, {.devices = {unknown}}, {"train.cc", 3});
+    FAIL();
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("BF-033"), HasSubstr("train.cc:3"),
+                                    HasSubstr(to_string(backend.device_spec(1)))));
+  }
+}
+
+TEST(Strategies, OfOneReplicaKeepEveryRule) {
+  HostBackend backend(2);
+  OneDeviceStrategy one(backend, backend.device_spec(1));
+  DefaultStrategy standard;
+  for (Strategy* strategy : std::vector<Strategy*>{&one, &standard}) {
+    EXPECT_EQ(strategy->num_replicas(), 1);
+    const auto result = strategy->run([](ReplicaContext& replica) {
+      return replica.merge_call(
+          [](CrossReplicaContext& cross, const PerReplica<int>& values) {
+            return cross.reduce(ReduceOp::kSum, values);
+          },
+          4);
+    });
+    EXPECT_THAT(result, ElementsAre(4));
+    EXPECT_THROW(
+        strategy->run([](ReplicaContext& replica) { replica.all_reduce(ReduceOp::kMean, 1); }),
+        InvalidArgumentError);
+    EXPECT_THROW(strategy->run([&](ReplicaContext&) { strategy->cross_replica().broadcast(1); }),
+                 ContextError);
+    auto variable = strategy->mirrored_variable(1);
+    EXPECT_THROW(strategy->run([&](ReplicaContext& replica) { replica.assign(variable, 2); }),
+                 InvalidArgumentError);
+  }
+  EXPECT_EQ(one.worker_devices()[0].index, 1);
+}
+
+TEST(Strategies, ShareABackend) {
+  HostBackend backend(2);
+  MirroredStrategy first(backend);
+  MirroredStrategy second(backend);
+  const auto nested = first.run([](ReplicaContext& replica) {
+    return replica.all_reduce(ReduceOp::kSum, replica.replica_id());
+  });
+  EXPECT_THAT(nested, ElementsAre(1, 1));
+  EXPECT_THAT(second.run([](ReplicaContext& replica) { return replica.replica_id(); }),
+              ElementsAre(0, 1));
+}
+
+TEST(Strategies, DistributeValuesByReplica) {
+  HostBackend backend(3);
+  MirroredStrategy strategy(backend);
+  const auto tensors = strategy.distribute_values(
+      [](int replica) { return Tensor<float>::full({1}, static_cast<float>(replica)); });
+  for (int replica = 0; replica < 3; ++replica) {
+    EXPECT_EQ(tensors[replica].placement(), strategy.placement(replica));
+    EXPECT_EQ(tensors[replica].item(), static_cast<float>(replica));
+  }
+}
+
+}  // namespace
+}  // namespace belfry
