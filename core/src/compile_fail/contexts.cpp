@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What belongs to one context must not compile in the other. Each section fails; the rest compiles.
+#include "belfry/belfry.h"
+
+#include <vector>
+
+namespace belfry {
+
+void replicas_have_replica_verbs(ReplicaContext& replica, const PerReplica<int>& values,
+                                 const MirroredVariable<int>& mirrored,
+                                 const ReplicaLocalVariable<int>& local) {
+  replica.all_reduce(ReduceOp::kSum, 1);
+  replica.merge_call([](CrossReplicaContext&, const PerReplica<int>&) {}, 1);
+  local.on(replica) = mirrored.on(replica) + values.size();
+#ifdef REDUCE_IN_REPLICA
+  // EXPECT: no member named .?reduce
+  replica.reduce(ReduceOp::kSum, values);
+#endif
+#ifdef UPDATE_IN_REPLICA
+  // EXPECT: no member named .?update
+  replica.update(mirrored, [](int&) {});
+#endif
+#ifdef BROADCAST_IN_REPLICA
+  // EXPECT: no member named .?broadcast
+  replica.broadcast(1);
+#endif
+#ifdef RUN_IN_REPLICA
+  // EXPECT: no member named .?run
+  replica.run([](ReplicaContext&) {});
+#endif
+#ifdef WRITE_MIRRORED_IN_REPLICA
+  // EXPECT: read-only|cannot assign
+  mirrored.on(replica) = 2;
+#endif
+#ifdef COPY_REPLICA_CONTEXT
+  // EXPECT: deleted
+  ReplicaContext copy = replica;
+#endif
+}
+
+void merges_have_cross_replica_verbs(CrossReplicaContext& cross, const PerReplica<int>& values,
+                                     const Mirrored<int>& same,
+                                     const MirroredVariable<int>& mirrored) {
+  cross.update(
+      mirrored, [](int& component, int sum) { component = sum; },
+      cross.reduce(ReduceOp::kSum, values));
+  cross.reduce(ReduceOp::kMean, same);
+#ifdef MERGE_IN_MERGE
+  // EXPECT: no member named .?merge_call
+  cross.merge_call([](CrossReplicaContext&) {});
+#endif
+#ifdef ALL_REDUCE_IN_MERGE
+  // EXPECT: no member named .?all_reduce
+  cross.all_reduce(ReduceOp::kSum, 1);
+#endif
+#ifdef REPLICA_ID_IN_MERGE
+  // EXPECT: no member named .?replica_id
+  static_cast<void>(cross.replica_id());
+#endif
+#ifdef SUM_OF_MIRRORED
+  // EXPECT: SUM of a Mirrored is ambiguous|not a constant expression
+  cross.reduce(ReduceOp::kSum, same);
+#endif
+#ifdef UPDATE_WITH_PER_REPLICA
+  // EXPECT: update takes Mirrored or plain arguments: reduce a PerReplica first
+  cross.update(mirrored, [](int& component, int value) { component = value; }, values);
+#endif
+#ifdef COMPONENT_IN_MERGE
+  // EXPECT: CrossReplicaContext
+  mirrored.on(cross);
+#endif
+#ifdef COPY_CROSS_REPLICA_CONTEXT
+  // EXPECT: deleted
+  CrossReplicaContext copy = cross;
+#endif
+}
+
+void functions_have_the_right_parameters(Strategy& strategy, ReplicaContext& replica) {
+  strategy.run([](ReplicaContext&, int) {}, 1);
+#ifdef RUN_FUNCTION_WITHOUT_CONTEXT
+  // EXPECT: the replica function is called as fn\(ReplicaContext&, const A&...\)
+  strategy.run([](int) {}, 1);
+#endif
+#ifdef RUN_FUNCTION_THAT_WRITES_ITS_ARGUMENT
+  // EXPECT: the replica function is called as fn\(ReplicaContext&, const A&...\)
+  strategy.run([](ReplicaContext&, int&) {}, 1);
+#endif
+#ifdef MERGE_FUNCTION_WITHOUT_PER_REPLICA
+  // EXPECT: merge_fn is called as merge_fn\(CrossReplicaContext&, const PerReplica<A>&...\)
+  replica.merge_call([](CrossReplicaContext&, int) {}, 1);
+#endif
+#ifdef MERGE_FUNCTION_OF_A_REPLICA
+  // EXPECT: merge_fn is called as merge_fn\(CrossReplicaContext&, const PerReplica<A>&...\)
+  replica.merge_call([](ReplicaContext&) {});
+#endif
+#ifdef MERGE_FUNCTION_WITH_TOO_FEW_PARAMETERS
+  // EXPECT: merge_fn is called as merge_fn\(CrossReplicaContext&, const PerReplica<A>&...\)
+  replica.merge_call([](CrossReplicaContext&, const PerReplica<int>&) {}, 1, 2);
+#endif
+  static_cast<void>(replica);
+}
+
+void reductions_are_of_nests(ReplicaContext& replica) {
+  replica.all_reduce(ReduceOp::kSum, std::vector<std::vector<float>>{{1}});
+#ifdef REDUCE_A_POINTER
+  // EXPECT: constraints|no matching
+  int number = 0;
+  replica.all_reduce(ReduceOp::kSum, &number);
+#endif
+#ifdef REDUCE_TEXT
+  // EXPECT: constraints|no matching
+  replica.all_reduce(ReduceOp::kSum, std::string("x"));
+#endif
+}
+
+}  // namespace belfry
