@@ -7,7 +7,7 @@
 
 namespace belfry::detail {
 
-Carrier& replica_on(const Executor& executor) {
+Carrier& outer_replica_on(const Executor& executor) {
   Carrier* carrier = carrier_on(executor);
   check(carrier != nullptr && carrier->replica >= 0, "only a replica can wait");
   return *carrier;

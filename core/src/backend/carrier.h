@@ -52,7 +52,15 @@ inline Carrier* carrier_on(const Executor& executor) {
 }
 
 /// As above, and a replica's. Throws: InternalError.
-Carrier& replica_on(const Executor& executor);
+Carrier& outer_replica_on(const Executor& executor);
+inline Carrier& replica_on(const Executor& executor) {
+  Carrier* const carrier = current.carrier;
+  if (carrier != nullptr && carrier->replica >= 0 && &carrier->run->executor() == &executor)
+      [[likely]] {
+    return *carrier;
+  }
+  return outer_replica_on(executor);
+}
 
 /// Hands the waiters of `gate` to their runs.
 void open_gate(Gate& gate);

@@ -20,6 +20,7 @@ ExceptionGlobals* exception_globals();
 /// A stack that can be left and come back to, and everything that belongs to it while it is left.
 struct Place {
   void* point = nullptr;  ///< Where it was left.
+  bool entered = true;    ///< False for a fiber that has not begun.
   Place* target = nullptr;
   ExceptionGlobals exceptions{};
   CurrentSlot slot{};

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "backend/testing/paired.h"
+#include "backend/testing/rounds_job.h"
+
+#include <benchmark/benchmark.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+
+namespace belfry {
+namespace {
+
+double resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  double pages = 0;
+  statm >> pages >> pages;
+  return pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+double page_faults() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_minflt);
+}
+
+// What is measured at the settling of each round: all replicas wait then.
+struct Milestones {
+  std::chrono::steady_clock::time_point first;
+  std::chrono::steady_clock::time_point last;
+  double first_faults = 0;
+  double last_faults = 0;
+  double resident = 0;
+};
+Milestones g_milestones;
+
+constexpr int kRounds = 5;
+
+void note(testing::RoundsJob& job) {
+  if (job.settled == 0) {
+    g_milestones.first_faults = page_faults();
+    g_milestones.resident = resident_bytes();
+    g_milestones.first = std::chrono::steady_clock::now();
+  } else if (job.settled == kRounds - 1) {
+    g_milestones.last = std::chrono::steady_clock::now();
+    g_milestones.last_faults = page_faults();
+  }
+}
+
+double since_first() {
+  return std::chrono::duration<double>(g_milestones.last - g_milestones.first).count();
+}
+
+// Replicas that meet `kRounds` times, on fresh stacks: what a rendezvous costs each, apart from the
+// start, and what each occupies.
+void BM_ManyReplicas(benchmark::State& state) {
+  const auto replicas = static_cast<double>(state.range(0));
+  testing::DrawnChooser chooser{1};
+  testing::HashingSink sink;
+  const auto executor =
+      make_fiber_executor(state.range(1) == 0 ? ExecutorParts{.sink = &sink}
+                                              : ExecutorParts{.chooser = &chooser, .sink = &sink});
+  for ([[maybe_unused]] auto _ : state) {
+    const double before = resident_bytes();
+    testing::RoundsJob job(*executor, static_cast<int>(replicas), kRounds);
+    job.on_settle = note;
+    const double whole = testing::seconds([&] { job.carry(); });
+    state.SetIterationTime(whole);
+    state.counters["ns/replica/round"] = since_first() * 1e9 / (kRounds - 1) / replicas;
+    state.counters["B/replica"] = (g_milestones.resident - before) / replicas;
+    state.counters["faults/round"] =
+        (g_milestones.last_faults - g_milestones.first_faults) / (kRounds - 1);
+    state.counters["ns/replica"] = whole * 1e9 / replicas;
+  }
+}
+BENCHMARK(BM_ManyReplicas)
+    ->ArgNames({"replicas", "seeded"})
+    ->Args({1000, 1})
+    ->Args({100'000, 0})
+    ->Args({100'000, 1})
+    ->Args({1'000'000, 0})
+    ->Args({1'000'000, 1})
+    ->UseManualTime()
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
+
+// Seconds of one round of one of `replicas`, everything on.
+double round_seconds(int replicas, Executor& executor) {
+  testing::RoundsJob job(executor, replicas, kRounds);
+  job.on_settle = note;
+  job.carry();
+  return since_first() / (kRounds - 1) / replicas;
+}
+
+void BM_ManyAgainstAThousand(benchmark::State& state) {
+  testing::DrawnChooser chooser{1};
+  testing::HashingSink sink;
+  const auto executor = make_fiber_executor({.chooser = &chooser, .sink = &sink});
+  testing::report_pair(
+      state, [&] { return round_seconds(static_cast<int>(state.range(0)), *executor); },
+      [&] { return round_seconds(1000, *executor); });
+}
+BENCHMARK(BM_ManyAgainstAThousand)->Arg(100'000)->UseManualTime()->Iterations(7);
+
+}  // namespace
+}  // namespace belfry
