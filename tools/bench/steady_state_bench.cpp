@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "backend/testing/allocation_counter.h"
+#include "belfry/belfry.h"
+#include "belfry/sim/backend.h"
+
+#include <benchmark/benchmark.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+// What a step costs the process once it is warm, and what many replicas occupy.
+namespace belfry {
+namespace {
+
+double page_faults() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_minflt);
+}
+
+double resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  double pages = 0;
+  statm >> pages >> pages;
+  return pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+// A log that is soon full: it goes on hashing, and stops growing.
+constexpr std::size_t kRecords = 4096;
+
+double total(CrossReplicaContext&, const PerReplica<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+// GOAL-20: at most one allocation for a merge_call with plain arguments.
+void BM_AllocationsOfMergeCall(benchmark::State& state) {
+  sim::Backend backend{
+      {.devices = 8, .digests = sim::Digests::kNone, .record_limit = kRecords, .seed = 1}};
+  MirroredStrategy strategy{backend};
+  double allocations = 0;
+  constexpr int kRounds = 1000;
+  for ([[maybe_unused]] auto _ : state) {
+    strategy.run([&](ReplicaContext& replica) {
+      double value = 1;
+      for (int round = 0; round < 500; ++round) value = replica.merge_call(total, value) / 8;
+      const auto before = testing::allocations();
+      for (int round = 0; round < kRounds; ++round) value = replica.merge_call(total, value) / 8;
+      if (replica.replica_id() == 0) {
+        allocations = static_cast<double>(testing::allocations() - before) / kRounds;
+      }
+      return value;
+    });
+  }
+  state.counters["allocations/merge"] = allocations;
+}
+BENCHMARK(BM_AllocationsOfMergeCall)->Iterations(3);
+
+// GOAL-20: no page fault and no growth of the heap for an all_reduce of tensors, once warm.
+void BM_PagesOfAllReduce(benchmark::State& state) {
+  sim::Backend backend{
+      {.devices = 8, .digests = sim::Digests::kNone, .record_limit = kRecords, .seed = 1}};
+  MirroredStrategy strategy{backend};
+  const std::vector<float> values(static_cast<std::size_t>(state.range(0)), 1.0F);
+  const auto steps = [&](int count) {
+    strategy.run([&](ReplicaContext& replica) {
+      Tensor<float> tensor = Tensor<float>::from({state.range(0)}, values);
+      for (int step = 0; step < count; ++step) {
+        tensor = replica.all_reduce(ReduceOp::kMean, tensor);
+      }
+      return tensor.to_host().front();
+    });
+  };
+  // A run makes and reads tensors too: what ten times the steps cost more is the steps' own.
+  constexpr int kSteps = 10;
+  const auto cost = [&](int count) {
+    const double faults = page_faults();
+    const double resident = resident_bytes();
+    steps(count);
+    return std::pair{page_faults() - faults, resident_bytes() - resident};
+  };
+  steps(10 * kSteps);
+  double faults = 0;
+  double growth = 0;
+  for ([[maybe_unused]] auto _ : state) {
+    const auto [few_faults, few_bytes] = cost(kSteps);
+    const auto [many_faults, many_bytes] = cost(10 * kSteps);
+    faults = (many_faults - few_faults) / (9 * kSteps);
+    growth = (many_bytes - few_bytes) / (9 * kSteps);
+  }
+  state.counters["faults/all_reduce"] = faults;
+  state.counters["bytes/all_reduce"] = growth;
+}
+BENCHMARK(BM_PagesOfAllReduce)->Arg(4096)->Arg(1 << 18)->Iterations(5);
+
+// GOAL-8 and GOAL-9: what a round costs each of very many replicas through the whole library, apart
+// from starting them, and what each occupies while all of them wait for the first time.
+void BM_ManyReplicasMeet(benchmark::State& state) {
+  constexpr int kRounds = 5;
+  const auto replicas = static_cast<int>(state.range(0));
+  sim::Backend backend{{.devices = replicas,
+                        .schedule = sim::Schedule::fixed(),
+                        .digests = sim::Digests::kNone,
+                        .record_limit = 0}};
+  MirroredStrategy strategy{backend};
+  const double before = resident_bytes();
+  double resident = 0;
+  std::chrono::steady_clock::time_point first;
+  std::chrono::steady_clock::time_point last;
+  const auto meet = [&](CrossReplicaContext& cross, const PerReplica<double>& values) {
+    last = std::chrono::steady_clock::now();
+    return total(cross, values);
+  };
+  const auto begin = [&](CrossReplicaContext& cross, const PerReplica<double>& values) {
+    resident = resident_bytes() - before;
+    first = std::chrono::steady_clock::now();
+    return total(cross, values);
+  };
+  for ([[maybe_unused]] auto _ : state) {
+    strategy.run([&](ReplicaContext& replica) {
+      double sum = replica.merge_call(begin, 1.0);
+      for (int round = 0; round < kRounds; ++round) sum = replica.merge_call(meet, 1.0);
+      if (sum != replicas) throw std::runtime_error("a wrong sum");
+    });
+    state.SetIterationTime(std::chrono::duration<double>(last - first).count() / kRounds);
+  }
+  state.counters["B/replica"] = resident / replicas;
+  state.counters["ns/replica/round"] =
+      std::chrono::duration<double>(last - first).count() * 1e9 / kRounds / replicas;
+}
+BENCHMARK(BM_ManyReplicasMeet)
+    ->Arg(1000)
+    ->Arg(100'000)
+    ->Arg(1'000'000)
+    ->Iterations(1)
+    ->UseManualTime();
+
+}  // namespace
+}  // namespace belfry
