@@ -174,7 +174,9 @@ void ReplicaContext::assign_merged(const MirroredVariable<T>& variable, detail::
       cross.update(variable, set, cross.reduce(reduce, values, site), site);
     }
   };
-  merge_at<detail::MergeKind::kAssign>(site, nullptr, &state, merge, T(std::move(value)));
+  // Replicas must agree on the variable and on what they do to it: one address for each pair.
+  const void* identity = reinterpret_cast<const char*>(&state) + static_cast<int>(op);
+  merge_at<detail::MergeKind::kAssign>(site, nullptr, identity, merge, T(std::move(value)));
 }
 
 }  // namespace belfry

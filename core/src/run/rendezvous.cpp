@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace belfry::detail {
@@ -19,6 +20,20 @@ bool meets(const MergeRequest& a, const MergeRequest& b) {
   if (a.tag != nullptr && b.tag != nullptr) return same_tag(a, b);
   if (a.tag != nullptr || b.tag != nullptr) return false;
   return same_place(a.site, b.site);
+}
+
+// The list in a compiler's spelling of `spelling<T...>`: behind `T = `, in braces or brackets.
+std::string types_of(const MergeRequest& request) {
+  std::string_view text = request.type->types;
+  const std::size_t begin = text.find("T = ");
+  if (begin == std::string_view::npos) return std::string(text);
+  text.remove_prefix(begin + 4);
+  if (!text.empty() && text.back() == ']') text.remove_suffix(1);
+  if (!text.empty() && (text.front() == '{' || text.front() == '<')) {
+    text.remove_prefix(1);
+    text.remove_suffix(1);
+  }
+  return "(" + std::string(text) + ")";
 }
 
 std::string describe(const MergeRequest& request) {
@@ -42,11 +57,13 @@ void explain(const MergeRequest& first, const MergeRequest& other, ErrorReport& 
   } else if (first.type == other.type) {
     report.code = ErrorCode::kMergePlaces;
     report.summary = "replicas passed different functions or variables to one merge";
-    report.expected = "the same function and the same variable from every replica";
+    report.expected =
+        "the same function, or the same operation on the same variable, from every replica";
   } else {
     report.code = ErrorCode::kMergeTypes;
     report.summary = "replicas brought arguments of different types to one merge";
-    report.expected = first.type->types;
+    report.expected = "arguments of the same types from every replica";
+    report.hint = "convert the values before the merge";
   }
 }
 
@@ -70,9 +87,12 @@ std::optional<ErrorReport> find_mismatch(const std::vector<MergeRequest*>& reque
     if (meets(first, *request)) continue;
     ErrorReport report;
     explain(first, *request, report);
+    const bool types = report.code == ErrorCode::kMergeTypes;
     for (std::size_t replica = 0; replica < requests.size(); ++replica) {
+      std::string what = describe(*requests[replica]);
+      if (types) what += " with " + types_of(*requests[replica]);
       report.replicas.push_back(
-          {static_cast<int>(replica), requests[replica]->site, describe(*requests[replica])});
+          {static_cast<int>(replica), requests[replica]->site, std::move(what), {}});
     }
     return report;
   }

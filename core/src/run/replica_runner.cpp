@@ -41,7 +41,9 @@ void ReplicaRunner::run(const RunOptions& options) {
   ordinal_ = ++core().statistics().runs;
   if (current_context() != nullptr) rules_ = current_context()->variables;
   executor_.carry(core().size(), *this, {options.concurrent});
-  if (primary_ != nullptr) std::rethrow_exception(primary_);
+  if (primary_ == nullptr) return;
+  report_abandoned();
+  std::rethrow_exception(primary_);
 }
 
 void ReplicaRunner::body(int replica) noexcept {
@@ -212,6 +214,18 @@ void ReplicaRunner::fail(std::exception_ptr primary, ErrorReport report) {
   primary_ = std::move(primary);
   core().last_failure() = std::move(report);
   failed_.store(true, std::memory_order_release);
+}
+
+// Replicas that outlasted the failure appear in its report after the run.
+void ReplicaRunner::report_abandoned() {
+  for (std::size_t replica = 0; replica < states_.size(); ++replica) {
+    if (states_[replica].status != ReplicaState::Status::kAbandoned) continue;
+    core().last_failure()->replicas.push_back(
+        {static_cast<int>(replica),
+         states_[replica].last_site,
+         "was abandoned: it swallowed its cancellation " + std::to_string(kPatience) + " times",
+         {}});
+  }
 }
 
 void ReplicaRunner::deadlock(const std::vector<int>& blocked) noexcept {

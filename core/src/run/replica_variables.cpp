@@ -19,7 +19,7 @@ std::string text_of(const VariableRequest& request) {
   std::string text = "asked for \"" + request.name + "\", " + to_string(request.synchronization) +
                      ", aggregation " + to_string(request.aggregation) +
                      (request.trainable ? "" : ", not trainable");
-  if (!request.structure.empty()) text += ", " + request.structure;
+  if (!request.structure.empty()) text += "," + request.structure;
   return text;
 }
 

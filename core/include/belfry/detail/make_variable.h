@@ -58,7 +58,7 @@ template <class Init>
 std::string structure_of(const Init& init) {
   std::string text;
   if constexpr (!std::is_invocable_v<const Init&> && Nest<Init>) {
-    for (const LeafDescription& leaf : describe_leaves(init)) text += leaf.path + leaf.type + " ";
+    for (const LeafDescription& leaf : describe_leaves(init)) text += " " + leaf.path + leaf.type;
   }
   return text;
 }

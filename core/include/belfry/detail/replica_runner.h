@@ -61,6 +61,7 @@ class ReplicaRunner final : public Job, public MergePoint {
   void merge_round();
   void fail_with_mismatch();
   void fail_in_merge(const MergeRequest& first, std::exception_ptr thrown);
+  void report_abandoned();
   void serve_seekers();
   bool check_variables();
   void fail(std::exception_ptr primary, ErrorReport report);
