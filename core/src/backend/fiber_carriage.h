@@ -30,7 +30,6 @@ class FiberCarriage {
     promised_ = static_cast<std::size_t>(replicas);
     stacks_->promise(promised_);
     globals_ = exception_globals();
-    far_ = replicas > kNear;
     if constexpr (kTsan) {
       // Made here, where what the caller did before is known to precede every body.
       histories_.resize(static_cast<std::size_t>(replicas));
@@ -65,9 +64,15 @@ class FiberCarriage {
     return *seat;
   }
 
-  void switch_to(Place& from, Place& to) {
-    if (far_) fetch(to);
-    switch_places(from, to, globals_);
+  void switch_to(Place& from, Place& to) { switch_places(from, to, globals_); }
+
+  // The record and the innermost frames, which lie below it.
+  [[gnu::always_inline]] void fetch(const Seat* seat) const {
+    if (seat == nullptr) return;
+    const char* const record = reinterpret_cast<const char*>(seat);
+    for (int line = -kFetchedLines; line < 3; ++line) {
+      __builtin_prefetch(record + line * static_cast<std::ptrdiff_t>(kLine));
+    }
   }
 
   bool healthy(const Seat& seat) const { return !overflowed(seat.stack); }
@@ -87,20 +92,10 @@ class FiberCarriage {
   static constexpr std::size_t kPage = 4096;
   static constexpr std::size_t kLine = 64;
   static constexpr std::size_t kColours = 16;
-  static constexpr int kNear = 4096;
+  static constexpr int kFetchedLines = 12;
   static constexpr std::size_t kLeftovers = 16384;  // More than the frames that never return need.
 
-  // Starts to load the record and the innermost frames all at once. With very many stacks none of
-  // it is in a cache, and each line would be waited for in turn.
-  static void fetch(const Place& place) {
-    const char* const record = reinterpret_cast<const char*>(&place);
-    for (int line = -8; line < 3; ++line) {
-      __builtin_prefetch(record + line * static_cast<std::ptrdiff_t>(kLine));
-    }
-  }
-
   StackCache* stacks_;
-  bool far_ = false;
   std::size_t promised_ = 0;  // Stacks that this run may still take.
   ExceptionGlobals* globals_ = nullptr;
   std::vector<TsanFiber> histories_;

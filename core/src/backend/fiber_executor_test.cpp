@@ -89,6 +89,7 @@ TEST(FiberExecutor, CarriesManyReplicas) {
   std::vector<int> rounds(kMany, 0);
   ScriptedJob job(*executor, kMany, [&](ScriptedJob& self, int replica) {
     for (int i = 0; i < 3; ++i) {
+      self.step(replica, 1);
       self.meet(replica);
       ++rounds[static_cast<std::size_t>(replica)];
     }

@@ -18,11 +18,14 @@ class Fibers {
   Fibers(int replicas, bool everything)
       : executor_(make_fiber_executor(
             everything ? ExecutorParts{.chooser = &chooser_, .sink = &sink_} : ExecutorParts{})),
-        rounds_(std::max(100, 200'000 / replicas)),
+        rounds_(std::max(20, 100'000 / replicas)),
         job_(*executor_, replicas, rounds_) {}
 
   double operator()() {
     return testing::seconds([this] { job_.carry(); }) / rounds_;
+  }
+  double cpu_seconds() {
+    return testing::cpu_seconds([this] { job_.carry(); }) / rounds_;
   }
 
  private:
@@ -40,8 +43,8 @@ void BM_BareSwitch(benchmark::State& state) {
   const int replicas = replicas_of(state);
   Fibers fibers(replicas, true);
   testing::report_pair(
-      state, [&] { return fibers() / replicas; },
-      [&] { return testing::bare_switch_seconds(replicas, 200'000 / replicas) / replicas; });
+      state, [&] { return fibers.cpu_seconds() / replicas; },
+      [&] { return testing::bare_switch_seconds(replicas, 100'000 / replicas) / replicas; });
 }
 BENCHMARK(BM_BareSwitch)
     ->Arg(2)
@@ -50,12 +53,12 @@ BENCHMARK(BM_BareSwitch)
     ->Arg(1024)
     ->Arg(10000)
     ->UseManualTime()
-    ->Iterations(15);
+    ->Iterations(25);
 
 void BM_RecordingAndSeededOrder(benchmark::State& state) {
   Fibers on(replicas_of(state), true);
   Fibers off(replicas_of(state), false);
-  testing::report_pair(state, on, off);
+  testing::report_pair(state, [&] { return on.cpu_seconds(); }, [&] { return off.cpu_seconds(); });
 }
 BENCHMARK(BM_RecordingAndSeededOrder)
     ->Arg(2)
@@ -63,7 +66,7 @@ BENCHMARK(BM_RecordingAndSeededOrder)
     ->Arg(64)
     ->Arg(1024)
     ->UseManualTime()
-    ->Iterations(15);
+    ->Iterations(25);
 
 void BM_Condvar(benchmark::State& state) {
   Fibers fibers(replicas_of(state), true);
@@ -104,7 +107,7 @@ BENCHMARK(BM_EventPairRun)
     ->Args({8, 1})
     ->Args({8, 10})
     ->UseManualTime()
-    ->Iterations(15);
+    ->Iterations(25);
 
 }  // namespace
 }  // namespace belfry

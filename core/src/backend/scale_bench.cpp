@@ -28,8 +28,8 @@ double page_faults() {
 
 // What is measured at the settling of each round: all replicas wait then.
 struct Milestones {
-  std::chrono::steady_clock::time_point first;
-  std::chrono::steady_clock::time_point last;
+  double first = 0;
+  double last = 0;
   double first_faults = 0;
   double last_faults = 0;
   double resident = 0;
@@ -42,16 +42,14 @@ void note(testing::RoundsJob& job) {
   if (job.settled == 0) {
     g_milestones.first_faults = page_faults();
     g_milestones.resident = resident_bytes();
-    g_milestones.first = std::chrono::steady_clock::now();
+    g_milestones.first = testing::cpu_now();
   } else if (job.settled == kRounds - 1) {
-    g_milestones.last = std::chrono::steady_clock::now();
+    g_milestones.last = testing::cpu_now();
     g_milestones.last_faults = page_faults();
   }
 }
 
-double since_first() {
-  return std::chrono::duration<double>(g_milestones.last - g_milestones.first).count();
-}
+double since_first() { return g_milestones.last - g_milestones.first; }
 
 // Replicas that meet `kRounds` times, on fresh stacks: what a rendezvous costs each, apart from the
 // start, and what each occupies.
@@ -66,7 +64,7 @@ void BM_ManyReplicas(benchmark::State& state) {
     const double before = resident_bytes();
     testing::RoundsJob job(*executor, static_cast<int>(replicas), kRounds);
     job.on_settle = note;
-    const double whole = testing::seconds([&] { job.carry(); });
+    const double whole = testing::cpu_seconds([&] { job.carry(); });
     state.SetIterationTime(whole);
     state.counters["ns/replica/round"] = since_first() * 1e9 / (kRounds - 1) / replicas;
     state.counters["B/replica"] = (g_milestones.resident - before) / replicas;

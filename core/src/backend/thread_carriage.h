@@ -39,6 +39,7 @@ class ThreadCarriage {
     from.wake.wait();
   }
 
+  void fetch(const Seat*) const {}
   bool healthy(const Seat&) const { return true; }
   void retire(Seat& seat) { pool_->give(seat); }
   // The run may be over, and the seat taken anew, as soon as this has posted.

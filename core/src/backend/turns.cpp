@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 namespace belfry::detail {
 
@@ -16,6 +17,31 @@ void Turns::begin(int replicas, Chooser* chooser, OtherAgents* agents) {
   ascending_ = true;
   queue_.resize(static_cast<std::size_t>(replicas));
   std::iota(queue_.rbegin(), queue_.rend(), 0);
+}
+
+Turn Turns::next_drawn() {
+  while (queue_.size() > kFar && !drawn_.full()) {
+    const auto ready = static_cast<std::uint32_t>(queue_.size());
+    const std::uint32_t k = choose(ready + runnable());
+    if (k >= ready) return {Turn::Kind::kAgent, k - ready};
+    drawn_.push(static_cast<int>(take(k).index));
+  }
+  return {Turn::Kind::kReplica, static_cast<std::uint32_t>(drawn_.pop())};
+}
+
+Turn Turns::preempt_drawn(int caller) {
+  const std::uint32_t drawn = drawn_.size();
+  const auto ready = static_cast<std::uint32_t>(queue_.size());
+  const std::uint32_t k = choose(1 + drawn + ready + runnable());
+  if (k == 0) return {Turn::Kind::kReplica, static_cast<std::uint32_t>(caller)};
+  ascending_ = false;
+  if (k <= drawn) {
+    std::swap(drawn_[k - 1], caller);
+    return {Turn::Kind::kReplica, static_cast<std::uint32_t>(caller)};
+  }
+  queue_.push_back(caller);
+  const std::uint32_t in_queue = k - drawn;
+  return in_queue <= ready ? take(in_queue) : Turn{Turn::Kind::kAgent, in_queue - 1 - ready};
 }
 
 Turn Turns::wait() {

@@ -4,6 +4,8 @@
 
 #include "belfry/backend/executor.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -28,10 +30,21 @@ class Turns {
  public:
   void begin(int replicas, Chooser* chooser, OtherAgents* agents);
 
-  bool empty() const { return queue_.empty(); }
+  bool empty() const { return queue_.empty() && drawn_.empty(); }
+
+  /// Whether `ahead` is worth asking.
+  bool looks_ahead() const { return queue_.size() > kFar || !drawn_.empty(); }
+  /// The replica whose turn comes `turns` after the next one, as far as that is known; else -1.
+  int ahead(std::size_t turns) const {
+    if (chooser_ != nullptr) return drawn_.at(turns);
+    return turns < queue_.size() ? queue_[queue_.size() - 1 - turns] : -1;
+  }
 
   /// Next turn, now that the caller waits or has ended. Nobody's when no replica is ready.
   Turn next() {
+    if (looks_ahead() && chooser_ != nullptr) [[unlikely]] {
+      return next_drawn();
+    }
     const auto ready = static_cast<std::uint32_t>(queue_.size());
     if (ready == 0) return {};
     if (chooser_ == nullptr) return take(0);
@@ -42,6 +55,9 @@ class Turns {
   /// Next turn when `caller` could go on: answer 0 is the caller, then the queue, then other
   /// agents. A caller that has to wait is at the front of the queue, or in the gap.
   Turn preempt(int caller) {
+    if (!drawn_.empty()) [[unlikely]] {
+      return preempt_drawn(caller);
+    }
     const auto ready = static_cast<std::uint32_t>(queue_.size());
     const std::uint32_t k = chooser_ == nullptr ? 0 : choose(1 + ready + runnable());
     if (k == 0) return {Turn::Kind::kReplica, static_cast<std::uint32_t>(caller)};
@@ -81,9 +97,35 @@ class Turns {
     return {Turn::Kind::kReplica, static_cast<std::uint32_t>(taken)};
   }
 
+  Turn next_drawn();
+  Turn preempt_drawn(int caller);
   void restore_order(std::size_t added);
 
+  // Replicas whose turns are decided, in order.
+  class Drawn {
+   public:
+    static constexpr std::uint32_t kMost = 16;
+
+    bool empty() const { return size_ == 0; }
+    bool full() const { return size_ == kMost; }
+    std::uint32_t size() const { return size_; }
+    int& operator[](std::size_t i) { return ids_[(first_ + i) % kMost]; }
+    int at(std::size_t i) const { return i < size_ ? ids_[(first_ + i) % kMost] : -1; }
+    void push(int id) { (*this)[size_++] = id; }
+    int pop() {
+      --size_;
+      return ids_[first_++ % kMost];
+    }
+
+   private:
+    std::array<int, kMost> ids_{};
+    std::size_t first_ = 0;
+    std::uint32_t size_ = 0;
+  };
+  static constexpr std::size_t kFar = 4096;
+
   std::vector<int> queue_;  // Reversed: the front is at the end.
+  Drawn drawn_;             // Go before the queue.
   bool ascending_ = true;   // Whether the queue is in order of ids.
   int replicas_ = 0;
   Chooser* chooser_ = nullptr;

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace belfry::detail {
 namespace {
 
@@ -136,6 +138,68 @@ TEST(Turns, ACallerThatLetsAStreamGoFirstStandsInFront) {
   EXPECT_EQ(agent.kind, Turn::Kind::kAgent);
   EXPECT_EQ(agent.index, 1U);
   EXPECT_EQ(replica(turns.next()), 0);
+}
+
+// More than 4096 are ready: 16 turns are drawn ahead.
+constexpr int kMany = 4200;
+
+std::vector<int> next_few(Turns& turns, int count) {
+  std::vector<int> order;
+  for (int i = 0; i < count; ++i) order.push_back(replica(turns.next()));
+  return order;
+}
+
+TEST(Turns, DrawingAheadKeepsTheSerialOrderAndAsksOnceForEachTurn) {
+  Listed chooser(std::vector<std::uint32_t>(kMany, 0));
+  Turns turns;
+  turns.begin(kMany, &chooser, nullptr);
+  const std::vector<int> order = drain(turns);
+  ASSERT_EQ(order.size(), static_cast<std::size_t>(kMany));
+  for (int i = 0; i < kMany; ++i) ASSERT_EQ(order[static_cast<std::size_t>(i)], i);
+  ASSERT_EQ(chooser.counts.size(), static_cast<std::size_t>(kMany - 1));
+  for (int i = 0; i < kMany - 1; ++i) {
+    ASSERT_EQ(chooser.counts[static_cast<std::size_t>(i)], static_cast<std::uint32_t>(kMany - i));
+  }
+  EXPECT_TRUE(turns.empty());
+}
+
+TEST(Turns, DrawingAheadGivesEachReplicaOneTurn) {
+  std::vector<std::uint32_t> answers;
+  for (std::uint32_t i = kMany; i > 1; --i) answers.push_back(7919U * 7919U % i);
+  Listed chooser(answers);
+  Turns turns;
+  turns.begin(kMany, &chooser, nullptr);
+  std::vector<int> order = drain(turns);
+  EXPECT_FALSE(std::is_sorted(order.begin(), order.end()));
+  std::sort(order.begin(), order.end());
+  for (int i = 0; i < kMany; ++i) ASSERT_EQ(order[static_cast<std::size_t>(i)], i);
+}
+
+TEST(Turns, ThoseDrawnGoBeforeThoseThatBecomeReady) {
+  Listed chooser(std::vector<std::uint32_t>(kMany, 0));
+  Turns turns;
+  turns.begin(kMany, &chooser, nullptr);
+  EXPECT_EQ(replica(turns.next()), 0);  // 1 to 15 are drawn.
+  EXPECT_EQ(turns.ahead(0), 1);
+  EXPECT_EQ(turns.ahead(14), 15);
+  EXPECT_EQ(turns.ahead(15), -1);
+  admit(turns, {0});
+  EXPECT_EQ(next_few(turns, 17),
+            (std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 16}));
+}
+
+TEST(Turns, APreemptedCallerStandsWhereTheDrawnOrTheQueuedStood) {
+  std::vector<std::uint32_t> answers(64, 0);
+  answers[16] = 2;   // After 16 draws: the second of those drawn, 1 to 15.
+  answers[17] = 16;  // Beyond those 15: the first in the queue, 16.
+  Listed chooser(answers);
+  Turns turns;
+  turns.begin(kMany, &chooser, nullptr);
+  EXPECT_EQ(replica(turns.next()), 0);
+  EXPECT_EQ(replica(turns.preempt(0)), 2);   // Drawn: 1 0 3 ... 15.
+  EXPECT_EQ(replica(turns.preempt(2)), 16);  // Queue: 2 17 ...
+  EXPECT_EQ(next_few(turns, 17),
+            (std::vector<int>{1, 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 2, 17}));
 }
 
 TEST(Turns, NobodyIsAskedWhereThereIsNoChoice) {

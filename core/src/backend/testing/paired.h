@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <vector>
 
 namespace belfry::testing {
@@ -16,6 +17,21 @@ double seconds(Work&& work) {
   const auto begin = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Seconds that the calling thread has computed so far. For work on one thread: what others do on a
+/// shared machine counts less than it does on the clock.
+inline double cpu_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+template <class Work>
+double cpu_seconds(Work&& work) {
+  const double begin = cpu_now();
+  work();
+  return cpu_now() - begin;
 }
 
 inline double median(std::vector<double> values) {

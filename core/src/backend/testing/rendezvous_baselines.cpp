@@ -112,7 +112,7 @@ double bare_switch_seconds(int replicas, int rounds) {
     fibers[i] = make_fcontext(used[i].high - (i % 16) * 64, bytes - 1024, come_and_go);
     fibers[i] = jump_fcontext(fibers[i], nullptr).fctx;
   }
-  const double total = seconds([&] {
+  const double total = cpu_seconds([&] {
     for (int round = 0; round < rounds; ++round) {
       for (fcontext_t& fiber : fibers) fiber = jump_fcontext(fiber, nullptr).fctx;
     }

@@ -7,7 +7,8 @@
 
 namespace belfry::testing {
 
-/// A switch to each of `replicas` bare fibers and back: no order, no log, no exception state.
+/// A switch to each of `replicas` bare fibers and back: no order, no log, no exception state. In
+/// seconds of the thread, as opposed to the others.
 double bare_switch_seconds(int replicas, int rounds);
 
 /// Where the threads of a baseline may run. All on one CPU is their best case on many machines: a
