@@ -11,7 +11,6 @@
 namespace belfry::detail {
 namespace {
 
-using boost::context::detail::jump_fcontext;
 using boost::context::detail::make_fcontext;
 using boost::context::detail::ontop_fcontext;
 using boost::context::detail::transfer_t;
@@ -24,32 +23,10 @@ BELFRY_UNWATCHED transfer_t arrive(transfer_t transfer) {
   return transfer;
 }
 
-BELFRY_UNWATCHED void enter(transfer_t transfer) {
+BELFRY_UNWATCHED transfer_t enter(transfer_t transfer) {
   auto& fiber = static_cast<Fiber&>(*static_cast<Place*>(arrive(transfer).data)->target);
   fiber.main(fiber);
   std::abort();  // `main` ends by leaving.
-}
-
-// Everything but the jump: from here on the thread belongs to `to`.
-[[gnu::always_inline]] inline void hand_over(Place& from, Place& to, ExceptionGlobals* globals,
-                                             bool last) {
-  from.target = &to;
-  *globals = to.exceptions;
-  current = to.slot;
-  asan_leave(from.asan, to.asan, last);
-  tsan_leave(from.tsan, to.tsan);
-}
-
-// A stack that was left is resumed by a function that is called on top of it: its return matches
-// the call by which that stack was left, which keeps the processor's prediction of returns in step.
-// A plain jump makes it mispredict every return up to the replica's own code.
-[[gnu::always_inline]] inline void jump(Place& from, Place& to) {
-  if (to.entered) [[likely]] {
-    ontop_fcontext(to.point, &from, arrive);
-  } else {
-    to.entered = true;
-    jump_fcontext(to.point, &from);
-  }
 }
 
 }  // namespace
@@ -62,20 +39,25 @@ ExceptionGlobals* exception_globals() {
 void prepare_fiber(Fiber& fiber, char* low, char* high, void (*main)(Fiber&)) {
   fiber.main = main;
   fiber.entered = false;
-  fiber.point = make_fcontext(high, static_cast<std::size_t>(high - low), enter);
+  // What runs first is called on top of this context, and never returns to it.
+  fiber.point = make_fcontext(high, static_cast<std::size_t>(high - low), nullptr);
 }
 
-void switch_places(Place& from, Place& to, ExceptionGlobals* globals) {
+// Whoever is resumed is resumed by a function that is called on top of its stack: the return of
+// that function matches the call by which the stack was left, and so on outwards, which keeps the
+// processor's prediction of returns in step. After a plain jump it mispredicts every return up to
+// the replica's own code. For the same reason this is the only place that switches.
+BELFRY_UNWATCHED void switch_places(Place& from, Place& to, ExceptionGlobals* globals, bool last) {
+  from.target = &to;
   from.exceptions = *globals;
   from.slot = current;
-  hand_over(from, to, globals, false);
-  jump(from, to);
-}
-
-BELFRY_UNWATCHED void leave_place(Place& from, Place& to, ExceptionGlobals* globals) {
-  hand_over(from, to, globals, true);
-  jump(from, to);
-  std::abort();
+  *globals = to.exceptions;
+  current = to.slot;
+  const auto resume = to.entered ? arrive : enter;
+  to.entered = true;
+  asan_leave(from.asan, to.asan, last);
+  tsan_leave(from.tsan, to.tsan);
+  ontop_fcontext(to.point, &from, resume);
 }
 
 }  // namespace belfry::detail

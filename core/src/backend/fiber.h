@@ -36,10 +36,8 @@ struct Fiber : Place {
 /// Prepares `fiber` so that the first switch to it calls `main` on [low, high).
 void prepare_fiber(Fiber& fiber, char* low, char* high, void (*main)(Fiber&));
 
-/// Leaves `from`, where the caller is, for `to`; returns when somebody switches back.
-void switch_places(Place& from, Place& to, ExceptionGlobals* globals);
-
-/// The same, for good.
-[[noreturn]] void leave_place(Place& from, Place& to, ExceptionGlobals* globals);
+/// Leaves `from`, where the caller is, for `to`. Returns when somebody switches back; `last` says
+/// that nobody will.
+void switch_places(Place& from, Place& to, ExceptionGlobals* globals, bool last);
 
 }  // namespace belfry::detail

@@ -6,6 +6,7 @@
 #include "backend/stack_pool.h"
 
 #include <cstdint>
+#include <cstdlib>
 #include <new>
 #include <vector>
 
@@ -64,7 +65,7 @@ class FiberCarriage {
     return *seat;
   }
 
-  void switch_to(Place& from, Place& to) { switch_places(from, to, globals_); }
+  void switch_to(Place& from, Place& to) { switch_places(from, to, globals_, false); }
 
   // The record and the innermost frames, which lie below it.
   [[gnu::always_inline]] void fetch(const Seat* seat) const {
@@ -75,17 +76,19 @@ class FiberCarriage {
     }
   }
 
-  bool healthy(const Seat& seat) const { return !overflowed(seat.stack); }
+  bool healthy(const Seat& seat) const { return seat.stack.guarded || !overflowed(seat.stack); }
   // The caller still stands on the stack; nothing is put there before it has left.
   void retire(Seat& seat) {
     if (healthy(seat)) stacks_->give(seat.stack);
   }
   [[noreturn]] BELFRY_UNWATCHED void leave(Seat& seat, Place& to) {
-    leave_place(seat, to, globals_);
+    switch_places(seat, to, globals_, true);
+    std::abort();
   }
   [[noreturn]] BELFRY_UNWATCHED void forsake(Seat& seat, Place& to) {
     lsan_keep(seat.stack.low, seat.stack.high);
-    leave_place(seat, to, globals_);
+    switch_places(seat, to, globals_, true);
+    std::abort();
   }
 
  private:
