@@ -40,6 +40,7 @@ void HybridClique::check_health() {
 }
 
 void HybridClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
+  NcclClique::require_addable(parts[0].input.dtype);  // Before the groups overwrite anything.
   std::vector<BufferView> sums;  // The leaders' outputs serve as their groups' sums.
   for (const Group& group : groups_) sums.push_back(part_of(parts, group.ranks[0]).output);
   sum_groups(parts, sums);
@@ -52,6 +53,7 @@ void HybridClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> pa
 }
 
 void HybridClique::do_reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) {
+  NcclClique::require_addable(parts[0].input.dtype);
   std::vector<BufferView> sums;  // Outputs of others than the root are not to be touched.
   for (const Group& group : groups_) {
     const CollectivePart& leader = part_of(parts, group.ranks[0]);

@@ -55,6 +55,8 @@ ncclDataType_t type_of(DType dtype) {
 
 }  // namespace
 
+void NcclClique::require_addable(DType dtype) { type_of(dtype); }
+
 NcclClique::NcclClique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices)
     : Clique(shared, devices), communicators_(gpus_of(*shared, devices), shared->options.deadline) {
   for (Device* device : devices) {

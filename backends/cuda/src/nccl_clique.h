@@ -20,6 +20,8 @@ class NcclClique final : public Clique {
 
   ReductionOrder order() const override { return ReductionOrder::kUnspecified; }
   void check_health() override;
+  /// Throws: UnsupportedError for an element type that NCCL does not add.
+  static void require_addable(DType dtype);
 
  private:
   void do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override;
