@@ -49,7 +49,9 @@ class CrossDeviceOps {
                         bool everywhere);
   void reduce_tensor_leaf(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
                           std::size_t leaf);
-  void compose(ReduceOp op, std::span<const CollectivePart> parts, const LeafRef& like);
+  void combine(ReduceOp op, std::span<const CollectivePart> parts, const LeafRef& like);
+  void compose(ReduceOp op, ReductionOrder order, std::span<const CollectivePart> parts,
+               const LeafRef& like);
   Communicator& communicator();
 
   Backend& backend_;

@@ -92,11 +92,7 @@ void CrossDeviceOps::reduce_tensor_leaf(ReduceOp op, std::span<const std::vector
     order_after(device.communication_stream(), device.compute_stream(), device);
     collective.push_back({input, results.back().view(), &device.communication_stream()});
   }
-  if (!order_ || *order_ == communicator().order()) {
-    communicator().all_reduce(op, collective);
-  } else {
-    compose(op, collective, parts.front()[leaf]);
-  }
+  combine(op, collective, parts.front()[leaf]);
   for (std::size_t replica = 0; replica < parts.size(); ++replica) {
     Device& device = backend_.device(devices_[replica]);
     order_after(device.compute_stream(), device.communication_stream(), device);
@@ -104,15 +100,26 @@ void CrossDeviceOps::reduce_tensor_leaf(ReduceOp op, std::span<const std::vector
   }
 }
 
-// Inputs to replica 0's device, one kernel there, results back: every order on every backend.
-void CrossDeviceOps::compose(ReduceOp op, std::span<const CollectivePart> parts,
+void CrossDeviceOps::combine(ReduceOp op, std::span<const CollectivePart> parts,
                              const LeafRef& like) {
+  if (order_ && *order_ != communicator().order()) return compose(op, *order_, parts, like);
+  try {
+    communicator().all_reduce(op, parts);
+  } catch (const UnsupportedError&) {
+    // The hardware's library lacks an element type that kernels have; nothing is enqueued yet.
+    compose(op, order_.value_or(ReductionOrder::kReplicaOrder), parts, like);
+  }
+}
+
+// Inputs to replica 0's device, one kernel there, results back: every order on every backend.
+void CrossDeviceOps::compose(ReduceOp op, ReductionOrder order,
+                             std::span<const CollectivePart> parts, const LeafRef& like) {
   Device& root = backend_.device(devices_.front());
   Stream& stream = root.communication_stream();
   Kernel kernel;
   kernel.kind = KernelKind::kReduceReplicas;
   kernel.parameters.reduce = op;
-  kernel.parameters.order = *order_;
+  kernel.parameters.order = order;
   for (const CollectivePart& part : parts) {
     order_after(stream, *part.stream, part.stream->device());
     BufferView local = view_of(root.allocate(like.bytes(), stream), like.dtype);
