@@ -4,12 +4,14 @@
 
 #include "belfry/error.h"
 #include "belfry/sim/replay_token.h"
+#include "choice_record.h"
 #include "communicator.h"
 #include "device_table.h"
 #include "fixed_chooser.h"
 #include "log_sink.h"
 #include "random_chooser.h"
 #include "recording_chooser.h"
+#include "replay.h"
 #include "replay_executor.h"
 #include "replayed_chooser.h"
 
@@ -23,7 +25,7 @@ namespace {
 // Stream numbers are 32 bits wide, and a device has sixteen of them.
 constexpr int kMostDevices = 1 << 26;
 
-const Options& checked(const Options& options, CallSite site) {
+Options checked(Options options, CallSite site) {
   if (options.devices < 1) {
     throw InvalidArgumentError(ErrorCode::kNoDevices, "a backend needs at least one device",
                                "set Options::devices to 1 or more", site);
@@ -36,16 +38,23 @@ const Options& checked(const Options& options, CallSite site) {
   return options;
 }
 
-std::unique_ptr<Chooser> make_chooser(const Options& options) {
+template <class Policy>
+std::unique_ptr<Chooser> make_chooser(const Options& options, ChoiceRecord& record, Policy policy) {
+  if (!options.record) return std::make_unique<Policy>(std::move(policy));
+  return std::make_unique<RecordingChooser<Policy>>(record, std::move(policy));
+}
+
+std::unique_ptr<Chooser> make_chooser(const Options& options, ChoiceRecord& record,
+                                      Replay& replay) {
   switch (options.schedule.kind) {
     case ScheduleKind::kFixed:
-      return std::make_unique<FixedChooser>();
+      return make_chooser(options, record, FixedChooser());
     case ScheduleKind::kRandom:
-      return std::make_unique<RandomChooser>(options.seed);
+      return make_chooser(options, record, RandomChooser(options.seed));
     case ScheduleKind::kReplayed:
-      return std::make_unique<ReplayedChooser>(options.schedule.choices);
+      return make_chooser(options, record, ReplayedChooser(replay));
   }
-  return std::make_unique<FixedChooser>();
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument, "a schedule of no kind");
 }
 
 engine::DigestExtent extent_of(Digests digests) {
@@ -67,8 +76,9 @@ struct Backend::State {
   State(const Options& wanted, CallSite site)
       : options(checked(wanted, site)),
         threads(options.carrier != Carrier::kFiber),
-        chooser(make_chooser(options)),
-        recorder(*chooser, options.record_limit),
+        record(options.record_limit),
+        replay(options.schedule.choices),
+        chooser(make_chooser(options, record, replay)),
         sink(options.record_limit, options.carrier == Carrier::kConcurrent),
         devices(options.devices) {
     shared.devices = options.devices;
@@ -76,7 +86,7 @@ struct Backend::State {
     shared.sink = options.record ? &sink : nullptr;
     shared.staging = std::make_shared<engine::BlockPool>();
     shared.engine =
-        std::make_shared<engine::Engine>(engine::EngineOptions{.chooser = used_chooser(),
+        std::make_shared<engine::Engine>(engine::EngineOptions{.chooser = chooser.get(),
                                                                .sink = shared.sink,
                                                                .digest = extent_of(options.digests),
                                                                .threads = threads});
@@ -87,12 +97,8 @@ struct Backend::State {
   // Whoever still holds the engine may only let go of it.
   ~State() { shared.engine->attach(nullptr); }
 
-  Chooser* used_chooser() {
-    return options.record ? static_cast<Chooser*>(&recorder) : chooser.get();
-  }
-
   std::unique_ptr<Executor> make_executor() {
-    const ExecutorParts parts{.chooser = used_chooser(),
+    const ExecutorParts parts{.chooser = chooser.get(),
                               .sink = shared.sink,
                               .agents = shared.engine.get(),
                               .stack_bytes = options.stack_bytes};
@@ -108,9 +114,8 @@ struct Backend::State {
         made = make_concurrent_executor(parts);
         break;
     }
-    const auto* replayed = dynamic_cast<const ReplayedChooser*>(chooser.get());
-    if (replayed == nullptr) return made;
-    return std::make_unique<ReplayExecutor>(std::move(made), *replayed);
+    if (options.schedule.kind != ScheduleKind::kReplayed) return made;
+    return std::make_unique<ReplayExecutor>(std::move(made), replay);
   }
 
   void require(int index) const {
@@ -122,8 +127,9 @@ struct Backend::State {
 
   const Options options;
   const bool threads;
+  ChoiceRecord record;
+  Replay replay;
   std::unique_ptr<Chooser> chooser;
-  RecordingChooser recorder;
   LogSink sink;
   Shared shared;
   std::unique_ptr<Executor> executor;
@@ -152,10 +158,10 @@ std::unique_ptr<Communicator> Backend::communicator(std::span<const int> devices
     throw InvalidArgumentError(ErrorCode::kNoDevices, "a communicator needs at least one device");
   }
   std::vector<int> sorted(devices.begin(), devices.end());
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   state_->require(sorted.front());
   state_->require(sorted.back());
-  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  const auto twice = std::ranges::adjacent_find(sorted);
   if (twice != sorted.end()) {
     throw InvalidArgumentError(ErrorCode::kDuplicateDevice,
                                "device " + std::to_string(*twice) + " is named twice");
@@ -170,21 +176,21 @@ const Options& Backend::options() const { return state_->options; }
 
 const Log& Backend::log() const { return state_->sink.log(); }
 
-std::vector<Choice> Backend::choices() const { return state_->recorder.choices(); }
+std::vector<Choice> Backend::choices() const { return state_->record.choices(); }
 
 std::string Backend::replay_token() const {
-  const RecordingChooser& recorder = state_->recorder;
+  const ChoiceRecord& record = state_->record;
   if (!state_->options.record) {
     throw UnsupportedError(ErrorCode::kUnsupported, "nothing is recorded, so there is no token",
                            "set Options::record");
   }
-  if (recorder.kept() < recorder.made()) {
+  if (record.kept() < record.made()) {
     throw UnsupportedError(ErrorCode::kUnsupported,
-                           std::to_string(recorder.made()) + " choices were made, " +
-                               std::to_string(recorder.kept()) + " kept: too few for a token",
+                           std::to_string(record.made()) + " choices were made, " +
+                               std::to_string(record.kept()) + " kept: too few for a token",
                            "raise Options::record_limit, or run again with the same seed");
   }
-  return encode_choices(recorder.choices());
+  return encode_choices(record.choices());
 }
 
 std::vector<DeviceMemoryReport> Backend::memory_report() const {

@@ -42,9 +42,8 @@ bool same(const engine::Access& a, const engine::Access& b) {
 }
 
 void require_disjoint(std::vector<engine::Access> outputs, const char* name) {
-  std::sort(outputs.begin(), outputs.end(), [](const engine::Access& a, const engine::Access& b) {
-    return std::pair(a.allocation->resource(), a.range.begin) <
-           std::pair(b.allocation->resource(), b.range.begin);
+  std::ranges::sort(outputs, {}, [](const engine::Access& access) {
+    return std::pair(access.allocation->resource(), access.range.begin);
   });
   for (std::size_t i = 1; i < outputs.size(); ++i) {
     if (overlap(outputs[i - 1], outputs[i])) throw_overlap(name);

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/sim/log.h"
 
-#include "engine/digest.h"
-
 #include <algorithm>
 
 namespace belfry::sim {
@@ -50,30 +48,16 @@ std::string to_string(const LogRecord& record) {
   return text;
 }
 
-void Log::append(const Operation& operation) {
-  const AgentId& agent = operation.agent;
-  const std::uint64_t who = static_cast<std::uint64_t>(agent.kind) << 40 |
-                            static_cast<std::uint64_t>(operation.kind) << 32 |
-                            static_cast<std::uint32_t>(agent.index);
-  const std::uint64_t what = engine::mix(engine::mix(who, operation.subject), operation.value);
-  hash_ = engine::mix(hash_, what);
-  std::uint64_t& own = hash_of(agent);
-  order_free_hash_ -= own;
-  own = engine::mix(own, what);
-  order_free_hash_ += own;
-  if (size_++ < limit_) {
-    records_.push_back(
-        {operation.subject, operation.value, hash_, agent.index, agent.kind, operation.kind, 0});
-  }
-}
-
-std::uint64_t& Log::hash_of(const AgentId& agent) {
+std::uint64_t& Log::rare_hash_of(const AgentId& agent) {
   if (agent.index < 0 || agent.index >= kFarAgent) return far_agent_hashes_[agent];
   auto& hashes = agent_hashes_[static_cast<std::size_t>(agent.kind)];
-  const auto index = static_cast<std::size_t>(agent.index);
-  if (index >= hashes.size()) [[unlikely]]
-    hashes.resize(index + 1);
-  return hashes[index];
+  hashes.resize(static_cast<std::size_t>(agent.index) + 1);
+  return hashes.back();
+}
+
+void Log::keep(const Operation& operation) {
+  records_.push_back({operation.subject, operation.value, hash_, operation.agent.index,
+                      operation.agent.kind, operation.kind, 0});
 }
 
 std::optional<LogDifference> compare(const Log& first, const Log& second) {

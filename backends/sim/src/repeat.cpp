@@ -4,6 +4,9 @@
 
 #include "belfry/error.h"
 
+#include <algorithm>
+#include <cstddef>
+
 namespace belfry::sim {
 
 void repeat_and_compare(const Options& options, const std::function<void(Backend&)>& program,
@@ -11,6 +14,7 @@ void repeat_and_compare(const Options& options, const std::function<void(Backend
   Options watched = options;
   watched.record = true;
   watched.digests = Digests::kAll;
+  watched.record_limit = std::max(watched.record_limit, std::size_t{1} << 20);
   Backend first{watched};
   program(first);
   Backend second{watched};

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "belfry/backend/executor.h"
-#include "replayed_chooser.h"
+#include "replay.h"
 
 #include <exception>
 #include <memory>
@@ -15,13 +15,13 @@ namespace belfry::sim {
 /// Carries as `inner` does, and throws after a run in which the recorded choices did not fit.
 class ReplayExecutor final : public Executor {
  public:
-  ReplayExecutor(std::unique_ptr<Executor> inner, const ReplayedChooser& chooser)
-      : inner_(std::move(inner)), chooser_(chooser) {}
+  ReplayExecutor(std::unique_ptr<Executor> inner, const Replay& replay)
+      : inner_(std::move(inner)), replay_(replay) {}
 
   std::string_view name() const override { return inner_->name(); }
   void carry(int replicas, Job& job, const CarryOptions& options) override {
     inner_->carry(replicas, job, options);
-    chooser_.throw_misfit();
+    replay_.throw_misfit();
   }
   void announce(const Operation& operation) override { inner_->announce(operation); }
   void step(const Operation& operation) override { inner_->step(operation); }
@@ -38,7 +38,7 @@ class ReplayExecutor final : public Executor {
 
  private:
   std::unique_ptr<Executor> inner_;
-  const ReplayedChooser& chooser_;
+  const Replay& replay_;
 };
 
 }  // namespace belfry::sim

@@ -128,38 +128,40 @@ RC_GTEST_PROP(RecordingChooser, KeepsWhatWasAnswered,
               (std::uint64_t seed, const std::vector<std::uint32_t>& counts)) {
   RandomChooser random(seed);
   RandomChooser again(seed);
-  RecordingChooser recorder(random, 1000);
+  ChoiceRecord record(1000);
+  RecordingChooser recorder(record, random);
   std::vector<Choice> expected;
   for (const std::uint32_t raw : counts) {
     // Small and large counts, and the one that is no choice.
-    const std::uint32_t count = std::max(raw % 3 == 0 ? raw : raw % 70, 1u);
+    const std::uint32_t count = std::max(raw % 3 == 0 ? raw : raw % 140, 1u);
     const auto kind = static_cast<ChoiceKind>(raw % 3);
     const std::uint32_t value = recorder.choose(kind, count);
     RC_ASSERT(value < count);
     if (count == 1) continue;
     expected.push_back({kind, count, again.choose(kind, count)});
   }
-  RC_ASSERT(recorder.choices() == expected);
+  RC_ASSERT(record.choices() == expected);
 }
 
 TEST(RecordingChooser, StopsKeepingAtItsLimit) {
-  RandomChooser random(1);
-  RecordingChooser recorder(random, 3);
+  ChoiceRecord record(3);
+  RecordingChooser recorder(record, RandomChooser(1));
   for (int i = 0; i < 5; ++i) recorder.choose(ChoiceKind::kAgent, 2);
-  EXPECT_EQ(recorder.made(), 5u);
-  EXPECT_EQ(recorder.kept(), 3u);
-  EXPECT_EQ(recorder.choices().size(), 3u);
+  EXPECT_EQ(record.made(), 5u);
+  EXPECT_EQ(record.kept(), 3u);
+  EXPECT_EQ(record.choices().size(), 3u);
 }
 
 TEST(ReplayedChooser, AnswersAsRecordedAndNamesTheFirstMisfit) {
-  ReplayedChooser chooser({{ChoiceKind::kAgent, 3, 2}, {ChoiceKind::kWork, 2, 1}});
+  Replay replay({{ChoiceKind::kAgent, 3, 2}, {ChoiceKind::kWork, 2, 1}});
+  ReplayedChooser chooser(replay);
   EXPECT_EQ(chooser.choose(ChoiceKind::kAgent, 3), 2u);
   EXPECT_EQ(chooser.choose(ChoiceKind::kAgent, 1), 0u);
-  EXPECT_NO_THROW(chooser.throw_misfit());
+  EXPECT_NO_THROW(replay.throw_misfit());
   EXPECT_EQ(chooser.choose(ChoiceKind::kWork, 4), 0u);
   EXPECT_EQ(chooser.choose(ChoiceKind::kWork, 2), 0u);
   try {
-    chooser.throw_misfit();
+    replay.throw_misfit();
     FAIL() << "a choice out of four was recorded out of two";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kReplay);
@@ -169,9 +171,10 @@ TEST(ReplayedChooser, AnswersAsRecordedAndNamesTheFirstMisfit) {
 }
 
 TEST(ReplayedChooser, NoticesTheEndOfTheRecord) {
-  ReplayedChooser chooser({});
+  Replay replay({});
+  ReplayedChooser chooser(replay);
   EXPECT_EQ(chooser.choose(ChoiceKind::kAgent, 2), 0u);
-  EXPECT_THROW(chooser.throw_misfit(), InvalidArgumentError);
+  EXPECT_THROW(replay.throw_misfit(), InvalidArgumentError);
 }
 
 TEST(Schedule, PrintsItself) {

@@ -48,7 +48,7 @@ void check_access(const Access& access, bool written, std::string_view who, Call
                       text + " touches " + text_of(access.range) + " of " + allocation.describe(),
                       "a range must end within its buffer", site);
   }
-  const ByteRange gap = allocation.written().first_gap(access.range).value();
+  const ByteRange gap = allocation.written().first_gap(access.range).value_or(access.range);
   throw DeviceError(ErrorCode::kUninitialised,
                     text + " reads " + text_of(gap) + " of " + allocation.describe() +
                         ", which nobody has written",

@@ -58,6 +58,7 @@ MemoryUse DeviceMemory::use() const {
 std::vector<LiveAllocation> DeviceMemory::live() const {
   const std::lock_guard lock(mutex_);
   std::vector<LiveAllocation> result;
+  result.reserve(live_.size());
   for (const auto& [number, bytes] : live_) result.push_back({options_.device, number, bytes});
   return result;
 }

@@ -59,8 +59,9 @@ void Engine::enqueue(CommandQueue& queue, Command command) {
   QueueItem item;
   item.kind = QueueItem::Kind::kWork;
   item.command = std::move(command);
-  const std::uint64_t number = push(queue, std::move(item));
-  announce(lock, host_operation(OperationKind::kEnqueue, number, queue, site));
+  announce(lock, host_operation(OperationKind::kEnqueue, queue.enqueued_ + 1, queue, site));
+  push(queue, std::move(item));
+  run_some();
 }
 
 void Engine::record(CommandQueue& queue, EventPoint& event) {
@@ -92,36 +93,40 @@ void Engine::join(CommandQueue& queue, const CollectivePtr& collective, std::siz
   Lock lock(mutex());
   check(collective->queues.at(member) == nullptr, "a member joins a collective once");
   collective->queues[member] = &queue;
+  announce(lock, host_operation(OperationKind::kEnqueue, queue.enqueued_ + 1, queue,
+                                collective->command.site));
   QueueItem item;
   item.kind = QueueItem::Kind::kCollective;
   item.collective = collective;
-  const CallSite site = collective->command.site;
-  const std::uint64_t number = push(queue, std::move(item));
-  announce(lock, host_operation(OperationKind::kEnqueue, number, queue, site));
+  push(queue, std::move(item));
+  run_some();
 }
 
 void Engine::enqueue_together(std::span<CommandQueue* const> queues, Command command) {
   Lock lock(mutex());
+  if (queues.empty()) return;
   const CallSite site = command.site;
   const auto collective = std::make_shared<Collective>(queues.size());
   collective->command = std::move(command);
   collective->queues.assign(queues.begin(), queues.end());
-  std::vector<std::uint64_t> numbers;
-  numbers.reserve(queues.size());
+  const auto enqueues = [&](CommandQueue& queue) {
+    return host_operation(OperationKind::kEnqueue, queue.enqueued_ + 1, queue, site);
+  };
+  // One operation of the host, though it is told of once for each queue.
+  announce(lock, enqueues(*queues.front()));
+  for (CommandQueue* queue : queues.subspan(1)) note(enqueues(*queue));
   for (CommandQueue* queue : queues) {
     QueueItem item;
     item.kind = QueueItem::Kind::kCollective;
     item.collective = collective;
-    numbers.push_back(push(*queue, std::move(item)));
+    push(*queue, std::move(item));
   }
-  for (std::size_t member = 0; member + 1 < queues.size(); ++member) {
-    note(host_operation(OperationKind::kEnqueue, numbers[member], *queues[member], site));
-  }
-  if (queues.empty()) return;
-  announce(lock, host_operation(OperationKind::kEnqueue, numbers.back(), *queues.back(), site));
+  run_some();
 }
 
 std::uint32_t Engine::runnable() {
+  // Executors ask for this at every turn.
+  if (!options_.threads) return ready_.size();
   const Lock lock(mutex());
   return ready_.size();
 }
@@ -131,18 +136,17 @@ void Engine::run(std::uint32_t which) {
   if (which < ready_.size()) step(ready_.take(which));
 }
 
-std::uint64_t Engine::push(CommandQueue& queue, QueueItem item) {
+void Engine::push(CommandQueue& queue, QueueItem item) {
   check(!queue.closed_, "a destroyed queue gets no commands");
   item.clock = ++host_clock_;
   queue.items_.push_back(std::move(item));
-  const std::uint64_t number = ++queue.enqueued_;
+  ++queue.enqueued_;
   if (queue.items_.size() == 1) {
     advance(queue);
     settle();
   }
   while (queue.items_.size() > options_.queue_limit && step_some_queue()) {
   }
-  return number;
 }
 
 void Engine::erase_queue(CommandQueue& queue) {
@@ -153,13 +157,10 @@ void Engine::erase_queue(CommandQueue& queue) {
 }
 
 void Engine::announce(Lock& lock, const Operation& operation) {
-  if (on_replica()) {
-    lock.unlock();
-    executor_->step(operation);
-    return;
-  }
-  note(operation);
-  run_some();
+  if (!on_replica()) return note(operation);
+  lock.unlock();
+  executor_->step(operation);
+  lock.lock();
 }
 
 void Engine::note(const Operation& operation) {

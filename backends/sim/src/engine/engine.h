@@ -116,10 +116,11 @@ class Engine final : public OtherAgents {
   std::mutex* mutex() { return options_.threads ? &mutex_ : nullptr; }
 
   // engine.cpp: queues and what is put on them. All but `announce` are called with the lock held.
-  std::uint64_t push(CommandQueue& queue, QueueItem item);
+  void push(CommandQueue& queue, QueueItem item);
   void erase_queue(CommandQueue& queue);
   bool on_replica() const { return executor_ != nullptr && executor_->on_replica(); }
-  // Tells of an operation of the host and lets others have a turn; releases the lock meanwhile.
+  // Tells of what the host does next. On a replica others may have a turn first, with the lock
+  // released.
   void announce(Lock& lock, const Operation& operation);
   void note(const Operation& operation);
 
@@ -136,6 +137,7 @@ class Engine final : public OtherAgents {
   void note_execution(OperationKind kind, const CommandQueue& queue, const Command& command,
                       std::uint64_t value);
   bool step_some_queue();
+  // As much as the Chooser likes; on a replica the executor asks it instead.
   void run_some();
 
   // engine_waits.cpp: hosts that wait.
@@ -160,6 +162,7 @@ class Engine final : public OtherAgents {
   std::vector<std::unique_ptr<CommandQueue>> queues_;
   ReadyList ready_;
   std::vector<CommandQueue*> to_advance_;
+  std::vector<CommandQueue*> advancing_;
   std::vector<Footprint> footprints_;  // Reused for each operation.
 };
 

@@ -53,14 +53,17 @@ void Engine::advance(CommandQueue& queue) {
 }
 
 void Engine::settle() {
-  for (std::size_t next = 0; next < to_advance_.size(); ++next) {
-    CommandQueue& queue = *to_advance_[next];
-    queue.queued_for_advance_ = false;
-    while (!queue.items_.empty() && pass_head(queue)) {
+  while (!to_advance_.empty()) {
+    advancing_.swap(to_advance_);
+    for (CommandQueue* queue : advancing_) {
+      queue->queued_for_advance_ = false;
+      while (!queue->items_.empty() && pass_head(*queue)) {
+      }
+      const bool over = queue->closed_ && queue->items_.empty();
+      if (over && !queue->queued_for_advance_) erase_queue(*queue);
     }
-    if (queue.closed_ && queue.items_.empty()) erase_queue(queue);
+    advancing_.clear();
   }
-  to_advance_.clear();
 }
 
 // Whether the head of `queue` is done without taking a step.
@@ -199,6 +202,7 @@ bool Engine::step_some_queue() {
 }
 
 void Engine::run_some() {
+  if (on_replica()) return;
   const std::uint32_t most = std::min(ready_.size(), kMostAtOnce);
   for (std::uint32_t left = options_.chooser->choose(ChoiceKind::kWork, most + 1); left > 0;
        --left) {

@@ -214,8 +214,7 @@ std::string Engine::queue_lines() const {
   for (const auto& queue : queues_) {
     if (!queue->items_.empty()) queues.push_back(queue.get());
   }
-  std::sort(queues.begin(), queues.end(),
-            [](const CommandQueue* a, const CommandQueue* b) { return a->number() < b->number(); });
+  std::ranges::sort(queues, {}, [](const CommandQueue* queue) { return queue->number(); });
   std::string text;
   for (const CommandQueue* queue : queues) {
     text += "  " + to_string(queue->agent());

@@ -8,9 +8,7 @@ namespace belfry::engine {
 
 void RangeSet::insert(ByteRange range) {
   if (range.begin >= range.end) return;
-  const auto first =
-      std::lower_bound(ranges_.begin(), ranges_.end(), range.begin,
-                       [](const ByteRange& have, std::size_t begin) { return have.end < begin; });
+  const auto first = std::ranges::lower_bound(ranges_, range.begin, {}, &ByteRange::end);
   auto last = first;
   while (last != ranges_.end() && last->begin <= range.end) {
     range.begin = std::min(range.begin, last->begin);
@@ -40,9 +38,7 @@ void RangeSet::erase(ByteRange range) {
 
 std::optional<ByteRange> RangeSet::first_gap(ByteRange range) const {
   if (range.begin >= range.end) return std::nullopt;
-  auto have = std::upper_bound(
-      ranges_.begin(), ranges_.end(), range.begin,
-      [](std::size_t begin, const ByteRange& candidate) { return begin < candidate.end; });
+  auto have = std::ranges::upper_bound(ranges_, range.begin, {}, &ByteRange::end);
   std::size_t gap = range.begin;
   if (have != ranges_.end() && have->begin <= gap) gap = (have++)->end;
   if (gap >= range.end) return std::nullopt;

@@ -5,6 +5,7 @@
 #include "belfry/backend/operation.h"
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -40,7 +41,21 @@ class Log {
  public:
   explicit Log(std::size_t limit = 0) : limit_(limit) {}
 
-  void append(const Operation& operation);
+  void append(const Operation& operation) {
+    const AgentId& agent = operation.agent;
+    // Products of different odd constants: none waits for another, and the chains are short.
+    const std::uint64_t who = static_cast<std::uint64_t>(agent.kind) << 40 |
+                              static_cast<std::uint64_t>(operation.kind) << 32 |
+                              static_cast<std::uint32_t>(agent.index);
+    const std::uint64_t what = who * 0x9E3779B97F4A7C15u ^ operation.subject * 0xD6E8FEB86659FD93u ^
+                               operation.value * 0xC2B2AE3D27D4EB4Fu;
+    hash_ = chain(hash_, what);
+    std::uint64_t& own = hash_of(agent);
+    const std::uint64_t before = own;
+    own = chain(before, what);
+    order_free_hash_ += own - before;
+    if (size_++ < limit_) keep(operation);
+  }
 
   const std::vector<LogRecord>& records() const { return records_; }
   std::uint64_t size() const { return size_; }
@@ -52,7 +67,16 @@ class Log {
   std::uint64_t order_free_hash() const { return order_free_hash_; }
 
  private:
-  std::uint64_t& hash_of(const AgentId& agent);
+  static std::uint64_t chain(std::uint64_t hash, std::uint64_t what) {
+    return (std::rotl(hash, 23) ^ what) * 0xFF51AFD7ED558CCDu;
+  }
+  std::uint64_t& hash_of(const AgentId& agent) {
+    auto& hashes = agent_hashes_[static_cast<std::size_t>(agent.kind)];
+    const auto index = static_cast<std::size_t>(agent.index);
+    return index < hashes.size() ? hashes[index] : rare_hash_of(agent);
+  }
+  std::uint64_t& rare_hash_of(const AgentId& agent);
+  void keep(const Operation& operation);
 
   std::size_t limit_;
   std::uint64_t size_ = 0;

@@ -41,7 +41,7 @@ struct Options {
   std::size_t memory_limit_bytes = 0;  ///< Of each device; 0: none.
   bool record = true;                  ///< Keep log, hash and choices.
   Digests digests = Digests::kSampled;
-  std::size_t record_limit = std::size_t{1} << 20;   ///< Most operations, and choices, to keep.
+  std::size_t record_limit = std::size_t{1} << 16;   ///< Most operations, and choices, to keep.
   std::size_t stack_bytes = std::size_t{512} << 10;  ///< Of a replica, mapped as it is used.
   std::uint64_t seed = 0;
 

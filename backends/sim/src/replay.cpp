@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
-#include "replayed_chooser.h"
+#include "replay.h"
 
 #include "belfry/error.h"
 
 namespace belfry::sim {
 
-std::uint32_t ReplayedChooser::choose(ChoiceKind kind, std::uint32_t count) {
-  if (count == 1 || misfit()) return 0;
+std::uint32_t Replay::next(ChoiceKind kind, std::uint32_t count) {
+  if (!misfit_.empty()) return 0;
   const std::size_t index = next_++;
   if (index < choices_.size()) {
     const Choice& recorded = choices_[index];
@@ -20,8 +20,8 @@ std::uint32_t ReplayedChooser::choose(ChoiceKind kind, std::uint32_t count) {
   return 0;
 }
 
-void ReplayedChooser::throw_misfit(CallSite site) const {
-  if (!misfit()) return;
+void Replay::throw_misfit(CallSite site) const {
+  if (misfit_.empty()) return;
   throw InvalidArgumentError(ErrorCode::kReplay, "the recorded choices do not fit; " + misfit_,
                              "replay a token with the program, options and version it came from",
                              site);
