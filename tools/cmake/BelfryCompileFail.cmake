@@ -19,7 +19,7 @@ function(belfry_compile_fail name)
   set(check ${Python3_EXECUTABLE} "${PROJECT_SOURCE_DIR}/tools/checks/compile_fail.py"
             "${CMAKE_CURRENT_SOURCE_DIR}/${arg_SOURCE}" --sections ${arg_SECTIONS})
   set(compiler -- ${CMAKE_CXX_COMPILER} -std=c++20
-               "$<$<BOOL:${includes}>:-I$<JOIN:${includes},;-I>>")
+               "$<$<BOOL:${includes}>:-I$<JOIN:${includes},$<SEMICOLON>-I>>")
   foreach(section IN LISTS arg_SECTIONS)
     add_test(NAME ${name}.${section} COMMAND ${check} --section ${section} ${compiler}
              COMMAND_EXPAND_LISTS)

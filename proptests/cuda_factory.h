@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/cuda/backend.h"
+#include "belfry/testing/backend_factory.h"
+#include "belfry/testing/values.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace belfry::testing {
+
+/// Random choices from a seed, for carriers that take turns.
+class SeededChooser final : public Chooser {
+ public:
+  explicit SeededChooser(std::uint64_t seed) : seed_(seed) {}
+  std::uint32_t choose(ChoiceKind, std::uint32_t count) override {
+    return static_cast<std::uint32_t>(mixed_bits(seed_, 1, ++choices_) % count);
+  }
+
+ private:
+  std::uint64_t seed_;
+  std::uint64_t choices_ = 0;
+};
+
+/// Replicas spread over all GPUs, or all on one of them: that is two kinds of communicator.
+class CudaFactory final : public BackendFactory {
+ public:
+  /// `reseed` tells a simulated driver of each backend's seed; it may be null.
+  CudaFactory(std::string name, void (*reseed)(std::uint64_t seed))
+      : name_(std::move(name)), reseed_(reseed) {}
+
+  std::string_view name() const override { return name_; }
+  std::unique_ptr<Backend> make(const BackendRequest& request) const override {
+    if (reseed_ != nullptr) reseed_(request.seed);
+    auto options = cuda::Options::fit(request.devices);
+    if (request.seed % 2 == 1) {
+      options.fitted = 0;
+      options.devices = std::vector<int>(static_cast<std::size_t>(request.devices), 0);
+    }
+    // Declared in another order than the requests'.
+    options.carrier = request.carrier == CarrierKind::kFiber   ? cuda::Carrier::kFiber
+                      : request.carrier == CarrierKind::kBaton ? cuda::Carrier::kBaton
+                                                               : cuda::Carrier::kConcurrent;
+    options.verify_mirrored = true;
+    options.warm_up = false;
+    if (request.schedule != ScheduleKind::kFixed) {
+      choosers_.push_back(std::make_unique<SeededChooser>(request.seed));
+      options.chooser = choosers_.back().get();
+    }
+    return std::make_unique<cuda::Backend>(options);
+  }
+  DeviceWork work(Backend& backend) const override {
+    const cuda::Statistics done = static_cast<cuda::Backend&>(backend).statistics();
+    return {done.kernel_launches, done.collectives()};
+  }
+  std::string replay_token(Backend&) const override { return {}; }
+
+ private:
+  std::string name_;
+  void (*reseed_)(std::uint64_t seed);
+  // As long as any backend that asks them.
+  mutable std::vector<std::unique_ptr<Chooser>> choosers_;
+};
+
+}  // namespace belfry::testing

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/sim/options.h"
+#include "belfry/testing/backend_factory.h"
+#include "belfry/testing/mutations.h"
+#include "belfry/testing/replica_programs.h"
+#include "belfry/testing/values.h"
+
+#include <rapidcheck.h>
+
+#include <iosfwd>
+#include <vector>
+
+/// Generators of belfry's types for RapidCheck properties. Draw before `run` and assert after it:
+/// RapidCheck keeps what it draws with in static state, which replicas must not touch.
+namespace belfry::testing {
+
+/// Between 1 and `most` devices; few are likelier, and powers of two are among them.
+rc::Gen<int> device_count(int most = 64);
+/// A schedule, a seed and a carrier for so many devices; shrinks towards the fixed schedule.
+rc::Gen<BackendRequest> backend_request(int most_devices = 64);
+/// A program whose rounds match. Shrinks by dropping whole rounds, so that it still does.
+rc::Gen<ReplicaProgram> replica_program();
+
+/// One backend, one program.
+struct ProgramCase {
+  BackendRequest backend;
+  ReplicaProgram program;
+};
+/// The same with one fault.
+struct MutatedCase {
+  BackendRequest backend;
+  ReplicaProgram program;  ///< Without the fault.
+  Mutation mutation;
+};
+std::vector<MutationKind> all_mutations();
+/// At least two devices, a program, and a mutation of one of `kinds` that applies to it.
+rc::Gen<MutatedCase> mutated_case(const std::vector<MutationKind>& kinds = all_mutations(),
+                                  int most_devices = 64);
+
+void showValue(const BackendRequest& request, std::ostream& out);
+void showValue(const Values& values, std::ostream& out);
+void showValue(const ReplicaProgram& program, std::ostream& out);
+void showValue(const Outcome& outcome, std::ostream& out);
+void showValue(const Mutation& mutation, std::ostream& out);
+void showValue(const ProgramCase& value, std::ostream& out);
+void showValue(const MutatedCase& value, std::ostream& out);
+
+}  // namespace belfry::testing
+
+namespace belfry::sim {
+void showValue(const Options& options, std::ostream& out);
+}  // namespace belfry::sim
+
+namespace rc {
+
+template <>
+struct Arbitrary<belfry::testing::Values> {
+  static Gen<belfry::testing::Values> arbitrary();
+};
+template <>
+struct Arbitrary<belfry::testing::BackendRequest> {
+  static Gen<belfry::testing::BackendRequest> arbitrary() {
+    return belfry::testing::backend_request();
+  }
+};
+template <>
+struct Arbitrary<belfry::testing::ReplicaProgram> {
+  static Gen<belfry::testing::ReplicaProgram> arbitrary() {
+    return belfry::testing::replica_program();
+  }
+};
+template <>
+struct Arbitrary<belfry::testing::ProgramCase> {
+  static Gen<belfry::testing::ProgramCase> arbitrary();
+};
+template <>
+struct Arbitrary<belfry::testing::MutatedCase> {
+  static Gen<belfry::testing::MutatedCase> arbitrary() { return belfry::testing::mutated_case(); }
+};
+/// A device count, a schedule and a seed. Shrinks towards one device, the fixed schedule and seed
+/// 0.
+template <>
+struct Arbitrary<belfry::sim::Options> {
+  static Gen<belfry::sim::Options> arbitrary();
+};
+
+}  // namespace rc

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/backend.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace belfry::testing {
+
+/// How replicas are carried, as far as a backend has the choice.
+enum class CarrierKind : std::uint8_t { kFiber, kBaton, kConcurrent };
+
+/// Who decides whose turn it is.
+enum class ScheduleKind : std::uint8_t {
+  kFixed,   ///< The lowest replica first.
+  kRandom,  ///< Drawn from the seed.
+  kReplay,  ///< As a token says.
+};
+
+/// What a suite asks of a backend. A backend that cannot have something (threads have no replay)
+/// takes what comes closest: no property may depend on it.
+struct BackendRequest {
+  int devices = 1;
+  ScheduleKind schedule = ScheduleKind::kFixed;
+  CarrierKind carrier = CarrierKind::kFiber;
+  std::uint64_t seed = 0;
+  std::string replay{};  ///< A token of `BackendFactory::replay_token`.
+};
+
+/// `4 devices, random schedule 17, fibers`.
+std::string to_string(const BackendRequest& request);
+
+/// What devices have executed.
+struct DeviceWork {
+  std::uint64_t commands = 0;     ///< Kernels, copies and the like.
+  std::uint64_t collectives = 0;  ///< By communicators.
+
+  DeviceWork& operator+=(const DeviceWork& more) {
+    commands += more.commands;
+    collectives += more.collectives;
+    return *this;
+  }
+};
+
+/// Makes the backends that suites run on, so that their text is the same for all.
+class BackendFactory {
+ public:
+  virtual ~BackendFactory() = default;
+  /// `sim`, `cuda on the simulated driver`, ...
+  virtual std::string_view name() const = 0;
+  virtual std::unique_ptr<Backend> make(const BackendRequest& request) const = 0;
+  /// What the devices of a backend of this factory have executed so far.
+  virtual DeviceWork work(Backend& backend) const = 0;
+  /// Names the choices made so far, for ScheduleKind::kReplay; empty where there is no replay.
+  virtual std::string replay_token(Backend& backend) const = 0;
+};
+
+/// The factory of this test binary. Each binary defines it beside its `main`.
+const BackendFactory& backend_factory();
+
+}  // namespace belfry::testing

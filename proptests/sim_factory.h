@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/sim/backend.h"
+#include "belfry/testing/backend_factory.h"
+
+#include <memory>
+#include <string>
+
+namespace belfry::testing {
+
+class SimFactory final : public BackendFactory {
+ public:
+  std::string_view name() const override { return "sim"; }
+  std::unique_ptr<Backend> make(const BackendRequest& request) const override {
+    sim::Options options{.devices = request.devices, .seed = request.seed};
+    if (request.schedule == ScheduleKind::kFixed) options.schedule = sim::Schedule::fixed();
+    if (request.schedule == ScheduleKind::kReplay) {
+      options.schedule = sim::Schedule::replay(request.replay);
+    }
+    options.carrier = static_cast<sim::Carrier>(request.carrier);  // Declared in the same order.
+    return std::make_unique<sim::Backend>(options);
+  }
+  DeviceWork work(Backend& backend) const override {
+    DeviceWork work;
+    for (const sim::LogRecord& record : static_cast<sim::Backend&>(backend).log().records()) {
+      work.commands += record.kind == OperationKind::kExecute ? 1 : 0;
+      work.collectives += record.kind == OperationKind::kCollective ? 1 : 0;
+    }
+    return work;
+  }
+  std::string replay_token(Backend& backend) const override {
+    return static_cast<sim::Backend&>(backend).replay_token();
+  }
+};
+
+}  // namespace belfry::testing

@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What cross-replica code does to whole distributed values: broadcast, gather, map, batch_reduce,
+// update_non_slot and nested runs.
+#include "suites/property.h"
+#include "suites/reduce_oracle.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+using Row = std::vector<float>;
+
+class CrossReplica : public Property {};
+
+Row row_of(std::uint64_t seed, int replica, int length) {
+  return values_of<float>({Pattern::kRandom, seed}, replica, static_cast<std::size_t>(length));
+}
+
+Tensor<float> tensor_of(const Row& row, int columns = 1) {
+  return Tensor<float>::from({static_cast<std::int64_t>(row.size()) / columns, columns}, row);
+}
+
+TEST_F(CrossReplica, BroadcastPutsTheSameBitsEverywhere) {
+  holds([this](const BackendRequest& request, std::uint16_t seed) {
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend());
+    const Row row = row_of(seed, 0, 6);
+    const auto tensors = strategy.run([&](ReplicaContext& replica) {
+      meet_with_a_tensor(replica);
+      return tensor_of(row);
+    });
+    const int source = static_cast<int>(seed) % request.devices;
+    const auto everywhere = strategy.cross_replica().broadcast(tensors[source]);
+    const auto on_host = strategy.cross_replica().broadcast(row);
+    RC_ASSERT(everywhere.size() == request.devices && on_host.size() == request.devices);
+    for (int id = 0; id < request.devices; ++id) {
+      RC_ASSERT(same_numbers(everywhere[id].to_host(), row));
+      RC_ASSERT(everywhere[id].placement() == strategy.placement(id));
+      RC_ASSERT(same_numbers(on_host[id], row));
+    }
+  });
+}
+
+TEST_F(CrossReplica, GatherConcatenatesInReplicaOrder) {
+  holds([this](const BackendRequest& request, std::uint16_t seed) {
+    const auto lengths = *rc::gen::container<std::vector<int>>(
+        static_cast<std::size_t>(request.devices), rc::gen::inRange(0, 5));
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend());
+    Row expected;
+    for (int id = 0; id < request.devices; ++id) {
+      const Row row = row_of(seed, id, 2 * lengths[static_cast<std::size_t>(id)]);
+      expected.insert(expected.end(), row.begin(), row.end());
+    }
+    const auto own = [&](ReplicaContext& replica) {
+      const int id = replica.replica_id();
+      return row_of(seed, id, 2 * lengths[static_cast<std::size_t>(id)]);
+    };
+    const auto rows = strategy.run(own);
+    const auto tensors = strategy.run([&](ReplicaContext& replica) {
+      meet_with_a_tensor(replica);
+      return tensor_of(own(replica), 2);
+    });
+    RC_ASSERT(same_numbers(strategy.cross_replica().gather(rows), expected));
+    const Tensor<float> all = strategy.cross_replica().gather(tensors);
+    RC_ASSERT(same_numbers(all.to_host(), expected));
+    RC_ASSERT(all.shape() == Shape({static_cast<std::int64_t>(expected.size()) / 2, 2}));
+    RC_ASSERT(all.placement() == strategy.placement(0));
+  });
+}
+
+TEST_F(CrossReplica, BatchReduceIsEachReduction) {
+  holds([this](const BackendRequest& request, std::uint16_t seed) {
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend());
+    CrossReplicaContext& cross = strategy.cross_replica();
+    // Exact data: a communicator may add up in another order each time.
+    const auto row_of = [](std::uint64_t from, int replica, std::size_t length) {
+      return values_of<float>({Pattern::kSmallIntegers, from}, replica, length);
+    };
+    const auto rows = strategy.run(
+        [&](ReplicaContext& replica) { return row_of(seed, replica.replica_id(), 3); });
+    const auto tensors = strategy.run(
+        [&](ReplicaContext& replica) { return tensor_of(row_of(seed, replica.replica_id(), 7)); });
+    const auto numbers =
+        strategy.run([](ReplicaContext& replica) { return 0.25 * replica.replica_id(); });
+    for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
+      const auto [a, b, c] = cross.batch_reduce(op, rows, tensors, numbers);
+      RC_ASSERT(same_numbers(a.value(), cross.reduce(op, rows).value()));
+      RC_ASSERT(same_numbers(b.value().to_host(), cross.reduce(op, tensors).value().to_host()));
+      RC_ASSERT(c.value() == cross.reduce(op, numbers).value());
+    }
+  });
+}
+
+TEST_F(CrossReplica, MapDealsElementsOutInTurn) {
+  holds([this](const BackendRequest& request, const std::vector<int>& elements) {
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend());
+    strategy.run(meet_with_a_tensor);
+    const auto mapped = strategy.cross_replica().map(elements, [](int x) { return x / 2; });
+    RC_ASSERT(mapped.size() == request.devices);
+    std::size_t total = 0;
+    for (const auto& list : mapped) total += list.size();
+    RC_ASSERT(total == elements.size());
+    for (std::size_t k = 0; k < elements.size(); ++k) {
+      const auto devices = static_cast<std::size_t>(request.devices);
+      const std::vector<int>& list = mapped[static_cast<int>(k % devices)];
+      RC_ASSERT(list[k / devices] == elements[k] / 2);
+    }
+  });
+}
+
+TEST_F(CrossReplica, UpdateNonSlotVisitsEachNamedDeviceOnce) {
+  holds([this](const BackendRequest& request) {
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend());
+    const auto tensors = strategy.run([](ReplicaContext& replica) {
+      return Tensor<float>::full({1}, static_cast<float>(replica.replica_id()));
+    });
+    const auto sum = strategy.cross_replica().reduce(ReduceOp::kSum, tensors);
+    auto chosen = strategy.non_slot_devices();
+    std::reverse(chosen.begin(), chosen.end());
+    chosen.resize((chosen.size() + 1) / 2);
+    std::vector<int> visited;
+    strategy.cross_replica().update_non_slot(
+        chosen,
+        [&](const Tensor<float>& here) {
+          visited.push_back(here.placement().device);
+          visited.push_back(static_cast<int>(here.item()));
+        },
+        sum);
+    const int total = request.devices * (request.devices - 1) / 2;
+    std::vector<int> expected;
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      expected.push_back(request.devices - 1 - static_cast<int>(i));
+      expected.push_back(total);
+    }
+    RC_ASSERT(visited == expected);
+  });
+}
+
+TEST_F(CrossReplica, RunsNestInMergesAndComeBack) {
+  holds([this](const BackendRequest& request) {
+    const int depth = *rc::gen::inRange(1, 4);
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend());
+    // Level k merges and runs level k + 1; each adds what all its replicas bring.
+    const auto level = [&](const auto& self, ReplicaContext& replica, int left) -> int {
+      const int sum = replica.all_reduce(ReduceOp::kSum, replica.replica_id() + left);
+      meet_with_a_tensor(replica);
+      if (left == 0) return sum;
+      const int inner = replica.merge_call([&](CrossReplicaContext& cross) {
+        return cross.run([&](ReplicaContext& again) { return self(self, again, left - 1); });
+      });
+      return sum + inner;
+    };
+    const auto got =
+        strategy.run([&](ReplicaContext& replica) { return level(level, replica, depth); });
+    const int n = request.devices;
+    int expected = 0;
+    for (int left = 0; left <= depth; ++left) expected += n * (n - 1) / 2 + n * left;
+    for (int x : got) RC_ASSERT(x == expected);
+  });
+}
+
+}  // namespace
+}  // namespace belfry::testing

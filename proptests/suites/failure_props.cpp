@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// INV-5 and INV-6: a program with one fault is reported at the round where replicas differ, with
+// the right code and everybody's place; no merge function of that round runs, nothing is half
+// changed, and the strategy goes on working.
+#include "suites/property.h"
+
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+class Failures : public Property {
+ protected:
+  void are_reported(const std::vector<MutationKind>& kinds) {
+    holds([this, &kinds] {
+      const MutatedCase drawn = *mutated_case(kinds);
+      const int replicas = drawn.backend.devices;
+      const ReplicaProgram faulty = mutated(drawn.program, drawn.mutation, replicas);
+      Bench bench(*this, drawn.backend);
+      MirroredStrategy strategy(bench.backend());
+      const Outcome outcome = run_program(strategy, faulty);
+      RC_ASSERT(outcome.failed);
+      RC_ASSERT(outcome == predict(faulty, replicas));
+      RC_ASSERT(run_program(strategy, drawn.program) == predict(drawn.program, replicas));
+    });
+  }
+};
+
+TEST_F(Failures, OfMatchingAreReportedWhereReplicasDiffer) {
+  are_reported({MutationKind::kDropMerge, MutationKind::kSwapMerges, MutationKind::kOtherFunction,
+                MutationKind::kOtherType});
+}
+
+TEST_F(Failures, OfStructureChangeNothing) {
+  are_reported({MutationKind::kLonger, MutationKind::kOtherOp});
+}
+
+TEST_F(Failures, OfReplicasRethrowTheLowestOne) {
+  are_reported({MutationKind::kThrow, MutationKind::kTwoThrow});
+}
+
+TEST_F(Failures, OfMergesAndUpdatesChangeNothing) {
+  are_reported({MutationKind::kMergeThrows, MutationKind::kUpdateThrows});
+}
+
+TEST_F(Failures, AreTheSameUnderEverySchedule) {
+  holds([this](const MutatedCase& drawn) {
+    const ReplicaProgram faulty = mutated(drawn.program, drawn.mutation, drawn.backend.devices);
+    const auto outcome = [&](const BackendRequest& request, bool concurrent) {
+      Bench bench(*this, request);
+      MirroredStrategy strategy(bench.backend());
+      return run_program(strategy, faulty, {.concurrent = concurrent, .site = CallSite::here()});
+    };
+    const Outcome serial = outcome(drawn.backend, false);
+    RC_ASSERT(serial.failed);
+    BackendRequest request = drawn.backend;
+    request.schedule = ScheduleKind::kRandom;
+    for (std::uint64_t seed : {1U, 2U, 3U}) {
+      request.seed = drawn.backend.seed + seed;
+      RC_ASSERT(outcome(request, true) == serial);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace belfry::testing

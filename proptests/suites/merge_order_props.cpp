@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// INV-2 and INV-3: the k-th merge runs after every replica has arrived at it and before any goes
+// on, once, in program order; contexts are current exactly where they belong.
+#include "suites/property.h"
+
+#include <stdexcept>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+class MergeOrder : public Property {};
+
+// Where each replica is: written by it alone, read by merges, while no replica runs.
+struct Progress {
+  explicit Progress(int replicas)
+      : arrived(static_cast<std::size_t>(replicas)), resumed(static_cast<std::size_t>(replicas)) {}
+  std::vector<int> arrived;
+  std::vector<int> resumed;
+  int merged = 0;
+  bool in_order = true;
+};
+
+void wait_for_the_device() { Tensor<float>::full({2}, 1.0F).to_host(); }
+
+TEST_F(MergeOrder, HasEveryMergeBetweenTheLastArrivalAndTheFirstResume) {
+  holds([this](const BackendRequest& request) {
+    const int rounds = *rc::gen::inRange(1, 6);
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend());
+    Progress progress(request.devices);
+    strategy.run([&](ReplicaContext& replica) {
+      const auto id = static_cast<std::size_t>(replica.replica_id());
+      for (int round = 1; round <= rounds; ++round) {
+        // Replicas wait for their devices differently long before they arrive.
+        for (std::size_t i = 0; i < id % 3; ++i) wait_for_the_device();
+        progress.arrived[id] = round;
+        replica.merge_call([&progress, round](CrossReplicaContext&) {
+          for (int arrived : progress.arrived) progress.in_order &= arrived == round;
+          for (int resumed : progress.resumed) progress.in_order &= resumed == round - 1;
+          progress.in_order &= ++progress.merged == round;
+        });
+        progress.resumed[id] = round;
+      }
+      meet_with_a_tensor(replica);
+    });
+    RC_ASSERT(progress.in_order);
+    RC_ASSERT(progress.merged == rounds);
+  });
+}
+
+TEST_F(MergeOrder, HandsArgumentsOverByReplicaId) {
+  holds([this](const BackendRequest& request, std::uint16_t seed) {
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend());
+    const auto value = [&](int id) { return static_cast<int>(mixed_bits(seed, 0, id) % 1000); };
+    const auto seen = strategy.run([&](ReplicaContext& replica) {
+      meet_with_a_tensor(replica);
+      return replica.merge_call(
+          [](CrossReplicaContext&, const PerReplica<int>& values) {
+            return std::vector<int>(values.begin(), values.end());
+          },
+          value(replica.replica_id()));
+    });
+    std::vector<int> expected;
+    for (int id = 0; id < request.devices; ++id) expected.push_back(value(id));
+    for (const std::vector<int>& values : seen) RC_ASSERT(values == expected);
+  });
+}
+
+bool cross_replica_work_is_refused(Strategy& strategy) {
+  try {
+    strategy.cross_replica().broadcast(1);
+  } catch (const ContextError& error) {
+    return error.code() == ErrorCode::kWrongContext;
+  }
+  return false;
+}
+
+bool merging_is_refused(ReplicaContext& replica) {
+  try {
+    replica.merge_call([](CrossReplicaContext&) {});
+  } catch (const ContextError& error) {
+    return error.code() == ErrorCode::kMergeNested;
+  }
+  return false;
+}
+
+TEST_F(MergeOrder, KeepsReplicaAndCrossReplicaWorkApart) {
+  holds([this](const BackendRequest& request, bool throws) {
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend());
+    bool in_merge = false;
+    const auto body = [&](ReplicaContext& replica) {
+      const bool before = cross_replica_work_is_refused(strategy);
+      const bool here = replica.merge_call([&](CrossReplicaContext& cross) {
+        const auto inner = cross.run([&](ReplicaContext& again) {
+          return cross_replica_work_is_refused(strategy) && merging_is_refused(replica) &&
+                 again.num_replicas() == cross.num_replicas();
+        });
+        in_merge = merging_is_refused(replica) && cross.broadcast(7)[0] == 7;
+        bool all = true;
+        for (bool one : inner) all &= one;
+        return all;
+      });
+      meet_with_a_tensor(replica);
+      if (throws && replica.replica_id() == 0) throw std::runtime_error("on purpose");
+      return before && here && cross_replica_work_is_refused(strategy);
+    };
+    if (throws) {
+      RC_ASSERT_THROWS_AS(strategy.run(body), std::runtime_error);
+    } else {
+      for (bool fine : strategy.run(body)) RC_ASSERT(fine);
+    }
+    RC_ASSERT(in_merge);
+    // After a normal and after an exceptional end, this is cross-replica again.
+    RC_ASSERT(strategy.cross_replica().broadcast(3).value() == 3);
+  });
+}
+
+}  // namespace
+}  // namespace belfry::testing

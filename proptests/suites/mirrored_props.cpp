@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// INV-7: the components of a mirrored variable have the same bits from its creation on, whatever
+// legal operations change it and in which order.
+#include "belfry/tensor_ops.h"
+#include "suites/property.h"
+#include "suites/reduce_oracle.h"
+
+#include <stdexcept>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+using Row = std::vector<float>;
+
+class MirroredVariables : public Property {};
+
+constexpr std::size_t kLength = 4;
+
+std::vector<Row> rows_of(int replicas, std::uint64_t seed) {
+  std::vector<Row> rows;
+  for (int id = 0; id < replicas; ++id) {
+    rows.push_back(values_of<float>({Pattern::kRandom, seed}, id, kLength));
+  }
+  return rows;
+}
+
+Tensor<float> tensor_of(const Row& row) {
+  return Tensor<float>::from({static_cast<std::int64_t>(row.size())}, row);
+}
+
+bool all_equal(Strategy& strategy, const MirroredVariable<Row>& variable, const Row& expected) {
+  for (const Row& component : strategy.local_values(variable)) {
+    if (!same_numbers(component, expected)) return false;
+  }
+  return true;
+}
+bool all_equal(Strategy& strategy, const MirroredVariable<Tensor<float>>& variable,
+               const Row& expected) {
+  for (const Tensor<float>& component : strategy.local_values(variable)) {
+    if (!same_numbers(component.to_host(), expected)) return false;
+  }
+  return true;
+}
+
+TEST_F(MirroredVariables, StartEqualFromOneCallOfTheInitialiser) {
+  holds([this](const BackendRequest& request, std::uint16_t seed) {
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend());
+    int calls = 0;
+    const auto next = [&] { return values_of<float>({Pattern::kRandom, seed}, calls++, kLength); };
+    const auto host = strategy.mirrored_variable([&] { return next(); });
+    const auto device = strategy.mirrored_variable([&] { return tensor_of(next()); });
+    RC_ASSERT(calls == 2);
+    const auto row = [&](int call) {
+      return values_of<float>({Pattern::kRandom, seed}, call, kLength);
+    };
+    RC_ASSERT(all_equal(strategy, host, row(0)));
+    RC_ASSERT(all_equal(strategy, device, row(1)));
+    const auto fine = strategy.run([&](ReplicaContext& replica) {
+      meet_with_a_tensor(replica);
+      return same_numbers(host.on(replica), row(0)) &&
+             same_numbers(device.on(replica).to_host(), row(1)) &&
+             device.on(replica).placement() == replica.placement();
+    });
+    for (bool one : fine) RC_ASSERT(one);
+  });
+}
+
+// One change of a variable, and what a plain row becomes by it.
+enum class Change { kUpdate, kUpdateReduced, kAssign, kAssignAdd, kAssignSubtract, kFailedUpdate };
+constexpr int kNumChanges = 6;
+
+Row changed(Change change, Row row, const Row& sum) {
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (change == Change::kUpdate) row[i] = row[i] - 0.5F;
+    if (change == Change::kUpdateReduced || change == Change::kAssignAdd) row[i] += sum[i];
+    if (change == Change::kAssign) row[i] = sum[i];
+    if (change == Change::kAssignSubtract) row[i] -= sum[i];
+  }
+  return row;
+}
+
+// Applies `change` on a strategy; `rows` are what replicas bring.
+void apply_change(Strategy& strategy, const MirroredVariable<Tensor<float>>& variable,
+                  Change change, const std::vector<Row>& rows) {
+  if (change == Change::kUpdate) {
+    strategy.cross_replica().update(
+        variable, [](Tensor<float>& component) { component = subtract(component, 0.5F); });
+    return;
+  }
+  strategy.run([&](ReplicaContext& replica) {
+    const auto own = tensor_of(rows[static_cast<std::size_t>(replica.replica_id())]);
+    if (change == Change::kAssign) return replica.assign(variable, own);
+    if (change == Change::kAssignAdd) return replica.assign_add(variable, own);
+    if (change == Change::kAssignSubtract) return replica.assign_sub(variable, own);
+    replica.merge_call(
+        [&](CrossReplicaContext& cross, const PerReplica<Tensor<float>>& all) {
+          int left = cross.num_replicas();
+          cross.update(
+              variable,
+              [&](Tensor<float>& component, const Tensor<float>& sum) {
+                component = add(component, sum);
+                if (change == Change::kFailedUpdate && --left == 0) {
+                  throw std::runtime_error("on purpose");
+                }
+              },
+              cross.reduce(ReduceOp::kSum, all));
+        },
+        own);
+  });
+}
+
+TEST_F(MirroredVariables, StayEqualWhateverChangesThem) {
+  holds([this](const BackendRequest& request, std::uint16_t seed) {
+    const auto changes =
+        *rc::gen::resize(8, rc::gen::container<std::vector<int>>(rc::gen::resize(
+                                rc::kNominalSize, rc::gen::inRange(0, kNumChanges))));
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend(), {.order = ReductionOrder::kReplicaOrder});
+    Row expected(kLength, 1.0F);
+    const auto variable = strategy.mirrored_variable([&] { return tensor_of(expected); },
+                                                     {.aggregation = Aggregation::kSum});
+    std::uint64_t step = seed;
+    for (int drawn : changes) {
+      const auto change = static_cast<Change>(drawn);
+      const auto rows = rows_of(request.devices, step++);
+      if (change == Change::kFailedUpdate) {
+        RC_ASSERT_THROWS_AS(apply_change(strategy, variable, change, rows), std::runtime_error);
+      } else {
+        apply_change(strategy, variable, change, rows);
+      }
+      expected = changed(change, expected, expected_reduction(ReduceOp::kSum, rows));
+      RC_ASSERT(all_equal(strategy, variable, expected));
+      RC_ASSERT(same_numbers(strategy.read(variable).to_host(), expected));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace belfry::testing

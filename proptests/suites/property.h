@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/belfry.h"
+#include "belfry/testing/arbitrary.h"
+#include "belfry/testing/backend_factory.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace belfry::testing {
+
+/// Fixture of all suites. A property passes only if its cases made devices work: kernels or copies,
+/// and collectives. One that ran nothing on a device says nothing about the backend.
+class Property : public ::testing::Test {
+ public:
+  void add_work(const DeviceWork& work) { work_ += work; }
+
+ protected:
+  /// Checks `property` over random cases.
+  template <class F>
+  void holds(F&& property) {
+    rc::detail::checkGTest(std::forward<F>(property));
+  }
+
+  void TearDown() override {
+    const std::string where = " on " + std::string(backend_factory().name());
+    EXPECT_GT(work_.commands, 0U) << "no command was executed" << where;
+    EXPECT_GT(work_.collectives, 0U) << "no collective ran" << where;
+  }
+
+ private:
+  DeviceWork work_;
+};
+
+/// A backend of the factory for one case, whose work counts for the property.
+class Bench {
+ public:
+  Bench(Property& property, const BackendRequest& request)
+      : property_(property), backend_(backend_factory().make(request)) {}
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+  ~Bench() { property_.add_work(backend_factory().work(*backend_)); }
+
+  Backend& backend() { return *backend_; }
+
+ private:
+  Property& property_;
+  std::unique_ptr<Backend> backend_;
+};
+
+/// Meets once with a tensor: for properties whose own data stays on the host.
+inline void meet_with_a_tensor(ReplicaContext& replica) {
+  replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({2}, 1.0F));
+}
+
+/// `count` devices on the backend's default schedule.
+inline BackendRequest devices(int count) {
+  BackendRequest request;
+  request.devices = count;
+  return request;
+}
+
+}  // namespace belfry::testing

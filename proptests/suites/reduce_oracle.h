@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/dtype.h"
+#include "belfry/reduce_op.h"
+
+#include <Eigen/Core>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+// What reductions must give, written from the rules and not from the library: 16-bit floats go
+// through Eigen's conversions, integers through 64-bit arithmetic modulo 2^w.
+namespace belfry::testing {
+
+template <class T>
+inline constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
+
+/// The type that is added up in.
+template <class T>
+using Wide = std::conditional_t<kIsHalf<T>, float,
+                                std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>>;
+
+template <class T>
+Wide<T> widened(T value) {
+  if constexpr (std::is_same_v<T, Float16>) {
+    return static_cast<float>(Eigen::numext::bit_cast<Eigen::half>(value.bits));
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return static_cast<float>(Eigen::numext::bit_cast<Eigen::bfloat16>(value.bits));
+  } else {
+    return static_cast<Wide<T>>(value);
+  }
+}
+
+template <class T>
+T narrowed(Wide<T> value) {
+  if constexpr (std::is_same_v<T, Float16>) {
+    return Float16::from_bits(Eigen::numext::bit_cast<std::uint16_t>(Eigen::half(value)));
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return BFloat16::from_bits(Eigen::numext::bit_cast<std::uint16_t>(Eigen::bfloat16(value)));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+/// The sum of `terms` in the order that `order` names; `index` is the element's, for the ring.
+template <class W>
+W sum_in_order(std::vector<W> terms, ReductionOrder order, std::size_t index) {
+  const std::size_t count = terms.size();
+  if (order == ReductionOrder::kTree) {
+    // Neighbours are added until one is left; one without a neighbour waits for the next level.
+    while (terms.size() > 1) {
+      std::vector<W> level;
+      for (std::size_t i = 0; i + 1 < terms.size(); i += 2)
+        level.push_back(terms[i] + terms[i + 1]);
+      if (terms.size() % 2 == 1) level.push_back(terms.back());
+      terms = level;
+    }
+    return terms[0];
+  }
+  const std::size_t start = order == ReductionOrder::kRing ? index % count : 0;
+  W sum = terms[start];
+  for (std::size_t k = 1; k < count; ++k) sum += terms[(start + k) % count];
+  return sum;
+}
+
+/// The reduction of one element over all replicas, rounded once.
+template <class T>
+T expected_element(ReduceOp op, const std::vector<T>& parts, ReductionOrder order,
+                   std::size_t index) {
+  std::vector<Wide<T>> terms;
+  for (T part : parts) terms.push_back(widened(part));
+  Wide<T> sum = sum_in_order(terms, order, index);
+  if (op == ReduceOp::kMean) sum /= static_cast<Wide<T>>(parts.size());
+  return narrowed<T>(sum);
+}
+
+/// Element by element; `rows[r]` is what replica r brings.
+template <class T>
+std::vector<T> expected_reduction(ReduceOp op, const std::vector<std::vector<T>>& rows,
+                                  ReductionOrder order = ReductionOrder::kReplicaOrder) {
+  std::vector<T> out;
+  for (std::size_t i = 0; i < rows.front().size(); ++i) {
+    std::vector<T> parts;
+    for (const std::vector<T>& row : rows) parts.push_back(row[i]);
+    out.push_back(expected_element(op, parts, order, i));
+  }
+  return out;
+}
+
+/// Equal bits, or NaN in both: which NaN a sum gives is nobody's business.
+template <class T>
+bool same_numbers(const std::vector<T>& a, const std::vector<T>& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (std::memcmp(&a[i], &b[i], sizeof(T)) == 0) continue;
+    if constexpr (std::is_integral_v<T>)
+      return false;
+    else if (!std::isnan(widened(a[i])) || !std::isnan(widened(b[i])))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace belfry::testing

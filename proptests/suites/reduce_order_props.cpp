@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The order in which reductions add up: the named ones to the last bit, any other within what
+// rounding allows; and what MEAN has to do with SUM.
+#include "suites/property.h"
+#include "suites/reduce_oracle.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+using Row = std::vector<float>;
+
+class ReduceOrder : public Property {
+ protected:
+  static std::vector<Row> random_rows(int replicas, int length, std::uint64_t seed) {
+    std::vector<Row> rows;
+    for (int r = 0; r < replicas; ++r) {
+      rows.push_back(
+          values_of<float>({Pattern::kRandom, seed}, r, static_cast<std::size_t>(length)));
+    }
+    return rows;
+  }
+
+  static PerReplica<Row> reduced(Strategy& strategy, ReduceOp op, const std::vector<Row>& rows,
+                                 bool tensors) {
+    return strategy.run([&](ReplicaContext& replica) -> Row {
+      const Row& mine = rows[static_cast<std::size_t>(replica.replica_id())];
+      if (!tensors) return replica.all_reduce(op, mine);
+      const auto extent = static_cast<std::int64_t>(mine.size());
+      return replica.all_reduce(op, Tensor<float>::from({extent}, mine)).to_host();
+    });
+  }
+};
+
+TEST_F(ReduceOrder, IsTheOneThatWasAskedFor) {
+  holds([this](const BackendRequest& request, std::uint16_t seed) {
+    const int length = *rc::gen::inRange(1, 20);
+    Bench bench(*this, request);
+    const auto rows = random_rows(request.devices, length, seed);
+    for (ReductionOrder order :
+         {ReductionOrder::kReplicaOrder, ReductionOrder::kTree, ReductionOrder::kRing}) {
+      MirroredStrategy strategy(bench.backend(), {.order = order});
+      for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
+        const Row expected = expected_reduction(op, rows, order);
+        for (bool tensors : {false, true}) {
+          for (const Row& got : reduced(strategy, op, rows, tensors)) {
+            RC_ASSERT(same_numbers(got, expected));
+          }
+        }
+      }
+    }
+  });
+}
+
+// n terms are added with n - 1 roundings, each of at most eps/2 of a partial sum, and no partial
+// sum is larger than the sum of magnitudes, but for the roundings themselves: the error is at most
+// (n - 1) eps/2 (1 + eps)^n, and (n - 1) eps of that sum is more for every n up to 64.
+TEST_F(ReduceOrder, OfTheBackendIsWithinWhatRoundingAllows) {
+  holds([this](const BackendRequest& request, std::uint16_t seed) {
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend());
+    const auto rows = random_rows(request.devices, 8, seed);
+    const PerReplica<Row> got = reduced(strategy, ReduceOp::kSum, rows, true);
+    for (std::size_t i = 0; i < 8; ++i) {
+      double exact = 0;
+      double magnitude = 0;
+      for (const Row& row : rows) {
+        exact += row[i];
+        magnitude += std::abs(static_cast<double>(row[i]));
+      }
+      const double allowed = (request.devices - 1) * magnitude *
+                             static_cast<double>(std::numeric_limits<float>::epsilon());
+      RC_ASSERT(std::abs(got[0][i] - exact) <= allowed);
+    }
+    // Whatever the order, all replicas have the same bits.
+    for (const Row& row : got) RC_ASSERT(same_numbers(row, got[0]));
+  });
+}
+
+TEST_F(ReduceOrder, LeavesMeanToBeSumThenOneDivision) {
+  holds([this](const BackendRequest& request, std::uint16_t seed, bool named) {
+    Bench bench(*this, request);
+    // Without a named order two sums of one thing may differ: then the data are exact.
+    StrategyOptions options;
+    if (named) options.order = ReductionOrder::kTree;
+    const Pattern pattern = named ? Pattern::kRandom : Pattern::kSmallIntegers;
+    MirroredStrategy strategy(bench.backend(), options);
+    std::vector<Row> rows;
+    for (int id = 0; id < request.devices; ++id) {
+      rows.push_back(values_of<float>({pattern, seed}, id, 8));
+    }
+    for (bool tensors : {false, true}) {
+      const Row sum = reduced(strategy, ReduceOp::kSum, rows, tensors)[0];
+      const Row mean = reduced(strategy, ReduceOp::kMean, rows, tensors)[0];
+      Row expected;
+      for (float x : sum) expected.push_back(x / static_cast<float>(request.devices));
+      RC_ASSERT(same_numbers(mean, expected));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace belfry::testing

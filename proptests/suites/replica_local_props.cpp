@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// INV-8: replica-local variables start equal, from one call of their initialiser, and each replica
+// writes its own component alone. Reading them across replicas reduces them.
+#include "suites/property.h"
+#include "suites/reduce_oracle.h"
+
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+using Row = std::vector<float>;
+
+class ReplicaLocal : public Property {};
+
+// A generator that never gives the same row twice, so that a second call shows.
+struct ForgetfulSource {
+  std::uint64_t seed = 0;
+  int calls = 0;
+
+  Row next() {
+    ++calls;
+    return values_of<float>({Pattern::kRandom, seed}, calls, 5);
+  }
+};
+
+TEST_F(ReplicaLocal, InitialiserRunsOnceAndComponentsStartWithEqualBits) {
+  holds([this](const BackendRequest& request, std::uint16_t seed) {
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend());
+    ForgetfulSource host{seed};
+    ForgetfulSource device{seed + 1U};
+    const auto on_host =
+        strategy.replica_local_variable(ReduceOp::kSum, [&] { return host.next(); });
+    const auto on_device = strategy.replica_local_variable(
+        ReduceOp::kMean, [&] { return Tensor<float>::from({5}, device.next()); });
+    const auto seen = strategy.run([&](ReplicaContext& replica) {
+      meet_with_a_tensor(replica);
+      return std::pair(on_host.on(replica), on_device.on(replica).to_host());
+    });
+    RC_ASSERT(host.calls == 1);
+    RC_ASSERT(device.calls == 1);
+    for (const auto& [first, second] : seen) {
+      RC_ASSERT(same_numbers(first, values_of<float>({Pattern::kRandom, seed}, 1, 5)));
+      RC_ASSERT(same_numbers(second, values_of<float>({Pattern::kRandom, seed + 1U}, 1, 5)));
+    }
+  });
+}
+
+TEST_F(ReplicaLocal, TensorsLiveWithTheirReplicas) {
+  holds([this](const BackendRequest& request) {
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend());
+    const auto variable = strategy.replica_local_variable(
+        ReduceOp::kSum, [] { return Tensor<float>::full({3}, 1.0F); });
+    const auto fine = strategy.run([&](ReplicaContext& replica) {
+      meet_with_a_tensor(replica);
+      return variable.on(replica).placement() == replica.placement();
+    });
+    for (bool one : fine) RC_ASSERT(one);
+  });
+}
+
+TEST_F(ReplicaLocal, WritesAreSeenByTheReplicaThatMakesThemAlone) {
+  holds([this](const BackendRequest& request, std::uint16_t seed) {
+    const int writer = *rc::gen::inRange(0, request.devices);
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend());
+    const Row start = values_of<float>({Pattern::kRandom, seed}, 0, 4);
+    const Row written = values_of<float>({Pattern::kRandom, seed}, 1, 4);
+    const auto on_host = strategy.replica_local_variable(ReduceOp::kSum, start);
+    const auto on_device = strategy.replica_local_variable(
+        ReduceOp::kSum, [&] { return Tensor<float>::from({4}, start); });
+    const auto seen = strategy.run([&](ReplicaContext& replica) {
+      if (replica.replica_id() == writer) {
+        on_host.on(replica) = written;
+        replica.assign(on_device, Tensor<float>::from({4}, written));
+      }
+      meet_with_a_tensor(replica);
+      return std::pair(on_host.on(replica), on_device.on(replica).to_host());
+    });
+    for (int id = 0; id < request.devices; ++id) {
+      const Row& expected = id == writer ? written : start;
+      RC_ASSERT(same_numbers(seen[id].first, expected));
+      RC_ASSERT(same_numbers(seen[id].second, expected));
+      RC_ASSERT(same_numbers(strategy.local_values(on_host)[id], expected));
+    }
+  });
+}
+
+TEST_F(ReplicaLocal, ReadsAreTheReductionOfTheComponents) {
+  holds([this](const BackendRequest& request, std::uint16_t seed) {
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend(), {.order = ReductionOrder::kReplicaOrder});
+    std::vector<Row> rows;
+    for (int id = 0; id < request.devices; ++id) {
+      rows.push_back(values_of<float>({Pattern::kRandom, seed}, id, 4));
+    }
+    for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
+      const auto on_host = strategy.replica_local_variable(op, Row(4));
+      const auto on_device =
+          strategy.replica_local_variable(op, [] { return Tensor<float>::full({4}, 0.0F); });
+      strategy.run([&](ReplicaContext& replica) {
+        const Row& own = rows[static_cast<std::size_t>(replica.replica_id())];
+        on_host.on(replica) = own;
+        on_device.on(replica) = Tensor<float>::from({4}, own);
+      });
+      const Row expected = expected_reduction(op, rows);
+      RC_ASSERT(same_numbers(strategy.read(on_host), expected));
+      RC_ASSERT(same_numbers(strategy.read(on_device).to_host(), expected));
+      // Reading changes nothing.
+      RC_ASSERT(same_numbers(strategy.local_values(on_host)[0], rows[0]));
+      RC_ASSERT(same_numbers(strategy.local_values(on_device)[0].to_host(), rows[0]));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace belfry::testing
