@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "belfry/cuda/backend.h"
 #include "belfry/sim/driver.h"
-#include "cuda_factory.h"
+#include "belfry/testing/backend_factory.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +11,8 @@
 #include <string>
 #include <vector>
 
-// The CUDA backend on the simulated driver, BELFRY_DEVICES_PER_GPU to a GPU.
+// The CUDA backend on the simulated driver, with devices on one GPU, one on each or two on each, as
+// the seed says: that is every kind of communicator.
 namespace belfry::testing {
 namespace {
 
@@ -33,9 +35,9 @@ class FreshMachine final : public ::testing::EmptyTestEventListener {
 };
 
 /// Orders the work of streams by the seed of the latest request.
-class DriverFactory final : public CudaFactory {
+class DriverFactory final : public BackendFactory {
  public:
-  DriverFactory() : CudaFactory(BELFRY_DEVICES_PER_GPU) {
+  DriverFactory() {
     // GoogleTest owns it.
     ::testing::UnitTest::GetInstance()->listeners().Append(machine_);
   }
@@ -43,21 +45,30 @@ class DriverFactory final : public CudaFactory {
   std::string_view name() const override { return "cuda on the simulated driver"; }
   std::unique_ptr<Backend> make(const BackendRequest& request) const override {
     machine_->machine().reseed(request.seed);
-    return CudaFactory::make(request);
+    cuda::Options options;
+    options.warm_up = false;
+    const auto devices_per_gpu = static_cast<int>(request.seed % 3);
+    for (int index = 0; index < request.devices; ++index) {
+      options.devices.push_back(devices_per_gpu == 0 ? 0 : index / devices_per_gpu);
+    }
+    return std::make_unique<cuda::Backend>(options);
   }
+  DeviceWork work(Backend& backend) const override {
+    const cuda::Statistics done = static_cast<cuda::Backend&>(backend).statistics();
+    return {done.kernel_launches + done.copies, done.collectives()};
+  }
+  std::string replay_token(Backend& /*backend*/) const override { return {}; }
 
  private:
   FreshMachine* machine_ = new FreshMachine;
 };
 
-const DriverFactory& factory() {
+}  // namespace
+
+const BackendFactory& backend_factory() {
   static const DriverFactory factory;
   return factory;
 }
-
-}  // namespace
-
-const BackendFactory& backend_factory() { return factory(); }
 
 }  // namespace belfry::testing
 

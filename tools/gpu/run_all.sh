@@ -14,7 +14,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 3
 
-programs=(spi_gpu cuda_real_libraries_test local_clique_bench)
+programs=(proptests_gpu cuda_real_libraries_test local_clique_bench)
 out="${OUT:-out}"
 verdicts=()
 failed=0
@@ -62,8 +62,9 @@ step() {
 sanitize() {
   local tool="$1"
   shift
-  # Fewer cases: each access is checked.
-  RC_PARAMS="max_success=10" compute-sanitizer --tool "$tool" --error-exitcode 9 "$@"
+  # Fewer cases, and of the backend's own suites alone: each access is checked.
+  RC_PARAMS="max_success=10" compute-sanitizer --tool "$tool" --error-exitcode 9 \
+    "$@" --gtest_filter='Spi*'
 }
 
 machine() {
@@ -78,10 +79,10 @@ run() {
   export LD_LIBRARY_PATH
   step machine machine
   step real_libraries "$folder/cuda_real_libraries_test"
-  step spi_gpu "$folder/spi_gpu"
+  step suites "$folder/proptests_gpu"
   if command -v compute-sanitizer >/dev/null; then
-    step memcheck sanitize memcheck "$folder/spi_gpu"
-    step racecheck sanitize racecheck "$folder/spi_gpu"
+    step memcheck sanitize memcheck "$folder/proptests_gpu"
+    step racecheck sanitize racecheck "$folder/proptests_gpu"
   else
     verdicts+=("not run memcheck and racecheck: compute-sanitizer is not installed")
   fi

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+// The suites on real GPUs: replicas spread over those there are, or all on the first.
 #include "cuda_factory.h"
 
-// The CUDA backend with the real libraries: every device on the first GPU.
 namespace belfry::testing {
 
 const BackendFactory& backend_factory() {
-  static const CudaFactory factory{0};
+  static const CudaFactory factory("cuda", nullptr);
   return factory;
 }
 
