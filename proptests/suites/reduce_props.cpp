@@ -96,6 +96,10 @@ TYPED_TEST(Reduce, OfExactDataIsTheSameInTheBackendsOwnOrder) {
     if (!std::is_integral_v<TypeParam> && !is_exact(drawn.values.pattern)) {
       drawn.values.pattern = Pattern::kSmallIntegers;
     }
+    // Partial sums that are rounded on the way stay exact up to 2^8 in bfloat16: 64 ones.
+    if (!std::is_integral_v<TypeParam> && sizeof(TypeParam) == 2) {
+      drawn.values.pattern = Pattern::kOnes;
+    }
     MirroredStrategy strategy(backend);
     auto rows = drawn.rows<TypeParam>();
     for (ReduceOp op : this->ops()) {
