@@ -19,8 +19,8 @@
 namespace belfry::kernels {
 namespace {
 
-constexpr std::size_t kRowBlock = 64;
-constexpr std::size_t kColumnBlock = 504;  // A multiple of every tile's width.
+constexpr std::size_t kRowBlock = 96;      // A multiple of every tile's height.
+constexpr std::size_t kColumnBlock = 512;  // And of its width.
 constexpr std::size_t kInnerBlock = 256;
 
 /// Integers are accumulated modulo 2^32 or 2^64, of which the result's modulus is a factor.
@@ -48,18 +48,32 @@ struct Sums {
   std::size_t stride;
 };
 
-// Writes `lines` lines of `depth` elements as groups of `group` lines, element k of each line of a
-// group side by side, missing lines as zeros.
+// Writes a group of lines, element k of each line side by side; lines that are missing are zeros.
+template <std::size_t group, class A, class T>
+void pack_group(A* to, const T* from, std::size_t line_step, std::size_t depth_step,
+                std::size_t lines, std::size_t depth) {
+  if (lines == group) {
+    for (std::size_t k = 0; k < depth; ++k, to += group, from += depth_step) {
+      for (std::size_t l = 0; l < group; ++l) to[l] = static_cast<A>(from[l * line_step]);
+    }
+    return;
+  }
+  for (std::size_t k = 0; k < depth; ++k, to += group, from += depth_step) {
+    for (std::size_t l = 0; l < lines; ++l) to[l] = static_cast<A>(from[l * line_step]);
+    for (std::size_t l = lines; l < group; ++l) to[l] = A(0);
+  }
+}
+
 template <std::size_t group, class A, class T>
 void pack(A* to, const T* from, std::size_t line_step, std::size_t depth_step, std::size_t lines,
           std::size_t depth) {
-  for (std::size_t first = 0; first < lines; first += group) {
+  for (std::size_t first = 0; first < lines; first += group, to += group * depth) {
     const std::size_t width = std::min(group, lines - first);
     const T* line = from + first * line_step;
-    for (std::size_t k = 0; k < depth; ++k, to += group) {
-      const T* source = line + k * depth_step;
-      for (std::size_t l = 0; l < width; ++l) to[l] = static_cast<A>(source[l * line_step]);
-      for (std::size_t l = width; l < group; ++l) to[l] = A(0);
+    if (line_step == 1) {
+      pack_group<group>(to, line, 1, depth_step, width, depth);
+    } else {
+      pack_group<group>(to, line, line_step, depth_step, width, depth);
     }
   }
 }

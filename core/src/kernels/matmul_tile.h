@@ -11,8 +11,9 @@ namespace belfry::kernels {
 template <class A>
 struct MatmulTile {
   static constexpr std::size_t kLanes = 16 / sizeof(A);
-  static constexpr std::size_t kVectors = 3;
-  static constexpr std::size_t kRows = 4;
+  // 12 sums, a row of 2, a factor and a product: the 16 registers of the baseline.
+  static constexpr std::size_t kVectors = 2;
+  static constexpr std::size_t kRows = 6;
   static constexpr std::size_t kColumns = kVectors * kLanes;
 
   /// sums += left * right: `left` has kRows and `right` kColumns elements for each inner index.
@@ -26,7 +27,9 @@ struct MatmulTile {
     }
     for (std::size_t k = 0; k < depth; ++k, left += kRows, right += kColumns) {
       Vector row[kVectors];
-      std::memcpy(row, right, sizeof(row));
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        std::memcpy(&row[v], right + v * kLanes, sizeof(Vector));
+      }
       for (std::size_t r = 0; r < kRows; ++r) {
         for (std::size_t v = 0; v < kVectors; ++v) tile[r][v] += left[r] * row[v];
       }

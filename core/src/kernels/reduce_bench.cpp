@@ -158,7 +158,7 @@ void half(benchmark::State& state) {
 void many(benchmark::State& state) { all_reduce(state); }
 
 void settings(benchmark::internal::Benchmark* benchmark) {
-  benchmark->UseManualTime()->Unit(benchmark::kMicrosecond)->MinTime(0.3);
+  benchmark->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(31);
 }
 
 void sizes(benchmark::internal::Benchmark* benchmark) {

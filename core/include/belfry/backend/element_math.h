@@ -10,7 +10,7 @@
 /// Elementary functions made of a fixed sequence of + - * /, comparisons and bit operations, so
 /// that every machine and compiler gets the same bits as long as products and sums are not
 /// contracted (`-ffp-contract=off`, `-fmad=false`). Branch-free, so that loops over them vectorise.
-/// Largest errors, in units in the last place (see element_math_test.cpp): exp 1.0, log 1.0,
+/// Largest errors, in units in the last place (see element_math_test.cpp): exp 1.1, log 1.1,
 /// tanh 1.7.
 namespace belfry::element {
 
