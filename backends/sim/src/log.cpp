@@ -55,6 +55,11 @@ std::uint64_t& Log::rare_hash_of(const AgentId& agent) {
   return hashes.back();
 }
 
+void Log::append_rare(const Operation& operation) {
+  count(operation, rare_hash_of(operation.agent));
+  if (size_++ < limit_) keep(operation);
+}
+
 void Log::keep(const Operation& operation) {
   records_.push_back({operation.subject, operation.value, hash_, operation.agent.index,
                       operation.agent.kind, operation.kind, 0});

@@ -16,13 +16,20 @@ class LogSink final : public OperationSink {
   LogSink(std::size_t limit, bool threads) : log_(limit), threads_(threads) {}
 
   void on_operation(const Operation& operation) override {
-    if (threads_) mutex_.lock();
+    if (threads_) [[unlikely]] {
+      return append_locked(operation);
+    }
     log_.append(operation);
-    if (threads_) mutex_.unlock();
   }
   const Log& log() const { return log_; }
 
  private:
+  // Apart, so that the usual way through needs no stack.
+  [[gnu::noinline]] void append_locked(const Operation& operation) {
+    const std::lock_guard lock(mutex_);
+    log_.append(operation);
+  }
+
   Log log_;
   bool threads_;
   std::mutex mutex_;

@@ -67,12 +67,17 @@ class FiberCarriage {
 
   void switch_to(Place& from, Place& to) { switch_places(from, to, globals_, false); }
 
-  // The record and the innermost frames, which lie below it.
+  // The record and the outermost frames, which lie below it.
   [[gnu::always_inline]] void fetch(const Seat* seat) const {
-    if (seat == nullptr) return;
-    const char* const record = reinterpret_cast<const char*>(seat);
-    for (int line = -kFetchedLines; line < 3; ++line) {
-      __builtin_prefetch(record + line * static_cast<std::ptrdiff_t>(kLine));
+    if (seat != nullptr) fetch_lines(reinterpret_cast<const char*>(seat) - 6 * kLine, 9);
+  }
+  // The innermost frames.
+  [[gnu::always_inline]] void fetch_frames(const Seat* seat) const {
+    if (seat != nullptr) fetch_lines(static_cast<const char*>(seat->point), 9);
+  }
+  [[gnu::always_inline]] static void fetch_lines(const char* first, int lines) {
+    for (int line = 0; line < lines; ++line) {
+      __builtin_prefetch(first + line * static_cast<std::ptrdiff_t>(kLine));
     }
   }
 
@@ -95,7 +100,6 @@ class FiberCarriage {
   static constexpr std::size_t kPage = 4096;
   static constexpr std::size_t kLine = 64;
   static constexpr std::size_t kColours = 16;
-  static constexpr int kFetchedLines = 12;
   static constexpr std::size_t kLeftovers = 16384;  // More than the frames that never return need.
 
   StackCache* stacks_;

@@ -40,6 +40,7 @@ class ThreadCarriage {
   }
 
   void fetch(const Seat*) const {}
+  void fetch_frames(const Seat*) const {}
   bool healthy(const Seat&) const { return true; }
   void retire(Seat& seat) { pool_->give(seat); }
   // The run may be over, and the seat taken anew, as soon as this has posted.

@@ -140,7 +140,7 @@ TEST(Turns, ACallerThatLetsAStreamGoFirstStandsInFront) {
   EXPECT_EQ(replica(turns.next()), 0);
 }
 
-// More than 4096 are ready: 16 turns are drawn ahead.
+// More than 128 are ready: 16 turns are drawn ahead.
 constexpr int kMany = 4200;
 
 std::vector<int> next_few(Turns& turns, int count) {

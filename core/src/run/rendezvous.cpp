@@ -3,6 +3,7 @@
 
 #include "belfry/detail/replica_runner.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -15,8 +16,13 @@ bool same_tag(const MergeRequest& a, const MergeRequest& b) {
   return a.tag == b.tag || std::strcmp(a.tag, b.tag) == 0;
 }
 
+bool same_literals(const CallSite& a, const CallSite& b) {
+  return a.line == b.line && a.file == b.file;
+}
+
 bool meets(const MergeRequest& a, const MergeRequest& b) {
   if (a.type != b.type || a.identity != b.identity) return false;
+  if (a.tag == nullptr && b.tag == nullptr && same_literals(a.site, b.site)) return true;
   if (a.tag != nullptr && b.tag != nullptr) return same_tag(a, b);
   if (a.tag != nullptr || b.tag != nullptr) return false;
   return same_place(a.site, b.site);
@@ -83,20 +89,20 @@ const char* to_string(MergeKind kind) {
 
 std::optional<ErrorReport> find_mismatch(const std::vector<MergeRequest*>& requests) {
   const MergeRequest& first = *requests.front();
-  for (const MergeRequest* request : requests) {
-    if (meets(first, *request)) continue;
-    ErrorReport report;
-    explain(first, *request, report);
-    const bool types = report.code == ErrorCode::kMergeTypes;
-    for (std::size_t replica = 0; replica < requests.size(); ++replica) {
-      std::string what = describe(*requests[replica]);
-      if (types) what += " with " + types_of(*requests[replica]);
-      report.replicas.push_back(
-          {static_cast<int>(replica), requests[replica]->site, std::move(what), {}});
-    }
-    return report;
+  const auto other =
+      std::find_if(requests.begin() + 1, requests.end(),
+                   [&](const MergeRequest* request) { return !meets(first, *request); });
+  if (other == requests.end()) return std::nullopt;
+  ErrorReport report;
+  explain(first, **other, report);
+  const bool types = report.code == ErrorCode::kMergeTypes;
+  for (std::size_t replica = 0; replica < requests.size(); ++replica) {
+    std::string what = describe(*requests[replica]);
+    if (types) what += " with " + types_of(*requests[replica]);
+    report.replicas.push_back(
+        {static_cast<int>(replica), requests[replica]->site, std::move(what), {}});
   }
-  return std::nullopt;
+  return report;
 }
 
 }  // namespace belfry::detail

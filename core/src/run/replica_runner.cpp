@@ -3,6 +3,7 @@
 
 #include "belfry/detail/replica_runner.h"
 
+#include "backend/carrier.h"
 #include "belfry/cross_replica_context.h"
 #include "belfry/replica_context.h"
 #include "run/exception_text.h"
@@ -17,6 +18,12 @@ namespace {
 constexpr std::uint32_t kPatience = 16;
 
 AgentId replica_agent(int replica) { return {AgentId::Kind::kReplica, replica}; }
+
+// As `current_context`, without a call: every merge asks.
+CurrentContext* context_on_carrier() {
+  const Unwatched unwatched;
+  return static_cast<CurrentContext*>(current.context);
+}
 
 bool has_ended(ReplicaState::Status status) { return status >= ReplicaState::Status::kEnded; }
 
@@ -55,6 +62,7 @@ void ReplicaRunner::body(int replica) noexcept {
   current.device = core().devices()[static_cast<std::size_t>(replica)];
   current.variables = rules_;
   ReplicaState& own = state(replica);
+  own.context = &context;
   auto ended = ReplicaState::Status::kEnded;
   {
     const CurrentScope scope(current);
@@ -76,25 +84,28 @@ void ReplicaRunner::body(int replica) noexcept {
 }
 
 void ReplicaRunner::meet(int replica, MergeRequest& request) {
-  require_current(replica, request);
-  require_alive(replica);
   ReplicaState& own = state(replica);
+  // What is current is that of this very replica, as a rule; else MergePoint looks closer.
+  const CurrentContext* const here = context_on_carrier();
+  if (here == nullptr || here->replica != own.context) [[unlikely]] {
+    require_current(replica, request);
+  }
+  require_alive(replica);
   own.merges += 1;
   own.last_site = request.site;
   own.status = ReplicaState::Status::kArrived;
   requests_[static_cast<std::size_t>(replica)] = &request;
-  const Operation arrive{.kind = OperationKind::kArrive,
-                         .agent = replica_agent(replica),
-                         .subject = own.merges,
-                         .value = ordinal_,
-                         .site = request.site};
-  executor_.block_until(arrive, gate_);
-  own.status = ReplicaState::Status::kRunning;
-  require_alive(replica);
-  executor_.announce({.kind = OperationKind::kResume,
+  // One object for both: what lies between replicas' frames decides how many fit into a cache.
+  Operation operation{.kind = OperationKind::kArrive,
                       .agent = replica_agent(replica),
                       .subject = own.merges,
-                      .value = ordinal_});
+                      .value = ordinal_,
+                      .site = request.site};
+  executor_.block_until(operation, gate_);
+  own.status = ReplicaState::Status::kRunning;
+  require_alive(replica);
+  operation.kind = OperationKind::kResume;
+  executor_.announce(operation);
 }
 
 void ReplicaRunner::touch(int replica, OperationKind kind, std::uint64_t subject, CallSite site) {
@@ -107,8 +118,7 @@ void ReplicaRunner::touch(int replica, OperationKind kind, std::uint64_t subject
   require_alive(replica);
 }
 
-void ReplicaRunner::require_alive(int replica) {
-  if (!failed_.load(std::memory_order_acquire)) return;
+void ReplicaRunner::refuse(int replica) {
   ReplicaState& own = state(replica);
   if (++own.swallowed > kPatience) {
     own.status = ReplicaState::Status::kAbandoned;

@@ -5,6 +5,8 @@
 #include "belfry/call_site.h"
 #include "belfry/detail/component.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <tuple>
 #include <type_traits>
@@ -88,12 +90,24 @@ struct MergeCall : MergeRequest {
     return static_cast<MergeCall&>(*requests[replica]);
   }
 
+  // Room for one argument of a few replicas: small merges allocate nothing. merge_fn gets constant
+  // references, so that nothing it keeps can point here.
   template <std::size_t I>
-  static auto group(MergeRequest* const* requests, int count) {
+  struct Room {
+    using Value = std::remove_cvref_t<std::tuple_element_t<I, std::tuple<Args...>>>;
+    static constexpr int kReplicas = static_cast<int>(512 / sizeof(Value));
+    alignas(Value) std::byte bytes[std::max(sizeof(Value) * kReplicas, std::size_t{1})];
+  };
+  template <std::size_t... I>
+  struct Rooms : Room<I>... {};
+
+  template <std::size_t I>
+  static auto group(MergeRequest* const* requests, int count, Room<I>& room) {
     using Arg = std::tuple_element_t<I, std::tuple<Args...>>;
     using Value = std::remove_cvref_t<Arg>;
     if constexpr (std::is_same_v<Grouped<Value>, PerReplica<Value>>) {
-      ReplicaArray<Value> values(count);
+      auto values = count <= Room<I>::kReplicas ? ReplicaArray<Value>(room.bytes, count)
+                                                : ReplicaArray<Value>(count);
       for (int replica = 0; replica < count; ++replica) {
         values.emplace_back(static_cast<Arg&&>(*std::get<I>(at(requests, replica).args)));
       }
@@ -107,7 +121,9 @@ struct MergeCall : MergeRequest {
   static void execute_with(CrossReplicaContext& cross, MergeRequest* const* requests, int count,
                            std::index_sequence<I...>) {
     const F& fn = *at(requests, 0).fn;
-    const std::tuple<Grouped<std::remove_cvref_t<Args>>...> grouped{group<I>(requests, count)...};
+    [[maybe_unused]] Rooms<I...> rooms;
+    const std::tuple<Grouped<std::remove_cvref_t<Args>>...> grouped{
+        group<I>(requests, count, static_cast<Room<I>&>(rooms))...};
     if constexpr (kVoid) {
       fn(cross, std::get<I>(grouped)...);
     } else {

@@ -18,6 +18,10 @@ class ReplicaArray {
       : data_(capacity > 0 ? std::allocator<T>().allocate(static_cast<std::size_t>(capacity))
                            : nullptr),
         capacity_(capacity) {}
+  /// In `storage`, which has room for `capacity` elements and outlives the array and whatever it is
+  /// moved to. Copies have storage of their own.
+  ReplicaArray(std::byte* storage, int capacity)
+      : data_(reinterpret_cast<T*>(storage)), capacity_(-capacity) {}
   ReplicaArray(const ReplicaArray& other) : ReplicaArray(other.size_) {
     for (const T& value : other) emplace_back(value);
   }
@@ -28,8 +32,9 @@ class ReplicaArray {
   }
   ~ReplicaArray() {
     std::destroy_n(data_, size_);
-    if (data_ != nullptr)
+    if (capacity_ > 0) {
       std::allocator<T>().deallocate(data_, static_cast<std::size_t>(capacity_));
+    }
   }
 
   template <class... Args>
@@ -55,7 +60,7 @@ class ReplicaArray {
 
  private:
   T* data_ = nullptr;
-  int capacity_ = 0;
+  int capacity_ = 0;  // Negative where the storage is another's.
   int size_ = 0;
 };
 

@@ -18,7 +18,7 @@
 namespace belfry::detail {
 
 /// Where one replica of a run is.
-struct ReplicaState {
+struct alignas(64) ReplicaState {
   enum class Status : std::uint8_t {
     kRunning,
     kArrived,    ///< Paused at a merge.
@@ -33,13 +33,14 @@ struct ReplicaState {
   std::uint32_t swallowed = 0;  ///< Calls into belfry since the run failed.
   CallSite last_site{};
   const VariableRequest* sought = nullptr;  ///< While kSeeking.
+  const ReplicaContext* context = nullptr;  ///< From its start to its end.
   std::exception_ptr exception{};
 };
 
 /// One run: carries the replicas through rounds until all have ended. In each round every replica
 /// goes on until it arrives at a merge or ends; then, on the thread that called `run`, the requests
 /// are matched and the merge executed once (SEM-1 to SEM-9).
-class ReplicaRunner final : public Job, public MergePoint {
+class ReplicaRunner final : public MergePoint, public Job {
  public:
   ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
                 FunctionRef<void(ReplicaContext&)> function);
@@ -66,7 +67,12 @@ class ReplicaRunner final : public Job, public MergePoint {
   bool check_variables();
   void fail(std::exception_ptr primary, ErrorReport report);
   bool record_own_exceptions();
-  void require_alive(int replica);
+  void require_alive(int replica) {
+    if (failed_.load(std::memory_order_acquire)) [[unlikely]] {
+      refuse(replica);
+    }
+  }
+  [[noreturn]] void refuse(int replica);
   std::vector<ReplicaReport> replica_reports() const;
   ReplicaState& state(int replica) { return states_[static_cast<std::size_t>(replica)]; }
 

@@ -43,17 +43,13 @@ class Log {
 
   void append(const Operation& operation) {
     const AgentId& agent = operation.agent;
-    // Products of different odd constants: none waits for another, and the chains are short.
-    const std::uint64_t who = static_cast<std::uint64_t>(agent.kind) << 40 |
-                              static_cast<std::uint64_t>(operation.kind) << 32 |
-                              static_cast<std::uint32_t>(agent.index);
-    const std::uint64_t what = who * 0x9E3779B97F4A7C15u ^ operation.subject * 0xD6E8FEB86659FD93u ^
-                               operation.value * 0xC2B2AE3D27D4EB4Fu;
-    hash_ = chain(hash_, what);
-    std::uint64_t& own = hash_of(agent);
-    const std::uint64_t before = own;
-    own = chain(before, what);
-    order_free_hash_ += own - before;
+    auto& hashes = agent_hashes_[static_cast<std::size_t>(agent.kind)];
+    const auto index = static_cast<std::size_t>(agent.index);
+    // Nothing is called but at an end, so that the usual way through needs no stack.
+    if (index >= hashes.size()) [[unlikely]] {
+      return append_rare(operation);
+    }
+    count(operation, hashes[index]);
     if (size_++ < limit_) keep(operation);
   }
 
@@ -70,11 +66,20 @@ class Log {
   static std::uint64_t chain(std::uint64_t hash, std::uint64_t what) {
     return (std::rotl(hash, 23) ^ what) * 0xFF51AFD7ED558CCDu;
   }
-  std::uint64_t& hash_of(const AgentId& agent) {
-    auto& hashes = agent_hashes_[static_cast<std::size_t>(agent.kind)];
-    const auto index = static_cast<std::size_t>(agent.index);
-    return index < hashes.size() ? hashes[index] : rare_hash_of(agent);
+  void count(const Operation& operation, std::uint64_t& own) {
+    const AgentId& agent = operation.agent;
+    // Products of different odd constants: none waits for another, and the chains are short.
+    const std::uint64_t who = static_cast<std::uint64_t>(agent.kind) << 40 |
+                              static_cast<std::uint64_t>(operation.kind) << 32 |
+                              static_cast<std::uint32_t>(agent.index);
+    const std::uint64_t what = who * 0x9E3779B97F4A7C15u ^ operation.subject * 0xD6E8FEB86659FD93u ^
+                               operation.value * 0xC2B2AE3D27D4EB4Fu;
+    hash_ = chain(hash_, what);
+    const std::uint64_t before = own;
+    own = chain(before, what);
+    order_free_hash_ += own - before;
   }
+  void append_rare(const Operation& operation);
   std::uint64_t& rare_hash_of(const AgentId& agent);
   void keep(const Operation& operation);
 
