@@ -77,7 +77,7 @@ DeviceState::~DeviceState() {
 }
 
 bool DeviceState::reachable_from(int gpu) const {
-  return std::find(reachable_from_.begin(), reachable_from_.end(), gpu) != reachable_from_.end();
+  return std::ranges::find(reachable_from_, gpu) != reachable_from_.end();
 }
 
 void* DeviceState::allocate(std::size_t bytes, cudaStream_t stream) {

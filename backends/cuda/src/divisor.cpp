@@ -17,7 +17,7 @@ constexpr std::size_t kSlotBytes = 8;  // Of the widest type.
 
 template <class T>
 void put(std::byte* bytes, DType dtype, T value) {
-  const auto* slot = std::find(kTypes.begin(), kTypes.end(), dtype);
+  const auto* slot = std::ranges::find(kTypes, dtype);
   std::memcpy(bytes + (slot - kTypes.begin()) * static_cast<std::ptrdiff_t>(kSlotBytes), &value,
               sizeof value);
 }
@@ -38,7 +38,7 @@ Divisor::Divisor(Device& device, int value) {
 }
 
 void Divisor::divide(const BufferView& view, belfry::Stream& stream) const {
-  const auto* slot = std::find(kTypes.begin(), kTypes.end(), view.dtype);
+  const auto* slot = std::ranges::find(kTypes, view.dtype);
   const auto offset = static_cast<std::size_t>(slot - kTypes.begin()) * kSlotBytes;
   Kernel kernel;
   kernel.kind = KernelKind::kBinary;

@@ -25,15 +25,22 @@ void launch_reduction(ReduceOp op, std::span<const CollectivePart> parts, int fi
 }  // namespace
 
 void HostCommunicator::require(std::span<const CollectivePart> parts, int root) const {
-  if (static_cast<int>(parts.size()) != size() || root < 0 || root >= size()) {
-    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                               "a collective of " + std::to_string(size()) + " ranks got " +
-                                   std::to_string(parts.size()) + " parts and root " +
-                                   std::to_string(root));
+  if (static_cast<int>(parts.size()) != size()) {
+    throw StructureMismatchError(ErrorCode::kStructure,
+                                 "a collective of " + std::to_string(size()) + " ranks got " +
+                                     std::to_string(parts.size()) + " parts");
+  }
+  if (root < 0 || root >= size()) {
+    throw InvalidArgumentError(
+        ErrorCode::kInvalidArgument,
+        "a collective of " + std::to_string(size()) + " ranks has no root " + std::to_string(root));
   }
   for (const CollectivePart& part : parts) {
-    if (part.stream == nullptr || part.input.count != parts[0].input.count ||
-        part.input.dtype != parts[0].input.dtype) {
+    if (part.stream == nullptr) {
+      throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                                 "a part of a collective has no stream");
+    }
+    if (part.input.count != parts[0].input.count || part.input.dtype != parts[0].input.dtype) {
       throw StructureMismatchError(ErrorCode::kStructure,
                                    "the parts of a collective differ in count or element type");
     }
