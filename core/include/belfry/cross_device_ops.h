@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/backend/backend.h"
+#include "belfry/detail/participants.h"
 #include "belfry/nest.h"
 #include "belfry/reduce_op.h"
 
@@ -34,11 +35,14 @@ class CrossDeviceOps {
   CrossDeviceOps(Backend& backend, std::vector<int> devices, std::optional<ReductionOrder> order);
 
   /// Replaces the leaves of every part by the reduction over all parts. `parts[i]` are the leaves
-  /// of replica i; the structures are equal. With `everywhere` false, host leaves are written in
-  /// part 0 only. Order: tensors are enqueued on communication streams, between the work that made
-  /// them and later work of their compute streams; the host does not block.
+  /// of the i-th replica of `present`; the structures are equal. With `everywhere` false, host
+  /// leaves are written in part 0 only. Tensors of some replicas alone never go through the
+  /// communicator, which has all devices as members (SEM-91).
+  /// Order: tensors are enqueued on communication streams, between the work that made them and
+  /// later work of their compute streams; the host does not block.
   /// Throws: InvalidArgumentError (kIntegerMean, kDType), StructureMismatchError, DeviceError.
-  void all_reduce(ReduceOp op, std::span<const std::vector<LeafRef>> parts, bool everywhere);
+  void all_reduce(ReduceOp op, std::span<const std::vector<LeafRef>> parts, bool everywhere,
+                  const detail::Participants& present);
 
   /// The order in which tensors are added up.
   ReductionOrder tensor_order();
@@ -48,7 +52,7 @@ class CrossDeviceOps {
   void reduce_host_leaf(ReduceOp op, std::span<const std::vector<LeafRef>> parts, std::size_t leaf,
                         bool everywhere);
   void reduce_tensor_leaf(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
-                          std::size_t leaf);
+                          std::size_t leaf, const detail::Participants& present);
   void combine(ReduceOp op, std::span<const CollectivePart> parts, const LeafRef& like);
   void compose(ReduceOp op, ReductionOrder order, std::span<const CollectivePart> parts,
                const LeafRef& like);

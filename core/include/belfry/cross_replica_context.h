@@ -168,7 +168,7 @@ void ReplicaContext::assign_merged(const MirroredVariable<T>& variable, detail::
       detail::apply_assign(op, component, delta);
     };
     if (aggregation == Aggregation::kOnlyFirst) {
-      cross.update(variable, set, cross.broadcast(values[0], site), site);
+      cross.update(variable, set, cross.broadcast(*values.begin(), site), site);
     } else {
       const ReduceOp reduce = aggregation == Aggregation::kSum ? ReduceOp::kSum : ReduceOp::kMean;
       cross.update(variable, set, cross.reduce(reduce, values, site), site);

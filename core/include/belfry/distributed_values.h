@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/participants.h"
 #include "belfry/detail/replica_array.h"
 #include "belfry/error.h"
 
@@ -16,39 +17,55 @@ namespace belfry {
 
 namespace detail {
 [[noreturn]] void throw_bad_component(int index, int size, CallSite site);
+[[noreturn]] void throw_absent_component(int replica, const Participants& present);
 }  // namespace detail
 
 /// One value a replica, ordered by replica id. Also for one replica: a program that works on one
-/// device must not change shape on two (SEM-10).
+/// device must not change shape on two (SEM-10). Replicas that took no part have none (SEM-90).
 template <class T>
 class PerReplica {
  public:
   using value_type = T;
 
   /// Takes the components, one for each replica, in order.
-  explicit PerReplica(detail::ReplicaArray<T> components) : components_(std::move(components)) {}
+  explicit PerReplica(detail::ReplicaArray<T> components)
+      : components_(std::move(components)), present_(components_.size()) {}
+  /// The same for the replicas that take part.
+  PerReplica(detail::ReplicaArray<T> components, detail::Participants present)
+      : components_(std::move(components)), present_(std::move(present)) {
+    check(components_.size() == present_.count(), "components of a PerReplica");
+  }
   PerReplica(std::initializer_list<T> components)
-      : components_(static_cast<int>(components.size())) {
+      : components_(static_cast<int>(components.size())),
+        present_(static_cast<int>(components.size())) {
     for (const T& component : components) components_.emplace_back(component);
   }
 
-  int size() const { return components_.size(); }
-  /// Throws: InvalidArgumentError when `replica` is not in [0, size()).
+  /// The number of replicas.
+  int size() const { return present_.replicas(); }
+  /// Whether `replica` has a component: it has unless it took no part.
+  bool has(int replica) const { return replica >= 0 && replica < size() && present_.has(replica); }
+  /// Throws: InvalidArgumentError when `replica` is not in [0, size()), or took no part.
   const T& operator[](int replica) const {
     if (replica < 0 || replica >= size()) detail::throw_bad_component(replica, size(), {});
-    return components_[replica];
+    if (!present_.has(replica)) detail::throw_absent_component(replica, present_);
+    return components_[present_.position(replica)];
   }
+  /// The components there are, in replica order.
   const T* begin() const { return components_.begin(); }
   const T* end() const { return components_.end(); }
+  /// For belfry itself.
+  const detail::Participants& present() const { return present_; }
 
   friend bool operator==(const PerReplica& a, const PerReplica& b)
     requires std::equality_comparable<T>
   {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+    return a.present_ == b.present_ && std::equal(a.begin(), a.end(), b.begin(), b.end());
   }
 
  private:
   detail::ReplicaArray<T> components_;
+  detail::Participants present_;
 };
 
 /// A value that is the same on every replica: a promise, which belfry checks where components have

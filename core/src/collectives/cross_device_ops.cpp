@@ -46,7 +46,7 @@ Communicator& CrossDeviceOps::communicator() {
 ReductionOrder CrossDeviceOps::tensor_order() { return order_ ? *order_ : communicator().order(); }
 
 void CrossDeviceOps::all_reduce(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
-                                bool everywhere) {
+                                bool everywhere, const detail::Participants& present) {
   statistics_.reductions += 1;
   const std::vector<LeafRef>& first = parts.front();
   for (const LeafRef& leaf : first) require_reducible(op, leaf.dtype);
@@ -57,7 +57,7 @@ void CrossDeviceOps::all_reduce(ReduceOp op, std::span<const std::vector<LeafRef
       reduce_host_leaf(op, parts, leaf, everywhere);
     } else {
       statistics_.tensor_leaves += 1;
-      reduce_tensor_leaf(op, parts, leaf);
+      reduce_tensor_leaf(op, parts, leaf, present);
     }
   }
 }
@@ -75,13 +75,16 @@ void CrossDeviceOps::reduce_host_leaf(ReduceOp op, std::span<const std::vector<L
 }
 
 void CrossDeviceOps::reduce_tensor_leaf(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
-                                        std::size_t leaf) {
+                                        std::size_t leaf, const detail::Participants& present) {
   std::vector<CollectivePart> collective;
   std::vector<AnyTensor> results;
   collective.reserve(parts.size());
-  for (std::size_t replica = 0; replica < parts.size(); ++replica) {
-    AnyTensor& tensor = *parts[replica][leaf].tensor;
-    const Placement here{&backend_, devices_[replica]};
+  const auto device_at = [&](std::size_t part) {
+    return devices_[static_cast<std::size_t>(present.id(static_cast<int>(part)))];
+  };
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    AnyTensor& tensor = *parts[part][leaf].tensor;
+    const Placement here{&backend_, device_at(part)};
     tensor = tensor.copy_to(here);
     Device& device = device_of(here);
     const BufferView input = tensor.view();
@@ -93,15 +96,18 @@ void CrossDeviceOps::reduce_tensor_leaf(ReduceOp op, std::span<const std::vector
     collective.push_back({input, results.back().view(), &device.communication_stream()});
   }
   combine(op, collective, parts.front()[leaf]);
-  for (std::size_t replica = 0; replica < parts.size(); ++replica) {
-    Device& device = backend_.device(devices_[replica]);
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    Device& device = backend_.device(device_at(part));
     order_after(device.compute_stream(), device.communication_stream(), device);
-    *parts[replica][leaf].tensor = std::move(results[replica]);
+    *parts[part][leaf].tensor = std::move(results[part]);
   }
 }
 
 void CrossDeviceOps::combine(ReduceOp op, std::span<const CollectivePart> parts,
                              const LeafRef& like) {
+  if (parts.size() < devices_.size()) {
+    return compose(op, order_.value_or(ReductionOrder::kReplicaOrder), parts, like);
+  }
   if (order_ && *order_ != communicator().order()) return compose(op, *order_, parts, like);
   try {
     communicator().all_reduce(op, parts);
@@ -111,10 +117,10 @@ void CrossDeviceOps::combine(ReduceOp op, std::span<const CollectivePart> parts,
   }
 }
 
-// Inputs to replica 0's device, one kernel there, results back: every order on every backend.
+// Inputs to the first part's device, one kernel there, results back: every order on every backend.
 void CrossDeviceOps::compose(ReduceOp op, ReductionOrder order,
                              std::span<const CollectivePart> parts, const LeafRef& like) {
-  Device& root = backend_.device(devices_.front());
+  Device& root = parts.front().stream->device();
   Stream& stream = root.communication_stream();
   Kernel kernel;
   kernel.kind = KernelKind::kReduceReplicas;

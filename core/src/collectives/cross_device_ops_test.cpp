@@ -130,9 +130,10 @@ TEST(CrossDeviceOps, RefusesBeforeAnythingChanges) {
   const std::vector<std::vector<LeafRef>> parts{
       {{DType::kFloat64, 1, &sums[0]}, {DType::kInt32, 1, &counts[0]}},
       {{DType::kFloat64, 1, &sums[1]}, {DType::kInt32, 1, &counts[1]}}};
-  EXPECT_THROW(ops.all_reduce(ReduceOp::kMean, parts, true), InvalidArgumentError);
+  EXPECT_THROW(ops.all_reduce(ReduceOp::kMean, parts, true, detail::Participants(2)),
+               InvalidArgumentError);
   EXPECT_THAT(sums, ElementsAre(1, 2));
-  ops.all_reduce(ReduceOp::kSum, parts, true);
+  ops.all_reduce(ReduceOp::kSum, parts, true, detail::Participants(2));
   EXPECT_THAT(sums, Each(3));
   EXPECT_THAT(counts, Each(7));
 }

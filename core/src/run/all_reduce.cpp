@@ -14,11 +14,12 @@ AllReduceRequest& at(MergeRequest* const* requests, int replica) {
   return static_cast<AllReduceRequest&>(*requests[replica]);
 }
 
-[[noreturn]] void throw_ops_differ(MergeRequest* const* requests, int count) {
+[[noreturn]] void throw_ops_differ(MergeRequest* const* requests, const Participants& present) {
   ErrorReport report;
   report.code = ErrorCode::kStructure;
   report.summary = "replicas ask for different reductions in one all_reduce";
-  for (int replica = 0; replica < count; ++replica) {
+  for (int i = 0; i < present.count(); ++i) {
+    const int replica = present.id(i);
     report.replicas.push_back(
         {replica, requests[replica]->site, "reduces by " + to_string(at(requests, replica).op)});
   }
@@ -32,16 +33,19 @@ std::string leaf_text(const std::vector<LeafDescription>& leaves, std::size_t in
   return "brings " + leaves[index].type + (path.empty() ? "" : " at " + path);
 }
 
-// Names the first leaf in which any replica differs from replica 0, and what each brings there.
-[[noreturn]] void throw_leaves_differ(MergeRequest* const* requests, int count, int culprit) {
-  const auto first = at(requests, 0).describe(at(requests, 0).value);
+// Names the first leaf in which any replica differs from the first, and what each brings there.
+[[noreturn]] void throw_leaves_differ(MergeRequest* const* requests, const Participants& present,
+                                      int culprit) {
+  const int leader = present.id(0);
+  const auto first = at(requests, leader).describe(at(requests, leader).value);
   const auto other = at(requests, culprit).describe(at(requests, culprit).value);
   std::size_t index = 0;
   while (index < first.size() && index < other.size() && first[index] == other[index]) ++index;
   ErrorReport report;
   report.code = ErrorCode::kStructure;
   report.summary = "values of different structure meet in all_reduce";
-  for (int replica = 0; replica < count; ++replica) {
+  for (int i = 0; i < present.count(); ++i) {
+    const int replica = present.id(i);
     AllReduceRequest& request = at(requests, replica);
     report.replicas.push_back(
         {replica, request.site, leaf_text(request.describe(request.value), index)});
@@ -53,21 +57,22 @@ std::string leaf_text(const std::vector<LeafDescription>& leaves, std::size_t in
 
 }  // namespace
 
-void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* requests, int count) {
-  AllReduceRequest& first = at(requests, 0);
+void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* requests,
+                        const Participants& present) {
+  AllReduceRequest& first = at(requests, present.id(0));
   std::vector<std::vector<LeafRef>> parts;
-  parts.reserve(static_cast<std::size_t>(count));
-  for (int replica = 0; replica < count; ++replica) {
-    AllReduceRequest& request = at(requests, replica);
-    if (request.op != first.op) throw_ops_differ(requests, count);
+  parts.reserve(static_cast<std::size_t>(present.count()));
+  for (int i = 0; i < present.count(); ++i) {
+    AllReduceRequest& request = at(requests, present.id(i));
+    if (request.op != first.op) throw_ops_differ(requests, present);
     if (!first.same(first.value, request.value) || !same_leaves(first.leaves, request.leaves)) {
-      throw_leaves_differ(requests, count, replica);
+      throw_leaves_differ(requests, present, present.id(i));
     }
   }
-  for (int replica = 0; replica < count; ++replica) {
-    parts.push_back(std::move(at(requests, replica).leaves));
+  for (int i = 0; i < present.count(); ++i) {
+    parts.push_back(std::move(at(requests, present.id(i)).leaves));
   }
-  cross.core().ops().all_reduce(first.op, parts, true);
+  cross.core().ops().all_reduce(first.op, parts, true, present);
 }
 
 }  // namespace belfry::detail

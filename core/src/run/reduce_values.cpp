@@ -23,7 +23,8 @@ bool same_leaves(const std::vector<LeafRef>& a, const std::vector<LeafRef>& b) {
 }
 
 void throw_structures_differ(int replica, const std::vector<LeafDescription>& first,
-                             const std::vector<LeafDescription>& other, CallSite site) {
+                             const std::vector<LeafDescription>& other, CallSite site,
+                             int first_replica) {
   std::size_t index = 0;
   while (index < first.size() && index < other.size() && first[index] == other[index]) ++index;
   const auto text = [index](const std::vector<LeafDescription>& leaves) {
@@ -35,7 +36,7 @@ void throw_structures_differ(int replica, const std::vector<LeafDescription>& fi
   report.code = ErrorCode::kStructure;
   report.summary = "components of different structure cannot be reduced";
   report.site = site;
-  report.replicas.push_back({0, site, "has " + text(first)});
+  report.replicas.push_back({first_replica, site, "has " + text(first)});
   report.replicas.push_back({replica, site, "has " + text(other)});
   report.expected = "the same structure, lengths and shapes in every component";
   throw StructureMismatchError(std::move(report));

@@ -3,7 +3,6 @@
 
 #include "belfry/detail/replica_runner.h"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -87,20 +86,22 @@ const char* to_string(MergeKind kind) {
   return "?";
 }
 
-std::optional<ErrorReport> find_mismatch(const std::vector<MergeRequest*>& requests) {
-  const MergeRequest& first = *requests.front();
-  const auto other =
-      std::find_if(requests.begin() + 1, requests.end(),
-                   [&](const MergeRequest* request) { return !meets(first, *request); });
-  if (other == requests.end()) return std::nullopt;
+std::optional<ErrorReport> find_mismatch(const std::vector<MergeRequest*>& requests,
+                                         const Participants& present) {
+  const auto request_of = [&](int position) -> const MergeRequest& {
+    return *requests[static_cast<std::size_t>(present.id(position))];
+  };
+  const MergeRequest& first = request_of(0);
+  int other = 1;
+  while (other < present.count() && meets(first, request_of(other))) ++other;
+  if (other >= present.count()) return std::nullopt;
   ErrorReport report;
-  explain(first, **other, report);
+  explain(first, request_of(other), report);
   const bool types = report.code == ErrorCode::kMergeTypes;
-  for (std::size_t replica = 0; replica < requests.size(); ++replica) {
-    std::string what = describe(*requests[replica]);
-    if (types) what += " with " + types_of(*requests[replica]);
-    report.replicas.push_back(
-        {static_cast<int>(replica), requests[replica]->site, std::move(what), {}});
+  for (int i = 0; i < present.count(); ++i) {
+    std::string what = describe(request_of(i));
+    if (types) what += " with " + types_of(request_of(i));
+    report.replicas.push_back({present.id(i), request_of(i).site, std::move(what), {}});
   }
   return report;
 }

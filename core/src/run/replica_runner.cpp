@@ -34,10 +34,11 @@ std::string merges_text(std::uint32_t merges) {
 }  // namespace
 
 ReplicaRunner::ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
-                             FunctionRef<void(ReplicaContext&)> function)
+                             FunctionRef<void(ReplicaContext&)> function, Participants present)
     : MergePoint(core),
       cross_(cross),
       function_(function),
+      present_(std::move(present)),
       executor_(core.backend().executor()),
       states_(static_cast<std::size_t>(core.size())),
       requests_(static_cast<std::size_t>(core.size())),
@@ -54,6 +55,10 @@ void ReplicaRunner::run(const RunOptions& options) {
 }
 
 void ReplicaRunner::body(int replica) noexcept {
+  if (!present_.has(replica)) {
+    state(replica).status = ReplicaState::Status::kAbsent;
+    return;
+  }
   ReplicaContext context(*this, replica);
   CurrentContext current;
   current.strategy = &core();
@@ -131,16 +136,18 @@ Job::Settled ReplicaRunner::settle() noexcept {
   std::size_t arrived = 0;
   std::size_t ended = 0;
   std::size_t seeking = 0;
+  std::size_t absent = 0;
   for (const ReplicaState& replica : states_) {
+    absent += replica.status == ReplicaState::Status::kAbsent ? 1 : 0;
     seeking += replica.status == ReplicaState::Status::kSeeking ? 1 : 0;
     arrived += replica.status == ReplicaState::Status::kArrived ? 1 : 0;
     ended += has_ended(replica.status) ? 1 : 0;
   }
-  if (ended == states_.size()) {
+  if (ended + absent == states_.size()) {
     if (!failed_ && !record_own_exceptions()) check_variables();
     return Settled::kFinished;
   }
-  if (arrived + ended + seeking < states_.size()) return Settled::kWaiting;
+  if (arrived + ended + seeking + absent < states_.size()) return Settled::kWaiting;
   if (seeking > 0) {
     serve_seekers();
     return Settled::kResumed;
@@ -158,14 +165,14 @@ Job::Settled ReplicaRunner::settle() noexcept {
 
 void ReplicaRunner::merge_round() {
   if (!check_variables()) return;
-  std::optional<ErrorReport> mismatch = find_mismatch(requests_);
+  std::optional<ErrorReport> mismatch = find_mismatch(requests_, present_);
   if (mismatch) {
     fail(std::make_exception_ptr(MergeMismatchError(*mismatch)), *mismatch);
     return;
   }
   rounds_ += 1;
   core().statistics().merges += 1;
-  const MergeRequest& first = *requests_.front();
+  const MergeRequest& first = *requests_[static_cast<std::size_t>(present_.id(0))];
   CurrentScope scope(cross_current_);
   executor_.announce({.kind = OperationKind::kMerge,
                       .agent = {AgentId::Kind::kMerge, 0},
@@ -173,7 +180,7 @@ void ReplicaRunner::merge_round() {
                       .value = ordinal_,
                       .site = first.site});
   try {
-    first.type->execute(cross_, requests_.data(), core().size());
+    first.type->execute(cross_, requests_.data(), present_);
   } catch (...) {
     fail_in_merge(first, std::current_exception());
   }
@@ -262,7 +269,11 @@ std::vector<ReplicaReport> ReplicaRunner::replica_reports() const {
         break;
       case ReplicaState::Status::kSeeking:
         report.site = own.sought->site;
-        report.what = "waits for replica 0 to make \"" + own.sought->name + "\"";
+        report.what = "waits for replica " + std::to_string(present_.id(0)) + " to make \"" +
+                      own.sought->name + "\"";
+        break;
+      case ReplicaState::Status::kAbsent:
+        report.what = "takes no part in this run";
         break;
       case ReplicaState::Status::kThrew:
         report.what = "threw " + text_of(own.exception) + " " + merges_text(own.merges);

@@ -9,18 +9,18 @@
 
 namespace belfry::detail {
 
-// Replica 0 never waits. Another replica that is ahead of it pauses at a gate of its own, so that
-// its request does not count as the arrival at a merge.
+// The first replica that takes part, usually replica 0, never waits. Another that is ahead of it
+// pauses at a gate of its own, so that its request does not count as the arrival at a merge.
 std::shared_ptr<void> ReplicaRunner::make_variable(int replica, const VariableRequest& request,
                                                    FunctionRef<std::shared_ptr<void>()> make) {
   require_alive(replica);
-  if (replica == 0) {
+  if (replica == present_.id(0)) {
     std::shared_ptr<void> made = make();
     {
       const std::lock_guard lock(variables_mutex_);
-      if (!variables_) variables_.emplace(core().size());
+      if (!variables_) variables_.emplace(core().size(), present_.id(0));
       variables_->add(request, made);
-      variables_->take(0, request);
+      variables_->take(replica, request);
     }
     executor_.open(seekers_);
     return made;
@@ -29,7 +29,7 @@ std::shared_ptr<void> ReplicaRunner::make_variable(int replica, const VariableRe
   for (;;) {
     {
       const std::lock_guard lock(variables_mutex_);
-      if (!variables_) variables_.emplace(core().size());
+      if (!variables_) variables_.emplace(core().size(), present_.id(0));
       if (const MadeVariable* variable = variables_->find(replica, request)) {
         variables_->take(replica, request);
         return variable->state;
@@ -48,7 +48,7 @@ std::shared_ptr<void> ReplicaRunner::make_variable(int replica, const VariableRe
   }
 }
 
-// All replicas are paused or ended, some for a variable. Replica 0 may have made it between the
+// All replicas are paused or ended, some for a variable. The first may have made it between the
 // look and the pause of a replica that runs beside it; otherwise nobody will ever make it.
 void ReplicaRunner::serve_seekers() {
   bool found = failed_;
@@ -64,7 +64,8 @@ void ReplicaRunner::serve_seekers() {
   if (!found && !record_own_exceptions()) {
     ErrorReport report;
     report.code = ErrorCode::kVariableMismatch;
-    report.summary = "a replica asked for a variable that replica 0 does not make";
+    report.summary = "a replica asked for a variable that replica " +
+                     std::to_string(present_.id(0)) + " does not make";
     report.replicas = replica_reports();
     report.expected = "every replica makes the same variables";
     report.hint = "make variables outside branches that depend on the replica";
@@ -77,7 +78,7 @@ void ReplicaRunner::serve_seekers() {
 bool ReplicaRunner::check_variables() {
   if (!variables_) return true;
   try {
-    variables_->require_equal_counts();
+    variables_->require_equal_counts(present_);
     return true;
   } catch (const Error& error) {
     fail(std::current_exception(), error.report());

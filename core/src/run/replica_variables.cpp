@@ -29,13 +29,13 @@ bool same_signature(const VariableRequest& a, const VariableRequest& b) {
          (a.structure.empty() || b.structure.empty() || a.structure == b.structure);
 }
 
-[[noreturn]] void throw_signatures_differ(int replica, const VariableRequest& first,
+[[noreturn]] void throw_signatures_differ(int maker, const VariableRequest& first, int replica,
                                           const VariableRequest& other) {
   ErrorReport report;
   report.code = ErrorCode::kVariableMismatch;
   report.summary = "replicas made different variables under one name";
   report.site = other.site;
-  report.replicas.push_back({0, first.site, text_of(first)});
+  report.replicas.push_back({maker, first.site, text_of(first)});
   report.replicas.push_back({replica, other.site, text_of(other)});
   report.expected = "the same type, kind, aggregation and structure on every replica";
   report.hint = "give different variables different names";
@@ -59,8 +59,10 @@ std::string canonical_name(std::string_view name) {
   return canonical;
 }
 
-ReplicaVariables::ReplicaVariables(int replicas)
-    : taken_(static_cast<std::size_t>(replicas)), sites_(static_cast<std::size_t>(replicas)) {}
+ReplicaVariables::ReplicaVariables(int replicas, int maker)
+    : maker_(maker),
+      taken_(static_cast<std::size_t>(replicas)),
+      sites_(static_cast<std::size_t>(replicas)) {}
 
 const MadeVariable* ReplicaVariables::find(int replica, const VariableRequest& request) const {
   const std::string name = canonical_name(request.name);
@@ -72,7 +74,7 @@ const MadeVariable* ReplicaVariables::find(int replica, const VariableRequest& r
   if (ordinal >= made->second.size()) return nullptr;
   const MadeVariable& variable = made->second[ordinal];
   if (!same_signature(variable.request, request)) {
-    throw_signatures_differ(replica, variable.request, request);
+    throw_signatures_differ(maker_, variable.request, replica, request);
   }
   return &variable;
 }
@@ -86,15 +88,19 @@ void ReplicaVariables::add(const VariableRequest& request, std::shared_ptr<void>
   made_[canonical_name(request.name)].push_back({request, std::move(state)});
 }
 
-void ReplicaVariables::require_equal_counts() const {
-  for (const auto& taken : taken_) {
-    if (taken == taken_.front()) continue;
+void ReplicaVariables::require_equal_counts(const Participants& present) const {
+  const auto taken_by = [&](int position) -> const std::map<std::string, std::size_t>& {
+    return taken_[static_cast<std::size_t>(present.id(position))];
+  };
+  for (int i = 1; i < present.count(); ++i) {
+    if (taken_by(i) == taken_by(0)) continue;
     ErrorReport report;
     report.code = ErrorCode::kVariableMismatch;
     report.summary = "replicas have made different variables by the time they meet";
-    for (std::size_t replica = 0; replica < sites_.size(); ++replica) {
-      const std::vector<CallSite>& sites = sites_[replica];
-      report.replicas.push_back({static_cast<int>(replica),
+    for (int k = 0; k < present.count(); ++k) {
+      const int replica = present.id(k);
+      const std::vector<CallSite>& sites = sites_[static_cast<std::size_t>(replica)];
+      report.replicas.push_back({replica,
                                  sites.empty() ? CallSite{} : sites.back(),
                                  "made " + std::to_string(sites.size()) + " variables",
                                  {}});

@@ -24,7 +24,7 @@ class ImmediateMerges final : public detail::MergePoint {
     const detail::CurrentScope scope(current);
     core().statistics().merges += 1;
     detail::MergeRequest* const requests[] = {&request};
-    request.type->execute(cross_, requests, 1);
+    request.type->execute(cross_, requests, detail::Participants(1));
   }
   void touch(int, OperationKind, std::uint64_t, CallSite) override {}
   std::shared_ptr<void> make_variable(int, const detail::VariableRequest&,

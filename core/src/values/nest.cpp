@@ -6,6 +6,9 @@
 #include "belfry/any_tensor.h"
 #include "belfry/distributed_values.h"
 
+#include <string>
+#include <utility>
+
 namespace belfry::detail {
 
 LeafRef tensor_leaf(AnyTensor& tensor) {
@@ -22,6 +25,18 @@ void throw_bad_component(int index, int size, CallSite site) {
                              "component " + std::to_string(index) + " of a value with " +
                                  std::to_string(size) + " components",
                              "components are numbered from 0 by replica id", site);
+}
+
+void throw_absent_component(int replica, const Participants& present) {
+  ErrorReport report;
+  report.code = ErrorCode::kInvalidArgument;
+  report.summary = "replica " + std::to_string(replica) + " has no component: it took no part";
+  report.expected = "a replica among";
+  for (int i = 0; i < present.count(); ++i) {
+    report.expected += " " + std::to_string(present.id(i));
+  }
+  report.hint = "ask has(replica) first, or go over the components there are with for";
+  throw InvalidArgumentError(std::move(report));
 }
 
 }  // namespace belfry::detail

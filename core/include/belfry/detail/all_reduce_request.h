@@ -12,7 +12,8 @@ namespace belfry::detail {
 
 /// Reduces the leaves of all requests in place. Throws: StructureMismatchError and what
 /// CrossDeviceOps::all_reduce throws.
-void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* requests, int count);
+void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* requests,
+                        const Participants& present);
 
 template <class T>
 inline constexpr MergeType kAllReduceType{MergeKind::kAllReduce, spelling<T>(),

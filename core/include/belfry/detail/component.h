@@ -5,6 +5,7 @@
 #include "belfry/detail/nest_traits.h"
 #include "belfry/distributed_values.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -32,12 +33,14 @@ template <class T>
 struct IsVariable : std::false_type {};
 
 /// What one replica sees of a value: distributed leaves give their component, containers are
-/// rebuilt leaf by leaf, anything else is handed over as it is (SEM-13).
+/// rebuilt leaf by leaf, anything else is handed over as it is (SEM-13). `has` says whether there
+/// is a component: a PerReplica may lack it (SEM-90).
 template <class T>
 struct Component {
   using type = T;
   static constexpr bool kDistributed = false;
   static const T& of(const T& value, int) { return value; }
+  static bool has(const T&, int) { return true; }
 };
 
 template <class T>
@@ -45,6 +48,10 @@ struct Component<PerReplica<T>> {
   using type = T;
   static constexpr bool kDistributed = true;
   static const T& of(const PerReplica<T>& value, int replica) { return value[replica]; }
+  // A value of too few replicas is found where the component is asked for.
+  static bool has(const PerReplica<T>& value, int replica) {
+    return replica >= value.size() || value.has(replica);
+  }
 };
 
 template <class T>
@@ -52,6 +59,7 @@ struct Component<Mirrored<T>> {
   using type = T;
   static constexpr bool kDistributed = true;
   static const T& of(const Mirrored<T>& value, int replica) { return value[replica]; }
+  static bool has(const Mirrored<T>&, int) { return true; }
 };
 
 template <class... T>
@@ -63,6 +71,10 @@ struct Component<std::tuple<T...>> {
     return std::apply([&](const T&... part) { return type{Component<T>::of(part, replica)...}; },
                       value);
   }
+  static bool has(const std::tuple<T...>& value, int replica) {
+    return std::apply([&](const T&... part) { return (Component<T>::has(part, replica) && ...); },
+                      value);
+  }
 };
 
 template <class A, class B>
@@ -72,6 +84,9 @@ struct Component<std::pair<A, B>> {
   static constexpr bool kDistributed = true;
   static type of(const std::pair<A, B>& value, int replica) {
     return {Component<A>::of(value.first, replica), Component<B>::of(value.second, replica)};
+  }
+  static bool has(const std::pair<A, B>& value, int replica) {
+    return Component<A>::has(value.first, replica) && Component<B>::has(value.second, replica);
   }
 };
 
@@ -86,6 +101,10 @@ struct Component<std::vector<T>> {
     for (const T& part : value) out.push_back(Component<T>::of(part, replica));
     return out;
   }
+  static bool has(const std::vector<T>& value, int replica) {
+    return std::all_of(value.begin(), value.end(),
+                       [&](const T& part) { return Component<T>::has(part, replica); });
+  }
 };
 
 template <class T, std::size_t N>
@@ -96,6 +115,10 @@ struct Component<std::array<T, N>> {
   static type of(const std::array<T, N>& value, int replica) {
     return std::apply([&](const auto&... part) { return type{Component<T>::of(part, replica)...}; },
                       value);
+  }
+  static bool has(const std::array<T, N>& value, int replica) {
+    return std::all_of(value.begin(), value.end(),
+                       [&](const T& part) { return Component<T>::has(part, replica); });
   }
 };
 
@@ -111,6 +134,10 @@ struct Component<std::map<K, V>> {
     }
     return out;
   }
+  static bool has(const std::map<K, V>& value, int replica) {
+    return std::all_of(value.begin(), value.end(),
+                       [&](const auto& entry) { return Component<V>::has(entry.second, replica); });
+  }
 };
 
 template <class T>
@@ -120,6 +147,9 @@ struct Component<std::optional<T>> {
   static constexpr bool kDistributed = true;
   static type of(const std::optional<T>& value, int replica) {
     return value ? type{Component<T>::of(*value, replica)} : type{};
+  }
+  static bool has(const std::optional<T>& value, int replica) {
+    return !value || Component<T>::has(*value, replica);
   }
 };
 

@@ -12,8 +12,27 @@
 
 namespace belfry::detail {
 
+/// Throws: InvalidArgumentError (kInvalidArgument): no replica could run.
+[[noreturn]] void throw_nobody_takes_part(CallSite site);
+
+/// The replicas that have a component of every argument (SEM-90).
+template <class... Args>
+Participants participants(StrategyCore& core, CallSite site, const Args&... args) {
+  if constexpr (!(Component<Args>::kDistributed || ...)) {
+    return Participants(core.size());
+  } else {
+    std::vector<int> ids;
+    for (int replica = 0; replica < core.size(); ++replica) {
+      if ((Component<Args>::has(args, replica) && ...)) ids.push_back(replica);
+    }
+    if (ids.empty()) throw_nobody_takes_part(site);
+    return Participants(core.size(), std::move(ids));
+  }
+}
+
 /// Runs `fn(replica, component of each argument...)` on every replica and collects what it returns:
-/// a PerReplica, the variable when it is a variable, nothing for void.
+/// a PerReplica, the variable when it is a variable, nothing for void. A replica that has no
+/// component of some argument does not run.
 template <class F, class... Args>
 auto distribute(StrategyCore& core, CrossReplicaContext& cross, const RunOptions& options,
                 const F& fn, const Args&... args) {
@@ -22,24 +41,27 @@ auto distribute(StrategyCore& core, CrossReplicaContext& cross, const RunOptions
       "the replica function is called as fn(ReplicaContext&, const A&...): one A for each "
       "argument of run, distributed values as this replica's component");
   using Returned = std::invoke_result_t<const F&, ReplicaContext&, const ComponentOf<Args>&...>;
+  const Participants present = participants(core, options.site, args...);
   const auto call = [&](ReplicaContext& replica) -> Returned {
     return fn(replica, component(args, replica.replica_id())...);
   };
   if constexpr (std::is_void_v<Returned>) {
-    ReplicaRunner(core, cross, FunctionRef<void(ReplicaContext&)>(call)).run(options);
+    ReplicaRunner(core, cross, FunctionRef<void(ReplicaContext&)>(call), present).run(options);
   } else {
     using Result = std::remove_cvref_t<Returned>;
     std::vector<std::optional<Result>> slots(static_cast<std::size_t>(core.size()));
     const auto body = [&](ReplicaContext& replica) {
       slots[static_cast<std::size_t>(replica.replica_id())].emplace(call(replica));
     };
-    ReplicaRunner(core, cross, FunctionRef<void(ReplicaContext&)>(body)).run(options);
+    ReplicaRunner(core, cross, FunctionRef<void(ReplicaContext&)>(body), present).run(options);
     if constexpr (IsVariable<Result>::value) {
-      return std::move(*slots.front());
+      return std::move(*slots[static_cast<std::size_t>(present.id(0))]);
     } else {
-      ReplicaArray<Result> results(core.size());
-      for (auto& slot : slots) results.emplace_back(std::move(*slot));
-      return PerReplica<Result>(std::move(results));
+      ReplicaArray<Result> results(present.count());
+      for (int i = 0; i < present.count(); ++i) {
+        results.emplace_back(std::move(*slots[static_cast<std::size_t>(present.id(i))]));
+      }
+      return PerReplica<Result>(std::move(results), present);
     }
   }
 }

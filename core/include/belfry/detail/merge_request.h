@@ -30,7 +30,9 @@ struct MergeRequest;
 struct MergeType {
   MergeKind kind;
   const char* types;  ///< The compiler's spelling of the argument types, for messages.
-  void (*execute)(CrossReplicaContext& cross, MergeRequest* const* requests, int count);
+  /// `requests` are indexed by replica id and null for replicas that take no part.
+  void (*execute)(CrossReplicaContext& cross, MergeRequest* const* requests,
+                  const Participants& present);
 };
 
 /// What a paused replica leaves for the merge: pointers into its stack.
@@ -75,8 +77,9 @@ struct MergeCall : MergeRequest {
         fn(&function),
         args(&values...) {}
 
-  static void execute(CrossReplicaContext& cross, MergeRequest* const* requests, int count) {
-    execute_with(cross, requests, count, std::index_sequence_for<Args...>());
+  static void execute(CrossReplicaContext& cross, MergeRequest* const* requests,
+                      const Participants& present) {
+    execute_with(cross, requests, present, std::index_sequence_for<Args...>());
   }
 
   static constexpr MergeType kType{Kind, spelling<std::remove_cvref_t<Args>...>(), &execute};
@@ -102,33 +105,35 @@ struct MergeCall : MergeRequest {
   struct Rooms : Room<I>... {};
 
   template <std::size_t I>
-  static auto group(MergeRequest* const* requests, int count, Room<I>& room) {
+  static auto group(MergeRequest* const* requests, const Participants& present, Room<I>& room) {
     using Arg = std::tuple_element_t<I, std::tuple<Args...>>;
     using Value = std::remove_cvref_t<Arg>;
     if constexpr (std::is_same_v<Grouped<Value>, PerReplica<Value>>) {
+      const int count = present.count();
       auto values = count <= Room<I>::kReplicas ? ReplicaArray<Value>(room.bytes, count)
                                                 : ReplicaArray<Value>(count);
-      for (int replica = 0; replica < count; ++replica) {
-        values.emplace_back(static_cast<Arg&&>(*std::get<I>(at(requests, replica).args)));
+      for (int i = 0; i < count; ++i) {
+        values.emplace_back(static_cast<Arg&&>(*std::get<I>(at(requests, present.id(i)).args)));
       }
-      return PerReplica<Value>(std::move(values));
+      return PerReplica<Value>(std::move(values), present);
     } else {
-      return Value(*std::get<I>(at(requests, 0).args));
+      return Value(*std::get<I>(at(requests, present.id(0)).args));
     }
   }
 
   template <std::size_t... I>
-  static void execute_with(CrossReplicaContext& cross, MergeRequest* const* requests, int count,
-                           std::index_sequence<I...>) {
-    const F& fn = *at(requests, 0).fn;
+  static void execute_with(CrossReplicaContext& cross, MergeRequest* const* requests,
+                           const Participants& present, std::index_sequence<I...>) {
+    const F& fn = *at(requests, present.id(0)).fn;
     [[maybe_unused]] Rooms<I...> rooms;
     const std::tuple<Grouped<std::remove_cvref_t<Args>>...> grouped{
-        group<I>(requests, count, static_cast<Room<I>&>(rooms))...};
+        group<I>(requests, present, static_cast<Room<I>&>(rooms))...};
     if constexpr (kVoid) {
       fn(cross, std::get<I>(grouped)...);
     } else {
       const std::remove_cvref_t<Returned> returned = fn(cross, std::get<I>(grouped)...);
-      for (int replica = 0; replica < count; ++replica) {
+      for (int i = 0; i < present.count(); ++i) {
+        const int replica = present.id(i);
         at(requests, replica).result.emplace(component(returned, replica));
       }
     }

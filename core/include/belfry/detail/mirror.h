@@ -25,6 +25,20 @@ T placed_on(StrategyCore& core, const T& value, int replica) {
   return copy;
 }
 
+/// A value that the replicas of `present` have, on all of them.
+template <class T>
+Mirrored<T> spread(StrategyCore& core, const ReplicaArray<T>& components,
+                   const Participants& present) {
+  ReplicaArray<T> all(core.size());
+  for (int replica = 0; replica < core.size(); ++replica) {
+    if (present.has(replica))
+      all.emplace_back(components[present.position(replica)]);
+    else
+      all.emplace_back(placed_on(core, components[0], replica));
+  }
+  return Mirrored<T>(core.size(), std::move(all));
+}
+
 /// `value` on every replica: shared when it lives on the host, copied to each device otherwise.
 template <class T>
 Mirrored<T> mirror(StrategyCore& core, const T& value) {

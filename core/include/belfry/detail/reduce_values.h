@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/any_tensor.h"
+#include "belfry/detail/mirror.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/distributed_values.h"
 #include "belfry/nest.h"
@@ -12,9 +13,10 @@
 
 namespace belfry::detail {
 
-/// Throws StructureMismatchError naming the first leaf in which `other` differs from replica 0.
+/// Throws StructureMismatchError naming the first leaf in which `other` differs from the first.
 [[noreturn]] void throw_structures_differ(int replica, const std::vector<LeafDescription>& first,
-                                          const std::vector<LeafDescription>& other, CallSite site);
+                                          const std::vector<LeafDescription>& other, CallSite site,
+                                          int first_replica = 0);
 
 /// Throws UnsupportedError unless a value with tensors has a component on every replica.
 void require_all_replicas(StrategyCore& core, int components, CallSite site);
@@ -22,29 +24,33 @@ void require_all_replicas(StrategyCore& core, int components, CallSite site);
 /// Whether two lists of leaves agree in number, counts and types.
 bool same_leaves(const std::vector<LeafRef>& a, const std::vector<LeafRef>& b);
 
-/// The reduction of a value with one component for each replica.
+/// The reduction of a value over the replicas that have a component; on all of them.
 template <class T>
 Mirrored<T> reduce_value(StrategyCore& core, ReduceOp op, const PerReplica<T>& value,
                          CallSite site) {
   if (has_tensor<T>()) require_all_replicas(core, value.size(), site);
-  ReplicaArray<T> components(value.size());
+  const Participants& present = value.present();
+  ReplicaArray<T> components(present.count());
   std::vector<std::vector<LeafRef>> parts;
-  parts.reserve(static_cast<std::size_t>(value.size()));
+  parts.reserve(static_cast<std::size_t>(present.count()));
   for (const T& component : value) components.emplace_back(component);
-  for (int replica = 0; replica < value.size(); ++replica) {
-    parts.push_back(leaves_of(components[replica]));
-    if (!same_tree(value[0], value[replica]) || !same_leaves(parts.front(), parts.back())) {
-      throw_structures_differ(replica, describe_leaves(value[0]), describe_leaves(value[replica]),
-                              site);
+  for (int i = 0; i < present.count(); ++i) {
+    parts.push_back(leaves_of(components[i]));
+    const T& first = *value.begin();
+    const T& own = *(value.begin() + i);
+    if (!same_tree(first, own) || !same_leaves(parts.front(), parts.back())) {
+      throw_structures_differ(present.id(i), describe_leaves(first), describe_leaves(own), site,
+                              present.id(0));
     }
   }
-  core.ops().all_reduce(op, parts, has_tensor<T>());
-  if constexpr (has_tensor<T>()) {
-    return Mirrored<T>(value.size(), std::move(components));
-  } else {
+  core.ops().all_reduce(op, parts, has_tensor<T>(), present);
+  if constexpr (!has_tensor<T>()) {
     ReplicaArray<T> shared(1);
     shared.emplace_back(std::move(components[0]));
     return Mirrored<T>(value.size(), std::move(shared));
+  } else {
+    if (present.is_all()) return Mirrored<T>(value.size(), std::move(components));
+    return spread(core, components, present);
   }
 }
 

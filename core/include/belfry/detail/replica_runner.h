@@ -5,6 +5,7 @@
 #include "belfry/backend/executor.h"
 #include "belfry/detail/function_ref.h"
 #include "belfry/detail/merge_point.h"
+#include "belfry/detail/participants.h"
 #include "belfry/error.h"
 #include "belfry/run_options.h"
 
@@ -22,7 +23,8 @@ struct alignas(64) ReplicaState {
   enum class Status : std::uint8_t {
     kRunning,
     kArrived,    ///< Paused at a merge.
-    kSeeking,    ///< Paused until replica 0 makes a variable.
+    kSeeking,    ///< Paused until the first replica makes a variable.
+    kAbsent,     ///< Takes no part in this run.
     kEnded,      ///< Returned.
     kThrew,      ///< Left with an exception of its own.
     kCancelled,  ///< Unwound because the run had failed.
@@ -39,11 +41,12 @@ struct alignas(64) ReplicaState {
 
 /// One run: carries the replicas through rounds until all have ended. In each round every replica
 /// goes on until it arrives at a merge or ends; then, on the thread that called `run`, the requests
-/// are matched and the merge executed once (SEM-1 to SEM-9).
+/// are matched and the merge executed once (SEM-1 to SEM-9). Replicas that take no part have a
+/// body that does nothing, and no round waits for them (SEM-90).
 class ReplicaRunner final : public MergePoint, public Job {
  public:
   ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
-                FunctionRef<void(ReplicaContext&)> function);
+                FunctionRef<void(ReplicaContext&)> function, Participants present);
 
   /// Runs all replicas to their end. Order: blocks the caller.
   /// Throws: the exception of the lowest failing replica or of the merge function; belfry's errors.
@@ -78,6 +81,7 @@ class ReplicaRunner final : public MergePoint, public Job {
 
   CrossReplicaContext& cross_;
   FunctionRef<void(ReplicaContext&)> function_;
+  Participants present_;
   Executor& executor_;
   Gate gate_;
   Gate seekers_;
@@ -94,7 +98,8 @@ class ReplicaRunner final : public MergePoint, public Job {
 };
 
 /// The first way in which requests of replicas that have all arrived do not belong together, or
-/// nothing. `what` of the report says what was expected.
-std::optional<ErrorReport> find_mismatch(const std::vector<MergeRequest*>& requests);
+/// nothing. `what` of the report says what was expected. `requests` are indexed by replica id.
+std::optional<ErrorReport> find_mismatch(const std::vector<MergeRequest*>& requests,
+                                         const Participants& present);
 
 }  // namespace belfry::detail

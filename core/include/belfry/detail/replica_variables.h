@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/participants.h"
 #include "belfry/detail/variable_state.h"
 #include "belfry/error.h"
 
@@ -31,29 +32,32 @@ struct VariableRequest {
   CallSite site{};
 };
 
-/// A variable that replica 0 has made, and what it asked for.
+/// A variable that the first replica has made, and what it asked for.
 struct MadeVariable {
   VariableRequest request;
   // Owned by the handles as well.
   std::shared_ptr<void> state;
 };
 
-/// The variables made inside one run: replica 0 makes them, the others find them by name and order.
+/// The variables made inside one run: `maker`, the first replica that takes part, makes them, the
+/// others find them by name and order.
 class ReplicaVariables {
  public:
-  explicit ReplicaVariables(int replicas);
+  ReplicaVariables(int replicas, int maker);
 
-  /// The variable that belongs to `replica`'s next request of this name; null when replica 0 has
-  /// not made it yet. Throws: VariableMismatchError (kVariableMismatch) when the requests differ.
+  /// The variable that belongs to `replica`'s next request of this name; null when it has not
+  /// been made yet. Throws: VariableMismatchError (kVariableMismatch) when the requests differ.
   const MadeVariable* find(int replica, const VariableRequest& request) const;
   /// Counts a request as served.
   void take(int replica, const VariableRequest& request);
   void add(const VariableRequest& request, std::shared_ptr<void> state);
 
-  /// Throws VariableMismatchError (kVariableMismatch) unless all replicas have asked for as many.
-  void require_equal_counts() const;
+  /// Throws VariableMismatchError (kVariableMismatch) unless all that take part have asked for as
+  /// many.
+  void require_equal_counts(const Participants& present) const;
 
  private:
+  int maker_;
   std::map<std::string, std::vector<MadeVariable>> made_;
   // How often each replica has asked for each name; empty until the first request.
   std::vector<std::map<std::string, std::size_t>> taken_;
