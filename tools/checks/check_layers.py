@@ -12,7 +12,7 @@ import tree
 
 # The folders of core/src and their layers.
 LAYERS = {"words": 0, "backend": 1, "kernels": 1, "host": 1, "values": 2, "collectives": 3,
-          "run": 4, "strategies": 5}
+          "run": 4, "input": 5, "strategies": 5}
 BACKENDS_SEE = 1  # The highest layer that backends may include.
 
 # Third parties, and the files that may include them.

@@ -6,8 +6,10 @@
 /// (`belfry/sim/backend.h`, `belfry/cuda/backend.h`). Library files never include this one.
 #include "belfry/call_site.h"
 #include "belfry/cross_replica_context.h"
+#include "belfry/dataset.h"
 #include "belfry/default_strategy.h"
 #include "belfry/device_spec.h"
+#include "belfry/distributed_dataset.h"
 #include "belfry/distributed_values.h"
 #include "belfry/dtype.h"
 #include "belfry/error.h"

@@ -6,6 +6,8 @@
 #include "belfry/detail/make_variable.h"
 #include "belfry/detail/run_verbs.h"
 #include "belfry/device_spec.h"
+#include "belfry/distribute_options.h"
+#include "belfry/input_context.h"
 #include "belfry/replica_context.h"
 #include "belfry/scope.h"
 #include "belfry/strategy_options.h"
@@ -19,6 +21,11 @@
 #include <vector>
 
 namespace belfry {
+
+template <class T>
+class Dataset;
+template <class B>
+class DistributedDataset;
 
 /// Distributes work over replicas, one for each of its devices. Made as one of its children. Not
 /// copyable; outlives its variables' last use; the backend outlives it. One `run` at a time: a
@@ -66,6 +73,26 @@ class Strategy : public detail::RunVerbs<Strategy> {
     return cross_.run_at(site, fn, args...);
   }
 
+  /// The steps of a dataset of global batches, each shared out over the replicas (SEM-95); see
+  /// DistributedDataset. Include belfry/distributed_dataset.h.
+  /// Throws: InvalidArgumentError (kInvalidArgument) for options or batch sizes that cannot be.
+  template <class B>
+  DistributedDataset<B> distribute_dataset(const Dataset<B>& dataset,
+                                           const DistributeOptions& options,
+                                           CallSite site = CallSite::here());
+  /// The same for what `fn(InputContext)` returns, a dataset or a function that returns the next
+  /// element: each replica takes the next one as it is (SEM-95). `fn` is called once, here.
+  template <class F>
+  auto distribute_datasets_from_function(const F& fn, DistributeOptions options,
+                                         CallSite site = CallSite::here());
+  /// A value for each replica: `fn(ValueContext)`.
+  template <class F>
+  auto distribute_values_from_function(const F& fn, CallSite site = CallSite::here()) {
+    const auto with_context = [&](int replica) {
+      return fn(ValueContext{replica, num_replicas()});
+    };
+    return distribute_values(with_context, site);
+  }
   /// A value for each replica: `fn(replica_id)`.
   template <class F>
   auto distribute_values(const F& fn, CallSite site = CallSite::here()) {

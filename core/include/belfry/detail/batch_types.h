@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/detail/nest_traits.h"
+#include "belfry/tensor.h"
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+/// What batches are made of (SEM-93): rows, which are elements of vectors and indices of a tensor's
+/// first axis. Containers and aggregates of batches are batches with as many rows as each part.
+namespace belfry::detail {
+
+template <class T>
+constexpr bool is_stackable();
+template <class Tuple>
+struct PartsAreStackable;
+template <class... T>
+struct PartsAreStackable<std::tuple<T...>>
+    : std::bool_constant<(is_stackable<std::remove_cvref_t<T>>() && ...)> {};
+template <class A, class B>
+struct PartsAreStackable<std::pair<A, B>>
+    : std::bool_constant<is_stackable<A>() && is_stackable<B>()> {};
+
+/// Whether a type is a tensor, or a tuple, array, map or aggregate of nothing else.
+template <class T>
+constexpr bool is_stackable() {
+  if constexpr (IsTensor<T>::value) {
+    return true;
+  } else if constexpr (IsArray<T>::value) {
+    return is_stackable<typename T::value_type>();
+  } else if constexpr (IsMap<T>::value) {
+    return is_stackable<typename T::mapped_type>();
+  } else if constexpr (IsTuple<T>::value) {
+    return std::tuple_size_v<T> != 0 && PartsAreStackable<T>::value;
+  } else if constexpr (HasMembers<T>) {
+    return PartsAreStackable<decltype(T::members(std::declval<T&>()))>::value;
+  } else {
+    return false;
+  }
+}
+
+template <class T>
+struct Batched {
+  using type = std::conditional_t<is_stackable<T>(), T, std::vector<T>>;
+};
+template <class... T>
+  requires(!is_stackable<std::tuple<T...>>())
+struct Batched<std::tuple<T...>> {
+  using type = std::tuple<typename Batched<T>::type...>;
+};
+template <class A, class B>
+  requires(!is_stackable<std::pair<A, B>>())
+struct Batched<std::pair<A, B>> {
+  using type = std::pair<typename Batched<A>::type, typename Batched<B>::type>;
+};
+
+template <class T>
+constexpr bool is_batch();
+template <class Tuple>
+struct PartsAreBatches;
+template <class... T>
+struct PartsAreBatches<std::tuple<T...>>
+    : std::bool_constant<(is_batch<std::remove_cvref_t<T>>() && ...)> {};
+template <class A, class B>
+struct PartsAreBatches<std::pair<A, B>> : std::bool_constant<is_batch<A>() && is_batch<B>()> {};
+
+/// Whether a type has rows.
+template <class T>
+constexpr bool is_batch() {
+  if constexpr (IsVector<T>::value || IsTensor<T>::value) {
+    return true;
+  } else if constexpr (IsArray<T>::value) {
+    return is_batch<typename T::value_type>();
+  } else if constexpr (IsMap<T>::value) {
+    return is_batch<typename T::mapped_type>();
+  } else if constexpr (IsTuple<T>::value) {
+    return std::tuple_size_v<T> != 0 && PartsAreBatches<T>::value;
+  } else if constexpr (HasMembers<T>) {
+    return PartsAreBatches<decltype(T::members(std::declval<T&>()))>::value;
+  } else {
+    return false;
+  }
+}
+
+}  // namespace belfry::detail
+
+namespace belfry {
+
+/// What a batch of T is: a tensor with one more axis for a tensor, and each tensor so in a tuple,
+/// array, map or aggregate of tensors; a tuple or pair of batches for another tuple or pair;
+/// `std::vector<T>` for anything else (SEM-93).
+template <class T>
+using BatchOf = typename detail::Batched<T>::type;
+
+}  // namespace belfry

@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+#include "belfry/detail/batches.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+/// What datasets are read by: functions that give the next element, or nothing at the end.
+namespace belfry::detail {
+
+/// Throws: InvalidArgumentError (kInvalidArgument) when `value` is below `least`.
+void require_at_least(std::int64_t least, std::int64_t value, const char* what, CallSite site);
+void require_shard(std::int64_t count, std::int64_t index, CallSite site);
+void require_sizes(const std::vector<std::int64_t>& sizes, CallSite site);
+[[noreturn]] void throw_endless(const char* what, CallSite site);
+
+/// 0 to count - 1 in an order drawn from `seed` and `epoch`, each order equally likely.
+std::vector<std::size_t> permutation(std::size_t count, std::uint64_t seed, std::uint64_t epoch);
+
+template <class T>
+using ReaderOf = std::function<std::optional<T>()>;
+
+template <class T>
+class ElementReader {
+ public:
+  explicit ElementReader(std::shared_ptr<const std::vector<T>> elements)
+      : elements_(std::move(elements)) {}
+  std::optional<T> operator()() {
+    if (next_ == elements_->size()) return std::nullopt;
+    return T((*elements_)[next_++]);
+  }
+
+ private:
+  // Shared with the dataset.
+  std::shared_ptr<const std::vector<T>> elements_;
+  std::size_t next_ = 0;
+};
+
+template <class T, class U, class F>
+class MapReader {
+ public:
+  MapReader(ReaderOf<T> reader, F fn) : reader_(std::move(reader)), fn_(std::move(fn)) {}
+  std::optional<U> operator()() {
+    std::optional<T> next = reader_();
+    if (!next) return std::nullopt;
+    return U(std::as_const(fn_)(std::move(*next)));
+  }
+
+ private:
+  ReaderOf<T> reader_;
+  F fn_;
+};
+
+template <class T>
+class BatchReader {
+ public:
+  BatchReader(ReaderOf<T> reader, std::int64_t size, bool drop_remainder, CallSite site)
+      : reader_(std::move(reader)), size_(size), drop_remainder_(drop_remainder), site_(site) {}
+  std::optional<typename Batched<T>::type> operator()() {
+    std::vector<T> elements;
+    while (!ended_ && static_cast<std::int64_t>(elements.size()) < size_) {
+      std::optional<T> next = reader_();
+      if (next)
+        elements.push_back(std::move(*next));
+      else
+        ended_ = true;
+    }
+    if (elements.empty() || (ended_ && drop_remainder_)) return std::nullopt;
+    return make_batch(std::move(elements), site_);
+  }
+
+ private:
+  ReaderOf<T> reader_;
+  std::int64_t size_;
+  bool drop_remainder_;
+  CallSite site_;
+  bool ended_ = false;
+};
+
+template <class T>
+class ShuffleReader {
+ public:
+  ShuffleReader(ReaderOf<T> reader, std::uint64_t seed, std::uint64_t epoch)
+      : reader_(std::move(reader)), seed_(seed), epoch_(epoch) {}
+  std::optional<T> operator()() {
+    if (reader_) read_all();
+    if (next_ == order_.size()) return std::nullopt;
+    return std::move(elements_[order_[next_++]]);
+  }
+
+ private:
+  void read_all() {
+    while (std::optional<T> element = reader_()) elements_.push_back(std::move(*element));
+    order_ = permutation(elements_.size(), seed_, epoch_);
+    reader_ = nullptr;
+  }
+
+  ReaderOf<T> reader_;  // Null once all has been read.
+  std::uint64_t seed_;
+  std::uint64_t epoch_;
+  std::vector<T> elements_;
+  std::vector<std::size_t> order_;
+  std::size_t next_ = 0;
+};
+
+template <class T>
+class RepeatReader {
+ public:
+  /// Repetition k of epoch e is epoch `e * times + k` of what is repeated.
+  RepeatReader(std::function<ReaderOf<T>(std::uint64_t)> start, std::optional<std::uint64_t> times,
+               std::uint64_t epoch)
+      : start_(std::move(start)), times_(times), epoch_(epoch * times.value_or(1)) {}
+  std::optional<T> operator()() {
+    for (;;) {
+      if (!reader_) {
+        if (times_ && repetition_ == *times_) return std::nullopt;
+        reader_ = start_(epoch_ + repetition_++);
+        is_empty_ = true;
+      }
+      std::optional<T> next = reader_();
+      if (next) {
+        is_empty_ = false;
+        return next;
+      }
+      reader_ = nullptr;
+      if (is_empty_) times_ = repetition_;  // Nothing will ever come.
+    }
+  }
+
+ private:
+  std::function<ReaderOf<T>(std::uint64_t)> start_;
+  std::optional<std::uint64_t> times_;  // Nothing: without end.
+  std::uint64_t epoch_;
+  std::uint64_t repetition_ = 0;
+  ReaderOf<T> reader_;
+  bool is_empty_ = true;
+};
+
+/// Leaves out `first` elements at the start, and `between` after each one that it gives.
+template <class T>
+class SkipReader {
+ public:
+  SkipReader(ReaderOf<T> reader, std::int64_t first, std::int64_t between)
+      : reader_(std::move(reader)), skip_(first), between_(between) {}
+  std::optional<T> operator()() {
+    for (; skip_ > 0; --skip_) {
+      if (!reader_()) return std::nullopt;
+    }
+    skip_ = between_;
+    return reader_();
+  }
+
+ private:
+  ReaderOf<T> reader_;
+  std::int64_t skip_;
+  std::int64_t between_;
+};
+
+}  // namespace belfry::detail

@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+#include "belfry/detail/batches.h"
+#include "belfry/detail/readers.h"
+#include "belfry/detail/row_reader.h"
+#include "belfry/distribute_options.h"
+#include "belfry/placement.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+/// How a dataset becomes steps (SEM-95): a share for each replica, or nothing for some at the end.
+namespace belfry::detail {
+
+/// Throws: InvalidArgumentError (kInvalidArgument).
+void require_options(const DistributeOptions& options, CallSite site);
+/// Throws: InvalidArgumentError (kInvalidArgument) when a batch has fewer rows than the policy
+/// needs: one for each replica where steps without a share are dropped, one for each step
+/// otherwise.
+void require_enough_rows(const std::vector<std::int64_t>& sizes, int replicas, EndOfData policy,
+                         CallSite site);
+[[noreturn]] void throw_not_batches(CallSite site);
+[[noreturn]] void throw_no_empty_form(CallSite site);
+[[noreturn]] void throw_too_few_rows(std::int64_t rows, int replicas, CallSite site);
+
+/// What the replicas get in one step.
+template <class B>
+struct Step {
+  std::vector<std::optional<B>> shares;
+  int empty = 0;            ///< Replicas that get nothing.
+  bool is_partial = false;  ///< The data ended before every replica had its share.
+
+  void add(std::optional<B> share) {
+    if (!share) ++empty;
+    shares.push_back(std::move(share));
+  }
+  bool has_nothing() const { return empty == static_cast<int>(shares.size()); }
+};
+
+template <class B>
+using StepReaderOf = std::function<Step<B>()>;
+
+/// Every replica takes the next element.
+template <class B>
+class ElementSteps {
+ public:
+  ElementSteps(ReaderOf<B> reader, int replicas)
+      : reader_(std::move(reader)), replicas_(replicas) {}
+  Step<B> operator()() {
+    Step<B> step;
+    for (int replica = 0; replica < replicas_; ++replica) {
+      std::optional<B> next;
+      if (!ended_) next = reader_();
+      ended_ = !next;
+      step.add(std::move(next));
+    }
+    step.is_partial = ended_;
+    return step;
+  }
+
+ private:
+  ReaderOf<B> reader_;
+  int replicas_;
+  bool ended_ = false;
+};
+
+/// Batches of a known size: rows in order, by sizes that are used over and over.
+template <class B>
+class SizedSteps {
+ public:
+  SizedSteps(ReaderOf<B> reader, std::vector<std::int64_t> sizes, int replicas, CallSite site)
+      : rows_(std::move(reader), false, site), sizes_(std::move(sizes)), replicas_(replicas) {}
+  Step<B> operator()() {
+    Step<B> step;
+    for (int replica = 0; replica < replicas_; ++replica) {
+      const std::int64_t size = sizes_[next_];
+      next_ = (next_ + 1) % sizes_.size();
+      if (size == 0) {
+        step.add(std::nullopt);
+      } else if (!rows_.more()) {
+        step.add(std::nullopt);
+        step.is_partial = true;
+      } else {
+        step.add(rows_.take(size));
+        step.is_partial = step.is_partial || rows_.taken() < size;
+      }
+    }
+    return step;
+  }
+
+ private:
+  RowReader<B> rows_;
+  std::vector<std::int64_t> sizes_;
+  int replicas_;
+  std::size_t next_ = 0;
+};
+
+/// Batches of unknown sizes: each is a step, cut into equal parts, the last ones shorter or empty.
+template <class B>
+class BatchSteps {
+ public:
+  BatchSteps(ReaderOf<B> reader, int replicas, bool every_share, CallSite site)
+      : reader_(std::move(reader)), replicas_(replicas), every_share_(every_share), site_(site) {}
+  Step<B> operator()() {
+    Step<B> step;
+    std::optional<B> batch = next_batch();
+    const std::int64_t rows = batch ? rows_of(*batch, site_) : 0;
+    const std::int64_t part = (rows + replicas_ - 1) / replicas_;
+    for (std::int64_t replica = 0; replica < replicas_; ++replica) {
+      const std::int64_t begin = replica * part;
+      if (begin < rows)
+        step.add(move_rows(*batch, begin, std::min(part, rows - begin)));
+      else
+        step.add(std::nullopt);
+    }
+    step.is_partial = step.empty > 0;
+    // Such a batch may be the last one; in the middle, leaving it out would hide examples.
+    if (every_share_ && step.is_partial && rows > 0 && next_batch()) {
+      throw_too_few_rows(rows, replicas_, site_);
+    }
+    return step;
+  }
+
+ private:
+  std::optional<B> next_batch() {
+    std::optional<B> batch;
+    while (!ended_) {
+      batch = reader_();
+      ended_ = !batch;
+      if (batch && rows_of(*batch, site_) > 0) break;
+    }
+    return batch;
+  }
+
+  ReaderOf<B> reader_;
+  int replicas_;
+  bool every_share_;
+  CallSite site_;
+  bool ended_ = false;
+};
+
+/// The steps of a dataset of batches, as the options ask for.
+template <class B>
+StepReaderOf<B> steps_of(ReaderOf<B> reader, const std::vector<std::int64_t>& sizes, int replicas,
+                         const DistributeOptions& options, CallSite site) {
+  if (options.elements == ElementUse::kPerReplica) {
+    return ElementSteps<B>(std::move(reader), replicas);
+  }
+  if constexpr (!is_batch<B>()) {
+    throw_not_batches(site);
+  } else {
+    if (!sizes.empty()) return SizedSteps<B>(std::move(reader), sizes, replicas, site);
+    return BatchSteps<B>(std::move(reader), replicas,
+                         options.end_of_data == EndOfData::kDropPartialStep, site);
+  }
+}
+
+/// Puts the tensors of a share on a device. Order: copies are enqueued.
+template <class B>
+void place(B& share, Placement target) {
+  if constexpr (is_nest<B>()) {
+    if constexpr (has_tensor<B>()) {
+      for_each_leaf(share, [&](auto& leaf) {
+        if constexpr (IsTensor<std::remove_cvref_t<decltype(leaf)>>::value) {
+          if (!leaf.empty()) leaf = leaf.copy_to(target);
+        }
+      });
+    }
+  }
+}
+
+/// Gives replicas without a share an empty one, of the structure of the others'.
+template <class B>
+void fill_with_empties(Step<B>& step, CallSite site) {
+  if constexpr (!is_batch<B>()) {
+    throw_no_empty_form(site);
+  } else {
+    std::optional<B> empty;
+    for (std::optional<B>& share : step.shares) {
+      if (share && !empty) empty = move_rows(*share, 0, 0);
+    }
+    for (std::optional<B>& share : step.shares) {
+      if (!share) share = *empty;
+    }
+    step.empty = 0;
+  }
+}
+
+}  // namespace belfry::detail

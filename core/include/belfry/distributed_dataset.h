@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/batch_sizes.h"
+#include "belfry/dataset.h"
+#include "belfry/detail/step_reader.h"
+#include "belfry/distribute_options.h"
+#include "belfry/distributed_values.h"
+#include "belfry/input_context.h"
+#include "belfry/strategy.h"
+
+#include <deque>
+#include <exception>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace belfry {
+
+/// The steps of a dataset on a strategy's replicas: each loop over it reads the dataset anew and
+/// gives a PerReplica for each step, to be handed to `run`. Tensors are on the replicas' devices.
+/// Made by `Strategy::distribute_dataset`; the strategy outlives it and its iterators.
+/// Context: cross-replica; elements are made with replica 0's device current.
+/// Throws: ContextError (kWrongContext, kOtherStrategy) in a replica or another strategy; what the
+/// functions of the dataset throw; StructureMismatchError and InvalidArgumentError (kShape,
+/// kInvalidArgument) for batches that cannot be shared out.
+template <class B>
+class DistributedDataset {
+ public:
+  using value_type = PerReplica<B>;
+
+  DistributedDataset(Strategy& strategy, Dataset<B> dataset, const DistributeOptions& options,
+                     CallSite site);
+
+  detail::ReaderIterator<PerReplica<B>> begin() const;
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  class Reader;
+
+  Strategy* strategy_;
+  Dataset<B> dataset_;
+  DistributeOptions options_;
+  CallSite site_;
+  std::vector<std::int64_t>
+      sizes_;  // Of the shares, where the dataset's batches have a known size.
+};
+
+namespace detail {
+
+template <class T>
+struct IsDataset : std::false_type {};
+template <class T>
+struct IsDataset<Dataset<T>> : std::true_type {};
+
+/// What an input function returned as a dataset: a dataset, or a function that returns the next
+/// element, as `std::optional` where there is an end.
+template <class R>
+auto as_dataset(R made) {
+  if constexpr (IsDataset<R>::value) {
+    return made;
+  } else {
+    static_assert(std::is_invocable_v<R&>,
+                  "an input function returns a Dataset, or a function without arguments that "
+                  "returns the next element");
+    using Next = std::remove_cvref_t<std::invoke_result_t<R&>>;
+    using T =
+        typename std::conditional_t<IsOptional<Next>::value, Next, std::optional<Next>>::value_type;
+    return Dataset<T>::from_generator([made = std::move(made)] {
+      return [next = made]() mutable -> std::optional<T> { return next(); };
+    });
+  }
+}
+
+}  // namespace detail
+
+/// Reads steps, some ahead.
+template <class B>
+class DistributedDataset<B>::Reader {
+ public:
+  explicit Reader(const DistributedDataset& from)
+      : strategy_(from.strategy_),
+        options_(from.options_),
+        site_(from.site_),
+        steps_(detail::steps_of(from.dataset_.read(), from.sizes_, strategy_->num_replicas(),
+                                options_, site_)) {}
+
+  std::optional<PerReplica<B>> operator()() {
+    strategy_->cross_replica().core().require_cross("reading a distributed dataset", site_);
+    const Scope scope = strategy_->scope(site_);
+    while (!ended_ && static_cast<int>(ready_.size()) <= options_.prefetch) read_ahead();
+    if (ready_.empty()) return std::nullopt;
+    Prepared next = std::move(ready_.front());
+    ready_.pop_front();
+    if (next.failure) std::rethrow_exception(next.failure);
+    return std::move(next.step);
+  }
+
+ private:
+  struct Prepared {
+    std::optional<PerReplica<B>> step;
+    std::exception_ptr failure;  // Thrown when its step is asked for.
+  };
+
+  void read_ahead() {
+    try {
+      std::optional<PerReplica<B>> step = next_step();
+      ended_ = !step;
+      if (step) ready_.push_back({std::move(step), nullptr});
+    } catch (...) {
+      ended_ = true;
+      ready_.push_back({std::nullopt, std::current_exception()});
+    }
+  }
+
+  std::optional<PerReplica<B>> next_step() {
+    detail::Step<B> step = steps_();
+    if (step.has_nothing()) return std::nullopt;
+    if (step.is_partial && options_.end_of_data == EndOfData::kDropPartialStep) return std::nullopt;
+    if (step.empty > 0 && options_.end_of_data == EndOfData::kPadWithEmpties) {
+      detail::fill_with_empties(step, site_);
+    }
+    return placed(std::move(step));
+  }
+
+  PerReplica<B> placed(detail::Step<B> step) {
+    std::vector<int> ids;
+    const int replicas = strategy_->num_replicas();
+    detail::ReplicaArray<B> shares(replicas - step.empty);
+    for (int replica = 0; replica < replicas; ++replica) {
+      std::optional<B>& share = step.shares[static_cast<std::size_t>(replica)];
+      if (!share) continue;
+      ids.push_back(replica);
+      detail::place(*share, strategy_->placement(replica));
+      shares.emplace_back(std::move(*share));
+    }
+    return PerReplica<B>(std::move(shares), detail::Participants(replicas, std::move(ids)));
+  }
+
+  Strategy* strategy_;
+  DistributeOptions options_;
+  CallSite site_;
+  detail::StepReaderOf<B> steps_;
+  std::deque<Prepared> ready_;
+  bool ended_ = false;
+};
+
+template <class B>
+DistributedDataset<B>::DistributedDataset(Strategy& strategy, Dataset<B> dataset,
+                                          const DistributeOptions& options, CallSite site)
+    : strategy_(&strategy), dataset_(std::move(dataset)), options_(options), site_(site) {
+  detail::require_options(options, site);
+  const bool is_whole = options.elements == ElementUse::kGlobalBatch;
+  if (is_whole && !detail::is_batch<B>()) detail::throw_not_batches(site);
+  if (is_whole && dataset_.batch_size()) {
+    sizes_ = batch_sizes_for_worker(*dataset_.batch_size(), options.num_workers,
+                                    strategy.num_replicas(), options.worker, site);
+    detail::require_enough_rows(sizes_, strategy.num_replicas(), options.end_of_data, site);
+  }
+  if (options.end_of_data == EndOfData::kPadWithEmpties && !detail::is_batch<B>()) {
+    detail::throw_no_empty_form(site);
+  }
+}
+
+template <class B>
+detail::ReaderIterator<PerReplica<B>> DistributedDataset<B>::begin() const {
+  // Shared by the copies of a std::function.
+  auto reader = std::make_shared<Reader>(*this);
+  return detail::ReaderIterator<PerReplica<B>>([reader] { return (*reader)(); });
+}
+
+template <class B>
+DistributedDataset<B> Strategy::distribute_dataset(const Dataset<B>& dataset,
+                                                   const DistributeOptions& options,
+                                                   CallSite site) {
+  core_.require_cross("distribute_dataset", site);
+  return DistributedDataset<B>(*this, dataset, options, site);
+}
+
+template <class F>
+auto Strategy::distribute_datasets_from_function(const F& fn, DistributeOptions options,
+                                                 CallSite site) {
+  core_.require_cross("distribute_datasets_from_function", site);
+  detail::require_options(options, site);
+  const InputContext context{options.num_workers, options.worker,
+                             options.num_workers * num_replicas()};
+  options.elements = ElementUse::kPerReplica;
+  auto made = [&] {
+    const Scope here = scope(site);
+    return detail::as_dataset(fn(context));
+  }();
+  using B = typename decltype(made)::value_type;
+  return DistributedDataset<B>(*this, std::move(made), options, site);
+}
+
+}  // namespace belfry

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/batch_sizes.h"
+
+#include "belfry/detail/readers.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace belfry {
+
+// Worker 0's list has the larger sizes first; each later worker begins further on in it, by the
+// replicas of one worker. So in one step all workers together go once round the list.
+std::vector<std::int64_t> batch_sizes_for_worker(std::int64_t global_batch, int num_workers,
+                                                 int replicas_per_worker, int worker,
+                                                 CallSite site) {
+  detail::require_at_least(1, global_batch, "the size of a batch", site);
+  detail::require_at_least(1, replicas_per_worker, "the replicas of a worker", site);
+  detail::require_shard(num_workers, worker, site);
+  const std::int64_t replicas = std::int64_t{num_workers} * replicas_per_worker;
+  const std::int64_t larger = global_batch % replicas;
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(replicas), global_batch / replicas);
+  for (std::int64_t i = 0; i < larger; ++i) sizes[static_cast<std::size_t>(i)] += 1;
+  const std::ptrdiff_t turn = std::ptrdiff_t{worker} * replicas_per_worker;
+  std::rotate(sizes.begin(), sizes.begin() + turn, sizes.end());
+  return sizes;
+}
+
+}  // namespace belfry

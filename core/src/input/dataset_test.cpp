@@ -1,0 +1,306 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/dataset.h"
+
+#include "belfry/backend/host_backend.h"
+#include "belfry/error.h"
+#include "belfry/mirrored_strategy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Ints = std::vector<int>;
+
+template <class T>
+std::vector<T> all(const Dataset<T>& dataset) {
+  std::vector<T> elements;
+  for (const T& element : dataset) elements.push_back(element);
+  return elements;
+}
+
+Dataset<int> range(int count) { return Dataset<int>::range(count); }
+
+struct Example {
+  float x;
+  int label;
+  static auto members(auto& self) { return std::tie(self.x, self.label); }
+};
+
+struct ImageExample {
+  Tensor<float> image;
+  Tensor<float> label;
+  static auto members(auto& self) { return std::tie(self.image, self.label); }
+};
+
+TEST(Dataset, HasTheElementsOfItsSourceInOrder) {
+  EXPECT_THAT(all(Dataset<std::string>::from({"a", "b"})), ElementsAre("a", "b"));
+  EXPECT_THAT(all(range(3)), ElementsAre(0, 1, 2));
+  EXPECT_THAT(all(Dataset<double>::tabulate(3, [](std::int64_t i) { return 0.5 * double(i); })),
+              ElementsAre(0, 0.5, 1));
+  EXPECT_THAT(all(Dataset<bool>::from({true, false})), ElementsAre(true, false));
+  EXPECT_THAT(all(Dataset<int>::from({})), IsEmpty());
+}
+
+TEST(Dataset, IsReadAnewByEachLoop) {
+  int passes = 0;
+  const auto countdown = Dataset<int>::from_generator([&passes] {
+    ++passes;
+    return [left = 3]() mutable { return left > 0 ? std::optional(left--) : std::nullopt; };
+  });
+  EXPECT_EQ(passes, 0);
+  EXPECT_THAT(all(countdown), ElementsAre(3, 2, 1));
+  EXPECT_THAT(all(countdown), ElementsAre(3, 2, 1));
+  EXPECT_EQ(passes, 2);
+}
+
+TEST(Dataset, ReadsNoFurtherThanItIsAsked) {
+  std::vector<int> asked;
+  const auto seen = range(10).map([&asked](int i) {
+    asked.push_back(i);
+    return i;
+  });
+  EXPECT_THAT(all(seen.batch(2).take(2)), ElementsAre(Ints{0, 1}, Ints{2, 3}));
+  EXPECT_THAT(asked, ElementsAre(0, 1, 2, 3));
+}
+
+TEST(Dataset, MapsFiltersTakesSkipsZipsAndShards) {
+  EXPECT_THAT(all(range(3).map([](int i) { return std::to_string(i); })),
+              ElementsAre("0", "1", "2"));
+  EXPECT_THAT(all(range(7).filter([](int i) { return i % 3 == 0; })), ElementsAre(0, 3, 6));
+  EXPECT_THAT(all(range(7).skip(2).take(3)), ElementsAre(2, 3, 4));
+  EXPECT_THAT(all(range(2).skip(5)), IsEmpty());
+  EXPECT_THAT(all(range(2).take(0)), IsEmpty());
+  EXPECT_THAT(all(range(3).zip(Dataset<char>::from({'a', 'b'}))),
+              ElementsAre(std::pair(0, 'a'), std::pair(1, 'b')));
+  EXPECT_THAT(all(range(7).shard(3, 1)), ElementsAre(1, 4));
+  EXPECT_THAT(all(range(7).shard(1, 0)), ElementsAre(0, 1, 2, 3, 4, 5, 6));
+}
+
+TEST(Dataset, BatchesNumbersToVectorsAndRecordsToVectorsOfRecords) {
+  static_assert(std::is_same_v<BatchOf<int>, Ints>);
+  static_assert(std::is_same_v<BatchOf<Ints>, std::vector<Ints>>);
+  static_assert(std::is_same_v<BatchOf<Example>, std::vector<Example>>);
+  static_assert(std::is_same_v<BatchOf<std::pair<float, int>>,
+                               std::pair<std::vector<float>, std::vector<int>>>);
+  static_assert(std::is_same_v<BatchOf<std::tuple<Tensor<float>, int>>,
+                               std::tuple<Tensor<float>, std::vector<int>>>);
+  static_assert(std::is_same_v<BatchOf<std::array<float, 4>>, std::vector<std::array<float, 4>>>);
+  static_assert(std::is_same_v<BatchOf<std::map<std::string, Tensor<int>>>,
+                               std::map<std::string, Tensor<int>>>);
+
+  EXPECT_THAT(all(range(5).batch(2)), ElementsAre(Ints{0, 1}, Ints{2, 3}, Ints{4}));
+  EXPECT_THAT(all(range(5).batch(2, Remainder::kDrop)), ElementsAre(Ints{0, 1}, Ints{2, 3}));
+  EXPECT_THAT(all(range(4).batch(4, Remainder::kDrop)), ElementsAre(Ints{0, 1, 2, 3}));
+  const auto pairs = all(range(3).zip(range(3).map([](int i) { return 10.0 * i; })).batch(2));
+  EXPECT_THAT(pairs, ElementsAre(std::pair(Ints{0, 1}, std::vector<double>{0, 10}),
+                                 std::pair(Ints{2}, std::vector<double>{20})));
+  EXPECT_THAT(all(Dataset<bool>::from({true, false, true}).batch(2)),
+              ElementsAre(std::vector<bool>{true, false}, std::vector<bool>{true}));
+}
+
+class DatasetOfTensors : public testing::Test {
+ protected:
+  Tensor<float> tensor(Shape shape, std::vector<float> values) {
+    return Tensor<float>::from(std::move(shape), values, Placement{&backend_, 1});
+  }
+
+  HostBackend backend_{2};
+};
+
+TEST_F(DatasetOfTensors, StacksThemAlongANewFirstAxis) {
+  const auto dataset =
+      Dataset<Tensor<float>>::from({tensor({2}, {1, 2}), tensor({2}, {3, 4}), tensor({2}, {5, 6})});
+  const auto batches = all(dataset.batch(2));
+  ASSERT_EQ(batches.size(), 2U);
+  EXPECT_EQ(batches[0].shape(), (Shape{2, 2}));
+  EXPECT_THAT(batches[0].to_host(), ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(batches[0].placement().device, 1);
+  EXPECT_EQ(batches[1].shape(), (Shape{1, 2}));
+  const auto regrouped = all(dataset.batch(2).rebatch({1, 2}));
+  ASSERT_EQ(regrouped.size(), 2U);
+  EXPECT_EQ(regrouped[0].shape(), (Shape{1, 2}));
+  EXPECT_THAT(regrouped[1].to_host(), ElementsAre(3, 4, 5, 6));
+  const auto scalars =
+      all(Dataset<Tensor<float>>::from({tensor({}, {1}), tensor({}, {2})}).batch(9));
+  EXPECT_EQ(scalars[0].shape(), (Shape{2}));
+}
+
+TEST_F(DatasetOfTensors, StacksTheTensorsOfRecords) {
+  static_assert(std::is_same_v<BatchOf<ImageExample>, ImageExample>);
+  const auto dataset = Dataset<ImageExample>::from({{tensor({2}, {1, 2}), tensor({}, {7})},
+                                                    {tensor({2}, {3, 4}), tensor({}, {8})},
+                                                    {tensor({2}, {5, 6}), tensor({}, {9})}});
+  const auto batches = all(dataset.batch(2).rebatch({3}));
+  ASSERT_EQ(batches.size(), 1U);
+  EXPECT_EQ(batches[0].image.shape(), (Shape{3, 2}));
+  EXPECT_THAT(batches[0].label.to_host(), ElementsAre(7, 8, 9));
+}
+
+TEST_F(DatasetOfTensors, RefusesShapesThatDoNotFitTogether) {
+  const auto dataset = Dataset<Tensor<float>>::from({tensor({2}, {1, 2}), tensor({3}, {3, 4, 5})});
+  try {
+    all(dataset.batch(2, Remainder::kKeep, {"train.cc", 9}));
+    FAIL() << "no error";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kShape);
+    EXPECT_EQ(error.report().summary, "element 1 of a batch has shape [3], those before it [2]");
+    EXPECT_EQ(to_string(error.report().site), "train.cc:9");
+  }
+  EXPECT_THROW(all(dataset.batch(1).rebatch({2})), InvalidArgumentError);
+  EXPECT_THROW(all(Dataset<Tensor<float>>::from({tensor({}, {1})}).rebatch({2})),
+               InvalidArgumentError);
+  EXPECT_THROW(all(Dataset<Tensor<float>>::from({Tensor<float>()}).batch(2)), InvalidArgumentError);
+  using Named = std::map<std::string, Tensor<float>>;
+  EXPECT_THROW(
+      all(Dataset<Named>::from({{{"a", tensor({}, {1})}}, {{"b", tensor({}, {1})}}}).batch(2)),
+      StructureMismatchError);
+}
+
+TEST(Dataset, RefusesBatchesWhosePartsDiffer) {
+  const auto uneven = Dataset<std::pair<Ints, Ints>>::from({std::pair(Ints{1, 2}, Ints{1, 2, 3})});
+  try {
+    all(uneven.rebatch({1}));
+    FAIL() << "no error";
+  } catch (const StructureMismatchError& error) {
+    EXPECT_EQ(error.report().summary, "parts of a batch have 2 and 3 rows");
+  }
+}
+
+TEST(Dataset, ShufflesTheSameWayEachTimeAndAnotherWayInEachRepetition) {
+  const auto shuffled = range(100).shuffle(7);
+  const Ints first = all(shuffled);
+  EXPECT_EQ(all(shuffled), first);
+  EXPECT_NE(all(range(100).shuffle(8)), first);
+  Ints sorted = first;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(sorted, all(range(100)));
+  EXPECT_NE(first, sorted);
+
+  const Ints twice = all(shuffled.repeat(2));
+  ASSERT_EQ(twice.size(), 200U);
+  EXPECT_EQ(Ints(twice.begin(), twice.begin() + 100), first);
+  const Ints second(twice.begin() + 100, twice.end());
+  EXPECT_NE(second, first);
+  EXPECT_EQ(all(shuffled.epoch(1)), second);
+  sorted = second;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(sorted, all(range(100)));
+}
+
+TEST(Dataset, ShufflesToEachOrderEquallyOften) {
+  std::map<Ints, int> counts;
+  for (std::uint64_t seed = 0; seed < 6000; ++seed) counts[all(range(3).shuffle(seed))] += 1;
+  ASSERT_EQ(counts.size(), 6U);
+  // Binomial with 6000 draws of probability 1/6: 1000, and 5 standard deviations are 145.
+  for (const auto& [order, count] : counts) EXPECT_NEAR(count, 1000, 145);
+}
+
+TEST(Dataset, HasTheSameShuffleOnEveryMachine) {
+  // Worked out by another program, which draws with Philox and shuffles after Fisher and Yates.
+  EXPECT_THAT(all(range(8).shuffle(1)), ElementsAre(0, 5, 3, 6, 7, 2, 4, 1));
+  EXPECT_THAT(all(range(8).shuffle(1).epoch(1)), ElementsAre(2, 4, 7, 5, 1, 6, 3, 0));
+}
+
+TEST(Dataset, RepeatsSoOftenOrWithoutEnd) {
+  EXPECT_THAT(all(range(2).repeat(3)), ElementsAre(0, 1, 0, 1, 0, 1));
+  EXPECT_THAT(all(range(2).repeat(0)), IsEmpty());
+  EXPECT_THAT(all(range(2).repeat().take(5)), ElementsAre(0, 1, 0, 1, 0));
+  EXPECT_THAT(all(range(0).repeat()), IsEmpty());
+  EXPECT_TRUE(range(2).repeat().is_endless());
+  EXPECT_TRUE(range(2).repeat().map([](int i) { return i; }).batch(3).is_endless());
+  EXPECT_FALSE(range(2).repeat().take(5).is_endless());
+  EXPECT_FALSE(range(2).repeat(3).is_endless());
+  EXPECT_TRUE(range(2).repeat().repeat(2).is_endless());
+  EXPECT_FALSE(range(2).repeat().zip(range(3)).is_endless());
+  try {
+    std::ignore = range(2).repeat().shuffle(1, {"train.cc", 5});
+    FAIL() << "no error";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("shuffle of a dataset without end"));
+    EXPECT_THAT(error.what(), HasSubstr("train.cc:5"));
+  }
+}
+
+TEST(Dataset, KnowsTheSizeOfItsBatchesWhereBatchSaidSo) {
+  EXPECT_EQ(range(9).batch(4).batch_size(), 4);
+  EXPECT_EQ(range(9).batch(4).shuffle(1).repeat(2).take(3).batch_size(), 4);
+  EXPECT_EQ(range(9).batch(4).map([](const Ints& batch) { return batch; }).batch_size(),
+            std::nullopt);
+  EXPECT_EQ(Dataset<Ints>::from({{1, 2}}).batch_size(), std::nullopt);
+  EXPECT_EQ(Dataset<Ints>::from({{1, 2}}).with_batch_size(2).batch_size(), 2);
+}
+
+TEST(Dataset, RefusesNumbersThatCannotBe) {
+  const std::function<void()> mistakes[] = {[] { range(3).batch(0); },
+                                            [] { range(3).take(-1); },
+                                            [] { range(3).skip(-1); },
+                                            [] { range(3).repeat(-1); },
+                                            [] { range(3).shard(0, 0); },
+                                            [] { range(3).shard(2, 2); },
+                                            [] { range(3).shard(2, -1); },
+                                            [] { range(-1); },
+                                            [] { range(3).batch(2).rebatch({}); },
+                                            [] { range(3).batch(2).rebatch({0, 0}); },
+                                            [] { range(3).batch(2).rebatch({1, -1}); },
+                                            [] { range(3).batch(2).with_batch_size(0); }};
+  for (const auto& mistake : mistakes) EXPECT_THROW(mistake(), InvalidArgumentError);
+}
+
+// Rebatching: the rows of all batches in order, by sizes that are used over and over.
+
+Dataset<Ints> batches_of(int count, int size) { return range(count).batch(size); }
+
+TEST(Conformance, B08_FoursBecomeTwos) {
+  EXPECT_THAT(all(batches_of(8, 4).rebatch({2, 2})),
+              ElementsAre(Ints{0, 1}, Ints{2, 3}, Ints{4, 5}, Ints{6, 7}));
+}
+
+TEST(Conformance, B09_TheLastBatchHasWhatIsLeft) {
+  EXPECT_THAT(all(batches_of(5, 4).rebatch({2, 2})), ElementsAre(Ints{0, 1}, Ints{2, 3}, Ints{4}));
+}
+
+TEST(Conformance, B10_TheRemainderCanBeDropped) {
+  EXPECT_THAT(all(batches_of(5, 4).rebatch({2, 2}, Remainder::kDrop)),
+              ElementsAre(Ints{0, 1}, Ints{2, 3}));
+}
+
+TEST(Conformance, B14_SizesOfZeroGiveEmptyBatches) {
+  std::vector<Ints> expected;
+  for (int i = 0; i < 8; ++i) {
+    expected.push_back({i});
+    expected.push_back({});
+  }
+  EXPECT_EQ(all(batches_of(8, 4).rebatch({1, 0})), expected);
+}
+
+TEST(Conformance, B15_OneSizeWillDo) {
+  EXPECT_EQ(all(batches_of(8, 4).rebatch({2})), all(batches_of(8, 4).rebatch({2, 2})));
+}
+
+TEST(Conformance, B16_BatchesOfBatchesAreSplitOnTheOutside) {
+  std::vector<std::vector<Ints>> expected;
+  for (int i = 0; i < 16; i += 4) expected.push_back({{i, i + 1}, {i + 2, i + 3}});
+  EXPECT_EQ(all(range(16).batch(2).batch(4).rebatch({2, 2})), expected);
+}
+
+}  // namespace
+}  // namespace belfry

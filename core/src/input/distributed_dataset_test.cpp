@@ -1,0 +1,270 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/distributed_dataset.h"
+
+#include "belfry/backend/host_backend.h"
+#include "belfry/error.h"
+#include "belfry/mirrored_strategy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Ints = std::vector<int>;
+
+Dataset<Ints> batches(int count, int size) { return Dataset<int>::range(count).batch(size); }
+
+class DistributedDatasets : public testing::Test {
+ protected:
+  template <class B>
+  std::vector<PerReplica<B>> steps(const Dataset<B>& dataset, const DistributeOptions& options) {
+    std::vector<PerReplica<B>> all;
+    for (const PerReplica<B>& step : strategy_.distribute_dataset(dataset, options)) {
+      all.push_back(step);
+    }
+    return all;
+  }
+
+  HostBackend backend_{3};
+  MirroredStrategy strategy_{backend_};
+};
+
+using Three = PerReplica<Ints>;
+
+TEST_F(DistributedDatasets, ShareOutGlobalBatchesInOrder) {
+  EXPECT_THAT(steps(batches(14, 7), {.end_of_data = EndOfData::kDropPartialStep}),
+              ElementsAre(Three{{0, 1, 2}, {3, 4}, {5, 6}}, Three{{7, 8, 9}, {10, 11}, {12, 13}}));
+}
+
+TEST_F(DistributedDatasets, DropAPartialStep) {
+  EXPECT_THAT(steps(batches(13, 7), {.end_of_data = EndOfData::kDropPartialStep}),
+              ElementsAre(Three{{0, 1, 2}, {3, 4}, {5, 6}}));
+  EXPECT_THAT(steps(batches(6, 7), {.end_of_data = EndOfData::kDropPartialStep}), IsEmpty());
+}
+
+TEST_F(DistributedDatasets, PadAPartialStepWithEmptyBatches) {
+  EXPECT_THAT(steps(batches(11, 7), {.end_of_data = EndOfData::kPadWithEmpties}),
+              ElementsAre(Three{{0, 1, 2}, {3, 4}, {5, 6}}, Three{{7, 8, 9}, {10}, {}}));
+}
+
+TEST_F(DistributedDatasets, MaskReplicasThatGetNothing) {
+  const auto all = steps(batches(11, 7), {.end_of_data = EndOfData::kMaskReplicas});
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0], (Three{{0, 1, 2}, {3, 4}, {5, 6}}));
+  EXPECT_EQ(all[1].size(), 3);
+  EXPECT_THAT(all[1], ElementsAre(Ints{7, 8, 9}, Ints{10}));
+  EXPECT_FALSE(all[1].has(2));
+}
+
+TEST_F(DistributedDatasets, GlobalBatchesMayBeSmallerThanTheReplicas) {
+  const auto all = steps(batches(4, 2), {.end_of_data = EndOfData::kMaskReplicas});
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_THAT(all[1], ElementsAre(Ints{2}, Ints{3}));
+  EXPECT_THAT(steps(batches(4, 2), {.end_of_data = EndOfData::kPadWithEmpties}),
+              ElementsAre(Three{{0}, {1}, {}}, Three{{2}, {3}, {}}));
+  try {
+    steps(batches(4, 2), {.end_of_data = EndOfData::kDropPartialStep});
+    FAIL() << "no error";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.report().summary, "a global batch of 2 is too small for 3 replicas");
+  }
+}
+
+TEST_F(DistributedDatasets, CutBatchesOfUnknownSizeIntoEqualParts) {
+  const auto unknown = Dataset<Ints>::from({{1, 2, 3, 4, 5, 6, 7}, {8, 9}, {}, {10}});
+  const auto masked = steps(unknown, {.end_of_data = EndOfData::kMaskReplicas});
+  ASSERT_EQ(masked.size(), 3U);
+  EXPECT_THAT(masked[0], ElementsAre(Ints{1, 2, 3}, Ints{4, 5, 6}, Ints{7}));
+  EXPECT_THAT(masked[1], ElementsAre(Ints{8}, Ints{9}));
+  EXPECT_THAT(masked[2], ElementsAre(Ints{10}));
+  try {
+    steps(unknown, {.end_of_data = EndOfData::kDropPartialStep});
+    FAIL() << "no error";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("a batch of 2 leaves some of 3 replicas without examples"));
+  }
+  EXPECT_EQ(steps(unknown.take(2), {.end_of_data = EndOfData::kDropPartialStep}).size(), 1U);
+  EXPECT_THAT(steps(Dataset<Ints>::from({{}, {}}), {.end_of_data = EndOfData::kPadWithEmpties}),
+              IsEmpty());
+}
+
+TEST_F(DistributedDatasets, LetEveryReplicaTakeElements) {
+  const DistributeOptions drop{.end_of_data = EndOfData::kDropPartialStep,
+                               .elements = ElementUse::kPerReplica};
+  EXPECT_THAT(steps(Dataset<int>::range(7), drop),
+              ElementsAre(PerReplica<int>{0, 1, 2}, PerReplica<int>{3, 4, 5}));
+  DistributeOptions options = drop;
+  options.end_of_data = EndOfData::kMaskReplicas;
+  const auto masked = steps(Dataset<int>::range(7), options);
+  ASSERT_EQ(masked.size(), 3U);
+  EXPECT_THAT(masked[2], ElementsAre(6));
+  options.end_of_data = EndOfData::kPadWithEmpties;
+  EXPECT_THAT(steps(batches(7, 2), options),
+              ElementsAre(Three{{0, 1}, {2, 3}, {4, 5}}, Three{{6}, {}, {}}));
+  EXPECT_THROW(steps(Dataset<int>::range(7), options), InvalidArgumentError);
+}
+
+TEST_F(DistributedDatasets, AskForAChoiceAtTheEndOfTheData) {
+  DistributeOptions options{};
+  options.prefetch = 1;
+  try {
+    steps(batches(4, 2), options);
+    FAIL() << "no error";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("nothing says what happens to a partial step"));
+  }
+  options.end_of_data = EndOfData::kMaskReplicas;
+  options.prefetch = -1;
+  EXPECT_THROW(steps(batches(4, 2), options), InvalidArgumentError);
+  options.prefetch = 0;
+  options.worker = 1;
+  EXPECT_THROW(steps(batches(4, 2), options), InvalidArgumentError);
+}
+
+TEST_F(DistributedDatasets, PutTensorsOnTheReplicasDevices) {
+  const auto images = Dataset<int>::range(7).map(
+      [](int i) { return std::pair(Tensor<float>::full({2}, static_cast<float>(i)), i); });
+  for (const int prefetch : {0, 1, 5}) {
+    int seen = 0;
+    for (const auto& step : strategy_.distribute_dataset(
+             images.batch(4), {.end_of_data = EndOfData::kPadWithEmpties, .prefetch = prefetch})) {
+      for (int replica = 0; replica < 3; ++replica) {
+        const auto& [tensor, numbers] = step[replica];
+        EXPECT_EQ(tensor.placement(), strategy_.placement(replica));
+        EXPECT_EQ(tensor.shape(), (Shape{static_cast<std::int64_t>(numbers.size()), 2}));
+        std::vector<float> expected;
+        for (const int number : numbers) expected.insert(expected.end(), 2, float(number));
+        EXPECT_EQ(tensor.to_host(), expected);
+        for (const int number : numbers) EXPECT_EQ(number, seen++);
+      }
+    }
+    EXPECT_EQ(seen, 7);
+  }
+}
+
+TEST_F(DistributedDatasets, ReadAheadAsFarAsTheyAreTold) {
+  int read = 0;
+  const auto counted = Dataset<int>::range(60).map([&read](int i) { return read++, i; }).batch(6);
+  const auto ahead = [&](int prefetch) {
+    read = 0;
+    const auto distributed = strategy_.distribute_dataset(
+        counted, {.end_of_data = EndOfData::kDropPartialStep, .prefetch = prefetch});
+    const auto first = distributed.begin();
+    EXPECT_EQ((*first)[0], (Ints{0, 1}));
+    return read;
+  };
+  EXPECT_EQ(ahead(0), 6);
+  EXPECT_EQ(ahead(2), 18);
+  EXPECT_EQ(ahead(100), 60);
+}
+
+TEST_F(DistributedDatasets, ThrowWhatReadingThrewAtItsStep) {
+  const auto failing = Dataset<int>::range(9).map([](int i) {
+    if (i == 4) throw std::runtime_error("bad example");
+    return i;
+  });
+  for (const int prefetch : {0, 3}) {
+    int steps = 0;
+    const auto read = [&] {
+      for (const auto& step : strategy_.distribute_dataset(
+               failing.batch(3),
+               {.end_of_data = EndOfData::kDropPartialStep, .prefetch = prefetch})) {
+        steps += step.size() / 3;
+      }
+    };
+    EXPECT_THROW(read(), std::runtime_error);
+    EXPECT_EQ(steps, 1);
+  }
+}
+
+TEST_F(DistributedDatasets, BelongToTheirStrategysCrossReplicaContext) {
+  const DistributeOptions options{.end_of_data = EndOfData::kDropPartialStep};
+  const auto distributed = strategy_.distribute_dataset(batches(6, 3), options);
+  EXPECT_THROW(strategy_.run([&](ReplicaContext&) { return *distributed.begin(); }), ContextError);
+  EXPECT_THROW(strategy_.run([&](ReplicaContext&) {
+    std::ignore = strategy_.distribute_dataset(batches(6, 3), options);
+  }),
+               ContextError);
+  const auto in_merge = strategy_.run([&](ReplicaContext& replica) {
+    return replica.merge_call([&](CrossReplicaContext&) { return *distributed.begin(); });
+  });
+  EXPECT_THAT(in_merge, ElementsAre(Ints{0}, Ints{1}, Ints{2}));
+}
+
+TEST_F(DistributedDatasets, ServeOneOfSeveralWorkers) {
+  // Sizes of 10 examples over 2 workers of 3: worker 0 uses 2 2 2 2 1 1, worker 1 2 1 1 2 2 2.
+  DistributeOptions options{.end_of_data = EndOfData::kPadWithEmpties, .num_workers = 2};
+  EXPECT_THAT(steps(batches(10, 10), options),
+              ElementsAre(Three{{0, 1}, {2, 3}, {4, 5}}, Three{{6, 7}, {8}, {9}}));
+  options.worker = 1;
+  EXPECT_THAT(steps(batches(10, 10), options),
+              ElementsAre(Three{{0, 1}, {2}, {3}}, Three{{4, 5}, {6, 7}, {8, 9}}));
+  EXPECT_THROW(steps(batches(10, 2), options), InvalidArgumentError);
+}
+
+TEST_F(DistributedDatasets, ComeFromInputFunctions) {
+  int calls = 0;
+  const auto input = [&](const InputContext& context) {
+    ++calls;
+    EXPECT_EQ(context.num_replicas_in_sync, 6);
+    EXPECT_EQ(context.num_input_pipelines, 2);
+    EXPECT_EQ(context.input_pipeline_id, 1);
+    return Dataset<int>::range(12)
+        .shard(context.num_input_pipelines, context.input_pipeline_id)
+        .batch(context.get_per_replica_batch_size(12));
+  };
+  const auto distributed = strategy_.distribute_datasets_from_function(
+      input, {.end_of_data = EndOfData::kDropPartialStep, .num_workers = 2, .worker = 1});
+  std::vector<Three> all;
+  for (const auto& step : distributed) all.push_back(step);
+  EXPECT_THAT(all, ElementsAre(Three{{1, 3}, {5, 7}, {9, 11}}));
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(DistributedDatasets, ComeFromFunctionsThatReturnTheNextElement) {
+  const auto counter = [](const InputContext&) { return [i = 0]() mutable { return i++; }; };
+  const auto limited = [](const InputContext&) {
+    return [i = 0]() mutable { return i < 5 ? std::optional(i++) : std::nullopt; };
+  };
+  const DistributeOptions mask{.end_of_data = EndOfData::kMaskReplicas};
+  const auto endless = strategy_.distribute_datasets_from_function(counter, mask);
+  auto step = endless.begin();
+  EXPECT_THAT(*++step, ElementsAre(3, 4, 5));
+  std::vector<int> sizes;
+  for (const auto& some : strategy_.distribute_datasets_from_function(limited, mask)) {
+    sizes.push_back(static_cast<int>(some.end() - some.begin()));
+  }
+  EXPECT_THAT(sizes, ElementsAre(3, 2));
+}
+
+TEST_F(DistributedDatasets, ValuesComeFromAFunctionOfEachReplica) {
+  const auto values = strategy_.distribute_values_from_function([](const ValueContext& context) {
+    return std::pair(10 * context.replica_id + context.num_replicas_in_sync,
+                     Tensor<float>::zeros({1}).placement().device);
+  });
+  EXPECT_THAT(values, ElementsAre(std::pair(3, 0), std::pair(13, 1), std::pair(23, 2)));
+}
+
+TEST(EndOfDataPolicies, HaveNames) {
+  EXPECT_EQ(to_string(EndOfData::kDropPartialStep), "drop partial step");
+  EXPECT_EQ(to_string(EndOfData::kPadWithEmpties), "pad with empties");
+  EXPECT_EQ(to_string(EndOfData::kMaskReplicas), "mask replicas");
+}
+
+}  // namespace
+}  // namespace belfry

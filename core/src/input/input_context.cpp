@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/input_context.h"
+
+#include "belfry/detail/readers.h"
+#include "belfry/error.h"
+
+#include <string>
+
+namespace belfry {
+
+std::int64_t InputContext::get_per_replica_batch_size(std::int64_t global_batch,
+                                                      CallSite site) const {
+  detail::require_at_least(1, num_replicas_in_sync, "the number of replicas", site);
+  if (global_batch % num_replicas_in_sync != 0) {
+    throw InvalidArgumentError(
+        ErrorCode::kInvalidArgument,
+        "a global batch of " + std::to_string(global_batch) + " does not come out even over " +
+            std::to_string(num_replicas_in_sync) + " replicas",
+        "use a multiple, or distribute_dataset, which shares out any size", site);
+  }
+  return global_batch / num_replicas_in_sync;
+}
+
+}  // namespace belfry
