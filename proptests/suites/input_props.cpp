@@ -1,0 +1,271 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// SEM-92 to SEM-97: every example is delivered once, in order, or left out as the policy says.
+#include "suites/property.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <ostream>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+using Ints = std::vector<int>;
+using Shares = std::vector<std::optional<Ints>>;  // Of one step; nothing: takes no part.
+
+struct InputCase {
+  BackendRequest backend;
+  int examples = 0;
+  int batch = 1;
+  bool known_size = true;
+  EndOfData policy = EndOfData::kMaskReplicas;
+  int prefetch = 0;
+};
+
+void showValue(const InputCase& drawn, std::ostream& out) {
+  out << drawn.examples << " examples in batches of " << drawn.batch
+      << (drawn.known_size ? "" : " (size unknown)") << ", " << to_string(drawn.policy)
+      << ", prefetch " << drawn.prefetch << ", " << to_string(drawn.backend);
+}
+
+// Amounts from [0, most], whatever the size.
+rc::Gen<int> up_to(int most) {
+  return rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, most + 1));
+}
+
+rc::Gen<InputCase> input_case() {
+  return rc::gen::build<InputCase>(
+      rc::gen::set(&InputCase::backend), rc::gen::set(&InputCase::examples, up_to(200)),
+      rc::gen::set(&InputCase::batch, rc::gen::map(up_to(99), [](int n) { return n + 1; })),
+      rc::gen::set(&InputCase::known_size),
+      rc::gen::set(&InputCase::policy,
+                   rc::gen::element(EndOfData::kDropPartialStep, EndOfData::kPadWithEmpties,
+                                    EndOfData::kMaskReplicas)),
+      rc::gen::set(&InputCase::prefetch, up_to(3)));
+}
+
+// Where example `index` goes, by arithmetic alone: its step and its replica.
+struct Place {
+  int step;
+  int replica;
+};
+Place place_of(const InputCase& drawn, int index) {
+  const int step = index / drawn.batch;
+  const int row = index % drawn.batch;
+  const int replicas = drawn.backend.devices;
+  if (drawn.known_size) {
+    // The first `larger` replicas have one row more than the others.
+    const int size = drawn.batch / replicas;
+    const int larger = drawn.batch % replicas;
+    const int of_larger = larger * (size + 1);
+    return {step, row < of_larger ? row / (size + 1) : larger + (row - of_larger) / size};
+  }
+  const int rows = std::min(drawn.batch, drawn.examples - step * drawn.batch);
+  return {step, row / ((rows + replicas - 1) / replicas)};
+}
+
+// The steps that must come out.
+std::vector<Shares> expected_steps(const InputCase& drawn) {
+  const auto replicas = static_cast<std::size_t>(drawn.backend.devices);
+  std::vector<Shares> steps;
+  for (int index = 0; index < drawn.examples; ++index) {
+    const Place place = place_of(drawn, index);
+    steps.resize(static_cast<std::size_t>(place.step) + 1, Shares(replicas));
+    std::optional<Ints>& share =
+        steps[static_cast<std::size_t>(place.step)][static_cast<std::size_t>(place.replica)];
+    if (!share) share = Ints();
+    share->push_back(index);
+  }
+  if (drawn.policy == EndOfData::kPadWithEmpties) {
+    for (Shares& step : steps) {
+      for (std::optional<Ints>& share : step) share = share.value_or(Ints());
+    }
+  }
+  const bool is_partial =
+      drawn.known_size
+          ? drawn.examples % drawn.batch != 0
+          : !steps.empty() && std::count(steps.back().begin(), steps.back().end(), std::nullopt);
+  if (is_partial && drawn.policy == EndOfData::kDropPartialStep) steps.pop_back();
+  return steps;
+}
+
+// Whether dropping is refused: batches in the middle that leave replicas without examples.
+bool is_refused(const InputCase& drawn) {
+  if (drawn.policy != EndOfData::kDropPartialStep) return false;
+  if (drawn.known_size) return drawn.batch < drawn.backend.devices;
+  const int part = (drawn.batch + drawn.backend.devices - 1) / drawn.backend.devices;
+  const int used = (drawn.batch + part - 1) / part;
+  return used < drawn.backend.devices && drawn.examples > drawn.batch;
+}
+
+class Input : public Property {
+ protected:
+  template <class B>
+  Dataset<B> sized(const InputCase& drawn, const Dataset<B>& dataset) {
+    return drawn.known_size ? dataset.with_batch_size(drawn.batch)
+                            : dataset.map([](const B& batch) { return batch; });
+  }
+};
+
+Shares shares_of(const PerReplica<Ints>& step) {
+  Shares shares;
+  for (int replica = 0; replica < step.size(); ++replica) {
+    shares.push_back(step.has(replica) ? std::optional(step[replica]) : std::nullopt);
+  }
+  return shares;
+}
+
+TEST_F(Input, IsDeliveredOnceInOrderOrLeftOutAsThePolicySays) {
+  holds([this] {
+    const auto drawn = *input_case();
+    Bench bench(*this, drawn.backend);
+    MirroredStrategy strategy(bench.backend());
+    strategy.run(meet_with_a_tensor);
+    const auto dataset = sized(drawn, Dataset<int>::range(drawn.examples).batch(drawn.batch));
+    std::vector<Shares> steps;
+    const auto read = [&] {
+      for (const auto& step : strategy.distribute_dataset(
+               dataset, {.end_of_data = drawn.policy, .prefetch = drawn.prefetch})) {
+        steps.push_back(shares_of(step));
+      }
+    };
+    if (is_refused(drawn)) {
+      RC_ASSERT_THROWS_AS(read(), InvalidArgumentError);
+    } else {
+      read();
+      RC_ASSERT(steps == expected_steps(drawn));
+    }
+  });
+}
+
+TEST_F(Input, ReachesTheReplicasThatItIsFor) {
+  holds([this] {
+    auto drawn = *input_case();
+    if (is_refused(drawn)) drawn.policy = EndOfData::kMaskReplicas;
+    Bench bench(*this, drawn.backend);
+    MirroredStrategy strategy(bench.backend());
+    strategy.run(meet_with_a_tensor);
+    const auto dataset =
+        sized(drawn, Dataset<int>::range(drawn.examples)
+                         .map([](int i) {
+                           return std::pair(Tensor<float>::full({2}, static_cast<float>(i)), i);
+                         })
+                         .batch(drawn.batch));
+    const std::vector<Shares> expected = expected_steps(drawn);
+    std::size_t at = 0;
+    for (const auto& step : strategy.distribute_dataset(
+             dataset, {.end_of_data = drawn.policy, .prefetch = drawn.prefetch})) {
+      RC_ASSERT(at < expected.size());
+      const auto seen = strategy.run(
+          [](ReplicaContext& replica, const auto& share) {
+            const Tensor<float>& tensor = share.first;
+            const bool here = tensor.placement() == replica.placement();
+            return std::tuple(here, tensor.to_host(), share.second);
+          },
+          step);
+      for (int replica = 0; replica < strategy.num_replicas(); ++replica) {
+        const auto& share = expected[at][static_cast<std::size_t>(replica)];
+        RC_ASSERT(seen.has(replica) == share.has_value());
+        if (!share) continue;
+        const auto& [here, values, numbers] = seen[replica];
+        std::vector<float> wanted;
+        for (const int number : *share) wanted.insert(wanted.end(), 2, static_cast<float>(number));
+        RC_ASSERT(here);
+        RC_ASSERT(numbers == *share);
+        RC_ASSERT(values == wanted);
+      }
+      ++at;
+    }
+    RC_ASSERT(at == expected.size());
+  });
+}
+
+// Some of the replicas, at least one.
+std::vector<int> some_of(int replicas) {
+  std::vector<int> ids;
+  const auto chosen = *rc::gen::container<std::vector<bool>>(static_cast<std::size_t>(replicas),
+                                                             rc::gen::arbitrary<bool>());
+  for (int id = 0; id < replicas; ++id) {
+    if (chosen[static_cast<std::size_t>(id)]) ids.push_back(id);
+  }
+  if (ids.empty()) ids.push_back(*rc::gen::inRange(0, replicas));
+  return ids;
+}
+
+using Row = std::vector<float>;
+
+// One float row for each of `ids`: what the i-th of them brings does not depend on its id.
+PerReplica<Row> rows_of(const std::vector<int>& ids, int replicas, std::uint64_t seed) {
+  detail::ReplicaArray<Row> rows(static_cast<int>(ids.size()));
+  for (int i = 0; i < static_cast<int>(ids.size()); ++i) {
+    rows.emplace_back(values_of<float>({Pattern::kRandom, seed}, i, 5));
+  }
+  return PerReplica<Row>(std::move(rows), detail::Participants(replicas, ids));
+}
+
+struct Reductions {
+  Row host;
+  Row tensor;
+  Row mirrored;
+  bool operator==(const Reductions&) const = default;
+};
+
+// What each replica that takes part gets, and all components of what was assigned.
+std::pair<std::vector<Reductions>, std::vector<Row>> reductions(Strategy& strategy, ReduceOp op,
+                                                                const PerReplica<Row>& rows) {
+  const auto sum = strategy.mirrored_variable([] { return Tensor<float>::zeros({5}); });
+  const auto results = strategy.run(
+      [&](ReplicaContext& replica, const Row& row) {
+        const auto own = Tensor<float>::from({5}, row);
+        const auto reduced = replica.merge_call(
+            [&](CrossReplicaContext& cross, const PerReplica<Tensor<float>>& all) {
+              const auto all_reduced = cross.reduce(op, all);
+              cross.update(
+                  sum, [](Tensor<float>& to, const Tensor<float>& value) { to = value; },
+                  all_reduced);
+              return all_reduced;
+            },
+            own);
+        return Reductions{replica.all_reduce(op, row), replica.all_reduce(op, own).to_host(),
+                          reduced.to_host()};
+      },
+      rows);
+  std::vector<Row> components;
+  for (const auto& component : strategy.local_values(sum))
+    components.push_back(component.to_host());
+  return {{results.begin(), results.end()}, components};
+}
+
+TEST_F(Input, OfSomeReplicasIsReducedAsByAStrategyOverThese) {
+  holds([this](const BackendRequest& request, std::uint16_t seed, bool mean) {
+    const std::vector<int> ids = some_of(request.devices);
+    const auto order = *rc::gen::element(ReductionOrder::kReplicaOrder, ReductionOrder::kTree,
+                                         ReductionOrder::kRing);
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend(), {.order = order});
+    MirroredStrategy(bench.backend()).run(meet_with_a_tensor);  // By the communicator.
+    StrategyOptions fewer{.order = order};
+    for (const int id : ids) fewer.devices.push_back(bench.backend().device_spec(id));
+    MirroredStrategy alone(bench.backend(), fewer);
+    const ReduceOp op = mean ? ReduceOp::kMean : ReduceOp::kSum;
+    const auto rows = rows_of(ids, request.devices, seed);
+    const auto [results, components] = reductions(strategy, op, rows);
+    std::vector<int> others(ids.size());
+    std::iota(others.begin(), others.end(), 0);
+    const auto [expected, wanted] =
+        reductions(alone, op, rows_of(others, static_cast<int>(ids.size()), seed));
+    RC_ASSERT(results.size() == ids.size());
+    RC_ASSERT(results == expected);
+    RC_ASSERT(components.size() == static_cast<std::size_t>(request.devices));
+    for (const Row& component : components) RC_ASSERT(component == wanted.front());
+  });
+}
+
+}  // namespace
+}  // namespace belfry::testing
