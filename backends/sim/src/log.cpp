@@ -3,6 +3,7 @@
 #include "belfry/sim/log.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace belfry::sim {
 namespace {
@@ -53,6 +54,13 @@ std::uint64_t& Log::rare_hash_of(const AgentId& agent) {
   auto& hashes = agent_hashes_[static_cast<std::size_t>(agent.kind)];
   hashes.resize(static_cast<std::size_t>(agent.index) + 1);
   return hashes.back();
+}
+
+std::uint64_t Log::order_free_hash() const {
+  std::uint64_t sum = 0;
+  for (const auto& hashes : agent_hashes_) sum = std::accumulate(hashes.begin(), hashes.end(), sum);
+  for (const auto& [agent, hash] : far_agent_hashes_) sum += hash;
+  return sum;
 }
 
 void Log::append_rare(const Operation& operation) {

@@ -60,7 +60,7 @@ class Log {
   /// Of the operations in the order in which they happened.
   std::uint64_t hash() const { return hash_; }
   /// The same for every order in which the agents took their turns, as long as each did the same.
-  std::uint64_t order_free_hash() const { return order_free_hash_; }
+  std::uint64_t order_free_hash() const;
 
  private:
   static std::uint64_t chain(std::uint64_t hash, std::uint64_t what) {
@@ -75,9 +75,7 @@ class Log {
     const std::uint64_t what = who * 0x9E3779B97F4A7C15u ^ operation.subject * 0xD6E8FEB86659FD93u ^
                                operation.value * 0xC2B2AE3D27D4EB4Fu;
     hash_ = chain(hash_, what);
-    const std::uint64_t before = own;
-    own = chain(before, what);
-    order_free_hash_ += own - before;
+    own = chain(own, what);
   }
   void append_rare(const Operation& operation);
   std::uint64_t& rare_hash_of(const AgentId& agent);
@@ -86,7 +84,6 @@ class Log {
   std::size_t limit_;
   std::uint64_t size_ = 0;
   std::uint64_t hash_ = 0;
-  std::uint64_t order_free_hash_ = 0;
   std::vector<LogRecord> records_;
   std::array<std::vector<std::uint64_t>, 4> agent_hashes_;  // By kind and index,
   std::map<AgentId, std::uint64_t> far_agent_hashes_;       // and those of large index.
