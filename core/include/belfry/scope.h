@@ -15,7 +15,8 @@ class Scope {
   Scope(detail::StrategyCore& core, CrossReplicaContext& cross, CallSite site);
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
-  ~Scope() = default;
+  /// Ends the program, with a message, when something opened inside is still open (SEM-17).
+  ~Scope();
 
  private:
   detail::CurrentContext context_;

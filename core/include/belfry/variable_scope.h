@@ -38,7 +38,8 @@ class VariableScope {
                 CallSite site);
   VariableScope(const VariableScope&) = delete;
   VariableScope& operator=(const VariableScope&) = delete;
-  ~VariableScope() = default;
+  /// Ends the program, with a message, when something opened inside is still open (SEM-17).
+  ~VariableScope();
 
  private:
   detail::CurrentContext context_;

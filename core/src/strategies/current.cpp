@@ -8,6 +8,8 @@
 #include "belfry/detail/merge_point.h"
 #include "belfry/variable_scope.h"
 
+#include <cstdio>
+#include <exception>
 #include <memory>
 #include <utility>
 
@@ -92,8 +94,22 @@ CurrentContext context_for_scope(StrategyCore& core, CrossReplicaContext& cross,
   return context;
 }
 
+// A destructor cannot throw, and what is current would point at scopes that are gone.
+void require_innermost(const CurrentContext& ending) {
+  if (current_context() == &ending) return;
+  std::fputs(
+      "belfry: a scope ends while one that was opened inside it is open; scopes nest as blocks "
+      "do\n",
+      stderr);
+  std::terminate();
+}
+
 }  // namespace
 }  // namespace detail
+
+Scope::~Scope() { detail::require_innermost(context_); }
+
+VariableScope::~VariableScope() { detail::require_innermost(context_); }
 
 Scope::Scope(detail::StrategyCore& core, CrossReplicaContext& cross, CallSite site)
     : context_((core.require_cross("scope", site), core.cross_context(cross))), entered_(context_) {

@@ -1,0 +1,324 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What the reference systems say is current where, a test for each row of the catalogue.
+#include "belfry/current.h"
+#include "suites/property.h"
+
+#include <gmock/gmock.h>
+
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+// Outside everything: the default strategy's only replica is current.
+void expect_default_state() {
+  EXPECT_FALSE(has_strategy());
+  ASSERT_NE(current_replica(), nullptr);
+  EXPECT_EQ(current_cross_replica(), nullptr);
+  EXPECT_EQ(&current_replica()->strategy(), &current_strategy());
+  EXPECT_EQ(current_strategy().num_replicas(), 1);
+}
+
+void expect_in_scope_of(const Strategy& strategy) {
+  EXPECT_TRUE(has_strategy());
+  EXPECT_EQ(current_replica(), nullptr);
+  ASSERT_NE(current_cross_replica(), nullptr);
+  EXPECT_EQ(&current_cross_replica()->strategy(), &strategy);
+  EXPECT_EQ(&current_strategy(), &strategy);
+}
+
+template <class F>
+std::optional<ErrorCode> code_of(F&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return std::nullopt;
+}
+
+class ContextConformance : public Property {
+ protected:
+  explicit ContextConformance(int replicas = 1) : bench_(*this, devices(replicas)) {
+    strategy_.run([](ReplicaContext& replica) {
+      replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({2}, 1.0F)).to_host();
+    });
+  }
+  void TearDown() override {
+    expect_default_state();
+    add_work(backend_factory().work(bench_.backend()));
+    Property::TearDown();
+  }
+
+  Bench bench_;
+  MirroredStrategy strategy_{bench_.backend()};
+  MirroredStrategy other_{bench_.backend()};
+};
+
+class ContextConformanceOfTwo : public ContextConformance {
+ protected:
+  ContextConformanceOfTwo() : ContextConformance(2) {}
+};
+
+TEST_F(ContextConformance, CTX_01_OutsideEverythingTheDefaultReplicaIsCurrent) {
+  expect_default_state();
+}
+
+TEST_F(ContextConformance, CTX_02_AScopeMakesTheStrategyCurrent) {
+  {
+    const Scope scope = strategy_.scope();
+    expect_in_scope_of(strategy_);
+  }
+  expect_default_state();
+}
+
+TEST_F(ContextConformance, CTX_03_AReplicaIsCurrentInsideARun) {
+  strategy_.run([this](ReplicaContext& replica) {
+    EXPECT_EQ(current_replica(), &replica);
+    EXPECT_EQ(current_cross_replica(), nullptr);
+    EXPECT_TRUE(has_strategy());
+    EXPECT_EQ(&current_strategy(), &strategy_);
+  });
+}
+
+TEST_F(ContextConformance, CTX_06_ScopesOfOneStrategyNest) {
+  {
+    const Scope first = strategy_.scope();
+    expect_in_scope_of(strategy_);
+    {
+      const Scope second = strategy_.scope();
+      expect_in_scope_of(strategy_);
+      const Scope third = strategy_.scope();
+      expect_in_scope_of(strategy_);
+    }
+    expect_in_scope_of(strategy_);
+  }
+  expect_default_state();
+  const Scope again = strategy_.scope();
+  expect_in_scope_of(strategy_);
+}
+
+TEST_F(ContextConformance, CTX_07_StrategiesDoNotMix) {
+  const Scope scope = strategy_.scope();
+  EXPECT_EQ(code_of([&] { const Scope inner = other_.scope(); }), ErrorCode::kOtherStrategy);
+  expect_in_scope_of(strategy_);
+}
+
+TEST_F(ContextConformance, CTX_10_TheDefaultReplicaMerges) {
+  const auto merge = [](CrossReplicaContext& cross, const PerReplica<std::string>& text) {
+    EXPECT_EQ(current_replica(), nullptr);
+    EXPECT_EQ(current_cross_replica(), &cross);
+    EXPECT_EQ(&cross.strategy(), &current_strategy());
+    return "foo_" + text[0];
+  };
+  EXPECT_EQ(current_replica()->merge_call(merge, std::string("bar")), "foo_bar");
+  expect_default_state();
+}
+
+// Overridden: one replica obeys the rules of many (SEM-15), so that the default strategy's scope is
+// a scope like any other.
+TEST_F(ContextConformance, CTX_11_TheDefaultStrategysScopeNestsInItself) {
+  Strategy& fallback = current_strategy();
+  const Scope first = fallback.scope();
+  expect_in_scope_of(fallback);
+  const Scope second = fallback.scope();
+  expect_in_scope_of(fallback);
+}
+
+TEST_F(ContextConformance, CTX_12_NoScopeInsideTheDefaultStrategys) {
+  const auto make = [this] {
+    const Scope scope = strategy_.scope();
+    return strategy_.variable(1.0F);
+  };
+  make();
+  {
+    Strategy& fallback = current_strategy();
+    const Scope outer = fallback.scope();
+    EXPECT_EQ(code_of(make), ErrorCode::kOtherStrategy);
+    expect_in_scope_of(fallback);
+  }
+  make();
+}
+
+TEST_F(ContextConformance, CTX_13_NoDefaultScopeInsideAnothers) {
+  Strategy& fallback = current_strategy();
+  const Scope scope = strategy_.scope();
+  EXPECT_EQ(code_of([&] { const Scope inner = fallback.scope(); }), ErrorCode::kOtherStrategy);
+}
+
+// Overridden: scopes are objects, and a destructor cannot throw. Devices are made current by
+// updates alone, whose scopes users do not hold, so that a colocation scope stands for CTX-14.
+TEST_F(ContextConformance, CTX_14_AScopeThatEndsBeforeADeviceScopeEndsTheProgram) {
+  const auto misuse = [this] {
+    std::optional<Scope> outer(std::in_place, strategy_.cross_replica().core(),
+                               strategy_.cross_replica(), CallSite::here());
+    const VariableScope inner = strategy_.colocate_variables_with(strategy_.worker_devices());
+    outer.reset();
+  };
+  EXPECT_DEATH(misuse(), "a scope ends while one that was opened inside it is open");
+}
+
+// Overridden: as above.
+TEST_F(ContextConformance, CTX_15_AScopeThatEndsBeforeACreatorScopeEndsTheProgram) {
+  const auto misuse = [this] {
+    std::optional<Scope> outer(std::in_place, strategy_.cross_replica().core(),
+                               strategy_.cross_replica(), CallSite::here());
+    const VariableScope inner = strategy_.variable_creator_scope([](VariableOptions&) {});
+    outer.reset();
+  };
+  EXPECT_DEATH(misuse(), "a scope ends while one that was opened inside it is open");
+}
+
+// Overridden: as above.
+TEST_F(ContextConformance, CTX_16_AScopeThatEndsBeforeAVariableScopeEndsTheProgram) {
+  const auto misuse = [this] {
+    std::optional<Scope> outer(std::in_place, strategy_.cross_replica().core(),
+                               strategy_.cross_replica(), CallSite::here());
+    const VariableScope inner = strategy_.replica_local_variable_scope(ReduceOp::kSum);
+    outer.reset();
+  };
+  EXPECT_DEATH(misuse(), "a scope ends while one that was opened inside it is open");
+}
+
+// Calls `check` outside everything and in the default strategy's scope; in another's it is refused.
+template <class F>
+void expect_refused_elsewhere(Strategy& elsewhere, F&& check) {
+  check();
+  {
+    const Scope scope = current_strategy().scope();
+    check();
+  }
+  const Scope scope = elsewhere.scope();
+  EXPECT_EQ(code_of(check), ErrorCode::kOtherStrategy);
+}
+
+TEST_F(ContextConformance, CTX_17_TheDefaultStrategyReduces) {
+  CrossReplicaContext& cross = current_strategy().cross_replica();
+  expect_refused_elsewhere(strategy_, [&] {
+    const Mirrored<double> mean = cross.reduce(ReduceOp::kMean, PerReplica<double>{1.0});
+    EXPECT_EQ(mean.value(), 1.0);
+  });
+}
+
+TEST_F(ContextConformance, CTX_19_TheDefaultStrategyReducesBatches) {
+  CrossReplicaContext& cross = current_strategy().cross_replica();
+  expect_refused_elsewhere(strategy_, [&] {
+    const PerReplica<double> one{1.0};
+    const auto [a, b] = cross.batch_reduce(ReduceOp::kMean, one, one);
+    EXPECT_EQ(a.value(), 1.0);
+    EXPECT_EQ(b.value(), 1.0);
+  });
+}
+
+TEST_F(ContextConformance, CTX_20_TheDefaultStrategyUpdates) {
+  Strategy& fallback = current_strategy();
+  const auto variable = fallback.mirrored_variable(2.0);
+  const std::string given = "t";
+  expect_refused_elsewhere(strategy_, [&] {
+    fallback.cross_replica().update(
+        variable,
+        [&](double& component, const std::string& seen) {
+          EXPECT_EQ(component, 2.0);
+          EXPECT_EQ(&seen, &given);
+        },
+        given);
+  });
+}
+
+TEST_F(ContextConformance, CTX_21_TheDefaultStrategyUpdatesWhatIsNoSlot) {
+  Strategy& fallback = current_strategy();
+  int calls = 0;
+  int wanted = 0;
+  expect_refused_elsewhere(strategy_, [&] {
+    fallback.cross_replica().update_non_slot(fallback.non_slot_devices(), [&] { ++calls; });
+    EXPECT_EQ(calls, ++wanted);
+  });
+  EXPECT_EQ(calls, 2);
+}
+
+TEST_F(ContextConformance, CTX_24_CreatorsSeeWhatWasAskedFor) {
+  std::vector<VariableOptions> seen;
+  const auto note = [&](VariableOptions& options) { seen.push_back(options); };
+  {
+    const VariableScope scope = strategy_.variable_creator_scope(note);
+    strategy_.variable(1.0F, {.name = "outside"});
+    strategy_.run([&](ReplicaContext&) { current_strategy().variable(1.0F, {.name = "inside"}); });
+  }
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_EQ(seen[0].name, "outside");
+  EXPECT_EQ(seen[1].name, "inside");
+  for (const VariableOptions& options : seen) {
+    EXPECT_EQ(options.synchronization, Synchronization::kAuto);
+    EXPECT_EQ(options.aggregation, Aggregation::kNone);
+  }
+}
+
+TEST_F(ContextConformance, CTX_25_CreatorsSeeSynchronizationAndAggregation) {
+  std::vector<VariableOptions> seen;
+  const VariableScope scope =
+      strategy_.variable_creator_scope([&](VariableOptions& options) { seen.push_back(options); });
+  strategy_.variable(
+      1.0F, {.aggregation = Aggregation::kMean, .synchronization = Synchronization::kOnWrite});
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].synchronization, Synchronization::kOnWrite);
+  EXPECT_EQ(seen[0].aggregation, Aggregation::kMean);
+}
+
+TEST_F(ContextConformance, CTX_26_TheDefaultStrategyRunsWhatItIsGiven) {
+  const auto identity = [](ReplicaContext&, int value) { return value; };
+  EXPECT_EQ(current_strategy().run(identity, 7), PerReplica<int>{7});
+  EXPECT_EQ(current_strategy().run(identity, 7), PerReplica<int>{7});
+}
+
+TEST_F(ContextConformanceOfTwo, CTX_30_ReplicasMustMergeForCrossReplicaWork) {
+  const auto variable = strategy_.mirrored_variable(1.0F);
+  CrossReplicaContext& cross = strategy_.cross_replica();
+  const auto refused = [this](auto&& call) {
+    EXPECT_EQ(code_of([&] { strategy_.run([&](ReplicaContext&) { call(); }); }),
+              ErrorCode::kWrongContext);
+  };
+  refused([&] { cross.reduce(ReduceOp::kSum, PerReplica<float>{1.0F, 2.0F}); });
+  refused([&] { cross.broadcast(1.0F); });
+  refused([&] { cross.update(variable, [](float& component) { component = 2.0F; }); });
+  refused([&] { strategy_.run([](ReplicaContext&) {}); });
+  refused([&] { const Scope scope = strategy_.scope(); });
+  EXPECT_EQ(strategy_.read(variable), 1.0F);
+}
+
+// Overridden: a replica's number is a plain value that its context object always knows.
+TEST_F(ContextConformanceOfTwo, CTX_31_NoMergeThroughAReplicaThatWaits) {
+  EXPECT_EQ(code_of([&] {
+              strategy_.run([](ReplicaContext& replica) {
+                replica.merge_call(
+                    [&](CrossReplicaContext&) { replica.merge_call([](CrossReplicaContext&) {}); });
+              });
+            }),
+            ErrorCode::kMergeNested);
+}
+
+TEST_F(ContextConformanceOfTwo, CTX_32_NoMergeThroughAnotherReplicasContext) {
+  std::vector<ReplicaContext*> contexts(2);
+  EXPECT_EQ(code_of([&] {
+              strategy_.run([&](ReplicaContext& replica) {
+                contexts[static_cast<std::size_t>(replica.replica_id())] = &replica;
+                replica.merge_call([](CrossReplicaContext&) {});
+                contexts[0]->merge_call([](CrossReplicaContext&) {});
+              });
+            }),
+            ErrorCode::kMergeNested);
+}
+
+TEST_F(ContextConformance, CTX_33_AThreadBeginsOutside) {
+  const Scope scope = strategy_.scope();
+  std::thread([] { expect_default_state(); }).join();
+  expect_in_scope_of(strategy_);
+}
+
+}  // namespace
+}  // namespace belfry::testing

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the tests that are named by rows of the conformance catalogue, and writes or compares
+docs/conformance.md, which says what became of each row.
+
+A test is named by the rows it covers: `TEST(Suite, CTX_07_StrategiesDoNotMix)`, or
+`GAT_05_GAT_06_...` for two. A comment above it that begins with `Overridden:` says which decision
+gives belfry another outcome; `Overridden: as above.` repeats the last one of the file.
+
+usage: conformance.py --root . --run NAME=TEST_PROGRAM ... [--write]
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import tree
+
+ROWS = "docs/data/conformance_rows.txt"
+PAGE = "docs/conformance.md"
+FAMILY = re.compile(r"^([A-Z]+) \| ([^|]+) \| ([\d ]+)$")
+REASON = re.compile(r"^([A-Z]+)-(\d+)(?: to \1-(\d+))? : (.+)$")
+TEST = re.compile(r"^(?://[^\n]*\n)*^TEST(?:_F|_P)?\(\w+, (\w+)\)", re.MULTILINE)
+COMMENT = re.compile(r"^// ?(.*)$", re.MULTILINE)
+
+
+def read_rows(text):
+    """Returns {family: (title, [numbers])} and {row: reason}."""
+    families, reasons = {}, {}
+    for line in text.splitlines():
+        if found := FAMILY.match(line):
+            title, numbers = families.setdefault(found[1], (found[2], []))
+            numbers += found[3].split()
+        elif found := REASON.match(line):
+            last = int(found[3] or found[2])
+            for number in range(int(found[2]), last + 1):
+                reasons[f"{found[1]}-{number:02}"] = found[4]
+        elif line and not line.startswith("#"):
+            raise SystemExit(f"{ROWS}: not understood: {line}")
+    return families, reasons
+
+
+def rows_of(name, families):
+    """Returns the rows that a test's name begins with."""
+    rows = []
+    while found := re.match(r"([A-Z]+)_?(\d+)(?:_|$)", name):
+        if found[1] not in families:
+            break
+        rows.append(f"{found[1]}-{found[2]}")
+        name = name[found.end():]
+    return rows
+
+
+def overridden_in(text):
+    """Returns {test: why} for the tests of a file whose outcome a decision changed."""
+    why, last = {}, ""
+    for found in TEST.finditer(text):
+        comment = " ".join(COMMENT.findall(found[0]))
+        reason = re.search(r"Overridden: (.*)", comment)
+        if reason:
+            last = last if reason[1].startswith("as above") else reason[1].strip()
+            why[found[1]] = last
+    return why
+
+
+def run(program, families):
+    """Runs a program's conformance tests; returns {test: passed}."""
+    only = ":".join(f"*.{family}{bar}[0-9]*" for family in families for bar in ("_", ""))
+    only = only.replace("[0-9]", "")
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder, "report.json")
+        subprocess.run([program, f"--gtest_filter={only}", f"--gtest_output=json:{report}",
+                        "--gtest_brief=1"], stdout=subprocess.DEVNULL, check=False)
+        if not report.exists():
+            raise SystemExit(f"{program} reported nothing")
+        suites = json.loads(report.read_text())["testsuites"]
+    tests = [test for suite in suites for test in suite["testsuite"]]
+    return {test["name"].split("/")[0]: test["result"] == "COMPLETED" and "failures" not in test
+            for test in tests if rows_of(test["name"], families)}
+
+
+def tests_by_row(results, families):
+    """Returns {row: {test: [programs that ran it]}} and the tests that failed."""
+    rows, failed = {}, []
+    for program, tests in results.items():
+        for test, passed in tests.items():
+            if not passed:
+                failed.append(f"{test} on {program}")
+            for row in rows_of(test, families):
+                rows.setdefault(row, {}).setdefault(test, []).append(program)
+    return rows, failed
+
+
+def line_of(row, tests, why, reasons):
+    if row in reasons:
+        return f"| {row} | not applicable | {reasons[row]} |"
+    if not tests:
+        return f"| {row} | open | no test yet |"
+    texts = [f"`{test}` ({', '.join(where)})" for test, where in sorted(tests.items())]
+    notes = [why[test] for test in sorted(tests) if test in why]
+    return f"| {row} | {'overridden' if notes else 'tested'} | {'; '.join(texts + notes)} |"
+
+
+def page(families, reasons, rows, why):
+    body, count = [], {}
+    for family, (title, numbers) in families.items():
+        body += [f"## {family}: {title}", "", "| row | outcome | test, or why |", "|---|---|---|"]
+        for number in numbers:
+            row = f"{family}-{number}"
+            body.append(line_of(row, rows.get(row), why, reasons))
+            outcome = body[-1].split(" | ")[1]
+            count[outcome] = count.get(outcome, 0) + 1
+        body.append("")
+    total = ", ".join(f"{count[outcome]} {outcome}" for outcome in sorted(count, reverse=True))
+    head = ["# Conformance", "",
+            "What became of each fact about the reference systems that the project collected. This",
+            "page is written by `tools/checks/conformance.py` from a run of the tests that are named",
+            "by the rows: on the simulator (sim) and on the host half of the CUDA backend (cuda).",
+            "*Overridden* rows are tested with belfry's own outcome, which a decision made another.",
+            "", f"Rows: {total}.", ""]
+    return "\n".join(head + body).rstrip("\n") + "\n"
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--root", default=".")
+    options.add_argument("--run", action="append", required=True, metavar="NAME=PROGRAM")
+    options.add_argument("--write", action="store_true")
+    options = options.parse_args()
+    files = tree.Tree(options.root)
+    families, reasons = read_rows(files.text(ROWS))
+    results = {}
+    for each in options.run:
+        name, program = each.split("=", 1)
+        results.setdefault(name, {}).update(run(program, families))
+    rows, failed = tests_by_row(results, families)
+    known = {f"{family}-{number}" for family, (_, numbers) in families.items()
+             for number in numbers}
+    unknown = sorted(set(rows) - known)
+    why = {}
+    for name in files.code():
+        why.update(overridden_in(files.text(name)))
+    text = page(families, reasons, rows, why)
+    if options.write:
+        (files.root / PAGE).write_text(text)
+    elif (files.root / PAGE).read_text() != text:
+        failed.append(f"{PAGE} is not what the tests give: run this with --write")
+    for problem in failed + [f"{row} is in no catalogue" for row in unknown]:
+        print(problem)
+    print(f"{len(rows)} rows with tests, {len(failed) + len(unknown)} problems")
+    return 1 if failed or unknown else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
