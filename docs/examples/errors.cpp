@@ -68,6 +68,21 @@ void merge_threw(Strategy& strategy) {
   }
 }
 
+// A strategy of somebody's own.
+class Forgetful final : public Strategy {
+ public:
+  explicit Forgetful(Backend& backend) : Strategy(backend, StrategyOptions{}, CallSite::here()) {}
+
+ private:
+  void do_update(ComponentWork& update) override { update.compute(0); }
+};
+
+void strategy_contract(Strategy& strategy) {
+  Forgetful own{strategy.backend()};
+  auto weight = own.mirrored_variable(1.0, {.name = "weight"});
+  own.cross_replica().update(weight, [](double& component) { component += 1; });
+}
+
 // Merges.
 
 void merge_missing(Strategy& strategy) {
@@ -236,6 +251,7 @@ const Mistake kMistakes[] = {
     {"kOtherStrategy", other_strategy},
     {"kReplicaThrew", replica_threw},
     {"kMergeThrew", merge_threw},
+    {"kStrategyContract", strategy_contract},
     {"kMergeMissing", merge_missing},
     {"kMergePlaces", merge_places},
     {"kMergeKinds", merge_kinds},

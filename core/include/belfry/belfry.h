@@ -5,6 +5,7 @@
 /// Everything a user of strategies needs; backends have headers of their own
 /// (`belfry/sim/backend.h`, `belfry/cuda/backend.h`). Library files never include this one.
 #include "belfry/call_site.h"
+#include "belfry/central_storage_strategy.h"
 #include "belfry/cross_replica_context.h"
 #include "belfry/dataset.h"
 #include "belfry/default_strategy.h"

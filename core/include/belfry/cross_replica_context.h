@@ -109,10 +109,13 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
                           const Args&... args) {
     core_.require_cross("update_non_slot", site);
     for (const DeviceSpec& spec : devices) {
-      const int replica = detail::replica_on(core_, spec, site);
-      detail::CurrentContext here = detail::update_context(core_, *this, replica);
+      const int device = detail::device_on(core_, spec, site);
+      [[maybe_unused]] const int replica = detail::replica_beside(core_, device);
+      detail::CurrentContext here = detail::device_context(core_, *this, device);
       const detail::CurrentScope scope(here);
-      fn(detail::component(args, replica)...);
+      [[maybe_unused]] const Placement place = core_.placement_on(device);
+      fn(detail::LocalValue<detail::ComponentOf<Args>>(detail::component(args, replica), place)
+             .get()...);
     }
   }
 

@@ -81,6 +81,10 @@ struct DeviceError : Error {
 struct UnsupportedError : Error {
   using Error::Error;
 };
+/// A strategy that does not keep what a strategy must.
+struct StrategyError : Error {
+  using Error::Error;
+};
 /// A broken promise of belfry itself; please report it.
 struct InternalError : Error {
   using Error::Error;

@@ -10,12 +10,13 @@ namespace belfry {
 /// `docs/errors.md` explains each, and has a test each.
 enum class ErrorCode : int {
   // Contexts.
-  kWrongContext = 1,   ///< Cross-replica work inside a replica, or the reverse.
-  kStrategyBusy = 2,   ///< A second run on a strategy that is running.
-  kRunFailed = 3,      ///< A call into belfry from a run that has already failed.
-  kOtherStrategy = 4,  ///< A context, variable or scope of another strategy.
-  kReplicaThrew = 5,   ///< A replica's own exception ended the run (reports only).
-  kMergeThrew = 6,     ///< A merge function's own exception ended the run (reports only).
+  kWrongContext = 1,      ///< Cross-replica work inside a replica, or the reverse.
+  kStrategyBusy = 2,      ///< A second run on a strategy that is running.
+  kRunFailed = 3,         ///< A call into belfry from a run that has already failed.
+  kOtherStrategy = 4,     ///< A context, variable or scope of another strategy.
+  kReplicaThrew = 5,      ///< A replica's own exception ended the run (reports only).
+  kMergeThrew = 6,        ///< A merge function's own exception ended the run (reports only).
+  kStrategyContract = 7,  ///< A user's strategy broke what a strategy must keep.
   // Merges.
   kMergeMissing = 10,  ///< Some replicas ended without a merge others wait in.
   kMergePlaces = 11,   ///< Replicas wait at different places.

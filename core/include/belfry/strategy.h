@@ -10,12 +10,14 @@
 #include "belfry/input_context.h"
 #include "belfry/replica_context.h"
 #include "belfry/scope.h"
+#include "belfry/strategy_hooks.h"
 #include "belfry/strategy_options.h"
 #include "belfry/variable.h"
 #include "belfry/variable_scope.h"
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -27,22 +29,21 @@ class Dataset;
 template <class B>
 class DistributedDataset;
 
-/// Distributes work over replicas, one for each of its devices. Made as one of its children. Not
-/// copyable; outlives its variables' last use; the backend outlives it. One `run` at a time: a
-/// second thread gets a ContextError (kStrategyBusy).
-class Strategy : public detail::RunVerbs<Strategy> {
+/// Distributes work over replicas, one for each of its devices. Made as one of its children: those
+/// of belfry, or a user's own, which replaces some hooks (docs/strategies.md). Not copyable;
+/// outlives its variables' last use; the backend outlives it. One `run` at a time: a second thread
+/// gets a ContextError (kStrategyBusy).
+class Strategy : public detail::RunVerbs<Strategy>, protected StrategyHooks {
  public:
-  Strategy(const Strategy&) = delete;
-  Strategy& operator=(const Strategy&) = delete;
   virtual ~Strategy();
 
   int num_replicas() const { return core_.size(); }
   /// The devices replicas run on, in replica order.
   std::vector<DeviceSpec> worker_devices() const { return devices(); }
-  /// The devices variables live on.
-  std::vector<DeviceSpec> parameter_devices() const { return devices(); }
-  /// Where state that belongs to no variable is updated: all devices.
-  std::vector<DeviceSpec> non_slot_devices() const { return devices(); }
+  /// The devices mirrored variables live on (SEM-110).
+  std::vector<DeviceSpec> parameter_devices() const;
+  /// Where state that belongs to no variable is updated: where variables live.
+  std::vector<DeviceSpec> non_slot_devices() const { return parameter_devices(); }
   std::vector<DeviceSpec> devices() const { return cross_.devices(); }
   /// Each replica's position in worker_devices().
   PerReplica<int> worker_device_index() const;
@@ -149,12 +150,12 @@ class Strategy : public detail::RunVerbs<Strategy> {
                                         CallSite site = CallSite::here()) {
     const detail::VariableInfo& info = other.state(site).info;
     detail::require_owner(core_, info, site);
-    return VariableScope(core_, cross_, {.homes = info.homes}, site);
+    return VariableScope(core_, cross_, {.places = info.places}, site);
   }
   /// The same for devices of this strategy. Throws: InvalidArgumentError (kDestination).
   VariableScope colocate_variables_with(const std::vector<DeviceSpec>& devices,
                                         CallSite site = CallSite::here()) {
-    return VariableScope(core_, cross_, {.homes = detail::homes_on(core_, devices, site)}, site);
+    return VariableScope(core_, cross_, {.places = detail::places_on(core_, devices, site)}, site);
   }
   /// `creator` sees the options of every variable made in the scope and may change them.
   VariableScope variable_creator_scope(VariableCreator creator, CallSite site = CallSite::here()) {
@@ -187,8 +188,30 @@ class Strategy : public detail::RunVerbs<Strategy> {
   StrategyStatistics statistics() { return detail::statistics_of(core_); }
 
  protected:
+  /// A replica on each device that the options name, on all of the backend without any.
   /// Throws: InvalidArgumentError (kNoDevices, kDuplicateDevice, kUnknownDevice).
-  Strategy(Backend& backend, std::vector<int> devices, std::optional<ReductionOrder> order);
+  Strategy(Backend& backend, const StrategyOptions& options, CallSite site);
+
+  /// A component with each replica.
+  VariablePlaces do_place(Synchronization kind) const override;
+  /// The initialiser once, for component 0; copies for the others.
+  void do_initialise(ComponentWork& variable) override;
+  /// Every component, in order.
+  void do_update(ComponentWork& update) override;
+  /// `reductions().all_reduce(...)` with what the call has.
+  void do_reduce(const ReduceCall& call) override;
+  /// A copy to each target.
+  std::vector<AnyTensor> do_broadcast(const AnyTensor& source,
+                                      std::span<const Placement> targets) override;
+  /// `replicas.carry_out()`.
+  void do_run(StrategyStep& replicas) override;
+  /// `merge.carry_out()`.
+  void do_merge(StrategyStep& merge) override;
+
+  /// Carries out reductions among the replicas' devices.
+  CrossDeviceOps& reductions() { return core_.ops(); }
+  /// The index in the backend of each replica's device.
+  const std::vector<int>& replica_devices() const { return core_.devices(); }
 
  private:
   detail::StrategyCore core_;

@@ -52,7 +52,9 @@ class VariableHandle {
 
   T& component_on(const ReplicaContext& replica, bool write, CallSite site) const {
     detail::touch_variable(replica, state(site).info, write, site);
-    const int component = detail::component_of(state_->info, detail::replica_id_of(replica), site);
+    const int id = detail::replica_id_of(replica);
+    const int component = detail::component_of(state_->info, id, site);
+    if (state_->views.size() > 0) return state_->views[id].value;
     return state_->components[component].value;
   }
 
@@ -61,7 +63,8 @@ class VariableHandle {
   std::shared_ptr<detail::VariableState<T>> state_;
 };
 
-/// A variable with one component a replica, all equal at all times. Read it anywhere; change it
+/// A variable whose components, one a replica unless its strategy says otherwise (SEM-110), are
+/// equal at all times. Read it anywhere; change it
 /// through `CrossReplicaContext::update`, or in a replica through `assign`, which merges (SEM-40 to
 /// SEM-46).
 template <class T>

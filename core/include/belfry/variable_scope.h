@@ -5,6 +5,7 @@
 #include "belfry/aggregation.h"
 #include "belfry/call_site.h"
 #include "belfry/detail/current_context.h"
+#include "belfry/variable_places.h"
 
 #include <functional>
 #include <optional>
@@ -21,7 +22,7 @@ namespace detail {
 /// What one scope decides about the variables made inside it.
 struct VariableRules {
   std::optional<Aggregation> replica_local{};
-  std::optional<std::vector<int>> homes{};
+  std::optional<VariablePlaces> places{};
   VariableCreator creator{};
   const VariableRules* outer = nullptr;
 };

@@ -72,7 +72,7 @@ void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* request
   for (int i = 0; i < present.count(); ++i) {
     parts.push_back(std::move(at(requests, present.id(i)).leaves));
   }
-  cross.core().ops().all_reduce(first.op, parts, true, present);
+  cross.core().reduce({first.op, parts, true, present});
 }
 
 }  // namespace belfry::detail

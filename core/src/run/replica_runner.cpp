@@ -48,10 +48,17 @@ void ReplicaRunner::run(const RunOptions& options) {
   const StrategyCore::RunLock lock(core(), options.site);
   ordinal_ = ++core().statistics().runs;
   if (current_context() != nullptr) rules_ = current_context()->variables;
-  executor_.carry(core().size(), *this, {options.concurrent});
-  if (primary_ == nullptr) return;
-  report_abandoned();
-  std::rethrow_exception(primary_);
+  nested_ = !lock.is_outermost();
+  const auto carry = [&] {
+    executor_.carry(core().size(), *this, {options.concurrent});
+    if (primary_ == nullptr) return;
+    report_abandoned();
+    std::rethrow_exception(primary_);
+  };
+  StrategyStep step("run", options.site, nested_, FunctionRef<void()>(carry));
+  CurrentContext here = core().cross_context(cross_);
+  const CurrentScope scope(here);
+  core().run(step);
 }
 
 void ReplicaRunner::body(int replica) noexcept {
@@ -179,8 +186,10 @@ void ReplicaRunner::merge_round() {
                       .subject = rounds_,
                       .value = ordinal_,
                       .site = first.site});
+  const auto execute = [&] { first.type->execute(cross_, requests_.data(), present_); };
+  StrategyStep step(to_string(first.type->kind), first.site, nested_, FunctionRef<void()>(execute));
   try {
-    first.type->execute(cross_, requests_.data(), present_);
+    core().merge(step);
   } catch (...) {
     fail_in_merge(first, std::current_exception());
   }

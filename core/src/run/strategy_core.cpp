@@ -22,6 +22,14 @@ namespace {
   throw ContextError(std::move(report));
 }
 
+[[noreturn]] void throw_broken(std::string summary, std::string expected) {
+  ErrorReport report;
+  report.code = ErrorCode::kStrategyContract;
+  report.summary = std::move(summary);
+  report.expected = std::move(expected);
+  throw StrategyError(std::move(report));
+}
+
 [[noreturn]] void throw_other_strategy(const char* what, CallSite site) {
   throw ContextError(ErrorCode::kOtherStrategy,
                      std::string(what) + " of one strategy inside the context of another",
@@ -30,9 +38,10 @@ namespace {
 
 }  // namespace
 
-StrategyCore::StrategyCore(Strategy& owner, Backend& backend, std::vector<int> devices,
-                           std::optional<ReductionOrder> order)
+StrategyCore::StrategyCore(Strategy& owner, StrategyHooks& hooks, Backend& backend,
+                           std::vector<int> devices, std::optional<ReductionOrder> order)
     : owner_(owner),
+      hooks_(hooks),
       backend_(backend),
       devices_(std::move(devices)),
       ops_(backend, devices_, order) {}
@@ -51,6 +60,73 @@ void StrategyCore::require_cross(const char* what, CallSite site) {
   if (context == nullptr) return;
   if (context->strategy != this) throw_other_strategy(what, site);
   if (context->replica != nullptr) throw_inside_replica(what, *context, site);
+}
+
+VariablePlaces StrategyCore::place(Synchronization kind) const {
+  VariablePlaces places = hooks_.do_place(kind);
+  if (places.size() == 0) throw_broken("a strategy has no place for a variable", "a device");
+  for (int device : places.devices) {
+    if (device < 0 || device >= backend_.device_count()) {
+      throw_broken("a strategy places variables on device " + std::to_string(device),
+                   "an index below " + std::to_string(backend_.device_count()));
+    }
+  }
+  if (places.component.size() != devices_.size()) {
+    throw_broken(
+        "a strategy places variables for " + std::to_string(places.component.size()) + " replicas",
+        std::to_string(devices_.size()) + " of them");
+  }
+  for (int component : places.component) {
+    if (component < 0 || component >= places.size()) {
+      throw_broken("a strategy lets a replica see component " + std::to_string(component),
+                   "one from 0 to " + std::to_string(places.size() - 1));
+    }
+  }
+  if (kind == Synchronization::kOnRead && !places.is_one_each()) {
+    throw_broken("a strategy lets replicas share a component of a replica-local variable",
+                 "a component for each replica");
+  }
+  return places;
+}
+
+std::vector<AnyTensor> StrategyCore::broadcast(const AnyTensor& source,
+                                               std::span<const Placement> targets) {
+  std::vector<AnyTensor> copies = hooks_.do_broadcast(source, targets);
+  if (copies.size() != targets.size()) {
+    throw_broken("a strategy broadcast " + std::to_string(copies.size()) + " copies",
+                 std::to_string(targets.size()) + " of them");
+  }
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    if (copies[i].placement() != targets[i]) {
+      throw_broken("copy " + std::to_string(i) + " of a broadcast is on another device",
+                   "each copy on its target");
+    }
+    if (copies[i].shape() != source.shape() || copies[i].dtype() != source.dtype()) {
+      throw_broken("copy " + std::to_string(i) + " of a broadcast has another shape or type",
+                   "the shape and type of the source");
+    }
+  }
+  return copies;
+}
+
+void StrategyCore::run(StrategyStep& replicas) {
+  try {
+    hooks_.do_run(replicas);
+  } catch (...) {
+    replicas.rethrow_failure();
+    throw;
+  }
+  replicas.finish();
+}
+
+void StrategyCore::merge(StrategyStep& merge) {
+  try {
+    hooks_.do_merge(merge);
+  } catch (...) {
+    merge.rethrow_failure();
+    throw;
+  }
+  merge.finish();
 }
 
 StrategyCore::RunLock::RunLock(StrategyCore& core, CallSite site) : core_(core) {

@@ -6,7 +6,6 @@
 #include "belfry/any_tensor.h"
 #include "belfry/replica_context.h"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -41,39 +40,10 @@ std::vector<std::byte> bytes_of(const LeafRef& leaf) {
 
 }  // namespace
 
-CurrentContext update_context(StrategyCore& core, CrossReplicaContext& cross, int replica) {
-  CurrentContext context = core.cross_context(cross);
-  context.device = core.devices()[static_cast<std::size_t>(replica)];
-  context.in_update = true;
-  // Whether a run is going on is the surrounding context's affair.
-  context.in_scope = current_context() == nullptr || current_context()->in_scope;
-  return context;
-}
-
-int replica_on(StrategyCore& core, const DeviceSpec& spec, CallSite site) {
-  for (int replica = 0; replica < core.size(); ++replica) {
-    if (core.backend().device_spec(core.devices()[static_cast<std::size_t>(replica)]) == spec) {
-      return replica;
-    }
-  }
-  throw InvalidArgumentError(ErrorCode::kDestination,
-                             to_string(spec) + " is not a device of this strategy",
-                             "non_slot_devices() and worker_devices() list them", site);
-}
-
-std::vector<int> homes_on(StrategyCore& core, const std::vector<DeviceSpec>& devices,
-                          CallSite site) {
-  if (devices.empty()) {
-    throw InvalidArgumentError(ErrorCode::kNoDevices, "variables need at least one device", {},
-                               site);
-  }
-  std::vector<int> homes;
-  for (const DeviceSpec& spec : devices) homes.push_back(replica_on(core, spec, site));
-  std::sort(homes.begin(), homes.end());
-  if (std::adjacent_find(homes.begin(), homes.end()) != homes.end()) {
-    throw InvalidArgumentError(ErrorCode::kDuplicateDevice, "a device is named twice", {}, site);
-  }
-  return homes;
+void throw_uncopyable() {
+  throw UnsupportedError(ErrorCode::kUnsupported,
+                         "what the function of an update returns cannot be copied",
+                         "this strategy copies results from one component to the others");
 }
 
 void require_owner(const StrategyCore& core, const VariableInfo& info, CallSite site) {

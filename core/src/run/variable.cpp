@@ -9,8 +9,6 @@
 #include "belfry/error.h"
 #include "belfry/variable_scope.h"
 
-#include <algorithm>
-#include <numeric>
 #include <string>
 #include <utility>
 
@@ -54,7 +52,10 @@ namespace {
   report.site = site;
   report.replicas.push_back({replica, site, "asked for it"});
   report.expected = "a replica among";
-  for (int home : info.homes) report.expected += " " + std::to_string(home);
+  const std::vector<int>& seen = info.places.component;
+  for (std::size_t other = 0; other < seen.size(); ++other) {
+    if (seen[other] >= 0) report.expected += " " + std::to_string(other);
+  }
   report.hint = "it was made at " + to_string(info.created) + " beside a variable of those devices";
   throw InvalidArgumentError(std::move(report));
 }
@@ -67,7 +68,7 @@ void apply_rules(const VariableRules* rules, VariableOptions& options, VariableI
       options.synchronization = Synchronization::kOnRead;
       options.aggregation = *rules->replica_local;
     }
-    if (rules->homes && info.homes.empty()) info.homes = *rules->homes;
+    if (rules->places && info.places.size() == 0) info.places = *rules->places;
   }
 }
 
@@ -111,15 +112,14 @@ void touch_variable(const ReplicaContext& replica, const VariableInfo& info, boo
 int replica_id_of(const ReplicaContext& replica) { return replica.replica_id(); }
 
 int component_of(const VariableInfo& info, int replica, CallSite site) {
-  const auto home = std::lower_bound(info.homes.begin(), info.homes.end(), replica);
-  if (home == info.homes.end() || *home != replica) throw_homeless(info, replica, site);
-  return static_cast<int>(home - info.homes.begin());
+  const int component = info.places.component[static_cast<std::size_t>(replica)];
+  if (component < 0) throw_homeless(info, replica, site);
+  return component;
 }
 
 std::vector<DeviceSpec> devices_of(const VariableInfo& info) {
   std::vector<DeviceSpec> specs;
-  for (int home : info.homes) {
-    const int device = info.owner->devices()[static_cast<std::size_t>(home)];
+  for (int device : info.places.devices) {
     specs.push_back(info.owner->backend().device_spec(device));
   }
   return specs;
@@ -152,10 +152,10 @@ VariableInfo describe_variable(StrategyCore& core, VariableOptions options, Call
                              : Synchronization::kOnWrite;
   info.trainable = options.trainable && info.synchronization == Synchronization::kOnWrite;
   info.created = site;
-  if (info.homes.empty()) {
-    info.homes.resize(static_cast<std::size_t>(core.size()));
-    std::iota(info.homes.begin(), info.homes.end(), 0);
-  }
+  // Replicas write components of their own: beside a variable that they share, each gets one.
+  const bool shared =
+      info.synchronization == Synchronization::kOnRead && !info.places.is_one_each();
+  if (info.places.size() == 0 || shared) info.places = core.place(info.synchronization);
   return info;
 }
 

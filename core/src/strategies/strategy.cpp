@@ -36,19 +36,49 @@ std::vector<int> named_devices(Backend& backend, const std::vector<DeviceSpec>& 
   return devices;
 }
 
-std::vector<int> require_some(std::vector<int> devices) {
-  if (devices.empty()) {
-    throw InvalidArgumentError(ErrorCode::kNoDevices, "a strategy needs at least one device");
-  }
-  return devices;
-}
-
 }  // namespace
 
-Strategy::Strategy(Backend& backend, std::vector<int> devices, std::optional<ReductionOrder> order)
-    : core_(*this, backend, require_some(std::move(devices)), order), cross_(core_) {}
+Strategy::Strategy(Backend& backend, const StrategyOptions& options, CallSite site)
+    : core_(*this, *this, backend, named_devices(backend, options.devices, site), options.order),
+      cross_(core_) {}
 
 Strategy::~Strategy() = default;
+
+std::vector<DeviceSpec> Strategy::parameter_devices() const {
+  std::vector<DeviceSpec> specs;
+  for (int device : core_.place(Synchronization::kOnWrite).devices) {
+    specs.push_back(core_.placement_on(device).backend->device_spec(device));
+  }
+  return specs;
+}
+
+VariablePlaces Strategy::do_place(Synchronization /*kind*/) const {
+  return VariablePlaces::with_replicas(replica_devices());
+}
+
+void Strategy::do_initialise(ComponentWork& variable) {
+  variable.compute(0);
+  variable.copy_from(0);
+}
+
+void Strategy::do_update(ComponentWork& update) {
+  for (int component = 0; component < update.size(); ++component) update.compute(component);
+}
+
+void Strategy::do_reduce(const ReduceCall& call) {
+  reductions().all_reduce(call.op, call.parts, call.everywhere, call.present);
+}
+
+std::vector<AnyTensor> Strategy::do_broadcast(const AnyTensor& source,
+                                              std::span<const Placement> targets) {
+  std::vector<AnyTensor> copies;
+  for (const Placement& target : targets) copies.push_back(source.copy_to(target));
+  return copies;
+}
+
+void Strategy::do_run(StrategyStep& replicas) { replicas.carry_out(); }
+
+void Strategy::do_merge(StrategyStep& merge) { merge.carry_out(); }
 
 PerReplica<int> Strategy::worker_device_index() const {
   detail::ReplicaArray<int> indices(num_replicas());
@@ -60,11 +90,11 @@ MirroredStrategy::MirroredStrategy(Backend& backend, CallSite site)
     : MirroredStrategy(backend, StrategyOptions{}, site) {}
 
 MirroredStrategy::MirroredStrategy(Backend& backend, const StrategyOptions& options, CallSite site)
-    : Strategy(backend, named_devices(backend, options.devices, site), options.order) {}
+    : Strategy(backend, options, site) {}
 
 OneDeviceStrategy::OneDeviceStrategy(Backend& backend, const DeviceSpec& device, CallSite site)
-    : Strategy(backend, {backend.index_of(device, site)}, std::nullopt) {}
+    : Strategy(backend, StrategyOptions{.devices = {device}, .order = {}}, site) {}
 
-DefaultStrategy::DefaultStrategy() : Strategy(host_backend, {0}, std::nullopt) {}
+DefaultStrategy::DefaultStrategy() : Strategy(host_backend, StrategyOptions{}, CallSite::here()) {}
 
 }  // namespace belfry

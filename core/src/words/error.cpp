@@ -131,6 +131,8 @@ void throw_error(ErrorReport report) {
       throw DeviceError(std::move(report));
     case ErrorCode::kUnsupported:
       throw UnsupportedError(std::move(report));
+    case ErrorCode::kStrategyContract:
+      throw StrategyError(std::move(report));
     case ErrorCode::kReplicaThrew:
     case ErrorCode::kMergeThrew:
     case ErrorCode::kInternal:

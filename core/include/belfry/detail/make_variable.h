@@ -3,15 +3,18 @@
 #pragma once
 
 #include "belfry/cross_replica_context.h"
+#include "belfry/detail/component_values.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/update_components.h"
 #include "belfry/variable.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
+#include <vector>
 
 namespace belfry::detail {
 
@@ -34,22 +37,47 @@ auto initial_value(const Init& init) {
   }
 }
 
-/// Calls the initialiser once and copies component 0 to the others.
+/// The first values of one variable.
+template <class T, class Init>
+class InitialWork final : public ComponentValues {
+ public:
+  InitialWork(StrategyCore& core, CrossReplicaContext& cross, const VariableInfo& info,
+              const Init& init, CallSite site)
+      : ComponentValues(core, cross, info, true, site), init_(init), values_(info.places.size()) {
+    for (int i = 0; i < info.places.size(); ++i) values_.emplace_back();
+  }
+
+  T take(int component) { return std::move(*values_[component]); }
+
+ private:
+  void compute_value(int component) override {
+    values_[component].emplace(placed_on(initial_value(init_), place_of(component)));
+  }
+  void copy_values(int from, const std::vector<int>& to) override {
+    ReplicaArray<T> copies = copies_on(core(), *values_[from], places_of(to));
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      values_[to[i]].emplace(std::move(copies[static_cast<int>(i)]));
+    }
+  }
+
+  const Init& init_;
+  ReplicaArray<std::optional<T>> values_;
+};
+
+/// Gives the components their first values, as the strategy asks for it.
 template <class T, class Init>
 std::shared_ptr<VariableState<T>> initialise(StrategyCore& core, CrossReplicaContext& cross,
                                              const Init& init, VariableInfo info) {
   auto state = std::make_shared<VariableState<T>>();
   state->info = std::move(info);
   number_variable(core, state->info);
-  const std::vector<int>& homes = state->info.homes;
-  CurrentContext here = update_context(core, cross, homes.front());
-  const CurrentScope scope(here);
-  state->components =
-      ReplicaArray<typename VariableState<T>::Padded>(static_cast<int>(homes.size()));
-  state->components.emplace_back(placed_on(core, initial_value(init), homes.front()));
-  for (std::size_t i = 1; i < homes.size(); ++i) {
-    state->components.emplace_back(placed_on(core, state->components[0].value, homes[i]));
-  }
+  InitialWork<T, Init> work(core, cross, state->info, init, state->info.created);
+  core.initialise(work);
+  work.require_all();
+  const int size = work.size();
+  state->components = ReplicaArray<typename VariableState<T>::Padded>(size);
+  for (int i = 0; i < size; ++i) state->components.emplace_back(work.take(i));
+  refresh_views(core, *state);
   return state;
 }
 

@@ -7,22 +7,56 @@
 #include "belfry/nest.h"
 #include "belfry/tensor.h"
 
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
 namespace belfry::detail {
 
-/// A copy of `value` whose tensors are on replica `replica`'s device.
+/// Whether values of a type have parts that live on a device.
 template <class T>
-T placed_on(StrategyCore& core, const T& value, int replica) {
-  T copy = value;
+constexpr bool lives_on_devices() {
   if constexpr (Nest<T>) {
-    if constexpr (has_tensor<T>()) {
-      for_each_leaf(copy, [&](auto& leaf) {
-        if constexpr (IsTensor<std::remove_cvref_t<decltype(leaf)>>::value) {
-          leaf = leaf.copy_to(core.placement(replica));
-        }
-      });
-    }
+    return has_tensor<T>();
+  } else {
+    return false;
+  }
+}
+
+/// A copy of `value` whose tensors are on `place`.
+template <class T>
+T placed_on(const T& value, Placement place) {
+  T copy = value;
+  if constexpr (lives_on_devices<T>()) {
+    for_each_leaf(copy, [&](auto& leaf) {
+      if constexpr (IsTensor<std::remove_cvref_t<decltype(leaf)>>::value) {
+        leaf = leaf.copy_to(place);
+      }
+    });
   }
   return copy;
+}
+
+/// Replaces the tensors of `copies[i]` by those of `source`, brought to `targets[i]` by the
+/// strategy.
+void broadcast_tensors(StrategyCore& core, const std::vector<LeafRef>& source,
+                       const std::vector<std::vector<LeafRef>>& copies,
+                       const std::vector<Placement>& targets);
+
+/// Copies of `value`, one for each of `targets`, as the strategy broadcasts (SEM-114).
+template <class T>
+ReplicaArray<T> copies_on(StrategyCore& core, const T& value,
+                          const std::vector<Placement>& targets) {
+  ReplicaArray<T> copies(static_cast<int>(targets.size()));
+  for (std::size_t i = 0; i < targets.size(); ++i) copies.emplace_back(value);
+  if constexpr (lives_on_devices<T>()) {
+    T source = value;
+    std::vector<std::vector<LeafRef>> leaves;
+    for (T& copy : copies) leaves.push_back(leaves_of(copy));
+    broadcast_tensors(core, leaves_of(source), leaves, targets);
+  }
+  return copies;
 }
 
 /// A value that the replicas of `present` have, on all of them.
@@ -34,7 +68,7 @@ Mirrored<T> spread(StrategyCore& core, const ReplicaArray<T>& components,
     if (present.has(replica))
       all.emplace_back(components[present.position(replica)]);
     else
-      all.emplace_back(placed_on(core, components[0], replica));
+      all.emplace_back(placed_on(components[0], core.placement(replica)));
   }
   return Mirrored<T>(core.size(), std::move(all));
 }
@@ -42,13 +76,42 @@ Mirrored<T> spread(StrategyCore& core, const ReplicaArray<T>& components,
 /// `value` on every replica: shared when it lives on the host, copied to each device otherwise.
 template <class T>
 Mirrored<T> mirror(StrategyCore& core, const T& value) {
-  constexpr bool kOnDevices = has_tensor<T>();
-  ReplicaArray<T> components(kOnDevices ? core.size() : 1);
-  const int count = kOnDevices ? core.size() : 1;
-  for (int replica = 0; replica < count; ++replica) {
-    components.emplace_back(placed_on(core, value, replica));
+  if constexpr (lives_on_devices<T>()) {
+    std::vector<Placement> targets;
+    for (int device : core.devices()) targets.push_back(core.placement_on(device));
+    return Mirrored<T>(core.size(), copies_on(core, value, targets));
+  } else {
+    ReplicaArray<T> shared(1);
+    shared.emplace_back(value);
+    return Mirrored<T>(core.size(), std::move(shared));
   }
-  return Mirrored<T>(core.size(), std::move(components));
 }
+
+/// A value as code on one device sees it: itself where it is there already or on the host.
+template <class T>
+class LocalValue {
+ public:
+  LocalValue(const T& value, Placement place) : value_(&value) {
+    if constexpr (lives_on_devices<T>()) {
+      if (!is_on(value, place)) copy_.emplace(placed_on(value, place));
+    }
+  }
+
+  const T& get() const { return copy_ ? *copy_ : *value_; }
+
+ private:
+  static bool is_on(const T& value, Placement place) {
+    bool here = true;
+    for_each_leaf(value, [&](const auto& leaf) {
+      if constexpr (IsTensor<std::remove_cvref_t<decltype(leaf)>>::value) {
+        here &= leaf.empty() || leaf.placement() == place;
+      }
+    });
+    return here;
+  }
+
+  const T* value_;
+  std::optional<T> copy_;
+};
 
 }  // namespace belfry::detail

@@ -43,7 +43,7 @@ Mirrored<T> reduce_value(StrategyCore& core, ReduceOp op, const PerReplica<T>& v
                               present.id(0));
     }
   }
-  core.ops().all_reduce(op, parts, has_tensor<T>(), present);
+  core.reduce({op, parts, has_tensor<T>(), present});
   if constexpr (!has_tensor<T>()) {
     ReplicaArray<T> shared(1);
     shared.emplace_back(std::move(components[0]));

@@ -91,6 +91,7 @@ class ReplicaRunner final : public MergePoint, public Job {
   std::vector<MergeRequest*> requests_;
   CurrentContext cross_current_;
   const VariableRules* rules_ = nullptr;
+  bool nested_ = false;
   std::atomic<bool> failed_{false};
   std::exception_ptr primary_;
   std::uint64_t ordinal_ = 0;

@@ -7,10 +7,12 @@
 #include "belfry/detail/current_context.h"
 #include "belfry/error.h"
 #include "belfry/placement.h"
+#include "belfry/strategy_hooks.h"
 
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace belfry {
@@ -33,7 +35,7 @@ namespace detail {
 /// What a strategy, its contexts and its runs share. Outlives all of them but the variables.
 class StrategyCore {
  public:
-  StrategyCore(Strategy& owner, Backend& backend, std::vector<int> devices,
+  StrategyCore(Strategy& owner, StrategyHooks& hooks, Backend& backend, std::vector<int> devices,
                std::optional<ReductionOrder> order);
 
   Strategy& owner() { return owner_; }
@@ -44,6 +46,7 @@ class StrategyCore {
   Placement placement(int replica) {
     return {&backend_, devices_[static_cast<std::size_t>(replica)]};
   }
+  Placement placement_on(int device) const { return {&backend_, device}; }
   CrossDeviceOps& ops() { return ops_; }
   StrategyStatistics& statistics() { return statistics_; }
   std::optional<ErrorReport>& last_failure() { return last_failure_; }
@@ -52,6 +55,16 @@ class StrategyCore {
   CurrentContext cross_context(CrossReplicaContext& cross);
   /// Throws: ContextError unless cross-replica work of this strategy may happen here.
   void require_cross(const char* what, CallSite site);
+
+  // What the strategy decides. Each checks that the hook has kept its part.
+  // Throws: StrategyError (kStrategyContract), and what the hook throws.
+  VariablePlaces place(Synchronization kind) const;
+  void initialise(ComponentWork& variable) { hooks_.do_initialise(variable); }
+  void update(ComponentWork& update) { hooks_.do_update(update); }
+  void reduce(const ReduceCall& call) { hooks_.do_reduce(call); }
+  std::vector<AnyTensor> broadcast(const AnyTensor& source, std::span<const Placement> targets);
+  void run(StrategyStep& replicas);
+  void merge(StrategyStep& merge);
 
   /// Number of the next variable; also its name when it has none.
   std::uint64_t next_variable() { return variables_++; }
@@ -65,6 +78,9 @@ class StrategyCore {
     RunLock& operator=(const RunLock&) = delete;
     ~RunLock();
 
+    /// False for a run inside a run of the same strategy.
+    bool is_outermost() const { return outermost_; }
+
    private:
     StrategyCore& core_;
     bool outermost_;
@@ -72,6 +88,7 @@ class StrategyCore {
 
  private:
   Strategy& owner_;
+  StrategyHooks& hooks_;
   Backend& backend_;
   std::vector<int> devices_;
   CrossDeviceOps ops_;

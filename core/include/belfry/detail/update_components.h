@@ -2,29 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/detail/component.h"
+#include "belfry/detail/component_values.h"
+#include "belfry/detail/mirror.h"
 #include "belfry/detail/strategy_core.h"
-#include "belfry/device_spec.h"
-#include "belfry/nest.h"
 #include "belfry/variable.h"
 
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace belfry::detail {
-
-/// Cross-replica, inside an update on replica `replica`'s device.
-CurrentContext update_context(StrategyCore& core, CrossReplicaContext& cross, int replica);
-
-/// Throws: InvalidArgumentError (kDestination).
-int replica_on(StrategyCore& core, const DeviceSpec& spec, CallSite site);
-
-/// The replicas on `devices`, ascending. Throws: InvalidArgumentError (kDestination, kNoDevices,
-/// kDuplicateDevice).
-std::vector<int> homes_on(StrategyCore& core, const std::vector<DeviceSpec>& devices,
-                          CallSite site);
 
 /// Throws: ContextError (kOtherStrategy) unless the variable is `core`'s.
 void require_owner(const StrategyCore& core, const VariableInfo& info, CallSite site);
@@ -46,7 +35,7 @@ void require_mirrored(ReplicaArray<T>& components, bool with_tensors, const Vari
   }
 }
 
-/// An argument of update as the component on `replica`'s device sees it.
+/// An argument of update as replica `replica` sees it.
 template <class A>
 decltype(auto) update_argument(const A& argument, int replica) {
   if constexpr (IsVariable<A>::value) {
@@ -58,38 +47,108 @@ decltype(auto) update_argument(const A& argument, int replica) {
   }
 }
 
-/// Calls `fn` on a copy of each component, then puts all copies in place.
+template <class A>
+using UpdateArgument = std::remove_cvref_t<decltype(update_argument(std::declval<const A&>(), 0))>;
+
+/// Throws: UnsupportedError: what an update returns cannot be copied to other components.
+[[noreturn]] void throw_uncopyable();
+
+/// One update: works on copies of the components.
+template <class T, class F, class... Args>
+class UpdateWork final : public ComponentValues {
+ public:
+  using Returned = std::invoke_result_t<const F&, T&, const UpdateArgument<Args>&...>;
+  static constexpr bool kVoid = std::is_void_v<Returned>;
+  using Result = std::conditional_t<kVoid, int, std::remove_cvref_t<Returned>>;
+
+  UpdateWork(StrategyCore& core, CrossReplicaContext& cross, const VariableState<T>& state,
+             CallSite site, const F& fn, const Args&... args)
+      : ComponentValues(core, cross, state.info,
+                        state.info.synchronization == Synchronization::kOnWrite, site),
+        fn_(fn),
+        args_(&args...),
+        staged_(state.components.size()),
+        results_(state.components.size()) {
+    for (const auto& component : state.components) {
+      staged_.emplace_back(component.value);
+      results_.emplace_back();
+    }
+  }
+
+  ReplicaArray<T>& staged() { return staged_; }
+
+  /// What the calls returned, on every replica where the variable has a component for each.
+  Mirrored<Result> results() {
+    const int count = staged_.size();
+    if constexpr (lives_on_devices<Result>()) {
+      if (count == 1) return mirror(core(), *results_[0]);
+    }
+    ReplicaArray<Result> results(count);
+    for (std::optional<Result>& result : results_) results.emplace_back(std::move(*result));
+    return Mirrored<Result>(count == 1 ? core().size() : count, std::move(results));
+  }
+
+ private:
+  void compute_value(int component) override {
+    call(component, std::index_sequence_for<Args...>());
+  }
+  void copy_values(int from, const std::vector<int>& to) override {
+    const std::vector<Placement> targets = places_of(to);
+    if constexpr (std::is_copy_constructible_v<Result>) {
+      ReplicaArray<T> copies = copies_on(core(), staged_[from], targets);
+      ReplicaArray<Result> results = copies_on(core(), *results_[from], targets);
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        staged_[to[i]] = std::move(copies[static_cast<int>(i)]);
+        results_[to[i]].emplace(std::move(results[static_cast<int>(i)]));
+      }
+    } else {
+      throw_uncopyable();
+    }
+  }
+
+  template <std::size_t... I>
+  void call(int component, std::index_sequence<I...>) {
+    [[maybe_unused]] const int replica = replica_beside(component);
+    [[maybe_unused]] const Placement place = place_of(component);
+    T& value = staged_[component];
+    if constexpr (kVoid) {
+      fn_(value, local(update_argument(*std::get<I>(args_), replica), place).get()...);
+      results_[component].emplace();
+    } else {
+      results_[component].emplace(
+          fn_(value, local(update_argument(*std::get<I>(args_), replica), place).get()...));
+    }
+  }
+  template <class A>
+  static LocalValue<A> local(const A& argument, Placement place) {
+    return {argument, place};
+  }
+
+  const F& fn_;
+  std::tuple<const Args*...> args_;
+  ReplicaArray<T> staged_;
+  ReplicaArray<std::optional<Result>> results_;
+};
+
+/// Calls `fn` on copies of the components, as the strategy asks for it, then puts them in place.
 template <class V, class F, class... Args>
 auto update_components(StrategyCore& core, CrossReplicaContext& cross, CallSite site,
                        const V& variable, const F& fn, const Args&... args) {
   using T = typename V::value_type;
-  using Returned = decltype(fn(std::declval<T&>(), update_argument(args, 0)...));
-  constexpr bool kVoid = std::is_void_v<Returned>;
-  using Result = std::conditional_t<kVoid, int, std::remove_cvref_t<Returned>>;
-
   VariableState<T>& state = variable.state(site);
   require_owner(core, state.info, site);
-  const int count = state.components.size();
-  ReplicaArray<T> staged(count);
-  ReplicaArray<Result> results(count);
-  for (int i = 0; i < count; ++i) {
-    const int replica = state.info.homes[static_cast<std::size_t>(i)];
-    CurrentContext here = update_context(core, cross, replica);
-    const CurrentScope scope(here);
-    T& component = staged.emplace_back(state.components[i].value);
-    if constexpr (kVoid) {
-      fn(component, update_argument(args, replica)...);
-    } else {
-      results.emplace_back(fn(component, update_argument(args, replica)...));
-    }
-  }
+  UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
+  core.update(work);
+  work.require_all();
+  ReplicaArray<T>& staged = work.staged();
   if (state.info.synchronization == Synchronization::kOnWrite &&
       core.backend().verifies_mirrored()) {
     require_mirrored(staged, false, state.info, site);
   }
-  for (int i = 0; i < count; ++i) state.components[i].value = std::move(staged[i]);
+  for (int i = 0; i < staged.size(); ++i) state.components[i].value = std::move(staged[i]);
+  refresh_views(core, state);
   core.statistics().updates += 1;
-  if constexpr (!kVoid) return Mirrored<Result>(count, std::move(results));
+  if constexpr (!work.kVoid) return work.results();
 }
 
 }  // namespace belfry::detail

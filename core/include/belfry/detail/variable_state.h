@@ -8,6 +8,7 @@
 #include "belfry/device_spec.h"
 #include "belfry/error.h"
 #include "belfry/reduce_op.h"
+#include "belfry/variable_places.h"
 
 #include <cstdint>
 #include <string>
@@ -31,7 +32,7 @@ struct VariableInfo {
   Synchronization synchronization = Synchronization::kOnWrite;
   bool trainable = true;
   CallSite created{};
-  std::vector<int> homes{};  ///< The replica each component lives with, ascending.
+  VariablePlaces places{};
 };
 
 /// Components of one variable, each on a cache line of its own: replicas write side by side.
@@ -43,6 +44,8 @@ struct VariableState {
 
   VariableInfo info;
   ReplicaArray<Padded> components;
+  /// By replica: copies on its device of what lives on another one; empty when nothing does.
+  ReplicaArray<Padded> views{};
 };
 
 int replica_id_of(const ReplicaContext& replica);
@@ -52,7 +55,7 @@ int replica_id_of(const ReplicaContext& replica);
 /// Throws: ContextError (kOtherStrategy, kWrongContext), ReplicaCancelled.
 void touch_variable(const ReplicaContext& replica, const VariableInfo& info, bool write,
                     CallSite site);
-/// The component that lives with a replica. Throws: InvalidArgumentError (kDestination) when the
+/// The component that a replica sees. Throws: InvalidArgumentError (kDestination) when the
 /// variable has none there.
 int component_of(const VariableInfo& info, int replica, CallSite site);
 /// Throws: VariableMismatchError (kVariableMismatch) for a variable of the other kind.

@@ -1,0 +1,273 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What a strategy may decide, and what belfry says when it does not keep its part.
+#include "belfry/strategy_hooks.h"
+
+#include "belfry/backend/host_backend.h"
+#include "belfry/strategy.h"
+#include "belfry/tensor_ops.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Each hook is a function that a test may replace.
+class HookedStrategy final : public Strategy {
+ public:
+  explicit HookedStrategy(Backend& backend)
+      : Strategy(backend, StrategyOptions{}, CallSite::here()) {}
+
+  std::function<VariablePlaces()> place;
+  std::function<void(ComponentWork&)> initialise;
+  std::function<void(ComponentWork&)> update;
+  std::function<void(StrategyStep&)> run_hook;
+  std::function<void(StrategyStep&)> merge_hook;
+  std::function<std::vector<AnyTensor>(const AnyTensor&, std::span<const Placement>)> broadcast;
+  std::vector<std::string> log;
+
+ private:
+  VariablePlaces do_place(Synchronization kind) const override {
+    return place ? place() : Strategy::do_place(kind);
+  }
+  void do_initialise(ComponentWork& work) override {
+    log.emplace_back("initialise");
+    initialise ? initialise(work) : Strategy::do_initialise(work);
+  }
+  void do_update(ComponentWork& work) override {
+    log.emplace_back("update");
+    update ? update(work) : Strategy::do_update(work);
+  }
+  void do_reduce(const ReduceCall& call) override {
+    log.emplace_back("reduce");
+    Strategy::do_reduce(call);
+  }
+  std::vector<AnyTensor> do_broadcast(const AnyTensor& source,
+                                      std::span<const Placement> targets) override {
+    log.emplace_back("broadcast");
+    return broadcast ? broadcast(source, targets) : Strategy::do_broadcast(source, targets);
+  }
+  void do_run(StrategyStep& replicas) override {
+    log.emplace_back(replicas.nested() ? "nested run" : "run");
+    run_hook ? run_hook(replicas) : Strategy::do_run(replicas);
+  }
+  void do_merge(StrategyStep& merge) override {
+    log.emplace_back(merge.what());
+    merge_hook ? merge_hook(merge) : Strategy::do_merge(merge);
+  }
+};
+
+class Hooks : public testing::Test {
+ protected:
+  template <class Body>
+  std::string broken(const Body& body) {
+    try {
+      body();
+    } catch (const StrategyError& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kStrategyContract);
+      return error.report().summary;
+    }
+    return "nothing";
+  }
+
+  HostBackend backend_{3};
+  HookedStrategy strategy_{backend_};
+  CrossReplicaContext& cross_ = strategy_.cross_replica();
+};
+
+TEST_F(Hooks, AreAskedInTheOrderOfTheWork) {
+  const auto w = strategy_.mirrored_variable([] { return Tensor<float>::full({1}, 1.0F); },
+                                             {.aggregation = Aggregation::kSum});
+  strategy_.run([&](ReplicaContext& replica) {
+    replica.all_reduce(ReduceOp::kSum, 1.0F);
+    replica.assign(w, Tensor<float>::full({1}, 1.0F));
+    replica.merge_call([](CrossReplicaContext& cross) { cross.run([](ReplicaContext&) {}); });
+  });
+  EXPECT_THAT(strategy_.log, ElementsAre("initialise", "broadcast", "run", "all_reduce", "reduce",
+                                         "assign", "reduce", "update", "merge_call", "nested run"));
+}
+
+TEST_F(Hooks, MayComputeOneComponentAndCopyIt) {
+  const auto one_then_copies = [](ComponentWork& work) {
+    work.compute(1);
+    work.copy_from(1);
+  };
+  strategy_.initialise = strategy_.update = one_then_copies;
+  int calls = 0;
+  const auto w = strategy_.mirrored_variable([&] {
+    ++calls;
+    return Tensor<float>::full({1}, 5.0F);
+  });
+  const auto returned = cross_.update(w, [&](Tensor<float>& component) {
+    ++calls;
+    component = add(component, 1.0F);
+    return component;
+  });
+  EXPECT_EQ(calls, 2);
+  for (int replica = 0; replica < 3; ++replica) {
+    const Tensor<float> component = strategy_.local_values(w)[replica];
+    EXPECT_EQ(component.item(), 6.0F);
+    EXPECT_EQ(component.placement(), strategy_.placement(replica));
+    EXPECT_EQ(returned[replica].placement(), strategy_.placement(replica));
+    EXPECT_EQ(returned[replica].item(), 6.0F);
+  }
+}
+
+TEST_F(Hooks, MayNotCopyWhatReplicasHaveOfTheirOwn) {
+  const auto local = strategy_.replica_local_variable(ReduceOp::kSum, 1, {.name = "seen"});
+  strategy_.update = [](ComponentWork& work) {
+    EXPECT_FALSE(work.ends_equal());
+    work.compute(0);
+    work.copy_from(0);
+  };
+  EXPECT_EQ(broken([&] { cross_.update(local, [](int& component) { ++component; }); }),
+            "a strategy copied component 0 of replica-local seen in an update");
+}
+
+TEST_F(Hooks, MayPlaceComponentsOnOtherDevicesThanReplicas) {
+  // Component 0 on device 2, for replicas 0 and 1; component 1 on device 0, for replica 2.
+  strategy_.place = [] { return VariablePlaces{{2, 0}, {0, 0, 1}}; };
+  const auto w = strategy_.mirrored_variable([] { return Tensor<float>::full({1}, 5.0F); });
+  EXPECT_THAT(w.devices(), ElementsAre(backend_.device_spec(2), backend_.device_spec(0)));
+  cross_.update(w, [](Tensor<float>& component) { component = add(component, 1.0F); });
+  const auto seen = strategy_.run([&](ReplicaContext& replica) {
+    return w.on(replica).placement() == replica.placement() ? w.on(replica).item() : -1.0F;
+  });
+  EXPECT_THAT(seen, Each(6.0F));
+  EXPECT_EQ(strategy_.read(w).item(), 6.0F);
+}
+
+TEST_F(Hooks, MayWorkBeforeAndAfterARun) {
+  const auto count = strategy_.replica_local_variable(ReduceOp::kSum, 0);
+  strategy_.run_hook = [&](StrategyStep& replicas) {
+    replicas.carry_out();
+    if (replicas.nested()) return;
+    cross_.update(count, [](int& component) { component *= 10; });
+    strategy_.run([&](ReplicaContext& replica) { count.on(replica) += 1; });
+  };
+  strategy_.run([&](ReplicaContext& replica) { count.on(replica) = replica.replica_id(); });
+  EXPECT_THAT(strategy_.local_values(count), ElementsAre(1, 11, 21));
+}
+
+TEST_F(Hooks, ThatForgetOrRepeatAStepAreReported) {
+  const auto nothing = [](ReplicaContext&) {};
+  strategy_.run_hook = [](StrategyStep&) {};
+  EXPECT_EQ(broken([&] { strategy_.run(nothing); }), "a strategy carried out one run not at all");
+  strategy_.run_hook = [](StrategyStep& step) {
+    step.carry_out();
+    step.carry_out();
+  };
+  EXPECT_EQ(broken([&] { strategy_.run(nothing); }), "a strategy carried out one run twice");
+  strategy_.run_hook = {};
+  const auto merging = [](ReplicaContext& replica) {
+    return replica.merge_call([](CrossReplicaContext&) { return 1; });
+  };
+  strategy_.merge_hook = [](StrategyStep&) {};
+  EXPECT_EQ(broken([&] { strategy_.run(merging); }),
+            "a strategy carried out one merge_call not at all");
+  EXPECT_EQ(strategy_.last_failure()->replicas.size(), 3U);
+  strategy_.merge_hook = [](StrategyStep& step) {
+    step.carry_out();
+    step.carry_out();
+  };
+  EXPECT_EQ(broken([&] { strategy_.run(merging); }), "a strategy carried out one merge_call twice");
+  strategy_.merge_hook = {};
+  EXPECT_THAT(strategy_.run(merging), Each(1));
+}
+
+TEST_F(Hooks, CannotHideAFailure) {
+  const auto swallow = [](StrategyStep& step) {
+    try {
+      step.carry_out();
+    } catch (...) {
+    }
+  };
+  const auto replace = [](StrategyStep& step) {
+    try {
+      step.carry_out();
+    } catch (...) {
+      throw std::logic_error("another one");
+    }
+  };
+  for (const std::function<void(StrategyStep&)>& hook :
+       {std::function<void(StrategyStep&)>(swallow), std::function<void(StrategyStep&)>(replace)}) {
+    strategy_.run_hook = strategy_.merge_hook = hook;
+    EXPECT_THROW(strategy_.run([](ReplicaContext&) { throw std::runtime_error("replica"); }),
+                 std::runtime_error);
+    EXPECT_THROW(strategy_.run([](ReplicaContext& replica) {
+      replica.merge_call([](CrossReplicaContext&) { throw std::runtime_error("merge"); });
+    }),
+                 std::runtime_error);
+  }
+}
+
+TEST_F(Hooks, ThatLeaveComponentsWithoutValuesAreReported) {
+  const auto w = strategy_.mirrored_variable(1, {.name = "w"});
+  const auto increment = [](int& component) { component += 1; };
+  strategy_.update = [](ComponentWork& work) { work.compute(0); };
+  EXPECT_EQ(broken([&] { cross_.update(w, increment); }),
+            "a strategy left component 1 of w without a value");
+  strategy_.update = [](ComponentWork& work) {
+    work.compute(0);
+    work.compute(0);
+  };
+  EXPECT_EQ(broken([&] { cross_.update(w, increment); }),
+            "a strategy computed component 0 of w twice");
+  strategy_.update = [](ComponentWork& work) { work.copy_from(2); };
+  EXPECT_EQ(broken([&] { cross_.update(w, increment); }),
+            "a strategy copied component 2 of w, which has no value");
+  strategy_.update = [](ComponentWork& work) { work.compute(3); };
+  EXPECT_EQ(broken([&] { cross_.update(w, increment); }), "a strategy named component 3 of w");
+  EXPECT_THAT(strategy_.local_values(w), Each(1));
+}
+
+TEST_F(Hooks, ThatPlaceVariablesNowhereAreReported) {
+  const auto make = [&] { strategy_.mirrored_variable(1); };
+  strategy_.place = [] { return VariablePlaces{}; };
+  EXPECT_EQ(broken(make), "a strategy has no place for a variable");
+  strategy_.place = [] { return VariablePlaces{{7}, {0, 0, 0}}; };
+  EXPECT_EQ(broken(make), "a strategy places variables on device 7");
+  strategy_.place = [] { return VariablePlaces{{0}, {0, 0}}; };
+  EXPECT_EQ(broken(make), "a strategy places variables for 2 replicas");
+  strategy_.place = [] { return VariablePlaces{{0}, {0, 0, 1}}; };
+  EXPECT_EQ(broken(make), "a strategy lets a replica see component 1");
+  strategy_.place = [] { return VariablePlaces::in_one_place(0, 3); };
+  EXPECT_EQ(broken([&] { strategy_.replica_local_variable(ReduceOp::kSum, 1); }),
+            "a strategy lets replicas share a component of a replica-local variable");
+}
+
+TEST_F(Hooks, ThatBroadcastSomethingElseAreReported) {
+  const auto source = Tensor<float>::full({2}, 1.0F, strategy_.placement(0));
+  strategy_.broadcast = [](const AnyTensor&, std::span<const Placement>) {
+    return std::vector<AnyTensor>{};
+  };
+  EXPECT_EQ(broken([&] { cross_.broadcast(source); }), "a strategy broadcast 0 copies");
+  strategy_.broadcast = [](const AnyTensor& tensor, std::span<const Placement> targets) {
+    return std::vector<AnyTensor>(targets.size(), tensor);
+  };
+  EXPECT_EQ(broken([&] { cross_.broadcast(source); }),
+            "copy 1 of a broadcast is on another device");
+  strategy_.broadcast = [](const AnyTensor&, std::span<const Placement> targets) {
+    std::vector<AnyTensor> copies;
+    for (const Placement& target : targets) {
+      copies.push_back(AnyTensor::allocate(DType::kFloat32, Shape({3}), target));
+    }
+    return copies;
+  };
+  EXPECT_EQ(broken([&] { cross_.broadcast(source); }),
+            "copy 0 of a broadcast has another shape or type");
+}
+
+}  // namespace
+}  // namespace belfry
