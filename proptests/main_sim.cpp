@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The suites on simulated devices.
-#include "sim_factory.h"
+#include "belfry/testing/sim_factory.h"
 
 namespace belfry::testing {
 

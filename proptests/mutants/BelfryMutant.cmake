@@ -17,7 +17,7 @@ function(belfry_mutant name)
     DEPENDS "${original}" "${patch}" "${apply}" VERBATIM)
 
   set(target mutant_${name})
-  add_executable(${target} "${changed}" main_sim.cpp)
+  add_executable(${target} "${changed}" main_sim.cpp mirrored_factory.cpp)
   if(arg_SUITE)
     target_sources(${target} PRIVATE ${arg_SUITE})
     target_include_directories(${target} BEFORE PRIVATE

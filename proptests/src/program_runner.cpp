@@ -243,7 +243,7 @@ class Interpreter {
     const CallSite site{kProgramFile, step.site};
     const auto merge = [this, step, site](CrossReplicaContext& cross, const PerReplica<R>& rows) {
       enter_merge(step);
-      int left = cross.num_replicas();
+      std::size_t left = std::is_same_v<R, Row> ? host_.devices().size() : tensor_.devices().size();
       const auto function = [&](R& component, const R& total) {
         if (--left == 0 && step.deviation == Deviation::kUpdateThrows) {
           throw ProgramError(-1, "an update of a program");

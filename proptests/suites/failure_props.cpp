@@ -19,7 +19,7 @@ class Failures : public Property {
       const int replicas = drawn.backend.devices;
       const ReplicaProgram faulty = mutated(drawn.program, drawn.mutation, replicas);
       Bench bench(*this, drawn.backend);
-      MirroredStrategy strategy(bench.backend());
+      Strategy& strategy = bench.strategy();
       const Outcome outcome = run_program(strategy, faulty);
       RC_ASSERT(outcome.failed);
       RC_ASSERT(outcome == predict(faulty, replicas));
@@ -50,7 +50,7 @@ TEST_F(Failures, AreTheSameUnderEverySchedule) {
     const ReplicaProgram faulty = mutated(drawn.program, drawn.mutation, drawn.backend.devices);
     const auto outcome = [&](const BackendRequest& request, bool concurrent) {
       Bench bench(*this, request);
-      MirroredStrategy strategy(bench.backend());
+      Strategy& strategy = bench.strategy();
       return run_program(strategy, faulty, {.concurrent = concurrent, .site = CallSite::here()});
     };
     const Outcome serial = outcome(drawn.backend, false);

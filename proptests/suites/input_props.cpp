@@ -125,7 +125,7 @@ TEST_F(Input, IsDeliveredOnceInOrderOrLeftOutAsThePolicySays) {
   holds([this] {
     const auto drawn = *input_case();
     Bench bench(*this, drawn.backend);
-    MirroredStrategy strategy(bench.backend());
+    Strategy& strategy = bench.strategy();
     strategy.run(meet_with_a_tensor);
     const auto dataset = sized(drawn, Dataset<int>::range(drawn.examples).batch(drawn.batch));
     std::vector<Shares> steps;
@@ -149,7 +149,7 @@ TEST_F(Input, ReachesTheReplicasThatItIsFor) {
     auto drawn = *input_case();
     if (is_refused(drawn)) drawn.policy = EndOfData::kMaskReplicas;
     Bench bench(*this, drawn.backend);
-    MirroredStrategy strategy(bench.backend());
+    Strategy& strategy = bench.strategy();
     strategy.run(meet_with_a_tensor);
     const auto dataset =
         sized(drawn, Dataset<int>::range(drawn.examples)
@@ -248,7 +248,7 @@ TEST_F(Input, OfSomeReplicasIsReducedAsByAStrategyOverThese) {
     const auto order = *rc::gen::element(ReductionOrder::kReplicaOrder, ReductionOrder::kTree,
                                          ReductionOrder::kRing);
     Bench bench(*this, request);
-    MirroredStrategy strategy(bench.backend(), {.order = order});
+    Strategy& strategy = bench.strategy({.order = order});
     MirroredStrategy(bench.backend()).run(meet_with_a_tensor);  // By the communicator.
     StrategyOptions fewer{.order = order};
     for (const int id : ids) fewer.devices.push_back(bench.backend().device_spec(id));

@@ -29,7 +29,7 @@ TEST_F(MergeOrder, HasEveryMergeBetweenTheLastArrivalAndTheFirstResume) {
   holds([this](const BackendRequest& request) {
     const int rounds = *rc::gen::inRange(1, 6);
     Bench bench(*this, request);
-    MirroredStrategy strategy(bench.backend());
+    Strategy& strategy = bench.strategy();
     Progress progress(request.devices);
     strategy.run([&](ReplicaContext& replica) {
       const auto id = static_cast<std::size_t>(replica.replica_id());
@@ -54,7 +54,7 @@ TEST_F(MergeOrder, HasEveryMergeBetweenTheLastArrivalAndTheFirstResume) {
 TEST_F(MergeOrder, HandsArgumentsOverByReplicaId) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
-    MirroredStrategy strategy(bench.backend());
+    Strategy& strategy = bench.strategy();
     const auto value = [&](int id) { return static_cast<int>(mixed_bits(seed, 0, id) % 1000); };
     const auto seen = strategy.run([&](ReplicaContext& replica) {
       meet_with_a_tensor(replica);
@@ -91,7 +91,7 @@ bool merging_is_refused(ReplicaContext& replica) {
 TEST_F(MergeOrder, KeepsReplicaAndCrossReplicaWorkApart) {
   holds([this](const BackendRequest& request, bool throws) {
     Bench bench(*this, request);
-    MirroredStrategy strategy(bench.backend());
+    Strategy& strategy = bench.strategy();
     bool in_merge = false;
     const auto body = [&](ReplicaContext& replica) {
       const bool before = cross_replica_work_is_refused(strategy);

@@ -48,7 +48,7 @@ bool all_equal(Strategy& strategy, const MirroredVariable<Tensor<float>>& variab
 TEST_F(MirroredVariables, StartEqualFromOneCallOfTheInitialiser) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
-    MirroredStrategy strategy(bench.backend());
+    Strategy& strategy = bench.strategy();
     int calls = 0;
     const auto next = [&] { return values_of<float>({Pattern::kRandom, seed}, calls++, kLength); };
     const auto host = strategy.mirrored_variable([&] { return next(); });
@@ -98,7 +98,7 @@ void apply_change(Strategy& strategy, const MirroredVariable<Tensor<float>>& var
     if (change == Change::kAssignSubtract) return replica.assign_sub(variable, own);
     replica.merge_call(
         [&](CrossReplicaContext& cross, const PerReplica<Tensor<float>>& all) {
-          int left = cross.num_replicas();
+          std::size_t left = variable.devices().size();
           cross.update(
               variable,
               [&](Tensor<float>& component, const Tensor<float>& sum) {
@@ -119,7 +119,7 @@ TEST_F(MirroredVariables, StayEqualWhateverChangesThem) {
         *rc::gen::resize(8, rc::gen::container<std::vector<int>>(rc::gen::resize(
                                 rc::kNominalSize, rc::gen::inRange(0, kNumChanges))));
     Bench bench(*this, request);
-    MirroredStrategy strategy(bench.backend(), {.order = ReductionOrder::kReplicaOrder});
+    Strategy& strategy = bench.strategy({.order = ReductionOrder::kReplicaOrder});
     Row expected(kLength, 1.0F);
     const auto variable = strategy.mirrored_variable([&] { return tensor_of(expected); },
                                                      {.aggregation = Aggregation::kSum});

@@ -46,7 +46,7 @@ class Nests : public Property {
     holds([this, &body] {
       const NestCase drawn = *nest_case();
       Bench bench(*this, drawn.backend);
-      MirroredStrategy strategy(bench.backend());
+      Strategy& strategy = bench.strategy();
       const auto fine = strategy.run([&](ReplicaContext& replica) -> bool {
         meet_with_a_tensor(replica);
         return body(replica, drawn);
@@ -96,7 +96,7 @@ TEST_F(Nests, AreSelectedByReplicaFromResultsAndArguments) {
   holds([this] {
     const NestCase drawn = *nest_case();
     Bench bench(*this, drawn.backend);
-    MirroredStrategy strategy(bench.backend());
+    Strategy& strategy = bench.strategy();
     const PerReplica<SampleNest> results = strategy.run([&](ReplicaContext& replica) {
       meet_with_a_tensor(replica);
       return nest_of(drawn.shape, drawn.seed, replica.replica_id());

@@ -13,7 +13,7 @@ class Programs : public Property {
   Outcome outcome(const BackendRequest& request, const ReplicaProgram& program,
                   RunOptions options = {}) {
     Bench bench(*this, request);
-    MirroredStrategy strategy(bench.backend());
+    Strategy& strategy = bench.strategy();
     return run_program(strategy, program, options);
   }
 };
@@ -52,7 +52,7 @@ TEST_F(Programs, DoTheSameWhenTheirChoicesAreReplayed) {
       drawn.backend.carrier = CarrierKind::kBaton;
     }
     Bench first(*this, drawn.backend);
-    MirroredStrategy strategy(first.backend());
+    Strategy& strategy = first.strategy();
     const Outcome once = run_program(strategy, drawn.program);
     BackendRequest again = drawn.backend;
     again.schedule = ScheduleKind::kReplay;
@@ -65,7 +65,7 @@ TEST_F(Programs, LeaveNothingBehindForTheNext) {
   holds([this](const BackendRequest& request, const ReplicaProgram& first,
                const ReplicaProgram& second) {
     Bench bench(*this, request);
-    MirroredStrategy strategy(bench.backend());
+    Strategy& strategy = bench.strategy();
     RC_ASSERT(run_program(strategy, first) == predict(first, request.devices));
     RC_ASSERT(run_program(strategy, second) == predict(second, request.devices));
   });

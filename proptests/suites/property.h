@@ -5,6 +5,7 @@
 #include "belfry/belfry.h"
 #include "belfry/testing/arbitrary.h"
 #include "belfry/testing/backend_factory.h"
+#include "belfry/testing/strategy_factory.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace belfry::testing {
 
@@ -48,10 +50,16 @@ class Bench {
   ~Bench() { property_.add_work(backend_factory().work(*backend_)); }
 
   Backend& backend() { return *backend_; }
+  /// A strategy of the factory on it, which lives as long as it does.
+  Strategy& strategy(const StrategyOptions& options = {}) {
+    strategies_.push_back(strategy_factory().make(*backend_, options));
+    return *strategies_.back();
+  }
 
  private:
   Property& property_;
   std::unique_ptr<Backend> backend_;
+  std::vector<std::unique_ptr<Strategy>> strategies_;
 };
 
 /// Meets once with a tensor: for properties whose own data stays on the host.

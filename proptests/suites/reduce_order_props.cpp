@@ -44,7 +44,7 @@ TEST_F(ReduceOrder, IsTheOneThatWasAskedFor) {
     const auto rows = random_rows(request.devices, length, seed);
     for (ReductionOrder order :
          {ReductionOrder::kReplicaOrder, ReductionOrder::kTree, ReductionOrder::kRing}) {
-      MirroredStrategy strategy(bench.backend(), {.order = order});
+      Strategy& strategy = bench.strategy({.order = order});
       for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
         const Row expected = expected_reduction(op, rows, order);
         for (bool tensors : {false, true}) {
@@ -63,7 +63,7 @@ TEST_F(ReduceOrder, IsTheOneThatWasAskedFor) {
 TEST_F(ReduceOrder, OfTheBackendIsWithinWhatRoundingAllows) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
-    MirroredStrategy strategy(bench.backend());
+    Strategy& strategy = bench.strategy();
     const auto rows = random_rows(request.devices, 8, seed);
     const PerReplica<Row> got = reduced(strategy, ReduceOp::kSum, rows, true);
     for (std::size_t i = 0; i < 8; ++i) {
@@ -89,7 +89,7 @@ TEST_F(ReduceOrder, LeavesMeanToBeSumThenOneDivision) {
     StrategyOptions options;
     if (named) options.order = ReductionOrder::kTree;
     const Pattern pattern = named ? Pattern::kRandom : Pattern::kSmallIntegers;
-    MirroredStrategy strategy(bench.backend(), options);
+    Strategy& strategy = bench.strategy(options);
     std::vector<Row> rows;
     for (int id = 0; id < request.devices; ++id) {
       rows.push_back(values_of<float>({pattern, seed}, id, 8));

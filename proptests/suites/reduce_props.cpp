@@ -78,7 +78,8 @@ TYPED_TEST_SUITE(Reduce, ElementTypes);
 
 TYPED_TEST(Reduce, IsTheLeftFoldByReplicaId) {
   this->holds_for_rows([this](const RowCase& drawn, Backend& backend) {
-    MirroredStrategy strategy(backend, {.order = ReductionOrder::kReplicaOrder});
+    const auto made = strategy_factory().make(backend, {.order = ReductionOrder::kReplicaOrder});
+    Strategy& strategy = *made;
     const auto rows = drawn.rows<TypeParam>();
     for (ReduceOp op : this->ops()) {
       const auto expected = expected_reduction(op, rows);
@@ -100,7 +101,8 @@ TYPED_TEST(Reduce, OfExactDataIsTheSameInTheBackendsOwnOrder) {
     if (!std::is_integral_v<TypeParam> && sizeof(TypeParam) == 2) {
       drawn.values.pattern = Pattern::kOnes;
     }
-    MirroredStrategy strategy(backend);
+    const auto made = strategy_factory().make(backend, {});
+    Strategy& strategy = *made;
     auto rows = drawn.rows<TypeParam>();
     for (ReduceOp op : this->ops()) {
       const auto expected = expected_reduction(op, rows);

@@ -29,7 +29,7 @@ struct ForgetfulSource {
 TEST_F(ReplicaLocal, InitialiserRunsOnceAndComponentsStartWithEqualBits) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
-    MirroredStrategy strategy(bench.backend());
+    Strategy& strategy = bench.strategy();
     ForgetfulSource host{seed};
     ForgetfulSource device{seed + 1U};
     const auto on_host =
@@ -52,7 +52,7 @@ TEST_F(ReplicaLocal, InitialiserRunsOnceAndComponentsStartWithEqualBits) {
 TEST_F(ReplicaLocal, TensorsLiveWithTheirReplicas) {
   holds([this](const BackendRequest& request) {
     Bench bench(*this, request);
-    MirroredStrategy strategy(bench.backend());
+    Strategy& strategy = bench.strategy();
     const auto variable = strategy.replica_local_variable(
         ReduceOp::kSum, [] { return Tensor<float>::full({3}, 1.0F); });
     const auto fine = strategy.run([&](ReplicaContext& replica) {
@@ -67,7 +67,7 @@ TEST_F(ReplicaLocal, WritesAreSeenByTheReplicaThatMakesThemAlone) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     const int writer = *rc::gen::inRange(0, request.devices);
     Bench bench(*this, request);
-    MirroredStrategy strategy(bench.backend());
+    Strategy& strategy = bench.strategy();
     const Row start = values_of<float>({Pattern::kRandom, seed}, 0, 4);
     const Row written = values_of<float>({Pattern::kRandom, seed}, 1, 4);
     const auto on_host = strategy.replica_local_variable(ReduceOp::kSum, start);
@@ -93,7 +93,7 @@ TEST_F(ReplicaLocal, WritesAreSeenByTheReplicaThatMakesThemAlone) {
 TEST_F(ReplicaLocal, ReadsAreTheReductionOfTheComponents) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
-    MirroredStrategy strategy(bench.backend(), {.order = ReductionOrder::kReplicaOrder});
+    Strategy& strategy = bench.strategy({.order = ReductionOrder::kReplicaOrder});
     std::vector<Row> rows;
     for (int id = 0; id < request.devices; ++id) {
       rows.push_back(values_of<float>({Pattern::kRandom, seed}, id, 4));

@@ -10,6 +10,7 @@
 
 namespace belfry::testing {
 
+/// Simulated devices.
 class SimFactory final : public BackendFactory {
  public:
   std::string_view name() const override { return "sim"; }

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/strategy.h"
+#include "belfry/strategy_options.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace belfry::testing {
+
+/// Makes the strategies that suites and contracts run on, so that their text is the same for all.
+class StrategyFactory {
+ public:
+  virtual ~StrategyFactory() = default;
+  /// For messages: `mirrored`, `central storage`, ...
+  virtual std::string_view name() const = 0;
+  /// A strategy with a replica on each device of `backend`, or on those the options name, which
+  /// reduces in the order they ask for.
+  virtual std::unique_ptr<Strategy> make(Backend& backend,
+                                         const StrategyOptions& options) const = 0;
+};
+
+/// The factory of a strategy that is constructed from a backend and StrategyOptions.
+template <class S>
+class StrategyOf final : public StrategyFactory {
+ public:
+  explicit StrategyOf(std::string name) : name_(std::move(name)) {}
+
+  std::string_view name() const override { return name_; }
+  std::unique_ptr<Strategy> make(Backend& backend, const StrategyOptions& options) const override {
+    return std::make_unique<S>(backend, options);
+  }
+
+ private:
+  std::string name_;
+};
+
+/// The factory of this test binary. Each binary that links the suites defines it.
+const StrategyFactory& strategy_factory();
+
+}  // namespace belfry::testing

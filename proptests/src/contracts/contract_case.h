@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/tensor.h"
+#include "belfry/testing/arbitrary.h"
+#include "belfry/testing/backend_factory.h"
+#include "belfry/testing/strategy_factory.h"
+
+#include <rapidcheck.h>
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace belfry::testing {
+
+/// What a contract is checked on.
+struct Scene {
+  const StrategyFactory& strategies;
+  const BackendFactory& backends;
+  int most_devices = 9;
+};
+
+/// Ends a case: the contract is broken. Not on a replica.
+[[noreturn]] inline void fail(const std::string& sentence) {
+  throw rc::detail::CaseResult(rc::detail::CaseResult::Type::Failure, sentence);
+}
+inline void demand(bool kept, const std::string& sentence) {
+  if (!kept) fail(sentence);
+}
+/// `notes` are what replicas found wrong; empty: nothing.
+inline void demand_nothing(const PerReplica<std::string>& notes) {
+  for (const std::string& note : notes) demand(note.empty(), note);
+}
+
+inline BackendRequest draw_request(const Scene& scene) {
+  return *backend_request(scene.most_devices).as("backend");
+}
+inline std::uint64_t draw_seed() { return *rc::gen::arbitrary<std::uint16_t>().as("seed"); }
+
+/// A backend and a strategy on it, for one case.
+class Stage {
+ public:
+  Stage(const Scene& scene, const BackendRequest& request, const StrategyOptions& options = {})
+      : backend_(scene.backends.make(request)),
+        strategy_(scene.strategies.make(*backend_, options)) {}
+
+  Backend& backend() { return *backend_; }
+  Strategy& strategy() { return *strategy_; }
+  int replicas() { return strategy_->num_replicas(); }
+
+ private:
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Strategy> strategy_;
+};
+
+using Row = std::vector<float>;
+
+inline Tensor<float> tensor_of(const Row& row) {
+  return Tensor<float>::from({static_cast<std::int64_t>(row.size())}, row);
+}
+inline Row random_row(std::uint64_t seed, int replica, std::size_t length = 5) {
+  return values_of<float>({Pattern::kRandom, seed}, replica, length);
+}
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+/// `[1, 2.5]`.
+template <class T>
+std::string text_of(const std::vector<T>& values) {
+  std::ostringstream text;
+  text.precision(9);
+  text << '[';
+  for (std::size_t i = 0; i < values.size(); ++i) text << (i == 0 ? "" : ", ") << +values[i];
+  text << ']';
+  return text.str();
+}
+
+inline std::string replica_text(int replica) { return "replica " + std::to_string(replica); }
+inline std::string component_text(int component) {
+  return "component " + std::to_string(component);
+}
+
+// The contracts; each checks one random case.
+void check_run(const Scene& scene);
+void check_input(const Scene& scene);
+void check_merge(const Scene& scene);
+void check_reduce(const Scene& scene);
+void check_broadcast(const Scene& scene);
+void check_initial_values(const Scene& scene);
+void check_update(const Scene& scene);
+void check_replica_local(const Scene& scene);
+void check_destinations(const Scene& scene);
+void check_programs(const Scene& scene);
+void check_failures(const Scene& scene);
+
+}  // namespace belfry::testing

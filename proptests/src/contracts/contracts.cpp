@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/testing/contracts.h"
+
+#include "belfry/error.h"
+#include "contracts/contract_case.h"
+
+#include <rapidcheck/detail/Configuration.h>
+
+#include <string>
+#include <utility>
+
+namespace belfry::testing {
+namespace {
+
+struct Entry {
+  Contract contract;
+  void (*check)(const Scene& scene);
+};
+
+const std::vector<Entry>& entries() {
+  static const std::vector<Entry> all = {
+      {{"C-run", "the function runs once on each replica, on its device, as that replica"},
+       &check_run},
+      {{"C-input", "what is meant for a replica reaches it, and what it returns comes back"},
+       &check_input},
+      {{"C-merge", "a merge runs once, after all have arrived, with their values in order"},
+       &check_merge},
+      {{"C-reduce", "a reduction is the left fold by replica id, or the order asked for"},
+       &check_reduce},
+      {{"C-bcast", "a broadcast puts the bits of its source on every replica"}, &check_broadcast},
+      {{"C-init", "the initialiser runs once, and all components start with the same bits"},
+       &check_initial_values},
+      {{"C-upd", "an update gives every component the same value, or changes none"}, &check_update},
+      {{"C-local", "a replica-local component is its replica's own until it is read"},
+       &check_replica_local},
+      {{"C-dest", "variables live where the strategy says, and replicas see them where they run"},
+       &check_destinations},
+      {{"C-prog", "whole programs do what a sequential model says, under every schedule"},
+       &check_programs},
+      {{"C-fail", "a failure is reported where it happens, and the strategy is usable after it"},
+       &check_failures},
+  };
+  return all;
+}
+
+std::string case_text(const rc::detail::Example& example) {
+  std::string text;
+  for (const auto& [name, value] : example) text += "\n  with " + name + ": " + value;
+  return text;
+}
+
+// What RapidCheck says, as one story.
+std::string message_of(const Contract& contract, const StrategyFactory& strategies,
+                       const BackendFactory& backends, const rc::detail::TestResult& result) {
+  std::string text = std::string(contract.id) + " is broken by " + std::string(strategies.name()) +
+                     " on " + std::string(backends.name()) + ": ";
+  if (result.is<rc::detail::FailureResult>()) {
+    const auto& failure = result.get<rc::detail::FailureResult>();
+    return text + failure.description + case_text(failure.counterExample) +
+           "\n  wanted: " + std::string(contract.sentence);
+  }
+  std::ostringstream rest;
+  rc::detail::printResultMessage(result, rest);
+  return text + rest.str();
+}
+
+}  // namespace
+
+const std::vector<Contract>& contracts() {
+  static const std::vector<Contract> all = [] {
+    std::vector<Contract> list;
+    for (const Entry& entry : entries()) list.push_back(entry.contract);
+    return list;
+  }();
+  return all;
+}
+
+ContractResult check_contract(std::string_view id, const StrategyFactory& strategies,
+                              const BackendFactory& backends, const ContractOptions& options) {
+  for (const Entry& entry : entries()) {
+    if (entry.contract.id != id) continue;
+    const Scene scene{strategies, backends, options.most_devices};
+    const auto property = [&] {
+      try {
+        entry.check(scene);
+      } catch (const rc::GenerationFailure&) {
+        throw;
+      } catch (const std::exception& error) {
+        fail(std::string("it threw ") + error.what());
+      }
+    };
+    rc::detail::TestParams params = rc::detail::configuration().testParams;
+    params.maxSuccess = options.cases;
+    if (options.seed) params.seed = *options.seed;
+    const std::string name(id);
+    const auto result =
+        rc::detail::checkTestable(property, rc::detail::TestMetadata{name, name}, params);
+    if (result.is<rc::detail::SuccessResult>()) return {name, true, {}};
+    return {name, false, message_of(entry.contract, strategies, backends, result)};
+  }
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument, "there is no contract " + std::string(id),
+                             "contracts() lists them");
+}
+
+std::vector<ContractResult> check_contracts(const StrategyFactory& strategies,
+                                            const BackendFactory& backends,
+                                            const ContractOptions& options) {
+  std::vector<ContractResult> results;
+  for (const Contract& contract : contracts()) {
+    results.push_back(check_contract(contract.id, strategies, backends, options));
+  }
+  return results;
+}
+
+}  // namespace belfry::testing

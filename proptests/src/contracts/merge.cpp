@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// C-merge: merges run once, between the last arrival and the first that goes on.
+#include "belfry/current.h"
+#include "contracts/contract_case.h"
+
+#include <thread>
+#include <tuple>
+
+namespace belfry::testing {
+namespace {
+
+// Where everybody is; replicas write their own slot, merges read while no replica runs.
+struct Progress {
+  explicit Progress(int replicas)
+      : arrived(static_cast<std::size_t>(replicas)), resumed(static_cast<std::size_t>(replicas)) {}
+
+  // Called at the start of the merge of `round`.
+  void enter(int round, CrossReplicaContext& cross) {
+    ++merged;
+    const std::string which = "the merge of round " + std::to_string(round);
+    for (int one : arrived) {
+      if (one != round) note = which + " ran before all had arrived";
+    }
+    for (int one : resumed) {
+      if (one != round - 1) note = which + " ran after a replica had gone on";
+    }
+    if (merged != round) note = which + " was merge " + std::to_string(merged);
+    if (std::this_thread::get_id() != caller) note = which + " left the thread that called run";
+    if (current_cross_replica() != &cross) note = which + " was not in cross-replica context";
+  }
+
+  std::vector<int> arrived;
+  std::vector<int> resumed;
+  int merged = 0;
+  std::string note;
+  std::thread::id caller = std::this_thread::get_id();
+};
+
+}  // namespace
+
+void check_merge(const Scene& scene) {
+  const BackendRequest request = draw_request(scene);
+  const int rounds = *rc::gen::inRange(1, 4).as("rounds");
+  const std::uint64_t seed = draw_seed();
+  Stage stage(scene, request);
+  Strategy& strategy = stage.strategy();
+  const int replicas = stage.replicas();
+  Progress progress(replicas);
+  const auto value = [&](int round, int id) {
+    return static_cast<int>(mixed_bits(seed, static_cast<std::uint64_t>(round), id) % 1000);
+  };
+  const auto notes = strategy.run([&](ReplicaContext& replica) -> std::string {
+    const int id = replica.replica_id();
+    const auto index = static_cast<std::size_t>(id);
+    for (int round = 1; round <= rounds; ++round) {
+      // Some replicas wait for their devices before they arrive.
+      if (id % 3 == 1) Tensor<float>::full({2}, 1.0F).to_host();
+      progress.arrived[index] = round;
+      const auto [mine, all, same, sum] = replica.merge_call(
+          [&](CrossReplicaContext& cross, const PerReplica<int>& values) {
+            progress.enter(round, cross);
+            const auto inner =
+                cross.run([](ReplicaContext& again,
+                             int brought) { return again.all_reduce(ReduceOp::kSum, brought); },
+                          values);
+            return std::tuple(values, std::vector<int>(values.begin(), values.end()),
+                              cross.broadcast(round), inner);
+          },
+          value(round, id));
+      progress.resumed[index] = round;
+      const std::string who = replica_text(id) + " in round " + std::to_string(round);
+      int expected = 0;
+      for (int other = 0; other < replicas; ++other) {
+        expected += value(round, other);
+        if (static_cast<int>(all.size()) != replicas ||
+            all[static_cast<std::size_t>(other)] != value(round, other)) {
+          return "the merge did not get the replicas' values in replica order";
+        }
+      }
+      if (mine != value(round, id)) return who + " got another replica's part of the result";
+      if (same != round) return who + " got another mirrored result";
+      if (sum != expected) return who + " got another sum from a run inside the merge";
+    }
+    return {};
+  });
+  demand(progress.note.empty(), progress.note);
+  demand(progress.merged == rounds,
+         std::to_string(progress.merged) + " merges ran in " + std::to_string(rounds) + " rounds");
+  demand_nothing(notes);
+}
+
+}  // namespace belfry::testing

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// C-prog and C-fail: random programs, whole and with one fault, against a sequential model.
+#include "belfry/testing/mutations.h"
+#include "belfry/testing/replica_programs.h"
+#include "contracts/contract_case.h"
+
+namespace belfry::testing {
+namespace {
+
+// The first respect in which two outcomes differ.
+std::string difference(const Outcome& got, const Outcome& wanted) {
+  const auto ended = [](const Outcome& outcome) {
+    return outcome.failed ? "failed with " + to_string(outcome.code) : std::string("ended well");
+  };
+  if (got.failed != wanted.failed || got.code != wanted.code) {
+    return "the program " + ended(got) + ", where the model " + ended(wanted);
+  }
+  if (got.thrower != wanted.thrower) return "the exception of another replica came out";
+  if (got.places != wanted.places) return "the report names other places";
+  if (got.merge_sites != wanted.merge_sites) {
+    return "the merges at lines " + text_of(got.merge_sites) + " ran, where the model runs " +
+           text_of(wanted.merge_sites);
+  }
+  for (std::size_t id = 0; id < wanted.replicas.size(); ++id) {
+    if (got.replicas[id] == wanted.replicas[id]) continue;
+    return replica_text(static_cast<int>(id)) + " computed something else than the model";
+  }
+  if (!got.mirrored.agree) return "the components of a mirrored variable differ";
+  return "a mirrored variable holds something else than in the model";
+}
+
+void demand_outcome(const Outcome& got, const Outcome& wanted, const std::string& when) {
+  demand(got == wanted, when + ": " + difference(got, wanted));
+}
+
+}  // namespace
+
+void check_programs(const Scene& scene) {
+  const BackendRequest request = draw_request(scene);
+  const ReplicaProgram program = *replica_program().as("program");
+  Stage stage(scene, request);
+  const Outcome wanted = predict(program, stage.replicas());
+  demand_outcome(run_program(stage.strategy(), program), wanted, "under the schedule drawn");
+  demand_outcome(
+      run_program(stage.strategy(), program, {.concurrent = false, .site = CallSite::here()}),
+      wanted, "under the serial schedule");
+}
+
+void check_failures(const Scene& scene) {
+  const MutatedCase drawn =
+      *mutated_case(all_mutations(), std::max(scene.most_devices, 2)).as("case");
+  Stage stage(scene, drawn.backend);
+  const int replicas = stage.replicas();
+  if (!applies(drawn.mutation, drawn.program, replicas)) return;
+  const ReplicaProgram faulty = mutated(drawn.program, drawn.mutation, replicas);
+  demand_outcome(run_program(stage.strategy(), faulty), predict(faulty, replicas), "with a fault");
+  demand_outcome(run_program(stage.strategy(), drawn.program), predict(drawn.program, replicas),
+                 "after a failure");
+}
+
+}  // namespace belfry::testing

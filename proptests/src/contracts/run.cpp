@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// C-run and C-input: what strategies do with replicas, their arguments and their results.
+#include "belfry/current.h"
+#include "contracts/contract_case.h"
+
+#include <optional>
+#include <utility>
+
+namespace belfry::testing {
+namespace {
+
+std::string note_of(ReplicaContext& replica, Strategy& strategy) {
+  const int id = replica.replica_id();
+  const std::string who = replica_text(id);
+  if (current_replica() != &replica) return who + " was not the current replica of its function";
+  if (current_cross_replica() != nullptr) return who + " ran in cross-replica context";
+  if (&replica.strategy() != &strategy) return who + " named another strategy";
+  if (replica.num_replicas() != strategy.num_replicas()) return who + " counted replicas wrong";
+  const auto index = static_cast<std::size_t>(id);
+  if (replica.device() != strategy.worker_devices()[index]) {
+    return who + " ran on " + to_string(replica.device()) + ", not on its worker device";
+  }
+  if (current_device() != replica.device()) return who + " had another current device";
+  if (Tensor<float>::full({1}, 1.0F).placement() != strategy.placement(id)) {
+    return who + " made a tensor on another device";
+  }
+  return {};
+}
+
+}  // namespace
+
+void check_run(const Scene& scene) {
+  const BackendRequest request = draw_request(scene);
+  const bool concurrent = *rc::gen::arbitrary<bool>().as("concurrent");
+  Stage stage(scene, request);
+  Strategy& strategy = stage.strategy();
+  const int replicas = stage.replicas();
+  demand(replicas >= 1, "there are no replicas");
+  demand(static_cast<int>(strategy.worker_devices().size()) == replicas,
+         "there is not one worker device for each replica");
+  for (int round = 0; round < 2; ++round) {
+    std::vector<int> calls(static_cast<std::size_t>(replicas));
+    const auto notes = strategy.run({.concurrent = concurrent, .site = CallSite::here()},
+                                    [&](ReplicaContext& replica) {
+                                      ++calls[static_cast<std::size_t>(replica.replica_id())];
+                                      std::string note = note_of(replica, strategy);
+                                      replica.all_reduce(ReduceOp::kSum, 1);
+                                      return note.empty() ? note_of(replica, strategy) : note;
+                                    });
+    demand(notes.size() == replicas, "run returned another number of results than replicas");
+    for (int id = 0; id < replicas; ++id) {
+      const int count = calls[static_cast<std::size_t>(id)];
+      demand(count == 1,
+             "the function ran " + std::to_string(count) + " times on " + replica_text(id));
+    }
+    demand_nothing(notes);
+    demand(!has_strategy(), "the strategy is still current after its run");
+  }
+}
+
+void check_input(const Scene& scene) {
+  const BackendRequest request = draw_request(scene);
+  const std::uint64_t seed = draw_seed();
+  Stage stage(scene, request);
+  Strategy& strategy = stage.strategy();
+  const auto rows = strategy.distribute_values([&](int id) { return random_row(seed, id); });
+  const auto tensors =
+      strategy.distribute_values([&](int id) { return tensor_of(random_row(seed, id)); });
+  const auto nested = std::pair(rows, std::optional(tensors));
+  const auto body = [&](ReplicaContext& replica, const Row& row, const Tensor<float>& tensor,
+                        const std::pair<Row, std::optional<Tensor<float>>>& both, int plain) {
+    const std::string who = replica_text(replica.replica_id());
+    const Row own = random_row(seed, replica.replica_id());
+    std::string note;
+    if (!same_bits(row, own)) note = who + " was handed another replica's row";
+    if (!same_bits(tensor.to_host(), own)) note = who + " was handed another replica's tensor";
+    if (tensor.placement() != replica.placement()) note = who + " was handed a tensor elsewhere";
+    if (!same_bits(both.first, own) || !same_bits(both.second->to_host(), own)) {
+      note = who + " was handed another replica's part of a pair";
+    }
+    if (plain != 7) note = who + " was handed another plain argument";
+    return std::pair(note, own);
+  };
+  const auto returned = strategy.run(body, rows, tensors, nested, 7);
+  for (int id = 0; id < stage.replicas(); ++id) {
+    demand(returned[id].first.empty(), returned[id].first);
+    demand(same_bits(returned[id].second, random_row(seed, id)),
+           "result " + std::to_string(id) + " is that of another replica");
+  }
+}
+
+}  // namespace belfry::testing

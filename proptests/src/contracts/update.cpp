@@ -1,0 +1,226 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// C-init and C-upd: mirrored variables against one plain row.
+#include "belfry/current.h"
+#include "belfry/tensor_ops.h"
+#include "contracts/contract_case.h"
+
+#include <stdexcept>
+
+namespace belfry::testing {
+namespace {
+
+Row host_row(const Row& row) { return row; }
+Row host_row(const Tensor<float>& tensor) { return tensor.to_host(); }
+
+// All components of `variable`, and what every replica sees of it, are `wanted`.
+template <class V>
+void demand_value(Strategy& strategy, const V& variable, const Row& wanted, const char* when) {
+  const auto components = strategy.local_values(variable);
+  for (int i = 0; i < components.size(); ++i) {
+    const Row got = host_row(components[i]);
+    demand(same_bits(got, wanted), component_text(i) + " of " + std::to_string(components.size()) +
+                                       ' ' + when + " is " + text_of(got) + ", not " +
+                                       text_of(wanted));
+  }
+  const auto seen = strategy.run([&](ReplicaContext& replica) -> std::string {
+    const Row got = host_row(variable.on(replica));
+    if (same_bits(got, wanted)) return {};
+    return replica_text(replica.replica_id()) + " sees " + text_of(got) + ' ' + when + ", not " +
+           text_of(wanted);
+  });
+  demand_nothing(seen);
+}
+
+// Never the same row twice, so that a second call shows.
+struct Initialiser {
+  std::uint64_t seed;
+  int calls = 0;
+  Row next() { return random_row(seed, calls++); }
+};
+
+void demand_one_call(const Initialiser& initialiser) {
+  demand(initialiser.calls == 1,
+         "the initialiser ran " + std::to_string(initialiser.calls) + " times");
+}
+
+}  // namespace
+
+void check_initial_values(const Scene& scene) {
+  const BackendRequest request = draw_request(scene);
+  const std::uint64_t seed = draw_seed();
+  Stage stage(scene, request);
+  Strategy& strategy = stage.strategy();
+  const Row wanted = random_row(seed, 0);
+  Initialiser host{seed};
+  Initialiser device{seed};
+  Initialiser local{seed};
+  Initialiser inside{seed};
+  const auto on_host = strategy.mirrored_variable([&] { return host.next(); });
+  demand_value(strategy, on_host, wanted, "of a new variable on the host");
+  const auto on_device = strategy.mirrored_variable([&] { return tensor_of(device.next()); });
+  demand_value(strategy, on_device, wanted, "of a new variable of tensors");
+  const auto replica_local =
+      strategy.replica_local_variable(ReduceOp::kSum, [&] { return tensor_of(local.next()); });
+  demand_value(strategy, replica_local, wanted, "of a new replica-local variable");
+  const auto made_inside = strategy.run([&](ReplicaContext&) {
+    return strategy.mirrored_variable([&] { return inside.next(); }, {.name = "inside"});
+  });
+  demand_value(strategy, made_inside, wanted, "of a variable made in replicas");
+  for (const Initialiser* one : {&host, &device, &local, &inside}) demand_one_call(*one);
+}
+
+namespace {
+
+enum class Change { kUpdate, kWithMirrored, kWithVariable, kAssignSum, kAssignMean, kThrows };
+constexpr int kNumChanges = 6;
+
+// The variables of one case, and the row that all components of `w` must hold.
+struct Updated {
+  Updated(Strategy& strategy, std::uint64_t seed)
+      : w(strategy.mirrored_variable([&] { return tensor_of(random_row(seed, 0)); })),
+        host(strategy.mirrored_variable(random_row(seed, 0))),
+        by_sum(strategy.mirrored_variable([&] { return tensor_of(random_row(seed, 0)); },
+                                          {.aggregation = Aggregation::kSum})),
+        by_mean(
+            strategy.mirrored_variable(random_row(seed, 0), {.aggregation = Aggregation::kMean})),
+        row(random_row(seed, 0)),
+        sum_row(row),
+        mean_row(row) {}
+
+  MirroredVariable<Tensor<float>> w;
+  MirroredVariable<Row> host;
+  MirroredVariable<Tensor<float>> by_sum;
+  MirroredVariable<Row> by_mean;
+  Row row;
+  Row sum_row;
+  Row mean_row;
+};
+
+Row plus(Row a, const Row& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] += b[i];
+  return a;
+}
+
+// Counts calls for each component, and looks at where they happen.
+class Calls {
+ public:
+  explicit Calls(std::vector<DeviceSpec> devices)
+      : devices_(std::move(devices)), counts_(devices_.size()) {}
+  void note() {
+    const auto device = current_update_device();
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      if (device == devices_[i]) {
+        ++counts_[i];
+        return;
+      }
+    }
+    elsewhere_ = true;
+  }
+  int total() const {
+    int sum = 0;
+    for (int one : counts_) sum += one;
+    return sum;
+  }
+  void demand_right() const {
+    demand(!elsewhere_, "an update ran away from the devices of its variable");
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      demand(counts_[i] <= 1, "an update ran " + std::to_string(counts_[i]) + " times for " +
+                                  component_text(static_cast<int>(i)));
+    }
+    demand(total() >= 1, "an update never called its function");
+  }
+
+ private:
+  std::vector<DeviceSpec> devices_;
+  std::vector<int> counts_;
+  bool elsewhere_ = false;
+};
+
+void update(Strategy& strategy, Updated& all, Change change, const Row& by) {
+  CrossReplicaContext& cross = strategy.cross_replica();
+  Calls calls(all.w.devices());
+  const auto mirrored =
+      cross.broadcast(strategy.distribute_values([&](int) { return tensor_of(by); })[0]);
+  const auto grow = [&](Tensor<float>& component, const Tensor<float>& delta) {
+    calls.note();
+    component = add(component, delta);
+    if (change == Change::kThrows) throw std::runtime_error("on purpose");
+    return component;
+  };
+  if (change == Change::kThrows) {
+    try {
+      cross.update(all.w, grow, mirrored);
+    } catch (const std::runtime_error&) {
+      return;
+    }
+    fail("the exception of an update was swallowed");
+  }
+  if (change == Change::kWithVariable) {
+    cross.update(all.host, [&](Row& row) { row = by; });
+    cross.update(
+        all.w,
+        [&](Tensor<float>& component, const Row& host) {
+          calls.note();
+          component = add(component, tensor_of(host));
+        },
+        all.host);
+  } else {
+    const auto returned = cross.update(all.w, grow, mirrored);
+    demand(same_bits(returned.value().to_host(), plus(all.row, by)),
+           "an update returned something else than its function");
+  }
+  calls.demand_right();
+  all.row = plus(all.row, by);
+}
+
+void assign(Strategy& strategy, Updated& all, Change change, std::uint64_t seed) {
+  const int replicas = strategy.num_replicas();
+  // Small integers: sums are exact in every order.
+  const auto brought = [&](int id) {
+    return values_of<float>({Pattern::kSmallIntegers, seed}, id, all.row.size());
+  };
+  Row sum = brought(0);
+  for (int id = 1; id < replicas; ++id) sum = plus(sum, brought(id));
+  if (change == Change::kAssignSum) {
+    strategy.run([&](ReplicaContext& replica) {
+      replica.assign_add(all.by_sum, tensor_of(brought(replica.replica_id())));
+    });
+    all.sum_row = plus(all.sum_row, sum);
+  } else {
+    strategy.run([&](ReplicaContext& replica) {
+      replica.assign(all.by_mean, brought(replica.replica_id()));
+    });
+    for (float& one : sum) one /= static_cast<float>(replicas);
+    all.mean_row = sum;
+  }
+}
+
+}  // namespace
+
+void check_update(const Scene& scene) {
+  const BackendRequest request = draw_request(scene);
+  const std::uint64_t seed = draw_seed();
+  const auto changes = *rc::gen::resize(5, rc::gen::container<std::vector<int>>(rc::gen::resize(
+                                               rc::kNominalSize, rc::gen::inRange(0, kNumChanges))))
+                            .as("kinds of changes");
+  Stage stage(scene, request);
+  Strategy& strategy = stage.strategy();
+  Updated all(strategy, seed);
+  for (std::size_t step = 0; step < changes.size(); ++step) {
+    const auto change = static_cast<Change>(changes[step]);
+    if (change == Change::kAssignSum || change == Change::kAssignMean) {
+      assign(strategy, all, change, seed + step);
+    } else {
+      update(strategy, all, change, random_row(seed, static_cast<int>(step) + 1));
+    }
+    const char* when = change == Change::kThrows ? "after an update that threw" : "after an update";
+    demand_value(strategy, all.w, all.row, when);
+    demand_value(strategy, all.by_sum, all.sum_row, "after an assignment by sum");
+    demand_value(strategy, all.by_mean, all.mean_row, "after an assignment by mean");
+    demand(same_bits(strategy.read(all.w).to_host(), all.row), "read gave another value");
+  }
+}
+
+}  // namespace belfry::testing

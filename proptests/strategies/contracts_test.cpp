@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Belfry's own strategies, and the example of a user's, keep every contract.
+#include "belfry/mirrored_strategy.h"
+#include "belfry/testing/contract_tests.h"
+#include "local_sgd_strategy.h"
+#include "strategies/central_factory.h"
+
+namespace belfry::testing {
+namespace {
+
+const StrategyOf<MirroredStrategy> mirrored("mirrored");
+const CentralFactory central;
+const StorageApartFactory apart;
+const StrategyOf<LocalSgdStrategy> local_sgd("local SGD");
+
+const bool registered = [] {
+  register_contract_tests("MirroredStrategy", mirrored, backend_factory());
+  register_contract_tests("CentralStorageStrategy", central, backend_factory());
+  register_contract_tests("StorageApart", apart, backend_factory());
+  register_contract_tests("LocalSgdStrategy", local_sgd, backend_factory());
+  return true;
+}();
+
+}  // namespace
+}  // namespace belfry::testing

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "strategies/wrong_strategies.h"
+
+#include "belfry/dtype.h"
+
+#include <algorithm>
+
+namespace belfry::testing {
+
+void ForgetfulReduce::do_reduce(const ReduceCall& call) {
+  // The others' reduction, which the last replica gets too.
+  std::vector<std::vector<LeafRef>> some(call.parts.begin(), call.parts.end());
+  if (some.size() > 1) {
+    for (const LeafRef& leaf : some.back()) {
+      if (leaf.tensor == nullptr) {
+        std::fill_n(static_cast<std::byte*>(leaf.data), leaf.bytes(), std::byte{});
+      } else {
+        const std::vector<std::byte> zeros(leaf.bytes());
+        *leaf.tensor = AnyTensor::from_host(leaf.dtype, leaf.tensor->shape(), zeros.data(),
+                                            leaf.tensor->placement());
+      }
+    }
+  }
+  Strategy::do_reduce({call.op, some, call.everywhere, call.present});
+}
+
+void WrongMean::do_reduce(const ReduceCall& call) {
+  Strategy::do_reduce(call);
+  if (call.op != ReduceOp::kMean) return;
+  const auto replicas = static_cast<float>(call.parts.size());
+  for (const std::vector<LeafRef>& part : call.parts) {
+    for (const LeafRef& leaf : part) {
+      if (leaf.tensor != nullptr || leaf.dtype != DType::kFloat32) continue;
+      auto* values = static_cast<float*>(leaf.data);
+      for (std::size_t i = 0; i < leaf.count; ++i) values[i] *= replicas / (replicas + 1);
+    }
+    if (!call.everywhere) return;
+  }
+}
+
+std::vector<AnyTensor> StaleBroadcast::do_broadcast(const AnyTensor& source,
+                                                    std::span<const Placement> targets) {
+  std::vector<AnyTensor> copies = Strategy::do_broadcast(source, targets);
+  if (targets.empty()) return copies;
+  const bool fits = !first_.empty() && first_.shape() == source.shape() &&
+                    first_.dtype() == source.dtype() && first_.placement() == targets.back();
+  if (fits) copies.back() = first_;
+  if (first_.empty()) first_ = copies.back();
+  return copies;
+}
+
+}  // namespace belfry::testing

@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/strategy.h"
+
+#include <span>
+#include <vector>
+
+// Strategies with one mistake each, as somebody might write them: the contracts must notice.
+namespace belfry::testing {
+
+/// The last replica's values never enter a reduction.
+class ForgetfulReduce final : public Strategy {
+ public:
+  ForgetfulReduce(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  void do_reduce(const ReduceCall& call) override;
+};
+
+/// MEAN of host values divides by one replica too many.
+class WrongMean final : public Strategy {
+ public:
+  WrongMean(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  void do_reduce(const ReduceCall& call) override;
+};
+
+/// The last device keeps the tensor of its first broadcast.
+class StaleBroadcast final : public Strategy {
+ public:
+  StaleBroadcast(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  std::vector<AnyTensor> do_broadcast(const AnyTensor& source,
+                                      std::span<const Placement> targets) override;
+
+  AnyTensor first_{};
+};
+
+/// Every component asks the initialiser for itself.
+class InitialiserEverywhere final : public Strategy {
+ public:
+  InitialiserEverywhere(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  void do_initialise(ComponentWork& variable) override {
+    for (int i = 0; i < variable.size(); ++i) variable.compute(i);
+  }
+};
+
+/// Updates pass the last component over.
+class SkippingUpdate final : public Strategy {
+ public:
+  SkippingUpdate(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  void do_update(ComponentWork& update) override {
+    for (int i = 0; i + 1 < update.size(); ++i) update.compute(i);
+    if (update.size() == 1) update.compute(0);
+  }
+};
+
+/// Merges again, to be sure.
+class MergeTwice final : public Strategy {
+ public:
+  MergeTwice(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  void do_merge(StrategyStep& merge) override {
+    merge.carry_out();
+    merge.carry_out();
+  }
+};
+
+/// The second run finds the strategy tired.
+class RunOnce final : public Strategy {
+ public:
+  RunOnce(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  void do_run(StrategyStep& replicas) override {
+    if (!replicas.nested() && tired_) return;
+    tired_ = true;
+    replicas.carry_out();
+  }
+
+  bool tired_ = false;
+};
+
+/// Says that variables live on the first device, and places them on the last.
+class MovingVariables final : public Strategy {
+ public:
+  MovingVariables(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  VariablePlaces do_place(Synchronization kind) const override {
+    if (kind == Synchronization::kOnRead) return Strategy::do_place(kind);
+    const std::vector<int>& devices = replica_devices();
+    return VariablePlaces::in_one_place(++calls_ % 2 == 0 ? devices.front() : devices.back(),
+                                        num_replicas());
+  }
+
+  mutable int calls_ = 0;
+};
+
+}  // namespace belfry::testing

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The contracts notice strategies that break them, and say what is broken.
+#include "strategies/wrong_strategies.h"
+
+#include "belfry/testing/contracts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace belfry::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+
+template <class S>
+ContractResult result_of(const char* id) {
+  const StrategyOf<S> strategies("the wrong one");
+  return check_contract(id, strategies, backend_factory(), {.cases = 100, .seed = 1});
+}
+
+// The contract is broken, and its message begins with the contract and holds `sentence`.
+template <class S>
+void expect_broken(const char* id, const char* sentence) {
+  const ContractResult result = result_of<S>(id);
+  EXPECT_FALSE(result.kept) << id << " was kept";
+  EXPECT_THAT(result.message,
+              AllOf(HasSubstr(std::string(id) + " is broken by the wrong one on " +
+                              std::string(backend_factory().name()) + ": "),
+                    HasSubstr(sentence), HasSubstr("\n  wanted: "), HasSubstr("\n  with ")));
+}
+
+template <class S>
+std::set<std::string> broken_contracts() {
+  std::set<std::string> broken;
+  const StrategyOf<S> strategies("the wrong one");
+  for (const ContractResult& result :
+       check_contracts(strategies, backend_factory(), {.cases = 40, .seed = 1})) {
+    if (!result.kept) broken.insert(result.id);
+  }
+  return broken;
+}
+
+TEST(WrongStrategies, ThatForgetAReplicaInReductionsBreakCReduce) {
+  expect_broken<ForgetfulReduce>("C-reduce", "sum of host rows gave replica 0 [");
+}
+
+TEST(WrongStrategies, ThatDivideByAnotherNumberBreakCReduceForMeansAlone) {
+  expect_broken<WrongMean>("C-reduce", "mean of host rows gave replica 0 [");
+  expect_broken<WrongMean>("C-upd", "after an assignment by mean is [");
+}
+
+TEST(WrongStrategies, ThatKeepAStaleTensorBreakCBcast) {
+  expect_broken<StaleBroadcast>("C-bcast", "a broadcast gave replica ");
+}
+
+TEST(WrongStrategies, ThatAskTheInitialiserEverywhereBreakCInit) {
+  expect_broken<InitialiserEverywhere>("C-init",
+                                       "component 1 of 2 of a new variable on the host is [");
+}
+
+TEST(WrongStrategies, ThatPassAComponentOverBreakCUpd) {
+  expect_broken<SkippingUpdate>("C-upd", "BF-007 a strategy left component 1 of variable ");
+}
+
+TEST(WrongStrategies, ThatMergeTwiceBreakCMerge) {
+  expect_broken<MergeTwice>("C-merge", "BF-007 a strategy carried out one all_reduce twice");
+}
+
+TEST(WrongStrategies, ThatDoNotRunBreakCRun) {
+  expect_broken<RunOnce>("C-run", "BF-007 a strategy carried out one run not at all");
+}
+
+TEST(WrongStrategies, ThatMoveVariablesBreakCDest) {
+  expect_broken<MovingVariables>("C-dest",
+                                 "a variable lives on other devices than parameter_devices() says");
+}
+
+TEST(WrongStrategies, BreakWhatTheirMistakeTouchesAndNothingElse) {
+  using Ids = std::set<std::string>;
+  EXPECT_EQ(broken_contracts<InitialiserEverywhere>(), Ids({"C-init"}));
+  EXPECT_EQ(broken_contracts<WrongMean>(),
+            Ids({"C-reduce", "C-upd", "C-local", "C-prog", "C-fail"}));
+  EXPECT_EQ(broken_contracts<MovingVariables>(), Ids({"C-dest"}));
+  EXPECT_THAT(broken_contracts<StaleBroadcast>(), Contains("C-bcast"));
+}
+
+TEST(WrongStrategies, AreShrunkToTheFewestDevicesThatShowTheMistake) {
+  const ContractResult result = result_of<ForgetfulReduce>("C-reduce");
+  EXPECT_THAT(result.message, HasSubstr("with backend: 2 devices, fixed schedule"))
+      << result.message;
+}
+
+TEST(Contracts, HaveNamesAndOnlyThoseAreKnown) {
+  std::set<std::string_view> ids;
+  for (const Contract& contract : contracts()) {
+    EXPECT_TRUE(ids.insert(contract.id).second);
+    EXPECT_EQ(contract.id.substr(0, 2), "C-");
+    EXPECT_FALSE(contract.sentence.empty());
+  }
+  const StrategyOf<MergeTwice> strategies("any");
+  EXPECT_THROW(check_contract("C-nothing", strategies, backend_factory()), InvalidArgumentError);
+}
+
+}  // namespace
+}  // namespace belfry::testing
