@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "backend/testing/paired.h"
+#include "belfry/belfry.h"
+#include "belfry/sim/backend.h"
+#include "belfry/testing/arbitrary.h"
+
+#include <benchmark/benchmark.h>
+#include <rapidcheck.h>
+
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+// What a property test over strategies costs beside RapidCheck itself: cases a second, and how long
+// it takes to shrink a counterexample.
+namespace belfry {
+namespace {
+
+using testing::Pattern;
+using testing::Values;
+
+constexpr int kMostReplicas = 16;
+constexpr int kCases = 2000;
+
+struct Quiet final : rc::detail::TestListener {
+  void onTestCaseFinished(const rc::detail::CaseDescription&) override {}
+  void onShrinkTried(const rc::detail::CaseDescription&, bool) override { ++shrinks; }
+  void onTestFinished(const rc::detail::TestMetadata&, const rc::detail::TestResult&) override {}
+  int shrinks = 0;
+};
+
+// Seconds of one check; `fails` says what must come of it.
+template <class Property>
+double check_seconds(const Property& property, bool fails) {
+  rc::detail::TestParams params;
+  params.seed = 1;
+  params.maxSuccess = kCases;
+  Quiet listener;
+  bool failed = false;
+  const double seconds = testing::cpu_seconds([&] {
+    const auto result =
+        rc::detail::checkTestable(property, rc::detail::TestMetadata{}, params, listener);
+    failed = result.template is<rc::detail::FailureResult>();
+  });
+  if (failed != fails) throw std::runtime_error("a property came out the other way");
+  return seconds;
+}
+
+// Strategies made once, as a fixture does.
+class Bodies {
+ public:
+  Bodies() {
+    for (int replicas = 1; replicas <= kMostReplicas; ++replicas) {
+      backends_.push_back(std::make_unique<sim::Backend>(
+          sim::Options{.devices = replicas, .record_limit = 1024, .seed = 1}));
+      strategies_.push_back(std::make_unique<MirroredStrategy>(*backends_.back()));
+    }
+  }
+
+  // One merge_call and one all_reduce; every sum is exact.
+  void operator()(int replicas, int elements, std::uint64_t seed) {
+    const Values values{Pattern::kSmallIntegers, seed};
+    const auto sums =
+        strategies_[static_cast<std::size_t>(replicas - 1)]->run([&](ReplicaContext& replica) {
+          std::vector<float> own(static_cast<std::size_t>(elements));
+          for (std::size_t i = 0; i < own.size(); ++i) {
+            own[i] = testing::value_at<float>(values, replica.replica_id(), i);
+          }
+          const int all = replica.merge_call(
+              [](CrossReplicaContext&, const PerReplica<int>& ids) {
+                return std::accumulate(ids.begin(), ids.end(), 0);
+              },
+              replica.replica_id());
+          RC_ASSERT(all == replicas * (replicas - 1) / 2);
+          return replica.all_reduce(ReduceOp::kSum, std::move(own));
+        });
+    if (elements == 0) return;
+    float first = 0;
+    for (int id = 0; id < replicas; ++id) first += testing::value_at<float>(values, id, 0);
+    RC_ASSERT(sums[replicas - 1][0] == first);
+  }
+
+ private:
+  std::vector<std::unique_ptr<sim::Backend>> backends_;
+  std::vector<std::unique_ptr<MirroredStrategy>> strategies_;
+};
+
+// GOAL-21: base/ours at least 0.5 (both are the same property, one with an empty body).
+void BM_PropertyAgainstEmptyBody(benchmark::State& state) {
+  Bodies body;
+  const auto with = [&] {
+    const int replicas = *rc::gen::inRange(1, kMostReplicas + 1);
+    const int elements = *rc::gen::inRange(0, 201);
+    const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+    body(replicas, elements, seed);
+  };
+  const auto without = [&] {
+    benchmark::DoNotOptimize(*rc::gen::inRange(1, kMostReplicas + 1));
+    benchmark::DoNotOptimize(*rc::gen::inRange(0, 201));
+    benchmark::DoNotOptimize(*rc::gen::arbitrary<std::uint64_t>());
+  };
+  double ours = 0;
+  testing::report_pair(
+      state, [&] { return ours = check_seconds(with, false); },
+      [&] { return check_seconds(without, false); });
+  state.counters["cases/s"] = kCases / ours;
+}
+BENCHMARK(BM_PropertyAgainstEmptyBody)->UseManualTime()->Iterations(15);
+
+// GOAL-22: base/ours at least 50. Eight lists of a hundred floats: a recipe, or element by element.
+void BM_ShrinkingAgainstElementwise(benchmark::State& state) {
+  const auto recipe = [] {
+    const Values values = *rc::gen::arbitrary<Values>();
+    for (int id = 0; id < 8; ++id) {
+      for (std::size_t i = 0; i < 100; ++i) {
+        RC_ASSERT(testing::value_at<float>(values, id, i) <= 3.0F);
+      }
+    }
+  };
+  const auto elementwise = [] {
+    using List = std::vector<float>;
+    const auto lists = *rc::gen::container<std::vector<List>>(
+        8, rc::gen::container<List>(100, rc::gen::arbitrary<float>()));
+    for (const List& list : lists) {
+      for (const float x : list) RC_ASSERT(x <= 3.0F);
+    }
+  };
+  testing::report_pair(
+      state, [&] { return check_seconds(recipe, true); },
+      [&] { return check_seconds(elementwise, true); });
+}
+BENCHMARK(BM_ShrinkingAgainstElementwise)->UseManualTime()->Iterations(15);
+
+// GOAL-26: base/ours at least 3. A thousand lists of a hundred floats over eight replicas: one
+// reduction of a nest, or a merge for each list.
+void BM_BatchAgainstSeparateReductions(benchmark::State& state) {
+  constexpr int kLists = 1000;
+  sim::Backend backend{{.devices = 8, .record_limit = 1024, .seed = 1}};
+  MirroredStrategy strategy{backend};
+  const std::vector<std::vector<float>> lists(kLists, std::vector<float>(100, 1.0F));
+  const auto together = [&] {
+    return testing::cpu_seconds([&] {
+      strategy.run([&](ReplicaContext& replica) {
+        auto own = lists;
+        return replica.all_reduce(ReduceOp::kSum, std::move(own)).back().back();
+      });
+    });
+  };
+  const auto apart = [&] {
+    return testing::cpu_seconds([&] {
+      strategy.run([&](ReplicaContext& replica) {
+        auto own = lists;
+        for (auto& list : own) list = replica.all_reduce(ReduceOp::kSum, std::move(list));
+        return own.back().back();
+      });
+    });
+  };
+  testing::report_pair(state, together, apart);
+}
+BENCHMARK(BM_BatchAgainstSeparateReductions)->UseManualTime()->Iterations(15);
+
+}  // namespace
+}  // namespace belfry
