@@ -171,6 +171,14 @@ void destination(Strategy& strategy) {
 
 // Variables.
 
+void file_format(Strategy&) {
+  TensorFile file;
+  file.tensors["w"] = {DType::kUInt8, Shape({4}), std::vector<std::byte>(4)};
+  std::string contents = file.contents();
+  contents.pop_back();
+  TensorFile::parse(contents, "model.safetensors");
+}
+
 void variable_mismatch(Strategy& strategy) {
   const Aggregation ways[] = {Aggregation::kSum, Aggregation::kMean, Aggregation::kSum};
   strategy.run([&](ReplicaContext& replica) {
@@ -267,6 +275,7 @@ const Mistake kMistakes[] = {
     {"kIntegerMean", integer_mean},
     {"kNoAggregation", no_aggregation},
     {"kDestination", destination},
+    {"kFileFormat", file_format},
     {"kVariableMismatch", variable_mismatch},
     {"kVariableEmpty", variable_empty},
     {"kMirroredDiverged", mirrored_diverged},

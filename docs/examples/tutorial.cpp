@@ -89,6 +89,13 @@ struct Gradients {
 };
 // [nest]
 
+// [reduction]
+struct Largest {
+  int combine(int folded, int next) const { return std::max(folded, next); }
+  int finalize(int folded, int /*replicas*/) const { return folded; }
+};
+// [reduction]
+
 void reduce() {
   sim::Backend backend{{.devices = 2}};
   MirroredStrategy strategy{backend};
@@ -110,6 +117,16 @@ void reduce() {
   });
   std::cout << norms[0] << ' ' << norms[1] << '\n';
   // [tensor]
+
+  heading("largest");
+  // [largest]
+  const auto best = strategy.run([](ReplicaContext& replica) {
+    const int own = 10 * replica.replica_id();  // 0 and 10
+    return std::pair(replica.all_reduce(Largest{}, own),
+                     replica.all_reduce(TruncatedMean{}, own + 1));
+  });
+  std::cout << best[0].first << ' ' << best[0].second << '\n';
+  // [largest]
 }
 
 void variables() {
@@ -140,6 +157,30 @@ void variables() {
       [&](ReplicaContext& replica) { replica.assign_add(step, 1.0 + replica.replica_id()); });
   std::cout << strategy.read(step) << '\n';
   // [assign]
+
+  heading("save");
+  // [save]
+  Checkpoint model{strategy};
+  model.add(weight).add(seen);
+  const TensorFile saved = model.contents();  // model.save("model.safetensors") writes it
+
+  strategy.cross_replica().update(weight, [](double& w) { w = 0; });
+  model.restore(saved);
+  std::cout << strategy.read(weight) << ' ' << strategy.read(seen) << '\n';
+  // [save]
+
+  heading("transaction");
+  // [transaction]
+  try {
+    strategy.transaction([&] {
+      strategy.cross_replica().update(weight, [](double& w) { w += 1; });
+      strategy.run([&](ReplicaContext& replica) { seen.on(replica) = -1; });
+      throw std::runtime_error("the loss is not a number");
+    });
+  } catch (const std::runtime_error&) {
+    std::cout << strategy.read(weight) << ' ' << strategy.read(seen) << '\n';
+  }
+  // [transaction]
 }
 
 void errors() {

@@ -16,9 +16,10 @@ enum class Aggregation : std::uint8_t {
   kSum,
   kMean,
   kOnlyFirst,  ///< Replica 0's value.
+  kOther,      ///< By a Reduction of the user's; for replica-local variables alone.
 };
 
-/// `none`, `sum`, `mean` or `only-first`.
+/// `none`, `sum`, `mean`, `only-first` or `other`.
 std::string to_string(Aggregation aggregation);
 
 /// The aggregation that reduces with `op`.

@@ -3,10 +3,12 @@
 #pragma once
 
 #include "belfry/detail/batch_reduce_verbs.h"
+#include "belfry/detail/custom_reduction.h"
 #include "belfry/detail/distribute.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/run_verbs.h"
+#include "belfry/detail/split_total.h"
 #include "belfry/detail/update_components.h"
 #include "belfry/detail/update_non_slot_verbs.h"
 #include "belfry/detail/update_verbs.h"
@@ -66,6 +68,14 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
     core_.require_cross("reduce", site);
     return detail::reduce_value(core_, op, value, site);
   }
+  /// The same by a reduction of the user's, on replica 0's device; the result on every replica.
+  template <class R, class T>
+    requires Reduction<R, T>
+  Mirrored<ReductionResult<R, T>> reduce(const R& reduction, const PerReplica<T>& value,
+                                         CallSite site = CallSite::here()) {
+    core_.require_cross("reduce", site);
+    return detail::mirror(core_, detail::fold_values(core_, reduction, value, site));
+  }
   /// MEAN of a value that all replicas share is that value; SUM of it does not compile (SEM-34).
   template <class T>
   Mirrored<T> reduce(MeanOnly, const Mirrored<T>& value) {
@@ -119,6 +129,25 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
     }
   }
 
+  /// Gives every component of a replica-local variable this value: a sum is then as many times it
+  /// as there are components. Throws: ContextError (kOtherStrategy).
+  template <class T>
+  void assign_each(const ReplicaLocalVariable<T>& variable, const std::type_identity_t<T>& value,
+                   CallSite site = CallSite::here()) {
+    detail::VariableState<T>& state = assigned(variable, "assign_each", site);
+    detail::put_components(core_, state, detail::value_for_each(core_, state.info, value));
+  }
+  /// Makes the sum that a replica-local variable is read as this total (SEM-57).
+  /// Throws: InvalidArgumentError (kInvalidArgument) for one that is not read as a sum;
+  /// ContextError (kOtherStrategy).
+  template <Nest T>
+  void assign_total(const ReplicaLocalVariable<T>& variable, const std::type_identity_t<T>& total,
+                    SumSplit split = SumSplit::kFirst, CallSite site = CallSite::here()) {
+    detail::VariableState<T>& state = assigned(variable, "assign_total", site);
+    detail::require_sum(state.info, site);
+    detail::put_components(core_, state, detail::split_total(core_, state.info, total, split));
+  }
+
   /// The components one after another, in replica order: vectors by elements, tensors along axis 0,
   /// on replica 0's device. Throws: StructureMismatchError when other extents differ.
   template <class T>
@@ -157,8 +186,27 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   detail::StrategyCore& core() const { return core_; }
 
  private:
+  template <class T>
+  detail::VariableState<T>& assigned(const ReplicaLocalVariable<T>& variable, const char* what,
+                                     CallSite site) {
+    core_.require_cross(what, site);
+    detail::VariableState<T>& state = variable.state(site);
+    detail::require_owner(core_, state.info, site);
+    core_.statistics().updates += 1;
+    return state;
+  }
+
   detail::StrategyCore& core_;
 };
+
+template <class R, class T>
+  requires Reduction<R, T>
+ReductionResult<R, T> ReplicaContext::all_reduce(const R& reduction, T value, CallSite site) {
+  const auto merge = [&reduction, site](CrossReplicaContext& cross, const PerReplica<T>& values) {
+    return cross.reduce(reduction, values, site);
+  };
+  return merge_at<detail::MergeKind::kAllReduce>(site, nullptr, nullptr, merge, std::move(value));
+}
 
 template <class T, class V>
 void ReplicaContext::assign_merged(const MirroredVariable<T>& variable, detail::AssignOp op,

@@ -10,6 +10,7 @@
 #include "belfry/nest.h"
 #include "belfry/placement.h"
 #include "belfry/reduce_op.h"
+#include "belfry/reduction.h"
 #include "belfry/run_options.h"
 #include "belfry/variable.h"
 
@@ -69,6 +70,11 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
     merges_.meet(id_, request);
     return value;
   }
+
+  /// The same by a reduction of the user's; replica 0's reduction is used (SEM-38).
+  template <class R, class T>
+    requires Reduction<R, T>
+  ReductionResult<R, T> all_reduce(const R& reduction, T value, CallSite site = CallSite::here());
 
   /// Sets, adds to or subtracts from a variable. A replica-local variable changes on this replica
   /// alone. For a mirrored one this is a merge: the values of all replicas are combined by the

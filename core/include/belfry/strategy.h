@@ -8,6 +8,7 @@
 #include "belfry/device_spec.h"
 #include "belfry/distribute_options.h"
 #include "belfry/input_context.h"
+#include "belfry/reduction.h"
 #include "belfry/replica_context.h"
 #include "belfry/scope.h"
 #include "belfry/strategy_hooks.h"
@@ -15,6 +16,7 @@
 #include "belfry/variable.h"
 #include "belfry/variable_scope.h"
 
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <span>
@@ -132,6 +134,14 @@ class Strategy : public detail::RunVerbs<Strategy>, protected StrategyHooks {
     return ReplicaLocalVariable(
         detail::make_variable(core_, cross_, init, std::move(options), site));
   }
+  /// The same, read, saved and restored by a reduction of the user's (SEM-38).
+  template <class R, class Init>
+    requires(!std::same_as<R, ReduceOp> && !std::same_as<R, Aggregation>)
+  auto replica_local_variable(const R& reduction, const Init& init, VariableOptions options = {},
+                              CallSite site = CallSite::here()) {
+    return ReplicaLocalVariable(
+        detail::make_reduced_variable(core_, cross_, reduction, init, std::move(options), site));
+  }
   /// A variable of the kind that the options or the scopes in force ask for: mirrored without any
   /// (SEM-47).
   template <class Init>
@@ -181,6 +191,16 @@ class Strategy : public detail::RunVerbs<Strategy>, protected StrategyHooks {
   auto local_values(const V& variable, CallSite site = CallSite::here()) {
     core_.require_cross("local_values", site);
     return detail::components_of(core_, variable, site);
+  }
+
+  /// Calls `fn()` and returns what it returns. When it throws, every variable of the strategy that
+  /// was there before has its components of then again, also where replicas wrote them (SEM-59).
+  /// Runs, merges and updates inside are thus made together or not at all.
+  /// Context: cross-replica. Order: copies all host values; tensors share storage until written.
+  template <class F>
+  auto transaction(const F& fn, CallSite site = CallSite::here()) {
+    core_.require_cross("transaction", site);
+    return detail::transact(core_, fn);
   }
 
   /// What the last failed run reported, also when a user's own exception was rethrown.

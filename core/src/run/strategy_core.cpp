@@ -109,6 +109,24 @@ std::vector<AnyTensor> StrategyCore::broadcast(const AnyTensor& source,
   return copies;
 }
 
+void StrategyCore::track(std::weak_ptr<VariableRecord> variable) {
+  // Forgets those that are gone whenever the list would have to grow.
+  if (living_.size() == living_.capacity()) {
+    std::erase_if(living_, [](const auto& one) { return one.expired(); });
+  }
+  living_.push_back(std::move(variable));
+}
+
+std::vector<std::function<void()>> StrategyCore::snapshots() const {
+  std::vector<std::function<void()>> all;
+  for (const std::weak_ptr<VariableRecord>& one : living_) {
+    const std::shared_ptr<VariableRecord> variable = one.lock();
+    if (variable == nullptr) continue;
+    all.push_back([variable, restore = variable->snapshot()] { restore(); });
+  }
+  return all;
+}
+
 void StrategyCore::run(StrategyStep& replicas) {
   try {
     hooks_.do_run(replicas);

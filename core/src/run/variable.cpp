@@ -24,6 +24,8 @@ std::string to_string(Aggregation aggregation) {
       return "mean";
     case Aggregation::kOnlyFirst:
       return "only-first";
+    case Aggregation::kOther:
+      return "other";
   }
   return "?";
 }
@@ -157,6 +159,17 @@ VariableInfo describe_variable(StrategyCore& core, VariableOptions options, Call
       info.synchronization == Synchronization::kOnRead && !info.places.is_one_each();
   if (info.places.size() == 0 || shared) info.places = core.place(info.synchronization);
   return info;
+}
+
+void require_mean(const VariableInfo& info, const std::vector<LeafRef>& leaves) {
+  if (info.aggregation != Aggregation::kMean) return;
+  for (const LeafRef& leaf : leaves) {
+    if (is_floating(leaf.dtype)) continue;
+    throw InvalidArgumentError(
+        ErrorCode::kIntegerMean,
+        info.name + " holds " + to_string(leaf.dtype) + ", whose MEAN would lose the remainder",
+        "make it of floating-point numbers, or aggregate by sum", info.created);
+  }
 }
 
 void number_variable(StrategyCore& core, VariableInfo& info) {

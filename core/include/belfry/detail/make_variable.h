@@ -4,10 +4,12 @@
 
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/component_values.h"
+#include "belfry/detail/custom_reduction.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/update_components.h"
 #include "belfry/variable.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +24,9 @@ namespace belfry::detail {
 /// Throws: InvalidArgumentError (kNoAggregation) for a replica-local variable that could never be
 /// read, (kInvalidArgument) for Synchronization::kNone.
 VariableInfo describe_variable(StrategyCore& core, VariableOptions options, CallSite site);
+/// Throws: InvalidArgumentError (kIntegerMean) when values of such leaves would have to be averaged
+/// and are integers.
+void require_mean(const VariableInfo& info, const std::vector<LeafRef>& leaves);
 /// Gives it its number, and a name if it has none.
 void number_variable(StrategyCore& core, VariableInfo& info);
 /// The replica of `core` that is current, if any.
@@ -65,10 +70,12 @@ class InitialWork final : public ComponentValues {
 };
 
 /// Gives the components their first values, as the strategy asks for it.
-template <class T, class Init>
+template <class T, class Init, class ReaderOf>
 std::shared_ptr<VariableState<T>> initialise(StrategyCore& core, CrossReplicaContext& cross,
-                                             const Init& init, VariableInfo info) {
+                                             const Init& init, VariableInfo info,
+                                             const ReaderOf& reader_of) {
   auto state = std::make_shared<VariableState<T>>();
+  state->reader = reader_of(std::type_identity<T>());
   state->info = std::move(info);
   number_variable(core, state->info);
   InitialWork<T, Init> work(core, cross, state->info, init, state->info.created);
@@ -77,7 +84,9 @@ std::shared_ptr<VariableState<T>> initialise(StrategyCore& core, CrossReplicaCon
   const int size = work.size();
   state->components = ReplicaArray<typename VariableState<T>::Padded>(size);
   for (int i = 0; i < size; ++i) state->components.emplace_back(work.take(i));
+  if constexpr (Nest<T>) require_mean(state->info, leaves_of(state->components[0].value));
   refresh_views(core, *state);
+  core.track(state);
   return state;
 }
 
@@ -91,15 +100,23 @@ std::string structure_of(const Init& init) {
   return text;
 }
 
+/// The reader of a variable that its aggregation reads: none.
+struct NoReader {
+  template <class T>
+  std::shared_ptr<const VariableReader<T>> operator()(std::type_identity<T>) const {
+    return nullptr;
+  }
+};
+
 /// Makes a variable here: at once in cross-replica context, together with the other replicas inside
 /// one of them.
-template <class Init>
+template <class Init, class ReaderOf = NoReader>
 auto make_variable(StrategyCore& core, CrossReplicaContext& cross, const Init& init,
-                   VariableOptions options, CallSite site) {
+                   VariableOptions options, CallSite site, const ReaderOf& reader_of = {}) {
   using T = std::remove_cvref_t<decltype(initial_value(init))>;
   VariableInfo info = describe_variable(core, std::move(options), site);
   ReplicaContext* replica = replica_making(core, site);
-  if (replica == nullptr) return initialise<T>(core, cross, init, std::move(info));
+  if (replica == nullptr) return initialise<T>(core, cross, init, std::move(info), reader_of);
   const VariableRequest request{info.name,
                                 info.synchronization,
                                 info.aggregation,
@@ -108,10 +125,25 @@ auto make_variable(StrategyCore& core, CrossReplicaContext& cross, const Init& i
                                 structure_of(init),
                                 site};
   const auto make = [&]() -> std::shared_ptr<void> {
-    return initialise<T>(core, cross, init, std::move(info));
+    return initialise<T>(core, cross, init, std::move(info), reader_of);
   };
   return std::static_pointer_cast<VariableState<T>>(replica->merges().make_variable(
       replica->replica_id(), request, FunctionRef<std::shared_ptr<void>()>(make)));
+}
+
+/// A replica-local variable that a user's reduction reads.
+template <class R, class Init>
+auto make_reduced_variable(StrategyCore& core, CrossReplicaContext& cross, const R& reduction,
+                           const Init& init, VariableOptions options, CallSite site) {
+  using T = std::remove_cvref_t<decltype(initial_value(init))>;
+  static_assert(VariableReduction<R, T>,
+                "a variable's reduction has combine(T, T) and finalize(T, int), which gives a T");
+  options.synchronization = Synchronization::kOnRead;
+  options.aggregation = Aggregation::kOther;
+  const auto reader_of = [&reduction](std::type_identity<T>) {
+    return std::make_shared<const ReductionReader<R, T>>(reduction);
+  };
+  return make_variable(core, cross, init, std::move(options), site, reader_of);
 }
 
 /// Throws: UnsupportedError: components of a type that is no nest cannot be reduced.
@@ -147,6 +179,7 @@ auto read_variable(StrategyCore& core, const V& variable, CallSite site) {
   if (state.info.synchronization == Synchronization::kOnWrite) {
     return read_mirrored(core, state, site);
   }
+  if (state.reader) return state.reader->read(core, components_of(core, variable, site), site);
   if (state.info.aggregation == Aggregation::kOnlyFirst) return state.components[0].value;
   if constexpr (Nest<T>) {
     const ReduceOp op =
@@ -155,6 +188,18 @@ auto read_variable(StrategyCore& core, const V& variable, CallSite site) {
   } else {
     throw_not_reducible(state.info, site);
     return state.components[0].value;
+  }
+}
+
+/// Calls `fn`; puts all variables back as they were when it throws.
+template <class F>
+auto transact(const StrategyCore& core, const F& fn) {
+  const std::vector<std::function<void()>> undo = core.snapshots();
+  try {
+    return fn();
+  } catch (...) {
+    for (const std::function<void()>& one : undo) one();
+    throw;
   }
 }
 

@@ -11,6 +11,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -31,6 +33,8 @@ struct StrategyStatistics {
 };
 
 namespace detail {
+
+struct VariableRecord;
 
 /// What a strategy, its contexts and its runs share. Outlives all of them but the variables.
 class StrategyCore {
@@ -66,6 +70,11 @@ class StrategyCore {
   void run(StrategyStep& replicas);
   void merge(StrategyStep& merge);
 
+  /// Remembers a variable for as long as somebody else owns it.
+  void track(std::weak_ptr<VariableRecord> variable);
+  /// For each living variable what puts its components back as they are now.
+  std::vector<std::function<void()>> snapshots() const;
+
   /// Number of the next variable; also its name when it has none.
   std::uint64_t next_variable() { return variables_++; }
 
@@ -95,6 +104,8 @@ class StrategyCore {
   StrategyStatistics statistics_;
   std::optional<ErrorReport> last_failure_;
   std::uint64_t variables_ = 0;
+  // Owned by the handles.
+  std::vector<std::weak_ptr<VariableRecord>> living_;
   std::atomic<bool> running_{false};
 };
 

@@ -11,6 +11,8 @@
 #include "belfry/variable_places.h"
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,14 +37,38 @@ struct VariableInfo {
   VariablePlaces places{};
 };
 
+/// A variable whose type is forgotten: for work on all variables of a strategy.
+struct VariableRecord {
+  VariableRecord() = default;
+  VariableRecord(const VariableRecord&) = delete;
+  VariableRecord& operator=(const VariableRecord&) = delete;
+  virtual ~VariableRecord() = default;
+
+  /// Copies the components; calling the result puts the copies back.
+  virtual std::function<void()> snapshot() = 0;
+
+  VariableInfo info;
+};
+
+template <class T>
+class VariableReader;
+
 /// Components of one variable, each on a cache line of its own: replicas write side by side.
 template <class T>
-struct VariableState {
+struct VariableState final : VariableRecord {
   struct alignas(64) Padded {
     T value;
   };
 
-  VariableInfo info;
+  std::function<void()> snapshot() override {
+    return [this, values = components, seen = views] {
+      components = values;
+      views = seen;
+    };
+  }
+
+  // Shared with snapshots of the state; null where the aggregation says how it is read.
+  std::shared_ptr<const VariableReader<T>> reader{};
   ReplicaArray<Padded> components;
   /// By replica: copies on its device of what lives on another one; empty when nothing does.
   ReplicaArray<Padded> views{};

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/cross_replica_context.h"
+#include "belfry/detail/make_variable.h"
+#include "belfry/detail/split_total.h"
+#include "belfry/sum_split.h"
+#include "belfry/tensor_file.h"
+#include "belfry/variable.h"
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace belfry::detail {
+
+/// A leaf as a file holds it: its name, and where it lives.
+struct SavedLeaf {
+  std::string name;
+  Shape shape;
+  LeafRef leaf;
+};
+
+/// Copies the elements of a leaf. Order: blocks the host.
+FileTensor file_tensor(const SavedLeaf& leaf);
+/// Throws: InvalidArgumentError (kInvalidArgument) when the file has an array of this name.
+void add_to(TensorFile& file, const std::string& name, FileTensor tensor, CallSite site);
+/// Gives a leaf the elements that a file has under its name.
+/// Throws: VariableMismatchError (kVariableMismatch).
+void load_leaf(const TensorFile& file, const SavedLeaf& leaf, const VariableInfo& info,
+               CallSite site);
+
+/// The leaves of a variable's value, named by the variable and the path in it.
+template <Nest T>
+std::vector<SavedLeaf> saved_leaves(const std::string& name, T& value) {
+  std::vector<std::string> paths;
+  for (const LeafDescription& leaf : describe_leaves(value)) {
+    if (leaf.type != "nothing") paths.push_back(leaf.path);
+  }
+  std::vector<SavedLeaf> leaves;
+  for_each_leaf(value, [&](auto& leaf) {
+    using Leaf = std::remove_cvref_t<decltype(leaf)>;
+    Shape shape{};
+    if constexpr (IsTensor<Leaf>::value) {
+      shape = leaf.shape();
+    } else if constexpr (!Element<Leaf>) {
+      shape = Shape({static_cast<std::int64_t>(leaf.size())});
+    }
+    leaves.push_back({name + paths[leaves.size()], std::move(shape), leaf_ref(leaf)});
+  });
+  return leaves;
+}
+
+/// One variable of a checkpoint.
+class SavedVariable {
+ public:
+  SavedVariable() = default;
+  SavedVariable(const SavedVariable&) = delete;
+  SavedVariable& operator=(const SavedVariable&) = delete;
+  virtual ~SavedVariable() = default;
+
+  virtual const VariableInfo& info() const = 0;
+  virtual void save(TensorFile& file, CallSite site) = 0;
+  /// Makes the new components, and changes nothing yet.
+  virtual void stage(const TensorFile& file, SumSplit sums, CallSite site) = 0;
+  /// Puts them in place.
+  virtual void commit() = 0;
+  virtual void discard() = 0;
+};
+
+template <class T>
+class SavedNest final : public SavedVariable {
+ public:
+  SavedNest(StrategyCore& core, std::shared_ptr<VariableState<T>> state, CallSite site)
+      : core_(core), variable_(std::move(state)) {
+    require_owner(core, variable_.state(site).info, site);
+  }
+
+  const VariableInfo& info() const override { return variable_.state({}).info; }
+
+  void save(TensorFile& file, CallSite site) override {
+    T value = read_variable(core_, variable_, site);
+    if (const auto& reader = variable_.state(site).reader) value = reader->on_save(value);
+    for (const SavedLeaf& leaf : saved_leaves(info().name, value)) {
+      add_to(file, leaf.name, file_tensor(leaf), site);
+    }
+  }
+
+  void stage(const TensorFile& file, SumSplit sums, CallSite site) override {
+    T value = variable_.state(site).components[0].value;
+    for (const SavedLeaf& leaf : saved_leaves(info().name, value)) {
+      load_leaf(file, leaf, info(), site);
+    }
+    const bool total = info().synchronization == Synchronization::kOnRead &&
+                       info().aggregation == Aggregation::kSum;
+    staged_ =
+        total ? split_total(core_, info(), value, sums) : value_for_each(core_, info(), value);
+    if (const auto& reader = variable_.state(site).reader) {
+      for (int i = 0; i < staged_.size(); ++i) {
+        staged_[i] = reader->on_restore(std::move(staged_[i]), i, staged_.size());
+      }
+    }
+  }
+
+  void commit() override {
+    put_components(core_, variable_.state({}), std::move(staged_));
+    discard();
+  }
+  void discard() override { staged_ = {}; }
+
+ private:
+  StrategyCore& core_;
+  Variable<T> variable_;
+  ReplicaArray<T> staged_{};
+};
+
+}  // namespace belfry::detail

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/detail/component_values.h"
+#include "belfry/detail/mirror.h"
+#include "belfry/detail/strategy_core.h"
+#include "belfry/detail/variable_state.h"
+#include "belfry/sum_split.h"
+
+#include <utility>
+#include <vector>
+
+namespace belfry::detail {
+
+/// Makes the leaves of a total the share of component `component` among `components`. Order: blocks
+/// the host for tensors that are divided. Throws: InvalidArgumentError (kDType) for bool.
+void take_share(const std::vector<LeafRef>& leaves, SumSplit split, int component, int components);
+
+/// Throws: InvalidArgumentError (kInvalidArgument) unless the variable is read as a sum.
+void require_sum(const VariableInfo& info, CallSite site);
+
+/// `value` for each component, on its device.
+template <class T>
+ReplicaArray<T> value_for_each(StrategyCore& core, const VariableInfo& info, const T& value) {
+  ReplicaArray<T> values(info.places.size());
+  for (int device : info.places.devices) {
+    values.emplace_back(placed_on(value, core.placement_on(device)));
+  }
+  return values;
+}
+
+/// The share of each component in `total`, on its device.
+template <Nest T>
+ReplicaArray<T> split_total(StrategyCore& core, const VariableInfo& info, const T& total,
+                            SumSplit split) {
+  ReplicaArray<T> shares = value_for_each(core, info, total);
+  for (int i = 0; i < shares.size(); ++i) {
+    take_share(leaves_of(shares[i]), split, i, shares.size());
+  }
+  return shares;
+}
+
+/// Puts new components in place of the old ones.
+template <class T>
+void put_components(StrategyCore& core, VariableState<T>& state, ReplicaArray<T> values) {
+  for (int i = 0; i < values.size(); ++i) state.components[i].value = std::move(values[i]);
+  refresh_views(core, state);
+}
+
+}  // namespace belfry::detail

@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Reductions that users define, and the two for integers.
+#include "belfry/reduction.h"
+
+#include "belfry/backend/host_backend.h"
+#include "belfry/checkpoint.h"
+#include "belfry/integer_mean.h"
+#include "belfry/mirrored_strategy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+
+struct Largest {
+  int combine(int folded, int next) const { return std::max(folded, next); }
+  int finalize(int folded, int) const { return folded; }
+};
+
+// The order of the fold shows.
+struct Listed {
+  std::string combine(std::string folded, const std::string& next) const {
+    return "(" + folded + next + ")";
+  }
+  std::string finalize(std::string folded, int replicas) const {
+    return folded + std::to_string(replicas);
+  }
+};
+
+struct GeometricMean {
+  double combine(double folded, double next) const { return folded * next; }
+  double finalize(double product, int replicas) const {
+    return std::exp2(std::log2(product) / replicas);
+  }
+  double on_save(double mean) const { return std::log2(mean); }
+  double on_restore(double logarithm, int, int) const { return std::exp2(logarithm); }
+};
+
+class Reductions : public testing::Test {
+ protected:
+  template <class R, class F>
+  auto reduced(const R& reduction, const F& own) {
+    const auto results = strategy_.run([&](ReplicaContext& replica) {
+      return replica.all_reduce(reduction, own(replica.replica_id()));
+    });
+    return std::vector(results.begin(), results.end());
+  }
+
+  HostBackend backend_{3};
+  MirroredStrategy strategy_{backend_};
+};
+
+TEST_F(Reductions, FoldByReplicaId) {
+  EXPECT_THAT(reduced(Largest{}, [](int id) { return id == 1 ? 9 : id; }), Each(9));
+  const auto letter = [](int id) { return std::string(1, static_cast<char>('a' + id)); };
+  EXPECT_THAT(reduced(Listed{}, letter), Each("((ab)c)3"));
+  EXPECT_THAT(reduced(GeometricMean{}, [](int id) { return std::exp2(id); }), Each(2.0));
+}
+
+TEST_F(Reductions, HappenInMergesToo) {
+  const auto results = strategy_.run([](ReplicaContext& replica) {
+    return replica.merge_call(
+        [](CrossReplicaContext& cross, const PerReplica<int>& values) {
+          return cross.reduce(Largest{}, values);
+        },
+        -replica.replica_id());
+  });
+  EXPECT_THAT(results, Each(0));
+}
+
+// The sum of the tensors, in one's own words.
+struct Added {
+  Tensor<float> combine(const Tensor<float>& folded, const Tensor<float>& next) const {
+    EXPECT_EQ(folded.placement(), next.placement());
+    return add(folded, next);
+  }
+  Tensor<float> finalize(Tensor<float> folded, int) const { return folded; }
+};
+
+TEST_F(Reductions, OfTensorsLeaveTheResultOnEveryDevice) {
+  const auto fine = strategy_.run([](ReplicaContext& replica) {
+    const auto own = Tensor<float>::full({2}, 1.0F + static_cast<float>(replica.replica_id()));
+    const Tensor<float> sum = replica.all_reduce(Added{}, own);
+    return sum.placement() == replica.placement() && sum.to_host() == std::vector{6.0F, 6.0F};
+  });
+  EXPECT_THAT(fine, Each(true));
+}
+
+TEST_F(Reductions, CompareStructuresFirst) {
+  EXPECT_THROW(reduced(TruncatedMean{}, [](int id) { return std::vector<int>(id == 2 ? 2 : 1); }),
+               StructureMismatchError);
+}
+
+TEST_F(Reductions, ReadVariables) {
+  const auto best = strategy_.replica_local_variable(Largest{}, 4, {.name = "best"});
+  EXPECT_EQ(best.aggregation(), Aggregation::kOther);
+  EXPECT_EQ(strategy_.read(best), 4);
+  strategy_.run([&](ReplicaContext& replica) { best.on(replica) = 7 - replica.replica_id(); });
+  EXPECT_EQ(strategy_.read(best), 7);
+  EXPECT_THAT(strategy_.local_values(best), ElementsAre(7, 6, 5));
+}
+
+TEST_F(Reductions, SayWhatIsSavedAndRestored) {
+  const auto mean = strategy_.replica_local_variable(GeometricMean{}, 1.0, {.name = "mean"});
+  strategy_.run([&](ReplicaContext& replica) {
+    mean.on(replica) = std::exp2(1 + replica.replica_id());  // 2, 4, 8
+  });
+  Checkpoint all(strategy_);
+  const TensorFile file = all.add(mean).contents();
+  double saved = 0;
+  std::memcpy(&saved, file.tensors.at("mean").bytes.data(), sizeof saved);
+  EXPECT_EQ(saved, 2.0);
+  all.restore(file);
+  EXPECT_THAT(strategy_.local_values(mean), Each(4.0));
+}
+
+TEST_F(Reductions, TruncateMeansOfIntegers) {
+  // -1, -2, -4: -7 / 3 is -2 and a third.
+  const auto own = [](int id) { return -(1 << id); };
+  EXPECT_THAT(reduced(TruncatedMean{}, own), Each(-2));
+  EXPECT_THAT(reduced(TruncatedMean{}, [](int id) { return std::vector<std::int64_t>{7, id}; }),
+              Each(ElementsAre(7, 1)));
+  const auto tensors = reduced(TruncatedMean{}, [](int id) {
+    return Tensor<std::int8_t>::full({2}, static_cast<std::int8_t>(10 + id));
+  });
+  for (const auto& tensor : tensors) EXPECT_THAT(tensor.to_host(), Each(11));
+  const auto nests = reduced(TruncatedMean{}, [](int id) { return std::tuple(5, 1.0 + id); });
+  EXPECT_THAT(nests, Each(std::tuple(5, 2.0)));
+}
+
+TEST_F(Reductions, PromoteMeansOfIntegers) {
+  EXPECT_THAT(reduced(PromotedMean{}, [](int id) { return 1 << id; }), Each(7.0 / 3));
+  // The sum of integers would wrap.
+  const auto large = [](int) { return std::numeric_limits<std::int32_t>::max(); };
+  EXPECT_THAT(reduced(PromotedMean{}, large), Each(2147483647.0));
+  EXPECT_THAT(reduced(PromotedMean{}, [](int) { return std::vector<std::uint8_t>{7, 0}; }),
+              Each(ElementsAre(7.0, 0.0)));
+  const auto tensors = reduced(
+      PromotedMean{}, [](int id) { return Tensor<std::int32_t>::full({1}, id == 0 ? 1 : 0); });
+  for (const Tensor<double>& tensor : tensors) EXPECT_EQ(tensor.item(), 1.0 / 3);
+}
+
+TEST_F(Reductions, MayReadIntegerVariablesAsMeans) {
+  const auto mean = strategy_.replica_local_variable(TruncatedMean{}, 0);
+  strategy_.run([&](ReplicaContext& replica) { mean.on(replica) = 1 << replica.replica_id(); });
+  EXPECT_EQ(strategy_.read(mean), 2);
+}
+
+TEST_F(Reductions, OfOneReplicaObeyTheSameRules) {
+  HostBackend backend(1);
+  MirroredStrategy one(backend);
+  EXPECT_THAT(one.run([](ReplicaContext& replica) {
+    return replica.all_reduce(Listed{}, std::string("a"));
+  }),
+              ElementsAre("a1"));
+}
+
+}  // namespace
+}  // namespace belfry

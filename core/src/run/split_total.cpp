@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/detail/split_total.h"
+
+#include "belfry/error.h"
+#include "kernels/dispatch.h"
+
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace belfry {
+
+std::string to_string(SumSplit split) { return split == SumSplit::kFirst ? "first" : "divide"; }
+
+namespace detail {
+namespace {
+
+template <class E>
+E share_of(E total, int component, int components) {
+  if constexpr (std::is_integral_v<E>) {
+    const auto parts = static_cast<std::int64_t>(components);
+    if constexpr (std::is_same_v<E, std::uint64_t>) {
+      const std::uint64_t rest = total % static_cast<std::uint64_t>(parts);
+      const std::uint64_t more = static_cast<std::uint64_t>(component) < rest ? 1 : 0;
+      return total / static_cast<std::uint64_t>(parts) + more;
+    } else {
+      const auto whole = static_cast<std::int64_t>(total);
+      const std::int64_t rest = whole % parts;
+      const std::int64_t more = component < (rest < 0 ? -rest : rest) ? (rest < 0 ? -1 : 1) : 0;
+      return static_cast<E>(whole / parts + more);
+    }
+  } else if constexpr (std::is_same_v<E, double>) {
+    return total / components;
+  } else {
+    return static_cast<E>(static_cast<float>(total) / static_cast<float>(components));
+  }
+}
+
+template <class E>
+std::vector<E> elements_of(const LeafRef& leaf) {
+  std::vector<E> values(leaf.count);
+  if (leaf.tensor != nullptr) {
+    leaf.tensor->read(values.data());
+  } else {
+    std::memcpy(values.data(), leaf.data, leaf.bytes());
+  }
+  return values;
+}
+
+template <class E>
+void write_elements(const LeafRef& leaf, const std::vector<E>& values) {
+  if (leaf.tensor != nullptr) {
+    *leaf.tensor = AnyTensor::from_host(leaf.dtype, leaf.tensor->shape(), values.data(),
+                                        leaf.tensor->placement());
+  } else {
+    std::memcpy(leaf.data, values.data(), leaf.bytes());
+  }
+}
+
+template <class E>
+void take_share_of(const LeafRef& leaf, SumSplit split, int component, int components) {
+  if (split == SumSplit::kFirst) return write_elements(leaf, std::vector<E>(leaf.count));
+  std::vector<E> values = elements_of<E>(leaf);
+  for (E& value : values) value = share_of(value, component, components);
+  write_elements(leaf, values);
+}
+
+}  // namespace
+
+void take_share(const std::vector<LeafRef>& leaves, SumSplit split, int component, int components) {
+  if (split == SumSplit::kFirst && component == 0) return;
+  for (const LeafRef& leaf : leaves) {
+    if (leaf.dtype == DType::kBool) {
+      throw InvalidArgumentError(ErrorCode::kDType, "bool values have no total",
+                                 "cast them to an integer type first");
+    }
+    if (leaf.count == 0) continue;
+    kernels::visit_type(kernels::AllTypes{}, leaf.dtype, [&](auto tag) {
+      using E = typename decltype(tag)::Type;
+      if constexpr (!std::is_same_v<E, element::BoolByte>) {
+        take_share_of<E>(leaf, split, component, components);
+      }
+    });
+  }
+}
+
+void require_sum(const VariableInfo& info, CallSite site) {
+  if (info.synchronization == Synchronization::kOnRead && info.aggregation == Aggregation::kSum) {
+    return;
+  }
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                             info.name + " is read as " + to_string(info.aggregation) +
+                                 ", and only a replica-local sum has a total",
+                             "assign_each sets every component", site);
+}
+
+}  // namespace detail
+}  // namespace belfry

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/checkpoint.h"
+
+#include "belfry/error.h"
+
+#include <cstring>
+#include <utility>
+
+namespace belfry {
+namespace detail {
+
+FileTensor file_tensor(const SavedLeaf& saved) {
+  FileTensor tensor{saved.leaf.dtype, saved.shape, std::vector<std::byte>(saved.leaf.bytes())};
+  if (tensor.bytes.empty()) return tensor;
+  if (saved.leaf.tensor != nullptr) {
+    saved.leaf.tensor->read(tensor.bytes.data());
+  } else {
+    std::memcpy(tensor.bytes.data(), saved.leaf.data, tensor.bytes.size());
+  }
+  return tensor;
+}
+
+void add_to(TensorFile& file, const std::string& name, FileTensor tensor, CallSite site) {
+  if (file.tensors.emplace(name, std::move(tensor)).second) return;
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                             "two parts of variables would be saved as \"" + name + "\"",
+                             "rename one of the variables", site);
+}
+
+void load_leaf(const TensorFile& file, const SavedLeaf& saved, const VariableInfo& info,
+               CallSite site) {
+  const auto found = file.tensors.find(saved.name);
+  const std::string wanted = to_string(saved.leaf.dtype) + to_string(saved.shape);
+  std::string summary;
+  if (found == file.tensors.end()) {
+    summary = "the file has no \"" + saved.name + "\"";
+  } else if (found->second.dtype != saved.leaf.dtype || found->second.shape != saved.shape) {
+    summary = "\"" + saved.name + "\" is " + to_string(found->second.dtype) +
+              to_string(found->second.shape) + " in the file";
+  }
+  if (!summary.empty()) {
+    ErrorReport report;
+    report.code = ErrorCode::kVariableMismatch;
+    report.summary = std::move(summary);
+    report.site = site;
+    report.expected = wanted;
+    report.hint = "the variable was made at " + to_string(info.created);
+    throw VariableMismatchError(std::move(report));
+  }
+  const std::vector<std::byte>& bytes = found->second.bytes;
+  if (saved.leaf.tensor != nullptr) {
+    *saved.leaf.tensor = AnyTensor::from_host(saved.leaf.dtype, saved.shape, bytes.data(),
+                                              saved.leaf.tensor->placement());
+  } else if (!bytes.empty()) {
+    std::memcpy(saved.leaf.data, bytes.data(), bytes.size());
+  }
+}
+
+}  // namespace detail
+
+void Checkpoint::insert(std::unique_ptr<detail::SavedVariable> variable, CallSite site) {
+  for (const auto& other : variables_) {
+    if (other->info().name != variable->info().name) continue;
+    throw InvalidArgumentError(
+        ErrorCode::kInvalidArgument,
+        "the checkpoint has a variable \"" + variable->info().name + "\" already",
+        "give variables names of their own: one was made at " + to_string(other->info().created) +
+            ", the other at " + to_string(variable->info().created),
+        site);
+  }
+  variables_.push_back(std::move(variable));
+}
+
+TensorFile Checkpoint::contents(CallSite site) {
+  strategy_.cross_replica().core().require_cross("save", site);
+  TensorFile file;
+  for (const auto& variable : variables_) variable->save(file, site);
+  return file;
+}
+
+void Checkpoint::save(const std::filesystem::path& path, CallSite site) {
+  contents(site).write(path, site);
+}
+
+void Checkpoint::restore(const TensorFile& file, const RestoreOptions& options) {
+  strategy_.cross_replica().core().require_cross("restore", options.site);
+  try {
+    for (const auto& variable : variables_) variable->stage(file, options.sums, options.site);
+  } catch (...) {
+    for (const auto& variable : variables_) variable->discard();
+    throw;
+  }
+  for (const auto& variable : variables_) variable->commit();
+}
+
+void Checkpoint::restore(const std::filesystem::path& path, const RestoreOptions& options) {
+  restore(TensorFile::read(path, options.site), options);
+}
+
+}  // namespace belfry

@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/checkpoint.h"
+
+#include "belfry/backend/host_backend.h"
+#include "belfry/central_storage_strategy.h"
+#include "belfry/mirrored_strategy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct Layer {
+  std::vector<float> weights;
+  double bias = 0;
+  static auto members(auto& self) { return std::tie(self.weights, self.bias); }
+};
+
+// One of each kind of variable, on so many replicas.
+struct Model {
+  explicit Model(int replicas) : backend(replicas), strategy(backend) {
+    w = strategy.mirrored_variable([] { return Tensor<float>::from({2}, std::vector{1.0F, 2.0F}); },
+                                   {.name = "w"});
+    layer = strategy.mirrored_variable(Layer{{3, 4}, 5}, {.name = "layer"});
+    sum = strategy.replica_local_variable(ReduceOp::kSum, std::int64_t{0}, {.name = "sum"});
+    mean = strategy.replica_local_variable(ReduceOp::kMean, 0.0, {.name = "mean"});
+    first = strategy.replica_local_variable(Aggregation::kOnlyFirst, 0, {.name = "first"});
+  }
+  Checkpoint checkpoint() {
+    Checkpoint all(strategy);
+    all.add(w).add(layer).add(sum).add(mean).add(first);
+    return all;
+  }
+  // Replica i adds i + 1 to each.
+  void count() {
+    strategy.run([&](ReplicaContext& replica) {
+      const int more = replica.replica_id() + 1;
+      sum.on(replica) += more;
+      mean.on(replica) += more;
+      first.on(replica) += more;
+    });
+  }
+
+  HostBackend backend;
+  MirroredStrategy strategy;
+  MirroredVariable<Tensor<float>> w;
+  MirroredVariable<Layer> layer;
+  ReplicaLocalVariable<std::int64_t> sum;
+  ReplicaLocalVariable<double> mean;
+  ReplicaLocalVariable<int> first;
+};
+
+TEST(Checkpoint, HasWhatReadingGives) {
+  Model model(3);
+  model.count();
+  const TensorFile file = model.checkpoint().contents();
+  std::map<std::string, std::string> arrays;
+  for (const auto& [name, tensor] : file.tensors) {
+    arrays[name] = to_string(tensor.dtype) + to_string(tensor.shape);
+  }
+  EXPECT_THAT(arrays,
+              ElementsAre(std::pair("first", "int32[]"), std::pair("layer[0]", "float32[2]"),
+                          std::pair("layer[1]", "float64[]"), std::pair("mean", "float64[]"),
+                          std::pair("sum", "int64[]"), std::pair("w", "float32[2]")));
+  std::int64_t sum = 0;
+  std::memcpy(&sum, file.tensors.at("sum").bytes.data(), sizeof sum);
+  EXPECT_EQ(sum, 6);
+}
+
+TEST(Checkpoint, GivesComponentsBackOnAnyNumberOfReplicas) {
+  Model before(3);
+  before.count();  // 1, 2, 3
+  const TensorFile file = before.checkpoint().contents();
+  for (int replicas : {1, 2, 4}) {
+    Model after(replicas);
+    after.strategy.cross_replica().update(
+        after.w, [](Tensor<float>& w) { w = Tensor<float>::full({2}, 9.0F, w.placement()); });
+    after.strategy.cross_replica().update(after.layer, [](Layer& layer) { layer.bias = 0; });
+    after.count();
+    after.checkpoint().restore(file);
+    EXPECT_THAT(after.strategy.read(after.w).to_host(), ElementsAre(1.0F, 2.0F));
+    for (const Tensor<float>& component : after.strategy.local_values(after.w)) {
+      EXPECT_THAT(component.to_host(), ElementsAre(1.0F, 2.0F));
+    }
+    EXPECT_EQ(after.strategy.read(after.layer).bias, 5.0);
+    EXPECT_EQ(after.strategy.read(after.sum), 6);
+    EXPECT_EQ(after.strategy.local_values(after.sum)[0], 6);
+    EXPECT_THAT(after.strategy.local_values(after.mean), Each(2.0));
+    EXPECT_THAT(after.strategy.local_values(after.first), Each(1));
+    after.checkpoint().restore(file, {.sums = SumSplit::kDivide, .site = CallSite::here()});
+    EXPECT_EQ(after.strategy.read(after.sum), 6);
+    EXPECT_EQ(after.strategy.local_values(after.sum)[replicas - 1], 6 / replicas);
+  }
+}
+
+TEST(Checkpoint, DividesIntegersWithoutLosingAny) {
+  HostBackend backend(3);
+  MirroredStrategy strategy(backend);
+  const auto up = strategy.replica_local_variable(ReduceOp::kSum, 8, {.name = "up"});
+  const auto down = strategy.replica_local_variable(
+      ReduceOp::kSum, [] { return Tensor<std::int64_t>::full({1}, -8); }, {.name = "down"});
+  const auto half = strategy.replica_local_variable(ReduceOp::kSum, Float16(1), {.name = "half"});
+  Checkpoint all(strategy);
+  all.add(up).add(down).add(half);
+  const TensorFile file = all.contents();  // 24, -24, 3
+  strategy.run([&](ReplicaContext& replica) {
+    if (replica.replica_id() != 0) return;
+    up.on(replica) = 9;
+    down.on(replica) = Tensor<std::int64_t>::full({1}, -10);
+  });
+  const TensorFile odd = all.contents();  // 25, -26
+  all.restore(file, {.sums = SumSplit::kDivide, .site = CallSite::here()});
+  EXPECT_THAT(strategy.local_values(up), Each(8));
+  EXPECT_THAT(strategy.local_values(half), Each(Float16(1)));
+  all.restore(odd, {.sums = SumSplit::kDivide, .site = CallSite::here()});
+  EXPECT_THAT(strategy.local_values(up), ElementsAre(9, 8, 8));
+  const auto downs = strategy.local_values(down);
+  EXPECT_EQ(downs[0].item(), -9);
+  EXPECT_EQ(downs[1].item(), -9);
+  EXPECT_EQ(downs[2].item(), -8);
+}
+
+TEST(Checkpoint, GoesThroughAFile) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "belfry_checkpoint_test";
+  Model before(2);
+  before.count();
+  before.checkpoint().save(path);
+  Model after(3);
+  after.checkpoint().restore(path);
+  EXPECT_EQ(after.strategy.read(after.sum), 3);
+  std::filesystem::remove(path);
+}
+
+TEST(Checkpoint, ShowsReplicasOfACentralVariableItsNewValue) {
+  HostBackend backend(2);
+  CentralStorageStrategy strategy(backend);
+  const auto w =
+      strategy.mirrored_variable([] { return Tensor<float>::full({1}, 1.0F); }, {.name = "w"});
+  Checkpoint all(strategy);
+  TensorFile file = all.add(w).contents();
+  strategy.cross_replica().update(
+      w, [](Tensor<float>& component) { component = Tensor<float>::full({1}, 2.0F); });
+  all.restore(file);
+  const auto seen = strategy.run([&](ReplicaContext& replica) { return w.on(replica).item(); });
+  EXPECT_THAT(seen, Each(1.0F));
+}
+
+std::string refusal_of(Model& model, const TensorFile& file) {
+  try {
+    model.checkpoint().restore(file);
+  } catch (const VariableMismatchError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kVariableMismatch);
+    return error.what();
+  }
+  return "restored";
+}
+
+TEST(Checkpoint, ThatDoesNotFitChangesNothing) {
+  Model model(2);
+  TensorFile file = model.checkpoint().contents();
+  TensorFile changed = file;
+  changed.tensors.at("first").bytes[0] = std::byte{7};
+  // Variables are restored in the order they were added: `first` comes last.
+  const TensorFile whole = changed;
+  changed.tensors.erase("w");
+  EXPECT_THAT(refusal_of(model, changed), HasSubstr("the file has no \"w\""));
+  changed = whole;
+  changed.tensors.at("mean").dtype = DType::kInt64;
+  EXPECT_THAT(refusal_of(model, changed), HasSubstr("\"mean\" is int64[] in the file"));
+  changed = whole;
+  changed.tensors.at("layer[0]").shape = Shape({2, 1});
+  EXPECT_THAT(refusal_of(model, changed), HasSubstr("expected: float32[2]"));
+  EXPECT_EQ(model.checkpoint().contents(), file);
+  EXPECT_EQ(refusal_of(model, whole), "restored");
+  EXPECT_THAT(model.strategy.local_values(model.first), Each(7));
+}
+
+TEST(Checkpoint, RefusesWhatCannotBelongToIt) {
+  Model model(2);
+  Model other(2);
+  Checkpoint all = model.checkpoint();
+  EXPECT_THROW(all.add(model.w), InvalidArgumentError);
+  EXPECT_THROW(all.add(other.w), ContextError);
+  EXPECT_THROW(model.strategy.run([&](ReplicaContext&) { all.contents(); }), ContextError);
+  // Two names that a file could not tell apart.
+  const auto same = model.strategy.mirrored_variable(1, {.name = "layer[0]"});
+  all.add(same);
+  EXPECT_THROW(all.contents(), InvalidArgumentError);
+}
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Several updates and runs are made together or not at all.
+#include "belfry/backend/host_backend.h"
+#include "belfry/central_storage_strategy.h"
+#include "belfry/mirrored_strategy.h"
+#include "belfry/tensor_ops.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+
+struct OnPurpose : std::runtime_error {
+  OnPurpose() : std::runtime_error("on purpose") {}
+};
+
+class Transactions : public testing::Test {
+ protected:
+  // Two updates, an assignment and a write of each replica; throws at the end if asked to.
+  void step(bool fails) {
+    cross_.update(w_, [](Tensor<float>& w) { w = add(w, 1.0F); });
+    strategy_.run([&](ReplicaContext& replica) {
+      replica.assign_add(count_, 1);
+      local_.on(replica) += 10 * (replica.replica_id() + 1);
+      replica.assign_add(tensor_, Tensor<float>::full({1}, 5.0F));
+      if (fails && replica.replica_id() == 1) throw OnPurpose();
+    });
+  }
+  void expect(float w, int count, const std::vector<int>& local, float tensor) {
+    for (const auto& one : strategy_.local_values(w_)) EXPECT_EQ(one.item(), w);
+    EXPECT_THAT(strategy_.local_values(count_), Each(count));
+    EXPECT_THAT(strategy_.local_values(local_), testing::ElementsAreArray(local));
+    for (const auto& one : strategy_.local_values(tensor_)) EXPECT_EQ(one.item(), tensor);
+  }
+
+  HostBackend backend_{2};
+  MirroredStrategy strategy_{backend_};
+  CrossReplicaContext& cross_ = strategy_.cross_replica();
+  MirroredVariable<Tensor<float>> w_ =
+      strategy_.mirrored_variable([] { return Tensor<float>::full({1}, 1.0F); });
+  MirroredVariable<int> count_ =
+      strategy_.mirrored_variable(0, {.aggregation = Aggregation::kOnlyFirst});
+  ReplicaLocalVariable<int> local_ = strategy_.replica_local_variable(ReduceOp::kSum, 0);
+  ReplicaLocalVariable<Tensor<float>> tensor_ = strategy_.replica_local_variable(
+      ReduceOp::kSum, [] { return Tensor<float>::full({1}, 0.0F); });
+};
+
+TEST_F(Transactions, ThatEndWellKeepEverything) {
+  const int returned = strategy_.transaction([&] {
+    step(false);
+    return 7;
+  });
+  EXPECT_EQ(returned, 7);
+  expect(2, 1, {10, 20}, 5);
+}
+
+TEST_F(Transactions, ThatThrowChangeNothing) {
+  step(false);
+  EXPECT_THROW(strategy_.transaction([&] {
+    step(false);
+    cross_.assign_total(local_, 100);
+    step(true);
+  }),
+               OnPurpose);
+  expect(2, 1, {10, 20}, 5);
+  step(false);
+  expect(3, 2, {20, 40}, 10);
+}
+
+TEST_F(Transactions, Nest) {
+  strategy_.transaction([&] {
+    step(false);
+    EXPECT_THROW(strategy_.transaction([&] { step(true); }), OnPurpose);
+    expect(2, 1, {10, 20}, 5);
+    step(false);
+  });
+  expect(3, 2, {20, 40}, 10);
+}
+
+TEST_F(Transactions, HappenInMerges) {
+  strategy_.run([&](ReplicaContext& replica) {
+    replica.merge_call([&](CrossReplicaContext& cross) {
+      try {
+        strategy_.transaction([&] {
+          cross.update(w_, [](Tensor<float>& w) { w = add(w, 1.0F); });
+          cross.update(count_, [](int&) { throw OnPurpose(); });
+        });
+      } catch (const OnPurpose&) {
+      }
+    });
+  });
+  expect(1, 0, {0, 0}, 0);
+  EXPECT_THROW(strategy_.run([&](ReplicaContext&) { strategy_.transaction([] {}); }), ContextError);
+}
+
+TEST_F(Transactions, LeaveWhatTheyMade) {
+  MirroredVariable<int> made;
+  EXPECT_THROW(strategy_.transaction([&] {
+    made = strategy_.mirrored_variable(3);
+    throw OnPurpose();
+  }),
+               OnPurpose);
+  EXPECT_EQ(strategy_.read(made), 3);
+}
+
+TEST(CentralTransactions, GiveReplicasBackWhatTheySaw) {
+  HostBackend backend(2);
+  CentralStorageStrategy strategy(backend);
+  const auto w = strategy.mirrored_variable([] { return Tensor<float>::full({1}, 1.0F); });
+  EXPECT_THROW(strategy.transaction([&] {
+    strategy.cross_replica().update(w, [](Tensor<float>& one) { one = add(one, 1.0F); });
+    throw OnPurpose();
+  }),
+               OnPurpose);
+  const auto seen = strategy.run([&](ReplicaContext& replica) { return w.on(replica).item(); });
+  EXPECT_THAT(seen, ElementsAre(1.0F, 1.0F));
+}
+
+}  // namespace
+}  // namespace belfry
