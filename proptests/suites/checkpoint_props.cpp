@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What is saved on some replicas reads the same on others, and a transaction that fails has changed
+// nothing, whatever was done in it.
+#include "belfry/checkpoint.h"
+#include "belfry/tensor_ops.h"
+#include "suites/property.h"
+#include "suites/reduce_oracle.h"
+
+#include <stdexcept>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+using Row = std::vector<float>;
+
+class Checkpoints : public Property {};
+class TransactionProps : public Property {};
+
+constexpr std::size_t kLength = 4;
+
+Tensor<float> tensor_of(const Row& row) {
+  return Tensor<float>::from({static_cast<std::int64_t>(row.size())}, row);
+}
+
+/// A variable of each kind, with values of so many replicas.
+struct Variables {
+  Variables(Strategy& owner, std::uint64_t from) : strategy(owner), seed(from) {
+    mirrored = strategy.mirrored_variable([&] { return tensor_of(row(0)); }, {.name = "mirrored"});
+    host = strategy.mirrored_variable(row(1), {.name = "host"});
+    sum = strategy.replica_local_variable(ReduceOp::kSum, [&] { return tensor_of(Row(kLength)); },
+                                          {.name = "sum"});
+    count = strategy.replica_local_variable(ReduceOp::kSum, std::int64_t{0}, {.name = "count"});
+    first =
+        strategy.replica_local_variable(Aggregation::kOnlyFirst, Row(kLength), {.name = "first"});
+  }
+
+  Row row(int replica) const {
+    return values_of<float>({Pattern::kRandom, seed}, replica, kLength);
+  }
+  // Every replica writes its components.
+  void write() {
+    strategy.run([&](ReplicaContext& replica) {
+      const int id = replica.replica_id();
+      sum.on(replica) = tensor_of(row(id));
+      count.on(replica) = static_cast<std::int64_t>(mixed_bits(seed, 7, id) >> 20);
+      first.on(replica) = row(id + 1);
+      meet_with_a_tensor(replica);
+    });
+  }
+  Checkpoint checkpoint() {
+    Checkpoint all(strategy);
+    all.add(mirrored).add(host).add(sum).add(count).add(first);
+    return all;
+  }
+
+  Strategy& strategy;
+  std::uint64_t seed;
+  MirroredVariable<Tensor<float>> mirrored;
+  MirroredVariable<Row> host;
+  ReplicaLocalVariable<Tensor<float>> sum;
+  ReplicaLocalVariable<std::int64_t> count;
+  ReplicaLocalVariable<Row> first;
+};
+
+TEST_F(Checkpoints, ReadTheSameOnAnyNumberOfReplicas) {
+  holds([this](const BackendRequest& from, const BackendRequest& to, std::uint16_t seed) {
+    Bench bench(*this, from);
+    Variables saved(bench.strategy({.order = ReductionOrder::kReplicaOrder}), seed);
+    saved.write();
+    const TensorFile file = saved.checkpoint().contents();
+    Bench other(*this, to);
+    Variables restored(other.strategy({.order = ReductionOrder::kReplicaOrder}), seed + 1U);
+    restored.write();
+    RC_ASSERT(TensorFile::parse(file.contents(), "memory") == file);
+    restored.checkpoint().restore(file);
+    RC_ASSERT(restored.checkpoint().contents() == file);
+    // Integers keep their total however it is split.
+    restored.checkpoint().restore(file, {.sums = SumSplit::kDivide, .site = CallSite::here()});
+    RC_ASSERT(restored.strategy.read(restored.count) == saved.strategy.read(saved.count));
+    std::int64_t least = restored.strategy.local_values(restored.count)[to.devices - 1];
+    for (std::int64_t one : restored.strategy.local_values(restored.count)) {
+      RC_ASSERT(one == least || one == least + 1);
+    }
+  });
+}
+
+struct OnPurpose : std::runtime_error {
+  OnPurpose() : std::runtime_error("on purpose") {}
+};
+
+// One change of all variables; throws in place number `fails`, counted from 0.
+void change(Variables& all, int fails, int writer) {
+  CrossReplicaContext& cross = all.strategy.cross_replica();
+  cross.update(all.mirrored, [](Tensor<float>& one) { one = multiply(one, 2.0F); });
+  if (fails == 0) throw OnPurpose();
+  cross.assign_each(all.first, Row(kLength, 1.0F));
+  cross.assign_total(all.count, std::int64_t{5});
+  all.strategy.run([&](ReplicaContext& replica) {
+    replica.assign_add(all.sum, tensor_of(all.row(replica.replica_id())));
+    all.first.on(replica)[0] += 1;
+    if (fails == 1 && replica.replica_id() == writer) throw OnPurpose();
+    meet_with_a_tensor(replica);
+  });
+  cross.update(all.host, [&](Row& row) {
+    row[0] += 1;
+    if (fails == 2) throw OnPurpose();
+  });
+  if (fails == 3) throw OnPurpose();
+}
+
+TEST_F(TransactionProps, ChangeNothingWhenTheyThrowWhereverTheyDo) {
+  holds([this](const BackendRequest& request, std::uint16_t seed) {
+    const int fails = *rc::gen::inRange(0, 5);
+    const int before = *rc::gen::inRange(0, 3);
+    const int writer = *rc::gen::inRange(0, request.devices);
+    Bench bench(*this, request);
+    Variables all(bench.strategy({.order = ReductionOrder::kReplicaOrder}), seed);
+    all.write();
+    for (int i = 0; i < before; ++i) change(all, 4, writer);
+    const TensorFile then = all.checkpoint().contents();
+    const auto components = all.strategy.local_values(all.first);
+    const auto transaction = [&] {
+      all.strategy.transaction([&] {
+        change(all, 4, writer);
+        change(all, fails, writer);
+      });
+    };
+    if (fails == 4) {
+      transaction();
+      RC_ASSERT(!(all.checkpoint().contents() == then));
+    } else {
+      RC_ASSERT_THROWS_AS(transaction(), OnPurpose);
+      RC_ASSERT(all.checkpoint().contents() == then);
+      RC_ASSERT(all.strategy.local_values(all.first) == components);
+    }
+    all.strategy.run(meet_with_a_tensor);
+  });
+}
+
+}  // namespace
+}  // namespace belfry::testing

@@ -1,0 +1,345 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What the reference systems do when variables are made. Rows about name scopes (VAR-13, VAR-14),
+// deferred initialisation (VAR-21, VAR-22) and values of enumerations that C++ cannot spell
+// (VAR-10, VAR-11) have nothing here that they could be about, nor has VAR-36: names have no
+// suffixes.
+#include "belfry/checkpoint.h"
+#include "belfry/detail/replica_variables.h"
+#include "suites/variable_stage.h"
+
+#include <random>
+
+namespace belfry::testing {
+namespace {
+
+// A mirrored variable of this name and value with a component on each device.
+template <class T>
+void expect_mirrored(VariableStage& stage, const Variable<T>& variable, const std::string& name,
+                     T value) {
+  EXPECT_EQ(variable.name(), name);
+  EXPECT_EQ(variable.synchronization(), Synchronization::kOnWrite);
+  EXPECT_EQ(variable.devices(), stage.strategy.worker_devices());
+  EXPECT_TRUE(stage.strategy.created_in_scope(variable));
+  EXPECT_EQ(stage.components(variable), std::vector<T>(variable.devices().size(), value));
+}
+
+TEST(Conformance, VAR_01_OneVariableForAllReplicas) {
+  VariableStage stage;
+  const auto foo = stage.strategy.run([&](ReplicaContext& replica) {
+    const auto made = stage.strategy.variable(1.0F, {.name = "foo"});
+    replica.merge_call([](CrossReplicaContext&) {});
+    return made;
+  });
+  expect_mirrored(stage, foo, "foo", 1.0F);
+  const auto tensors = stage.strategy.run([&](ReplicaContext&) {
+    return stage.strategy.variable([] { return Tensor<float>::full({1}, 1.0F); });
+  });
+  const auto components = stage.strategy.local_values(tensors);
+  for (int id = 0; id < 2; ++id) {
+    EXPECT_EQ(components[id].placement(), stage.strategy.placement(id));
+  }
+}
+
+// Overridden: names have no `:0`, and one without a name is numbered.
+TEST(Conformance, VAR_02_WithoutAName) {
+  VariableStage stage;
+  const auto variable =
+      stage.strategy.run([&](ReplicaContext&) { return stage.strategy.variable(1.0F); });
+  expect_mirrored(stage, variable, "variable 0", 1.0F);
+}
+
+TEST(Conformance, VAR_03_SeveralVariables) {
+  VariableStage stage;
+  std::vector<Variable<float>> made(5);
+  stage.strategy.run([&](ReplicaContext& replica) {
+    for (std::size_t i = 0; i < 5; ++i) {
+      const auto one =
+          stage.strategy.variable(static_cast<float>(i), {.name = "foo" + std::to_string(i)});
+      if (replica.replica_id() == 1) made[i] = one;
+    }
+  });
+  for (std::size_t i = 0; i < 5; ++i) {
+    expect_mirrored(stage, made[i], "foo" + std::to_string(i), static_cast<float>(i));
+  }
+}
+
+TEST(Conformance, VAR_05_NamesThatDifferByTheReplica) {
+  VariableStage stage;
+  const auto foo = stage.strategy.run([&](ReplicaContext& replica) {
+    return stage.strategy.variable(1.0F, {.name = "foo_" + std::to_string(replica.replica_id())});
+  });
+  expect_mirrored(stage, foo, "foo_0", 1.0F);
+}
+
+// Names are given whole: there are no name scopes.
+TEST(Conformance, VAR_06_VAR_07_KindsBesideOneAnother) {
+  for (const std::string scope : {"", "main/"}) {
+    VariableStage stage;
+    const auto before = stage.strategy.variable(1.0F, {.name = scope + "var-main0"});
+    Variable<float> var0;
+    Variable<float> var1;
+    Variable<float> var2;
+    Variable<float> var3;
+    stage.strategy.run([&](ReplicaContext& replica) {
+      const auto make = [&](const char* name, Synchronization kind, Aggregation aggregation) {
+        return stage.strategy.variable(
+            1.0F, {.name = scope + name, .aggregation = aggregation, .synchronization = kind});
+      };
+      const auto a = make("var0", Synchronization::kAuto, Aggregation::kNone);
+      const auto b = make("common/var1", Synchronization::kAuto, Aggregation::kNone);
+      replica.merge_call([](CrossReplicaContext&) {});
+      const auto c = make("common/var2", Synchronization::kOnRead, Aggregation::kSum);
+      const auto d = make("common/var3", Synchronization::kOnWrite, Aggregation::kMean);
+      if (replica.replica_id() == 0) {
+        var0 = a;
+        var1 = b;
+        var2 = c;
+        var3 = d;
+      }
+    });
+    expect_mirrored(stage, before, scope + "var-main0", 1.0F);
+    expect_mirrored(stage, var0, scope + "var0", 1.0F);
+    expect_mirrored(stage, var1, scope + "common/var1", 1.0F);
+    EXPECT_EQ(var2.name(), scope + "common/var2");
+    EXPECT_EQ(var2.synchronization(), Synchronization::kOnRead);
+    EXPECT_EQ(var2.aggregation(), Aggregation::kSum);
+    expect_mirrored(stage, var3, scope + "common/var3", 1.0F);
+    EXPECT_EQ(var3.aggregation(), Aggregation::kMean);
+  }
+}
+
+TEST(Conformance, VAR_08_LayersAroundAMerge) {
+  VariableStage stage;
+  std::vector<Variable<float>> made;
+  stage.strategy.run([&](ReplicaContext& replica) {
+    for (const char* layer : {"common/dense", "common/dense_1", "common/dense_2"}) {
+      for (const char* part : {"/kernel", "/bias"}) {
+        const auto one = stage.strategy.variable(0.0F, {.name = std::string(layer) + part});
+        if (replica.replica_id() == 0) made.push_back(one);
+      }
+      if (std::string(layer) == "common/dense_1") replica.merge_call([](CrossReplicaContext&) {});
+    }
+  });
+  ASSERT_EQ(made.size(), 6U);
+  expect_mirrored(stage, made[0], "common/dense/kernel", 0.0F);
+  expect_mirrored(stage, made[3], "common/dense_1/bias", 0.0F);
+  expect_mirrored(stage, made[5], "common/dense_2/bias", 0.0F);
+}
+
+TEST(Conformance, VAR_09_SynchronizationNone) {
+  VariableStage stage;
+  std::string text;
+  const auto code = error_of(
+      [&] {
+        stage.strategy.run([&](ReplicaContext&) {
+          stage.strategy.variable(1.0F, {.name = "v", .synchronization = Synchronization::kNone});
+        });
+      },
+      &text);
+  EXPECT_EQ(code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(text.find("\"v\""), std::string::npos) << text;
+}
+
+TEST(Conformance, VAR_12_OtherNamesOnOtherReplicas) {
+  VariableStage stage;
+  EXPECT_EQ(error_of([&] {
+              stage.strategy.run([&](ReplicaContext& replica) {
+                stage.strategy.variable(1.0F, {.name = replica.replica_id() == 0 ? "foo" : "bar"});
+              });
+            }),
+            ErrorCode::kVariableMismatch);
+}
+
+TEST(Conformance, VAR_16_OutsideAndInsideReplicas) {
+  VariableStage stage;
+  const Scope scope = stage.strategy.scope();
+  const auto foo = stage.strategy.variable(1.0F, {.name = "foo"});
+  const auto bar = stage.strategy.run(
+      [&](ReplicaContext&) { return stage.strategy.variable(2.0F, {.name = "bar"}); });
+  expect_mirrored(stage, foo, "foo", 1.0F);
+  expect_mirrored(stage, bar, "bar", 2.0F);
+}
+
+TEST(Conformance, VAR_17_FromATensorMadeInTheReplica) {
+  VariableStage stage;
+  const auto variable = stage.strategy.run([&](ReplicaContext&) {
+    return stage.strategy.variable([] { return Tensor<float>::zeros({2}); });
+  });
+  for (const Tensor<float>& component : stage.components(variable)) {
+    EXPECT_EQ(component.to_host(), Reals({0, 0}));
+  }
+}
+
+TEST(Conformance, VAR_18_VAR_19_RandomFirstValuesAreEqual) {
+  VariableStage stage;
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  for (auto kind : {Synchronization::kOnWrite, Synchronization::kOnRead}) {
+    const auto variable = stage.strategy.run([&](ReplicaContext&) {
+      return stage.strategy.variable([&] { return Reals{normal(random), normal(random)}; },
+                                     {.aggregation = Aggregation::kMean, .synchronization = kind});
+    });
+    EXPECT_EQ(stage.components(variable)[0], stage.components(variable)[1]);
+  }
+}
+
+// Overridden: a replica-local variable is never trainable, whatever was asked for.
+TEST(Conformance, VAR_20_Trainable) {
+  for (int replicas : {1, 2}) {
+    VariableStage stage(replicas);
+    EXPECT_TRUE(stage.strategy.variable(1.0F).trainable());
+    const auto local = [&](bool trainable) {
+      return stage.strategy.replica_local_variable(ReduceOp::kSum, 1.0F, {.trainable = trainable})
+          .trainable();
+    };
+    EXPECT_FALSE(stage.strategy.replica_local_variable(ReduceOp::kSum, 1.0F).trainable());
+    EXPECT_FALSE(local(true));
+    EXPECT_FALSE(local(false));
+  }
+}
+
+TEST(Conformance, VAR_23_KnowTheirStrategy) {
+  VariableStage stage;
+  VariableStage other;
+  const auto mirrored = stage.strategy.mirrored_variable(1.0F);
+  const auto local = stage.strategy.replica_local_variable(ReduceOp::kSum, 1.0F);
+  EXPECT_TRUE(stage.strategy.created_in_scope(mirrored));
+  EXPECT_TRUE(stage.strategy.created_in_scope(local));
+  EXPECT_FALSE(other.strategy.created_in_scope(mirrored));
+}
+
+TEST(Conformance, VAR_25_VAR_26_NameTypeAndAggregation) {
+  for (int replicas : {1, 2}) {
+    VariableStage stage(replicas);
+    const auto tensor = [] { return Tensor<double>::full({2, 3}, 1.0); };
+    const auto mean = stage.strategy.mirrored_variable(
+        tensor, {.name = "mean", .aggregation = Aggregation::kMean});
+    const auto sum = stage.strategy.replica_local_variable(ReduceOp::kSum, tensor, {.name = "sum"});
+    EXPECT_EQ(mean.name(), "mean");
+    EXPECT_EQ(mean.aggregation(), Aggregation::kMean);
+    EXPECT_EQ(sum.name(), "sum");
+    EXPECT_EQ(sum.aggregation(), Aggregation::kSum);
+    EXPECT_EQ(stage.components(sum)[0].shape(), Shape({2, 3}));
+  }
+}
+
+// Overridden: a second variable of one name is another variable, told apart by order; a file could
+// not tell them apart, and refuses.
+TEST(Conformance, VAR_27_TheSameNameTwice) {
+  for (int replicas : {1, 2}) {
+    VariableStage stage(replicas);
+    const auto first = stage.strategy.mirrored_variable(1.0F, {.name = "foo"});
+    const auto second = stage.strategy.mirrored_variable(2.0F, {.name = "foo"});
+    EXPECT_FALSE(first == second);
+    Checkpoint all(stage.strategy);
+    all.add(first);
+    EXPECT_EQ(error_of([&] { all.add(second); }), ErrorCode::kInvalidArgument);
+  }
+}
+
+TEST(Conformance, VAR_28_AreUsableAsValues) {
+  for (int replicas : {1, 2}) {
+    VariableStage stage(replicas);
+    for (auto kind : {Synchronization::kOnWrite, Synchronization::kOnRead}) {
+      for (auto aggregation : {Aggregation::kMean, Aggregation::kSum, Aggregation::kOnlyFirst}) {
+        const auto variable =
+            stage.strategy.variable(2.0F, {.aggregation = aggregation, .synchronization = kind});
+        const bool adds = kind == Synchronization::kOnRead && aggregation == Aggregation::kSum;
+        const float whole = adds ? 2.0F * static_cast<float>(replicas) : 2.0F;
+        EXPECT_EQ(stage.strategy.read(variable) + 1, whole + 1);
+        for (float one :
+             stage.run([&](ReplicaContext& replica, int) { return variable.on(replica) + 1; })) {
+          EXPECT_EQ(one, 3.0F);
+        }
+      }
+    }
+  }
+}
+
+// Overridden: copies of a handle are the same variable; a copy of its own is made from its value.
+TEST(Conformance, VAR_29_Copies) {
+  for (int replicas : {1, 2}) {
+    VariableStage stage(replicas);
+    const auto original = stage.strategy.mirrored_variable(1.0F);
+    const MirroredVariable<float> same = original;
+    EXPECT_TRUE(same == original);
+    const auto own = stage.strategy.mirrored_variable(stage.strategy.read(original));
+    EXPECT_FALSE(own == original);
+    EXPECT_EQ(own.devices(), original.devices());
+    stage.assign(own, 5.0F);
+    EXPECT_EQ(stage.strategy.read(original), 1.0F);
+  }
+}
+
+TEST(Conformance, VAR_30_FromAnotherVariable) {
+  VariableStage stage;
+  const auto seen = stage.run([&](ReplicaContext& replica, int) {
+    const auto w = stage.strategy.mirrored_variable(0.0F, {.aggregation = Aggregation::kMean});
+    const float first = w.on(replica);
+    const auto v = stage.strategy.mirrored_variable(first, {.aggregation = Aggregation::kMean});
+    replica.assign_add(v, 2.0F);
+    return v.on(replica);
+  });
+  EXPECT_EQ(seen, Reals({2, 2}));
+}
+
+TEST(Conformance, VAR_31_VAR_32_VAR_33_CanonicalNames) {
+  EXPECT_EQ(detail::canonical_name(""), "Variable");
+  EXPECT_EQ(detail::canonical_name("foo_1/bar_1/baz"), "foo/bar/baz");
+  EXPECT_EQ(detail::canonical_name("foo_1"), "foo");
+}
+
+TEST(Conformance, VAR_35_OthersFindReplicaZeros) {
+  VariableStage stage(3);
+  std::vector<Variable<float>> made(3);
+  stage.strategy.run([&](ReplicaContext& replica) {
+    made[static_cast<std::size_t>(replica.replica_id())] =
+        stage.strategy.variable(1.0F, {.name = "foo"});
+  });
+  EXPECT_TRUE(made[1] == made[0]);
+  EXPECT_TRUE(made[2] == made[0]);
+}
+
+TEST(Conformance, VAR_37_AnotherShapeIsAMismatch) {
+  VariableStage stage;
+  EXPECT_EQ(error_of([&] {
+              stage.strategy.run([&](ReplicaContext& replica) {
+                stage.strategy.variable(Reals(replica.replica_id() == 0 ? 2 : 3));
+              });
+            }),
+            ErrorCode::kVariableMismatch);
+}
+
+TEST(Conformance, VAR_38_OneVariableMoreIsAMismatchAtTheNextMerge) {
+  VariableStage stage;
+  int merges = 0;
+  EXPECT_EQ(error_of([&] {
+              stage.strategy.run([&](ReplicaContext& replica) {
+                stage.strategy.variable(1.0F, {.name = "a"});
+                if (replica.replica_id() == 0) stage.strategy.variable(1.0F, {.name = "b"});
+                replica.merge_call([&](CrossReplicaContext&) { ++merges; });
+              });
+            }),
+            ErrorCode::kVariableMismatch);
+  EXPECT_EQ(merges, 0);
+}
+
+TEST(Conformance, VAR_39_AnotherOrderOfNames) {
+  VariableStage stage;
+  const auto seen = stage.run([&](ReplicaContext& replica, int id) {
+    const auto make = [&](bool a) {
+      return a ? stage.strategy.variable(1.0F, {.name = "a"})
+               : stage.strategy.variable(2.0F, {.name = "b"});
+    };
+    const auto first = make(id == 0);
+    const auto second = make(id != 0);
+    return std::pair(first.on(replica), second.on(replica));
+  });
+  EXPECT_EQ(seen[0], std::pair(1.0F, 2.0F));
+  EXPECT_EQ(seen[1], std::pair(2.0F, 1.0F));
+}
+
+}  // namespace
+}  // namespace belfry::testing
