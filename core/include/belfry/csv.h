@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+#include "belfry/dtype.h"
+#include "belfry/host_array.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <istream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belfry {
+
+/// How a file of separated values is read.
+struct CsvOptions {
+  char separator = ',';
+  bool has_header = false;  ///< The first line has the names of the columns.
+};
+
+namespace detail {
+
+/// Where a field is: in the text of its table, and in its file.
+struct CsvField {
+  std::size_t begin;
+  std::size_t size;
+  std::int64_t line;  ///< From 1, like columns.
+  std::int64_t column;
+};
+
+}  // namespace detail
+
+/// Lines of fields separated by commas, each line with as many. A field in double quotes may hold
+/// separators and line ends, and quotes as two. Lines end with LF or CR LF; the last one need not.
+/// Blanks belong to fields.
+class CsvTable {
+ public:
+  std::int64_t num_rows() const { return num_rows_; }
+  std::int64_t num_columns() const { return static_cast<std::int64_t>(header_.size()); }
+  /// The names of the columns; empty strings without a header.
+  const std::vector<std::string>& header() const { return header_; }
+  /// The number of the column of that name. Throws: InvalidArgumentError (kInvalidArgument).
+  std::int64_t column(std::string_view name, CallSite site = CallSite::here()) const;
+
+  /// A field without its quotes. Throws: InvalidArgumentError (kOutOfBounds).
+  std::string_view text(std::int64_t row, std::int64_t column,
+                        CallSite site = CallSite::here()) const;
+  /// The numbers of columns `begin` to `end`, as an array [num_rows(), end - begin]. Booleans are
+  /// 0, 1, false or true.
+  /// Throws: InvalidArgumentError (kFileFormat) with line and column of the first field that is no
+  /// number of this type; (kOutOfBounds) for columns that are not there.
+  template <Element T>
+  HostArray numbers(std::int64_t begin, std::int64_t end, CallSite site = CallSite::here()) const {
+    return parse_numbers(dtype_of<T>(), begin, end, site);
+  }
+  template <Element T>
+  HostArray numbers(CallSite site = CallSite::here()) const {
+    return parse_numbers(dtype_of<T>(), 0, num_columns(), site);
+  }
+  /// The numbers of one column, as an array [num_rows()].
+  template <Element T>
+  HostArray numbers_of(std::int64_t column, CallSite site = CallSite::here()) const {
+    const HostArray array = parse_numbers(dtype_of<T>(), column, column + 1, site);
+    return {array.dtype(), Shape{num_rows_}, {array.bytes().begin(), array.bytes().end()}};
+  }
+
+ private:
+  friend CsvTable parse_csv(std::istream& in, const std::string& name, CsvOptions options,
+                            CallSite site);
+  HostArray parse_numbers(DType dtype, std::int64_t begin, std::int64_t end, CallSite site) const;
+  const detail::CsvField& field(std::int64_t row, std::int64_t column) const {
+    return fields_[static_cast<std::size_t>(row * num_columns() + column)];
+  }
+
+  std::string name_;
+  std::string text_;
+  std::vector<std::string> header_;
+  std::vector<detail::CsvField> fields_;
+  std::int64_t num_rows_ = 0;
+};
+
+/// Reads such a file. Throws: InvalidArgumentError (kFileFormat) with file, line and column (in
+/// bytes) of what is wrong; for a file that cannot be read, with the reason.
+CsvTable read_csv(const std::string& path, CsvOptions options = {},
+                  CallSite site = CallSite::here());
+/// The same from a stream; `name` stands for the file in messages.
+CsvTable parse_csv(std::istream& in, const std::string& name, CsvOptions options = {},
+                   CallSite site = CallSite::here());
+
+}  // namespace belfry

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+#include "belfry/dataset.h"
+#include "belfry/dtype.h"
+#include "belfry/shape.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace belfry {
+
+/// An n-dimensional array in host memory, row-major, whose element type is known at run time: what
+/// files hold. Copies share their elements, which never change.
+class HostArray {
+ public:
+  /// `bytes` are the elements. Throws: InvalidArgumentError (kShape) when they are too many or few.
+  HostArray(DType dtype, Shape shape, std::vector<std::byte> bytes,
+            CallSite site = CallSite::here());
+
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  std::span<const std::byte> bytes() const { return *bytes_; }
+
+  /// Element `index` in row-major order. Throws: InvalidArgumentError (kDType, kOutOfBounds).
+  template <Element T>
+  T at(std::int64_t index, CallSite site = CallSite::here()) const {
+    require(dtype_of<T>(), index, 1, site);
+    return load<T>(index);
+  }
+  /// All elements in row-major order. Throws: InvalidArgumentError (kDType).
+  template <Element T>
+  std::vector<T> values(CallSite site = CallSite::here()) const {
+    return slice<T>(0, shape_.count(), site);
+  }
+  /// The elements of a rank-1 array. Throws: InvalidArgumentError (kDType, kShape).
+  template <Element T>
+  Dataset<T> elements(CallSite site = CallSite::here()) const {
+    require_rank(true, dtype_of<T>(), site);
+    return Dataset<T>::tabulate(shape_.count(), [array = *this](std::int64_t index) {
+      return array.template load<T>(index);
+    });
+  }
+  /// The elements of each index of the first axis. Throws: InvalidArgumentError (kDType, kShape).
+  template <Element T>
+  Dataset<std::vector<T>> rows(CallSite site = CallSite::here()) const {
+    require_rank(false, dtype_of<T>(), site);
+    const std::int64_t rows = shape_.extent(0);
+    const std::int64_t width = rows == 0 ? 0 : shape_.count() / rows;
+    return Dataset<std::vector<T>>::tabulate(rows, [array = *this, width, site](std::int64_t row) {
+      return array.template slice<T>(row * width, width, site);
+    });
+  }
+
+ private:
+  // Throws unless the elements are of this type and there are `count` from `begin` on.
+  void require(DType dtype, std::int64_t begin, std::int64_t count, CallSite site) const;
+  void require_rank(bool exactly_one, DType dtype, CallSite site) const;
+
+  template <Element T>
+  T load(std::int64_t index) const {
+    T value;
+    std::memcpy(&value, bytes_->data() + static_cast<std::size_t>(index) * sizeof(T), sizeof(T));
+    return value;
+  }
+  template <Element T>
+  std::vector<T> slice(std::int64_t begin, std::int64_t count, CallSite site) const {
+    require(dtype_of<T>(), begin, count, site);
+    std::vector<T> values;
+    values.reserve(static_cast<std::size_t>(count));
+    for (std::int64_t i = begin; i < begin + count; ++i) values.push_back(load<T>(i));
+    return values;
+  }
+
+  DType dtype_;
+  Shape shape_;
+  // Shared by copies and by the datasets made from them.
+  std::shared_ptr<const std::vector<std::byte>> bytes_;
+};
+
+}  // namespace belfry

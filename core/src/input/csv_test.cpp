@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/csv.h"
+
+#include "belfry/error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cstdint>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+CsvTable parse(const std::string& text, CsvOptions options = {}) {
+  std::istringstream in(text);
+  return parse_csv(in, "x.csv", options);
+}
+
+std::vector<std::vector<std::string>> fields_of(const CsvTable& table) {
+  std::vector<std::vector<std::string>> rows;
+  for (std::int64_t row = 0; row < table.num_rows(); ++row) {
+    rows.emplace_back();
+    for (std::int64_t column = 0; column < table.num_columns(); ++column) {
+      rows.back().emplace_back(table.text(row, column));
+    }
+  }
+  return rows;
+}
+
+TEST(Csv, HasFieldsInLines) {
+  EXPECT_THAT(fields_of(parse("a,b\nc,d\n")),
+              ElementsAre(ElementsAre("a", "b"), ElementsAre("c", "d")));
+  EXPECT_THAT(fields_of(parse("a,b\r\nc,d\r\n")),
+              ElementsAre(ElementsAre("a", "b"), ElementsAre("c", "d")));
+  EXPECT_THAT(fields_of(parse("a,b\nc,d")),
+              ElementsAre(ElementsAre("a", "b"), ElementsAre("c", "d")));
+  EXPECT_THAT(fields_of(parse("a,\n,d")), ElementsAre(ElementsAre("a", ""), ElementsAre("", "d")));
+  EXPECT_THAT(fields_of(parse("a,")), ElementsAre(ElementsAre("a", "")));
+  EXPECT_THAT(fields_of(parse("\n\n")), ElementsAre(ElementsAre(""), ElementsAre("")));
+  EXPECT_THAT(fields_of(parse(" a , b \n")), ElementsAre(ElementsAre(" a ", " b ")));
+  EXPECT_THAT(fields_of(parse("a;b,c\n", {.separator = ';'})),
+              ElementsAre(ElementsAre("a", "b,c")));
+  EXPECT_THAT(fields_of(parse("\xef\xbb\xbf"
+                              "a,b\n")),
+              ElementsAre(ElementsAre("a", "b")));
+  EXPECT_THAT(fields_of(parse("\xef\xbb,b\n")), ElementsAre(ElementsAre("\xef\xbb", "b")));
+}
+
+TEST(Csv, HasQuotedFields) {
+  EXPECT_THAT(fields_of(parse("\"a,b\",\"c \"\"d\"\"\"\n")),
+              ElementsAre(ElementsAre("a,b", "c \"d\"")));
+  EXPECT_THAT(fields_of(parse("\"a\nb\r\nc\",d\n\"\",e")),
+              ElementsAre(ElementsAre("a\nb\r\nc", "d"), ElementsAre("", "e")));
+  EXPECT_THAT(fields_of(parse("\"\"\"\"\r\n")), ElementsAre(ElementsAre("\"")));
+}
+
+TEST(Csv, NamesItsColumns) {
+  const CsvTable table = parse("x,\"the y\"\n1,2\n", {.has_header = true});
+  EXPECT_THAT(table.header(), ElementsAre("x", "the y"));
+  EXPECT_EQ(table.num_rows(), 1);
+  EXPECT_EQ(table.column("the y"), 1);
+  EXPECT_THROW(std::ignore = table.column("z"), InvalidArgumentError);
+  EXPECT_EQ(parse("x,y\n", {.has_header = true}).numbers<float>().shape(), (Shape{0, 2}));
+  EXPECT_THAT(parse("1,2\n").header(), ElementsAre("", ""));
+}
+
+TEST(Csv, HasNumbersOfEveryType) {
+  const CsvTable table = parse("0,1,-0.5\n7,0,1e3\n");
+  EXPECT_EQ(table.numbers<double>().shape(), (Shape{2, 3}));
+  EXPECT_THAT(table.numbers<double>().values<double>(), ElementsAre(0, 1, -0.5, 7, 0, 1000));
+  EXPECT_THAT(table.numbers<std::uint8_t>(0, 2).values<std::uint8_t>(), ElementsAre(0, 1, 7, 0));
+  EXPECT_THAT(table.numbers_of<int>(0).values<int>(), ElementsAre(0, 7));
+  EXPECT_EQ(table.numbers_of<int>(0).shape(), (Shape{2}));
+  EXPECT_THAT(table.numbers_of<bool>(1).values<bool>(), ElementsAre(true, false));
+  EXPECT_EQ(float(table.numbers_of<Float16>(2).at<Float16>(1)), 1000);
+  EXPECT_EQ(float(table.numbers_of<BFloat16>(2).at<BFloat16>(0)), -0.5F);
+  const CsvTable extremes = parse("-9223372036854775808,18446744073709551615,inf,-128,true\n");
+  EXPECT_EQ(extremes.numbers_of<std::int64_t>(0).at<std::int64_t>(0),
+            std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(extremes.numbers_of<std::uint64_t>(1).at<std::uint64_t>(0),
+            std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(extremes.numbers_of<float>(2).at<float>(0), std::numeric_limits<float>::infinity());
+  EXPECT_EQ(extremes.numbers_of<std::int8_t>(3).at<std::int8_t>(0), -128);
+  EXPECT_EQ(extremes.numbers_of<bool>(4).at<bool>(0), true);
+}
+
+// The first line is the message, the code is kFileFormat.
+template <class F>
+std::string message_of(const F& body) {
+  try {
+    body();
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kFileFormat);
+    return error.report().summary;
+  }
+  return "no error";
+}
+
+// Fields of the characters that matter, in quotes where they must be and sometimes elsewhere.
+RC_GTEST_PROP(Csv, AnyFieldsComeBack, ()) {
+  const auto width = *rc::gen::inRange<std::size_t>(1, 5);
+  const auto field =
+      rc::gen::container<std::string>(rc::gen::element('a', ',', '"', '\n', '\r', ' '));
+  const auto rows = *rc::gen::nonEmpty(rc::gen::container<std::vector<std::vector<std::string>>>(
+      rc::gen::container<std::vector<std::string>>(width, field)));
+  std::string text;
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i > 0) text += ',';
+      const bool plain = row[i].find_first_of(",\"\n\r") == std::string::npos;
+      if (plain && *rc::gen::arbitrary<bool>()) {
+        text += row[i];
+        continue;
+      }
+      text += '"';
+      for (const char c : row[i]) text.append(c == '"' ? 2 : 1, c);
+      text += '"';
+    }
+    text += *rc::gen::element(std::string("\n"), std::string("\r\n"));
+  }
+  RC_ASSERT(fields_of(parse(text)) == rows);
+}
+
+struct BadText {
+  const char* name;
+  std::string text;
+  std::string message;  // After the file's name.
+};
+
+class MalformedCsv : public testing::TestWithParam<BadText> {};
+
+TEST_P(MalformedCsv, IsNamedByLineAndColumn) {
+  EXPECT_EQ(message_of([] { parse(GetParam().text).numbers<std::uint8_t>(); }),
+            "x.csv:" + GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, MalformedCsv,
+    testing::Values(
+        BadText{"Empty", "", "1:1: the file is empty"},
+        BadText{"TooFew", "1,2\n3\n", "2:1: the line has 1 of 2 fields"},
+        BadText{"BlankLine", "1,2\n\n3,4\n", "2:1: the line has 1 of 2 fields"},
+        BadText{"TooMany", "1,2\n3,4,5\n", "2:5: the line has more than 2 fields"},
+        BadText{"QuoteInside", "1,a\"b\"\n",
+                "1:4: a quote inside a field that does not begin with one"},
+        BadText{"AfterQuote", "1,\"2\"3\n", "1:6: the field goes on after its closing quote"},
+        BadText{"OpenQuote", "1,2\n3,\"4\n5,6\n",
+                "2:3: the quote that begins this field has no end"},
+        BadText{"LoneCr", "1,2\r3,4\n", "1:4: a CR without LF after it"},
+        BadText{"LastCr", "1,2\r", "1:4: a CR without LF after it"},
+        BadText{"LongField", "1," + std::string(1100000, '2'),
+                "1:3: a field has more than a million characters"},
+        BadText{"Word", "1,2\n3,four\n", "2:3: 'four' is no number (uint8)"},
+        BadText{"EmptyField", "1,\n", "1:3: '' is no number (uint8)"},
+        BadText{"Blank", "1, 2\n", "1:3: ' 2' is no number (uint8)"},
+        BadText{"Fraction", "1,2.5\n", "1:3: '2.5' is no number (uint8)"},
+        BadText{"Negative", "1,-2\n", "1:3: '-2' is no number (uint8)"},
+        BadText{"TooLarge", "1,256\n", "1:3: '256' does not fit uint8"},
+        BadText{"AfterQuotedLines", "\"1\",\"2\n\"\n", "1:5: '2?' is no number (uint8)"},
+        BadText{"BehindMark",
+                "\xef\xbb\xbf"
+                "1,x\n",
+                "1:3: 'x' is no number (uint8)"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Csv, SaysWhatDoesNotFitAFloat) {
+  const CsvTable table = parse("1e39,70000,1e999,0x10\n");
+  EXPECT_EQ(message_of([&] { table.numbers_of<float>(0); }),
+            "x.csv:1:1: '1e39' does not fit float32");
+  EXPECT_EQ(message_of([&] { table.numbers_of<Float16>(1); }),
+            "x.csv:1:6: '70000' does not fit float16");
+  EXPECT_EQ(message_of([&] { table.numbers_of<double>(2); }),
+            "x.csv:1:12: '1e999' does not fit float64");
+  EXPECT_EQ(message_of([&] { table.numbers_of<double>(3); }),
+            "x.csv:1:18: '0x10' is no number (float64)");
+  EXPECT_EQ(message_of([&] { table.numbers_of<bool>(1); }),
+            "x.csv:1:6: '70000' is no number (bool)");
+}
+
+TEST(Csv, RefusesFieldsThatAreNotThere) {
+  const CsvTable table = parse("1,2\n");
+  EXPECT_THROW(std::ignore = table.text(1, 0), InvalidArgumentError);
+  EXPECT_THROW(std::ignore = table.text(0, 2), InvalidArgumentError);
+  EXPECT_THROW(std::ignore = table.text(-1, 0), InvalidArgumentError);
+  EXPECT_THROW(table.numbers<int>(1, 3), InvalidArgumentError);
+  EXPECT_THROW(table.numbers<int>(1, 1), InvalidArgumentError);
+  EXPECT_THROW(table.numbers_of<int>(-1), InvalidArgumentError);
+  EXPECT_THROW(parse("1", {.separator = '"'}), InvalidArgumentError);
+}
+
+TEST(Csv, ReadsFiles) {
+  const std::string path = testing::TempDir() + "belfry_csv_test.csv";
+  std::ofstream(path, std::ios::binary) << "1,2\r\n3,4\r\n";
+  EXPECT_THAT(read_csv(path).numbers<int>().values<int>(), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(message_of([] { read_csv("no/such/file.csv"); }), HasSubstr("No such file"));
+  EXPECT_THAT(message_of([] { read_csv(testing::TempDir()); }), HasSubstr("Is a directory"));
+  EXPECT_THAT(message_of([] { read_csv("/dev/zero"); }), HasSubstr("more than a million"));
+}
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+
+#include <cstddef>
+#include <fstream>
+#include <span>
+#include <streambuf>
+#include <string>
+
+namespace belfry::detail {
+
+/// A file that is there and can be read. Throws: InvalidArgumentError (kFileFormat) with the
+/// reason.
+std::ifstream open_file(const std::string& path, CallSite site);
+
+/// Lets a stream read from memory.
+class MemoryBuffer final : public std::streambuf {
+ public:
+  explicit MemoryBuffer(std::span<const std::byte> bytes) {
+    // A stream that is only read from writes nothing there.
+    char* begin = const_cast<char*>(reinterpret_cast<const char*>(bytes.data()));
+    setg(begin, begin, begin + bytes.size());
+  }
+};
+
+/// At most 20 characters of `text`, those that cannot be printed as `?`: for messages.
+std::string printable(std::string_view text);
+
+}  // namespace belfry::detail

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/host_array.h"
+
+#include "belfry/error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstring>
+#include <tuple>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+template <class T>
+HostArray array_of(Shape shape, const std::vector<T>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(T));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return {dtype_of<T>(), std::move(shape), std::move(bytes)};
+}
+
+ErrorCode code_of(const auto& body) {
+  try {
+    body();
+  } catch (const InvalidArgumentError& error) {
+    return error.code();
+  }
+  return ErrorCode::kInternal;
+}
+
+template <class T>
+std::vector<T> all(const Dataset<T>& dataset) {
+  std::vector<T> elements;
+  for (const T& element : dataset) elements.push_back(element);
+  return elements;
+}
+
+TEST(HostArray, HasElementsRowsAndValues) {
+  const HostArray matrix = array_of<std::int16_t>({2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(matrix.dtype(), DType::kInt16);
+  EXPECT_EQ(matrix.at<std::int16_t>(4), 5);
+  EXPECT_THAT(matrix.values<std::int16_t>(), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(all(matrix.rows<std::int16_t>()),
+              ElementsAre(ElementsAre(1, 2, 3), ElementsAre(4, 5, 6)));
+  EXPECT_THAT(all(array_of<double>({3}, {0.5, 1, 2}).elements<double>()), ElementsAre(0.5, 1, 2));
+  EXPECT_THAT(all(array_of<float>({0, 3}, {}).rows<float>()), IsEmpty());
+  EXPECT_THAT(all(array_of<float>({2, 0}, {}).rows<float>()), ElementsAre(IsEmpty(), IsEmpty()));
+  const HostArray flags(DType::kBool, {2}, {std::byte{1}, std::byte{0}});
+  EXPECT_THAT(flags.values<bool>(), ElementsAre(true, false));
+}
+
+TEST(HostArray, RefusesWhatDoesNotFit) {
+  const HostArray matrix = array_of<float>({2, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(code_of([&] { std::ignore = matrix.values<double>(); }), ErrorCode::kDType);
+  EXPECT_EQ(code_of([&] { std::ignore = matrix.at<float>(4); }), ErrorCode::kOutOfBounds);
+  EXPECT_EQ(code_of([&] { std::ignore = matrix.at<float>(-1); }), ErrorCode::kOutOfBounds);
+  EXPECT_EQ(code_of([&] { std::ignore = matrix.elements<float>(); }), ErrorCode::kShape);
+  EXPECT_EQ(code_of([&] { std::ignore = matrix.rows<int>(); }), ErrorCode::kDType);
+  EXPECT_EQ(code_of([] { std::ignore = array_of<float>({}, {1}).rows<float>(); }),
+            ErrorCode::kShape);
+  EXPECT_EQ(code_of([] { HostArray(DType::kInt32, {2}, std::vector<std::byte>(7)); }),
+            ErrorCode::kShape);
+  EXPECT_EQ(code_of([] { HostArray(DType::kInt32, {2}, std::vector<std::byte>(12)); }),
+            ErrorCode::kShape);
+  EXPECT_EQ(code_of([] { HostArray(DType::kBool, {1}, {std::byte{2}}); }),
+            ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+#include "belfry/dtype.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belfry::detail {
+
+/// What the header of an npy file says.
+struct NpyHeader {
+  DType dtype = DType::kFloat32;
+  bool is_fortran = false;
+  std::vector<std::int64_t> extents;
+  std::size_t bytes = 0;  ///< Of all elements.
+};
+
+/// Where a header is, for messages.
+struct NpyPlace {
+  const std::string& file;
+  std::size_t begin;  ///< Its first byte in the file.
+  CallSite site;
+};
+
+/// Throws: InvalidArgumentError (kFileFormat); `position` counts from the place's first byte.
+[[noreturn]] void throw_bad_npy(const NpyPlace& place, std::size_t position,
+                                const std::string& what);
+
+/// Throws: InvalidArgumentError (kFileFormat).
+NpyHeader parse_npy_header(std::string_view text, const NpyPlace& place);
+
+}  // namespace belfry::detail

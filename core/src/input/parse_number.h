@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/dtype.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace belfry::detail {
+
+enum class NumberText : std::uint8_t { kFine, kNoNumber, kOutOfRange };
+
+/// Appends the bytes of the number that `text` is as a whole, in any locale's absence: `-1.5e3`.
+NumberText append_number(std::string_view text, DType dtype, std::vector<std::byte>& bytes);
+
+}  // namespace belfry::detail
