@@ -5,6 +5,7 @@
 #include "belfry/batch_sizes.h"
 #include "belfry/dataset.h"
 #include "belfry/detail/step_reader.h"
+#include "belfry/detail/tensor_feed.h"
 #include "belfry/distribute_options.h"
 #include "belfry/distributed_values.h"
 #include "belfry/input_context.h"
@@ -97,37 +98,40 @@ class DistributedDataset<B>::Reader {
     Prepared next = std::move(ready_.front());
     ready_.pop_front();
     if (next.failure) std::rethrow_exception(next.failure);
+    detail::TensorFeed::arrive(std::move(next.on_the_way));
     return std::move(next.step);
   }
 
  private:
   struct Prepared {
     std::optional<PerReplica<B>> step;
+    detail::TensorFeed::Parcel on_the_way;
     std::exception_ptr failure;  // Thrown when its step is asked for.
   };
 
   void read_ahead() {
+    Prepared next;
     try {
-      std::optional<PerReplica<B>> step = next_step();
-      ended_ = !step;
-      if (step) ready_.push_back({std::move(step), nullptr});
+      next.step = next_step(next.on_the_way);
+      ended_ = !next.step;
     } catch (...) {
       ended_ = true;
-      ready_.push_back({std::nullopt, std::current_exception()});
+      next.failure = std::current_exception();
     }
+    if (next.step || next.failure) ready_.push_back(std::move(next));
   }
 
-  std::optional<PerReplica<B>> next_step() {
+  std::optional<PerReplica<B>> next_step(detail::TensorFeed::Parcel& parcel) {
     detail::Step<B> step = steps_();
     if (step.has_nothing()) return std::nullopt;
     if (step.is_partial && options_.end_of_data == EndOfData::kDropPartialStep) return std::nullopt;
     if (step.empty > 0 && options_.end_of_data == EndOfData::kPadWithEmpties) {
       detail::fill_with_empties(step, site_);
     }
-    return placed(std::move(step));
+    return placed(std::move(step), parcel);
   }
 
-  PerReplica<B> placed(detail::Step<B> step) {
+  PerReplica<B> placed(detail::Step<B> step, detail::TensorFeed::Parcel& parcel) {
     std::vector<int> ids;
     const int replicas = strategy_->num_replicas();
     detail::ReplicaArray<B> shares(replicas - step.empty);
@@ -135,7 +139,10 @@ class DistributedDataset<B>::Reader {
       std::optional<B>& share = step.shares[static_cast<std::size_t>(replica)];
       if (!share) continue;
       ids.push_back(replica);
-      detail::place(*share, strategy_->placement(replica));
+      const Placement target = strategy_->placement(replica);
+      detail::place(*share, [&](const AnyTensor& tensor) {
+        return options_.prefetch == 0 ? tensor.copy_to(target) : feed_.send(tensor, target, parcel);
+      });
       shares.emplace_back(std::move(*share));
     }
     return PerReplica<B>(std::move(shares), detail::Participants(replicas, std::move(ids)));
@@ -145,6 +152,7 @@ class DistributedDataset<B>::Reader {
   DistributeOptions options_;
   CallSite site_;
   detail::StepReaderOf<B> steps_;
+  detail::TensorFeed feed_;
   std::deque<Prepared> ready_;
   bool ended_ = false;
 };

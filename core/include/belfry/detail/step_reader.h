@@ -7,7 +7,6 @@
 #include "belfry/detail/readers.h"
 #include "belfry/detail/row_reader.h"
 #include "belfry/distribute_options.h"
-#include "belfry/placement.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -164,14 +163,15 @@ StepReaderOf<B> steps_of(ReaderOf<B> reader, const std::vector<std::int64_t>& si
   }
 }
 
-/// Puts the tensors of a share on a device. Order: copies are enqueued.
-template <class B>
-void place(B& share, Placement target) {
+/// Replaces the tensors of a share by what `move(AnyTensor)` returns.
+template <class B, class Move>
+void place(B& share, const Move& move) {
   if constexpr (is_nest<B>()) {
     if constexpr (has_tensor<B>()) {
       for_each_leaf(share, [&](auto& leaf) {
-        if constexpr (IsTensor<std::remove_cvref_t<decltype(leaf)>>::value) {
-          if (!leaf.empty()) leaf = leaf.copy_to(target);
+        using Leaf = std::remove_cvref_t<decltype(leaf)>;
+        if constexpr (IsTensor<Leaf>::value) {
+          if (!leaf.empty()) leaf = Leaf(move(leaf.any()));
         }
       });
     }

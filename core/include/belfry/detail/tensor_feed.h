@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/any_tensor.h"
+#include "belfry/backend/event.h"
+#include "belfry/backend/stream.h"
+#include "belfry/placement.h"
+
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace belfry::detail {
+
+/// Copies tensors to devices on streams of its own, beside what is computed there. A device's
+/// compute stream waits for a copy when `arrive` is called, so that work enqueued before that does
+/// not.
+class TensorFeed {
+ public:
+  /// What has been sent together. The sources are kept, so that nobody writes to them in place.
+  struct Sent {
+    AnyTensor source;
+    Placement target;
+    std::unique_ptr<Event> copied;
+  };
+  using Parcel = std::vector<Sent>;
+
+  /// The tensor on `target`, to be used after the parcel has arrived. Order: enqueued.
+  AnyTensor send(const AnyTensor& tensor, Placement target, Parcel& parcel);
+  /// Order: later work of the compute streams waits for the copies; the host does not.
+  static void arrive(Parcel parcel);
+
+ private:
+  std::map<int, std::unique_ptr<Stream>> streams_;  // By device of the backend.
+};
+
+}  // namespace belfry::detail
