@@ -21,9 +21,15 @@ Participants participants(StrategyCore& core, CallSite site, const Args&... args
   if constexpr (!(Component<Args>::kDistributed || ...)) {
     return Participants(core.size());
   } else {
+    const auto takes_part = [&](int replica) {
+      return (Component<Args>::has(args, replica) && ...);
+    };
+    int first_absent = 0;
+    while (first_absent < core.size() && takes_part(first_absent)) ++first_absent;
+    if (first_absent == core.size()) return Participants(core.size());
     std::vector<int> ids;
     for (int replica = 0; replica < core.size(); ++replica) {
-      if ((Component<Args>::has(args, replica) && ...)) ids.push_back(replica);
+      if (takes_part(replica)) ids.push_back(replica);
     }
     if (ids.empty()) throw_nobody_takes_part(site);
     return Participants(core.size(), std::move(ids));
