@@ -3,6 +3,8 @@
 
 // C-run and C-input: what strategies do with replicas, their arguments and their results.
 #include "belfry/current.h"
+#include "belfry/testing/nest_shapes.h"
+#include "belfry/testing/tensors.h"
 #include "contracts/contract_case.h"
 
 #include <optional>
@@ -27,6 +29,29 @@ std::string note_of(ReplicaContext& replica, Strategy& strategy) {
     return who + " made a tensor on another device";
   }
   return {};
+}
+
+// Tensors of any shape and nests of any kind.
+void check_shapes(Strategy& strategy, const TensorRecipe& recipe, const NestShape& shape,
+                  std::uint64_t seed) {
+  const auto tensors =
+      strategy.distribute_values([&](int id) { return recipe.tensor<double>(id); });
+  const auto nests = strategy.distribute_values([&](int id) { return nest_of(shape, seed, id); });
+  demand_nothing(strategy.run(
+      [&](ReplicaContext& replica, const Tensor<double>& tensor,
+          const SampleNest& nest) -> std::string {
+        const int id = replica.replica_id();
+        const std::string who = replica_text(id);
+        if (tensor.shape() != recipe.shape()) return who + " was handed another shape";
+        if (!same_bits(tensor.to_host(), recipe.elements<double>(id))) {
+          return who + " was handed another replica's tensor";
+        }
+        if (!same_bits(nest, nest_of(shape, seed, id))) {
+          return who + " was handed another replica's nest";
+        }
+        return {};
+      },
+      tensors, nests));
 }
 
 }  // namespace
@@ -63,8 +88,11 @@ void check_run(const Scene& scene) {
 void check_input(const Scene& scene) {
   const BackendRequest request = draw_request(scene);
   const std::uint64_t seed = draw_seed();
+  const TensorRecipe recipe = *tensor_recipe().as("tensor");
+  const NestShape shape = *nest_shape().as("nest");
   Stage stage(scene, request);
   Strategy& strategy = stage.strategy();
+  check_shapes(strategy, recipe, shape, seed);
   const auto rows = strategy.distribute_values([&](int id) { return random_row(seed, id); });
   const auto tensors =
       strategy.distribute_values([&](int id) { return tensor_of(random_row(seed, id)); });

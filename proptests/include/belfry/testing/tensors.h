@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/shape.h"
+#include "belfry/tensor.h"
+#include "belfry/testing/values.h"
+
+#include <rapidcheck.h>
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace belfry::testing {
+
+/// Recipe of one tensor a replica: all have this shape, each its own contents.
+struct TensorRecipe {
+  std::vector<std::int64_t> extents{};
+  Values values{};
+
+  Shape shape() const { return Shape(extents); }
+  /// The elements of replica `replica`'s tensor, row-major.
+  template <Element T>
+  std::vector<T> elements(int replica) const {
+    return values_of<T>(values, replica, static_cast<std::size_t>(shape().count()));
+  }
+  /// The tensor itself. Context: one in which tensors can be made.
+  template <Element T>
+  Tensor<T> tensor(int replica) const {
+    return Tensor<T>::from(shape(), elements<T>(replica));
+  }
+};
+
+/// `[2,3] of random from seed 7`.
+std::string to_string(const TensorRecipe& recipe);
+void showValue(const TensorRecipe& recipe, std::ostream& out);
+
+/// Ranks 0 to 3, extents 0 to 6. Shrinks towards a scalar of zeros.
+rc::Gen<TensorRecipe> tensor_recipe();
+
+}  // namespace belfry::testing
