@@ -6,6 +6,7 @@
 #include <belfry/belfry.h>
 #include <belfry/sim/backend.h>
 #include <belfry/sim/repeat.h>
+#include <belfry/tower.h>
 
 #include <exception>
 #include <iostream>
@@ -14,7 +15,6 @@
 #include <vector>
 
 using namespace belfry;
-
 namespace {
 
 int count(CrossReplicaContext& cross) { return cross.num_replicas(); }
@@ -248,6 +248,10 @@ void not_deterministic(Strategy&) {
   sim::repeat_and_compare({.devices = 2}, program);
 }
 
+void sum_of_mirrored(Strategy& strategy) {
+  tower::reduce(strategy, "sum", tower::broadcast(strategy, 1));
+}
+
 struct Mistake {
   const char* code;
   void (*make)(Strategy&);
@@ -274,6 +278,7 @@ const Mistake kMistakes[] = {
     {"kDeviceString", device_string},
     {"kIntegerMean", integer_mean},
     {"kNoAggregation", no_aggregation},
+    {"kSumOfMirrored", sum_of_mirrored},
     {"kDestination", destination},
     {"kFileFormat", file_format},
     {"kVariableMismatch", variable_mismatch},

@@ -21,7 +21,8 @@ FORBIDDEN = [
 ]
 
 # The older word of the field has its places; identifiers elsewhere say replica.
-OLD_WORD = re.compile(r"\bto" + r"wers?\b|\bTo" + r"wers?\b|Tow" + r"er(?=[A-Z])")
+# Files that are about the older words may be named for them.
+OLD_WORD = re.compile(r"\bto" + r"wers?\b(?!\.(?:h|cpp)\b)|\bTo" + r"wers?\b|Tow" + r"er(?=[A-Z])")
 OLD_WORD_PLACES = re.compile(r"README\.md|docs/|.*/to" + r"wer[_.\w]*|tools/checks/"
                              r"|" + tree.VERBATIM)
 

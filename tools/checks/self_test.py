@@ -286,6 +286,43 @@ class Citations(CheckTest):
                      "2 errors")
 
 
+class Mapping(CheckTest):
+    OLD = "to" + "wer"
+
+    def setUp(self):
+        super().setUp()
+        self.header = f"core/include/belfry/{self.OLD}.h"
+        self.write(self.header, HEADER + "using Old = int;\ninline int id(int x) { return x; }\n")
+        self.test = f"core/src/strategies/{self.OLD}_test.cpp"
+        self.write(self.test, f"{self.OLD}::Old x = {self.OLD}::id(1);\nf(serially);\n")
+        self.write("core/src/compile_fail/a.cpp", "#ifdef NO_SUCH_CALL\n#endif\n")
+        self.rows = [f"| `Old` | `{self.OLD}::Old` | test |",
+                     f"| `id` | `{self.OLD}::id(x)` | test |",
+                     "| `k` | `Options::serially` | test |", "| `x` | no | NO_SUCH_CALL |",
+                     "| `y` | nothing | none |"]
+
+    def page(self, rows):
+        head = ["| name | belfry | shown by |", "|---|---|---|"]
+        self.write("docs/tf_mapping.md", "\n".join(head + rows) + "\n")
+
+    def test_accepts_what_agrees(self):
+        self.page(self.rows)
+        self.accepts("mapping")
+
+    def test_reports_a_spelling_that_is_not_used(self):
+        self.page([*self.rows, f"| `z` | `{self.OLD}::other` | test |"])
+        self.reports("mapping", "tf_mapping.md:8", "does not use")
+
+    def test_reports_a_missing_section_and_a_row_without_a_spelling(self):
+        self.page([*self.rows, "| `z` | no | NO_OTHER_CALL |", "| `z` | words | test |"])
+        self.reports("mapping", "tf_mapping.md:8", "section NO_OTHER_CALL")
+        self.reports("mapping", "tf_mapping.md:9", "names nothing")
+
+    def test_reports_names_without_a_row(self):
+        self.page(self.rows[:1] + self.rows[2:])
+        self.reports("mapping", "tf_mapping.md", f"{self.OLD}::id has no row")
+
+
 class CompileFail(CheckTest):
     """The harness must tell a section that fails for its reason from one that does not."""
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/any_tensor.h"
 #include "belfry/backend/backend.h"
 #include "belfry/detail/participants.h"
 #include "belfry/nest.h"
@@ -44,8 +45,23 @@ class CrossDeviceOps {
   void all_reduce(ReduceOp op, std::span<const std::vector<LeafRef>> parts, bool everywhere,
                   const detail::Participants& present);
 
+  /// All elements of all parts, one part after another in replica order, as a vector on each
+  /// replica's device. `parts[i]` is that of the i-th replica of `present`; counts may differ.
+  /// Order: as for all_reduce, by the communicator where all replicas are present, all counts are
+  /// equal and it has the element type, else by copies.
+  std::vector<AnyTensor> all_gather(std::span<const AnyTensor> parts,
+                                    const detail::Participants& present);
+  /// Replaces the leaves of `parts.front()` by the reduction over all parts, any number of them,
+  /// added up in that order whatever the strategy asks for; tensors on the first device, where they
+  /// are computed on its compute stream. The structures are equal.
+  /// Throws: as all_reduce.
+  void fold(ReduceOp op, std::span<const std::vector<LeafRef>> parts);
+
   /// The order in which tensors are added up.
   ReductionOrder tensor_order();
+  /// What reductions from here on shall have.
+  void set_order(std::optional<ReductionOrder> order) { order_ = order; }
+  const std::optional<ReductionOrder>& order() const { return order_; }
   const ReductionStatistics& statistics() const { return statistics_; }
 
  private:
@@ -56,6 +72,7 @@ class CrossDeviceOps {
   void combine(ReduceOp op, std::span<const CollectivePart> parts, const LeafRef& like);
   void compose(ReduceOp op, ReductionOrder order, std::span<const CollectivePart> parts,
                const LeafRef& like);
+  bool gather_natively(std::span<const AnyTensor> parts, std::span<const AnyTensor> tables);
   Communicator& communicator();
 
   Backend& backend_;

@@ -2,17 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/axis_verbs.h"
+#include "belfry/detail/batch_reduce_pairs.h"
 #include "belfry/detail/batch_reduce_verbs.h"
 #include "belfry/detail/custom_reduction.h"
+#include "belfry/detail/destination_verbs.h"
 #include "belfry/detail/distribute.h"
+#include "belfry/detail/map_elements.h"
+#include "belfry/detail/map_verbs.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/run_verbs.h"
 #include "belfry/detail/split_total.h"
 #include "belfry/detail/update_components.h"
+#include "belfry/detail/update_each_verbs.h"
 #include "belfry/detail/update_non_slot_verbs.h"
 #include "belfry/detail/update_verbs.h"
 #include "belfry/distributed_values.h"
+#include "belfry/mean_only.h"
 #include "belfry/tensor.h"
 
 #include <tuple>
@@ -22,22 +29,17 @@
 
 namespace belfry {
 
-/// Accepts ReduceOp::kMean alone, and only when it is known at compile time.
-struct MeanOnly {
-  consteval MeanOnly(ReduceOp op) {  // NOLINT: implicit on purpose.
-    if (op != ReduceOp::kMean) {
-      throw "SUM of a Mirrored is ambiguous: the value, or the value times the replicas?";
-    }
-  }
-};
-
 /// What code outside the replicas may do: in merge_fn, and between runs through
 /// `Strategy::cross_replica()`. Every verb throws ContextError (kWrongContext, kOtherStrategy) when
 /// it is reached from inside a replica or another strategy (SEM-14).
 class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
                             public detail::UpdateVerbs<CrossReplicaContext>,
                             public detail::UpdateNonSlotVerbs<CrossReplicaContext>,
-                            public detail::BatchReduceVerbs<CrossReplicaContext> {
+                            public detail::UpdateEachVerbs<CrossReplicaContext>,
+                            public detail::BatchReduceVerbs<CrossReplicaContext>,
+                            public detail::MapVerbs<CrossReplicaContext>,
+                            public detail::DestinationVerbs<CrossReplicaContext>,
+                            public detail::AxisVerbs<CrossReplicaContext> {
  public:
   explicit CrossReplicaContext(detail::StrategyCore& core) : core_(core) {}
   CrossReplicaContext(const CrossReplicaContext&) = delete;
@@ -60,9 +62,12 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
                               args...);
   }
 
-  /// The reduction over all replicas, the same on each (SEM-30 to SEM-36).
+  /// The reduction over all replicas, the same on each (SEM-30 to SEM-36). Other forms reduce to a
+  /// destination, or along an axis.
   /// Order: host leaves at once; tensors are enqueued.
   /// Throws: StructureMismatchError, InvalidArgumentError (kIntegerMean), DeviceError.
+  using DestinationVerbs<CrossReplicaContext>::reduce;
+  using AxisVerbs<CrossReplicaContext>::reduce;
   template <Nest T>
   Mirrored<T> reduce(ReduceOp op, const PerReplica<T>& value, CallSite site = CallSite::here()) {
     core_.require_cross("reduce", site);
@@ -81,16 +86,18 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   Mirrored<T> reduce(MeanOnly, const Mirrored<T>& value) {
     return value;
   }
-  /// `batch_reduce(op, values...)`: a tuple of the reductions of each, as one operation.
+  /// `batch_reduce(op, values...)`: a tuple of the reductions of each, in order. A value may come
+  /// as a `std::pair` with its destination, and is a MirroredOn then; a `std::vector` of pairs of
+  /// one type gives a vector. All destinations are looked at before anything is reduced.
   using BatchReduceVerbs<CrossReplicaContext>::batch_reduce;
-  template <class... T>
-  std::tuple<Mirrored<T>...> batch_reduce_at(CallSite site, ReduceOp op,
-                                             const PerReplica<T>&... values) {
+  template <class... V>
+  auto batch_reduce_at(CallSite site, ReduceOp op, const V&... values) {
     core_.require_cross("batch_reduce", site);
-    return {detail::reduce_value(core_, op, values, site)...};
+    return detail::batch_reduce(core_, op, site, values...);
   }
 
   /// The value on every replica; tensors are copied to each device. Order: copies are enqueued.
+  using DestinationVerbs<CrossReplicaContext>::broadcast;
   template <class T>
   Mirrored<T> broadcast(const T& value, CallSite site = CallSite::here()) {
     core_.require_cross("broadcast", site);
@@ -111,22 +118,25 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
     return detail::update_components(core_, *this, site, variable, fn, args...);
   }
 
-  /// `update_non_slot(devices, fn, args...)` calls `fn(args...)` once on each of `devices`.
+  /// The same, but returns what each call returned, in the order of the components.
+  using UpdateEachVerbs<CrossReplicaContext>::update_each;
+  template <class V, class F, class... Args>
+  auto update_each_at(CallSite site, const V& variable, const F& fn, const Args&... args) {
+    static_assert(!(detail::IsPerReplica<Args>::value || ...),
+                  "update takes Mirrored or plain arguments: reduce a PerReplica first");
+    core_.require_cross("update_each", site);
+    return detail::update_each_component(core_, *this, site, variable, fn, args...);
+  }
+
+  /// `update_non_slot(devices, fn, args...)` calls `fn(args...)` once on each of `devices`, with
+  /// arguments as update gives them, and returns what fn returns there (SEM-41).
   /// Throws: InvalidArgumentError (kDestination) for a device that is not the strategy's.
   using UpdateNonSlotVerbs<CrossReplicaContext>::update_non_slot;
   template <class F, class... Args>
-  void update_non_slot_at(CallSite site, const std::vector<DeviceSpec>& devices, const F& fn,
+  auto update_non_slot_at(CallSite site, const std::vector<DeviceSpec>& devices, const F& fn,
                           const Args&... args) {
     core_.require_cross("update_non_slot", site);
-    for (const DeviceSpec& spec : devices) {
-      const int device = detail::device_on(core_, spec, site);
-      [[maybe_unused]] const int replica = detail::replica_beside(core_, device);
-      detail::CurrentContext here = detail::device_context(core_, *this, device);
-      const detail::CurrentScope scope(here);
-      [[maybe_unused]] const Placement place = core_.placement_on(device);
-      fn(detail::LocalValue<detail::ComponentOf<Args>>(detail::component(args, replica), place)
-             .get()...);
-    }
+    return detail::update_devices(core_, *this, site, devices, fn, args...);
   }
 
   /// Gives every component of a replica-local variable this value: a sum is then as many times it
@@ -148,38 +158,13 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
     detail::put_components(core_, state, detail::split_total(core_, state.info, total, split));
   }
 
-  /// The components one after another, in replica order: vectors by elements, tensors along axis 0,
-  /// on replica 0's device. Throws: StructureMismatchError when other extents differ.
-  template <class T>
-  std::vector<T> gather(const PerReplica<std::vector<T>>& value, CallSite site = CallSite::here()) {
-    core_.require_cross("gather", site);
-    std::vector<T> all;
-    for (const std::vector<T>& part : value) all.insert(all.end(), part.begin(), part.end());
-    return all;
-  }
-  template <Element T>
-  Tensor<T> gather(const PerReplica<Tensor<T>>& value, CallSite site = CallSite::here()) {
-    core_.require_cross("gather", site);
-    std::vector<AnyTensor> parts;
-    for (const Tensor<T>& part : value) parts.push_back(part.any());
-    return Tensor<T>(detail::concatenate_rows(parts, core_.placement(0), site));
-  }
-
-  /// `fn(element)` for element k on replica k mod N; every replica has a list, maybe empty.
-  template <class X, class F>
-  auto map(const std::vector<X>& elements, const F& fn, CallSite site = CallSite::here()) {
-    using Result = std::remove_cvref_t<std::invoke_result_t<const F&, const X&>>;
+  /// `map(elements, fn, args...)` calls `fn(element, args...)` for element k on replica k mod N's
+  /// device, with arguments as update gives them; every replica has a list, maybe empty (SEM-123).
+  using MapVerbs<CrossReplicaContext>::map;
+  template <class X, class F, class... Args>
+  auto map_at(CallSite site, const std::vector<X>& elements, const F& fn, const Args&... args) {
     core_.require_cross("map", site);
-    const auto size = static_cast<std::size_t>(num_replicas());
-    detail::ReplicaArray<std::vector<Result>> lists(num_replicas());
-    for (std::size_t replica = 0; replica < size; ++replica) lists.emplace_back();
-    for (std::size_t k = 0; k < elements.size(); ++k) {
-      const int replica = static_cast<int>(k % size);
-      detail::CurrentContext here = detail::update_context(core_, *this, replica);
-      const detail::CurrentScope scope(here);
-      lists[replica].push_back(fn(elements[k]));
-    }
-    return PerReplica<std::vector<Result>>(std::move(lists));
+    return detail::map_elements(core_, *this, elements, fn, args...);
   }
 
   /// For belfry itself.
@@ -206,6 +191,17 @@ ReductionResult<R, T> ReplicaContext::all_reduce(const R& reduction, T value, Ca
     return cross.reduce(reduction, values, site);
   };
   return merge_at<detail::MergeKind::kAllReduce>(site, nullptr, nullptr, merge, std::move(value));
+}
+
+template <Nest T>
+T ReplicaContext::all_gather(T value, Axis axis, CallSite site) {
+  const auto merge = [site](CrossReplicaContext& cross, const PerReplica<T>& values,
+                            const PerReplica<int>& axes) {
+    detail::require_same_axis(axes, site);
+    return detail::all_gather_value(cross.core(), values, Axis(*axes.begin()), site);
+  };
+  return merge_at<detail::MergeKind::kAllGather>(site, nullptr, nullptr, merge, std::move(value),
+                                                 axis.value);
 }
 
 template <class T, class V>

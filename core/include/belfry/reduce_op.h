@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/call_site.h"
+
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace belfry {
 
@@ -15,6 +18,9 @@ enum class ReduceOp : std::uint8_t {
 
 /// `sum` or `mean`.
 std::string to_string(ReduceOp op);
+/// The operator that a name means: `sum` or `mean`, in any case of letters.
+/// Throws: InvalidArgumentError (kInvalidArgument) for every other name.
+ReduceOp parse_reduce_op(std::string_view name, CallSite site = CallSite::here());
 
 /// Order in which a reduction adds its inputs up.
 enum class ReductionOrder : std::uint8_t {

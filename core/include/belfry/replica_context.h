@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/aggregation.h"
+#include "belfry/axis.h"
 #include "belfry/detail/all_reduce_request.h"
 #include "belfry/detail/merge_point.h"
 #include "belfry/detail/merge_request.h"
@@ -75,6 +76,17 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
   template <class R, class T>
     requires Reduction<R, T>
   ReductionResult<R, T> all_reduce(const R& reduction, T value, CallSite site = CallSite::here());
+
+  /// The values of all replicas one after another along `axis`, in replica order, leaf by leaf;
+  /// extents may differ along that axis alone. Tensors come to this replica's device (SEM-121).
+  /// Order: a merge; copies and collectives are enqueued.
+  /// Throws: StructureMismatchError, InvalidArgumentError (kShape), from `run`.
+  template <Nest T>
+  T all_gather(T value, Axis axis, CallSite site = CallSite::here());
+  template <Nest T>
+  T all_gather(T value, CallSite site = CallSite::here()) {
+    return all_gather(std::move(value), Axis(0), site);
+  }
 
   /// Sets, adds to or subtracts from a variable. A replica-local variable changes on this replica
   /// alone. For a mirrored one this is a merge: the values of all replicas are combined by the

@@ -5,6 +5,7 @@
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/make_variable.h"
 #include "belfry/detail/run_verbs.h"
+#include "belfry/detail/strategy_verbs.h"
 #include "belfry/device_spec.h"
 #include "belfry/distribute_options.h"
 #include "belfry/input_context.h"
@@ -35,7 +36,9 @@ class DistributedDataset;
 /// of belfry, or a user's own, which replaces some hooks (docs/strategies.md). Not copyable;
 /// outlives its variables' last use; the backend outlives it. One `run` at a time: a second thread
 /// gets a ContextError (kStrategyBusy).
-class Strategy : public detail::RunVerbs<Strategy>, protected StrategyHooks {
+class Strategy : public detail::RunVerbs<Strategy>,
+                 public detail::StrategyVerbs<Strategy>,
+                 protected StrategyHooks {
  public:
   virtual ~Strategy();
 
@@ -46,6 +49,7 @@ class Strategy : public detail::RunVerbs<Strategy>, protected StrategyHooks {
   std::vector<DeviceSpec> parameter_devices() const;
   /// Where state that belongs to no variable is updated: where variables live.
   std::vector<DeviceSpec> non_slot_devices() const { return parameter_devices(); }
+  using StrategyVerbs<Strategy>::non_slot_devices;
   std::vector<DeviceSpec> devices() const { return cross_.devices(); }
   /// Each replica's position in worker_devices().
   PerReplica<int> worker_device_index() const;
@@ -202,6 +206,11 @@ class Strategy : public detail::RunVerbs<Strategy>, protected StrategyHooks {
     core_.require_cross("transaction", site);
     return detail::transact(core_, fn);
   }
+
+  /// Sets anew what may change between runs, the order of reductions; the options name the same
+  /// devices, or none (SEM-126). Throws: InvalidArgumentError (kInvalidArgument) for others;
+  /// ContextError (kStrategyBusy, kWrongContext, kOtherStrategy) while the strategy runs.
+  void configure(const StrategyOptions& options, CallSite site = CallSite::here());
 
   /// What the last failed run reported, also when a user's own exception was rethrown.
   const std::optional<ErrorReport>& last_failure() { return core_.last_failure(); }

@@ -4,6 +4,7 @@
 
 /// Everything that computes with tensors.
 #include "belfry/tensor_arithmetic.h"
+#include "belfry/tensor_axis.h"
 #include "belfry/tensor_compare.h"
 #include "belfry/tensor_math.h"
 #include "belfry/tensor_matrix.h"

@@ -6,33 +6,23 @@
 #include "belfry/any_tensor.h"
 #include "belfry/backend/host_kernels.h"
 #include "belfry/error.h"
+#include "collectives/order_after.h"
+#include "collectives/require_reducible.h"
 
 #include <utility>
 
 namespace belfry {
 namespace {
 
-void require_reducible(ReduceOp op, DType dtype) {
-  if (dtype == DType::kBool) {
-    throw InvalidArgumentError(ErrorCode::kDType, "bool values cannot be reduced",
-                               "cast them to an integer type first");
-  }
-  if (op == ReduceOp::kMean && !is_floating(dtype)) {
-    throw InvalidArgumentError(
-        ErrorCode::kIntegerMean, "MEAN over " + to_string(dtype) + " would lose the remainder",
-        "convert to a floating-point type, or SUM and divide as you mean it");
-  }
-}
-
 KernelOperand host_operand(const LeafRef& leaf) { return {leaf.data, leaf.count, leaf.dtype}; }
+
+}  // namespace
 
 void order_after(Stream& later, Stream& earlier, Device& device) {
   const auto done = device.create_event();
   earlier.record(*done);
   later.wait(*done);
 }
-
-}  // namespace
 
 CrossDeviceOps::CrossDeviceOps(Backend& backend, std::vector<int> devices,
                                std::optional<ReductionOrder> order)

@@ -3,8 +3,8 @@
 
 #include "belfry/detail/batches.h"
 
-#include "belfry/detail/reduce_values.h"
 #include "belfry/error.h"
+#include "belfry/tensor_axis.h"
 
 #include <string>
 
@@ -14,6 +14,13 @@ namespace {
 std::vector<std::int64_t> row_extents(const AnyTensor& tensor) {
   const std::vector<std::int64_t>& extents = tensor.shape().extents();
   return {extents.begin() + 1, extents.end()};
+}
+
+// On the first part's device, wherever the others are.
+AnyTensor concatenate_rows(const std::vector<AnyTensor>& parts, CallSite site) {
+  std::vector<AnyTensor> here;
+  for (const AnyTensor& part : parts) here.push_back(part.copy_to(parts.front().placement()));
+  return launch_concatenate(here, Axis(0), site);
 }
 
 }  // namespace
@@ -33,7 +40,7 @@ AnyTensor stack_tensors(const std::vector<const AnyTensor*>& parts, CallSite sit
     }
     rows.push_back(parts[i]->reshaped(Shape(extents)));
   }
-  return concatenate_rows(rows, first.placement(), site);
+  return concatenate_rows(rows, site);
 }
 
 std::int64_t tensor_rows(const AnyTensor& tensor, CallSite site) {
@@ -63,7 +70,7 @@ AnyTensor join_tensors(const AnyTensor& tensor, const AnyTensor& more, CallSite 
                                    to_string(Shape(row_extents(tensor))) + " in one batch",
                                "all batches of a dataset have rows of one shape", site);
   }
-  return concatenate_rows({tensor, more}, tensor.placement(), site);
+  return concatenate_rows({tensor, more}, site);
 }
 
 void throw_rows_differ(std::int64_t rows, std::int64_t other, CallSite site) {

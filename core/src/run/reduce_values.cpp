@@ -3,10 +3,8 @@
 
 #include "belfry/detail/reduce_values.h"
 
-#include "belfry/backend/device.h"
 #include "belfry/error.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -34,7 +32,7 @@ void throw_structures_differ(int replica, const std::vector<LeafDescription>& fi
   };
   ErrorReport report;
   report.code = ErrorCode::kStructure;
-  report.summary = "components of different structure cannot be reduced";
+  report.summary = "components of different structure cannot be combined";
   report.site = site;
   report.replicas.push_back({first_replica, site, "has " + text(first)});
   report.replicas.push_back({replica, site, "has " + text(other)});
@@ -48,32 +46,6 @@ void require_all_replicas(StrategyCore& core, int components, CallSite site) {
                          "tensors of " + std::to_string(components) + " of " +
                              std::to_string(core.size()) + " replicas cannot be reduced",
                          "read the components one by one with local_values", site);
-}
-
-AnyTensor concatenate_rows(const std::vector<AnyTensor>& parts, Placement target, CallSite site) {
-  std::vector<std::int64_t> extents = parts.front().shape().extents();
-  std::int64_t rows = 0;
-  for (std::size_t replica = 0; replica < parts.size(); ++replica) {
-    const std::vector<std::int64_t>& own = parts[replica].shape().extents();
-    if (own.empty() || own.size() != extents.size() ||
-        !std::equal(own.begin() + 1, own.end(), extents.begin() + 1)) {
-      throw_structures_differ(static_cast<int>(replica),
-                              {{"", "tensor" + to_string(parts.front().shape())}},
-                              {{"", "tensor" + to_string(parts[replica].shape())}}, site);
-    }
-    rows += own.front();
-  }
-  extents.front() = rows;
-  AnyTensor all = AnyTensor::allocate(parts.front().dtype(), Shape(extents), target);
-  BufferView slot = all.view();
-  for (const AnyTensor& part : parts) {
-    if (part.view().count == 0) continue;
-    const AnyTensor local = part.copy_to(target);
-    slot.count = local.view().count;
-    device_of(target).compute_stream().copy(slot, local.view());
-    slot.offset += slot.bytes();
-  }
-  return all;
 }
 
 }  // namespace belfry::detail

@@ -80,6 +80,8 @@ const char* to_string(MergeKind kind) {
       return "merge_call";
     case MergeKind::kAllReduce:
       return "all_reduce";
+    case MergeKind::kAllGather:
+      return "all_gather";
     case MergeKind::kAssign:
       return "assign";
   }

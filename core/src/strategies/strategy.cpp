@@ -4,6 +4,7 @@
 #include "belfry/strategy.h"
 
 #include "belfry/default_strategy.h"
+#include "belfry/detail/current_context.h"
 #include "belfry/mirrored_strategy.h"
 #include "belfry/one_device_strategy.h"
 
@@ -79,6 +80,22 @@ std::vector<AnyTensor> Strategy::do_broadcast(const AnyTensor& source,
 void Strategy::do_run(StrategyStep& replicas) { replicas.carry_out(); }
 
 void Strategy::do_merge(StrategyStep& merge) { merge.carry_out(); }
+
+void Strategy::configure(const StrategyOptions& options, CallSite site) {
+  core_.require_cross("configure", site);
+  const detail::CurrentContext* context = detail::current_context();
+  if (context != nullptr && !context->in_scope) {
+    throw ContextError(ErrorCode::kStrategyBusy, "a strategy cannot be configured while it runs",
+                       "configure it before run, or after", site);
+  }
+  const detail::StrategyCore::RunLock lock(core_, site);
+  if (!options.devices.empty() && options.devices != devices()) {
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               "the devices of a strategy cannot change",
+                               "its variables live there: make another strategy", site);
+  }
+  core_.ops().set_order(options.order);
+}
 
 PerReplica<int> Strategy::worker_device_index() const {
   detail::ReplicaArray<int> indices(num_replicas());

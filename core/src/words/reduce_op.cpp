@@ -3,6 +3,8 @@
 
 #include "belfry/reduce_op.h"
 
+#include "belfry/error.h"
+
 namespace belfry {
 
 std::string to_string(ReduceOp op) {
@@ -13,6 +15,16 @@ std::string to_string(ReduceOp op) {
       return "mean";
   }
   return "reduce_op(" + std::to_string(static_cast<int>(op)) + ")";
+}
+
+ReduceOp parse_reduce_op(std::string_view name, CallSite site) {
+  std::string lower;
+  for (const char c : name) lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  if (lower == "sum") return ReduceOp::kSum;
+  if (lower == "mean") return ReduceOp::kMean;
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                             "there is no reduction \"" + std::string(name) + '"',
+                             "the names are \"sum\" and \"mean\"", site);
 }
 
 std::string to_string(ReductionOrder order) {

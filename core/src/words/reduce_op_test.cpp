@@ -3,6 +3,8 @@
 
 #include "belfry/reduce_op.h"
 
+#include "belfry/error.h"
+
 #include <gtest/gtest.h>
 
 namespace belfry {
@@ -12,6 +14,23 @@ TEST(ReduceOp, Prints) {
   EXPECT_EQ(to_string(ReduceOp::kSum), "sum");
   EXPECT_EQ(to_string(ReduceOp::kMean), "mean");
   EXPECT_EQ(to_string(static_cast<ReduceOp>(7)), "reduce_op(7)");
+}
+
+TEST(ReduceOp, IsParsedInAnyCaseOfLetters) {
+  for (const char* name : {"sum", "SUM", "Sum"}) EXPECT_EQ(parse_reduce_op(name), ReduceOp::kSum);
+  for (const char* name : {"mean", "MEAN"}) EXPECT_EQ(parse_reduce_op(name), ReduceOp::kMean);
+}
+
+TEST(ReduceOp, OfAnotherNameIsRefused) {
+  for (const char* name : {"", "max", "sums", " sum", "average"}) {
+    try {
+      parse_reduce_op(name);
+      ADD_FAILURE() << '"' << name << "\" was taken";
+    } catch (const InvalidArgumentError& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+      EXPECT_NE(std::string(error.what()).find('"' + std::string(name) + '"'), std::string::npos);
+    }
+  }
 }
 
 TEST(ReductionOrder, Prints) {

@@ -19,9 +19,9 @@ class CrossReplicaContext;
 
 namespace detail {
 
-enum class MergeKind { kMergeCall, kAllReduce, kAssign };
+enum class MergeKind { kMergeCall, kAllReduce, kAllGather, kAssign };
 
-/// `merge_call`, `all_reduce`, `assign`.
+/// `merge_call`, `all_reduce`, `all_gather`, `assign`.
 const char* to_string(MergeKind kind);
 
 struct MergeRequest;

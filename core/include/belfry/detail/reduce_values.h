@@ -54,7 +54,4 @@ Mirrored<T> reduce_value(StrategyCore& core, ReduceOp op, const PerReplica<T>& v
   }
 }
 
-/// All rows of `parts`, in order, on one device. Throws: StructureMismatchError.
-AnyTensor concatenate_rows(const std::vector<AnyTensor>& parts, Placement target, CallSite site);
-
 }  // namespace belfry::detail

@@ -5,6 +5,8 @@
 #include "belfry/detail/component_values.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/strategy_core.h"
+#include "belfry/device_spec.h"
+#include "belfry/mirrored_on.h"
 #include "belfry/variable.h"
 
 #include <optional>
@@ -35,20 +37,23 @@ void require_mirrored(ReplicaArray<T>& components, bool with_tensors, const Vari
   }
 }
 
-/// An argument of update as replica `replica` sees it.
+/// An argument of update as replica `replica` sees it; of a MirroredOn, what is on `place`.
 template <class A>
-decltype(auto) update_argument(const A& argument, int replica) {
+decltype(auto) update_argument(const A& argument, int replica, Placement place) {
   if constexpr (IsVariable<A>::value) {
     auto& state = argument.state({});
     const auto& component = state.components[component_of(state.info, replica, {})].value;
     return (component);
+  } else if constexpr (IsMirroredOn<A>::value) {
+    return argument.on(place.backend->device_spec(place.device));
   } else {
     return component(argument, replica);
   }
 }
 
 template <class A>
-using UpdateArgument = std::remove_cvref_t<decltype(update_argument(std::declval<const A&>(), 0))>;
+using UpdateArgument =
+    std::remove_cvref_t<decltype(update_argument(std::declval<const A&>(), 0, Placement()))>;
 
 /// Throws: UnsupportedError: what an update returns cannot be copied to other components.
 [[noreturn]] void throw_uncopyable();
@@ -87,6 +92,12 @@ class UpdateWork final : public ComponentValues {
     for (std::optional<Result>& result : results_) results.emplace_back(std::move(*result));
     return Mirrored<Result>(count == 1 ? core().size() : count, std::move(results));
   }
+  /// What each call returned, in the order of the components.
+  std::vector<Result> each() {
+    std::vector<Result> results;
+    for (std::optional<Result>& result : results_) results.push_back(std::move(*result));
+    return results;
+  }
 
  private:
   void compute_value(int component) override {
@@ -112,11 +123,11 @@ class UpdateWork final : public ComponentValues {
     [[maybe_unused]] const Placement place = place_of(component);
     T& value = staged_[component];
     if constexpr (kVoid) {
-      fn_(value, local(update_argument(*std::get<I>(args_), replica), place).get()...);
+      fn_(value, local(update_argument(*std::get<I>(args_), replica, place), place).get()...);
       results_[component].emplace();
     } else {
       results_[component].emplace(
-          fn_(value, local(update_argument(*std::get<I>(args_), replica), place).get()...));
+          fn_(value, local(update_argument(*std::get<I>(args_), replica, place), place).get()...));
     }
   }
   template <class A>
@@ -130,14 +141,9 @@ class UpdateWork final : public ComponentValues {
   ReplicaArray<std::optional<Result>> results_;
 };
 
-/// Calls `fn` on copies of the components, as the strategy asks for it, then puts them in place.
-template <class V, class F, class... Args>
-auto update_components(StrategyCore& core, CrossReplicaContext& cross, CallSite site,
-                       const V& variable, const F& fn, const Args&... args) {
-  using T = typename V::value_type;
-  VariableState<T>& state = variable.state(site);
-  require_owner(core, state.info, site);
-  UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
+/// Works on copies of the components, as the strategy asks for it, then puts them in place.
+template <class T, class Work>
+void carry_out_update(StrategyCore& core, VariableState<T>& state, Work& work, CallSite site) {
   core.update(work);
   work.require_all();
   ReplicaArray<T>& staged = work.staged();
@@ -148,7 +154,59 @@ auto update_components(StrategyCore& core, CrossReplicaContext& cross, CallSite 
   for (int i = 0; i < staged.size(); ++i) state.components[i].value = std::move(staged[i]);
   refresh_views(core, state);
   core.statistics().updates += 1;
+}
+
+/// Calls `fn` on the components; what it returns comes back as one value.
+template <class V, class F, class... Args>
+auto update_components(StrategyCore& core, CrossReplicaContext& cross, CallSite site,
+                       const V& variable, const F& fn, const Args&... args) {
+  using T = typename V::value_type;
+  VariableState<T>& state = variable.state(site);
+  require_owner(core, state.info, site);
+  UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
+  carry_out_update(core, state, work, site);
   if constexpr (!work.kVoid) return work.results();
+}
+
+/// The same, but what each call returned comes back by itself.
+template <class V, class F, class... Args>
+auto update_each_component(StrategyCore& core, CrossReplicaContext& cross, CallSite site,
+                           const V& variable, const F& fn, const Args&... args) {
+  using T = typename V::value_type;
+  VariableState<T>& state = variable.state(site);
+  require_owner(core, state.info, site);
+  UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
+  static_assert(!work.kVoid, "update_each is for functions that return something");
+  carry_out_update(core, state, work, site);
+  return work.each();
+}
+
+/// Calls `fn` once on each device, of which the strategy uses all.
+template <class F, class... Args>
+auto update_devices(StrategyCore& core, CrossReplicaContext& cross, CallSite site,
+                    const std::vector<DeviceSpec>& devices, const F& fn, const Args&... args) {
+  using Returned = std::invoke_result_t<const F&, const UpdateArgument<Args>&...>;
+  constexpr bool kVoid = std::is_void_v<Returned>;
+  using Result = std::conditional_t<kVoid, int, std::remove_cvref_t<Returned>>;
+  std::vector<int> indices;
+  for (const DeviceSpec& spec : devices) indices.push_back(device_on(core, spec, site));
+  ReplicaArray<Result> results(static_cast<int>(indices.size()));
+  for (int device : indices) {
+    [[maybe_unused]] const int replica = replica_beside(core, device);
+    [[maybe_unused]] const Placement place = core.placement_on(device);
+    CurrentContext here = device_context(core, cross, device);
+    const CurrentScope scope(here);
+    const auto call = [&]() -> Returned {
+      return fn(
+          LocalValue<UpdateArgument<Args>>(update_argument(args, replica, place), place).get()...);
+    };
+    if constexpr (kVoid) {
+      call();
+    } else {
+      results.emplace_back(call());
+    }
+  }
+  if constexpr (!kVoid) return MirroredOn<Result>(devices, std::move(results));
 }
 
 }  // namespace belfry::detail

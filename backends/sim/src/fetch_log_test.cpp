@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What the simulator saw: values that are where they should be are not copied (SEM-122, SEM-124).
+#include "belfry/belfry.h"
+#include "belfry/current.h"
+#include "belfry/sim/backend.h"
+#include "belfry/tensor_ops.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace belfry::sim {
+namespace {
+
+class CopiesInTheLog : public ::testing::Test {
+ protected:
+  DeviceSpec device(int index) { return backend_.device_spec(index); }
+  Tensor<float> ones() { return Tensor<float>::full({4}, 1, strategy_.placement(0)); }
+
+  /// How many operations of `kind` `work` adds to the log.
+  template <class F>
+  std::int64_t added(OperationKind kind, F&& work) {
+    const auto count = [&] {
+      const auto& records = backend_.log().records();
+      return std::count_if(records.begin(), records.end(),
+                           [&](const LogRecord& record) { return record.kind == kind; });
+    };
+    const auto before = count();
+    work();
+    return count() - before;
+  }
+  /// Buffers that `work` allocates, each of which is a copy or a result.
+  template <class F>
+  std::int64_t allocations(F&& work) {
+    return added(OperationKind::kAllocate, std::forward<F>(work));
+  }
+
+  sim::Backend backend_{{.devices = 4}};
+  MirroredStrategy strategy_{backend_, {.devices = {device(0), device(1), device(2)}}};
+  CrossReplicaContext& cross_ = strategy_.cross_replica();
+};
+
+TEST_F(CopiesInTheLog, FetchOfWhatIsThereIsNone) {
+  const auto mirrored = cross_.broadcast(ones());
+  const auto variable = strategy_.mirrored_variable(ones());
+  for (int index : {0, 1, 2}) {
+    EXPECT_EQ(allocations([&] { cross_.fetch(mirrored, device(index)); }), 0);
+    EXPECT_EQ(allocations([&] { cross_.fetch(variable, device(index)); }), 0);
+    EXPECT_EQ(added(OperationKind::kEnqueue, [&] { cross_.fetch(mirrored, device(index)); }), 0);
+  }
+}
+
+TEST_F(CopiesInTheLog, FetchOfWhatIsElsewhereIsOne) {
+  const auto mirrored = cross_.broadcast(ones());
+  EXPECT_EQ(allocations([&] { cross_.fetch(mirrored, device(3)); }), 1);
+  const auto one = cross_.broadcast(ones(), device(1));
+  EXPECT_EQ(allocations([&] { cross_.fetch(one, device(0)); }), 1);
+}
+
+TEST_F(CopiesInTheLog, FetchComputesWhereTheValueIs) {
+  // The function makes four numbers one, and one is copied.
+  const auto sum = [](const Tensor<float>& x) { return row_sum(x.reshaped({1, 4})); };
+  const auto one = cross_.broadcast(ones(), device(1));
+  std::optional<DeviceSpec> computed_on;
+  const auto seen = [&](const Tensor<float>& x) {
+    computed_on = current_device();
+    return sum(x);
+  };
+  const auto live = [&](int index) {
+    backend_.device(index).compute_stream().synchronize();  // Earlier buffers are freed.
+    return backend_.device(index).memory().live_bytes;
+  };
+  const auto before = live(0);
+  const Tensor<float> fetched = cross_.fetch(one, device(0), seen);
+  EXPECT_EQ(computed_on, device(1));
+  EXPECT_EQ(fetched.placement(), strategy_.placement(0));
+  EXPECT_EQ(fetched.item(), 4);
+  EXPECT_EQ(live(0) - before, fetched.any().view().buffer->bytes());
+  // Where there is a component, that one is taken.
+  cross_.fetch(cross_.broadcast(ones()), device(2), seen);
+  EXPECT_EQ(computed_on, device(2));
+}
+
+TEST_F(CopiesInTheLog, ReduceToItsOwnDevicesCopiesNothingMore) {
+  const auto values = strategy_.run([](ReplicaContext&) { return Tensor<float>::full({4}, 1); });
+  const auto plain = allocations([&] { cross_.reduce(ReduceOp::kSum, values); });
+  EXPECT_EQ(allocations([&] { cross_.reduce(ReduceOp::kSum, values, values); }), plain);
+  EXPECT_EQ(allocations([&] { cross_.reduce(ReduceOp::kSum, values, device(1)); }), plain);
+  EXPECT_EQ(allocations([&] { cross_.reduce(ReduceOp::kSum, values, device(3)); }), plain + 1);
+}
+
+TEST_F(CopiesInTheLog, AllGatherOfEqualPartsIsOneCollective) {
+  const auto gather = [](ReplicaContext& replica) {
+    return replica.all_gather(Tensor<float>::full({2, 2}, 1), Axis(0));
+  };
+  // One operation for each device that takes part.
+  EXPECT_EQ(added(OperationKind::kCollective,
+                  [&] {
+                    for (const auto& part : strategy_.run(gather)) part.to_host();
+                  }),
+            3);
+}
+
+}  // namespace
+}  // namespace belfry::sim

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/axis.h"
+#include "belfry/call_site.h"
+#include "belfry/detail/axis_reduce.h"
+#include "belfry/detail/gather_values.h"
+#include "belfry/nest.h"
+
+#include <utility>
+#include <vector>
+
+namespace belfry::detail {
+
+/// Verbs of the cross-replica context that work along an axis, where replicas may bring different
+/// lengths.
+template <class Self>
+class AxisVerbs {
+ public:
+  /// The reduction over an axis of the components and over all replicas; the result lacks the axis.
+  /// MEAN divides once, by the number of elements that all replicas have along the axis: true
+  /// elements, also when lengths differ (SEM-120).
+  /// Throws: InvalidArgumentError (kShape) for an axis that is not there, (kInvalidArgument) for
+  /// the mean of no elements, (kIntegerMean, kDType); StructureMismatchError when other extents
+  /// differ.
+  template <Element T>
+  Mirrored<T> reduce(ReduceOp op, const PerReplica<std::vector<T>>& value, Axis axis,
+                     CallSite site = CallSite::here()) {
+    core().require_cross("reduce", site);
+    return reduce_along(core(), op, value, axis, site);
+  }
+  template <Element T>
+  Mirrored<Tensor<T>> reduce(ReduceOp op, const PerReplica<Tensor<T>>& value, Axis axis,
+                             CallSite site = CallSite::here()) {
+    core().require_cross("reduce", site);
+    return reduce_along(core(), op, value, axis, site);
+  }
+  /// The reduction over all elements of all lists, as `map` returns them: replica 0's first
+  /// (SEM-123). Throws: InvalidArgumentError (kInvalidArgument) when all lists are empty,
+  /// (kIntegerMean, kDType); StructureMismatchError when two elements differ in structure.
+  template <Nest R>
+  Mirrored<R> reduce_mapped(ReduceOp op, const PerReplica<std::vector<R>>& lists,
+                            CallSite site = CallSite::here()) {
+    core().require_cross("reduce_mapped", site);
+    return reduce_lists(core(), op, lists, site);
+  }
+
+  /// The components one after another along `axis`, in replica order, leaf by leaf; extents may
+  /// differ along that axis alone. Tensors come to replica 0's device (SEM-121).
+  /// Throws: StructureMismatchError, InvalidArgumentError (kShape).
+  template <Nest T>
+  T gather(const PerReplica<T>& value, Axis axis, CallSite site = CallSite::here()) {
+    core().require_cross("gather", site);
+    return std::move(gather_components(core(), value, axis, 1, site)[0]);
+  }
+  template <Nest T>
+  T gather(const PerReplica<T>& value, CallSite site = CallSite::here()) {
+    return gather(value, Axis(0), site);
+  }
+  /// Lists of anything else are appended to one another.
+  template <class T>
+    requires(!Nest<std::vector<T>>)
+  std::vector<T> gather(const PerReplica<std::vector<T>>& value, CallSite site = CallSite::here()) {
+    core().require_cross("gather", site);
+    std::vector<T> all;
+    for (const std::vector<T>& part : value) all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }
+
+ private:
+  StrategyCore& core() { return static_cast<Self&>(*this).core(); }
+};
+
+}  // namespace belfry::detail

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+#include "belfry/completion.h"
+#include "belfry/destination.h"
+#include "belfry/detail/components_in.h"
+#include "belfry/detail/fetch_value.h"
+#include "belfry/detail/not_site.h"
+#include "belfry/detail/place.h"
+#include "belfry/detail/reduce_values.h"
+#include "belfry/mean_only.h"
+#include "belfry/nest.h"
+
+#include <functional>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace belfry::detail {
+
+/// Verbs of the cross-replica context that say where results go, or where values are.
+template <class Self>
+class DestinationVerbs {
+ public:
+  /// The reduction over all replicas, on the devices of `destination`, in its order (SEM-122). The
+  /// destination is looked at before anything is reduced. Order: as reduce and broadcast.
+  /// Throws: as reduce; InvalidArgumentError (kDestination, kDuplicateDevice, kDeviceString).
+  template <Nest T, Destination D>
+  MirroredOn<T> reduce(ReduceOp op, const PerReplica<T>& value, const D& destination,
+                       CallSite site = CallSite::here()) {
+    core().require_cross("reduce", site);
+    const std::vector<int> devices = destination_of(core(), destination, site);
+    return place(core(), reduce_value(core(), op, value, site), devices);
+  }
+  template <class T, Destination D>
+  MirroredOn<T> reduce(MeanOnly, const Mirrored<T>& value, const D& destination,
+                       CallSite site = CallSite::here()) {
+    core().require_cross("reduce", site);
+    return place(core(), value, destination_of(core(), destination, site));
+  }
+
+  /// The value on the devices of `destination`.
+  template <class T, Destination D>
+  MirroredOn<T> broadcast(const T& value, const D& destination, CallSite site = CallSite::here()) {
+    core().require_cross("broadcast", site);
+    return broadcast_to(core(), value, destination_of(core(), destination, site));
+  }
+
+  /// `fn(value)` on one device. `value` is a variable, a Mirrored or a MirroredOn. Where it has a
+  /// component on that device, fn sees it there and nothing is copied; else fn sees the first
+  /// component, on its device, and what fn returns is copied (SEM-124). Of a replica-local variable
+  /// fn sees the reduction. Without a destination: replica 0's device.
+  /// Throws: InvalidArgumentError (kDestination), ContextError (kOtherStrategy).
+  template <class V, Destination D, NotSite F>
+  auto fetch(const V& value, const D& destination, const F& fn, CallSite site = CallSite::here()) {
+    core().require_cross("fetch", site);
+    const int device = only_device(destination_of(core(), destination, site), site);
+    return fetch_value(core(), self(), value, device, fn, site);
+  }
+  template <class V, Destination D>
+  auto fetch(const V& value, const D& destination, CallSite site = CallSite::here()) {
+    return fetch(value, destination, std::identity(), site);
+  }
+  template <class V>
+  auto fetch(const V& value, CallSite site = CallSite::here()) {
+    core().require_cross("fetch", site);
+    return fetch_value(core(), self(), value, core().devices().front(), std::identity(), site);
+  }
+
+  /// When everything that `value` is made of is done: all of its components, on whatever devices
+  /// (SEM-125). `value` may be distributed, a variable, a nest, or a tuple or vector of these.
+  template <class V>
+  Completion group(const V& value, CallSite site = CallSite::here()) {
+    core().require_cross("group", site);
+    std::set<int> devices;
+    collect_devices(core(), value, site, devices);
+    return Completion(core().backend(), std::vector<int>(devices.begin(), devices.end()));
+  }
+
+  /// Copies of the components of a distributed value or a variable, in order; of anything else, the
+  /// value alone.
+  template <class V>
+  auto local_results(const V& value, CallSite site = CallSite::here()) {
+    core().require_cross("local_results", site);
+    std::vector<typename ComponentType<V>::type> results;
+    for_each_component(core(), value, site,
+                       [&](const auto& component) { results.push_back(component); });
+    return results;
+  }
+
+ private:
+  Self& self() { return static_cast<Self&>(*this); }
+  StrategyCore& core() { return self().core(); }
+};
+
+}  // namespace belfry::detail

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/detail/component.h"
+#include "belfry/detail/place.h"
+#include "belfry/detail/reduce_values.h"
+#include "belfry/detail/update_components.h"
+
+#include <type_traits>
+#include <vector>
+
+namespace belfry::detail {
+
+/// Throws: UnsupportedError: components of a type that is no nest cannot be reduced.
+[[noreturn]] void throw_not_reducible(const VariableInfo& info, CallSite site);
+
+/// Cross-replica, with new tensors on a device of the backend.
+CurrentContext fetch_context(StrategyCore& core, CrossReplicaContext& cross, int device);
+
+/// `fn(value)` on `device`, computed where the value is: on `device` itself when it is among `own`,
+/// the devices of the components, else on the first of them, and copied.
+template <class Values, class F>
+auto fetch_from(StrategyCore& core, CrossReplicaContext& cross, const Values& values,
+                const std::vector<int>& own, int device, const F& fn) {
+  const int* there = find_device(own, device);
+  CurrentContext here = fetch_context(core, cross, there == nullptr ? own.front() : device);
+  const CurrentScope scope(here);
+  const int source = there == nullptr ? 0 : static_cast<int>(there - own.data());
+  return placed_on(std::remove_cvref_t<decltype(fn(values[source]))>(fn(values[source])),
+                   core.placement_on(device));
+}
+
+/// The components of a variable as something to index.
+template <class T>
+struct ComponentsOf {
+  const T& operator[](int index) const { return state.components[index].value; }
+
+  const VariableState<T>& state;
+};
+
+template <class T, class F>
+auto fetch_variable(StrategyCore& core, CrossReplicaContext& cross, const VariableState<T>& state,
+                    int device, const F& fn, CallSite site) {
+  require_owner(core, state.info, site);
+  const ComponentsOf<T> components{state};
+  std::vector<int> own = state.info.places.devices;
+  const bool reduces = state.info.synchronization == Synchronization::kOnRead &&
+                       state.info.aggregation != Aggregation::kOnlyFirst;
+  if (!reduces) {
+    if (state.info.synchronization == Synchronization::kOnRead) own.resize(1);
+    return fetch_from(core, cross, components, own, device, fn);
+  }
+  if constexpr (Nest<T>) {
+    ReplicaArray<T> values(state.components.size());
+    for (const auto& component : state.components) values.emplace_back(component.value);
+    const ReduceOp op =
+        state.info.aggregation == Aggregation::kSum ? ReduceOp::kSum : ReduceOp::kMean;
+    const Mirrored<T> total = reduce_value(core, op, PerReplica<T>(std::move(values)), site);
+    // By replica, wherever the components live.
+    if (total.size() == core.size()) own = core.devices();
+    return fetch_from(core, cross, total, own, device, fn);
+  } else {
+    throw_not_reducible(state.info, site);
+    return fetch_from(core, cross, components, own, device, fn);
+  }
+}
+
+/// See DestinationVerbs::fetch.
+template <class V, class F>
+auto fetch_value(StrategyCore& core, CrossReplicaContext& cross, const V& value, int device,
+                 const F& fn, CallSite site) {
+  static_assert(!IsPerReplica<V>::value,
+                "fetch takes a variable or a value that is the same everywhere: reduce a "
+                "PerReplica first");
+  static_assert(IsVariable<V>::value || IsDistributed<V>::value || IsMirroredOn<V>::value,
+                "fetch takes a variable, a Mirrored or a MirroredOn");
+  if constexpr (IsVariable<V>::value) {
+    return fetch_variable(core, cross, value.state(site), device, fn, site);
+  } else if constexpr (IsMirroredOn<V>::value) {
+    return fetch_from(core, cross, value, indices_of(core, value.devices(), site), device, fn);
+  } else {
+    return fetch_from(core, cross, value, core.devices(), device, fn);
+  }
+}
+
+/// The only device of a destination. Throws: InvalidArgumentError (kDestination).
+int only_device(const std::vector<int>& devices, CallSite site);
+
+}  // namespace belfry::detail

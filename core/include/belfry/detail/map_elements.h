@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/detail/component.h"
+#include "belfry/detail/update_components.h"
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace belfry::detail {
+
+/// Calls `fn(elements[k], args...)` on the device of replica k mod N, and lists what it returned
+/// for each replica.
+template <class X, class F, class... Args>
+auto map_elements(StrategyCore& core, CrossReplicaContext& cross, const std::vector<X>& elements,
+                  const F& fn, const Args&... args) {
+  static_assert(!(IsPerReplica<Args>::value || ...),
+                "map takes Mirrored or plain arguments: reduce a PerReplica first");
+  using Result =
+      std::remove_cvref_t<std::invoke_result_t<const F&, const X&, const UpdateArgument<Args>&...>>;
+  const auto size = static_cast<std::size_t>(core.size());
+  ReplicaArray<std::vector<Result>> lists(core.size());
+  for (int replica = 0; replica < core.size(); ++replica) lists.emplace_back();
+  for (std::size_t k = 0; k < elements.size(); ++k) {
+    const int replica = static_cast<int>(k % size);
+    CurrentContext here = update_context(core, cross, replica);
+    const CurrentScope scope(here);
+    [[maybe_unused]] const Placement place = core.placement(replica);
+    lists[replica].push_back(fn(
+        elements[k],
+        LocalValue<UpdateArgument<Args>>(update_argument(args, replica, place), place).get()...));
+  }
+  return PerReplica<std::vector<Result>>(std::move(lists));
+}
+
+}  // namespace belfry::detail

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+#include "belfry/detail/update_components.h"
+#include "belfry/device_spec.h"
+#include "belfry/variable.h"
+
+#include <vector>
+
+namespace belfry::detail {
+
+/// What a strategy says of its values and variables.
+template <class Self>
+class StrategyVerbs {
+ public:
+  /// Where the state of an optimiser of these variables is updated; which ones makes no difference.
+  /// Throws: ContextError (kOtherStrategy) when one is not this strategy's.
+  template <class... T>
+  std::vector<DeviceSpec> non_slot_devices(const VariableHandle<T>&... variables) {
+    (require_owner(self().cross_replica().core(), variables.state({}).info, {}), ...);
+    return self().parameter_devices();
+  }
+  template <class V>
+  std::vector<DeviceSpec> non_slot_devices(const std::vector<V>& variables) {
+    for (const V& variable : variables) {
+      require_owner(self().cross_replica().core(), variable.state({}).info, {});
+    }
+    return self().parameter_devices();
+  }
+
+  /// Copies of the components of a distributed value or a variable, in order; of anything else, the
+  /// value alone.
+  template <class V>
+  auto local_results(const V& value, CallSite site = CallSite::here()) {
+    return self().cross_replica().local_results(value, site);
+  }
+
+ private:
+  Self& self() { return static_cast<Self&>(*this); }
+};
+
+}  // namespace belfry::detail

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+#include "belfry/cross_replica_context.h"
+#include "belfry/detail/component.h"
+#include "belfry/reduce_op.h"
+#include "belfry/replica_context.h"
+#include "belfry/strategy.h"
+
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+/// Parameter types of the functions of `belfry/tower.h`. They are made where a function is called,
+/// and know the place, which a defaulted parameter behind a parameter pack could not.
+namespace belfry::tower {
+
+/// A strategy, or the cross-tower context it is in, and the place of the call.
+struct CrossTower {
+  CrossTower(Strategy& strategy, CallSite where = CallSite::here())  // NOLINT: implicit.
+      : cross(strategy.cross_replica()), site(where) {}
+  CrossTower(CrossReplicaContext& context, CallSite where = CallSite::here())  // NOLINT: implicit.
+      : cross(context), site(where) {}
+
+  CrossReplicaContext& cross;
+  CallSite site;
+};
+
+/// A tower's context and the place of the call.
+struct InTower {
+  InTower(ReplicaContext& context, CallSite where = CallSite::here())  // NOLINT: implicit.
+      : replica(context), site(where) {}
+
+  ReplicaContext& replica;
+  CallSite site;
+};
+
+/// A reduction by its name or as a ReduceOp. Throws: InvalidArgumentError (kInvalidArgument).
+struct Method {
+  Method(ReduceOp reduction) : op(reduction) {}                // NOLINT: implicit.
+  Method(const char* name, CallSite where = CallSite::here())  // NOLINT: implicit.
+      : op(parse_reduce_op(name, where)) {}
+  Method(std::string_view name, CallSite where = CallSite::here())  // NOLINT: implicit.
+      : op(parse_reduce_op(name, where)) {}
+
+  ReduceOp op;
+};
+
+namespace detail {
+
+using namespace belfry::detail;  // NOLINT: the same folder by another name.
+
+/// Calls `fn` with the tower's context where it takes one, else without: it finds the context with
+/// get_tower_context.
+template <class F, class... Args>
+auto run_in_towers(const CrossTower& at, bool concurrent, const F& fn, const Args&... args) {
+  const RunOptions options{.concurrent = concurrent, .site = at.site};
+  if constexpr (std::is_invocable_v<const F&, ReplicaContext&, const ComponentOf<Args>&...>) {
+    return at.cross.run(options, fn, args...);
+  } else {
+    const auto without_context = [&fn](ReplicaContext&, const ComponentOf<Args>&... own) {
+      return fn(own...);
+    };
+    return at.cross.run(options, without_context, args...);
+  }
+}
+
+/// The MEAN of a value that is the same everywhere is that value.
+/// Throws: InvalidArgumentError (kSumOfMirrored) for any other method.
+void require_mean_of_mirrored(ReduceOp op, CallSite site);
+
+}  // namespace detail
+}  // namespace belfry::tower

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/completion.h"
+#include "belfry/detail/tower_call.h"
+#include "belfry/distributed_values.h"
+#include "belfry/mirrored_on.h"
+#include "belfry/nest.h"
+
+#include <utility>
+#include <vector>
+
+/// The cross-tower verbs of `belfry/tower.h`. Where a destination may be left out, the result is on
+/// all towers' devices.
+namespace belfry::tower {
+
+template <Nest T, class... Where>
+auto reduce(CrossTower at, Method method, const PerReplica<T>& value, const Where&... destination) {
+  static_assert(sizeof...(Where) <= 1, "one destination, or an axis");
+  return at.cross.reduce(method.op, value, destination..., at.site);
+}
+/// Throws: InvalidArgumentError (kSumOfMirrored) for any method but MEAN.
+template <class T>
+Mirrored<T> reduce(CrossTower at, Method method, const Mirrored<T>& value) {
+  detail::require_mean_of_mirrored(method.op, at.site);
+  return at.cross.reduce(ReduceOp::kMean, value);
+}
+template <class V, class... Where>
+auto reduce_to(CrossTower at, Method method, const V& value, const Where&... destination) {
+  return reduce(at, method, value, destination...);
+}
+/// `values`: PerReplicas, pairs of a PerReplica and its destination, or one vector of such pairs.
+template <class... V>
+auto batch_reduce(CrossTower at, Method method, const V&... values) {
+  return at.cross.batch_reduce_at(at.site, method.op, values...);
+}
+template <class... V>
+auto batch_reduce_to(CrossTower at, Method method, const V&... values) {
+  return batch_reduce(at, method, values...);
+}
+template <class T, class... Where>
+auto broadcast(CrossTower at, const T& value, const Where&... destination) {
+  static_assert(sizeof...(Where) <= 1, "one destination");
+  return at.cross.broadcast(value, destination..., at.site);
+}
+
+template <class V, class... More>
+auto fetch(CrossTower at, const V& value, const More&... destination_and_fn) {
+  static_assert(sizeof...(More) <= 2, "a destination and a function");
+  return at.cross.fetch(value, destination_and_fn..., at.site);
+}
+/// The value of a variable: its reduction where it is tower-local.
+template <class T>
+T read_var(CrossTower at, const VariableHandle<T>& variable) {
+  return at.cross.strategy().read(variable, at.site);
+}
+template <class V>
+Completion group(CrossTower at, const V& value) {
+  return at.cross.group(value, at.site);
+}
+template <class V>
+auto unwrap(CrossTower at, const V& value) {
+  return at.cross.local_results(value, at.site);
+}
+template <class V>
+auto local_results(CrossTower at, const V& value) {
+  return at.cross.local_results(value, at.site);
+}
+template <class V>
+auto experimental_local_results(CrossTower at, const V& value) {
+  return at.cross.local_results(value, at.site);
+}
+
+template <class X, class F, class... Args>
+auto map(CrossTower at, const std::vector<X>& map_over, const F& fn, const Args&... args) {
+  return at.cross.map_at(at.site, map_over, fn, args...);
+}
+template <class V, class F, class... Args>
+auto update(CrossTower at, const V& variable, const F& fn, const Args&... args) {
+  return at.cross.update_at(at.site, variable, fn, args...);
+}
+template <class F, class... Args>
+auto update_non_slot(CrossTower at, const std::vector<DeviceSpec>& colocate_with, const F& fn,
+                     const Args&... args) {
+  return at.cross.update_non_slot_at(at.site, colocate_with, fn, args...);
+}
+
+}  // namespace belfry::tower

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/axis.h"
+#include "belfry/detail/tensor_launch.h"
+#include "belfry/nest.h"
+#include "belfry/tensor.h"
+#include "belfry/tensor_axis.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+namespace belfry::detail {
+
+/// Throws: InvalidArgumentError (kIntegerMean) unless a mean of such elements is defined.
+void require_mean(DType dtype, CallSite site);
+/// Throws: InvalidArgumentError (kShape) unless `begin` to `begin + extent` lies in a list.
+void require_part(std::size_t size, std::int64_t begin, std::int64_t extent, CallSite site);
+
+/// The extent of each leaf along the axis.
+template <class T>
+std::vector<std::int64_t> extents_along(const T& value, Axis axis, CallSite site) {
+  std::vector<std::int64_t> extents;
+  for_each_leaf(value, [&](const auto& leaf) {
+    using Leaf = std::remove_cvref_t<decltype(leaf)>;
+    static_assert(!Element<Leaf>, "a number has no axis: put it into a std::vector");
+    if constexpr (IsTensor<Leaf>::value) {
+      extents.push_back(leaf.shape().extent(axis_of(leaf.shape(), axis, "gather", site)));
+    } else if constexpr (is_numeric_vector<Leaf>()) {
+      const auto size = static_cast<std::int64_t>(leaf.size());
+      axis_of(Shape{size}, axis, "gather", site);
+      extents.push_back(size);
+    }
+  });
+  return extents;
+}
+
+/// Keeps `extents[i]` elements of leaf i along the axis, from `begins[i]` on.
+template <class T>
+void cut_leaves(T& value, Axis axis, const std::vector<std::int64_t>& begins,
+                const std::vector<std::int64_t>& extents, CallSite site) {
+  std::size_t index = 0;
+  for_each_leaf(value, [&](auto& leaf) {
+    using Leaf = std::remove_cvref_t<decltype(leaf)>;
+    const std::int64_t begin = begins[index];
+    const std::int64_t extent = extents[index++];
+    if constexpr (IsTensor<Leaf>::value) {
+      leaf = slice(leaf, axis, begin, begin + extent, site);
+    } else if constexpr (is_numeric_vector<Leaf>()) {
+      require_part(leaf.size(), begin, extent, site);
+      leaf = Leaf(leaf.begin() + begin, leaf.begin() + begin + extent);
+    }
+  });
+}
+
+/// Divides each element, rounding once.
+template <class T>
+void divide_leaves(T& value, int by, CallSite site) {
+  for_each_leaf(value, [&](auto& leaf) {
+    using Leaf = std::remove_cvref_t<decltype(leaf)>;
+    if constexpr (IsTensor<Leaf>::value) {
+      require_mean(leaf.any().dtype(), site);
+      const Scalar divisor = Scalar::of(static_cast<double>(by));
+      leaf = Leaf(launch_binary(BinaryOp::kDivide, leaf.any(), divisor, "reduce_vjp", site));
+    } else if constexpr (Element<Leaf>) {
+      require_mean(dtype_of<Leaf>(), site);
+      leaf = static_cast<Leaf>(leaf / static_cast<Leaf>(by));
+    } else {
+      require_mean(dtype_of<typename Leaf::value_type>(), site);
+      for (auto& element : leaf) {
+        using Number = std::remove_cvref_t<decltype(element)>;
+        element = static_cast<Number>(element / static_cast<Number>(by));
+      }
+    }
+  });
+}
+
+}  // namespace belfry::detail

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/reduce_op.h"
+
+namespace belfry {
+
+/// Accepts ReduceOp::kMean alone, and only when it is known at compile time.
+struct MeanOnly {
+  consteval MeanOnly(ReduceOp op) {  // NOLINT: implicit on purpose.
+    if (op != ReduceOp::kMean) {
+      throw "SUM of a Mirrored is ambiguous: the value, or the value times the replicas?";
+    }
+  }
+};
+
+}  // namespace belfry

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/axis.h"
+#include "belfry/tensor.h"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+/// Joining, cutting and adding up along one axis of a tensor of any rank.
+///
+/// Order: enqueued on the compute stream of the operands' device; the host does not block.
+/// Throws: InvalidArgumentError with kShape, kDType or kForeignObject; DeviceError (kOutOfMemory).
+namespace belfry {
+
+namespace detail {
+
+/// The axis from 0. Throws: InvalidArgumentError (kShape) when the shape has no such axis.
+int axis_of(const Shape& shape, Axis axis, std::string_view what, CallSite site);
+/// `shape` with another extent at `axis`, or without that axis.
+Shape with_extent(const Shape& shape, int axis, std::int64_t extent);
+Shape without_axis(const Shape& shape, int axis);
+
+/// `flat` holds the elements of tensors with these extents along `axis` one tensor after another;
+/// returns them joined along `axis`. `shape`: of any of them.
+AnyTensor join(const AnyTensor& flat, const Shape& shape, int axis,
+               const std::vector<std::int64_t>& extents, CallSite site);
+/// The parts one after another, as a vector on the device of the first. All are there already.
+AnyTensor flatten_all(const std::vector<AnyTensor>& parts);
+
+AnyTensor launch_slice(const AnyTensor& x, int axis, std::int64_t begin, std::int64_t end,
+                       CallSite site);
+AnyTensor launch_axis_sum(const AnyTensor& x, int axis, std::string_view what, CallSite site);
+AnyTensor launch_concatenate(const std::vector<AnyTensor>& parts, Axis axis, CallSite site);
+
+}  // namespace detail
+
+/// The tensors one after another along `axis`: [a, c] and [b, c] give [a + b, c] along axis 0.
+/// Other extents must be equal. Any element type.
+template <Element T>
+Tensor<T> concatenate(const std::vector<Tensor<T>>& parts, Axis axis = Axis(0),
+                      CallSite site = CallSite::here()) {
+  std::vector<AnyTensor> plain;
+  plain.reserve(parts.size());
+  for (const Tensor<T>& part : parts) plain.push_back(part.any());
+  return Tensor<T>(detail::launch_concatenate(plain, axis, site));
+}
+
+/// The elements `begin` to before `end` of `axis`. Along the first axis that is longer than 1 they
+/// share storage with `x` until one of them is written. Any element type.
+template <Element T>
+Tensor<T> slice(const Tensor<T>& x, Axis axis, std::int64_t begin, std::int64_t end,
+                CallSite site = CallSite::here()) {
+  return Tensor<T>(detail::launch_slice(x.any(), detail::axis_of(x.shape(), axis, "slice", site),
+                                        begin, end, site));
+}
+
+/// The sum over `axis`, which the result lacks: [a, b, c] gives [a, c] for axis 1. Elements are
+/// added in ascending order; 16-bit floats accumulate in float and are rounded once; the sum of
+/// none is 0.
+template <Element T>
+Tensor<T> axis_sum(const Tensor<T>& x, Axis axis, CallSite site = CallSite::here()) {
+  return Tensor<T>(detail::launch_axis_sum(
+      x.any(), detail::axis_of(x.shape(), axis, "axis_sum", site), "axis_sum", site));
+}
+
+}  // namespace belfry

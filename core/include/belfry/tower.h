@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/current.h"
+#include "belfry/default_strategy.h"
+#include "belfry/destination.h"
+#include "belfry/detail/tower_call.h"
+#include "belfry/mirrored_on.h"
+#include "belfry/mirrored_strategy.h"
+#include "belfry/nest.h"
+#include "belfry/one_device_strategy.h"
+#include "belfry/variable.h"
+
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+/// The older words: a tower is a replica. Every name of the systems that came before, as an alias
+/// or a function of belfry's; docs/tf_mapping.md lists them. Functions take a strategy or the
+/// context they belong to first, and reductions by name or as a ReduceOp. They do what the
+/// functions they are named beside do, and throw the same; `InTower` and `CrossTower` stand for the
+/// contexts.
+namespace belfry::tower {
+
+// Types.
+using DistributionStrategy = belfry::Strategy;
+using Strategy = belfry::Strategy;
+using StrategyExtended = belfry::CrossReplicaContext;
+using MirroredStrategy = belfry::MirroredStrategy;
+using OneDeviceStrategy = belfry::OneDeviceStrategy;
+using DefaultStrategy = belfry::DefaultStrategy;
+using TowerContext = belfry::ReplicaContext;
+using InTowerContext = belfry::ReplicaContext;
+using ReplicaContext = belfry::ReplicaContext;
+using CrossTowerContext = belfry::CrossReplicaContext;
+using DeviceSpecification = belfry::DeviceSpec;
+using ColocatedVariableGetter = belfry::VariableScope;
+using ReductionVariableGetter = belfry::VariableScope;
+using Reduction = belfry::ReduceOp;
+inline constexpr Reduction kSumReduction = ReduceOp::kSum;
+inline constexpr Reduction kMeanReduction = ReduceOp::kMean;
+template <class T>
+using DistributedValue = belfry::PerReplica<T>;
+template <class T>
+using PerDevice = belfry::PerReplica<T>;
+template <class T>
+using MirroredValue = belfry::Mirrored<T>;
+template <class T>
+using TowerLocalVariable = belfry::ReplicaLocalVariable<T>;
+template <class D>
+concept Destination = belfry::Destination<D>;
+template <class T>
+concept Distributable = belfry::Nest<T>;
+
+// What is current (SEM-16).
+inline TowerContext* get_tower_context() { return current_replica(); }
+inline ReplicaContext* get_replica_context() { return current_replica(); }
+inline CrossTowerContext* get_cross_tower_context() { return current_cross_replica(); }
+inline Strategy& get_strategy() { return belfry::current_strategy(); }
+inline Strategy& get_distribution_strategy() { return belfry::current_strategy(); }
+inline Strategy& current_strategy() { return belfry::current_strategy(); }
+inline std::string current_device() { return to_string(belfry::current_device()); }
+inline std::optional<std::string> current_update_device() {
+  const std::optional<DeviceSpec> device = belfry::current_update_device();
+  return device ? std::optional(to_string(*device)) : std::nullopt;
+}
+
+// Properties of a tower's context.
+inline int tower_id(const TowerContext& tower) { return tower.replica_id(); }
+inline int replica_id_in_sync_group(const ReplicaContext& replica) { return replica.replica_id(); }
+inline std::string device(const TowerContext& tower) { return to_string(tower.device()); }
+inline std::vector<std::string> devices(const ReplicaContext& replica) { return {device(replica)}; }
+inline Strategy& distribution_strategy(const TowerContext& tower) { return tower.strategy(); }
+inline Strategy& strategy(const ReplicaContext& replica) { return replica.strategy(); }
+
+// Properties of a tower's context or a strategy.
+template <class Context>
+int num_towers(const Context& context) {
+  return context.num_replicas();
+}
+template <class Context>
+int num_replicas_in_sync(const Context& context) {
+  return context.num_replicas();
+}
+template <class Context>
+bool is_single_tower(const Context& context) {
+  return context.num_replicas() == 1;
+}
+
+// Properties of a strategy.
+inline std::vector<DeviceSpec> worker_devices(const Strategy& of) { return of.worker_devices(); }
+inline std::vector<DeviceSpec> parameter_devices(const Strategy& of) {
+  return of.parameter_devices();
+}
+inline PerReplica<int> worker_device_index(const Strategy& of) { return of.worker_device_index(); }
+/// Whether each process has a program of its own: no strategy here has more than one process.
+constexpr bool between_graph(const Strategy&) { return false; }
+template <class... V>
+std::vector<DeviceSpec> non_slot_devices(Strategy& of, const V&... variables) {
+  return of.non_slot_devices(variables...);
+}
+
+// Scopes: objects that end with their block, or a block as a function.
+inline Scope scope(Strategy& of, CallSite site = CallSite::here()) { return of.scope(site); }
+inline VariableScope tower_local_var_scope(Strategy& of, Method method,
+                                           CallSite site = CallSite::here()) {
+  return of.replica_local_variable_scope(method.op, site);
+}
+inline VariableScope tower_local_var_scope(TowerContext& tower, Method method,
+                                           CallSite site = CallSite::here()) {
+  return tower.strategy().replica_local_variable_scope(method.op, site);
+}
+template <class Place>
+VariableScope colocate_vars_with(Strategy& of, const Place& place,
+                                 CallSite site = CallSite::here()) {
+  return of.colocate_variables_with(place, site);
+}
+template <class Block>
+decltype(auto) tower_local_variable_scope(Strategy& of, Method method, Block&& block,
+                                          CallSite site = CallSite::here()) {
+  const VariableScope inside = of.replica_local_variable_scope(method.op, site);
+  return std::forward<Block>(block)();
+}
+template <class Place, class Block>
+decltype(auto) colocate_variables_with(Strategy& of, const Place& place, Block&& block,
+                                       CallSite site = CallSite::here()) {
+  const VariableScope inside = of.colocate_variables_with(place, site);
+  return std::forward<Block>(block)();
+}
+template <class T>
+bool variable_created_in_scope(Strategy& of, const VariableHandle<T>& variable) {
+  return of.created_in_scope(variable);
+}
+inline void configure(Strategy& of, const StrategyOptions& session_config,
+                      CallSite site = CallSite::here()) {
+  of.configure(session_config, site);
+}
+
+// Running: fn(TowerContext&, args...), or fn(args...), which finds the context by itself.
+template <class F, class... Args>
+auto call_for_each_tower(CrossTower at, const F& fn, const Args&... args) {
+  return detail::run_in_towers(at, true, fn, args...);
+}
+/// `run_concurrently` as a keyword: `call_for_each_tower(strategy, RunOptions{...}, fn, args...)`.
+template <class F, class... Args>
+auto call_for_each_tower(CrossTower at, RunOptions run_concurrently, const F& fn,
+                         const Args&... args) {
+  return detail::run_in_towers(at, run_concurrently.concurrent, fn, args...);
+}
+template <class F, class... Args>
+auto call_for_each_replica(CrossTower at, const F& fn, const Args&... args) {
+  return detail::run_in_towers(at, true, fn, args...);
+}
+template <class F, class... Args>
+auto run(CrossTower at, const F& fn, const Args&... args) {
+  return detail::run_in_towers(at, true, fn, args...);
+}
+template <class F, class... Args>
+auto experimental_run_v2(CrossTower at, const F& fn, const Args&... args) {
+  return detail::run_in_towers(at, true, fn, args...);
+}
+template <class F, class... Args>
+auto for_each_tower(CrossTower at, const F& fn, const Args&... args) {
+  return detail::run_in_towers(at, true, fn, args...);
+}
+
+// In a tower.
+template <class F, class... Args>
+auto merge_call(InTower at, F&& merge_fn, Args&&... args) {
+  return at.replica.merge_call_at(at.site, std::forward<F>(merge_fn), std::forward<Args>(args)...);
+}
+template <Nest T>
+T all_reduce(InTower at, Method reduce_op, T value) {
+  return at.replica.all_reduce(reduce_op.op, std::move(value), at.site);
+}
+
+}  // namespace belfry::tower
+
+#include "belfry/detail/tower_input.h"
+#include "belfry/detail/tower_verbs.h"

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/axis.h"
+#include "belfry/cross_replica_context.h"
+#include "belfry/detail/vjp_leaves.h"
+#include "belfry/nest.h"
+#include "belfry/reduce_op.h"
+#include "belfry/replica_context.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+/// Vector-Jacobian products of the collectives: from the gradient of a loss by what a collective
+/// returned, the gradient by what went in (SEM-127). The loss is the sum of what all replicas
+/// compute. A collective is linear, so that its product needs the structure of its input at most,
+/// and is a collective again: those of a replica are merges that every replica must reach.
+/// Throws: as the collective that each one is.
+namespace belfry {
+
+/// Of all_reduce: by SUM the sum of the cotangents, by MEAN their mean.
+template <Nest T>
+T all_reduce_vjp(ReplicaContext& replica, ReduceOp op, T cotangent,
+                 CallSite site = CallSite::here()) {
+  return replica.all_reduce(op, std::move(cotangent), site);
+}
+
+/// Of all_gather: this replica's slice of the sum of the cotangents. `value` is what was gathered.
+template <Nest T>
+T all_gather_vjp(ReplicaContext& replica, const T& value, T cotangent, Axis axis = Axis(0),
+                 CallSite site = CallSite::here()) {
+  const std::vector<std::int64_t> own = detail::extents_along(value, axis, site);
+  // Each replica's number and extents, so that a replica knows what comes before its own.
+  std::vector<std::int64_t> row = {replica.replica_id()};
+  row.insert(row.end(), own.begin(), own.end());
+  const std::vector<std::int64_t> all = replica.all_gather(row, site);
+  T sum = replica.all_reduce(ReduceOp::kSum, std::move(cotangent), site);
+  std::vector<std::int64_t> begins(own.size(), 0);
+  for (std::size_t at = 0; all[at] != replica.replica_id(); at += row.size()) {
+    for (std::size_t i = 0; i < own.size(); ++i) begins[i] += all[at + 1 + i];
+  }
+  detail::cut_leaves(sum, axis, begins, own, site);
+  return sum;
+}
+
+/// Of reduce: by SUM the cotangent on every replica, by MEAN its N-th part.
+template <Nest T>
+Mirrored<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, T cotangent,
+                       CallSite site = CallSite::here()) {
+  if (op == ReduceOp::kMean) detail::divide_leaves(cotangent, cross.num_replicas(), site);
+  return cross.broadcast(cotangent, site);
+}
+
+/// Of broadcast: the sum of the cotangents, on replica 0's device.
+template <Nest T>
+T broadcast_vjp(CrossReplicaContext& cross, const PerReplica<T>& cotangents,
+                CallSite site = CallSite::here()) {
+  return cross.reduce(ReduceOp::kSum, cotangents, site).value();
+}
+
+/// Of gather: each replica's slice of the cotangent, on its device. `value` is what was gathered.
+template <Nest T>
+PerReplica<T> gather_vjp(CrossReplicaContext& cross, const PerReplica<T>& value, const T& cotangent,
+                         Axis axis = Axis(0), CallSite site = CallSite::here()) {
+  cross.core().require_cross("gather_vjp", site);
+  const detail::Participants& present = value.present();
+  detail::ReplicaArray<T> slices(present.count());
+  std::vector<std::int64_t> begins;
+  for (int i = 0; i < present.count(); ++i) {
+    const int replica = present.id(i);
+    const std::vector<std::int64_t> own = detail::extents_along(value[replica], axis, site);
+    begins.resize(own.size());
+    T part = cotangent;
+    detail::cut_leaves(part, axis, begins, own, site);
+    slices.emplace_back(detail::placed_on(part, cross.core().placement(replica)));
+    for (std::size_t leaf = 0; leaf < own.size(); ++leaf) begins[leaf] += own[leaf];
+  }
+  return PerReplica<T>(std::move(slices), present);
+}
+
+}  // namespace belfry

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/dtype.h"
+#include "belfry/error.h"
+#include "belfry/reduce_op.h"
+
+namespace belfry {
+
+/// Throws: InvalidArgumentError (kDType) for bool, (kIntegerMean) for MEAN of integers.
+inline void require_reducible(ReduceOp op, DType dtype, CallSite site = {}) {
+  if (dtype == DType::kBool) {
+    throw InvalidArgumentError(ErrorCode::kDType, "bool values cannot be reduced",
+                               "cast them to an integer type first", site);
+  }
+  if (op == ReduceOp::kMean && !is_floating(dtype)) {
+    throw InvalidArgumentError(
+        ErrorCode::kIntegerMean, "MEAN over " + to_string(dtype) + " would lose the remainder",
+        "convert to a floating-point type, or SUM and divide as you mean it", site);
+  }
+}
+
+}  // namespace belfry

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What verbs with destinations, axes and batches must not take. Each section fails; the rest
+// compiles. Sections named after a fact about the reference systems are belfry's outcome of it.
+#include "belfry/belfry.h"
+
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace belfry {
+
+void verbs_of_the_cross_replica_context(CrossReplicaContext& cross, const PerReplica<int>& values,
+                                        const PerReplica<std::vector<int>>& rows,
+                                        const MirroredVariable<int>& variable,
+                                        const DeviceSpec& device) {
+  cross.reduce(ReduceOp::kSum, values, device);
+  cross.reduce(ReduceOp::kSum, rows, Axis(0));
+  cross.batch_reduce(ReduceOp::kSum, std::pair{values, device}, values);
+  cross.gather(rows, Axis(0));
+  cross.fetch(variable, device);
+#ifdef X16_DESTINATION_IS_A_NUMBER
+  // EXPECT: constraints|no matching
+  cross.reduce(ReduceOp::kSum, values, 7);
+#endif
+#ifdef X17_REDUCE_A_LIST
+  // EXPECT: constraints|no matching
+  cross.reduce(ReduceOp::kSum, std::vector<int>{1, 2});
+#endif
+#ifdef X11_X12_X13_RED_21_REDUCE_A_PLAIN_NUMBER
+  // EXPECT: constraints|no matching
+  cross.reduce(ReduceOp::kSum, 5.0);
+#endif
+#ifdef X20_SUM_OF_A_MIRRORED_VARIABLE
+  // EXPECT: constraints|no matching
+  cross.reduce(ReduceOp::kSum, variable);
+#endif
+#ifdef RED_22_SUM_OF_A_MIRRORED_TO_A_DESTINATION
+  // EXPECT: SUM of a Mirrored is ambiguous|not a constant expression
+  cross.reduce(ReduceOp::kSum, cross.broadcast(1), device);
+#endif
+#ifdef RED_23_AXIS_IS_A_NUMBER
+  // EXPECT: constraints|no matching
+  cross.reduce(ReduceOp::kSum, rows, 0);
+#endif
+#ifdef RED_24_BATCH_OF_TRIPLES
+  // EXPECT: incomplete type|undefined template
+  cross.batch_reduce(ReduceOp::kSum, std::tuple{values, device, device});
+#endif
+#ifdef GATHER_NUMBERS
+  // EXPECT: gather joins vectors and tensors along an axis, and a number has none
+  cross.gather(values);
+#endif
+#ifdef Q11_ALL_GATHER_IN_MERGE
+  // EXPECT: no member named .?all_gather
+  cross.all_gather(std::vector<int>{1});
+#endif
+#ifdef FETCH_A_PER_REPLICA
+  // EXPECT: fetch takes a variable or a value that is the same everywhere
+  cross.fetch(values, device);
+#endif
+#ifdef MAP_WITH_PER_REPLICA
+  // EXPECT: map takes Mirrored or plain arguments: reduce a PerReplica first
+  cross.map(std::vector<int>{1}, [](int x, int y) { return x + y; }, values);
+#endif
+#ifdef UPDATE_EACH_OF_NOTHING
+  // EXPECT: update_each is for functions that return something
+  cross.update_each(variable, [](int&) {});
+#endif
+}
+
+void verbs_of_a_replica(ReplicaContext& replica) {
+  replica.all_gather(std::vector<int>{1});
+#ifdef GAT_19_GATHER_IN_REPLICA
+  // EXPECT: no member named .?gather
+  replica.gather(std::vector<int>{1});
+#endif
+#ifdef ALL_GATHER_A_NUMBER
+  // EXPECT: a number has none
+  replica.all_gather(1);
+#endif
+#ifdef ENTER_A_REPLICA
+  // EXPECT: no member named .?scope
+  const Scope scope = replica.scope();
+#endif
+}
+
+void contexts_are_made_by_the_runner(Strategy& strategy) {
+  static_cast<void>(strategy.cross_replica());
+#ifdef MAKE_A_REPLICA_CONTEXT
+  // EXPECT: no matching
+  ReplicaContext made(strategy, 0);
+#endif
+#ifdef MAKE_A_CROSS_REPLICA_CONTEXT
+  // EXPECT: no matching
+  CrossReplicaContext made(strategy);
+#endif
+}
+
+}  // namespace belfry

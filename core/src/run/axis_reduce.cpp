@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/detail/axis_reduce.h"
+
+#include "belfry/detail/gather_values.h"
+#include "belfry/detail/tensor_launch.h"
+#include "belfry/error.h"
+#include "belfry/tensor_axis.h"
+#include "collectives/require_reducible.h"
+
+#include <string>
+
+namespace belfry::detail {
+
+std::int64_t axis_count(const GatherCall& call, ReduceOp op, DType dtype,
+                        const std::vector<Shape>& shapes) {
+  require_reducible(op, dtype, call.site);
+  const int number = gather_axis(shapes, call.present, call.axis, call.site);
+  std::int64_t count = 0;
+  for (const Shape& shape : shapes) count += shape.extent(number);
+  if (count == 0 && op == ReduceOp::kMean) throw_nothing_to_reduce(call.site);
+  return count;
+}
+
+std::vector<AnyTensor> reduce_tensors_along(const GatherCall& call, ReduceOp op,
+                                            const std::vector<AnyTensor>& parts) {
+  const CallSite site = call.site;
+  std::vector<Shape> shapes;
+  for (const AnyTensor& part : parts) shapes.push_back(part.shape());
+  const DType dtype = parts.front().dtype();
+  const std::int64_t count = axis_count(call, op, dtype, shapes);
+  const int number = gather_axis(shapes, call.present, call.axis, site);
+  // 16-bit floats stay float until the end, so that they are rounded once.
+  const DType wide = is_floating(dtype) && size_of(dtype) == 2 ? DType::kFloat32 : dtype;
+  std::vector<AnyTensor> sums;
+  std::vector<std::vector<LeafRef>> leaves;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const int replica = call.present.id(static_cast<int>(part));
+    const AnyTensor own = parts[part].copy_to(call.core.placement(replica));
+    sums.push_back(launch_axis_sum(wide == dtype ? own : launch_cast(own, wide, site), number,
+                                   "reduce", site));
+  }
+  for (AnyTensor& sum : sums) leaves.push_back({tensor_leaf(sum)});
+  call.core.reduce({ReduceOp::kSum, leaves, true, call.present});
+  for (AnyTensor& sum : sums) {
+    if (op == ReduceOp::kMean) {
+      sum = launch_binary(BinaryOp::kDivide, sum, Scalar::of(static_cast<double>(count)), "reduce",
+                          site);
+    }
+    if (wide != dtype) sum = launch_cast(sum, dtype, site);
+  }
+  return sums;
+}
+
+void throw_nothing_to_reduce(CallSite site) {
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument, "no replica has an element to reduce",
+                             "the mean of nothing is not a number, and a sum of nothing has no "
+                             "shape",
+                             site);
+}
+
+}  // namespace belfry::detail

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/completion.h"
+
+#include "belfry/backend/backend.h"
+
+#include <algorithm>
+
+namespace belfry {
+
+Completion::Completion(Backend& backend, const std::vector<int>& devices) {
+  for (int index : devices) {
+    Device& device = backend.device(index);
+    events_.push_back(device.create_event());
+    device.compute_stream().record(*events_.back());
+  }
+}
+
+bool Completion::done() const {
+  return std::all_of(events_.begin(), events_.end(),
+                     [](const auto& event) { return event->query(); });
+}
+
+void Completion::wait() const {
+  for (const auto& event : events_) event->synchronize();
+}
+
+void Completion::delay(const Placement& later) const {
+  for (const auto& event : events_) device_of(later).compute_stream().wait(*event);
+}
+
+}  // namespace belfry

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/destination.h"
+
+#include "belfry/detail/fetch_value.h"
+#include "belfry/error.h"
+
+#include <algorithm>
+#include <string>
+
+namespace belfry::detail {
+
+std::vector<DeviceSpec> specs_of(StrategyCore& core, const std::vector<int>& devices) {
+  std::vector<DeviceSpec> specs;
+  for (int device : devices) specs.push_back(core.backend().device_spec(device));
+  return specs;
+}
+
+DeviceSpec named_device(StrategyCore& core, std::string_view text, CallSite site) {
+  if (text.empty()) {
+    throw InvalidArgumentError(
+        ErrorCode::kDestination, "an empty text names no device",
+        "name one, such as " + to_string(specs_of(core, core.devices()).front()), site);
+  }
+  return DeviceSpec::parse(text, specs_of(core, core.devices()).front(), site);
+}
+
+void require_whole(StrategyCore& core, int components, CallSite site) {
+  if (components == core.size()) return;
+  throw InvalidArgumentError(ErrorCode::kDestination,
+                             "a value with " + std::to_string(components) +
+                                 " components names no devices of a strategy with " +
+                                 std::to_string(core.size()) + " replicas",
+                             "use a value of this strategy, or name the devices", site);
+}
+
+std::vector<int> indices_of(StrategyCore& core, const std::vector<DeviceSpec>& devices,
+                            CallSite site) {
+  if (devices.empty()) {
+    throw InvalidArgumentError(ErrorCode::kDestination, "a destination of no devices",
+                               "name one or more, or leave the destination out", site);
+  }
+  const std::vector<DeviceSpec> known = core.backend().devices();
+  std::vector<int> indices;
+  for (const DeviceSpec& device : devices) {
+    const auto found = std::find(known.begin(), known.end(), device);
+    if (found == known.end()) {
+      throw InvalidArgumentError(
+          ErrorCode::kDestination, to_string(device) + " is not a device of this backend",
+          "its devices are " + to_string(known.front()) + " to " + to_string(known.back()), site);
+    }
+    const int index = static_cast<int>(found - known.begin());
+    if (std::find(indices.begin(), indices.end(), index) != indices.end()) {
+      throw InvalidArgumentError(ErrorCode::kDuplicateDevice, to_string(device) + " is named twice",
+                                 "name each device of a destination once", site);
+    }
+    indices.push_back(index);
+  }
+  return indices;
+}
+
+CurrentContext fetch_context(StrategyCore& core, CrossReplicaContext& cross, int device) {
+  CurrentContext context = core.cross_context(cross);
+  context.device = device;
+  // Whether a run is going on is the surrounding context's affair.
+  context.in_scope = current_context() == nullptr || current_context()->in_scope;
+  return context;
+}
+
+int only_device(const std::vector<int>& devices, CallSite site) {
+  if (devices.size() == 1) return devices.front();
+  throw InvalidArgumentError(
+      ErrorCode::kDestination,
+      "fetch brings a value to one device, not " + std::to_string(devices.size()),
+      "name one device, or broadcast to several", site);
+}
+
+}  // namespace belfry::detail

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/detail/gather_values.h"
+
+#include "belfry/error.h"
+#include "belfry/tensor_axis.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace belfry::detail {
+namespace {
+
+std::vector<Shape> shapes_of(const std::vector<AnyTensor>& parts) {
+  std::vector<Shape> shapes;
+  for (const AnyTensor& part : parts) {
+    if (part.empty()) {
+      throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                                 "a default-constructed tensor cannot be gathered",
+                                 "make it with Tensor::from, full or zeros");
+    }
+    shapes.push_back(part.shape());
+  }
+  return shapes;
+}
+
+std::vector<std::int64_t> extents_at(const std::vector<Shape>& shapes, int axis) {
+  std::vector<std::int64_t> extents;
+  for (const Shape& shape : shapes) extents.push_back(shape.extent(axis));
+  return extents;
+}
+
+}  // namespace
+
+int gather_axis(const std::vector<Shape>& shapes, const Participants& present, Axis axis,
+                CallSite site) {
+  const int rank = shapes.front().rank();
+  const bool same_rank = std::all_of(shapes.begin(), shapes.end(),
+                                     [rank](const Shape& shape) { return shape.rank() == rank; });
+  const int number = same_rank ? axis_of(shapes.front(), axis, "gather", site) : 0;
+  ErrorReport report;
+  report.code = ErrorCode::kStructure;
+  report.summary = "values of these shapes cannot be gathered along one axis";
+  report.site = site;
+  report.expected = "the same rank, and the same extents but for the axis, on every replica";
+  bool fits = same_rank;
+  for (std::size_t part = 0; part < shapes.size(); ++part) {
+    report.replicas.push_back(
+        {present.id(static_cast<int>(part)), site, "brings shape " + to_string(shapes[part]), {}});
+    fits = fits && with_extent(shapes[part], number, 0) == with_extent(shapes[0], number, 0);
+  }
+  if (!fits) throw StructureMismatchError(std::move(report));
+  return number;
+}
+
+AnyTensor gather_tensors(const GatherCall& call, const std::vector<AnyTensor>& parts) {
+  const int number = gather_axis(shapes_of(parts), call.present, call.axis, call.site);
+  std::vector<AnyTensor> here;
+  for (const AnyTensor& part : parts) here.push_back(part.copy_to(call.core.placement(0)));
+  return launch_concatenate(here, Axis(number), call.site);
+}
+
+std::vector<AnyTensor> all_gather_tensors(const GatherCall& call,
+                                          const std::vector<AnyTensor>& parts) {
+  const std::vector<Shape> shapes = shapes_of(parts);
+  const int number = gather_axis(shapes, call.present, call.axis, call.site);
+  std::vector<AnyTensor> joined = call.core.ops().all_gather(parts, call.present);
+  for (AnyTensor& table : joined) {
+    table = join(table, shapes.front(), number, extents_at(shapes, number), call.site);
+  }
+  return joined;
+}
+
+void require_same_axis(const PerReplica<int>& axes, CallSite site) {
+  ErrorReport report;
+  report.code = ErrorCode::kStructure;
+  report.summary = "replicas ask for different axes in one all_gather";
+  report.expected = "the same axis on every replica";
+  bool same = true;
+  for (const int& axis : axes) {
+    same = same && axis == *axes.begin();
+    report.replicas.push_back({axes.present().id(static_cast<int>(&axis - axes.begin())),
+                               site,
+                               "gathers along " + std::to_string(axis),
+                               {}});
+  }
+  if (!same) throw StructureMismatchError(std::move(report));
+}
+
+}  // namespace belfry::detail

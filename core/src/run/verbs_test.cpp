@@ -1,0 +1,359 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Destinations, axes, results of updates, groups and configuration: examples and refusals.
+#include "belfry/backend/host_backend.h"
+#include "belfry/central_storage_strategy.h"
+#include "belfry/current.h"
+#include "belfry/mirrored_strategy.h"
+#include "belfry/tensor_ops.h"
+#include "belfry/vjp.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace elsewhere {
+
+// A type of users that names devices.
+struct Rack {
+  std::vector<belfry::DeviceSpec> specs;
+};
+std::vector<belfry::DeviceSpec> devices_of(const Rack& rack) { return rack.specs; }
+
+}  // namespace elsewhere
+
+namespace belfry {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr CallSite kHere{"train.cc", 11};
+
+class Verbs : public testing::Test {
+ protected:
+  static std::string error_of(const std::function<void()>& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  }
+  DeviceSpec device(int index) { return backend_.device_spec(index); }
+  Tensor<float> on(int index, float value) {
+    return Tensor<float>::full({1}, value, Placement{&backend_, index});
+  }
+
+  HostBackend backend_{4};
+  MirroredStrategy strategy_{backend_, {.devices = {device(0), device(1), device(2)}}};
+  CrossReplicaContext& cross_ = strategy_.cross_replica();
+  PerReplica<int> ids_{0, 1, 2};
+};
+
+TEST_F(Verbs, ADestinationMayBeAUsersType) {
+  const elsewhere::Rack rack{{device(3), device(1)}};
+  const auto sum = cross_.reduce(ReduceOp::kSum, ids_, rack);
+  EXPECT_THAT(sum.devices(), ElementsAre(device(3), device(1)));
+  EXPECT_EQ(sum.on(device(1)), 3);
+  EXPECT_TRUE(sum.is_on(device(3)));
+  EXPECT_FALSE(sum.is_on(device(0)));
+}
+
+TEST_F(Verbs, AValueIsOnItsDevicesAlone) {
+  const auto sum = cross_.reduce(ReduceOp::kSum, ids_, device(1));
+  EXPECT_THAT(error_of([&] { sum.on(device(0), kHere); }),
+              AllOf(HasSubstr("BF-038 a value has no component on"), HasSubstr("train.cc:11"),
+                    HasSubstr("hint: it is on " + to_string(device(1)))));
+  EXPECT_THAT(error_of([&] { static_cast<void>(sum[1]); }), HasSubstr("BF-038"));
+}
+
+TEST_F(Verbs, DestinationsAreRefusedBeforeAnythingIsReduced) {
+  const auto before = strategy_.statistics();
+  const std::pair good{ids_, device(0)};
+  const std::pair bad{ids_, std::string("/device:CPU:9")};
+  EXPECT_THAT(error_of([&] { cross_.batch_reduce(ReduceOp::kSum, good, bad, kHere); }),
+              AllOf(HasSubstr("BF-038"), HasSubstr("CPU:9 is not a device of this backend"),
+                    HasSubstr("train.cc:11")));
+  EXPECT_EQ(strategy_.statistics(), before);
+}
+
+TEST_F(Verbs, VariablesOfAnotherStrategyAreNoDestination) {
+  MirroredStrategy other(backend_);
+  const auto variable = other.mirrored_variable(1);
+  EXPECT_THAT(error_of([&] { cross_.broadcast(1, variable, kHere); }),
+              AllOf(HasSubstr("BF-004"), HasSubstr("train.cc:11")));
+  EXPECT_THAT(error_of([&] { cross_.fetch(variable, device(0), kHere); }), HasSubstr("BF-004"));
+  EXPECT_THAT(error_of([&] { strategy_.non_slot_devices(variable); }), HasSubstr("BF-004"));
+}
+
+TEST_F(Verbs, BelongToTheCrossReplicaContext) {
+  const auto mirrored = cross_.broadcast(1);
+  const PerReplica<std::vector<int>> lists{{1}, {2}, {3}};
+  const auto refused = [&](const char* verb, const auto& call) {
+    EXPECT_THAT(
+        error_of([&] { strategy_.run([&](ReplicaContext&) { call(); }); }),
+        AllOf(HasSubstr("BF-001"), HasSubstr(std::string(verb) + " is cross-replica work")));
+  };
+  refused("reduce", [&] { cross_.reduce(ReduceOp::kSum, ids_, device(0)); });
+  refused("reduce", [&] { cross_.reduce(ReduceOp::kSum, lists, Axis(0)); });
+  refused("reduce_mapped", [&] { cross_.reduce_mapped(ReduceOp::kSum, lists); });
+  refused("broadcast", [&] { cross_.broadcast(1, device(0)); });
+  refused("fetch", [&] { cross_.fetch(mirrored); });
+  refused("group", [&] { cross_.group(mirrored); });
+  refused("local_results", [&] { cross_.local_results(mirrored); });
+  refused("gather", [&] { cross_.gather(lists); });
+  refused("map", [&] { cross_.map(std::vector<int>{1}, [](int x) { return x; }); });
+  refused("configure", [&] { strategy_.configure({}); });
+}
+
+TEST_F(Verbs, LocalResultsAreTheComponents) {
+  const auto variable = strategy_.replica_local_variable(ReduceOp::kSum, 4);
+  strategy_.run([&](ReplicaContext& r) { variable.on(r) += r.replica_id(); });
+  EXPECT_THAT(cross_.local_results(ids_), ElementsAre(0, 1, 2));
+  EXPECT_THAT(cross_.local_results(cross_.broadcast(7)), ElementsAre(7, 7, 7));
+  EXPECT_THAT(cross_.local_results(cross_.broadcast(7, device(3))), ElementsAre(7));
+  EXPECT_THAT(strategy_.local_results(variable), ElementsAre(4, 5, 6));
+  EXPECT_THAT(cross_.local_results(9), ElementsAre(9));
+}
+
+TEST_F(Verbs, UpdateNonSlotReturnsWhatTheCallsReturn) {
+  const auto offset = strategy_.mirrored_variable(10);
+  const auto here = cross_.update_non_slot(
+      {device(2), device(0)},
+      [](int base, int x) {
+        EXPECT_TRUE(current_update_device().has_value());
+        return base + x + current_update_device()->index;
+      },
+      offset, 100);
+  EXPECT_THAT(here.devices(), ElementsAre(device(2), device(0)));
+  EXPECT_EQ(here[0], 112);
+  EXPECT_EQ(here.on(device(0)), 110);
+  // All devices are looked at before the first call.
+  int calls = 0;
+  EXPECT_THAT(
+      error_of([&] { cross_.update_non_slot({device(0), device(3)}, [&] { ++calls; }, kHere); }),
+      HasSubstr("BF-038"));
+  EXPECT_EQ(calls, 0);
+}
+
+TEST_F(Verbs, UpdateEachReturnsWhatEachCallReturned) {
+  const VariableScope scope = strategy_.colocate_variables_with({device(2), device(1)});
+  const auto variable = strategy_.mirrored_variable(5);
+  const auto seen = cross_.update_each(variable, [](int& component) {
+    component += 1;
+    return current_update_device()->index;
+  });
+  EXPECT_THAT(seen, ElementsAre(1, 2));
+  EXPECT_THAT(cross_.local_results(variable), ElementsAre(6, 6));
+}
+
+TEST_F(Verbs, AValueThatIsNotOnTheComponentsDeviceCannotUpdateIt) {
+  const auto variable = strategy_.mirrored_variable(5);
+  const auto one = cross_.broadcast(1, device(0));
+  EXPECT_THAT(
+      error_of([&] { cross_.update(variable, [](int& own, int by) { own += by; }, one, kHere); }),
+      AllOf(HasSubstr("BF-038"), HasSubstr(to_string(device(1)))));
+  EXPECT_THAT(cross_.local_results(variable), ElementsAre(5, 5, 5));
+}
+
+TEST_F(Verbs, FetchOfAReplicaLocalVariableIsItsReduction) {
+  const auto sum = strategy_.replica_local_variable(ReduceOp::kSum, on(0, 1));
+  const auto first = strategy_.replica_local_variable(Aggregation::kOnlyFirst, 1);
+  strategy_.run([&](ReplicaContext& r) {
+    const auto id = static_cast<float>(r.replica_id());
+    sum.on(r) = Tensor<float>::full({1}, id);
+    first.on(r) = 7 - r.replica_id();
+  });
+  EXPECT_EQ(cross_.fetch(sum, device(3)).item(), 3);
+  EXPECT_EQ(cross_.fetch(sum, device(2)).placement().device, 2);
+  EXPECT_EQ(cross_.fetch(first, device(2), [](int x) { return -x; }), -7);
+}
+
+TEST_F(Verbs, FetchTakesOneDevice) {
+  EXPECT_THAT(error_of([&] {
+                cross_.fetch(cross_.broadcast(1), std::vector{device(0), device(1)}, kHere);
+              }),
+              AllOf(HasSubstr("BF-038 fetch brings a value to one device, not 2"),
+                    HasSubstr("train.cc:11")));
+}
+
+TEST_F(Verbs, MapHandsOutArgumentsWhereElementsAre) {
+  const auto variable = strategy_.mirrored_variable(100);
+  const auto mapped = cross_.map(
+      std::vector<int>{1, 2, 3, 4},
+      [](int x, int base, int more) { return x + base + more + current_device().index; }, variable,
+      1000);
+  EXPECT_THAT(mapped[0], ElementsAre(1101, 1104));
+  EXPECT_THAT(mapped[1], ElementsAre(1103));
+  EXPECT_THAT(mapped[2], ElementsAre(1105));
+  EXPECT_EQ(cross_.reduce_mapped(ReduceOp::kSum, mapped).value(), 4413);
+}
+
+TEST_F(Verbs, MappedResultsMustFitOneAnother) {
+  const PerReplica<std::vector<std::vector<int>>> lists{{{1}}, {}, {{2, 3}}};
+  EXPECT_THAT(error_of([&] { cross_.reduce_mapped(ReduceOp::kSum, lists, kHere); }),
+              AllOf(HasSubstr("BF-020"), HasSubstr("replica 2"), HasSubstr("int32[2]")));
+}
+
+TEST_F(Verbs, AllGatherIsAMergeOfItsOwnKind) {
+  EXPECT_THAT(error_of([&] {
+                strategy_.run([](ReplicaContext& r) {
+                  const std::vector<int> own{1};
+                  if (r.replica_id() == 0) {
+                    r.all_gather(own);
+                  } else {
+                    r.all_reduce(ReduceOp::kSum, own);
+                  }
+                });
+              }),
+              AllOf(HasSubstr("BF-012"), HasSubstr("waits in all_gather")));
+  EXPECT_THAT(
+      error_of([&] {
+        strategy_.run([&](ReplicaContext& r) {
+          r.all_gather(Tensor<float>::zeros({1, 1}), Axis(r.replica_id() % 2), kHere);
+        });
+      }),
+      AllOf(HasSubstr("BF-020 replicas ask for different axes"), HasSubstr("gathers along 1")));
+}
+
+TEST_F(Verbs, GatherNamesTheShapesThatDoNotFit) {
+  const auto rows = strategy_.distribute_values(
+      [](int id) { return Tensor<float>::zeros({2, id == 2 ? 4 : 3}); });
+  EXPECT_EQ(error_of([&] { cross_.gather(rows, Axis(0), kHere); }),
+            "BF-020 values of these shapes cannot be gathered along one axis\n"
+            "  at train.cc:11\n"
+            "  replicas 0,1  train.cc:11  brings shape [2,3]\n"
+            "  replica 2  train.cc:11  brings shape [2,4]\n"
+            "  expected: the same rank, and the same extents but for the axis, on every replica");
+}
+
+TEST_F(Verbs, AxisMeanRounds16BitsOnce) {
+  // 2048 + 1 is a tie in 16 bits; in float the sum is 2051, and 2051 / 4 is 512.75.
+  const auto lists = PerReplica<std::vector<Float16>>{
+      {Float16(2048.0F), Float16(1.0F)}, {Float16(1.0F)}, {Float16(1.0F)}};
+  EXPECT_EQ(static_cast<float>(cross_.reduce(ReduceOp::kMean, lists, Axis(0)).value()),
+            static_cast<float>(Float16(512.75F)));
+}
+
+TEST_F(Verbs, ConfigureSetsTheOrderOfReductions) {
+  // 2^24 + 1 is a tie that goes to 2^24: the order shows.
+  const PerReplica<float> values{16777216.0F, 1.0F, 1.0F};
+  const auto sum = [&] { return cross_.reduce(ReduceOp::kSum, values).value(); };
+  EXPECT_EQ(sum(), 16777216.0F);
+  MirroredStrategy four(backend_, {.order = ReductionOrder::kTree});
+  const PerReplica<float> more{16777216.0F, 1.0F, 1.0F, 1.0F};
+  EXPECT_EQ(four.cross_replica().reduce(ReduceOp::kSum, more).value(), 16777218.0F);
+  four.configure({.order = ReductionOrder::kReplicaOrder});
+  EXPECT_EQ(four.cross_replica().reduce(ReduceOp::kSum, more).value(), 16777216.0F);
+  four.configure({.devices = four.devices(), .order = ReductionOrder::kTree});
+  EXPECT_EQ(four.cross_replica().reduce(ReduceOp::kSum, more).value(), 16777218.0F);
+}
+
+TEST_F(Verbs, ConfigureRefusesWhatCannotChange) {
+  EXPECT_EQ(error_of([&] { strategy_.configure({.devices = {device(3)}}, kHere); }),
+            "BF-030 the devices of a strategy cannot change\n"
+            "  at train.cc:11\n"
+            "  hint: its variables live there: make another strategy");
+  const auto merge = [&](CrossReplicaContext&) { strategy_.configure({}, kHere); };
+  EXPECT_THAT(error_of([&] { strategy_.run([&](ReplicaContext& r) { r.merge_call(merge); }); }),
+              AllOf(HasSubstr("BF-002 a strategy cannot be configured while it runs"),
+                    HasSubstr("train.cc:11")));
+  const Scope scope = strategy_.scope();
+  strategy_.configure({});
+}
+
+// Replica 1 takes no part (SEM-90): it brings nothing.
+template <class T>
+PerReplica<T> without_second(T first, T third) {
+  detail::ReplicaArray<T> components(2);
+  components.emplace_back(std::move(first));
+  components.emplace_back(std::move(third));
+  return PerReplica<T>(std::move(components), detail::Participants(3, {0, 2}));
+}
+
+TEST_F(Verbs, ReplicasThatTakeNoPartBringNothingAlongAnAxis) {
+  using List = std::vector<float>;
+  const auto lists = without_second<List>({1, 2}, {6});
+  EXPECT_THAT(cross_.gather(lists), ElementsAre(1, 2, 6));
+  EXPECT_EQ(cross_.reduce(ReduceOp::kMean, lists, Axis(0)).value(), 3);
+  EXPECT_EQ(cross_.reduce_mapped(ReduceOp::kSum, lists)[1], 9);
+  EXPECT_THAT(cross_.local_results(lists), ElementsAre(List{1, 2}, List{6}));
+  EXPECT_EQ(cross_.reduce(ReduceOp::kSum, without_second(1, 2), device(1)).value(), 3);
+  const auto unequal = without_second(Tensor<float>::full({1, 2}, 1, strategy_.placement(0)),
+                                      Tensor<float>::full({1, 3}, 1, strategy_.placement(2)));
+  EXPECT_THAT(error_of([&] { cross_.gather(unequal); }),
+              AllOf(HasSubstr("replica 0  "), HasSubstr("replica 2  ")));
+}
+
+TEST_F(Verbs, ReplicasThatTakeNoPartStillGetTensors) {
+  const auto rows = without_second(Tensor<float>::full({2}, 1, strategy_.placement(0)),
+                                   Tensor<float>::full({2}, 3, strategy_.placement(2)));
+  const auto mean = cross_.reduce(ReduceOp::kMean, rows, Axis(0));
+  for (int id : {0, 1, 2}) {
+    EXPECT_EQ(mean[id].item(), 2);
+    EXPECT_EQ(mean[id].placement(), strategy_.placement(id));
+  }
+  const auto gathered = strategy_.run(
+      [](ReplicaContext& r, const Tensor<float>& own) { return r.all_gather(own); }, rows);
+  EXPECT_FALSE(gathered.has(1));
+  for (int id : {0, 2}) {
+    EXPECT_THAT(gathered[id].to_host(), ElementsAre(1, 1, 3, 3));
+    EXPECT_EQ(gathered[id].placement(), strategy_.placement(id));
+  }
+  const auto slices = strategy_.run(
+      [](ReplicaContext& r, const Tensor<float>& own) {
+        return all_gather_vjp(r, own, Tensor<float>::from({4}, std::vector<float>{1, 2, 3, 4}));
+      },
+      rows);
+  EXPECT_THAT(slices[0].to_host(), ElementsAre(2, 4));
+  EXPECT_THAT(slices[2].to_host(), ElementsAre(6, 8));
+  const auto parts = gather_vjp(cross_, rows, gathered[0]);
+  EXPECT_FALSE(parts.has(1));
+  EXPECT_THAT(parts[2].to_host(), ElementsAre(3, 3));
+  EXPECT_EQ(parts[2].placement(), strategy_.placement(2));
+}
+
+TEST_F(Verbs, KnowWhereAVariableInOnePlaceLives) {
+  CentralStorageStrategy central(backend_,
+                                 {.devices = {device(0), device(1)}, .storage = device(3)});
+  CrossReplicaContext& cross = central.cross_replica();
+  const auto weight = central.mirrored_variable([] { return Tensor<float>::full({1}, 5); });
+  const auto values = central.distribute_values(
+      [](int id) { return Tensor<float>::full({1}, static_cast<float>(id + 1)); });
+  const auto sum = cross.reduce(ReduceOp::kSum, values, weight);
+  EXPECT_THAT(sum.devices(), ElementsAre(device(3)));
+  const auto placements = cross.update_each(
+      weight,
+      [](Tensor<float>& own, const Tensor<float>& by) {
+        add_to(own, by);
+        return by.placement().device;
+      },
+      sum);
+  EXPECT_THAT(placements, ElementsAre(3));
+  const Tensor<float> fetched = cross.fetch(weight, device(1));
+  EXPECT_EQ(fetched.item(), 8);
+  EXPECT_EQ(fetched.placement().device, 1);
+  EXPECT_THAT(central.non_slot_devices(weight), ElementsAre(device(3)));
+  const auto seen = cross.update_non_slot(
+      central.non_slot_devices(), [](const Tensor<float>& x) { return x.placement().device; }, sum);
+  EXPECT_EQ(seen.value(), 3);
+}
+
+TEST_F(Verbs, GroupsOfNothingOnDevicesAreDone) {
+  EXPECT_TRUE(cross_.group(ids_).done());
+  EXPECT_TRUE(Completion().done());
+  const auto variable = strategy_.mirrored_variable(on(0, 1));
+  const Completion all = cross_.group(std::vector{variable, variable});
+  all.wait();
+  EXPECT_TRUE(all.done());
+}
+
+}  // namespace
+}  // namespace belfry

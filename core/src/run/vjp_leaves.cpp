@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/detail/vjp_leaves.h"
+
+#include "belfry/error.h"
+#include "collectives/require_reducible.h"
+
+#include <string>
+
+namespace belfry::detail {
+
+void require_mean(DType dtype, CallSite site) { require_reducible(ReduceOp::kMean, dtype, site); }
+
+void require_part(std::size_t size, std::int64_t begin, std::int64_t extent, CallSite site) {
+  if (begin >= 0 && begin + extent <= static_cast<std::int64_t>(size)) return;
+  throw InvalidArgumentError(ErrorCode::kShape,
+                             "a cotangent of " + std::to_string(size) + " elements has none from " +
+                                 std::to_string(begin) + " to " + std::to_string(begin + extent),
+                             "it has the length of what was gathered", site);
+}
+
+}  // namespace belfry::detail

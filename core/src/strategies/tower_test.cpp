@@ -1,0 +1,326 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Uses every name of docs/tf_mapping.md that can be used. tools/checks/check_mapping.py compares
+// the two. What must not compile is in core/src/compile_fail.
+#include "belfry/tower.h"
+
+#include "belfry/backend/host_backend.h"
+#include "belfry/dataset.h"
+#include "belfry/tensor_ops.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+using Ints = std::vector<int>;
+
+class Tower : public testing::Test {
+ protected:
+  static std::string error_of(const auto& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  }
+  std::string text(int index) { return to_string(backend_.device_spec(index)); }
+
+  HostBackend backend_{2};
+  tower::MirroredStrategy distribution_{backend_};
+  const tower::PerDevice<int> ids_{0, 1};
+};
+
+// The first example of the reference: the function knows its tower.
+TEST_F(Tower, CallForEachTowerWithMergeCall) {
+  const auto merge_fn = [](tower::CrossTowerContext& distribution,
+                           const tower::PerDevice<int>& three_plus_tower_id) {
+    int sum = 0;
+    for (int x : tower::unwrap(distribution, three_plus_tower_id)) sum += x;
+    return sum;
+  };
+  const auto fn = [&](tower::TowerContext& tower_ctx, int three) {
+    const int v = three + tower::tower_id(tower_ctx);
+    const int s = tower::merge_call(tower_ctx, merge_fn, v);
+    return s + v;
+  };
+  const Scope inside = tower::scope(distribution_);
+  const auto merged_results = tower::call_for_each_tower(distribution_, fn, 3);
+  EXPECT_THAT(tower::unwrap(distribution_, merged_results), ElementsAre(10, 11));
+}
+
+// The same as the later systems write it: the function asks for its context.
+TEST_F(Tower, RunWithTheCurrentReplicaContext) {
+  const auto merge_fn = [](CrossReplicaContext& distribution,
+                           const PerReplica<int>& three_plus_replica_id) {
+    int sum = 0;
+    for (int x : tower::experimental_local_results(distribution, three_plus_replica_id)) sum += x;
+    return sum;
+  };
+  const auto fn = [&](int three) {
+    tower::ReplicaContext& replica_ctx = *tower::get_replica_context();
+    const int v = three + tower::replica_id_in_sync_group(replica_ctx);
+    return tower::merge_call(replica_ctx, merge_fn, v) + v;
+  };
+  const auto results = [&](const auto& merged) {
+    return tower::local_results(distribution_, merged);
+  };
+  EXPECT_THAT(results(tower::run(distribution_, fn, 3)), ElementsAre(10, 11));
+  EXPECT_THAT(results(tower::call_for_each_replica(distribution_, fn, 3)), ElementsAre(10, 11));
+  EXPECT_THAT(results(tower::experimental_run_v2(distribution_, fn, 3)), ElementsAre(10, 11));
+  EXPECT_THAT(results(tower::for_each_tower(distribution_, fn, 3)), ElementsAre(10, 11));
+}
+
+TEST_F(Tower, RunConcurrentlyIsAnOption) {
+  Ints order;
+  const RunOptions serially{.concurrent = false};
+  tower::call_for_each_tower(distribution_, serially, [&](tower::TowerContext& ctx) {
+    order.push_back(tower::tower_id(ctx));
+  });
+  EXPECT_THAT(order, ElementsAre(0, 1));
+}
+
+TEST_F(Tower, PropertiesOfATowerContext) {
+  tower::call_for_each_tower(distribution_, [&](tower::TowerContext& ctx) {
+    EXPECT_EQ(tower::num_towers(ctx), 2);
+    EXPECT_EQ(tower::num_replicas_in_sync(ctx), 2);
+    EXPECT_FALSE(tower::is_single_tower(ctx));
+    EXPECT_EQ(tower::device(ctx), text(tower::tower_id(ctx)));
+    EXPECT_THAT(tower::devices(ctx), ElementsAre(tower::device(ctx)));
+    EXPECT_EQ(&tower::distribution_strategy(ctx), &distribution_);
+    EXPECT_EQ(&tower::strategy(ctx), &distribution_);
+    EXPECT_EQ(tower::get_tower_context(), &ctx);
+    EXPECT_EQ(tower::get_cross_tower_context(), nullptr);
+    EXPECT_EQ(tower::current_device(), tower::device(ctx));
+    EXPECT_EQ(tower::current_update_device(), std::nullopt);
+  });
+  static_assert(std::is_same_v<tower::InTowerContext, tower::TowerContext>);
+}
+
+TEST_F(Tower, PropertiesOfAStrategy) {
+  EXPECT_EQ(tower::num_towers(distribution_), 2);
+  EXPECT_FALSE(tower::is_single_tower(distribution_));
+  EXPECT_EQ(tower::worker_devices(distribution_), backend_.devices());
+  EXPECT_EQ(tower::parameter_devices(distribution_), backend_.devices());
+  EXPECT_FALSE(tower::between_graph(distribution_));
+  // The index is an argument that gives each tower its own.
+  const auto fn = [&](tower::TowerContext& ctx, int device_id) {
+    const std::vector<DeviceSpec> workers =
+        tower::worker_devices(tower::distribution_strategy(ctx));
+    return to_string(workers[static_cast<std::size_t>(device_id)]) == tower::device(ctx);
+  };
+  const auto found =
+      tower::call_for_each_tower(distribution_, fn, tower::worker_device_index(distribution_));
+  EXPECT_TRUE(found[0] && found[1]);
+  tower::OneDeviceStrategy one(backend_, backend_.device_spec(1));
+  EXPECT_TRUE(tower::is_single_tower(one));
+  tower::DefaultStrategy single;
+  EXPECT_TRUE(tower::is_single_tower(single));
+}
+
+TEST_F(Tower, StrategiesAreCurrentInTheirScopes) {
+  tower::DistributionStrategy& plain = tower::get_strategy();
+  EXPECT_TRUE(tower::is_single_tower(plain));
+  {
+    const Scope inside = tower::scope(distribution_);
+    EXPECT_EQ(&tower::get_distribution_strategy(), &distribution_);
+    EXPECT_EQ(&tower::current_strategy(), &distribution_);
+    EXPECT_EQ(tower::get_tower_context(), nullptr);
+    EXPECT_EQ(tower::get_cross_tower_context(), &distribution_.cross_replica());
+  }
+  EXPECT_EQ(&tower::get_strategy(), &plain);
+  static_assert(std::is_same_v<tower::Strategy, tower::DistributionStrategy>);
+  static_assert(std::is_same_v<tower::StrategyExtended, tower::CrossTowerContext>);
+}
+
+TEST_F(Tower, DevicesAreNamedWhenTheStrategyIsMade) {
+  const tower::DeviceSpecification second = backend_.device_spec(1);
+  const StrategyOptions options{.devices = {second}, .order = ReductionOrder::kTree};
+  tower::MirroredStrategy strategy(backend_, options);
+  EXPECT_THAT(tower::worker_devices(strategy), ElementsAre(second));
+}
+
+TEST_F(Tower, ReductionsAreNamed) {
+  tower::CrossTowerContext& cross = distribution_.cross_replica();
+  EXPECT_EQ(tower::reduce(distribution_, "sum", ids_).value(), 1);
+  EXPECT_EQ(tower::reduce(cross, "SUM", ids_, text(1)).devices()[0], backend_.device_spec(1));
+  EXPECT_EQ(tower::reduce_to(cross, tower::kSumReduction, ids_, text(1)).value(), 1);
+  const PerReplica<double> halves{0.5, 1.5};
+  EXPECT_EQ(tower::reduce(cross, "mean", halves).value(), 1);
+  EXPECT_EQ(tower::reduce(cross, tower::kMeanReduction, tower::broadcast(cross, 4)).value(), 4);
+  const PerReplica<Ints> lists{{1, 2}, {3}};
+  EXPECT_EQ(tower::reduce(cross, "sum", lists, Axis(0)).value(), 6);
+  EXPECT_THAT(error_of([&] { tower::reduce(cross, "max", ids_); }),
+              AllOf(HasSubstr("BF-030"), HasSubstr("\"max\""), HasSubstr("tower_test.cpp")));
+  EXPECT_THAT(error_of([&] { tower::reduce(cross, "sum", tower::broadcast(cross, 4)); }),
+              AllOf(HasSubstr("BF-037"), HasSubstr("tower_test.cpp")));
+  EXPECT_THAT(error_of([&] { tower::reduce(cross, "mean", ids_); }), HasSubstr("BF-035"));
+  static_assert(std::is_same_v<tower::Reduction, ReduceOp>);
+}
+
+TEST_F(Tower, BatchesHaveADestinationEach) {
+  const auto [a, b] = tower::batch_reduce(distribution_, "sum", std::pair{ids_, text(0)},
+                                          std::pair{ids_, backend_.devices()});
+  EXPECT_THAT(a.devices(), ElementsAre(backend_.device_spec(0)));
+  EXPECT_THAT(b.devices(), ElementsAre(backend_.device_spec(0), backend_.device_spec(1)));
+  const std::vector<std::pair<PerReplica<int>, std::string>> pairs = {{ids_, text(1)}};
+  EXPECT_EQ(tower::batch_reduce_to(distribution_, "sum", pairs)[0].value(), 1);
+}
+
+TEST_F(Tower, AllReduceOfANest) {
+  using Nested = std::pair<double, std::vector<double>>;
+  const auto sums = tower::run(distribution_, [](tower::ReplicaContext& replica) {
+    const Nested own = tower::tower_id(replica) == 0 ? Nested{1, {40, 1}} : Nested{3, {2, 98}};
+    return std::pair{tower::all_reduce(replica, "SUM", own),
+                     tower::all_reduce(replica, ReduceOp::kMean, own)};
+  });
+  for (const auto& [sum, mean] : sums) {
+    EXPECT_EQ(sum, Nested(4, {42, 99}));
+    EXPECT_EQ(mean, Nested(2, {21, 49.5}));
+  }
+}
+
+TEST_F(Tower, BroadcastAndFetch) {
+  const tower::MirroredValue<int> everywhere = tower::broadcast(distribution_, 7);
+  EXPECT_EQ(everywhere[1], 7);
+  EXPECT_THAT(tower::broadcast(distribution_, 7, text(1)).devices(),
+              ElementsAre(backend_.device_spec(1)));
+  EXPECT_EQ(tower::fetch(distribution_, everywhere), 7);
+  EXPECT_EQ(tower::fetch(distribution_, everywhere, text(1)), 7);
+  EXPECT_EQ(tower::fetch(distribution_, everywhere, text(1), [](int x) { return 2 * x; }), 14);
+  const auto variable = distribution_.mirrored_variable(5);
+  EXPECT_EQ(tower::read_var(distribution_, variable), 5);
+  EXPECT_TRUE(tower::group(distribution_, everywhere).done());
+  static_assert(tower::Destination<DeviceSpec> && !tower::Destination<int>);
+  static_assert(tower::Distributable<Ints> && !tower::Distributable<std::string>);
+}
+
+TEST_F(Tower, MapDealsElementsOut) {
+  const auto mapped =
+      tower::map(distribution_, Ints{1, 2, 3}, [](int x, int by) { return x * by; }, 10);
+  EXPECT_THAT(mapped[0], ElementsAre(10, 30));
+  EXPECT_THAT(mapped[1], ElementsAre(20));
+}
+
+TEST_F(Tower, VariablesOfATower) {
+  const VariableScope local = tower::tower_local_var_scope(distribution_, "sum");
+  const Variable<int> made = distribution_.variable(1);
+  const tower::TowerLocalVariable<int> variable = made.as_replica_local();
+  EXPECT_FALSE(variable.trainable());
+  tower::call_for_each_tower(
+      distribution_, [&](tower::TowerContext& ctx) { variable.on(ctx) += tower::tower_id(ctx); });
+  EXPECT_EQ(tower::read_var(distribution_, variable), 3);
+  EXPECT_EQ(tower::fetch(distribution_, variable), 3);
+  EXPECT_TRUE(tower::variable_created_in_scope(distribution_, variable));
+  const auto inside = tower::call_for_each_tower(distribution_, [&](tower::TowerContext& ctx) {
+    const tower::ReductionVariableGetter mean = tower::tower_local_var_scope(ctx, "mean");
+    return distribution_.variable(1.0, {.name = "inside"});
+  });
+  EXPECT_EQ(inside.aggregation(), Aggregation::kMean);
+  const auto block = [&] { return distribution_.variable(1); };
+  EXPECT_EQ(tower::tower_local_variable_scope(distribution_, "sum", block).aggregation(),
+            Aggregation::kSum);
+}
+
+TEST_F(Tower, VariablesBesideOthersAreUpdatedTogether) {
+  const auto first = [&] {
+    const tower::ColocatedVariableGetter beside =
+        tower::colocate_vars_with(distribution_, std::vector{backend_.device_spec(1)});
+    return distribution_.mirrored_variable(1);
+  }();
+  const auto make = [&] { return distribution_.mirrored_variable(10); };
+  const auto second = tower::colocate_variables_with(distribution_, first, make);
+  EXPECT_EQ(second.devices(), first.devices());
+  int calls = 0;
+  const auto results = tower::update(
+      distribution_, first,
+      [&](int& component, int other) {
+        ++calls;
+        EXPECT_EQ(tower::current_update_device(), text(1));
+        return component += other;
+      },
+      second);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(results.value(), 11);
+}
+
+TEST_F(Tower, NonSlotDevices) {
+  const auto variable = distribution_.mirrored_variable(1);
+  const auto devices = tower::non_slot_devices(distribution_, variable);
+  EXPECT_EQ(tower::non_slot_devices(distribution_, std::vector{variable, variable}), devices);
+  const VariableScope beside = tower::colocate_vars_with(distribution_, devices);
+  const auto seen = tower::update_non_slot(
+      distribution_, devices, [](int x) { return tower::current_device() + std::to_string(x); }, 5);
+  EXPECT_EQ(seen[1], text(1) + "5");
+}
+
+TEST_F(Tower, DatasetsAreDistributed) {
+  const Dataset<int> numbers =
+      tower::experimental_make_numpy_dataset(distribution_, Ints{1, 2, 3, 4});
+  const DistributeOptions options{.end_of_data = EndOfData::kDropPartialStep, .prefetch = 1};
+  const auto total = [&](const auto& steps) {
+    int sum = 0;
+    for (const auto& batch : steps) {
+      const auto sums = tower::call_for_each_tower(
+          distribution_,
+          [](tower::TowerContext& ctx, const Ints& examples) {
+            return tower::all_reduce(ctx, "sum", examples.at(0));
+          },
+          batch);
+      sum = 100 * sum + sums[0];
+    }
+    return sum;
+  };
+  const Dataset<Ints> batches = numbers.batch(2);
+  EXPECT_EQ(total(tower::distribute_dataset(distribution_, batches, options)), 307);
+  EXPECT_EQ(total(tower::experimental_distribute_dataset(distribution_, batches, options)), 307);
+  const auto input_fn = [&](const InputContext& context) {
+    return numbers.batch(context.get_per_replica_batch_size(2));
+  };
+  EXPECT_EQ(total(tower::make_input_fn_iterator(distribution_, input_fn, options)), 307);
+}
+
+TEST_F(Tower, ConfigureTakesOptions) {
+  tower::configure(distribution_, {.order = ReductionOrder::kRing});
+  EXPECT_THAT(
+      error_of([&] { tower::configure(distribution_, {.devices = {backend_.device_spec(1)}}); }),
+      AllOf(HasSubstr("BF-030"), HasSubstr("tower_test.cpp")));
+}
+
+TEST_F(Tower, MergesAtDifferentPlacesAreToldApart) {
+  const auto merge_fn = [](CrossReplicaContext&) {};
+  // Outside the assertion, which would put all of it on one line.
+  const auto fn = [&](tower::TowerContext& ctx) {
+    if (tower::tower_id(ctx) == 0) {
+      tower::merge_call(ctx, merge_fn);
+    } else {
+      tower::merge_call(ctx, merge_fn);
+    }
+  };
+  EXPECT_THAT(error_of([&] { tower::run(distribution_, fn); }),
+              AllOf(HasSubstr("BF-011"), HasSubstr("tower_test.cpp")));
+}
+
+TEST_F(Tower, OutsideEverythingAMergeIsExecutedAtOnce) {
+  const auto merge_fn = [](CrossReplicaContext&, const tower::DistributedValue<std::string>& x) {
+    return "foo_" + x[0];
+  };
+  EXPECT_EQ(tower::merge_call(*tower::get_tower_context(), merge_fn, std::string("bar")),
+            "foo_bar");
+}
+
+}  // namespace
+}  // namespace belfry

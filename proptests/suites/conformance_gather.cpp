@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What the reference systems give for gather and all_gather. GAT-09, GAT-15 and the gradients of
+// sparse values are not here: belfry has no sparse values.
+#include "belfry/vjp.h"
+#include "suites/machine.h"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+using Ints = std::vector<int>;
+using Reals = std::vector<float>;
+
+constexpr int kMost = 4;
+
+Tensor<float> ones(Shape shape) { return Tensor<float>::full(std::move(shape), 1); }
+
+Reals repeated(const Reals& block, int times) {
+  Reals out;
+  for (int i = 0; i < times; ++i) out.insert(out.end(), block.begin(), block.end());
+  return out;
+}
+
+/// gather of one tensor a replica, made by `own(replica)`, checked against all_gather's.
+template <class F>
+Tensor<float> gathered(Machine& machine, const F& own, Axis axis) {
+  const Tensor<float> all = machine.cross.gather(per_replica(machine, own), axis);
+  const auto everywhere = machine.strategy.run(
+      [&](ReplicaContext& r) { return r.all_gather(own(r.replica_id()), axis); });
+  for (int id = 0; id < machine.size(); ++id) {
+    EXPECT_EQ(everywhere[id].placement(), machine.place(id));
+    EXPECT_EQ(everywhere[id].shape(), all.shape());
+    EXPECT_EQ(everywhere[id].to_host(), all.to_host());
+  }
+  return all;
+}
+
+TEST(Conformance, GAT_01_Q01_ListsOfEqualLength) {
+  for (int n = 1; n <= kMost; ++n) {
+    Machine machine(n);
+    const auto own = [](int) { return Ints{1, 2, 3}; };
+    Ints expected;
+    for (int i = 0; i < n; ++i) expected.insert(expected.end(), {1, 2, 3});
+    EXPECT_EQ(machine.cross.gather(per_replica(machine, own), Axis(0)), expected);
+    const auto vector = [](int) { return Tensor<float>::from({3}, Reals{1, 2, 3}); };
+    EXPECT_EQ(gathered(machine, vector, Axis(0)).to_host(), repeated({1, 2, 3}, n));
+  }
+}
+
+TEST(Conformance, GAT_10_Q02_Q03_Q09_Q10_TensorsOfEqualShape) {
+  for (int n = 1; n <= kMost; ++n) {
+    Machine machine(n);
+    const auto row = [](int) { return Tensor<float>::from({1, 3}, Reals{1, 2, 3}); };
+    const auto rows = gathered(machine, row, Axis(0));
+    EXPECT_EQ(rows.shape(), Shape({n, 3}));
+    EXPECT_EQ(rows.to_host(), repeated({1, 2, 3}, n));
+    EXPECT_EQ(gathered(machine, row, Axis(1)).shape(), Shape({1, 3 * n}));
+
+    const auto cube = [](int) { return Tensor<float>::from({1, 2, 2}, Reals{1, 2, 1, 2}); };
+    EXPECT_EQ(gathered(machine, cube, Axis(0)).shape(), Shape({n, 2, 2}));
+    const auto middle = gathered(machine, cube, Axis(1));
+    EXPECT_EQ(middle.shape(), Shape({1, 2 * n, 2}));
+    EXPECT_EQ(middle.to_host(), repeated({1, 2}, 2 * n));
+    const auto last = gathered(machine, cube, Axis(2));
+    EXPECT_EQ(last.shape(), Shape({1, 2, 2 * n}));
+    EXPECT_EQ(last.to_host(), repeated({1, 2}, 2 * n));
+  }
+}
+
+TEST(Conformance, GAT_05_GAT_11_Q04_DifferentLengthsOfAxis0) {
+  for (int n = 1; n <= kMost; ++n) {
+    Machine machine(n);
+    const auto all = gathered(machine, [](int id) { return ones({id + 1, 1}); }, Axis(0));
+    EXPECT_EQ(all.shape(), Shape({n * (n + 1) / 2, 1}));
+    EXPECT_EQ(all.to_host(), repeated({1}, n * (n + 1) / 2));
+  }
+}
+
+TEST(Conformance, GAT_06_GAT_11_Q05_DifferentLengthsOfAxis1) {
+  for (int n = 1; n <= kMost; ++n) {
+    Machine machine(n);
+    const auto all = gathered(machine, [](int id) { return ones({1, id + 1}); }, Axis(1));
+    EXPECT_EQ(all.shape(), Shape({1, n * (n + 1) / 2}));
+    EXPECT_EQ(all.to_host(), repeated({1}, n * (n + 1) / 2));
+  }
+}
+
+template <class F>
+void expect_no_gather(int n, const F& own) {
+  Machine machine(n);
+  // A StructureMismatchError, because the values of replicas do not fit one another.
+  EXPECT_EQ(code_of([&] { machine.cross.gather(per_replica(machine, own), Axis(0)); }),
+            ErrorCode::kStructure);
+  EXPECT_EQ(code_of([&] {
+              machine.strategy.run([&](ReplicaContext& r) { r.all_gather(own(r.replica_id())); });
+            }),
+            ErrorCode::kStructure);
+}
+
+TEST(Conformance, GAT_07_GAT_14_Q06_DifferentLengthsOfAnotherAxis) {
+  for (int n = 2; n <= kMost; ++n) {
+    expect_no_gather(n, [](int id) { return ones({1, id + 1}); });
+  }
+}
+
+TEST(Conformance, GAT_08_GAT_14_Q08_DifferentRanks) {
+  for (int n = 2; n <= kMost; ++n) {
+    expect_no_gather(n, [](int id) {
+      return ones(Shape(std::vector<std::int64_t>(static_cast<std::size_t>(id) + 1, 1)));
+    });
+  }
+}
+
+TEST(Conformance, GAT_13_Nests) {
+  for (int n = 1; n <= kMost; ++n) {
+    Machine machine(n);
+    const auto all = machine.strategy.run(
+        [](ReplicaContext& r) { return r.all_gather(std::vector<Reals>{{1, 2, 3}, {1, 2, 3}}); });
+    for (const auto& own : all) {
+      EXPECT_EQ(own, (std::vector<Reals>{repeated({1, 2, 3}, n), repeated({1, 2, 3}, n)}));
+    }
+  }
+}
+
+TEST(Conformance, GAT_16_GradientOfAllGather) {
+  for (int n = 1; n <= kMost; ++n) {
+    Machine machine(n);
+    // y = all_gather(x) * (id + 1), so that the cotangent of the gathered value is id + 1.
+    const auto gradients = machine.strategy.run([&](ReplicaContext& r) {
+      const auto x = Tensor<float>::from({2, 1}, Reals{3, 5});
+      const auto cotangent = Tensor<float>::full({2, n}, static_cast<float>(r.replica_id() + 1));
+      return all_gather_vjp(r, x, cotangent, Axis(1));
+    });
+    const auto g = static_cast<float>(n * (n + 1) / 2);
+    for (int id = 0; id < n; ++id) {
+      EXPECT_EQ(gradients[id].shape(), Shape({2, 1}));
+      EXPECT_EQ(gradients[id].to_host(), Reals({g, g}));
+    }
+  }
+}
+
+TEST(Conformance, GAT_17_GradientOfANest) {
+  for (int n = 1; n <= kMost; ++n) {
+    Machine machine(n);
+    const auto gradients = machine.strategy.run([&](ReplicaContext& r) {
+      const auto x = Tensor<float>::from({2, 1}, Reals{3, 5});
+      const auto cotangent = Tensor<float>::full({2, n}, static_cast<float>(r.replica_id() + 1));
+      return all_gather_vjp(r, std::pair{x, x}, std::pair{cotangent, cotangent}, Axis(1));
+    });
+    const auto g = static_cast<float>(n * (n + 1) / 2);
+    for (int id = 0; id < n; ++id) {
+      EXPECT_EQ(gradients[id].first.to_host(), Reals({g, g}));
+      EXPECT_EQ(gradients[id].second.to_host(), Reals({g, g}));
+    }
+  }
+}
+
+TEST(Conformance, GAT_19_Q11_EachContextHasItsOwn) {
+  Machine machine(2);
+  const auto lists = per_replica(machine, [](int id) { return Ints{id}; });
+  // all_gather outside a replica does not compile, nor gather through a replica's context; what is
+  // captured is refused.
+  EXPECT_EQ(
+      code_of([&] { machine.strategy.run([&](ReplicaContext&) { machine.cross.gather(lists); }); }),
+      ErrorCode::kWrongContext);
+}
+
+TEST(Conformance, GAT_20_MapsOfLists) {
+  Machine machine(2);
+  using Value = std::pair<Ints, Tensor<float>>;
+  const auto own = [](int id) {
+    return id == 0 ? Value({0}, Tensor<float>::from({1, 2}, Reals{0, 1}))
+                   : Value({1}, Tensor<float>::from({2, 2}, Reals{2, 3, 4, 5}));
+  };
+  const Value all = machine.cross.gather(per_replica(machine, own), Axis(0));
+  EXPECT_EQ(all.first, Ints({0, 1}));
+  EXPECT_EQ(all.second.shape(), Shape({3, 2}));
+  EXPECT_EQ(all.second.to_host(), Reals({0, 1, 2, 3, 4, 5}));
+}
+
+TEST(Conformance, GAT_20_MapsOfListsOnTheHost) {
+  Machine machine(2);
+  using Value = std::map<std::string, Ints>;
+  const auto own = [](int id) {
+    return id == 0 ? Value{{"a", {0}}, {"b", {0, 1}}} : Value{{"a", {1}}, {"b", {2, 3, 4, 5}}};
+  };
+  EXPECT_EQ(machine.cross.gather(per_replica(machine, own)),
+            (Value{{"a", {0, 1}}, {"b", {0, 1, 2, 3, 4, 5}}}));
+}
+
+}  // namespace
+}  // namespace belfry::testing

@@ -1,0 +1,446 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What the reference systems give for reductions. Where belfry decides otherwise, the test has
+// belfry's outcome and says so. What must not compile is in core/src/compile_fail. Not here,
+// because belfry has no such thing: algorithms chosen by links, packs and specs of algorithms (C01
+// to C15).
+#include "belfry/default_strategy.h"
+#include "belfry/vjp.h"
+#include "suites/machine.h"
+
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+using Ints = std::vector<int>;
+using Reals = std::vector<float>;
+using Pair = std::pair<float, Reals>;
+
+constexpr int kMost = 4;
+
+float id_of(int replica) { return static_cast<float>(replica); }
+float next_of(int replica) { return static_cast<float>(replica + 1); }
+Tensor<float> tensor(Reals values) {
+  return Tensor<float>::from({static_cast<std::int64_t>(values.size())}, values);
+}
+
+TEST(Conformance, RED_01_SumOfIds) {
+  for (int n = 1; n <= kMost; ++n) {
+    Machine machine(n);
+    const auto sum =
+        machine.cross.reduce(ReduceOp::kSum, per_replica(machine, [](int id) { return id; }));
+    EXPECT_EQ(sum.value(), n * (n - 1) / 2);
+  }
+}
+
+// RED-02 to RED-04: replica i has i, i + 1 times.
+template <class T>
+std::vector<T> repeated_id(int id) {
+  return std::vector<T>(static_cast<std::size_t>(id) + 1, static_cast<T>(id));
+}
+
+TEST(Conformance, RED_02_SumOverAnAxis) {
+  const int sums[] = {0, 0, 2, 8, 20};
+  for (int n = 1; n <= kMost; ++n) {
+    Machine machine(n);
+    EXPECT_EQ(
+        machine.cross.reduce(ReduceOp::kSum, per_replica(machine, repeated_id<float>), Axis(0))
+            .value(),
+        static_cast<float>(sums[n]));
+    EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, per_replica(machine, repeated_id<int>), Axis(0))
+                  .value(),
+              sums[n]);
+  }
+}
+
+TEST(Conformance, RED_03_MeanOverAnAxisCountsElements) {
+  const float means[] = {0, 0, 2.0F / 3.0F, 4.0F / 3.0F, 2.0F};
+  for (int n = 1; n <= kMost; ++n) {
+    Machine machine(n);
+    const auto lists = per_replica(machine, repeated_id<float>);
+    EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, lists, Axis(0)).value(), means[n]);
+    // Overridden: the mean of integers asks for a conversion first.
+    const auto whole = per_replica(machine, repeated_id<int>);
+    EXPECT_EQ(code_of([&] { machine.cross.reduce(ReduceOp::kMean, whole, Axis(0)); }),
+              ErrorCode::kIntegerMean);
+  }
+}
+
+TEST(Conformance, RED_04_TensorsOfAnyLength) {
+  const float means[] = {0, 0, 2.0F / 3.0F, 4.0F / 3.0F, 2.0F};
+  for (int n = 1; n <= kMost; ++n) {
+    Machine machine(n);
+    const auto tensors =
+        per_replica(machine, [](int id) { return tensor(repeated_id<float>(id)); });
+    EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, tensors, Axis(0)).value().item(), means[n]);
+  }
+}
+
+TEST(Conformance, RED_05_TheSameListEverywhere) {
+  for (int n = 1; n <= kMost; ++n) {
+    Machine machine(n);
+    const auto lists = per_replica(machine, [](int) { return Reals{1, 2}; });
+    EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, lists, Axis(0)).value(), 1.5F);
+    EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, lists, Axis(0)).value(),
+              static_cast<float>(3 * n));
+  }
+}
+
+TEST(Conformance, RED_06_SumOfOnesInAndOutOfTheScope) {
+  for (int n = 1; n <= kMost; ++n) {
+    Machine machine(n);
+    const auto ones = per_replica(machine, [](int) { return 1.0F; });
+    EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, ones).value(), static_cast<float>(n));
+    const Scope scope = machine.strategy.scope();
+    EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, ones).value(), static_cast<float>(n));
+  }
+}
+
+Pair own_pair(int id) { return id == 0 ? Pair(1, {39, 2}) : Pair(3, {3, 41}); }
+
+TEST(Conformance, RED_07_AllReduceSum) {
+  Machine machine(2);
+  const auto sums = machine.strategy.run(
+      [](ReplicaContext& r) { return r.all_reduce(ReduceOp::kSum, own_pair(r.replica_id())); });
+  for (const Pair& sum : sums) EXPECT_EQ(sum, Pair(4, {42, 43}));
+}
+
+TEST(Conformance, RED_08_AllReduceMean) {
+  Machine machine(2);
+  const auto means = machine.strategy.run(
+      [](ReplicaContext& r) { return r.all_reduce(ReduceOp::kMean, own_pair(r.replica_id())); });
+  for (const Pair& mean : means) EXPECT_EQ(mean, Pair(2, {21, 21.5}));
+}
+
+// The gradient of all_reduce(op, x) * factor by x.
+std::vector<float> gradients(Machine& machine, ReduceOp op, Reals factors) {
+  return list_of(machine.strategy.run([&](ReplicaContext& r) {
+    return all_reduce_vjp(r, op, factors[static_cast<std::size_t>(r.replica_id())]);
+  }));
+}
+
+TEST(Conformance, RED_09_GradientOfASum) {
+  Machine machine(2);
+  EXPECT_EQ(gradients(machine, ReduceOp::kSum, {1, 3}), Reals({4, 4}));
+}
+
+TEST(Conformance, RED_10_GradientOfAMean) {
+  Machine machine(2);
+  EXPECT_EQ(gradients(machine, ReduceOp::kMean, {1, 3}), Reals({2, 2}));
+}
+
+TEST(Conformance, RED_12_GradientsOnOneReplica) {
+  Machine machine(1);
+  EXPECT_EQ(gradients(machine, ReduceOp::kSum, {4}), Reals({4}));
+  EXPECT_EQ(gradients(machine, ReduceOp::kMean, {5}), Reals({5}));
+}
+
+TEST(Conformance, RED_13_Nests) {
+  Machine machine(2);
+  const auto own = [](int id) { return id == 0 ? Pair(1, {40, 1}) : Pair(3, {2, 98}); };
+  const auto reduced = [&](ReduceOp op) {
+    return machine.strategy.run(
+        [&, op](ReplicaContext& r) { return r.all_reduce(op, own(r.replica_id())); });
+  };
+  for (const Pair& sum : reduced(ReduceOp::kSum)) EXPECT_EQ(sum, Pair(4, {42, 99}));
+  for (const Pair& mean : reduced(ReduceOp::kMean)) EXPECT_EQ(mean, Pair(2, {21, 49.5}));
+}
+
+TEST(Conformance, RED_15_WithAndWithoutAnAxis) {
+  Machine machine(2);
+  const auto rows =
+      per_replica(machine, [](int id) { return id == 0 ? Reals{0, 1, 2, 3} : Reals{4, 5, 6, 7}; });
+  EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, rows).value(), Reals({4, 6, 8, 10}));
+  EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, rows, Axis(0)).value(), 28);
+}
+
+TEST(Conformance, RED_16_TheLastBatch) {
+  Machine machine(2);
+  const auto rows =
+      per_replica(machine, [](int id) { return id == 0 ? Reals{0, 1, 2, 3} : Reals{4, 5}; });
+  EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, rows, Axis(0)).value(), 2.5F);
+  EXPECT_EQ(code_of([&] { machine.cross.reduce(ReduceOp::kMean, rows); }), ErrorCode::kStructure);
+}
+
+TEST(Conformance, RED_17_ReduceToAVariableAndUpdateIt) {
+  for (int n : {1, 2}) {
+    Machine machine(n);
+    const auto v = machine.strategy.mirrored_variable(0.0F);
+    machine.strategy.run([&](ReplicaContext& r) {
+      const auto merge = [](CrossReplicaContext& cross, const MirroredVariable<float>& variable,
+                            const PerReplica<float>& values) {
+        cross.update(
+            variable, [](float& component, float sum) { component = sum; },
+            cross.reduce(ReduceOp::kSum, values, variable));
+      };
+      r.merge_call(merge, v, 1.0F);
+    });
+    EXPECT_EQ(list_of(machine.strategy.local_values(v)),
+              Reals(static_cast<std::size_t>(n), static_cast<float>(n)));
+  }
+}
+
+TEST(Conformance, RED_18_AllReduceOfOnes) {
+  for (int n = 1; n <= kMost; ++n) {
+    Machine machine(n);
+    const auto sums =
+        machine.strategy.run([](ReplicaContext& r) { return r.all_reduce(ReduceOp::kSum, 1.0F); });
+    for (float sum : sums) EXPECT_EQ(sum, static_cast<float>(n));
+  }
+}
+
+TEST(Conformance, RED_22_MeanOfAMirrored) {
+  Machine machine(2);
+  const auto m = machine.cross.broadcast(7.0F);
+  EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, m), m);
+}
+
+TEST(Conformance, RED_23_X26_AxesThatAreNotThere) {
+  Machine machine(2);
+  const auto rows = per_replica(machine, [](int) { return Reals{1, 2}; });
+  for (int axis : {1, 3, -2}) {
+    EXPECT_EQ(code_of([&] { machine.cross.reduce(ReduceOp::kSum, rows, Axis(axis)); }),
+              ErrorCode::kShape);
+  }
+  // Overridden: an axis is an Axis. A text is a device string, and this is none.
+  EXPECT_EQ(code_of([&] { machine.cross.reduce(ReduceOp::kSum, rows, "0"); }),
+            ErrorCode::kDeviceString);
+}
+
+TEST(Conformance, RED_26_DifferentNumbersOfLeaves) {
+  Machine machine(2);
+  EXPECT_THROW(machine.strategy.run([](ReplicaContext& r) {
+    r.all_reduce(ReduceOp::kSum,
+                 std::vector<Reals>(static_cast<std::size_t>(r.replica_id()) + 2, Reals{1}));
+  }),
+               StructureMismatchError);
+}
+
+TEST(Conformance, RED_27_EqualNumbersOfLeavesInAnotherStructure) {
+  Machine machine(2);
+  using Lists = std::vector<std::vector<std::pair<int, int>>>;
+  EXPECT_THROW(machine.strategy.run([](ReplicaContext& r) {
+    const Lists lists =
+        r.replica_id() == 0 ? Lists{{{1, 2}}, {{3, 4}, {5, 6}}} : Lists{{{1, 2}, {3, 4}}, {{5, 6}}};
+    r.all_reduce(ReduceOp::kSum, lists);
+  }),
+               StructureMismatchError);
+}
+
+TEST(Conformance, RED_28_TheDefaultStrategy) {
+  DefaultStrategy strategy;
+  const PerReplica<float> value{3};
+  EXPECT_EQ(strategy.cross_replica().reduce(ReduceOp::kSum, value).value(), 3);
+  EXPECT_EQ(strategy.cross_replica().reduce(ReduceOp::kMean, value).value(), 3);
+}
+
+// X01 to X03 and X08: x is 0, 1, ... and y is 1, 2, ..., by every order and for every residence.
+void expect_basics(int n, std::optional<ReductionOrder> order) {
+  const float x_mean[] = {0, 0, 0.5, 1, 1.5};
+  const float x_sum[] = {0, 0, 1, 3, 6};
+  Machine machine(n);
+  machine.strategy.configure({.order = order});
+  const auto check = [&](float (*own)(int), float mean, float sum) {
+    const auto host = per_replica(machine, own);
+    const auto device = per_replica(machine, [&](int id) { return tensor({own(id)}); });
+    for (const auto& [op, wanted] : {std::pair{ReduceOp::kMean, mean}, {ReduceOp::kSum, sum}}) {
+      EXPECT_EQ(machine.cross.reduce(op, host).value(), wanted);
+      for (const auto& got : list_of(machine.cross.reduce(op, device))) {
+        EXPECT_EQ(got.item(), wanted);
+      }
+    }
+  };
+  check(id_of, x_mean[n], x_sum[n]);
+  check(next_of, x_mean[n] + 1, x_sum[n] + static_cast<float>(n));
+}
+
+TEST(Conformance, X01_X02_X03_ReduceOverOneTwoAndFourDevices) {
+  for (int n : {1, 2, 4}) expect_basics(n, std::nullopt);
+}
+
+TEST(Conformance, X08_X09_EveryWayToReduceGivesTheSame) {
+  for (int n : {1, 2, 4}) {
+    for (ReductionOrder order :
+         {ReductionOrder::kReplicaOrder, ReductionOrder::kTree, ReductionOrder::kRing}) {
+      expect_basics(n, order);
+    }
+  }
+}
+
+/// Every kind of destination, for two replicas on devices 0 and 1 of three, and the devices meant.
+template <class Visit>
+void for_each_destination(Machine& machine, MirroredStrategy& strategy, Visit&& visit) {
+  Backend& backend = *machine.backend;
+  const auto spec = [&](int device) { return backend.device_spec(device); };
+  const auto both = strategy.mirrored_variable(0.0F);
+  visit(spec(0), {spec(0)});
+  visit(spec(2), {spec(2)});  // No replica there.
+  visit(to_string(spec(1)), {spec(1)});
+  visit("/task:0/device:" + spec(1).type + ":1", {spec(1)});
+  visit(std::vector<DeviceSpec>{spec(1), spec(0)}, {spec(1), spec(0)});
+  visit(std::vector<std::string>{to_string(spec(2)), to_string(spec(0))}, {spec(2), spec(0)});
+  visit(both, {spec(0), spec(1)});
+  visit(PerReplica<int>{1, 2}, {spec(0), spec(1)});
+  visit(strategy.cross_replica().broadcast(1), {spec(0), spec(1)});
+  visit(strategy.cross_replica().broadcast(1, spec(1)), {spec(1)});
+  const VariableScope scope = strategy.colocate_variables_with({spec(1)});
+  visit(strategy.mirrored_variable(0.0F), {spec(1)});
+}
+
+struct Placed {
+  std::vector<DeviceSpec> devices;
+  Reals values;
+  bool operator==(const Placed&) const = default;
+};
+
+// On its devices, each component where it says.
+Placed placed(Backend& backend, const MirroredOn<Tensor<float>>& value) {
+  Placed out{value.devices(), {}};
+  for (int i = 0; i < value.size(); ++i) {
+    const Placement& place = value[i].placement();
+    EXPECT_EQ(backend.device_spec(place.device), value.devices()[static_cast<std::size_t>(i)]);
+    EXPECT_EQ(value.on(value.devices()[static_cast<std::size_t>(i)]).to_host(), value[i].to_host());
+    out.values.push_back(value[i].item());
+  }
+  return out;
+}
+
+struct TwoOfThree {
+  Machine machine{3};
+  MirroredStrategy strategy{
+      *machine.backend,
+      {.devices = {machine.backend->device_spec(0), machine.backend->device_spec(1)}}};
+  CrossReplicaContext& cross = strategy.cross_replica();
+  PerReplica<Tensor<float>> x =
+      strategy.distribute_values([](int id) { return tensor({id_of(id)}); });
+  PerReplica<Tensor<float>> y =
+      strategy.distribute_values([](int id) { return tensor({next_of(id)}); });
+};
+
+Reals times(std::size_t count, float value) { return Reals(count, value); }
+
+TEST(Conformance, X04_X05_ReduceToEveryKindOfDestination) {
+  TwoOfThree two;
+  Backend& backend = *two.machine.backend;
+  int kinds = 0;
+  for_each_destination(
+      two.machine, two.strategy, [&](const auto& destination, std::vector<DeviceSpec> devices) {
+        ++kinds;
+        const std::size_t count = devices.size();
+        EXPECT_EQ(placed(backend, two.cross.reduce(ReduceOp::kMean, two.x, destination)),
+                  (Placed{devices, times(count, 0.5F)}));
+        EXPECT_EQ(placed(backend, two.cross.reduce(ReduceOp::kSum, two.y, destination)),
+                  (Placed{devices, times(count, 3)}));
+      });
+  EXPECT_EQ(kinds, 11);
+  // Without a destination: the value's own devices.
+  const auto own = two.cross.reduce(ReduceOp::kSum, two.y);
+  for (int id : {0, 1}) EXPECT_EQ(own[id].placement(), two.strategy.placement(id));
+}
+
+TEST(Conformance, X06_BatchReduceToEveryPairOfDestinations) {
+  TwoOfThree two;
+  Backend& backend = *two.machine.backend;
+  int pairs = 0;
+  const auto check = [&](const auto& d1, const std::vector<DeviceSpec>& on1, const auto& d2,
+                         const std::vector<DeviceSpec>& on2) {
+    ++pairs;
+    for (const auto& [op, wanted_x, wanted_y] :
+         {std::tuple{ReduceOp::kMean, 0.5F, 1.5F}, {ReduceOp::kSum, 1.0F, 3.0F}}) {
+      const auto [x, y] = two.cross.batch_reduce(op, std::pair{two.x, d1}, std::pair{two.y, d2});
+      EXPECT_EQ(placed(backend, x), (Placed{on1, times(on1.size(), wanted_x)}));
+      EXPECT_EQ(placed(backend, y), (Placed{on2, times(on2.size(), wanted_y)}));
+    }
+  };
+  for_each_destination(two.machine, two.strategy, [&](const auto& d1, std::vector<DeviceSpec> on1) {
+    check(d1, on1, on1, on1);
+    check(two.machine.backend->device_spec(2), {two.machine.backend->device_spec(2)}, d1, on1);
+    check(d1, on1, two.x, two.strategy.worker_devices());
+  });
+  EXPECT_EQ(pairs, 33);
+  // A list whose length is known at run time only.
+  using Pairs = std::vector<std::pair<PerReplica<Tensor<float>>, DeviceSpec>>;
+  const Pairs list = {{two.x, backend.device_spec(1)}, {two.y, backend.device_spec(2)}};
+  const auto sums = two.cross.batch_reduce(ReduceOp::kSum, list);
+  EXPECT_EQ(placed(backend, sums[0]), (Placed{{backend.device_spec(1)}, {1}}));
+  EXPECT_EQ(placed(backend, sums[1]), (Placed{{backend.device_spec(2)}, {3}}));
+}
+
+TEST(Conformance, X07_BroadcastToEveryKindOfDestination) {
+  TwoOfThree two;
+  const Scope scope = two.strategy.scope();
+  for_each_destination(
+      two.machine, two.strategy, [&](const auto& destination, std::vector<DeviceSpec> devices) {
+        EXPECT_EQ(placed(*two.machine.backend, two.cross.broadcast(tensor({1}), destination)),
+                  (Placed{devices, times(devices.size(), 1)}));
+      });
+}
+
+TEST(Conformance, X15_EmptyDestinations) {
+  TwoOfThree two;
+  EXPECT_EQ(code_of([&] { two.cross.reduce(ReduceOp::kSum, two.x, ""); }), ErrorCode::kDestination);
+  EXPECT_EQ(code_of([&] { two.cross.reduce(ReduceOp::kSum, two.x, std::vector<DeviceSpec>()); }),
+            ErrorCode::kDestination);
+  EXPECT_EQ(code_of([&] { two.cross.broadcast(1, "/device:TPU:0"); }), ErrorCode::kDestination);
+  const auto spec = two.machine.backend->device_spec(0);
+  EXPECT_EQ(code_of([&] { two.cross.broadcast(1, std::vector{spec, spec}); }),
+            ErrorCode::kDuplicateDevice);
+  EXPECT_EQ(code_of([&] { two.cross.broadcast(1, PerReplica<int>{1, 2, 3}); }),
+            ErrorCode::kDestination);
+  EXPECT_EQ(code_of([&] { two.cross.fetch(two.cross.broadcast(1), two.x); }),
+            ErrorCode::kDestination);
+}
+
+TEST(Conformance, X19_ValuesOnDevicesInAnotherOrder) {
+  Machine machine(2);
+  const auto straight = per_replica(machine, [](int id) { return tensor({id_of(id)}); });
+  const PerReplica<Tensor<float>> crossed{Tensor<float>::full({1}, 5, machine.place(1)),
+                                          Tensor<float>::full({1}, 7, machine.place(0))};
+  // Overridden: a component belongs to a replica, wherever it lies, so that this is no error.
+  const auto [a, b] = machine.cross.batch_reduce(ReduceOp::kSum, straight, crossed);
+  for (int id : {0, 1}) {
+    EXPECT_EQ(a[id].item(), 1);
+    EXPECT_EQ(b[id].item(), 12);
+    EXPECT_EQ(b[id].placement(), machine.place(id));
+  }
+}
+
+TEST(Conformance, X20_SumOfAMirroredVariable) {
+  Machine machine(4);
+  const auto ones = machine.strategy.mirrored_variable(Reals{1, 1});
+  // SUM of the variable does not compile; of what each replica reads there it is 4 everywhere.
+  const auto sums = machine.strategy.run(
+      [&](ReplicaContext& r) { return r.all_reduce(ReduceOp::kSum, ones.on(r)); });
+  for (const Reals& sum : sums) EXPECT_EQ(sum, Reals({4, 4}));
+}
+
+TEST(Conformance, X22_MeanOfWhatMapReturned) {
+  Machine machine(2);
+  const PerReplica<Reals> outputs{Reals{1, 2}, Reals{6}};
+  EXPECT_EQ(machine.cross.reduce_mapped(ReduceOp::kMean, outputs).value(), 3);
+  EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, outputs, Axis(0)).value(), 3);
+}
+
+TEST(Conformance, X23_MapOfNothing) {
+  Machine machine(2);
+  const auto mapped = machine.cross.map(Reals(), [](float x) { return x; });
+  for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
+    EXPECT_EQ(code_of([&] { machine.cross.reduce_mapped(op, mapped); }),
+              ErrorCode::kInvalidArgument);
+  }
+}
+
+TEST(Conformance, X24_X25_BatchesOfDifferentLength) {
+  Machine machine(2);
+  const PerReplica<Reals> batches{Reals{1, 2, 3}, Reals{9}};
+  EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, batches, Axis(0)).value(), 3.75F);
+  EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, batches, Axis(0)).value(), 15);
+}
+
+}  // namespace
+}  // namespace belfry::testing

@@ -1,0 +1,214 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What the reference systems give for update, for steps of optimisers and for moving averages.
+// UPD-09 must not compile: see core/src/compile_fail.
+#include "suites/machine.h"
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+using Reals = std::vector<double>;
+using Weight = MirroredVariable<double>;
+
+// Adds `rate` times the reduction of the replicas' gradients to the variable, negated.
+void descend(ReplicaContext& replica, const Weight& weight, double gradient, double rate,
+             ReduceOp op) {
+  const auto merge = [rate, op](CrossReplicaContext& cross, const Weight& variable,
+                                const PerReplica<double>& gradients) {
+    cross.update(
+        variable, [rate](double& w, double g) { w -= rate * g; }, cross.reduce(op, gradients));
+  };
+  replica.merge_call(merge, weight, gradient);
+}
+
+TEST(Conformance, UPD_01_MinimizeASquare) {
+  for (int n : {1, 2, 3}) {
+    Machine machine(n);
+    const auto k = machine.strategy.mirrored_variable(3.25);
+    double error = 2.25;
+    for (int step = 0; step < 10; ++step) {
+      machine.strategy.run(
+          [&](ReplicaContext& r) { descend(r, k, 2 * (k.on(r) - 1), 0.2, ReduceOp::kSum); });
+      const double next = machine.strategy.read(k) - 1;
+      EXPECT_LT(std::abs(next), std::abs(error));
+      // Each step multiplies by 1 - 0.4 n, up to a few roundings.
+      EXPECT_NEAR(next, error * (1 - 0.4 * n), 1e-12);
+      error = next;
+    }
+  }
+}
+
+// One step of w = 2 on x = [2, 7], y = [6, 21], which every replica has as a whole.
+double step_of(int n, double scale, ReduceOp op) {
+  Machine machine(n);
+  const auto w = machine.strategy.mirrored_variable(2.0);
+  machine.strategy.run([&](ReplicaContext& r) {
+    const double gradient = 2 * 2 * (2 * w.on(r) - 6) + 2 * 7 * (7 * w.on(r) - 21);
+    descend(r, w, gradient * scale, 0.2, op);
+  });
+  return machine.strategy.read(w);
+}
+
+TEST(Conformance, UPD_02_SumLoss) {
+  EXPECT_NEAR(step_of(1, 1, ReduceOp::kSum), 23.2, 1e-4);
+  EXPECT_NEAR(step_of(2, 1, ReduceOp::kSum), 44.4, 1e-4);
+}
+
+TEST(Conformance, UPD_03_MeanLoss) {
+  for (int n : {1, 2}) EXPECT_NEAR(step_of(n, 0.5, ReduceOp::kMean), 12.6, 1e-4);
+}
+
+TEST(Conformance, UPD_04_TheVariableIsOne) {
+  Machine machine(2);
+  const auto w = machine.strategy.mirrored_variable(2.0);
+  const auto merge = [&](CrossReplicaContext&, const Weight& variable) { return variable == w; };
+  EXPECT_EQ(
+      list_of(machine.strategy.run([&](ReplicaContext& r) { return r.merge_call(merge, w); })),
+      std::vector<bool>(2, true));
+}
+
+TEST(Conformance, UPD_05_OneStepOfADenseLayer) {
+  for (int n : {1, 2, 3}) {
+    Machine machine(n);
+    const auto kernel = machine.strategy.mirrored_variable(Reals(10, 1.0));
+    const auto bias = machine.strategy.mirrored_variable(1.0);
+    // The loss is the output, so that the gradient is the input, which is ones.
+    machine.strategy.run([&](ReplicaContext& r) {
+      const auto gradients = r.all_reduce(ReduceOp::kSum, std::pair{Reals(10, 1.0), 1.0});
+      const auto merge = [&](CrossReplicaContext& cross,
+                             const PerReplica<std::pair<Reals, double>>& sums) {
+        cross.update(
+            kernel,
+            [](Reals& own, const Reals& g) {
+              for (std::size_t i = 0; i < own.size(); ++i) own[i] -= 0.25 * g[i];
+            },
+            sums[0].first);
+        cross.update(bias, [](double& own, double g) { own -= 0.25 * g; }, sums[0].second);
+      };
+      r.merge_call(merge, gradients);
+    });
+    EXPECT_EQ(machine.strategy.read(kernel), Reals(10, 1 - 0.25 * n));
+    EXPECT_EQ(machine.strategy.read(bias), 1 - 0.25 * n);
+  }
+}
+
+TEST(Conformance, UPD_06_TheErrorOfALinearModelNeverGrows) {
+  for (int n : {1, 2}) {
+    Machine machine(n);
+    const auto weight = machine.strategy.mirrored_variable(0.0);
+    const auto bias = machine.strategy.mirrored_variable(0.0);
+    double error = 1;
+    for (int step = 0; step < 10; ++step) {
+      machine.strategy.run([&](ReplicaContext& r) {
+        const double gradient = 2 * (weight.on(r) + bias.on(r) - 1);
+        descend(r, weight, gradient, 0.1, ReduceOp::kSum);
+        descend(r, bias, gradient, 0.1, ReduceOp::kSum);
+      });
+      const double next = std::abs(machine.strategy.read(weight) + machine.strategy.read(bias) - 1);
+      EXPECT_LE(next, error);
+      error = next;
+    }
+  }
+}
+
+TEST(Conformance, UPD_11_OneVariableInsideTheUpdateOfAnother) {
+  Machine machine(2);
+  const auto v = machine.strategy.mirrored_variable(1.0);
+  const auto w = machine.strategy.mirrored_variable(2.0);
+  // Overridden: w is an argument, and fn sees the component on the device; to write both, update
+  // both.
+  machine.cross.update(v, [](double& own, double other) { own += other; }, w);
+  EXPECT_EQ(list_of(machine.strategy.local_values(v)), Reals({3, 3}));
+}
+
+TEST(Conformance, UPD_12_ResultsOfUpdate) {
+  Machine machine(2);
+  const auto v = machine.strategy.mirrored_variable(1.0);
+  // Overridden: a Mirrored also when all calls return one object.
+  const Mirrored<int> same = machine.cross.update(v, [](double&) { return 5; });
+  EXPECT_EQ(list_of(same), std::vector<int>({5, 5}));
+  const auto tensors = machine.cross.update(
+      v, [](double& own) { return Tensor<float>::full({1}, static_cast<float>(own)); });
+  for (int id : {0, 1}) EXPECT_EQ(tensors[id].placement(), machine.place(id));
+  static_assert(std::is_void_v<decltype(machine.cross.update(v, [](double&) {}))>);
+  // Component by component instead.
+  int calls = 0;
+  EXPECT_EQ(machine.cross.update_each(v, [&](double&) { return ++calls; }),
+            std::vector<int>({1, 2}));
+}
+
+// One step of a moving average of replicas' values, by the mean over replicas.
+void average(Machine& machine, const MirroredVariable<Reals>& variable, double decay,
+             const PerReplica<Reals>& values) {
+  machine.cross.update(
+      variable,
+      [decay](Reals& own, const Reals& mean) {
+        for (std::size_t i = 0; i < own.size(); ++i) own[i] -= (1 - decay) * (own[i] - mean[i]);
+      },
+      machine.cross.reduce(ReduceOp::kMean, values));
+}
+
+Reals without_bias(const Reals& biased, double decay, int steps) {
+  Reals out = biased;
+  for (double& x : out) x /= 1 - std::pow(decay, steps);
+  return out;
+}
+
+PerReplica<Reals> replica_values(Machine& machine) {
+  return per_replica(machine, [](int i) { return Reals{1.0 + i, 2.0 - i}; });
+}
+
+TEST(Conformance, MA_01_ValuesOfReplicas) {
+  const std::vector<Reals> expected = {{}, {3.25, 4.25}, {3.625, 3.875}};
+  for (int n : {1, 2}) {
+    Machine machine(n);
+    const auto variable = machine.strategy.mirrored_variable(Reals{10, 11});
+    average(machine, variable, 0.25, replica_values(machine));
+    EXPECT_EQ(machine.strategy.read(variable), expected[static_cast<std::size_t>(n)]);
+  }
+}
+
+TEST(Conformance, MA_02_WithoutBias) {
+  const std::vector<Reals> expected = {{}, {1, 2}, {1.5, 1.5}};
+  for (int n : {1, 2}) {
+    Machine machine(n);
+    const auto variable = machine.strategy.mirrored_variable(Reals{0, 0});
+    average(machine, variable, 0.25, replica_values(machine));
+    EXPECT_EQ(without_bias(machine.strategy.read(variable), 0.25, 1),
+              expected[static_cast<std::size_t>(n)]);
+  }
+}
+
+TEST(Conformance, MA_03_OneValueTwice) {
+  for (int n : {1, 2}) {
+    Machine machine(n);
+    const auto variable = machine.strategy.mirrored_variable(Reals{10, 11});
+    const auto value = per_replica(machine, [](int) { return Reals{1, 2}; });
+    average(machine, variable, 0.25, value);
+    EXPECT_EQ(machine.strategy.read(variable), Reals({3.25, 4.25}));
+    average(machine, variable, 0.25, value);
+    EXPECT_EQ(machine.strategy.read(variable), Reals({1.5625, 2.5625}));
+  }
+}
+
+TEST(Conformance, MA_04_TwoValuesWithoutBias) {
+  for (int n : {1, 2}) {
+    Machine machine(n);
+    const auto variable = machine.strategy.mirrored_variable(Reals{0, 0});
+    average(machine, variable, 0.25, per_replica(machine, [](int) { return Reals{1, 2}; }));
+    EXPECT_EQ(without_bias(machine.strategy.read(variable), 0.25, 1), Reals({1, 2}));
+    average(machine, variable, 0.25, per_replica(machine, [](int) { return Reals{10, 0}; }));
+    const Reals second = without_bias(machine.strategy.read(variable), 0.25, 2);
+    // 7.6875 / 0.9375 and 0.375 / 0.9375: one rounding each.
+    EXPECT_DOUBLE_EQ(second[0], 8.2);
+    EXPECT_DOUBLE_EQ(second[1], 0.4);
+  }
+}
+
+}  // namespace
+}  // namespace belfry::testing

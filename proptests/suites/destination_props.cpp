@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Verbs that say where results go: every kind of destination, in its order, on those devices alone.
+#include "belfry/tensor_ops.h"
+#include "suites/property.h"
+#include "suites/reduce_oracle.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+using Row = std::vector<float>;
+
+class Destinations : public Property {};
+
+/// Some devices of the backend in any order, at least one.
+std::vector<int> draw_devices(int count) {
+  std::vector<int> order;
+  for (int device = 0; device < count; ++device) order.push_back(device);
+  const auto swaps = *rc::gen::arbitrary<std::vector<std::uint8_t>>();
+  for (std::size_t i = 0; i < swaps.size(); ++i) {
+    std::swap(order[i % order.size()], order[swaps[i] % order.size()]);
+  }
+  order.resize(static_cast<std::size_t>(*rc::gen::inRange(1, count + 1)));
+  return order;
+}
+
+std::vector<DeviceSpec> specs(Backend& backend, const std::vector<int>& devices) {
+  std::vector<DeviceSpec> out;
+  for (int device : devices) out.push_back(backend.device_spec(device));
+  return out;
+}
+
+/// A strategy over all devices but the last, if there are several: the last has no replica.
+StrategyOptions all_but_one(Backend& backend) {
+  auto devices = backend.devices();
+  if (devices.size() > 1) devices.pop_back();
+  return {.devices = devices};
+}
+
+Row row_of(std::uint64_t seed, int replica) {
+  return values_of<float>({Pattern::kSmallIntegers, seed}, replica, 3);
+}
+
+Row expected_row(ReduceOp op, std::uint64_t seed, int replicas) {
+  std::vector<Row> rows;
+  for (int id = 0; id < replicas; ++id) rows.push_back(row_of(seed, id));
+  return expected_reduction(op, rows);
+}
+
+Tensor<float> tensor_of(const Row& row) {
+  return Tensor<float>::from({static_cast<std::int64_t>(row.size())}, row);
+}
+
+void check_placed(Backend& backend, const MirroredOn<Tensor<float>>& value,
+                  const std::vector<int>& devices, const Row& expected) {
+  RC_ASSERT(value.devices() == specs(backend, devices));
+  for (int i = 0; i < value.size(); ++i) {
+    RC_ASSERT(value[i].placement() == (Placement{&backend, devices[static_cast<std::size_t>(i)]}));
+    RC_ASSERT(same_numbers(value[i].to_host(), expected));
+  }
+}
+
+TEST_F(Destinations, AreTheDevicesTheResultIsOnInTheirOrder) {
+  holds([this](const BackendRequest& request, std::uint16_t seed) {
+    const auto devices = draw_devices(request.devices);
+    const auto op = *rc::gen::element(ReduceOp::kSum, ReduceOp::kMean);
+    Bench bench(*this, request);
+    Backend& backend = bench.backend();
+    MirroredStrategy strategy(backend, all_but_one(backend));
+    CrossReplicaContext& cross = strategy.cross_replica();
+    const auto rows =
+        strategy.run([&](ReplicaContext& replica) { return row_of(seed, replica.replica_id()); });
+    const auto tensors = strategy.run([&](ReplicaContext& replica) {
+      meet_with_a_tensor(replica);
+      return tensor_of(row_of(seed, replica.replica_id()));
+    });
+    const auto list = specs(backend, devices);
+    const Row expected = expected_row(op, seed, strategy.num_replicas());
+
+    check_placed(backend, cross.reduce(op, tensors, list), devices, expected);
+    const auto on_host = cross.reduce(op, rows, list);
+    RC_ASSERT(on_host.devices() == list && on_host.is_shared());
+    RC_ASSERT(same_numbers(on_host.value(), expected));
+
+    const auto batch = cross.batch_reduce(op, std::pair{tensors, list}, rows,
+                                          std::pair{rows, to_string(list.front())});
+    check_placed(backend, std::get<0>(batch), devices, expected);
+    RC_ASSERT(same_numbers(std::get<1>(batch).value(), expected));
+    RC_ASSERT(std::get<2>(batch).devices() == specs(backend, {devices.front()}));
+
+    const auto copies = cross.broadcast(tensors[0], list);
+    check_placed(backend, copies, devices, row_of(seed, 0));
+    // A value that is somewhere is a destination too, and MEAN of what is the same is that.
+    check_placed(backend, cross.reduce(op, tensors, copies), devices, expected);
+    check_placed(backend, cross.reduce(ReduceOp::kMean, cross.broadcast(tensors[0]), copies),
+                 devices, row_of(seed, 0));
+  });
+}
+
+TEST_F(Destinations, ThatAreVariablesOrValuesStandForTheirDevices) {
+  holds([this](const BackendRequest& request, std::uint16_t seed) {
+    auto homes = draw_devices(request.devices);
+    Bench bench(*this, request);
+    Backend& backend = bench.backend();
+    MirroredStrategy strategy(backend);
+    CrossReplicaContext& cross = strategy.cross_replica();
+    const auto tensors = strategy.run([&](ReplicaContext& replica) {
+      meet_with_a_tensor(replica);
+      return tensor_of(row_of(seed, replica.replica_id()));
+    });
+    const VariableScope scope = strategy.colocate_variables_with(specs(backend, homes));
+    auto variable = strategy.mirrored_variable(tensor_of({0, 0, 0}));
+    std::sort(homes.begin(), homes.end());
+    const Row expected = expected_row(ReduceOp::kSum, seed, request.devices);
+    const auto sum = cross.reduce(ReduceOp::kSum, tensors, variable);
+    check_placed(backend, sum, homes, expected);
+
+    std::vector<int> all;
+    for (int device = 0; device < request.devices; ++device) all.push_back(device);
+    check_placed(backend, cross.reduce(ReduceOp::kSum, tensors, tensors), all, expected);
+
+    // What is on the devices of a variable can update it.
+    cross.update(
+        variable,
+        [](Tensor<float>& component, const Tensor<float>& by) {
+          RC_ASSERT(component.placement() == by.placement());
+          component = by;
+        },
+        sum);
+    RC_ASSERT(same_numbers(strategy.read(variable).to_host(), expected));
+  });
+}
+
+TEST_F(Destinations, OfFetchGetsTheFunctionOfTheValue) {
+  holds([this](const BackendRequest& request, std::uint16_t seed) {
+    const auto homes = draw_devices(request.devices);
+    const int target = *rc::gen::inRange(0, request.devices);
+    Bench bench(*this, request);
+    Backend& backend = bench.backend();
+    MirroredStrategy strategy(backend);
+    CrossReplicaContext& cross = strategy.cross_replica();
+    const Scope scope = strategy.scope();
+    strategy.run(meet_with_a_tensor);
+    const DeviceSpec there = backend.device_spec(target);
+    const Placement place{&backend, target};
+    const auto twice = [](const Tensor<float>& x) { return x + x; };
+    const Row row = row_of(seed, 0);
+    Row doubled;
+    for (float x : row) doubled.push_back(2 * x);
+
+    const auto some = cross.broadcast(tensor_of(row), specs(backend, homes));
+    const auto mirrored = strategy.mirrored_variable(tensor_of(row));
+    const auto local = strategy.replica_local_variable(ReduceOp::kMean, tensor_of(row));
+    for (const Tensor<float>& fetched :
+         {cross.fetch(some, there), cross.fetch(mirrored, there), cross.fetch(local, there)}) {
+      RC_ASSERT(fetched.placement() == place);
+      RC_ASSERT(same_numbers(fetched.to_host(), row));
+    }
+    for (const Tensor<float>& fetched : {cross.fetch(some, there, twice),
+                                         cross.fetch(cross.broadcast(tensor_of(row)), there, twice),
+                                         cross.fetch(mirrored, there, twice)}) {
+      RC_ASSERT(fetched.placement() == place);
+      RC_ASSERT(same_numbers(fetched.to_host(), doubled));
+    }
+    RC_ASSERT(cross.fetch(mirrored).placement() == strategy.placement(0));
+  });
+}
+
+TEST_F(Destinations, OfAGroupAreDoneWhenItIs) {
+  holds([this](const BackendRequest& request, std::uint16_t seed) {
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend());
+    CrossReplicaContext& cross = strategy.cross_replica();
+    const auto tensors = strategy.run([&](ReplicaContext& replica) {
+      meet_with_a_tensor(replica);
+      return tensor_of(row_of(seed, replica.replica_id()));
+    });
+    const auto sum = cross.reduce(ReduceOp::kSum, tensors);
+    const Completion all = cross.group(std::pair{tensors, sum});
+    // Later work of replica 0's device waits for all of them.
+    all.delay(strategy.placement(0));
+    const Tensor<float> after = tensors[0] + sum[0];
+    all.wait();
+    RC_ASSERT(all.done());
+    Row expected = expected_row(ReduceOp::kSum, seed, request.devices);
+    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += row_of(seed, 0)[i];
+    RC_ASSERT(same_numbers(after.to_host(), expected));
+    RC_ASSERT(cross.group(7).done());
+  });
+}
+
+TEST_F(Destinations, OfMappedElementsGiveWhatTheyAddUpTo) {
+  holds([this](const BackendRequest& request, std::uint16_t seed) {
+    const int count = *rc::gen::inRange(1, 100);
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend());
+    CrossReplicaContext& cross = strategy.cross_replica();
+    const Scope scope = strategy.scope();
+    strategy.run(meet_with_a_tensor);
+    std::vector<int> elements;
+    for (int k = 0; k < count; ++k) elements.push_back(k);
+    const auto offset = cross.broadcast(tensor_of(row_of(seed, 99)));
+    const auto mapped = cross.map(
+        elements,
+        [&](int k, const Tensor<float>& own, float factor) {
+          RC_ASSERT(own.placement().device == k % request.devices);
+          return tensor_of(row_of(seed, k)) * factor + own;
+        },
+        offset, 2.0F);
+    Row sum(3, 0.0F);
+    for (int k = 0; k < count; ++k) {
+      for (std::size_t i = 0; i < 3; ++i) sum[i] += 2 * row_of(seed, k)[i] + row_of(seed, 99)[i];
+    }
+    const auto total = cross.reduce_mapped(ReduceOp::kSum, mapped);
+    const auto mean = cross.reduce_mapped(ReduceOp::kMean, mapped);
+    Row means = sum;
+    for (float& x : means) x /= static_cast<float>(count);
+    for (int id = 0; id < request.devices; ++id) {
+      RC_ASSERT(same_numbers(total[id].to_host(), sum));
+      RC_ASSERT(same_numbers(mean[id].to_host(), means));
+      RC_ASSERT(total[id].placement() == strategy.placement(id));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace belfry::testing

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/belfry.h"
+#include "belfry/testing/backend_factory.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+namespace belfry::testing {
+
+/// Devices of this binary's backend and a strategy over all of them: for examples whose outcome is
+/// known, on every backend.
+struct Machine {
+  explicit Machine(int devices)
+      : backend(backend_factory().make(request_for(devices))), strategy(*backend) {}
+
+  static BackendRequest request_for(int devices) {
+    BackendRequest request;
+    request.devices = devices;
+    return request;
+  }
+  int size() const { return strategy.num_replicas(); }
+  Placement place(int replica) { return strategy.placement(replica); }
+
+  std::unique_ptr<Backend> backend;
+  MirroredStrategy strategy;
+  CrossReplicaContext& cross = strategy.cross_replica();
+};
+
+/// Replica i's component is `fn(i)`, made on replica i's device.
+template <class F>
+auto per_replica(Machine& machine, const F& fn) {
+  return machine.strategy.distribute_values(fn);
+}
+
+template <class T>
+std::vector<T> list_of(const PerReplica<T>& value) {
+  return std::vector<T>(value.begin(), value.end());
+}
+template <class T>
+std::vector<T> list_of(const Mirrored<T>& value) {
+  std::vector<T> out;
+  for (int i = 0; i < value.size(); ++i) out.push_back(value[i]);
+  return out;
+}
+
+/// The code of the error that `call` throws; kInternal when it throws none.
+template <class F>
+ErrorCode code_of(F&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode::kInternal;
+}
+
+}  // namespace belfry::testing

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Vector-Jacobian products of the collectives. A collective is linear, f(x) = J x, so that J is
+// known from f alone: its columns are f(x + e) - f(x), exactly, for data of small integers. A
+// product is right when <J u, v> = <u, J^T v> for all u and v, and when it is the product with
+// those columns.
+#include "belfry/tensor_ops.h"
+#include "suites/property.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+using Row = std::vector<double>;
+using Rows = std::vector<Row>;  // One a replica.
+
+class Vjp : public Property {};
+
+Row row(std::uint64_t seed, int replica, std::size_t length, int factor = 1) {
+  Row out = values_of<double>({Pattern::kSmallIntegers, seed}, replica, length);
+  for (double& x : out) x *= factor;
+  return out;
+}
+
+double inner(const Row& a, const Row& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+double inner(const Rows& a, const Rows& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += inner(a[i], b[i]);
+  return sum;
+}
+
+Tensor<double> tensor(const Row& values) {
+  return Tensor<double>::from({static_cast<std::int64_t>(values.size())}, values);
+}
+
+/// Runs `fn(replica, tensor of its row)` and reads what it returns.
+template <class F>
+Rows through(MirroredStrategy& strategy, const Rows& rows, const F& fn) {
+  Rows out;
+  for (const auto& result : strategy.run([&](ReplicaContext& replica) {
+         return fn(replica, tensor(rows[static_cast<std::size_t>(replica.replica_id())]));
+       })) {
+    out.push_back(result.to_host());
+  }
+  return out;
+}
+
+/// One collective and its product, as functions of one row a replica.
+template <class Forward, class Backward>
+void check_product(const Rows& u, const Rows& v, Forward&& forward, Backward&& backward) {
+  const Rows transposed = backward(v);
+  RC_ASSERT(inner(forward(u), v) == inner(u, transposed));
+  // Finite differences by every input of replica 0, which are exact.
+  const Rows at = forward(u);
+  for (std::size_t i = 0; i < u[0].size(); ++i) {
+    Rows moved = u;
+    // A whole multiple of every divisor there is.
+    const double step = 840;
+    moved[0][i] += step;
+    Rows column = forward(moved);
+    for (std::size_t r = 0; r < column.size(); ++r) {
+      for (std::size_t k = 0; k < column[r].size(); ++k) {
+        column[r][k] = (column[r][k] - at[r][k]) / step;
+      }
+    }
+    // Exact but for a mean's thirds and the like: one rounding of each term and each sum.
+    const double difference = inner(column, v) - transposed[0][i];
+    RC_ASSERT(difference < 1e-9 && difference > -1e-9);
+  }
+}
+
+TEST_F(Vjp, OfAllReduceIsAllReduce) {
+  holds([this] {
+    const auto request = *backend_request(8);
+    const auto seed = *rc::gen::arbitrary<std::uint16_t>();
+    const auto length = *rc::gen::inRange<std::size_t>(1, 4);
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend());
+    for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
+      Rows u;
+      Rows v;
+      // Multiples of N, so that means are whole.
+      const int n = request.devices;
+      for (int id = 0; id < n; ++id) u.push_back(row(seed, id, length, n));
+      for (int id = 0; id < n; ++id) v.push_back(row(seed + 1, id, length, n));
+      check_product(
+          u, v,
+          [&](const Rows& x) {
+            return through(strategy, x, [op](ReplicaContext& r, const Tensor<double>& own) {
+              return r.all_reduce(op, own);
+            });
+          },
+          [&](const Rows& y) {
+            return through(strategy, y, [op](ReplicaContext& r, const Tensor<double>& own) {
+              return all_reduce_vjp(r, op, own);
+            });
+          });
+    }
+  });
+}
+
+TEST_F(Vjp, OfAllGatherIsASliceOfTheSum) {
+  holds([this] {
+    const auto request = *backend_request(8);
+    const auto seed = *rc::gen::arbitrary<std::uint16_t>();
+    Rows u;
+    std::size_t total = 0;
+    for (int id = 0; id < request.devices; ++id) {
+      u.push_back(row(seed, id, *rc::gen::inRange<std::size_t>(0, 4)));
+      total += u.back().size();
+    }
+    Rows v;
+    for (int id = 0; id < request.devices; ++id) v.push_back(row(seed + 1, id, total));
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend());
+    const auto own = [&](ReplicaContext& r) {
+      return tensor(u[static_cast<std::size_t>(r.replica_id())]);
+    };
+    check_product(
+        u, v,
+        [&](const Rows& x) {
+          return through(strategy, x, [](ReplicaContext& r, const Tensor<double>& mine) {
+            return r.all_gather(mine);
+          });
+        },
+        [&](const Rows& y) {
+          return through(strategy, y, [&](ReplicaContext& r, const Tensor<double>& mine) {
+            return all_gather_vjp(r, own(r), mine);
+          });
+        });
+  });
+}
+
+TEST_F(Vjp, OfTheCrossReplicaVerbs) {
+  holds([this] {
+    const auto request = *backend_request(8);
+    const auto seed = *rc::gen::arbitrary<std::uint16_t>();
+    const int n = request.devices;
+    Bench bench(*this, request);
+    MirroredStrategy strategy(bench.backend());
+    CrossReplicaContext& cross = strategy.cross_replica();
+    strategy.run(meet_with_a_tensor);
+    const auto rows = [&](std::uint64_t from) {
+      return strategy.distribute_values([&](int id) { return row(from, id, 3, n); });
+    };
+    const PerReplica<Row> u = rows(seed);
+    const PerReplica<Row> w = rows(seed + 1);
+    const Rows all_u(u.begin(), u.end());
+    const Rows all_w(w.begin(), w.end());
+    const Row v = row(seed + 2, 99, 3, n);
+
+    for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
+      const auto back = reduce_vjp(cross, op, v);
+      const Rows everywhere(static_cast<std::size_t>(n), back.value());
+      RC_ASSERT(inner(cross.reduce(op, u).value(), v) == inner(all_u, everywhere));
+    }
+    const Rows copies(static_cast<std::size_t>(n), cross.broadcast(v).value());
+    RC_ASSERT(inner(copies, all_w) == inner(v, broadcast_vjp(cross, w)));
+
+    const Row joined = cross.gather(u);
+    const Row cotangent = row(seed + 3, 0, joined.size());
+    const auto slices = gather_vjp(cross, u, cotangent);
+    RC_ASSERT(inner(joined, cotangent) == inner(all_u, Rows(slices.begin(), slices.end())));
+  });
+}
+
+}  // namespace
+}  // namespace belfry::testing
