@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/cross_replica_context.h"
+#include "belfry/replica_context.h"
+#include "belfry/tensor_ops.h"
+
+#include <cstdint>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace belfry {
+
+/// Some rows of a tensor whose other rows are zero, as the gradient of an embedding is. A row that
+/// is named several times is the sum of what is said of it (SEM-130). Not a nest: the sum of slices
+/// is their union, not a sum leaf by leaf.
+template <Element T>
+struct IndexedSlices {
+  Tensor<T> values;              ///< [k, ...], k rows.
+  Tensor<std::int64_t> indices;  ///< [k], the row of the dense tensor that each of them is.
+  Shape dense_shape;             ///< [n, ...], the extents of a row equal to those of `values`.
+};
+
+namespace detail {
+
+/// Throws: InvalidArgumentError (kShape) unless the three fit together.
+void require_slices(const Shape& values, const Shape& indices, const Shape& dense, CallSite site);
+/// Throws: StructureMismatchError (kStructure) unless all dense shapes are equal.
+void require_same_dense_shape(const std::vector<Shape>& shapes, CallSite site);
+/// Throws: StructureMismatchError unless all ask for the same; InvalidArgumentError
+/// (kIntegerMean) for MEAN of integers.
+void require_slice_reduction(const std::vector<ReduceOp>& ops, DType dtype, CallSite site);
+
+}  // namespace detail
+
+/// Slices of [n, ...] with k rows. Throws: InvalidArgumentError (kShape).
+template <Element T>
+IndexedSlices<T> indexed_slices(Tensor<T> values, Tensor<std::int64_t> indices, Shape dense_shape,
+                                CallSite site = CallSite::here()) {
+  detail::require_slices(values.shape(), indices.shape(), dense_shape, site);
+  return {std::move(values), std::move(indices), std::move(dense_shape)};
+}
+
+/// The dense tensor, on the device of the slices; rows are added in their order.
+/// Order: enqueued there.
+template <Element T>
+Tensor<T> to_dense(const IndexedSlices<T>& slices, CallSite site = CallSite::here()) {
+  detail::require_slices(slices.values.shape(), slices.indices.shape(), slices.dense_shape, site);
+  const std::int64_t rows = slices.dense_shape.extent(0);
+  const std::int64_t columns = rows == 0 ? 0 : slices.dense_shape.count() / rows;
+  Tensor<T> table = Tensor<T>::full(Shape{rows, columns}, T(0), slices.values.placement());
+  if (slices.indices.count() > 0 && columns > 0) {
+    scatter_add_rows(table, slices.indices,
+                     slices.values.reshaped(Shape{slices.indices.count(), columns}, site), site);
+  }
+  return table.reshaped(slices.dense_shape, site);
+}
+
+/// The same slices on another device. Order: copies are enqueued.
+template <Element T>
+IndexedSlices<T> copy_to(const IndexedSlices<T>& slices, Placement target) {
+  return {slices.values.copy_to(target), slices.indices.copy_to(target), slices.dense_shape};
+}
+
+/// Every value divided by `divisor`: slices stay slices.
+template <Element T>
+IndexedSlices<T> operator/(const IndexedSlices<T>& slices, T divisor) {
+  return {slices.values / divisor, slices.indices, slices.dense_shape};
+}
+
+/// The sum of slices on one device: all rows, in order. Throws: StructureMismatchError when dense
+/// shapes differ; InvalidArgumentError when there are none.
+template <Element T>
+IndexedSlices<T> concatenate(const std::vector<IndexedSlices<T>>& parts,
+                             CallSite site = CallSite::here()) {
+  std::vector<Tensor<T>> values;
+  std::vector<Tensor<std::int64_t>> indices;
+  std::vector<Shape> shapes;
+  for (const IndexedSlices<T>& part : parts) {
+    values.push_back(part.values);
+    indices.push_back(part.indices);
+    shapes.push_back(part.dense_shape);
+  }
+  detail::require_same_dense_shape(shapes, site);
+  return {concatenate(values, Axis(0), site), concatenate(indices, Axis(0), site),
+          parts.front().dense_shape};
+}
+
+/// A gradient is dense or sparse.
+template <Element T>
+using Gradient = std::variant<Tensor<T>, IndexedSlices<T>>;
+
+/// The sum of those gradients that there are, all on one device; nothing when there are none.
+/// Slices alone stay slices, in order; with a dense one among them the sum is dense, from left to
+/// right. Throws: StructureMismatchError (kStructure) when dense shapes differ.
+template <Element T>
+std::optional<Gradient<T>> add_gradients(const std::vector<std::optional<Gradient<T>>>& gradients,
+                                         CallSite site = CallSite::here()) {
+  std::vector<Gradient<T>> present;
+  std::vector<IndexedSlices<T>> sparse;
+  std::vector<Shape> shapes;
+  for (const auto& gradient : gradients) {
+    if (!gradient) continue;
+    present.push_back(*gradient);
+    const auto* slices = std::get_if<IndexedSlices<T>>(&*gradient);
+    if (slices != nullptr) sparse.push_back(*slices);
+    shapes.push_back(slices != nullptr ? slices->dense_shape
+                                       : std::get<Tensor<T>>(*gradient).shape());
+  }
+  if (present.empty()) return std::nullopt;
+  detail::require_same_dense_shape(shapes, site);
+  if (present.size() == 1) return present.front();
+  if (sparse.size() == present.size()) return concatenate(sparse, site);
+  const auto dense = [&](const Gradient<T>& gradient) {
+    const auto* slices = std::get_if<IndexedSlices<T>>(&gradient);
+    return slices != nullptr ? to_dense(*slices, site) : std::get<Tensor<T>>(gradient);
+  };
+  Tensor<T> sum = dense(present.front());
+  for (std::size_t i = 1; i < present.size(); ++i) sum = sum + dense(present[i]);
+  return sum;
+}
+
+/// The reduction of every replica's slices, on each replica: all rows, in replica order; MEAN
+/// divides them by the number of replicas (SEM-130).
+/// Order: enqueued. Throws: StructureMismatchError (kStructure) when dense shapes differ;
+/// InvalidArgumentError (kIntegerMean); ContextError as CrossReplicaContext::reduce.
+template <Element T>
+Mirrored<IndexedSlices<T>> reduce_slices(CrossReplicaContext& cross, ReduceOp op,
+                                         const PerReplica<IndexedSlices<T>>& slices,
+                                         CallSite site = CallSite::here()) {
+  using Rows = std::tuple<Tensor<T>, Tensor<std::int64_t>>;
+  cross.core().require_cross("reduce_slices", site);
+  detail::require_slice_reduction({op}, dtype_of<T>(), site);
+  std::vector<Shape> shapes;
+  detail::ReplicaArray<Rows> rows(slices.size());
+  for (const IndexedSlices<T>& own : slices) {
+    shapes.push_back(own.dense_shape);
+    rows.emplace_back(own.values, own.indices);
+  }
+  detail::require_same_dense_shape(shapes, site);
+  const Mirrored<Rows> all =
+      detail::all_gather_value(cross.core(), PerReplica<Rows>(std::move(rows)), Axis(0), site);
+  detail::ReplicaArray<IndexedSlices<T>> results(all.size());
+  for (int replica = 0; replica < all.size(); ++replica) {
+    const auto& [values, indices] = all[replica];
+    IndexedSlices<T> own{values, indices, shapes.front()};
+    if (op == ReduceOp::kMean) own = own / T(static_cast<float>(slices.size()));
+    results.emplace_back(std::move(own));
+  }
+  return Mirrored<IndexedSlices<T>>(all.size(), std::move(results));
+}
+
+/// The same inside a replica: a merge. Throws: as above, from `run`.
+template <Element T>
+IndexedSlices<T> all_reduce_slices(ReplicaContext& replica, ReduceOp op,
+                                   const IndexedSlices<T>& slices,
+                                   CallSite site = CallSite::here()) {
+  const auto merge = [site](CrossReplicaContext& cross, const PerReplica<IndexedSlices<T>>& all,
+                            const PerReplica<ReduceOp>& ops) {
+    detail::require_slice_reduction({ops.begin(), ops.end()}, dtype_of<T>(), site);
+    return reduce_slices(cross, *ops.begin(), all, site);
+  };
+  return replica.merge_call_at(site, merge, slices, op);
+}
+
+}  // namespace belfry

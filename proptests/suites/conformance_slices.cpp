@@ -1,0 +1,394 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What the reference systems give for sparse slices, and for collectives of a group: a group of g
+// members is a strategy of g replicas here. What members of one group must not do to each other
+// (A20 to A23, A31) is told at once instead of after a time limit.
+#include "belfry/indexed_slices.h"
+#include "suites/machine.h"
+
+#include <gmock/gmock.h>
+
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using Reals = std::vector<float>;
+using Rows = std::vector<std::int64_t>;
+using Slices = IndexedSlices<float>;
+using Sparse = std::optional<Gradient<float>>;
+
+// Rows of `columns` columns of a tensor with `height` rows, on the current device.
+Slices slices(const Reals& values, const Rows& rows, std::int64_t height,
+              std::int64_t columns = 1) {
+  const auto count = static_cast<std::int64_t>(rows.size());
+  return indexed_slices(Tensor<float>::from(Shape{count, columns}, values),
+                        Tensor<std::int64_t>::from(Shape{count}, rows), Shape{height, columns});
+}
+
+// One list of values and rows for each replica.
+using Parts = std::vector<std::pair<Reals, Rows>>;
+
+PerReplica<Slices> parts_of(Machine& machine, const Parts& parts, std::int64_t height,
+                            std::int64_t columns = 1) {
+  return per_replica(machine, [&](int id) {
+    const auto& [values, rows] = parts[static_cast<std::size_t>(id)];
+    return slices(values, rows, height, columns);
+  });
+}
+
+void expect_everywhere(const Mirrored<Slices>& all, const Reals& values, const Rows& rows) {
+  for (int replica = 0; replica < all.size(); ++replica) {
+    EXPECT_EQ(all[replica].values.to_host(), values);
+    EXPECT_EQ(all[replica].indices.to_host(), rows);
+  }
+}
+
+Reals dense(const Slices& sparse) { return to_dense(sparse).to_host(); }
+
+template <class T>
+T reduced(int members, ReduceOp op, const std::vector<T>& inputs) {
+  Machine machine(members);
+  const auto value =
+      per_replica(machine, [&](int id) { return inputs[static_cast<std::size_t>(id)]; });
+  return machine.cross.reduce(op, value).value();
+}
+
+const std::vector<float> kNumbers{1, 2, 3, 4};
+const std::vector<Reals> kPairs{{1, 2}, {3, 4}, {5, 6}, {7, 8}};
+
+TEST(Conformance, A01_A02_A03_GroupsOfOneTwoAndFour) {
+  EXPECT_EQ(reduced(1, ReduceOp::kSum, kNumbers), 1.0F);
+  EXPECT_EQ(reduced(2, ReduceOp::kSum, kNumbers), 3.0F);
+  EXPECT_EQ(reduced(2, ReduceOp::kMean, kNumbers), 1.5F);
+  EXPECT_EQ(reduced(4, ReduceOp::kSum, kNumbers), 10.0F);
+  EXPECT_EQ(reduced(4, ReduceOp::kMean, kNumbers), 2.5F);
+}
+
+TEST(Conformance, A04_A05_A06_ListsInGroupsOfOneTwoAndFour) {
+  EXPECT_THAT(reduced(1, ReduceOp::kSum, kPairs), ElementsAre(1, 2));
+  EXPECT_THAT(reduced(2, ReduceOp::kSum, kPairs), ElementsAre(4, 6));
+  EXPECT_THAT(reduced(2, ReduceOp::kMean, kPairs), ElementsAre(2, 3));
+  EXPECT_THAT(reduced(4, ReduceOp::kSum, kPairs), ElementsAre(16, 20));
+  EXPECT_THAT(reduced(4, ReduceOp::kMean, kPairs), ElementsAre(4, 5));
+}
+
+const Parts kSparse{{{1, 2}, {0, 1}}, {{3, 4}, {1, 2}}, {{5, 6}, {7, 8}}, {{7, 8}, {3, 2}}};
+
+TEST(Conformance, A07_OneMembersSlices) {
+  Machine machine(1);
+  const auto all = reduce_slices(machine.cross, ReduceOp::kSum, parts_of(machine, kSparse, 10));
+  expect_everywhere(all, {1, 2}, {0, 1});
+}
+
+TEST(Conformance, A08_TwoMembersSlices) {
+  Machine machine(2);
+  const auto all = reduce_slices(machine.cross, ReduceOp::kSum, parts_of(machine, kSparse, 10));
+  expect_everywhere(all, {1, 2, 3, 4}, {0, 1, 1, 2});
+  EXPECT_THAT(dense(all.value()), ElementsAre(1, 5, 4, 0, 0, 0, 0, 0, 0, 0));
+}
+
+TEST(Conformance, A09_FourMembersSlices) {
+  Machine machine(4);
+  const auto all = reduce_slices(machine.cross, ReduceOp::kSum, parts_of(machine, kSparse, 10));
+  expect_everywhere(all, {1, 2, 3, 4, 5, 6, 7, 8}, {0, 1, 1, 2, 7, 8, 3, 2});
+  EXPECT_THAT(dense(all.value()), ElementsAre(1, 5, 12, 7, 0, 0, 0, 5, 6, 0));
+}
+
+TEST(Conformance, A10_SlicesOfDifferentLengths) {
+  Machine machine(2);
+  const auto all = reduce_slices(machine.cross, ReduceOp::kSum,
+                                 parts_of(machine, {{{1}, {0}}, {{2, 3, 4}, {0, 1, 2}}}, 10));
+  expect_everywhere(all, {1, 2, 3, 4}, {0, 0, 1, 2});
+}
+
+TEST(Conformance, A11_BatchesOfSlicesOfTwoShapes) {
+  Machine machine(2);
+  const auto first = reduce_slices(machine.cross, ReduceOp::kSum,
+                                   parts_of(machine, {{{1, 2}, {0, 1}}, {{5, 6}, {1, 2}}}, 10));
+  const auto second = reduce_slices(machine.cross, ReduceOp::kSum,
+                                    parts_of(machine, {{{3, 4}, {1, 2}}, {{7, 8}, {0, 1}}}, 5));
+  expect_everywhere(first, {1, 2, 5, 6}, {0, 1, 1, 2});
+  expect_everywhere(second, {3, 4, 7, 8}, {1, 2, 0, 1});
+}
+
+TEST(Conformance, A12_FourMembersBatches) {
+  Machine machine(4);
+  const Parts first{{{1, 2}, {0, 1}}, {{5, 6}, {1, 2}}, {{9, 10}, {3, 4}}, {{13, 14}, {8, 9}}};
+  const Parts second{{{3, 4}, {1, 2}}, {{7, 8}, {0, 1}}, {{11, 12}, {3, 4}}, {{15, 16}, {3, 4}}};
+  expect_everywhere(reduce_slices(machine.cross, ReduceOp::kSum, parts_of(machine, first, 10)),
+                    {1, 2, 5, 6, 9, 10, 13, 14}, {0, 1, 1, 2, 3, 4, 8, 9});
+  expect_everywhere(reduce_slices(machine.cross, ReduceOp::kSum, parts_of(machine, second, 5)),
+                    {3, 4, 7, 8, 11, 12, 15, 16}, {1, 2, 0, 1, 3, 4, 3, 4});
+}
+
+// Two members with two numbers and two slices each; outputs come in the order of the inputs.
+TEST(Conformance, A13_DenseAndSparseInOneRound) {
+  Machine machine(2);
+  const auto seen = machine.strategy.run([](ReplicaContext& replica) {
+    const bool first = replica.replica_id() == 0;
+    const auto x = replica.all_reduce(ReduceOp::kSum, first ? 1.0F : 3.0F);
+    const auto y = replica.all_reduce(ReduceOp::kSum, first ? 2.0F : 4.0F);
+    const Slices own = first ? slices({1, 2}, {0, 1}, 10) : slices({5, 6}, {1, 2}, 10);
+    const Slices other = first ? slices({3, 4}, {1, 2}, 5) : slices({7, 8}, {0, 1}, 5);
+    const Slices a = all_reduce_slices(replica, ReduceOp::kSum, own);
+    const Slices b = all_reduce_slices(replica, ReduceOp::kSum, other);
+    return std::tuple(x, y, a.values.to_host(), a.indices.to_host(), b.values.to_host(),
+                      b.indices.to_host());
+  });
+  for (const auto& each : seen) {
+    EXPECT_EQ(each, std::tuple(4.0F, 6.0F, Reals{1, 2, 5, 6}, Rows{0, 1, 1, 2}, Reals{3, 4, 7, 8},
+                               Rows{1, 2, 0, 1}));
+  }
+}
+
+// Overridden: slices of equal rows stay apart until they become dense (SEM-130), so that 1 and 1 at
+// row 0 are two rows and not a 2.
+TEST(Conformance, A16_SparseAndDenseInTurn) {
+  Machine machine(2);
+  const auto seen = machine.strategy.run([](ReplicaContext& replica) {
+    const Slices a = all_reduce_slices(replica, ReduceOp::kSum, slices({1}, {0}, 3));
+    const auto x = replica.all_reduce(ReduceOp::kSum, 1.0F);
+    const Slices b = all_reduce_slices(replica, ReduceOp::kSum, slices({3}, {2}, 3));
+    const auto y = replica.all_reduce(ReduceOp::kSum, 2.0F);
+    return std::tuple(dense(a), x, dense(b), y);
+  });
+  for (const auto& each : seen) {
+    EXPECT_EQ(each, std::tuple(Reals{2, 0, 0}, 2.0F, Reals{0, 0, 6}, 4.0F));
+  }
+}
+
+TEST(Conformance, A18_TwoThreadsReduceAtOnce) {
+  std::vector<std::vector<float>> sums(2);
+  const auto work = [&](std::size_t which) {
+    Machine machine(2);
+    const auto value = per_replica(
+        machine, [&](int) { return Tensor<float>::full({}, 1.0F + static_cast<float>(which)); });
+    const auto [a, b] = machine.cross.batch_reduce(ReduceOp::kSum, value, value);
+    sums[which] = {a.value().item(), b.value().item()};
+  };
+  std::thread first(work, 0);
+  std::thread second(work, 1);
+  first.join();
+  second.join();
+  EXPECT_THAT(sums, ElementsAre(ElementsAre(2, 2), ElementsAre(4, 4)));
+}
+
+TEST(Conformance, A19_TwiceTheSameInput) {
+  Machine machine(2);
+  const auto seen = machine.strategy.run([](ReplicaContext& replica) {
+    const auto ones = Tensor<float>::full({}, 1.0F);
+    const Tensor<float> sums[] = {replica.all_reduce(ReduceOp::kSum, ones),
+                                  replica.all_reduce(ReduceOp::kSum, ones)};
+    return std::tuple(sums[0].item(), sums[1].item(),
+                      sums[0].placement().device == replica.placement().device);
+  });
+  for (const auto& each : seen) EXPECT_EQ(each, std::tuple(2.0F, 2.0F, true));
+}
+
+// What the launcher is told when a member is missing.
+template <class Verb>
+ErrorCode code_without_member_one(Verb verb) {
+  Machine machine(2);
+  return code_of([&] {
+    machine.strategy.run([&](ReplicaContext& replica) {
+      if (replica.replica_id() == 0) verb(replica);
+    });
+  });
+}
+
+// Overridden: belfry waits until every member has arrived or ended, and needs no time limit.
+TEST(Conformance, A20_A21_AMissingMemberOfADenseReduction) {
+  EXPECT_EQ(code_without_member_one([](ReplicaContext& replica) {
+              replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({2}, 1.0F));
+            }),
+            ErrorCode::kMergeMissing);
+  EXPECT_EQ(code_without_member_one([](ReplicaContext& replica) {
+              const auto one = Tensor<float>::full({2}, 1.0F);
+              replica.all_reduce(ReduceOp::kSum, std::tuple(one, one));
+            }),
+            ErrorCode::kMergeMissing);
+}
+
+// Overridden: as above.
+TEST(Conformance, A22_A23_AMissingMemberOfASparseReduction) {
+  EXPECT_EQ(code_without_member_one([](ReplicaContext& replica) {
+              all_reduce_slices(replica, ReduceOp::kSum, slices({4, 6}, {1}, 3, 2));
+            }),
+            ErrorCode::kMergeMissing);
+}
+
+TEST(Conformance, A24_ThreeMembers) {
+  Machine machine(3);
+  const auto x = per_replica(machine, [](int) { return Tensor<float>::full({}, 0.0F); });
+  const auto y = per_replica(machine, [](int) { return Tensor<float>::full({}, 1.0F); });
+  EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, x).value().item(), 0.0F);
+  EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, y).value().item(), 3.0F);
+  EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, x).value().item(), 0.0F);
+  EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, y).value().item(), 1.0F);
+}
+
+TEST(Conformance, A25_ThreeTimesTwoMembers) {
+  Machine machine(6);
+  const auto number = [](int from) {
+    return [from](int id) { return Tensor<float>::full({}, static_cast<float>(from + id % 2)); };
+  };
+  const auto x = per_replica(machine, number(0));
+  const auto y = per_replica(machine, number(1));
+  EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, x).value().item(), 3.0F);
+  EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, y).value().item(), 9.0F);
+  EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, x).value().item(), 0.5F);
+  EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, y).value().item(), 1.5F);
+}
+
+TEST(Conformance, A26_ARowFromEachOfSix) {
+  Machine machine(6);
+  const Parts parts{{{1, 2}, {1}}, {{3, 4}, {2}}, {{2, 1}, {3}},
+                    {{0, 0}, {4}}, {{3, 1}, {5}}, {{2, 1}, {6}}};
+  const auto all = reduce_slices(machine.cross, ReduceOp::kSum, parts_of(machine, parts, 10, 2));
+  EXPECT_THAT(dense(all.value()),
+              ElementsAre(0, 0, 1, 2, 3, 4, 2, 1, 0, 0, 3, 1, 2, 1, 0, 0, 0, 0, 0, 0));
+}
+
+TEST(Conformance, A27_SomeRowsFromEachOfSix) {
+  Machine machine(6);
+  const Parts parts{{{1, 2, 3, 4}, {1, 2}}, {{3, 4}, {2}},          {{2, 1}, {3}},
+                    {{0, 0}, {4}},          {{3, 1, 2, 1}, {5, 6}}, {{2, 1}, {6}}};
+  const auto all = reduce_slices(machine.cross, ReduceOp::kSum, parts_of(machine, parts, 10, 2));
+  EXPECT_THAT(dense(all[5]),
+              ElementsAre(0, 0, 1, 2, 6, 8, 2, 1, 0, 0, 3, 1, 4, 2, 0, 0, 0, 0, 0, 0));
+}
+
+// Overridden: the message names both shapes and where each member called.
+TEST(Conformance, A31_MembersWithDifferentShapes) {
+  Machine machine(2);
+  try {
+    machine.strategy.run([](ReplicaContext& replica) {
+      replica.all_reduce(ReduceOp::kSum,
+                         Tensor<float>::full({replica.replica_id() == 0 ? 28 : 39}, 1.0F));
+    });
+    FAIL() << "shapes differ";
+  } catch (const StructureMismatchError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("[28]"));
+    EXPECT_THAT(error.what(), HasSubstr("[39]"));
+    EXPECT_THAT(error.what(), HasSubstr("conformance_slices.cpp"));
+  }
+}
+
+const Parts kTwo{{{1, 2}, {1}}, {{3, 4, 5, 6}, {1, 3}}};
+
+TEST(Conformance, I01_TheSumOfTwo) {
+  Machine machine(2);
+  const auto all = reduce_slices(machine.cross, ReduceOp::kSum, parts_of(machine, kTwo, 5, 2));
+  expect_everywhere(all, {1, 2, 3, 4, 5, 6}, {1, 1, 3});
+  EXPECT_THAT(dense(all.value()), ElementsAre(0, 0, 4, 6, 0, 0, 5, 6, 0, 0));
+  EXPECT_EQ(all.value().values.placement(), machine.place(0));
+}
+
+TEST(Conformance, I02_TheMeanOfTwo) {
+  Machine machine(2);
+  const auto all = reduce_slices(machine.cross, ReduceOp::kMean, parts_of(machine, kTwo, 5, 2));
+  expect_everywhere(all, {.5, 1, 1.5, 2, 2.5, 3}, {1, 1, 3});
+  EXPECT_THAT(dense(all[1]), ElementsAre(0, 0, 2, 3, 0, 0, 2.5, 3, 0, 0));
+}
+
+// Two tensors of three rows, dense and as slices over all rows.
+struct TwoTensors {
+  Machine machine{1};
+  Scope scope = machine.strategy.scope();
+  Tensor<float> t0 = Tensor<float>::from({3, 2}, Reals{1, 2, 0, 0, 3, 4});
+  Tensor<float> t1 = Tensor<float>::from({3, 2}, Reals{0, 0, 5, 6, 7, 8});
+  Slices s0 = slices({1, 2, 0, 0, 3, 4}, {0, 1, 2}, 3, 2);
+  Slices s1 = slices({0, 0, 5, 6, 7, 8}, {0, 1, 2}, 3, 2);
+};
+const Reals kTotal{1, 2, 5, 6, 10, 12};
+
+TEST(Conformance, I03_DenseGradientsAddUp) {
+  const TwoTensors two;
+  const Sparse sum = add_gradients<float>({Sparse(two.t0), Sparse(two.t1)});
+  EXPECT_EQ(std::get<Tensor<float>>(*sum).to_host(), kTotal);
+}
+
+TEST(Conformance, I04_I06_SlicesAddUpToSlices) {
+  const TwoTensors two;
+  const Sparse sum = add_gradients<float>({Sparse(two.s0), Sparse(two.s1)});
+  ASSERT_TRUE(std::holds_alternative<Slices>(*sum));
+  EXPECT_EQ(dense(std::get<Slices>(*sum)), kTotal);
+}
+
+TEST(Conformance, I05_DividedSlicesStaySlices) {
+  const TwoTensors two;
+  EXPECT_THAT((two.t0 / 2.0F).to_host(), ElementsAre(.5, 1, 0, 0, 1.5, 2));
+  const Slices half = two.s0 / 2.0F;
+  EXPECT_THAT(half.values.to_host(), ElementsAre(.5, 1, 0, 0, 1.5, 2));
+}
+
+TEST(Conformance, I07_CopiesAreOnTheOtherDevice) {
+  Machine machine(2);
+  const auto scope = machine.strategy.scope();
+  const Slices here = slices({1, 2}, {1}, 3, 2);
+  const Slices there = copy_to(here, machine.place(1));
+  EXPECT_EQ(there.values.placement(), machine.place(1));
+  EXPECT_EQ(there.indices.placement(), machine.place(1));
+  EXPECT_EQ(dense(there), dense(here));
+}
+
+TEST(Conformance, I08_NoGradients) {
+  EXPECT_FALSE(add_gradients<float>({}).has_value());
+  EXPECT_FALSE(add_gradients<float>({std::nullopt}).has_value());
+}
+
+TEST(Conformance, I09_OneGradientIsItself) {
+  const TwoTensors two;
+  const Sparse sum = add_gradients<float>({Sparse(two.s0)});
+  EXPECT_EQ(std::get<Slices>(*sum).indices.to_host(), (Rows{0, 1, 2}));
+  EXPECT_EQ(std::get<Slices>(*sum).values.to_host(), two.s0.values.to_host());
+}
+
+TEST(Conformance, I10_MissingGradientsArePassedOver) {
+  const TwoTensors two;
+  const Sparse sum = add_gradients<float>({Sparse(two.t0), Sparse(two.t1), std::nullopt});
+  EXPECT_EQ(std::get<Tensor<float>>(*sum).to_host(), kTotal);
+}
+
+TEST(Conformance, I11_SlicesAndADenseOneAreDense) {
+  const TwoTensors two;
+  const Sparse sum = add_gradients<float>({Sparse(two.s0), Sparse(two.t1)});
+  EXPECT_EQ(std::get<Tensor<float>>(*sum).to_host(), kTotal);
+}
+
+// Overridden: shapes that differ are an error, whatever would come out of them.
+TEST(Conformance, I12_ShapesMustBeEqual) {
+  Machine machine(2);
+  const auto value =
+      per_replica(machine, [](int id) { return slices({1}, {0}, id == 0 ? 10 : 5); });
+  EXPECT_EQ(code_of([&] { reduce_slices(machine.cross, ReduceOp::kSum, value); }),
+            ErrorCode::kStructure);
+  EXPECT_EQ(code_of([&] {
+              const auto scope = machine.strategy.scope();
+              slices({1, 2, 3}, {0, 1}, 10);
+            }),
+            ErrorCode::kShape);
+}
+
+TEST(Slices, MeanOfIntegersIsRefused) {
+  Machine machine(2);
+  const auto value = per_replica(machine, [](int) {
+    return indexed_slices(Tensor<int>::full({1, 1}, 2), Tensor<std::int64_t>::full({1}, 0),
+                          Shape{3, 1});
+  });
+  EXPECT_EQ(code_of([&] { reduce_slices(machine.cross, ReduceOp::kMean, value); }),
+            ErrorCode::kIntegerMean);
+  EXPECT_EQ(reduce_slices(machine.cross, ReduceOp::kSum, value).value().values.to_host(),
+            (std::vector<int>{2, 2}));
+}
+
+}  // namespace
+}  // namespace belfry::testing
