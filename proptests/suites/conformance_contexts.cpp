@@ -207,6 +207,16 @@ TEST_F(ContextConformance, CTX_17_TheDefaultStrategyReduces) {
   });
 }
 
+TEST_F(ContextConformance, CTX_18_TheDefaultStrategyReducesToADevice) {
+  CrossReplicaContext& cross = current_strategy().cross_replica();
+  expect_refused_elsewhere(strategy_, [&] {
+    const MirroredOn<double> mean =
+        cross.reduce(ReduceOp::kMean, PerReplica<double>{1.0}, "/cpu:0");
+    EXPECT_EQ(mean.value(), 1.0);
+    EXPECT_EQ(mean.devices().size(), 1U);
+  });
+}
+
 TEST_F(ContextConformance, CTX_19_TheDefaultStrategyReducesBatches) {
   CrossReplicaContext& cross = current_strategy().cross_replica();
   expect_refused_elsewhere(strategy_, [&] {

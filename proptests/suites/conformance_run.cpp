@@ -396,7 +396,7 @@ Nested nested(int id) {
   return {"a" + k, {"b" + k, "g" + k}, {{"c", "d" + k}, {"e", "f" + k}}};
 }
 
-TEST(Conformance, RG_02_ComponentsAreTheOriginalNests) {
+TEST(Conformance, RG_01_RG_02_ComponentsAreTheOriginalNests) {
   Machine machine(2);
   const auto all = machine.strategy.run([](ReplicaContext& r) { return nested(r.replica_id()); });
   for (int id : {0, 1}) EXPECT_EQ(all[id], nested(id));

@@ -26,6 +26,7 @@ PAGE = "docs/conformance.md"
 FAMILY = re.compile(r"^([A-Z]+) \| ([^|]+) \| ([\d ]+)$")
 REASON = re.compile(r"^([A-Z]+)-(\d+)(?: to \1-(\d+))? : (.+)$")
 TEST = re.compile(r"^(?://[^\n]*\n)*^TEST(?:_F|_P)?\(\w+, (\w+)\)", re.MULTILINE)
+SECTION = re.compile(r"^#ifdef (\w+)$", re.MULTILINE)
 COMMENT = re.compile(r"^// ?(.*)$", re.MULTILINE)
 
 
@@ -83,6 +84,12 @@ def run(program, families):
             for test in tests if rows_of(test["name"], families)}
 
 
+def sections(files):
+    """Returns the sections that must not compile; each is a test of its own."""
+    return {section: True for name in files.code() if "/compile_fail/" in name
+            for section in SECTION.findall(files.text(name))}
+
+
 def tests_by_row(results, families):
     """Returns {row: {test: [programs that ran it]}} and the tests that failed."""
     rows, failed = {}, []
@@ -119,7 +126,8 @@ def page(families, reasons, rows, why):
     head = ["# Conformance", "",
             "What became of each fact about the reference systems that the project collected.",
             "`tools/checks/conformance.py` writes this page from a run of the tests that are named",
-            "by the rows: on the simulator (sim) and on the host half of the CUDA backend (cuda).",
+            "by the rows: on the simulator (sim), on the host half of the CUDA backend (cuda), or",
+            "without devices (core). Sections that must not compile are tests as well.",
             "*Overridden*: tested with belfry's own outcome, which a decision made another one.",
             "", f"Rows: {total}.", ""]
     return "\n".join(head + body).rstrip("\n") + "\n"
@@ -137,6 +145,7 @@ def main():
     for each in options.run:
         name, program = each.split("=", 1)
         results.setdefault(name, {}).update(run(program, families))
+    results["must not compile"] = sections(files)
     rows, failed = tests_by_row(results, families)
     known = {f"{family}-{number}" for family, (_, numbers) in families.items()
              for number in numbers}

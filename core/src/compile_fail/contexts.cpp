@@ -63,7 +63,7 @@ void merges_have_cross_replica_verbs(CrossReplicaContext& cross, const PerReplic
   // EXPECT: SUM of a Mirrored is ambiguous|not a constant expression
   cross.reduce(ReduceOp::kSum, same);
 #endif
-#ifdef UPDATE_WITH_PER_REPLICA
+#ifdef UPD_09_UPDATE_WITH_PER_REPLICA
   // EXPECT: update takes Mirrored or plain arguments: reduce a PerReplica first
   cross.update(mirrored, [](int& component, int value) { component = value; }, values);
 #endif
