@@ -22,7 +22,7 @@ using testing::IsEmpty;
 template <class T>
 HostArray array_of(Shape shape, const std::vector<T>& values) {
   std::vector<std::byte> bytes(values.size() * sizeof(T));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
   return {dtype_of<T>(), std::move(shape), std::move(bytes)};
 }
 
