@@ -4,6 +4,7 @@
 // What the reference systems say is current where, a test for each row of the catalogue.
 #include "belfry/current.h"
 #include "belfry/tensor_ops.h"
+#include "suites/machine.h"
 #include "suites/property.h"
 
 #include <gmock/gmock.h>
@@ -32,16 +33,6 @@ void expect_in_scope_of(const Strategy& strategy) {
   ASSERT_NE(current_cross_replica(), nullptr);
   EXPECT_EQ(&current_cross_replica()->strategy(), &strategy);
   EXPECT_EQ(&current_strategy(), &strategy);
-}
-
-template <class F>
-std::optional<ErrorCode> code_of(F&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return std::nullopt;
 }
 
 class ContextConformance : public Property {
