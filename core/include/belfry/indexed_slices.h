@@ -32,7 +32,7 @@ void require_slices(const Shape& values, const Shape& indices, const Shape& dens
 /// Throws: StructureMismatchError (kStructure) unless all dense shapes are equal.
 void require_same_dense_shape(const std::vector<Shape>& shapes, CallSite site);
 /// Throws: StructureMismatchError unless all ask for the same; InvalidArgumentError
-/// (kIntegerMean) for MEAN of integers.
+/// (kIntegerMean) for MEAN of integers, (kDType) for bool.
 void require_slice_reduction(const std::vector<ReduceOp>& ops, DType dtype, CallSite site);
 
 }  // namespace detail

@@ -4,6 +4,7 @@
 #include "belfry/indexed_slices.h"
 
 #include "belfry/error.h"
+#include "collectives/require_reducible.h"
 
 #include <algorithm>
 #include <string>
@@ -57,11 +58,7 @@ void require_slice_reduction(const std::vector<ReduceOp>& ops, DType dtype, Call
                                   .expected = "the same ReduceOp from every replica",
                                   .hint = "choose it outside the replica function"});
   }
-  if (ops.front() == ReduceOp::kMean && !is_floating(dtype)) {
-    throw InvalidArgumentError(ErrorCode::kIntegerMean,
-                               std::string("MEAN of slices of ") + to_string(dtype),
-                               "cast to a floating type first", site);
-  }
+  require_reducible(ops.front(), dtype, site);
 }
 
 }  // namespace belfry::detail
