@@ -13,7 +13,8 @@ set(BELFRY_BUILD_CUDA AUTO CACHE STRING
     "Build belfry::cuda with the real CUDA and NCCL: AUTO (when nvcc is found), ON or OFF")
 set_property(CACHE BELFRY_BUILD_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(BELFRY_SANITIZE "" CACHE STRING "Sanitizers, as a list: address;undefined or thread")
-set(BELFRY_TEST_FLAGS "-O1" CACHE STRING "Options for test code, after those of the build type")
+set(BELFRY_TEST_FLAGS "-O0 -g1" CACHE STRING
+    "Options for test code, after those of the build type")
 
 if(NOT BELFRY_BUILD_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "BELFRY_BUILD_CUDA is '${BELFRY_BUILD_CUDA}'; use AUTO, ON or OFF")
