@@ -112,6 +112,36 @@ TEST_F(Transactions, LeaveWhatTheyMade) {
   EXPECT_EQ(strategy_.read(made), 3);
 }
 
+// A number that can be copied as long as its owner allows it.
+struct Guarded {
+  Guarded(const bool& is_closed, int number) : closed(&is_closed), value(number) {}
+  Guarded(const Guarded& other) : closed(other.closed), value(other.value) {
+    if (*closed) throw OnPurpose();
+  }
+  Guarded(Guarded&&) noexcept = default;
+  Guarded& operator=(const Guarded&) = default;
+  Guarded& operator=(Guarded&&) noexcept = default;
+  ~Guarded() = default;
+
+  const bool* closed;
+  int value;
+};
+
+TEST_F(Transactions, PutValuesBackThatCannotBeCopiedAnyMore) {
+  bool closed = false;
+  const auto guarded = strategy_.mirrored_variable([&] { return Guarded(closed, 3); });
+  EXPECT_THROW(strategy_.transaction([&] {
+    step(false);
+    cross_.update(guarded, [](Guarded& one) { one.value = 4; });
+    closed = true;
+    cross_.update(guarded, [](Guarded& one) { one.value = 5; });
+  }),
+               OnPurpose);
+  closed = false;
+  for (const Guarded& one : strategy_.local_values(guarded)) EXPECT_EQ(one.value, 3);
+  expect(1, 0, {0, 0}, 0);
+}
+
 TEST(CentralTransactions, GiveReplicasBackWhatTheySaw) {
   HostBackend backend(2);
   CentralStorageStrategy strategy(backend);

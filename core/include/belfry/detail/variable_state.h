@@ -44,7 +44,7 @@ struct VariableRecord {
   VariableRecord& operator=(const VariableRecord&) = delete;
   virtual ~VariableRecord() = default;
 
-  /// Copies the components; calling the result puts the copies back.
+  /// Copies the components; calling the result, once, puts the copies back and never throws.
   virtual std::function<void()> snapshot() = 0;
 
   VariableInfo info;
@@ -61,9 +61,10 @@ struct VariableState final : VariableRecord {
   };
 
   std::function<void()> snapshot() override {
-    return [this, values = components, seen = views] {
-      components = values;
-      views = seen;
+    // Copying back could throw, and leave some variables as they are now.
+    return [this, values = components, seen = views]() mutable {
+      components.swap(values);
+      views.swap(seen);
     };
   }
 
