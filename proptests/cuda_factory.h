@@ -45,6 +45,7 @@ class CudaFactory final : public BackendFactory {
     options.carrier = request.carrier == CarrierKind::kFiber   ? cuda::Carrier::kFiber
                       : request.carrier == CarrierKind::kBaton ? cuda::Carrier::kBaton
                                                                : cuda::Carrier::kConcurrent;
+    options.memory_limit_bytes = request.memory_limit_bytes;
     options.verify_mirrored = true;
     options.warm_up = false;
     if (request.schedule != ScheduleKind::kFixed) {

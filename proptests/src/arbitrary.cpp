@@ -89,9 +89,10 @@ rc::Gen<BackendRequest> backend_request(int most_devices) {
         request.devices = devices;
         request.schedule = schedule == 0 ? ScheduleKind::kFixed : ScheduleKind::kRandom;
         // Threads cost a thousand times what fibers cost.
-        request.carrier = carrier == 6   ? CarrierKind::kBaton
-                          : carrier == 7 ? CarrierKind::kConcurrent
-                                         : CarrierKind::kFiber;
+        const CarrierKind usual = carrier == 6   ? CarrierKind::kBaton
+                                  : carrier == 7 ? CarrierKind::kConcurrent
+                                                 : CarrierKind::kFiber;
+        request.carrier = carrier_of_environment().value_or(usual);
         request.seed = static_cast<std::uint64_t>(seed);
         return request;
       });

@@ -3,6 +3,8 @@
 
 #include "belfry/testing/backend_factory.h"
 
+#include <cstdlib>
+#include <stdexcept>
 #include <string>
 
 namespace belfry::testing {
@@ -34,9 +36,23 @@ const char* carrier_text(CarrierKind carrier) {
 
 }  // namespace
 
+std::optional<CarrierKind> carrier_of_environment() {
+  const char* const word = std::getenv("BELFRY_TESTING_CARRIER");
+  if (word == nullptr || *word == '\0') return std::nullopt;
+  if (std::string(word) == "fiber") return CarrierKind::kFiber;
+  if (std::string(word) == "baton") return CarrierKind::kBaton;
+  if (std::string(word) == "concurrent") return CarrierKind::kConcurrent;
+  throw std::invalid_argument("BELFRY_TESTING_CARRIER=" + std::string(word) +
+                              ": fiber, baton or concurrent");
+}
+
 std::string to_string(const BackendRequest& request) {
-  return std::to_string(request.devices) + (request.devices == 1 ? " device, " : " devices, ") +
-         schedule_text(request) + ", " + carrier_text(request.carrier);
+  std::string text = std::to_string(request.devices);
+  text += request.devices == 1 ? " device" : " devices";
+  if (request.memory_limit_bytes > 0) {
+    text += " of " + std::to_string(request.memory_limit_bytes) + " bytes";
+  }
+  return text + ", " + schedule_text(request) + ", " + carrier_text(request.carrier);
 }
 
 }  // namespace belfry::testing

@@ -4,8 +4,10 @@
 
 #include "belfry/backend/backend.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +15,11 @@ namespace belfry::testing {
 
 /// How replicas are carried, as far as a backend has the choice.
 enum class CarrierKind : std::uint8_t { kFiber, kBaton, kConcurrent };
+
+/// What the environment variable BELFRY_TESTING_CARRIER asks for: fiber, baton or concurrent, for
+/// every request that does not name a carrier. Nothing when it is not set.
+/// Throws: std::invalid_argument for another word.
+std::optional<CarrierKind> carrier_of_environment();
 
 /// Who decides whose turn it is.
 enum class ScheduleKind : std::uint8_t {
@@ -26,9 +33,10 @@ enum class ScheduleKind : std::uint8_t {
 struct BackendRequest {
   int devices = 1;
   ScheduleKind schedule = ScheduleKind::kFixed;
-  CarrierKind carrier = CarrierKind::kFiber;
+  CarrierKind carrier = carrier_of_environment().value_or(CarrierKind::kFiber);
   std::uint64_t seed = 0;
-  std::string replay{};  ///< A token of `BackendFactory::replay_token`.
+  std::string replay{};                ///< A token of `BackendFactory::replay_token`.
+  std::size_t memory_limit_bytes = 0;  ///< Of each device; 0: none.
 };
 
 /// `4 devices, random schedule 17, fibers`.

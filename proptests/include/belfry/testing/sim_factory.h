@@ -20,6 +20,7 @@ class SimFactory final : public BackendFactory {
     if (request.schedule == ScheduleKind::kReplay) {
       options.schedule = sim::Schedule::replay(request.replay);
     }
+    options.memory_limit_bytes = request.memory_limit_bytes;
     options.carrier = static_cast<sim::Carrier>(request.carrier);  // Declared in the same order.
     return std::make_unique<sim::Backend>(options);
   }
