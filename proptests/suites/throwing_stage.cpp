@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "suites/throwing_stage.h"
+
+#include <algorithm>
+
+namespace belfry::testing {
+
+Stage::Stage(Strategy& owner, Planter& plants)
+    : strategy(owner),
+      planter(plants),
+      host(owner.mirrored_variable(row_of(1))),
+      tensor(
+          owner.mirrored_variable([] { return tensor_of(2); }, {.aggregation = Aggregation::kSum})),
+      fussy(owner.mirrored_variable([this] { return number(5); },
+                                    {.aggregation = Aggregation::kOnlyFirst})),
+      local(owner.replica_local_variable(ReduceOp::kSum, row_of(3))),
+      local_tensor(owner.replica_local_variable(ReduceOp::kSum, [] { return tensor_of(4); })) {}
+
+bool are_all(const std::vector<Row>& rows, float value) {
+  return std::all_of(rows.begin(), rows.end(),
+                     [&](const Row& row) { return row == row_of(value); });
+}
+
+namespace {
+
+bool is_mirrored(const std::vector<Row>& rows, float before, float after) {
+  return are_all(rows, before) || are_all(rows, after);
+}
+
+bool is_local(const std::vector<Row>& rows, const std::vector<float>& before,
+              const std::vector<float>& after) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] != row_of(before[i]) && rows[i] != row_of(after[i])) return false;
+  }
+  return rows.size() == before.size();
+}
+
+}  // namespace
+
+bool Stage::is_either(const Numbers& before, const Numbers& after) {
+  return is_mirrored(components(strategy, host), before.host, after.host) &&
+         is_mirrored(components(strategy, tensor), before.tensor, after.tensor) &&
+         is_mirrored(components(strategy, fussy), before.fussy, after.fussy) &&
+         is_local(components(strategy, local), before.local, after.local) &&
+         is_local(components(strategy, local_tensor), before.local_tensor, after.local_tensor);
+}
+
+}  // namespace belfry::testing
