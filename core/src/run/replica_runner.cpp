@@ -121,6 +121,8 @@ void ReplicaRunner::meet(int replica, MergeRequest& request) {
 }
 
 void ReplicaRunner::touch(int replica, OperationKind kind, std::uint64_t subject, CallSite site) {
+  // A destructor may put a component back; it could not let an exception out.
+  if (is_being_unwound()) return;
   require_alive(replica);
   executor_.step({.kind = kind,
                   .agent = replica_agent(replica),

@@ -76,6 +76,10 @@ class ReplicaRunner final : public MergePoint, public Job {
     }
   }
   [[noreturn]] void refuse(int replica);
+  /// Whether the calling replica's destructors run because its run has failed.
+  bool is_being_unwound() const {
+    return failed_.load(std::memory_order_acquire) && std::uncaught_exceptions() > 0;
+  }
   std::vector<ReplicaReport> replica_reports() const;
   ReplicaState& state(int replica) { return states_[static_cast<std::size_t>(replica)]; }
 
