@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What is saved on some replicas reads the same on others, and a transaction that fails has changed
-// nothing, whatever was done in it.
+// INV-9: what is saved on some replicas reads the same on others. And a transaction that fails has
+// changed nothing, whatever was done in it.
 #include "belfry/checkpoint.h"
 #include "belfry/tensor_ops.h"
 #include "suites/property.h"
@@ -35,6 +35,7 @@ struct Variables {
     count = strategy.replica_local_variable(ReduceOp::kSum, std::int64_t{0}, {.name = "count"});
     first =
         strategy.replica_local_variable(Aggregation::kOnlyFirst, Row(kLength), {.name = "first"});
+    mean = strategy.replica_local_variable(ReduceOp::kMean, Row(kLength), {.name = "mean"});
   }
 
   Row row(int replica) const {
@@ -47,12 +48,14 @@ struct Variables {
       sum.on(replica) = tensor_of(row(id));
       count.on(replica) = static_cast<std::int64_t>(mixed_bits(seed, 7, id) >> 20);
       first.on(replica) = row(id + 1);
+      // Exact numbers, and the same everywhere: their mean is each of them.
+      mean.on(replica) = values_of<float>({Pattern::kSmallIntegers, seed}, 0, kLength);
       meet_with_a_tensor(replica);
     });
   }
   Checkpoint checkpoint() {
     Checkpoint all(strategy);
-    all.add(mirrored).add(host).add(sum).add(count).add(first);
+    all.add(mirrored).add(host).add(sum).add(count).add(first).add(mean);
     return all;
   }
 
@@ -63,6 +66,7 @@ struct Variables {
   ReplicaLocalVariable<Tensor<float>> sum;
   ReplicaLocalVariable<std::int64_t> count;
   ReplicaLocalVariable<Row> first;
+  ReplicaLocalVariable<Row> mean;
 };
 
 TEST_F(Checkpoints, ReadTheSameOnAnyNumberOfReplicas) {

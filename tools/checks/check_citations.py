@@ -7,6 +7,7 @@
 - Every BF-nnn is a code of error_code.h; every code has one section in docs/errors.md, with a
   message where some source uses the code, and the word Reserved where none does.
 - Every function that a backend may implement is in docs/backends.md with its signature.
+- Every INV-n that any file cites has one row in docs/semantics.md, and the tests it names exist.
 - Every path of the tree that a page names in code type exists.
 """
 
@@ -27,6 +28,10 @@ NO_USE = re.compile(r"^(docs|proptests)/|/testing/|_(test|bench|fuzz)\.\w+$")
 RULE = re.compile(r"\bSEM-(\d+)\b")
 RULE_RANGE = re.compile(r"\bSEM-(\d+) to SEM-(\d+)\b")
 RULE_HEADING = re.compile(r"^### SEM-(\d+) \S", re.MULTILINE)
+INVARIANT = re.compile(r"\bINV-(\d+)\b")
+INVARIANT_ROW = re.compile(r"^\| INV-(\d+) \|.*", re.MULTILINE)
+NAMED_TEST = re.compile(r"`(\w+)\.(\w+)`")
+TEST = re.compile(r"\b(?:TYPED_)?TEST(?:_F)?\((\w+), (\w+)\)")
 CODE = re.compile(r"\bBF-(\d{3})\b")
 CODE_HEADING = re.compile(r"^### BF-(\d{3}) (k\w+)$", re.MULTILINE)
 ENUMERATOR = re.compile(r"^  (k\w+) = (\d+),", re.MULTILINE)
@@ -53,6 +58,28 @@ def check_rules(files, report):
             for first, last in RULE_RANGE.findall(line):
                 if int(first) >= int(last):
                     report.error(f"{name}:{number}", f"SEM-{first} to SEM-{last} is no range")
+
+
+def check_invariants(files, report):
+    if RULES not in files.files:
+        return
+    rows = [(int(row[1]), row[0]) for row in INVARIANT_ROW.finditer(files.text(RULES))]
+    numbers = [number for number, _ in rows]
+    if numbers != list(range(1, len(rows) + 1)):
+        report.error(RULES, "the rows of invariants are not INV-1, INV-2 and so on")
+    tests = {test for name in files.code() for test in TEST.findall(files.text(name))}
+    for number, row in rows:
+        named = NAMED_TEST.findall(row)
+        if not named:
+            report.error(RULES, f"INV-{number} names no test")
+        for suite, test in named:
+            if (suite, test) not in tests:
+                report.error(RULES, f"INV-{number}: there is no test {suite}.{test}")
+    for name in files.files:
+        if EXEMPT.match(name):
+            continue
+        for cite in sorted({int(n) for n in INVARIANT.findall(files.text(name))} - set(numbers)):
+            report.error(name, f"INV-{cite} is not an invariant of {RULES}")
 
 
 def sections(text):
@@ -136,6 +163,7 @@ def check_paths(files, report):
 
 def check(files, report):
     check_rules(files, report)
+    check_invariants(files, report)
     check_codes(files, report)
     check_interface(files, report)
     check_paths(files, report)

@@ -256,6 +256,13 @@ class Citations(CheckTest):
         self.write("docs/semantics.md", "### SEM-2 A\n### SEM-1 B\n### SEM-1 C\n")
         self.reports("citations", "SEM-1 is there twice", "not in the order")
 
+    def test_reports_invariants_without_tests(self):
+        rows = "### SEM-1 A\n| INV-1 | x | `A.B`, `A.C` |\n| INV-3 | y | none |\n"
+        self.write("docs/semantics.md", rows)
+        self.write("core/src/run/run.cpp", "TEST_F(A, B) {}\n// INV-2\nErrorCode::kBad\n")
+        self.reports("citations", "INV-1: there is no test A.C", "INV-3 names no test",
+                     "are not INV-1, INV-2", "run.cpp: INV-2 is not an invariant", "4 errors")
+
     def test_reports_a_dangling_code(self):
         self.write("core/src/run/run.cpp", "// BF-008\nErrorCode::kBad\n")
         self.reports("citations", "run.cpp: BF-008 is not a code")
