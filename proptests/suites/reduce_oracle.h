@@ -47,9 +47,9 @@ T narrowed(Wide<T> value) {
   }
 }
 
-/// The sum of `terms` in the order that `order` names; `index` is the element's, for the ring.
+/// The sum of `terms` in the order that `order` names; `chunk` is where a ring starts.
 template <class W>
-W sum_in_order(std::vector<W> terms, ReductionOrder order, std::size_t index) {
+W sum_in_order(std::vector<W> terms, ReductionOrder order, std::size_t chunk) {
   const std::size_t count = terms.size();
   if (order == ReductionOrder::kTree) {
     // Neighbours are added until one is left; one without a neighbour waits for the next level.
@@ -62,7 +62,7 @@ W sum_in_order(std::vector<W> terms, ReductionOrder order, std::size_t index) {
     }
     return terms[0];
   }
-  const std::size_t start = order == ReductionOrder::kRing ? index % count : 0;
+  const std::size_t start = order == ReductionOrder::kRing ? chunk : 0;
   W sum = terms[start];
   for (std::size_t k = 1; k < count; ++k) sum += terms[(start + k) % count];
   return sum;
@@ -71,10 +71,10 @@ W sum_in_order(std::vector<W> terms, ReductionOrder order, std::size_t index) {
 /// The reduction of one element over all replicas, rounded once.
 template <class T>
 T expected_element(ReduceOp op, const std::vector<T>& parts, ReductionOrder order,
-                   std::size_t index) {
+                   std::size_t chunk) {
   std::vector<Wide<T>> terms;
   for (T part : parts) terms.push_back(widened(part));
-  Wide<T> sum = sum_in_order(terms, order, index);
+  Wide<T> sum = sum_in_order(terms, order, chunk);
   if (op == ReduceOp::kMean) sum /= static_cast<Wide<T>>(parts.size());
   return narrowed<T>(sum);
 }
@@ -84,10 +84,11 @@ template <class T>
 std::vector<T> expected_reduction(ReduceOp op, const std::vector<std::vector<T>>& rows,
                                   ReductionOrder order = ReductionOrder::kReplicaOrder) {
   std::vector<T> out;
+  const std::size_t length = (rows.front().size() + rows.size() - 1) / rows.size();
   for (std::size_t i = 0; i < rows.front().size(); ++i) {
     std::vector<T> parts;
     for (const std::vector<T>& row : rows) parts.push_back(row[i]);
-    out.push_back(expected_element(op, parts, order, i));
+    out.push_back(expected_element(op, parts, order, i / length));
   }
   return out;
 }

@@ -71,7 +71,9 @@ __device__ Sum<T> fold_as_tree(const Members<kMost>& members, std::size_t i) {
 
 template <class T, int kMost>
 __device__ Sum<T> fold_as_ring(const Members<kMost>& members, std::size_t i) {
-  int k = static_cast<int>(i % static_cast<std::size_t>(members.num_inputs));
+  const auto inputs = static_cast<std::size_t>(members.num_inputs);
+  const std::size_t chunk = (members.count + inputs - 1) / inputs;
+  int k = static_cast<int>(i / chunk);
   Sum<T> sum = members.template input<T>(k, i);
   for (int step = 1; step < members.num_inputs; ++step) {
     k = k + 1 == members.num_inputs ? 0 : k + 1;

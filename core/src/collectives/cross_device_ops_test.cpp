@@ -61,16 +61,16 @@ TEST_F(Orders, OfHostLeavesIsByReplicaUnlessAskedForAnother) {
   EXPECT_EQ(sum(std::nullopt, {kLarge, 1, 1, 1}, false), kLarge);
 }
 
-TEST_F(Orders, OfARingTurnsWithTheElement) {
+TEST_F(Orders, OfARingTurnsWithTheChunk) {
   HostBackend backend(3);
   MirroredStrategy strategy(backend, {.order = ReductionOrder::kRing});
   const auto sums = strategy.run([&](ReplicaContext& replica) {
     // Replica 0 brings large numbers, 1 and 2 bring ones.
     const float own = replica.replica_id() == 0 ? kLarge : 1.0F;
-    return replica.all_reduce(ReduceOp::kSum, std::vector<float>(4, own));
+    return replica.all_reduce(ReduceOp::kSum, std::vector<float>(5, own));
   });
-  // 0: (L + 1) + 1; 1: (1 + 1) + L; 2: (1 + L) + 1; 3 is as 0.
-  EXPECT_THAT(sums[0], ElementsAre(kLarge, kLarge + 2, kLarge, kLarge));
+  // Two elements: (L + 1) + 1; two: (1 + 1) + L; the one that is left: (1 + L) + 1.
+  EXPECT_THAT(sums[0], ElementsAre(kLarge, kLarge, kLarge + 2, kLarge + 2, kLarge));
 }
 
 TEST(CrossDeviceOps, LeavesWhatOthersHoldAsItWas) {

@@ -17,10 +17,8 @@ namespace belfry::kernels {
 namespace {
 
 #define BELFRY_TARGET
+constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kVectorBytes = 16;
-constexpr std::size_t kFewStreams = 4;
-constexpr std::size_t kSomeStreams = 4;
-constexpr std::size_t kManyStreams = 4;
 
 typedef std::uint8_t ByteVector __attribute__((vector_size(kVectorBytes)));
 

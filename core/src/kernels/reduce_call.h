@@ -30,6 +30,11 @@ struct SumOf<T> {
 template <class T>
 using Sum = typename SumOf<T>::Type;
 
+/// Elements of one chunk of a ring: chunk c starts at replica c.
+inline std::size_t ring_chunk(std::size_t count, std::size_t replicas) {
+  return (count + replicas - 1) / replicas;
+}
+
 /// A typed reduction. Outputs are inputs' very views or do not overlap them.
 template <class T>
 struct ReduceCall {
@@ -38,7 +43,8 @@ struct ReduceCall {
   std::size_t count = 0;
   ReductionOrder order = ReductionOrder::kReplicaOrder;
   bool mean = false;
-  bool stream = false;  ///< Stores pass the caches by.
+  std::size_t ahead = 0;  ///< Inputs are fetched this many bytes ahead; 0: they are in a cache.
+  bool stream = false;    ///< Stores pass the caches by.
 };
 
 /// The reduction of elements [first, last), one by one: the definition of every order.

@@ -45,10 +45,11 @@ Sum<T> fold_tree(const ReduceCall<T>& call, std::size_t i, std::vector<Sum<T>>& 
 template <class T>
 void reduce_elements(const ReduceCall<T>& call, std::size_t first, std::size_t last) {
   const std::size_t n = call.inputs.size();
+  const std::size_t chunk = ring_chunk(call.count, n);
   std::vector<Sum<T>> sums(call.order == ReductionOrder::kTree && first < last ? n : 0);
   for (std::size_t i = first; i < last; ++i) {
     Sum<T> sum = call.order == ReductionOrder::kTree   ? fold_tree(call, i, sums)
-                 : call.order == ReductionOrder::kRing ? fold_from(call, i % n, i)
+                 : call.order == ReductionOrder::kRing ? fold_from(call, i / chunk, i)
                                                        : fold_from(call, 0, i);
     if constexpr (element::kIsFloating<T>) {
       sum = element::canonical(call.mean ? sum / static_cast<Sum<T>>(n) : sum);

@@ -11,6 +11,7 @@ namespace belfry::kernels {
 /// What ends a sum, and how it is stored.
 struct ReduceEnd {
   std::size_t divisor = 0;  ///< MEAN's; 0: none.
+  std::size_t ahead = 0;    ///< How far ahead inputs are fetched, in bytes, by `fused_far`.
   bool stream = false;  ///< Outputs begin at multiples of 64 bytes, and stores pass the caches by.
 };
 
@@ -22,8 +23,10 @@ struct ReduceLoops {
   /// it stopped before `last`.
   using Fused = std::size_t (*)(const T* const* in, T* const* out, std::size_t first,
                                 std::size_t last, ReduceEnd end);
-  /// For this order and number of inputs; null where there is none.
+  /// For this order, which is not a ring's, and number of inputs; null where there is none.
   Fused (*fused)(ReductionOrder order, std::size_t inputs);
+  /// The same for operands that do not fit into a cache: fetches inputs ahead, and may stream.
+  Fused (*fused_far)(ReductionOrder order, std::size_t inputs);
 
   std::size_t pack_elements;
   std::size_t pack_bytes;  ///< Of a tile.

@@ -3,13 +3,25 @@
 
 // Part of reduce_baseline.cpp and reduce_wide.cpp, after reduce_pack.inl.
 
-/// Packs a step: short enough for the registers, long enough that each stream is read and written
-/// by the cache line, by several where there are many streams.
-template <class T, std::size_t inputs>
-constexpr std::size_t kPacks = (inputs > 8   ? kManyStreams
-                                : inputs > 4 ? kSomeStreams
-                                             : kFewStreams) /
-                               (sizeof(Pack<T>) / kVectorBytes);
+/// Packs a step: each stream is read and written by the cache line, where there are many streams
+/// that are far; longer steps at many places are more than the processor's combining of stores
+/// keeps up with. By two lines elsewhere, lest addresses cost more than sums, as far as registers
+/// suffice.
+template <class T, std::size_t inputs, bool far>
+constexpr std::size_t kPacks =
+    (inputs <= 4 || (inputs > 8 && !far) ? 2 : 1) * kLineBytes / (Pack<T>::kElements * sizeof(T));
+
+/// Begins to load what `inputs` steps of `bytes` read `ahead` bytes from here.
+template <class T, std::size_t n, std::size_t bytes>
+BELFRY_TARGET inline __attribute__((always_inline)) void fetch_ahead(const T* const* from,
+                                                                     std::size_t i,
+                                                                     std::size_t ahead) {
+#pragma GCC unroll 16
+  for (std::size_t k = 0; k < n; ++k) {
+    const auto* const line = reinterpret_cast<const std::byte*>(from[k] + i) + ahead;
+    for (std::size_t b = 0; b < bytes; b += kLineBytes) __builtin_prefetch(line + b);
+  }
+}
 
 template <class T, std::size_t first, std::size_t count>
 BELFRY_TARGET inline void fold_tree(Pack<T>& sum, const T* const* in, std::size_t i) {
@@ -24,49 +36,21 @@ BELFRY_TARGET inline void fold_tree(Pack<T>& sum, const T* const* in, std::size_
   }
 }
 
-/// Lane l of element i + l starts at replica (start + l) mod n. `in` is twice the list of inputs,
-/// so that it can be entered anywhere. Vector k first holds the values of replica start + k; moving
-/// lanes by the powers of two that l consists of makes it hold the k-th of each lane's round.
-template <std::size_t bit, class V, std::size_t... kLane>
-BELFRY_TARGET inline V take_lanes(const V& stay, const V& move, std::index_sequence<kLane...>) {
-  return __builtin_shufflevector(stay, move,
-                                 ((kLane & bit) != 0 ? kLane + sizeof...(kLane) : kLane)...);
-}
-
-template <class T, std::size_t n>
-BELFRY_TARGET inline void fold_ring(Pack<T>& sum, const T* const* in, std::size_t i) {
-  constexpr std::size_t kLanes = Pack<T>::kElements;
-  Vector<T> round[n];
-  for (std::size_t k = 0; k < n; ++k) round[k] = load_vector<T>(in[k] + i);
-  const auto move = [&]<std::size_t bit>() BELFRY_TARGET {
-    Vector<T> moved[n];
-    for (std::size_t k = 0; k < n; ++k) {
-      moved[k] =
-          take_lanes<bit>(round[k], round[(k + bit) % n], std::make_index_sequence<kLanes>{});
-    }
-    for (std::size_t k = 0; k < n; ++k) round[k] = moved[k];
-  };
-  move.template operator()<1>();
-  if constexpr (kLanes > 2) move.template operator()<2>();
-  if constexpr (kLanes > 4) move.template operator()<4>();
-  sum.sum = round[0];
-  for (std::size_t k = 1; k < n; ++k) sum.sum += round[k];
-}
-
-template <class T, ReductionOrder order, std::size_t n>
+template <class T, ReductionOrder order, bool far, std::size_t n>
 BELFRY_TARGET std::size_t fused(const T* const* in, T* const* out, std::size_t first,
                                 std::size_t last, ReduceEnd end) {
   constexpr std::size_t kPack = Pack<T>::kElements;
-  constexpr std::size_t kUnroll = kPacks<T, n>;
-  const T* from[2 * n];
+  constexpr std::size_t kUnroll = kPacks<T, n, far>;
+  const T* from[n];
   T* to[n];
   for (std::size_t k = 0; k < n; ++k) {
-    from[k] = from[n + k] = in[k];
+    from[k] = in[k];
     to[k] = out[k];
   }
   std::size_t i = first;
   for (; last - i >= kUnroll * kPack; i += kUnroll * kPack) {
     Pack<T> sum[kUnroll];
+    if constexpr (far) fetch_ahead<T, n, kUnroll * kPack * sizeof(T)>(from, i, end.ahead);
     if constexpr (order == ReductionOrder::kReplicaOrder) {
       for (std::size_t u = 0; u < kUnroll; ++u) sum[u].load(from[0] + i + u * kPack);
 #pragma GCC unroll 16
@@ -78,47 +62,37 @@ BELFRY_TARGET std::size_t fused(const T* const* in, T* const* out, std::size_t f
         }
       }
     } else {
-      for (std::size_t u = 0; u < kUnroll; ++u) {
-        const std::size_t at = i + u * kPack;
-        if constexpr (order == ReductionOrder::kTree) fold_tree<T, 0, n>(sum[u], from, at);
-        if constexpr (order == ReductionOrder::kRing) fold_ring<T, n>(sum[u], from + at % n, at);
-      }
+      for (std::size_t u = 0; u < kUnroll; ++u) fold_tree<T, 0, n>(sum[u], from, i + u * kPack);
     }
     for (std::size_t u = 0; u < kUnroll; ++u) sum[u].finish(end.divisor);
 #pragma GCC unroll 16
     for (std::size_t k = 0; k < n; ++k) {
       for (std::size_t u = 0; u < kUnroll; ++u) {
-        sum[u].store(to[k] + i + u * kPack, end.stream);
+        sum[u].store(to[k] + i + u * kPack, far && end.stream);
       }
     }
   }
   return i;
 }
 
-template <class T, ReductionOrder order, std::size_t... kIndex>
+template <class T, ReductionOrder order, bool far, std::size_t... kIndex>
 typename ReduceLoops<T>::Fused find_fused(std::size_t inputs, std::index_sequence<kIndex...>) {
   typename ReduceLoops<T>::Fused found = nullptr;
-  (void)((kIndex + 2 == inputs && (found = fused<T, order, kIndex + 2>) != nullptr) || ...);
+  (void)((kIndex + 2 == inputs && (found = fused<T, order, far, kIndex + 2>) != nullptr) || ...);
   return found;
 }
 
-template <class T>
+template <class T, bool far>
 typename ReduceLoops<T>::Fused fused_for(ReductionOrder order, std::size_t inputs) {
   constexpr bool kOrdered = element::kIsFloating<T>;
   using UpTo16 = std::make_index_sequence<15>;
   using UpTo8 = std::make_index_sequence<7>;
   if constexpr (kOrdered) {
     if (order == ReductionOrder::kTree) {
-      return find_fused<T, ReductionOrder::kTree>(inputs, UpTo8{});
+      return find_fused<T, ReductionOrder::kTree, far>(inputs, UpTo8{});
     }
   }
-  if constexpr (std::is_floating_point_v<T>) {
-    if (order == ReductionOrder::kRing) {
-      return find_fused<T, ReductionOrder::kRing>(inputs, UpTo8{});
-    }
-  }
-  if (order == ReductionOrder::kRing) return nullptr;
-  return find_fused<T, ReductionOrder::kReplicaOrder>(inputs, UpTo16{});
+  return find_fused<T, ReductionOrder::kReplicaOrder, far>(inputs, UpTo16{});
 }
 
 template <class T, std::size_t group>
@@ -198,6 +172,6 @@ BELFRY_TARGET void finish_tile(T* out, const std::byte* tile, std::size_t packs,
 
 template <class T>
 ReduceLoops<T> loops() {
-  return {fused_for<T>,  Pack<T>::kElements, sizeof(Pack<T>), fold_group<T>,
-          tree_group<T>, add_tile<T>,        finish_tile<T>};
+  return {fused_for<T, false>, fused_for<T, true>, Pack<T>::kElements, sizeof(Pack<T>),
+          fold_group<T>,       tree_group<T>,      add_tile<T>,        finish_tile<T>};
 }

@@ -33,6 +33,7 @@ struct Reduction {
   Pattern pattern = Pattern::kZeros;
   std::uint64_t seed = 0;
   bool stream = false;
+  bool far = false;
   bool wide = false;
 };
 
@@ -40,7 +41,8 @@ void showValue(const Reduction& r, std::ostream& os) {
   os << r.inputs << " inputs, " << r.outputs << " outputs, " << r.count << " elements from "
      << r.offset << ", " << to_string(r.order) << ", " << to_string(r.op) << ", ";
   showValue(r.pattern, os);
-  os << ", seed " << r.seed << (r.stream ? ", streaming" : "") << (r.wide ? ", wide" : "");
+  os << ", seed " << r.seed << (r.stream ? ", streaming" : "") << (r.far ? ", far" : "")
+     << (r.wide ? ", wide" : "");
 }
 
 rc::Gen<std::size_t> any_size(std::size_t common, std::size_t rare) {
@@ -65,15 +67,20 @@ rc::Gen<Reduction> any_reduction() {
       rc::gen::set(&Reduction::pattern, testing::any_pattern()),
       rc::gen::set(&Reduction::seed, rc::gen::arbitrary<std::uint64_t>()),
       rc::gen::set(&Reduction::stream, rc::gen::arbitrary<bool>()),
+      rc::gen::set(&Reduction::far, rc::gen::arbitrary<bool>()),
       rc::gen::set(&Reduction::wide, rc::gen::arbitrary<bool>()));
 }
 
 // A second implementation of the orders: which two of the terms are added next.
 template <class V>
-V naive_sum(std::vector<V> terms, ReductionOrder order, std::size_t element) {
+V naive_sum(std::vector<V> terms, ReductionOrder order, std::size_t element, std::size_t count) {
   if (order == ReductionOrder::kRing) {
-    std::rotate(terms.begin(), terms.begin() + static_cast<std::ptrdiff_t>(element % terms.size()),
-                terms.end());
+    // Equal chunks but for the last, as few elements in each as there can be.
+    std::size_t chunk = 1;
+    while (chunk * terms.size() < count) ++chunk;
+    for (std::size_t i = chunk; i <= element; i += chunk) {
+      std::rotate(terms.begin(), terms.begin() + 1, terms.end());
+    }
   }
   if (order != ReductionOrder::kTree) {
     V sum = terms[0];
@@ -97,13 +104,13 @@ T naive_reduction(const Reduction& r, const std::vector<Elements<T>>& in, std::s
     using V = decltype(testing::value_of(T{}));
     std::vector<V> terms;
     for (const auto& input : in) terms.push_back(testing::value_of(input[i]));
-    V sum = naive_sum(terms, r.order, i);
+    V sum = naive_sum(terms, r.order, i, r.count);
     if (r.op == ReduceOp::kMean) sum /= static_cast<V>(in.size());
     return testing::rounded_to<T>(sum);
   } else {
     std::vector<std::uint64_t> terms;
     for (const auto& input : in) terms.push_back(static_cast<std::uint64_t>(input[i]));
-    return static_cast<T>(naive_sum(terms, ReductionOrder::kReplicaOrder, 0));
+    return static_cast<T>(naive_sum(terms, ReductionOrder::kReplicaOrder, 0, 1));
   }
 }
 
@@ -120,8 +127,9 @@ void run(const Reduction& r, KernelCall call) {
   call.kind = KernelKind::kReduceReplicas;
   call.parameters.order = r.order;
   call.parameters.reduce = r.op;
-  reduce_on_host(call,
-                 {.non_temporal_bytes = r.stream ? 0 : ~std::size_t{0}, .wide_vectors = r.wide});
+  reduce_on_host(call, {.non_temporal_bytes = r.stream ? 0 : ~std::size_t{0},
+                        .fetched_bytes = r.far ? 0 : ~std::size_t{0},
+                        .wide_vectors = r.wide});
 }
 
 template <class T>

@@ -44,7 +44,7 @@ void end_streams() {
 
 template <class T>
 ReduceEnd end_of(const ReduceCall<T>& call, bool stream) {
-  return {call.mean ? call.inputs.size() : 0, stream};
+  return {call.mean ? call.inputs.size() : 0, call.ahead, stream};
 }
 
 template <class T>
@@ -135,18 +135,45 @@ class Tiles {
   std::vector<Tile> tiles_;
 };
 
+// Any order but a ring's.
+template <class T>
+void reduce_whole(const ReduceCall<T>& call, const ReduceLoops<T>& loops) {
+  if (call.outputs.size() == call.inputs.size()) {
+    const auto find = call.ahead != 0 ? loops.fused_far : loops.fused;
+    if (const auto fused = find(call.order, call.inputs.size()); fused != nullptr) {
+      return reduce_fused(call, fused);
+    }
+  }
+  reduce_elements(call, Tiles<T>(call, loops).run(), call.count);
+}
+
+// Each chunk of a ring is in replica order, but for the replica it starts at.
+template <class T>
+void reduce_ring(const ReduceCall<T>& call, const ReduceLoops<T>& loops) {
+  const std::size_t n = call.inputs.size();
+  const std::size_t chunk = ring_chunk(call.count, n);
+  ReduceCall<T> part = call;
+  part.order = ReductionOrder::kReplicaOrder;
+  for (std::size_t c = 0, first = 0; first < call.count; ++c, first += chunk) {
+    part.count = std::min(chunk, call.count - first);
+    for (std::size_t k = 0; k < n; ++k) {
+      part.inputs[k] = call.inputs[c + k < n ? c + k : c + k - n] + first;
+    }
+    for (std::size_t k = 0; k < call.outputs.size(); ++k) part.outputs[k] = call.outputs[k] + first;
+    reduce_whole(part, loops);
+  }
+}
+
 }  // namespace
 
 template <class T>
 void reduce_vectors(const ReduceCall<T>& call, bool wide) {
   const ReduceLoops<T> loops = wide && has_wide_vectors() ? wide_loops<T>() : baseline_loops<T>();
-  if (call.outputs.size() == call.inputs.size()) {
-    if (const auto fused = loops.fused(call.order, call.inputs.size()); fused != nullptr) {
-      return reduce_fused(call, fused);
-    }
+  if (call.order == ReductionOrder::kRing) {
+    reduce_ring(call, loops);
+  } else {
+    reduce_whole(call, loops);
   }
-  const std::size_t done = call.order == ReductionOrder::kRing ? 0 : Tiles<T>(call, loops).run();
-  reduce_elements(call, done, call.count);
 }
 
 template void reduce_vectors(const ReduceCall<float>&, bool);

@@ -22,10 +22,8 @@ namespace {
 
 #define BELFRY_TARGET __attribute__((target("avx2,f16c")))
 #define BELFRY_HAS_F16C
+constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kVectorBytes = 32;
-constexpr std::size_t kFewStreams = 4;
-constexpr std::size_t kSomeStreams = 2;
-constexpr std::size_t kManyStreams = 8;
 
 typedef std::uint8_t ByteVector __attribute__((vector_size(kVectorBytes)));
 

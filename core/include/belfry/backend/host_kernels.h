@@ -21,7 +21,8 @@ std::int64_t first_bad_index(const KernelCall& call);
 
 /// Tuning of the host reduction; the default suits a last-level cache of 32 MiB.
 struct HostReduceTuning {
-  std::size_t non_temporal_bytes = std::size_t{20} << 20;  ///< Footprint from which stores stream.
+  std::size_t non_temporal_bytes = std::size_t{8} << 20;  ///< Footprint from which stores stream.
+  std::size_t fetched_bytes = std::size_t{1} << 20;       ///< From which inputs are fetched ahead.
   bool wide_vectors = true;  ///< Where the processor has them; the results are the same.
 };
 
