@@ -33,13 +33,15 @@ class Reader {
 
   bool at_end() const { return bytes_.empty(); }
 
-  // Nothing when the bytes end within a number or it does not fit.
+  // Nothing when the bytes end within a number, it does not fit, or it is written with more bytes
+  // than it needs: each list of choices has one text.
   std::optional<std::uint64_t> number() {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 63 && !bytes_.empty(); shift += 7) {
       const std::uint8_t byte = bytes_.front();
       bytes_ = bytes_.subspan(1);
       value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
+      if (byte == 0 && shift > 0) return std::nullopt;
       if (byte < 0x80) return value;
     }
     return std::nullopt;
@@ -121,7 +123,9 @@ std::vector<Choice> decode_choices(std::string_view token, CallSite site) {
   for (Reader reader(body); !reader.at_end();) {
     const auto what = reader.number();
     const auto value = reader.number();
-    if (!what || !value) reject("it ends within a choice", site);
+    if (!what || !value) {
+      reject("choice " + std::to_string(choices.size()) + " cannot be read", site);
+    }
     const std::uint64_t count = *what / kKinds;
     if (count > std::numeric_limits<std::uint32_t>::max() || *value >= count) {
       reject("choice " + std::to_string(choices.size()) + " is impossible", site);

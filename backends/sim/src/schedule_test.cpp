@@ -91,6 +91,13 @@ TEST(ReplayToken, SaysWhatIsWrong) {
   EXPECT_THAT(text_of("bf1."), HasSubstr("too short"));
   EXPECT_THAT(text_of("bf1.AA AA"), HasSubstr("the character at column 7"));
   EXPECT_THAT(text_of("bf1.AAAAAAAA"), HasSubstr("checksum"));
+  EXPECT_THAT(text_of("bf1.BqNtDTk"), HasSubstr("choice 0 cannot be read"));
+}
+
+// The bytes 6 and 1, `agent 1 of 2`; and the 1 as 129 and 0, which would be the same number.
+TEST(ReplayToken, ANumberWithMoreBytesThanItNeedsIsRefused) {
+  EXPECT_THAT(decode_choices("bf1.BgFdz3BR"), ElementsAre(Choice{ChoiceKind::kAgent, 2, 1}));
+  EXPECT_THROW(decode_choices("bf1.BoEAfjAthw"), InvalidArgumentError);
 }
 
 TEST(RandomChooser, TheSameSeedDrawsTheSame) {
