@@ -90,6 +90,25 @@ RC_GTEST_PROP(Log, TheOrderFreeHashForgetsTheInterleavingOnly,
   RC_ASSERT(longer.order_free_hash() != b.order_free_hash());
 }
 
+// Memory that replicas allocate and read is the host's affair, in whatever order they come.
+RC_GTEST_PROP(Log, TheOrderFreeHashTakesTheHostsOperationsAsASet,
+              (std::vector<std::uint64_t> bytes)) {
+  const auto log_in_order = [&] {
+    Log log(1000);
+    for (const std::uint64_t count : bytes) {
+      Operation allocation{.kind = OperationKind::kAllocate};
+      allocation.value = count;
+      log.append(allocation);
+    }
+    return log;
+  };
+  const Log forward = log_in_order();
+  std::reverse(bytes.begin(), bytes.end());
+  RC_ASSERT(log_in_order().order_free_hash() == forward.order_free_hash());
+  bytes.push_back(1);
+  RC_ASSERT(log_in_order().order_free_hash() != forward.order_free_hash());
+}
+
 TEST(Log, AnyNumberOfAgentsHasAHash) {
   Log log(10);
   log.append(operation(AgentId::Kind::kStream, 1'000'000'000, OperationKind::kExecute));

@@ -75,7 +75,12 @@ class Log {
     const std::uint64_t what = who * 0x9E3779B97F4A7C15u ^ operation.subject * 0xD6E8FEB86659FD93u ^
                                operation.value * 0xC2B2AE3D27D4EB4Fu;
     hash_ = chain(hash_, what);
-    own = chain(own, what);
+    // The host acts for whoever asks it to: its operations have no order of their own.
+    if (agent.kind == AgentId::Kind::kHost) [[unlikely]] {
+      own += chain(what, what);
+    } else {
+      own = chain(own, what);
+    }
   }
   void append_rare(const Operation& operation);
   std::uint64_t& rare_hash_of(const AgentId& agent);
