@@ -3,10 +3,14 @@
 #pragma once
 
 #include "belfry/cuda/backend.h"
+#include "belfry/sim/log.h"
 #include "belfry/testing/backend_factory.h"
 #include "belfry/testing/values.h"
 
+#include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,19 +56,37 @@ class CudaFactory final : public BackendFactory {
       choosers_.push_back(std::make_unique<SeededChooser>(request.seed));
       options.chooser = choosers_.back().get();
     }
-    return std::make_unique<cuda::Backend>(options);
+    auto book = std::make_unique<Book>();
+    options.sink = book.get();
+    auto backend = std::make_unique<cuda::Backend>(options);
+    books_[backend.get()] = std::move(book);
+    return backend;
   }
   DeviceWork work(Backend& backend) const override {
     const cuda::Statistics done = static_cast<cuda::Backend&>(backend).statistics();
     return {done.kernel_launches, done.collectives()};
   }
+  std::optional<std::uint64_t> order_free_hash(Backend& backend) const override {
+    return books_.at(&backend)->log.order_free_hash();
+  }
   std::string replay_token(Backend&) const override { return {}; }
 
  private:
+  /// What replicas do, by themselves and in merges.
+  struct Book final : OperationSink {
+    void on_operation(const Operation& operation) override {
+      const std::lock_guard lock(mutex);
+      log.append(operation);
+    }
+    std::mutex mutex;
+    sim::Log log;
+  };
+
   std::string name_;
   void (*reseed_)(std::uint64_t seed);
   // As long as any backend that asks them.
   mutable std::vector<std::unique_ptr<Chooser>> choosers_;
+  mutable std::map<const Backend*, std::unique_ptr<Book>> books_;
 };
 
 }  // namespace belfry::testing

@@ -63,6 +63,9 @@ class BackendFactory {
   virtual std::unique_ptr<Backend> make(const BackendRequest& request) const = 0;
   /// What the devices of a backend of this factory have executed so far.
   virtual DeviceWork work(Backend& backend) const = 0;
+  /// A hash of what replicas, merges and streams have done, the same for every order in which they
+  /// took turns; nothing where no log is kept. While nobody runs.
+  virtual std::optional<std::uint64_t> order_free_hash(Backend&) const { return std::nullopt; }
   /// Names the choices made so far, for ScheduleKind::kReplay; empty where there is no replay.
   virtual std::string replay_token(Backend& backend) const = 0;
 };

@@ -5,7 +5,9 @@
 #include "belfry/sim/backend.h"
 #include "belfry/testing/backend_factory.h"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace belfry::testing {
@@ -31,6 +33,15 @@ class SimFactory final : public BackendFactory {
       work.collectives += record.kind == OperationKind::kCollective ? 1 : 0;
     }
     return work;
+  }
+  std::optional<std::uint64_t> order_free_hash(Backend& backend) const override {
+    const auto& simulated = static_cast<sim::Backend&>(backend);
+    // What is enqueued and not awaited may have been executed or not.
+    for (int device = 0; device < backend.device_count(); ++device) {
+      backend.device(device).compute_stream().synchronize();
+      backend.device(device).communication_stream().synchronize();
+    }
+    return simulated.log().order_free_hash();
   }
   std::string replay_token(Backend& backend) const override {
     return static_cast<sim::Backend&>(backend).replay_token();
