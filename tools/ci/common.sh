@@ -59,9 +59,10 @@ configure() {
   grep -h 'CUDA backend:' "$log" | sed 's/^-- //' || true
 }
 
+# Goes on after a failure, so that one run shows all of them.
 build() {
   say "building $1"
-  cmake --build --preset "$1"
+  cmake --build --preset "$1" -- -k 0
 }
 
 # Configures and builds a preset; the second argument names a build preset, if it is another.
