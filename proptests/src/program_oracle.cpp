@@ -29,7 +29,7 @@ int verb(StepKind kind) {
 // All replicas in lock step, with loops instead of a library.
 class Oracle {
  public:
-  Oracle(const ReplicaProgram& program, int replicas) : program_(program) {
+  Oracle(const ReplicaProgram& program, int replicas) {
     for (int r = 0; r < replicas; ++r) {
       SimpleReplica replica;
       replica.steps = &program.steps_of(r);
@@ -241,7 +241,6 @@ class Oracle {
     }
   }
 
-  const ReplicaProgram& program_;
   std::vector<SimpleReplica> replicas_;
   Outcome out_;
 };

@@ -194,7 +194,7 @@ class Interpreter {
   template <class R>
   Row merge_sum(ReplicaContext& replica, const Step& step, const Row& row) {
     const CallSite site{kProgramFile, step.site};
-    const auto sum = [this, step, site](CrossReplicaContext& cross, const PerReplica<R>& rows) {
+    const auto sum = [&](CrossReplicaContext& cross, const PerReplica<R>& rows) {
       enter_merge(step);
       if constexpr (std::is_same_v<R, Row>) {
         Row total(rows[0].size(), 0.0F);
