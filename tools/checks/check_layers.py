@@ -17,7 +17,8 @@ BACKENDS_SEE = 1  # The highest layer that backends may include.
 
 # Third parties, and the files that may include them.
 THIRD_PARTIES = [
-    (r"boost/", r"core/src/backend/"),
+    (r"boost/context/", r"core/src/backend/"),
+    (r"boost/container/", r"core/src/kernels/"),
     (r"fmt/", r"(core/src|backends/[^/]+/(src|driver)|proptests|tools|docs)/"),
     (r"(unsupported/)?Eigen/",
      r".*_(test|bench)\.(cpp|h)|core/include/belfry/eigen\.h|(proptests|tools)/"),

@@ -65,8 +65,6 @@ class CrossDeviceOps {
   const ReductionStatistics& statistics() const { return statistics_; }
 
  private:
-  void reduce_host_leaf(ReduceOp op, std::span<const std::vector<LeafRef>> parts, std::size_t leaf,
-                        bool everywhere);
   void reduce_tensor_leaf(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
                           std::size_t leaf, const detail::Participants& present);
   void combine(ReduceOp op, std::span<const CollectivePart> parts, const LeafRef& like);

@@ -16,6 +16,16 @@ namespace {
 
 KernelOperand host_operand(const LeafRef& leaf) { return {leaf.data, leaf.count, leaf.dtype}; }
 
+// `call` says how.
+void reduce_host_leaf(KernelCall& call, std::span<const std::vector<LeafRef>> parts,
+                      std::size_t leaf, bool everywhere) {
+  call.inputs.clear();
+  for (const auto& part : parts) call.inputs.push_back(host_operand(part[leaf]));
+  const auto outputs = static_cast<std::ptrdiff_t>(everywhere ? parts.size() : 1);
+  call.outputs.assign(call.inputs.begin(), call.inputs.begin() + outputs);
+  run_on_host(call);
+}
+
 }  // namespace
 
 void order_after(Stream& later, Stream& earlier, Device& device) {
@@ -40,28 +50,20 @@ void CrossDeviceOps::all_reduce(ReduceOp op, std::span<const std::vector<LeafRef
   statistics_.reductions += 1;
   const std::vector<LeafRef>& first = parts.front();
   for (const LeafRef& leaf : first) require_reducible(op, leaf.dtype);
+  KernelCall on_host;  // One for all leaves: it keeps its memory.
+  on_host.kind = KernelKind::kReduceReplicas;
+  on_host.parameters.reduce = op;
+  on_host.parameters.order = order_.value_or(ReductionOrder::kReplicaOrder);
   for (std::size_t leaf = 0; leaf < first.size(); ++leaf) {
     statistics_.bytes += first[leaf].bytes() * parts.size();
     if (first[leaf].tensor == nullptr) {
       statistics_.host_leaves += 1;
-      reduce_host_leaf(op, parts, leaf, everywhere);
+      reduce_host_leaf(on_host, parts, leaf, everywhere);
     } else {
       statistics_.tensor_leaves += 1;
       reduce_tensor_leaf(op, parts, leaf, present);
     }
   }
-}
-
-void CrossDeviceOps::reduce_host_leaf(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
-                                      std::size_t leaf, bool everywhere) {
-  KernelCall call;
-  call.kind = KernelKind::kReduceReplicas;
-  call.parameters.reduce = op;
-  call.parameters.order = order_.value_or(ReductionOrder::kReplicaOrder);
-  call.inputs.reserve(parts.size());
-  for (const auto& part : parts) call.inputs.push_back(host_operand(part[leaf]));
-  call.outputs = everywhere ? call.inputs : std::vector<KernelOperand>{call.inputs.front()};
-  run_on_host(call);
 }
 
 void CrossDeviceOps::reduce_tensor_leaf(ReduceOp op, std::span<const std::vector<LeafRef>> parts,

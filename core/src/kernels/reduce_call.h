@@ -5,9 +5,10 @@
 #include "belfry/backend/element_types.h"
 #include "belfry/reduce_op.h"
 
+#include <boost/container/small_vector.hpp>
+
 #include <cstddef>
 #include <type_traits>
-#include <vector>
 
 /// The n-way reduction behind `reduce_on_host`.
 ///
@@ -38,8 +39,9 @@ inline std::size_t ring_chunk(std::size_t count, std::size_t replicas) {
 /// A typed reduction. Outputs are inputs' very views or do not overlap them.
 template <class T>
 struct ReduceCall {
-  std::vector<const T*> inputs;
-  std::vector<T*> outputs;
+  // Of 100 elements a leaf, making lists on the heap took longer than adding them up.
+  boost::container::small_vector<const T*, 16> inputs;
+  boost::container::small_vector<T*, 16> outputs;
   std::size_t count = 0;
   ReductionOrder order = ReductionOrder::kReplicaOrder;
   bool mean = false;
