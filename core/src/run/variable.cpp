@@ -193,6 +193,15 @@ void combine_leaves(AssignOp op, std::vector<LeafRef> target, std::vector<LeafRe
   }
   KernelParameters parameters;
   parameters.binary = op == AssignOp::kAdd ? BinaryOp::kAdd : BinaryOp::kSubtract;
+  // Memory may be short: all that is needed is there before anything changes.
+  std::vector<BufferView> views;
+  std::vector<AnyTensor> deltas;
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    AnyTensor* const tensor = target[i].tensor;
+    views.push_back(tensor == nullptr ? BufferView{} : tensor->writable(true));
+    deltas.push_back(tensor == nullptr ? AnyTensor{}
+                                       : delta[i].tensor->copy_to(tensor->placement()));
+  }
   for (std::size_t i = 0; i < target.size(); ++i) {
     const LeafRef& to = target[i];
     if (to.tensor == nullptr) {
@@ -200,11 +209,9 @@ void combine_leaves(AssignOp op, std::vector<LeafRef> target, std::vector<LeafRe
       const KernelOperand right{delta[i].data, delta[i].count, delta[i].dtype};
       run_on_host({KernelKind::kBinary, parameters, {left}, {left, right}});
     } else {
-      const BufferView view = to.tensor->writable(true);
-      const AnyTensor local = delta[i].tensor->copy_to(to.tensor->placement());
       device_of(to.tensor->placement())
           .compute_stream()
-          .launch({KernelKind::kBinary, parameters, {view}, {view, local.view()}});
+          .launch({KernelKind::kBinary, parameters, {views[i]}, {views[i], deltas[i].view()}});
     }
   }
 }
