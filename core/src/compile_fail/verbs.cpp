@@ -70,6 +70,20 @@ void verbs_of_the_cross_replica_context(CrossReplicaContext& cross, const PerRep
 #endif
 }
 
+void updates(CrossReplicaContext& cross, const MirroredVariable<int>& variable) {
+  cross.update(variable, [](int& component) { component += 1; });
+#ifdef UPDATE_OF_WHAT_MAY_THROW_WHEN_IT_IS_ASSIGNED
+  // EXPECT: a variable that changes is of a type whose move assignment is noexcept
+  struct Throws {
+    Throws() = default;
+    Throws(const Throws&) = default;
+    Throws& operator=(const Throws&) { throw 1; }
+    int x = 0;
+  };
+  cross.update(cross.strategy().mirrored_variable(Throws()), [](Throws& one) { one.x += 1; });
+#endif
+}
+
 void verbs_of_a_replica(ReplicaContext& replica) {
   replica.all_gather(std::vector<int>{1});
 #ifdef GAT_19_GATHER_IN_REPLICA

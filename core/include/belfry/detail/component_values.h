@@ -8,6 +8,7 @@
 #include "belfry/detail/variable_state.h"
 #include "belfry/device_spec.h"
 
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -65,15 +66,16 @@ class ComponentValues : public ComponentWork {
 /// Whether some replica sees a component that lives on another device than its own.
 bool is_seen_from_afar(const StrategyCore& core, const VariablePlaces& places);
 
-/// Brings copies of the components to the replicas that see them from other devices.
+/// Copies of components with these values for the replicas that see them from other devices; none
+/// where nobody does.
 template <class T>
-void refresh_views(StrategyCore& core, VariableState<T>& state) {
+auto views_of(StrategyCore& core, const VariablePlaces& places, const ReplicaArray<T>& values) {
+  ReplicaArray<typename VariableState<T>::Padded> views;
   if constexpr (lives_on_devices<T>()) {
-    const VariablePlaces& places = state.info.places;
-    if (!is_seen_from_afar(core, places)) return;
+    if (!is_seen_from_afar(core, places)) return views;
     std::vector<Placement> targets;
     for (int device : core.devices()) targets.push_back(core.placement_on(device));
-    ReplicaArray<typename VariableState<T>::Padded> views(core.size());
+    views = ReplicaArray<typename VariableState<T>::Padded>(core.size());
     // One broadcast of each component to all replicas that see it.
     std::vector<ReplicaArray<T>> copies;
     std::vector<int> taken(static_cast<std::size_t>(places.size()));
@@ -84,15 +86,34 @@ void refresh_views(StrategyCore& core, VariableState<T>& state) {
           seen_from.push_back(targets[static_cast<std::size_t>(replica)]);
         }
       }
-      copies.push_back(copies_on(core, state.components[component].value, seen_from));
+      copies.push_back(copies_on(core, values[component], seen_from));
     }
     for (int component : places.component) {
       const auto index = static_cast<std::size_t>(component < 0 ? 0 : component);
-      views.emplace_back(component < 0 ? state.components[0].value
-                                       : std::move(copies[index][taken[index]++]));
+      views.emplace_back(component < 0 ? values[0] : std::move(copies[index][taken[index]++]));
     }
-    state.views = std::move(views);
   }
+  return views;
 }
+
+/// New components of a variable, with all that can fail done before.
+template <class T>
+struct Replacement {
+  Replacement() = default;
+  Replacement(StrategyCore& core, const VariableInfo& info, ReplicaArray<T> components)
+      : values(std::move(components)), views(views_of(core, info.places, values)) {}
+
+  /// Puts them in place of the old ones.
+  void put(VariableState<T>& state) noexcept {
+    static_assert(std::is_nothrow_move_assignable_v<T>,
+                  "a variable that changes is of a type whose move assignment is noexcept, so that "
+                  "all components change or none");
+    for (int i = 0; i < values.size(); ++i) state.components[i].value = std::move(values[i]);
+    if (views.size() > 0) state.views.swap(views);
+  }
+
+  ReplicaArray<T> values{};
+  ReplicaArray<typename VariableState<T>::Padded> views{};
+};
 
 }  // namespace belfry::detail

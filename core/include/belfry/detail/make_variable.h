@@ -52,7 +52,11 @@ class InitialWork final : public ComponentValues {
     for (int i = 0; i < info.places.size(); ++i) values_.emplace_back();
   }
 
-  T take(int component) { return std::move(*values_[component]); }
+  ReplicaArray<T> take() {
+    ReplicaArray<T> taken(values_.size());
+    for (std::optional<T>& value : values_) taken.emplace_back(std::move(*value));
+    return taken;
+  }
 
  private:
   void compute_value(int component) override {
@@ -81,11 +85,11 @@ std::shared_ptr<VariableState<T>> initialise(StrategyCore& core, CrossReplicaCon
   InitialWork<T, Init> work(core, cross, state->info, init, state->info.created);
   core.initialise(work);
   work.require_all();
-  const int size = work.size();
-  state->components = ReplicaArray<typename VariableState<T>::Padded>(size);
-  for (int i = 0; i < size; ++i) state->components.emplace_back(work.take(i));
-  if constexpr (Nest<T>) require_mean(state->info, leaves_of(state->components[0].value));
-  refresh_views(core, *state);
+  ReplicaArray<T> values = work.take();
+  if constexpr (Nest<T>) require_mean(state->info, leaves_of(values[0]));
+  state->views = views_of(core, state->info.places, values);
+  state->components = ReplicaArray<typename VariableState<T>::Padded>(values.size());
+  for (T& value : values) state->components.emplace_back(std::move(value));
   core.track(state);
   return state;
 }

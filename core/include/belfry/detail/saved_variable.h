@@ -67,8 +67,8 @@ class SavedVariable {
   /// Makes the new components, and changes nothing yet.
   virtual void stage(const TensorFile& file, SumSplit sums, CallSite site) = 0;
   /// Puts them in place.
-  virtual void commit() = 0;
-  virtual void discard() = 0;
+  virtual void commit() noexcept = 0;
+  virtual void discard() noexcept = 0;
 };
 
 template <class T>
@@ -96,25 +96,26 @@ class SavedNest final : public SavedVariable {
     }
     const bool total = info().synchronization == Synchronization::kOnRead &&
                        info().aggregation == Aggregation::kSum;
-    staged_ =
+    ReplicaArray<T> values =
         total ? split_total(core_, info(), value, sums) : value_for_each(core_, info(), value);
     if (const auto& reader = variable_.state(site).reader) {
-      for (int i = 0; i < staged_.size(); ++i) {
-        staged_[i] = reader->on_restore(std::move(staged_[i]), i, staged_.size());
+      for (int i = 0; i < values.size(); ++i) {
+        values[i] = reader->on_restore(std::move(values[i]), i, values.size());
       }
     }
+    staged_ = Replacement<T>(core_, info(), std::move(values));
   }
 
-  void commit() override {
-    put_components(core_, variable_.state({}), std::move(staged_));
+  void commit() noexcept override {
+    staged_.put(variable_.state({}));
     discard();
   }
-  void discard() override { staged_ = {}; }
+  void discard() noexcept override { staged_ = {}; }
 
  private:
   StrategyCore& core_;
   Variable<T> variable_;
-  ReplicaArray<T> staged_{};
+  Replacement<T> staged_{};
 };
 
 }  // namespace belfry::detail

@@ -44,8 +44,7 @@ ReplicaArray<T> split_total(StrategyCore& core, const VariableInfo& info, const 
 /// Puts new components in place of the old ones.
 template <class T>
 void put_components(StrategyCore& core, VariableState<T>& state, ReplicaArray<T> values) {
-  for (int i = 0; i < values.size(); ++i) state.components[i].value = std::move(values[i]);
-  refresh_views(core, state);
+  Replacement<T>(core, state.info, std::move(values)).put(state);
 }
 
 }  // namespace belfry::detail

@@ -84,7 +84,7 @@ class UpdateWork final : public ComponentValues {
 
   /// What the calls returned, on every replica where the variable has a component for each.
   Mirrored<Result> results() {
-    const int count = staged_.size();
+    const int count = results_.size();
     if constexpr (lives_on_devices<Result>()) {
       if (count == 1) return mirror(core(), *results_[0]);
     }
@@ -141,9 +141,10 @@ class UpdateWork final : public ComponentValues {
   ReplicaArray<std::optional<Result>> results_;
 };
 
-/// Works on copies of the components, as the strategy asks for it, then puts them in place.
+/// Works on copies of the components, as the strategy asks for it, and changes nothing yet.
 template <class T, class Work>
-void carry_out_update(StrategyCore& core, VariableState<T>& state, Work& work, CallSite site) {
+Replacement<T> carry_out_update(StrategyCore& core, VariableState<T>& state, Work& work,
+                                CallSite site) {
   core.update(work);
   work.require_all();
   ReplicaArray<T>& staged = work.staged();
@@ -151,9 +152,8 @@ void carry_out_update(StrategyCore& core, VariableState<T>& state, Work& work, C
       core.backend().verifies_mirrored()) {
     require_mirrored(staged, false, state.info, site);
   }
-  for (int i = 0; i < staged.size(); ++i) state.components[i].value = std::move(staged[i]);
-  refresh_views(core, state);
   core.statistics().updates += 1;
+  return Replacement<T>(core, state.info, std::move(staged));
 }
 
 /// Calls `fn` on the components; what it returns comes back as one value.
@@ -164,8 +164,14 @@ auto update_components(StrategyCore& core, CrossReplicaContext& cross, CallSite 
   VariableState<T>& state = variable.state(site);
   require_owner(core, state.info, site);
   UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
-  carry_out_update(core, state, work, site);
-  if constexpr (!work.kVoid) return work.results();
+  Replacement<T> next = carry_out_update(core, state, work, site);
+  if constexpr (work.kVoid) {
+    next.put(state);
+  } else {
+    auto results = work.results();
+    next.put(state);
+    return results;
+  }
 }
 
 /// The same, but what each call returned comes back by itself.
@@ -177,8 +183,10 @@ auto update_each_component(StrategyCore& core, CrossReplicaContext& cross, CallS
   require_owner(core, state.info, site);
   UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
   static_assert(!work.kVoid, "update_each is for functions that return something");
-  carry_out_update(core, state, work, site);
-  return work.each();
+  Replacement<T> next = carry_out_update(core, state, work, site);
+  auto each = work.each();
+  next.put(state);
+  return each;
 }
 
 /// Calls `fn` once on each device, of which the strategy uses all.
