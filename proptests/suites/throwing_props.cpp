@@ -93,11 +93,12 @@ class Campaign {
     return problem_.empty() ? "" : problem_ + " at point " + std::to_string(at);
   }
 
-  /// Once, the last thing here, on a backend whose memory may be short.
-  std::string go_once(Ends& ends) {
+  /// Once, the last thing here, on a backend whose memory may be short, and on one device shorter.
+  std::string go_once(Ends& ends, int burdened) {
     bool has_stage = false;
     try {
       Stage stage(strategy_, planter_);
+      if (burdened >= 0) stage.burden(burdened);
       has_stage = true;
       bool failed = false;
       try {
@@ -202,11 +203,11 @@ class Throwing : public Property {
   }
 
   // With every amount of memory that makes a difference, from none on.
-  std::string go_with_short_memory(VerbsCase drawn) {
+  std::string go_with_short_memory(VerbsCase drawn, int burdened) {
     std::size_t peak = 0;
     {
       Bench bench(*this, drawn.backend);
-      Campaign(bench, drawn).go_once(ends_);
+      Campaign(bench, drawn).go_once(ends_, burdened);
       for (int device = 0; device < drawn.backend.devices; ++device) {
         peak = std::max(peak, bench.backend().device(device).memory().peak_bytes);
       }
@@ -216,7 +217,7 @@ class Throwing : public Property {
     for (std::size_t rows = 0; rows * kRowBytes < peak && problem.empty(); ++rows) {
       drawn.backend.memory_limit_bytes = std::max<std::size_t>(1, rows * kRowBytes);
       Bench bench(*this, drawn.backend);
-      problem = Campaign(bench, drawn).go_once(ends_);
+      problem = Campaign(bench, drawn).go_once(ends_, burdened);
     }
     return problem;
   }
@@ -266,9 +267,16 @@ TEST_F(Throwing, AtAnyStepOfAnyReplicaIsReportedAsTheModelSays) {
 }
 
 TEST_F(Throwing, OfDevicesWithoutMemoryComesOutAndChangesAllOrNothing) {
-  holds([this] { RC_ASSERT(go_with_short_memory(*verbs_case()) == ""); });
+  holds([this] {
+    const VerbsCase drawn = *verbs_case();
+    const int burdened = *rc::gen::inRange(-1, drawn.backend.devices);
+    RC_ASSERT(go_with_short_memory(drawn, burdened) == "");
+  });
   for (std::size_t verb = 0; verb < throwing_verbs().size(); ++verb) {
-    EXPECT_EQ(go_with_short_memory({devices(2), {verb}}), "") << throwing_verbs()[verb].name;
+    for (int burdened : {0, 1}) {
+      EXPECT_EQ(go_with_short_memory({devices(2), {verb}}, burdened), "")
+          << throwing_verbs()[verb].name;
+    }
   }
   EXPECT_GT(ends_.well, 0);
   EXPECT_GT(ends_.before_verbs, 0);

@@ -92,6 +92,12 @@ inline TensorRow tensor_of(float value) {
 inline Row host_row(const Row& row) { return row; }
 inline Row host_row(const TensorRow& row) { return row.to_host(); }
 inline Row host_row(const Fussy& number) { return row_of(number.value); }
+using Pair = std::pair<TensorRow, TensorRow>;
+/// Of the two, which change together or not at all.
+inline Row host_row(const Pair& pair) {
+  const Row row = pair.first.to_host();
+  return pair.second.to_host() == row ? row : Row{};
+}
 
 /// All components of a variable.
 template <class V>
@@ -107,7 +113,9 @@ bool are_all(const std::vector<Row>& rows, float value);
 /// element of a row is the same number.
 struct Numbers {
   explicit Numbers(int replicas)
-      : local(static_cast<std::size_t>(replicas), 3.0F), local_tensor(local.size(), 4.0F) {}
+      : local(static_cast<std::size_t>(replicas), 3.0F),
+        local_tensor(local.size(), 4.0F),
+        pair(local.size(), 6.0F) {}
 
   int replicas() const { return static_cast<int>(local.size()); }
   float host = 1;
@@ -115,12 +123,15 @@ struct Numbers {
   float fussy = 5;
   std::vector<float> local;
   std::vector<float> local_tensor;
+  std::vector<float> pair;
 };
 
 /// Variables of every kind, and the strategy that they belong to.
 class Stage {
  public:
   Stage(Strategy& owner, Planter& plants);
+  /// Takes more memory of a replica's device than the others have to give.
+  void burden(int replica);
 
   int replicas() const { return strategy.num_replicas(); }
   void point() const { planter.point(); }
@@ -142,8 +153,13 @@ class Stage {
   MirroredVariable<Fussy> fussy;
   ReplicaLocalVariable<Row> local;
   ReplicaLocalVariable<TensorRow> local_tensor;
+  ReplicaLocalVariable<Pair> pair;
 
  private:
+  bool is_seen_alike();
+
+  TensorRow burden_;
+
   std::atomic<bool> wrong_{false};
 };
 

@@ -227,11 +227,15 @@ void call_assign(Stage& stage) {
 }
 
 void call_local_writes(Stage& stage) {
+  // Somebody else has the tensors too, so that writing them takes memory.
+  const auto shared = stage.strategy.local_values(stage.pair);
   stage.strategy.run([&](ReplicaContext& replica) {
     stage.point();
     stage.local.on(replica) = row_of(40 + id_of(replica));
     stage.point();
     replica.assign_add(stage.local_tensor, tensor_of(id_of(replica)));
+    stage.point();
+    replica.assign_add(stage.pair, Pair(tensor_of(1), tensor_of(1)));
     stage.point();
   });
 }
@@ -381,6 +385,7 @@ void after_local_writes(Numbers& numbers) {
   for (std::size_t id = 0; id < numbers.local.size(); ++id) {
     numbers.local[id] = 40 + static_cast<float>(id);
     numbers.local_tensor[id] += static_cast<float>(id);
+    numbers.pair[id] += 1;
   }
 }
 
