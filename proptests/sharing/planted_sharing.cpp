@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A user's mistake: replicas write one number that no handle of belfry's guards. With `own` each
+// writes its own number instead, and nothing is wrong. For ThreadSanitizer.
+//
+// usage: planted_sharing fiber|baton|concurrent shared|own
+#include "belfry/mirrored_strategy.h"
+#include "belfry/sim/backend.h"
+
+#include <atomic>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace belfry;
+
+int main(int count, char** words) {
+  if (count != 3) return 2;
+  const std::string carrier = words[1];
+  const bool shared = std::string(words[2]) == "shared";
+  sim::Options options{.devices = 2};
+  options.carrier = carrier == "fiber"   ? sim::Carrier::kFiber
+                    : carrier == "baton" ? sim::Carrier::kBaton
+                                         : sim::Carrier::kConcurrent;
+  sim::Backend backend{options};
+  MirroredStrategy strategy{backend};
+  std::vector<int> written(64);
+  // Threads that run at once may still come one after the other, with belfry's locks between them.
+  // Nothing is ordered by this counter; it is there so that both are inside at a time.
+  std::atomic<int> inside{0};
+  const auto sums = strategy.run([&](ReplicaContext& replica) {
+    // Far apart: numbers on one line of a cache are no mistake.
+    int& number = written[shared ? 0 : static_cast<std::size_t>(32 * replica.replica_id())];
+    int sum = 0;
+    for (int round = 1; round <= 4; ++round) {
+      inside.fetch_add(1, std::memory_order_relaxed);
+      while (options.carrier == sim::Carrier::kConcurrent &&
+             inside.load(std::memory_order_relaxed) < 2 * round) {
+        std::this_thread::yield();
+      }
+      number += 1;
+      sum += replica.all_reduce(ReduceOp::kSum, 1);
+    }
+    return sum;
+  });
+  std::printf("%d sums of %d\n", sums.size(), sums[0]);
+  return sums[0] == 8 ? 0 : 1;
+}
