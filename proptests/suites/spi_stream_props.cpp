@@ -24,7 +24,7 @@ constexpr std::size_t kCellCount = 3;  // Elements of a cell.
 /// once. Before an operation its stream waits for whoever touched its cells last.
 class Board {
  public:
-  explicit Board(Backend& backend) : backend_(backend) {
+  explicit Board(Backend& backend) {
     for (int index = 0; index < backend.device_count(); ++index) {
       Device& device = backend.device(index);
       streams_.push_back(&device.compute_stream());
@@ -126,7 +126,6 @@ class Board {
     touch(from, stream);
   }
 
-  Backend& backend_;
   std::vector<std::unique_ptr<Stream>> own_;
   std::vector<Stream*> streams_;
   std::vector<Cell> cells_;
