@@ -256,6 +256,15 @@ TEST(Conformance, MVA_40_RestoringReadsWhatWasReadBefore) {
   }
 }
 
+// Overridden: a variable is no leaf of a nest; it is fetched by itself, or what was read of it is.
+TEST(Conformance, MVA_45_FetchingAMirroredVariable) {
+  VariableStage stage(1);
+  const auto v = stage.strategy.mirrored_variable(2.0F);
+  EXPECT_EQ(stage.cross().fetch(v), 2.0F);
+  const auto nest = stage.cross().broadcast(std::tuple(stage.strategy.read(v), 1));
+  EXPECT_EQ(stage.cross().fetch(nest), std::tuple(2.0F, 1));
+}
+
 // Overridden: an assignment returns nothing; the variable is read instead.
 TEST(Conformance, MVA_42_TheValueAfterAnAssignment) {
   for (int replicas : {1, 2}) {
