@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/error.h"
 #include "belfry/sim/backend.h"
 #include "belfry/testing/backend_factory.h"
 
@@ -28,6 +29,7 @@ class SimFactory final : public BackendFactory {
   }
   DeviceWork work(Backend& backend) const override {
     DeviceWork work;
+    finish(static_cast<sim::Backend&>(backend));
     for (const sim::LogRecord& record : static_cast<sim::Backend&>(backend).log().records()) {
       work.commands += record.kind == OperationKind::kExecute ? 1 : 0;
       work.collectives += record.kind == OperationKind::kCollective ? 1 : 0;
@@ -35,16 +37,27 @@ class SimFactory final : public BackendFactory {
     return work;
   }
   std::optional<std::uint64_t> order_free_hash(Backend& backend) const override {
-    const auto& simulated = static_cast<sim::Backend&>(backend);
-    // What is enqueued and not awaited may have been executed or not.
-    for (int device = 0; device < backend.device_count(); ++device) {
-      backend.device(device).compute_stream().synchronize();
-      backend.device(device).communication_stream().synchronize();
-    }
+    auto& simulated = static_cast<sim::Backend&>(backend);
+    finish(simulated);
     return simulated.log().order_free_hash();
   }
   std::string replay_token(Backend& backend) const override {
     return static_cast<sim::Backend&>(backend).replay_token();
+  }
+
+ private:
+  /// Executes what is enqueued and not awaited, which may have been executed or not.
+  static void finish(sim::Backend& backend) {
+    for (const sim::DeviceMemoryReport& used : backend.memory_report()) {
+      Device& device = backend.device(used.device);
+      for (Stream* stream : {&device.compute_stream(), &device.communication_stream()}) {
+        try {
+          stream->synchronize();
+        } catch (const Error&) {
+          // Work that failed on purpose.
+        }
+      }
+    }
   }
 };
 
