@@ -11,6 +11,7 @@
 #include "suites/machine.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -134,13 +135,13 @@ TEST(Conformance, RUN_11_ExceptionOfAMergeInsideARunInsideAMerge) {
 
 TEST(Conformance, RUN_12_TheFunctionRunsOnceForEachReplica) {
   Machine machine(2);
-  int calls = 0;
+  std::atomic<int> calls{0};
   const auto ids = machine.strategy.run({.concurrent = false}, [&](ReplicaContext& r) {
     ++calls;
     return r.replica_id();
   });
   EXPECT_EQ(list_of(ids), Ints({0, 1}));
-  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(calls.load(), 2);
 }
 
 TEST(Conformance, RUN_13_AMergeThatReturnsNothing) {
