@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device.h"
 
+#include "belfry/backend/unwatched.h"
 #include "belfry/error.h"
 #include "buffer.h"
 #include "event.h"
@@ -42,6 +43,7 @@ BufferPtr SimDevice::allocate(std::size_t bytes, Stream& stream) {
     allocation = memory_->allocate(bytes, {});
   }
   if (shared_.sink != nullptr) {
+    const detail::Unwatched unwatched;
     Operation operation;
     operation.kind = OperationKind::kAllocate;
     operation.subject = allocation->number();
