@@ -8,7 +8,10 @@
 # of the test, which is compiled with the changed header in front.
 function(belfry_mutant name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "FILE;KILLED_BY;SUITE" "")
-  set(changed "${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}/${arg_FILE}")
+  # A folder for each file: what a mutant changed once must not be found when it changes another.
+  get_filename_component(file "${arg_FILE}" NAME_WE)
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}/${file}")
+  set(changed "${folder}/${arg_FILE}")
   set(patch "${CMAKE_CURRENT_SOURCE_DIR}/mutants/${name}.patch")
   set(apply "${CMAKE_CURRENT_SOURCE_DIR}/mutants/apply_patch.py")
   set(original "${PROJECT_SOURCE_DIR}/${arg_FILE}")
@@ -20,8 +23,7 @@ function(belfry_mutant name)
   add_executable(${target} "${changed}" main_sim.cpp mirrored_factory.cpp)
   if(arg_SUITE)
     target_sources(${target} PRIVATE ${arg_SUITE})
-    target_include_directories(${target} BEFORE PRIVATE
-      "${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}/core/include")
+    target_include_directories(${target} BEFORE PRIVATE "${folder}/core/include")
   else()
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:belfry_suites>)
   endif()
