@@ -11,6 +11,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace belfry {
 
@@ -193,15 +194,15 @@ void combine_leaves(AssignOp op, std::vector<LeafRef> target, std::vector<LeafRe
   }
   KernelParameters parameters;
   parameters.binary = op == AssignOp::kAdd ? BinaryOp::kAdd : BinaryOp::kSubtract;
-  // Memory may be short: all that is needed is there before anything changes.
-  std::vector<BufferView> views;
-  std::vector<AnyTensor> deltas;
+  // Memory may be short: all that tensors need is there before anything changes.
+  std::vector<std::pair<BufferView, AnyTensor>> prepared;
   for (std::size_t i = 0; i < target.size(); ++i) {
     AnyTensor* const tensor = target[i].tensor;
-    views.push_back(tensor == nullptr ? BufferView{} : tensor->writable(true));
-    deltas.push_back(tensor == nullptr ? AnyTensor{}
-                                       : delta[i].tensor->copy_to(tensor->placement()));
+    if (tensor == nullptr) continue;
+    const BufferView view = tensor->writable(true);
+    prepared.emplace_back(view, delta[i].tensor->copy_to(tensor->placement()));
   }
+  auto next = prepared.begin();
   for (std::size_t i = 0; i < target.size(); ++i) {
     const LeafRef& to = target[i];
     if (to.tensor == nullptr) {
@@ -209,9 +210,10 @@ void combine_leaves(AssignOp op, std::vector<LeafRef> target, std::vector<LeafRe
       const KernelOperand right{delta[i].data, delta[i].count, delta[i].dtype};
       run_on_host({KernelKind::kBinary, parameters, {left}, {left, right}});
     } else {
+      const auto& [view, right] = *next++;
       device_of(to.tensor->placement())
           .compute_stream()
-          .launch({KernelKind::kBinary, parameters, {views[i]}, {views[i], deltas[i].view()}});
+          .launch({KernelKind::kBinary, parameters, {view}, {view, right.view()}});
     }
   }
 }
