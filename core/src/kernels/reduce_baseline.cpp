@@ -17,7 +17,6 @@ namespace belfry::kernels {
 namespace {
 
 #define BELFRY_TARGET
-constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kVectorBytes = 16;
 
 typedef std::uint8_t ByteVector __attribute__((vector_size(kVectorBytes)));

@@ -8,6 +8,8 @@
 
 namespace belfry::kernels {
 
+inline constexpr std::size_t kLineBytes = 64;  ///< Of a cache.
+
 /// What ends a sum, and how it is stored.
 struct ReduceEnd {
   std::size_t divisor = 0;  ///< MEAN's; 0: none.

@@ -17,7 +17,6 @@
 namespace belfry::kernels {
 namespace {
 
-constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kTileBytes = 32768;
 constexpr std::size_t kGroup = 8;
 

@@ -22,7 +22,6 @@ namespace {
 
 #define BELFRY_TARGET __attribute__((target("avx2,f16c")))
 #define BELFRY_HAS_F16C
-constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kVectorBytes = 32;
 
 typedef std::uint8_t ByteVector __attribute__((vector_size(kVectorBytes)));
