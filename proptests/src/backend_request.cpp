@@ -46,6 +46,11 @@ std::optional<CarrierKind> carrier_of_environment() {
                               ": fiber, baton or concurrent");
 }
 
+bool share_copies_of_environment() {
+  const char* const word = std::getenv("BELFRY_TESTING_SHARE_COPIES");
+  return word != nullptr && std::string(word) == "1";
+}
+
 std::string to_string(const BackendRequest& request) {
   std::string text = std::to_string(request.devices);
   text += request.devices == 1 ? " device" : " devices";

@@ -4,6 +4,8 @@
 #include "backend/testing/allocation_counter.h"
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
+#include "belfry/tensor_matrix.h"
+#include "belfry/tensor_random.h"
 
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
@@ -97,6 +99,40 @@ void BM_PagesOfAllReduce(benchmark::State& state) {
   state.counters["bytes/all_reduce"] = (last.resident - first.resident) / kSteps;
 }
 BENCHMARK(BM_PagesOfAllReduce)->Arg(4096)->Arg(1 << 18)->Iterations(5);
+
+// GOAL-25: the memory that a mirrored variable of eight replicas occupies, in copies of it, while
+// nobody has written it and after an update of all its components.
+void BM_MemoryOfAMirroredVariable(benchmark::State& state) {
+  constexpr int kReplicas = 8;
+  const std::int64_t count = state.range(0);
+  const double one = static_cast<double>(count) * sizeof(float);
+  double unmodified = 0;
+  double updated = 0;
+  for ([[maybe_unused]] auto _ : state) {
+    sim::Backend backend{
+        {.devices = kReplicas, .share_copies = state.range(1) != 0, .record_limit = kRecords}};
+    MirroredStrategy strategy{backend};
+    const double before = resident_bytes();
+    auto table =
+        strategy.mirrored_variable(random_uniform<float>({1, count}, 1, 0, strategy.placement(0)));
+    const auto read = [&](ReplicaContext& replica) {
+      return row_sum(table.on(replica)).to_host().front();
+    };
+    const PerReplica<float> sums = strategy.run(read);
+    if (sums[kReplicas - 1] != sums[0]) throw std::runtime_error("components differ");
+    unmodified = resident_bytes() - before;
+    strategy.cross_replica().update(table, [](Tensor<float>& own) { own = own + 1.0F; });
+    strategy.run(read);
+    updated = resident_bytes() - before;
+  }
+  state.counters["copies/unmodified"] = unmodified / one;
+  state.counters["copies/updated"] = updated / one;
+}
+BENCHMARK(BM_MemoryOfAMirroredVariable)
+    ->ArgNames({"floats", "share"})
+    ->Args({1 << 24, 1})
+    ->Args({1 << 24, 0})
+    ->Iterations(1);
 
 // GOAL-8 and GOAL-9: what a round costs each of very many replicas through the whole library, apart
 // from starting them, and what each occupies while all of them wait for the first time.

@@ -59,7 +59,7 @@ cudaError_t enqueue(const Call& call, const KernelCall& kernel, cudaStream_t han
     command.writes.push_back(*access);
     if (kernel.kind == KernelKind::kScatterAddRows) command.reads.push_back(*access);
   }
-  command.run = [kernel] { run(kernel); };
+  command.run = [kernel](const engine::Command&) { run(kernel); };
   call.machine.engine().enqueue(*stream->queue, std::move(command));
   return cudaSuccess;
 }

@@ -83,6 +83,7 @@ struct Backend::State {
         devices(options.devices) {
     shared.devices = options.devices;
     shared.memory_limit_bytes = options.memory_limit_bytes;
+    shared.share_copies = options.share_copies;
     shared.sink = options.record ? &sink : nullptr;
     shared.staging = std::make_shared<engine::BlockPool>();
     shared.engine =

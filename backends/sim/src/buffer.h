@@ -6,6 +6,7 @@
 #include "engine/allocation.h"
 #include "engine/engine.h"
 
+#include <cstddef>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -34,5 +35,14 @@ class SimBuffer final : public Buffer {
 /// Throws: InvalidArgumentError (kInvalidArgument without a buffer, kForeignObject, kOutOfBounds).
 engine::Access access_of(const BufferView& view, const engine::Engine& engine,
                          std::string_view what);
+
+/// Where the bytes of `access` are while a command that declares it runs.
+inline std::byte* address_of(const engine::Access& access) {
+  return access.allocation->data() + access.range.begin;
+}
+
+inline std::size_t bytes_of(const engine::Access& access) {
+  return access.range.end - access.range.begin;
+}
 
 }  // namespace belfry::sim

@@ -6,6 +6,7 @@
 #include "belfry/backend/host_kernels.h"
 #include "belfry/error.h"
 #include "buffer.h"
+#include "kernel_work.h"
 #include "stream.h"
 
 #include <algorithm>
@@ -50,12 +51,6 @@ void require_disjoint(std::vector<engine::Access> outputs, const char* name) {
   }
 }
 
-std::byte* address_of(const engine::Access& access) {
-  return access.allocation->data() + access.range.begin;
-}
-
-std::size_t bytes_of(const engine::Access& access) { return access.range.end - access.range.begin; }
-
 }  // namespace
 
 SimCommunicator::SimCommunicator(std::vector<int> devices, std::shared_ptr<engine::Engine> engine)
@@ -92,8 +87,10 @@ void SimCommunicator::broadcast(int root, std::span<const CollectivePart> parts)
     if (!in_place && overlap(command.reads[0], command.writes[rank])) throw_overlap("broadcast");
   }
   require_disjoint(command.writes, "broadcast");
-  command.run = [input = command.reads[0], outputs = command.writes] {
-    for (const engine::Access& output : outputs) {
+  command.copies = true;
+  command.run = [](const engine::Command& own) {
+    const engine::Access& input = own.reads[0];
+    for (const engine::Access& output : own.writes) {
       std::memmove(address_of(output), address_of(input), bytes_of(input));
     }
   };
@@ -115,10 +112,10 @@ void SimCommunicator::all_gather(std::span<const CollectivePart> parts) {
   std::vector<engine::Access> all = command.writes;
   all.insert(all.end(), command.reads.begin(), command.reads.end());
   require_disjoint(std::move(all), "all_gather");
-  command.run = [inputs = command.reads, outputs = command.writes] {
-    for (const engine::Access& output : outputs) {
+  command.run = [](const engine::Command& own) {
+    for (const engine::Access& output : own.writes) {
       std::byte* slot = address_of(output);
-      for (const engine::Access& input : inputs) {
+      for (const engine::Access& input : own.reads) {
         std::memcpy(slot, address_of(input), bytes_of(input));
         slot += bytes_of(input);
       }
@@ -176,7 +173,9 @@ void SimCommunicator::enqueue_reduction(ReduceOp op, std::span<const CollectiveP
     command.writes.push_back(access_of(kernel.outputs[i], *engine_, name));
   }
   validate(kernel);
-  command.run = [call = resolve(kernel)] { run_on_host(call); };
+  command.run = [work = KernelWork(kernel)](const engine::Command& own) mutable {
+    run_on_host(work.at(own));
+  };
   enqueue(parts, std::move(command));
 }
 

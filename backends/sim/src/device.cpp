@@ -28,6 +28,7 @@ SimDevice::SimDevice(int index, Shared& shared)
       memory_(engine::DeviceMemory::create({.device = index,
                                             .limit_bytes = shared.memory_limit_bytes,
                                             .poison = false,
+                                            .share_copies = shared.share_copies,
                                             .addresses = nullptr})),
       compute_(*this, shared.engine, shared.staging, next_stream("compute")),
       communication_(*this, shared.engine, shared.staging, next_stream("communication")) {}

@@ -18,6 +18,7 @@ namespace belfry::sim {
 struct Shared {
   int devices = 0;
   std::size_t memory_limit_bytes = 0;
+  bool share_copies = false;
   std::shared_ptr<engine::Engine> engine;
   std::shared_ptr<engine::BlockPool> staging;
   OperationSink* sink = nullptr;

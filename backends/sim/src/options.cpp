@@ -40,6 +40,8 @@ std::string to_string(const Options& options) {
   add("carrier", to_string(options.carrier), options.carrier != defaults.carrier);
   add("memory_limit_bytes", std::to_string(options.memory_limit_bytes),
       options.memory_limit_bytes != defaults.memory_limit_bytes);
+  add("share_copies", options.share_copies ? "true" : "false",
+      options.share_copies != defaults.share_copies);
   add("record", options.record ? "true" : "false", options.record != defaults.record);
   add("digests", to_string(options.digests), options.digests != defaults.digests);
   add("record_limit", std::to_string(options.record_limit),

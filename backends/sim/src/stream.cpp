@@ -6,6 +6,7 @@
 #include "belfry/error.h"
 #include "buffer.h"
 #include "event.h"
+#include "kernel_work.h"
 
 #include <cstdint>
 #include <cstring>
@@ -32,10 +33,6 @@ class Staged {
   std::shared_ptr<engine::BlockPool> pool_;
   engine::Block block_;
 };
-
-std::byte* address_of(const engine::Access& access) {
-  return access.allocation->data() + access.range.begin;
-}
 
 // Runs a kernel; where hardware would skip an index that names no row, the simulator says so.
 void run_kernel(const KernelCall& call) {
@@ -76,7 +73,9 @@ void SimStream::launch(Kernel kernel) {
     if (reads_outputs(kernel.kind)) command.reads.push_back(command.writes.back());
   }
   validate(kernel);
-  command.run = [call = resolve(kernel)] { run_kernel(call); };
+  command.run = [work = KernelWork(kernel)](const engine::Command& own) mutable {
+    run_kernel(work.at(own));
+  };
   engine_->enqueue(queue_, std::move(command));
 }
 
@@ -89,8 +88,10 @@ void SimStream::copy(BufferView to, BufferView from) {
     throw InvalidArgumentError(ErrorCode::kShape, "a copy of " + std::to_string(from.bytes()) +
                                                       " bytes to " + std::to_string(to.bytes()));
   }
-  command.run = [target = address_of(command.writes[0]), source = address_of(command.reads[0]),
-                 bytes = to.bytes()] { std::memmove(target, source, bytes); };
+  command.copies = true;
+  command.run = [](const engine::Command& own) {
+    std::memmove(address_of(own.writes[0]), address_of(own.reads[0]), bytes_of(own.reads[0]));
+  };
   engine_->enqueue(queue_, std::move(command));
 }
 
@@ -100,8 +101,8 @@ void SimStream::write(BufferView to, const void* from) {
   command.writes.push_back(access_of(to, *engine_, "write"));
   if (to.count == 0) return;
   const auto staged = std::make_shared<const Staged>(staging_, from, to.bytes());
-  command.run = [target = address_of(command.writes[0]), staged, bytes = to.bytes()] {
-    std::memcpy(target, staged->data(), bytes);
+  command.run = [staged](const engine::Command& own) {
+    std::memcpy(address_of(own.writes[0]), staged->data(), bytes_of(own.writes[0]));
   };
   engine_->enqueue(queue_, std::move(command));
 }

@@ -30,7 +30,18 @@ using Memory = std::vector<Cells>;
 // One drawn operation: what it does and three numbers that its kind gives a meaning.
 using RawStep = std::tuple<std::uint8_t, std::uint8_t, std::uint8_t, std::uint8_t, std::uint8_t>;
 
-enum class StepKind { kFill, kAdd, kCopy, kWrite, kAllReduce, kBroadcast, kSynchronize, kQuery };
+enum class StepKind {
+  kFill,
+  kAdd,
+  kCopy,
+  kWrite,
+  kAllReduce,
+  kBroadcast,
+  kSynchronize,
+  kQuery,
+  kFillEnd,  // The cells from c on; so does the next.
+  kCopyEnd,
+};
 
 struct Step {
   StepKind kind{};
@@ -50,11 +61,14 @@ Program program_from(std::uint8_t devices, const std::vector<RawStep>& raw) {
   Program program;
   program.devices = 1 + devices % 3;
   for (const auto& [kind, stream, a, b, c] : raw) {
-    program.steps.push_back({static_cast<StepKind>(kind % 8), stream % (2 * program.devices),
+    program.steps.push_back({static_cast<StepKind>(kind % 10), stream % (2 * program.devices),
                              a % kBuffers, b % kBuffers, c % kBuffers, c});
   }
   return program;
 }
+
+// Where the end of a buffer begins.
+std::size_t end_of(const Step& step) { return step.c % kCount; }
 
 // The sequential meaning of the operations, on plain arrays.
 Memory in_order(const Program& program) {
@@ -76,6 +90,12 @@ Memory in_order(const Program& program) {
           break;
         case StepKind::kCopy:
           memory[step.a][cell] = memory[step.b][cell];
+          break;
+        case StepKind::kFillEnd:
+          if (cell >= end_of(step)) memory[step.a][cell] = step.value;
+          break;
+        case StepKind::kCopyEnd:
+          if (cell >= end_of(step)) memory[step.a][cell] = memory[step.b][cell];
           break;
         case StepKind::kAllReduce:
         case StepKind::kBroadcast:
@@ -120,6 +140,8 @@ class OnStreams {
     return memory;
   }
 
+  std::uint64_t log_hash() const { return backend_.log().hash(); }
+
  private:
   struct Uses {
     std::shared_ptr<Event> written;
@@ -155,6 +177,13 @@ class OnStreams {
     Cells cells;
     cells.fill(value);
     ordered({&stream(on)}, {}, {to}, [&] { stream(on).write(views_[to], cells.data()); });
+  }
+
+  BufferView end(const Step& step, std::size_t of) const {
+    BufferView view = views_[of];
+    view.offset = 4 * end_of(step);
+    view.count = kCount - end_of(step);
+    return view;
   }
 
   void launch(const Step& step, Kernel kernel, const std::vector<std::size_t>& inputs) {
@@ -194,6 +223,15 @@ class OnStreams {
       case StepKind::kCopy:
         return ordered({&stream(step.stream)}, {step.b}, {step.a},
                        [&] { stream(step.stream).copy(views_[step.a], views_[step.b]); });
+      case StepKind::kFillEnd:
+        return ordered({&stream(step.stream)}, {}, {step.a}, [&] {
+          kernel.parameters.integer_scalar = step.value;
+          kernel.outputs = {end(step, step.a)};
+          stream(step.stream).launch(std::move(kernel));
+        });
+      case StepKind::kCopyEnd:
+        return ordered({&stream(step.stream)}, {step.b}, {step.a},
+                       [&] { stream(step.stream).copy(end(step, step.a), end(step, step.b)); });
       case StepKind::kWrite:
         return write(step.stream, step.a, step.value);
       case StepKind::kAllReduce:
@@ -225,6 +263,24 @@ RC_GTEST_PROP(StreamPrograms, WithAllWaitsDoWhatTheyDoInOrder,
   for (std::uint64_t i = 0; i < 3; ++i) {
     RC_ASSERT(OnStreams(program, {.devices = count, .seed = seed + i}).run() == expected);
   }
+}
+
+// Whether copies share their bytes is nothing that a program or its log can see.
+RC_GTEST_PROP(StreamPrograms, AreTheSameWhereCopiesShareTheirBytes,
+              (std::uint8_t devices, const std::vector<RawStep>& raw, std::uint64_t seed)) {
+  const Program program = program_from(devices, raw);
+  const auto options = [&](bool share) {
+    return Options{.devices = static_cast<int>(program.devices),
+                   .share_copies = share,
+                   .digests = Digests::kAll,
+                   .seed = seed};
+  };
+  OnStreams shared(program, options(true));
+  OnStreams apart(program, options(false));
+  const Memory expected = in_order(program);
+  RC_ASSERT(shared.run() == expected);
+  RC_ASSERT(apart.run() == expected);
+  RC_ASSERT(shared.log_hash() == apart.log_hash());
 }
 
 // A conflict between two streams that one wait orders, with unrelated work around it.

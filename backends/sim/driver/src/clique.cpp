@@ -171,7 +171,9 @@ OpenCollective& CliqueBook::open_for(const CliqueCall& call) {
   constexpr ReductionOrder kOrders[] = {ReductionOrder::kRing, ReductionOrder::kTree,
                                         ReductionOrder::kReplicaOrder};
   const ReductionOrder order = kOrders[orders_.choose(ChoiceKind::kOrder, 3)];
-  command.run = [calls = open.calls, order] { run_collective(*calls, order); };
+  command.run = [calls = open.calls, order](const engine::Command&) {
+    run_collective(*calls, order);
+  };
   return open;
 }
 

@@ -30,7 +30,7 @@ cudaError_t write(const Call& call, const StreamObject& stream, void* to, const 
   command.name = "copy from the host";
   command.writes = {*access};
   // CUDA takes pageable memory in before the call returns.
-  command.run = [to, taken = std::vector<std::byte>(first, first + bytes)] {
+  command.run = [to, taken = std::vector<std::byte>(first, first + bytes)](const Command&) {
     std::memcpy(to, taken.data(), taken.size());
   };
   call.machine.engine().enqueue(*stream.queue, std::move(command));
@@ -56,7 +56,7 @@ cudaError_t copy(const Call& call, const StreamObject& stream, void* to, const v
   command.name = "copy";
   command.reads = {*source};
   command.writes = {*target};
-  command.run = [to, from, bytes] { std::memmove(to, from, bytes); };
+  command.run = [to, from, bytes](const Command&) { std::memmove(to, from, bytes); };
   call.machine.engine().enqueue(*stream.queue, std::move(command));
   return cudaSuccess;
 }

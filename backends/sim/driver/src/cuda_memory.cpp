@@ -117,7 +117,9 @@ cudaError_t cudaFreeAsync(void* devPtr, cudaStream_t hStream) {
     belfry::engine::Command command;
     command.name = "free";
     // Whatever touches the memory after this, on any stream, is told.
-    command.run = [allocation = memory->allocation] { allocation->retire(); };
+    command.run = [allocation = memory->allocation](const belfry::engine::Command&) {
+      allocation->retire();
+    };
     call.machine.engine().enqueue(*object->queue, std::move(command));
     return cudaSuccess;
   });

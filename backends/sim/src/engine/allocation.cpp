@@ -4,21 +4,42 @@
 
 #include "engine/device_memory.h"
 
+#include <cstring>
+#include <new>
 #include <utility>
 
 namespace belfry::engine {
 
-Allocation::Allocation(std::shared_ptr<DeviceMemory> memory, Block block, std::size_t bytes,
+Allocation::Allocation(std::shared_ptr<DeviceMemory> memory, std::size_t bytes,
                        std::uint64_t number)
-    : memory_(std::move(memory)),
-      block_(block),
-      bytes_(bytes),
-      device_(memory_->device()),
-      number_(number) {}
+    : memory_(std::move(memory)), bytes_(bytes), device_(memory_->device()), number_(number) {
+  if (!memory_->shares() || bytes == 0) storage_ = std::make_shared<Storage>(memory_, bytes);
+}
 
-Allocation::~Allocation() {
-  retire();
-  memory_->release(*this, block_);
+Allocation::~Allocation() { retire(); }
+
+void Allocation::make_own() {
+  if (storage_ != nullptr && storage_.use_count() == 1) return;
+  std::shared_ptr<Storage> own;
+  try {
+    own = std::make_shared<Storage>(memory_, bytes_);
+  } catch (const std::bad_alloc&) {
+    memory_->refuse(bytes_, {});
+  }
+  // A command that fails halfway may leave some of them as they were.
+  if (storage_ != nullptr) {
+    for (const ByteRange& range : written_.ranges()) {
+      std::memcpy(own->data() + range.begin, storage_->data() + range.begin,
+                  range.end - range.begin);
+    }
+  }
+  storage_ = std::move(own);
+}
+
+bool Allocation::share(const Allocation& source) {
+  if (!memory_->shares() || !source.memory_->shares() || source.storage_ == nullptr) return false;
+  storage_ = source.storage_;
+  return true;
 }
 
 std::uint64_t Allocation::resource() const {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "engine/block_pool.h"
 #include "engine/range_set.h"
+#include "engine/storage.h"
 
 #include <atomic>
 #include <cstddef>
@@ -20,15 +20,22 @@ class DeviceMemory;
 /// stream-ordered by itself.
 ///
 /// What commands may do with it is guarded by the engine's lock; nothing else may touch the bytes.
+///
+/// Where its memory allows it, allocations that are copies of one another share their bytes until
+/// one of them is written: that one gets bytes of its own first.
 class Allocation {
  public:
-  Allocation(std::shared_ptr<DeviceMemory> memory, Block block, std::size_t bytes,
-             std::uint64_t number);
+  Allocation(std::shared_ptr<DeviceMemory> memory, std::size_t bytes, std::uint64_t number);
   Allocation(const Allocation&) = delete;
   Allocation& operator=(const Allocation&) = delete;
   ~Allocation();
 
-  std::byte* data() const { return block_.data; }
+  /// Where the bytes are until the next write to them: null before the first, where they may move.
+  std::byte* data() const { return storage_ == nullptr ? nullptr : storage_->data(); }
+  /// Gives it bytes that may be written: its own. Throws: DeviceError (kOutOfMemory).
+  void make_own();
+  /// Takes on the bytes of `source`, of equal size. False where one of them has a fixed place.
+  bool share(const Allocation& source);
   std::size_t bytes() const { return bytes_; }
   int device() const { return device_; }
   /// Position among the allocations of its device, from 0, in the order they were made.
@@ -50,7 +57,7 @@ class Allocation {
  private:
   // Shared: memory outlives the backend while handles do.
   std::shared_ptr<DeviceMemory> memory_;
-  Block block_;
+  std::shared_ptr<Storage> storage_;
   std::size_t bytes_;
   int device_;
   std::uint64_t number_;

@@ -19,9 +19,13 @@ struct Command {
   std::string_view name = "command";  ///< For messages; must outlive the command (a literal).
   std::vector<Access> reads;
   std::vector<Access> writes;
-  /// Does the work on the host addresses of the accesses. Runs with the engine locked: it must not
-  /// call the engine. What it throws becomes the queue's failure. May be empty.
-  std::function<void()> run;
+  /// Does the work on the host addresses that the accesses have then. Gets the command itself; runs
+  /// with the engine locked: it must not call the engine. What it throws becomes the queue's
+  /// failure. May be empty.
+  std::function<void(const Command&)> run;
+  /// Whether all that `run` does is to copy reads[0] to every one of `writes`. Where those are
+  /// whole allocations that can, they share the bytes instead.
+  bool copies = false;
   std::vector<std::shared_ptr<const void>> held;  ///< What else must live as long.
   CallSite site{};
 };

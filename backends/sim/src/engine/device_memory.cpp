@@ -32,22 +32,21 @@ std::shared_ptr<DeviceMemory> DeviceMemory::create(MemoryOptions options) {
 
 DeviceMemory::DeviceMemory(MemoryOptions options)
     : options_(std::move(options)), pool_(static_cast<std::uint64_t>(options_.device + 1)) {
+  check(!options_.share_copies || (!options_.poison && options_.addresses == nullptr),
+        "bytes that are shared have no fixed place");
   use_.limit_bytes = options_.limit_bytes;
 }
 
 AllocationPtr DeviceMemory::allocate(std::size_t bytes, CallSite site) {
-  const Block block = take(bytes, site);
-  if (options_.poison && bytes != 0) std::memset(block.data, kFreshPoison, bytes);
-  std::uint64_t number = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    number = next_number_++;
-    live_.emplace(number, bytes);
-    use_.live_buffers = live_.size();
+  const std::uint64_t number = enter(bytes, site);
+  try {
+    auto allocation = std::make_shared<Allocation>(shared_from_this(), bytes, number);
+    if (options_.addresses != nullptr) options_.addresses->insert(allocation);
+    return allocation;
+  } catch (const std::bad_alloc&) {
+    leave(number);
+    refuse(bytes, site);
   }
-  auto allocation = std::make_shared<Allocation>(shared_from_this(), block, bytes, number);
-  if (options_.addresses != nullptr) options_.addresses->insert(allocation);
-  return allocation;
 }
 
 MemoryUse DeviceMemory::use() const {
@@ -63,40 +62,52 @@ std::vector<LiveAllocation> DeviceMemory::live() const {
   return result;
 }
 
-Block DeviceMemory::take(std::size_t bytes, CallSite site) {
-  {
-    const std::lock_guard lock(mutex_);
-    const std::size_t room = use_.limit_bytes - use_.live_bytes;
-    if (use_.limit_bytes != 0 && bytes > room) throw_out_of_memory(options_, use_, bytes, site);
-    use_.live_bytes += bytes;
-    use_.peak_bytes = std::max(use_.peak_bytes, use_.live_bytes);
-  }
-  try {
-    try {
-      return pool_.take(bytes);
-    } catch (const std::bad_alloc&) {
-      pool_.trim();
-      return pool_.take(bytes);
-    }
-  } catch (const std::bad_alloc&) {
-    const std::lock_guard lock(mutex_);
-    use_.live_bytes -= bytes;
-    throw_out_of_memory(options_, use_, bytes, site);
-  }
+std::uint64_t DeviceMemory::enter(std::size_t bytes, CallSite site) {
+  const std::lock_guard lock(mutex_);
+  const std::size_t room = use_.limit_bytes - use_.live_bytes;
+  if (use_.limit_bytes != 0 && bytes > room) throw_out_of_memory(options_, use_, bytes, site);
+  live_.emplace(next_number_, bytes);
+  use_.live_bytes += bytes;
+  use_.peak_bytes = std::max(use_.peak_bytes, use_.live_bytes);
+  use_.live_buffers = live_.size();
+  return next_number_++;
+}
+
+void DeviceMemory::leave(std::uint64_t number) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto at = live_.find(number);
+  if (at == live_.end()) return;
+  use_.live_bytes -= at->second;
+  live_.erase(at);
+  use_.live_buffers = live_.size();
 }
 
 void DeviceMemory::retire(const Allocation& allocation) {
   if (options_.addresses != nullptr) options_.addresses->erase(allocation);
-  const std::lock_guard lock(mutex_);
-  live_.erase(allocation.number());
-  use_.live_bytes -= allocation.bytes();
-  use_.live_buffers = live_.size();
+  leave(allocation.number());
 }
 
-void DeviceMemory::release(const Allocation& allocation, const Block& block) noexcept {
-  if (options_.poison && allocation.bytes() != 0) {
-    std::memset(block.data, kFreedPoison, allocation.bytes());
-  }
+void DeviceMemory::refuse(std::size_t bytes, CallSite site) const {
+  const std::lock_guard lock(mutex_);
+  throw_out_of_memory(options_, use_, bytes, site);
+}
+
+Block DeviceMemory::take(std::size_t bytes) {
+  const auto taken = [&] {
+    try {
+      return pool_.take(bytes);
+    } catch (const std::bad_alloc&) {
+      pool_.trim();
+    }
+    return pool_.take(bytes);
+  };
+  const Block block = taken();
+  if (options_.poison && bytes != 0) std::memset(block.data, kFreshPoison, bytes);
+  return block;
+}
+
+void DeviceMemory::release(const Block& block, std::size_t bytes) noexcept {
+  if (options_.poison && bytes != 0) std::memset(block.data, kFreedPoison, bytes);
   pool_.give(block);
 }
 

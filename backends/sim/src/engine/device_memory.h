@@ -22,6 +22,9 @@ struct MemoryOptions {
   /// Fill memory with kFreshPoison when it is allocated and with kFreedPoison when it is freed. Off
   /// where every access is declared: then such bytes are reported before anybody sees them.
   bool poison = false;
+  /// Copies of whole allocations share their bytes until one is written, and bytes take up memory
+  /// from the first write on. Not with `poison` or `addresses`, which want them in one place.
+  bool share_copies = false;
   std::shared_ptr<AddressMap> addresses{};  ///< Where to register allocations; may be null.
 };
 
@@ -49,19 +52,24 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   /// Throws: DeviceError (kOutOfMemory).
   AllocationPtr allocate(std::size_t bytes, CallSite site = CallSite::here());
   int device() const { return options_.device; }
+  bool shares() const { return options_.share_copies; }
   MemoryUse use() const;
   /// What is alive now, oldest first.
   std::vector<LiveAllocation> live() const;
 
  private:
   friend class Allocation;
+  friend class Storage;
 
   explicit DeviceMemory(MemoryOptions options);
-  Block take(std::size_t bytes, CallSite site);
-  // Ends the life of `allocation` in the books, ...
+  // Begin and end the life of an allocation in the books. Ending it twice is as good as once.
+  std::uint64_t enter(std::size_t bytes, CallSite site);
+  void leave(std::uint64_t number) noexcept;
   void retire(const Allocation& allocation);
-  // ... and takes its bytes back.
-  void release(const Allocation& allocation, const Block& block) noexcept;
+  [[noreturn]] void refuse(std::size_t bytes, CallSite site) const;
+  // Give out and take back its bytes. Throws: std::bad_alloc.
+  Block take(std::size_t bytes);
+  void release(const Block& block, std::size_t bytes) noexcept;
 
   const MemoryOptions options_;
   BlockPool pool_;

@@ -7,6 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <string>
+
 namespace belfry::engine {
 namespace {
 
@@ -76,6 +79,69 @@ TEST(DeviceMemory, RetiredMemoryCountsAsFreeAtOnce) {
   EXPECT_TRUE(a->retired());
   EXPECT_EQ(memory->use().live_buffers, 0u);
   EXPECT_NO_THROW(memory->allocate(10));
+}
+
+// One allocation of each of two devices; the first holds "0123456789", the second is its copy.
+struct Copies {
+  std::shared_ptr<DeviceMemory> first = DeviceMemory::create({.device = 0, .share_copies = true});
+  std::shared_ptr<DeviceMemory> second = DeviceMemory::create({.device = 1, .share_copies = true});
+  AllocationPtr source = first->allocate(10);
+  AllocationPtr copy = second->allocate(10);
+
+  Copies() {
+    source->make_own();
+    std::memcpy(source->data(), "0123456789", 10);
+    source->written().insert({0, 10});
+    EXPECT_TRUE(copy->share(*source));
+    copy->written().insert({0, 10});
+  }
+  static std::string text(const Allocation& of) {
+    return {reinterpret_cast<const char*>(of.data()), of.bytes()};
+  }
+};
+
+TEST(SharedBytes, AreNotThereBeforeTheFirstWrite) {
+  const auto memory = DeviceMemory::create({.device = 0, .share_copies = true});
+  const AllocationPtr a = memory->allocate(10);
+  EXPECT_EQ(a->data(), nullptr);
+  EXPECT_EQ(memory->use().live_bytes, 10u);
+  a->make_own();
+  EXPECT_NE(a->data(), nullptr);
+}
+
+TEST(SharedBytes, PartWhenOneOfThemIsWritten) {
+  const Copies copies;
+  EXPECT_EQ(copies.copy->data(), copies.source->data());
+  copies.copy->make_own();
+  copies.copy->data()[0] = std::byte{'x'};
+  EXPECT_EQ(Copies::text(*copies.copy), "x123456789");
+  EXPECT_EQ(Copies::text(*copies.source), "0123456789");
+  const std::byte* const own = copies.source->data();
+  copies.source->make_own();
+  EXPECT_EQ(copies.source->data(), own);
+}
+
+TEST(SharedBytes, OutliveTheirSource) {
+  Copies copies;
+  copies.source.reset();
+  copies.first.reset();
+  EXPECT_EQ(Copies::text(*copies.copy), "0123456789");
+  EXPECT_EQ(copies.second->use().live_bytes, 10u);
+}
+
+TEST(SharedBytes, CountOnEveryDevice) {
+  const Copies copies;
+  EXPECT_EQ(copies.first->use().live_bytes, 10u);
+  EXPECT_EQ(copies.second->use().live_bytes, 10u);
+}
+
+TEST(SharedBytes, AreNotTakenFromMemoryWithFixedPlaces) {
+  const Copies copies;
+  const auto fixed = DeviceMemory::create({.device = 2});
+  const AllocationPtr other = fixed->allocate(10);
+  EXPECT_FALSE(other->share(*copies.source));
+  EXPECT_FALSE(copies.copy->share(*other));
+  EXPECT_EQ(Copies::text(*copies.copy), "0123456789");
 }
 
 TEST(AddressMap, FindsTheAllocationOfAnyByte) {

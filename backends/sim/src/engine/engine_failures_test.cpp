@@ -74,7 +74,7 @@ TEST_F(EngineFailureTest, RangesBeyondTheAllocationAreReported) {
 TEST_F(EngineFailureTest, UseAfterFreeIsReported) {
   world_.enqueue(0, "fill", {}, {{memory_, {0, 8}}});
   Command free = world_.work("free");
-  free.run = [memory = memory_] { memory->retire(); };
+  free.run = [memory = memory_](const Command&) { memory->retire(); };
   world_.engine->enqueue(world_.queue(0), std::move(free));
   world_.enqueue(0, "late", {{memory_, {0, 8}}});
   EXPECT_THAT(
@@ -126,7 +126,7 @@ TEST_F(EngineFailureTest, CheckFailuresTellsOfWhatNobodyWaitedFor) {
 
 TEST_F(EngineFailureTest, WhatWorkThrowsReachesTheHostAsItIs) {
   Command command = world_.work("user");
-  command.run = [] { throw std::out_of_range("row 7"); };
+  command.run = [](const Command&) { throw std::out_of_range("row 7"); };
   world_.engine->enqueue(world_.queue(0), std::move(command));
   EXPECT_THROW(world_.engine->synchronize(world_.queue(0)), std::out_of_range);
 }

@@ -18,6 +18,31 @@ void mark_written(const Command& command) {
   for (const Access& access : command.writes) access.allocation->written().insert(access.range);
 }
 
+bool is_whole(const Access& access) {
+  return access.range == ByteRange{0, access.allocation->bytes()};
+}
+
+// Whether the copies that `command` makes are made by sharing: all of them, or none.
+bool share_copies(const Command& command) {
+  if (!command.copies || !is_whole(command.reads[0])) return false;
+  const Allocation& source = *command.reads[0].allocation;
+  const auto fits = [&](const Access& to) {
+    return is_whole(to) && to.allocation->bytes() == source.bytes();
+  };
+  return std::all_of(command.writes.begin(), command.writes.end(), fits) &&
+         std::all_of(command.writes.begin(), command.writes.end(),
+                     [&](const Access& to) { return to.allocation->share(source); });
+}
+
+// Before anything is written: what shares its bytes gets its own. What is read has some, too, where
+// nobody checks that it was written.
+void own_bytes(const Command& command) {
+  for (const Access& write : command.writes) write.allocation->make_own();
+  for (const Access& read : command.reads) {
+    if (read.allocation->data() == nullptr) read.allocation->make_own();
+  }
+}
+
 std::uint64_t digest_of(const Command& command, DigestExtent extent) {
   std::uint64_t hash = 0;
   for (const Access& access : command.writes) {
@@ -164,7 +189,10 @@ void Engine::step_collective(const CollectivePtr& collective) {
 FailurePtr Engine::execute(const Command& command, CommandQueue& queue, std::uint64_t* value) {
   try {
     check_accesses(command, queue, options_.check_initialised);
-    if (command.run) command.run();
+    if (!share_copies(command)) {
+      own_bytes(command);
+      if (command.run) command.run(command);
+    }
     mark_written(command);
   } catch (...) {
     return std::make_shared<Failure>(Failure{std::current_exception()});

@@ -54,6 +54,7 @@ void Engine::read(CommandQueue& queue, void* to, const Access& from, CallSite si
   Lock lock(mutex());
   wait_for_queue(lock, queue, site);
   check_access(from, options_.check_initialised, "a read by the host", site);
+  if (from.allocation->data() == nullptr) from.allocation->make_own();
   const std::byte* data = from.allocation->data() + from.range.begin;
   const std::size_t bytes = from.range.end - from.range.begin;
   if (bytes != 0) std::memcpy(to, data, bytes);

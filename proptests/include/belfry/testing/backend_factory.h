@@ -21,6 +21,11 @@ enum class CarrierKind : std::uint8_t { kFiber, kBaton, kConcurrent };
 /// Throws: std::invalid_argument for another word.
 std::optional<CarrierKind> carrier_of_environment();
 
+/// Whether the environment variable BELFRY_TESTING_SHARE_COPIES is set to 1: then simulated buffers
+/// that are copies of one another share their bytes. Otherwise they do not: a suite that looks
+/// whether copies are equal should compare different bytes.
+bool share_copies_of_environment();
+
 /// Who decides whose turn it is.
 enum class ScheduleKind : std::uint8_t {
   kFixed,   ///< The lowest replica first.
@@ -37,6 +42,7 @@ struct BackendRequest {
   std::uint64_t seed = 0;
   std::string replay{};                ///< A token of `BackendFactory::replay_token`.
   std::size_t memory_limit_bytes = 0;  ///< Of each device; 0: none.
+  bool share_copies = share_copies_of_environment();
 };
 
 /// `4 devices, random schedule 17, fibers`.

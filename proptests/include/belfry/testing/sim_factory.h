@@ -24,6 +24,7 @@ class SimFactory final : public BackendFactory {
       options.schedule = sim::Schedule::replay(request.replay);
     }
     options.memory_limit_bytes = request.memory_limit_bytes;
+    options.share_copies = request.share_copies;
     options.carrier = static_cast<sim::Carrier>(request.carrier);  // Declared in the same order.
     return std::make_unique<sim::Backend>(options);
   }

@@ -39,7 +39,11 @@ struct Options {
   Schedule schedule{};
   Carrier carrier = Carrier::kFiber;
   std::size_t memory_limit_bytes = 0;  ///< Of each device; 0: none.
-  bool record = true;                  ///< Keep log, hash and choices.
+  /// Buffers that are copies of one another take up the memory of one until one of them is written.
+  /// Nothing a program can see depends on it; off for tests whose subject is whether copies are
+  /// equal.
+  bool share_copies = true;
+  bool record = true;  ///< Keep log, hash and choices.
   Digests digests = Digests::kSampled;
   std::size_t record_limit = std::size_t{1} << 16;   ///< Most operations, and choices, to keep.
   std::size_t stack_bytes = std::size_t{512} << 10;  ///< Of a replica, mapped as it is used.

@@ -60,7 +60,7 @@ struct EngineWorld {
     command.name = name;
     command.reads = std::move(reads);
     command.writes = std::move(writes);
-    command.run = [this, name] { done.emplace_back(name); };
+    command.run = [this, name](const Command&) { done.emplace_back(name); };
     return command;
   }
   void enqueue(int i, std::string_view name, std::vector<Access> reads = {},

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/storage.h"
+
+#include "engine/device_memory.h"
+
+#include <utility>
+
+namespace belfry::engine {
+
+Storage::Storage(std::shared_ptr<DeviceMemory> memory, std::size_t bytes)
+    : memory_(std::move(memory)), bytes_(bytes), block_(memory_->take(bytes)) {}
+
+Storage::~Storage() { memory_->release(block_, bytes_); }
+
+}  // namespace belfry::engine
