@@ -21,8 +21,8 @@ class Buffer {
 
   Device& device() const { return *device_; }
   std::size_t bytes() const { return bytes_; }
-  /// Where the bytes are, for the backend that made the buffer: a host address on the simulator,
-  /// a device address on CUDA. Nobody else may dereference or order it.
+  /// Where the bytes are, for the backend that made the buffer: a device address on CUDA, null on
+  /// the simulator, whose buffers may share bytes. Nobody else may dereference or order it.
   void* address() const { return address_; }
 
  protected:
