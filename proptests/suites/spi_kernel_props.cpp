@@ -90,7 +90,10 @@ void make_fold(Case& made, Bits& bits) {
 void make_rows_by_index(Case& made, Bits& bits) {
   KernelParameters& p = made.parameters;
   const bool gathers = made.kind == KernelKind::kGatherRows;
-  const DType dtype = dtype_with(bits, gathers ? element::has_all_kernels : element::is_numeric);
+  p.scatter = static_cast<ScatterOp>(bits.below(static_cast<std::size_t>(ScatterOp::kSet) + 1));
+  const DType dtype = dtype_with(bits, [&](DType t) {
+    return gathers ? element::has_all_kernels(t) : element::supports(p.scatter, t);
+  });
   const std::size_t table_rows = bits.below(6) + 1;
   HostArray index(DType::kInt32, static_cast<std::size_t>(p.rows));
   for (std::size_t i = 0; i < index.count(); ++i) {
@@ -154,7 +157,7 @@ Case make_case(KernelKind kind, Bits& bits) {
       make_fold(made, bits);
       break;
     case KernelKind::kGatherRows:
-    case KernelKind::kScatterAddRows:
+    case KernelKind::kScatterRows:
       make_rows_by_index(made, bits);
       break;
     case KernelKind::kMatmul:
@@ -183,8 +186,8 @@ std::vector<HostArray> outputs_on_host(Case made) {
 std::vector<HostArray> outputs_on_device(const Case& made, Device& device) {
   Kernel kernel{made.kind, made.parameters, {}, {}};
   for (const HostArray& array : made.outputs) {
-    // Only what is added to is written before.
-    kernel.outputs.push_back(made.kind == KernelKind::kScatterAddRows
+    // Only what is changed is written before.
+    kernel.outputs.push_back(made.kind == KernelKind::kScatterRows
                                  ? upload(device, array)
                                  : allocate(device, array.dtype, array.count()));
   }

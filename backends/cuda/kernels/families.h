@@ -19,7 +19,7 @@ void launch_select(const KernelCall& call, cudaStream_t stream);
 void launch_row_reduce(const KernelCall& call, cudaStream_t stream);
 void launch_column_reduce(const KernelCall& call, cudaStream_t stream);
 void launch_gather_rows(const KernelCall& call, cudaStream_t stream);
-void launch_scatter_add_rows(const KernelCall& call, cudaStream_t stream);
+void launch_scatter_rows(const KernelCall& call, cudaStream_t stream);
 void launch_matmul(const KernelCall& call, cudaStream_t stream);
 void launch_reduce_replicas(const KernelCall& call, cudaStream_t stream);
 void launch_random(const KernelCall& call, cudaStream_t stream);

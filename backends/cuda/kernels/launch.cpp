@@ -28,8 +28,8 @@ void enqueue(const KernelCall& call, cudaStream_t stream) {
       return kernels::launch_column_reduce(call, stream);
     case KernelKind::kGatherRows:
       return kernels::launch_gather_rows(call, stream);
-    case KernelKind::kScatterAddRows:
-      return kernels::launch_scatter_add_rows(call, stream);
+    case KernelKind::kScatterRows:
+      return kernels::launch_scatter_rows(call, stream);
     case KernelKind::kMatmul:
       return kernels::launch_matmul(call, stream);
     case KernelKind::kReduceReplicas:

@@ -57,7 +57,7 @@ cudaError_t enqueue(const Call& call, const KernelCall& kernel, cudaStream_t han
     const auto access = access_of(call, operand, stream->gpu);
     if (!access) return no_memory(call, kernel, stream->gpu);
     command.writes.push_back(*access);
-    if (kernel.kind == KernelKind::kScatterAddRows) command.reads.push_back(*access);
+    if (updates_output(kernel.kind)) command.reads.push_back(*access);
   }
   command.run = [kernel](const engine::Command&) { run(kernel); };
   call.machine.engine().enqueue(*stream->queue, std::move(command));

@@ -46,9 +46,6 @@ void run_kernel(const KernelCall& call) {
   run_on_host(call);
 }
 
-// Kinds that add to what their output holds.
-bool reads_outputs(KernelKind kind) { return kind == KernelKind::kScatterAddRows; }
-
 }  // namespace
 
 SimStream::SimStream(Device& device, std::shared_ptr<engine::Engine> engine,
@@ -70,7 +67,7 @@ void SimStream::launch(Kernel kernel) {
   }
   for (const BufferView& output : kernel.outputs) {
     command.writes.push_back(access_of(output, *engine_, command.name));
-    if (reads_outputs(kernel.kind)) command.reads.push_back(command.writes.back());
+    if (updates_output(kernel.kind)) command.reads.push_back(command.writes.back());
   }
   validate(kernel);
   command.run = [work = KernelWork(kernel)](const engine::Command& own) mutable {

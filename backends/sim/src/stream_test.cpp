@@ -116,7 +116,7 @@ TEST_F(StreamTest, ScatterAddReadsWhatItAddsTo) {
   const BufferView rows = make(0, {1, 2});
   const BufferView table = empty(0, 1);
   Kernel kernel;
-  kernel.kind = KernelKind::kScatterAddRows;
+  kernel.kind = KernelKind::kScatterRows;
   kernel.parameters.rows = 2;
   kernel.parameters.columns = 1;
   kernel.outputs = {table};

@@ -69,13 +69,22 @@ Tensor<T> gather_rows(const Tensor<T>& table, const Tensor<I>& indices,
   return Tensor<T>(detail::launch_gather_rows(table.any(), indices.any(), site));
 }
 
-/// Adds row i of `rows` to row `indices[i]` of `table`, i ascending, so that a row named twice
-/// gets both; an index outside is passed over, and reported by the simulator. Other tensors that
-/// share `table`'s storage keep what they had.
+/// Row `indices[i]` of `table` becomes itself op row i of `rows`, i ascending, so that a row named
+/// twice meets both; kSet replaces it, by the last one. An index outside is passed over, and
+/// reported by the simulator. Other tensors that share `table`'s storage keep what they had. Of
+/// bool there is kSet alone.
+template <Element T, RowIndex I>
+void scatter_rows(ScatterOp op, Tensor<T>& table, const Tensor<I>& indices, const Tensor<T>& rows,
+                  CallSite site = CallSite::here()) {
+  detail::update_scatter_rows(op, table.any(), indices.any(), rows.any(), "scatter_rows", site);
+}
+
+/// The same with kAdd.
 template <Element T, RowIndex I>
 void scatter_add_rows(Tensor<T>& table, const Tensor<I>& indices, const Tensor<T>& rows,
                       CallSite site = CallSite::here()) {
-  detail::update_scatter_add_rows(table.any(), indices.any(), rows.any(), site);
+  detail::update_scatter_rows(ScatterOp::kAdd, table.any(), indices.any(), rows.any(),
+                              "scatter_add_rows", site);
 }
 
 /// The column of the largest element of each row, the first of several. Order: blocks the host.

@@ -16,7 +16,7 @@ void run_select(const KernelCall& call);
 void run_row_reduce(const KernelCall& call);
 void run_column_reduce(const KernelCall& call);
 void run_gather_rows(const KernelCall& call);
-void run_scatter_add_rows(const KernelCall& call);
+void run_scatter_rows(const KernelCall& call);
 void run_matmul(const KernelCall& call);
 void run_random(const KernelCall& call);
 

@@ -150,7 +150,7 @@ std::string fold_digest(KernelKind kind, std::size_t count) {
   return digest.text();
 }
 
-std::string scatter_digest() {
+std::string scatter_digest(ScatterOp op) {
   Digest digest;
   Elements<std::int32_t> index(24);
   for (std::size_t i = 0; i < 24; ++i) index[i] = static_cast<std::int32_t>(i * i % 7);
@@ -159,7 +159,8 @@ std::string scatter_digest() {
     for (const Pattern pattern : kPatterns) {
       const Elements<T> in(kCount, pattern, 1);
       Elements<T> out(kCount, pattern, 2);
-      KernelCall call = call_of(KernelKind::kScatterAddRows);
+      KernelCall call = call_of(KernelKind::kScatterRows);
+      call.parameters.scatter = op;
       call.inputs = {index.operand(), in.operand()};
       call.outputs = {out.operand()};
       run_on_host(call);
@@ -224,7 +225,13 @@ TEST(KnownAnswers, Elementwise) {
 TEST(KnownAnswers, Matrices) {
   EXPECT_EQ(fold_digest(KernelKind::kRowReduce, 24), "070552a705e7b2d2");
   EXPECT_EQ(fold_digest(KernelKind::kColumnReduce, 30), "22f6c53940e4b466");
-  EXPECT_EQ(scatter_digest(), "fa1df604660a0ad8");
+  EXPECT_EQ(scatter_digest(ScatterOp::kAdd), "fa1df604660a0ad8");
+  EXPECT_EQ(scatter_digest(ScatterOp::kSubtract), "130d104c7cc5939c");
+  EXPECT_EQ(scatter_digest(ScatterOp::kMultiply), "3832b755e865aa33");
+  EXPECT_EQ(scatter_digest(ScatterOp::kDivide), "a1c08c8d112d8001");
+  EXPECT_EQ(scatter_digest(ScatterOp::kMinimum), "18b3dabba5657dad");
+  EXPECT_EQ(scatter_digest(ScatterOp::kMaximum), "37cd269f4897834e");
+  EXPECT_EQ(scatter_digest(ScatterOp::kSet), "9e897a227c41f36d");
   EXPECT_EQ(matmul_digest(), "610eefc32f5e1ce1");
 }
 

@@ -17,13 +17,10 @@ std::string_view name_in(const std::string_view (&names)[count], Enum value) {
 }  // namespace
 
 std::string_view to_string(KernelKind kind) {
-  static constexpr std::string_view kNames[] = {"fill",        "cast",
-                                                "unary",       "binary",
-                                                "compare",     "select",
-                                                "row_reduce",  "column_reduce",
-                                                "gather_rows", "scatter_add_rows",
-                                                "matmul",      "reduce_replicas",
-                                                "random"};
+  static constexpr std::string_view kNames[] = {
+      "fill",       "cast",          "unary",       "binary",       "compare", "select",
+      "row_reduce", "column_reduce", "gather_rows", "scatter_rows", "matmul",  "reduce_replicas",
+      "random"};
   return name_in(kNames, kind);
 }
 
@@ -44,6 +41,12 @@ std::string_view name_of(BinaryOp op) {
 
 std::string_view name_of(FoldOp op) {
   static constexpr std::string_view kNames[] = {"sum", "maximum", "minimum"};
+  return name_in(kNames, op);
+}
+
+std::string_view name_of(ScatterOp op) {
+  static constexpr std::string_view kNames[] = {"add",     "subtract", "multiply", "divide",
+                                                "minimum", "maximum",  "set"};
   return name_in(kNames, op);
 }
 

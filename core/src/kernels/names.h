@@ -12,6 +12,7 @@ namespace belfry::kernels {
 std::string_view name_of(UnaryOp op);
 std::string_view name_of(BinaryOp op);
 std::string_view name_of(FoldOp op);
+std::string_view name_of(ScatterOp op);
 std::string_view name_of(Distribution distribution);
 
 }  // namespace belfry::kernels

@@ -49,51 +49,79 @@ void gather(const KernelCall& call) {
   }
 }
 
-template <class T, class Index>
-void scatter_add(const KernelCall& call) {
+// One row of the table, as it is computed with, and one that meets it.
+template <class C, class T>
+using RowFunction = void (*)(C* table, const T* row, std::size_t columns);
+
+template <ScatterOp op, class C, class T>
+void meet(C* table, const T* row, std::size_t columns) {
+  BELFRY_INDEPENDENT_ITERATIONS
+  for (std::size_t c = 0; c < columns; ++c) {
+    table[c] = element::apply<op>(table[c], static_cast<C>(row[c]));
+  }
+}
+
+template <class C, class T>
+RowFunction<C, T> row_function(ScatterOp op) {
+  RowFunction<C, T> function = nullptr;
+  visit_enum<ScatterOp::kMaximum>(
+      op, [&](auto constant) { function = &meet<decltype(constant)::kValue, C, T>; });
+  return function;
+}
+
+// Copies bits, so that it is the same for all types of one size.
+template <class Index>
+void scatter_bytes(const KernelCall& call) {
   const auto* index = elements_of<const Index>(call.inputs[0]);
-  const auto* in = elements_of<const T>(call.inputs[1]);
-  auto* out = elements_of<T>(call.outputs[0]);
   const Rows rows = rows_of(call.outputs[0], call.parameters);
-  for (std::size_t i = 0; i < call.inputs[0].count; ++i) {
-    if (!rows.has(index[i])) continue;
-    T* to = out + static_cast<std::size_t>(index[i]) * rows.columns;
-    const T* from = in + i * rows.columns;
-    for (std::size_t c = 0; c < rows.columns; ++c) {
-      to[c] = element::apply<BinaryOp::kAdd>(to[c], from[c]);
+  const std::size_t bytes = rows.columns * size_of(call.outputs[0].dtype);
+  if (bytes == 0) return;
+  const auto* in = elements_of<const std::byte>(call.inputs[1]);
+  auto* table = elements_of<std::byte>(call.outputs[0]);
+  for (std::size_t i = 0; i < call.inputs[0].count; ++i, in += bytes) {
+    if (rows.has(index[i])) {
+      std::memcpy(table + static_cast<std::size_t>(index[i]) * bytes, in, bytes);
     }
   }
 }
 
-// Adds the rows in[order[0]], in[order[1]], ... to one row, in float, and rounds once.
-template <class T>
-void add_rows_to(T* to, const T* in, const std::vector<std::size_t>& order, std::size_t first,
-                 std::size_t last, std::vector<float>& sum) {
-  const std::size_t columns = sum.size();
-  for (std::size_t c = 0; c < columns; ++c) sum[c] = to[c];
-  for (std::size_t k = first; k < last; ++k) {
-    const T* from = in + order[k] * columns;
-    for (std::size_t c = 0; c < columns; ++c) sum[c] += static_cast<float>(from[c]);
+template <class T, class Index>
+void scatter(const KernelCall& call) {
+  const auto* index = elements_of<const Index>(call.inputs[0]);
+  const auto* in = elements_of<const T>(call.inputs[1]);
+  auto* table = elements_of<T>(call.outputs[0]);
+  const Rows rows = rows_of(call.outputs[0], call.parameters);
+  const auto meet = row_function<T, T>(call.parameters.scatter);
+  for (std::size_t i = 0; i < call.inputs[0].count; ++i) {
+    if (!rows.has(index[i])) continue;
+    meet(table + static_cast<std::size_t>(index[i]) * rows.columns, in + i * rows.columns,
+         rows.columns);
   }
-  for (std::size_t c = 0; c < columns; ++c) to[c] = T(element::canonical(sum[c]));
 }
 
+// Row after row of the table, since each is rounded when all that goes there has met it.
 template <class T, class Index>
-void scatter_add_rounding_once(const KernelCall& call) {
+void scatter_rounding_once(const KernelCall& call) {
   const auto* index = elements_of<const Index>(call.inputs[0]);
+  const auto* in = elements_of<const T>(call.inputs[1]);
   const Rows rows = rows_of(call.outputs[0], call.parameters);
+  const auto meet = row_function<float, T>(call.parameters.scatter);
   std::vector<std::size_t> order(call.inputs[0].count);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return index[a] < index[b] || (index[a] == index[b] && a < b);
   });
-  std::vector<float> sum(rows.columns);
+  std::vector<float> wide(rows.columns);
   for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
     const Index row = index[order[first]];
     while (last < order.size() && index[order[last]] == row) ++last;
     if (!rows.has(row)) continue;
-    add_rows_to(elements_of<T>(call.outputs[0]) + static_cast<std::size_t>(row) * rows.columns,
-                elements_of<const T>(call.inputs[1]), order, first, last, sum);
+    T* to = elements_of<T>(call.outputs[0]) + static_cast<std::size_t>(row) * rows.columns;
+    for (std::size_t c = 0; c < rows.columns; ++c) wide[c] = to[c];
+    for (std::size_t k = first; k < last; ++k) {
+      meet(wide.data(), in + order[k] * rows.columns, rows.columns);
+    }
+    for (std::size_t c = 0; c < rows.columns; ++c) to[c] = T(wide[c]);
   }
 }
 
@@ -104,15 +132,16 @@ void run_gather_rows(const KernelCall& call) {
              [&](auto index) { gather<typename decltype(index)::Type>(call); });
 }
 
-void run_scatter_add_rows(const KernelCall& call) {
-  visit_type(NumericTypes{}, call.outputs[0].dtype, [&](auto tag) {
-    using T = typename decltype(tag)::Type;
-    visit_type(IndexTypes{}, call.inputs[0].dtype, [&](auto index) {
-      using Index = typename decltype(index)::Type;
+void run_scatter_rows(const KernelCall& call) {
+  visit_type(IndexTypes{}, call.inputs[0].dtype, [&](auto index) {
+    using Index = typename decltype(index)::Type;
+    if (call.parameters.scatter == ScatterOp::kSet) return scatter_bytes<Index>(call);
+    visit_type(NumericTypes{}, call.outputs[0].dtype, [&](auto tag) {
+      using T = typename decltype(tag)::Type;
       if constexpr (element::kIs16BitFloat<T>) {
-        scatter_add_rounding_once<T, Index>(call);
+        scatter_rounding_once<T, Index>(call);
       } else {
-        scatter_add<T, Index>(call);
+        scatter<T, Index>(call);
       }
     });
   });
@@ -124,7 +153,7 @@ namespace belfry {
 
 std::int64_t first_bad_index(const KernelCall& call) {
   const bool gathers = call.kind == KernelKind::kGatherRows;
-  if (!gathers && call.kind != KernelKind::kScatterAddRows) return -1;
+  if (!gathers && call.kind != KernelKind::kScatterRows) return -1;
   const kernels::Rows rows =
       kernels::rows_of(gathers ? call.inputs[1] : call.outputs[0], call.parameters);
   std::int64_t found = -1;

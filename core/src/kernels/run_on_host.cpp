@@ -26,8 +26,8 @@ void run_on_host(const KernelCall& call) {
       return kernels::run_column_reduce(call);
     case KernelKind::kGatherRows:
       return kernels::run_gather_rows(call);
-    case KernelKind::kScatterAddRows:
-      return kernels::run_scatter_add_rows(call);
+    case KernelKind::kScatterRows:
+      return kernels::run_scatter_rows(call);
     case KernelKind::kMatmul:
       return kernels::run_matmul(call);
     case KernelKind::kReduceReplicas:

@@ -91,7 +91,7 @@ void Validator::run() const {
       check_fold();
       break;
     case KernelKind::kGatherRows:
-    case KernelKind::kScatterAddRows:
+    case KernelKind::kScatterRows:
       check_rows_by_index();
       break;
     case KernelKind::kMatmul:
@@ -219,8 +219,13 @@ void Validator::check_fold() const {
 void Validator::check_rows_by_index() const {
   need_operands(2);
   const bool gathers = kernel_.kind == KernelKind::kGatherRows;
-  need_support(gathers ? element::has_all_kernels(out().dtype) : element::is_numeric(out().dtype),
-               gathers ? "gather" : "add", out().dtype);
+  if (gathers) {
+    need_support(element::has_all_kernels(out().dtype), "gather", out().dtype);
+  } else {
+    need_known(number(parameters_.scatter), number(ScatterOp::kSet), "scatter operation");
+    need_support(element::supports(parameters_.scatter, out().dtype), name_of(parameters_.scatter),
+                 out().dtype);
+  }
   if (in(0).dtype != DType::kInt32 && in(0).dtype != DType::kInt64) {
     fail(ErrorCode::kDType, fmt::format("the index has element type {}", to_string(in(0).dtype)),
          "An index is int32 or int64.");

@@ -231,13 +231,19 @@ TEST_F(Validate, RowsByIndex) {
   EXPECT_EQ(gather(2, 8, 6), ErrorCode::kShape);
   EXPECT_EQ(gather(2, 9, 5), ErrorCode::kShape);
   const auto scatter = [&](std::size_t index, std::size_t in, std::size_t table) {
-    return code_of(matrix(KernelKind::kScatterAddRows, 2, 3, {view(table)},
+    return code_of(matrix(KernelKind::kScatterRows, 2, 3, {view(table)},
                           {view(index, DType::kInt32), view(in)}));
   };
   EXPECT_EQ(scatter(2, 6, 9), kFine);
   EXPECT_EQ(scatter(3, 6, 9), ErrorCode::kShape);
   EXPECT_EQ(scatter(2, 5, 9), ErrorCode::kShape);
   EXPECT_EQ(scatter(2, 6, 8), ErrorCode::kShape);
+  Kernel unknown =
+      matrix(KernelKind::kScatterRows, 2, 3, {view(9)}, {view(2, DType::kInt32), view(6)});
+  unknown.parameters.scatter = ScatterOp::kSet;
+  EXPECT_EQ(code_of(unknown), kFine);
+  unknown.parameters.scatter = static_cast<ScatterOp>(static_cast<int>(ScatterOp::kSet) + 1);
+  EXPECT_EQ(code_of(unknown), ErrorCode::kInvalidArgument);
 }
 
 TEST_F(Validate, ElementTypesThatMustAgree) {
@@ -252,7 +258,7 @@ TEST_F(Validate, ElementTypesThatMustAgree) {
         kernel(KernelKind::kSelect, {view(1)}, {view(1, DType::kBool), view(1), other(1)}),
         matrix(KernelKind::kRowReduce, 1, 1, {view(1)}, {other(1)}),
         matrix(KernelKind::kGatherRows, 1, 1, {view(1)}, {index, other(1)}),
-        matrix(KernelKind::kScatterAddRows, 1, 1, {view(1)}, {index, other(1)}),
+        matrix(KernelKind::kScatterRows, 1, 1, {view(1)}, {index, other(1)}),
         matrix(KernelKind::kMatmul, 1, 1, {view(1)}, {view(0), other(0)}),
         kernel(KernelKind::kReduceReplicas, {view(1)}, {view(1), other(1)}),
         kernel(KernelKind::kReduceReplicas, {view(1), other(1)}, {view(1)})}) {
@@ -263,12 +269,12 @@ TEST_F(Validate, ElementTypesThatMustAgree) {
 // Which kinds an element type has, written down a second time: rows are types in the order of
 // DType; y: yes.
 TEST_F(Validate, ElementTypesOfEachKind) {
-  //                        fill cast neg exp add max cmp sel sum max gat sca mat red uni bit
-  const std::string rows[] = {"yyyyyyyyyyyyyyyn", "yyyyyyyyyyyyyyyn", "yyyyyyyyyyyyyyyn",
-                              "yyyyyyyyyyyyyyyn", "yyynyyyyyyyyyyny", "yyynyyyyyyyyyyny",
-                              "yyynyyyyyyyyyyny", "yyynyyyyyyyyyyny", "yynnnyyynyynnnnn",
-                              "yynnnnnnnnnnnynn", "yynnnnnnnnnnnynn", "yynnnnnnnnnnnynn",
-                              "yynnnnnnnnnnnynn"};
+  //                        fill cast neg exp add max cmp sel sum max gat sca mat red uni bit set
+  const std::string rows[] = {"yyyyyyyyyyyyyyyny", "yyyyyyyyyyyyyyyny", "yyyyyyyyyyyyyyyny",
+                              "yyyyyyyyyyyyyyyny", "yyynyyyyyyyyyynyy", "yyynyyyyyyyyyynyy",
+                              "yyynyyyyyyyyyynyy", "yyynyyyyyyyyyynyy", "yynnnyyynyynnnnny",
+                              "yynnnnnnnnnnnynnn", "yynnnnnnnnnnnynnn", "yynnnnnnnnnnnynnn",
+                              "yynnnnnnnnnnnynnn"};
   for (int type = 0; type < kNumDTypes; ++type) {
     const auto dtype = static_cast<DType>(type);
     const auto x = [&] { return view(1, dtype); };
@@ -285,16 +291,18 @@ TEST_F(Validate, ElementTypesOfEachKind) {
         matrix(KernelKind::kRowReduce, 1, 1, {x()}, {x()}),
         matrix(KernelKind::kColumnReduce, 1, 1, {x()}, {x()}),
         matrix(KernelKind::kGatherRows, 1, 1, {x()}, {index, x()}),
-        matrix(KernelKind::kScatterAddRows, 1, 1, {x()}, {index, x()}),
+        matrix(KernelKind::kScatterRows, 1, 1, {x()}, {index, x()}),
         matrix(KernelKind::kMatmul, 1, 1, {x()}, {x(), x()}),
         kernel(KernelKind::kReduceReplicas, {x()}, {x()}),
         kernel(KernelKind::kRandom, {x()}, {}),
-        kernel(KernelKind::kRandom, {x()}, {})};
+        kernel(KernelKind::kRandom, {x()}, {}),
+        matrix(KernelKind::kScatterRows, 1, 1, {x()}, {index, x()})};
     kernels[3].parameters.unary = UnaryOp::kExp;
     kernels[5].parameters.binary = BinaryOp::kMaximum;
     kernels[9].parameters.fold = FoldOp::kMaximum;
     kernels[12].parameters.inner = 1;
     kernels[15].parameters.distribution = Distribution::kBits;
+    kernels[16].parameters.scatter = ScatterOp::kSet;
     for (std::size_t k = 0; k < kernels.size(); ++k) {
       const auto expected = rows[type][k] == 'y' ? kFine : std::optional(ErrorCode::kDType);
       EXPECT_EQ(code_of(kernels[k]), expected)

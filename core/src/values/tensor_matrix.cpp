@@ -94,28 +94,29 @@ AnyTensor launch_gather_rows(const AnyTensor& table, const AnyTensor& indices, C
   return out;
 }
 
-void update_scatter_add_rows(AnyTensor& table, const AnyTensor& indices, const AnyTensor& rows,
-                             CallSite site) {
-  const TensorCall call{"scatter_add_rows", site};
+void update_scatter_rows(ScatterOp op, AnyTensor& table, const AnyTensor& indices,
+                         const AnyTensor& rows, std::string_view what, CallSite site) {
+  const TensorCall call{what, site};
   require_indices(call, table, indices);
   require_storage(call, rows);
   require_same_type(call, table, rows);
   require_same_device(call, table, rows);
-  require_arithmetic(call, table.dtype());
+  if (op != ScatterOp::kSet) require_arithmetic(call, table.dtype());
   const Shape expected{indices.shape().count(), table.shape().extent(1)};
   if (rows.shape() != expected) {
     throw_shapes(call, table.shape(), rows.shape(),
-                 "for these indices the rows to add are " + to_string(expected));
+                 "for these indices the rows are " + to_string(expected));
   }
   if (expected.count() == 0) return;
   // A second handle, so that rows that are the table itself are read from storage of their own.
-  const AnyTensor added = rows;
+  const AnyTensor scattered = rows;
   Kernel kernel;
-  kernel.kind = KernelKind::kScatterAddRows;
+  kernel.kind = KernelKind::kScatterRows;
+  kernel.parameters.scatter = op;
   kernel.parameters.rows = expected.extent(0);
   kernel.parameters.columns = expected.extent(1);
   kernel.outputs = {table.writable(true)};
-  kernel.inputs = {indices.view(), added.view()};
+  kernel.inputs = {indices.view(), scattered.view()};
   launch(table.placement(), std::move(kernel));
 }
 

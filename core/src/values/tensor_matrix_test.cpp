@@ -84,6 +84,31 @@ TEST_F(TensorMatrix, RowsAddUpWhereTheyAreScattered) {
   EXPECT_THAT(before.to_host(), ElementsAre(1, 1, 1, 1));
 }
 
+TEST_F(TensorMatrix, RowsMeetByEveryOperationWhereTheyAreScattered) {
+  const auto after = [&](ScatterOp op) {
+    auto table = make({3, 2}, {8, 8, 8, 8, 8, 8});
+    scatter_rows(op, table, make<std::int32_t>({3}, {2, 0, 2}), make({3, 2}, {2, 4, 1, 2, 4, 16}));
+    return table.to_host();
+  };
+  EXPECT_THAT(after(ScatterOp::kAdd), ElementsAre(9, 10, 8, 8, 14, 28));
+  EXPECT_THAT(after(ScatterOp::kSubtract), ElementsAre(7, 6, 8, 8, 2, -12));
+  EXPECT_THAT(after(ScatterOp::kMultiply), ElementsAre(8, 16, 8, 8, 64, 512));
+  EXPECT_THAT(after(ScatterOp::kDivide), ElementsAre(8, 4, 8, 8, 1, .125));
+  EXPECT_THAT(after(ScatterOp::kMinimum), ElementsAre(1, 2, 8, 8, 2, 4));
+  EXPECT_THAT(after(ScatterOp::kMaximum), ElementsAre(8, 8, 8, 8, 8, 16));
+  EXPECT_THAT(after(ScatterOp::kSet), ElementsAre(1, 2, 8, 8, 4, 16));
+}
+
+TEST_F(TensorMatrix, FlagsCanOnlyBeReplaced) {
+  const Placement here{&backend_, 0};
+  auto flags = Tensor<bool>::full({2, 1}, false, here);
+  const auto one = Tensor<bool>::full({1, 1}, true, here);
+  const auto last = make<std::int64_t>({1}, {1});
+  scatter_rows(ScatterOp::kSet, flags, last, one);
+  EXPECT_THAT(flags.to_host(), ElementsAre(0, 1));
+  EXPECT_THROW(scatter_rows(ScatterOp::kMaximum, flags, last, one), InvalidArgumentError);
+}
+
 TEST_F(TensorMatrix, ATableCanBeScatteredIntoItself) {
   auto table = make({2, 1}, {3, 4});
   scatter_add_rows(table, make<std::int64_t>({2}, {1, 0}), table);

@@ -82,7 +82,7 @@ TEST_F(TensorOperands, RowsAndTheirIndicesMustMatch) {
   failure(ErrorCode::kShape, [&] { gather_rows(table, make<std::int32_t>({2, 1})); });
   const auto report =
       failure(ErrorCode::kShape, [&] { scatter_add_rows(table, two, make({3, 2})); });
-  EXPECT_EQ(report.hint, "for these indices the rows to add are [2,2]");
+  EXPECT_EQ(report.hint, "for these indices the rows are [2,2]");
 }
 
 TEST_F(TensorOperands, NoLargestOfNone) {

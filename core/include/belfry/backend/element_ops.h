@@ -123,6 +123,17 @@ BELFRY_HOST_DEVICE constexpr bool apply(C left, C right) {
   if constexpr (op == CompareOp::kGreaterEqual) return left >= right;
 }
 
+/// What scattering makes of an element of the table and one that goes there.
+template <ScatterOp op, class C>
+BELFRY_HOST_DEVICE constexpr C apply(C table, C x) {
+  if constexpr (op == ScatterOp::kSet) {
+    return x;
+  } else {
+    static_assert(static_cast<int>(ScatterOp::kMaximum) == static_cast<int>(BinaryOp::kMaximum));
+    return apply<static_cast<BinaryOp>(op)>(table, x);
+  }
+}
+
 /// One step of a fold; `canonical` is due once, at its end.
 template <FoldOp op, class C>
 BELFRY_HOST_DEVICE constexpr C apply(C folded, C x) {
@@ -186,6 +197,11 @@ constexpr bool supports(BinaryOp op, DType dtype) {
 /// Bool has minimum (all) and maximum (any).
 constexpr bool supports(FoldOp op, DType dtype) {
   return is_numeric(dtype) || (dtype == DType::kBool && op != FoldOp::kSum);
+}
+
+/// Any row can be replaced; the rest is arithmetic.
+constexpr bool supports(ScatterOp op, DType dtype) {
+  return op == ScatterOp::kSet ? has_all_kernels(dtype) : is_numeric(dtype);
 }
 
 constexpr bool supports(Distribution distribution, DType dtype) {

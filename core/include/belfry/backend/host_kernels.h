@@ -14,7 +14,7 @@ namespace belfry {
 /// machine and compiler. Blocks until done.
 void run_on_host(const KernelCall& call);
 
-/// The first position in the index of a kGatherRows or kScatterAddRows call that names no row; -1
+/// The first position in the index of a kGatherRows or kScatterRows call that names no row; -1
 /// if there is none, and for other kinds. Kernels pass such positions over; a backend that can
 /// afford the look reports them.
 std::int64_t first_bad_index(const KernelCall& call);

@@ -17,8 +17,9 @@ namespace belfry {
 /// Element types: the first nine of `DType` for all kinds, with these limits; the last four for
 /// kFill, kCast and kReduceReplicas only. Bool has no arithmetic: of the binary operations and
 /// folds it has minimum (and) and maximum (or), and no unary operation, matrix product,
-/// scatter-add, random draw or kReduceReplicas (a count, "any" and "all" would all be plausible:
-/// cast first). kSqrt, kReciprocal, kExp, kLog and kTanh are for floating types.
+/// random draw or kReduceReplicas (a count, "any" and "all" would all be plausible: cast first),
+/// and of scattering it has kSet alone. kSqrt, kReciprocal, kExp, kLog and kTanh are for floating
+/// types.
 ///
 /// Arithmetic is that of `element_ops.h`. 16-bit floats are computed in float and rounded once,
 /// when the result is stored, however many terms it has. Integers wrap modulo 2^w. Every NaN that
@@ -33,18 +34,18 @@ enum class KernelKind : std::uint8_t {
   kRowReduce,       ///< out[r] = fold over c of in[r, c], c ascending; in is rows x columns.
   kColumnReduce,    ///< out[c] = fold over r of in[r, c], r ascending.
   kGatherRows,      ///< out[i, :] = table[index[i], :]; 0 where there is no such row.
-  kScatterAddRows,  ///< out[index[i], :] += in[i, :], i ascending; skipped where no such row.
+  kScatterRows,     ///< out[index[i], :] op= in[i, :], i ascending; skipped where no such row.
   kMatmul,          ///< out (rows x columns) = op(left) op(right): from 0, inner index ascending.
   kReduceReplicas,  ///< every out[i] = fold over k of in_k[i]: N inputs, 1 or more outputs.
   kRandom,          ///< out[i] = draw (seed, offset + i) of a counter-based generator.
 };
 // Inputs are in the order of the formulas but that an index comes first: {index, table} for
-// kGatherRows, {index, in} for kScatterAddRows. An index is int32 or int64 and has `rows` elements;
+// kGatherRows, {index, in} for kScatterRows. An index is int32 or int64 and has `rows` elements;
 // a table has any number of rows of `columns`. A fold of nothing is 0, the lowest or the highest
 // value. Any count may be 0.
 
 /// Whether a kernel's outputs are read too.
-constexpr bool updates_output(KernelKind kind) { return kind == KernelKind::kScatterAddRows; }
+constexpr bool updates_output(KernelKind kind) { return kind == KernelKind::kScatterRows; }
 
 enum class UnaryOp : std::uint8_t {
   kNegate,
@@ -76,6 +77,18 @@ enum class CompareOp : std::uint8_t {
 };
 enum class FoldOp : std::uint8_t { kSum, kMaximum, kMinimum };
 
+/// What a scattered row does to the row of the table that its index names, if there is one. All but
+/// kSet are the binary operations of those names, in the order of the indices.
+enum class ScatterOp : std::uint8_t {
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kMinimum,
+  kMaximum,
+  kSet,  ///< The row is replaced; of several that are named alike the last one stays.
+};
+
 /// How `right` meets `left` (rows x columns).
 enum class Broadcast : std::uint8_t {
   kNone,    ///< Equal counts.
@@ -96,6 +109,7 @@ struct KernelParameters {
   BinaryOp binary = BinaryOp::kAdd;
   CompareOp compare = CompareOp::kEqual;
   FoldOp fold = FoldOp::kSum;
+  ScatterOp scatter = ScatterOp::kAdd;
   Broadcast broadcast = Broadcast::kNone;
   Distribution distribution = Distribution::kUniform;
   ReduceOp reduce = ReduceOp::kSum;

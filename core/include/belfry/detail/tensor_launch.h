@@ -72,7 +72,7 @@ void update_binary(BinaryOp op, AnyTensor& left, const AnyTensor& right, std::st
 /// x += scale * y, or x -= scale * y: the product is rounded, then the sum.
 void update_scaled(BinaryOp op, AnyTensor& x, Scalar scale, const AnyTensor& y,
                    std::string_view what, CallSite site);
-void update_scatter_add_rows(AnyTensor& table, const AnyTensor& indices, const AnyTensor& rows,
-                             CallSite site);
+void update_scatter_rows(ScatterOp op, AnyTensor& table, const AnyTensor& indices,
+                         const AnyTensor& rows, std::string_view what, CallSite site);
 
 }  // namespace belfry::detail
