@@ -390,5 +390,16 @@ TEST(Slices, MeanOfIntegersIsRefused) {
             (std::vector<int>{2, 2}));
 }
 
+TEST(Slices, FlagsDoNotAddUp) {
+  Machine machine(2);
+  const auto value = per_replica(machine, [](int) {
+    return indexed_slices(Tensor<bool>::full({1, 1}, true), Tensor<std::int64_t>::full({1}, 0),
+                          Shape{3, 1});
+  });
+  for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
+    EXPECT_EQ(code_of([&] { reduce_slices(machine.cross, op, value); }), ErrorCode::kDType);
+  }
+}
+
 }  // namespace
 }  // namespace belfry::testing
