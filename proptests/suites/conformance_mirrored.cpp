@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What the reference systems do with mirrored variables. Rows about scatter operations (MVA-26 to
-// MVA-34) are not here: variables of belfry have none; nor is MVA-45, which is about fetching.
+// MVA-34) are in conformance_scatter.cpp; MVA-45 is about fetching.
 #include "belfry/checkpoint.h"
 #include "belfry/tensor_ops.h"
 #include "suites/variable_stage.h"

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems do with replica-local variables. TLV-21, TLV-27 and TLV-30 are about
-// verbs that belfry does not have: adding to a sum from outside, and scatter operations.
+// What the reference systems do with replica-local variables. TLV-21 and TLV-30 are about
+// a verb that belfry does not have, adding to a sum from outside; TLV-27 is in
+// conformance_scatter.cpp.
 #include "belfry/checkpoint.h"
 #include "suites/variable_stage.h"
 

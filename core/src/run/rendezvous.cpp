@@ -84,6 +84,8 @@ const char* to_string(MergeKind kind) {
       return "all_gather";
     case MergeKind::kAssign:
       return "assign";
+    case MergeKind::kScatter:
+      return "scatter";
   }
   return "?";
 }

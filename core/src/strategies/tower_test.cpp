@@ -7,6 +7,7 @@
 
 #include "belfry/backend/host_backend.h"
 #include "belfry/dataset.h"
+#include "belfry/scatter.h"
 #include "belfry/tensor_ops.h"
 
 #include <gmock/gmock.h>
@@ -291,6 +292,27 @@ TEST_F(Tower, DatasetsAreDistributed) {
     return numbers.batch(context.get_per_replica_batch_size(2));
   };
   EXPECT_EQ(total(tower::make_input_fn_iterator(distribution_, input_fn, options)), 307);
+}
+
+// 8 meets 2 in every way there is.
+TEST_F(Tower, VariablesAreScatteredTo) {
+  const auto after = [&](ScatterOp op) {
+    const auto variable = distribution_.mirrored_variable(
+        [] { return Tensor<float>::full({2}, 8.0F); }, {.aggregation = Aggregation::kOnlyFirst});
+    tower::run(distribution_, [&](ReplicaContext& replica) {
+      const IndexedSlices<float> slices = indexed_slices(
+          Tensor<float>::full({1}, 2.0F), Tensor<std::int64_t>::full({1}, 1), Shape{2});
+      scatter(replica, op, variable, slices);
+    });
+    return tower::read_var(distribution_, variable).to_host();
+  };
+  EXPECT_THAT(after(ScatterOp::kAdd), ElementsAre(8, 10));
+  EXPECT_THAT(after(ScatterOp::kSubtract), ElementsAre(8, 6));
+  EXPECT_THAT(after(ScatterOp::kMultiply), ElementsAre(8, 16));
+  EXPECT_THAT(after(ScatterOp::kDivide), ElementsAre(8, 4));
+  EXPECT_THAT(after(ScatterOp::kMinimum), ElementsAre(8, 2));
+  EXPECT_THAT(after(ScatterOp::kMaximum), ElementsAre(8, 8));
+  EXPECT_THAT(after(ScatterOp::kSet), ElementsAre(8, 2));
 }
 
 TEST_F(Tower, ConfigureTakesOptions) {

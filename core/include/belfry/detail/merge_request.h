@@ -19,9 +19,9 @@ class CrossReplicaContext;
 
 namespace detail {
 
-enum class MergeKind { kMergeCall, kAllReduce, kAllGather, kAssign };
+enum class MergeKind { kMergeCall, kAllReduce, kAllGather, kAssign, kScatter };
 
-/// `merge_call`, `all_reduce`, `all_gather`, `assign`.
+/// `merge_call`, `all_reduce`, `all_gather`, `assign`, `scatter`.
 const char* to_string(MergeKind kind);
 
 struct MergeRequest;

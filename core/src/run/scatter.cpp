@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/scatter.h"
+
+#include "belfry/error.h"
+#include "kernels/names.h"
+
+#include <string>
+
+namespace belfry::detail {
+
+void require_shape_of(const Shape& slices, const Shape& component, const VariableInfo& info,
+                      CallSite site) {
+  if (slices == component) return;
+  throw InvalidArgumentError(ErrorCode::kShape,
+                             "slices of a tensor " + to_string(slices) + " are scattered to " +
+                                 info.name + ", which is " + to_string(component),
+                             "give the slices the shape of the whole variable", site);
+}
+
+void require_combinable(ScatterOp op, const VariableInfo& info, CallSite site) {
+  // Rows that are parts of a sum or a mean have no least one, and no last one, that anybody meant.
+  if (info.aggregation == Aggregation::kOnlyFirst || op <= ScatterOp::kDivide) return;
+  throw UnsupportedError(
+      ErrorCode::kUnsupported,
+      "scatter " + std::string(kernels::name_of(op)) + " to " + info.name +
+          " in a replica: slices that are combined by " + to_string(info.aggregation) +
+          " can be added, subtracted, multiplied or divided by",
+      "make it (" + to_string(info.created) +
+          ") with {.aggregation = Aggregation::kOnlyFirst}, or scatter in cross-replica context",
+      site);
+}
+
+void throw_local_scatter(const VariableInfo& info, CallSite site) {
+  throw UnsupportedError(ErrorCode::kUnsupported,
+                         "scatter to replica-local " + info.name + " in a replica is no merge",
+                         "change the replica's own component: scatter_rows of variable.on(replica)",
+                         site);
+}
+
+std::int64_t row_size(const Shape& shape) {
+  std::int64_t size = 1;
+  for (int axis = 1; axis < shape.rank(); ++axis) size *= shape.extent(axis);
+  return size;
+}
+
+}  // namespace belfry::detail
