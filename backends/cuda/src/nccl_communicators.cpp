@@ -15,6 +15,12 @@ namespace belfry::cuda {
 
 using Clock = std::chrono::steady_clock;
 
+namespace {
+
+bool accepted(ncclResult_t code) { return code == ncclSuccess || code == ncclInProgress; }
+
+}  // namespace
+
 NcclCommunicators::NcclCommunicators(std::vector<int> gpus, std::chrono::milliseconds deadline)
     : gpus_(std::move(gpus)), deadline_(deadline), comms_(gpus_.size(), nullptr) {
   ncclUniqueId id{};
@@ -94,10 +100,11 @@ bool NcclCommunicators::wait_quietly() const noexcept {
 
 // Finalizing ends outstanding work, destroying frees; both need every member.
 void NcclCommunicators::end() noexcept {
-  ignore_failure(ncclGroupStart());
-  for (ncclComm_t comm : comms_) ignore_failure(ncclCommFinalize(comm));
-  ignore_failure(ncclGroupEnd());
-  if (!wait_quietly()) {
+  bool begun = accepted(ncclGroupStart());
+  for (ncclComm_t comm : comms_) begun = accepted(ncclCommFinalize(comm)) && begun;
+  begun = accepted(ncclGroupEnd()) && begun;
+  // Without every member the others would wait until the deadline.
+  if (!begun || !wait_quietly()) {
     abort();
     return;
   }

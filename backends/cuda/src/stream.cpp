@@ -126,10 +126,16 @@ void Stream::hold(std::vector<BufferPtr> buffers) {
   if (!buffers.empty()) {
     const CurrentGpu current(state_->gpu());
     cudaEvent_t done = state_->take_event();
-    const cudaError_t recorded = cudaEventRecord(done, get());
+    try {
+      BELFRY_CUDA_TRY(cudaEventRecord(done, get()));
+    } catch (...) {
+      // Nothing will tell when the work is done with the buffers.
+      ignore_failure(cudaStreamSynchronize(get()));
+      state_->give_event(done);
+      throw;
+    }
     const std::lock_guard lock(mutex_);
     in_flight_.push_back({done, std::move(buffers)});
-    BELFRY_CUDA_TRY(recorded);
   }
   let_go_of_finished();
 }
@@ -150,8 +156,12 @@ std::vector<BufferPtr> Stream::take_finished() {
     InFlight& oldest = in_flight_.front();
     if (in_flight_.size() > kMaxInFlight) BELFRY_CUDA_TRY(cudaEventSynchronize(oldest.done));
     const cudaError_t code = cudaEventQuery(oldest.done);
-    ignore_failure(code);
-    if (code == cudaErrorNotReady) break;
+    if (code == cudaErrorNotReady) {
+      ignore_failure(code);
+      break;
+    }
+    // Work before the event may have failed, of which this call is the first to hear.
+    check_call(code, "cudaEventQuery(oldest.done)", {__FILE__, __LINE__});
     state_->give_event(oldest.done);
     for (BufferPtr& buffer : oldest.buffers) finished.push_back(std::move(buffer));
     in_flight_.pop_front();

@@ -216,7 +216,7 @@ ncclResult_t ncclGroupStart() {
 }
 
 ncclResult_t ncclGroupEnd() {
-  return guarded_nccl(__func__, [&](const Call& call) {
+  const ncclResult_t ended = guarded_nccl(__func__, [&](const Call& call) {
     if (call.thread.group_depth == 0) return misuse(call, ncclInvalidUsage, "no group is open");
     if (--call.thread.group_depth > 0) return ncclSuccess;
     std::vector<CliqueCall> group;
@@ -228,6 +228,13 @@ ncclResult_t ncclGroupEnd() {
     }
     return result;
   });
+  // A group that failed is over, with all it is nested in.
+  if (ended != ncclSuccess && ended != ncclInProgress) {
+    belfry::driver::ThreadState& thread = belfry::driver::thread_state(belfry::driver::machine());
+    thread.group_depth = 0;
+    thread.group.clear();
+  }
+  return ended;
 }
 
 ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count,

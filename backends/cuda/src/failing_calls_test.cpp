@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/belfry.h"
+#include "belfry/cuda/backend.h"
+#include "belfry/sim/driver.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+// Every call into CUDA and NCCL may fail. A program is run again and again, and each time another
+// of its calls does: it must end with an error that names the call, leave nothing behind, and the
+// next program on the machine must be right.
+namespace belfry::cuda {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Le;
+using testing::SizeIs;
+
+constexpr int kLaunchFailure = 719;  // cudaErrorLaunchFailure
+constexpr int kSystemError = 2;      // ncclSystemError
+
+enum class Told : std::uint8_t {
+  kAlways,
+  kUnlessEnding,  ///< Destructors call it too, and nobody is there to be told.
+  kNever,         ///< Destructors alone call it, or its failure changes nothing.
+};
+
+struct Function {
+  const char* name;
+  Told told = Told::kAlways;
+  ErrorCode code = ErrorCode::kDeviceLost;
+  const char* text = nullptr;  ///< What the error says; null: the name of the function.
+  std::size_t lost = 0;        ///< Things that are not given back then, at most.
+};
+
+constexpr Function kFunctions[] = {
+    {"cudaGetDeviceCount", Told::kAlways, ErrorCode::kNoDriver, "the driver says"},
+    {"cudaDriverGetVersion", Told::kNever},  // Only asked for what an error says.
+    {"cudaSetDevice", Told::kUnlessEnding},
+    {"cudaDeviceGetStreamPriorityRange"},
+    {"cudaDeviceCanAccessPeer"},
+    {"cudaMemPoolCreate"},
+    {"cudaMemPoolSetAttribute"},
+    {"cudaMemPoolSetAccess"},
+    {"cudaMemGetInfo"},
+    {"cudaMallocFromPoolAsync"},
+    {"cudaStreamCreateWithPriority"},
+    {"cudaStreamSynchronize", Told::kUnlessEnding},
+    {"cudaStreamWaitEvent"},
+    {"cudaEventCreateWithFlags"},
+    {"cudaEventRecord"},
+    {"cudaEventQuery"},
+    {"cudaMemcpyAsync"},
+    {"cudaMemcpyPeerAsync"},
+    // A launch has no code of its own: the call after it tells.
+    {"launch", Told::kAlways, ErrorCode::kDeviceLost, "cudaGetLastError"},
+    {"ncclGetUniqueId"},
+    {"ncclCommInitRankConfig"},
+    {"ncclCommGetAsyncError", Told::kUnlessEnding},
+    {"ncclGroupStart", Told::kUnlessEnding},
+    {"ncclGroupEnd", Told::kUnlessEnding},
+    {"ncclAllReduce"},
+    {"ncclAllGather"},
+    {"cudaEventSynchronize", Told::kNever},
+    {"cudaEventDestroy", Told::kNever, ErrorCode::kInternal, nullptr, 1},
+    {"cudaStreamDestroy", Told::kNever, ErrorCode::kInternal, nullptr, 1},
+    {"cudaMemPoolDestroy", Told::kNever, ErrorCode::kInternal, nullptr, 1},
+    {"cudaFreeAsync", Told::kNever, ErrorCode::kInternal, nullptr, 1},
+    {"ncclCommFinalize", Told::kNever},
+    {"ncclCommDestroy", Told::kNever, ErrorCode::kInternal, nullptr, 1},
+};
+
+struct Machine {
+  const char* name;
+  int gpus;
+  std::vector<int> devices;
+};
+
+void PrintTo(const Machine& machine, std::ostream* out) { *out << machine.name; }
+
+// With three replicas that bring 1, 2 and 3 of everything: the variable becomes 10 + 6 + 6.
+std::vector<float> train(const Machine& machine) {
+  Backend backend{{.devices = machine.devices,
+                   .carrier = Carrier::kFiber,
+                   .deadline = std::chrono::milliseconds(2000)}};
+  MirroredStrategy strategy{backend};
+  auto weight = strategy.mirrored_variable(Tensor<float>::full({2}, 10.0F, strategy.placement(0)),
+                                           {.aggregation = Aggregation::kSum});
+  const auto merged = strategy.run([&](ReplicaContext& replica) {
+    const float own = static_cast<float>(replica.replica_id()) + 1;
+    const auto sum =
+        replica.all_reduce(ReduceOp::kSum, Tensor<float>::from({2}, std::vector{own, 2 * own}));
+    const auto all = replica.all_gather(Tensor<float>::from({1}, std::vector{own}));
+    replica.assign_add(weight, Tensor<float>::from({2}, std::vector{own, own}));
+    std::vector<float> seen = sum.to_host();
+    for (float value : all.to_host()) seen.push_back(value);
+    for (float value : weight.on(replica).to_host()) seen.push_back(value);
+    return seen;
+  });
+  return merged[static_cast<int>(machine.devices.size()) - 1];
+}
+
+class FailingCalls : public testing::TestWithParam<Machine> {
+ protected:
+  // What the program must give: sums, all values, the variable.
+  static std::vector<float> expected(const Machine& machine) {
+    const auto count = static_cast<float>(machine.devices.size());
+    const float sum = count * (count + 1) / 2;
+    std::vector<float> values{sum, 2 * sum};
+    for (float own = 1; own <= count; ++own) values.push_back(own);
+    values.push_back(10 + sum);
+    values.push_back(10 + sum);
+    return values;
+  }
+
+  void fail(const Function& function, std::uint64_t which) {
+    const Machine& on = GetParam();
+    const bool nccl = function.name[0] == 'n';
+    sim::SimulatedDriver machine({.gpus = on.gpus});
+    machine.fail(function.name, which, nccl ? kSystemError : kLaunchFailure);
+    bool told = false;
+    try {
+      EXPECT_EQ(train(on), expected(on));
+    } catch (const DeviceError& error) {
+      told = true;
+      EXPECT_EQ(error.code(), function.code);
+      EXPECT_THAT(error.what(),
+                  HasSubstr(function.text != nullptr ? function.text : function.name));
+    }
+    EXPECT_TRUE(told || function.told != Told::kAlways);
+    EXPECT_TRUE(!told || function.told != Told::kNever);
+    EXPECT_THAT(machine.alive(), SizeIs(Le(function.lost)));
+    told_ += told ? 1 : 0;
+    EXPECT_EQ(train(on), expected(on));
+  }
+
+  std::uint64_t told_ = 0;
+};
+
+TEST_P(FailingCalls, EndWithTheirNameAndLeaveNothingBehind) {
+  std::uint64_t failed = 0;
+  for (const Function& function : kFunctions) {
+    std::uint64_t calls = 0;
+    {
+      const sim::SimulatedDriver machine({.gpus = GetParam().gpus});
+      ASSERT_EQ(train(GetParam()), expected(GetParam()));
+      ASSERT_THAT(machine.reports(), IsEmpty());
+      calls = machine.calls(function.name);
+    }
+    for (std::uint64_t which = 1; which <= calls; ++which) {
+      SCOPED_TRACE(std::string(function.name) + ", call " + std::to_string(which) + " of " +
+                   std::to_string(calls));
+      fail(function, which);
+      ++failed;
+      if (HasFatalFailure()) return;
+    }
+  }
+  // Neither few calls nor few that were noticed: this test is not about nothing.
+  EXPECT_GT(failed, 200U);
+  EXPECT_GT(told_, failed / 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cliques, FailingCalls,
+                         testing::Values(Machine{"three GPUs", 3, {0, 1, 2}},
+                                         Machine{"one GPU", 1, {0, 0, 0}},
+                                         Machine{"two GPUs, two replicas each", 2, {0, 0, 1, 1}}));
+
+}  // namespace
+}  // namespace belfry::cuda
