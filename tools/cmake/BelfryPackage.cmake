@@ -8,9 +8,11 @@
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/belfry)
+set(BELFRY_SUITES_DIR ${CMAKE_INSTALL_DATADIR}/belfry/suites)
 configure_package_config_file("${PROJECT_SOURCE_DIR}/tools/cmake/belfryConfig.cmake.in"
                               "${PROJECT_BINARY_DIR}/belfryConfig.cmake"
-                              INSTALL_DESTINATION ${package_dir})
+                              INSTALL_DESTINATION ${package_dir}
+                              PATH_VARS BELFRY_SUITES_DIR)
 # Before 1.0 a minor version may change the interface.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/belfryConfigVersion.cmake"
                                  COMPATIBILITY SameMinorVersion)

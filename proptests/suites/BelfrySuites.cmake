@@ -1,0 +1,48 @@
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+
+# The property suites, to be run on a strategy and a backend of one's own. They are installed as
+# sources, beside this file, and compiled with the program that tests:
+#
+#   add_executable(my_test my_factories.cpp)
+#   belfry_add_suites(my_test SUITES merge_order_props reduce_props)
+#   target_link_libraries(my_test PRIVATE GTest::gtest_main)
+#
+# my_factories.cpp defines belfry::testing::strategy_factory() and backend_factory(). Without SUITES
+# all of them are added. Needs the packages rapidcheck, GTest and Eigen3.
+
+# In the cache, since whoever calls the function may see no variable of this folder.
+set(BELFRY_SUITES
+  axis_props carrier_props cross_replica_props destination_props failure_props input_props
+  invariant_props merge_order_props mirrored_props nest_props program_props reduce_props
+  reduce_order_props replica_local_props scatter_props throwing_props unwinding_props vjp_props
+  checkpoint_props
+  # What the reference systems do, a test for each fact.
+  conformance_contexts conformance_gather conformance_input conformance_mirrored
+  conformance_reduce conformance_replica_local conformance_run conformance_scatter
+  conformance_slices conformance_update conformance_variables
+  CACHE INTERNAL "The suites there are")
+set(BELFRY_SUITE_LINKS belfry::testing rapidcheck_gtest GTest::gtest Eigen3::Eigen
+  CACHE INTERNAL "What suites are linked with")
+
+# belfry_add_suites(<target> [SUITES ...])
+function(belfry_add_suites target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SUITES")
+  if(NOT arg_SUITES)
+    set(arg_SUITES ${BELFRY_SUITES})
+  endif()
+  set(here "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
+  foreach(suite IN LISTS arg_SUITES)
+    if(NOT suite IN_LIST BELFRY_SUITES)
+      list(JOIN BELFRY_SUITES " " known)
+      message(FATAL_ERROR "belfry has no suite '${suite}'; it has: ${known}")
+    endif()
+    target_sources(${target} PRIVATE "${here}/${suite}.cpp")
+    if(suite STREQUAL "throwing_props")
+      target_sources(${target} PRIVATE "${here}/throwing_stage.cpp" "${here}/throwing_verbs.cpp")
+    endif()
+  endforeach()
+  get_filename_component(root "${here}" DIRECTORY)
+  target_include_directories(${target} PUBLIC "${root}")
+  target_link_libraries(${target} PUBLIC ${BELFRY_SUITE_LINKS})
+endfunction()
