@@ -26,6 +26,7 @@
 #ifdef BELFRY_TSAN
 #include <sanitizer/tsan_interface.h>
 #include <sys/mman.h>
+#include <sys/single_threaded.h>
 #define BELFRY_UNWATCHED __attribute__((no_sanitize("thread")))
 #else
 #define BELFRY_UNWATCHED
@@ -84,7 +85,11 @@ inline void lsan_keep([[maybe_unused]] char* low, [[maybe_unused]] char* high) {
 struct TsanFiber {
 #ifdef BELFRY_TSAN
   void* handle = nullptr;
-  void make() { handle = __tsan_create_fiber(0); }
+  void make() {
+    // As long as there is one thread, libstdc++ counts owners without atomic operations.
+    if (__libc_single_threaded != 0) __libc_single_threaded = 0;
+    handle = __tsan_create_fiber(0);
+  }
   void destroy() { __tsan_destroy_fiber(handle); }
 #else
   void make() {}

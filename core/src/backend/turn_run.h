@@ -63,6 +63,11 @@ class TurnRun final : public Run {
   bool cancel_blocked(Job& job);
   void finish();
 
+  // The serial schedule is a promise: what comes later in it may build on what came before.
+  void follow_others() {
+    if (kTsan && serial_) tsan_acquire(&seats_);
+  }
+
   void announce(const Operation& operation) {
     if (parts_->sink != nullptr) parts_->sink->on_operation(operation);
   }
@@ -127,6 +132,7 @@ class TurnRun final : public Run {
   Carrier caller_;
   Place caller_place_;
   Turn back_;                   // Why the caller was switched to.
+  bool serial_ = false;         // Asked for by the caller.
   int overflowed_ = -1;         // The first replica whose stack was too small.
   std::exception_ptr failure_;  // The first one of an agent.
 };
@@ -155,6 +161,7 @@ void TurnRun<Carriage>::carry(int replicas, Job& job, bool concurrent) {
     overflowed_ = -1;
     failure_ = nullptr;
     seats_.assign(static_cast<std::size_t>(replicas), nullptr);
+    serial_ = !concurrent;
     turns_.begin(replicas, concurrent ? parts_->chooser : nullptr, parts_->agents);
     caller_ = {this, -1, nullptr};
   }
@@ -270,6 +277,7 @@ void TurnRun<Carriage>::block_until(Carrier& replica, const Operation& operation
   tsan_release(&seats_);
   carriage_.switch_to(seat, place_of(next_turn()));
   tsan_acquire(&seat);
+  follow_others();
   if (seat.cancelled) [[unlikely]] {
     cancel(seat);
   }
@@ -305,6 +313,7 @@ void TurnRun<Carriage>::live(Seat& seat) {
       auto& run = static_cast<TurnRun&>(*seat.run);
       job = run.job_;
       replica = seat.replica;
+      run.follow_others();
       run.announce({.kind = OperationKind::kStart, .agent = {AgentId::Kind::kReplica, replica}});
     }
     job->body(replica);

@@ -3,6 +3,7 @@
 
 #include "belfry/backend/host_backend.h"
 
+#include "belfry/backend/unwatched.h"
 #include "belfry/error.h"
 #include "host/host_communicator.h"
 #include "host/host_device.h"
@@ -33,6 +34,7 @@ Device& HostBackend::device(int index) {
         ErrorCode::kUnknownDevice,
         "device " + std::to_string(index) + " of a backend with " + std::to_string(count_));
   }
+  const detail::Unwatched unwatched;
   auto& place = devices_[static_cast<std::size_t>(index)];
   if (place == nullptr) place = std::make_unique<host::HostDevice>(index);
   return *place;

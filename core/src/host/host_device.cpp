@@ -4,6 +4,7 @@
 #include "host/host_device.h"
 
 #include "belfry/backend/host_kernels.h"
+#include "belfry/backend/unwatched.h"
 #include "belfry/error.h"
 
 #include <algorithm>
@@ -20,11 +21,13 @@ class HostBuffer final : public Buffer {
       : Buffer(device, ::operator new(std::max<std::size_t>(bytes, 1), std::align_val_t{64}),
                bytes),
         meter_(std::move(meter)) {
+    const detail::Unwatched unwatched;
     meter_->use.live_bytes += bytes;
     meter_->use.live_buffers += 1;
     meter_->use.peak_bytes = std::max(meter_->use.peak_bytes, meter_->use.live_bytes);
   }
   ~HostBuffer() override {
+    const detail::Unwatched unwatched;
     meter_->use.live_bytes -= bytes();
     meter_->use.live_buffers -= 1;
     ::operator delete(address(), std::align_val_t{64});
@@ -75,6 +78,7 @@ DeviceSpec HostDevice::spec() const {
 }
 
 BufferPtr HostDevice::allocate(std::size_t bytes, Stream&) {
+  const detail::Unwatched unwatched;
   try {
     return std::make_shared<HostBuffer>(*this, bytes, meter_);
   } catch (const std::bad_alloc&) {
