@@ -4,6 +4,7 @@
 
 #include "belfry/strategy.h"
 
+#include <atomic>
 #include <span>
 #include <vector>
 
@@ -111,7 +112,7 @@ class MovingVariables final : public Strategy {
                                         num_replicas());
   }
 
-  mutable int calls_ = 0;
+  mutable std::atomic<int> calls_{0};
 };
 
 }  // namespace belfry::testing

@@ -167,8 +167,9 @@ TEST(Conformance, A16_SparseAndDenseInTurn) {
 
 TEST(Conformance, A18_TwoThreadsReduceAtOnce) {
   std::vector<std::vector<float>> sums(2);
+  Machine machines[] = {Machine(2), Machine(2)};
   const auto work = [&](std::size_t which) {
-    Machine machine(2);
+    Machine& machine = machines[which];
     const auto value = per_replica(
         machine, [&](int) { return Tensor<float>::full({}, 1.0F + static_cast<float>(which)); });
     const auto [a, b] = machine.cross.batch_reduce(ReduceOp::kSum, value, value);

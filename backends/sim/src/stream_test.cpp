@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 namespace belfry::sim {
@@ -212,15 +213,20 @@ TEST_F(StreamTest, EmptyViewsAreFine) {
 }
 
 TEST_F(StreamTest, AReplicaThatWaitsLetsOthersRun) {
+  std::mutex mutex;
   std::vector<int> order;
+  const auto note = [&](int replica) {
+    const std::lock_guard lock(mutex);
+    order.push_back(replica);
+  };
   const BufferView a = make(0, {0});
   testing::carry(backend_.executor(), 2, [&](int replica) {
-    order.push_back(replica);
+    note(replica);
     if (replica == 0) {
       stream(0).launch(fill(a, 1));
       EXPECT_THAT(read(stream(0), a), ElementsAre(1));
     }
-    order.push_back(replica);
+    note(replica);
   });
   EXPECT_THAT(order, ElementsAre(0, 1, 1, 0));
 }

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -228,10 +229,10 @@ TEST_F(MergeErrors, ReplicasThatSwallowTheirCancellationAreAbandoned) {
 }
 
 TEST_F(MergeErrors, CancellationUnwindsWhatReplicasHold) {
-  int alive = 0;
+  std::atomic<int> alive{0};
   struct Guard {
-    int& alive;
-    explicit Guard(int& count) : alive(count) { ++alive; }
+    std::atomic<int>& alive;
+    explicit Guard(std::atomic<int>& count) : alive(count) { ++alive; }
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
     ~Guard() { --alive; }

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -41,7 +42,7 @@ TEST_F(Run, GivesWhatEachReplicaReturned) {
 }
 
 TEST_F(Run, GivesNothingForVoid) {
-  int calls = 0;
+  std::atomic<int> calls{0};
   static_assert(std::is_void_v<decltype(strategy_.run([](ReplicaContext&) {}))>);
   strategy_.run([&](ReplicaContext&) { ++calls; });
   EXPECT_EQ(calls, 3);
@@ -97,7 +98,7 @@ TEST_F(Run, TakesItsOptionsAsAVariable) {
 
 TEST_F(Run, LendsTheFunctionToAllReplicas) {
   struct Counter {
-    std::shared_ptr<int> calls = std::make_shared<int>();
+    std::shared_ptr<std::atomic<int>> calls = std::make_shared<std::atomic<int>>(0);
     Counter() = default;
     Counter(const Counter&) = delete;
     Counter& operator=(const Counter&) = delete;
