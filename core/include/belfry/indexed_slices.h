@@ -125,7 +125,7 @@ std::optional<Gradient<T>> add_gradients(const std::vector<std::optional<Gradien
 }
 
 /// The reduction of every replica's slices, on each replica: all rows, in replica order; MEAN
-/// divides them by the number of replicas (SEM-130).
+/// divides them by the number of those that take part (SEM-91, SEM-130).
 /// Order: enqueued. Throws: StructureMismatchError (kStructure) when dense shapes differ;
 /// InvalidArgumentError (kIntegerMean); ContextError as CrossReplicaContext::reduce.
 template <Element T>
@@ -136,19 +136,19 @@ Mirrored<IndexedSlices<T>> reduce_slices(CrossReplicaContext& cross, ReduceOp op
   cross.core().require_cross("reduce_slices", site);
   detail::require_slice_reduction({op}, dtype_of<T>(), site);
   std::vector<Shape> shapes;
-  detail::ReplicaArray<Rows> rows(slices.size());
+  detail::ReplicaArray<Rows> rows(slices.present().count());
   for (const IndexedSlices<T>& own : slices) {
     shapes.push_back(own.dense_shape);
     rows.emplace_back(own.values, own.indices);
   }
   detail::require_same_dense_shape(shapes, site);
-  const Mirrored<Rows> all =
-      detail::all_gather_value(cross.core(), PerReplica<Rows>(std::move(rows)), Axis(0), site);
+  const Mirrored<Rows> all = detail::all_gather_value(
+      cross.core(), PerReplica<Rows>(std::move(rows), slices.present()), Axis(0), site);
   detail::ReplicaArray<IndexedSlices<T>> results(all.size());
   for (int replica = 0; replica < all.size(); ++replica) {
     const auto& [values, indices] = all[replica];
     IndexedSlices<T> own{values, indices, shapes.front()};
-    if (op == ReduceOp::kMean) own = own / T(static_cast<float>(slices.size()));
+    if (op == ReduceOp::kMean) own = own / T(static_cast<float>(slices.present().count()));
     results.emplace_back(std::move(own));
   }
   return Mirrored<IndexedSlices<T>>(all.size(), std::move(results));

@@ -62,7 +62,7 @@ void scatter_components(CrossReplicaContext& cross, ScatterOp op, const V& varia
 
 /// Every component of a variable of either kind becomes itself op the slices, whatever the
 /// variable's aggregation; all or nothing, as CrossReplicaContext::update. An index that names no
-/// row is passed over, and reported by the simulator.
+/// row is passed over by GPUs, and an error of the simulator's (BF-061, SEM-74).
 /// Order: enqueued on each component's device; slices from elsewhere are copied there.
 /// Throws: ContextError; InvalidArgumentError (kShape) for slices of a tensor of another shape,
 /// (kDType) where the type lacks the operation.
@@ -81,11 +81,11 @@ void scatter(CrossReplicaContext& cross, ScatterOp op, const V& variable,
 }
 
 /// In a replica: a merge. What the replicas bring is combined by the variable's aggregation: all
-/// rows in replica order, divided by the number of replicas for MEAN, or the first replica's alone;
-/// then every component changes alike.
-/// Throws: InvalidArgumentError (kNoAggregation); UnsupportedError for kMinimum, kMaximum and kSet
-/// of a variable with SUM or MEAN; ContextError (kOtherStrategy); from `run`: MergeMismatchError
-/// when replicas name different variables or operations, and as above.
+/// rows in replica order, divided by the number of those replicas for MEAN, or the first replica's
+/// alone; then every component changes alike. Throws: InvalidArgumentError (kNoAggregation);
+/// UnsupportedError for kMinimum, kMaximum and kSet of a variable with SUM or MEAN; ContextError
+/// (kOtherStrategy); from `run`: MergeMismatchError when replicas name different variables or
+/// operations, and as above.
 template <Element T>
 void scatter(ReplicaContext& replica, ScatterOp op, const MirroredVariable<Tensor<T>>& variable,
              const std::type_identity_t<IndexedSlices<T>>& slices,
@@ -93,6 +93,7 @@ void scatter(ReplicaContext& replica, ScatterOp op, const MirroredVariable<Tenso
   const auto& state = variable.state(site);
   detail::require_aggregation(replica, state.info, site);
   detail::require_combinable(op, state.info, site);
+  detail::require_slices(slices.values.shape(), slices.indices.shape(), slices.dense_shape, site);
   const auto merge = [&variable, op, aggregation = state.info.aggregation, site](
                          CrossReplicaContext& cross, const PerReplica<IndexedSlices<T>>& all) {
     if (aggregation == Aggregation::kOnlyFirst) {

@@ -4,11 +4,13 @@
 // Runs in which some replicas take no part (SEM-90, SEM-91).
 #include "belfry/backend/host_backend.h"
 #include "belfry/mirrored_strategy.h"
+#include "belfry/scatter.h"
 #include "belfry/tensor_ops.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -173,6 +175,37 @@ TEST_F(Participation, MismatchesAreFoundAmongThoseThatTakePart) {
                    },
                    values_of({1, 3})),
                std::runtime_error);
+}
+
+TEST_F(Participation, SlicesAreCombinedOverThoseThatTakePart) {
+  const auto table = strategy_.mirrored_variable([] { return Tensor<float>::zeros({4}); },
+                                                 {.aggregation = Aggregation::kMean});
+  const auto sums = strategy_.run(
+      [&](ReplicaContext& replica, double own) {
+        const auto slices =
+            indexed_slices(Tensor<float>::full({1}, static_cast<float>(own)),
+                           Tensor<std::int64_t>::full({1}, replica.replica_id()), Shape{4});
+        scatter(replica, ScatterOp::kAdd, table, slices);
+        return to_dense(all_reduce_slices(replica, ReduceOp::kSum, slices)).to_host();
+      },
+      values_of({1, 3}));
+  EXPECT_THAT(sums, ElementsAre(ElementsAre(0, 10, 0, 30), ElementsAre(0, 10, 0, 30)));
+  for (const auto& component : strategy_.local_values(table)) {
+    EXPECT_THAT(component.to_host(), ElementsAre(0, 5, 0, 15));
+  }
+}
+
+// Each replica's own are looked at: together they would fit.
+TEST_F(Participation, SlicesFitBeforeTheyAreJoined) {
+  const auto table = strategy_.mirrored_variable([] { return Tensor<float>::zeros({4}); },
+                                                 {.aggregation = Aggregation::kSum});
+  EXPECT_THROW(strategy_.run([&](ReplicaContext& replica) {
+    const std::int64_t rows = replica.replica_id() % 2;
+    scatter(replica, ScatterOp::kAdd, table,
+            {Tensor<float>::full({1 + rows}, 1.0F), Tensor<std::int64_t>::full({2 - rows}, 0),
+             Shape{4}});
+  }),
+               InvalidArgumentError);
 }
 
 }  // namespace
