@@ -34,14 +34,27 @@ class Staged {
   engine::Block block_;
 };
 
+// `gather_rows: indices[1] is 2, and the table has 2 rows`.
+std::string text_of_bad_index(const KernelCall& call, std::int64_t position) {
+  const KernelOperand& index = call.inputs[0];
+  const KernelOperand& table =
+      call.kind == KernelKind::kGatherRows ? call.inputs[1] : call.outputs[0];
+  const std::int64_t value = index.dtype == DType::kInt32
+                                 ? static_cast<const std::int32_t*>(index.data)[position]
+                                 : static_cast<const std::int64_t*>(index.data)[position];
+  std::string text = std::string(to_string(call.kind)) + ": indices[" + std::to_string(position) +
+                     "] is " + std::to_string(value);
+  if (call.parameters.columns == 0) return text;
+  const auto columns = static_cast<std::size_t>(call.parameters.columns);
+  return text + ", and the table has " + std::to_string(table.count / columns) + " rows";
+}
+
 // Runs a kernel; where hardware would skip an index that names no row, the simulator says so.
 void run_kernel(const KernelCall& call) {
   const std::int64_t bad = first_bad_index(call);
   if (bad >= 0) {
-    throw DeviceError(
-        ErrorCode::kOutOfBounds,
-        std::string(to_string(call.kind)) + ": index " + std::to_string(bad) + " names no row",
-        "check the indices, labels perhaps, against the number of rows");
+    throw DeviceError(ErrorCode::kOutOfBounds, text_of_bad_index(call, bad),
+                      "check the indices, labels perhaps, against the number of rows");
   }
   run_on_host(call);
 }

@@ -145,7 +145,7 @@ TEST_F(StreamTest, AnIndexWithoutARowIsReported) {
     FAIL() << "row 2 of 2 was found";
   } catch (const DeviceError& error) {
     EXPECT_EQ(error.code(), ErrorCode::kOutOfBounds);
-    EXPECT_THAT(error.what(), HasSubstr("gather_rows: index 1 names no row"));
+    EXPECT_THAT(error.what(), HasSubstr("gather_rows: indices[1] is 2, and the table has 2 rows"));
   }
 }
 

@@ -46,7 +46,7 @@ enum class ErrorCode : int {
   kTransaction = 54,       ///< An update failed and was rolled back.
   // Devices.
   kOutOfMemory = 60,    ///< The device's memory limit was reached.
-  kOutOfBounds = 61,    ///< A view beyond its buffer.
+  kOutOfBounds = 61,    ///< A view beyond its buffer, or a row that is not there.
   kUninitialised = 62,  ///< A read of memory nobody wrote.
   kDeviceLost = 63,     ///< The driver reported an error; the text says which.
   kNoDriver = 64,       ///< No driver or no GPU on this machine.

@@ -70,9 +70,9 @@ Tensor<T> gather_rows(const Tensor<T>& table, const Tensor<I>& indices,
 }
 
 /// Row `indices[i]` of `table` becomes itself op row i of `rows`, i ascending, so that a row named
-/// twice meets both; kSet replaces it, by the last one. An index outside is passed over, and
-/// reported by the simulator. Other tensors that share `table`'s storage keep what they had. Of
-/// bool there is kSet alone.
+/// twice meets both; kSet replaces it, by the last one. An index outside is passed over by GPUs,
+/// and an error of the simulator's (BF-061, SEM-74). Other tensors that share `table`'s storage
+/// keep what they had. Of bool there is kSet alone.
 template <Element T, RowIndex I>
 void scatter_rows(ScatterOp op, Tensor<T>& table, const Tensor<I>& indices, const Tensor<T>& rows,
                   CallSite site = CallSite::here()) {
