@@ -243,18 +243,21 @@ class Interpreter {
     const CallSite site{kProgramFile, step.site};
     const auto merge = [this, step, site](CrossReplicaContext& cross, const PerReplica<R>& rows) {
       enter_merge(step);
-      std::size_t left = std::is_same_v<R, Row> ? host_.devices().size() : tensor_.devices().size();
-      const auto function = [&](R& component, const R& total) {
-        if (--left == 0 && step.deviation == Deviation::kUpdateThrows) {
-          throw ProgramError(-1, "an update of a program");
-        }
-        change(component, total);
-      };
       const Mirrored<R> total = cross.reduce(ReduceOp::kSum, rows, site);
-      if constexpr (std::is_same_v<R, Row>)
-        cross.update(host_, function, total, site);
-      else
-        cross.update(tensor_, function, total, site);
+      const auto update = [&](const auto& function) {
+        if constexpr (std::is_same_v<R, Row>)
+          cross.update(host_, function, total, site);
+        else
+          cross.update(tensor_, function, total, site);
+      };
+      // The last of the components that the strategy computes, however many that are.
+      const bool throws = step.deviation == Deviation::kUpdateThrows;
+      std::size_t left = 0;
+      if (throws) update([&](R&, const R&) { ++left; });
+      update([&](R& component, const R& total_here) {
+        if (throws && --left == 0) throw ProgramError(-1, "an update of a program");
+        change(component, total_here);
+      });
     };
     replica.merge_call_at(site, merge, row_as<R>(row));
     return row;

@@ -98,7 +98,9 @@ void apply_change(Strategy& strategy, const MirroredVariable<Tensor<float>>& var
     if (change == Change::kAssignSubtract) return replica.assign_sub(variable, own);
     replica.merge_call(
         [&](CrossReplicaContext& cross, const PerReplica<Tensor<float>>& all) {
-          std::size_t left = variable.devices().size();
+          // The last of the components that the strategy computes.
+          std::size_t left = 0;
+          cross.update(variable, [&](Tensor<float>&) { ++left; });
           cross.update(
               variable,
               [&](Tensor<float>& component, const Tensor<float>& sum) {

@@ -66,6 +66,14 @@ void check_replica_local(const Scene& scene) {
                                                " of tensors gave " + text_of(read_device) +
                                                ", not " + text_of(wanted));
     demand(same_bits(strategy.local_values(host)[0], own(0)), "reading changed a component");
+    // From outside each component is updated for itself: they do not end equal.
+    strategy.cross_replica().update(host, [](Row& component) { component[0] += 1; });
+    for (int id = 0; id < stage.replicas(); ++id) {
+      Row updated = own(id);
+      updated[0] += 1;
+      demand(same_bits(strategy.local_values(host)[id], updated),
+             "an update of a replica-local variable gave " + replica_text(id) + " another value");
+    }
   }
 }
 

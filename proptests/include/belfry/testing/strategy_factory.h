@@ -22,6 +22,9 @@ class StrategyFactory {
   /// reduces in the order they ask for.
   virtual std::unique_ptr<Strategy> make(Backend& backend,
                                          const StrategyOptions& options) const = 0;
+  /// Whether tensors are reduced by the communicator where no order is asked for: then suites
+  /// demand that collectives ran.
+  virtual bool uses_collectives() const { return true; }
 };
 
 /// The factory of a strategy that is constructed from a backend and StrategyOptions.
