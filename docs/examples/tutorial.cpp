@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -214,8 +215,12 @@ void errors() {
 std::vector<int> order_of_arrival(const sim::Options& options) {
   sim::Backend backend{options};
   MirroredStrategy strategy{backend};
+  std::mutex mutex;
   std::vector<int> order;
-  strategy.run([&](ReplicaContext& replica) { order.push_back(replica.replica_id()); });
+  strategy.run([&](ReplicaContext& replica) {
+    const std::lock_guard lock(mutex);
+    order.push_back(replica.replica_id());
+  });
   return order;
 }
 // [schedule]
