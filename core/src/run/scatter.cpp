@@ -33,10 +33,9 @@ void require_combinable(ScatterOp op, const VariableInfo& info, CallSite site) {
 }
 
 void throw_local_scatter(const VariableInfo& info, CallSite site) {
-  throw UnsupportedError(ErrorCode::kUnsupported,
-                         "scatter to replica-local " + info.name + " in a replica is no merge",
-                         "change the replica's own component: scatter_rows of variable.on(replica)",
-                         site);
+  throw UnsupportedError(
+      ErrorCode::kUnsupported, "replica-local " + info.name + " takes no scatter in a replica",
+      "change the replica's own component: scatter_rows of variable.on(replica)", site);
 }
 
 std::int64_t row_size(const Shape& shape) {

@@ -12,10 +12,11 @@ namespace belfry {
 Placement current_placement(CallSite site) {
   const detail::CurrentContext* context = detail::current_context();
   if (context == nullptr || context->backend == nullptr) {
-    throw ContextError(ErrorCode::kWrongContext, "no device is current here",
-                       "make tensors inside a replica function, a merge or a variable's "
-                       "initialiser, or pass a placement",
-                       site);
+    throw ContextError(
+        ErrorCode::kWrongContext, "no device is current here",
+        "make tensors inside a replica function, a merge, Strategy::scope or a variable's "
+        "initialiser, or pass a placement",
+        site);
   }
   return {context->backend, context->device};
 }
