@@ -7,6 +7,16 @@
 
 namespace belfry::cuda {
 
+bool has_happened(cudaEvent_t event) {
+  const cudaError_t code = cudaEventQuery(event);
+  if (code == cudaErrorNotReady) {
+    ignore_failure(code);
+    return false;
+  }
+  check_call(code, "cudaEventQuery(event)", {__FILE__, __LINE__});
+  return true;
+}
+
 Event::~Event() { give_back(); }
 
 void Event::record(const std::shared_ptr<DeviceState>& device, cudaStream_t stream) {
@@ -24,16 +34,7 @@ void Event::synchronize() {
   if (event_ != nullptr) BELFRY_CUDA_TRY(cudaEventSynchronize(event_));
 }
 
-bool Event::query() {
-  if (event_ == nullptr) return true;
-  const cudaError_t code = cudaEventQuery(event_);
-  if (code == cudaErrorNotReady) {
-    ignore_failure(code);
-    return false;
-  }
-  BELFRY_CUDA_TRY(code);
-  return true;
-}
+bool Event::query() { return event_ == nullptr || has_happened(event_); }
 
 // Waits that were issued hold on to what they captured, so the next owner may record anew.
 void Event::give_back() noexcept {

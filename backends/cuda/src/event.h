@@ -11,6 +11,10 @@
 
 namespace belfry::cuda {
 
+/// Whether the work recorded in `event` is done. Throws: DeviceError where that work failed, of
+/// which this call may be the first to hear.
+bool has_happened(cudaEvent_t event);
+
 /// A CUDA event without timing, taken when it is first recorded: CUDA ties an event to one GPU,
 /// and belfry's may be recorded on any.
 class Event final : public belfry::Event {

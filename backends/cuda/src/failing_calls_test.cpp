@@ -169,6 +169,22 @@ TEST_P(FailingCalls, EndWithTheirNameAndLeaveNothingBehind) {
   EXPECT_GT(told_, failed / 3);
 }
 
+TEST(FailingQuery, OfAnEventNamesTheCall) {
+  sim::SimulatedDriver machine({.gpus = 1});
+  Backend backend;
+  const auto event = backend.device(0).create_event();
+  backend.device(0).compute_stream().record(*event);
+  machine.fail("cudaEventQuery", 1, kLaunchFailure);
+  try {
+    event->query();
+    FAIL() << "the failure was not told";
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("cudaEventQuery failed"));
+  }
+  event->synchronize();
+  EXPECT_TRUE(event->query());
+}
+
 INSTANTIATE_TEST_SUITE_P(Cliques, FailingCalls,
                          testing::Values(Machine{"three GPUs", 3, {0, 1, 2}},
                                          Machine{"one GPU", 1, {0, 0, 0}},

@@ -6,6 +6,7 @@
 #include "belfry/error.h"
 #include "check.h"
 #include "current_gpu.h"
+#include "event.h"
 #include "kernel_launch.h"
 #include "ownership.h"
 
@@ -155,13 +156,7 @@ std::vector<BufferPtr> Stream::take_finished() {
   while (!in_flight_.empty()) {
     InFlight& oldest = in_flight_.front();
     if (in_flight_.size() > kMaxInFlight) BELFRY_CUDA_TRY(cudaEventSynchronize(oldest.done));
-    const cudaError_t code = cudaEventQuery(oldest.done);
-    if (code == cudaErrorNotReady) {
-      ignore_failure(code);
-      break;
-    }
-    // Work before the event may have failed, of which this call is the first to hear.
-    check_call(code, "cudaEventQuery(oldest.done)", {__FILE__, __LINE__});
+    if (!has_happened(oldest.done)) break;
     state_->give_event(oldest.done);
     for (BufferPtr& buffer : oldest.buffers) finished.push_back(std::move(buffer));
     in_flight_.pop_front();
