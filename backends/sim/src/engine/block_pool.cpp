@@ -14,9 +14,12 @@ constexpr std::size_t kSmallest = 64;
 // Below this size blocks share pages anyway, and a stagger would only waste them.
 constexpr std::size_t kStaggeredFrom = 4096;
 constexpr std::size_t kStaggerSpan = std::size_t{64} << 10;
-// An odd number of cache lines visits every offset; 17 keeps neighbours more than a page apart
-// from each other's prefetches.
-constexpr std::uint64_t kStaggerLines = 17;
+constexpr std::size_t kLarge = std::size_t{1} << 20;
+constexpr std::size_t kLargeSpan = std::size_t{256} << 10;
+// An odd number of cache lines visits every offset. Neighbours are 17 lines apart in the sets of a
+// cache, and 8 KiB more: blocks a large power of two apart are in different rows of one bank of
+// memory, and reading them side by side took up to twice as long.
+constexpr std::uint64_t kStaggerLines = 17 + 128;
 
 // Four classes between one power of two and the next: at most a quarter is wasted.
 std::size_t size_class(std::size_t bytes) {
@@ -43,9 +46,9 @@ Block BlockPool::take(std::size_t bytes) {
     free.pop_back();
     return block;
   }
-  const bool staggered = capacity >= kStaggeredFrom;
-  const std::uint64_t lines = kStaggerLines * (salt_ + 5 * made_++);
-  const std::size_t offset = staggered ? lines * kAlignment % kStaggerSpan : 0;
+  const std::uint64_t lines = kStaggerLines * (salt_ + 1 + 5 * made_++);
+  const std::size_t span = capacity >= kLarge ? kLargeSpan : kStaggerSpan;
+  const std::size_t offset = capacity >= kStaggeredFrom ? lines * kAlignment % span : 0;
   auto* origin =
       static_cast<std::byte*>(::operator new(capacity + offset, std::align_val_t{kAlignment}));
   return {origin + offset, capacity, origin};

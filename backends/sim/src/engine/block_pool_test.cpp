@@ -54,6 +54,18 @@ TEST(BlockPool, NeighboursAreStaggered) {
   for (std::size_t device = 0; device < 8; ++device) pools[device]->give(blocks[device]);
 }
 
+// A row of a bank of memory is 8 KiB; sixteen large blocks begin in sixteen of them.
+TEST(BlockPool, LargeBlocksOfSixteenDevicesBeginInDifferentRows) {
+  std::set<std::ptrdiff_t> rows;
+  for (std::uint64_t device = 0; device < 16; ++device) {
+    BlockPool pool(device);
+    const Block block = pool.take(std::size_t{4} << 20);
+    rows.insert((block.data - block.origin) / 8192);
+    pool.give(block);
+  }
+  EXPECT_EQ(rows.size(), 16u);
+}
+
 TEST(BlockPool, SteadyUseTouchesNoFreshPage) {
   BlockPool pool;
   constexpr std::size_t kBytes = std::size_t{4} << 20;
