@@ -75,8 +75,9 @@ class Comparison {
   std::vector<std::vector<double>> rounds_;
 };
 
-/// Buffers in one block of touched memory, on huge pages where there are any, that do not begin at
-/// the same place of a page: those would compete for the same lines of the caches.
+/// Buffers in one block of touched memory, on huge pages where there are any. They begin neither at
+/// the same place of a page, where they would compete for the same lines of the caches, nor in the
+/// same row of the memory's banks, as those do that are a large power of two apart.
 class Arena {
  public:
   Arena(std::size_t count, std::size_t bytes)
@@ -105,7 +106,7 @@ class Arena {
 
  private:
   static constexpr std::size_t kLine = 64;
-  static constexpr std::size_t kStagger = 1088;
+  static constexpr std::size_t kStagger = 9280;
   static constexpr std::size_t kHuge = std::size_t{1} << 21;
 
   std::byte* memory_ = nullptr;

@@ -44,9 +44,10 @@ Sum<T> fold_tree(const ReduceCall<T>& call, std::size_t i, std::vector<Sum<T>>& 
 
 template <class T>
 void reduce_elements(const ReduceCall<T>& call, std::size_t first, std::size_t last) {
+  if (first == last) return;  // Whole steps leave nothing, often, and divisions take long.
   const std::size_t n = call.inputs.size();
   const std::size_t chunk = ring_chunk(call.count, n);
-  std::vector<Sum<T>> sums(call.order == ReductionOrder::kTree && first < last ? n : 0);
+  std::vector<Sum<T>> sums(call.order == ReductionOrder::kTree ? n : 0);
   for (std::size_t i = first; i < last; ++i) {
     Sum<T> sum = call.order == ReductionOrder::kTree   ? fold_tree(call, i, sums)
                  : call.order == ReductionOrder::kRing ? fold_from(call, i / chunk, i)

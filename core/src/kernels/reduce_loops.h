@@ -13,7 +13,7 @@ inline constexpr std::size_t kLineBytes = 64;  ///< Of a cache.
 /// What ends a sum, and how it is stored.
 struct ReduceEnd {
   std::size_t divisor = 0;  ///< MEAN's; 0: none.
-  std::size_t ahead = 0;    ///< How far ahead inputs are fetched, in bytes, by `fused_far`.
+  std::size_t ahead = 0;    ///< How far ahead inputs are fetched, in bytes; not by `fused`.
   bool stream = false;  ///< Outputs begin at multiples of 64 bytes, and stores pass the caches by.
 };
 
@@ -27,8 +27,10 @@ struct ReduceLoops {
                                 std::size_t last, ReduceEnd end);
   /// For this order, which is not a ring's, and number of inputs; null where there is none.
   Fused (*fused)(ReductionOrder order, std::size_t inputs);
-  /// The same for operands that do not fit into a cache: fetches inputs ahead, and may stream.
+  /// The same for operands that do not fit into a cache: fetches inputs ahead.
   Fused (*fused_far)(ReductionOrder order, std::size_t inputs);
+  /// Fetches ahead as well, and streams.
+  Fused (*fused_stream)(ReductionOrder order, std::size_t inputs);
 
   std::size_t pack_elements;
   std::size_t pack_bytes;  ///< Of a tile.

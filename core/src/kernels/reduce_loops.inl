@@ -3,19 +3,30 @@
 
 // Part of reduce_baseline.cpp and reduce_wide.cpp, after reduce_pack.inl.
 
+#define BELFRY_INLINE __attribute__((always_inline))
+
+enum class Reach {
+  kNear,    ///< Operands fit into a cache.
+  kFar,     ///< They do not: inputs are fetched ahead.
+  kStream,  ///< Nor would outputs stay in one: their stores pass the caches by, too.
+};
+
 /// Packs a step: each stream is read and written by the cache line, where there are many streams
 /// that are far; longer steps at many places are more than the processor's combining of stores
 /// keeps up with. By two lines elsewhere, lest addresses cost more than sums, as far as registers
 /// suffice.
-template <class T, std::size_t inputs, bool far>
-constexpr std::size_t kPacks =
-    (inputs <= 4 || (inputs > 8 && !far) ? 2 : 1) * kLineBytes / (Pack<T>::kElements * sizeof(T));
+template <class T, std::size_t inputs, Reach reach>
+constexpr std::size_t kPacks = (inputs <= 4 || (inputs > 8 && reach == Reach::kNear) ? 2 : 1) *
+                               kLineBytes / (Pack<T>::kElements * sizeof(T));
+
+/// Of few streams the processor itself sees where they lead.
+template <std::size_t inputs, Reach reach>
+constexpr bool kFetches = inputs > 4 && reach != Reach::kNear;
 
 /// Begins to load what `inputs` steps of `bytes` read `ahead` bytes from here.
 template <class T, std::size_t n, std::size_t bytes>
-BELFRY_TARGET inline __attribute__((always_inline)) void fetch_ahead(const T* const* from,
-                                                                     std::size_t i,
-                                                                     std::size_t ahead) {
+BELFRY_TARGET inline BELFRY_INLINE void fetch_ahead(const T* const* from, std::size_t i,
+                                                    std::size_t ahead) {
 #pragma GCC unroll 16
   for (std::size_t k = 0; k < n; ++k) {
     const auto* const line = reinterpret_cast<const std::byte*>(from[k] + i) + ahead;
@@ -36,11 +47,11 @@ BELFRY_TARGET inline void fold_tree(Pack<T>& sum, const T* const* in, std::size_
   }
 }
 
-template <class T, ReductionOrder order, bool far, std::size_t n>
+template <class T, ReductionOrder order, Reach reach, std::size_t n>
 BELFRY_TARGET std::size_t fused(const T* const* in, T* const* out, std::size_t first,
                                 std::size_t last, ReduceEnd end) {
   constexpr std::size_t kPack = Pack<T>::kElements;
-  constexpr std::size_t kUnroll = kPacks<T, n, far>;
+  constexpr std::size_t kUnroll = kPacks<T, n, reach>;
   const T* from[n];
   T* to[n];
   for (std::size_t k = 0; k < n; ++k) {
@@ -50,7 +61,9 @@ BELFRY_TARGET std::size_t fused(const T* const* in, T* const* out, std::size_t f
   std::size_t i = first;
   for (; last - i >= kUnroll * kPack; i += kUnroll * kPack) {
     Pack<T> sum[kUnroll];
-    if constexpr (far) fetch_ahead<T, n, kUnroll * kPack * sizeof(T)>(from, i, end.ahead);
+    if constexpr (kFetches<n, reach>) {
+      fetch_ahead<T, n, kUnroll * kPack * sizeof(T)>(from, i, end.ahead);
+    }
     if constexpr (order == ReductionOrder::kReplicaOrder) {
       for (std::size_t u = 0; u < kUnroll; ++u) sum[u].load(from[0] + i + u * kPack);
 #pragma GCC unroll 16
@@ -68,31 +81,96 @@ BELFRY_TARGET std::size_t fused(const T* const* in, T* const* out, std::size_t f
 #pragma GCC unroll 16
     for (std::size_t k = 0; k < n; ++k) {
       for (std::size_t u = 0; u < kUnroll; ++u) {
-        sum[u].store(to[k] + i + u * kPack, far && end.stream);
+        sum[u].store(to[k] + i + u * kPack, reach == Reach::kStream);
       }
     }
   }
   return i;
 }
 
-template <class T, ReductionOrder order, bool far, std::size_t... kIndex>
+/// The same for many inputs, in replica order. One step's stores fill the processor's queue for
+/// them, and what comes behind waits; so the next step is added up between them.
+template <class T, Reach reach, std::size_t n>
+BELFRY_TARGET std::size_t fused_many(const T* const* in, T* const* out, std::size_t first,
+                                     std::size_t last, ReduceEnd end) {
+  constexpr std::size_t kPack = Pack<T>::kElements;
+  constexpr std::size_t kUnroll = kPacks<T, n, reach>;
+  constexpr std::size_t kStep = kUnroll * kPack;
+  if (last - first < kStep) return first;
+  const T* from[n];
+  T* to[n];
+  for (std::size_t k = 0; k < n; ++k) {
+    from[k] = in[k];
+    to[k] = out[k];
+  }
+  Pack<T> sum[kUnroll];
+  Pack<T> next[kUnroll];
+  std::size_t i = first;
+  const auto add = [&](std::size_t k, std::size_t at) BELFRY_TARGET BELFRY_INLINE {
+#pragma GCC unroll 16
+    for (std::size_t u = 0; u < kUnroll; ++u) {
+      Pack<T> term;
+      term.load(from[k] + at + u * kPack);
+      if (k != 0) next[u].add(term);
+      if (k == 0) next[u] = term;
+    }
+  };
+  const auto finish = [&]() BELFRY_TARGET BELFRY_INLINE {
+#pragma GCC unroll 16
+    for (std::size_t u = 0; u < kUnroll; ++u) {
+      next[u].finish(end.divisor);
+      sum[u] = next[u];
+    }
+  };
+  const auto store = [&](std::size_t k) BELFRY_TARGET BELFRY_INLINE {
+#pragma GCC unroll 16
+    for (std::size_t u = 0; u < kUnroll; ++u) {
+      sum[u].store(to[k] + i + u * kPack, reach == Reach::kStream);
+    }
+  };
+  for (std::size_t k = 0; k < n; ++k) add(k, i);
+  finish();
+  for (; last - i >= 2 * kStep; i += kStep) {
+#pragma GCC unroll 16
+    for (std::size_t k = 0; k < n; ++k) {
+      if constexpr (kFetches<n, reach>) {
+        fetch_ahead<T, 1, kStep * sizeof(T)>(from + k, i + kStep, end.ahead);
+      }
+      add(k, i + kStep);
+      store(k);
+    }
+    finish();
+  }
+  for (std::size_t k = 0; k < n; ++k) store(k);
+  return i + kStep;
+}
+
+template <class T, ReductionOrder order, Reach reach, std::size_t... kIndex>
 typename ReduceLoops<T>::Fused find_fused(std::size_t inputs, std::index_sequence<kIndex...>) {
   typename ReduceLoops<T>::Fused found = nullptr;
-  (void)((kIndex + 2 == inputs && (found = fused<T, order, far, kIndex + 2>) != nullptr) || ...);
+  const auto use = [&]<std::size_t n>() {
+    if constexpr (n > 8) {
+      found = fused_many<T, reach, n>;
+    } else {
+      found = fused<T, order, reach, n>;
+    }
+    return true;
+  };
+  (void)((kIndex + 2 == inputs && use.template operator()<kIndex + 2>()) || ...);
   return found;
 }
 
-template <class T, bool far>
+template <class T, Reach reach>
 typename ReduceLoops<T>::Fused fused_for(ReductionOrder order, std::size_t inputs) {
   constexpr bool kOrdered = element::kIsFloating<T>;
   using UpTo16 = std::make_index_sequence<15>;
   using UpTo8 = std::make_index_sequence<7>;
   if constexpr (kOrdered) {
     if (order == ReductionOrder::kTree) {
-      return find_fused<T, ReductionOrder::kTree, far>(inputs, UpTo8{});
+      return find_fused<T, ReductionOrder::kTree, reach>(inputs, UpTo8{});
     }
   }
-  return find_fused<T, ReductionOrder::kReplicaOrder, far>(inputs, UpTo16{});
+  return find_fused<T, ReductionOrder::kReplicaOrder, reach>(inputs, UpTo16{});
 }
 
 template <class T, std::size_t group>
@@ -172,6 +250,13 @@ BELFRY_TARGET void finish_tile(T* out, const std::byte* tile, std::size_t packs,
 
 template <class T>
 ReduceLoops<T> loops() {
-  return {fused_for<T, false>, fused_for<T, true>, Pack<T>::kElements, sizeof(Pack<T>),
-          fold_group<T>,       tree_group<T>,      add_tile<T>,        finish_tile<T>};
+  return {fused_for<T, Reach::kNear>,
+          fused_for<T, Reach::kFar>,
+          fused_for<T, Reach::kStream>,
+          Pack<T>::kElements,
+          sizeof(Pack<T>),
+          fold_group<T>,
+          tree_group<T>,
+          add_tile<T>,
+          finish_tile<T>};
 }

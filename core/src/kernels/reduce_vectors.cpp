@@ -27,6 +27,7 @@ std::size_t line_offset(const void* address) {
 /// Elements until outputs begin at a cache line, all of them; else streaming is off.
 template <class T>
 std::size_t align_streams(const ReduceCall<T>& call, bool& stream) {
+  if (!stream) return 0;
   const std::size_t offset = line_offset(call.outputs[0]);
   for (T* out : call.outputs) stream = stream && line_offset(out) == offset;
   stream = stream && offset % sizeof(T) == 0;
@@ -46,15 +47,20 @@ ReduceEnd end_of(const ReduceCall<T>& call, bool stream) {
   return {call.mean ? call.inputs.size() : 0, call.ahead, stream};
 }
 
+/// Each input and each output once, if there are loops for so many; else does nothing.
 template <class T>
-void reduce_fused(const ReduceCall<T>& call, typename ReduceLoops<T>::Fused fused) {
+bool reduce_fused(const ReduceCall<T>& call, const ReduceLoops<T>& loops) {
   bool stream = call.stream;
   const std::size_t head = align_streams(call, stream);
+  const auto find = stream ? loops.fused_stream : call.ahead != 0 ? loops.fused_far : loops.fused;
+  const auto fused = find(call.order, call.inputs.size());
+  if (fused == nullptr) return false;
   reduce_elements(call, 0, head);
   const std::size_t tail =
       fused(call.inputs.data(), call.outputs.data(), head, call.count, end_of(call, stream));
   reduce_elements(call, tail, call.count);
   if (stream) end_streams();
+  return true;
 }
 
 /// Sums of packs, aligned for any vector.
@@ -137,12 +143,7 @@ class Tiles {
 // Any order but a ring's.
 template <class T>
 void reduce_whole(const ReduceCall<T>& call, const ReduceLoops<T>& loops) {
-  if (call.outputs.size() == call.inputs.size()) {
-    const auto find = call.ahead != 0 ? loops.fused_far : loops.fused;
-    if (const auto fused = find(call.order, call.inputs.size()); fused != nullptr) {
-      return reduce_fused(call, fused);
-    }
-  }
+  if (call.outputs.size() == call.inputs.size() && reduce_fused(call, loops)) return;
   reduce_elements(call, Tiles<T>(call, loops).run(), call.count);
 }
 
