@@ -12,9 +12,9 @@ namespace belfry {
 namespace kernels {
 namespace {
 
-// How far ahead of its use each input is asked for, in bytes. Measured: more is on its way at once
-// than the processor has room for where inputs are many.
-std::size_t ahead_for(std::size_t inputs) { return inputs > 8 ? 256 : 512; }
+// How far ahead of its use each input is asked for, in bytes. Measured: with more, more is on its
+// way at once than the processor has room for.
+constexpr std::size_t kAhead = 256;
 
 bool is_in_place(const KernelCall& call) {
   for (std::size_t k = 0; k < call.outputs.size() && k < call.inputs.size(); ++k) {
@@ -35,7 +35,7 @@ ReduceCall<T> typed(const KernelCall& call, const HostReduceTuning& tuning) {
   const std::size_t bytes = (call.inputs.size() + call.outputs.size()) * typed.count * sizeof(T);
   // What is stored where it was just read is in the cache already.
   typed.stream = !is_in_place(call) && bytes >= tuning.non_temporal_bytes;
-  if (typed.stream || bytes >= tuning.fetched_bytes) typed.ahead = ahead_for(call.inputs.size());
+  if (typed.stream || bytes >= tuning.fetched_bytes) typed.ahead = kAhead;
   return typed;
 }
 

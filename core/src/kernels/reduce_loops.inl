@@ -11,17 +11,12 @@ enum class Reach {
   kStream,  ///< Nor would outputs stay in one: their stores pass the caches by, too.
 };
 
-/// Packs a step: each stream is read and written by the cache line, where there are many streams
-/// that are far; longer steps at many places are more than the processor's combining of stores
-/// keeps up with. By two lines elsewhere, lest addresses cost more than sums, as far as registers
-/// suffice.
+/// Packs a step. What is far is read and written by the cache line: longer steps at many places are
+/// more than the processor's combining of stores keeps up with. Elsewhere by two lines, lest
+/// addresses cost more than sums; between 5 and 8 inputs registers suffice for one.
 template <class T, std::size_t inputs, Reach reach>
-constexpr std::size_t kPacks = (inputs <= 4 || (inputs > 8 && reach == Reach::kNear) ? 2 : 1) *
+constexpr std::size_t kPacks = (reach == Reach::kNear && (inputs <= 4 || inputs > 8) ? 2 : 1) *
                                kLineBytes / (Pack<T>::kElements * sizeof(T));
-
-/// Of few streams the processor itself sees where they lead.
-template <std::size_t inputs, Reach reach>
-constexpr bool kFetches = inputs > 4 && reach != Reach::kNear;
 
 /// Begins to load what `inputs` steps of `bytes` read `ahead` bytes from here.
 template <class T, std::size_t n, std::size_t bytes>
@@ -61,7 +56,7 @@ BELFRY_TARGET std::size_t fused(const T* const* in, T* const* out, std::size_t f
   std::size_t i = first;
   for (; last - i >= kUnroll * kPack; i += kUnroll * kPack) {
     Pack<T> sum[kUnroll];
-    if constexpr (kFetches<n, reach>) {
+    if constexpr (reach != Reach::kNear) {
       fetch_ahead<T, n, kUnroll * kPack * sizeof(T)>(from, i, end.ahead);
     }
     if constexpr (order == ReductionOrder::kReplicaOrder) {
@@ -133,7 +128,7 @@ BELFRY_TARGET std::size_t fused_many(const T* const* in, T* const* out, std::siz
   for (; last - i >= 2 * kStep; i += kStep) {
 #pragma GCC unroll 16
     for (std::size_t k = 0; k < n; ++k) {
-      if constexpr (kFetches<n, reach>) {
+      if constexpr (reach != Reach::kNear) {
         fetch_ahead<T, 1, kStep * sizeof(T)>(from + k, i + kStep, end.ahead);
       }
       add(k, i + kStep);
