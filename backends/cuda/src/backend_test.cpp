@@ -96,6 +96,24 @@ TEST(CudaBackend, KeepsToTheMemoryLimit) {
   EXPECT_EQ(other.allocate(100, other.compute_stream())->bytes(), 100U);
 }
 
+TEST(CudaBackend, TellsWhichQuestionHeardOfALostDevice) {
+  sim::SimulatedDriver machine({.gpus = 1});
+  Backend backend{{.replicas_per_gpu = 2}};
+  const auto clique = backend.communicator(test::first_ranks(2));
+  clique->check_health();
+  machine.fail("cudaStreamQuery", 1, 719);
+  try {
+    clique->check_health();
+    FAIL() << "the device was lost";
+  } catch (const DeviceError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kDeviceLost);
+    EXPECT_NE(
+        std::string(error.what()).find("cudaStreamQuery failed: cudaErrorLaunchFailure (719)"),
+        std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(CudaBackend, ReportsWhatTheDriverRefuses) {
   sim::SimulatedDriver machine({.gpus = 1, .memory_bytes = 1000});
   Backend backend;

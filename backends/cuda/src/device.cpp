@@ -55,7 +55,7 @@ void Device::check_health() {
     if (code == cudaErrorNotReady) {
       ignore_failure(code);
     } else {
-      BELFRY_CUDA_TRY(code);
+      check_call(code, "cudaStreamQuery(stream)", {__FILE__, __LINE__});
     }
   }
 }

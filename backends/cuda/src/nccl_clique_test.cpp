@@ -88,7 +88,8 @@ TEST(NcclClique, TellsOfAnErrorThatCameLater) {
     FAIL() << "the second communicator had an error";
   } catch (const DeviceError& error) {
     EXPECT_EQ(error.code(), ErrorCode::kDeviceLost);
-    EXPECT_NE(std::string(error.what()).find("ncclRemoteError (6)"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("ncclCommGetAsyncError failed: ncclRemoteError (6)"),
+              std::string::npos)
         << error.what();
   }
   clique.reset();

@@ -17,6 +17,9 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
+// What happens behind a call's back is told by the next question.
+constexpr const char* kAskForState = "ncclCommGetAsyncError(comm, &state)";
+
 bool accepted(ncclResult_t code) { return code == ncclSuccess || code == ncclInProgress; }
 
 }  // namespace
@@ -68,7 +71,7 @@ void NcclCommunicators::wait(const char* what) {
       state = state_of(rank);
     }
     failed_ = failed_ || state != ncclSuccess;
-    BELFRY_NCCL_TRY(state);
+    check_call(state, kAskForState, {__FILE__, __LINE__});
   }
 }
 
@@ -76,7 +79,7 @@ void NcclCommunicators::check() {
   for (std::size_t rank = 0; rank < comms_.size(); ++rank) {
     const ncclResult_t state = state_of(rank);
     failed_ = failed_ || (state != ncclSuccess && state != ncclInProgress);
-    BELFRY_NCCL_TRY(state);
+    check_call(state, kAskForState, {__FILE__, __LINE__});
   }
 }
 
