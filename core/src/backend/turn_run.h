@@ -28,9 +28,8 @@ namespace belfry::detail {
 ///   switch_to(from, to): returns when somebody switches back to `from`;
 ///   retire(seat): nothing runs on it after the caller's next `leave`;
 ///   leave(seat, to), forsake(seat, to): for good; the latter with frames still on the stack;
-///   fetch(seat), fetch_frames(seat): begin to load a seat, or null, that comes to run soon, and
-///   what
-///     it continues with;
+///   fetch(seat): begins to load a seat, or null, that comes to run soon;
+///   fetch_frames(seat): begins to load what such a seat continues with;
 ///   healthy(seat): false when the seat's stack was not enough.
 /// A switch happens on the stack of whoever gives up its turn, straight to the next one's: the
 /// caller's stack is visited only to settle and to let other agents take steps.
