@@ -40,8 +40,7 @@ constexpr Code kCodes[] = {
 };
 
 const Code& row_of(cudaError_t code) {
-  const auto* row = std::find_if(std::begin(kCodes), std::end(kCodes),
-                                 [code](const Code& known) { return known.code == code; });
+  const auto* row = std::ranges::find(kCodes, code, &Code::code);
   return row == std::end(kCodes) ? std::end(kCodes)[-1] : *row;
 }
 
@@ -79,7 +78,8 @@ cudaError_t cudaPeekAtLastError(void) {
 const char* cudaGetErrorName(cudaError_t error) { return row_of(error).name; }
 
 const char* cudaGetErrorString(cudaError_t error) {
-  const auto& thread = belfry::driver::thread_state(belfry::driver::machine());
+  const auto machine = belfry::driver::machine();
+  const auto& thread = belfry::driver::thread_state(machine);
   const bool told = thread.text_of == error && error != cudaSuccess;
   return told ? thread.last_text.c_str() : row_of(error).text;
 }
