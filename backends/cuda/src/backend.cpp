@@ -55,6 +55,7 @@ std::vector<int> place_devices(const Options& options, int gpus) {
   if (options.fitted > 0) {
     // Neighbours share a GPU, so that groups of ranks stay together.
     std::vector<int> placed;
+    placed.reserve(static_cast<std::size_t>(options.fitted));
     const std::int64_t used = std::min(options.fitted, gpus);
     for (std::int64_t i = 0; i < options.fitted; ++i) {
       placed.push_back(static_cast<int>(i * used / options.fitted));

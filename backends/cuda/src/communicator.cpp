@@ -11,18 +11,18 @@
 
 namespace belfry::cuda {
 
-std::unique_ptr<Communicator> make_communicator(std::shared_ptr<SharedState> shared,
+std::unique_ptr<Communicator> make_communicator(const std::shared_ptr<SharedState>& shared,
                                                 std::vector<Device*> devices) {
   std::set<int> gpus;
   for (const Device* device : devices) gpus.insert(device->gpu());
   // NCCL is not asked for one member: it would take memory for nothing.
   if (gpus.size() == 1) {
-    return std::make_unique<LocalClique>(std::move(shared), std::move(devices));
+    return std::make_unique<LocalClique>(shared, std::move(devices));
   }
   if (gpus.size() == devices.size()) {
-    return std::make_unique<NcclClique>(std::move(shared), std::move(devices));
+    return std::make_unique<NcclClique>(shared, devices);
   }
-  return std::make_unique<HybridClique>(std::move(shared), std::move(devices));
+  return std::make_unique<HybridClique>(shared, std::move(devices));
 }
 
 }  // namespace belfry::cuda

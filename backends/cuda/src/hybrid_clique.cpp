@@ -15,8 +15,8 @@ const CollectivePart& part_of(std::span<const CollectivePart> parts, int rank) {
 
 }  // namespace
 
-HybridClique::HybridClique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices)
-    : Clique(shared, devices), handover_(shared) {
+HybridClique::HybridClique(const std::shared_ptr<SharedState>& shared, std::vector<Device*> devices)
+    : Clique(shared, std::move(devices)), handover_(shared) {
   std::map<int, std::size_t> group_on;  // GPU to place in groups_, which is in order of leaders
   for (int rank = 0; rank < size(); ++rank) {
     const auto [place, fresh] = group_on.try_emplace(device(rank).gpu(), groups_.size());
@@ -26,12 +26,13 @@ HybridClique::HybridClique(std::shared_ptr<SharedState> shared, std::vector<Devi
   std::vector<Device*> leading;
   for (Group& group : groups_) {
     std::vector<Device*> members;
+    members.reserve(group.ranks.size());
     for (const int rank : group.ranks) members.push_back(&device(rank));
     leading.push_back(members.front());
     divisors_.emplace_back(*members.front(), size());
     group.clique = std::make_unique<LocalClique>(shared, std::move(members));
   }
-  among_leaders_ = std::make_unique<NcclClique>(std::move(shared), std::move(leading));
+  among_leaders_ = std::make_unique<NcclClique>(shared, leading);
 }
 
 void HybridClique::check_health() {
@@ -42,6 +43,7 @@ void HybridClique::check_health() {
 void HybridClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
   NcclClique::require_addable(parts[0].input.dtype);  // Before the groups overwrite anything.
   std::vector<BufferView> sums;  // The leaders' outputs serve as their groups' sums.
+  sums.reserve(groups_.size());
   for (const Group& group : groups_) sums.push_back(part_of(parts, group.ranks[0]).output);
   sum_groups(parts, sums);
   among_leaders_->all_reduce(ReduceOp::kSum, leaders(parts, sums));
@@ -75,6 +77,7 @@ void HybridClique::do_broadcast(int root, std::span<const CollectivePart> parts)
   const std::size_t source = group_of(root);
   const CollectivePart& sender = part_of(parts, root);
   std::vector<BufferView> outputs;
+  outputs.reserve(groups_.size());
   // Outputs may be in use on their members' streams, and leaders write to their own alone.
   for (const Group& group : groups_) outputs.push_back(part_of(parts, group.ranks[0]).output);
   Parts leading = leaders(parts, outputs);
@@ -99,10 +102,9 @@ void HybridClique::do_all_gather(std::span<const CollectivePart> parts) {
 
 std::size_t HybridClique::group_of(int rank) const {
   const auto holds = [rank](const Group& group) {
-    return std::find(group.ranks.begin(), group.ranks.end(), rank) != group.ranks.end();
+    return std::ranges::find(group.ranks, rank) != group.ranks.end();
   };
-  return static_cast<std::size_t>(std::find_if(groups_.begin(), groups_.end(), holds) -
-                                  groups_.begin());
+  return static_cast<std::size_t>(std::ranges::find_if(groups_, holds) - groups_.begin());
 }
 
 // Each group's sum into its view of `sums`, on its leader's stream.

@@ -14,7 +14,7 @@ namespace belfry::cuda {
 /// one leader (the lowest rank) of each, and copies back.
 class HybridClique final : public Clique {
  public:
-  HybridClique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices);
+  HybridClique(const std::shared_ptr<SharedState>& shared, std::vector<Device*> devices);
 
   ReductionOrder order() const override { return ReductionOrder::kUnspecified; }
   void check_health() override;

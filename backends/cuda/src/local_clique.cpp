@@ -11,7 +11,7 @@
 
 namespace belfry::cuda {
 
-LocalClique::LocalClique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices)
+LocalClique::LocalClique(const std::shared_ptr<SharedState>& shared, std::vector<Device*> devices)
     : Clique(shared, std::move(devices)), done_(shared) {
   for (int rank = 0; rank < size(); ++rank) ready_.push_back(std::make_unique<Event>(shared));
 }

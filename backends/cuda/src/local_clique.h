@@ -11,7 +11,7 @@ namespace belfry::cuda {
 /// waits for another, so that nothing can deadlock however many devices there are.
 class LocalClique final : public Clique {
  public:
-  LocalClique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices);
+  LocalClique(const std::shared_ptr<SharedState>& shared, std::vector<Device*> devices);
 
   ReductionOrder order() const override { return ReductionOrder::kReplicaOrder; }
 

@@ -21,6 +21,7 @@ std::vector<int> gpus_of(const SharedState& shared, const std::vector<Device*>& 
                            "launched after it: unset it, or use one GPU");
   }
   std::vector<int> gpus;
+  gpus.reserve(devices.size());
   for (const Device* device : devices) gpus.push_back(device->gpu());
   return gpus;
 }
@@ -57,7 +58,8 @@ ncclDataType_t type_of(DType dtype) {
 
 void NcclClique::require_addable(DType dtype) { type_of(dtype); }
 
-NcclClique::NcclClique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices)
+NcclClique::NcclClique(const std::shared_ptr<SharedState>& shared,
+                       const std::vector<Device*>& devices)
     : Clique(shared, devices), communicators_(gpus_of(*shared, devices), shared->options.deadline) {
   for (Device* device : devices) {
     done_.push_back(std::make_unique<Event>(shared));

@@ -15,7 +15,7 @@ class NcclClique final : public Clique {
  public:
   /// Makes the communicators and, unless told otherwise, warms them up. Order: blocks the host.
   /// Throws: DeviceError, UnsupportedError where launches block.
-  NcclClique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices);
+  NcclClique(const std::shared_ptr<SharedState>& shared, const std::vector<Device*>& devices);
   ~NcclClique() override;
 
   ReductionOrder order() const override { return ReductionOrder::kUnspecified; }

@@ -11,9 +11,12 @@
 namespace belfry::driver {
 namespace {
 
+// Other types were refused when the call was made.
+DType dtype_in(const CliqueCall& call) { return dtype_of(call.type).value_or(DType::kUInt8); }
+
 void reduce(const std::vector<CliqueCall>& calls, ReductionOrder order) {
   const CliqueCall& first = calls.front();
-  const DType dtype = *dtype_of(first.type);
+  const DType dtype = dtype_in(first);
   KernelCall kernel;
   kernel.kind = KernelKind::kReduceReplicas;
   kernel.parameters.order = order;
@@ -27,7 +30,7 @@ void reduce(const std::vector<CliqueCall>& calls, ReductionOrder order) {
 
 void broadcast(const std::vector<CliqueCall>& calls) {
   const CliqueCall& source = calls[static_cast<std::size_t>(calls.front().root)];
-  const std::size_t bytes = source.count * size_of(*dtype_of(source.type));
+  const std::size_t bytes = source.count * size_of(dtype_in(source));
   for (const CliqueCall& call : calls) std::memmove(call.receive, source.send, bytes);
 }
 
@@ -35,7 +38,7 @@ void all_gather(const std::vector<CliqueCall>& calls) {
   std::vector<std::byte> gathered;
   for (const CliqueCall& call : calls) {
     const auto* from = static_cast<const std::byte*>(call.send);
-    gathered.insert(gathered.end(), from, from + call.count * size_of(*dtype_of(call.type)));
+    gathered.insert(gathered.end(), from, from + call.count * size_of(dtype_in(call)));
   }
   for (const CliqueCall& call : calls) {
     std::memcpy(call.receive, gathered.data(), gathered.size());

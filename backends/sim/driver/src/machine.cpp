@@ -60,8 +60,7 @@ bool Machine::reachable(const engine::Access& access, int gpu) const {
   const auto memory = memory_handles.find(access.allocation->data());
   if (memory == nullptr) return false;
   const std::vector<int>& from = memory->pool->reachable_from;
-  return access.allocation->device() == gpu ||
-         std::find(from.begin(), from.end(), gpu) != from.end();
+  return access.allocation->device() == gpu || std::ranges::find(from, gpu) != from.end();
 }
 
 std::vector<std::string> Machine::alive() const {

@@ -29,9 +29,9 @@ bool share_copies(const Command& command) {
   const auto fits = [&](const Access& to) {
     return is_whole(to) && to.allocation->bytes() == source.bytes();
   };
-  return std::all_of(command.writes.begin(), command.writes.end(), fits) &&
-         std::all_of(command.writes.begin(), command.writes.end(),
-                     [&](const Access& to) { return to.allocation->share(source); });
+  return std::ranges::all_of(command.writes, fits) &&
+         std::ranges::all_of(command.writes,
+                             [&](const Access& to) { return to.allocation->share(source); });
 }
 
 // Before anything is written: what shares its bytes gets its own. What is read has some, too, where
