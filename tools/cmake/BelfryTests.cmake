@@ -50,6 +50,23 @@ function(belfry_test name)
                        PROPERTIES ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
+# belfry_gpu_test(<name> SOURCES ... LINKS ...): a test executable that needs a GPU. Built wherever
+# there is a toolkit; a test where a GPU is promised (BELFRY_GPU_TESTS).
+function(belfry_gpu_test name)
+  if(NOT BELFRY_BUILD_TESTS OR NOT BELFRY_HAVE_CUDA)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
+  add_executable(${name} ${arg_SOURCES})
+  belfry_compile_options(${name})
+  target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main
+                                        Threads::Threads)
+  if(BELFRY_GPU_TESTS)
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+                         PROPERTIES LABELS gpu TIMEOUT 600)
+  endif()
+endfunction()
+
 # belfry_bench(<name> SOURCES ... [LINKS ...]): a Google Benchmark executable.
 function(belfry_bench name)
   if(NOT BELFRY_BUILD_BENCHMARKS)
