@@ -163,6 +163,21 @@ TEST(CudaBackend, BuffersMayOutliveIt) {
   EXPECT_EQ(machine.reports(), std::vector<std::string>{});
 }
 
+TEST(CudaBackend, EndsItsWorkBeforeItsMemory) {
+  const sim::SimulatedDriver machine({.gpus = 1});
+  {
+    Backend backend;
+    belfry::Device& device = backend.device(0);
+    for (belfry::Stream* stream : {&device.compute_stream(), &device.communication_stream()}) {
+      Kernel fill;
+      fill.outputs = {view_of(device.allocate(4, *stream), DType::kFloat32)};
+      stream->launch(fill);
+    }
+  }  // Nobody has waited.
+  EXPECT_EQ(machine.reports(), std::vector<std::string>{});
+  EXPECT_EQ(machine.calls("cudaFreeAsync"), 2U);
+}
+
 TEST(CudaBackend, CarriesReplicasAsItIsTold) {
   const sim::SimulatedDriver machine({.gpus = 1});
   EXPECT_EQ(Backend().executor().name(), "concurrent");

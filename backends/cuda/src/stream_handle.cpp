@@ -18,7 +18,12 @@ StreamHandle::StreamHandle(std::shared_ptr<DeviceState> device, Priority priorit
                                                priority == Priority::kHigh ? greatest : least));
 }
 
-// Work still enqueued is finished by CUDA, which frees the stream then.
-StreamHandle::~StreamHandle() { ignore_failure(cudaStreamDestroy(stream_)); }
+// CUDA would finish work still enqueued by itself. But the pool is destroyed next, and a driver
+// (580.159) was seen to crash, in a thread of its own, where streams and their pool ended with work
+// outstanding.
+StreamHandle::~StreamHandle() {
+  ignore_failure(cudaStreamSynchronize(stream_));
+  ignore_failure(cudaStreamDestroy(stream_));
+}
 
 }  // namespace belfry::cuda
