@@ -65,23 +65,22 @@ ncclUniqueId CliqueBook::make_id() {
 CliqueBook::Complaint CliqueBook::join(const ncclUniqueId& id, int ranks, int rank, int gpu,
                                        int polls, ncclComm_t* handle) {
   const std::lock_guard lock(mutex_);
+  *handle = nullptr;
   const std::uint64_t number = number_of(id);
   if (number == 0 || number > ids_) return "an id that ncclGetUniqueId did not make";
-  if (ranks < 1 || rank < 0 || rank >= ranks) {
-    return "rank " + std::to_string(rank) + " of " + std::to_string(ranks);
-  }
   auto& clique = cliques_.try_emplace(number, std::make_shared<CliqueObject>(ranks)).first->second;
   if (clique->size() != ranks) {
     return "rank " + std::to_string(rank) + " says there are " + std::to_string(ranks) +
            " ranks, others say " + std::to_string(clique->size());
   }
+  Complaint complaint;
   for (const auto& weak : clique->members) {
     const auto member = weak.lock();
     if (member == nullptr) continue;
     if (member->rank == rank) return "rank " + std::to_string(rank) + " joins twice";
     if (member->gpu == gpu) {
-      return "ranks " + std::to_string(member->rank) + " and " + std::to_string(rank) +
-             " are both on GPU " + std::to_string(gpu);
+      complaint = "ranks " + std::to_string(member->rank) + " and " + std::to_string(rank) +
+                  " are both on GPU " + std::to_string(gpu);
     }
   }
   auto communicator = std::make_shared<CommunicatorObject>();
@@ -92,7 +91,8 @@ CliqueBook::Complaint CliqueBook::join(const ncclUniqueId& id, int ranks, int ra
   clique->members[static_cast<std::size_t>(rank)] = communicator;
   ++clique->joined;
   *handle = static_cast<ncclComm_t>(communicators_.insert(std::move(communicator)));
-  return std::nullopt;
+  if (complaint) fail_all(*clique);
+  return complaint;
 }
 
 ncclResult_t CliqueBook::poll(CommunicatorObject& communicator) {
@@ -102,6 +102,16 @@ ncclResult_t CliqueBook::poll(CommunicatorObject& communicator) {
   if (communicator.polls_left == 0) return ncclSuccess;
   --communicator.polls_left;
   return ncclInProgress;
+}
+
+ncclResult_t CliqueBook::failure_of(const CommunicatorObject& communicator) const {
+  const std::lock_guard lock(mutex_);
+  return communicator.state;
+}
+
+void CliqueBook::fail(CommunicatorObject& communicator, ncclResult_t code) {
+  const std::lock_guard lock(mutex_);
+  communicator.state = code;
 }
 
 bool CliqueBook::busy(const CommunicatorObject& communicator) const {
@@ -180,6 +190,10 @@ OpenCollective& CliqueBook::open_for(const CliqueCall& call) {
 void CliqueBook::give_up(CliqueObject& clique, OpenCollective& open, const std::string& why) {
   engine_.abandon(open.collective,
                   std::make_exception_ptr(DeviceError(ErrorCode::kDeviceLost, why)));
+  fail_all(clique);
+}
+
+void CliqueBook::fail_all(CliqueObject& clique) {
   for (const auto& weak : clique.members) {
     if (const auto member = weak.lock()) member->state = ncclInvalidUsage;
   }

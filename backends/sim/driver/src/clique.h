@@ -47,6 +47,7 @@ struct CliqueCall {
   void* receive = nullptr;
   std::size_t count = 0;
   ncclDataType_t type = ncclInt8;
+  ncclRedOp_t op = ncclSum;
   int root = 0;
   std::optional<engine::Access> read;
   std::optional<engine::Access> written;
@@ -89,11 +90,15 @@ class CliqueBook {
 
   void reseed(std::uint64_t seed) { orders_ = RandomChooser(seed); }
   ncclUniqueId make_id();
+  /// Makes a rank's communicator. Of ranks that share a GPU every one fails, the last one told.
   Complaint join(const ncclUniqueId& id, int ranks, int rank, int gpu, int polls,
                  ncclComm_t* handle);
   CommunicatorPtr find(ncclComm_t handle) const { return communicators_.find(handle); }
   /// What a poll answers.
   ncclResult_t poll(CommunicatorObject& communicator);
+  /// What went wrong with it so far.
+  ncclResult_t failure_of(const CommunicatorObject& communicator) const;
+  void fail(CommunicatorObject& communicator, ncclResult_t code);
   bool busy(const CommunicatorObject& communicator) const;
   void set_busy(CommunicatorObject& communicator, int polls);
   void finalize(CommunicatorObject& communicator, int polls);
@@ -108,6 +113,7 @@ class CliqueBook {
  private:
   OpenCollective& open_for(const CliqueCall& call);
   void give_up(CliqueObject& clique, OpenCollective& open, const std::string& why);
+  static void fail_all(CliqueObject& clique);
 
   engine::Engine& engine_;
   RandomChooser orders_;

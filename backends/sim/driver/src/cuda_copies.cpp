@@ -70,6 +70,7 @@ cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t count, enum cudaM
     if (object == nullptr) {
       return misuse(call, cudaErrorInvalidResourceHandle, "no stream has this handle");
     }
+    if (count == 0) return cudaSuccess;
     switch (kind) {
       case cudaMemcpyHostToDevice:
         return write(call, *object, dst, src, count);

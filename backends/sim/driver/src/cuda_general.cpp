@@ -39,9 +39,11 @@ constexpr Code kCodes[] = {
     {cudaErrorUnknown, "cudaErrorUnknown", "an unknown error"},
 };
 
+constexpr Code kNoCode = {cudaErrorUnknown, "unrecognized error code", "unrecognized error code"};
+
 const Code& row_of(cudaError_t code) {
   const auto* row = std::ranges::find(kCodes, code, &Code::code);
-  return row == std::end(kCodes) ? std::end(kCodes)[-1] : *row;
+  return row == std::end(kCodes) ? kNoCode : *row;
 }
 
 cudaError_t no_such_gpu(const Call& call, int gpu) {

@@ -49,7 +49,13 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t* memPool, const struct cudaMemPoolPr
 
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t memPool) {
   return guarded_cuda(__func__, [&](const Call& call) {
-    return call.machine.pools.erase(memPool) == nullptr ? no_pool(call) : cudaSuccess;
+    const auto pool = call.machine.pools.erase(memPool);
+    if (pool == nullptr) return no_pool(call);
+    // Memory that is not freed holds the pool, and so do frees that have not run.
+    if (pool.use_count() > 1) {
+      call.machine.book().report("a memory pool is destroyed before what is to be freed to it");
+    }
+    return cudaSuccess;
   });
 }
 
@@ -94,6 +100,8 @@ cudaError_t cudaMallocFromPoolAsync(void** ptr, size_t size, cudaMemPool_t memPo
     if (call.thread.group_depth > 0) {
       call.machine.book().report("memory is allocated inside an NCCL group");
     }
+    *ptr = nullptr;  // What stays there for no bytes, and for too many.
+    if (size == 0) return cudaSuccess;
     auto memory = std::make_shared<MemoryObject>();
     memory->allocation = allocate(call, pool->gpu, size);
     memory->pool = pool;
@@ -109,6 +117,7 @@ cudaError_t cudaFreeAsync(void* devPtr, cudaStream_t hStream) {
     if (object == nullptr) {
       return misuse(call, cudaErrorInvalidResourceHandle, "no stream has this handle");
     }
+    if (devPtr == nullptr) return cudaSuccess;
     const auto memory = call.machine.memory_handles.erase(devPtr);
     if (memory == nullptr) {
       return misuse(call, cudaErrorInvalidValue,
@@ -117,9 +126,7 @@ cudaError_t cudaFreeAsync(void* devPtr, cudaStream_t hStream) {
     belfry::engine::Command command;
     command.name = "free";
     // Whatever touches the memory after this, on any stream, is told.
-    command.run = [allocation = memory->allocation](const belfry::engine::Command&) {
-      allocation->retire();
-    };
+    command.run = [memory](const belfry::engine::Command&) { memory->allocation->retire(); };
     call.machine.engine().enqueue(*object->queue, std::move(command));
     return cudaSuccess;
   });

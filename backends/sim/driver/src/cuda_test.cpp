@@ -27,42 +27,10 @@ TEST(CudaOnDriver, NothingRunsUntilSomebodyWaits) {
   ASSERT_EQ(write(data, {5, 6}, stream), cudaSuccess);
   ASSERT_EQ(cudaEventRecord(event, stream), cudaSuccess);
   EXPECT_EQ(cudaEventQuery(event), cudaErrorNotReady);
-  EXPECT_EQ(cudaGetLastError(), cudaErrorNotReady);
   std::vector<int> found(2);
   ASSERT_EQ(read(found, data, stream), cudaSuccess);
   EXPECT_EQ(found, (std::vector<int>{5, 6}));
   EXPECT_EQ(cudaEventQuery(event), cudaSuccess);
-}
-
-TEST(CudaOnDriver, PageableMemoryIsTakenInByTheCall) {
-  const sim::SimulatedDriver machine({.gpus = 1});
-  cudaStream_t stream = make_stream();
-  int* data = allocate(make_pool(), stream, 1);
-  std::vector<int> source{7};
-  ASSERT_EQ(write(data, source, stream), cudaSuccess);
-  source[0] = 8;
-  std::vector<int> found(1);
-  ASSERT_EQ(read(found, data, stream), cudaSuccess);
-  EXPECT_EQ(found[0], 7);
-}
-
-TEST(CudaOnDriver, AWaitHoldsToTheRecordItSaw) {
-  const sim::SimulatedDriver machine({.gpus = 1});
-  cudaStream_t first = make_stream();
-  cudaStream_t second = make_stream();
-  cudaMemPool_t pool = make_pool();
-  int* data = allocate(pool, first, 1);
-  cudaEvent_t event = make_event();
-  EXPECT_EQ(cudaStreamWaitEvent(second, event, 0), cudaSuccess) << "never recorded: no wait";
-  ASSERT_EQ(write(data, {1}, first), cudaSuccess);
-  ASSERT_EQ(cudaEventRecord(event, first), cudaSuccess);
-  ASSERT_EQ(cudaStreamWaitEvent(second, event, 0), cudaSuccess);
-  ASSERT_EQ(write(data, {2}, second), cudaSuccess);
-  ASSERT_EQ(cudaEventRecord(event, second), cudaSuccess) << "the wait above stays as it is";
-  ASSERT_EQ(cudaStreamSynchronize(second), cudaSuccess);
-  std::vector<int> found(1);
-  ASSERT_EQ(read(found, data, second), cudaSuccess);
-  EXPECT_EQ(found[0], 2);
 }
 
 TEST(CudaOnDriver, ReadsOfMemoryNobodyWroteAreTold) {
@@ -78,33 +46,17 @@ TEST(CudaOnDriver, ReadsOfMemoryNobodyWroteAreTold) {
       << "the text says what the code cannot";
 }
 
-TEST(CudaOnDriver, BadHandlesAreErrors) {
+// A GPU's driver may crash on the first two.
+TEST(CudaOnDriver, HandlesOfTheDestroyedAreErrors) {
   const sim::SimulatedDriver machine({.gpus = 2});
   cudaStream_t stream = make_stream();
   ASSERT_EQ(cudaStreamDestroy(stream), cudaSuccess);
   EXPECT_EQ(cudaStreamSynchronize(stream), cudaErrorInvalidResourceHandle);
   EXPECT_EQ(cudaStreamDestroy(stream), cudaErrorInvalidResourceHandle);
-  EXPECT_EQ(cudaEventDestroy(nullptr), cudaErrorInvalidResourceHandle);
-  EXPECT_EQ(cudaMemPoolDestroy(nullptr), cudaErrorInvalidValue);
   EXPECT_EQ(cudaSetDevice(2), cudaErrorInvalidDevice);
-  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice);
-  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
   cudaEvent_t event = make_event(1);
   EXPECT_EQ(cudaEventRecord(event, make_stream(0)), cudaErrorInvalidResourceHandle);
   EXPECT_NE(last_report(machine).find("an event of GPU 1"), std::string::npos);
-}
-
-TEST(CudaOnDriver, MemoryIsCheckedAtTheCall) {
-  const sim::SimulatedDriver machine({.gpus = 1});
-  cudaStream_t stream = make_stream();
-  int* data = allocate(make_pool(), stream, 2);
-  EXPECT_EQ(write(data, {1, 2, 3}, stream), cudaErrorInvalidValue) << "too long";
-  EXPECT_EQ(write(data + 2, {1}, stream), cudaErrorInvalidValue) << "behind the end";
-  int here = 0;
-  EXPECT_EQ(write(&here, {1}, stream), cudaErrorInvalidValue) << "host memory";
-  ASSERT_EQ(cudaFreeAsync(data, stream), cudaSuccess);
-  EXPECT_EQ(write(data, {1}, stream), cudaErrorInvalidValue) << "freed";
-  EXPECT_EQ(cudaFreeAsync(data, stream), cudaErrorInvalidValue) << "freed twice";
 }
 
 TEST(CudaOnDriver, AFreeThatOvertakesItsUseIsFoundInSomeOrder) {
@@ -138,6 +90,20 @@ TEST(CudaOnDriver, FreedMemoryIsThereForTheNext) {
   }
   void* large = nullptr;
   EXPECT_EQ(cudaMallocFromPoolAsync(&large, 1001, pool, stream), cudaErrorMemoryAllocation);
+}
+
+TEST(CudaOnDriver, TellsOfPoolsThatEndBeforeTheirMemory) {
+  const sim::SimulatedDriver machine({.gpus = 1});
+  cudaStream_t stream = make_stream();
+  for (const bool waits : {false, true}) {
+    cudaMemPool_t pool = make_pool();
+    int* data = allocate(pool, stream, 1);
+    ASSERT_EQ(cudaFreeAsync(data, stream), cudaSuccess);
+    EXPECT_EQ(waits ? cudaStreamSynchronize(stream) : cudaSuccess, cudaSuccess);
+    ASSERT_EQ(cudaMemPoolDestroy(pool), cudaSuccess);
+    EXPECT_EQ(machine.reports().size(), 1U) << "of the first alone";
+  }
+  EXPECT_NE(last_report(machine).find("before what is to be freed to it"), std::string::npos);
 }
 
 TEST(CudaOnDriver, PeersNeedAccess) {

@@ -46,7 +46,8 @@ cudaError_t guarded_cuda(const char* function, Body&& body) {
       code = failure(call, std::current_exception());
     }
   }
-  if (code != cudaSuccess) call.thread.last_error = code;
+  // "Not ready" is an answer, which CUDA does not keep.
+  if (code != cudaSuccess && code != cudaErrorNotReady) call.thread.last_error = code;
   return code;
 }
 

@@ -6,6 +6,8 @@
 
 #include <nccl.h>
 
+#include <utility>
+
 using belfry::driver::Call;
 using belfry::driver::CliqueBook;
 using belfry::driver::CliqueCall;
@@ -17,6 +19,17 @@ namespace {
 
 ncclResult_t no_communicator(const Call& call) {
   return misuse(call, ncclInvalidArgument, "no communicator has this handle: destroyed?");
+}
+
+// To end what is no communicator is to do nothing.
+ncclResult_t nothing_to_end(const Call& call, ncclComm_t comm) {
+  return comm == nullptr ? ncclSuccess : no_communicator(call);
+}
+
+// A call that is refused inside a group takes the group with it.
+ncclResult_t refused(const Call& call, ncclResult_t code) {
+  if (call.thread.group_depth > 0) call.thread.group_error = code;
+  return code;
 }
 
 // Hands a rank's call to its clique.
@@ -50,9 +63,8 @@ Extents extents_of(const CliqueCall& collective, std::size_t bytes) {
   return {bytes, bytes * static_cast<std::size_t>(collective.communicator->clique->size())};
 }
 
-ncclResult_t collect(const Call& call, ncclComm_t handle, cudaStream_t stream, CliqueCall given) {
-  given.communicator = call.machine.cliques.find(handle);
-  if (given.communicator == nullptr) return no_communicator(call);
+// What is wrong with a rank's call; the places it reads and writes, when nothing is.
+ncclResult_t check(const Call& call, cudaStream_t stream, CliqueCall& given) {
   if (call.machine.cliques.busy(*given.communicator)) {
     return misuse(call, ncclInvalidArgument, "the communicator's last call is still in progress");
   }
@@ -67,6 +79,9 @@ ncclResult_t collect(const Call& call, ncclComm_t handle, cudaStream_t stream, C
   given.stream = *object;
   const auto dtype = belfry::driver::dtype_of(given.type);
   if (!dtype) return misuse(call, ncclInvalidArgument, "no such element type here");
+  if (given.op != ncclSum) {
+    return misuse(call, ncclInvalidArgument, "the simulated driver adds up, and nothing else");
+  }
   if (given.root < 0 || given.root >= given.communicator->clique->size()) {
     return misuse(call, ncclInvalidArgument, "no rank has the number of the root");
   }
@@ -81,17 +96,22 @@ ncclResult_t collect(const Call& call, ncclComm_t handle, cudaStream_t stream, C
   if ((extents.read > 0 && !given.read) || (extents.written > 0 && !given.written)) {
     return misuse(call, ncclInvalidArgument, "a buffer is not live memory of this GPU, or short");
   }
-  if (call.thread.group_depth == 0) return post(call, given);
-  call.thread.group.push_back(std::move(given));
   return ncclSuccess;
 }
 
-ncclResult_t collect_reduction(const Call& call, ncclRedOp_t op, ncclComm_t handle,
-                               cudaStream_t stream, CliqueCall given) {
-  if (op != ncclSum) {
-    return misuse(call, ncclInvalidArgument, "the simulated driver adds up, and nothing else");
+ncclResult_t collect(const Call& call, ncclComm_t handle, cudaStream_t stream, CliqueCall given) {
+  given.communicator = call.machine.cliques.find(handle);
+  if (given.communicator == nullptr) return refused(call, no_communicator(call));
+  ncclResult_t code = call.machine.cliques.failure_of(*given.communicator);
+  if (code == ncclSuccess) {
+    code = check(call, stream, given);
+    // The communicator keeps what was refused, and refuses everything from then on.
+    if (code != ncclSuccess) call.machine.cliques.fail(*given.communicator, code);
   }
-  return collect(call, handle, stream, std::move(given));
+  if (code != ncclSuccess) return refused(call, code);
+  if (call.thread.group_depth == 0) return post(call, given);
+  call.thread.group.push_back(std::move(given));
+  return ncclSuccess;
 }
 
 ncclResult_t check_config(const Call& call, const ncclConfig_t* config) {
@@ -152,21 +172,35 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId c
                                     ncclConfig_t* config) {
   return guarded_nccl(__func__, [&](const Call& call) {
     const ncclResult_t checked = check_config(call, config);
-    if (checked != ncclSuccess) return checked;
+    if (checked != ncclSuccess) return refused(call, checked);
+    if (nranks < 1 || rank < 0 || rank >= nranks) {
+      return refused(call,
+                     misuse(call, ncclInvalidArgument,
+                            "rank " + std::to_string(rank) + " of " + std::to_string(nranks)));
+    }
     if (!call.thread.group.empty()) {
-      return misuse(call, ncclInvalidUsage, "communicators and collectives in one group");
+      return refused(call,
+                     misuse(call, ncclInvalidUsage, "communicators and collectives in one group"));
     }
     const auto complaint = call.machine.cliques.join(commId, nranks, rank, call.thread.gpu,
                                                      call.machine.options().polls, comm);
-    if (complaint) return misuse(call, ncclInvalidUsage, *complaint);
-    return ncclInProgress;
+    if (!complaint) return ncclInProgress;
+    const ncclResult_t told = misuse(call, ncclInvalidUsage, *complaint);
+    // A member hears of it when it asks.
+    return *comm != nullptr ? ncclInProgress : refused(call, told);
   });
 }
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
   return guarded_nccl(__func__, [&](const Call& call) {
     const auto object = call.machine.cliques.find(comm);
-    if (object == nullptr) return no_communicator(call);
+    if (object == nullptr) return nothing_to_end(call, comm);
+    const ncclResult_t failure = call.machine.cliques.failure_of(*object);
+    if (failure != ncclSuccess) return failure;
+    if (call.machine.cliques.finalized(*object)) {
+      call.machine.cliques.fail(*object, ncclInvalidArgument);
+      return misuse(call, ncclInvalidArgument, "the communicator is finalized already");
+    }
     call.machine.cliques.finalize(*object, call.machine.options().polls);
     return ncclInProgress;
   });
@@ -175,7 +209,9 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) {
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   return guarded_nccl(__func__, [&](const Call& call) {
     const auto object = call.machine.cliques.find(comm);
-    if (object == nullptr) return no_communicator(call);
+    if (object == nullptr) return nothing_to_end(call, comm);
+    const ncclResult_t failure = call.machine.cliques.failure_of(*object);
+    if (failure != ncclSuccess) return failure;  // Only to be aborted.
     if (call.machine.cliques.busy(*object)) {
       return misuse(call, ncclInvalidUsage, "destroyed while its last call is in progress");
     }
@@ -187,7 +223,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   return guarded_nccl(__func__, [&](const Call& call) {
     const auto object = call.machine.cliques.find(comm);
-    if (object == nullptr) return no_communicator(call);
+    if (object == nullptr) return nothing_to_end(call, comm);
     call.machine.cliques.abort(*object);
     call.machine.cliques.destroy(comm);
     return ncclSuccess;
@@ -221,6 +257,8 @@ ncclResult_t ncclGroupEnd() {
     if (--call.thread.group_depth > 0) return ncclSuccess;
     std::vector<CliqueCall> group;
     group.swap(call.thread.group);
+    const ncclResult_t refused = std::exchange(call.thread.group_error, ncclSuccess);
+    if (refused != ncclSuccess) return refused;
     ncclResult_t result = call.machine.options().polls > 0 ? ncclInProgress : ncclSuccess;
     for (const CliqueCall& collective : group) {
       const ncclResult_t posted = post(call, collective);
@@ -247,7 +285,8 @@ ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count,
     given.receive = recvbuff;
     given.count = count;
     given.type = datatype;
-    return collect_reduction(call, op, comm, stream, std::move(given));
+    given.op = op;
+    return collect(call, comm, stream, std::move(given));
   });
 }
 
@@ -261,7 +300,8 @@ ncclResult_t ncclReduce(const void* sendbuff, void* recvbuff, size_t count, nccl
     given.count = count;
     given.type = datatype;
     given.root = root;
-    return collect_reduction(call, op, comm, stream, std::move(given));
+    given.op = op;
+    return collect(call, comm, stream, std::move(given));
   });
 }
 

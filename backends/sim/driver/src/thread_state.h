@@ -25,7 +25,8 @@ struct ThreadState {
   cudaError_t text_of = cudaSuccess;
   std::string nccl_text;  ///< The same for NCCL.
   int group_depth = 0;
-  std::vector<CliqueCall> group;  ///< Calls that wait for the end of the group.
+  std::vector<CliqueCall> group;           ///< Calls that wait for the end of the group.
+  ncclResult_t group_error = ncclSuccess;  ///< What was refused in the group.
 };
 
 /// That of the calling thread on `machine`.
