@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "trap.h"
+
+namespace belfry::cuda::test {
+
+__global__ void trap() { __trap(); }
+
+void lose_the_gpu() { trap<<<1, 1>>>(); }
+
+}  // namespace belfry::cuda::test
