@@ -6,7 +6,9 @@
 #include "families.h"
 
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <type_traits>
 
 // One kernel reads every input and writes every output once: all addresses travel as kernel
 // parameters, so that nothing is copied or allocated before it.
@@ -17,6 +19,31 @@ namespace {
 template <class T>
 using Sum = std::conditional_t<element::kIsFloating<T>, element::Compute<T>,
                                std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>;
+
+// A GPU widens and rounds a Float16 in one instruction each, where belfry/float16.h takes many. The
+// bits are the same but for those of a NaN, which `Finish` gives.
+template <class T>
+__device__ Sum<T> widen(T value) {
+  if constexpr (std::is_same_v<T, Float16>) {
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(value.bits));
+    return wide;
+  } else {
+    return static_cast<Sum<T>>(value);
+  }
+}
+
+template <class T>
+__device__ T narrow(Sum<T> value) {
+  if constexpr (std::is_same_v<T, Float16>) {
+    constexpr Float16 kNan(std::numeric_limits<float>::quiet_NaN());
+    std::uint16_t bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return value == value ? Float16::from_bits(bits) : kNan;
+  } else {
+    return static_cast<T>(element::canonical(value));
+  }
+}
 
 template <int kMost>
 struct Members {
@@ -30,7 +57,7 @@ struct Members {
 
   template <class T>
   __device__ Sum<T> input(int k, std::size_t i) const {
-    return static_cast<Sum<T>>(static_cast<const T*>(inputs[k])[i]);
+    return widen(static_cast<const T*>(inputs[k])[i]);
   }
 };
 
@@ -39,14 +66,29 @@ constexpr int kFew = 64;
 constexpr int kMany = 1024;
 constexpr int kTreeDepth = 11;  // Partial sums of kMany inputs at a time.
 
+/// Makes a result of a sum: divided by the number of members, where a mean is asked for.
 template <class T>
-__device__ T finish(Sum<T> sum, bool mean, int n) {
-  if constexpr (element::kIsFloating<T>) {
-    return static_cast<T>(element::canonical(mean ? sum / static_cast<Sum<T>>(n) : sum));
-  } else {
-    return static_cast<T>(sum);
+struct Finish {
+  template <int kMost>
+  __device__ explicit Finish(const Members<kMost>& members)
+      : mean(members.mean), members(static_cast<Sum<T>>(members.num_inputs)) {
+    // The bits of the division, for less: one over a power of two is exact.
+    if ((members.num_inputs & (members.num_inputs - 1)) == 0) inverse = 1 / this->members;
   }
-}
+
+  __device__ T operator()(Sum<T> sum) const {
+    if constexpr (element::kIsFloating<T>) {
+      if (mean) sum = inverse != 0 ? sum * inverse : sum / members;
+      return narrow<T>(sum);
+    } else {
+      return static_cast<T>(sum);
+    }
+  }
+
+  bool mean;
+  Sum<T> members;
+  Sum<T> inverse = 0;
+};
 
 template <class T, int kMost>
 __device__ Sum<T> fold_in_order(const Members<kMost>& members, std::size_t i) {
@@ -92,7 +134,7 @@ __device__ void reduce_element(const Members<kMost>& members, std::size_t i) {
   } else {
     sum = fold_in_order<T>(members, i);
   }
-  const T result = finish<T>(sum, members.mean, members.num_inputs);
+  const T result = Finish<T>(members)(sum);
   for (int k = 0; k < members.num_outputs; ++k) static_cast<T*>(members.outputs[k])[i] = result;
 }
 
@@ -120,18 +162,17 @@ template <class T, int kMost>
 __global__ void reduce_packs(const __grid_constant__ Members<kMost> members) {
   constexpr int kSize = Pack<T>::kSize;
   const std::size_t packs = members.count / kSize;
+  const Finish<T> finish(members);
   for (std::size_t i = place_in_grid(); i < packs; i += threads_in_grid()) {
     Sum<T> sum[kSize];
     Pack<T> pack = load_pack<T>(members.inputs[0], i);
-    for (int e = 0; e < kSize; ++e) sum[e] = static_cast<Sum<T>>(pack.elements[e]);
+    for (int e = 0; e < kSize; ++e) sum[e] = widen(pack.elements[e]);
 #pragma unroll 4
     for (int k = 1; k < members.num_inputs; ++k) {
       pack = load_pack<T>(members.inputs[k], i);
-      for (int e = 0; e < kSize; ++e) sum[e] += static_cast<Sum<T>>(pack.elements[e]);
+      for (int e = 0; e < kSize; ++e) sum[e] += widen(pack.elements[e]);
     }
-    for (int e = 0; e < kSize; ++e) {
-      pack.elements[e] = finish<T>(sum[e], members.mean, members.num_inputs);
-    }
+    for (int e = 0; e < kSize; ++e) pack.elements[e] = finish(sum[e]);
     for (int k = 0; k < members.num_outputs; ++k) {
       static_cast<Pack<T>*>(members.outputs[k])[i] = pack;
     }
