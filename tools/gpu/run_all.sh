@@ -9,31 +9,38 @@
 #   tools/gpu/run_all.sh --pack FOLDER   build here and gather what another machine needs to run
 #   tools/gpu/run_all.sh --from FOLDER   run what was gathered; needs a driver and NCCL, no compiler
 #
-# NCCL is not gathered, for its size: where no libnccl.so.2 is installed, that of a Python package
+# CASES is the number of cases of each property (100), CHECKED_CASES that under compute-sanitizer
+# (10); ARCHITECTURES is what to compile for, as CMake spells it (all that belfry supports). NCCL is
+# not gathered, for its size: where no libnccl.so.2 is installed, that of a Python package
 # (nvidia-nccl-cu13, as PyTorch brings it) is used.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 3
 
-programs=(proptests_gpu cuda_real_libraries_test local_clique_bench)
+suites=(proptests_gpu proptests_central_storage_gpu proptests_local_sgd_gpu contracts_gpu)
+programs=("${suites[@]}" driver_rules_gpu cuda_gpu_test cuda_real_libraries_test
+          local_clique_bench belfry)
+digits=docs/data/digits.csv
 out="${OUT:-out}"
 verdicts=()
 failed=0
 
 build() {
-  cmake --preset cuda -DBELFRY_BUILD_BENCHMARKS=ON -DBELFRY_GPU_TESTS=ON &&
-    cmake --build build/cuda --target "${programs[@]}"
+  cmake --preset cuda -DBELFRY_BUILD_BENCHMARKS=ON -DBELFRY_GPU_TESTS=ON \
+    ${ARCHITECTURES:+"-DCMAKE_CUDA_ARCHITECTURES=$ARCHITECTURES"} &&
+    cmake --build build/cuda --target "${programs[@]/#belfry/belfry_tool}"
 }
 
 pack() {
   local folder="$1" program
   build || return
   mkdir -p "$folder/lib"
+  cp "$digits" "$folder/" || return
   for program in "${programs[@]}"; do
     cp "build/cuda/bin/$program" "$folder/" || return
     strip "$folder/$program"
     # Libraries of the project's dependencies; not the C library, nor what belongs to the driver.
     ldd "build/cuda/bin/$program" |
-      awk '$3 ~ /lib(boost|fmt|benchmark|stdc\+\+|gcc_s)/ { print $3 }' |
+      awk '$3 ~ /lib(boost|fmt|benchmark|gmock|gtest|stdc\+\+|gcc_s)/ { print $3 }' |
       xargs -r cp -L -t "$folder/lib"
   done
 }
@@ -48,23 +55,65 @@ step() {
   local name="$1"
   shift
   echo "== $name"
+  local start=$SECONDS
   "$@" >"$out/$name.txt" 2>&1
   local status=$?
   tail -n 4 "$out/$name.txt"
   if [[ $status -eq 0 ]]; then
-    verdicts+=("ok      $name")
+    verdicts+=("ok      $name, $((SECONDS - start)) s")
   else
     verdicts+=("FAILED  $name (exit code $status)")
     failed=1
   fi
 }
 
-sanitize() {
-  local tool="$1"
+# sharded <program> [tool ...]: all tests of a program, in as many processes as there are cores,
+# each under the tool. A test that did not run is a failure.
+sharded() {
+  local program="$1" shards shard pids=() status=0 all passed logs
   shift
-  # Fewer cases, and of the backend's own suites alone: each access is checked.
-  RC_PARAMS="max_success=10" compute-sanitizer --tool "$tool" --error-exitcode 9 \
-    "$@" --gtest_filter='Spi*'
+  shards="$(nproc)"
+  logs="$(mktemp -d)"
+  for ((shard = 0; shard < shards; ++shard)); do
+    GTEST_TOTAL_SHARDS="$shards" GTEST_SHARD_INDEX="$shard" "$@" "$program" \
+      >"$logs/$shard" 2>&1 &
+    pids+=($!)
+  done
+  for shard in "${!pids[@]}"; do
+    wait "${pids[shard]}" || { status=$?; echo "shard $shard failed"; }
+  done
+  cat "$logs"/*
+  all="$("$program" --gtest_list_tests | grep -c '^  ')"
+  passed="$(cat "$logs"/* | grep -c '^\[       OK \]')"
+  rm -r "$logs"
+  echo "$passed of $all tests passed"
+  [[ $all -gt 0 && $passed -eq $all ]] || status=1
+  return "$status"
+}
+
+# initcheck is wrong about programs of several host threads: it calls memory unwritten that one
+# stream has just written, where others allocate meanwhile. There replicas take turns on one thread.
+sanitize() {
+  local tool="$1" program="$2"
+  if [[ $tool == initcheck ]]; then
+    export BELFRY_TESTING_CARRIER=fiber GTEST_FILTER="-Carriers.*"
+  fi
+  RC_PARAMS="max_success=${CHECKED_CASES:-10}" sharded "$program" \
+    compute-sanitizer --tool "$tool" --error-exitcode 9
+  local status=$?
+  unset BELFRY_TESTING_CARRIER GTEST_FILTER
+  return "$status"
+}
+
+# The simulator and the GPU train the same weights, to the bit.
+same_digits() {
+  local folder="$1" backend
+  for backend in sim cuda; do
+    "$folder/belfry" demo --quiet --backend "$backend" --file "$2" >"$out/demo_$backend.txt" ||
+      return
+    cat "$out/demo_$backend.txt"
+  done
+  grep -q 'digest' "$out/demo_sim.txt" && diff "$out/demo_sim.txt" "$out/demo_cuda.txt"
 }
 
 machine() {
@@ -73,30 +122,36 @@ machine() {
 }
 
 run() {
-  local folder="$1"
+  local folder="$1" data="$2" suite tool
   mkdir -p "$out"
   LD_LIBRARY_PATH="$folder/lib:$(nccl_folder):${LD_LIBRARY_PATH:-}"
   export LD_LIBRARY_PATH
   step machine machine
   step real_libraries "$folder/cuda_real_libraries_test"
-  step suites "$folder/proptests_gpu"
-  if command -v compute-sanitizer >/dev/null; then
-    step memcheck sanitize memcheck "$folder/proptests_gpu"
-    step racecheck sanitize racecheck "$folder/proptests_gpu"
-  else
-    verdicts+=("not run memcheck and racecheck: compute-sanitizer is not installed")
-  fi
+  step driver_rules "$folder/driver_rules_gpu"
+  step gpu "$folder/cuda_gpu_test"
+  step demo same_digits "$folder" "$data"
+  for suite in "${suites[@]}"; do
+    RC_PARAMS="max_success=${CASES:-100}" step "$suite" sharded "$folder/$suite"
+  done
+  for tool in memcheck racecheck initcheck synccheck; do
+    if command -v compute-sanitizer >/dev/null; then
+      step "$tool" sanitize "$tool" "$folder/proptests_gpu"
+    else
+      verdicts+=("not run $tool: compute-sanitizer is not installed")
+    fi
+  done
   step local_clique_bench "$folder/local_clique_bench" --benchmark_repetitions=3
   printf '%s\n' "${verdicts[@]}" | tee "$out/verdicts.txt"
   return "$failed"
 }
 
 case "${1:-}" in
-  "") build && run build/cuda/bin ;;
+  "") build && run build/cuda/bin "$digits" ;;
   --pack) pack "${2:?a folder}" ;;
-  --from) run "${2:?a folder}" ;;
+  --from) run "${2:?a folder}" "$2/digits.csv" ;;
   *)
-    sed -n '5,15s/^# \{0,1\}//p' "$0" >&2
+    sed -n '5,17s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac
