@@ -123,6 +123,10 @@ machine() {
 
 run() {
   local folder="$1" data="$2" suite tool
+  if ! nvidia-smi -L >/dev/null 2>&1; then
+    echo "run_all.sh: no GPU here, or no driver" >&2
+    return 3
+  fi
   mkdir -p "$out"
   LD_LIBRARY_PATH="$folder/lib:$(nccl_folder):${LD_LIBRARY_PATH:-}"
   export LD_LIBRARY_PATH

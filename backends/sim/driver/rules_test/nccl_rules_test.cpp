@@ -17,7 +17,11 @@ bool accepted(ncclResult_t code) { return code == ncclSuccess || code == ncclInP
 
 ncclResult_t end_of(ncclComm_t comm) {
   ncclResult_t state = ncclInProgress;
-  while (state == ncclInProgress) EXPECT_EQ(ncclCommGetAsyncError(comm, &state), ncclSuccess);
+  while (state == ncclInProgress) {
+    const ncclResult_t asked = ncclCommGetAsyncError(comm, &state);
+    EXPECT_EQ(asked, ncclSuccess);
+    if (asked != ncclSuccess) return asked;
+  }
   return state;
 }
 
