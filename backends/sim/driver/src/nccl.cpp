@@ -271,6 +271,7 @@ ncclResult_t ncclGroupEnd() {
     belfry::driver::ThreadState& thread = belfry::driver::thread_state(belfry::driver::machine());
     thread.group_depth = 0;
     thread.group.clear();
+    thread.group_error = ncclSuccess;
   }
   return ended;
 }
