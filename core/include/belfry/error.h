@@ -93,8 +93,12 @@ struct InternalError : Error {
 /// Throws the child of Error that belongs to `report.code`.
 [[noreturn]] void throw_error(ErrorReport report);
 
+/// Throws InternalError.
+[[noreturn]] void throw_internal(std::string_view what, CallSite site);
 /// Throws InternalError when `condition` is false.
-void check(bool condition, std::string_view what, CallSite site = CallSite::here());
+inline void check(bool condition, std::string_view what, CallSite site = CallSite::here()) {
+  if (!condition) throw_internal(what, site);
+}
 
 /// Unwinds a replica whose run has failed elsewhere. Deliberately not a std::exception, so that
 /// handlers for ordinary errors let it pass. Never escapes `run`.

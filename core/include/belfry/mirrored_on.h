@@ -41,12 +41,12 @@ class MirroredOn {
     return components_[is_shared() ? 0 : index];
   }
   bool is_on(const DeviceSpec& device) const {
-    return std::find(devices_.begin(), devices_.end(), device) != devices_.end();
+    return std::ranges::find(devices_, device) != devices_.end();
   }
   /// The component on `device`. Throws: InvalidArgumentError (kDestination) when there is none.
   const T& on(const DeviceSpec& device, CallSite site = CallSite::here()) const {
     if (!is_on(device)) throw_absent("component on " + to_string(device), site);
-    const auto found = std::find(devices_.begin(), devices_.end(), device);
+    const auto found = std::ranges::find(devices_, device);
     return (*this)[static_cast<int>(found - devices_.begin())];
   }
   /// Whether all devices look at one object.

@@ -60,7 +60,7 @@ class Strategy : public detail::RunVerbs<Strategy>,
 
   /// Makes the cross-replica context current for a block: `const Scope scope = strategy.scope();`
   /// Throws: ContextError (kWrongContext, kOtherStrategy) inside a replica or another strategy.
-  Scope scope(CallSite site = CallSite::here()) { return Scope(core_, cross_, site); }
+  Scope scope(CallSite site = CallSite::here()) { return {core_, cross_, site}; }
 
   /// Runs `fn(ReplicaContext&, const A&...)` once on every replica and returns what each returned:
   /// always a PerReplica, also for one replica; a variable as itself; nothing for void (SEM-1 to

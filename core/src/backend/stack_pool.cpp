@@ -10,13 +10,10 @@
 #include <algorithm>
 #include <string>
 
-#ifndef MADV_GUARD_INSTALL
-#define MADV_GUARD_INSTALL 102
-#endif
-
 namespace belfry::detail {
 namespace {
 
+constexpr int kGuardInstall = 102;  // MADV_GUARD_INSTALL, which older headers lack.
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kFootBytes = 512;  // Must stay as the system made it: zero.
 constexpr std::size_t kSmallest = 4 * kPage;
@@ -94,7 +91,7 @@ void StackPool::give(std::size_t bytes, std::vector<Stack>& stacks) {
     const auto excess = stacks.end() - static_cast<std::ptrdiff_t>(stacks.size() - warm);
     discard(excess, stacks.end());
     // Warm ones are taken first.
-    std::rotate(stacks.begin(), excess, stacks.end());
+    std::ranges::rotate(stacks, excess);
     pooled.insert(pooled.begin(), stacks.begin(), stacks.end());
   } else {
     pooled.insert(pooled.end(), stacks.begin(), stacks.end());
@@ -105,7 +102,7 @@ void StackPool::give(std::size_t bytes, std::vector<Stack>& stacks) {
 void StackPool::guard(Stack& stack) {
   stack.used = true;
   void* const page = stack.low - kPage;
-  if (guards_ == Guards::kBest && ::madvise(page, kPage, MADV_GUARD_INSTALL) == 0) {
+  if (guards_ == Guards::kBest && ::madvise(page, kPage, kGuardInstall) == 0) {
     stack.guarded = true;
     return;
   }

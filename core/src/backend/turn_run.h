@@ -91,7 +91,8 @@ class TurnRun final : public Run {
     const int far = turns_.ahead(kPointer);
     if (near >= 0) carriage_.fetch_frames(seats_[static_cast<std::size_t>(near)]);
     if (middle >= 0) carriage_.fetch(seats_[static_cast<std::size_t>(middle)]);
-    if (far >= 0) __builtin_prefetch(&seats_[static_cast<std::size_t>(far)]);
+    if (far >= 0)
+      __builtin_prefetch(static_cast<const void*>(&seats_[static_cast<std::size_t>(far)]));
   }
 
   // Where to go for `turn`: to a replica, or to the caller for everything else.

@@ -15,6 +15,7 @@ std::vector<AnyTensor> CrossDeviceOps::all_gather(std::span<const AnyTensor> par
                                                   const detail::Participants& present) {
   std::vector<AnyTensor> own;
   std::vector<AnyTensor> tables;
+  tables.reserve(devices_.size());
   std::int64_t total = 0;
   for (const AnyTensor& part : parts) total += part.shape().count();
   for (int part = 0; part < present.count(); ++part) {
@@ -25,13 +26,13 @@ std::vector<AnyTensor> CrossDeviceOps::all_gather(std::span<const AnyTensor> par
     tables.push_back(AnyTensor::allocate(own.front().dtype(), Shape{total}, {&backend_, device}));
   }
   const std::int64_t count = own.front().shape().count();
-  const bool equal = std::all_of(own.begin(), own.end(), [count](const AnyTensor& part) {
-    return part.shape().count() == count;
-  });
+  const bool equal = std::ranges::all_of(
+      own, [count](const AnyTensor& part) { return part.shape().count() == count; });
   if (total == 0) return tables;
   if (equal && present.is_all() && gather_natively(own, tables)) return tables;
   for (AnyTensor& table : tables) {
     std::vector<AnyTensor> here;
+    here.reserve(own.size());
     for (const AnyTensor& part : own) here.push_back(part.copy_to(table.placement()));
     table = detail::flatten_all(here);
   }

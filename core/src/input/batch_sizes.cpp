@@ -23,7 +23,7 @@ std::vector<std::int64_t> batch_sizes_for_worker(std::int64_t global_batch, int 
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(replicas), global_batch / replicas);
   for (std::int64_t i = 0; i < larger; ++i) sizes[static_cast<std::size_t>(i)] += 1;
   const std::ptrdiff_t turn = std::ptrdiff_t{worker} * replicas_per_worker;
-  std::rotate(sizes.begin(), sizes.begin() + turn, sizes.end());
+  std::ranges::rotate(sizes, sizes.begin() + turn);
   return sizes;
 }
 

@@ -19,6 +19,7 @@ std::vector<std::int64_t> row_extents(const AnyTensor& tensor) {
 // On the first part's device, wherever the others are.
 AnyTensor concatenate_rows(const std::vector<AnyTensor>& parts, CallSite site) {
   std::vector<AnyTensor> here;
+  here.reserve(parts.size());
   for (const AnyTensor& part : parts) here.push_back(part.copy_to(parts.front().placement()));
   return launch_concatenate(here, Axis(0), site);
 }

@@ -203,7 +203,7 @@ CsvTable read_csv(const std::string& path, CsvOptions options, CallSite site) {
 }
 
 std::int64_t CsvTable::column(std::string_view name, CallSite site) const {
-  const auto found = std::find(header_.begin(), header_.end(), name);
+  const auto found = std::ranges::find(header_, name);
   if (found != header_.end()) return found - header_.begin();
   throw InvalidArgumentError(ErrorCode::kInvalidArgument,
                              name_ + " has no column \"" + detail::printable(name) + "\"",

@@ -19,9 +19,8 @@ HostArray::HostArray(DType dtype, Shape shape, std::vector<std::byte> bytes, Cal
                                    to_string(dtype) + to_string(shape_),
                                "give the bytes of each element", site);
   }
-  if (dtype == DType::kBool && std::any_of(bytes.begin(), bytes.end(), [](std::byte byte) {
-        return std::to_integer<int>(byte) > 1;
-      })) {
+  if (dtype == DType::kBool &&
+      std::ranges::any_of(bytes, [](std::byte byte) { return std::to_integer<int>(byte) > 1; })) {
     throw InvalidArgumentError(ErrorCode::kInvalidArgument, "a boolean that is neither 0 nor 1",
                                "make it an array of uint8", site);
   }

@@ -43,10 +43,10 @@ class HeaderParser {
     }
     skip_blanks();
     if (position_ < text_.size()) fail("the header goes on after its dictionary");
-    require(dtype_.has_value(), "'descr'");
-    require(order_.has_value(), "'fortran_order'");
-    require(extents_.has_value(), "'shape'");
-    return {*dtype_, *order_, *extents_, bytes()};
+    const DType dtype = required(dtype_, "'descr'");
+    const bool order = required(order_, "'fortran_order'");
+    const std::vector<std::int64_t> extents = required(extents_, "'shape'");
+    return {dtype, order, extents, bytes(dtype, extents)};
   }
 
  private:
@@ -140,12 +140,12 @@ class HeaderParser {
     return value;
   }
 
-  std::size_t bytes() const {
-    auto bytes = static_cast<std::int64_t>(size_of(*dtype_));
-    for (const std::int64_t extent : *extents_) {
+  std::size_t bytes(DType dtype, const std::vector<std::int64_t>& extents) const {
+    auto bytes = static_cast<std::int64_t>(size_of(dtype));
+    for (const std::int64_t extent : extents) {
       if (extent == 0) return 0;
     }
-    for (const std::int64_t extent : *extents_) {
+    for (const std::int64_t extent : extents) {
       if (bytes > kMaxBytes / extent) fail_at(shape_position_, "the shape has too many elements");
       bytes *= extent;
     }
@@ -167,8 +167,10 @@ class HeaderParser {
   void expect(char c) {
     if (!accept(c)) fail(std::string("a '") + c + "' is missing");
   }
-  void require(bool is_there, const std::string& what) {
-    if (!is_there) fail("the header has no " + what);
+  template <class T>
+  T required(const std::optional<T>& value, const std::string& what) const {
+    if (!value) fail("the header has no " + what);
+    return *value;
   }
   [[noreturn]] void fail(const std::string& what) const { fail_at(position_, what); }
   [[noreturn]] void fail_at(std::size_t position, const std::string& what) const {

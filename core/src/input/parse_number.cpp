@@ -21,8 +21,9 @@ void append_bytes(const T& value, std::vector<std::byte>& bytes) {
 
 template <class T>
 NumberText parse(std::string_view text, T& value) {
-  const char* const end = text.data() + text.size();
-  const std::from_chars_result result = std::from_chars(text.data(), end, value);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const std::from_chars_result result = std::from_chars(begin, end, value);
   if (result.ec == std::errc::invalid_argument || result.ptr != end) return NumberText::kNoNumber;
   return result.ec == std::errc() ? NumberText::kFine : NumberText::kOutOfRange;
 }

@@ -38,7 +38,7 @@ AnyTensor TensorFeed::send(const AnyTensor& tensor, Placement target, Parcel& pa
   return copy;
 }
 
-void TensorFeed::arrive(Parcel parcel) {
+void TensorFeed::arrive(const Parcel& parcel) {
   for (const Sent& sent : parcel) {
     device_of(sent.target).compute_stream().wait(*sent.copied);
     device_of(sent.source.placement()).compute_stream().wait(*sent.copied);

@@ -54,12 +54,12 @@ void pack_group(A* to, const T* from, std::size_t line_step, std::size_t depth_s
                 std::size_t lines, std::size_t depth) {
   if (lines == group) {
     for (std::size_t k = 0; k < depth; ++k, to += group, from += depth_step) {
-      for (std::size_t l = 0; l < group; ++l) to[l] = static_cast<A>(from[l * line_step]);
+      for (std::size_t l = 0; l < group; ++l) to[l] = static_cast<A>(+from[l * line_step]);
     }
     return;
   }
   for (std::size_t k = 0; k < depth; ++k, to += group, from += depth_step) {
-    for (std::size_t l = 0; l < lines; ++l) to[l] = static_cast<A>(from[l * line_step]);
+    for (std::size_t l = 0; l < lines; ++l) to[l] = static_cast<A>(+from[l * line_step]);
     for (std::size_t l = lines; l < group; ++l) to[l] = A(0);
   }
 }

@@ -47,7 +47,7 @@ class SortedOutputs {
     for (std::size_t o = 0; o < kernel.outputs.size(); ++o) {
       if (kernel.outputs[o].count > 0) order_.push_back(o);
     }
-    std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
+    std::ranges::sort(order_, [&](std::size_t a, std::size_t b) {
       return is_before(kernel_.outputs[a], kernel_.outputs[b]);
     });
   }
@@ -66,9 +66,8 @@ class SortedOutputs {
     const BufferView& view = kernel_.inputs[input];
     BufferView end = view;
     end.offset += view.bytes();
-    auto at = std::lower_bound(
-        order_.begin(), order_.end(), end,
-        [&](std::size_t o, const BufferView& v) { return is_before(kernel_.outputs[o], v); });
+    auto at = std::ranges::lower_bound(
+        order_, end, is_before, [&](std::size_t o) -> const auto& { return kernel_.outputs[o]; });
     while (at != order_.begin()) {
       const std::size_t o = *--at;
       if (!share_bytes(kernel_.outputs[o], view)) break;

@@ -19,7 +19,7 @@ namespace {
 #define BELFRY_TARGET
 constexpr std::size_t kVectorBytes = 16;
 
-typedef std::uint8_t ByteVector __attribute__((vector_size(kVectorBytes)));
+using ByteVector = std::uint8_t __attribute__((vector_size(kVectorBytes)));
 
 inline void stream_vector(void* to, const ByteVector& bytes) {
 #if defined(__SSE2__)

@@ -24,7 +24,7 @@ namespace {
 #define BELFRY_HAS_F16C
 constexpr std::size_t kVectorBytes = 32;
 
-typedef std::uint8_t ByteVector __attribute__((vector_size(kVectorBytes)));
+using ByteVector = std::uint8_t __attribute__((vector_size(kVectorBytes)));
 
 BELFRY_TARGET inline void stream_vector(void* to, const ByteVector& bytes) {
   _mm256_stream_si256(static_cast<__m256i*>(to), (__m256i)bytes);

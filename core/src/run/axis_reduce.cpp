@@ -27,6 +27,7 @@ std::vector<AnyTensor> reduce_tensors_along(const GatherCall& call, ReduceOp op,
                                             const std::vector<AnyTensor>& parts) {
   const CallSite site = call.site;
   std::vector<Shape> shapes;
+  shapes.reserve(parts.size());
   for (const AnyTensor& part : parts) shapes.push_back(part.shape());
   const DType dtype = parts.front().dtype();
   const std::int64_t count = axis_count(call, op, dtype, shapes);
@@ -41,6 +42,7 @@ std::vector<AnyTensor> reduce_tensors_along(const GatherCall& call, ReduceOp op,
     sums.push_back(launch_axis_sum(wide == dtype ? own : launch_cast(own, wide, site), number,
                                    "reduce", site));
   }
+  leaves.reserve(sums.size());
   for (AnyTensor& sum : sums) leaves.push_back({tensor_leaf(sum)});
   call.core.reduce({ReduceOp::kSum, leaves, true, call.present});
   for (AnyTensor& sum : sums) {

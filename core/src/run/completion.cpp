@@ -18,8 +18,7 @@ Completion::Completion(Backend& backend, const std::vector<int>& devices) {
 }
 
 bool Completion::done() const {
-  return std::all_of(events_.begin(), events_.end(),
-                     [](const auto& event) { return event->query(); });
+  return std::ranges::all_of(events_, [](const auto& event) { return event->query(); });
 }
 
 void Completion::wait() const {

@@ -38,7 +38,7 @@ CurrentContext update_context(StrategyCore& core, CrossReplicaContext& cross, in
 
 int replica_beside(const StrategyCore& core, int device) {
   const std::vector<int>& devices = core.devices();
-  const auto found = std::find(devices.begin(), devices.end(), device);
+  const auto found = std::ranges::find(devices, device);
   return found == devices.end() ? 0 : static_cast<int>(found - devices.begin());
 }
 
@@ -61,25 +61,26 @@ VariablePlaces places_on(StrategyCore& core, const std::vector<DeviceSpec>& devi
                                site);
   }
   std::vector<int> chosen;
+  chosen.reserve(devices.size());
   for (const DeviceSpec& spec : devices) chosen.push_back(device_on(core, spec, site));
-  std::sort(chosen.begin(), chosen.end());
-  if (std::adjacent_find(chosen.begin(), chosen.end()) != chosen.end()) {
+  std::ranges::sort(chosen);
+  if (std::ranges::adjacent_find(chosen) != chosen.end()) {
     throw InvalidArgumentError(ErrorCode::kDuplicateDevice, "a device is named twice", {}, site);
   }
-  const VariablePlaces usual = core.place(Synchronization::kOnWrite);
+  VariablePlaces usual = core.place(Synchronization::kOnWrite);
   std::vector<int> sorted = usual.devices;
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   if (sorted == chosen) return usual;
   VariablePlaces places;
   for (int device : core.devices()) {
-    const bool here = std::binary_search(chosen.begin(), chosen.end(), device);
+    const bool here = std::ranges::binary_search(chosen, device);
     places.component.push_back(here ? places.size() : -1);
     if (here) places.devices.push_back(device);
   }
   // What is left are devices of variables alone: no replica sees a component there.
   for (int device : chosen) {
     const auto& all = core.devices();
-    if (std::find(all.begin(), all.end(), device) == all.end()) places.devices.push_back(device);
+    if (std::ranges::find(all, device) == all.end()) places.devices.push_back(device);
   }
   return places;
 }
@@ -156,7 +157,7 @@ void ComponentValues::copy_from(int from) {
 }
 
 void ComponentValues::require_all() const {
-  const auto missing = std::find(done_.begin(), done_.end(), false);
+  const auto missing = std::ranges::find(done_, false);
   if (missing == done_.end()) return;
   throw_broken("a strategy left component " + std::to_string(missing - done_.begin()) + " of " +
                    info_.name + " without a value",
@@ -170,6 +171,7 @@ Placement ComponentValues::place_of(int component) const {
 
 std::vector<Placement> ComponentValues::places_of(const std::vector<int>& components) const {
   std::vector<Placement> places;
+  places.reserve(components.size());
   for (int component : components) places.push_back(place_of(component));
   return places;
 }
@@ -180,7 +182,7 @@ int ComponentValues::replica_beside(int component) const {
   const int replica = detail::replica_beside(core_, device);
   if (core_.devices()[static_cast<std::size_t>(replica)] == device) return replica;
   const std::vector<int>& seen = info_.places.component;
-  const auto found = std::find(seen.begin(), seen.end(), component);
+  const auto found = std::ranges::find(seen, component);
   return found == seen.end() ? 0 : static_cast<int>(found - seen.begin());
 }
 

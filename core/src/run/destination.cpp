@@ -13,6 +13,7 @@ namespace belfry::detail {
 
 std::vector<DeviceSpec> specs_of(StrategyCore& core, const std::vector<int>& devices) {
   std::vector<DeviceSpec> specs;
+  specs.reserve(devices.size());
   for (int device : devices) specs.push_back(core.backend().device_spec(device));
   return specs;
 }
@@ -44,14 +45,14 @@ std::vector<int> indices_of(StrategyCore& core, const std::vector<DeviceSpec>& d
   const std::vector<DeviceSpec> known = core.backend().devices();
   std::vector<int> indices;
   for (const DeviceSpec& device : devices) {
-    const auto found = std::find(known.begin(), known.end(), device);
+    const auto found = std::ranges::find(known, device);
     if (found == known.end()) {
       throw InvalidArgumentError(
           ErrorCode::kDestination, to_string(device) + " is not a device of this backend",
           "its devices are " + to_string(known.front()) + " to " + to_string(known.back()), site);
     }
     const int index = static_cast<int>(found - known.begin());
-    if (std::find(indices.begin(), indices.end(), index) != indices.end()) {
+    if (std::ranges::find(indices, index) != indices.end()) {
       throw InvalidArgumentError(ErrorCode::kDuplicateDevice, to_string(device) + " is named twice",
                                  "name each device of a destination once", site);
     }

@@ -28,6 +28,7 @@ std::vector<Shape> shapes_of(const std::vector<AnyTensor>& parts) {
 
 std::vector<std::int64_t> extents_at(const std::vector<Shape>& shapes, int axis) {
   std::vector<std::int64_t> extents;
+  extents.reserve(shapes.size());
   for (const Shape& shape : shapes) extents.push_back(shape.extent(axis));
   return extents;
 }
@@ -37,8 +38,8 @@ std::vector<std::int64_t> extents_at(const std::vector<Shape>& shapes, int axis)
 int gather_axis(const std::vector<Shape>& shapes, const Participants& present, Axis axis,
                 CallSite site) {
   const int rank = shapes.front().rank();
-  const bool same_rank = std::all_of(shapes.begin(), shapes.end(),
-                                     [rank](const Shape& shape) { return shape.rank() == rank; });
+  const bool same_rank =
+      std::ranges::all_of(shapes, [rank](const Shape& shape) { return shape.rank() == rank; });
   const int number = same_rank ? axis_of(shapes.front(), axis, "gather", site) : 0;
   ErrorReport report;
   report.code = ErrorCode::kStructure;
@@ -58,6 +59,7 @@ int gather_axis(const std::vector<Shape>& shapes, const Participants& present, A
 AnyTensor gather_tensors(const GatherCall& call, const std::vector<AnyTensor>& parts) {
   const int number = gather_axis(shapes_of(parts), call.present, call.axis, call.site);
   std::vector<AnyTensor> here;
+  here.reserve(parts.size());
   for (const AnyTensor& part : parts) here.push_back(part.copy_to(call.core.placement(0)));
   return launch_concatenate(here, Axis(number), call.site);
 }

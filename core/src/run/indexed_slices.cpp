@@ -35,8 +35,8 @@ void require_same_dense_shape(const std::vector<Shape>& shapes, CallSite site) {
     throw InvalidArgumentError(ErrorCode::kShape, "there are no slices to add up",
                                "give one or more", site);
   }
-  const auto other = std::find_if(shapes.begin(), shapes.end(),
-                                  [&](const Shape& shape) { return shape != shapes.front(); });
+  const auto other =
+      std::ranges::find_if(shapes, [&](const Shape& shape) { return shape != shapes.front(); });
   if (other == shapes.end()) return;
   throw StructureMismatchError({.code = ErrorCode::kStructure,
                                 .summary = "slices of " + to_string(shapes.front()) + " and of " +
@@ -48,8 +48,7 @@ void require_same_dense_shape(const std::vector<Shape>& shapes, CallSite site) {
 }
 
 void require_slice_reduction(const std::vector<ReduceOp>& ops, DType dtype, CallSite site) {
-  const auto other =
-      std::find_if(ops.begin(), ops.end(), [&](ReduceOp op) { return op != ops.front(); });
+  const auto other = std::ranges::find_if(ops, [&](ReduceOp op) { return op != ops.front(); });
   if (other != ops.end()) {
     throw StructureMismatchError({.code = ErrorCode::kStructure,
                                   .summary = "replicas ask for different reductions of slices",

@@ -246,9 +246,11 @@ void ReplicaRunner::fail(std::exception_ptr primary, ErrorReport report) {
 
 // Replicas that outlasted the failure appear in its report after the run.
 void ReplicaRunner::report_abandoned() {
+  std::optional<ErrorReport>& report = core().last_failure();
+  if (!report) return;
   for (std::size_t replica = 0; replica < states_.size(); ++replica) {
     if (states_[replica].status != ReplicaState::Status::kAbandoned) continue;
-    core().last_failure()->replicas.push_back(
+    report->replicas.push_back(
         {static_cast<int>(replica),
          states_[replica].last_site,
          "was abandoned: it swallowed its cancellation " + std::to_string(kPatience) + " times",

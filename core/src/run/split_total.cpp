@@ -27,7 +27,7 @@ E share_of(E total, int component, int components) {
       const std::uint64_t more = static_cast<std::uint64_t>(component) < rest ? 1 : 0;
       return total / static_cast<std::uint64_t>(parts) + more;
     } else {
-      const auto whole = static_cast<std::int64_t>(total);
+      const auto whole = static_cast<std::int64_t>(+total);
       const std::int64_t rest = whole % parts;
       const std::int64_t more = component < (rest < 0 ? -rest : rest) ? (rest < 0 ? -1 : 1) : 0;
       return static_cast<E>(whole / parts + more);

@@ -122,7 +122,7 @@ std::vector<std::function<void()>> StrategyCore::snapshots() const {
   for (const std::weak_ptr<VariableRecord>& one : living_) {
     const std::shared_ptr<VariableRecord> variable = one.lock();
     if (variable == nullptr) continue;
-    all.push_back([variable, restore = variable->snapshot()] { restore(); });
+    all.emplace_back([variable, restore = variable->snapshot()] { restore(); });
   }
   return all;
 }

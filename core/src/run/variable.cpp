@@ -122,6 +122,7 @@ int component_of(const VariableInfo& info, int replica, CallSite site) {
 
 std::vector<DeviceSpec> devices_of(const VariableInfo& info) {
   std::vector<DeviceSpec> specs;
+  specs.reserve(info.places.devices.size());
   for (int device : info.places.devices) {
     specs.push_back(info.owner->backend().device_spec(device));
   }

@@ -149,6 +149,7 @@ AnyTensor launch_concatenate(const std::vector<AnyTensor>& parts, Axis axis, Cal
   const int number = axis_of(shape, axis, "concatenate", site);
   require_joinable(parts, number, site);
   std::vector<std::int64_t> extents;
+  extents.reserve(parts.size());
   for (const AnyTensor& part : parts) extents.push_back(part.shape().extent(number));
   return join(flatten_all(parts), shape, number, extents, site);
 }

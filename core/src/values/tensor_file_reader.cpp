@@ -181,7 +181,7 @@ class Reader {
 
   // Arrays lie side by side, without holes, to the end of the file.
   void take_arrays() {
-    std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+    std::ranges::sort(entries_, [](const Entry& a, const Entry& b) {
       return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
     });
     const std::size_t start = kLengthBytes + header_.size();

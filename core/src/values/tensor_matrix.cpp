@@ -109,7 +109,7 @@ void update_scatter_rows(ScatterOp op, AnyTensor& table, const AnyTensor& indice
   }
   if (expected.count() == 0) return;
   // A second handle, so that rows that are the table itself are read from storage of their own.
-  const AnyTensor scattered = rows;
+  const AnyTensor scattered = rows;  // NOLINT(performance-unnecessary-copy-initialization)
   Kernel kernel;
   kernel.kind = KernelKind::kScatterRows;
   kernel.parameters.scatter = op;

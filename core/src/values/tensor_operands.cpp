@@ -105,8 +105,8 @@ Fit fit(const TensorCall& call, const Shape& left, const Shape& right) {
 }
 
 void launch(const Placement& placement, Kernel kernel) {
-  const bool nothing = std::all_of(kernel.outputs.begin(), kernel.outputs.end(),
-                                   [](const BufferView& view) { return view.count == 0; });
+  const bool nothing =
+      std::ranges::all_of(kernel.outputs, [](const BufferView& view) { return view.count == 0; });
   if (!nothing) device_of(placement).compute_stream().launch(std::move(kernel));
 }
 

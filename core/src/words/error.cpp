@@ -141,8 +141,7 @@ void throw_error(ErrorReport report) {
   throw InternalError(std::move(report));
 }
 
-void check(bool condition, std::string_view what, CallSite site) {
-  if (condition) return;
+void throw_internal(std::string_view what, CallSite site) {
   throw InternalError(ErrorCode::kInternal, std::string(what),
                       "this is a defect of belfry: please report it", site);
 }

@@ -66,8 +66,8 @@ BELFRY_HOST_DEVICE constexpr C apply(C left, C right) {
     if constexpr (op == BinaryOp::kDivide) return canonical(left / right);
   } else {
     using W = detail::Wrapping<C>;
-    const auto a = static_cast<W>(left);
-    const auto b = static_cast<W>(right);
+    const auto a = static_cast<W>(+left);
+    const auto b = static_cast<W>(+right);
     if constexpr (op == BinaryOp::kAdd) return static_cast<C>(a + b);
     if constexpr (op == BinaryOp::kSubtract) return static_cast<C>(a - b);
     if constexpr (op == BinaryOp::kMultiply) return static_cast<C>(a * b);

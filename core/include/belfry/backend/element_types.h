@@ -107,11 +107,11 @@ BELFRY_HOST_DEVICE constexpr To integer_to_integer(From x) {
     if constexpr (std::is_unsigned_v<To>) {
       return 0;
     } else {
-      const auto wide = static_cast<std::int64_t>(x);
+      const auto wide = static_cast<std::int64_t>(+x);
       return wide < std::int64_t{Limits::min()} ? Limits::min() : static_cast<To>(x);
     }
   }
-  const auto wide = static_cast<std::uint64_t>(x);
+  const auto wide = static_cast<std::uint64_t>(+x);
   return wide > static_cast<std::uint64_t>(Limits::max()) ? Limits::max() : static_cast<To>(x);
 }
 

@@ -48,7 +48,8 @@ inline constexpr int kDrawsPerBlock = sizeof(T) == 8 ? 2 : 4;
 
 namespace detail {
 BELFRY_HOST_DEVICE constexpr std::uint64_t wide_word(const RandomBlock& block, int index) {
-  return block.word[2 * index] | (std::uint64_t{block.word[2 * index + 1]} << 32);
+  const std::size_t low = 2 * static_cast<std::size_t>(index);
+  return block.word[low] | (std::uint64_t{block.word[low + 1]} << 32);
 }
 
 /// Cosine (even draws) or sine (odd draws) of a whole turn's fraction given by all bits of `word`:

@@ -143,6 +143,7 @@ T stack_elements(std::vector<T>& elements, CallSite site) {
   std::size_t leaf = 0;
   for (const LeafRef& target : leaves_of(batch)) {
     std::vector<const AnyTensor*> parts;
+    parts.reserve(leaves.size());
     for (const auto& element : leaves) parts.push_back(element[leaf].tensor);
     *target.tensor = stack_tensors(parts, site);
     ++leaf;

@@ -40,6 +40,7 @@ struct Component {
   using type = T;
   static constexpr bool kDistributed = false;
   static const T& of(const T& value, int) { return value; }
+  static const T& of(const T&&, int) = delete;
   static bool has(const T&, int) { return true; }
 };
 

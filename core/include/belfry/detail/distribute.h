@@ -32,7 +32,7 @@ Participants participants(StrategyCore& core, CallSite site, const Args&... args
       if (takes_part(replica)) ids.push_back(replica);
     }
     if (ids.empty()) throw_nobody_takes_part(site);
-    return Participants(core.size(), std::move(ids));
+    return {core.size(), std::move(ids)};
   }
 }
 

@@ -24,9 +24,7 @@ class Participants {
   int replicas() const { return replicas_; }
   int count() const { return is_all() ? replicas_ : static_cast<int>(ids_.size()); }
   bool is_all() const { return ids_.empty(); }
-  bool has(int replica) const {
-    return is_all() || std::binary_search(ids_.begin(), ids_.end(), replica);
-  }
+  bool has(int replica) const { return is_all() || std::ranges::binary_search(ids_, replica); }
   /// The `position`-th of those that take part.
   int id(int position) const {
     return is_all() ? position : ids_[static_cast<std::size_t>(position)];
@@ -34,7 +32,7 @@ class Participants {
   /// Where among those that take part `replica` is, which is one of them.
   int position(int replica) const {
     if (is_all()) return replica;
-    return static_cast<int>(std::lower_bound(ids_.begin(), ids_.end(), replica) - ids_.begin());
+    return static_cast<int>(std::ranges::lower_bound(ids_, replica) - ids_.begin());
   }
 
   bool operator==(const Participants&) const = default;

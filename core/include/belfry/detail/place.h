@@ -16,7 +16,7 @@ namespace belfry::detail {
 
 /// A place in `own` where `device` is named, or none.
 inline const int* find_device(const std::vector<int>& own, int device) {
-  const auto found = std::find(own.begin(), own.end(), device);
+  const auto found = std::ranges::find(own, device);
   return found == own.end() ? nullptr : &*found;
 }
 
@@ -41,6 +41,7 @@ MirroredOn<T> place(StrategyCore& core, const Values& values, const std::vector<
 template <class T>
 MirroredOn<T> broadcast_to(StrategyCore& core, const T& value, const std::vector<int>& devices) {
   std::vector<Placement> targets;
+  targets.reserve(devices.size());
   for (int device : devices) targets.push_back(core.placement_on(device));
   if (!lives_on_devices<T>()) targets.resize(1);
   return MirroredOn<T>(specs_of(core, devices), copies_on(core, value, targets));

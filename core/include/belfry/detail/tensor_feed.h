@@ -29,7 +29,7 @@ class TensorFeed {
   /// The tensor on `target`, to be used after the parcel has arrived. Order: enqueued.
   AnyTensor send(const AnyTensor& tensor, Placement target, Parcel& parcel);
   /// Order: later work of the compute streams waits for the copies; the host does not.
-  static void arrive(Parcel parcel);
+  static void arrive(const Parcel& parcel);
 
  private:
   std::map<int, std::unique_ptr<Stream>> streams_;  // By device of the backend.

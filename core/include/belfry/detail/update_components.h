@@ -197,6 +197,7 @@ auto update_devices(StrategyCore& core, CrossReplicaContext& cross, CallSite sit
   constexpr bool kVoid = std::is_void_v<Returned>;
   using Result = std::conditional_t<kVoid, int, std::remove_cvref_t<Returned>>;
   std::vector<int> indices;
+  indices.reserve(devices.size());
   for (const DeviceSpec& spec : devices) indices.push_back(device_on(core, spec, site));
   ReplicaArray<Result> results(static_cast<int>(indices.size()));
   for (int device : indices) {

@@ -57,7 +57,7 @@ void report_pair(benchmark::State& state, Ours&& ours, Baseline&& baseline) {
   state.counters["ours_ns"] = median(own) * 1e9;
   state.counters["base_ns"] = median(other) * 1e9;
   state.counters["base/ours"] = median(quotients);
-  state.counters["min"] = *std::min_element(quotients.begin(), quotients.end());
+  state.counters["min"] = std::ranges::min(quotients);
   state.counters["ours/base"] = 1 / median(quotients);
 }
 

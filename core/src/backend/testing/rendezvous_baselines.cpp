@@ -60,6 +60,7 @@ template <class Body>
 double threads_seconds(int replicas, const Body& body) {
   std::latch ready(replicas + 1);
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(replicas));
   for (int i = 0; i < replicas; ++i) {
     threads.emplace_back([&, i] {
       ready.arrive_and_wait();
@@ -173,6 +174,7 @@ double event_pair_run_seconds(int replicas, int rounds, Cpus cpus) {
     std::vector<double> values(count);
     double result = 0;
     std::vector<std::thread> threads;
+    threads.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
       threads.emplace_back([&, i] {
         go[i].wait();
