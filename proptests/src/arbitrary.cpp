@@ -53,7 +53,7 @@ std::vector<Mutation> mutations_of(const ReplicaProgram& program, int replicas,
 rc::Gen<Mutation> any_kind_of(std::vector<Mutation> all, int replicas) {
   std::vector<MutationKind> kinds;
   for (const Mutation& one : all) {
-    if (std::find(kinds.begin(), kinds.end(), one.kind) == kinds.end()) kinds.push_back(one.kind);
+    if (std::ranges::find(kinds, one.kind) == kinds.end()) kinds.push_back(one.kind);
   }
   return rc::gen::mapcat(rc::gen::elementOf(kinds), [all = std::move(all), replicas](auto kind) {
     std::vector<Mutation> some;

@@ -5,6 +5,7 @@
 #include "program_arithmetic.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace belfry::testing {
 namespace {
@@ -117,23 +118,24 @@ class Oracle {
     }
   }
 
-  // Kinds before places before functions and types, of the first replica that differs from 0.
+  // Reports the first replica that differs from replica 0.
   bool match() {
     for (int r = 1; r < size(); ++r) {
-      const Step& zero = step(0);
-      const Step& other = step(r);
-      if (verb(zero.kind) != verb(other.kind)) {
-        fail(ErrorCode::kMergeKinds);
-      } else if (zero.site != other.site) {
-        fail(ErrorCode::kMergePlaces);
-      } else if (differ(zero, other, Deviation::kOtherType)) {
-        fail(ErrorCode::kMergeTypes);
-      } else if (differ(zero, other, Deviation::kOtherFunction)) {
-        fail(ErrorCode::kMergePlaces);
-      }
-      if (out_.failed) return false;
+      const std::optional<ErrorCode> mismatch = mismatch_of(step(0), step(r));
+      if (!mismatch) continue;
+      fail(*mismatch);
+      return false;
     }
     return true;
+  }
+
+  // Kinds before places before types before functions.
+  static std::optional<ErrorCode> mismatch_of(const Step& zero, const Step& other) {
+    if (verb(zero.kind) != verb(other.kind)) return ErrorCode::kMergeKinds;
+    if (zero.site != other.site) return ErrorCode::kMergePlaces;
+    if (differ(zero, other, Deviation::kOtherType)) return ErrorCode::kMergeTypes;
+    if (differ(zero, other, Deviation::kOtherFunction)) return ErrorCode::kMergePlaces;
+    return std::nullopt;
   }
 
   static bool differ(const Step& a, const Step& b, Deviation deviation) {

@@ -6,6 +6,7 @@
 #include "program_arithmetic.h"
 
 #include <map>
+#include <optional>
 #include <tuple>
 
 namespace belfry::testing {
@@ -89,7 +90,9 @@ class Interpreter {
   void note_failure(ErrorCode code) {
     out_.failed = true;
     out_.code = code;
-    for (const ReplicaReport& part : strategy_.last_failure()->replicas) {
+    const std::optional<ErrorReport>& report = strategy_.last_failure();
+    if (!report) return;
+    for (const ReplicaReport& part : report->replicas) {
       out_.places.emplace_back(part.replica_id, part.site.line);
     }
   }

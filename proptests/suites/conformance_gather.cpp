@@ -6,6 +6,7 @@
 #include "belfry/vjp.h"
 #include "suites/machine.h"
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -60,15 +61,15 @@ TEST(Conformance, GAT_10_Q02_Q03_Q09_Q10_TensorsOfEqualShape) {
     const auto rows = gathered(machine, row, Axis(0));
     EXPECT_EQ(rows.shape(), Shape({n, 3}));
     EXPECT_EQ(rows.to_host(), repeated({1, 2, 3}, n));
-    EXPECT_EQ(gathered(machine, row, Axis(1)).shape(), Shape({1, 3 * n}));
+    EXPECT_EQ(gathered(machine, row, Axis(1)).shape(), Shape({1, std::int64_t{3} * n}));
 
     const auto cube = [](int) { return Tensor<float>::from({1, 2, 2}, Reals{1, 2, 1, 2}); };
     EXPECT_EQ(gathered(machine, cube, Axis(0)).shape(), Shape({n, 2, 2}));
     const auto middle = gathered(machine, cube, Axis(1));
-    EXPECT_EQ(middle.shape(), Shape({1, 2 * n, 2}));
+    EXPECT_EQ(middle.shape(), Shape({1, std::int64_t{2} * n, 2}));
     EXPECT_EQ(middle.to_host(), repeated({1, 2}, 2 * n));
     const auto last = gathered(machine, cube, Axis(2));
-    EXPECT_EQ(last.shape(), Shape({1, 2, 2 * n}));
+    EXPECT_EQ(last.shape(), Shape({1, 2, std::int64_t{2} * n}));
     EXPECT_EQ(last.to_host(), repeated({1, 2}, 2 * n));
   }
 }
@@ -137,7 +138,7 @@ TEST(Conformance, GAT_16_GradientOfAllGather) {
       const auto cotangent = Tensor<float>::full({2, n}, static_cast<float>(r.replica_id() + 1));
       return all_gather_vjp(r, x, cotangent, Axis(1));
     });
-    const auto g = static_cast<float>(n * (n + 1) / 2);
+    const auto g = static_cast<float>(n * (n + 1)) / 2;
     for (int id = 0; id < n; ++id) {
       EXPECT_EQ(gradients[id].shape(), Shape({2, 1}));
       EXPECT_EQ(gradients[id].to_host(), Reals({g, g}));
@@ -153,7 +154,7 @@ TEST(Conformance, GAT_17_GradientOfANest) {
       const auto cotangent = Tensor<float>::full({2, n}, static_cast<float>(r.replica_id() + 1));
       return all_gather_vjp(r, std::pair{x, x}, std::pair{cotangent, cotangent}, Axis(1));
     });
-    const auto g = static_cast<float>(n * (n + 1) / 2);
+    const auto g = static_cast<float>(n * (n + 1)) / 2;
     for (int id = 0; id < n; ++id) {
       EXPECT_EQ(gradients[id].first.to_host(), Reals({g, g}));
       EXPECT_EQ(gradients[id].second.to_host(), Reals({g, g}));

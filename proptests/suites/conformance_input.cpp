@@ -71,8 +71,9 @@ class Machine {
   MirroredStrategy strategy_;
 };
 
-Batches ones(Ints numbers) {
+Batches ones(const Ints& numbers) {
   Batches batches;
+  batches.reserve(numbers.size());
   for (const int number : numbers) batches.push_back({number});
   return batches;
 }
@@ -148,6 +149,7 @@ template <class Part>
 std::vector<std::vector<Batches>> on_workers(int count, int devices, const Part& part,
                                              const DistributeOptions& options) {
   std::vector<std::vector<Batches>> workers;
+  workers.reserve(static_cast<std::size_t>(count));
   for (int worker = 0; worker < count; ++worker) {
     workers.push_back(Machine(devices).steps(part(worker), options));
   }
@@ -289,7 +291,7 @@ TEST(Conformance, DS_05_ADeviceIsNamedOnce) {
   const auto backend = backend_factory().make(devices(2));
   const DeviceSpec device = backend->device_spec(0);
   try {
-    MirroredStrategy(*backend, {.devices = {device, device}});
+    const MirroredStrategy strategy(*backend, {.devices = {device, device}});
     FAIL() << "no error";
   } catch (const InvalidArgumentError& error) {
     EXPECT_EQ(error.code(), ErrorCode::kDuplicateDevice);

@@ -322,14 +322,18 @@ struct TwoOfThree {
       strategy.distribute_values([](int id) { return tensor({next_of(id)}); });
 };
 
-Reals times(std::size_t count, float value) { return Reals(count, value); }
+Reals times(std::size_t count, float value) {
+  Reals values(count, value);
+  return values;
+}
 
 TEST(Conformance, X04_X05_ReduceToEveryKindOfDestination) {
   TwoOfThree two;
   Backend& backend = *two.machine.backend;
   int kinds = 0;
   for_each_destination(
-      two.machine, two.strategy, [&](const auto& destination, std::vector<DeviceSpec> devices) {
+      two.machine, two.strategy,
+      [&](const auto& destination, const std::vector<DeviceSpec>& devices) {
         ++kinds;
         const std::size_t count = devices.size();
         EXPECT_EQ(placed(backend, two.cross.reduce(ReduceOp::kMean, two.x, destination)),
@@ -357,11 +361,12 @@ TEST(Conformance, X06_BatchReduceToEveryPairOfDestinations) {
       EXPECT_EQ(placed(backend, y), (Placed{on2, times(on2.size(), wanted_y)}));
     }
   };
-  for_each_destination(two.machine, two.strategy, [&](const auto& d1, std::vector<DeviceSpec> on1) {
-    check(d1, on1, on1, on1);
-    check(two.machine.backend->device_spec(2), {two.machine.backend->device_spec(2)}, d1, on1);
-    check(d1, on1, two.x, two.strategy.worker_devices());
-  });
+  for_each_destination(
+      two.machine, two.strategy, [&](const auto& d1, const std::vector<DeviceSpec>& on1) {
+        check(d1, on1, on1, on1);
+        check(two.machine.backend->device_spec(2), {two.machine.backend->device_spec(2)}, d1, on1);
+        check(d1, on1, two.x, two.strategy.worker_devices());
+      });
   EXPECT_EQ(pairs, 33);
   // A list whose length is known at run time only.
   using Pairs = std::vector<std::pair<PerReplica<Tensor<float>>, DeviceSpec>>;
@@ -375,7 +380,8 @@ TEST(Conformance, X07_BroadcastToEveryKindOfDestination) {
   TwoOfThree two;
   const Scope scope = two.strategy.scope();
   for_each_destination(
-      two.machine, two.strategy, [&](const auto& destination, std::vector<DeviceSpec> devices) {
+      two.machine, two.strategy,
+      [&](const auto& destination, const std::vector<DeviceSpec>& devices) {
         EXPECT_EQ(placed(*two.machine.backend, two.cross.broadcast(tensor({1}), destination)),
                   (Placed{devices, times(devices.size(), 1)}));
       });

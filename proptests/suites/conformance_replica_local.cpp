@@ -59,7 +59,7 @@ TEST(Conformance, TLV_01_ComponentsOfTheirOwn) {
 
 TEST(Conformance, TLV_02_OneVariableForAllReplicas) {
   VariableStage stage;
-  const auto v = local(stage, Aggregation::kSum, 1);
+  auto v = local(stage, Aggregation::kSum, 1);
   const auto returned = stage.strategy.run([&](ReplicaContext&) { return v; });
   EXPECT_TRUE(returned == v);
   const auto addresses = stage.run([&](ReplicaContext& replica, int) { return &v.on(replica); });

@@ -430,7 +430,7 @@ TEST(Conformance, RG_07_OneObjectStaysOneObject) {
 
 TEST(Conformance, RG_09_AVariableOfOneReplicaIsThatVariable) {
   Machine machine(1);
-  const auto variable = machine.strategy.mirrored_variable(1);
+  auto variable = machine.strategy.mirrored_variable(1);
   const auto returned = machine.strategy.run([&](ReplicaContext&) { return variable; });
   EXPECT_EQ(returned, variable);
 }

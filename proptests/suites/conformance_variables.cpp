@@ -263,7 +263,7 @@ TEST(Conformance, VAR_29_Copies) {
   for (int replicas : {1, 2}) {
     VariableStage stage(replicas);
     const auto original = stage.strategy.mirrored_variable(1.0F);
-    const MirroredVariable<float> same = original;
+    const MirroredVariable<float> same = original;  // NOLINT(performance-unnecessary-copy-*)
     EXPECT_TRUE(same == original);
     const auto own = stage.strategy.mirrored_variable(stage.strategy.read(original));
     EXPECT_FALSE(own == original);

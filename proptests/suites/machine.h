@@ -44,6 +44,7 @@ std::vector<T> list_of(const PerReplica<T>& value) {
 template <class T>
 std::vector<T> list_of(const Mirrored<T>& value) {
   std::vector<T> out;
+  out.reserve(static_cast<std::size_t>(value.size()));
   for (int i = 0; i < value.size(); ++i) out.push_back(value[i]);
   return out;
 }

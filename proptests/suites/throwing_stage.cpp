@@ -27,8 +27,7 @@ void Stage::burden(int replica) {
 }
 
 bool are_all(const std::vector<Row>& rows, float value) {
-  return std::all_of(rows.begin(), rows.end(),
-                     [&](const Row& row) { return row == row_of(value); });
+  return std::ranges::all_of(rows, [&](const Row& row) { return row == row_of(value); });
 }
 
 namespace {
@@ -52,7 +51,7 @@ bool Stage::is_seen_alike() {
   const Row expected = components(strategy, tensor).front();
   const auto seen =
       strategy.run([&](ReplicaContext& replica) { return tensor.on(replica).to_host(); });
-  return std::all_of(seen.begin(), seen.end(), [&](const Row& row) { return row == expected; });
+  return std::ranges::all_of(seen, [&](const Row& row) { return row == expected; });
 }
 
 bool Stage::is_either(const Numbers& before, const Numbers& after) {

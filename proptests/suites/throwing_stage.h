@@ -66,7 +66,7 @@ struct Fussy {
   Fussy(Fussy&& other) noexcept : planter(other.planter), value(other.value) { ++planter->alive; }
   Fussy& operator=(const Fussy& other) {
     planter->point();
-    value = other.value;
+    if (this != &other) value = other.value;
     return *this;
   }
   Fussy& operator=(Fussy&& other) noexcept {
@@ -85,7 +85,10 @@ using Row = std::vector<float>;
 using TensorRow = Tensor<float>;
 inline constexpr std::size_t kRowLength = 3;
 
-inline Row row_of(float value) { return Row(kRowLength, value); }
+inline Row row_of(float value) {
+  Row row(kRowLength, value);
+  return row;
+}
 inline TensorRow tensor_of(float value) {
   return TensorRow::full({static_cast<std::int64_t>(kRowLength)}, value);
 }

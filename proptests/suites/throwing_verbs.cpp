@@ -17,7 +17,7 @@ namespace {
 
 // 0 + 1 + ... + (replicas - 1), and the same of 1 to replicas.
 float sum_of_ids(const Stage& stage) {
-  return static_cast<float>(stage.replicas() * (stage.replicas() - 1) / 2);
+  return static_cast<float>(stage.replicas() * (stage.replicas() - 1)) / 2;
 }
 float id_of(const ReplicaContext& replica) { return static_cast<float>(replica.replica_id()); }
 void nothing(Numbers&) {}
@@ -185,7 +185,8 @@ void call_gather(Stage& stage) {
   });
   const Row all = stage.strategy.cross_replica().gather(rows);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    stage.expect(all[i] == static_cast<float>(i / kRowLength));
+    const std::size_t replica = i / kRowLength;
+    stage.expect(all[i] == static_cast<float>(replica));
   }
 }
 
@@ -413,7 +414,7 @@ const std::vector<ThrowingVerb>& throwing_verbs() {
       {"assign", call_assign,
        [](Numbers& numbers) {
          const int count = numbers.replicas();
-         numbers.tensor += static_cast<float>(count * (count + 1) / 2);
+         numbers.tensor += static_cast<float>(count * (count + 1)) / 2;
          numbers.fussy = 9;
        },
        false},

@@ -58,12 +58,12 @@ void Console::heading(std::string_view text) {
 void Console::verdict(bool good, std::string_view text) {
   clear_progress();
   paint(good ? kGreen : kRed, good ? "[ok]    " : "[WRONG] ");
-  out_ << text << std::endl;
+  out_ << text << '\n' << std::flush;
 }
 
 void Console::result(std::string_view text) {
   clear_progress();
-  out_ << text << std::endl;
+  out_ << text << '\n' << std::flush;
 }
 
 void Console::progress(std::string_view text) {
@@ -74,7 +74,7 @@ void Console::progress(std::string_view text) {
 
 void Console::complain(std::string_view text) {
   clear_progress();
-  notes_ << text << std::endl;
+  notes_ << text << '\n' << std::flush;
 }
 
 void Console::clear_progress() {

@@ -130,6 +130,7 @@ class Demo {
     const auto order = shuffled(static_cast<int>(split_.training.size()), options_.seed,
                                 static_cast<std::uint64_t>(epoch));
     std::vector<int> images;
+    images.reserve(order.size());
     for (const int place : order)
       images.push_back(split_.training[static_cast<std::size_t>(place)]);
     const std::span<const int> all(images);

@@ -38,7 +38,7 @@ void move(Weights<float>& weights, const Weights<float>& velocity, float rate) {
 }
 
 bool all_finite(const std::vector<float>& values) {
-  return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
+  return std::ranges::all_of(values, [](float x) { return std::isfinite(x); });
 }
 
 }  // namespace

@@ -47,7 +47,9 @@ const std::vector<Entry>& entries() {
 
 std::string case_text(const rc::detail::Example& example) {
   std::string text;
-  for (const auto& [name, value] : example) text += "\n  with " + name + ": " + value;
+  for (const auto& [name, value] : example) {
+    text.append("\n  with ").append(name).append(": ").append(value);
+  }
   return text;
 }
 

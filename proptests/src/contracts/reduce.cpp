@@ -71,6 +71,7 @@ std::string reduced_note(ReplicaContext& replica, ReduceOp op, const std::vector
 template <class T>
 void check_type(Strategy& strategy, Values values, std::size_t length) {
   std::vector<RowOf<T>> rows;
+  rows.reserve(static_cast<std::size_t>(strategy.num_replicas()));
   for (int id = 0; id < strategy.num_replicas(); ++id) {
     rows.push_back(values_of<T>(values, id, length));
   }

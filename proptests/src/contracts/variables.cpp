@@ -103,7 +103,7 @@ void check_destinations(const Scene& scene) {
   const auto mirrored =
       cross.broadcast(strategy.distribute_values([&](int) { return tensor_of(row); })[0]);
   auto devices = strategy.non_slot_devices();
-  std::reverse(devices.begin(), devices.end());
+  std::ranges::reverse(devices);
   std::vector<DeviceSpec> visited;
   cross.update_non_slot(
       devices,

@@ -59,6 +59,7 @@ SampleNest make_nest(const NestShape& shape, const ElementAt& element, int divis
   };
   const auto row = [&]<class T>(T type, int length) {
     std::vector<T> values;
+    values.reserve(static_cast<std::size_t>(length));
     for (int i = 0; i < length; ++i) values.push_back(one(type));
     return values;
   };
