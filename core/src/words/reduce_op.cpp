@@ -24,7 +24,7 @@ ReduceOp parse_reduce_op(std::string_view name, CallSite site) {
   if (lower == "mean") return ReduceOp::kMean;
   throw InvalidArgumentError(ErrorCode::kInvalidArgument,
                              "there is no reduction \"" + std::string(name) + '"',
-                             "the names are \"sum\" and \"mean\"", site);
+                             R"(the names are "sum" and "mean")", site);
 }
 
 std::string to_string(ReductionOrder order) {

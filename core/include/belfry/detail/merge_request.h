@@ -69,7 +69,7 @@ struct MergeCall : MergeRequest {
   using Returned = std::invoke_result_t<const F&, CrossReplicaContext&,
                                         const Grouped<std::remove_cvref_t<Args>>&...>;
   static constexpr bool kVoid = std::is_void_v<Returned>;
-  using Result = typename std::conditional_t<kVoid, std::type_identity<std::monostate>,
+  using Result = typename std::conditional_t<kVoid, std::type_identity<std::monostate>,  // NOLINT
                                              Component<std::remove_cvref_t<Returned>>>::type;
 
   MergeCall(CallSite where, const F& function, Args&... values)
