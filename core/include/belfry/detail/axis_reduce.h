@@ -71,6 +71,7 @@ Mirrored<Tensor<E>> reduce_along(StrategyCore& core, ReduceOp op,
                                  const PerReplica<Tensor<E>>& value, Axis axis, CallSite site) {
   require_all_replicas(core, value.size(), site);
   std::vector<AnyTensor> parts;
+  parts.reserve(static_cast<std::size_t>(value.present().count()));
   for (const Tensor<E>& part : value) parts.push_back(part.any());
   const GatherCall call{core, value.present(), axis, site};
   ReplicaArray<Tensor<E>> components(value.present().count());
@@ -93,6 +94,7 @@ Mirrored<R> reduce_lists(StrategyCore& core, ReduceOp op, const PerReplica<std::
     elements.insert(elements.end(), list.begin(), list.end());
   }
   if (elements.empty()) throw_nothing_to_reduce(site);
+  parts.reserve(elements.size());
   for (R& element : elements) parts.push_back(leaves_of(element));
   std::size_t index = 0;
   for (const std::vector<R>& list : lists) {

@@ -57,8 +57,10 @@ template <Nest T, Destination D>
 std::vector<MirroredOn<T>> batch_reduce(StrategyCore& core, ReduceOp op, CallSite site,
                                         const std::vector<std::pair<PerReplica<T>, D>>& pairs) {
   std::vector<BatchMember<std::pair<PerReplica<T>, D>>> members;
+  members.reserve(pairs.size());
   for (const auto& pair : pairs) members.emplace_back(core, pair, site);
   std::vector<MirroredOn<T>> results;
+  results.reserve(members.size());
   for (const auto& member : members) results.push_back(member.reduce(core, op, site));
   return results;
 }

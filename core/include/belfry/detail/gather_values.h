@@ -47,6 +47,7 @@ template <class E>
 std::vector<E> gather_lists(const GatherCall& call,
                             const std::vector<const std::vector<E>*>& parts) {
   std::vector<Shape> shapes;
+  shapes.reserve(parts.size());
   for (const std::vector<E>* part : parts) {
     shapes.push_back(Shape{static_cast<std::int64_t>(part->size())});
   }
@@ -65,6 +66,7 @@ void gather_leaf(const GatherCall& call, const std::vector<const Leaf*>& parts,
                 "into a std::vector");
   if constexpr (IsTensor<Leaf>::value) {
     std::vector<AnyTensor> plain;
+    plain.reserve(parts.size());
     for (const Leaf* part : parts) plain.push_back(part->any());
     if (outs.size() == 1) {
       *outs.front() = Leaf(gather_tensors(call, plain));
@@ -96,6 +98,7 @@ ReplicaArray<T> gather_components(StrategyCore& core, const PerReplica<T>& value
   }
   ReplicaArray<T> results(count);
   std::vector<std::vector<const void*>> targets;
+  targets.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     targets.push_back(leaf_addresses(results.emplace_back(first)));
   }
@@ -105,6 +108,8 @@ ReplicaArray<T> gather_components(StrategyCore& core, const PerReplica<T>& value
     using Leaf = std::remove_cvref_t<decltype(leaf)>;
     std::vector<const Leaf*> parts;
     std::vector<Leaf*> outs;
+    parts.reserve(addresses.size());
+    outs.reserve(targets.size());
     for (const auto& part : addresses) parts.push_back(static_cast<const Leaf*>(part[index]));
     for (const auto& target : targets) {
       outs.push_back(const_cast<Leaf*>(static_cast<const Leaf*>(target[index])));
