@@ -67,13 +67,14 @@ class FiberCarriage {
 
   void switch_to(Place& from, Place& to) { switch_places(from, to, globals_, false); }
 
-  // The record and the outermost frames, which lie below it.
+  // What a switch reads of the record. No more: what is fetched in vain drives out what others
+  // need.
   [[gnu::always_inline]] void fetch(const Seat* seat) const {
-    if (seat != nullptr) fetch_lines(reinterpret_cast<const char*>(seat) - 6 * kLine, 9);
+    if (seat != nullptr) fetch_lines(reinterpret_cast<const char*>(seat), 2);
   }
-  // The innermost frames.
+  // The innermost frames, as far as a merge_call's.
   [[gnu::always_inline]] void fetch_frames(const Seat* seat) const {
-    if (seat != nullptr) fetch_lines(static_cast<const char*>(seat->point), 9);
+    if (seat != nullptr) fetch_lines(static_cast<const char*>(seat->point), 8);
   }
   [[gnu::always_inline]] static void fetch_lines(const char* first, int lines) {
     for (int line = 0; line < lines; ++line) {
