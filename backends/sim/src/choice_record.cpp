@@ -4,11 +4,18 @@
 
 namespace belfry::sim {
 
-void ChoiceRecord::add_large(std::uint32_t head, std::uint32_t count, std::uint32_t value) {
-  words_.push_back(static_cast<std::uint16_t>(head));
+void ChoiceRecord::add_rare(std::uint32_t head, std::uint32_t count, std::uint32_t value) {
+  constexpr std::size_t kMostWords = 5;
+  if (words_.size() - used_ < kMostWords) words_.resize(2 * words_.size() + kMostWords);
+  const auto put = [&](std::uint32_t word) { words_[used_++] = static_cast<std::uint16_t>(word); };
+  if (count < 128) {
+    put(head | count << 7 | value);
+    return;
+  }
+  put(head);
   for (const std::uint32_t number : {count, value}) {
-    words_.push_back(static_cast<std::uint16_t>(number));
-    words_.push_back(static_cast<std::uint16_t>(number >> 16));
+    put(number);
+    put(number >> 16);
   }
 }
 
@@ -20,7 +27,7 @@ std::vector<Choice> ChoiceRecord::choices() const {
     const std::uint32_t low = words_[at++];
     return low | std::uint32_t{words_[at++]} << 16;
   };
-  while (at < words_.size()) {
+  while (at < used_) {
     const std::uint32_t word = words_[at++];
     Choice choice{static_cast<ChoiceKind>(word >> 14), word >> 7 & 127, word & 127};
     if (choice.count == 0) {

@@ -19,10 +19,10 @@ class ChoiceRecord {
     if (made_++ >= limit_) return;
     // Kind in two bits, count and value in seven each; a count of 0 announces a large one.
     const std::uint32_t head = static_cast<std::uint32_t>(kind) << 14;
-    if (count < 128) [[likely]] {
-      words_.push_back(static_cast<std::uint16_t>(head | count << 7 | value));
+    if (count < 128 && used_ < words_.size()) [[likely]] {
+      words_[used_++] = static_cast<std::uint16_t>(head | count << 7 | value);
     } else {
-      add_large(head, count, value);
+      add_rare(head, count, value);
     }
   }
 
@@ -32,11 +32,13 @@ class ChoiceRecord {
   std::vector<Choice> choices() const;
 
  private:
-  void add_large(std::uint32_t head, std::uint32_t count, std::uint32_t value);
+  // Large, or with no room left: apart, so that the usual way through needs no stack.
+  void add_rare(std::uint32_t head, std::uint32_t count, std::uint32_t value);
 
   std::size_t limit_;
   std::size_t made_ = 0;
-  std::vector<std::uint16_t> words_;
+  std::vector<std::uint16_t> words_;  // With room at the end.
+  std::size_t used_ = 0;
 };
 
 }  // namespace belfry::sim

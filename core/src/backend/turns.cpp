@@ -11,12 +11,12 @@
 namespace belfry::detail {
 
 void Turns::begin(int replicas, Chooser* chooser, OtherAgents* agents) {
-  replicas_ = replicas;
   chooser_ = chooser;
   agents_ = agents;
   ascending_ = true;
-  queue_.resize(static_cast<std::size_t>(replicas));
-  std::iota(queue_.rbegin(), queue_.rend(), 0);
+  everybody_.resize(static_cast<std::size_t>(replicas));
+  std::iota(everybody_.rbegin(), everybody_.rend(), 0);
+  queue_ = everybody_;
 }
 
 Turn Turns::next_drawn() {
@@ -58,10 +58,9 @@ Turn Turns::preempt_caller() {
 
 void Turns::admit(const Gate::Waiter* waiters, std::size_t count) {
   if (queue_.empty()) ascending_ = true;
-  if (queue_.empty() && count == static_cast<std::size_t>(replicas_)) {
+  if (queue_.empty() && count == everybody_.size()) {
     // Everybody waited at one gate, in whatever order.
-    queue_.resize(count);
-    std::iota(queue_.rbegin(), queue_.rend(), 0);
+    queue_ = everybody_;
     return;
   }
   const std::size_t before = queue_.size();

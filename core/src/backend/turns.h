@@ -121,10 +121,10 @@ class Turns {
   };
   static constexpr std::size_t kFar = 128;
 
-  std::vector<int> queue_;  // Reversed: the front is at the end.
-  Drawn drawn_;             // Go before the queue.
-  bool ascending_ = true;   // Whether the queue is in order of ids.
-  int replicas_ = 0;
+  std::vector<int> queue_;      // Reversed: the front is at the end.
+  std::vector<int> everybody_;  // The queue when all can go on.
+  Drawn drawn_;                 // Go before the queue.
+  bool ascending_ = true;       // Whether the queue is in order of ids.
   Chooser* chooser_ = nullptr;
   OtherAgents* agents_ = nullptr;
 };

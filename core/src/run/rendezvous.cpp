@@ -21,10 +21,27 @@ bool same_literals(const CallSite& a, const CallSite& b) {
 
 bool meets(const MergeRequest& a, const MergeRequest& b) {
   if (a.type != b.type || a.identity != b.identity) return false;
-  if (a.tag == nullptr && b.tag == nullptr && same_literals(a.site, b.site)) return true;
+  if (a.tag == nullptr && b.tag == nullptr && same_literals(a.site, b.site)) [[likely]] {
+    return true;
+  }
   if (a.tag != nullptr && b.tag != nullptr) return same_tag(a, b);
   if (a.tag != nullptr || b.tag != nullptr) return false;
   return same_place(a.site, b.site);
+}
+
+const MergeRequest& request_of(const std::vector<MergeRequest*>& requests,
+                               const Participants& present, int position) {
+  return *requests[static_cast<std::size_t>(present.id(position))];
+}
+
+// The position of the first whose request does not meet that of the first participant, or their
+// count.
+int first_stranger(const std::vector<MergeRequest*>& requests, const Participants& present) {
+  const MergeRequest& first = request_of(requests, present, 0);
+  const int count = present.count();
+  int position = 1;
+  while (position < count && meets(first, request_of(requests, present, position))) ++position;
+  return position;
 }
 
 // The list in a compiler's spelling of `spelling<T...>`: behind `T = `, in braces or brackets.
@@ -90,22 +107,21 @@ const char* to_string(MergeKind kind) {
   return "?";
 }
 
-std::optional<ErrorReport> find_mismatch(const std::vector<MergeRequest*>& requests,
-                                         const Participants& present) {
-  const auto request_of = [&](int position) -> const MergeRequest& {
-    return *requests[static_cast<std::size_t>(present.id(position))];
-  };
-  const MergeRequest& first = request_of(0);
-  int other = 1;
-  while (other < present.count() && meets(first, request_of(other))) ++other;
-  if (other >= present.count()) return std::nullopt;
+bool belong_together(const std::vector<MergeRequest*>& requests, const Participants& present) {
+  return first_stranger(requests, present) == present.count();
+}
+
+ErrorReport describe_mismatch(const std::vector<MergeRequest*>& requests,
+                              const Participants& present) {
   ErrorReport report;
-  explain(first, request_of(other), report);
+  explain(request_of(requests, present, 0),
+          request_of(requests, present, first_stranger(requests, present)), report);
   const bool types = report.code == ErrorCode::kMergeTypes;
   for (int i = 0; i < present.count(); ++i) {
-    std::string what = describe(request_of(i));
-    if (types) what += " with " + types_of(request_of(i));
-    report.replicas.push_back({present.id(i), request_of(i).site, std::move(what), {}});
+    const MergeRequest& request = request_of(requests, present, i);
+    std::string what = describe(request);
+    if (types) what += " with " + types_of(request);
+    report.replicas.push_back({present.id(i), request.site, std::move(what), {}});
   }
   return report;
 }

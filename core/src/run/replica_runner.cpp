@@ -8,6 +8,7 @@
 #include "belfry/replica_context.h"
 #include "run/exception_text.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -20,9 +21,13 @@ constexpr std::uint32_t kPatience = 16;
 AgentId replica_agent(int replica) { return {AgentId::Kind::kReplica, replica}; }
 
 // As `current_context`, without a call: every merge asks.
-CurrentContext* context_on_carrier() {
+const CurrentContext* context_on_carrier() {
   const Unwatched unwatched;
-  return static_cast<CurrentContext*>(current.context);
+  return static_cast<const CurrentContext*>(current.context);
+}
+
+bool has_arrived(const ReplicaState& replica) {
+  return replica.status == ReplicaState::Status::kArrived;
 }
 
 bool has_ended(ReplicaState::Status status) { return status >= ReplicaState::Status::kEnded; }
@@ -74,7 +79,7 @@ void ReplicaRunner::body(int replica) noexcept {
   current.device = core().devices()[static_cast<std::size_t>(replica)];
   current.variables = rules_;
   ReplicaState& own = state(replica);
-  own.context = &context;
+  own.context = &current;
   auto ended = ReplicaState::Status::kEnded;
   {
     const CurrentScope scope(current);
@@ -97,14 +102,16 @@ void ReplicaRunner::body(int replica) noexcept {
 
 void ReplicaRunner::meet(int replica, MergeRequest& request) {
   ReplicaState& own = state(replica);
-  // What is current is that of this very replica, as a rule; else MergePoint looks closer.
-  const CurrentContext* const here = context_on_carrier();
-  if (here == nullptr || here->replica != own.context) [[unlikely]] {
+  // What is current is what this replica's body began with, as a rule; else MergePoint looks
+  // closer.
+  if (context_on_carrier() != own.context) [[unlikely]] {
     require_current(replica, request);
   }
   require_alive(replica);
   own.merges += 1;
-  own.last_site = request.site;
+  // Member by member, as they were stored just now: a load that spans both stores waits for them.
+  const CallSite site{request.site.file, request.site.line};
+  own.last_site = site;
   own.status = ReplicaState::Status::kArrived;
   requests_[static_cast<std::size_t>(replica)] = &request;
   // One object for both: what lies between replicas' frames decides how many fit into a cache.
@@ -112,7 +119,7 @@ void ReplicaRunner::meet(int replica, MergeRequest& request) {
                       .agent = replica_agent(replica),
                       .subject = own.merges,
                       .value = ordinal_,
-                      .site = request.site};
+                      .site = site};
   executor_.block_until(operation, gate_);
   own.status = ReplicaState::Status::kRunning;
   require_alive(replica);
@@ -142,6 +149,12 @@ void ReplicaRunner::refuse(int replica) {
 }
 
 Job::Settled ReplicaRunner::settle() noexcept {
+  // As a rule all have arrived, which is seen faster than who has done what.
+  if (std::ranges::all_of(states_, has_arrived)) {
+    if (!failed_) merge_round();
+    executor_.open(gate_);
+    return Settled::kResumed;
+  }
   std::size_t arrived = 0;
   std::size_t ended = 0;
   std::size_t seeking = 0;
@@ -149,7 +162,7 @@ Job::Settled ReplicaRunner::settle() noexcept {
   for (const ReplicaState& replica : states_) {
     absent += replica.status == ReplicaState::Status::kAbsent ? 1 : 0;
     seeking += replica.status == ReplicaState::Status::kSeeking ? 1 : 0;
-    arrived += replica.status == ReplicaState::Status::kArrived ? 1 : 0;
+    arrived += has_arrived(replica) ? 1 : 0;
     ended += has_ended(replica.status) ? 1 : 0;
   }
   if (ended + absent == states_.size()) {
@@ -174,10 +187,8 @@ Job::Settled ReplicaRunner::settle() noexcept {
 
 void ReplicaRunner::merge_round() {
   if (!check_variables()) return;
-  std::optional<ErrorReport> mismatch = find_mismatch(requests_, present_);
-  if (mismatch) {
-    fail(std::make_exception_ptr(MergeMismatchError(*mismatch)), *mismatch);
-    return;
+  if (!belong_together(requests_, present_)) [[unlikely]] {
+    return fail_with(describe_mismatch(requests_, present_));
   }
   rounds_ += 1;
   core().statistics().merges += 1;
@@ -220,7 +231,12 @@ void ReplicaRunner::fail_with_mismatch() {
   report.replicas = replica_reports();
   report.expected = "every replica reaches the same merges in the same order";
   report.hint = "take merges out of branches and loops whose length depends on the replica";
-  fail(std::make_exception_ptr(MergeMismatchError(report)), report);
+  fail_with(std::move(report));
+}
+
+void ReplicaRunner::fail_with(ErrorReport mismatch) {
+  std::exception_ptr error = std::make_exception_ptr(MergeMismatchError(mismatch));
+  fail(std::move(error), std::move(mismatch));
 }
 
 bool ReplicaRunner::record_own_exceptions() {

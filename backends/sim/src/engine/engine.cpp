@@ -126,7 +126,10 @@ void Engine::enqueue_together(std::span<CommandQueue* const> queues, Command com
 
 std::uint32_t Engine::runnable() {
   // Executors ask for this at every turn.
-  if (!options_.threads) return ready_.size();
+  return options_.threads ? runnable_of_threads() : ready_.size();
+}
+
+std::uint32_t Engine::runnable_of_threads() {
   const Lock lock(mutex());
   return ready_.size();
 }

@@ -35,7 +35,7 @@ struct alignas(64) ReplicaState {
   std::uint32_t swallowed = 0;  ///< Calls into belfry since the run failed.
   CallSite last_site{};
   const VariableRequest* sought = nullptr;  ///< While kSeeking.
-  const ReplicaContext* context = nullptr;  ///< From its start to its end.
+  const CurrentContext* context = nullptr;  ///< Of its body, from its start to its end.
   std::exception_ptr exception{};
 };
 
@@ -64,6 +64,7 @@ class ReplicaRunner final : public MergePoint, public Job {
  private:
   void merge_round();
   void fail_with_mismatch();
+  void fail_with(ErrorReport mismatch);
   void fail_in_merge(const MergeRequest& first, std::exception_ptr thrown);
   void report_abandoned();
   void serve_seekers();
@@ -95,16 +96,20 @@ class ReplicaRunner final : public MergePoint, public Job {
   std::vector<MergeRequest*> requests_;
   CurrentContext cross_current_;
   const VariableRules* rules_ = nullptr;
+  // Apart from the next number, lest one load of both waits for what a round has just stored here.
+  std::uint64_t rounds_ = 0;
   bool nested_ = false;
   std::atomic<bool> failed_{false};
   std::exception_ptr primary_;
   std::uint64_t ordinal_ = 0;
-  std::uint64_t rounds_ = 0;
 };
 
-/// The first way in which requests of replicas that have all arrived do not belong together, or
-/// nothing. `what` of the report says what was expected. `requests` are indexed by replica id.
-std::optional<ErrorReport> find_mismatch(const std::vector<MergeRequest*>& requests,
-                                         const Participants& present);
+/// Whether requests of replicas that have all arrived belong together. `requests` are indexed by
+/// replica id.
+bool belong_together(const std::vector<MergeRequest*>& requests, const Participants& present);
+
+/// The first way in which they do not. `what` of the report says what was expected.
+ErrorReport describe_mismatch(const std::vector<MergeRequest*>& requests,
+                              const Participants& present);
 
 }  // namespace belfry::detail
