@@ -18,6 +18,7 @@
 #include "belfry/detail/update_each_verbs.h"
 #include "belfry/detail/update_non_slot_verbs.h"
 #include "belfry/detail/update_verbs.h"
+#include "belfry/detail/variable_merge.h"
 #include "belfry/distributed_values.h"
 #include "belfry/mean_only.h"
 #include "belfry/tensor.h"
@@ -209,8 +210,8 @@ void ReplicaContext::assign_merged(const MirroredVariable<T>& variable, detail::
                                    V value, CallSite site) {
   detail::VariableState<T>& state = variable.state(site);
   detail::require_aggregation(*this, state.info, site);
-  const auto merge = [&variable, op, aggregation = state.info.aggregation, site](
-                         CrossReplicaContext& cross, const PerReplica<T>& values) {
+  const auto change = [&variable, op, aggregation = state.info.aggregation, site](
+                          CrossReplicaContext& cross, const PerReplica<T>& values) {
     const auto set = [op](T& component, const T& delta) {
       detail::apply_assign(op, component, delta);
     };
@@ -223,7 +224,8 @@ void ReplicaContext::assign_merged(const MirroredVariable<T>& variable, detail::
   };
   // Replicas must agree on the variable and on what they do to it: one address for each pair.
   const void* identity = reinterpret_cast<const char*>(&state) + static_cast<int>(op);
-  merge_at<detail::MergeKind::kAssign>(site, nullptr, identity, merge, T(std::move(value)));
+  merge_at<detail::MergeKind::kAssign>(
+      site, nullptr, identity, detail::VariableMerge{change, op, state.info}, T(std::move(value)));
 }
 
 }  // namespace belfry

@@ -29,11 +29,14 @@ namespace detail {
 
 /// Throws: InvalidArgumentError (kShape) unless the three fit together.
 void require_slices(const Shape& values, const Shape& indices, const Shape& dense, CallSite site);
-/// Throws: StructureMismatchError (kStructure) unless all dense shapes are equal.
-void require_same_dense_shape(const std::vector<Shape>& shapes, CallSite site);
-/// Throws: StructureMismatchError unless all ask for the same; InvalidArgumentError
-/// (kIntegerMean) for MEAN of integers, (kDType) for bool.
-void require_slice_reduction(const std::vector<ReduceOp>& ops, DType dtype, CallSite site);
+/// Throws: StructureMismatchError (kStructure) unless all dense shapes are equal. `present`: whose
+/// the slices are, if they are replicas'.
+void require_same_dense_shape(const std::vector<Shape>& shapes, CallSite site,
+                              const Participants* present = nullptr);
+/// Throws: StructureMismatchError (kStructure) unless all replicas ask for the same.
+void require_same_slice_reduction(const PerReplica<ReduceOp>& ops, CallSite site);
+/// Throws: InvalidArgumentError (kIntegerMean) for MEAN of integers, (kDType) for bool.
+void require_slice_reduction(ReduceOp op, DType dtype, CallSite site);
 
 }  // namespace detail
 
@@ -134,14 +137,14 @@ Mirrored<IndexedSlices<T>> reduce_slices(CrossReplicaContext& cross, ReduceOp op
                                          CallSite site = CallSite::here()) {
   using Rows = std::tuple<Tensor<T>, Tensor<std::int64_t>>;
   cross.core().require_cross("reduce_slices", site);
-  detail::require_slice_reduction({op}, dtype_of<T>(), site);
+  detail::require_slice_reduction(op, dtype_of<T>(), site);
   std::vector<Shape> shapes;
   detail::ReplicaArray<Rows> rows(slices.present().count());
   for (const IndexedSlices<T>& own : slices) {
     shapes.push_back(own.dense_shape);
     rows.emplace_back(own.values, own.indices);
   }
-  detail::require_same_dense_shape(shapes, site);
+  detail::require_same_dense_shape(shapes, site, &slices.present());
   const Mirrored<Rows> all = detail::all_gather_value(
       cross.core(), PerReplica<Rows>(std::move(rows), slices.present()), Axis(0), site);
   detail::ReplicaArray<IndexedSlices<T>> results(all.size());
@@ -161,7 +164,7 @@ IndexedSlices<T> all_reduce_slices(ReplicaContext& replica, ReduceOp op,
                                    CallSite site = CallSite::here()) {
   const auto merge = [site](CrossReplicaContext& cross, const PerReplica<IndexedSlices<T>>& all,
                             const PerReplica<ReduceOp>& ops) {
-    detail::require_slice_reduction({ops.begin(), ops.end()}, dtype_of<T>(), site);
+    detail::require_same_slice_reduction(ops, site);
     return reduce_slices(cross, *ops.begin(), all, site);
   };
   return replica.merge_call_at(site, merge, slices, op);

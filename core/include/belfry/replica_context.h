@@ -120,6 +120,19 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
                          T(std::move(value)));
   }
 
+  template <class T, class V>
+  void assign(const Variable<T>& variable, V value, CallSite site = CallSite::here()) {
+    variable.visit([&](const auto& kind) { assign(kind, std::move(value), site); }, site);
+  }
+  template <class T, class V>
+  void assign_add(const Variable<T>& variable, V value, CallSite site = CallSite::here()) {
+    variable.visit([&](const auto& kind) { assign_add(kind, std::move(value), site); }, site);
+  }
+  template <class T, class V>
+  void assign_sub(const Variable<T>& variable, V value, CallSite site = CallSite::here()) {
+    variable.visit([&](const auto& kind) { assign_sub(kind, std::move(value), site); }, site);
+  }
+
   /// For the handles of variables.
   detail::MergePoint& merges() const { return merges_; }
 

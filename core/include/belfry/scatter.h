@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/cross_replica_context.h"
+#include "belfry/detail/variable_merge.h"
 #include "belfry/indexed_slices.h"
 #include "belfry/replica_context.h"
 #include "belfry/tensor_ops.h"
@@ -94,8 +95,8 @@ void scatter(ReplicaContext& replica, ScatterOp op, const MirroredVariable<Tenso
   detail::require_aggregation(replica, state.info, site);
   detail::require_combinable(op, state.info, site);
   detail::require_slices(slices.values.shape(), slices.indices.shape(), slices.dense_shape, site);
-  const auto merge = [&variable, op, aggregation = state.info.aggregation, site](
-                         CrossReplicaContext& cross, const PerReplica<IndexedSlices<T>>& all) {
+  const auto change = [&variable, op, aggregation = state.info.aggregation, site](
+                          CrossReplicaContext& cross, const PerReplica<IndexedSlices<T>>& all) {
     if (aggregation == Aggregation::kOnlyFirst) {
       scatter(cross, op, variable, *all.begin(), site);
     } else {
@@ -103,6 +104,7 @@ void scatter(ReplicaContext& replica, ScatterOp op, const MirroredVariable<Tenso
       scatter(cross, op, variable, reduce_slices(cross, reduce, all, site), site);
     }
   };
+  const detail::VariableMerge merge{change, op, state.info};
   detail::MergeCall<detail::MergeKind::kScatter, decltype(merge), const IndexedSlices<T>&> request(
       site, merge, slices);
   // Replicas must agree on the variable and on what they do to it: one address for each pair.
@@ -116,6 +118,14 @@ template <Element T>
 void scatter(ReplicaContext&, ScatterOp, const ReplicaLocalVariable<Tensor<T>>& variable,
              const std::type_identity_t<IndexedSlices<T>>&, CallSite site = CallSite::here()) {
   detail::throw_local_scatter(variable.state(site).info, site);
+}
+
+/// As the variable's kind has it.
+template <Element T>
+void scatter(ReplicaContext& replica, ScatterOp op, const Variable<Tensor<T>>& variable,
+             const std::type_identity_t<IndexedSlices<T>>& slices,
+             CallSite site = CallSite::here()) {
+  variable.visit([&](const auto& kind) { scatter(replica, op, kind, slices, site); }, site);
 }
 
 }  // namespace belfry

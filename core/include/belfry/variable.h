@@ -109,7 +109,7 @@ class Variable : public VariableHandle<T> {
   explicit Variable(std::shared_ptr<detail::VariableState<T>> state)
       : VariableHandle<T>(std::move(state)) {}
 
-  /// The component of the replica that asks; to write it, ask for the kind first.
+  /// The component of the replica that asks; to write it, assign or ask for the kind first.
   /// Throws: ContextError (kOtherStrategy, kWrongContext).
   const T& on(const ReplicaContext& replica, CallSite site = CallSite::here()) const {
     return this->component_on(replica, false, site);
@@ -122,6 +122,15 @@ class Variable : public VariableHandle<T> {
   ReplicaLocalVariable<T> as_replica_local(CallSite site = CallSite::here()) const {
     detail::require_kind(this->state(site).info, Synchronization::kOnRead, site);
     return ReplicaLocalVariable<T>(this->shared_state());
+  }
+  /// Calls `fn` with the same variable as its kind.
+  template <class F>
+  void visit(const F& fn, CallSite site = CallSite::here()) const {
+    if (this->state(site).info.synchronization == Synchronization::kOnRead) {
+      fn(as_replica_local(site));
+    } else {
+      fn(as_mirrored(site));
+    }
   }
 };
 

@@ -8,12 +8,21 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace belfry::detail {
 namespace {
 
 std::vector<std::int64_t> row_extents(const Shape& shape) {
   return {shape.extents().begin() + 1, shape.extents().end()};
+}
+
+ErrorReport slices_differ(std::string summary, CallSite site) {
+  ErrorReport report;
+  report.code = ErrorCode::kStructure;
+  report.summary = std::move(summary);
+  report.site = site;
+  return report;
 }
 
 }  // namespace
@@ -30,7 +39,8 @@ void require_slices(const Shape& values, const Shape& indices, const Shape& dens
                              site);
 }
 
-void require_same_dense_shape(const std::vector<Shape>& shapes, CallSite site) {
+void require_same_dense_shape(const std::vector<Shape>& shapes, CallSite site,
+                              const Participants* present) {
   if (shapes.empty()) {
     throw InvalidArgumentError(ErrorCode::kShape, "there are no slices to add up",
                                "give one or more", site);
@@ -38,26 +48,34 @@ void require_same_dense_shape(const std::vector<Shape>& shapes, CallSite site) {
   const auto other =
       std::ranges::find_if(shapes, [&](const Shape& shape) { return shape != shapes.front(); });
   if (other == shapes.end()) return;
-  throw StructureMismatchError({.code = ErrorCode::kStructure,
-                                .summary = "slices of " + to_string(shapes.front()) + " and of " +
-                                           to_string(*other) + " do not add up",
-                                .site = site,
-                                .replicas = {},
-                                .expected = "slices of tensors of one shape",
-                                .hint = "give every part the shape of the whole tensor"});
+  ErrorReport report = slices_differ(
+      "slices of " + to_string(shapes.front()) + " and of " + to_string(*other) + " do not add up",
+      site);
+  for (int i = 0; present != nullptr && i < present->count(); ++i) {
+    report.replicas.push_back(
+        {present->id(i), site,
+         "brings slices of " + to_string(shapes[static_cast<std::size_t>(i)])});
+  }
+  report.expected = "slices of tensors of one shape";
+  report.hint = "give every part the shape of the whole tensor";
+  throw StructureMismatchError(std::move(report));
 }
 
-void require_slice_reduction(const std::vector<ReduceOp>& ops, DType dtype, CallSite site) {
-  const auto other = std::ranges::find_if(ops, [&](ReduceOp op) { return op != ops.front(); });
-  if (other != ops.end()) {
-    throw StructureMismatchError({.code = ErrorCode::kStructure,
-                                  .summary = "replicas ask for different reductions of slices",
-                                  .site = site,
-                                  .replicas = {},
-                                  .expected = "the same ReduceOp from every replica",
-                                  .hint = "choose it outside the replica function"});
+void require_same_slice_reduction(const PerReplica<ReduceOp>& ops, CallSite site) {
+  if (std::ranges::all_of(ops, [&](ReduceOp op) { return op == *ops.begin(); })) return;
+  ErrorReport report = slices_differ("replicas ask for different reductions of slices", site);
+  const Participants& present = ops.present();
+  int position = 0;
+  for (const ReduceOp op : ops) {
+    report.replicas.push_back({present.id(position++), site, "reduces by " + to_string(op)});
   }
-  require_reducible(ops.front(), dtype, site);
+  report.expected = "the same ReduceOp from every replica";
+  report.hint = "choose it outside the replica function";
+  throw StructureMismatchError(std::move(report));
+}
+
+void require_slice_reduction(ReduceOp op, DType dtype, CallSite site) {
+  require_reducible(op, dtype, site);
 }
 
 }  // namespace belfry::detail

@@ -3,12 +3,15 @@
 
 // What users read when replicas do not meet, and that the strategy goes on working.
 #include "belfry/backend/host_backend.h"
+#include "belfry/indexed_slices.h"
 #include "belfry/mirrored_strategy.h"
+#include "belfry/scatter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -24,6 +27,12 @@ constexpr CallSite kRight{"train.cc", 22};
 
 int count(CrossReplicaContext& cross) { return cross.num_replicas(); }
 int other(CrossReplicaContext& cross) { return -cross.num_replicas(); }
+
+// Row 0 of a tensor.
+IndexedSlices<float> rows_of(Shape dense) {
+  return indexed_slices(Tensor<float>::zeros({1, dense.extent(1)}),
+                        Tensor<std::int64_t>::zeros({1}), dense);
+}
 
 class MergeErrors : public testing::Test {
  protected:
@@ -116,10 +125,87 @@ TEST_F(MergeErrors, DifferentTypes) {
 }
 
 TEST_F(MergeErrors, DifferentFunctions) {
-  EXPECT_THAT(text_of<MergeMismatchError>([](ReplicaContext& replica) {
-                replica.merge_call(replica.replica_id() == 1 ? &count : &other, kLeft);
+  EXPECT_EQ(text_of<MergeMismatchError>([](ReplicaContext& replica) {
+              replica.merge_call(replica.replica_id() == 1 ? &count : &other, kLeft);
+            }),
+            "BF-011 replicas passed different functions to one merge\n"
+            "  replicas 0,2  train.cc:11  waits in merge_call with one function\n"
+            "  replica 1  train.cc:11  waits in merge_call with another\n"
+            "  expected: the same function from every replica\n"
+            "  hint: take the branch inside the merge function");
+}
+
+TEST_F(MergeErrors, DifferentVariablesOnOneLine) {
+  const auto left =
+      strategy_.mirrored_variable(0.0, {.name = "left", .aggregation = Aggregation::kSum});
+  const auto right =
+      strategy_.mirrored_variable(0.0, {.name = "right", .aggregation = Aggregation::kSum});
+  EXPECT_EQ(text_of<MergeMismatchError>([&](ReplicaContext& replica) {
+              replica.assign_add(replica.replica_id() == 1 ? right : left, 1.0, kLeft);
+            }),
+            "BF-011 replicas change different variables, or one in different ways\n"
+            "  replicas 0,2  train.cc:11  waits in assign: assign_add to left\n"
+            "  replica 1  train.cc:11  waits in assign: assign_add to right\n"
+            "  expected: the same change of the same variable by every replica\n"
+            "  hint: choose the variable and the operation outside the replica function");
+}
+
+TEST_F(MergeErrors, DifferentChangesOfOneVariable) {
+  const auto loss =
+      strategy_.mirrored_variable(2.0, {.name = "loss", .aggregation = Aggregation::kSum});
+  const auto change = [&](ReplicaContext& replica) {
+    switch (replica.replica_id()) {
+      case 0:
+        return replica.assign(loss, 1.0, kLeft);
+      case 1:
+        return replica.assign_add(loss, 1.0, kLeft);
+      default:
+        return replica.assign_sub(loss, 1.0, kLeft);
+    }
+  };
+  EXPECT_THAT(text_of<MergeMismatchError>(change),
+              AllOf(HasSubstr("BF-011"),
+                    HasSubstr("replica 0  train.cc:11  waits in assign: assign to loss\n"),
+                    HasSubstr("replica 1  train.cc:11  waits in assign: assign_add to loss\n"),
+                    HasSubstr("replica 2  train.cc:11  waits in assign: assign_sub to loss\n")));
+  EXPECT_THAT(strategy_.local_values(loss), testing::Each(2.0)) << "nothing was changed";
+}
+
+TEST_F(MergeErrors, DifferentScatters) {
+  const auto table =
+      strategy_.mirrored_variable([] { return Tensor<float>::zeros({2, 1}); },
+                                  {.name = "table", .aggregation = Aggregation::kSum});
+  EXPECT_THAT(
+      text_of<MergeMismatchError>([&](ReplicaContext& replica) {
+        const auto op = replica.replica_id() == 2 ? ScatterOp::kMultiply : ScatterOp::kAdd;
+        scatter(replica, op, table, rows_of({2, 1}), kLeft);
+      }),
+      AllOf(HasSubstr("BF-011"),
+            HasSubstr("replicas 0,1  train.cc:11  waits in scatter: scatter add to table"),
+            HasSubstr("replica 2  train.cc:11  waits in scatter: scatter multiply to table")));
+}
+
+TEST_F(MergeErrors, DifferentShapesOfSlices) {
+  EXPECT_EQ(text_of<StructureMismatchError>([](ReplicaContext& replica) {
+              const std::int64_t rows = replica.replica_id() == 1 ? 3 : 2;
+              all_reduce_slices(replica, ReduceOp::kSum, rows_of({rows, 1}), kLeft);
+            }),
+            "BF-020 slices of [2,1] and of [3,1] do not add up\n"
+            "  at train.cc:11\n"
+            "  replicas 0,2  train.cc:11  brings slices of [2,1]\n"
+            "  replica 1  train.cc:11  brings slices of [3,1]\n"
+            "  expected: slices of tensors of one shape\n"
+            "  hint: give every part the shape of the whole tensor");
+}
+
+TEST_F(MergeErrors, DifferentReductionsOfSlices) {
+  EXPECT_THAT(text_of<StructureMismatchError>([](ReplicaContext& replica) {
+                const auto op = replica.replica_id() == 0 ? ReduceOp::kMean : ReduceOp::kSum;
+                all_reduce_slices(replica, op, rows_of({2, 1}), kLeft);
               }),
-              HasSubstr("BF-011 replicas passed different functions or variables to one merge"));
+              AllOf(HasSubstr("BF-020 replicas ask for different reductions of slices"),
+                    HasSubstr("replica 0  train.cc:11  reduces by mean"),
+                    HasSubstr("replicas 1,2  train.cc:11  reduces by sum")));
 }
 
 TEST_F(MergeErrors, DifferentLengths) {

@@ -58,35 +58,64 @@ std::string types_of(const MergeRequest& request) {
   return "(" + std::string(text) + ")";
 }
 
-std::string describe(const MergeRequest& request) {
-  std::string text = std::string("waits in ") + to_string(request.type->kind);
-  if (request.tag != nullptr) text += std::string(" \"") + request.tag + "\"";
-  return text;
-}
+enum class Difference { kKind, kPlace, kChange, kFunction, kTypes };
 
 // Kinds before places before types: the first answer that explains the most.
-void explain(const MergeRequest& first, const MergeRequest& other, ErrorReport& report) {
-  if (first.type->kind != other.type->kind) {
-    report.code = ErrorCode::kMergeKinds;
-    report.summary = "replicas wait in different kinds of merge";
-    report.expected = std::string("every replica in ") + to_string(first.type->kind);
-  } else if (!meets({first.type, first.site, first.tag, nullptr},
-                    {first.type, other.site, other.tag, nullptr})) {
-    report.code = ErrorCode::kMergePlaces;
-    report.summary = "replicas wait at different places";
-    report.expected = "every replica at the same call, in the same order";
-    report.hint = "take the branch inside the merge function, or name the merge with a MergeTag";
-  } else if (first.type == other.type) {
-    report.code = ErrorCode::kMergePlaces;
-    report.summary = "replicas passed different functions or variables to one merge";
-    report.expected =
-        "the same function, or the same operation on the same variable, from every replica";
-  } else {
-    report.code = ErrorCode::kMergeTypes;
-    report.summary = "replicas brought arguments of different types to one merge";
-    report.expected = "arguments of the same types from every replica";
-    report.hint = "convert the values before the merge";
+Difference difference(const MergeRequest& first, const MergeRequest& other) {
+  if (first.type->kind != other.type->kind) return Difference::kKind;
+  if (!meets({first.type, first.site, first.tag, nullptr},
+             {first.type, other.site, other.tag, nullptr})) {
+    return Difference::kPlace;
   }
+  if (first.type != other.type) return Difference::kTypes;
+  return first.type->describe != nullptr ? Difference::kChange : Difference::kFunction;
+}
+
+ErrorReport explain(Difference difference, const MergeRequest& first) {
+  ErrorReport report;
+  report.code = ErrorCode::kMergePlaces;
+  switch (difference) {
+    case Difference::kKind:
+      report.code = ErrorCode::kMergeKinds;
+      report.summary = "replicas wait in different kinds of merge";
+      report.expected = std::string("every replica in ") + to_string(first.type->kind);
+      break;
+    case Difference::kPlace:
+      report.summary = "replicas wait at different places";
+      report.expected = "every replica at the same call, in the same order";
+      report.hint = "take the branch inside the merge function, or name the merge with a MergeTag";
+      break;
+    case Difference::kChange:
+      report.summary = "replicas change different variables, or one in different ways";
+      report.expected = "the same change of the same variable by every replica";
+      report.hint = "choose the variable and the operation outside the replica function";
+      break;
+    case Difference::kFunction:
+      report.summary = "replicas passed different functions to one merge";
+      report.expected = "the same function from every replica";
+      report.hint = "take the branch inside the merge function";
+      break;
+    case Difference::kTypes:
+      report.code = ErrorCode::kMergeTypes;
+      report.summary = "replicas brought arguments of different types to one merge";
+      report.expected = "arguments of the same types from every replica";
+      report.hint = "convert the values before the merge";
+      break;
+  }
+  return report;
+}
+
+// `first` is that of the first participant.
+std::string describe(Difference difference, const MergeRequest& first,
+                     const MergeRequest& request) {
+  std::string text = std::string("waits in ") + to_string(request.type->kind);
+  if (request.tag != nullptr) text += std::string(" \"") + request.tag + "\"";
+  if (request.type->describe != nullptr) text += ": " + request.type->describe(request);
+  if (difference == Difference::kTypes) text += " with " + types_of(request);
+  if (difference == Difference::kFunction) {
+    text += request.identity == first.identity ? " with one function" : " with another";
+  }
+  return text;
 }
 
 }  // namespace
@@ -113,15 +142,13 @@ bool belong_together(const std::vector<MergeRequest*>& requests, const Participa
 
 ErrorReport describe_mismatch(const std::vector<MergeRequest*>& requests,
                               const Participants& present) {
-  ErrorReport report;
-  explain(request_of(requests, present, 0),
-          request_of(requests, present, first_stranger(requests, present)), report);
-  const bool types = report.code == ErrorCode::kMergeTypes;
+  const MergeRequest& first = request_of(requests, present, 0);
+  const Difference found =
+      difference(first, request_of(requests, present, first_stranger(requests, present)));
+  ErrorReport report = explain(found, first);
   for (int i = 0; i < present.count(); ++i) {
     const MergeRequest& request = request_of(requests, present, i);
-    std::string what = describe(request);
-    if (types) what += " with " + types_of(request);
-    report.replicas.push_back({present.id(i), request.site, std::move(what), {}});
+    report.replicas.push_back({present.id(i), request.site, describe(found, first, request), {}});
   }
   return report;
 }

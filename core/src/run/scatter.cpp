@@ -19,14 +19,17 @@ void require_shape_of(const Shape& slices, const Shape& component, const Variabl
                              "give the slices the shape of the whole variable", site);
 }
 
+std::string describe_change(ScatterOp op, const VariableInfo& info) {
+  return "scatter " + std::string(kernels::name_of(op)) + " to " + info.name;
+}
+
 void require_combinable(ScatterOp op, const VariableInfo& info, CallSite site) {
   // Rows that are parts of a sum or a mean have no least one, and no last one, that anybody meant.
   if (info.aggregation == Aggregation::kOnlyFirst || op <= ScatterOp::kDivide) return;
   throw UnsupportedError(
       ErrorCode::kUnsupported,
-      "scatter " + std::string(kernels::name_of(op)) + " to " + info.name +
-          " in a replica: slices that are combined by " + to_string(info.aggregation) +
-          " can be added, subtracted, multiplied or divided by",
+      describe_change(op, info) + " in a replica: slices that are combined by " +
+          to_string(info.aggregation) + " can be added, subtracted, multiplied or divided by",
       "make it (" + to_string(info.created) +
           ") with {.aggregation = Aggregation::kOnlyFirst}, or scatter in cross-replica context",
       site);

@@ -4,6 +4,7 @@
 // Updates and assignments change all components or none.
 #include "belfry/backend/host_backend.h"
 #include "belfry/mirrored_strategy.h"
+#include "belfry/scatter.h"
 #include "belfry/tensor_ops.h"
 
 #include <gmock/gmock.h>
@@ -129,6 +130,46 @@ TEST_F(Update, AssignsReplicaLocalComponentsAlone) {
   });
   EXPECT_THAT(strategy_.local_values(local),
               ElementsAre(ElementsAre(1), ElementsAre(11), ElementsAre(9)));
+}
+
+TEST_F(Update, AssignsToAVariableAsItsKindHasIt) {
+  const Variable<double> merged =
+      strategy_.mirrored_variable(1.0, {.aggregation = Aggregation::kSum});
+  const Variable<double> local = strategy_.replica_local_variable(ReduceOp::kSum, 1.0);
+  strategy_.run([&](ReplicaContext& replica) {
+    const double own = 2.0 + replica.replica_id();  // 2, 3, 4
+    replica.assign(merged, own);
+    replica.assign_add(merged, own);
+    replica.assign_sub(merged, 1.0);
+    replica.assign(local, own);
+    replica.assign_add(local, 10.0);
+    replica.assign_sub(local, own / 2);
+  });
+  EXPECT_THAT(strategy_.local_values(merged.as_mirrored()), Each(15.0)) << "9 + 9 - 3";
+  EXPECT_THAT(strategy_.local_values(local.as_replica_local()), ElementsAre(11.0, 11.5, 12.0));
+  EXPECT_THROW(
+      strategy_.run([](ReplicaContext& replica) { replica.assign(Variable<double>(), 1.0); }),
+      InvalidArgumentError);
+}
+
+TEST_F(Update, ScattersToAVariableAsItsKindHasIt) {
+  const auto zeros = [] { return Tensor<float>::zeros({2, 1}); };
+  const Variable<Tensor<float>> merged =
+      strategy_.mirrored_variable(zeros, {.aggregation = Aggregation::kSum});
+  const Variable<Tensor<float>> local = strategy_.replica_local_variable(ReduceOp::kSum, zeros);
+  const auto to = [this](const Variable<Tensor<float>>& variable) {
+    strategy_.run([&](ReplicaContext& replica) {
+      const auto value = static_cast<float>(replica.replica_id() + 1);
+      scatter(replica, ScatterOp::kAdd, variable,
+              indexed_slices(Tensor<float>::full({1, 1}, value), Tensor<std::int64_t>::full({1}, 1),
+                             Shape{2, 1}));
+    });
+  };
+  to(merged);
+  for (const Tensor<float>& component : strategy_.local_values(merged.as_mirrored())) {
+    EXPECT_THAT(component.to_host(), ElementsAre(0.0F, 6.0F));
+  }
+  EXPECT_THROW(to(local), UnsupportedError) << "SEM-131";
 }
 
 TEST_F(Update, WithAValueOfAnotherLengthIsRefused) {

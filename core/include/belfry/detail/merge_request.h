@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -33,6 +34,8 @@ struct MergeType {
   /// `requests` are indexed by replica id and null for replicas that take no part.
   void (*execute)(CrossReplicaContext& cross, MergeRequest* const* requests,
                   const Participants& present);
+  /// What a request asks for, where that is more than its kind; may be null.
+  std::string (*describe)(const MergeRequest& request) = nullptr;
 };
 
 /// What a paused replica leaves for the merge: pointers into its stack.
@@ -82,7 +85,18 @@ struct MergeCall : MergeRequest {
     execute_with(cross, requests, present, std::index_sequence_for<Args...>());
   }
 
-  static constexpr MergeType kType{Kind, spelling<std::remove_cvref_t<Args>...>(), &execute};
+  static constexpr auto describer() -> std::string (*)(const MergeRequest&) {
+    if constexpr (requires(const F& described) { described.describe_merge(); }) {
+      return [](const MergeRequest& request) {
+        return static_cast<const MergeCall&>(request).fn->describe_merge();
+      };
+    } else {
+      return nullptr;
+    }
+  }
+
+  static constexpr MergeType kType{Kind, spelling<std::remove_cvref_t<Args>...>(), &execute,
+                                   describer()};
 
   const F* fn;
   std::tuple<std::remove_reference_t<Args>*...> args;
