@@ -163,11 +163,11 @@ void check_gathers(Property& property, const BackendRequest& request, const Layo
   const Tensor<T> one = strategy.cross_replica().gather(parts, layout.named());
   RC_ASSERT(one.shape() == shape);
   RC_ASSERT(one.placement() == strategy.placement(0));
-  RC_ASSERT(same_numbers(one.to_host(), expected));
+  RC_ASSERT(Numbers(one.to_host()) == Numbers(expected));
   for (int id = 0; id < request.devices; ++id) {
     RC_ASSERT(everywhere[id].shape() == shape);
     RC_ASSERT(everywhere[id].placement() == strategy.placement(id));
-    RC_ASSERT(same_numbers(everywhere[id].to_host(), expected));
+    RC_ASSERT(Numbers(everywhere[id].to_host()) == Numbers(expected));
   }
 }
 
@@ -197,7 +197,7 @@ void check_reductions(Property& property, const BackendRequest& request, const L
     for (int id = 0; id < request.devices; ++id) {
       RC_ASSERT(result[id].shape() == without_axis(layout));
       RC_ASSERT(result[id].placement() == strategy.placement(id));
-      RC_ASSERT(same_numbers(result[id].to_host(), expected));
+      RC_ASSERT(Numbers(result[id].to_host()) == Numbers(expected));
     }
   }
 }
@@ -225,7 +225,7 @@ void check_lists(MirroredStrategy& strategy, const Layout& layout, std::uint64_t
   for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
     if (op == ReduceOp::kMean && (std::is_integral_v<T> || layout.total() == 0)) continue;
     const auto result = strategy.cross_replica().reduce(op, lists, layout.named());
-    RC_ASSERT(same_numbers(std::vector<T>{result.value()}, reduced<T>(op, layout, seed)));
+    RC_ASSERT(Numbers(std::vector<T>{result.value()}) == Numbers(reduced<T>(op, layout, seed)));
   }
 }
 

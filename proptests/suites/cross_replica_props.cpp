@@ -38,9 +38,9 @@ TEST_F(CrossReplica, BroadcastPutsTheSameBitsEverywhere) {
     const auto on_host = strategy.cross_replica().broadcast(row);
     RC_ASSERT(everywhere.size() == request.devices && on_host.size() == request.devices);
     for (int id = 0; id < request.devices; ++id) {
-      RC_ASSERT(same_numbers(everywhere[id].to_host(), row));
+      RC_ASSERT(Numbers(everywhere[id].to_host()) == Numbers(row));
       RC_ASSERT(everywhere[id].placement() == strategy.placement(id));
-      RC_ASSERT(same_numbers(on_host[id], row));
+      RC_ASSERT(Numbers(on_host[id]) == Numbers(row));
     }
   });
 }
@@ -65,9 +65,9 @@ TEST_F(CrossReplica, GatherConcatenatesInReplicaOrder) {
       meet_with_a_tensor(replica);
       return tensor_of(own(replica), 2);
     });
-    RC_ASSERT(same_numbers(strategy.cross_replica().gather(rows), expected));
+    RC_ASSERT(Numbers(strategy.cross_replica().gather(rows)) == Numbers(expected));
     const Tensor<float> all = strategy.cross_replica().gather(tensors);
-    RC_ASSERT(same_numbers(all.to_host(), expected));
+    RC_ASSERT(Numbers(all.to_host()) == Numbers(expected));
     RC_ASSERT(all.shape() == Shape({static_cast<std::int64_t>(expected.size()) / 2, 2}));
     RC_ASSERT(all.placement() == strategy.placement(0));
   });
@@ -90,8 +90,9 @@ TEST_F(CrossReplica, BatchReduceIsEachReduction) {
         strategy.run([](ReplicaContext& replica) { return 0.25 * replica.replica_id(); });
     for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
       const auto [a, b, c] = cross.batch_reduce(op, rows, tensors, numbers);
-      RC_ASSERT(same_numbers(a.value(), cross.reduce(op, rows).value()));
-      RC_ASSERT(same_numbers(b.value().to_host(), cross.reduce(op, tensors).value().to_host()));
+      RC_ASSERT(Numbers(a.value()) == Numbers(cross.reduce(op, rows).value()));
+      RC_ASSERT(Numbers(b.value().to_host()) ==
+                Numbers(cross.reduce(op, tensors).value().to_host()));
       RC_ASSERT(c.value() == cross.reduce(op, numbers).value());
     }
   });

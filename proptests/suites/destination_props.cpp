@@ -62,7 +62,7 @@ void check_placed(Backend& backend, const MirroredOn<Tensor<float>>& value,
   RC_ASSERT(value.devices() == specs(backend, devices));
   for (int i = 0; i < value.size(); ++i) {
     RC_ASSERT(value[i].placement() == (Placement{&backend, devices[static_cast<std::size_t>(i)]}));
-    RC_ASSERT(same_numbers(value[i].to_host(), expected));
+    RC_ASSERT(Numbers(value[i].to_host()) == Numbers(expected));
   }
 }
 
@@ -86,12 +86,12 @@ TEST_F(Destinations, AreTheDevicesTheResultIsOnInTheirOrder) {
     check_placed(backend, cross.reduce(op, tensors, list), devices, expected);
     const auto on_host = cross.reduce(op, rows, list);
     RC_ASSERT(on_host.devices() == list && on_host.is_shared());
-    RC_ASSERT(same_numbers(on_host.value(), expected));
+    RC_ASSERT(Numbers(on_host.value()) == Numbers(expected));
 
     const auto batch = cross.batch_reduce(op, std::pair{tensors, list}, rows,
                                           std::pair{rows, to_string(list.front())});
     check_placed(backend, std::get<0>(batch), devices, expected);
-    RC_ASSERT(same_numbers(std::get<1>(batch).value(), expected));
+    RC_ASSERT(Numbers(std::get<1>(batch).value()) == Numbers(expected));
     RC_ASSERT(std::get<2>(batch).devices() == specs(backend, {devices.front()}));
 
     const auto copies = cross.broadcast(tensors[0], list);
@@ -133,7 +133,7 @@ TEST_F(Destinations, ThatAreVariablesOrValuesStandForTheirDevices) {
           component = by;
         },
         sum);
-    RC_ASSERT(same_numbers(strategy.read(variable).to_host(), expected));
+    RC_ASSERT(Numbers(strategy.read(variable).to_host()) == Numbers(expected));
   });
 }
 
@@ -160,13 +160,13 @@ TEST_F(Destinations, OfFetchGetsTheFunctionOfTheValue) {
     for (const Tensor<float>& fetched :
          {cross.fetch(some, there), cross.fetch(mirrored, there), cross.fetch(local, there)}) {
       RC_ASSERT(fetched.placement() == place);
-      RC_ASSERT(same_numbers(fetched.to_host(), row));
+      RC_ASSERT(Numbers(fetched.to_host()) == Numbers(row));
     }
     for (const Tensor<float>& fetched : {cross.fetch(some, there, twice),
                                          cross.fetch(cross.broadcast(tensor_of(row)), there, twice),
                                          cross.fetch(mirrored, there, twice)}) {
       RC_ASSERT(fetched.placement() == place);
-      RC_ASSERT(same_numbers(fetched.to_host(), doubled));
+      RC_ASSERT(Numbers(fetched.to_host()) == Numbers(doubled));
     }
     RC_ASSERT(cross.fetch(mirrored).placement() == strategy.placement(0));
   });
@@ -190,7 +190,7 @@ TEST_F(Destinations, OfAGroupAreDoneWhenItIs) {
     RC_ASSERT(all.done());
     Row expected = expected_row(ReduceOp::kSum, seed, request.devices);
     for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += row_of(seed, 0)[i];
-    RC_ASSERT(same_numbers(after.to_host(), expected));
+    RC_ASSERT(Numbers(after.to_host()) == Numbers(expected));
     RC_ASSERT(cross.group(7).done());
   });
 }
@@ -222,8 +222,8 @@ TEST_F(Destinations, OfMappedElementsGiveWhatTheyAddUpTo) {
     Row means = sum;
     for (float& x : means) x /= static_cast<float>(count);
     for (int id = 0; id < request.devices; ++id) {
-      RC_ASSERT(same_numbers(total[id].to_host(), sum));
-      RC_ASSERT(same_numbers(mean[id].to_host(), means));
+      RC_ASSERT(Numbers(total[id].to_host()) == Numbers(sum));
+      RC_ASSERT(Numbers(mean[id].to_host()) == Numbers(means));
       RC_ASSERT(total[id].placement() == strategy.placement(id));
     }
   });

@@ -184,11 +184,11 @@ TEST_F(Invariants, Inv15_TheMeanOfEqualExactValuesIsThatValue) {
       replica.assign(local, value);
       meet_with_a_tensor(replica);
     });
-    for (const Row& one : strategy.local_values(on_host)) RC_ASSERT(same_numbers(one, value));
+    for (const Row& one : strategy.local_values(on_host)) RC_ASSERT(Numbers(one) == Numbers(value));
     for (const auto& one : strategy.local_values(on_device)) {
-      RC_ASSERT(same_numbers(one.to_host(), value));
+      RC_ASSERT(Numbers(one.to_host()) == Numbers(value));
     }
-    RC_ASSERT(same_numbers(strategy.read(local), value));
+    RC_ASSERT(Numbers(strategy.read(local)) == Numbers(value));
   });
 }
 

@@ -10,7 +10,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <ostream>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 // What reductions must give, written from the rules and not from the library: 16-bit floats go
@@ -105,6 +108,37 @@ bool same_numbers(const std::vector<T>& a, const std::vector<T>& b) {
       return false;
   }
   return true;
+}
+
+/// Numbers that are compared as above, and shown where an assertion about them fails.
+template <class T>
+struct Numbers {
+  explicit Numbers(std::vector<T> all) : values(std::move(all)) {}
+
+  friend bool operator==(const Numbers& a, const Numbers& b) {
+    return same_numbers(a.values, b.values);
+  }
+
+  std::vector<T> values;
+};
+
+/// Each with as many digits as tell it from its neighbours.
+template <class T>
+void showValue(const Numbers<T>& numbers, std::ostream& out) {
+  const auto digits = out.precision(std::numeric_limits<Wide<T>>::max_digits10);
+  out << to_string(dtype_of<T>()) << '[';
+  const char* separator = "";
+  for (const T value : numbers.values) {
+    out << separator;
+    if constexpr (std::is_integral_v<T>) {
+      out << +value;
+    } else {
+      out << widened(value);
+    }
+    separator = ", ";
+  }
+  out << ']';
+  out.precision(digits);
 }
 
 }  // namespace belfry::testing

@@ -49,7 +49,7 @@ TEST_F(ReduceOrder, IsTheOneThatWasAskedFor) {
         const Row expected = expected_reduction(op, rows, order);
         for (bool tensors : {false, true}) {
           for (const Row& got : reduced(strategy, op, rows, tensors)) {
-            RC_ASSERT(same_numbers(got, expected));
+            RC_ASSERT(Numbers(got) == Numbers(expected));
           }
         }
       }
@@ -78,7 +78,7 @@ TEST_F(ReduceOrder, OfTheBackendIsWithinWhatRoundingAllows) {
       RC_ASSERT(std::abs(got[0][i] - exact) <= allowed);
     }
     // Whatever the order, all replicas have the same bits.
-    for (const Row& row : got) RC_ASSERT(same_numbers(row, got[0]));
+    for (const Row& row : got) RC_ASSERT(Numbers(row) == Numbers(got[0]));
   });
 }
 
@@ -99,7 +99,7 @@ TEST_F(ReduceOrder, LeavesMeanToBeSumThenOneDivision) {
       const Row mean = reduced(strategy, ReduceOp::kMean, rows, tensors)[0];
       Row expected;
       for (float x : sum) expected.push_back(x / static_cast<float>(request.devices));
-      RC_ASSERT(same_numbers(mean, expected));
+      RC_ASSERT(Numbers(mean) == Numbers(expected));
     }
   });
 }

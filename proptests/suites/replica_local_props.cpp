@@ -43,8 +43,8 @@ TEST_F(ReplicaLocal, InitialiserRunsOnceAndComponentsStartWithEqualBits) {
     RC_ASSERT(host.calls == 1);
     RC_ASSERT(device.calls == 1);
     for (const auto& [first, second] : seen) {
-      RC_ASSERT(same_numbers(first, values_of<float>({Pattern::kRandom, seed}, 1, 5)));
-      RC_ASSERT(same_numbers(second, values_of<float>({Pattern::kRandom, seed + 1U}, 1, 5)));
+      RC_ASSERT(Numbers(first) == Numbers(values_of<float>({Pattern::kRandom, seed}, 1, 5)));
+      RC_ASSERT(Numbers(second) == Numbers(values_of<float>({Pattern::kRandom, seed + 1U}, 1, 5)));
     }
   });
 }
@@ -83,9 +83,9 @@ TEST_F(ReplicaLocal, WritesAreSeenByTheReplicaThatMakesThemAlone) {
     });
     for (int id = 0; id < request.devices; ++id) {
       const Row& expected = id == writer ? written : start;
-      RC_ASSERT(same_numbers(seen[id].first, expected));
-      RC_ASSERT(same_numbers(seen[id].second, expected));
-      RC_ASSERT(same_numbers(strategy.local_values(on_host)[id], expected));
+      RC_ASSERT(Numbers(seen[id].first) == Numbers(expected));
+      RC_ASSERT(Numbers(seen[id].second) == Numbers(expected));
+      RC_ASSERT(Numbers(strategy.local_values(on_host)[id]) == Numbers(expected));
     }
   });
 }
@@ -108,11 +108,11 @@ TEST_F(ReplicaLocal, ReadsAreTheReductionOfTheComponents) {
         on_device.on(replica) = Tensor<float>::from({4}, own);
       });
       const Row expected = expected_reduction(op, rows);
-      RC_ASSERT(same_numbers(strategy.read(on_host), expected));
-      RC_ASSERT(same_numbers(strategy.read(on_device).to_host(), expected));
+      RC_ASSERT(Numbers(strategy.read(on_host)) == Numbers(expected));
+      RC_ASSERT(Numbers(strategy.read(on_device).to_host()) == Numbers(expected));
       // Reading changes nothing.
-      RC_ASSERT(same_numbers(strategy.local_values(on_host)[0], rows[0]));
-      RC_ASSERT(same_numbers(strategy.local_values(on_device)[0].to_host(), rows[0]));
+      RC_ASSERT(Numbers(strategy.local_values(on_host)[0]) == Numbers(rows[0]));
+      RC_ASSERT(Numbers(strategy.local_values(on_device)[0].to_host()) == Numbers(rows[0]));
     }
   });
 }

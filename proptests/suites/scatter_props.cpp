@@ -191,7 +191,7 @@ void check_scatter(Strategy& strategy) {
   const std::vector<T> wanted = expected<T>(recipe, replicas);
   for (const Tensor<T>& component : strategy.local_values(variable)) {
     RC_ASSERT(component.shape() == recipe.shape());
-    RC_ASSERT(same_numbers(component.to_host(), wanted));
+    RC_ASSERT(Numbers(component.to_host()) == Numbers(wanted));
   }
 }
 
