@@ -4,7 +4,8 @@
 
 # Makes a bare Debian system in a temporary folder, clones HEAD into it and runs commands there, to
 # see what a fresh machine sees. Needs root and debootstrap. The packages come from the mirror that
-# this machine uses.
+# this machine uses. Where this machine has a ccache, the root shares it: what was compiled before,
+# from the same text by the same compiler, is not compiled again. BELFRY_COLD=1 compiles it all.
 # usage: tools/ci/bare_root.sh bookworm|trixie [command ...]     (default: tools/go test)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -24,14 +25,24 @@ mirror="$(apt-get indextargets --format '$(SITE) $(ORIGIN) $(COMPONENT) $(REPO_U
 
 root="$(mktemp -d)"
 clean_up() {
-  umount -l "$root/proc" 2>/dev/null || true
+  umount -l "$root/proc" "$root/ccache" 2>/dev/null || true
   rm -rf --one-file-system "$root"
 }
 trap clean_up EXIT
 chmod 755 "$root"
 
+include=()
+cache=()
+if [[ -z "${BELFRY_COLD:-}" ]] && command -v ccache >/dev/null; then
+  include=(--include=ccache)
+  # What a compilation is known by must be the same here and there, but for the folder it is in.
+  cache=(CCACHE_DIR=/ccache CCACHE_BASEDIR=/belfry
+    CCACHE_COMPILERCHECK="$(ccache -k compiler_check)" CCACHE_MAXSIZE="$(ccache -k max_size)")
+  [[ "$(ccache -k hash_dir)" == true ]] || cache+=(CCACHE_NOHASHDIR=1)
+fi
+
 echo "== a bare $release"
-debootstrap --variant=minbase "$release" "$root" "$mirror" >"$root.log" 2>&1 ||
+debootstrap --variant=minbase "${include[@]}" "$release" "$root" "$mirror" >"$root.log" 2>&1 ||
   { tail -20 "$root.log" >&2; exit 3; }
 rm -f "$root.log"
 git clone -q . "$root/belfry"
@@ -39,7 +50,12 @@ git clone -q . "$root/belfry"
 cp /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null || true
 mount -t proc proc "$root/proc" 2>/dev/null || mount --rbind /proc "$root/proc" || true
 
+if [[ ${#cache[@]} -gt 0 ]]; then
+  mkdir "$root/ccache"
+  mount --bind "$(ccache -k cache_dir)" "$root/ccache" || cache=(CCACHE_DISABLE=1)
+fi
+
 echo "== $* in $release"
 env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb \
   ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
-  chroot "$root" bash -c 'cd /belfry && exec "$@"' bash "$@"
+  "${cache[@]}" chroot "$root" bash -c 'cd /belfry && exec "$@"' bash "$@"
