@@ -4,7 +4,6 @@
 #include "belfry/scatter.h"
 
 #include "belfry/error.h"
-#include "kernels/names.h"
 
 #include <string>
 
@@ -17,10 +16,6 @@ void require_shape_of(const Shape& slices, const Shape& component, const Variabl
                              "slices of a tensor " + to_string(slices) + " are scattered to " +
                                  info.name + ", which is " + to_string(component),
                              "give the slices the shape of the whole variable", site);
-}
-
-std::string describe_change(ScatterOp op, const VariableInfo& info) {
-  return "scatter " + std::string(kernels::name_of(op)) + " to " + info.name;
 }
 
 void require_combinable(ScatterOp op, const VariableInfo& info, CallSite site) {

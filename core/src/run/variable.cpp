@@ -6,7 +6,6 @@
 #include "belfry/backend/host_kernels.h"
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/make_variable.h"
-#include "belfry/detail/variable_merge.h"
 #include "belfry/error.h"
 #include "belfry/variable_scope.h"
 
@@ -187,18 +186,6 @@ ReplicaContext* replica_making(StrategyCore& core, CallSite site) {
   }
   core.require_cross("making a variable", site);
   return nullptr;
-}
-
-std::string describe_change(AssignOp op, const VariableInfo& info) {
-  switch (op) {
-    case AssignOp::kSet:
-      return "assign to " + info.name;
-    case AssignOp::kAdd:
-      return "assign_add to " + info.name;
-    case AssignOp::kSubtract:
-      return "assign_sub to " + info.name;
-  }
-  return info.name;
 }
 
 void combine_leaves(AssignOp op, std::vector<LeafRef> target, std::vector<LeafRef> delta) {
