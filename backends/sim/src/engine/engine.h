@@ -114,7 +114,8 @@ class Engine final : public OtherAgents {
   using Lock = EngineLock;
 
   std::mutex* mutex() { return options_.threads ? &mutex_ : nullptr; }
-  std::uint32_t runnable_of_threads();
+  // Apart, so that the usual way through needs no stack.
+  [[gnu::noinline]] std::uint32_t runnable_of_threads();
 
   // engine.cpp: queues and what is put on them. All but `announce` are called with the lock held.
   void push(CommandQueue& queue, QueueItem item);
