@@ -4,7 +4,9 @@
 # shellcheck shell=bash
 # Functions shared by tools/go and the scripts beside this one; sourced from the repository's root.
 
-export LC_ALL=C.UTF-8
+# The same for everybody: compilers speak in it, and a ccache knows compilations by it.
+export LC_ALL=C.UTF-8 LANG=C.UTF-8
+unset LC_CTYPE LC_MESSAGES
 
 say() { printf '== %s\n' "$*"; }
 
