@@ -25,7 +25,12 @@ mirror="$(apt-get indextargets --format '$(SITE) $(ORIGIN) $(COMPONENT) $(REPO_U
 
 root="$(mktemp -d)"
 clean_up() {
-  umount -l "$root/proc" "$root/ccache" 2>/dev/null || true
+  umount -l "$root/proc" 2>/dev/null || true
+  # Deleting the root must not empty the cache.
+  if mountpoint -q "$root/ccache" && ! umount -l "$root/ccache"; then
+    echo "bare_root: $root stays, because its ccache cannot be unmounted" >&2
+    return
+  fi
   rm -rf --one-file-system "$root"
 }
 trap clean_up EXIT
