@@ -42,7 +42,9 @@ struct CurrentSlot {
   Carrier* carrier = nullptr;
 };
 
-extern constinit thread_local CurrentSlot current;
+// The model of thread-local storage that needs no call, though the library may become part of a
+// shared object: there is always room for so little.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local CurrentSlot current;
 
 /// The innermost carrier of `executor` that the caller is on, or null.
 inline Carrier* carrier_on(const Executor& executor) {
