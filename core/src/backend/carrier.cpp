@@ -5,6 +5,8 @@
 
 #include "belfry/error.h"
 
+#include <algorithm>
+
 namespace belfry::detail {
 
 Carrier& outer_replica_on(const Executor& executor) {
@@ -14,12 +16,13 @@ Carrier& outer_replica_on(const Executor& executor) {
 }
 
 void open_gate(Gate& gate) {
-  const std::span<const Gate::Waiter> waiters = gate.waiters();
-  for (std::size_t begin = 0; begin < waiters.size();) {
-    std::size_t end = begin + 1;
-    while (end < waiters.size() && waiters[end].run == waiters[begin].run) ++end;
-    waiters[begin].run->admit(waiters.subspan(begin, end - begin));
-    begin = end;
+  std::span<const Gate::Waiter> waiters = gate.waiters();
+  while (!waiters.empty()) {
+    Run* const run = waiters.front().run;
+    const auto end = std::ranges::find_if(
+        waiters, [run](const Gate::Waiter& waiter) { return waiter.run != run; });
+    run->admit({waiters.begin(), end});
+    waiters = {end, waiters.end()};
   }
   gate.waiters().clear();
 }

@@ -166,7 +166,7 @@ Job::Settled ReplicaRunner::settle() noexcept {
     ended += has_ended(replica.status) ? 1 : 0;
   }
   if (ended + absent == states_.size()) {
-    if (!failed_ && !record_own_exceptions()) check_variables();
+    if (!failed_ && !record_own_exceptions() && variables_) check_variables();
     return Settled::kFinished;
   }
   if (arrived + ended + seeking + absent < states_.size()) return Settled::kWaiting;
@@ -186,17 +186,17 @@ Job::Settled ReplicaRunner::settle() noexcept {
 }
 
 void ReplicaRunner::merge_round() {
-  if (!check_variables()) return;
+  if (variables_ && !check_variables()) return;
   if (!belong_together(requests_, present_)) [[unlikely]] {
     return fail_with(describe_mismatch(requests_, present_));
   }
-  rounds_ += 1;
+  const std::uint64_t round = ++rounds_;
   core().statistics().merges += 1;
   const MergeRequest& first = *requests_[static_cast<std::size_t>(present_.id(0))];
   CurrentScope scope(cross_current_);
   executor_.announce({.kind = OperationKind::kMerge,
                       .agent = {AgentId::Kind::kMerge, 0},
-                      .subject = rounds_,
+                      .subject = round,
                       .value = ordinal_,
                       .site = first.site});
   const auto execute = [&] { first.type->execute(cross_, requests_.data(), present_); };

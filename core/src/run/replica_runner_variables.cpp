@@ -76,7 +76,6 @@ void ReplicaRunner::serve_seekers() {
 }
 
 bool ReplicaRunner::check_variables() {
-  if (!variables_) return true;
   try {
     variables_->require_equal_counts(present_);
     return true;
