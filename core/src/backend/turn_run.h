@@ -242,7 +242,7 @@ bool TurnRun<Carriage>::cancel_blocked(Job& job) {
                   [&](const Gate::Waiter& waiter) { return waiter.run == this; });
     tsan_release(&seat);
   }
-  turns_.admit(std::move(blocked));
+  turns_.admit(blocked);
   return true;
 }
 

@@ -17,11 +17,12 @@ void Turns::begin(int replicas, Chooser* chooser, OtherAgents* agents) {
   everybody_.resize(static_cast<std::size_t>(replicas));
   std::iota(everybody_.rbegin(), everybody_.rend(), 0);
   queue_ = everybody_;
+  ready_ = static_cast<std::uint32_t>(replicas);
 }
 
 Turn Turns::next_drawn() {
-  while (queue_.size() > kFar && !drawn_.full()) {
-    const auto ready = static_cast<std::uint32_t>(queue_.size());
+  while (ready_ > kFar && !drawn_.full()) {
+    const std::uint32_t ready = ready_;
     const std::uint32_t k = choose(ready + runnable());
     if (k >= ready) return {Turn::Kind::kAgent, k - ready};
     drawn_.push(static_cast<int>(take(k).index));
@@ -31,7 +32,7 @@ Turn Turns::next_drawn() {
 
 Turn Turns::preempt_drawn(int caller) {
   const std::uint32_t drawn = drawn_.size();
-  const auto ready = static_cast<std::uint32_t>(queue_.size());
+  const std::uint32_t ready = ready_;
   const std::uint32_t k = choose(1 + drawn + ready + runnable());
   if (k == 0) return {Turn::Kind::kReplica, static_cast<std::uint32_t>(caller)};
   ascending_ = false;
@@ -39,7 +40,7 @@ Turn Turns::preempt_drawn(int caller) {
     std::swap(drawn_[k - 1], caller);
     return {Turn::Kind::kReplica, static_cast<std::uint32_t>(caller)};
   }
-  queue_.push_back(caller);
+  queue_[ready_++] = caller;
   const std::uint32_t in_queue = k - drawn;
   return in_queue <= ready ? take(in_queue) : Turn{Turn::Kind::kAgent, in_queue - 1 - ready};
 }
@@ -56,33 +57,28 @@ Turn Turns::preempt_caller() {
   return k == 0 ? Turn{} : Turn{Turn::Kind::kAgent, k - 1};
 }
 
-void Turns::admit(const Gate::Waiter* waiters, std::size_t count) {
-  if (queue_.empty()) ascending_ = true;
-  if (queue_.empty() && count == everybody_.size()) {
-    // Everybody waited at one gate, in whatever order.
-    queue_ = everybody_;
-    return;
-  }
-  const std::size_t before = queue_.size();
-  queue_.resize(before + count);
-  std::transform(waiters, waiters + count, queue_.rbegin(),
-                 [](const Gate::Waiter& waiter) { return waiter.replica; });
+void Turns::admit_some(const Gate::Waiter* waiters, std::size_t count) {
+  if (ready_ == 0) ascending_ = true;
+  // Lowest last, as far as the order in which they came has it so.
+  for (std::size_t i = count; i-- > 0;) queue_[ready_++] = waiters[i].replica;
   restore_order(count);
 }
 
-void Turns::admit(std::vector<int> replicas) {
-  if (queue_.empty()) ascending_ = true;
-  queue_.insert(queue_.end(), replicas.rbegin(), replicas.rend());
+void Turns::admit(const std::vector<int>& replicas) {
+  if (ready_ == 0) ascending_ = true;
+  std::copy(replicas.rbegin(), replicas.rend(), queue_.begin() + ready_);
+  ready_ += static_cast<std::uint32_t>(replicas.size());
   restore_order(replicas.size());
 }
 
 void Turns::restore_order(std::size_t added) {
   // Looks at the new ones and, where the old ones are in order, at the last of those.
   const bool all = ascending_;
-  const auto fresh = queue_.end() - static_cast<std::ptrdiff_t>(added);
+  const auto end = queue_.begin() + ready_;
+  const auto fresh = end - static_cast<std::ptrdiff_t>(added);
   const auto from = all && fresh != queue_.begin() ? fresh - 1 : fresh;
-  if (std::is_sorted(from, queue_.end(), std::greater<>())) return;
-  std::sort(all ? queue_.begin() : fresh, queue_.end(), std::greater<>());
+  if (std::is_sorted(from, end, std::greater<>())) return;
+  std::sort(all ? queue_.begin() : fresh, end, std::greater<>());
 }
 
 }  // namespace belfry::detail

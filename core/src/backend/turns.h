@@ -4,6 +4,7 @@
 
 #include "belfry/backend/executor.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -30,14 +31,14 @@ class Turns {
  public:
   void begin(int replicas, Chooser* chooser, OtherAgents* agents);
 
-  bool empty() const { return queue_.empty() && drawn_.empty(); }
+  bool empty() const { return ready_ == 0 && drawn_.empty(); }
 
   /// Whether `ahead` is worth asking.
-  bool looks_ahead() const { return queue_.size() > kFar || !drawn_.empty(); }
+  bool looks_ahead() const { return ready_ > kFar || !drawn_.empty(); }
   /// The replica whose turn comes `turns` after the next one, as far as that is known; else -1.
   int ahead(std::size_t turns) const {
     if (chooser_ != nullptr) return drawn_.at(turns);
-    return turns < queue_.size() ? queue_[queue_.size() - 1 - turns] : -1;
+    return turns < ready_ ? queue_[ready_ - 1 - turns] : -1;
   }
 
   /// Next turn, now that the caller waits or has ended. Nobody's when no replica is ready.
@@ -45,7 +46,7 @@ class Turns {
     if (looks_ahead() && chooser_ != nullptr) [[unlikely]] {
       return next_drawn();
     }
-    const auto ready = static_cast<std::uint32_t>(queue_.size());
+    const std::uint32_t ready = ready_;
     if (ready == 0) return {};
     if (chooser_ == nullptr) return take(0);
     const std::uint32_t k = choose(ready + runnable());
@@ -58,11 +59,11 @@ class Turns {
     if (!drawn_.empty()) [[unlikely]] {
       return preempt_drawn(caller);
     }
-    const auto ready = static_cast<std::uint32_t>(queue_.size());
+    const std::uint32_t ready = ready_;
     const std::uint32_t k = chooser_ == nullptr ? 0 : choose(1 + ready + runnable());
     if (k == 0) return {Turn::Kind::kReplica, static_cast<std::uint32_t>(caller)};
     ascending_ = false;
-    queue_.push_back(caller);
+    queue_[ready_++] = caller;
     return k <= ready ? take(k) : Turn{Turn::Kind::kAgent, k - 1 - ready};
   }
 
@@ -72,8 +73,17 @@ class Turns {
   Turn preempt_caller();
 
   /// These can go on.
-  void admit(const Gate::Waiter* waiters, std::size_t count);
-  void admit(std::vector<int> replicas);
+  void admit(const Gate::Waiter* waiters, std::size_t count) {
+    if (ready_ == 0 && count == everybody_.size()) {
+      // Everybody waited at one gate, in whatever order.
+      std::copy(everybody_.begin(), everybody_.end(), queue_.begin());
+      ready_ = static_cast<std::uint32_t>(count);
+      ascending_ = true;
+      return;
+    }
+    admit_some(waiters, count);
+  }
+  void admit(const std::vector<int>& replicas);
 
  private:
   std::uint32_t runnable() { return agents_ == nullptr ? 0 : agents_->runnable(); }
@@ -86,16 +96,17 @@ class Turns {
 
   // Without branches: which answer comes is nothing the processor could predict.
   Turn take(std::uint32_t k) {
-    int& gap = queue_[queue_.size() - 1 - k];
+    const std::uint32_t last = --ready_;
+    int& gap = queue_[last - k];
     const int taken = gap;
-    gap = queue_.back();
-    queue_.pop_back();
+    gap = queue_[last];
     ascending_ = ascending_ && k == 0;
     return {Turn::Kind::kReplica, static_cast<std::uint32_t>(taken)};
   }
 
   Turn next_drawn();
   Turn preempt_drawn(int caller);
+  void admit_some(const Gate::Waiter* waiters, std::size_t count);
   void restore_order(std::size_t added);
 
   // Replicas whose turns are decided, in order.
@@ -121,7 +132,8 @@ class Turns {
   };
   static constexpr std::size_t kFar = 128;
 
-  std::vector<int> queue_;      // Reversed: the front is at the end.
+  std::vector<int> queue_;  // Of `ready_`, reversed: the front is at the end.
+  std::uint32_t ready_ = 0;
   std::vector<int> everybody_;  // The queue when all can go on.
   Drawn drawn_;                 // Go before the queue.
   bool ascending_ = true;       // Whether the queue is in order of ids.
