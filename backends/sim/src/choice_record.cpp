@@ -4,19 +4,23 @@
 
 namespace belfry::sim {
 
-void ChoiceRecord::add_rare(std::uint32_t head, std::uint32_t count, std::uint32_t value) {
+std::uint32_t ChoiceRecord::add_rare(std::uint32_t head, std::uint32_t count, std::uint32_t value) {
   constexpr std::size_t kMostWords = 5;
-  if (words_.size() - used_ < kMostWords) words_.resize(2 * words_.size() + kMostWords);
+  if (room_ - used_ < kMostWords) {
+    words_.resize(2 * room_ + kMostWords);
+    room_ = words_.size();
+  }
   const auto put = [&](std::uint32_t word) { words_[used_++] = static_cast<std::uint16_t>(word); };
   if (count < 128) {
     put(head | count << 7 | value);
-    return;
+    return value;
   }
   put(head);
   for (const std::uint32_t number : {count, value}) {
     put(number);
     put(number >> 16);
   }
+  return value;
 }
 
 std::vector<Choice> ChoiceRecord::choices() const {

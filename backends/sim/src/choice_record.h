@@ -15,15 +15,16 @@ class ChoiceRecord {
  public:
   explicit ChoiceRecord(std::size_t limit) : limit_(limit) {}
 
-  void add(ChoiceKind kind, std::uint32_t count, std::uint32_t value) {
-    if (made_++ >= limit_) return;
+  /// Returns `value`.
+  std::uint32_t add(ChoiceKind kind, std::uint32_t count, std::uint32_t value) {
+    if (made_++ >= limit_) return value;
     // Kind in two bits, count and value in seven each; a count of 0 announces a large one.
     const std::uint32_t head = static_cast<std::uint32_t>(kind) << 14;
-    if (count < 128 && used_ < words_.size()) [[likely]] {
-      words_[used_++] = static_cast<std::uint16_t>(head | count << 7 | value);
-    } else {
-      add_rare(head, count, value);
+    if (count >= 128 || used_ >= room_) [[unlikely]] {
+      return add_rare(head, count, value);
     }
+    words_[used_++] = static_cast<std::uint16_t>(head | count << 7 | value);
+    return value;
   }
 
   /// How many choices there have been, and how many of them are kept.
@@ -33,12 +34,13 @@ class ChoiceRecord {
 
  private:
   // Large, or with no room left: apart, so that the usual way through needs no stack.
-  void add_rare(std::uint32_t head, std::uint32_t count, std::uint32_t value);
+  std::uint32_t add_rare(std::uint32_t head, std::uint32_t count, std::uint32_t value);
 
   std::size_t limit_;
   std::size_t made_ = 0;
-  std::vector<std::uint16_t> words_;  // With room at the end.
-  std::size_t used_ = 0;
+  std::vector<std::uint16_t> words_;  // `room_` of them,
+  std::size_t room_ = 0;
+  std::size_t used_ = 0;  // of which so many mean something.
 };
 
 }  // namespace belfry::sim

@@ -13,7 +13,7 @@ namespace belfry::sim {
 class LogSink final : public OperationSink {
  public:
   /// Keeps at most `limit` operations. `threads`: several may report at a time.
-  LogSink(std::size_t limit, bool threads) : log_(limit), threads_(threads) {}
+  LogSink(std::size_t limit, bool threads) : threads_(threads), log_(limit) {}
 
   void on_operation(const Operation& operation) override {
     if (threads_) [[unlikely]] {
@@ -30,8 +30,8 @@ class LogSink final : public OperationSink {
     log_.append(operation);
   }
 
+  bool threads_;  // Beside what every operation touches.
   Log log_;
-  bool threads_;
   std::mutex mutex_;
 };
 

@@ -19,9 +19,7 @@ class RecordingChooser final : public Chooser {
 
   std::uint32_t choose(ChoiceKind kind, std::uint32_t count) override {
     if (count == 1) return 0;
-    const std::uint32_t value = policy_.choose(kind, count);
-    record_.add(kind, count, value);
-    return value;
+    return record_.add(kind, count, policy_.choose(kind, count));
   }
 
  private:
