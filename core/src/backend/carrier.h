@@ -43,7 +43,7 @@ struct CurrentSlot {
 };
 
 // The model of thread-local storage that needs no call, though the library may become part of a
-// shared object: there is always room for so little.
+// shared object: the C library keeps room for so little in those that are loaded late.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local CurrentSlot current;
 
 /// The innermost carrier of `executor` that the caller is on, or null.
