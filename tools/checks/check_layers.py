@@ -23,7 +23,7 @@ THIRD_PARTIES = [
     (r"(unsupported/)?Eigen/",
      r".*_(test|bench)\.(cpp|h)|core/include/belfry/eigen\.h|(proptests|tools)/"),
     (r"benchmark/", r".*_bench\.(cpp|h)|.*/testing/"),
-    (r"(nlohmann|CLI)/", r"tools/"),
+    (r"CLI/", r"tools/"),
     (r"(cuda|nccl|cublas|curand|nvtx3|driver_types|vector_types|library_types)",
      r"backends/(cuda|sim/driver)/|.*\.cu$|core/include/belfry/host_device\.h|proptests/"),
     (r"(gtest|gmock|rapidcheck)",
