@@ -4,8 +4,8 @@
 #include "belfry/csv.h"
 
 #include "belfry/error.h"
-#include "input/file_source.h"
 #include "input/parse_number.h"
+#include "words/file_source.h"
 
 #include <algorithm>
 #include <utility>

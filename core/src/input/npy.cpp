@@ -6,8 +6,8 @@
 #include "belfry/npy.h"
 
 #include "belfry/error.h"
-#include "input/file_source.h"
 #include "input/npy_header.h"
+#include "words/file_source.h"
 
 #include <algorithm>
 #include <cstddef>

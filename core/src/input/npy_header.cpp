@@ -7,7 +7,7 @@
 #include "input/npy_header.h"
 
 #include "belfry/error.h"
-#include "input/file_source.h"
+#include "words/file_source.h"
 
 #include <limits>
 #include <optional>

@@ -7,13 +7,14 @@
 #include "belfry/tensor_file.h"
 #include "values/json_cursor.h"
 #include "values/tensor_file_dtypes.h"
+#include "words/file_source.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 namespace belfry {
@@ -221,13 +222,9 @@ TensorFile TensorFile::parse(std::string_view contents, const std::string& where
 }
 
 TensorFile TensorFile::read(const std::filesystem::path& path, CallSite site) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream contents;
-  if (file) contents << file.rdbuf();
-  if (!file) {
-    throw InvalidArgumentError(ErrorCode::kFileFormat, "cannot read " + path.string(), {}, site);
-  }
-  return parse(contents.str(), path.string(), site);
+  std::ifstream file = detail::open_file(path.string(), site);
+  std::string contents(std::istreambuf_iterator<char>(file), {});
+  return parse(contents, path.string(), site);
 }
 
 }  // namespace belfry
