@@ -16,6 +16,7 @@ namespace belfry::detail {
 std::int64_t axis_count(const GatherCall& call, ReduceOp op, DType dtype,
                         const std::vector<Shape>& shapes) {
   require_reducible(op, dtype, call.site);
+  axis_of(shapes.front(), call.axis, "reduce", call.site);
   const int number = gather_axis(shapes, call.present, call.axis, call.site);
   std::int64_t count = 0;
   for (const Shape& shape : shapes) count += shape.extent(number);

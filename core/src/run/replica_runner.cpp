@@ -281,8 +281,7 @@ void ReplicaRunner::deadlock(const std::vector<int>& blocked) noexcept {
   report.summary = "every agent waits: " + std::to_string(blocked.size()) + " of " +
                    std::to_string(states_.size()) + " replicas are blocked and no stream can move";
   report.replicas = replica_reports();
-  report.hint =
-      "a stream waits for an event that is never recorded, or a collective misses a member";
+  report.hint = "a collective misses a member, or host code waits for what comes after it";
   fail(std::make_exception_ptr(DeviceError(report)), report);
 }
 
@@ -298,8 +297,8 @@ std::vector<ReplicaReport> ReplicaRunner::replica_reports() const {
         break;
       case ReplicaState::Status::kSeeking:
         report.site = own.sought->site;
-        report.what = "waits for replica " + std::to_string(present_.id(0)) + " to make \"" +
-                      own.sought->name + "\"";
+        report.what = "waits for replica " + std::to_string(present_.id(0)) + " to make " +
+                      (own.sought->name.empty() ? "a variable" : '"' + own.sought->name + '"');
         break;
       case ReplicaState::Status::kAbsent:
         report.what = "takes no part in this run";

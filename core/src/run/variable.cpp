@@ -76,16 +76,23 @@ void apply_rules(const VariableRules* rules, VariableOptions& options, VariableI
 }
 
 void require_possible(const VariableInfo& info, const VariableOptions& options, CallSite site) {
+  const std::string name = info.name.empty() ? "" : " \"" + info.name + "\"";
   if (options.synchronization == Synchronization::kNone) {
     throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                               "variable \"" + info.name + "\" cannot have synchronization none",
+                               "variable" + name + " cannot have synchronization none",
                                "use on write (mirrored) or on read (replica-local)", site);
   }
   if (options.synchronization == Synchronization::kOnRead &&
       options.aggregation == Aggregation::kNone) {
     throw InvalidArgumentError(ErrorCode::kNoAggregation,
-                               "replica-local variable \"" + info.name + "\" could never be read",
+                               "replica-local variable" + name + " could never be read",
                                "give it an aggregation: sum, mean or only-first", site);
+  }
+  if (options.synchronization != Synchronization::kOnRead &&
+      options.aggregation == Aggregation::kOther) {
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               "mirrored variable" + name + " cannot have aggregation other",
+                               "only replica-local variables are read by a Reduction", site);
   }
 }
 
