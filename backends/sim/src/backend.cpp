@@ -92,11 +92,18 @@ struct Backend::State {
                                                                .digest = extent_of(options.digests),
                                                                .threads = threads});
     executor = make_executor();
-    if (options.carrier != Carrier::kConcurrent) shared.engine->attach(executor.get());
+    if (options.carrier == Carrier::kConcurrent) {
+      shared.engine->attach_concurrent(executor.get());
+    } else {
+      shared.engine->attach(executor.get());
+    }
   }
 
   // Whoever still holds the engine may only let go of it.
-  ~State() { shared.engine->attach(nullptr); }
+  ~State() {
+    shared.engine->attach(nullptr);
+    shared.engine->attach_concurrent(nullptr);
+  }
 
   std::unique_ptr<Executor> make_executor() {
     const ExecutorParts parts{.chooser = chooser.get(),
@@ -171,7 +178,11 @@ std::unique_ptr<Communicator> Backend::communicator(std::span<const int> devices
                                            state_->shared.engine);
 }
 
-Executor& Backend::executor() { return *state_->executor; }
+Executor& Backend::executor() {
+  // Who asks begins a run: what failed in the one before it must not get into this one.
+  state_->shared.engine->forget_told();
+  return *state_->executor;
+}
 
 const Options& Backend::options() const { return state_->options; }
 

@@ -54,6 +54,12 @@ class CommandQueue {
  private:
   friend class Engine;
 
+  // Makes it usable again, since a host knows why it failed.
+  void clear_failure() {
+    if (failure_ != nullptr) failure_->told = true;
+    failure_ = nullptr;
+  }
+
   const int device_;
   const std::int32_t number_;
   const std::string label_;

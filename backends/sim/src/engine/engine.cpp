@@ -32,6 +32,11 @@ void Engine::attach(Executor* executor) {
   executor_ = executor;
 }
 
+void Engine::attach_concurrent(Executor* executor) {
+  const Lock lock(mutex());
+  concurrent_ = executor;
+}
+
 void Engine::set_host_threads(int count) {
   const Lock lock(mutex());
   host_threads_ = count;
@@ -55,6 +60,7 @@ void Engine::destroy_queue(CommandQueue& queue) {
 
 void Engine::enqueue(CommandQueue& queue, Command command) {
   Lock lock(mutex());
+  clear_told();
   const CallSite site = command.site;
   QueueItem item;
   item.kind = QueueItem::Kind::kWork;
@@ -66,6 +72,7 @@ void Engine::enqueue(CommandQueue& queue, Command command) {
 
 void Engine::record(CommandQueue& queue, EventPoint& event) {
   const Lock lock(mutex());
+  clear_told();
   auto record = std::make_shared<EventRecord>();
   record->generation = event.latest == nullptr ? 1 : event.latest->generation + 1;
   event.latest = record;
@@ -78,6 +85,7 @@ void Engine::record(CommandQueue& queue, EventPoint& event) {
 
 void Engine::wait(CommandQueue& queue, const EventPoint& event) {
   const Lock lock(mutex());
+  clear_told();
   if (event.latest == nullptr) {
     note(host_operation(OperationKind::kWait, 0, queue, {}));
     return;
@@ -91,6 +99,7 @@ void Engine::wait(CommandQueue& queue, const EventPoint& event) {
 
 void Engine::join(CommandQueue& queue, const CollectivePtr& collective, std::size_t member) {
   Lock lock(mutex());
+  clear_told();
   check(collective->queues.at(member) == nullptr, "a member joins a collective once");
   collective->queues[member] = &queue;
   announce(lock, host_operation(OperationKind::kEnqueue, queue.enqueued_ + 1, queue,
@@ -104,6 +113,7 @@ void Engine::join(CommandQueue& queue, const CollectivePtr& collective, std::siz
 
 void Engine::enqueue_together(std::span<CommandQueue* const> queues, Command command) {
   Lock lock(mutex());
+  clear_told();
   if (queues.empty()) return;
   const CallSite site = command.site;
   const auto collective = std::make_shared<Collective>(queues.size());

@@ -56,7 +56,9 @@ struct QueueOptions {
 ///
 /// A command that fails does not write; it makes its queue fail: what follows there is skipped, as
 /// is whatever waits for events recorded there. The next host wait for one of these throws the
-/// reason, after which every queue is usable again.
+/// reason, after which every queue is usable again. Where other replicas run meanwhile they must
+/// hear of theirs whoever is first: a wait on a replica makes the queues of its device usable, and
+/// the others are from the next call that no replica makes.
 ///
 /// One lock guards everything, and commands run under it.
 class Engine final : public OtherAgents {
@@ -67,6 +69,8 @@ class Engine final : public OtherAgents {
   /// Lets host waits on replicas of `executor` suspend the replica. For executors that run one
   /// replica at a time and give turns to this engine; null ends it.
   void attach(Executor* executor);
+  /// Tells calls on replicas of `executor`, which runs them all at once, from those of others.
+  void attach_concurrent(Executor* executor);
   /// How many host threads there are that might enqueue something. A wait that nothing runnable can
   /// satisfy is a deadlock once that many threads wait. 1 at first.
   void set_host_threads(int count);
@@ -104,6 +108,9 @@ class Engine final : public OtherAgents {
   void drain();
   /// Throws the failure of a queue, if any queue has failed; all are usable afterwards.
   void check_failures();
+  /// Nobody runs who has yet to hear of a failure: if a replica was told of one, all queues are
+  /// usable afterwards. On a replica it does nothing.
+  void forget_told();
   /// The state of each queue that has commands, one line each.
   std::string describe_queues();
 
@@ -125,6 +132,10 @@ class Engine final : public OtherAgents {
   // released.
   void announce(Lock& lock, const Operation& operation);
   void note(const Operation& operation);
+  // Whether other replicas may run while the caller's does, in turns or at once.
+  bool among_replicas() const {
+    return on_replica() || (concurrent_ != nullptr && concurrent_->on_replica());
+  }
 
   // engine_steps.cpp: how queues get on.
   void advance(CommandQueue& queue);
@@ -151,6 +162,8 @@ class Engine final : public OtherAgents {
   void wait_for_queue(Lock& lock, CommandQueue& queue, CallSite site);
   void wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& record, CallSite site);
   [[noreturn]] void report(Lock& lock, const FailurePtr& failure);
+  void clear_failures();
+  void clear_told();
   std::exception_ptr deadlock(CallSite site) const;
   std::string queue_lines() const;
 
@@ -158,8 +171,10 @@ class Engine final : public OtherAgents {
   std::mutex mutex_;
   std::condition_variable progress_;
   Executor* executor_ = nullptr;
+  Executor* concurrent_ = nullptr;
   int host_threads_ = 1;
   std::vector<HostWait*> running_waits_;  // Those of hosts that have nothing to run.
+  bool told_on_replica_ = false;          // Queues of other devices may be left to clear.
   std::uint64_t host_clock_ = 0;
   std::vector<std::unique_ptr<CommandQueue>> queues_;
   ReadyList ready_;

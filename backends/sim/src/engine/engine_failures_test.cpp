@@ -124,6 +124,27 @@ TEST_F(EngineFailureTest, CheckFailuresTellsOfWhatNobodyWaitedFor) {
   EXPECT_NO_THROW(world_.engine->check_failures());
 }
 
+TEST_F(EngineFailureTest, AnEventPassesOnOnlyWhatNobodyKnows) {
+  EventPoint event;
+  world_.enqueue(0, "bad", {{memory_, {0, 1}}});
+  world_.engine->record(world_.queue(0), event);
+  EXPECT_THROW(world_.engine->synchronize(world_.queue(0)), DeviceError);
+  EXPECT_NO_THROW(world_.engine->synchronize(event));
+  world_.engine->wait(world_.queue(1), event);
+  world_.enqueue(1, "fine");
+  EXPECT_NO_THROW(world_.engine->synchronize(world_.queue(1)));
+  EXPECT_THAT(world_.done, ElementsAre("fine"));
+}
+
+TEST_F(EngineFailureTest, AnEventTellsItsFailureOnce) {
+  EventPoint event;
+  world_.enqueue(0, "bad", {{memory_, {0, 1}}});
+  world_.engine->record(world_.queue(0), event);
+  EXPECT_THROW(world_.engine->synchronize(event), DeviceError);
+  EXPECT_NO_THROW(world_.engine->synchronize(event));
+  EXPECT_NO_THROW(world_.engine->synchronize(world_.queue(0)));
+}
+
 TEST_F(EngineFailureTest, WhatWorkThrowsReachesTheHostAsItIs) {
   Command command = world_.work("user");
   command.run = [](const Command&) { throw std::out_of_range("row 7"); };

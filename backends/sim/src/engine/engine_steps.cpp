@@ -108,7 +108,7 @@ bool Engine::pass_head(CommandQueue& queue) {
         return false;
       }
       queue.clock_ = std::max(queue.clock_, head.record->clock);
-      finish_head(queue, FailurePtr(head.record->failure));
+      finish_head(queue, untold(head.record->failure));
       return true;
     case QueueItem::Kind::kCollective:
       return arrive(queue, head);
@@ -139,7 +139,9 @@ void Engine::reach(EventRecord& record, const CommandQueue& queue) {
 }
 
 void Engine::finish_head(CommandQueue& queue, const FailurePtr& failure) {
-  if (queue.failure_ == nullptr) queue.failure_ = failure;
+  if (queue.failure_ == nullptr && failure != nullptr) {
+    queue.failure_ = std::make_shared<Failure>(Failure{failure->exception, queue.device()});
+  }
   queue.items_.pop_front();
   ++queue.done_;
   std::erase_if(queue.waiting_hosts_, [&](const auto& waiting) {

@@ -42,16 +42,19 @@ std::string head_text(const QueueItem& head) {
 
 void Engine::synchronize(CommandQueue& queue, CallSite site) {
   Lock lock(mutex());
+  clear_told();
   wait_for_queue(lock, queue, site);
 }
 
 void Engine::synchronize(const EventPoint& event, CallSite site) {
   Lock lock(mutex());
+  clear_told();
   if (event.latest != nullptr) wait_for_record(lock, std::shared_ptr(event.latest), site);
 }
 
 void Engine::read(CommandQueue& queue, void* to, const Access& from, CallSite site) {
   Lock lock(mutex());
+  clear_told();
   wait_for_queue(lock, queue, site);
   check_access(from, options_.check_initialised, "a read by the host", site);
   if (from.allocation->data() == nullptr) from.allocation->make_own();
@@ -85,9 +88,15 @@ bool Engine::query(const EventPoint& event) {
 
 void Engine::check_failures() {
   Lock lock(mutex());
+  clear_told();
   for (const auto& queue : queues_) {
     if (queue->failure_ != nullptr) report(lock, FailurePtr(queue->failure_));
   }
+}
+
+void Engine::forget_told() {
+  const Lock lock(mutex());
+  clear_told();
 }
 
 std::string Engine::describe_queues() {
@@ -112,7 +121,7 @@ void Engine::wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& rec
                              CallSite site) {
   HostWait wait;
   if (record->reached) {
-    complete(wait, record->failure);
+    complete(wait, untold(record->failure));
   } else {
     record->waiting_hosts.push_back(&wait);
   }
@@ -195,13 +204,35 @@ void Engine::complete(HostWait& wait, const FailurePtr& failure) {
 }
 
 // Gets every queue past what was enqueued before the failure became known, so that nothing of it is
-// skipped later on, and makes them usable again.
+// skipped later on, and makes them usable again: on a replica those of the device that failed.
+// What other devices skip until then must not depend on when this replica had its turn.
 void Engine::report(Lock& lock, const FailurePtr& failure) {
   while (step_some_queue()) {
   }
-  for (const auto& queue : queues_) queue->failure_ = nullptr;
+  failure->told = true;
+  if (among_replicas()) {
+    for (const auto& queue : queues_) {
+      if (queue->device() == failure->device) queue->clear_failure();
+    }
+    told_on_replica_ = true;
+  } else {
+    clear_failures();
+  }
   lock.unlock();
   std::rethrow_exception(failure->exception);
+}
+
+void Engine::clear_failures() {
+  for (const auto& queue : queues_) queue->clear_failure();
+  told_on_replica_ = false;
+}
+
+// What a report on a replica has left to do, once no replica runs.
+void Engine::clear_told() {
+  if (!told_on_replica_ || among_replicas()) return;
+  while (step_some_queue()) {
+  }
+  clear_failures();
 }
 
 std::exception_ptr Engine::deadlock(CallSite site) const {
