@@ -63,13 +63,14 @@ void SimCommunicator::all_reduce(ReduceOp op, std::span<const CollectivePart> pa
   std::vector<BufferView> outputs;
   outputs.reserve(parts.size());
   for (const CollectivePart& part : parts) outputs.push_back(part.output);
-  enqueue_reduction(op, parts, std::move(outputs), "all_reduce");
+  enqueue_reduction(op, parts, std::move(outputs), 0, "all_reduce");
 }
 
 void SimCommunicator::reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) {
   require_parts(parts, "reduce");
   require_root(root);
-  enqueue_reduction(op, parts, {parts[static_cast<std::size_t>(root)].output}, "reduce");
+  const auto to = static_cast<std::size_t>(root);
+  enqueue_reduction(op, parts, {parts[to].output}, to, "reduce");
 }
 
 void SimCommunicator::broadcast(int root, std::span<const CollectivePart> parts) {
@@ -155,7 +156,8 @@ void SimCommunicator::require_root(int root) const {
 }
 
 void SimCommunicator::enqueue_reduction(ReduceOp op, std::span<const CollectivePart> parts,
-                                        std::vector<BufferView> outputs, const char* name) {
+                                        std::vector<BufferView> outputs, std::size_t first_rank,
+                                        const char* name) {
   const BufferView& first = parts[0].input;
   engine::Command command;
   command.name = name;
@@ -169,7 +171,7 @@ void SimCommunicator::enqueue_reduction(ReduceOp op, std::span<const CollectiveP
     kernel.inputs.push_back(parts[rank].input);
   }
   for (std::size_t i = 0; i < kernel.outputs.size(); ++i) {
-    require_alike(kernel.outputs[i], first.count, first.dtype, i, name);
+    require_alike(kernel.outputs[i], first.count, first.dtype, first_rank + i, name);
     command.writes.push_back(access_of(kernel.outputs[i], *engine_, name));
   }
   validate(kernel);

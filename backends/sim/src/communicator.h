@@ -31,8 +31,9 @@ class SimCommunicator final : public Communicator {
 
   void require_parts(std::span<const CollectivePart> parts, const char* name) const;
   void require_root(int root) const;
+  // `outputs` are those of the ranks from `first_rank` on.
   void enqueue_reduction(ReduceOp op, std::span<const CollectivePart> parts,
-                         std::vector<BufferView> outputs, const char* name);
+                         std::vector<BufferView> outputs, std::size_t first_rank, const char* name);
   void enqueue(std::span<const CollectivePart> parts, engine::Command command);
 
   std::vector<int> devices_;

@@ -149,6 +149,18 @@ TEST_F(RefusedCollective, PartsThatDiffer) {
   EXPECT_THROW(clique_.communicator->all_gather(clique_.parts), StructureMismatchError);
 }
 
+TEST(SimCommunicator, ARootWithAnotherOutputIsNamed) {
+  Clique clique(2);
+  clique.add_part({1}, 1);
+  clique.add_part({2}, 3);
+  try {
+    clique.communicator->reduce(ReduceOp::kSum, 1, clique.parts);
+    FAIL() << "three elements were taken for one";
+  } catch (const StructureMismatchError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("reduce: rank 1 has 3 elements"));
+  }
+}
+
 TEST_F(RefusedCollective, TypesThatDiffer) {
   clique_.parts[1].output.dtype = DType::kFloat32;
   EXPECT_EQ(refusal(), ErrorCode::kStructure);
