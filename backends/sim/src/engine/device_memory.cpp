@@ -12,6 +12,10 @@
 namespace belfry::engine {
 namespace {
 
+// What a processor of 48-bit addresses gives a program. Where bytes take up nothing until they are
+// written, nobody else would refuse.
+constexpr std::size_t kAddressSpace = std::size_t{1} << 47;
+
 [[noreturn]] void throw_out_of_memory(const MemoryOptions& options, const MemoryUse& use,
                                       std::size_t bytes, CallSite site) {
   const std::string where =
@@ -64,8 +68,9 @@ std::vector<LiveAllocation> DeviceMemory::live() const {
 
 std::uint64_t DeviceMemory::enter(std::size_t bytes, CallSite site) {
   const std::lock_guard lock(mutex_);
-  const std::size_t room = use_.limit_bytes - use_.live_bytes;
-  if (use_.limit_bytes != 0 && bytes > room) throw_out_of_memory(options_, use_, bytes, site);
+  const std::size_t most =
+      use_.limit_bytes == 0 ? kAddressSpace : std::min(use_.limit_bytes, kAddressSpace);
+  if (bytes > most - use_.live_bytes) throw_out_of_memory(options_, use_, bytes, site);
   live_.emplace(next_number_, bytes);
   use_.live_bytes += bytes;
   use_.peak_bytes = std::max(use_.peak_bytes, use_.live_bytes);

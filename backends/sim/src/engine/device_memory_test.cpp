@@ -44,6 +44,24 @@ TEST(DeviceMemory, TheLimitIsExact) {
   EXPECT_NO_THROW(memory->allocate(60));
 }
 
+TEST(DeviceMemory, WhatNoAddressSpaceHoldsIsRefused) {
+  // Bytes that are shared take up nothing until they are written, so that nobody else refuses.
+  const auto memory = DeviceMemory::create({.device = 0, .share_copies = true});
+  const AllocationPtr half = memory->allocate(std::size_t{1} << 46);
+  const AllocationPtr other_half = memory->allocate(std::size_t{1} << 46);
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{1} << 62, std::size_t{3} << 62}) {
+    try {
+      memory->allocate(bytes);
+      ADD_FAILURE() << bytes << " bytes were granted";
+    } catch (const DeviceError& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory);
+    }
+  }
+  EXPECT_EQ(memory->use().live_bytes, std::size_t{1} << 47);
+  EXPECT_EQ(memory->use().peak_bytes, std::size_t{1} << 47);
+  EXPECT_EQ(memory->use().live_buffers, 2u);
+}
+
 TEST(DeviceMemory, EmptyAllocationsAreDistinct) {
   const auto memory = DeviceMemory::create({});
   const AllocationPtr a = memory->allocate(0);
