@@ -163,6 +163,7 @@ void Engine::push(CommandQueue& queue, QueueItem item) {
 }
 
 void Engine::erase_queue(CommandQueue& queue) {
+  if (lost_ == nullptr) lost_ = queue.failure_;
   const std::size_t slot = queue.slot_;
   std::swap(queues_[slot], queues_.back());
   queues_[slot]->slot_ = slot;

@@ -106,7 +106,8 @@ class Engine final : public OtherAgents {
   bool query(const EventPoint& event);
   /// Runs whatever can run, as a host that waits for the whole machine would. Throws nothing.
   void drain();
-  /// Throws the failure of a queue, if any queue has failed; all are usable afterwards.
+  /// Throws the failure of a queue, if any queue has failed, destroyed ones too; all are usable
+  /// afterwards.
   void check_failures();
   /// Nobody runs who has yet to hear of a failure: if a replica was told of one, all queues are
   /// usable afterwards. On a replica it does nothing.
@@ -175,6 +176,7 @@ class Engine final : public OtherAgents {
   int host_threads_ = 1;
   std::vector<HostWait*> running_waits_;  // Those of hosts that have nothing to run.
   bool told_on_replica_ = false;          // Queues of other devices may be left to clear.
+  FailurePtr lost_;  // The first of a queue that is gone; nobody has been told of it.
   std::uint64_t host_clock_ = 0;
   std::vector<std::unique_ptr<CommandQueue>> queues_;
   ReadyList ready_;

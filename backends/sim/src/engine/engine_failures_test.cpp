@@ -124,6 +124,16 @@ TEST_F(EngineFailureTest, CheckFailuresTellsOfWhatNobodyWaitedFor) {
   EXPECT_NO_THROW(world_.engine->check_failures());
 }
 
+TEST_F(EngineFailureTest, WhatFailsOnADestroyedQueueIsKept) {
+  CommandQueue& queue = world_.engine->create_queue({.device = 0, .number = 7});
+  world_.engine->enqueue(queue, world_.work("bad", {{memory_, {0, 1}}}));
+  world_.engine->destroy_queue(queue);
+  world_.engine->drain();
+  EXPECT_THAT(error_of(ErrorCode::kUninitialised, [&] { world_.engine->check_failures(); }),
+              HasSubstr("bad on S7"));
+  EXPECT_NO_THROW(world_.engine->check_failures());
+}
+
 TEST_F(EngineFailureTest, AnEventPassesOnOnlyWhatNobodyKnows) {
   EventPoint event;
   world_.enqueue(0, "bad", {{memory_, {0, 1}}});

@@ -92,6 +92,7 @@ void Engine::check_failures() {
   for (const auto& queue : queues_) {
     if (queue->failure_ != nullptr) report(lock, FailurePtr(queue->failure_));
   }
+  if (lost_ != nullptr) report(lock, std::exchange(lost_, nullptr));
 }
 
 void Engine::forget_told() {
@@ -224,6 +225,7 @@ void Engine::report(Lock& lock, const FailurePtr& failure) {
 
 void Engine::clear_failures() {
   for (const auto& queue : queues_) queue->clear_failure();
+  lost_ = nullptr;
   told_on_replica_ = false;
 }
 
