@@ -92,6 +92,7 @@ cudaError_t cudaMemcpyPeerAsync(void* dst, int dstDevice, const void* src, int s
     if (object == nullptr) {
       return misuse(call, cudaErrorInvalidResourceHandle, "no stream has this handle");
     }
+    if (count == 0) return cudaSuccess;
     const auto on = [&](const void* address, int gpu) {
       const auto access = call.machine.find(address, count);
       return access && access->allocation->device() == gpu;

@@ -104,6 +104,7 @@ cudaError_t cudaSetDevice(int device) {
 
 cudaError_t cudaGetDevice(int* device) {
   return guarded_cuda(__func__, [&](const Call& call) {
+    if (call.machine.options().gpus == 0) return cudaErrorNoDevice;
     *device = call.thread.gpu;
     return cudaSuccess;
   });

@@ -134,6 +134,7 @@ cudaError_t cudaFreeAsync(void* devPtr, cudaStream_t hStream) {
 
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return guarded_cuda(__func__, [&](const Call& call) {
+    if (call.machine.options().gpus == 0) return cudaErrorNoDevice;
     const belfry::MemoryUse use = call.machine.memory(call.thread.gpu).use();
     *total = use.limit_bytes;
     *free = use.limit_bytes - use.live_bytes;

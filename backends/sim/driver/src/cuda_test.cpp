@@ -106,6 +106,24 @@ TEST(CudaOnDriver, TellsOfPoolsThatEndBeforeTheirMemory) {
   EXPECT_NE(last_report(machine).find("before what is to be freed to it"), std::string::npos);
 }
 
+TEST(CudaOnDriver, CopiesOfNothingNeedNoMemory) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  cudaStream_t stream = make_stream();
+  EXPECT_EQ(cudaMemcpyAsync(nullptr, nullptr, 0, cudaMemcpyDeviceToDevice, stream), cudaSuccess);
+  EXPECT_EQ(cudaMemcpyPeerAsync(nullptr, 1, nullptr, 0, 0, stream), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+}
+
+TEST(CudaOnDriver, WithoutGpusThereIsNoCurrentOne) {
+  const sim::SimulatedDriver machine({.gpus = 0});
+  int gpu = -1;
+  EXPECT_EQ(cudaGetDevice(&gpu), cudaErrorNoDevice);
+  EXPECT_EQ(gpu, -1);
+  std::size_t free = 0;
+  std::size_t total = 0;
+  EXPECT_EQ(cudaMemGetInfo(&free, &total), cudaErrorNoDevice);
+}
+
 TEST(CudaOnDriver, PeersNeedAccess) {
   const sim::SimulatedDriver machine({.gpus = 2, .peer_access = false});
   int can = 1;
