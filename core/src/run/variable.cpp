@@ -122,7 +122,11 @@ void touch_variable(const ReplicaContext& replica, const VariableInfo& info, boo
 int replica_id_of(const ReplicaContext& replica) { return replica.replica_id(); }
 
 int component_of(const VariableInfo& info, int replica, CallSite site) {
-  const int component = info.places.component[static_cast<std::size_t>(replica)];
+  const CurrentContext* context = current_context();
+  if (context != nullptr) require_owner(*context->strategy, info, site);
+  const auto index = static_cast<std::size_t>(replica);
+  check(index < info.places.component.size(), "a replica that a variable does not know");
+  const int component = info.places.component[index];
   if (component < 0) throw_homeless(info, replica, site);
   return component;
 }
