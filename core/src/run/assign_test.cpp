@@ -41,6 +41,90 @@ class Assign : public testing::Test {
   CrossReplicaContext& cross_ = strategy_.cross_replica();
 };
 
+TEST_F(Assign, AddsIntegersOfEveryWidth) {
+  const auto count =
+      strategy_.mirrored_variable(std::uint64_t{0}, {.aggregation = Aggregation::kSum});
+  const auto small = strategy_.replica_local_variable(Aggregation::kOnlyFirst,
+                                                      std::vector<std::int16_t>{32767, -32768, 5});
+  const auto wide = strategy_.replica_local_variable(
+      Aggregation::kOnlyFirst, std::pair(std::uint16_t{65535}, std::uint32_t{0}));
+  strategy_.run([&](ReplicaContext& replica) {
+    replica.assign_add(count, std::uint64_t{1} << 63U);
+    replica.assign_sub(count, std::uint64_t{1});
+    replica.assign_add(small, std::vector<std::int16_t>{1, 0, 10});
+    replica.assign_sub(small, std::vector<std::int16_t>{0, 1, 1});
+    replica.assign_add(wide, std::pair(std::uint16_t{2}, std::uint32_t{7}));
+    replica.assign_sub(wide, std::pair(std::uint16_t{0}, std::uint32_t{8}));
+  });
+  // 3 * 2^63 - 3 modulo 2^64.
+  EXPECT_EQ(strategy_.read(count), (std::uint64_t{1} << 63U) - 3);
+  EXPECT_THAT(strategy_.read(small), ElementsAre(-32768, 32767, 14));
+  EXPECT_EQ(strategy_.read(wide), std::pair(std::uint16_t{1}, std::uint32_t{4294967295U}));
+}
+
+TEST_F(Assign, AddsIntegersOfEveryWidthForTheirMean) {
+  const auto mean = strategy_.run([](ReplicaContext& replica) {
+    return replica.all_reduce(TruncatedMean{},
+                              static_cast<std::uint16_t>(replica.replica_id() * 5));
+  });
+  EXPECT_THAT(mean, Each(5)) << "15 / 3";
+}
+
+TEST_F(Assign, RefusesWhatHasNoSumBeforeAnythingChanges) {
+  const auto flag = strategy_.replica_local_variable(Aggregation::kOnlyFirst, true);
+  const auto refuse = [&](const auto& variable, auto by) {
+    EXPECT_EQ(code_of([&] {
+                strategy_.run([&](ReplicaContext& replica) { replica.assign_sub(variable, by); });
+              }),
+              ErrorCode::kDType);
+  };
+  refuse(flag, true);
+  EXPECT_TRUE(strategy_.read(flag));
+  refuse(strategy_.mirrored_variable(true, {.aggregation = Aggregation::kOnlyFirst}), true);
+  EXPECT_EQ(code_of([&] {
+              strategy_.run([](ReplicaContext& replica) {
+                return replica.all_reduce(TruncatedMean{}, true);
+              });
+            }),
+            ErrorCode::kDType);
+
+  using Mixed = std::tuple<double, bool, Tensor<std::uint32_t>>;
+  const auto mixed = strategy_.replica_local_variable(Aggregation::kOnlyFirst, [] {
+    return Mixed{1.0, false, Tensor<std::uint32_t>::full({2}, 1)};
+  });
+  strategy_.run([&](ReplicaContext& replica) {
+    const Mixed by{10.0, false, Tensor<std::uint32_t>::full({2}, 1)};
+    EXPECT_EQ(code_of([&] { replica.assign_add(mixed, by); }), ErrorCode::kDType);
+  });
+  EXPECT_EQ(std::get<0>(strategy_.read(mixed)), 1.0);
+
+  using Pair = std::pair<double, Tensor<std::uint32_t>>;
+  const auto pair = strategy_.replica_local_variable(
+      Aggregation::kOnlyFirst, [] { return Pair{1.0, Tensor<std::uint32_t>::full({2}, 1)}; });
+  strategy_.run([&](ReplicaContext& replica) {
+    const Pair by{10.0, Tensor<std::uint32_t>::full({2}, 1)};
+    EXPECT_EQ(code_of([&] { replica.assign_add(pair, by); }), ErrorCode::kDType);
+  });
+  EXPECT_EQ(strategy_.read(pair).first, 1.0);
+}
+
+TEST_F(Assign, ComparesKeysAndNotOnlyLeaves) {
+  using Map = std::map<std::string, double>;
+  using Choice = std::pair<std::optional<double>, std::optional<double>>;
+  const auto refuse = [&](const auto& variable, auto by) {
+    const auto before = strategy_.read(variable);
+    EXPECT_EQ(code_of([&] {
+                strategy_.run([&](ReplicaContext& replica) { replica.assign_add(variable, by); });
+              }),
+              ErrorCode::kStructure);
+    EXPECT_EQ(strategy_.read(variable), before);
+  };
+  const VariableOptions summed{.aggregation = Aggregation::kSum};
+  refuse(strategy_.replica_local_variable(ReduceOp::kSum, Map{{"a", 1}}), Map{{"b", 5}});
+  refuse(strategy_.mirrored_variable(Map{{"a", 1}}, summed), Map{{"b", 5}});
+  refuse(strategy_.mirrored_variable(Choice{1.0, std::nullopt}, summed), Choice{std::nullopt, 5.0});
+}
+
 TEST_F(Assign, RefusesVariablesOfAnotherStrategyAsArguments) {
   MirroredStrategy smaller(backend_, {.devices = {backend_.device_spec(0)}});
   MirroredStrategy equal(backend_);

@@ -3,12 +3,16 @@
 
 #include "belfry/variable.h"
 
+#include "belfry/backend/element_ops.h"
 #include "belfry/backend/host_kernels.h"
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/make_variable.h"
 #include "belfry/error.h"
 #include "belfry/variable_scope.h"
+#include "kernels/dispatch.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,6 +98,38 @@ void require_possible(const VariableInfo& info, const VariableOptions& options, 
                                "mirrored variable" + name + " cannot have aggregation other",
                                "only replica-local variables are read by a Reduction", site);
   }
+}
+
+// Kernels know fewer types than host leaves have. Tensors are computed by kernels alone.
+void require_combinable(BinaryOp op, const LeafRef& leaf) {
+  const bool known =
+      leaf.tensor == nullptr ? leaf.dtype != DType::kBool : element::supports(op, leaf.dtype);
+  if (known) return;
+  throw InvalidArgumentError(ErrorCode::kDType,
+                             (leaf.tensor == nullptr ? "" : "tensors of ") + to_string(leaf.dtype) +
+                                 " values cannot be added or subtracted",
+                             "assign the whole value instead, or make it of a type that can");
+}
+
+void combine_on_host(const KernelParameters& parameters, const LeafRef& to, const LeafRef& delta) {
+  if (element::supports(parameters.binary, to.dtype)) {
+    const KernelOperand left{to.data, to.count, to.dtype};
+    const KernelOperand right{delta.data, delta.count, delta.dtype};
+    return run_on_host({KernelKind::kBinary, parameters, {left}, {left, right}});
+  }
+  using Others = kernels::TypeList<std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t>;
+  kernels::visit_type(Others{}, to.dtype, [&](auto tag) {
+    using E = typename decltype(tag)::Type;
+    auto* const left = static_cast<E*>(to.data);
+    const auto* const right = static_cast<const E*>(delta.data);
+    const bool adds = parameters.binary == BinaryOp::kAdd;
+    for (std::size_t i = 0; i < to.count; ++i) {
+      // As unsigned numbers, which wrap.
+      const auto a = static_cast<std::uint64_t>(left[i]);
+      const auto b = static_cast<std::uint64_t>(right[i]);
+      left[i] = static_cast<E>(adds ? a + b : a - b);
+    }
+  });
 }
 
 }  // namespace
@@ -199,13 +235,16 @@ ReplicaContext* replica_making(StrategyCore& core, CallSite site) {
   return nullptr;
 }
 
+void throw_other_structure() {
+  throw StructureMismatchError(ErrorCode::kStructure,
+                               "a value of another structure cannot be added to a variable");
+}
+
 void combine_leaves(AssignOp op, std::vector<LeafRef> target, std::vector<LeafRef> delta) {
-  if (!same_leaves(target, delta)) {
-    throw StructureMismatchError(ErrorCode::kStructure,
-                                 "a value of another structure cannot be added to a variable");
-  }
+  if (!same_leaves(target, delta)) throw_other_structure();
   KernelParameters parameters;
   parameters.binary = op == AssignOp::kAdd ? BinaryOp::kAdd : BinaryOp::kSubtract;
+  for (const LeafRef& leaf : target) require_combinable(parameters.binary, leaf);
   // Memory may be short: all that tensors need is there before anything changes.
   std::vector<std::pair<BufferView, AnyTensor>> prepared;
   for (std::size_t i = 0; i < target.size(); ++i) {
@@ -218,9 +257,7 @@ void combine_leaves(AssignOp op, std::vector<LeafRef> target, std::vector<LeafRe
   for (std::size_t i = 0; i < target.size(); ++i) {
     const LeafRef& to = target[i];
     if (to.tensor == nullptr) {
-      const KernelOperand left{to.data, to.count, to.dtype};
-      const KernelOperand right{delta[i].data, delta[i].count, delta[i].dtype};
-      run_on_host({KernelKind::kBinary, parameters, {left}, {left, right}});
+      combine_on_host(parameters, to, delta[i]);
     } else {
       const auto& [view, right] = *next++;
       device_of(to.tensor->placement())

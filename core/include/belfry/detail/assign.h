@@ -12,8 +12,12 @@
 namespace belfry::detail {
 
 /// target[i] = target[i] op delta[i] for every leaf. Throws: StructureMismatchError when the leaves
-/// differ in number, count or type.
+/// differ in number, count or type, InvalidArgumentError (kDType) when a type has no such
+/// operation; then nothing has changed.
 void combine_leaves(AssignOp op, std::vector<LeafRef> target, std::vector<LeafRef> delta);
+
+/// Throws: StructureMismatchError (kStructure).
+[[noreturn]] void throw_other_structure();
 
 /// Sets `target` to `value`, or adds or subtracts it leaf by leaf.
 template <class T>
@@ -21,6 +25,8 @@ void apply_assign(AssignOp op, T& target, T value) {
   if (op == AssignOp::kSet) {
     target = std::move(value);
   } else if constexpr (Nest<T>) {
+    // Leaves of the same types may have other keys.
+    if (!same_tree(target, value)) throw_other_structure();
     combine_leaves(op, leaves_of(target), leaves_of(value));
   } else {
     static_assert(Nest<T>, "only nests can be added to");
