@@ -8,6 +8,7 @@
 #include "belfry/detail/merge_point.h"
 #include "belfry/detail/merge_request.h"
 #include "belfry/detail/merge_verbs.h"
+#include "belfry/detail/mirror.h"
 #include "belfry/nest.h"
 #include "belfry/placement.h"
 #include "belfry/reduce_op.h"
@@ -106,7 +107,9 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
   }
   template <class T, class V>
   void assign(const ReplicaLocalVariable<T>& variable, V value, CallSite site = CallSite::here()) {
-    detail::apply_assign(detail::AssignOp::kSet, variable.on(*this, site), T(std::move(value)));
+    T own(std::move(value));
+    detail::bring_to(own, placement());
+    detail::apply_assign(detail::AssignOp::kSet, variable.on(*this, site), std::move(own));
   }
   template <class T, class V>
   void assign_add(const ReplicaLocalVariable<T>& variable, V value,

@@ -125,6 +125,37 @@ TEST_F(Assign, ComparesKeysAndNotOnlyLeaves) {
   refuse(strategy_.mirrored_variable(Choice{1.0, std::nullopt}, summed), Choice{std::nullopt, 5.0});
 }
 
+TEST_F(Assign, KeepsComponentsWhereTheVariableLives) {
+  const auto make = [] { return Tensor<float>::full({1}, 1.0F); };
+  const auto far = Tensor<float>::full({1}, 5.0F, strategy_.placement(2));
+  const auto shared = strategy_.mirrored_variable(make);
+  const auto own = strategy_.replica_local_variable(ReduceOp::kSum, make);
+  cross_.update(shared, [&](Tensor<float>& component) { component = far; });
+  strategy_.run([&](ReplicaContext& replica) {
+    replica.assign(own, far);
+    EXPECT_EQ(shared.on(replica).placement(), replica.placement());
+    EXPECT_EQ(own.on(replica).placement(), replica.placement());
+    EXPECT_EQ(add(shared.on(replica), own.on(replica)).item(), 10.0F);
+  });
+  EXPECT_EQ(strategy_.read(own).item(), 15.0F);
+}
+
+TEST_F(Assign, GivesEveryReplicaWhatAnUpdateReturns) {
+  const VariableScope scope =
+      strategy_.colocate_variables_with({backend_.device_spec(0), backend_.device_spec(2)});
+  const auto tensor = strategy_.mirrored_variable([] { return Tensor<float>::full({1}, 4.0F); });
+  const auto components = cross_.update(tensor, [](Tensor<float>& component) { return component; });
+  ASSERT_EQ(components.size(), 3);
+  for (int replica = 0; replica < 3; ++replica) {
+    EXPECT_EQ(components[replica].placement(), strategy_.placement(replica));
+    EXPECT_EQ(components[replica].item(), 4.0F);
+  }
+  const auto number = strategy_.mirrored_variable(1);
+  const auto seen = cross_.update(number, [](int& component) { return component += 6; });
+  const auto used = strategy_.run([](ReplicaContext&, int value) { return value; }, seen);
+  EXPECT_THAT(used, ElementsAre(7, 7, 7));
+}
+
 TEST_F(Assign, RefusesVariablesOfAnotherStrategyAsArguments) {
   MirroredStrategy smaller(backend_, {.devices = {backend_.device_spec(0)}});
   MirroredStrategy equal(backend_);
@@ -151,6 +182,42 @@ TEST_F(Assign, RefusesVariablesOfAnotherStrategyAsArguments) {
   refuse(equal.mirrored_variable(2.0));
   refuse(equal.replica_local_variable(ReduceOp::kSum, 2.0));
   EXPECT_THAT(strategy_.local_values(own), Each(1.0));
+}
+
+TEST_F(Assign, VisitsEachDeviceOfANonSlotUpdateOnce) {
+  int calls = 0;
+  const auto count = [&] { return ++calls; };
+  const DeviceSpec first = backend_.device_spec(0);
+  EXPECT_EQ(code_of([&] { cross_.update_non_slot({first, first}, count); }),
+            ErrorCode::kDuplicateDevice);
+  EXPECT_EQ(code_of([&] { cross_.update_non_slot(std::vector<DeviceSpec>{}, count); }),
+            ErrorCode::kNoDevices);
+  EXPECT_EQ(calls, 0);
+}
+
+TEST_F(Assign, CopiesWhatANonSlotUpdateReturnsByReference) {
+  const auto tensor = Tensor<float>::full({4}, 3.0F, strategy_.placement(0));
+  const auto same = [](const Tensor<float>& local) -> const Tensor<float>& { return local; };
+  const auto everywhere = cross_.update_non_slot(strategy_.devices(), same, tensor);
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(everywhere[i].to_host(), Each(3.0F));
+}
+
+TEST(AssignCentrally, KeepsReferencesToWhatAReplicaSees) {
+  HostBackend backend(3);
+  CentralStorageStrategy strategy(backend,
+                                  {.devices = {backend.device_spec(0), backend.device_spec(1)},
+                                   .order = {},
+                                   .storage = backend.device_spec(2)});
+  const auto variable = strategy.mirrored_variable([] { return Tensor<float>::full({4}, 3.0F); });
+  const auto seen = strategy.run([&](ReplicaContext& replica) {
+    const Tensor<float>& own = variable.on(replica);
+    replica.merge_call([&](CrossReplicaContext& cross) {
+      cross.update(variable, [](Tensor<float>& w) { w = multiply(w, w); });
+    });
+    EXPECT_EQ(&own, &variable.on(replica));
+    return own.to_host()[3];
+  });
+  EXPECT_THAT(seen, Each(9.0F));
 }
 
 }  // namespace

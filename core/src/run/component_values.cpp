@@ -54,6 +54,25 @@ int device_on(StrategyCore& core, const DeviceSpec& spec, CallSite site) {
                              "non_slot_devices() and worker_devices() list them", site);
 }
 
+std::vector<int> devices_on(StrategyCore& core, const std::vector<DeviceSpec>& devices,
+                            CallSite site) {
+  if (devices.empty()) {
+    throw InvalidArgumentError(ErrorCode::kNoDevices, "an update needs at least one device",
+                               "name one or more", site);
+  }
+  std::vector<int> indices;
+  indices.reserve(devices.size());
+  for (const DeviceSpec& spec : devices) {
+    const int index = device_on(core, spec, site);
+    if (std::ranges::find(indices, index) != indices.end()) {
+      throw InvalidArgumentError(ErrorCode::kDuplicateDevice, to_string(spec) + " is named twice",
+                                 "name each device once", site);
+    }
+    indices.push_back(index);
+  }
+  return indices;
+}
+
 VariablePlaces places_on(StrategyCore& core, const std::vector<DeviceSpec>& devices,
                          CallSite site) {
   if (devices.empty()) {

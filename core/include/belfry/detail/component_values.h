@@ -24,6 +24,10 @@ int replica_beside(const StrategyCore& core, int device);
 /// The index in the backend of a device that the strategy runs replicas or keeps variables on.
 /// Throws: InvalidArgumentError (kDestination).
 int device_on(StrategyCore& core, const DeviceSpec& spec, CallSite site);
+/// The same for devices on which something is done once each.
+/// Throws: InvalidArgumentError (kDestination, kNoDevices, kDuplicateDevice).
+std::vector<int> devices_on(StrategyCore& core, const std::vector<DeviceSpec>& devices,
+                            CallSite site);
 /// A component on each of `devices`; where variables live anyway when just these are named.
 /// Throws: InvalidArgumentError (kDestination, kNoDevices, kDuplicateDevice).
 VariablePlaces places_on(StrategyCore& core, const std::vector<DeviceSpec>& devices, CallSite site);
@@ -109,7 +113,8 @@ struct Replacement {
                   "a variable that changes is of a type whose move assignment is noexcept, so that "
                   "all components change or none");
     for (int i = 0; i < values.size(); ++i) state.components[i].value = std::move(values[i]);
-    if (views.size() > 0) state.views.swap(views);
+    // One by one: replicas may hold references to what they saw.
+    for (int i = 0; i < views.size(); ++i) state.views[i].value = std::move(views[i].value);
   }
 
   ReplicaArray<T> values{};

@@ -38,6 +38,18 @@ T placed_on(const T& value, Placement place) {
   return copy;
 }
 
+/// Copies the tensors of `value` that are on other devices to `place`.
+template <class T>
+void bring_to(T& value, Placement place) {
+  if constexpr (lives_on_devices<T>()) {
+    for_each_leaf(value, [&](auto& leaf) {
+      if constexpr (IsTensor<std::remove_cvref_t<decltype(leaf)>>::value) {
+        if (!leaf.empty() && leaf.placement() != place) leaf = leaf.copy_to(place);
+      }
+    });
+  }
+}
+
 /// Replaces the tensors of `copies[i]` by those of `source`, brought to `targets[i]` by the
 /// strategy.
 void broadcast_tensors(StrategyCore& core, const std::vector<LeafRef>& source,

@@ -82,15 +82,28 @@ class UpdateWork final : public ComponentValues {
 
   ReplicaArray<T>& staged() { return staged_; }
 
-  /// What the calls returned, on every replica where the variable has a component for each.
+  /// What the calls returned, on every replica.
   Mirrored<Result> results() {
     const int count = results_.size();
     if constexpr (lives_on_devices<Result>()) {
       if (count == 1) return mirror(core(), *results_[0]);
     }
+    const int replicas = core().size();
+    if constexpr (std::is_copy_constructible_v<Result>) {
+      if (count > 1) {
+        ReplicaArray<Result> results(replicas);
+        for (int replica = 0; replica < replicas; ++replica) {
+          const int seen = places().component[static_cast<std::size_t>(replica)];
+          // A replica without a component gets what component 0 gave.
+          results.emplace_back(*results_[seen < 0 ? 0 : seen]);
+          bring_to(results[replica], core().placement(replica));
+        }
+        return Mirrored<Result>(replicas, std::move(results));
+      }
+    }
     ReplicaArray<Result> results(count);
     for (std::optional<Result>& result : results_) results.emplace_back(std::move(*result));
-    return Mirrored<Result>(count == 1 ? core().size() : count, std::move(results));
+    return Mirrored<Result>(count == 1 ? replicas : count, std::move(results));
   }
   /// What each call returned, in the order of the components.
   std::vector<Result> each() {
@@ -129,6 +142,8 @@ class UpdateWork final : public ComponentValues {
       results_[component].emplace(
           fn_(value, local(update_argument(*std::get<I>(args_), replica, place), place).get()...));
     }
+    // Components stay where the variable lives, also when `fn` took a value from elsewhere.
+    bring_to(value, place);
   }
   template <class A>
   static LocalValue<A> local(const A& argument, Placement place) {
@@ -196,16 +211,15 @@ auto update_devices(StrategyCore& core, CrossReplicaContext& cross, CallSite sit
   using Returned = std::invoke_result_t<const F&, const UpdateArgument<Args>&...>;
   constexpr bool kVoid = std::is_void_v<Returned>;
   using Result = std::conditional_t<kVoid, int, std::remove_cvref_t<Returned>>;
-  std::vector<int> indices;
-  indices.reserve(devices.size());
-  for (const DeviceSpec& spec : devices) indices.push_back(device_on(core, spec, site));
+  const std::vector<int> indices = devices_on(core, devices, site);
   ReplicaArray<Result> results(static_cast<int>(indices.size()));
   for (int device : indices) {
     [[maybe_unused]] const int replica = replica_beside(core, device);
     [[maybe_unused]] const Placement place = core.placement_on(device);
     CurrentContext here = device_context(core, cross, device);
     const CurrentScope scope(here);
-    const auto call = [&]() -> Returned {
+    // By value: what `fn` returns may be a reference to an argument that ends with the call.
+    const auto call = [&]() -> std::conditional_t<kVoid, void, Result> {
       return fn(
           LocalValue<UpdateArgument<Args>>(update_argument(args, replica, place), place).get()...);
     };
