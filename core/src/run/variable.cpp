@@ -73,10 +73,22 @@ void apply_rules(const VariableRules* rules, VariableOptions& options, VariableI
     if (rules->creator) rules->creator(options);
     if (rules->replica_local && options.synchronization == Synchronization::kAuto) {
       options.synchronization = Synchronization::kOnRead;
-      options.aggregation = *rules->replica_local;
+      if (options.aggregation == Aggregation::kNone) options.aggregation = *rules->replica_local;
     }
     if (rules->places && info.places.size() == 0) info.places = *rules->places;
   }
+}
+
+// The handle is of the kind that was asked for.
+void require_kept(Synchronization asked, const VariableInfo& info, Synchronization kind,
+                  CallSite site) {
+  const bool known = asked == Synchronization::kOnRead || asked == Synchronization::kOnWrite;
+  if (!known || (asked == Synchronization::kOnRead) == (kind == Synchronization::kOnRead)) return;
+  throw VariableMismatchError(
+      ErrorCode::kVariableMismatch,
+      (info.name.empty() ? std::string("a variable") : info.name) + " was asked to synchronize " +
+          to_string(asked) + ", and a creator made it " + to_string(kind),
+      "a creator may choose the kind where it was left open: see Synchronization::kAuto", site);
 }
 
 void require_possible(const VariableInfo& info, const VariableOptions& options, CallSite site) {
@@ -194,9 +206,11 @@ VariableInfo describe_variable(StrategyCore& core, VariableOptions options, Call
   VariableInfo info;
   info.owner = &core;
   const CurrentContext* context = current_context();
+  const Synchronization asked = options.synchronization;
   if (context != nullptr) apply_rules(context->variables, options, info);
   info.name = std::move(options.name);
   require_possible(info, options, site);
+  require_kept(asked, info, options.synchronization, site);
   info.aggregation = options.aggregation;
   info.synchronization = options.synchronization == Synchronization::kOnRead
                              ? Synchronization::kOnRead
@@ -208,6 +222,15 @@ VariableInfo describe_variable(StrategyCore& core, VariableOptions options, Call
       info.synchronization == Synchronization::kOnRead && !info.places.is_one_each();
   if (info.places.size() == 0 || shared) info.places = core.place(info.synchronization);
   return info;
+}
+
+void require_readable(const VariableInfo& info) {
+  if (info.aggregation != Aggregation::kOther) return;
+  throw InvalidArgumentError(
+      ErrorCode::kNoAggregation,
+      "replica-local variable" + (info.name.empty() ? "" : " \"" + info.name + "\"") +
+          " has aggregation other, and no reduction to read it",
+      "pass the reduction itself, or aggregate by sum, mean or only-first", info.created);
 }
 
 void require_mean(const VariableInfo& info, const std::vector<LeafRef>& leaves) {

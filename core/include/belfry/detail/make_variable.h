@@ -104,6 +104,9 @@ std::string structure_of(const Init& init) {
   return text;
 }
 
+/// Throws: InvalidArgumentError (kNoAggregation) where only a reduction of the user's could read.
+void require_readable(const VariableInfo& info);
+
 /// The reader of a variable that its aggregation reads: none.
 struct NoReader {
   template <class T>
@@ -119,6 +122,7 @@ auto make_variable(StrategyCore& core, CrossReplicaContext& cross, const Init& i
                    VariableOptions options, CallSite site, const ReaderOf& reader_of = {}) {
   using T = std::remove_cvref_t<decltype(initial_value(init))>;
   VariableInfo info = describe_variable(core, std::move(options), site);
+  if constexpr (std::is_same_v<ReaderOf, NoReader>) require_readable(info);
   ReplicaContext* replica = replica_making(core, site);
   if (replica == nullptr) return initialise<T>(core, cross, init, std::move(info), reader_of);
   const VariableRequest request{info.name,

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What options, scopes and creators make of a variable, and variables of the default strategy.
+#include "belfry/variable_scope.h"
+
+#include "belfry/backend/host_backend.h"
+#include "belfry/current.h"
+#include "belfry/mirrored_strategy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <utility>
+
+namespace belfry {
+namespace {
+
+using testing::ElementsAre;
+
+ErrorCode code_of(const auto& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode::kInternal;
+}
+
+class VariableScopes : public testing::Test {
+ protected:
+  HostBackend backend_{2};
+  MirroredStrategy strategy_{backend_};
+};
+
+TEST_F(VariableScopes, LeaveAnAggregationThatOptionsName) {
+  const VariableScope scope = strategy_.replica_local_variable_scope(ReduceOp::kSum);
+  const auto mean = strategy_.variable(1.0, {.aggregation = Aggregation::kMean});
+  EXPECT_EQ(mean.synchronization(), Synchronization::kOnRead);
+  EXPECT_EQ(mean.aggregation(), Aggregation::kMean);
+  EXPECT_EQ(strategy_.variable(1.0).aggregation(), Aggregation::kSum);
+}
+
+TEST_F(VariableScopes, LeaveTheKindOfATypedHandle) {
+  {
+    const VariableScope scope = strategy_.variable_creator_scope([](VariableOptions& options) {
+      options.synchronization = Synchronization::kOnRead;
+      options.aggregation = Aggregation::kSum;
+    });
+    EXPECT_EQ(code_of([&] { strategy_.mirrored_variable(1.0); }), ErrorCode::kVariableMismatch);
+    EXPECT_EQ(strategy_.variable(1.0).synchronization(), Synchronization::kOnRead)
+        << "this kind was left open";
+  }
+  const VariableScope scope = strategy_.variable_creator_scope(
+      [](VariableOptions& options) { options.synchronization = Synchronization::kOnWrite; });
+  EXPECT_EQ(code_of([&] { strategy_.replica_local_variable(ReduceOp::kSum, 1.0); }),
+            ErrorCode::kVariableMismatch);
+  EXPECT_EQ(strategy_.mirrored_variable(1.0).synchronization(), Synchronization::kOnWrite);
+}
+
+TEST_F(VariableScopes, NeedAReductionForAggregationOther) {
+  const auto make = [this] { strategy_.replica_local_variable(Aggregation::kOther, 1.0); };
+  EXPECT_EQ(code_of(make), ErrorCode::kNoAggregation);
+  EXPECT_EQ(code_of([&] { strategy_.run([&](ReplicaContext&) { make(); }); }),
+            ErrorCode::kNoAggregation);
+}
+
+}  // namespace
+}  // namespace belfry
