@@ -157,7 +157,7 @@ void touch_variable(const ReplicaContext& replica, const VariableInfo& info, boo
   MergePoint& merges = replica.merges();
   require_owner(merges.core(), info, site);
   const CurrentContext* context = current_context();
-  if (context == nullptr || context->replica != &replica) {
+  if (context == nullptr ? !merges.is_default() : context->replica != &replica) {
     throw ContextError(ErrorCode::kWrongContext,
                        info.name + " was asked for through a replica context that is not current",
                        "in a merge use the component that update hands over, or read()", site);

@@ -21,7 +21,8 @@ class ImmediateMerges final : public detail::MergePoint {
  public:
   explicit ImmediateMerges(CrossReplicaContext& cross) : MergePoint(cross.core()), cross_(cross) {}
 
-  void meet(int, detail::MergeRequest& request) override {
+  void meet(int replica, detail::MergeRequest& request) override {
+    if (!is_default() || detail::current_context() != nullptr) require_current(replica, request);
     detail::CurrentContext current = core().cross_context(cross_);
     const detail::CurrentScope scope(current);
     core().statistics().merges += 1;
@@ -29,6 +30,7 @@ class ImmediateMerges final : public detail::MergePoint {
     request.type->execute(cross_, requests, detail::Participants(1));
   }
   void touch(int, OperationKind, std::uint64_t, CallSite) override {}
+  bool is_default() const override;
   std::shared_ptr<void> make_variable(int, const detail::VariableRequest&,
                                       detail::FunctionRef<std::shared_ptr<void>()> make) override {
     return make();
@@ -49,6 +51,9 @@ DefaultContext& default_context() {
   thread_local DefaultContext context;
   return context;
 }
+
+// That of another thread is not current here.
+bool ImmediateMerges::is_default() const { return this == &default_context().merges; }
 
 }  // namespace
 

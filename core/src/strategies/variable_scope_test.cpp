@@ -66,5 +66,40 @@ TEST_F(VariableScopes, NeedAReductionForAggregationOther) {
             ErrorCode::kNoAggregation);
 }
 
+TEST(DefaultStrategy, HasVariables) {
+  Strategy& strategy = current_strategy();
+  ReplicaContext& replica = *current_replica();
+  const auto shared = strategy.mirrored_variable(1.0, {.aggregation = Aggregation::kSum});
+  const auto own = strategy.replica_local_variable(ReduceOp::kSum, 2.0);
+  EXPECT_EQ(shared.on(replica), 1.0);
+  replica.assign(shared, 3.0);
+  replica.assign_add(own, 5.0);
+  own.on(replica) += 1.0;
+  EXPECT_EQ(strategy.read(shared), 3.0);
+  EXPECT_EQ(strategy.read(own), 8.0);
+}
+
+TEST(DefaultStrategy, LendsItsReplicaToNobody) {
+  ReplicaContext& outside = *current_replica();
+  const auto own = current_strategy().replica_local_variable(ReduceOp::kSum, 2);
+  const auto merge = [&] { return outside.all_reduce(ReduceOp::kSum, 5); };
+  const auto touch = [&] { return own.on(outside); };
+  EXPECT_EQ(merge(), 5);
+  HostBackend backend(2);
+  MirroredStrategy strategy(backend);
+  strategy.run([&](ReplicaContext&) {
+    EXPECT_EQ(code_of(merge), ErrorCode::kMergeNested);
+    EXPECT_EQ(code_of(touch), ErrorCode::kWrongContext);
+  });
+  outside.merge_call(
+      [&](CrossReplicaContext&) { EXPECT_EQ(code_of(merge), ErrorCode::kMergeNested); });
+  std::thread([&] {
+    EXPECT_EQ(code_of(merge), ErrorCode::kMergeNested);
+    EXPECT_EQ(code_of(touch), ErrorCode::kWrongContext);
+  }).join();
+  EXPECT_EQ(merge(), 5);
+  EXPECT_EQ(touch(), 2);
+}
+
 }  // namespace
 }  // namespace belfry

@@ -33,6 +33,9 @@ class MergePoint {
   virtual std::shared_ptr<void> make_variable(int replica, const VariableRequest& request,
                                               FunctionRef<std::shared_ptr<void>()> make) = 0;
 
+  /// Whether its replica is current where this thread has entered no context.
+  virtual bool is_default() const { return false; }
+
  protected:
   ~MergePoint() = default;
   /// Throws: ContextError (kMergeNested) unless `replica` of this merge point is current.
