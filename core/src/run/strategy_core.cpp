@@ -86,6 +86,10 @@ VariablePlaces StrategyCore::place(Synchronization kind) const {
     throw_broken("a strategy lets replicas share a component of a replica-local variable",
                  "a component for each replica");
   }
+  if (kind == Synchronization::kOnRead && is_seen_from_afar(*this, places)) {
+    throw_broken("a strategy places a replica-local variable away from the replicas that write it",
+                 "each component on the device of its replica");
+  }
   return places;
 }
 

@@ -217,9 +217,10 @@ VariableInfo describe_variable(StrategyCore& core, VariableOptions options, Call
                              : Synchronization::kOnWrite;
   info.trainable = options.trainable && info.synchronization == Synchronization::kOnWrite;
   info.created = site;
-  // Replicas write components of their own: beside a variable that they share, each gets one.
-  const bool shared =
-      info.synchronization == Synchronization::kOnRead && !info.places.is_one_each();
+  // Replicas write components of their own, where they run: beside a variable that they share or
+  // see from other devices, each gets one.
+  const bool shared = info.synchronization == Synchronization::kOnRead &&
+                      (!info.places.is_one_each() || is_seen_from_afar(core, info.places));
   if (info.places.size() == 0 || shared) info.places = core.place(info.synchronization);
   return info;
 }

@@ -245,6 +245,9 @@ TEST_F(Hooks, ThatPlaceVariablesNowhereAreReported) {
   strategy_.place = [] { return VariablePlaces::in_one_place(0, 3); };
   EXPECT_EQ(broken([&] { strategy_.replica_local_variable(ReduceOp::kSum, 1); }),
             "a strategy lets replicas share a component of a replica-local variable");
+  strategy_.place = [] { return VariablePlaces{{2, 1, 0}, {0, 1, 2}}; };
+  EXPECT_EQ(broken([&] { strategy_.replica_local_variable(ReduceOp::kSum, 1); }),
+            "a strategy places a replica-local variable away from the replicas that write it");
 }
 
 TEST_F(Hooks, ThatBroadcastSomethingElseAreReported) {
