@@ -5,6 +5,7 @@
 #include "dispatch.cuh"
 #include "families.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace belfry::cuda::kernels {
@@ -35,31 +36,36 @@ struct Extent {
 };
 
 constexpr int kTile = 16;
+constexpr std::size_t kMostTileRows = 65535;  // What a grid may have in y.
 
-// One thread an element, a left fold over ascending inner; blocks share tiles of both factors.
+// One thread an element, a left fold over ascending inner; blocks share tiles of both factors. A
+// block takes every gridDim.y-th row of tiles: all its threads the same ones, for the barriers.
 template <class T>
 __global__ void matmul(T* out, Factor<T> left, Factor<T> right, Extent extent) {
   using A = Accumulator<T>;
   __shared__ A lefts[kTile][kTile + 1];
   __shared__ A rights[kTile][kTile + 1];
-  const std::size_t row = std::size_t{blockIdx.y} * kTile + threadIdx.y;
   const std::size_t column = std::size_t{blockIdx.x} * kTile + threadIdx.x;
-  A sum = 0;
-  for (std::size_t first = 0; first < extent.inner; first += kTile) {
-    const std::size_t k_left = first + threadIdx.x;
-    const std::size_t k_right = first + threadIdx.y;
-    const bool in_left = row < extent.rows && k_left < extent.inner;
-    const bool in_right = column < extent.columns && k_right < extent.inner;
-    lefts[threadIdx.y][threadIdx.x] = in_left ? left.at(row, k_left) : A(0);
-    rights[threadIdx.y][threadIdx.x] = in_right ? right.at(k_right, column) : A(0);
-    __syncthreads();
-    const std::size_t depth = extent.inner - first < kTile ? extent.inner - first : kTile;
-    for (std::size_t k = 0; k < depth; ++k) sum += lefts[threadIdx.y][k] * rights[k][threadIdx.x];
-    __syncthreads();
+  const std::size_t tile_rows = (extent.rows + kTile - 1) / kTile;
+  for (std::size_t tile_row = blockIdx.y; tile_row < tile_rows; tile_row += gridDim.y) {
+    const std::size_t row = tile_row * kTile + threadIdx.y;
+    A sum = 0;
+    for (std::size_t first = 0; first < extent.inner; first += kTile) {
+      const std::size_t k_left = first + threadIdx.x;
+      const std::size_t k_right = first + threadIdx.y;
+      const bool in_left = row < extent.rows && k_left < extent.inner;
+      const bool in_right = column < extent.columns && k_right < extent.inner;
+      lefts[threadIdx.y][threadIdx.x] = in_left ? left.at(row, k_left) : A(0);
+      rights[threadIdx.y][threadIdx.x] = in_right ? right.at(k_right, column) : A(0);
+      __syncthreads();
+      const std::size_t depth = extent.inner - first < kTile ? extent.inner - first : kTile;
+      for (std::size_t k = 0; k < depth; ++k) sum += lefts[threadIdx.y][k] * rights[k][threadIdx.x];
+      __syncthreads();
+    }
+    if (row >= extent.rows || column >= extent.columns) continue;
+    if constexpr (element::kIsFloating<T>) sum = element::canonical(sum);
+    out[row * extent.columns + column] = static_cast<T>(sum);
   }
-  if (row >= extent.rows || column >= extent.columns) return;
-  if constexpr (element::kIsFloating<T>) sum = element::canonical(sum);
-  out[row * extent.columns + column] = static_cast<T>(sum);
 }
 
 }  // namespace
@@ -70,8 +76,9 @@ void launch_matmul(const KernelCall& call, cudaStream_t stream) {
                       static_cast<std::size_t>(parameters.columns),
                       static_cast<std::size_t>(parameters.inner)};
   if (extent.rows == 0 || extent.columns == 0) return;
-  const dim3 blocks(static_cast<unsigned>((extent.columns + kTile - 1) / kTile),
-                    static_cast<unsigned>((extent.rows + kTile - 1) / kTile));
+  const dim3 blocks(
+      static_cast<unsigned>((extent.columns + kTile - 1) / kTile),
+      static_cast<unsigned>(std::min((extent.rows + kTile - 1) / kTile, kMostTileRows)));
   visit_type(NumericTypes{}, call.outputs[0].dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     const bool tl = parameters.transpose_left;
