@@ -25,20 +25,22 @@ __device__ T draw(const element::RandomBlock& block, int index) {
   }
 }
 
-// A thread makes a block of the generator and writes those of its draws that are asked for.
+// A thread makes a block of the generator and writes those of its draws that are asked for. Blocks
+// are counted from the first, since the numbers of draws go on with 0 behind 2^64 - 1.
 template <Distribution distribution, class T>
 __global__ void random(T* out, Sequence sequence) {
   constexpr auto kDraws = static_cast<std::uint64_t>(element::kDrawsPerBlock<T>);
-  const std::uint64_t first = sequence.offset / kDraws;
-  const std::uint64_t last = (sequence.offset + sequence.count - 1) / kDraws;
-  for (std::uint64_t number = first + place_in_grid(); number <= last;
-       number += threads_in_grid()) {
+  static_assert((kDraws & (kDraws - 1)) == 0, "a block would reach over the end of the numbers");
+  const std::uint64_t skipped = sequence.offset % kDraws;  // Of the first block.
+  const std::uint64_t blocks = (skipped + sequence.count - 1) / kDraws + 1;
+  for (std::uint64_t at = place_in_grid(); at < blocks; at += threads_in_grid()) {
     const element::RandomBlock block =
-        element::random_block(sequence.seed, number, static_cast<std::uint32_t>(distribution));
+        element::random_block(sequence.seed, (sequence.offset + at * kDraws) / kDraws,
+                              static_cast<std::uint32_t>(distribution));
     for (int index = 0; index < static_cast<int>(kDraws); ++index) {
-      const std::uint64_t draw_number = number * kDraws + static_cast<std::uint64_t>(index);
-      if (draw_number < sequence.offset) continue;
-      const std::uint64_t i = draw_number - sequence.offset;
+      const std::uint64_t place = at * kDraws + static_cast<std::uint64_t>(index);
+      if (place < skipped) continue;
+      const std::uint64_t i = place - skipped;
       if (i < sequence.count) out[i] = draw<distribution, T>(block, index);
     }
   }
