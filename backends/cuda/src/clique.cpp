@@ -75,13 +75,13 @@ Stream& Clique::stream(const CollectivePart& part) const { return own(*shared_, 
 
 void* Clique::address(const BufferView& view) const { return address_of(*shared_, view); }
 
-void Clique::hold(Stream& stream, std::span<const CollectivePart> parts) {
+std::vector<BufferPtr> Clique::buffers_of(std::span<const CollectivePart> parts) {
   std::vector<BufferPtr> buffers;
   for (const CollectivePart& part : parts) {
     if (part.input.buffer != nullptr) buffers.push_back(part.input.buffer);
     if (part.output.buffer != nullptr) buffers.push_back(part.output.buffer);
   }
-  stream.hold(std::move(buffers));
+  return buffers;
 }
 
 void Clique::require_rank(int rank) const {

@@ -38,8 +38,8 @@ class Clique : public Communicator {
   Device& device(int rank) const { return *devices_[static_cast<std::size_t>(rank)]; }
   Stream& stream(const CollectivePart& part) const;
   void* address(const BufferView& view) const;
-  /// Keeps the memory of `parts` until what `stream` has been given is done.
-  static void hold(Stream& stream, std::span<const CollectivePart> parts);
+  /// The memory of `parts`.
+  static std::vector<BufferPtr> buffers_of(std::span<const CollectivePart> parts);
 
  private:
   // The checks are done when these are called.

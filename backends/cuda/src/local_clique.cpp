@@ -27,22 +27,22 @@ void LocalClique::do_reduce(ReduceOp op, int root, std::span<const CollectivePar
 }
 
 void LocalClique::do_broadcast(int root, std::span<const CollectivePart> parts) {
-  begin(root, parts);
-  const CollectivePart& source = parts[static_cast<std::size_t>(root)];
-  for (const CollectivePart& part : parts) copy(part.output, source.input, 0, stream(source));
-  end(root, parts);
+  const BufferView& source = parts[static_cast<std::size_t>(root)].input;
+  lead(root, parts, [&](Stream& leading) {
+    for (const CollectivePart& part : parts) copy(part.output, source, 0, leading);
+  });
 }
 
 void LocalClique::do_all_gather(std::span<const CollectivePart> parts) {
-  begin(0, parts);
-  for (const CollectivePart& to : parts) {
-    std::size_t element = 0;
-    for (const CollectivePart& from : parts) {
-      copy(to.output, from.input, element, stream(parts[0]));
-      element += from.input.count;
+  lead(0, parts, [&](Stream& leading) {
+    for (const CollectivePart& to : parts) {
+      std::size_t element = 0;
+      for (const CollectivePart& from : parts) {
+        copy(to.output, from.input, element, leading);
+        element += from.input.count;
+      }
     }
-  }
-  end(0, parts);
+  });
 }
 
 void LocalClique::reduce_to(ReduceOp op, int leader, std::span<const CollectivePart> parts,
@@ -53,18 +53,28 @@ void LocalClique::reduce_to(ReduceOp op, int leader, std::span<const CollectiveP
   call.parameters.order = ReductionOrder::kReplicaOrder;
   for (const CollectivePart& part : parts) call.inputs.push_back(operand(part.input));
   call.outputs = std::move(outputs);
-  begin(leader, parts);
-  {
+  lead(leader, parts, [&](Stream& leading) {
     const CurrentGpu current(device(leader).gpu());
-    launch(call, stream(parts[static_cast<std::size_t>(leader)]).get());
-  }
-  Counters::add(shared().counters.kernel_launches);
-  end(leader, parts);
+    launch(call, leading.get());
+    Counters::add(shared().counters.kernel_launches);
+  });
+}
+
+// Does `work` on the leader's stream, in order with every member's stream. The memory of all is
+// kept from before the first call that may fail.
+template <class Work>
+void LocalClique::lead(int leader, std::span<const CollectivePart> parts, Work&& work) {
+  Stream& leading = stream(parts[static_cast<std::size_t>(leader)]);
+  Stream::Hold hold(leading, buffers_of(parts));
+  begin(leading, parts);
+  work(leading);
+  end(leading, parts);
+  hold.close();
+  Counters::add(shared().counters.local_collectives);
 }
 
 // The leader's stream continues after what every member's stream has been given so far.
-void LocalClique::begin(int leader, std::span<const CollectivePart> parts) {
-  Stream& leading = stream(parts[static_cast<std::size_t>(leader)]);
+void LocalClique::begin(Stream& leading, std::span<const CollectivePart> parts) {
   for (std::size_t rank = 0; rank < parts.size(); ++rank) {
     if (parts[rank].stream == &leading) continue;
     parts[rank].stream->record(*ready_[rank]);
@@ -73,14 +83,11 @@ void LocalClique::begin(int leader, std::span<const CollectivePart> parts) {
 }
 
 // Every member's stream continues after the collective: its output is written and its input read.
-void LocalClique::end(int leader, std::span<const CollectivePart> parts) {
-  Stream& leading = stream(parts[static_cast<std::size_t>(leader)]);
+void LocalClique::end(Stream& leading, std::span<const CollectivePart> parts) {
   if (parts.size() > 1) leading.record(done_);
   for (const CollectivePart& part : parts) {
     if (part.stream != &leading) part.stream->wait(done_);
   }
-  hold(leading, parts);
-  Counters::add(shared().counters.local_collectives);
 }
 
 void LocalClique::copy(const BufferView& to, const BufferView& from, std::size_t to_element,

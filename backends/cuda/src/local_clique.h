@@ -23,8 +23,10 @@ class LocalClique final : public Clique {
 
   void reduce_to(ReduceOp op, int leader, std::span<const CollectivePart> parts,
                  std::vector<KernelOperand> outputs);
-  void begin(int leader, std::span<const CollectivePart> parts);
-  void end(int leader, std::span<const CollectivePart> parts);
+  template <class Work>
+  void lead(int leader, std::span<const CollectivePart> parts, Work&& work);
+  void begin(Stream& leading, std::span<const CollectivePart> parts);
+  void end(Stream& leading, std::span<const CollectivePart> parts);
   void copy(const BufferView& to, const BufferView& from, std::size_t to_element, Stream& stream);
   KernelOperand operand(const BufferView& view) const;
 

@@ -8,6 +8,7 @@
 #include "current_gpu.h"
 #include "nccl_group.h"
 
+#include <deque>
 #include <string>
 
 namespace belfry::cuda {
@@ -116,6 +117,10 @@ void NcclClique::do_all_gather(std::span<const CollectivePart> parts) {
 
 template <class Call>
 void NcclClique::grouped(const char* what, std::span<const CollectivePart> parts, Call&& call) {
+  std::deque<Stream::Hold> holds;
+  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+    holds.emplace_back(stream(parts[rank]), buffers_of(parts.subspan(rank, 1)));
+  }
   {
     const std::lock_guard lock(shared().launch_order);
     NcclGroup group;
@@ -129,7 +134,7 @@ void NcclClique::grouped(const char* what, std::span<const CollectivePart> parts
   }
   for (std::size_t rank = 0; rank < parts.size(); ++rank) {
     parts[rank].stream->record(*done_[rank]);
-    hold(stream(parts[rank]), parts.subspan(rank, 1));
+    holds[rank].close();
   }
   Counters::add(shared().counters.nccl_collectives);
 }

@@ -36,7 +36,9 @@ Stream::Stream(Device& device, std::shared_ptr<DeviceState> state, Priority prio
 Stream::~Stream() {
   if (in_flight_.empty()) return;
   ignore_failure(cudaStreamSynchronize(get()));
-  for (InFlight& work : in_flight_) state_->give_event(work.done);
+  for (InFlight& work : in_flight_) {
+    if (work.done != nullptr) state_->give_event(work.done);
+  }
 }
 
 void Stream::launch(Kernel kernel) {
@@ -48,12 +50,13 @@ void Stream::launch(Kernel kernel) {
       if (!at_home(view.buffer)) buffers.push_back(view.buffer);
     }
   }
+  Hold hold(*this, std::move(buffers));
   {
     const CurrentGpu current(state_->gpu());
     cuda::launch(resolve(kernel), get());
   }
   Counters::add(state_->shared().counters.kernel_launches);
-  hold(std::move(buffers));
+  hold.close();
 }
 
 void Stream::copy(BufferView to, BufferView from) {
@@ -62,6 +65,7 @@ void Stream::copy(BufferView to, BufferView from) {
   require_equal_bytes(to, from);
   void* destination = address_of(state_->shared(), to);
   const void* source = address_of(state_->shared(), from);
+  Hold hold(*this, {to.buffer, from.buffer});
   if (to.bytes() > 0 && destination != source) {
     const CurrentGpu current(state_->gpu());
     if (to_gpu == from_gpu) {
@@ -73,11 +77,12 @@ void Stream::copy(BufferView to, BufferView from) {
     }
   }
   Counters::add(state_->shared().counters.copies);
-  hold({std::move(to.buffer), std::move(from.buffer)});
+  hold.close();
 }
 
 void Stream::write(BufferView to, const void* from) {
   void* destination = address_of(state_->shared(), to);
+  Hold hold(*this, {to.buffer});
   if (to.bytes() > 0) {
     const CurrentGpu current(state_->gpu());
     BELFRY_CUDA_TRY(cudaMemcpyAsync(destination, from, to.bytes(), cudaMemcpyHostToDevice, get()));
@@ -90,17 +95,19 @@ void Stream::write(BufferView to, const void* from) {
     }
   }
   Counters::add(state_->shared().counters.host_writes);
-  hold({std::move(to.buffer)});
+  hold.close();
 }
 
 void Stream::read(void* to, BufferView from) {
   const void* source = address_of(state_->shared(), from);
+  Hold hold(*this, {from.buffer});
   if (from.bytes() > 0) {
     const CurrentGpu current(state_->gpu());
     BELFRY_CUDA_TRY(cudaMemcpyAsync(to, source, from.bytes(), cudaMemcpyDeviceToHost, get()));
   }
   Counters::add(state_->shared().counters.host_reads);
   synchronize();
+  hold.let_go();
 }
 
 void Stream::record(belfry::Event& event) {
@@ -118,27 +125,54 @@ void Stream::wait(belfry::Event& event) {
 }
 
 void Stream::synchronize() {
-  BELFRY_CUDA_TRY(cudaStreamSynchronize(get()));
-  let_go_of_finished();
+  std::list<InFlight> earlier;  // Others may add to what is in flight meanwhile.
+  {
+    const std::lock_guard lock(mutex_);
+    earlier.swap(in_flight_);
+  }
+  const cudaError_t code = cudaStreamSynchronize(get());
+  if (code != cudaSuccess) {
+    const std::lock_guard lock(mutex_);
+    in_flight_.splice(in_flight_.begin(), earlier);
+  }
+  check_call(code, "cudaStreamSynchronize(stream)", {__FILE__, __LINE__});
+  for (InFlight& work : earlier) {
+    if (work.done != nullptr) state_->give_event(work.done);
+  }
 }
 
-void Stream::hold(std::vector<BufferPtr> buffers) {
-  std::erase_if(buffers, [this](const BufferPtr& buffer) { return at_home(buffer); });
-  if (!buffers.empty()) {
-    const CurrentGpu current(state_->gpu());
-    cudaEvent_t done = state_->take_event();
-    try {
-      BELFRY_CUDA_TRY(cudaEventRecord(done, get()));
-    } catch (...) {
-      // Nothing will tell when the work is done with the buffers.
-      ignore_failure(cudaStreamSynchronize(get()));
-      state_->give_event(done);
-      throw;
+Stream::Hold::Hold(Stream& stream, std::vector<BufferPtr> buffers) : stream_(stream) {
+  std::erase_if(buffers, [&](const BufferPtr& buffer) { return stream.at_home(buffer); });
+  if (buffers.empty()) return;
+  work_.push_back({nullptr, std::move(buffers)});
+  event_ = stream.state_->take_event();
+}
+
+// What was enqueued before the exception is not told from what was not.
+Stream::Hold::~Hold() {
+  if (work_.empty()) return;
+  stream_.state_->give_event(event_);
+  const std::lock_guard lock(stream_.mutex_);
+  stream_.in_flight_.splice(stream_.in_flight_.end(), work_);
+}
+
+void Stream::Hold::close() {
+  if (!work_.empty()) {
+    {
+      const CurrentGpu current(stream_.state_->gpu());
+      BELFRY_CUDA_TRY(cudaEventRecord(event_, stream_.get()));
     }
-    const std::lock_guard lock(mutex_);
-    in_flight_.push_back({done, std::move(buffers)});
+    work_.front().done = event_;
+    const std::lock_guard lock(stream_.mutex_);
+    stream_.in_flight_.splice(stream_.in_flight_.end(), work_);
   }
-  let_go_of_finished();
+  stream_.let_go_of_finished();
+}
+
+void Stream::Hold::let_go() noexcept {
+  if (work_.empty()) return;
+  stream_.state_->give_event(event_);
+  work_.clear();
 }
 
 bool Stream::at_home(const BufferPtr& buffer) const {
@@ -147,19 +181,20 @@ bool Stream::at_home(const BufferPtr& buffer) const {
 
 void Stream::let_go_of_finished() {
   // Buffers end outside the lock: freeing calls CUDA.
-  const std::vector<BufferPtr> finished = take_finished();
+  const std::list<InFlight> finished = take_finished();
 }
 
-std::vector<BufferPtr> Stream::take_finished() {
-  std::vector<BufferPtr> finished;
+std::list<Stream::InFlight> Stream::take_finished() {
+  std::list<InFlight> finished;
   const std::lock_guard lock(mutex_);
-  while (!in_flight_.empty()) {
-    InFlight& oldest = in_flight_.front();
-    if (in_flight_.size() > kMaxInFlight) BELFRY_CUDA_TRY(cudaEventSynchronize(oldest.done));
-    if (!has_happened(oldest.done)) break;
-    state_->give_event(oldest.done);
-    for (BufferPtr& buffer : oldest.buffers) finished.push_back(std::move(buffer));
-    in_flight_.pop_front();
+  while (true) {
+    const auto marked =
+        std::ranges::find_if(in_flight_, [](const InFlight& work) { return work.done != nullptr; });
+    if (marked == in_flight_.end()) break;
+    if (in_flight_.size() > kMaxInFlight) BELFRY_CUDA_TRY(cudaEventSynchronize(marked->done));
+    if (!has_happened(marked->done)) break;
+    state_->give_event(marked->done);
+    finished.splice(finished.end(), in_flight_, in_flight_.begin(), std::next(marked));
   }
   return finished;
 }

@@ -6,7 +6,7 @@
 #include "device.h"
 #include "stream_handle.h"
 
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -31,25 +31,47 @@ class Stream final : public belfry::Stream {
   cudaStream_t get() const { return handle_->get(); }
   const std::shared_ptr<StreamHandle>& handle() const { return handle_; }
   DeviceState& state() const { return *state_; }
-  /// Keeps `buffers` until all work enqueued so far is done. Those at home here are freed in the
-  /// order of this stream anyway and are let go at once.
-  void hold(std::vector<BufferPtr> buffers);
 
  private:
   struct InFlight {
-    cudaEvent_t done;
+    cudaEvent_t done;  // null: nothing marks the end of this work; that of later work does
     std::vector<BufferPtr> buffers;
   };
 
+ public:
+  /// Keeps buffers until the work that a stream is given during its life is done. Made before that
+  /// work is enqueued, it keeps them also when an exception comes between the two; holds of one
+  /// stream do not nest. Buffers at home on the stream are freed in its order anyway and are let go
+  /// at once.
+  class Hold {
+   public:
+    /// Throws: DeviceError; nothing can fail in keeping the buffers afterwards.
+    Hold(Stream& stream, std::vector<BufferPtr> buffers);
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+    ~Hold();
+
+    /// Everything is enqueued. Throws: DeviceError; the buffers are kept then too.
+    void close();
+    /// The work is done, and nobody needs the buffers.
+    void let_go() noexcept;
+
+   private:
+    Stream& stream_;
+    cudaEvent_t event_ = nullptr;
+    std::list<InFlight> work_;  // one or none: moved to the stream without a chance to fail
+  };
+
+ private:
   bool at_home(const BufferPtr& buffer) const;
   void let_go_of_finished();
-  std::vector<BufferPtr> take_finished();
+  std::list<InFlight> take_finished();
 
   Device& device_;
   std::shared_ptr<DeviceState> state_;    // with the Device and its buffers
   std::shared_ptr<StreamHandle> handle_;  // with buffers allocated here
   std::mutex mutex_;                      // for in_flight_
-  std::deque<InFlight> in_flight_;
+  std::list<InFlight> in_flight_;
 };
 
 }  // namespace belfry::cuda
