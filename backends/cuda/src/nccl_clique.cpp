@@ -5,7 +5,6 @@
 
 #include "belfry/error.h"
 #include "check.h"
-#include "current_gpu.h"
 #include "nccl_group.h"
 
 #include <deque>
@@ -70,6 +69,8 @@ NcclClique::NcclClique(const std::shared_ptr<SharedState>& shared,
 }
 
 NcclClique::~NcclClique() {
+  // What failed may never end: it is aborted instead.
+  if (communicators_.failed()) return;
   for (const auto& done : done_) {
     if (done->get() != nullptr) ignore_failure(cudaEventSynchronize(done->get()));
   }
@@ -115,26 +116,34 @@ void NcclClique::do_all_gather(std::span<const CollectivePart> parts) {
   });
 }
 
+// Inside the group nothing is called but NCCL, which takes the GPU from the communicator: what was
+// given to it before another call failed would be started at the end of the group.
 template <class Call>
 void NcclClique::grouped(const char* what, std::span<const CollectivePart> parts, Call&& call) {
+  communicators_.require_usable();
   std::deque<Stream::Hold> holds;
+  std::vector<cudaStream_t> streams;
   for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-    holds.emplace_back(stream(parts[rank]), buffers_of(parts.subspan(rank, 1)));
+    Stream& own = stream(parts[rank]);
+    streams.push_back(own.get());
+    holds.emplace_back(own, buffers_of(parts.subspan(rank, 1)));
   }
-  {
-    const std::lock_guard lock(shared().launch_order);
+  const std::lock_guard lock(shared().launch_order);
+  try {
     NcclGroup group;
     for (int rank = 0; rank < size(); ++rank) {
-      const CollectivePart& part = parts[static_cast<std::size_t>(rank)];
-      const CurrentGpu current(device(rank).gpu());
-      call(rank, part, stream(part).get());
+      const auto place = static_cast<std::size_t>(rank);
+      call(rank, parts[place], streams[place]);
     }
     group.close();
     communicators_.wait(what);
-  }
-  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-    parts[rank].stream->record(*done_[rank]);
-    holds[rank].close();
+    for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+      parts[rank].stream->record(*done_[rank]);
+      holds[rank].close();
+    }
+  } catch (...) {
+    communicators_.give_up();
+    throw;
   }
   Counters::add(shared().counters.nccl_collectives);
 }

@@ -21,6 +21,7 @@ using test::first_ranks;
 using test::Members;
 
 constexpr int kUnhandledCudaError = 1;
+constexpr int kLaunchFailure = 719;
 constexpr int kRemoteError = 6;
 
 // 1 + 2 + 3 + 4, and that divided by 4.
@@ -119,6 +120,54 @@ TEST(NcclClique, ClosesItsGroupWhenACallFails) {
   EXPECT_EQ(code_of([&] { clique->all_reduce(ReduceOp::kSum, members.parts); }),
             ErrorCode::kDeviceLost);
   EXPECT_EQ(machine.calls("ncclGroupEnd"), machine.calls("ncclGroupStart"));
+}
+
+// One member was given the collective: its stream would wait for ever.
+TEST(NcclClique, IsGivenUpWhenACallFails) {
+  sim::SimulatedDriver machine({.gpus = 2});
+  Backend backend;
+  const auto clique = backend.communicator(first_ranks(2));
+  Members members(backend);
+  machine.fail("ncclAllReduce", 2, kUnhandledCudaError);
+  const auto sum = [&] { clique->all_reduce(ReduceOp::kSum, members.parts); };
+  EXPECT_EQ(code_of(sum), ErrorCode::kDeviceLost);
+  EXPECT_EQ(machine.calls("ncclCommAbort"), 2U) << "at once";
+  EXPECT_EQ(code_of(sum), ErrorCode::kDeviceLost);
+  EXPECT_EQ(code_of([&] { clique->check_health(); }), ErrorCode::kDeviceLost);
+}
+
+// 1 + 2 is what a call that returns gives, and one after another that did not: or it throws.
+TEST(NcclClique, NeverAddsPartsOfDifferentCalls) {
+  for (const char* function : {"cudaGetDevice", "cudaSetDevice", "cudaEventRecord"}) {
+    for (std::uint64_t which = 1; which <= 20; ++which) {
+      SCOPED_TRACE(std::string(function) + " " + std::to_string(which));
+      sim::SimulatedDriver machine({.gpus = 2, .polls = 0});
+      Backend backend;
+      const auto clique = backend.communicator(first_ranks(2));
+      Members spoilt(backend, 100.0F);
+      Members members(backend);
+      machine.fail(function, which, kLaunchFailure);
+      const auto sum = [&](Members& of) { clique->all_reduce(ReduceOp::kSum, of.parts); };
+      if (code_of([&] { sum(spoilt); }) == ErrorCode::kInternal) continue;
+      if (code_of([&] { sum(members); }) == ErrorCode::kDeviceLost) continue;
+      EXPECT_EQ(members.value(0), 3.0F);
+      EXPECT_EQ(members.value(1), 3.0F);
+    }
+  }
+}
+
+TEST(NcclClique, WaitsForNothingAfterAnError) {
+  sim::SimulatedDriver machine({.gpus = 2});
+  Backend backend;
+  auto clique = backend.communicator(first_ranks(2));
+  Members members(backend);
+  clique->all_reduce(ReduceOp::kSum, members.parts);
+  machine.fail("ncclCommGetAsyncError", 1, kRemoteError);
+  EXPECT_EQ(code_of([&] { clique->check_health(); }), ErrorCode::kDeviceLost);
+  const std::uint64_t waits = machine.calls("cudaEventSynchronize");
+  clique.reset();
+  EXPECT_EQ(machine.calls("cudaEventSynchronize"), waits);
+  EXPECT_EQ(machine.calls("ncclCommAbort"), 2U);
 }
 
 TEST(NcclClique, EndsInOrder) {

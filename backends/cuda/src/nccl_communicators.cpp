@@ -8,8 +8,10 @@
 #include "current_gpu.h"
 #include "nccl_group.h"
 
+#include <algorithm>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace belfry::cuda {
 
@@ -76,11 +78,24 @@ void NcclCommunicators::wait(const char* what) {
 }
 
 void NcclCommunicators::check() {
+  require_usable();
   for (std::size_t rank = 0; rank < comms_.size(); ++rank) {
     const ncclResult_t state = state_of(rank);
     failed_ = failed_ || (state != ncclSuccess && state != ncclInProgress);
     check_call(state, kAskForState, {__FILE__, __LINE__});
   }
+}
+
+void NcclCommunicators::require_usable() const {
+  if (!failed_) return;
+  throw DeviceError(ErrorCode::kDeviceLost,
+                    "the NCCL communicators of this clique failed in an earlier call",
+                    "make the strategy, or the communicator, anew");
+}
+
+void NcclCommunicators::give_up() noexcept {
+  failed_ = true;
+  abort();
 }
 
 ncclResult_t NcclCommunicators::state_of(std::size_t rank) const {
@@ -118,9 +133,10 @@ void NcclCommunicators::end() noexcept {
 
 // In one group: each must be marked before any is freed, since they wait for one another.
 void NcclCommunicators::abort() noexcept {
+  if (std::ranges::count(comms_, nullptr) == std::ssize(comms_)) return;
   ignore_failure(ncclGroupStart());
-  for (ncclComm_t comm : comms_) {
-    if (comm != nullptr) ignore_failure(ncclCommAbort(comm));
+  for (ncclComm_t& comm : comms_) {
+    if (comm != nullptr) ignore_failure(ncclCommAbort(std::exchange(comm, nullptr)));
   }
   ignore_failure(ncclGroupEnd());
 }

@@ -24,8 +24,15 @@ class NcclCommunicators {
   /// Waits until NCCL has taken in the calls made so far; work may be enqueued behind them then.
   /// Throws: DeviceError.
   void wait(const char* what);
-  /// Throws: DeviceError when NCCL has reported an error for any of them.
+  /// Throws: DeviceError when NCCL has reported an error for any of them, or had before.
   void check();
+  /// Whether NCCL has reported an error, or they were given up: good for nothing any more.
+  bool failed() const { return failed_; }
+  /// Throws: DeviceError when they have failed.
+  void require_usable() const;
+  /// Ends them by force, at once: also a collective that not every member was given, for which the
+  /// others' streams would wait for ever.
+  void give_up() noexcept;
 
  private:
   ncclResult_t state_of(std::size_t rank) const;
