@@ -42,6 +42,8 @@ void enqueue(const KernelCall& call, cudaStream_t stream) {
 }  // namespace
 
 void launch(const KernelCall& call, cudaStream_t stream) {
+  // What the user left there is not this launch's.
+  static_cast<void>(cudaGetLastError());
   enqueue(call, stream);
   BELFRY_CUDA_TRY(cudaGetLastError());
 }

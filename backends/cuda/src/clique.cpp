@@ -6,6 +6,9 @@
 #include "belfry/error.h"
 #include "ownership.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <numeric>
 #include <string>
 
@@ -58,12 +61,16 @@ void Clique::reduce(ReduceOp op, int root, std::span<const CollectivePart> parts
 
 void Clique::broadcast(int root, std::span<const CollectivePart> parts) {
   require_rank(root);
-  require_parts(parts, {.reading_rank = root});
+  const PartShape shape{.reading_rank = root};
+  require_parts(parts, shape);
+  require_disjoint(parts, shape);
   do_broadcast(root, parts);
 }
 
 void Clique::all_gather(std::span<const CollectivePart> parts) {
-  require_parts(parts, {.output_factor = parts.size()});
+  const PartShape shape{.output_factor = parts.size()};
+  require_parts(parts, shape);
+  require_disjoint(parts, shape);
   do_all_gather(parts);
 }
 
@@ -121,6 +128,32 @@ void Clique::require_parts(std::span<const CollectivePart> parts, const PartShap
     if (is_read(shape, rank)) require_view(part.input, model);
     if (is_written(shape, rank)) require_view(part.output, result);
   }
+}
+
+// Of what is read and written no two share bytes, but for an output that is its input's very view.
+void Clique::require_disjoint(std::span<const CollectivePart> parts, const PartShape& shape) const {
+  struct Range {
+    const std::byte* begin;
+    const std::byte* end;
+  };
+  std::vector<Range> ranges;
+  const auto add = [&](const BufferView& view) {
+    const auto* begin = static_cast<const std::byte*>(address(view));
+    if (view.bytes() > 0) ranges.push_back({begin, begin + view.bytes()});
+  };
+  for (int rank = 0; rank < size(); ++rank) {
+    const auto& [input, output, stream] = parts[static_cast<std::size_t>(rank)];
+    const bool in_place = input.buffer == output.buffer && input.offset == output.offset &&
+                          input.count == output.count && input.dtype == output.dtype;
+    add(output);
+    if (is_read(shape, rank) && !in_place) add(input);
+  }
+  std::ranges::sort(ranges, std::less<>{}, &Range::begin);
+  const auto overlap = [](const Range& a, const Range& b) { return b.begin < a.end; };
+  if (std::ranges::adjacent_find(ranges, overlap) == ranges.end()) return;
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                             "the memory of two parts of a collective overlaps",
+                             "in place means that input and output are the very same view");
 }
 
 // Asks the rules of the reduction kernel, so that every backend refuses the same reductions.

@@ -50,6 +50,7 @@ class Clique : public Communicator {
 
   void require_rank(int rank) const;
   void require_parts(std::span<const CollectivePart> parts, const PartShape& shape) const;
+  void require_disjoint(std::span<const CollectivePart> parts, const PartShape& shape) const;
   void require_reducible(ReduceOp op, std::span<const CollectivePart> parts,
                          const PartShape& shape) const;
 

@@ -35,6 +35,13 @@ BufferPtr Device::allocate(std::size_t bytes, belfry::Stream& stream) {
                                "memory of one device is allocated on a stream of another",
                                "pass a stream of the device that the memory shall be on");
   }
+  try {
+    return std::make_shared<Buffer>(*this, mine.handle(), bytes);
+  } catch (const DeviceError& error) {
+    if (error.code() != ErrorCode::kOutOfMemory) throw;
+  }
+  // Streams let go when they are given more, which those that fell idle were not.
+  Stream::let_go_of_finished(*shared_);
   return std::make_shared<Buffer>(*this, mine.handle(), bytes);
 }
 

@@ -23,10 +23,12 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Le;
+using testing::Not;
 using testing::SizeIs;
 
 constexpr int kLaunchFailure = 719;  // cudaErrorLaunchFailure
 constexpr int kSystemError = 2;      // ncclSystemError
+constexpr std::uint64_t kSeeds[] = {0, 5, 7};
 
 enum class Told : std::uint8_t {
   kAlways,
@@ -122,10 +124,11 @@ class FailingCalls : public testing::TestWithParam<Machine> {
     return values;
   }
 
-  void fail(const Function& function, std::uint64_t which) {
+  // In one order of the streams.
+  void fail(const Function& function, std::uint64_t which, std::uint64_t seed) {
     const Machine& on = GetParam();
     const bool nccl = function.name[0] == 'n';
-    sim::SimulatedDriver machine({.gpus = on.gpus});
+    sim::SimulatedDriver machine({.gpus = on.gpus, .seed = seed});
     machine.fail(function.name, which, nccl ? kSystemError : kLaunchFailure);
     bool told = false;
     try {
@@ -139,34 +142,43 @@ class FailingCalls : public testing::TestWithParam<Machine> {
     EXPECT_TRUE(told || function.told != Told::kAlways);
     EXPECT_TRUE(!told || function.told != Told::kNever);
     EXPECT_THAT(machine.alive(), SizeIs(Le(function.lost)));
+    for (const std::string& report : machine.reports()) {
+      EXPECT_THAT(report, Not(HasSubstr("after it was freed")));
+    }
+    ++failed_;
     told_ += told ? 1 : 0;
     EXPECT_EQ(train(on), expected(on));
   }
 
-  std::uint64_t told_ = 0;
-};
-
-TEST_P(FailingCalls, EndWithTheirNameAndLeaveNothingBehind) {
-  std::uint64_t failed = 0;
-  for (const Function& function : kFunctions) {
+  void fail_each_call(const Function& function, std::uint64_t seed) {
     std::uint64_t calls = 0;
     {
-      const sim::SimulatedDriver machine({.gpus = GetParam().gpus});
+      const sim::SimulatedDriver machine({.gpus = GetParam().gpus, .seed = seed});
       ASSERT_EQ(train(GetParam()), expected(GetParam()));
       ASSERT_THAT(machine.reports(), IsEmpty());
       calls = machine.calls(function.name);
     }
     for (std::uint64_t which = 1; which <= calls; ++which) {
-      SCOPED_TRACE(std::string(function.name) + ", call " + std::to_string(which) + " of " +
-                   std::to_string(calls));
-      fail(function, which);
-      ++failed;
+      SCOPED_TRACE("call " + std::to_string(which) + " of " + std::to_string(calls));
+      fail(function, which, seed);
+    }
+  }
+
+  std::uint64_t failed_ = 0;
+  std::uint64_t told_ = 0;
+};
+
+TEST_P(FailingCalls, EndWithTheirNameAndLeaveNothingBehind) {
+  for (const std::uint64_t seed : kSeeds) {
+    for (const Function& function : kFunctions) {
+      SCOPED_TRACE(std::string(function.name) + ", order " + std::to_string(seed));
+      fail_each_call(function, seed);
       if (HasFatalFailure()) return;
     }
   }
   // Neither few calls nor few that were noticed: this test is not about nothing.
-  EXPECT_GT(failed, 200U);
-  EXPECT_GT(told_, failed / 3);
+  EXPECT_GT(failed_, 600U);
+  EXPECT_GT(told_, failed_ / 3);
 }
 
 TEST(FailingQuery, OfAnEventNamesTheCall) {

@@ -37,6 +37,12 @@ Buffer& own(const SharedState& shared, const BufferView& view) {
   }
   auto* mine = dynamic_cast<Buffer*>(view.buffer.get());
   if (mine == nullptr || &mine->state().shared() != &shared) throw_foreign("buffer");
+  if (view.offset % size_of(view.dtype) != 0) {
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               "a view of " + to_string(view.dtype) + " starts at byte " +
+                                   std::to_string(view.offset) +
+                                   ", which is not a multiple of their size");
+  }
   const std::size_t room = mine->bytes() - std::min(mine->bytes(), view.offset);
   if (view.offset > mine->bytes() || view.count > room / size_of(view.dtype)) {
     throw InvalidArgumentError(ErrorCode::kOutOfBounds,

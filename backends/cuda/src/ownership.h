@@ -16,8 +16,8 @@ namespace belfry::cuda {
 
 Stream& own(const SharedState& shared, belfry::Stream& stream);
 Event& own(const SharedState& shared, belfry::Event& event);
-/// Throws also: InvalidArgumentError (kInvalidArgument, kOutOfBounds) when the view has no buffer
-/// or ends behind it.
+/// Throws also: InvalidArgumentError (kInvalidArgument, kOutOfBounds) when the view has no buffer,
+/// lies askew in it, or ends behind it.
 Buffer& own(const SharedState& shared, const BufferView& view);
 
 /// The address of a view's first element. Throws: as `own`.

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <vector>
 
 namespace belfry::cuda {
 
@@ -22,6 +23,8 @@ class Counters {
   Statistics snapshot() const;
 };
 
+class Stream;
+
 /// What all parts of one backend share, also those that outlive it. Its address tells the objects
 /// of one backend from another's.
 struct SharedState {
@@ -30,6 +33,9 @@ struct SharedState {
   /// Held while one group of collectives is enqueued: communicators that share GPUs must enqueue
   /// in one order on all of them.
   std::mutex launch_order;
+  std::mutex streams_mutex;  // for `streams`
+  /// All there are. Work on a stream may hold memory of any device.
+  std::vector<Stream*> streams;
 };
 
 }  // namespace belfry::cuda

@@ -11,6 +11,7 @@
 #include "ownership.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,7 @@ namespace {
 
 // A host that never waits would otherwise collect buffers without end.
 constexpr std::size_t kMaxInFlight = 256;
+constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();
 
 void require_equal_bytes(const BufferView& to, const BufferView& from) {
   if (to.bytes() == from.bytes()) return;
@@ -31,9 +33,16 @@ void require_equal_bytes(const BufferView& to, const BufferView& from) {
 Stream::Stream(Device& device, std::shared_ptr<DeviceState> state, Priority priority)
     : device_(device),
       state_(std::move(state)),
-      handle_(std::make_shared<StreamHandle>(state_, priority)) {}
+      handle_(std::make_shared<StreamHandle>(state_, priority)) {
+  const std::lock_guard lock(state_->shared().streams_mutex);
+  state_->shared().streams.push_back(this);
+}
 
 Stream::~Stream() {
+  {
+    const std::lock_guard lock(state_->shared().streams_mutex);
+    std::erase(state_->shared().streams, this);
+  }
   if (in_flight_.empty()) return;
   ignore_failure(cudaStreamSynchronize(get()));
   for (InFlight& work : in_flight_) {
@@ -181,17 +190,26 @@ bool Stream::at_home(const BufferPtr& buffer) const {
 
 void Stream::let_go_of_finished() {
   // Buffers end outside the lock: freeing calls CUDA.
-  const std::list<InFlight> finished = take_finished();
+  const std::list<InFlight> finished = take_finished(kMaxInFlight);
 }
 
-std::list<Stream::InFlight> Stream::take_finished() {
+void Stream::let_go_of_finished(SharedState& shared) {
+  std::list<InFlight> finished;
+  const std::lock_guard lock(shared.streams_mutex);
+  for (Stream* stream : shared.streams) {
+    finished.splice(finished.end(), stream->take_finished(kAnyNumber));
+  }
+}
+
+// Waits where more than `most` are in flight.
+std::list<Stream::InFlight> Stream::take_finished(std::size_t most) {
   std::list<InFlight> finished;
   const std::lock_guard lock(mutex_);
   while (true) {
     const auto marked =
         std::ranges::find_if(in_flight_, [](const InFlight& work) { return work.done != nullptr; });
     if (marked == in_flight_.end()) break;
-    if (in_flight_.size() > kMaxInFlight) BELFRY_CUDA_TRY(cudaEventSynchronize(marked->done));
+    if (in_flight_.size() > most) BELFRY_CUDA_TRY(cudaEventSynchronize(marked->done));
     if (!has_happened(marked->done)) break;
     state_->give_event(marked->done);
     finished.splice(finished.end(), in_flight_, in_flight_.begin(), std::next(marked));

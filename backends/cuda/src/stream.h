@@ -31,6 +31,9 @@ class Stream final : public belfry::Stream {
   cudaStream_t get() const { return handle_->get(); }
   const std::shared_ptr<StreamHandle>& handle() const { return handle_; }
   DeviceState& state() const { return *state_; }
+  /// Lets go of what finished work of all streams of the backend has held. Throws: DeviceError for
+  /// what that work reports.
+  static void let_go_of_finished(SharedState& shared);
 
  private:
   struct InFlight {
@@ -65,7 +68,7 @@ class Stream final : public belfry::Stream {
  private:
   bool at_home(const BufferPtr& buffer) const;
   void let_go_of_finished();
-  std::list<InFlight> take_finished();
+  std::list<InFlight> take_finished(std::size_t most);
 
   Device& device_;
   std::shared_ptr<DeviceState> state_;    // with the Device and its buffers

@@ -74,9 +74,10 @@ cudaError_t launch_kernel(const KernelCall& kernel, cudaStream_t stream) {
 namespace belfry::cuda {
 
 void launch(const KernelCall& call, cudaStream_t stream) {
+  // As around a real launch, which has no other way to report: an error of an earlier call that
+  // nobody took note of would show too.
+  static_cast<void>(cudaGetLastError());
   static_cast<void>(driver::launch_kernel(call, stream));
-  // As after a real launch, which has no other way to report: an error of an earlier call that
-  // nobody took note of shows here too.
   BELFRY_CUDA_TRY(cudaGetLastError());
 }
 

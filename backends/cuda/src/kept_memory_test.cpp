@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/cuda/backend.h"
+#include "belfry/error.h"
+#include "belfry/sim/driver.h"
+#include "support_test.h"
+
+#include <gtest/gtest.h>
+#include <cuda_runtime.h>
+
+#include <string>
+#include <vector>
+
+// Work in flight holds its memory, whatever fails around it; and nothing else does.
+namespace belfry::cuda {
+namespace {
+
+using test::code_of;
+using test::first_ranks;
+using test::Members;
+
+constexpr int kLaunchFailure = 719;
+
+/// Copies from memory of another stream's, which is let go as soon as the call is over; the
+/// `which`-th call of `function` during the copy fails. Gives back whether the copy was refused.
+bool copy_and_let_go(std::uint64_t seed, const std::string& function, std::uint64_t which) {
+  sim::SimulatedDriver machine({.gpus = 1, .seed = seed});
+  Backend backend;
+  belfry::Device& device = backend.device(0);
+  belfry::Stream& home = device.compute_stream();
+  belfry::Stream& away = device.communication_stream();
+  const BufferView to = view_of(device.allocate(4, away), DType::kFloat32);
+  bool refused = false;
+  {
+    const BufferView from = view_of(device.allocate(4, home), DType::kFloat32);
+    const float value = 5;
+    home.write(from, &value);
+    home.synchronize();
+    machine.fail(function, which, kLaunchFailure);
+    refused = code_of([&] { away.copy(to, from); }) == ErrorCode::kDeviceLost;
+  }
+  home.synchronize();
+  away.synchronize();
+  EXPECT_EQ(machine.reports(), std::vector<std::string>{});
+  EXPECT_EQ(device.memory().live_buffers, 1U) << "all but the target are let go";
+  return refused;
+}
+
+TEST(KeptMemory, OutlivesACallThatFailsAfterTheWork) {
+  int refused = 0;
+  for (const char* function : {"cudaEventCreateWithFlags", "cudaEventRecord", "cudaGetDevice"}) {
+    for (std::uint64_t which = 1; which <= 3; ++which) {
+      for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+        SCOPED_TRACE(std::string(function) + " " + std::to_string(which) + ", order " +
+                     std::to_string(seed));
+        refused += copy_and_let_go(seed, function, which) ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GE(refused, 5 * 12) << "one event made, one recorded, and three times the GPU asked for";
+}
+
+// The first sum's memory is held by the leader's stream until somebody looks.
+TEST(KeptMemory, IsLetGoWhenTheDeviceHasNoMore) {
+  const sim::SimulatedDriver machine({.gpus = 1});
+  Backend backend{{.devices = {0, 0}, .memory_limit_bytes = 100}};
+  const auto clique = backend.communicator(first_ranks(2));
+  {
+    std::vector<CollectivePart> parts;
+    for (int rank = 0; rank < 2; ++rank) {
+      belfry::Stream& stream = backend.device(rank).compute_stream();
+      const BufferView view = view_of(backend.device(rank).allocate(60, stream), DType::kFloat32);
+      const std::vector<float> ones(15, 1.0F);
+      stream.write(view, ones.data());
+      parts.push_back({view, view, &stream});
+    }
+    clique->all_reduce(ReduceOp::kSum, parts);
+    const auto done = backend.device(0).create_event();
+    parts[0].stream->record(*done);
+    done->synchronize();  // Unlike the stream's own, this lets nothing go.
+    parts[1].stream->synchronize();
+  }
+  for (int rank = 0; rank < 2; ++rank) {
+    belfry::Device& device = backend.device(rank);
+    EXPECT_EQ(device.allocate(60, device.compute_stream())->bytes(), 60U);
+  }
+}
+
+TEST(KeptMemory, AnErrorOfTheUsersIsNotTheLaunchs) {
+  const sim::SimulatedDriver machine({.gpus = 1});
+  Backend backend;
+  belfry::Device& device = backend.device(0);
+  Kernel fill;
+  fill.outputs = {view_of(device.allocate(4, device.compute_stream()), DType::kFloat32)};
+  ASSERT_EQ(cudaSetDevice(77), cudaErrorInvalidDevice);
+  EXPECT_NO_THROW(device.compute_stream().launch(fill));
+}
+
+TEST(Views, ThatLieAskewAreRefused) {
+  const sim::SimulatedDriver machine({.gpus = 1});
+  Backend backend{{.devices = {0, 0}}};
+  belfry::Stream& stream = backend.device(0).compute_stream();
+  const BufferPtr buffer = backend.device(0).allocate(16, stream);
+  const BufferView straight{buffer, 4, 1, DType::kFloat32};
+  const BufferView askew{buffer, 10, 1, DType::kFloat32};
+  float value = 0;
+  const ErrorCode expected = ErrorCode::kInvalidArgument;
+  EXPECT_EQ(code_of([&] { stream.copy(askew, straight); }), expected);
+  EXPECT_EQ(code_of([&] { stream.copy(straight, askew); }), expected);
+  EXPECT_EQ(code_of([&] { stream.write(askew, &value); }), expected);
+  EXPECT_EQ(code_of([&] { stream.read(&value, askew); }), expected);
+  const auto clique = backend.communicator(first_ranks(2));
+  Members members(backend);
+  members.parts[1].output = askew;
+  EXPECT_EQ(code_of([&] { clique->broadcast(0, members.parts); }), expected);
+}
+
+// Two elements a rank: a gather's input is a part of its output, a broadcast's reaches into it.
+TEST(Collectives, OfPartsThatOverlapAreRefused) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  for (const std::vector<int>& gpus : {std::vector{0, 0}, std::vector{0, 1}}) {
+    Backend backend{{.devices = gpus}};
+    const auto clique = backend.communicator(first_ranks(2));
+    std::vector<CollectivePart> gather;
+    std::vector<CollectivePart> shifted;
+    std::vector<CollectivePart> in_place;
+    for (int rank = 0; rank < 2; ++rank) {
+      belfry::Stream& stream = backend.device(rank).compute_stream();
+      const BufferPtr buffer = backend.device(rank).allocate(12, stream);
+      const std::vector<float> values{1.0F + static_cast<float>(rank), 3, 4};
+      stream.write(view_of(buffer, DType::kFloat32), values.data());
+      const BufferView first{buffer, 0, 2, DType::kFloat32};
+      const BufferView second{buffer, 4, 2, DType::kFloat32};
+      gather.push_back({{buffer, 4, 1, DType::kFloat32}, first, &stream});
+      shifted.push_back({first, second, &stream});
+      in_place.push_back({first, first, &stream});
+    }
+    const ErrorCode expected = ErrorCode::kInvalidArgument;
+    EXPECT_EQ(code_of([&] { clique->all_gather(gather); }), expected);
+    EXPECT_EQ(code_of([&] { clique->broadcast(0, shifted); }), expected);
+    clique->broadcast(1, in_place);
+    std::vector<float> found(3);
+    const BufferPtr& buffer = in_place[0].output.buffer;
+    in_place[0].stream->read(found.data(), view_of(buffer, DType::kFloat32));
+    EXPECT_EQ(found, (std::vector<float>{2, 3, 4}));
+  }
+}
+
+}  // namespace
+}  // namespace belfry::cuda
