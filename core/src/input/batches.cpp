@@ -74,6 +74,12 @@ AnyTensor join_tensors(const AnyTensor& tensor, const AnyTensor& more, CallSite 
   return concatenate_rows({tensor, more}, site);
 }
 
+void throw_keys_differ(CallSite site) {
+  throw StructureMismatchError(ErrorCode::kStructure,
+                               "rows under other keys follow those of a map in one batch",
+                               "all batches of a dataset have the same keys", site);
+}
+
 void throw_rows_differ(std::int64_t rows, std::int64_t other, CallSite site) {
   throw StructureMismatchError(
       ErrorCode::kStructure,

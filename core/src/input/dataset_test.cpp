@@ -302,5 +302,55 @@ TEST(Conformance, B16_BatchesOfBatchesAreSplitOnTheOutside) {
   EXPECT_EQ(all(range(16).batch(2).batch(4).rebatch({2, 2})), expected);
 }
 
+using Columns = std::map<std::string, Ints>;
+
+void expect_keys_refused(const std::vector<Columns>& batches) {
+  const auto rebatched =
+      Dataset<Columns>::from(batches).rebatch({4}, Remainder::kKeep, {"train.cc", 9});
+  try {
+    all(rebatched);
+    FAIL() << "no error";
+  } catch (const StructureMismatchError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kStructure);
+    EXPECT_EQ(error.report().summary, "rows under other keys follow those of a map in one batch");
+    EXPECT_EQ(to_string(error.report().site), "train.cc:9");
+  }
+}
+
+TEST(Dataset, RefusesRowsUnderOtherKeys) {
+  expect_keys_refused({{{"a", {1, 2}}, {"b", {3, 4}}}, {{"a", {5, 6}}}});
+  expect_keys_refused({{{"a", {5, 6}}}, {{"a", {1, 2}}, {"b", {3, 4}}}});
+  expect_keys_refused({{{"a", {1, 2}}, {"b", {3, 4}}}, {{"b", {5, 6}}, {"c", {7, 8}}}});
+  const auto same =
+      Dataset<Columns>::from({{{"a", {1, 2}}, {"b", {3, 4}}}, {{"a", {5, 6}}, {"b", {7, 8}}}});
+  EXPECT_THAT(all(same.rebatch({3})), ElementsAre(Columns{{"a", {1, 2, 5}}, {"b", {3, 4, 7}}},
+                                                  Columns{{"a", {6}}, {"b", {8}}}));
+}
+
+// With more than its rows.
+struct Page {
+  Ints rows;
+  Columns columns;
+  std::string title;
+  static auto members(auto& self) { return std::tie(self.rows, self.columns); }
+};
+
+TEST(Dataset, RebatchKeepsAllThatBatchesHave) {
+  const auto pages =
+      all(Dataset<Page>::from({{{1, 2, 3}, {{"a", {4, 5, 6}}}, "first"}}).rebatch({2}));
+  ASSERT_EQ(pages.size(), 2U);
+  EXPECT_EQ(pages[0].rows, (Ints{1, 2}));
+  EXPECT_EQ(pages[0].columns, (Columns{{"a", {4, 5}}}));
+  EXPECT_EQ(pages[0].title, "first");
+  EXPECT_EQ(pages[1].rows, Ints{3});
+  EXPECT_EQ(pages[1].columns, (Columns{{"a", {6}}}));
+  EXPECT_EQ(pages[1].title, "first");
+  using Arrays = std::array<Columns, 2>;
+  const Arrays both{Columns{{"a", {1, 2}}}, Columns{{"b", {3, 4}}}};
+  EXPECT_THAT(all(Dataset<Arrays>::from({both}).rebatch({1})),
+              ElementsAre(Arrays{Columns{{"a", {1}}}, Columns{{"b", {3}}}},
+                          Arrays{Columns{{"a", {2}}}, Columns{{"b", {4}}}}));
+}
+
 }  // namespace
 }  // namespace belfry

@@ -9,6 +9,7 @@
 #include "belfry/nest.h"
 #include "belfry/tensor.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <tuple>
@@ -28,6 +29,7 @@ AnyTensor slice_tensor(const AnyTensor& tensor, std::int64_t begin, std::int64_t
 /// The rows of `tensor` and then those of `more`. Throws: InvalidArgumentError (kShape).
 AnyTensor join_tensors(const AnyTensor& tensor, const AnyTensor& more, CallSite site);
 /// Throws: StructureMismatchError (kStructure).
+[[noreturn]] void throw_keys_differ(CallSite site);
 [[noreturn]] void throw_rows_differ(std::int64_t rows, std::int64_t other, CallSite site);
 
 /// Calls `visit(part of a, part of b)` for the parts of two values of one structure.
@@ -73,19 +75,25 @@ std::int64_t rows_of(const B& batch, CallSite site) {
   }
 }
 
-/// A value of the structure of `batch`, to be filled part by part.
+/// What an aggregate has beside its parts, which are left empty where they can be.
 template <class B>
-B blank(const B& batch) {
-  if constexpr (IsMap<B>::value) {
-    B out;
-    for (const auto& [key, part] : batch) out.emplace_hint(out.end(), key, blank(part));
+B without_parts(B& batch) {
+  if constexpr (std::is_copy_constructible_v<B>) {
+    // Aside for a moment, so that their rows are not copied.
+    auto aside = std::apply(
+        [](auto&... part) {
+          return std::tuple<std::remove_reference_t<decltype(part)>...>(std::move(part)...);
+        },
+        B::members(batch));
+    B out = batch;
+    std::apply(
+        [&](auto&... part) {
+          std::apply([&](auto&... own) { ((part = std::move(own)), ...); }, aside);
+        },
+        B::members(batch));
     return out;
-  } else if constexpr (IsTuple<B>::value) {
-    return std::apply([](const auto&... part) { return B(blank(part)...); }, batch);
-  } else if constexpr (std::is_default_constructible_v<B>) {
-    return B{};
   } else {
-    return batch;
+    return B{};
   }
 }
 
@@ -97,14 +105,30 @@ B move_rows(B& batch, std::int64_t begin, std::int64_t count) {
     return B(std::make_move_iterator(first), std::make_move_iterator(first + count));
   } else if constexpr (IsTensor<B>::value) {
     return B(slice_tensor(batch.any(), begin, count));
+  } else if constexpr (IsMap<B>::value) {
+    B out;
+    for (auto& [key, part] : batch) out.emplace_hint(out.end(), key, move_rows(part, begin, count));
+    return out;
+  } else if constexpr (IsArray<B>::value) {
+    return std::apply([&](auto&... part) { return B{move_rows(part, begin, count)...}; }, batch);
+  } else if constexpr (IsTuple<B>::value) {
+    return std::apply([&](auto&... part) { return B(move_rows(part, begin, count)...); }, batch);
   } else {
-    B out = blank(batch);
+    B out = without_parts(batch);
     zip_parts(out, batch, [&](auto& to, auto& from) { to = move_rows(from, begin, count); });
     return out;
   }
 }
 
-/// Adds the rows of `more`. Throws: InvalidArgumentError (kShape).
+template <class M>
+bool same_keys(const M& a, const M& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const auto& x, const auto& y) {
+    return !a.key_comp()(x.first, y.first) && !a.key_comp()(y.first, x.first);
+  });
+}
+
+/// Adds the rows of `more`. Throws: InvalidArgumentError (kShape), StructureMismatchError
+/// (kStructure).
 template <class B>
 void append_rows(B& batch, B& more, CallSite site) {
   if constexpr (IsVector<B>::value) {
@@ -113,6 +137,9 @@ void append_rows(B& batch, B& more, CallSite site) {
   } else if constexpr (IsTensor<B>::value) {
     batch = B(join_tensors(batch.any(), more.any(), site));
   } else {
+    if constexpr (IsMap<B>::value) {
+      if (!same_keys(batch, more)) throw_keys_differ(site);
+    }
     zip_parts(batch, more, [&](auto& to, auto& from) { append_rows(to, from, site); });
   }
 }
