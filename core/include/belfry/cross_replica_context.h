@@ -72,6 +72,7 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   template <Nest T>
   Mirrored<T> reduce(ReduceOp op, const PerReplica<T>& value, CallSite site = CallSite::here()) {
     core_.require_cross("reduce", site);
+    detail::require_replicas(core_, value.size(), site);
     return detail::reduce_value(core_, op, value, site);
   }
   /// The same by a reduction of the user's, on replica 0's device; the result on every replica.
@@ -80,6 +81,7 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   Mirrored<ReductionResult<R, T>> reduce(const R& reduction, const PerReplica<T>& value,
                                          CallSite site = CallSite::here()) {
     core_.require_cross("reduce", site);
+    detail::require_replicas(core_, value.size(), site);
     return detail::mirror(core_, detail::fold_values(core_, reduction, value, site));
   }
   /// MEAN of a value that all replicas share is that value; SUM of it does not compile (SEM-34).

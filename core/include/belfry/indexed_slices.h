@@ -143,6 +143,7 @@ Mirrored<IndexedSlices<T>> reduce_slices(CrossReplicaContext& cross, ReduceOp op
   for (const IndexedSlices<T>& own : slices) {
     shapes.push_back(own.dense_shape);
     rows.emplace_back(own.values, own.indices);
+  detail::require_replicas(cross.core(), slices.size(), site);
   }
   detail::require_same_dense_shape(shapes, site, &slices.present());
   const Mirrored<Rows> all = detail::all_gather_value(

@@ -66,6 +66,7 @@ template <Nest T>
 PerReplica<T> gather_vjp(CrossReplicaContext& cross, const PerReplica<T>& value, const T& cotangent,
                          Axis axis = Axis(0), CallSite site = CallSite::here()) {
   cross.core().require_cross("gather_vjp", site);
+  detail::require_replicas(cross.core(), value.size(), site);
   const detail::Participants& present = value.present();
   detail::ReplicaArray<T> slices(present.count());
   std::vector<std::int64_t> begins;

@@ -40,6 +40,14 @@ void throw_structures_differ(int replica, const std::vector<LeafDescription>& fi
   throw StructureMismatchError(std::move(report));
 }
 
+void require_replicas(const StrategyCore& core, int replicas, CallSite site) {
+  if (replicas == core.size()) return;
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                             "a value of " + std::to_string(replicas) +
+                                 " replicas in a strategy of " + std::to_string(core.size()),
+                             "give it one component for each replica", site);
+}
+
 void require_all_replicas(StrategyCore& core, int components, CallSite site) {
   if (components == core.size()) return;
   throw UnsupportedError(ErrorCode::kUnsupported,

@@ -5,6 +5,8 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/central_storage_strategy.h"
 #include "belfry/current.h"
+#include "belfry/indexed_slices.h"
+#include "belfry/integer_mean.h"
 #include "belfry/mirrored_strategy.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/vjp.h"
@@ -12,8 +14,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -353,6 +361,50 @@ TEST_F(Verbs, GroupsOfNothingOnDevicesAreDone) {
   const Completion all = cross_.group(std::vector{variable, variable});
   all.wait();
   EXPECT_TRUE(all.done());
+}
+
+TEST_F(Verbs, ValuesOfOtherNumbersOfReplicasAreRefusedBeforeAnythingIsComputed) {
+  const auto before = strategy_.statistics();
+  const auto refused = [&](int replicas, const auto& verb) {
+    EXPECT_THAT(error_of(verb), HasSubstr("BF-030 a value of " + std::to_string(replicas) +
+                                          " replicas in a strategy of 3"));
+  };
+  using Lists = PerReplica<std::vector<int>>;
+  using Words = PerReplica<std::vector<std::string>>;
+  using Tensors = PerReplica<Tensor<float>>;
+  using Slices = PerReplica<IndexedSlices<float>>;
+  const Axis rows(0);
+  refused(0, [&] { cross_.reduce(ReduceOp::kSum, PerReplica<double>{}); });
+  refused(2, [&] { cross_.reduce(ReduceOp::kSum, PerReplica<double>{1, 2}); });
+  refused(4, [&] { cross_.reduce(ReduceOp::kMean, PerReplica<double>{1, 2, 3, 4}); });
+  refused(0, [&] { cross_.reduce(ReduceOp::kSum, Tensors{}); });
+  refused(2, [&] { cross_.reduce(ReduceOp::kSum, Tensors{on(0, 1), on(1, 1)}); });
+  refused(0, [&] { cross_.reduce(TruncatedMean{}, PerReplica<int>{}); });
+  refused(1, [&] { cross_.reduce(ReduceOp::kSum, PerReplica<int>{1}, device(0)); });
+  refused(0, [&] { cross_.reduce(ReduceOp::kSum, Lists{}, rows); });
+  refused(2, [&] { cross_.reduce(ReduceOp::kSum, Tensors{on(0, 1), on(1, 1)}, rows); });
+  refused(1, [&] { cross_.reduce_mapped(ReduceOp::kSum, Lists{{1}}); });
+  refused(0, [&] { cross_.gather(Lists{}); });
+  refused(1, [&] { cross_.gather(Words{{"a"}}); });
+  refused(4, [&] { cross_.gather(Tensors{on(0, 1), on(1, 1), on(2, 1), on(3, 1)}); });
+  // The first value of the batch is fine, and nothing is done with it.
+  refused(2, [&] { cross_.batch_reduce(ReduceOp::kSum, ids_, PerReplica<int>{1, 2}); });
+  refused(2, [&] {
+    cross_.batch_reduce(ReduceOp::kSum, ids_, std::pair(PerReplica<int>{1, 2}, device(0)));
+  });
+  refused(0, [&] { reduce_slices(cross_, ReduceOp::kSum, Slices{}); });
+  refused(0, [&] { broadcast_vjp(cross_, PerReplica<float>{}); });
+  refused(0, [&] { gather_vjp(cross_, Lists{}, std::vector<int>{1}); });
+  EXPECT_EQ(strategy_.statistics(), before);
+}
+
+TEST_F(Verbs, VariablesOnSomeDevicesAreReadAndFetchedAsEver) {
+  const auto counter = [&] {
+    const auto here = strategy_.colocate_variables_with(std::vector{device(0), device(2)});
+    return strategy_.replica_local_variable(ReduceOp::kSum, 4);
+  }();
+  EXPECT_EQ(strategy_.read(counter), 8);
+  EXPECT_EQ(cross_.fetch(counter), 8);
 }
 
 }  // namespace

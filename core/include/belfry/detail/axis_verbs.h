@@ -27,13 +27,13 @@ class AxisVerbs {
   template <Element T>
   Mirrored<T> reduce(ReduceOp op, const PerReplica<std::vector<T>>& value, Axis axis,
                      CallSite site = CallSite::here()) {
-    core().require_cross("reduce", site);
+    require("reduce", value, site);
     return reduce_along(core(), op, value, axis, site);
   }
   template <Element T>
   Mirrored<Tensor<T>> reduce(ReduceOp op, const PerReplica<Tensor<T>>& value, Axis axis,
                              CallSite site = CallSite::here()) {
-    core().require_cross("reduce", site);
+    require("reduce", value, site);
     return reduce_along(core(), op, value, axis, site);
   }
   /// The reduction over all elements of all lists, as `map` returns them: replica 0's first
@@ -42,7 +42,7 @@ class AxisVerbs {
   template <Nest R>
   Mirrored<R> reduce_mapped(ReduceOp op, const PerReplica<std::vector<R>>& lists,
                             CallSite site = CallSite::here()) {
-    core().require_cross("reduce_mapped", site);
+    require("reduce_mapped", lists, site);
     return reduce_lists(core(), op, lists, site);
   }
 
@@ -51,7 +51,7 @@ class AxisVerbs {
   /// Throws: StructureMismatchError, InvalidArgumentError (kShape).
   template <Nest T>
   T gather(const PerReplica<T>& value, Axis axis, CallSite site = CallSite::here()) {
-    core().require_cross("gather", site);
+    require("gather", value, site);
     return std::move(gather_components(core(), value, axis, 1, site)[0]);
   }
   template <Nest T>
@@ -62,13 +62,18 @@ class AxisVerbs {
   template <class T>
     requires(!Nest<std::vector<T>>)
   std::vector<T> gather(const PerReplica<std::vector<T>>& value, CallSite site = CallSite::here()) {
-    core().require_cross("gather", site);
+    require("gather", value, site);
     std::vector<T> all;
     for (const std::vector<T>& part : value) all.insert(all.end(), part.begin(), part.end());
     return all;
   }
 
  private:
+  template <class T>
+  void require(const char* what, const PerReplica<T>& value, CallSite site) {
+    core().require_cross(what, site);
+    require_replicas(core(), value.size(), site);
+  }
   StrategyCore& core() { return static_cast<Self&>(*this).core(); }
 };
 

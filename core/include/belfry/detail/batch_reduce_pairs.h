@@ -21,7 +21,9 @@ struct BatchMember;
 
 template <Nest T>
 struct BatchMember<PerReplica<T>> {
-  BatchMember(StrategyCore&, const PerReplica<T>& member, CallSite) : value(member) {}
+  BatchMember(StrategyCore& core, const PerReplica<T>& member, CallSite site) : value(member) {
+    require_replicas(core, value.size(), site);
+  }
   Mirrored<T> reduce(StrategyCore& core, ReduceOp op, CallSite site) const {
     return reduce_value(core, op, value, site);
   }
@@ -32,7 +34,9 @@ struct BatchMember<PerReplica<T>> {
 template <Nest T, Destination D>
 struct BatchMember<std::pair<PerReplica<T>, D>> {
   BatchMember(StrategyCore& core, const std::pair<PerReplica<T>, D>& member, CallSite site)
-      : value(member.first), devices(destination_of(core, member.second, site)) {}
+      : value(member.first), devices(destination_of(core, member.second, site)) {
+    require_replicas(core, value.size(), site);
+  }
   MirroredOn<T> reduce(StrategyCore& core, ReduceOp op, CallSite site) const {
     return place(core, reduce_value(core, op, value, site), devices);
   }

@@ -31,6 +31,7 @@ class DestinationVerbs {
   MirroredOn<T> reduce(ReduceOp op, const PerReplica<T>& value, const D& destination,
                        CallSite site = CallSite::here()) {
     core().require_cross("reduce", site);
+    require_replicas(core(), value.size(), site);
     const std::vector<int> devices = destination_of(core(), destination, site);
     return place(core(), reduce_value(core(), op, value, site), devices);
   }

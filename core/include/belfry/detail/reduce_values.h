@@ -18,6 +18,10 @@ namespace belfry::detail {
                                           const std::vector<LeafDescription>& other, CallSite site,
                                           int first_replica = 0);
 
+/// Throws InvalidArgumentError (kInvalidArgument) unless a value is of as many replicas as the
+/// strategy has, whoever of them take part. Verbs ask before they do anything.
+void require_replicas(const StrategyCore& core, int replicas, CallSite site);
+
 /// Throws UnsupportedError unless a value with tensors has a component on every replica.
 void require_all_replicas(StrategyCore& core, int components, CallSite site);
 
