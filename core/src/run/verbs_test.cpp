@@ -407,5 +407,28 @@ TEST_F(Verbs, VariablesOnSomeDevicesAreReadAndFetchedAsEver) {
   EXPECT_EQ(cross_.fetch(counter), 8);
 }
 
+// The largest, on whatever device it is asked for.
+struct Furthest {
+  double combine(double folded, double next) const { return folded < next ? next : folded; }
+  double finalize(double folded, int) const { return folded; }
+};
+struct Doubled {
+  Tensor<float> combine(const Tensor<float>& folded, const Tensor<float>& next) const {
+    return add(folded, next);
+  }
+  Tensor<float> finalize(const Tensor<float>& folded, int) const { return add(folded, folded); }
+};
+
+TEST_F(Verbs, FetchOfAVariableWithItsOwnReductionIsWhatReadGives) {
+  const auto best = strategy_.replica_local_variable(Furthest{}, 1.0);
+  strategy_.run([&](ReplicaContext& r) { best.on(r) = r.replica_id() == 1 ? 10.0 : 1.0; });
+  EXPECT_EQ(cross_.fetch(best), 10.0);
+  EXPECT_EQ(cross_.fetch(best, device(2), [](double x) { return -x; }), -10.0);
+  const auto sum = strategy_.replica_local_variable(Doubled{}, on(0, 1.5F));
+  const Tensor<float> fetched = cross_.fetch(sum, device(3));
+  EXPECT_EQ(fetched.item(), 9);  // 2 * (1.5 + 1.5 + 1.5)
+  EXPECT_EQ(fetched.placement().device, 3);
+}
+
 }  // namespace
 }  // namespace belfry

@@ -39,12 +39,27 @@ struct ComponentsOf {
   const VariableState<T>& state;
 };
 
+/// One value as something to index.
+template <class T>
+struct OnlyValue {
+  const T& operator[](int) const { return value; }
+
+  T value;
+};
+
 template <class T, class F>
 auto fetch_variable(StrategyCore& core, CrossReplicaContext& cross, const VariableState<T>& state,
                     int device, const F& fn, CallSite site) {
   require_owner(core, state.info, site);
   const ComponentsOf<T> components{state};
   std::vector<int> own = state.info.places.devices;
+  // As it is read: on the first replica's device.
+  if (state.reader) {
+    ReplicaArray<T> values(state.components.size());
+    for (const auto& component : state.components) values.emplace_back(component.value);
+    const OnlyValue<T> total{state.reader->read(core, PerReplica<T>(std::move(values)), site)};
+    return fetch_from(core, cross, total, {core.devices().front()}, device, fn);
+  }
   const bool reduces = state.info.synchronization == Synchronization::kOnRead &&
                        state.info.aggregation != Aggregation::kOnlyFirst;
   if (!reduces) {
