@@ -28,6 +28,11 @@ struct IndexedSlices {
 namespace detail {
 
 /// Throws: InvalidArgumentError (kShape) unless the three fit together.
+template <Element T>
+struct TensorsIn<IndexedSlices<T>> {
+  static auto of(const IndexedSlices<T>& slices) { return std::tie(slices.values, slices.indices); }
+};
+
 void require_slices(const Shape& values, const Shape& indices, const Shape& dense, CallSite site);
 /// Throws: StructureMismatchError (kStructure) unless all dense shapes are equal. `present`: whose
 /// the slices are, if they are replicas'.

@@ -430,5 +430,37 @@ TEST_F(Verbs, FetchOfAVariableWithItsOwnReductionIsWhatReadGives) {
   EXPECT_EQ(fetched.placement().device, 3);
 }
 
+// Has variables and more, as a model has.
+struct Layer {
+  MirroredVariable<Tensor<float>> weight;
+  std::string name;
+  static auto members(auto& self) { return std::tie(self.weight, self.name); }
+};
+
+TEST_F(Verbs, GroupsLookIntoWhatHoldsTensors) {
+  const auto devices = [&](const auto& value) {
+    std::set<int> found;
+    detail::collect_devices(cross_.core(), value, kHere, found);
+    return std::vector<int>(found.begin(), found.end());
+  };
+  const auto weight = strategy_.mirrored_variable(on(0, 1));
+  const auto everywhere = ElementsAre(0, 1, 2);
+  EXPECT_THAT(devices(weight), everywhere);
+  EXPECT_THAT(
+      devices(std::map<std::string, Variable<Tensor<float>>>{{"w", strategy_.variable(on(0, 1))}}),
+      everywhere);
+  EXPECT_THAT(devices(std::optional(weight)), everywhere);
+  EXPECT_THAT(devices(std::optional<Tensor<float>>()), ElementsAre());
+  EXPECT_THAT(devices(Layer{weight, "dense"}), everywhere);
+  EXPECT_THAT(devices(std::vector{std::pair(1, std::array{Layer{weight, "dense"}})}), everywhere);
+  const auto index = Tensor<std::int64_t>::full({1}, 0, {&backend_, 2});
+  const IndexedSlices<float> slices{on(1, 1), index, Shape{4}};
+  EXPECT_THAT(devices(slices), ElementsAre(1, 2));
+  EXPECT_THAT(devices(Gradient<float>(slices)), ElementsAre(1, 2));
+  EXPECT_THAT(devices(PerReplica<IndexedSlices<float>>{slices, slices, slices}), ElementsAre(1, 2));
+  EXPECT_THAT(devices(on(3, 1).any()), ElementsAre(3));
+  EXPECT_THAT(devices(std::tuple(7, std::vector<bool>{true}, std::string("x"))), ElementsAre());
+}
+
 }  // namespace
 }  // namespace belfry

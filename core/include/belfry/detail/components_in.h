@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/any_tensor.h"
 #include "belfry/detail/component.h"
 #include "belfry/detail/update_components.h"
 #include "belfry/mirrored_on.h"
@@ -10,8 +11,10 @@
 #include "belfry/variable.h"
 
 #include <set>
+#include <string>
 #include <tuple>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 namespace belfry::detail {
@@ -43,26 +46,50 @@ struct ComponentType<V> {
   using type = typename V::value_type;
 };
 
+/// Specialised for types that are no nests and have tensors: `of(value)` is a tuple of them.
+template <class V>
+struct TensorsIn;
+
+template <class V>
+struct IsVariant : std::false_type {};
+template <class... T>
+struct IsVariant<std::variant<T...>> : std::true_type {};
+
+/// Whether values of a type have nothing on a device, and do not lead there.
+template <class V>
+constexpr bool is_on_the_host() {
+  return Element<V> || std::is_arithmetic_v<V> || std::is_enum_v<V> || std::is_empty_v<V> ||
+         std::is_same_v<V, std::string>;
+}
+
 /// Adds the devices on which `value` has tensors.
 template <class V>
 void collect_devices(StrategyCore& core, const V& value, CallSite site, std::set<int>& devices) {
-  if constexpr (IsTensor<V>::value) {
+  [[maybe_unused]] const auto collect = [&](const auto&... part) {
+    (collect_devices(core, part, site, devices), ...);
+  };
+  if constexpr (IsTensor<V>::value || std::is_same_v<V, AnyTensor>) {
     if (!value.empty()) devices.insert(value.placement().device);
   } else if constexpr (IsVariable<V>::value || IsDistributed<V>::value || IsMirroredOn<V>::value) {
-    for_each_component(core, value, site, [&](const auto& component) {
-      collect_devices(core, component, site, devices);
-    });
+    for_each_component(core, value, site, collect);
+  } else if constexpr (requires { TensorsIn<V>::of(value); }) {
+    std::apply(collect, TensorsIn<V>::of(value));
+  } else if constexpr (IsVariant<V>::value) {
+    std::visit(collect, value);
   } else if constexpr (IsVector<V>::value || IsArray<V>::value) {
-    for (const auto& element : value) collect_devices(core, element, site, devices);
+    for (const auto& element : value) collect(element);
+  } else if constexpr (IsMap<V>::value) {
+    for (const auto& [key, part] : value) collect(part);
+  } else if constexpr (IsOptional<V>::value) {
+    if (value) collect(*value);
   } else if constexpr (IsTuple<V>::value) {
-    std::apply([&](const auto&... part) { (collect_devices(core, part, site, devices), ...); },
-               value);
-  } else if constexpr (Nest<V>) {
-    for_each_leaf(value, [&](const auto& leaf) {
-      if constexpr (IsTensor<std::remove_cvref_t<decltype(leaf)>>::value) {
-        collect_devices(core, leaf, site, devices);
-      }
-    });
+    std::apply(collect, value);
+  } else if constexpr (HasMembers<V>) {
+    std::apply(collect, V::members(value));
+  } else {
+    static_assert(is_on_the_host<V>(),
+                  "group looks into tensors, variables, distributed values, slices, the standard "
+                  "containers of nests and aggregates with members: take the parts of others");
   }
 }
 

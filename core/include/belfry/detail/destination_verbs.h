@@ -71,7 +71,8 @@ class DestinationVerbs {
   }
 
   /// When everything that `value` is made of is done: all of its components, on whatever devices
-  /// (SEM-125). `value` may be distributed, a variable, a nest, or a tuple or vector of these.
+  /// (SEM-125). `value` may be distributed, a variable, slices, a nest, or a container or aggregate
+  /// of these; what cannot be looked into does not compile.
   template <class V>
   Completion group(const V& value, CallSite site = CallSite::here()) {
     core().require_cross("group", site);
