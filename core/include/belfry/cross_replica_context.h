@@ -115,7 +115,7 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   using UpdateVerbs<CrossReplicaContext>::update;
   template <class V, class F, class... Args>
   auto update_at(CallSite site, const V& variable, const F& fn, const Args&... args) {
-    static_assert(!(detail::IsPerReplica<Args>::value || ...),
+    static_assert(!(detail::HoldsPerReplica<Args>::value || ...),
                   "update takes Mirrored or plain arguments: reduce a PerReplica first");
     core_.require_cross("update", site);
     return detail::update_components(core_, *this, site, variable, fn, args...);
@@ -125,7 +125,7 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   using UpdateEachVerbs<CrossReplicaContext>::update_each;
   template <class V, class F, class... Args>
   auto update_each_at(CallSite site, const V& variable, const F& fn, const Args&... args) {
-    static_assert(!(detail::IsPerReplica<Args>::value || ...),
+    static_assert(!(detail::HoldsPerReplica<Args>::value || ...),
                   "update takes Mirrored or plain arguments: reduce a PerReplica first");
     core_.require_cross("update_each", site);
     return detail::update_each_component(core_, *this, site, variable, fn, args...);

@@ -67,6 +67,12 @@ void merges_have_cross_replica_verbs(CrossReplicaContext& cross, const PerReplic
   // EXPECT: update takes Mirrored or plain arguments: reduce a PerReplica first
   cross.update(mirrored, [](int& component, int value) { component = value; }, values);
 #endif
+#ifdef UPDATE_WITH_A_LIST_OF_PER_REPLICA
+  // EXPECT: update takes Mirrored or plain arguments: reduce a PerReplica first
+  cross.update(
+      mirrored, [](int& component, const std::vector<int>& by) { component = by[0]; },
+      std::vector{values});
+#endif
 #ifdef COMPONENT_IN_MERGE
   // EXPECT: CrossReplicaContext
   mirrored.on(cross);

@@ -60,14 +60,31 @@ void verbs_of_the_cross_replica_context(CrossReplicaContext& cross, const PerRep
   // EXPECT: fetch takes a variable or a value that is the same everywhere
   cross.fetch(values, device);
 #endif
-#ifdef MAP_WITH_PER_REPLICA
-  // EXPECT: map takes Mirrored or plain arguments: reduce a PerReplica first
-  cross.map(std::vector<int>{1}, [](int x, int y) { return x + y; }, values);
-#endif
 #ifdef UPDATE_EACH_OF_NOTHING
   // EXPECT: update_each is for functions that return something
   cross.update_each(variable, [](int&) {});
 #endif
+}
+
+void arguments(CrossReplicaContext& cross, const PerReplica<int>& values,
+               const MirroredVariable<int>& variable) {
+  cross.map(std::vector<int>{1}, [](int x, int y) { return x + y; }, 2);
+  cross.group(std::vector{variable});
+#ifdef MAP_WITH_PER_REPLICA
+  // EXPECT: map takes Mirrored or plain arguments: reduce a PerReplica first
+  cross.map(std::vector<int>{1}, [](int x, int y) { return x + y; }, values);
+#endif
+#ifdef MAP_WITH_A_PAIR_OF_PER_REPLICA
+  // EXPECT: map takes Mirrored or plain arguments: reduce a PerReplica first
+  cross.map(
+      std::vector<int>{1}, [](int x, const std::pair<int, int>& by) { return x + by.first; },
+      std::pair(values, 1));
+#endif
+#ifdef GROUP_A_POINTER
+  // EXPECT: group looks into tensors, variables, distributed values
+  cross.group(&variable);
+#endif
+  static_cast<void>(values);
 }
 
 void updates(CrossReplicaContext& cross, const MirroredVariable<int>& variable) {

@@ -28,6 +28,23 @@ struct IsPerReplica : std::false_type {};
 template <class T>
 struct IsPerReplica<PerReplica<T>> : std::true_type {};
 
+/// Whether a value is a PerReplica, or a container that is unpacked has one in it.
+template <class T>
+struct HoldsPerReplica : IsPerReplica<T> {};
+template <class... T>
+struct HoldsPerReplica<std::tuple<T...>> : std::disjunction<HoldsPerReplica<T>...> {};
+template <class A, class B>
+struct HoldsPerReplica<std::pair<A, B>> : std::disjunction<HoldsPerReplica<A>, HoldsPerReplica<B>> {
+};
+template <class T>
+struct HoldsPerReplica<std::vector<T>> : HoldsPerReplica<T> {};
+template <class T, std::size_t N>
+struct HoldsPerReplica<std::array<T, N>> : HoldsPerReplica<T> {};
+template <class K, class V>
+struct HoldsPerReplica<std::map<K, V>> : HoldsPerReplica<V> {};
+template <class T>
+struct HoldsPerReplica<std::optional<T>> : HoldsPerReplica<T> {};
+
 /// Specialised by the variable handles.
 template <class T>
 struct IsVariable : std::false_type {};
