@@ -12,7 +12,7 @@ enum class ErrorCode : int {
   // Contexts.
   kWrongContext = 1,      ///< Cross-replica work inside a replica, or the reverse.
   kStrategyBusy = 2,      ///< A second run on a strategy that is running.
-  kRunFailed = 3,         ///< A call into belfry from a run that has already failed.
+  kRunFailed = 3,         ///< A cancellation that a user threw where no run had failed.
   kOtherStrategy = 4,     ///< A context, variable or scope of another strategy.
   kReplicaThrew = 5,      ///< A replica's own exception ended the run (reports only).
   kMergeThrew = 6,        ///< A merge function's own exception ended the run (reports only).

@@ -19,6 +19,16 @@ std::string type_name(const std::type_info& type) {
   return status == 0 ? name.get() : type.name();
 }
 
+bool has_type(const std::exception_ptr& exception, const std::type_info& type) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const Error& error) {
+    return typeid(error) == type;
+  } catch (...) {
+    return false;
+  }
+}
+
 }  // namespace
 
 std::string text_of(const std::exception_ptr& exception) {
@@ -53,6 +63,23 @@ std::exception_ptr exception_of(const ErrorReport& report) {
   } catch (...) {
     return std::current_exception();
   }
+}
+
+std::exception_ptr with_report(std::exception_ptr error, const ErrorReport& report) {
+  try {
+    throw_error(report);
+  } catch (const Error& rebuilt) {
+    if (has_type(error, typeid(rebuilt))) return std::current_exception();
+  }
+  return error;
+}
+
+std::exception_ptr stray_cancellation(const std::string& thrower) {
+  return std::make_exception_ptr(
+      ContextError(ErrorCode::kRunFailed,
+                   thrower + " threw belfry::ReplicaCancelled in a run that has not failed",
+                   "it is belfry's own: throw another type, and rethrow what a failed run threw in "
+                   "no other run"));
 }
 
 }  // namespace belfry::detail

@@ -332,5 +332,59 @@ TEST_F(MergeErrors, CancellationUnwindsWhatReplicasHold) {
   EXPECT_EQ(alive, 0);
 }
 
+// An error of a user's own that is one of belfry's.
+struct BadLabel : InvalidArgumentError {
+  using InvalidArgumentError::InvalidArgumentError;
+  int label = 42;
+};
+
+TEST_F(MergeErrors, ErrorsOfAMergeFunctionKeepTheirTypes) {
+  EXPECT_THAT(text_of<BadLabel>([](ReplicaContext& replica) {
+                replica.merge_call(
+                    [](CrossReplicaContext&) {
+                      throw BadLabel(ErrorCode::kInvalidArgument, "no such label");
+                    },
+                    kLeft);
+              }),
+              HasSubstr("BF-030 no such label"));
+  // BF-061 of a device, and not of a view, has another type than throw_error gives it.
+  EXPECT_THAT(
+      text_of<DeviceError>([](ReplicaContext& replica) {
+        replica.merge_call(
+            [](CrossReplicaContext&) { throw DeviceError(ErrorCode::kOutOfBounds, "row 7 of 2"); },
+            kLeft);
+      }),
+      HasSubstr("BF-061 row 7 of 2"));
+  // The report still says where all were.
+  EXPECT_THROW(strategy_.run([](ReplicaContext& replica) {
+    replica.merge_call(
+        [](CrossReplicaContext&) { throw BadLabel(ErrorCode::kInvalidArgument, "no such label"); },
+        kLeft);
+  }),
+               BadLabel);
+  EXPECT_THAT(to_string(*strategy_.last_failure()),
+              AllOf(HasSubstr("BF-030 no such label"),
+                    HasSubstr("replicas 0-2  train.cc:11  waits in merge_call #1")));
+}
+
+TEST_F(MergeErrors, ACancellationOfAUsersDoesNotLeaveTheRun) {
+  EXPECT_THAT(text_of<ContextError>([](ReplicaContext& replica) {
+                if (replica.replica_id() == 1) throw ReplicaCancelled{};
+                return std::string(100, 'x');
+              }),
+              HasSubstr("BF-003 a replica threw belfry::ReplicaCancelled in a run that has not "
+                        "failed"));
+  EXPECT_THAT(text_of<ContextError>([](ReplicaContext& replica) {
+                if (replica.replica_id() == 1) throw ReplicaCancelled{};
+                replica.merge_call(count, kLeft);
+              }),
+              HasSubstr("BF-003"));
+  EXPECT_THAT(text_of<ContextError>([](ReplicaContext& replica) {
+                replica.merge_call([](CrossReplicaContext&) { throw ReplicaCancelled{}; }, kLeft);
+              }),
+              AllOf(HasSubstr("BF-003 merge_call threw belfry::ReplicaCancelled"),
+                    HasSubstr("replicas 0-2  train.cc:11  waits in merge_call #1")));
+}
+
 }  // namespace
 }  // namespace belfry

@@ -86,7 +86,8 @@ void ReplicaRunner::body(int replica) noexcept {
     try {
       function_(context);
     } catch (const ReplicaCancelled&) {
-      ended = ReplicaState::Status::kCancelled;
+      ended = failed_ ? ReplicaState::Status::kCancelled : ReplicaState::Status::kThrew;
+      if (!failed_) own.exception = stray_cancellation("a replica");
     } catch (...) {
       ended = ReplicaState::Status::kThrew;
       own.exception = std::current_exception();
@@ -203,19 +204,21 @@ void ReplicaRunner::merge_round() {
   StrategyStep step(to_string(first.type->kind), first.site, nested_, FunctionRef<void()>(execute));
   try {
     core().merge(step);
+  } catch (const ReplicaCancelled&) {
+    fail_in_merge(first, stray_cancellation(to_string(first.type->kind)));
   } catch (...) {
     fail_in_merge(first, std::current_exception());
   }
 }
 
-// An error of belfry that names no replica gets the places where they all wait; a user's own
-// exception stays as it is.
+// An error of belfry that names no replica gets the places where they all wait, unless its type is
+// not the one that its code has; a user's own exception stays as it is.
 void ReplicaRunner::fail_in_merge(const MergeRequest& first, std::exception_ptr thrown) {
   ErrorReport report = report_of(thrown);
   const bool ours = report.code != ErrorCode::kMergeThrew;
   if (report.replicas.empty()) {
     report.replicas = replica_reports();
-    if (ours) thrown = exception_of(report);
+    if (ours) thrown = with_report(std::move(thrown), report);
   }
   if (!ours) {
     report.summary = std::string(to_string(first.type->kind)) + " #" + std::to_string(rounds_) +
