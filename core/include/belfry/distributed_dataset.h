@@ -85,14 +85,19 @@ class DistributedDataset<B>::Reader {
  public:
   explicit Reader(const DistributedDataset& from)
       : strategy_(from.strategy_),
+        dataset_(from.dataset_),
         options_(from.options_),
         site_(from.site_),
-        steps_(detail::steps_of(from.dataset_.read(), from.sizes_, strategy_->num_replicas(),
-                                options_, site_)) {}
+        sizes_(from.sizes_) {}
 
   std::optional<PerReplica<B>> operator()() {
     strategy_->cross_replica().core().require_cross("reading a distributed dataset", site_);
     const Scope scope = strategy_->scope(site_);
+    // Here, since it calls what the dataset was made of.
+    if (!steps_) {
+      steps_ =
+          detail::steps_of(dataset_.read(), sizes_, strategy_->num_replicas(), options_, site_);
+    }
     while (!ended_ && static_cast<int>(ready_.size()) <= options_.prefetch) read_ahead();
     if (ready_.empty()) return std::nullopt;
     Prepared next = std::move(ready_.front());
@@ -149,9 +154,11 @@ class DistributedDataset<B>::Reader {
   }
 
   Strategy* strategy_;
+  Dataset<B> dataset_;
   DistributeOptions options_;
   CallSite site_;
-  detail::StepReaderOf<B> steps_;
+  std::vector<std::int64_t> sizes_;
+  detail::StepReaderOf<B> steps_;  // Empty before the first step.
   detail::TensorFeed feed_;
   std::deque<Prepared> ready_;
   bool ended_ = false;

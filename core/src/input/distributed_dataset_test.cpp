@@ -266,5 +266,26 @@ TEST(EndOfDataPolicies, HaveNames) {
   EXPECT_EQ(to_string(EndOfData::kMaskReplicas), "mask replicas");
 }
 
+TEST_F(DistributedDatasets, StartInsideTheirStrategy) {
+  int starts = 0;
+  const auto table = Dataset<Tensor<float>>::from_generator([&starts] {
+    ++starts;
+    const auto row = Tensor<float>::full({1}, 3.0F);  // On replica 0's device.
+    return [row, left = 3]() mutable { return left-- > 0 ? std::optional(row) : std::nullopt; };
+  });
+  const auto distributed =
+      strategy_.distribute_dataset(table.batch(3), {.end_of_data = EndOfData::kDropPartialStep});
+  EXPECT_THROW(strategy_.run([&](ReplicaContext&) { std::ignore = distributed.begin(); }),
+               ContextError);
+  EXPECT_EQ(starts, 0);
+  int steps = 0;
+  for (const auto& step : distributed) {
+    ++steps;
+    EXPECT_EQ(step[2].item(), 3.0F);
+  }
+  EXPECT_EQ(steps, 1);
+  EXPECT_EQ(starts, 1);
+}
+
 }  // namespace
 }  // namespace belfry
