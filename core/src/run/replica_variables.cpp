@@ -11,7 +11,7 @@ namespace belfry::detail {
 namespace {
 
 bool is_digit_suffix(std::string_view part) {
-  return part.size() > 2 && part[part.size() - 2] == '_' &&
+  return part.size() >= 2 && part[part.size() - 2] == '_' &&
          std::isdigit(static_cast<unsigned char>(part.back())) != 0;
 }
 
@@ -56,7 +56,7 @@ std::string canonical_name(std::string_view name) {
     if (slash < name.size()) canonical += '/';
     begin = slash + 1;
   }
-  return canonical;
+  return canonical.empty() ? "Variable" : canonical;
 }
 
 ReplicaVariables::ReplicaVariables(int replicas, int maker)

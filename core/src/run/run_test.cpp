@@ -212,5 +212,29 @@ TEST_F(Run, CountsWhatItDoes) {
   EXPECT_EQ(statistics.reduction.bytes, 3U * (2 * 4 + 8));
 }
 
+TEST_F(Run, CopiesWhatFunctionsReturnReferencesTo) {
+  // The pair that a replica sees is made for its call alone.
+  const std::pair argument(
+      PerReplica<std::string>{std::string(100, 'a'), std::string(100, 'b'), std::string(100, 'c')},
+      1);
+  const auto first = [](ReplicaContext&,
+                        const std::pair<std::string, int>& own) -> const std::string& {
+    return own.first;
+  };
+  EXPECT_THAT(strategy_.run(first, argument),
+              ElementsAre(std::string(100, 'a'), std::string(100, 'b'), std::string(100, 'c')));
+}
+
+TEST_F(Run, NamesThatAreOnlyANumberAreNoName) {
+  const auto sums = strategy_.run([&](ReplicaContext& replica) {
+    const auto named = [&](const char* first, const char* others) {
+      return strategy_.mirrored_variable(1, {.name = replica.replica_id() == 0 ? first : others})
+          .on(replica);
+    };
+    return named("", "_1") + named("a//b", "a/_1/b") + named("w", "w_2");
+  });
+  EXPECT_THAT(sums, testing::Each(3));
+}
+
 }  // namespace
 }  // namespace belfry

@@ -48,7 +48,8 @@ auto distribute(StrategyCore& core, CrossReplicaContext& cross, const RunOptions
       "argument of run, distributed values as this replica's component");
   using Returned = std::invoke_result_t<const F&, ReplicaContext&, const ComponentOf<Args>&...>;
   const Participants present = participants(core, options.site, args...);
-  const auto call = [&](ReplicaContext& replica) -> Returned {
+  // By value: what `fn` refers to may be an argument that was unpacked for this call alone.
+  const auto call = [&](ReplicaContext& replica) -> std::remove_cvref_t<Returned> {
     return fn(replica, component(args, replica.replica_id())...);
   };
   if constexpr (std::is_void_v<Returned>) {
