@@ -19,6 +19,9 @@ namespace detail {
 
 /// The axis from 0. Throws: InvalidArgumentError (kShape) when the shape has no such axis.
 int axis_of(const Shape& shape, Axis axis, std::string_view what, CallSite site);
+/// The product of the extents of axes `begin` to `end`; the largest number where it does not fit,
+/// as beside another extent of 0.
+std::int64_t extents_product(const Shape& shape, int begin, int end);
 /// `shape` with another extent at `axis`, or without that axis.
 Shape with_extent(const Shape& shape, int axis, std::int64_t extent);
 Shape without_axis(const Shape& shape, int axis);

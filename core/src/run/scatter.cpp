@@ -4,6 +4,7 @@
 #include "belfry/scatter.h"
 
 #include "belfry/error.h"
+#include "belfry/tensor_axis.h"
 
 #include <string>
 
@@ -36,10 +37,6 @@ void throw_local_scatter(const VariableInfo& info, CallSite site) {
       "change the replica's own component: scatter_rows of variable.on(replica)", site);
 }
 
-std::int64_t row_size(const Shape& shape) {
-  std::int64_t size = 1;
-  for (int axis = 1; axis < shape.rank(); ++axis) size *= shape.extent(axis);
-  return size;
-}
+std::int64_t row_size(const Shape& shape) { return extents_product(shape, 1, shape.rank()); }
 
 }  // namespace belfry::detail

@@ -7,10 +7,15 @@
 #include "belfry/backend/device.h"
 #include "belfry/error.h"
 
+#include <cstddef>
+#include <limits>
+#include <string>
 #include <utility>
 
 namespace belfry {
 namespace {
+
+constexpr std::size_t kMostBytes = std::numeric_limits<std::ptrdiff_t>::max();
 
 void require_storage(const AnyTensor& tensor) {
   if (tensor.empty()) {
@@ -41,6 +46,11 @@ AnyTensor::AnyTensor(BufferView view, Shape shape, Placement placement)
 AnyTensor AnyTensor::allocate(DType dtype, Shape shape, Placement placement) {
   Device& device = device_of(placement);
   const auto count = static_cast<std::size_t>(shape.count());
+  // A shape's count fits 63 bits; its bytes may not.
+  if (count > kMostBytes / size_of(dtype)) {
+    throw DeviceError(ErrorCode::kOutOfMemory, "no device has room for a tensor " +
+                                                   to_string(shape) + " of " + to_string(dtype));
+  }
   BufferPtr buffer = device.allocate(count * size_of(dtype), device.compute_stream());
   return {BufferView{std::move(buffer), 0, count, dtype}, std::move(shape), placement};
 }

@@ -8,6 +8,7 @@
 #include "values/tensor_operands.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -23,12 +24,7 @@ struct Blocks {
 };
 
 Blocks blocks_of(const Shape& shape, int axis) {
-  Blocks blocks;
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (i < axis) blocks.outer *= shape.extents()[static_cast<std::size_t>(i)];
-    if (i > axis) blocks.inner *= shape.extents()[static_cast<std::size_t>(i)];
-  }
-  return blocks;
+  return {extents_product(shape, 0, axis), extents_product(shape, axis + 1, shape.rank())};
 }
 
 // A type of the same width for which there is a kernel that moves rows; it keeps all bits.
@@ -91,6 +87,16 @@ int axis_of(const Shape& shape, Axis axis, std::string_view what, CallSite site)
                                  (shape.rank() == 0 ? " has no axis" : " has the axes 0 to ") +
                                  (shape.rank() == 0 ? "" : std::to_string(shape.rank() - 1)),
                              site);
+}
+
+std::int64_t extents_product(const Shape& shape, int begin, int end) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  std::int64_t product = 1;
+  for (int axis = begin; axis < end; ++axis) {
+    const std::int64_t extent = shape.extents()[static_cast<std::size_t>(axis)];
+    product = extent != 0 && product > kMost / extent ? kMost : product * extent;
+  }
+  return product;
 }
 
 Shape with_extent(const Shape& shape, int axis, std::int64_t extent) {
@@ -173,7 +179,7 @@ AnyTensor launch_slice(const AnyTensor& x, int axis, std::int64_t begin, std::in
     return {std::move(view), std::move(shape), x.placement()};
   }
   std::vector<std::int64_t> rows;
-  for (std::int64_t outer = 0; outer < blocks.outer; ++outer) {
+  for (std::int64_t outer = 0; shape.count() != 0 && outer < blocks.outer; ++outer) {
     for (std::int64_t i = begin; i < end; ++i) rows.push_back(outer * extent + i);
   }
   return pick_rows(x, blocks.inner, rows, std::move(shape), site);

@@ -122,5 +122,30 @@ TEST_F(TensorAxis, RefusesWhatDoesNotFit) {
   EXPECT_EQ(code_of([&] { concatenate<float>({x, elsewhere}); }), ErrorCode::kForeignObject);
 }
 
+TEST_F(TensorAxis, HugeExtentsBesideNoneAreNoMore) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 40;
+  const auto none = [&](Shape shape) { return make(std::move(shape), {}); };
+  const auto front = none({0, kHuge, kHuge});
+  EXPECT_EQ(concatenate(std::vector{front, front}).shape(), (Shape{0, kHuge, kHuge}));
+  EXPECT_EQ(slice(front, Axis(0), 0, 0).shape(), (Shape{0, kHuge, kHuge}));
+  const auto back = none({kHuge, kHuge, 0});
+  EXPECT_EQ(concatenate(std::vector{back, back}, Axis(2)).shape(), (Shape{kHuge, kHuge, 0}));
+  EXPECT_EQ(slice(back, Axis(2), 0, 0).shape(), (Shape{kHuge, kHuge, 0}));
+  EXPECT_EQ(detail::extents_product({2, 3, 5}, 1, 3), 15);
+  EXPECT_EQ(detail::extents_product({kHuge, kHuge, 0}, 0, 3), 0);
+}
+
+TEST_F(TensorAxis, TensorsOfMoreBytesThanThereAreAddressesDoNotFit) {
+  constexpr std::int64_t kBytes = std::int64_t{1} << 61;  // Times 8 it is no bytes, modulo 2^64.
+  for (const std::int64_t count : {kBytes, kBytes + 1, 2 * kBytes - 1}) {
+    try {
+      AnyTensor::allocate(DType::kFloat64, Shape{count}, {&backend_, 0});
+      FAIL() << count;
+    } catch (const DeviceError& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace belfry
