@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/cross_replica_context.h"
+#include "belfry/detail/divided_once.h"
 #include "belfry/replica_context.h"
 #include "belfry/tensor_ops.h"
 
@@ -27,12 +28,12 @@ struct IndexedSlices {
 
 namespace detail {
 
-/// Throws: InvalidArgumentError (kShape) unless the three fit together.
 template <Element T>
 struct TensorsIn<IndexedSlices<T>> {
   static auto of(const IndexedSlices<T>& slices) { return std::tie(slices.values, slices.indices); }
 };
 
+/// Throws: InvalidArgumentError (kShape) unless the three fit together.
 void require_slices(const Shape& values, const Shape& indices, const Shape& dense, CallSite site);
 /// Throws: StructureMismatchError (kStructure) unless all dense shapes are equal. `present`: whose
 /// the slices are, if they are replicas'.
@@ -142,13 +143,13 @@ Mirrored<IndexedSlices<T>> reduce_slices(CrossReplicaContext& cross, ReduceOp op
                                          CallSite site = CallSite::here()) {
   using Rows = std::tuple<Tensor<T>, Tensor<std::int64_t>>;
   cross.core().require_cross("reduce_slices", site);
+  detail::require_replicas(cross.core(), slices.size(), site);
   detail::require_slice_reduction(op, dtype_of<T>(), site);
   std::vector<Shape> shapes;
   detail::ReplicaArray<Rows> rows(slices.present().count());
   for (const IndexedSlices<T>& own : slices) {
     shapes.push_back(own.dense_shape);
     rows.emplace_back(own.values, own.indices);
-  detail::require_replicas(cross.core(), slices.size(), site);
   }
   detail::require_same_dense_shape(shapes, site, &slices.present());
   const Mirrored<Rows> all = detail::all_gather_value(
@@ -157,7 +158,10 @@ Mirrored<IndexedSlices<T>> reduce_slices(CrossReplicaContext& cross, ReduceOp op
   for (int replica = 0; replica < all.size(); ++replica) {
     const auto& [values, indices] = all[replica];
     IndexedSlices<T> own{values, indices, shapes.front()};
-    if (op == ReduceOp::kMean) own = own / T(static_cast<float>(slices.present().count()));
+    if (op == ReduceOp::kMean) {
+      own.values = Tensor<T>(
+          detail::divided_once(own.values.any(), slices.present().count(), "reduce_slices", site));
+    }
     results.emplace_back(std::move(own));
   }
   return Mirrored<IndexedSlices<T>>(all.size(), std::move(results));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/detail/assign.h"
+#include "belfry/detail/divided_once.h"
 #include "belfry/nest.h"
 #include "belfry/tensor_arithmetic.h"
 #include "belfry/tensor_math.h"
@@ -37,7 +38,7 @@ struct TruncatedMean {
     } else if constexpr (std::is_integral_v<E>) {
       return static_cast<E>(static_cast<std::int64_t>(value) / replicas);
     } else {
-      return static_cast<E>(value / static_cast<E>(static_cast<float>(replicas)));
+      return detail::divided_once(value, replicas);
     }
   }
   template <Element E>
@@ -51,7 +52,7 @@ struct TruncatedMean {
     if constexpr (std::is_integral_v<E> && sizeof(E) < 4) {
       return cast<E>(divide(cast<std::int32_t>(tensor), replicas));
     } else {
-      return divide(tensor, static_cast<E>(replicas));
+      return Tensor<E>(detail::divided_once(tensor.any(), replicas, "divide", {}));
     }
   }
 };

@@ -462,5 +462,38 @@ TEST_F(Verbs, GroupsLookIntoWhatHoldsTensors) {
   EXPECT_THAT(devices(std::tuple(7, std::vector<bool>{true}, std::string("x"))), ElementsAre());
 }
 
+TEST(Divisions, By257Round16BitFloatsOnce) {
+  // 256 / 257 is 0.99610..., which lies between the bfloat16 numbers 0.99609375 and 1, next to the
+  // former. As a bfloat16, 257 is 256.
+  constexpr int kReplicas = 257;
+  HostBackend backend(kReplicas);
+  MirroredStrategy strategy(backend);
+  CrossReplicaContext& cross = strategy.cross_replica();
+  const BFloat16 large(256.0F);
+  const auto tensor = Tensor<BFloat16>::full({1}, large, strategy.placement(0));
+  const auto number = [](BFloat16 x) { return static_cast<float>(x); };
+  const auto item = [&](const Tensor<BFloat16>& x) { return number(x.item()); };
+  constexpr float kExpected = 0.99609375F;
+  EXPECT_EQ(number(reduce_vjp(cross, ReduceOp::kMean, large).value()), kExpected);
+  EXPECT_EQ(number(reduce_vjp(cross, ReduceOp::kMean, std::vector{large}).value()[0]), kExpected);
+  EXPECT_EQ(item(reduce_vjp(cross, ReduceOp::kMean, tensor).value()), kExpected);
+  detail::ReplicaArray<BFloat16> numbers(kReplicas);
+  detail::ReplicaArray<Tensor<BFloat16>> tensors(kReplicas);
+  detail::ReplicaArray<IndexedSlices<BFloat16>> slices(kReplicas);
+  for (int replica = 0; replica < kReplicas; ++replica) {
+    const Placement place = strategy.placement(replica);
+    const BFloat16 own = replica == 0 ? large : BFloat16(0.0F);
+    numbers.emplace_back(own);
+    tensors.emplace_back(Tensor<BFloat16>::full({1}, own, place));
+    slices.emplace_back(IndexedSlices<BFloat16>{
+        Tensor<BFloat16>::full({1}, own, place), Tensor<std::int64_t>::full({1}, 0, place), {1}});
+  }
+  const TruncatedMean mean;
+  EXPECT_EQ(number(cross.reduce(mean, PerReplica(std::move(numbers))).value()), kExpected);
+  EXPECT_EQ(item(cross.reduce(mean, PerReplica(std::move(tensors))).value()), kExpected);
+  const auto rows = reduce_slices(cross, ReduceOp::kMean, PerReplica(std::move(slices)));
+  EXPECT_EQ(number(rows.value().values.to_host()[0]), kExpected);
+}
+
 }  // namespace
 }  // namespace belfry

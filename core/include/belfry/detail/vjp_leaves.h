@@ -3,7 +3,7 @@
 #pragma once
 
 #include "belfry/axis.h"
-#include "belfry/detail/tensor_launch.h"
+#include "belfry/detail/divided_once.h"
 #include "belfry/nest.h"
 #include "belfry/tensor.h"
 #include "belfry/tensor_axis.h"
@@ -63,17 +63,13 @@ void divide_leaves(T& value, int by, CallSite site) {
     using Leaf = std::remove_cvref_t<decltype(leaf)>;
     if constexpr (IsTensor<Leaf>::value) {
       require_mean(leaf.any().dtype(), site);
-      const Scalar divisor = Scalar::of(static_cast<double>(by));
-      leaf = Leaf(launch_binary(BinaryOp::kDivide, leaf.any(), divisor, "reduce_vjp", site));
+      leaf = Leaf(divided_once(leaf.any(), by, "reduce_vjp", site));
     } else if constexpr (Element<Leaf>) {
       require_mean(dtype_of<Leaf>(), site);
-      leaf = static_cast<Leaf>(leaf / static_cast<Leaf>(by));
+      leaf = divided_once(leaf, by);
     } else {
       require_mean(dtype_of<typename Leaf::value_type>(), site);
-      for (auto& element : leaf) {
-        using Number = std::remove_cvref_t<decltype(element)>;
-        element = static_cast<Number>(element / static_cast<Number>(by));
-      }
+      for (auto& element : leaf) element = divided_once(element, by);
     }
   });
 }
