@@ -86,7 +86,8 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   }
   /// MEAN of a value that all replicas share is that value; SUM of it does not compile (SEM-34).
   template <class T>
-  Mirrored<T> reduce(MeanOnly, const Mirrored<T>& value) {
+  Mirrored<T> reduce(MeanOnly, const Mirrored<T>& value, CallSite site = CallSite::here()) {
+    core_.require_cross("reduce", site);
     return value;
   }
   /// `batch_reduce(op, values...)`: a tuple of the reductions of each, in order. A value may come

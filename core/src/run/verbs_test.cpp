@@ -111,6 +111,7 @@ TEST_F(Verbs, BelongToTheCrossReplicaContext) {
   };
   refused("reduce", [&] { cross_.reduce(ReduceOp::kSum, ids_, device(0)); });
   refused("reduce", [&] { cross_.reduce(ReduceOp::kSum, lists, Axis(0)); });
+  refused("reduce", [&] { cross_.reduce(ReduceOp::kMean, mirrored); });
   refused("reduce_mapped", [&] { cross_.reduce_mapped(ReduceOp::kSum, lists); });
   refused("broadcast", [&] { cross_.broadcast(1, device(0)); });
   refused("fetch", [&] { cross_.fetch(mirrored); });
