@@ -66,7 +66,7 @@ void Turns::admit_some(const Gate::Waiter* waiters, std::size_t count) {
 
 void Turns::admit(const std::vector<int>& replicas) {
   if (ready_ == 0) ascending_ = true;
-  std::copy(replicas.rbegin(), replicas.rend(), queue_.begin() + ready_);
+  std::ranges::reverse_copy(replicas, queue_.begin() + ready_);
   ready_ += static_cast<std::uint32_t>(replicas.size());
   restore_order(replicas.size());
 }

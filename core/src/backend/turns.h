@@ -76,7 +76,7 @@ class Turns {
   void admit(const Gate::Waiter* waiters, std::size_t count) {
     if (ready_ == 0 && count == everybody_.size()) {
       // Everybody waited at one gate, in whatever order.
-      std::copy(everybody_.begin(), everybody_.end(), queue_.begin());
+      std::ranges::copy(everybody_, queue_.begin());
       ready_ = static_cast<std::uint32_t>(count);
       ascending_ = true;
       return;
