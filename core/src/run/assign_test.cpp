@@ -7,6 +7,7 @@
 #include "belfry/integer_mean.h"
 #include "belfry/mirrored_strategy.h"
 #include "belfry/tensor_ops.h"
+#include "run/code_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,15 +25,6 @@ namespace {
 
 using testing::Each;
 using testing::ElementsAre;
-
-ErrorCode code_of(const auto& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode::kInternal;
-}
 
 class Assign : public testing::Test {
  protected:

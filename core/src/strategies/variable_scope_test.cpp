@@ -7,6 +7,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/current.h"
 #include "belfry/mirrored_strategy.h"
+#include "run/code_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,15 +19,6 @@ namespace belfry {
 namespace {
 
 using testing::ElementsAre;
-
-ErrorCode code_of(const auto& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode::kInternal;
-}
 
 class VariableScopes : public testing::Test {
  protected:
