@@ -9,7 +9,7 @@
 #include <optional>
 
 /// For code deep in a call stack that was not handed a context: what is current on this carrier
-/// (SEM-14). Exactly one of a replica and a cross-replica context is current at any time; outside
+/// (SEM-16). Exactly one of a replica and a cross-replica context is current at any time; outside
 /// every strategy it is the only replica of the default strategy. A thread that user code starts
 /// begins outside every strategy.
 namespace belfry {

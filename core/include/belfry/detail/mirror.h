@@ -24,20 +24,6 @@ constexpr bool lives_on_devices() {
   }
 }
 
-/// A copy of `value` whose tensors are on `place`.
-template <class T>
-T placed_on(const T& value, Placement place) {
-  T copy = value;
-  if constexpr (lives_on_devices<T>()) {
-    for_each_leaf(copy, [&](auto& leaf) {
-      if constexpr (IsTensor<std::remove_cvref_t<decltype(leaf)>>::value) {
-        leaf = leaf.copy_to(place);
-      }
-    });
-  }
-  return copy;
-}
-
 /// Copies the tensors of `value` that are on other devices to `place`.
 template <class T>
 void bring_to(T& value, Placement place) {
@@ -48,6 +34,14 @@ void bring_to(T& value, Placement place) {
       }
     });
   }
+}
+
+/// A copy of `value` whose tensors are on `place`.
+template <class T>
+T placed_on(const T& value, Placement place) {
+  T copy = value;
+  bring_to(copy, place);
+  return copy;
 }
 
 /// Replaces the tensors of `copies[i]` by those of `source`, brought to `targets[i]` by the
