@@ -6,6 +6,7 @@
 #include "belfry/detail/nest_traits.h"
 #include "belfry/error.h"
 
+#include <initializer_list>
 #include <span>
 #include <utility>
 #include <vector>
@@ -36,6 +37,14 @@ class Tensor {
           "give one value for each element", site);
     }
     return Tensor(AnyTensor::from_host(dtype_of<T>(), std::move(shape), values.data(), placement));
+  }
+  static Tensor from(Shape shape, std::initializer_list<T> values,
+                     CallSite site = CallSite::here()) {
+    return from(std::move(shape), std::span(values), site);
+  }
+  static Tensor from(Shape shape, std::initializer_list<T> values, Placement placement,
+                     CallSite site = CallSite::here()) {
+    return from(std::move(shape), std::span(values), placement, site);
   }
   /// Every element is `value`.
   static Tensor full(Shape shape, T value, CallSite site = CallSite::here()) {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace belfry {
 namespace {
@@ -43,6 +44,21 @@ TEST_F(TensorOperands, ShapesThatDoNotFitAreNamed) {
   EXPECT_EQ(report.summary, "add: shapes [2,3] and [2] do not fit");
   EXPECT_NE(report.hint.find("as_column"), std::string::npos) << report.hint;
   EXPECT_EQ(to_string(report.site), "tensor_operands_test.cpp:" + std::to_string(__LINE__ - 3));
+}
+
+TEST_F(TensorOperands, AreMadeFromBraces) {
+  const Placement second{&backend_, 1};
+  const auto table = Tensor<float>::from({2, 3}, {1, 2, 3, 4, 5, 6}, second);
+  EXPECT_EQ(table.placement(), second);
+  EXPECT_EQ(to_string(table.shape()), "[2,3]");
+  EXPECT_EQ(table.to_host(), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(Tensor<bool>::from({2}, {true, false}, second).to_host(),
+            (std::vector<std::uint8_t>{1, 0}));
+  EXPECT_EQ(Tensor<std::int32_t>::from({2}, {0, 0}, second).to_host(),
+            (std::vector<std::int32_t>{0, 0}));
+  const auto report = failure(ErrorCode::kShape, [&] { Tensor<float>::from({3}, {1, 2}, second); });
+  EXPECT_EQ(report.summary, "2 values for shape [3]");
+  EXPECT_EQ(to_string(report.site), "tensor_operands_test.cpp:" + std::to_string(__LINE__ - 2));
 }
 
 TEST_F(TensorOperands, TheLargerOperandIsTheLeftOne) {
