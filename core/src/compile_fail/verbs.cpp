@@ -87,8 +87,23 @@ void arguments(CrossReplicaContext& cross, const PerReplica<int>& values,
   static_cast<void>(values);
 }
 
+void increase(int& component) noexcept { component += 1; }
+[[maybe_unused]] void increase_copy(int component) noexcept { component += 1; }
+
 void updates(CrossReplicaContext& cross, const MirroredVariable<int>& variable) {
   cross.update(variable, [](int& component) { component += 1; });
+  cross.update(variable, [](auto& component, int by) { component += by; }, 1);
+  cross.update(variable, [](int component) { return component; });
+  cross.update(variable, [](const int&) {});
+  cross.update(variable, increase);
+#ifdef UPDATE_OF_A_COPY
+  // EXPECT: the function of update must take the component as T&
+  cross.update(variable, [](int component, int by) { component += by; }, 1);
+#endif
+#ifdef UPDATE_OF_A_COPY_BY_NAME
+  // EXPECT: the function of update must take the component as T&
+  cross.update(variable, increase_copy);
+#endif
 #ifdef UPDATE_OF_WHAT_MAY_THROW_WHEN_IT_IS_ASSIGNED
   // EXPECT: a variable that changes is of a type whose move assignment is noexcept
   struct Throws {

@@ -5,6 +5,7 @@
 #include "belfry/detail/component_values.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/strategy_core.h"
+#include "belfry/detail/update_function.h"
 #include "belfry/device_spec.h"
 #include "belfry/mirrored_on.h"
 #include "belfry/variable.h"
@@ -65,6 +66,8 @@ class UpdateWork final : public ComponentValues {
   using Returned = std::invoke_result_t<const F&, T&, const UpdateArgument<Args>&...>;
   static constexpr bool kVoid = std::is_void_v<Returned>;
   using Result = std::conditional_t<kVoid, int, std::remove_cvref_t<Returned>>;
+  static_assert(!changes_nothing<T, F, Returned>(),
+                "the function of update must take the component as T&: it changes a copy here");
 
   UpdateWork(StrategyCore& core, CrossReplicaContext& cross, const VariableState<T>& state,
              CallSite site, const F& fn, const Args&... args)
