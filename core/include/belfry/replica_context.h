@@ -109,18 +109,19 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
   void assign(const ReplicaLocalVariable<T>& variable, V value, CallSite site = CallSite::here()) {
     T own(std::move(value));
     detail::bring_to(own, placement());
-    detail::apply_assign(detail::AssignOp::kSet, variable.on(*this, site), std::move(own));
+    detail::apply_assign(detail::AssignOp::kSet, variable.on(*this, site), std::move(own), site);
   }
   template <class T, class V>
   void assign_add(const ReplicaLocalVariable<T>& variable, V value,
                   CallSite site = CallSite::here()) {
-    detail::apply_assign(detail::AssignOp::kAdd, variable.on(*this, site), T(std::move(value)));
+    detail::apply_assign(detail::AssignOp::kAdd, variable.on(*this, site), T(std::move(value)),
+                         site);
   }
   template <class T, class V>
   void assign_sub(const ReplicaLocalVariable<T>& variable, V value,
                   CallSite site = CallSite::here()) {
-    detail::apply_assign(detail::AssignOp::kSubtract, variable.on(*this, site),
-                         T(std::move(value)));
+    detail::apply_assign(detail::AssignOp::kSubtract, variable.on(*this, site), T(std::move(value)),
+                         site);
   }
 
   template <class T, class V>

@@ -117,6 +117,30 @@ TEST_F(Assign, ComparesKeysAndNotOnlyLeaves) {
   refuse(strategy_.mirrored_variable(Choice{1.0, std::nullopt}, summed), Choice{std::nullopt, 5.0});
 }
 
+TEST_F(Assign, NamesTheCallThatAddsWhatCannotBeAdded) {
+  using Map = std::map<std::string, double>;
+  const auto own = strategy_.replica_local_variable(ReduceOp::kSum, Map{{"a", 1}});
+  const auto shared =
+      strategy_.mirrored_variable(Map{{"a", 1}}, {.aggregation = Aggregation::kSum});
+  const auto flag = strategy_.replica_local_variable(Aggregation::kOnlyFirst, true);
+  const auto line_of = [&](const auto& step) {
+    try {
+      strategy_.run(step);
+    } catch (const Error& error) {
+      EXPECT_EQ(to_string(error.report().site).substr(0, 16), "assign_test.cpp:");
+      return error.report().site.line;
+    }
+    return 0;
+  };
+  const int here = __LINE__;
+  const auto subtract = [&](ReplicaContext& r) { r.assign_sub(own, Map{{"b", 5}}); };
+  const auto add = [&](ReplicaContext& r) { r.assign_add(shared, Map{{"b", 5}}); };
+  const auto flip = [&](ReplicaContext& r) { r.assign_add(flag, true); };
+  EXPECT_EQ(line_of(subtract), here + 1);
+  EXPECT_EQ(line_of(add), here + 2);
+  EXPECT_EQ(line_of(flip), here + 3);
+}
+
 TEST_F(Assign, KeepsComponentsWhereTheVariableLives) {
   const auto make = [] { return Tensor<float>::full({1}, 1.0F); };
   const auto far = Tensor<float>::full({1}, 5.0F, strategy_.placement(2));

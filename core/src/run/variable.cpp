@@ -113,14 +113,14 @@ void require_possible(const VariableInfo& info, const VariableOptions& options, 
 }
 
 // Kernels know fewer types than host leaves have. Tensors are computed by kernels alone.
-void require_combinable(BinaryOp op, const LeafRef& leaf) {
+void require_combinable(BinaryOp op, const LeafRef& leaf, CallSite site) {
   const bool known =
       leaf.tensor == nullptr ? leaf.dtype != DType::kBool : element::supports(op, leaf.dtype);
   if (known) return;
   throw InvalidArgumentError(ErrorCode::kDType,
                              (leaf.tensor == nullptr ? "" : "tensors of ") + to_string(leaf.dtype) +
                                  " values cannot be added or subtracted",
-                             "assign the whole value instead, or make it of a type that can");
+                             "assign the whole value instead, or make it of a type that can", site);
 }
 
 void combine_on_host(const KernelParameters& parameters, const LeafRef& to, const LeafRef& delta) {
@@ -259,16 +259,18 @@ ReplicaContext* replica_making(StrategyCore& core, CallSite site) {
   return nullptr;
 }
 
-void throw_other_structure() {
+void throw_other_structure(CallSite site) {
   throw StructureMismatchError(ErrorCode::kStructure,
-                               "a value of another structure cannot be added to a variable");
+                               "a value of another structure cannot be added to a variable",
+                               "add a value with the variable's keys, counts and shapes", site);
 }
 
-void combine_leaves(AssignOp op, std::vector<LeafRef> target, std::vector<LeafRef> delta) {
-  if (!same_leaves(target, delta)) throw_other_structure();
+void combine_leaves(AssignOp op, std::vector<LeafRef> target, std::vector<LeafRef> delta,
+                    CallSite site) {
+  if (!same_leaves(target, delta)) throw_other_structure(site);
   KernelParameters parameters;
   parameters.binary = op == AssignOp::kAdd ? BinaryOp::kAdd : BinaryOp::kSubtract;
-  for (const LeafRef& leaf : target) require_combinable(parameters.binary, leaf);
+  for (const LeafRef& leaf : target) require_combinable(parameters.binary, leaf, site);
   // Memory may be short: all that tensors need is there before anything changes.
   std::vector<std::pair<BufferView, AnyTensor>> prepared;
   for (std::size_t i = 0; i < target.size(); ++i) {
