@@ -5,6 +5,7 @@
 #include "belfry/error.h"
 #include "spi_support.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -240,6 +241,79 @@ TEST(SpiCollectives, RefuseWhatDoesNotFit) {
   hand_over(members, false);
   EXPECT_EQ(download(members.output(1)),
             folded(inputs, ReduceOp::kSum, ReductionOrder::kReplicaOrder));
+}
+
+template <class Call>
+std::string words_of(Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+// Every backend refuses these, in these words.
+TEST(SpiCollectives, RefuseInTheSameWords) {
+  Bits bits(1);
+  const Members members =
+      make_members(2, 0, inputs_of(DType::kFloat32, 2, 4, true, bits), 1, false);
+  Communicator& communicator = *members.communicator;
+  auto parts = members.parts;
+  const auto sum = [&] { communicator.all_reduce(ReduceOp::kSum, parts); };
+  const auto expect = [&](auto&& call, const std::string& words) {
+    EXPECT_THAT(words_of(call), ::testing::HasSubstr(words));
+    parts = members.parts;
+  };
+  parts[1].output.count = 3;
+  expect(sum, "all_reduce: rank 1 has 3 elements of float32 where 4 of float32 are expected");
+  expect([&] { communicator.all_gather(parts); },
+         "all_gather: rank 0 has 4 elements of float32 where 8 of float32 are expected");
+  expect([&] { communicator.broadcast(2, parts); }, "broadcast: root 2 of 2 ranks");
+  parts.pop_back();
+  expect(sum, "all_reduce: 1 parts for 2 members");
+  parts[1].stream = nullptr;
+  expect(sum, "all_reduce: rank 1 has no stream");
+  parts[0].input.buffer = nullptr;
+  expect(sum, "all_reduce: a view of rank 0 has no buffer");
+  parts[1].output.offset = 4;
+  expect(sum,
+         "all_reduce: a view of rank 1 is 4 elements of float32 from byte 4 of a buffer of 16");
+}
+
+// In place means a rank's own input, and the whole of it.
+TEST(SpiCollectives, RefuseOutputsThatOverlapAnythingElse) {
+  Bits bits(1);
+  const Members members =
+      make_members(2, 0, inputs_of(DType::kFloat32, 2, 4, true, bits), 1, false);
+  Communicator& communicator = *members.communicator;
+  auto parts = members.parts;
+  const auto expect_refusal = [&](auto&& call) {
+    EXPECT_THAT(words_of(call), ::testing::HasSubstr("the memory of two parts overlaps"));
+    parts = members.parts;
+  };
+  const auto sum = [&] { communicator.all_reduce(ReduceOp::kSum, parts); };
+  parts[1].output = parts[0].output;
+  expect_refusal(sum);
+  parts[0].output = parts[1].input;
+  expect_refusal(sum);
+  parts[0].output = parts[1].input;
+  expect_refusal([&] { communicator.reduce(ReduceOp::kSum, 0, parts); });
+  parts[1].output = parts[0].input;
+  expect_refusal([&] { communicator.broadcast(0, parts); });
+  for (CollectivePart& part : parts) part.input.count = part.output.count = 2;
+  parts[1].output = parts[1].input;
+  parts[1].output.offset += 4;
+  expect_refusal(sum);
+}
+
+TEST(SpiCollectives, GatherInPlaceFromOne) {
+  Bits bits(1);
+  const auto inputs = inputs_of(DType::kFloat32, 1, 4, true, bits);
+  Members members = make_members(1, 0, inputs, 1, true);
+  members.communicator->all_gather(members.parts);
+  hand_over(members, false);
+  EXPECT_EQ(download(members.output(0)), inputs[0]);
 }
 
 TEST(SpiCollectives, AreAmongDistinctDevicesThereAre) {

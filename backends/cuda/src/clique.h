@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/backend/communicator.h"
+#include "belfry/backend/collective.h"
 #include "device.h"
 #include "stream.h"
 
@@ -11,13 +11,6 @@
 #include <vector>
 
 namespace belfry::cuda {
-
-/// Which views of which parts a collective uses, and how long outputs are.
-struct PartShape {
-  int reading_rank = -1;  ///< -1: every input is read.
-  int writing_rank = -1;  ///< -1: every output is written.
-  std::size_t output_factor = 1;
-};
 
 /// What all communicators of this backend share: their members, all in this process, and the checks
 /// of what a caller hands in.
@@ -48,11 +41,7 @@ class Clique : public Communicator {
   virtual void do_broadcast(int root, std::span<const CollectivePart> parts) = 0;
   virtual void do_all_gather(std::span<const CollectivePart> parts) = 0;
 
-  void require_rank(int rank) const;
-  void require_parts(std::span<const CollectivePart> parts, const PartShape& shape) const;
-  void require_disjoint(std::span<const CollectivePart> parts, const PartShape& shape) const;
-  void require_reducible(ReduceOp op, std::span<const CollectivePart> parts,
-                         const PartShape& shape) const;
+  void require(const Collective& collective) const;
 
   std::shared_ptr<SharedState> shared_;  // with the Backend
   std::vector<Device*> devices_;

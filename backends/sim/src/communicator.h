@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/backend/communicator.h"
+#include "belfry/backend/collective.h"
 #include "engine/engine.h"
 
 #include <memory>
@@ -27,13 +27,9 @@ class SimCommunicator final : public Communicator {
   void check_health() override { engine_->check_failures(); }
 
  private:
-  using Outputs = std::span<const BufferView>;
-
-  void require_parts(std::span<const CollectivePart> parts, const char* name) const;
-  void require_root(int root) const;
-  // `outputs` are those of the ranks from `first_rank` on.
-  void enqueue_reduction(ReduceOp op, std::span<const CollectivePart> parts,
-                         std::vector<BufferView> outputs, std::size_t first_rank, const char* name);
+  // A command with what `collective`, once checked, reads and writes.
+  engine::Command begin(const Collective& collective) const;
+  void enqueue_reduction(const Collective& collective);
   void enqueue(std::span<const CollectivePart> parts, engine::Command command);
 
   std::vector<int> devices_;

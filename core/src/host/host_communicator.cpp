@@ -3,9 +3,7 @@
 
 #include "host/host_communicator.h"
 
-#include "belfry/error.h"
-
-#include <string>
+#include "belfry/backend/collective.h"
 
 namespace belfry::host {
 namespace {
@@ -24,47 +22,24 @@ void launch_reduction(ReduceOp op, std::span<const CollectivePart> parts, int fi
 
 }  // namespace
 
-void HostCommunicator::require(std::span<const CollectivePart> parts, int root) const {
-  if (static_cast<int>(parts.size()) != size()) {
-    throw StructureMismatchError(ErrorCode::kStructure,
-                                 "a collective of " + std::to_string(size()) + " ranks got " +
-                                     std::to_string(parts.size()) + " parts");
-  }
-  if (root < 0 || root >= size()) {
-    throw InvalidArgumentError(
-        ErrorCode::kInvalidArgument,
-        "a collective of " + std::to_string(size()) + " ranks has no root " + std::to_string(root));
-  }
-  for (const CollectivePart& part : parts) {
-    if (part.stream == nullptr) {
-      throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                                 "a part of a collective has no stream");
-    }
-    if (part.input.count != parts[0].input.count || part.input.dtype != parts[0].input.dtype) {
-      throw StructureMismatchError(ErrorCode::kStructure,
-                                   "the parts of a collective differ in count or element type");
-    }
-  }
-}
-
 void HostCommunicator::all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
-  require(parts, 0);
+  validate({.kind = CollectiveKind::kAllReduce, .parts = parts, .op = op}, size());
   launch_reduction(op, parts, 0, size(), *parts[0].stream);
 }
 
 void HostCommunicator::reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) {
-  require(parts, root);
+  validate({.kind = CollectiveKind::kReduce, .parts = parts, .root = root, .op = op}, size());
   launch_reduction(op, parts, root, root + 1, *parts[0].stream);
 }
 
 void HostCommunicator::broadcast(int root, std::span<const CollectivePart> parts) {
-  require(parts, root);
+  validate({.kind = CollectiveKind::kBroadcast, .parts = parts, .root = root}, size());
   const BufferView& source = parts[static_cast<std::size_t>(root)].input;
   for (const CollectivePart& part : parts) part.stream->copy(part.output, source);
 }
 
 void HostCommunicator::all_gather(std::span<const CollectivePart> parts) {
-  require(parts, 0);
+  validate({.kind = CollectiveKind::kAllGather, .parts = parts}, size());
   for (const CollectivePart& to : parts) {
     BufferView slot = to.output;
     slot.count = to.input.count;

@@ -27,8 +27,6 @@ class HostCommunicator final : public Communicator {
   void check_health() override {}
 
  private:
-  void require(std::span<const CollectivePart> parts, int root) const;
-
   std::vector<int> ranks_;
 };
 

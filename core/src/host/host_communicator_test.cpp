@@ -29,8 +29,13 @@ class HostCommunicatorErrors : public ::testing::Test {
   }
 
   std::optional<ErrorCode> code_of_sum() {
+    return code_of([&] { communicator_->all_reduce(ReduceOp::kSum, parts_); });
+  }
+
+  template <class Call>
+  std::optional<ErrorCode> code_of(Call&& call) {
     try {
-      communicator_->all_reduce(ReduceOp::kSum, parts_);
+      call();
     } catch (const Error& error) {
       return error.code();
     }
@@ -61,6 +66,31 @@ TEST_F(HostCommunicatorErrors, AMissingStreamIsABadArgument) {
 TEST_F(HostCommunicatorErrors, AMissingRootIsABadArgument) {
   EXPECT_THROW(communicator_->reduce(ReduceOp::kSum, 2, parts_), InvalidArgumentError);
   EXPECT_THROW(communicator_->broadcast(-1, parts_), InvalidArgumentError);
+}
+
+TEST_F(HostCommunicatorErrors, OutputsOfAnotherLengthAreAnotherStructure) {
+  const auto gather = [&] { communicator_->all_gather(parts_); };
+  EXPECT_EQ(code_of(gather), ErrorCode::kStructure) << "4 elements for twice 4";
+  parts_[1].output.count = 3;
+  EXPECT_EQ(code_of([&] { communicator_->broadcast(0, parts_); }), ErrorCode::kStructure);
+}
+
+TEST_F(HostCommunicatorErrors, OutputsThatShareBytesAreABadArgument) {
+  parts_[1].output = parts_[0].output;
+  EXPECT_EQ(code_of([&] { communicator_->broadcast(0, parts_); }), ErrorCode::kInvalidArgument);
+}
+
+// The second part is refused before the first is copied.
+TEST_F(HostCommunicatorErrors, NothingIsCopiedWhenAPartIsRefused) {
+  const std::array<float, 4> before{1, 2, 3, 4};
+  const std::array<float, 4> others{5, 6, 7, 8};
+  parts_[0].stream->write(parts_[0].output, before.data());
+  parts_[1].stream->write(parts_[1].input, others.data());
+  parts_[1].output.offset = sizeof(float);
+  EXPECT_EQ(code_of([&] { communicator_->broadcast(1, parts_); }), ErrorCode::kOutOfBounds);
+  std::array<float, 4> after{};
+  parts_[0].stream->read(after.data(), parts_[0].output);
+  EXPECT_EQ(after, before);
 }
 
 }  // namespace

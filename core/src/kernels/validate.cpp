@@ -6,6 +6,7 @@
 #include "belfry/error.h"
 #include "kernels/names.h"
 #include "kernels/overlaps.h"
+#include "kernels/view_fault.h"
 
 #include <fmt/format.h>
 
@@ -119,19 +120,8 @@ void Validator::check_views() const {
 
 void Validator::check_view(std::string_view role, std::size_t index, const BufferView& view) const {
   need_known(number(view.dtype), kNumDTypes - 1, "element type");
-  if (view.buffer == nullptr) {
-    fail(ErrorCode::kInvalidArgument, fmt::format("{} {} has no buffer", role, index));
-  }
-  if (view.offset % size_of(view.dtype) != 0) {
-    fail(ErrorCode::kInvalidArgument,
-         fmt::format("{} {} starts at byte {}, which is not a multiple of the {} bytes of {}", role,
-                     index, view.offset, size_of(view.dtype), to_string(view.dtype)));
-  }
-  const std::size_t bytes = view.buffer->bytes();
-  if (view.offset > bytes || view.count > (bytes - view.offset) / size_of(view.dtype)) {
-    fail(ErrorCode::kOutOfBounds,
-         fmt::format("{} {} is {} elements of {} from byte {} of a buffer of {} bytes", role, index,
-                     view.count, to_string(view.dtype), view.offset, bytes));
+  if (const auto fault = kernels::fault_of(view)) {
+    fail(fault->code, fmt::format("{} {} {}", role, index, fault->text));
   }
 }
 

@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/backend/collective.h"
+#include "belfry/backend/kernel.h"
+#include "belfry/error.h"
+#include "kernels/view_fault.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+/// The checks of one collective, with what their messages need.
+class CollectiveValidator {
+ public:
+  CollectiveValidator(const Collective& collective, int members)
+      : collective_(collective), members_(members) {}
+
+  void run() const;
+
+ private:
+  void check_members() const;
+  void check_views() const;
+  void check_view(int rank, const BufferView& view, std::size_t count, DType dtype) const;
+  void check_overlaps() const;
+  void check_reduction() const;
+
+  const CollectivePart& part(int rank) const {
+    return collective_.parts[static_cast<std::size_t>(rank)];
+  }
+  bool has_root() const {
+    return collective_.kind == CollectiveKind::kReduce ||
+           collective_.kind == CollectiveKind::kBroadcast;
+  }
+  std::string named(const std::string& text) const {
+    return fmt::format("{}: {}", to_string(collective_.kind), text);
+  }
+  [[noreturn]] void fail(ErrorCode code, const std::string& text, const char* hint = "") const {
+    throw InvalidArgumentError(code, named(text), hint);
+  }
+
+  const Collective& collective_;
+  int members_;
+};
+
+void CollectiveValidator::run() const {
+  check_members();
+  check_views();
+  check_overlaps();
+  check_reduction();
+}
+
+void CollectiveValidator::check_members() const {
+  if (collective_.parts.size() != static_cast<std::size_t>(members_)) {
+    throw StructureMismatchError(
+        ErrorCode::kStructure,
+        named(fmt::format("{} parts for {} members", collective_.parts.size(), members_)));
+  }
+  if (has_root() && (collective_.root < 0 || collective_.root >= members_)) {
+    fail(ErrorCode::kInvalidArgument,
+         fmt::format("root {} of {} ranks", collective_.root, members_),
+         "a root is a position in the communicator, not a device");
+  }
+  for (int rank = 0; rank < members_; ++rank) {
+    if (part(rank).stream == nullptr) {
+      fail(ErrorCode::kInvalidArgument, fmt::format("rank {} has no stream", rank));
+    }
+  }
+}
+
+void CollectiveValidator::check_views() const {
+  const bool gathers = collective_.kind == CollectiveKind::kAllGather;
+  const BufferView& model = part(has_root() ? collective_.root : 0).input;
+  const std::size_t output_count = model.count * (gathers ? collective_.parts.size() : 1);
+  for (int rank = 0; rank < members_; ++rank) {
+    if (collective_.reads_input_of(rank)) {
+      check_view(rank, part(rank).input, model.count, model.dtype);
+    }
+    if (collective_.writes_output_of(rank)) {
+      check_view(rank, part(rank).output, output_count, model.dtype);
+    }
+  }
+}
+
+void CollectiveValidator::check_view(int rank, const BufferView& view, std::size_t count,
+                                     DType dtype) const {
+  if (view.count != count || view.dtype != dtype) {
+    throw StructureMismatchError(
+        ErrorCode::kStructure,
+        named(fmt::format("rank {} has {} elements of {} where {} of {} are expected", rank,
+                          view.count, to_string(view.dtype), count, to_string(dtype))));
+  }
+  if (const auto fault = kernels::fault_of(view)) {
+    fail(fault->code, fmt::format("a view of rank {} {}", rank, fault->text));
+  }
+}
+
+/// What one view touches.
+struct Extent {
+  const Buffer* buffer;
+  std::size_t begin;
+  std::size_t end;
+  bool written;
+};
+
+bool same_view(const BufferView& a, const BufferView& b) {
+  return a.buffer == b.buffer && a.offset == b.offset && a.count == b.count && a.dtype == b.dtype;
+}
+
+// In ascending order each extent need only be compared with the furthest end so far.
+bool overlap(std::vector<Extent>& extents) {
+  std::ranges::sort(extents, [](const Extent& a, const Extent& b) {
+    if (a.buffer != b.buffer) return std::less<>{}(a.buffer, b.buffer);
+    return a.begin < b.begin;
+  });
+  const Buffer* buffer = nullptr;
+  std::size_t end = 0;          // of all
+  std::size_t written_end = 0;  // of what is written
+  for (const Extent& extent : extents) {
+    if (extent.buffer != buffer) end = written_end = 0;
+    buffer = extent.buffer;
+    if (extent.begin < (extent.written ? end : written_end)) return true;
+    end = std::max(end, extent.end);
+    if (extent.written) written_end = std::max(written_end, extent.end);
+  }
+  return false;
+}
+
+void CollectiveValidator::check_overlaps() const {
+  std::vector<Extent> extents;
+  const auto add = [&](const BufferView& view, bool written) {
+    if (view.count == 0) return;
+    extents.push_back({view.buffer.get(), view.offset, view.offset + view.bytes(), written});
+  };
+  for (int rank = 0; rank < members_; ++rank) {
+    const bool written = collective_.writes_output_of(rank);
+    const bool in_place = written && same_view(part(rank).input, part(rank).output);
+    if (written) add(part(rank).output, true);
+    if (collective_.reads_input_of(rank) && !in_place) add(part(rank).input, false);
+  }
+  if (!overlap(extents)) return;
+  fail(ErrorCode::kInvalidArgument, "the memory of two parts overlaps",
+       "in place means that input and output are the very same view");
+}
+
+// What can be added up and divided is a matter of the kernel.
+void CollectiveValidator::check_reduction() const {
+  if (collective_.kind > CollectiveKind::kReduce) return;
+  Kernel kernel;
+  kernel.kind = KernelKind::kReduceReplicas;
+  kernel.parameters.reduce = collective_.op;
+  kernel.inputs = {part(0).input};
+  kernel.outputs = kernel.inputs;
+  validate(kernel);
+}
+
+}  // namespace
+
+std::string_view to_string(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::kAllReduce:
+      return "all_reduce";
+    case CollectiveKind::kReduce:
+      return "reduce";
+    case CollectiveKind::kBroadcast:
+      return "broadcast";
+    case CollectiveKind::kAllGather:
+      break;
+  }
+  return "all_gather";
+}
+
+void validate(const Collective& collective, int members) {
+  CollectiveValidator(collective, members).run();
+}
+
+}  // namespace belfry
