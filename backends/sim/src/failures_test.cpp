@@ -57,7 +57,7 @@ void under_schedules(const std::function<void(MirroredStrategy&)>& program) {
   }
 }
 
-void expect_bad_row(MirroredStrategy& strategy, int row, const Body& body) {
+void expect_bad_row(Strategy& strategy, int row, const Body& body) {
   try {
     strategy.run(body);
     ADD_FAILURE() << "nothing was thrown";
@@ -108,6 +108,43 @@ TEST(FailuresUnderSchedules, AllHearOfWhatWentIntoAReduction) {
         const auto row = row_of_table(replica.replica_id() == bad ? 100 : 0);
         return value_of(replica.all_reduce(ReduceOp::kSum, row));
       });
+    });
+  }
+}
+
+// One tensor of one device, which both replicas read: whoever is first, both hear why it has no
+// value.
+TEST(FailuresUnderSchedules, AllHearWhyWhatTheyShareHasNoValue) {
+  under_schedules([](MirroredStrategy& strategy) {
+    const auto on = strategy.placement(0);
+    const auto row = gather_rows(Tensor<float>::from({2, 1}, {1, 2}, on),
+                                 Tensor<std::int32_t>::from({1}, {100}, on));
+    const auto texts = strategy.run([&](ReplicaContext&) -> std::string {
+      try {
+        return std::to_string(value_of(row));
+      } catch (const DeviceError& error) {
+        return error.what();
+      }
+    });
+    for (const std::string& text : texts) EXPECT_THAT(text, StartsWith("BF-061 gather_rows"));
+    EXPECT_EQ(texts[0], texts[1]);
+  });
+}
+
+TEST(FailuresUnderSchedules, AllHearWhyASharedVariableHasNoValue) {
+  Options options;
+  options.devices = 2;
+  for (int seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    options.seed = static_cast<std::uint64_t>(seed);
+    Backend backend(options);
+    CentralStorageStrategy strategy(backend);
+    const auto rows = strategy.mirrored_variable([] { return Tensor<float>::full({1}, 1.0F); });
+    strategy.cross_replica().update(rows, [](Tensor<float>& row) { row = row_of_table(100); });
+    expect_bad_row(strategy, 100,
+                   [&](ReplicaContext& replica) { return value_of(rows.on(replica)); });
+    expect_bad_row(strategy, 100, [&](ReplicaContext& replica) {
+      return replica.replica_id() == 0 ? 0.0 : value_of(rows.on(replica));
     });
   }
 }

@@ -4,6 +4,7 @@
 
 #include "belfry/error.h"
 
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -48,6 +49,7 @@ void check_access(const Access& access, bool written, std::string_view who, Call
                       text + " touches " + text_of(access.range) + " of " + allocation.describe(),
                       "a range must end within its buffer", site);
   }
+  if (allocation.spoilt_by() != nullptr) std::rethrow_exception(allocation.spoilt_by());
   const ByteRange gap = allocation.written().first_gap(access.range).value_or(access.range);
   throw DeviceError(ErrorCode::kUninitialised,
                     text + " reads " + text_of(gap) + " of " + allocation.describe() +

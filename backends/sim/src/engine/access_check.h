@@ -11,7 +11,8 @@ namespace belfry::engine {
 
 /// Checks that `access` lies within live memory and, where `written` is asked for, that somebody
 /// has written all of it. `who` is the subject of the message: `matmul on S4`. Throws: DeviceError
-/// (kOutOfBounds, kUninitialised) naming the buffer and the bytes.
+/// (kOutOfBounds, kUninitialised) naming the buffer and the bytes; where work that was to write the
+/// buffer failed, what it threw.
 void check_access(const Access& access, bool written, std::string_view who, CallSite site);
 
 /// Checks everything `command` declares, reads as written bytes if `written` says so.

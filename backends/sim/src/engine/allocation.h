@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 
@@ -49,6 +50,13 @@ class Allocation {
   RangeSet& written() { return written_; }
   const RangeSet& written() const { return written_; }
 
+  /// Takes note of why work that was to write here did not; the first reason stays.
+  void spoil(const std::exception_ptr& reason) {
+    if (spoilt_by_ == nullptr) spoilt_by_ = reason;
+  }
+  /// Why bytes that nobody has written are missing: null where no work was to write them.
+  const std::exception_ptr& spoilt_by() const { return spoilt_by_; }
+
   /// Ends its life before its last user lets go: commands that still touch it fail. For drivers
   /// whose users free by address; where handles share the allocation nobody calls it.
   void retire();
@@ -62,6 +70,7 @@ class Allocation {
   int device_;
   std::uint64_t number_;
   RangeSet written_;
+  std::exception_ptr spoilt_by_;
   std::atomic<bool> retired_{false};
 };
 

@@ -109,6 +109,36 @@ TEST_F(EngineFailureTest, WhatFollowsAFailureIsSkippedUntilItIsKnown) {
   EXPECT_THAT(world_.done, ElementsAre("later", "later"));
 }
 
+TEST_F(EngineFailureTest, WhoeverReadsWhatWasNotWrittenHearsWhy) {
+  const AllocationPtr sum = world_.memory->allocate(8);
+  Command bad = world_.work("bad", {}, {{memory_, {0, 50}}});
+  bad.run = [](const Command&) { throw std::runtime_error("no such row"); };
+  world_.engine->enqueue(world_.queue(0), std::move(bad));
+  world_.enqueue(0, "skipped", {{memory_, {0, 50}}}, {{sum, {0, 8}}});
+  EXPECT_THROW(world_.engine->synchronize(world_.queue(0)), std::runtime_error);
+  char bytes[8] = {};
+  // Once told, and again: what the host reads, what a kernel reads, what was only skipped.
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_THROW(world_.engine->read(world_.queue(1), bytes, {memory_, {0, 8}}),
+                 std::runtime_error);
+    EXPECT_THROW(world_.engine->read(world_.queue(1), bytes, {sum, {0, 8}}), std::runtime_error);
+    world_.enqueue(1, "dependent", {{sum, {0, 8}}});
+    EXPECT_THROW(world_.engine->synchronize(world_.queue(1)), std::runtime_error);
+  }
+  world_.enqueue(1, "fill", {}, {{sum, {0, 8}}});
+  EXPECT_NO_THROW(world_.engine->read(world_.queue(1), bytes, {sum, {0, 8}}));
+}
+
+TEST_F(EngineFailureTest, AFailedWriteInPlaceLeavesWhatWasThere) {
+  world_.enqueue(0, "fill", {}, {{memory_, {0, 100}}});
+  Command bad = world_.work("bad", {}, {{memory_, {0, 50}}});
+  bad.run = [](const Command&) { throw std::runtime_error("no such row"); };
+  world_.engine->enqueue(world_.queue(0), std::move(bad));
+  EXPECT_THROW(world_.engine->synchronize(world_.queue(0)), std::runtime_error);
+  char bytes[8] = {};
+  EXPECT_NO_THROW(world_.engine->read(world_.queue(0), bytes, {memory_, {0, 8}}));
+}
+
 TEST_F(EngineFailureTest, IndependentQueuesGoOn) {
   world_.enqueue(0, "bad", {{memory_, {0, 1}}});
   world_.enqueue(1, "fine");

@@ -18,6 +18,11 @@ void mark_written(const Command& command) {
   for (const Access& access : command.writes) access.allocation->written().insert(access.range);
 }
 
+// Whoever reads what was not written hears why, whether or not it waited for this failure itself.
+void spoil_writes(const Command& command, const Failure& failure) {
+  for (const Access& access : command.writes) access.allocation->spoil(failure.exception);
+}
+
 bool is_whole(const Access& access) {
   return access.range == ByteRange{0, access.allocation->bytes()};
 }
@@ -161,6 +166,7 @@ void Engine::step(CommandQueue& queue) {
     std::uint64_t value = 0;
     FailurePtr failure = queue.failure_;
     if (failure == nullptr) failure = execute(head.command, queue, &value);
+    if (failure != nullptr) spoil_writes(head.command, *failure);
     note_execution(OperationKind::kExecute, queue, head.command, value);
     finish_head(queue, failure);
     advance(queue);
@@ -180,6 +186,7 @@ void Engine::step_collective(const CollectivePtr& collective) {
   if (failure == nullptr) {
     failure = execute(collective->command, *collective->queues.front(), &value);
   }
+  if (failure != nullptr) spoil_writes(collective->command, *failure);
   for (CommandQueue* queue : collective->queues) {
     queue->clock_ = clock + 1;
     note_execution(OperationKind::kCollective, *queue, collective->command, value);
