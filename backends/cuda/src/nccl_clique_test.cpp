@@ -23,6 +23,7 @@ using test::Members;
 constexpr int kUnhandledCudaError = 1;
 constexpr int kLaunchFailure = 719;
 constexpr int kRemoteError = 6;
+constexpr int kSystemError = 2;
 
 // 1 + 2 + 3 + 4, and that divided by 4.
 TEST(NcclClique, AddsAndDivides) {
@@ -120,6 +121,21 @@ TEST(NcclClique, ClosesItsGroupWhenACallFails) {
   EXPECT_EQ(code_of([&] { clique->all_reduce(ReduceOp::kSum, members.parts); }),
             ErrorCode::kDeviceLost);
   EXPECT_EQ(machine.calls("ncclGroupEnd"), machine.calls("ncclGroupStart"));
+}
+
+// Groups are opened to finalize, then to destroy, and to abort where one of these failed.
+TEST(NcclClique, ClosesNoGroupThatItDidNotOpen) {
+  const std::vector<std::vector<std::uint64_t>> plans = {{1}, {2}, {1, 2}, {2, 3}};
+  for (const auto& failing : plans) {
+    sim::SimulatedDriver machine({.gpus = 2});
+    Backend backend;
+    auto clique = backend.communicator(first_ranks(2));
+    for (const std::uint64_t which : failing) machine.fail("ncclGroupStart", which, kSystemError);
+    clique.reset();
+    EXPECT_EQ(machine.calls("ncclGroupEnd") + failing.size(), machine.calls("ncclGroupStart"));
+    EXPECT_EQ(machine.reports(),
+              std::vector<std::string>(failing.size(), "ncclGroupStart: a planned failure"));
+  }
 }
 
 // One member was given the collective: its stream would wait for ever.

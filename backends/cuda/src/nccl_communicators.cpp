@@ -118,27 +118,31 @@ bool NcclCommunicators::wait_quietly() const noexcept {
 
 // Finalizing ends outstanding work, destroying frees; both need every member.
 void NcclCommunicators::end() noexcept {
-  bool begun = accepted(ncclGroupStart());
-  for (ncclComm_t comm : comms_) begun = accepted(ncclCommFinalize(comm)) && begun;
-  begun = accepted(ncclGroupEnd()) && begun;
   // Without every member the others would wait until the deadline.
-  if (!begun || !wait_quietly()) {
+  if (!finalize() || !wait_quietly() || !accepted(ncclGroupStart())) {
     abort();
     return;
   }
-  ignore_failure(ncclGroupStart());
   for (ncclComm_t comm : comms_) ignore_failure(ncclCommDestroy(comm));
   ignore_failure(ncclGroupEnd());
 }
 
-// In one group: each must be marked before any is freed, since they wait for one another.
+bool NcclCommunicators::finalize() noexcept {
+  if (!accepted(ncclGroupStart())) return false;
+  bool begun = true;
+  for (ncclComm_t comm : comms_) begun = accepted(ncclCommFinalize(comm)) && begun;
+  return accepted(ncclGroupEnd()) && begun;
+}
+
+// In one group: each must be marked before any is freed, since they wait for one another. But a
+// group that did not open is not closed: NCCL would close what else the thread has open.
 void NcclCommunicators::abort() noexcept {
   if (std::ranges::count(comms_, nullptr) == std::ssize(comms_)) return;
-  ignore_failure(ncclGroupStart());
+  const bool open = accepted(ncclGroupStart());
   for (ncclComm_t& comm : comms_) {
     if (comm != nullptr) ignore_failure(ncclCommAbort(std::exchange(comm, nullptr)));
   }
-  ignore_failure(ncclGroupEnd());
+  if (open) ignore_failure(ncclGroupEnd());
 }
 
 }  // namespace belfry::cuda

@@ -38,6 +38,7 @@ class NcclCommunicators {
   ncclResult_t state_of(std::size_t rank) const;
   bool wait_quietly() const noexcept;
   void end() noexcept;
+  bool finalize() noexcept;
   void abort() noexcept;
 
   std::vector<int> gpus_;
