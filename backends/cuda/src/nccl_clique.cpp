@@ -129,8 +129,10 @@ void NcclClique::grouped(const char* what, std::span<const CollectivePart> parts
     holds.emplace_back(own, buffers_of(parts.subspan(rank, 1)));
   }
   const std::lock_guard lock(shared().launch_order);
+  bool given = false;  // Perhaps to some members alone; all was checked, so NCCL alone can fail.
   try {
     NcclGroup group;
+    given = true;
     for (int rank = 0; rank < size(); ++rank) {
       const auto place = static_cast<std::size_t>(rank);
       call(rank, parts[place], streams[place]);
@@ -142,7 +144,7 @@ void NcclClique::grouped(const char* what, std::span<const CollectivePart> parts
       holds[rank].close();
     }
   } catch (...) {
-    communicators_.give_up();
+    if (given) communicators_.give_up();
     throw;
   }
   Counters::add(shared().counters.nccl_collectives);

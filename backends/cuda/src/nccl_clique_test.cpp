@@ -152,6 +152,22 @@ TEST(NcclClique, IsGivenUpWhenACallFails) {
   EXPECT_EQ(code_of([&] { clique->check_health(); }), ErrorCode::kDeviceLost);
 }
 
+// No member was given anything. 1 + 2 is what the next call gives.
+TEST(NcclClique, IsKeptWhenNoGroupOpens) {
+  sim::SimulatedDriver machine({.gpus = 2});
+  Backend backend;
+  const auto clique = backend.communicator(first_ranks(2));
+  Members members(backend);
+  machine.fail("ncclGroupStart", 1, kSystemError);
+  const auto sum = [&] { clique->all_reduce(ReduceOp::kSum, members.parts); };
+  EXPECT_EQ(code_of(sum), ErrorCode::kDeviceLost);
+  EXPECT_EQ(machine.calls("ncclCommAbort"), 0U);
+  clique->check_health();
+  sum();
+  EXPECT_EQ(members.value(0), 3.0F);
+  EXPECT_EQ(members.value(1), 3.0F);
+}
+
 // 1 + 2 is what a call that returns gives, and one after another that did not: or it throws.
 TEST(NcclClique, NeverAddsPartsOfDifferentCalls) {
   for (const char* function : {"cudaGetDevice", "cudaSetDevice", "cudaEventRecord"}) {
