@@ -67,7 +67,12 @@ void LocalClique::lead(int leader, std::span<const CollectivePart> parts, Work&&
   Stream& leading = stream(parts[static_cast<std::size_t>(leader)]);
   Stream::Hold hold(leading, buffers_of(parts));
   begin(leading, parts);
-  work(leading);
+  try {
+    work(leading);
+  } catch (...) {
+    end_after_failure(leading, parts);
+    throw;
+  }
   end(leading, parts);
   hold.close();
   Counters::add(shared().counters.local_collectives);
@@ -87,6 +92,16 @@ void LocalClique::end(Stream& leading, std::span<const CollectivePart> parts) {
   if (parts.size() > 1) leading.record(done_);
   for (const CollectivePart& part : parts) {
     if (part.stream != &leading) part.stream->wait(done_);
+  }
+}
+
+// Some of the work may have been enqueued, and touches the memory of all members.
+void LocalClique::end_after_failure(Stream& leading,
+                                    std::span<const CollectivePart> parts) noexcept {
+  try {
+    end(leading, parts);
+  } catch (...) {
+    // The first failure is told.
   }
 }
 

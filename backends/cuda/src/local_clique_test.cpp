@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/cuda/backend.h"
+#include "belfry/error.h"
+#include "belfry/sim/driver.h"
+#include "support_test.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+namespace belfry::cuda {
+namespace {
+
+using test::code_of;
+using test::first_ranks;
+using test::Members;
+
+constexpr int kLaunchFailure = 719;
+
+// The copy to the second member is enqueued on the first's stream, that to the third fails. What
+// the second member writes next comes after that copy, in whatever order the streams run.
+TEST(LocalClique, OrdersWhatItEnqueuedBeforeAFailure) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    sim::SimulatedDriver machine({.gpus = 1, .seed = seed});
+    Backend backend{{.devices = {0, 0, 0}}};
+    const auto clique = backend.communicator(first_ranks(3));
+    Members members(backend);
+    machine.fail("cudaMemcpyAsync", 2, kLaunchFailure);
+    EXPECT_EQ(code_of([&] { clique->broadcast(0, members.parts); }), ErrorCode::kDeviceLost);
+    const float later = 7.0F;
+    members.parts[1].stream->write(members.parts[1].output, &later);
+    members.parts[0].stream->synchronize();
+    EXPECT_EQ(members.value(1), later);
+  }
+}
+
+}  // namespace
+}  // namespace belfry::cuda
