@@ -70,6 +70,44 @@ TEST_F(Participation, AskingForAMissingComponentIsAnError) {
   EXPECT_TRUE(values == values_of({1, 3}));
 }
 
+// What would be lost, or missing, is said at the call, before any replica runs.
+TEST_F(Participation, ValuesOfOtherReplicasAreRefused) {
+  bool ran = false;
+  const auto refused = [&](const auto& argument) {
+    const CallSite here = CallSite::here();
+    try {
+      strategy_.run([&](ReplicaContext&, const auto&) { ran = true; }, argument, here);
+    } catch (const InvalidArgumentError& error) {
+      EXPECT_EQ(error.report().site.line, here.line);
+      return error.report().summary;
+    }
+    return std::string("no error");
+  };
+  const PerReplica<int> few{1, 2};
+  const PerReplica<int> many{1, 2, 3, 4, 5};
+  EXPECT_EQ(refused(few), "a value of 2 replicas in a strategy of 4");
+  EXPECT_EQ(refused(many), "a value of 5 replicas in a strategy of 4");
+  EXPECT_EQ(refused(std::tuple(1, std::vector{many})), "a value of 5 replicas in a strategy of 4");
+
+  HostBackend backend{3};
+  MirroredStrategy smaller{backend};
+  EXPECT_EQ(refused(smaller.cross_replica().broadcast(1)),
+            "a value of 3 replicas in a strategy of 4");
+  EXPECT_FALSE(ran);
+}
+
+TEST_F(Participation, MergesReturnValuesOfAllReplicas) {
+  const auto merged = [&](const PerReplica<int>& result) {
+    return strategy_.run([&](ReplicaContext& replica) {
+      return replica.merge_call([&](CrossReplicaContext&) { return result; });
+    });
+  };
+  EXPECT_THAT(merged({1, 2, 3, 4}), ElementsAre(1, 2, 3, 4));
+  EXPECT_THROW(merged({1, 2, 3}), InvalidArgumentError);
+  EXPECT_THROW(merged({1, 2, 3, 4, 5}), InvalidArgumentError);
+  EXPECT_THAT(strategy_.last_failure()->summary, "a value of 5 replicas in a strategy of 4");
+}
+
 TEST_F(Participation, MeansAreOverThoseThatTakePart) {
   const auto means = strategy_.run(
       [](ReplicaContext& replica, double own) {

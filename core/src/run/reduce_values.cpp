@@ -40,12 +40,15 @@ void throw_structures_differ(int replica, const std::vector<LeafDescription>& fi
   throw StructureMismatchError(std::move(report));
 }
 
-void require_replicas(const StrategyCore& core, int replicas, CallSite site) {
-  if (replicas == core.size()) return;
+void throw_other_replicas(int size, int replicas, CallSite site) {
   throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                             "a value of " + std::to_string(replicas) +
-                                 " replicas in a strategy of " + std::to_string(core.size()),
+                             "a value of " + std::to_string(size) + " replicas in a strategy of " +
+                                 std::to_string(replicas),
                              "give it one component for each replica", site);
+}
+
+void require_replicas(const StrategyCore& core, int replicas, CallSite site) {
+  if (replicas != core.size()) throw_other_replicas(replicas, core.size(), site);
 }
 
 void require_all_replicas(StrategyCore& core, int components, CallSite site) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/call_site.h"
 #include "belfry/detail/nest_traits.h"
 #include "belfry/distributed_values.h"
 
@@ -50,15 +51,18 @@ template <class T>
 struct IsVariable : std::false_type {};
 
 /// What one replica sees of a value: distributed leaves give their component, containers are
-/// rebuilt leaf by leaf, anything else is handed over as it is (SEM-13). `has` says whether there
-/// is a component: a PerReplica may lack it (SEM-90).
+/// rebuilt leaf by leaf, anything else is handed over as it is (SEM-13). `all` says whether
+/// `holds(leaf)` for every distributed leaf.
 template <class T>
 struct Component {
   using type = T;
   static constexpr bool kDistributed = false;
   static const T& of(const T& value, int) { return value; }
   static const T& of(const T&&, int) = delete;
-  static bool has(const T&, int) { return true; }
+  template <class Holds>
+  static bool all(const T&, const Holds&) {
+    return true;
+  }
 };
 
 template <class T>
@@ -66,9 +70,9 @@ struct Component<PerReplica<T>> {
   using type = T;
   static constexpr bool kDistributed = true;
   static const T& of(const PerReplica<T>& value, int replica) { return value[replica]; }
-  // A value of too few replicas is found where the component is asked for.
-  static bool has(const PerReplica<T>& value, int replica) {
-    return replica >= value.size() || value.has(replica);
+  template <class Holds>
+  static bool all(const PerReplica<T>& value, const Holds& holds) {
+    return holds(value);
   }
 };
 
@@ -77,7 +81,10 @@ struct Component<Mirrored<T>> {
   using type = T;
   static constexpr bool kDistributed = true;
   static const T& of(const Mirrored<T>& value, int replica) { return value[replica]; }
-  static bool has(const Mirrored<T>&, int) { return true; }
+  template <class Holds>
+  static bool all(const Mirrored<T>& value, const Holds& holds) {
+    return holds(value);
+  }
 };
 
 template <class... T>
@@ -89,8 +96,9 @@ struct Component<std::tuple<T...>> {
     return std::apply([&](const T&... part) { return type{Component<T>::of(part, replica)...}; },
                       value);
   }
-  static bool has(const std::tuple<T...>& value, int replica) {
-    return std::apply([&](const T&... part) { return (Component<T>::has(part, replica) && ...); },
+  template <class Holds>
+  static bool all(const std::tuple<T...>& value, const Holds& holds) {
+    return std::apply([&](const T&... part) { return (Component<T>::all(part, holds) && ...); },
                       value);
   }
 };
@@ -103,8 +111,9 @@ struct Component<std::pair<A, B>> {
   static type of(const std::pair<A, B>& value, int replica) {
     return {Component<A>::of(value.first, replica), Component<B>::of(value.second, replica)};
   }
-  static bool has(const std::pair<A, B>& value, int replica) {
-    return Component<A>::has(value.first, replica) && Component<B>::has(value.second, replica);
+  template <class Holds>
+  static bool all(const std::pair<A, B>& value, const Holds& holds) {
+    return Component<A>::all(value.first, holds) && Component<B>::all(value.second, holds);
   }
 };
 
@@ -119,9 +128,10 @@ struct Component<std::vector<T>> {
     for (const T& part : value) out.push_back(Component<T>::of(part, replica));
     return out;
   }
-  static bool has(const std::vector<T>& value, int replica) {
+  template <class Holds>
+  static bool all(const std::vector<T>& value, const Holds& holds) {
     return std::all_of(value.begin(), value.end(),
-                       [&](const T& part) { return Component<T>::has(part, replica); });
+                       [&](const T& part) { return Component<T>::all(part, holds); });
   }
 };
 
@@ -134,9 +144,10 @@ struct Component<std::array<T, N>> {
     return std::apply([&](const auto&... part) { return type{Component<T>::of(part, replica)...}; },
                       value);
   }
-  static bool has(const std::array<T, N>& value, int replica) {
+  template <class Holds>
+  static bool all(const std::array<T, N>& value, const Holds& holds) {
     return std::all_of(value.begin(), value.end(),
-                       [&](const T& part) { return Component<T>::has(part, replica); });
+                       [&](const T& part) { return Component<T>::all(part, holds); });
   }
 };
 
@@ -152,9 +163,10 @@ struct Component<std::map<K, V>> {
     }
     return out;
   }
-  static bool has(const std::map<K, V>& value, int replica) {
+  template <class Holds>
+  static bool all(const std::map<K, V>& value, const Holds& holds) {
     return std::all_of(value.begin(), value.end(),
-                       [&](const auto& entry) { return Component<V>::has(entry.second, replica); });
+                       [&](const auto& entry) { return Component<V>::all(entry.second, holds); });
   }
 };
 
@@ -166,8 +178,9 @@ struct Component<std::optional<T>> {
   static type of(const std::optional<T>& value, int replica) {
     return value ? type{Component<T>::of(*value, replica)} : type{};
   }
-  static bool has(const std::optional<T>& value, int replica) {
-    return !value || Component<T>::has(*value, replica);
+  template <class Holds>
+  static bool all(const std::optional<T>& value, const Holds& holds) {
+    return !value || Component<T>::all(*value, holds);
   }
 };
 
@@ -177,6 +190,20 @@ using ComponentOf = typename Component<std::remove_cvref_t<T>>::type;
 template <class T>
 decltype(auto) component(const T& value, int replica) {
   return Component<T>::of(value, replica);
+}
+
+/// Throws InvalidArgumentError (kInvalidArgument): a value of `size` replicas among `replicas`.
+[[noreturn]] void throw_other_replicas(int size, int replicas, CallSite site);
+
+/// Throws where replicas could not be given their components: some of a PerReplica would be left
+/// over or missing, or some of a Mirrored missing.
+template <class T>
+void require_replicas_of(const T& value, int replicas, CallSite site) {
+  Component<T>::all(value, [&]<class Leaf>(const Leaf& leaf) {
+    const bool fits = IsPerReplica<Leaf>::value ? leaf.size() == replicas : leaf.size() >= replicas;
+    if (!fits) throw_other_replicas(leaf.size(), replicas, site);
+    return true;
+  });
 }
 
 /// How the values that replicas hand to a merge reach merge_fn: a variable or a value that is

@@ -15,14 +15,25 @@ namespace belfry::detail {
 /// Throws: InvalidArgumentError (kInvalidArgument): no replica could run.
 [[noreturn]] void throw_nobody_takes_part(CallSite site);
 
+template <class T>
+bool has_component(const PerReplica<T>& value, int replica) {
+  return value.has(replica);
+}
+template <class T>
+bool has_component(const Mirrored<T>&, int) {
+  return true;
+}
+
 /// The replicas that have a component of every argument (SEM-90).
 template <class... Args>
 Participants participants(StrategyCore& core, CallSite site, const Args&... args) {
   if constexpr (!(Component<Args>::kDistributed || ...)) {
     return Participants(core.size());
   } else {
+    (require_replicas_of(args, core.size(), site), ...);
     const auto takes_part = [&](int replica) {
-      return (Component<Args>::has(args, replica) && ...);
+      const auto has = [replica](const auto& leaf) { return has_component(leaf, replica); };
+      return (Component<Args>::all(args, has) && ...);
     };
     int first_absent = 0;
     while (first_absent < core.size() && takes_part(first_absent)) ++first_absent;

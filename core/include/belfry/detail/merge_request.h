@@ -146,6 +146,7 @@ struct MergeCall : MergeRequest {
       fn(cross, std::get<I>(grouped)...);
     } else {
       const std::remove_cvref_t<Returned> returned = fn(cross, std::get<I>(grouped)...);
+      require_replicas_of(returned, present.replicas(), at(requests, present.id(0)).site);
       for (int i = 0; i < present.count(); ++i) {
         const int replica = present.id(i);
         at(requests, replica).result.emplace(component(returned, replica));
