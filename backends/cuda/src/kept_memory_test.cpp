@@ -61,6 +61,56 @@ TEST(KeptMemory, OutlivesACallThatFailsAfterTheWork) {
   EXPECT_GE(refused, 5 * 12) << "one event made, one recorded, and three times the GPU asked for";
 }
 
+// The copy is enqueued, and its end not marked: the end of its stream waits, and is told of an
+// error first.
+TEST(KeptMemory, OutlivesTheEndOfAStreamThatReportsAnError) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(seed);
+    sim::SimulatedDriver machine({.gpus = 1, .seed = seed});
+    Backend backend;
+    belfry::Device& device = backend.device(0);
+    belfry::Stream& home = device.compute_stream();
+    auto away = device.create_stream();
+    const BufferView to = view_of(device.allocate(4, home), DType::kFloat32);
+    {
+      const BufferView from = view_of(device.allocate(4, home), DType::kFloat32);
+      const float value = 5;
+      home.write(from, &value);
+      home.synchronize();
+      machine.fail("cudaEventRecord", 1, kLaunchFailure);
+      EXPECT_EQ(code_of([&] { away->copy(to, from); }), ErrorCode::kDeviceLost);
+    }
+    machine.fail("cudaStreamSynchronize", 1, kLaunchFailure);
+    away.reset();
+    float copied = 0;
+    home.read(&copied, to);
+    EXPECT_EQ(copied, 5);
+    EXPECT_EQ(machine.reports(), std::vector<std::string>{});
+  }
+}
+
+// A pool ends after the work on each stream of its device.
+TEST(KeptMemory, EndsAfterTheWorkWhenAStreamReportsAnError) {
+  for (std::uint64_t which = 1; which <= 2; ++which) {
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+      SCOPED_TRACE(std::to_string(which) + ", order " + std::to_string(seed));
+      sim::SimulatedDriver machine({.gpus = 1, .seed = seed});
+      {
+        Backend backend;
+        belfry::Device& device = backend.device(0);
+        for (belfry::Stream* stream : {&device.compute_stream(), &device.communication_stream()}) {
+          Kernel fill;
+          fill.outputs = {view_of(device.allocate(4, *stream), DType::kFloat32)};
+          stream->launch(fill);
+        }
+        machine.fail("cudaStreamSynchronize", which, kLaunchFailure);
+      }
+      EXPECT_EQ(machine.reports(), std::vector<std::string>{});
+      EXPECT_EQ(machine.alive(), std::vector<std::string>{});
+    }
+  }
+}
+
 // The first sum's memory is held by the leader's stream until somebody looks.
 TEST(KeptMemory, IsLetGoWhenTheDeviceHasNoMore) {
   const sim::SimulatedDriver machine({.gpus = 1});

@@ -44,7 +44,7 @@ Stream::~Stream() {
     std::erase(state_->shared().streams, this);
   }
   if (in_flight_.empty()) return;
-  ignore_failure(cudaStreamSynchronize(get()));
+  handle_->finish();
   for (InFlight& work : in_flight_) {
     if (work.done != nullptr) state_->give_event(work.done);
   }

@@ -22,8 +22,16 @@ StreamHandle::StreamHandle(std::shared_ptr<DeviceState> device, Priority priorit
 // (580.159) was seen to crash, in a thread of its own, where streams and their pool ended with work
 // outstanding.
 StreamHandle::~StreamHandle() {
-  ignore_failure(cudaStreamSynchronize(stream_));
+  finish();
   ignore_failure(cudaStreamDestroy(stream_));
+}
+
+// The first answer may be an earlier call's error, and no wait. Where the second is an error too,
+// the GPU is lost and does no more work.
+void StreamHandle::finish() noexcept {
+  const cudaError_t first = cudaStreamSynchronize(stream_);
+  ignore_failure(first);
+  if (first != cudaSuccess) ignore_failure(cudaStreamSynchronize(stream_));
 }
 
 }  // namespace belfry::cuda

@@ -23,6 +23,8 @@ class StreamHandle {
 
   cudaStream_t get() const { return stream_; }
   DeviceState& device() const { return *device_; }
+  /// Waits until all that was enqueued is done, for destructors: errors have nobody to be told.
+  void finish() noexcept;
 
  private:
   std::shared_ptr<DeviceState> device_;  // with the Device and other streams of it
