@@ -23,6 +23,12 @@ if(TARGET belfry_cuda)
   install(FILES "${PROJECT_SOURCE_DIR}/tools/cmake/FindNCCL.cmake" DESTINATION ${package_dir})
 endif()
 
+# From where the module lies, since the prefix may be another when it is installed.
+set(package_prefix "${CMAKE_INSTALL_PREFIX}")
+if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  file(RELATIVE_PATH package_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+  set(package_prefix "\${pcfiledir}/${package_prefix}")
+endif()
 configure_file("${PROJECT_SOURCE_DIR}/tools/cmake/belfry.pc.in" "${PROJECT_BINARY_DIR}/belfry.pc"
                @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/belfry.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
