@@ -80,7 +80,34 @@ TEST_F(ContextErrors, MergeThroughAnotherReplicasContext) {
     replica.merge_call([](CrossReplicaContext&) {});
   };
   EXPECT_THAT(error_of([&] { strategy_.run({.concurrent = false}, body); }),
-              HasSubstr("BF-014 all_reduce through a replica context that is not current"));
+              AllOf(HasSubstr("BF-014 all_reduce through a replica context that is not current"),
+                    HasSubstr("called all_reduce through a context of replica 0"),
+                    HasSubstr("hint: use the ReplicaContext& that this replica's function")));
+}
+
+TEST_F(ContextErrors, MergeOnAThreadOfAReplica) {
+  std::string text;
+  strategy_.run([&](ReplicaContext& replica) {
+    if (replica.replica_id() != 0) return;
+    std::thread([&] { text = error_of([&] { replica.all_reduce(ReduceOp::kSum, 1); }); }).join();
+  });
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("BF-014"),
+                    HasSubstr("hint: merge in the replica function itself, not on a thread")));
+}
+
+TEST_F(ContextErrors, VariableThroughAnotherReplicasContext) {
+  auto variable = strategy_.mirrored_variable(1, {.name = "weights"});
+  ReplicaContext* first = nullptr;
+  const auto body = [&](ReplicaContext& replica) {
+    if (replica.replica_id() == 0) first = &replica;
+    replica.merge_call([](CrossReplicaContext&) {});
+    if (replica.replica_id() == 1) variable.on(*first);
+    replica.merge_call([](CrossReplicaContext&) {});
+  };
+  EXPECT_THAT(error_of([&] { strategy_.run({.concurrent = false}, body); }),
+              AllOf(HasSubstr("BF-001 weights was asked for through a replica context"),
+                    HasSubstr("hint: use the ReplicaContext& that this replica's function")));
 }
 
 TEST_F(ContextErrors, MergeInANestedRunThroughTheOuterReplica) {

@@ -7,6 +7,7 @@
 #include "belfry/replica_context.h"
 
 #include <string>
+#include <utility>
 
 namespace belfry::detail {
 
@@ -16,10 +17,22 @@ void MergePoint::require_current(int replica, const MergeRequest& request) const
       context->replica->replica_id() == replica) {
     return;
   }
-  throw ContextError(ErrorCode::kMergeNested,
-                     std::string(to_string(request.type->kind)) +
-                         " through a replica context that is not current here",
-                     "a merge function cannot meet again: start another run instead", request.site);
+  const std::string kind = to_string(request.type->kind);
+  ErrorReport report;
+  report.code = ErrorCode::kMergeNested;
+  report.summary = kind + " through a replica context that is not current here";
+  report.site = request.site;
+  if (context == nullptr) {
+    report.hint = "merge in the replica function itself, not on a thread of one's own or after run";
+  } else if (context->replica == nullptr) {
+    report.hint = "a merge function cannot meet again: start another run instead";
+  } else {
+    report.replicas.push_back(
+        {context->replica->replica_id(), request.site,
+         "called " + kind + " through a context of replica " + std::to_string(replica)});
+    report.hint = "use the ReplicaContext& that this replica's function was given";
+  }
+  throw ContextError(std::move(report));
 }
 
 }  // namespace belfry::detail

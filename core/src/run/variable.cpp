@@ -158,9 +158,15 @@ void touch_variable(const ReplicaContext& replica, const VariableInfo& info, boo
   require_owner(merges.core(), info, site);
   const CurrentContext* context = current_context();
   if (context == nullptr ? !merges.is_default() : context->replica != &replica) {
+    const char* hint = "in a merge use the component that update hands over, or read()";
+    if (context == nullptr) {
+      hint = "outside of run use read(), or local_values() for each component";
+    } else if (context->replica != nullptr) {
+      hint = "use the ReplicaContext& that this replica's function was given";
+    }
     throw ContextError(ErrorCode::kWrongContext,
                        info.name + " was asked for through a replica context that is not current",
-                       "in a merge use the component that update hands over, or read()", site);
+                       hint, site);
   }
   merges.touch(replica.replica_id(),
                write ? OperationKind::kVariableWrite : OperationKind::kVariableRead, info.number,
