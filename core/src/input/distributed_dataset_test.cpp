@@ -71,6 +71,19 @@ TEST_F(DistributedDatasets, MaskReplicasThatGetNothing) {
   EXPECT_FALSE(all[1].has(2));
 }
 
+TEST_F(DistributedDatasets, AreNotReadInReplicas) {
+  const auto dataset =
+      strategy_.distribute_dataset(batches(14, 7), {.end_of_data = EndOfData::kMaskReplicas});
+  try {
+    strategy_.run([&](ReplicaContext&) { std::ignore = dataset.begin(); });
+    FAIL() << "no error";
+  } catch (const ContextError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kWrongContext);
+    ASSERT_EQ(error.report().replicas.size(), 1U);
+    EXPECT_EQ(error.report().replicas[0].what, "asked for it");
+  }
+}
+
 TEST_F(DistributedDatasets, GlobalBatchesMayBeSmallerThanTheReplicas) {
   const auto all = steps(batches(4, 2), {.end_of_data = EndOfData::kMaskReplicas});
   ASSERT_EQ(all.size(), 2U);

@@ -40,7 +40,7 @@ std::string text_of(const std::exception_ptr& exception) {
     return type_name(typeid(error)) + " \"" + error.what() + "\"";
   } catch (...) {
     const std::type_info* type = abi::__cxa_current_exception_type();
-    return type == nullptr ? "an unknown exception" : "a " + type_name(*type);
+    return type == nullptr ? "an unknown exception" : "an exception of type " + type_name(*type);
   }
 }
 

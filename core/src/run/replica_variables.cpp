@@ -102,7 +102,8 @@ void ReplicaVariables::require_equal_counts(const Participants& present) const {
       const std::vector<CallSite>& sites = sites_[static_cast<std::size_t>(replica)];
       report.replicas.push_back({replica,
                                  sites.empty() ? CallSite{} : sites.back(),
-                                 "made " + std::to_string(sites.size()) + " variables",
+                                 "made " + std::to_string(sites.size()) +
+                                     (sites.size() == 1 ? " variable" : " variables"),
                                  {}});
     }
     report.expected = "the same variables on every replica";

@@ -17,7 +17,11 @@ namespace {
   report.code = ErrorCode::kWrongContext;
   report.summary = std::string(what) + " is cross-replica work, and this is inside a replica";
   report.site = site;
-  report.replicas.push_back({context.replica->replica_id(), site, std::string("called ") + what});
+  // `what` is the name of a function, or says in words what was done.
+  const std::string name = what;
+  const bool is_words = name.find(' ') != std::string::npos;
+  report.replicas.push_back(
+      {context.replica->replica_id(), site, is_words ? "asked for it" : "called " + name});
   report.hint = "do it in the function you pass to merge_call, or outside run";
   throw ContextError(std::move(report));
 }

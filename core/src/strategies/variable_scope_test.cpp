@@ -34,6 +34,19 @@ TEST_F(VariableScopes, LeaveAnAggregationThatOptionsName) {
   EXPECT_EQ(strategy_.variable(1.0).aggregation(), Aggregation::kSum);
 }
 
+TEST_F(VariableScopes, CountWhatReplicasMade) {
+  try {
+    strategy_.run([&](ReplicaContext& replica) {
+      if (replica.replica_id() == 0) strategy_.variable(1.0);
+    });
+    FAIL() << "no error";
+  } catch (const VariableMismatchError& error) {
+    ASSERT_EQ(error.report().replicas.size(), 2U);
+    EXPECT_EQ(error.report().replicas[0].what, "made 1 variable");
+    EXPECT_EQ(error.report().replicas[1].what, "made 0 variables");
+  }
+}
+
 TEST_F(VariableScopes, LeaveTheKindOfATypedHandle) {
   {
     const VariableScope scope = strategy_.variable_creator_scope([](VariableOptions& options) {
