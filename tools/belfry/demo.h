@@ -28,7 +28,7 @@ enum class ExitCode : int {
   kGood = 0,
   kMismatch = 1,     ///< Something was checked and found wrong.
   kUsage = 2,        ///< Wrong flags or a file that does not hold what it should.
-  kEnvironment = 3,  ///< A file or a device that is not there.
+  kEnvironment = 3,  ///< A file or a device that is not there, an output that takes nothing.
 };
 
 /// Trains on the digits, compares each step with one device, then shows the reference example, a

@@ -65,6 +65,18 @@ expect 2 '2 images are too few' demo --file "$folder/two.csv"
 for _ in 1 2 3 4 5 6 7; do printf '%s7\n' "$line"; done >"$folder/seven.csv"
 expect 0 '^\[ok\]' "${quick[@]}" --file "$folder/seven.csv" --batch 3
 
+# Nothing of it is read, so that success would be a lie.
+for arguments in --help "${quick[*]}"; do
+  # shellcheck disable=SC2086
+  "$tool" $arguments >/dev/full 2>"$folder/err"
+  got=$?
+  if [[ $got -ne 3 ]] || ! grep -q 'standard output could not be written' "$folder/err"; then
+    echo "FAILED: belfry $arguments on a full disk gave $got:"
+    cat "$folder/err"
+    failed=1
+  fi
+done
+
 if [[ $cuda == host-half ]]; then
   expect 0 'claim +host half' "${quick[@]}" --backend cuda
 elif [[ ! -e /dev/nvidiactl ]]; then

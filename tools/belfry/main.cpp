@@ -98,6 +98,13 @@ ExitCode run(const Arguments& arguments) {
   }
 }
 
+// What was not written is no success, as where a disk is full.
+int finish(ExitCode code) {
+  if (std::cout.flush()) return static_cast<int>(code);
+  std::cerr << "belfry: standard output could not be written\n";
+  return static_cast<int>(ExitCode::kEnvironment);
+}
+
 }  // namespace
 }  // namespace belfry::demo
 
@@ -110,7 +117,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 ok, 1 a check failed, 2 usage or a malformed file, 3 a file or device "
-      "is missing.");
+      "is missing, or the output cannot be written.");
   belfry::demo::add_demo(app, arguments);
   try {
     const std::string first = argc > 1 ? argv[1] : "";
@@ -120,7 +127,7 @@ int main(int argc, char** argv) {
     }
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+    return belfry::demo::finish(app.exit(error) == 0 ? ExitCode::kGood : ExitCode::kUsage);
   }
-  return static_cast<int>(belfry::demo::run(arguments));
+  return belfry::demo::finish(belfry::demo::run(arguments));
 }
