@@ -253,6 +253,22 @@ void replay() {
   // [replay]
 }
 
+void outside() {
+  heading("outside");
+  // [outside]
+  sim::Backend backend{{.devices = 4}};
+  const std::vector devices{DeviceSpec::parse("/sim:0"), DeviceSpec::parse("/sim:2")};
+  MirroredStrategy strategy{backend, {.devices = devices}};
+  const PerReplica<Tensor<float>> rows = strategy.run([](ReplicaContext& replica) {
+    return Tensor<float>::full({1, 3}, 1.0F + replica.replica_id());
+  });
+  const auto total = strategy.cross_replica().reduce(ReduceOp::kSum, rows);
+  const Tensor<float>& sum = total.value();  // of the first replica; total[1] is the second's
+  std::cout << to_string(strategy.devices()[1]) << ' ' << sum.shape().extent(1) << " columns of "
+            << sum.to_host()[0] << '\n';
+  // [outside]
+}
+
 void timeline() {
   heading("timeline");
   // [timeline]
@@ -274,4 +290,5 @@ int main() {
   schedules();
   replay();
   timeline();
+  outside();
 }
