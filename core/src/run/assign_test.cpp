@@ -54,6 +54,18 @@ TEST_F(Assign, AddsIntegersOfEveryWidth) {
   EXPECT_EQ(strategy_.read(wide), std::pair(std::uint16_t{1}, std::uint32_t{4294967295U}));
 }
 
+TEST_F(Assign, SetsValuesOfOtherLengthsAndShapes) {
+  const auto list =
+      strategy_.mirrored_variable(std::vector<int>{1, 2}, {.aggregation = Aggregation::kOnlyFirst});
+  const auto tensor = strategy_.mirrored_variable([] { return Tensor<float>::zeros({2}); });
+  strategy_.run([&](ReplicaContext& replica) { replica.assign(list, std::vector<int>{7, 8, 9}); });
+  cross_.update(tensor, [](Tensor<float>& t) { t = Tensor<float>::zeros({3, 1}); });
+  EXPECT_THAT(strategy_.local_values(list), Each(ElementsAre(7, 8, 9)));
+  for (const Tensor<float>& component : strategy_.local_values(tensor)) {
+    EXPECT_EQ(component.shape(), (Shape{3, 1}));
+  }
+}
+
 TEST_F(Assign, AddsIntegersOfEveryWidthForTheirMean) {
   const auto mean = strategy_.run([](ReplicaContext& replica) {
     return replica.all_reduce(TruncatedMean{},
