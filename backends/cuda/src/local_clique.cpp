@@ -6,6 +6,7 @@
 #include "check.h"
 #include "current_gpu.h"
 #include "kernel_launch.h"
+#include "stream_handle.h"
 
 #include <cstddef>
 
@@ -70,7 +71,9 @@ void LocalClique::lead(int leader, std::span<const CollectivePart> parts, Work&&
   try {
     work(leading);
   } catch (...) {
-    end_after_failure(leading, parts);
+    // Some of it may have been enqueued, and touches the memory of all members. To make their
+    // streams wait takes calls that may fail as well, so the host does.
+    leading.handle()->finish();
     throw;
   }
   end(leading, parts);
@@ -92,16 +95,6 @@ void LocalClique::end(Stream& leading, std::span<const CollectivePart> parts) {
   if (parts.size() > 1) leading.record(done_);
   for (const CollectivePart& part : parts) {
     if (part.stream != &leading) part.stream->wait(done_);
-  }
-}
-
-// Some of the work may have been enqueued, and touches the memory of all members.
-void LocalClique::end_after_failure(Stream& leading,
-                                    std::span<const CollectivePart> parts) noexcept {
-  try {
-    end(leading, parts);
-  } catch (...) {
-    // The first failure is told.
   }
 }
 

@@ -27,7 +27,6 @@ class LocalClique final : public Clique {
   void lead(int leader, std::span<const CollectivePart> parts, Work&& work);
   void begin(Stream& leading, std::span<const CollectivePart> parts);
   void end(Stream& leading, std::span<const CollectivePart> parts);
-  void end_after_failure(Stream& leading, std::span<const CollectivePart> parts) noexcept;
   void copy(const BufferView& to, const BufferView& from, std::size_t to_element, Stream& stream);
   KernelOperand operand(const BufferView& view) const;
 
