@@ -15,10 +15,6 @@ bool share_bytes(const BufferView& a, const BufferView& b) {
          b.offset < a.offset + a.bytes();
 }
 
-bool same_view(const BufferView& a, const BufferView& b) {
-  return a.buffer == b.buffer && a.offset == b.offset && a.count == b.count && a.dtype == b.dtype;
-}
-
 void keep_first(std::optional<Overlap>& found, Overlap overlap) {
   if (!found || overlap < *found) found = overlap;
 }
@@ -86,6 +82,10 @@ class SortedOutputs {
 };
 
 }  // namespace
+
+bool same_view(const BufferView& a, const BufferView& b) {
+  return a.buffer == b.buffer && a.offset == b.offset && a.count == b.count && a.dtype == b.dtype;
+}
 
 std::optional<Overlap> find_overlap(const Kernel& kernel, bool in_place) {
   constexpr std::size_t kFewOutputs = 16;

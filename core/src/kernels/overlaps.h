@@ -19,6 +19,9 @@ struct Overlap {
   auto operator<=>(const Overlap&) const = default;
 };
 
+/// Whether both are the same elements of the same bytes.
+bool same_view(const BufferView& a, const BufferView& b);
+
 /// The first overlap that a kernel must not have. `in_place`: an output may be an input's very
 /// view.
 std::optional<Overlap> find_overlap(const Kernel& kernel, bool in_place);

@@ -4,15 +4,13 @@
 #include "belfry/backend/collective.h"
 #include "belfry/backend/kernel.h"
 #include "belfry/error.h"
+#include "kernels/overlaps.h"
 #include "kernels/view_fault.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <string>
-#include <vector>
 
 namespace belfry {
 namespace {
@@ -102,50 +100,17 @@ void CollectiveValidator::check_view(int rank, const BufferView& view, std::size
   }
 }
 
-/// What one view touches.
-struct Extent {
-  const Buffer* buffer;
-  std::size_t begin;
-  std::size_t end;
-  bool written;
-};
-
-bool same_view(const BufferView& a, const BufferView& b) {
-  return a.buffer == b.buffer && a.offset == b.offset && a.count == b.count && a.dtype == b.dtype;
-}
-
-// In ascending order each extent need only be compared with the furthest end so far.
-bool overlap(std::vector<Extent>& extents) {
-  std::ranges::sort(extents, [](const Extent& a, const Extent& b) {
-    if (a.buffer != b.buffer) return std::less<>{}(a.buffer, b.buffer);
-    return a.begin < b.begin;
-  });
-  const Buffer* buffer = nullptr;
-  std::size_t end = 0;          // of all
-  std::size_t written_end = 0;  // of what is written
-  for (const Extent& extent : extents) {
-    if (extent.buffer != buffer) end = written_end = 0;
-    buffer = extent.buffer;
-    if (extent.begin < (extent.written ? end : written_end)) return true;
-    end = std::max(end, extent.end);
-    if (extent.written) written_end = std::max(written_end, extent.end);
-  }
-  return false;
-}
-
+// In place is a rank's own input alone; inputs may overlap one another.
 void CollectiveValidator::check_overlaps() const {
-  std::vector<Extent> extents;
-  const auto add = [&](const BufferView& view, bool written) {
-    if (view.count == 0) return;
-    extents.push_back({view.buffer.get(), view.offset, view.offset + view.bytes(), written});
-  };
+  Kernel kernel;
   for (int rank = 0; rank < members_; ++rank) {
+    const CollectivePart& own = part(rank);
     const bool written = collective_.writes_output_of(rank);
-    const bool in_place = written && same_view(part(rank).input, part(rank).output);
-    if (written) add(part(rank).output, true);
-    if (collective_.reads_input_of(rank) && !in_place) add(part(rank).input, false);
+    const bool in_place = written && kernels::same_view(own.input, own.output);
+    if (written) kernel.outputs.push_back(own.output);
+    if (collective_.reads_input_of(rank) && !in_place) kernel.inputs.push_back(own.input);
   }
-  if (!overlap(extents)) return;
+  if (!kernels::find_overlap(kernel, false)) return;
   fail(ErrorCode::kInvalidArgument, "the memory of two parts overlaps",
        "in place means that input and output are the very same view");
 }
