@@ -243,6 +243,11 @@ TEST(SpiCollectives, RefuseWhatDoesNotFit) {
             folded(inputs, ReduceOp::kSum, ReductionOrder::kReplicaOrder));
 }
 
+Members two_of_four_floats() {
+  Bits bits(1);
+  return make_members(2, 0, inputs_of(DType::kFloat32, 2, 4, true, bits), 1, false);
+}
+
 template <class Call>
 std::string words_of(Call&& call) {
   try {
@@ -255,9 +260,7 @@ std::string words_of(Call&& call) {
 
 // Every backend refuses these, in these words.
 TEST(SpiCollectives, RefuseInTheSameWords) {
-  Bits bits(1);
-  const Members members =
-      make_members(2, 0, inputs_of(DType::kFloat32, 2, 4, true, bits), 1, false);
+  const Members members = two_of_four_floats();
   Communicator& communicator = *members.communicator;
   auto parts = members.parts;
   const auto sum = [&] { communicator.all_reduce(ReduceOp::kSum, parts); };
@@ -283,9 +286,7 @@ TEST(SpiCollectives, RefuseInTheSameWords) {
 
 // In place means a rank's own input, and the whole of it.
 TEST(SpiCollectives, RefuseOutputsThatOverlapAnythingElse) {
-  Bits bits(1);
-  const Members members =
-      make_members(2, 0, inputs_of(DType::kFloat32, 2, 4, true, bits), 1, false);
+  const Members members = two_of_four_floats();
   Communicator& communicator = *members.communicator;
   auto parts = members.parts;
   const auto expect_refusal = [&](auto&& call) {

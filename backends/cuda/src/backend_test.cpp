@@ -17,6 +17,7 @@ namespace belfry::cuda {
 namespace {
 
 using test::code_of;
+using test::fill_on_each_stream;
 
 std::string message_of(Options options) {
   try {
@@ -167,12 +168,7 @@ TEST(CudaBackend, EndsItsWorkBeforeItsMemory) {
   const sim::SimulatedDriver machine({.gpus = 1});
   {
     Backend backend;
-    belfry::Device& device = backend.device(0);
-    for (belfry::Stream* stream : {&device.compute_stream(), &device.communication_stream()}) {
-      Kernel fill;
-      fill.outputs = {view_of(device.allocate(4, *stream), DType::kFloat32)};
-      stream->launch(fill);
-    }
+    fill_on_each_stream(backend.device(0));
   }  // Nobody has waited.
   EXPECT_EQ(machine.reports(), std::vector<std::string>{});
   EXPECT_EQ(machine.calls("cudaFreeAsync"), 2U);

@@ -4,6 +4,7 @@
 #include "belfry/belfry.h"
 #include "belfry/cuda/backend.h"
 #include "belfry/sim/driver.h"
+#include "support_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,14 +21,14 @@
 namespace belfry::cuda {
 namespace {
 
+using test::kLaunchFailure;
+using test::kSystemError;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Le;
 using testing::Not;
 using testing::SizeIs;
 
-constexpr int kLaunchFailure = 719;  // cudaErrorLaunchFailure
-constexpr int kSystemError = 2;      // ncclSystemError
 constexpr std::uint64_t kSeeds[] = {0, 5, 7};
 
 enum class Told : std::uint8_t {

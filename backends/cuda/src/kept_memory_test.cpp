@@ -17,10 +17,10 @@ namespace belfry::cuda {
 namespace {
 
 using test::code_of;
+using test::fill_on_each_stream;
 using test::first_ranks;
+using test::kLaunchFailure;
 using test::Members;
-
-constexpr int kLaunchFailure = 719;
 
 /// Copies from memory of another stream's, which is let go as soon as the call is over; the
 /// `which`-th call of `function` during the copy fails. Gives back whether the copy was refused.
@@ -97,12 +97,7 @@ TEST(KeptMemory, EndsAfterTheWorkWhenAStreamReportsAnError) {
       sim::SimulatedDriver machine({.gpus = 1, .seed = seed});
       {
         Backend backend;
-        belfry::Device& device = backend.device(0);
-        for (belfry::Stream* stream : {&device.compute_stream(), &device.communication_stream()}) {
-          Kernel fill;
-          fill.outputs = {view_of(device.allocate(4, *stream), DType::kFloat32)};
-          stream->launch(fill);
-        }
+        fill_on_each_stream(backend.device(0));
         machine.fail("cudaStreamSynchronize", which, kLaunchFailure);
       }
       EXPECT_EQ(machine.reports(), std::vector<std::string>{});

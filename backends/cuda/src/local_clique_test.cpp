@@ -15,9 +15,8 @@ namespace {
 
 using test::code_of;
 using test::first_ranks;
+using test::kLaunchFailure;
 using test::Members;
-
-constexpr int kLaunchFailure = 719;
 
 // The copy to the second member is enqueued on the first's stream, that to the third fails. What
 // the second member writes next comes after that copy, in whatever order the streams run.

@@ -18,12 +18,12 @@ namespace {
 
 using test::code_of;
 using test::first_ranks;
+using test::kLaunchFailure;
+using test::kSystemError;
 using test::Members;
 
 constexpr int kUnhandledCudaError = 1;
-constexpr int kLaunchFailure = 719;
 constexpr int kRemoteError = 6;
-constexpr int kSystemError = 2;
 
 // 1 + 2 + 3 + 4, and that divided by 4.
 TEST(NcclClique, AddsAndDivides) {

@@ -12,6 +12,9 @@
 /// What the tests of this folder share.
 namespace belfry::cuda::test {
 
+constexpr int kLaunchFailure = 719;  // cudaErrorLaunchFailure
+constexpr int kSystemError = 2;      // ncclSystemError
+
 /// The code of what `call` throws; kInternal when it returns.
 template <class Call>
 ErrorCode code_of(Call&& call) {
@@ -27,6 +30,15 @@ inline std::vector<int> first_ranks(int size) {
   std::vector<int> ranks(static_cast<std::size_t>(size));
   std::iota(ranks.begin(), ranks.end(), 0);
   return ranks;
+}
+
+/// Enqueues work on the memory of each stream of `device`, and waits for none.
+inline void fill_on_each_stream(belfry::Device& device) {
+  for (belfry::Stream* stream : {&device.compute_stream(), &device.communication_stream()}) {
+    Kernel fill;
+    fill.outputs = {view_of(device.allocate(4, *stream), DType::kFloat32)};
+    stream->launch(fill);
+  }
 }
 
 /// One float for each device, in place, on its communication stream after the write.
