@@ -42,6 +42,7 @@ expect 0 '^[0-9]+\.[0-9]+\.[0-9]+$' --version
 
 expect 2 'subcommand'
 expect 2 'dance' dance
+expect 2 '--dance' --dance
 expect 2 '--dance' demo --dance
 expect 2 'tpu' demo --backend tpu
 expect 2 '--replicas' demo --replicas 0
@@ -52,7 +53,7 @@ expect 2 '--rate' demo --rate nan
 expect 2 '--rate' demo --rate 0
 expect 2 '--seed' demo --seed -1
 expect 2 '--seed' demo --seed 99999999999999999999999
-expect 2 'numbered from 0' demo --replicas 2 --drop-replica 2
+expect 2 'no replica 2 among 2, which are numbered from 0' demo --replicas 2 --drop-replica 2
 
 expect 3 'BF-039 cannot read .*: No such file' demo --file "$folder/none.csv"
 expect 3 'BF-039 cannot read .*: Is a directory' demo --file "$folder"

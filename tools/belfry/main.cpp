@@ -76,9 +76,11 @@ void add_demo(CLI::App& app, Arguments& arguments) {
       ->option_text("ID");
   demo->add_flag("--quiet", arguments.quiet, "Print results alone");
   demo->callback([&options] {
-    if (options.dropped_replica.value_or(0) >= options.replicas) {
-      throw CLI::ValidationError("--drop-replica", "replicas are numbered from 0");
-    }
+    const auto dropped = options.dropped_replica.value_or(0);
+    if (dropped < options.replicas) return;
+    throw CLI::ValidationError("--drop-replica", "no replica " + std::to_string(dropped) +
+                                                     " among " + std::to_string(options.replicas) +
+                                                     ", which are numbered from 0");
   });
 }
 
@@ -120,10 +122,14 @@ int main(int argc, char** argv) {
       "is missing, or the output cannot be written.");
   belfry::demo::add_demo(app, arguments);
   try {
+    // What is misspelt is named; the parser would only miss a subcommand.
     const std::string first = argc > 1 ? argv[1] : "";
-    if (!first.empty() && first[0] != '-' && first != "demo") {
-      throw CLI::ParseError("no command '" + first + "'; there is: demo",
-                            CLI::ExitCodes::ExtrasError);
+    const bool option = first.starts_with('-');
+    const bool known = option ? app.get_option_no_throw(first) != nullptr : first == "demo";
+    if (!first.empty() && !known) {
+      throw CLI::ParseError(
+          "no " + std::string(option ? "option" : "command") + " '" + first + "'; there is: demo",
+          CLI::ExitCodes::ExtrasError);
     }
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
