@@ -8,8 +8,9 @@
 #   belfry_add_suites(my_test SUITES merge_order_props reduce_props)
 #   target_link_libraries(my_test PRIVATE GTest::gtest_main)
 #
-# my_factories.cpp defines belfry::testing::strategy_factory() and backend_factory(). Without SUITES
-# all of them are added. Needs the packages rapidcheck, GTest and Eigen3.
+# my_factories.cpp defines belfry::testing::strategy_factory() and backend_factory(). All that the
+# suites test is made by these. Without SUITES all of them are added. Needs the packages rapidcheck,
+# GTest and Eigen3.
 
 # In the cache, since whoever calls the function may see no variable of this folder.
 set(BELFRY_SUITES
@@ -17,10 +18,6 @@ set(BELFRY_SUITES
   invariant_props merge_order_props mirrored_props nest_props program_props reduce_props
   reduce_order_props replica_local_props scatter_props throwing_props unwinding_props vjp_props
   checkpoint_props
-  # What the reference systems do, a test for each fact.
-  conformance_contexts conformance_gather conformance_input conformance_mirrored
-  conformance_reduce conformance_replica_local conformance_run conformance_scatter
-  conformance_slices conformance_update conformance_variables
   CACHE INTERNAL "The suites there are")
 set(BELFRY_SUITE_LINKS belfry::testing rapidcheck_gtest GTest::gtest Eigen3::Eigen
   CACHE INTERNAL "What suites are linked with")

@@ -148,7 +148,7 @@ template <class T>
 void check_gathers(Property& property, const BackendRequest& request, const Layout& layout,
                    std::uint64_t seed) {
   Bench bench(property, request);
-  MirroredStrategy strategy(bench.backend());
+  Strategy& strategy = bench.strategy();
   const auto parts = strategy.run([&](ReplicaContext& replica) {
     meet_with_a_tensor(replica);
     return own_tensor<T>(layout, seed, replica);
@@ -187,7 +187,7 @@ template <class T>
 void check_reductions(Property& property, const BackendRequest& request, const Layout& layout,
                       std::uint64_t seed) {
   Bench bench(property, request);
-  MirroredStrategy strategy(bench.backend());
+  Strategy& strategy = bench.strategy();
   const auto parts =
       strategy.run([&](ReplicaContext& replica) { return own_tensor<T>(layout, seed, replica); });
   for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
@@ -214,7 +214,7 @@ TEST_F(AxisVerbs, ReduceCountsTrueElements) {
 }
 
 template <class T>
-void check_lists(MirroredStrategy& strategy, const Layout& layout, std::uint64_t seed) {
+void check_lists(Strategy& strategy, const Layout& layout, std::uint64_t seed) {
   const auto lists = strategy.run(
       [&](ReplicaContext& replica) { return elements<T>(layout, seed, replica.replica_id()); });
   RC_ASSERT(strategy.cross_replica().gather(lists) == joined<T>(layout, seed));
@@ -237,7 +237,7 @@ TEST_F(AxisVerbs, ListsOnTheHostObeyTheSameRules) {
     layout.lengths = *rc::gen::container<Extents>(static_cast<std::size_t>(request.devices),
                                                   rc::gen::inRange<std::int64_t>(0, 5));
     Bench bench(*this, request);
-    MirroredStrategy strategy(bench.backend());
+    Strategy& strategy = bench.strategy();
     strategy.run(meet_with_a_tensor);
     check_lists<float>(strategy, layout, seed);
     check_lists<std::int8_t>(strategy, layout, seed);
@@ -248,7 +248,7 @@ TEST_F(AxisVerbs, ListsOnTheHostObeyTheSameRules) {
 TEST_F(AxisVerbs, NestsAreGatheredLeafByLeaf) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
-    MirroredStrategy strategy(bench.backend());
+    Strategy& strategy = bench.strategy();
     Layout layout;
     layout.common = {1, 2};
     layout.lengths = *rc::gen::container<Extents>(static_cast<std::size_t>(request.devices),

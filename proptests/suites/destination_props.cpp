@@ -72,7 +72,7 @@ TEST_F(Destinations, AreTheDevicesTheResultIsOnInTheirOrder) {
     const auto op = *rc::gen::element(ReduceOp::kSum, ReduceOp::kMean);
     Bench bench(*this, request);
     Backend& backend = bench.backend();
-    MirroredStrategy strategy(backend, all_but_one(backend));
+    Strategy& strategy = bench.strategy(all_but_one(backend));
     CrossReplicaContext& cross = strategy.cross_replica();
     const auto rows =
         strategy.run([&](ReplicaContext& replica) { return row_of(seed, replica.replica_id()); });
@@ -108,7 +108,7 @@ TEST_F(Destinations, ThatAreVariablesOrValuesStandForTheirDevices) {
     auto homes = draw_devices(request.devices);
     Bench bench(*this, request);
     Backend& backend = bench.backend();
-    MirroredStrategy strategy(backend);
+    Strategy& strategy = bench.strategy();
     CrossReplicaContext& cross = strategy.cross_replica();
     const auto tensors = strategy.run([&](ReplicaContext& replica) {
       meet_with_a_tensor(replica);
@@ -143,7 +143,7 @@ TEST_F(Destinations, OfFetchGetsTheFunctionOfTheValue) {
     const int target = *rc::gen::inRange(0, request.devices);
     Bench bench(*this, request);
     Backend& backend = bench.backend();
-    MirroredStrategy strategy(backend);
+    Strategy& strategy = bench.strategy();
     CrossReplicaContext& cross = strategy.cross_replica();
     const Scope scope = strategy.scope();
     strategy.run(meet_with_a_tensor);
@@ -175,7 +175,7 @@ TEST_F(Destinations, OfFetchGetsTheFunctionOfTheValue) {
 TEST_F(Destinations, OfAGroupAreDoneWhenItIs) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
-    MirroredStrategy strategy(bench.backend());
+    Strategy& strategy = bench.strategy();
     CrossReplicaContext& cross = strategy.cross_replica();
     const auto tensors = strategy.run([&](ReplicaContext& replica) {
       meet_with_a_tensor(replica);
@@ -199,7 +199,7 @@ TEST_F(Destinations, OfMappedElementsGiveWhatTheyAddUpTo) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     const int count = *rc::gen::inRange(1, 100);
     Bench bench(*this, request);
-    MirroredStrategy strategy(bench.backend());
+    Strategy& strategy = bench.strategy();
     CrossReplicaContext& cross = strategy.cross_replica();
     const Scope scope = strategy.scope();
     strategy.run(meet_with_a_tensor);

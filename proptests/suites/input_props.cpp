@@ -258,10 +258,10 @@ TEST_F(Input, OfSomeReplicasIsReducedAsByAStrategyOverThese) {
                                          ReductionOrder::kRing);
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy({.order = order});
-    MirroredStrategy(bench.backend()).run(meet_with_a_tensor);  // By the communicator.
+    bench.strategy().run(meet_with_a_tensor);  // By the communicator.
     StrategyOptions fewer{.order = order};
     for (const int id : ids) fewer.devices.push_back(bench.backend().device_spec(id));
-    MirroredStrategy alone(bench.backend(), fewer);
+    MirroredStrategy alone(bench.backend(), fewer);  // The model, whatever is tested.
     const ReduceOp op = mean ? ReduceOp::kMean : ReduceOp::kSum;
     const auto rows = rows_of(ids, request.devices, seed);
     const auto [results, components] = reductions(strategy, op, rows);

@@ -43,7 +43,7 @@ Tensor<double> tensor(const Row& values) {
 
 /// Runs `fn(replica, tensor of its row)` and reads what it returns.
 template <class F>
-Rows through(MirroredStrategy& strategy, const Rows& rows, const F& fn) {
+Rows through(Strategy& strategy, const Rows& rows, const F& fn) {
   Rows out;
   for (const auto& result : strategy.run([&](ReplicaContext& replica) {
          return fn(replica, tensor(rows[static_cast<std::size_t>(replica.replica_id())]));
@@ -83,7 +83,7 @@ TEST_F(Vjp, OfAllReduceIsAllReduce) {
     const auto seed = *rc::gen::arbitrary<std::uint16_t>();
     const auto length = *rc::gen::inRange<std::size_t>(1, 4);
     Bench bench(*this, request);
-    MirroredStrategy strategy(bench.backend());
+    Strategy& strategy = bench.strategy();
     for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
       Rows u;
       Rows v;
@@ -120,7 +120,7 @@ TEST_F(Vjp, OfAllGatherIsASliceOfTheSum) {
     Rows v;
     for (int id = 0; id < request.devices; ++id) v.push_back(row(seed + 1, id, total));
     Bench bench(*this, request);
-    MirroredStrategy strategy(bench.backend());
+    Strategy& strategy = bench.strategy();
     const auto own = [&](ReplicaContext& r) {
       return tensor(u[static_cast<std::size_t>(r.replica_id())]);
     };
@@ -145,7 +145,7 @@ TEST_F(Vjp, OfTheCrossReplicaVerbs) {
     const auto seed = *rc::gen::arbitrary<std::uint16_t>();
     const int n = request.devices;
     Bench bench(*this, request);
-    MirroredStrategy strategy(bench.backend());
+    Strategy& strategy = bench.strategy();
     CrossReplicaContext& cross = strategy.cross_replica();
     strategy.run(meet_with_a_tensor);
     const auto rows = [&](std::uint64_t from) {
