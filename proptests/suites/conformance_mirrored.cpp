@@ -10,8 +10,8 @@
 namespace belfry::testing {
 namespace {
 
+// Overridden (MVA-02): an error in every era; that row lets replicas write their components alone.
 TEST(Conformance, MVA_01_MVA_02_AssigningWithoutAnAggregation) {
-  // Overridden: an error in every era (MVA-02 let one replica write its component alone).
   VariableStage stage;
   const auto v = stage.strategy.mirrored_variable(1.0F);
   EXPECT_EQ(error_of([&] {
@@ -119,7 +119,7 @@ void assign_in_three_ways(VariableStage& stage, Aggregation aggregation, float v
   for (const auto& v : {set, added, subtracted}) EXPECT_EQ(stage.components(v), wanted);
 }
 
-// MVA-16 with aggregation none is MVA-01.
+// Overridden (MVA-16): without an aggregation it is an error (MVA-01), so that there are two.
 TEST(Conformance, MVA_16_MVA_18_InReplicas) {
   VariableStage stage;
   assign_in_three_ways(stage, Aggregation::kMean, 1, {1, 1});
@@ -293,7 +293,8 @@ TEST(Conformance, MVA_43_MeanOfIntegersIsRefusedWhenTheVariableIsMade) {
             ErrorCode::kIntegerMean);
 }
 
-// Overridden: backends that compare report the difference (SEM-11); these do.
+// Overridden: no component of its own is read; backends that compare report the difference
+// (SEM-11), and these do.
 TEST(Conformance, MVA_44_ComponentsThatDifferAreReported) {
   VariableStage stage;
   const auto v = stage.strategy.mirrored_variable([] { return Tensor<float>::full({1}, 3.0F); });

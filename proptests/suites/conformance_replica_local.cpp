@@ -151,7 +151,8 @@ TEST(Conformance, TLV_15_TLV_16_BetweenOneReplicaAndTwo) {
   }
 }
 
-// Overridden: one without an aggregation cannot be made (TLV-25), so there are three.
+// Overridden (TLV-17, TLV-22): one without an aggregation cannot be made (TLV-25), so that there
+// are three.
 TEST(Conformance, TLV_17_TLV_22_TLV_24_InReplicas) {
   VariableStage stage;
   for (Aggregation aggregation : kReadable) {
@@ -215,11 +216,13 @@ TEST(Conformance, TLV_23_ReadingReduces) {
   }
 }
 
+// Overridden: one that could never be read is refused when it is made.
 TEST(Conformance, TLV_25_WithoutAnAggregation) {
   VariableStage stage;
   EXPECT_EQ(error_of([&] { local(stage, Aggregation::kNone, 1); }), ErrorCode::kNoAggregation);
 }
 
+// Overridden (TLV-29): no context makes replicas read the sum; it is read in cross-replica context.
 TEST(Conformance, TLV_26_TLV_29_Operators) {
   VariableStage stage;
   const auto mean = local(stage, Aggregation::kMean, 0);

@@ -65,6 +65,7 @@ TEST(Conformance, RUN_03_IdPlusOne) {
             Ints({1, 2}));
 }
 
+// Overridden: results are not taken apart: a PerReplica of nests, not a nest of PerReplicas.
 TEST(Conformance, RUN_04_ResultsAreArgumentsOfTheNextRun) {
   Machine machine(2);
   const auto out1 = per_replica(machine, [](int id) { return id + 1.0; });
@@ -338,6 +339,7 @@ struct Keywords {
   static auto members(auto& self) { return std::tie(self.k); }
 };
 
+// Overridden: keywords are an aggregate, and the merge function gets a PerReplica of it.
 TEST(Conformance, RUN_37_NamedArgumentsOfAMerge) {
   Machine machine(2);
   const auto merge = [](CrossReplicaContext&, const PerReplica<Keywords>& words) {
@@ -370,11 +372,14 @@ TEST(Conformance, RUN_39_NothingFromAllReplicas) {
             std::vector<std::optional<int>>(2));
 }
 
+// Overridden: run compares no results: an optional that is empty is one of its values. What
+// combines them compares.
 TEST(Conformance, RUN_40_NothingFromOneReplicaOnly) {
   Machine machine(2);
   using Maybe = std::optional<Ints>;
   const auto maybe = machine.strategy.run(
       [](ReplicaContext& r) { return r.replica_id() == 0 ? Maybe() : Maybe(Ints{1}); });
+  EXPECT_EQ(list_of(maybe), (std::vector<Maybe>{std::nullopt, Ints{1}}));
   EXPECT_THROW(machine.cross.reduce(ReduceOp::kSum, maybe), StructureMismatchError);
   EXPECT_THROW(machine.strategy.run([](ReplicaContext& r) {
     r.all_reduce(ReduceOp::kSum, r.replica_id() == 0 ? Maybe() : Maybe(Ints{1}));
@@ -397,12 +402,15 @@ Nested nested(int id) {
   return {"a" + k, {"b" + k, "g" + k}, {{"c", "d" + k}, {"e", "f" + k}}};
 }
 
+// Overridden (RG-01): results are not taken apart: a PerReplica of nests, not a nest of
+// PerReplicas.
 TEST(Conformance, RG_01_RG_02_ComponentsAreTheOriginalNests) {
   Machine machine(2);
   const auto all = machine.strategy.run([](ReplicaContext& r) { return nested(r.replica_id()); });
   for (int id : {0, 1}) EXPECT_EQ(all[id], nested(id));
 }
 
+// Overridden: a Mirrored of a nest, not a nest of Mirrored values.
 TEST(Conformance, RG_04_MirroredNestsGiveTheSameToAll) {
   Machine machine(2);
   const auto all = machine.cross.broadcast(nested(0));
@@ -410,6 +418,7 @@ TEST(Conformance, RG_04_MirroredNestsGiveTheSameToAll) {
             std::vector<Nested>({nested(0), nested(0)}));
 }
 
+// Overridden: results are not taken apart: a PerReplica of pairs, not a pair of PerReplicas.
 TEST(Conformance, RG_05_ListsOfPairs) {
   Machine machine(2);
   using Pair = std::pair<std::string, std::string>;
@@ -418,6 +427,7 @@ TEST(Conformance, RG_05_ListsOfPairs) {
   EXPECT_EQ(list_of(pairs), (std::vector<Pair>{{"1", "2"}, {"3", "4"}}));
 }
 
+// Overridden: as above.
 TEST(Conformance, RG_07_OneObjectStaysOneObject) {
   Machine machine(2);
   const auto object = std::make_shared<int>(5);
@@ -443,6 +453,7 @@ struct Record {
   bool operator==(const Record&) const = default;
 };
 
+// Overridden: results are not taken apart: a PerReplica of records, also where a field is equal.
 TEST(Conformance, RG_10_Records) {
   Machine machine(3);
   const std::vector<std::shared_ptr<int>> scaffolds = {
@@ -486,6 +497,7 @@ TEST(Conformance, DVF_03_OneTuple) {
   for (const auto& own : per_replica(machine, [&](int) { return tuple; })) EXPECT_EQ(own, tuple);
 }
 
+// Overridden: a PerReplica of tuples, not a tuple of PerReplicas.
 TEST(Conformance, DVF_04_TuplesThatDiffer) {
   Machine machine(2);
   const auto got = per_replica(machine, [](int i) { return std::tuple{i, 2 * i, 3 * i}; });

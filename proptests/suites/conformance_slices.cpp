@@ -268,7 +268,7 @@ TEST(Conformance, A27_SomeRowsFromEachOfSix) {
               ElementsAre(0, 0, 1, 2, 6, 8, 2, 1, 0, 0, 3, 1, 4, 2, 0, 0, 0, 0, 0, 0));
 }
 
-// Overridden: the message names both shapes and where each member called.
+// The message names both shapes and where each member called.
 TEST(Conformance, A31_MembersWithDifferentShapes) {
   Machine machine(2);
   try {
@@ -373,7 +373,7 @@ TEST(Conformance, I11_SlicesAndADenseOneAreDense) {
   EXPECT_EQ(in<Tensor<float>>(sum).to_host(), kTotal);
 }
 
-// Overridden: shapes that differ are an error, whatever would come out of them.
+// Shapes that differ are an error, whatever would come out of them.
 TEST(Conformance, I12_ShapesMustBeEqual) {
   Machine machine(2);
   const auto value =

@@ -73,7 +73,7 @@ TEST(Conformance, VAR_05_NamesThatDifferByTheReplica) {
   expect_mirrored(stage, foo, "foo_0", 1.0F);
 }
 
-// Names are given whole: there are no name scopes.
+// Overridden: there are no name scopes; names are given whole.
 TEST(Conformance, VAR_06_VAR_07_KindsBesideOneAnother) {
   for (const std::string scope : {"", "main/"}) {
     VariableStage stage;
@@ -110,6 +110,7 @@ TEST(Conformance, VAR_06_VAR_07_KindsBesideOneAnother) {
   }
 }
 
+// Overridden: as above.
 TEST(Conformance, VAR_08_LayersAroundAMerge) {
   VariableStage stage;
   std::vector<Variable<float>> made;

@@ -5,8 +5,9 @@
 docs/conformance.md, which says what became of each row.
 
 A test is named by the rows it covers: `TEST(Suite, CTX_07_StrategiesDoNotMix)`, or
-`GAT_05_GAT_06_...` for two. A comment above it that begins with `Overridden:` says which decision
-gives belfry another outcome; `Overridden: as above.` repeats the last one of the file.
+`GAT_05_GAT_06_...` for two. A comment above it, or in it, that has `Overridden:` says which
+decision gives belfry another outcome; `Overridden (GAT-06):` says it of some of the test's rows,
+and `Overridden: as above.` repeats the last one of the file. Elsewhere one is a problem.
 
 usage: conformance.py --root . --run NAME=TEST_PROGRAM ... [--write]
 """
@@ -25,9 +26,11 @@ ROWS = "docs/data/conformance_rows.txt"
 PAGE = "docs/conformance.md"
 FAMILY = re.compile(r"^([A-Z]+) \| ([^|]+) \| ([\d ]+)$")
 REASON = re.compile(r"^([A-Z]+)-(\d+)(?: to \1-(\d+))? : (.+)$")
-TEST = re.compile(r"^(?://[^\n]*\n)*^TEST(?:_F|_P)?\(\w+, (\w+)\)", re.MULTILINE)
 SECTION = re.compile(r"^#ifdef (\w+)$", re.MULTILINE)
-COMMENT = re.compile(r"^// ?(.*)$", re.MULTILINE)
+# Where a test or a section begins or ends.
+BORDER = re.compile(r"^TEST(?:_F|_P)?\(\w+,\s+(\w+)\)|^#ifdef (\w+)$|^#endif$|^}", re.MULTILINE)
+COMMENT = re.compile(r"(?:^[ \t]*//[^\n]*\n)+", re.MULTILINE)
+OVERRIDDEN = re.compile(r"\bOverridden(?: \(([^)]*)\))?: (.+)")
 
 
 def read_rows(text):
@@ -57,16 +60,32 @@ def rows_of(name, families):
     return rows
 
 
-def overridden_in(text):
-    """Returns {test: why} for the tests of a file whose outcome a decision changed."""
-    why, last = {}, ""
-    for found in TEST.finditer(text):
-        comment = " ".join(COMMENT.findall(found[0]))
-        reason = re.search(r"Overridden: (.*)", comment)
-        if reason:
-            last = last if reason[1].startswith("as above") else reason[1].strip()
-            why[found[1]] = last
-    return why
+def test_of(text, comment):
+    """Returns the test, or the section, that a comment stands above or in; else nothing."""
+    above = BORDER.match(text, comment.end())
+    if above and not comment[0][0].isspace():
+        return above[1] or above[2]
+    borders = list(BORDER.finditer(text, 0, comment.start()))
+    return borders[-1][1] or borders[-1][2] if borders else None
+
+
+def overridden_in(text, families):
+    """Returns {(test, row): why} for the rows whose outcome a decision changed, and problems."""
+    why, problems, last = {}, [], ""
+    for comment in COMMENT.finditer(text):
+        words = " ".join(line.strip().lstrip("/").strip() for line in comment[0].splitlines())
+        if "Overridden" not in words:
+            continue
+        line = text.count("\n", 0, comment.start()) + 1
+        test, reason = test_of(text, comment), OVERRIDDEN.search(words)
+        rows = rows_of(test or "", families)
+        chosen = reason[1].split(", ") if reason and reason[1] else rows
+        if not reason or not rows or not set(chosen) <= set(rows):
+            problems.append(f"{line}: 'Overridden' that belongs to no row of a test")
+            continue
+        last = last if reason[2].startswith("as above") else reason[2].strip()
+        why |= {(test, row): last for row in chosen}
+    return why, problems
 
 
 def run(program, families):
@@ -108,7 +127,7 @@ def line_of(row, tests, why, reasons):
     if not tests:
         return f"| {row} | open | no test yet |"
     texts = [f"`{test}` ({', '.join(where)})" for test, where in sorted(tests.items())]
-    notes = [why[test] for test in sorted(tests) if test in why]
+    notes = [why[test, row] for test in sorted(tests) if (test, row) in why]
     return f"| {row} | {'overridden' if notes else 'tested'} | {'; '.join(texts + notes)} |"
 
 
@@ -152,7 +171,9 @@ def main():
     unknown = sorted(set(rows) - known)
     why = {}
     for name in files.code():
-        why.update(overridden_in(files.text(name)))
+        found, problems = overridden_in(files.text(name), families)
+        why.update(found)
+        failed += [f"{name}:{problem}" for problem in problems]
     text = page(families, reasons, rows, why)
     if options.write:
         (files.root / PAGE).write_text(text)

@@ -10,6 +10,8 @@ import sys
 import tempfile
 import unittest
 
+import conformance
+
 CHECKS = pathlib.Path(__file__).resolve().parent
 LICENCE = ("// SPDX-FileCopyrightText: The belfry authors\n"
            "// SPDX-License-Identifier: Apache-2.0\n\n")
@@ -328,6 +330,36 @@ class Mapping(CheckTest):
     def test_reports_names_without_a_row(self):
         self.page(self.rows[:1] + self.rows[2:])
         self.reports("mapping", "tf_mapping.md", f"{self.OLD}::id has no row")
+
+
+class Conformance(unittest.TestCase):
+    """Where a comment says that a decision changed an outcome."""
+    FAMILIES = {"RUN": ("", ["01", "02"])}
+    TEST = "TEST(Conformance, RUN_01_RUN_02_Some) {\n%s  run();\n}\n"
+
+    def found(self, text):
+        return conformance.overridden_in(text, self.FAMILIES)
+
+    def test_reads_comments_above_and_inside(self):
+        both = {("RUN_01_RUN_02_Some", "RUN-01"): "so.", ("RUN_01_RUN_02_Some", "RUN-02"): "so."}
+        self.assertEqual(self.found("// Overridden: so.\n" + self.TEST % ""), (both, []))
+        self.assertEqual(self.found(self.TEST % "  // Overridden:\n  // so.\n"), (both, []))
+        section = "#ifdef RUN_01_SUCH\n  // EXPECT: no\n  // Overridden: so.\n#endif\n"
+        self.assertEqual(self.found(section), ({("RUN_01_SUCH", "RUN-01"): "so."}, []))
+
+    def test_reads_the_rows_and_repeats(self):
+        text = ("// Overridden (RUN-02): so.\n" + self.TEST % ""
+                + "// Overridden: as above.\nTEST(Conformance, RUN_01_Other) {}\n")
+        self.assertEqual(self.found(text), ({("RUN_01_RUN_02_Some", "RUN-02"): "so.",
+                                             ("RUN_01_Other", "RUN-01"): "so."}, []))
+
+    def test_reports_what_belongs_to_no_row(self):
+        for text in (self.TEST % "" + "// Overridden: so.\nint helper();\n",
+                     "// Overridden (RUN-03): so.\n" + self.TEST % "",
+                     "// Overridden: so.\nTEST(Run, Plain) {}\n",
+                     "// Overridden, so.\n" + self.TEST % ""):
+            why, problems = self.found(text)
+            self.assertEqual((why, len(problems)), ({}, 1), text)
 
 
 class CompileFail(CheckTest):
