@@ -88,10 +88,12 @@ void parse_line(LineReader line, Digits& digits) {
 
 [[noreturn]] void unreadable(const std::string& path, const std::string& why) {
   throw UnreadableFile(ErrorCode::kFileFormat, fmt::format("cannot read {}: {}", path, why),
-                       "name the file with --file; the project's own is docs/data/digits.csv");
+                       "name the file with --file; the project's own is " + project_digits());
 }
 
 }  // namespace
+
+std::string project_digits() { return BELFRY_DEMO_DATA; }
 
 Digits parse_digits(std::istream& in, const std::string& name) {
   Digits digits;

@@ -28,6 +28,8 @@ struct UnreadableFile : InvalidArgumentError {
   using InvalidArgumentError::InvalidArgumentError;
 };
 
+/// The project's own images, wherever the process runs: an absolute path.
+std::string project_digits();
 /// Reads one image a line: 64 pixels and the digit, separated by commas; line ends may be CR LF.
 /// Throws: UnreadableFile; InvalidArgumentError (kFileFormat) with file, line and column of the
 /// first character that is not as it should be.

@@ -108,6 +108,7 @@ TEST(Digits, FilesThatCannotBeReadAreTold) {
     FAIL() << "no error";
   } catch (const UnreadableFile& error) {
     EXPECT_EQ(error.report().summary, "cannot read no/such/file.csv: No such file or directory");
+    EXPECT_TRUE(error.report().hint.ends_with(" " BELFRY_DEMO_DATA)) << error.report().hint;
   }
   try {
     read_digits(testing::TempDir());

@@ -67,8 +67,9 @@ void add_demo(CLI::App& app, Arguments& arguments) {
   demo->add_option("--seed", options.seed, "Decides split, first weights, order and schedule (1)")
       ->check(whole_number)
       ->option_text("N");
-  demo->add_option("--file", options.file,
-                   "Images, one a line: 64 pixels and the digit (docs/data/digits.csv)")
+  demo->add_option(
+          "--file", options.file,
+          "Images, one a line: 64 pixels and the digit (the project's docs/data/digits.csv)")
       ->option_text("PATH");
   demo->add_option("--drop-replica", options.dropped_replica,
                    "Leave this replica's gradient out, to see the comparison fail")
@@ -113,7 +114,7 @@ int finish(ExitCode code) {
 int main(int argc, char** argv) {
   using belfry::demo::ExitCode;
   belfry::demo::Arguments arguments;
-  arguments.demo.file = BELFRY_DEMO_DATA;
+  arguments.demo.file = belfry::demo::project_digits();
   CLI::App app{"belfry: distribution strategies on simulated devices or on GPUs", "belfry"};
   app.set_version_flag("--version", std::string(belfry::version()));
   app.require_subcommand(1);

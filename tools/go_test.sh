@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Runs a copy of tools/go that has nothing to install and nothing to build: CMake and the programs
+# are stand-ins that say where they run and what they are given.
+# usage: go_test.sh <tools/go>
+set -uo pipefail
+tools="$(cd "$(dirname "$1")" && pwd)"
+folder="$(mktemp -d)"
+trap 'rm -r "$folder"' EXIT
+failed=0
+
+mkdir -p "$folder/house/tools/ci" "$folder/bin" "$folder/elsewhere" "$folder/house/docs"
+cp "$tools/go" "$folder/house/tools/"
+cp "$tools/ci/common.sh" "$folder/house/tools/ci/"
+echo "build bash" >"$folder/house/tools/apt-packages.txt"
+stand_in() {
+  mkdir -p "$(dirname "$1")"
+  # shellcheck disable=SC2016
+  printf '#!/bin/sh\necho "%s in $PWD given $*"\nexit %d\n' "$2" "$3" >"$1"
+  chmod +x "$1"
+}
+stand_in "$folder/bin/cmake" cmake 0
+stand_in "$folder/house/build/demo/bin/belfry" belfry 7
+stand_in "$folder/house/build/release/bin/one_bench" one_bench 0
+
+# expect <exit code> <line> <folder> <tools/go, as seen from there> <arguments...>
+expect() {
+  local code="$1" line="$2" from="$3" got said
+  shift 3
+  said="$(cd "$from" && BELFRY_SKIP_PACKAGES=1 PATH="$folder/bin:$PATH" "$@" 2>&1)"
+  got=$?
+  if [[ $got -ne $code ]] || ! grep -Fxq -- "$line" <<<"$said"; then
+    echo "FAILED: $* in $from gave $got, not $code, or does not say '$line':"
+    echo "$said"
+    failed=1
+  fi
+}
+
+elsewhere="$folder/elsewhere" house="$folder/house"
+
+# CMake runs in the repository, the programs where the caller is; their exit code is the tool's.
+expect 7 "belfry in $elsewhere given demo --file my.csv" \
+  "$elsewhere" "$house/tools/go" demo --file my.csv
+expect 7 "belfry in $elsewhere given demo" "$elsewhere" ../house/tools/go demo
+expect 7 "belfry in $house given demo --seed 3" "$house" tools/go demo --seed 3
+expect 7 "belfry in $house/docs given demo" "$house/docs" ../tools/go demo
+expect 7 "cmake in $house given --build --preset demo -- -k 0" "$elsewhere" "$house/tools/go" demo
+expect 0 "one_bench in $elsewhere given --benchmark_out=x" \
+  "$elsewhere" "$house/tools/go" bench --benchmark_out=x
+
+expect 2 "tools/go: no command 'dance'" "$elsewhere" "$house/tools/go" dance
+expect 2 "tools/go: this command takes no arguments" "$elsewhere" "$house/tools/go" test all
+expect 0 "usage: tools/go <command> [options]" "$elsewhere" "$house/tools/go"
+exit "$failed"
