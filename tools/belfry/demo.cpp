@@ -87,7 +87,7 @@ class Demo {
     const StrategyStatistics trained = strategy_.statistics();
     bool good = judge();
     good = compare_integers() && good;
-    report_traffic(trained);
+    report_reductions(trained);
     return good;
   }
 
@@ -186,13 +186,13 @@ class Demo {
     return equal;
   }
 
-  void report_traffic(const StrategyStatistics& done) {
+  // Not what moved between devices, which depends on how the backend reduces.
+  void report_reductions(const StrategyStatistics& done) {
     console_.line(
-        fmt::format("traffic   training took {} merges and {} reductions of {} tensors and {} host "
-                    "values: {:.1f} "
-                    "MB",
+        fmt::format("reduced   training took {} merges and {} reductions of {} tensors and {} host "
+                    "values: {} bytes of inputs",
                     done.merges, done.reduction.reductions, done.reduction.tensor_leaves,
-                    done.reduction.host_leaves, static_cast<double>(done.reduction.bytes) / 1e6));
+                    done.reduction.host_leaves, done.reduction.bytes));
   }
 
   const DemoOptions& options_;

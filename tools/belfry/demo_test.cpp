@@ -47,8 +47,12 @@ TEST(Demo, TellsWhatItDoesAndWhatItFound) {
   EXPECT_TRUE(said.has("\n    2   ")) << said.out;
   EXPECT_TRUE(said.has("[ok]    46 steps match one device")) << said.out;
   EXPECT_TRUE(said.has("[ok]    20 steps of a linear model in whole numbers match")) << said.out;
-  // By hand: 2 merges a step and one an epoch; a step reduces 4 gradients and a loss.
-  EXPECT_TRUE(said.has("took 94 merges and 94 reductions of 230 tensors and 2 host values"))
+  // By hand: 2 merges a step and one an epoch; a step reduces 4 gradients and a loss, an epoch a
+  // count. Each of 4 replicas gives 64 * 64 + 64 + 64 * 10 + 10 = 4810 floats and one for the loss
+  // in each of 46 steps, and an int in each of 2 epochs: 4 * (46 * 4811 * 4 + 2 * 4) bytes.
+  EXPECT_TRUE(
+      said.has("reduced   training took 94 merges and 94 reductions of 230 tensors and 2 host "
+               "values: 3540928 bytes of inputs\n"))
       << said.out;
   EXPECT_TRUE(said.has("2 replicas: 10 11")) << said.out;
   EXPECT_TRUE(said.has("BF-010")) << said.out;
