@@ -25,7 +25,7 @@ mirror="$(apt-get indextargets --format '$(SITE) $(ORIGIN) $(COMPONENT) $(REPO_U
 
 root="$(mktemp -d)"
 clean_up() {
-  umount -l "$root/proc" 2>/dev/null || true
+  umount -l "$root/proc" "$root/dev/pts" 2>/dev/null || true
   # Deleting the root must not empty the cache.
   if mountpoint -q "$root/ccache" && ! umount -l "$root/ccache"; then
     echo "bare_root: $root stays, because its ccache cannot be unmounted" >&2
@@ -54,6 +54,8 @@ git clone -q . "$root/belfry"
 # The way to the network is the machine's, not the project's.
 cp /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null || true
 mount -t proc proc "$root/proc" 2>/dev/null || mount --rbind /proc "$root/proc" || true
+# For the tests that open a pseudo-terminal.
+mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts" || true
 
 if [[ ${#cache[@]} -gt 0 ]]; then
   mkdir "$root/ccache"
