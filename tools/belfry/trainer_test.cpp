@@ -69,12 +69,16 @@ class Training : public testing::Test {
   static inline std::unique_ptr<Digits> digits_;
 };
 
-TEST_F(Training, ReachesItsAccuracyFromEverySeed) {
-  for (const std::uint64_t seed : {1, 2, 3}) {
-    const Result result = train(simulator(4, seed), seed, 20);
-    EXPECT_GE(result.accuracy, 0.95) << "seed " << seed;
-    EXPECT_EQ(result.outside, 0) << "seed " << seed;
-  }
+// What the pages promise: 96 % from the seed that the demo has when none is given, and 94 % from
+// any of the seeds 1 to 60, of which 41 does worst.
+TEST_F(Training, ReachesTheAccuracyThatThePagesSay) {
+  const Result usual = train(simulator(4, 1), 1, 20);
+  EXPECT_GE(usual.accuracy, 0.96);
+  EXPECT_EQ(usual.outside, 0);
+  const Result worst = train(simulator(4, 41), 41, 20);
+  EXPECT_GE(worst.accuracy, 0.94);
+  EXPECT_LT(worst.accuracy, 0.95) << "the pages may promise more";
+  EXPECT_EQ(worst.outside, 0);
 }
 
 TEST_F(Training, HasTheSameBitsOnEveryBackendAndCarrierInEveryOrder) {
