@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Runs a copy of tools/go that has nothing to install and nothing to build: CMake and the programs
-# are stand-ins that say where they run and what they are given.
+# Runs a copy of tools/go that has nothing to install and nothing to build: CMake, CTest and the
+# programs are stand-ins that say where they run and what they are given.
 # usage: go_test.sh <tools/go>
 set -uo pipefail
 tools="$(cd "$(dirname "$1")" && pwd)"
@@ -13,7 +13,7 @@ failed=0
 
 mkdir -p "$folder/house/tools/ci" "$folder/bin" "$folder/elsewhere" "$folder/house/docs"
 cp "$tools/go" "$folder/house/tools/"
-cp "$tools/ci/common.sh" "$folder/house/tools/ci/"
+cp "$tools/ci/common.sh" "$tools/ci/test.sh" "$folder/house/tools/ci/"
 echo "build bash" >"$folder/house/tools/apt-packages.txt"
 stand_in() {
   mkdir -p "$(dirname "$1")"
@@ -25,9 +25,10 @@ stand_in "$folder/bin/cmake" cmake 0
 stand_in "$folder/house/build/demo/bin/belfry" belfry 7
 stand_in "$folder/house/build/release/bin/one_bench" one_bench 0
 
-# expect <exit code> <line> <folder> <tools/go, as seen from there> <arguments...>
+# expect <exit code> <line> <folder> <tools/go, as seen from there> <arguments...>: all that was
+# said is left in $said.
 expect() {
-  local code="$1" line="$2" from="$3" got said
+  local code="$1" line="$2" from="$3" got
   shift 3
   said="$(cd "$from" && BELFRY_SKIP_PACKAGES=1 PATH="$folder/bin:$PATH" "$@" 2>&1)"
   got=$?
@@ -53,4 +54,33 @@ expect 0 "one_bench in $elsewhere given --benchmark_out=x" \
 expect 2 "tools/go: no command 'dance'" "$elsewhere" "$house/tools/go" dance
 expect 2 "tools/go: this command takes no arguments" "$elsewhere" "$house/tools/go" test all
 expect 0 "usage: tools/go <command> [options]" "$elsewhere" "$house/tools/go"
+
+# The summary names what CTest counts as passed although it did not run.
+cat >"$folder/bin/ctest" <<'END'
+#!/bin/sh
+case "$*" in
+  *"-L lint") printf '%s\n\n%s\n\t  %s\n\t %s\n\nx\n\t  9 - z\n' \
+    "100% tests passed, 0 tests failed out of 9" "The following tests did not run:" \
+    "3 - lint.format (Skipped)" "12 - a/0 # b (Disabled)" ;;
+  *) echo "100% tests passed, 0 tests failed out of 5" ;;
+esac
+END
+chmod +x "$folder/bin/ctest"
+mkdir -p "$house/build/dev"
+touch "$house/build/dev/CTestTestfile.cmake"
+summary() { sed -n '/^== summary/,$p' <<<"$said" | tail -n +2; }
+expect 0 "== testing: lint" "$elsewhere" "$house/tools/go" test
+wanted="gcc:
+100% tests passed, 0 tests failed out of 5
+asan-ubsan:
+100% tests passed, 0 tests failed out of 5
+lint:
+100% tests passed, 0 tests failed out of 9
+  not run: lint.format (Skipped)
+  not run: a/0 # b (Disabled)"
+if [[ "$(summary)" != "$wanted" ]]; then
+  echo "FAILED: the summary of tools/go test is:"
+  summary
+  failed=1
+fi
 exit "$failed"

@@ -19,6 +19,13 @@ step() {
   ctest "$@" 2>&1 | tee "$log"
   [[ ${PIPESTATUS[0]} -eq 0 ]] || failed=1
   summary+=("$name:" "$(grep -E 'tests passed|No tests were found' "$log" | tail -1)")
+  mapfile -t -O "${#summary[@]}" summary < <(not_run "$log")
+}
+
+# Lists the tests that a log of ctest says were skipped or disabled: ctest calls them passed.
+not_run() {
+  awk '/^The following tests did not run:/ { listed = 1; next } !/^\t/ { listed = 0 }
+    listed { sub(/^[\t ]*[0-9]+ - /, "  not run: "); print }' "$1"
 }
 
 broken() {
