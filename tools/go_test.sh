@@ -55,7 +55,7 @@ expect 2 "tools/go: no command 'dance'" "$elsewhere" "$house/tools/go" dance
 expect 2 "tools/go: this command takes no arguments" "$elsewhere" "$house/tools/go" test all
 expect 0 "usage: tools/go <command> [options]" "$elsewhere" "$house/tools/go"
 
-# The summary names what CTest counts as passed although it did not run.
+# The summary names what CTest counts as passed although it did not run, and the demo's verdict.
 cat >"$folder/bin/ctest" <<'END'
 #!/bin/sh
 case "$*" in
@@ -69,7 +69,9 @@ chmod +x "$folder/bin/ctest"
 mkdir -p "$house/build/dev"
 touch "$house/build/dev/CTestTestfile.cmake"
 summary() { sed -n '/^== summary/,$p' <<<"$said" | tail -n +2; }
-expect 0 "== testing: lint" "$elsewhere" "$house/tools/go" test
+expect 1 "does not build, or fails" "$elsewhere" "$house/tools/go" test
+stand_in "$house/build/demo/bin/belfry" belfry 0
+expect 0 "belfry in $house given demo --epochs 1 --quiet" "$elsewhere" "$house/tools/go" test
 wanted="gcc:
 100% tests passed, 0 tests failed out of 5
 asan-ubsan:
@@ -77,7 +79,9 @@ asan-ubsan:
 lint:
 100% tests passed, 0 tests failed out of 9
   not run: lint.format (Skipped)
-  not run: a/0 # b (Disabled)"
+  not run: a/0 # b (Disabled)
+demo:
+runs"
 if [[ "$(summary)" != "$wanted" ]]; then
   echo "FAILED: the summary of tools/go test is:"
   summary

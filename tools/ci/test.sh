@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# What `tools/go test` and CI run: GCC with every test, the sanitizer subset, then the checks of the
-# sources. A failing step does not stop the later ones.
+# What `tools/go test` and CI run: GCC with every test, the sanitizer subset, the checks of the
+# sources, then the demo as the README has it. A failing step does not stop the later ones.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 source tools/ci/common.sh
@@ -28,6 +28,17 @@ not_run() {
     listed { sub(/^[\t ]*[0-9]+ - /, "  not run: "); print }' "$1"
 }
 
+# The first command of the README, built as there, for one pass over the images.
+demo() {
+  say "the demo"
+  if tools/go demo --epochs 1 --quiet; then
+    summary+=("demo:" "runs")
+  else
+    failed=1
+    summary+=("demo:" "does not build, or fails")
+  fi
+}
+
 broken() {
   failed=1
   summary+=("$1:" "does not build")
@@ -47,6 +58,7 @@ fi
 if [[ -f build/dev/CTestTestfile.cmake ]]; then
   step lint --preset dev -L lint
 fi
+demo
 
 say "summary ($((SECONDS - start)) s)"
 printf '%s\n' "${summary[@]}"
