@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that a file includes its own layer or lower, and third parties only where they belong.
 
-A public header of core belongs to the layer of the folder whose CMakeLists.txt lists it.
+A public header of core belongs to the layer of the folder whose CMakeLists.txt lists it. Those of the
+others are listed too: only headers that CMake knows are compiled alone and installed.
 """
 
 import re
@@ -67,6 +68,11 @@ class LayerCheck:
         self.files = files
         self.report = report
         self.layer_of = listed_headers(files)
+        self.lists = {}
+        for name in files.files:
+            if name.endswith("CMakeLists.txt"):
+                text = re.sub(r"#.*", "", files.text(name))
+                self.lists.setdefault(name.split("/")[0], []).append(text)
 
     def run(self):
         for name in self.files.code():
@@ -74,12 +80,20 @@ class LayerCheck:
                 header = name.removeprefix("core/include/belfry/")
                 if header not in self.layer_of and header != "belfry.h":
                     self.report.error(name, "no CMakeLists.txt under core/src lists this header")
+            elif "/include/belfry/" in name:
+                self.check_listed(name)
             for number, line in enumerate(self.files.text(name).splitlines(), 1):
                 found = INCLUDE.match(line)
                 if found:
                     if found[1] == "<" and found[2].startswith("belfry/") and not USERS.match(name):
                         self.report.error(f"{name}:{number}", "belfry/ is included with quotes")
                     self.check_include(name, f"{name}:{number}", found[2])
+
+    def check_listed(self, name):
+        top, header = name.split("/")[0], name.partition("/include/belfry/")[2]
+        listed = re.compile(rf"(?<![\w/])(include/belfry/)?{re.escape(header)}(?![\w.])")
+        if not any(listed.search(text) for text in self.lists.get(top, [])):
+            self.report.error(name, f"no CMakeLists.txt under {top} lists this header")
 
     def check_include(self, name, where, included):
         if included.startswith("belfry/"):

@@ -67,6 +67,15 @@ class Layers(CheckTest):
         self.write("core/include/belfry/lost.h", HEADER)
         self.reports("layers", "lost.h: no CMakeLists.txt")
 
+    def test_reports_an_unlisted_header_of_a_backend(self):
+        self.write("backends/sim/CMakeLists.txt", "f(HEADERS sim/found.h) # sim/lost.h\n")
+        self.write("backends/sim/driver/CMakeLists.txt", "g(FILES include/belfry/sim/driver.h)\n")
+        for header in ("include/belfry/sim/found.h", "driver/include/belfry/sim/driver.h"):
+            self.write(f"backends/sim/{header}", HEADER)
+        self.accepts("layers")
+        self.write("backends/sim/include/belfry/sim/lost.h", HEADER)
+        self.reports("layers", "lost.h: no CMakeLists.txt under backends", "1 errors")
+
     def test_reports_a_backend_that_sees_too_much(self):
         self.write("backends/sim/src/backend.cpp", '#include "belfry/run.h"\n')
         self.reports("layers", "a backend includes belfry/run.h of layer 4")
