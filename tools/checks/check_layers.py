@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that a file includes its own layer or lower, and third parties only where they belong.
 
-A public header of core belongs to the layer of the folder whose CMakeLists.txt lists it. Those of the
-others are listed too: only headers that CMake knows are compiled alone and installed.
+A public header of core belongs to the layer of the folder whose CMakeLists.txt lists it. Those of
+the others are listed too: only headers that CMake knows are compiled alone and installed.
 """
 
 import re
