@@ -83,7 +83,7 @@ TEST_F(MergeErrors, DifferentPlaces) {
               else
                 replica.merge_call(count, kRight);
             }),
-            "BF-011 replicas wait at different places\n"
+            "BF-011 replicas wait at different places (merge #1)\n"
             "  replica 0  train.cc:11  waits in merge_call\n"
             "  replicas 1,2  train.cc:22  waits in merge_call\n"
             "  expected: every replica at the same call, in the same order\n"
@@ -106,10 +106,29 @@ TEST_F(MergeErrors, DifferentKinds) {
               else
                 replica.merge_call(count, kRight);
             }),
-            "BF-012 replicas wait in different kinds of merge\n"
+            "BF-012 replicas wait in different kinds of merge (merge #1)\n"
             "  replicas 0,1  train.cc:22  waits in merge_call\n"
             "  replica 2  train.cc:11  waits in all_reduce\n"
             "  expected: every replica in merge_call");
+}
+
+TEST_F(MergeErrors, InALoopNameTheRoundThatDiffers) {
+  const auto text = text_of<MergeMismatchError>([](ReplicaContext& replica) {
+    for (int round = 1; round <= 4; ++round) {
+      if (replica.replica_id() == 2 && round == 3)
+        replica.merge_call(count, kLeft);
+      else
+        replica.all_reduce(ReduceOp::kSum, 1, kLeft);
+    }
+  });
+  EXPECT_THAT(text, HasSubstr("BF-012 replicas wait in different kinds of merge (merge #3)\n"));
+  EXPECT_THAT(text_of<StructureMismatchError>([](ReplicaContext& replica) {
+                for (int round = 1; round <= 4; ++round) {
+                  const bool other = replica.replica_id() == 1 && round == 4;
+                  replica.all_reduce(ReduceOp::kSum, std::vector<int>(other ? 3 : 2));
+                }
+              }),
+              HasSubstr("BF-020 values of different structure meet in all_reduce (merge #4)\n"));
 }
 
 TEST_F(MergeErrors, DifferentTypes) {
@@ -128,7 +147,7 @@ TEST_F(MergeErrors, DifferentFunctions) {
   EXPECT_EQ(text_of<MergeMismatchError>([](ReplicaContext& replica) {
               replica.merge_call(replica.replica_id() == 1 ? &count : &other, kLeft);
             }),
-            "BF-011 replicas passed different functions to one merge\n"
+            "BF-011 replicas passed different functions to one merge (merge #1)\n"
             "  replicas 0,2  train.cc:11  waits in merge_call with one function\n"
             "  replica 1  train.cc:11  waits in merge_call with another\n"
             "  expected: the same function from every replica\n"
@@ -143,7 +162,7 @@ TEST_F(MergeErrors, DifferentVariablesOnOneLine) {
   EXPECT_EQ(text_of<MergeMismatchError>([&](ReplicaContext& replica) {
               replica.assign_add(replica.replica_id() == 1 ? right : left, 1.0, kLeft);
             }),
-            "BF-011 replicas change different variables, or one in different ways\n"
+            "BF-011 replicas change different variables, or one in different ways (merge #1)\n"
             "  replicas 0,2  train.cc:11  waits in assign: assign_add to left\n"
             "  replica 1  train.cc:11  waits in assign: assign_add to right\n"
             "  expected: the same change of the same variable by every replica\n"
@@ -213,7 +232,7 @@ TEST_F(MergeErrors, DifferentLengths) {
               const auto length = static_cast<std::size_t>(1 + replica.replica_id());
               replica.all_reduce(ReduceOp::kSum, std::vector<int>(length, 1), kLeft);
             }),
-            "BF-020 values of different structure meet in all_reduce\n"
+            "BF-020 values of different structure meet in all_reduce (merge #1)\n"
             "  replica 0  train.cc:11  brings int32[1]\n"
             "  replica 1  train.cc:11  brings int32[2]\n"
             "  replica 2  train.cc:11  brings int32[3]\n"

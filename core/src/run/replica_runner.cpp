@@ -36,6 +36,9 @@ std::string merges_text(std::uint32_t merges) {
   return merges == 0 ? "before its first merge" : "after merge #" + std::to_string(merges);
 }
 
+// Behind what went wrong between replicas: in a loop the places do not say how often they had met.
+std::string numbered(std::uint64_t round) { return " (merge #" + std::to_string(round) + ")"; }
+
 }  // namespace
 
 ReplicaRunner::ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
@@ -189,7 +192,9 @@ Job::Settled ReplicaRunner::settle() noexcept {
 void ReplicaRunner::merge_round() {
   if (variables_ && !check_variables()) return;
   if (!belong_together(requests_, present_)) [[unlikely]] {
-    return fail_with(describe_mismatch(requests_, present_));
+    ErrorReport mismatch = describe_mismatch(requests_, present_);
+    mismatch.summary += numbered(rounds_ + 1);
+    return fail_with(std::move(mismatch));
   }
   const std::uint64_t round = ++rounds_;
   core().statistics().merges += 1;
@@ -218,9 +223,12 @@ void ReplicaRunner::fail_in_merge(const MergeRequest& first, std::exception_ptr 
   const bool ours = report.code != ErrorCode::kMergeThrew;
   if (report.replicas.empty()) {
     report.replicas = replica_reports();
-    if (ours) thrown = with_report(std::move(thrown), report);
+  } else if (first.type->kind != MergeKind::kMergeCall) {
+    report.summary += numbered(rounds_);
   }
-  if (!ours) {
+  if (ours) {
+    thrown = with_report(std::move(thrown), report);
+  } else {
     report.summary = std::string(to_string(first.type->kind)) + " #" + std::to_string(rounds_) +
                      " threw " + report.summary;
   }
