@@ -102,6 +102,23 @@ TEST_F(ContextConformance, CTX_07_StrategiesDoNotMix) {
   expect_in_scope_of(strategy_);
 }
 
+template <class S>
+concept CanBeSet = requires(S& strategy) { set_strategy(strategy); };
+
+// Overridden: nothing sets a strategy; scopes make one current, and one's own may be entered again.
+TEST_F(ContextConformance, CTX_09_NothingSetsTheCurrentStrategy) {
+  static_assert(!CanBeSet<Strategy>);
+  {
+    const Scope scope = strategy_.scope();
+    EXPECT_EQ(code_of([&] { const Scope inner = other_.scope(); }), ErrorCode::kOtherStrategy);
+    {
+      const Scope same = strategy_.scope();
+    }
+    expect_in_scope_of(strategy_);
+  }
+  expect_default_state();
+}
+
 TEST_F(ContextConformance, CTX_10_TheDefaultReplicaMerges) {
   const auto merge = [](CrossReplicaContext& cross, const PerReplica<std::string>& text) {
     EXPECT_EQ(current_replica(), nullptr);
@@ -314,6 +331,20 @@ TEST_F(ContextConformanceOfTwo, CTX_32_NoMergeThroughAnotherReplicasContext) {
               });
             }),
             ErrorCode::kMergeNested);
+}
+
+// Overridden: a strategy has one machine. In its scope, what names no device is on the first of its
+// devices.
+TEST_F(ContextConformanceOfTwo, DEV_07_WhatNamesNoDeviceIsOnTheFirst) {
+  Backend& backend = bench_.backend();
+  const DeviceSpec first = backend.device_spec(1);
+  MirroredStrategy strategy(backend, {.devices = {first, backend.device_spec(0)}});
+  const Scope scope = strategy.scope();
+  EXPECT_EQ(current_device(), first);
+  EXPECT_EQ(Tensor<float>::zeros({1}).placement(), strategy.placement(0));
+  EXPECT_EQ(backend.device_spec(strategy.placement(0).device), first);
+  const Placement named = strategy.placement(1);
+  EXPECT_EQ(Tensor<float>::full({1}, 0, named).placement(), named);
 }
 
 TEST_F(ContextConformance, CTX_33_AThreadBeginsOutside) {

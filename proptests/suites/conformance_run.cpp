@@ -4,10 +4,10 @@
 // What the reference systems do with run, its arguments and its results. A test's name begins with
 // the fact it is about. Where belfry decides otherwise, the test has belfry's outcome and says so.
 //
-// Not here, because belfry has no such thing: ambient execution modes (RUN-18), name scopes
-// (RUN-20), gradients by recording (RUN-29, RUN-30), values that stand for their component in
-// expressions (RG-15 to RG-19), custom mapping classes (RG-11 to RG-13).
+// Not here, because belfry has no such thing: ambient execution modes (RUN-18) and names of
+// operations (RUN-20). What becomes of results is in conformance_components.cpp.
 #include "belfry/current.h"
+#include "belfry/tensor_ops.h"
 #include "suites/machine.h"
 
 #include <algorithm>
@@ -28,18 +28,34 @@ namespace {
 using Numbers = std::map<std::string, double>;
 using Ints = std::vector<int>;
 using Reals = std::vector<double>;
+using Pair = std::pair<float, float>;
 
 struct Boom : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// RUN-03 to RUN-06: what the last of three runs gives.
-std::vector<double> three_runs(Machine& machine, const PerReplica<double>& first) {
-  const auto second = machine.strategy.run(
-      [](ReplicaContext&, double x) { return Numbers{{"a", 2 * x}, {"b", x * x}}; }, first);
-  const auto third = machine.strategy.run(
-      [](ReplicaContext&, const Numbers& x) { return x.at("a") + 2 * x.at("b") + 2; }, second);
-  return list_of(third);
+// What RUN-05 and RUN-06 give by name.
+struct Named {
+  double a = 0;
+  double b = 0;
+  static auto members(auto& self) { return std::tie(self.a, self.b); }
+  bool operator==(const Named&) const = default;
+};
+
+// Arguments by name: what differs by the replica, and what does not.
+struct Given {
+  PerReplica<Named> x;
+  double two = 0;
+  static auto members(auto& self) { return std::tie(self.x, self.two); }
+};
+
+PerReplica<Named> second_run(Machine& machine, const PerReplica<double>& first) {
+  return machine.strategy.run(
+      [](ReplicaContext&, double x) { return Named{.a = 2 * x, .b = x * x}; }, first);
+}
+PerReplica<double> third_run(Machine& machine, const PerReplica<Named>& second) {
+  return machine.strategy.run([](ReplicaContext&, const Named& x) { return x.a + 2 * x.b + 2; },
+                              second);
 }
 
 TEST(Conformance, RUN_01_EveryReplicaHasItsId) {
@@ -78,14 +94,24 @@ TEST(Conformance, RUN_04_ResultsAreArgumentsOfTheNextRun) {
 TEST(Conformance, RUN_05_NamedArguments) {
   Machine machine(2);
   const auto out1 = per_replica(machine, [](int id) { return id + 1.0; });
-  EXPECT_EQ(three_runs(machine, out1), Reals({6, 14}));
+  const auto out2 = second_run(machine, out1);
+  EXPECT_EQ(list_of(third_run(machine, out2)), Reals({6, 14}));
+  const auto out3 = machine.strategy.run(
+      [](ReplicaContext& r, const Given& given) {
+        const Named& own = given.x[r.replica_id()];
+        return own.a + given.two * own.b + given.two;
+      },
+      Given{.x = out2, .two = 2});
+  EXPECT_EQ(list_of(out3), Reals({6, 14}));
 }
 
 TEST(Conformance, RUN_06_OneReplica) {
   Machine machine(1);
   const auto out1 = machine.strategy.run([](ReplicaContext&, double x) { return x; }, 4.0);
   EXPECT_EQ(list_of(out1), Reals({4}));
-  EXPECT_EQ(three_runs(machine, out1), Reals({42}));
+  const auto out2 = second_run(machine, out1);
+  EXPECT_EQ(list_of(out2), (std::vector<Named>{{.a = 8, .b = 16}}));
+  EXPECT_EQ(list_of(third_run(machine, out2)), Reals({42}));
 }
 
 TEST(Conformance, RUN_07_ListsOfDifferentLengthDoNotReduce) {
@@ -266,6 +292,51 @@ TEST(Conformance, RUN_28_TwoVariablesInAReplica) {
       Reals({5.5, 5.5}));
 }
 
+// RUN-29 and RUN-30: a function of two tensors, with its gradient beside it.
+struct Differentiable {
+  using Row = Tensor<float>;
+  Row (*value)(const Row& v, const Row& w);
+  /// What one more of the result is worth, by v and by w.
+  std::pair<Row, Row> (*gradient)(const Row& worth);
+};
+const Differentiable kTwoVariables{
+    [](const Tensor<float>& v, const Tensor<float>& w) { return 2.0F * v + w + 1.0F; },
+    [](const Tensor<float>& worth) { return std::pair{worth * 2.0F, worth}; }};
+// x * w + b - 1 with x = 1.
+const Differentiable kLine{
+    [](const Tensor<float>& w, const Tensor<float>& b) { return 1.0F * w + b - 1.0F; },
+    [](const Tensor<float>& worth) { return std::pair{worth * 1.0F, worth * 1.0F}; }};
+
+// On every replica the gradient is `wanted`, is what one more of v or w adds, and is computed
+// there.
+void expect_gradient(const Differentiable& f, float v0, float w0, const Pair& wanted) {
+  Machine machine(2);
+  const auto of = [](float first) { return [first] { return Tensor<float>::full({1}, first); }; };
+  const auto v = machine.strategy.mirrored_variable(of(v0));
+  const auto w = machine.strategy.mirrored_variable(of(w0));
+  const auto seen = machine.strategy.run([&](ReplicaContext& r) {
+    const auto [by_v, by_w] = f.gradient(Tensor<float>::full({1}, 1));
+    EXPECT_EQ(by_v.placement(), r.placement());
+    EXPECT_EQ(by_w.placement(), r.placement());
+    const float now = f.value(v.on(r), w.on(r)).item();
+    EXPECT_EQ(by_v.item(), f.value(v.on(r) + 1.0F, w.on(r)).item() - now);
+    EXPECT_EQ(by_w.item(), f.value(v.on(r), w.on(r) + 1.0F).item() - now);
+    return Pair(by_v.item(), by_w.item());
+  });
+  EXPECT_EQ(list_of(seen), std::vector<Pair>({wanted, wanted}));
+}
+
+// Overridden: nothing is recorded; a function's gradient is written beside it, and its work is on
+// the device of the replica that asks.
+TEST(Conformance, RUN_29_GradientOfTwoVariables) {
+  expect_gradient(kTwoVariables, 1.25F, 2, {2, 1});
+}
+
+// Overridden: as above.
+TEST(Conformance, RUN_30_GradientsAreWorkedOutOnTheReplicasDevice) {
+  expect_gradient(kLine, 1.5F, 0.5F, {1, 1});
+}
+
 TEST(Conformance, RUN_31_OneReplicaRecords) {
   for (int n : {1, 2}) {
     Machine machine(n);
@@ -392,150 +463,6 @@ TEST(Conformance, RUN_41_AnArgumentOfAnotherStrategy) {
   Machine three(3);
   const auto pair = per_replica(two, [](int id) { return id; });
   EXPECT_THROW(three.strategy.run([](ReplicaContext&, int) {}, pair), InvalidArgumentError);
-}
-
-using Nested =
-    std::tuple<std::string, std::vector<std::string>, std::map<std::string, std::string>>;
-
-Nested nested(int id) {
-  const std::string k = std::to_string(id + 1);
-  return {"a" + k, {"b" + k, "g" + k}, {{"c", "d" + k}, {"e", "f" + k}}};
-}
-
-// Overridden (RG-01): results are not taken apart: a PerReplica of nests, not a nest of
-// PerReplicas.
-TEST(Conformance, RG_01_RG_02_ComponentsAreTheOriginalNests) {
-  Machine machine(2);
-  const auto all = machine.strategy.run([](ReplicaContext& r) { return nested(r.replica_id()); });
-  for (int id : {0, 1}) EXPECT_EQ(all[id], nested(id));
-}
-
-// Overridden: a Mirrored of a nest, not a nest of Mirrored values.
-TEST(Conformance, RG_04_MirroredNestsGiveTheSameToAll) {
-  Machine machine(2);
-  const auto all = machine.cross.broadcast(nested(0));
-  EXPECT_EQ(list_of(machine.strategy.run([](ReplicaContext&, const Nested& x) { return x; }, all)),
-            std::vector<Nested>({nested(0), nested(0)}));
-}
-
-// Overridden: results are not taken apart: a PerReplica of pairs, not a pair of PerReplicas.
-TEST(Conformance, RG_05_ListsOfPairs) {
-  Machine machine(2);
-  using Pair = std::pair<std::string, std::string>;
-  const auto pairs = machine.strategy.run(
-      [](ReplicaContext& r) { return r.replica_id() == 0 ? Pair("1", "2") : Pair("3", "4"); });
-  EXPECT_EQ(list_of(pairs), (std::vector<Pair>{{"1", "2"}, {"3", "4"}}));
-}
-
-// Overridden: as above.
-TEST(Conformance, RG_07_OneObjectStaysOneObject) {
-  Machine machine(2);
-  const auto object = std::make_shared<int>(5);
-  const auto got = machine.strategy.run([&](ReplicaContext& r) {
-    return std::pair{std::string(r.replica_id() == 0 ? "a" : "b"), object};
-  });
-  EXPECT_EQ(got[0], (std::pair{std::string("a"), object}));
-  EXPECT_EQ(got[1], (std::pair{std::string("b"), object}));
-}
-
-TEST(Conformance, RG_09_AVariableOfOneReplicaIsThatVariable) {
-  Machine machine(1);
-  auto variable = machine.strategy.mirrored_variable(1);
-  const auto returned = machine.strategy.run([&](ReplicaContext&) { return variable; });
-  EXPECT_EQ(returned, variable);
-}
-
-struct Record {
-  std::string mode;
-  double loss = 0;
-  int train_op = 0;
-  std::shared_ptr<int> scaffold;
-  bool operator==(const Record&) const = default;
-};
-
-// Overridden: results are not taken apart: a PerReplica of records, also where a field is equal.
-TEST(Conformance, RG_10_Records) {
-  Machine machine(3);
-  const std::vector<std::shared_ptr<int>> scaffolds = {
-      std::make_shared<int>(0), std::make_shared<int>(1), std::make_shared<int>(2)};
-  const auto record = [&](int id) {
-    return Record{"train", id / 2.0, id, scaffolds[static_cast<std::size_t>(id)]};
-  };
-  const auto all = machine.strategy.run([&](ReplicaContext& r) { return record(r.replica_id()); });
-  for (int id : {0, 1, 2}) EXPECT_EQ(all[id], record(id));
-  EXPECT_EQ(all[1].loss, 0.5);
-}
-
-TEST(Conformance, RG_14_ComponentsByReplica) {
-  // Overridden: a component is asked for by its replica, not by a device string.
-  const PerReplica<int> value{1, 2};
-  EXPECT_EQ(value[1], 2);
-  EXPECT_THROW(value[2], InvalidArgumentError);
-}
-
-TEST(Conformance, DVF_01_OneNumber) {
-  for (int n = 1; n <= 4; ++n) {
-    Machine machine(n);
-    EXPECT_EQ(list_of(per_replica(machine, [](int) { return 1; })),
-              Ints(static_cast<std::size_t>(n), 1));
-  }
-}
-
-TEST(Conformance, DVF_02_OneList) {
-  for (int n = 1; n <= 4; ++n) {
-    Machine machine(n);
-    for (const Ints& list : per_replica(machine, [](int) { return Ints{1, 2, 3}; })) {
-      EXPECT_EQ(list, Ints({1, 2, 3}));
-    }
-  }
-}
-
-TEST(Conformance, DVF_03_OneTuple) {
-  Machine machine(4);
-  const std::tuple tuple{1.0, 2.0, 3.0};
-  // Overridden: a PerReplica of tuples, not a tuple of PerReplicas.
-  for (const auto& own : per_replica(machine, [&](int) { return tuple; })) EXPECT_EQ(own, tuple);
-}
-
-// Overridden: a PerReplica of tuples, not a tuple of PerReplicas.
-TEST(Conformance, DVF_04_TuplesThatDiffer) {
-  Machine machine(2);
-  const auto got = per_replica(machine, [](int i) { return std::tuple{i, 2 * i, 3 * i}; });
-  EXPECT_EQ(got[0], (std::tuple{0, 0, 0}));
-  EXPECT_EQ(got[1], (std::tuple{1, 2, 3}));
-}
-
-TEST(Conformance, DVF_05_ElementsOfAnArray) {
-  Machine machine(4);
-  EXPECT_EQ(list_of(per_replica(machine, [](int i) { return Ints{0, 1, 2, 3}.at(i); })),
-            Ints({0, 1, 2, 3}));
-}
-
-TEST(Conformance, DVF_06_RunOnThem) {
-  Machine machine(4);
-  const auto values = per_replica(machine, [](int i) { return i; });
-  EXPECT_EQ(list_of(machine.strategy.run([](ReplicaContext&, int x) { return x * x; }, values)),
-            Ints({0, 1, 4, 9}));
-}
-
-TEST(Conformance, DVF_07_TensorsWithoutAPlacement) {
-  Machine machine(2);
-  const auto values = per_replica(machine, [](int) { return Tensor<float>::full({1}, 1); });
-  // Overridden: they are made on the device of the replica they are for.
-  for (int i : {0, 1}) EXPECT_EQ(values[i].placement(), machine.place(i));
-}
-
-TEST(Conformance, DVF_08_TensorsWithAPlacement) {
-  Machine machine(2);
-  const auto values =
-      per_replica(machine, [&](int i) { return Tensor<float>::full({1}, 1, machine.place(i)); });
-  for (int i : {0, 1}) EXPECT_EQ(values[i].placement(), machine.place(i));
-}
-
-TEST(Conformance, DVF_09_ElementsOfAnArrayOfReals) {
-  Machine machine(2);
-  EXPECT_EQ(list_of(per_replica(machine, [](int i) { return Reals{3, 2, 1}.at(i); })),
-            Reals({3, 2}));
 }
 
 }  // namespace

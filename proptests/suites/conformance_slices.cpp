@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -266,6 +267,38 @@ TEST(Conformance, A27_SomeRowsFromEachOfSix) {
   const auto all = reduce_slices(machine.cross, ReduceOp::kSum, parts_of(machine, parts, 10, 2));
   EXPECT_THAT(dense(all[5]),
               ElementsAre(0, 0, 1, 2, 6, 8, 2, 1, 0, 0, 3, 1, 4, 2, 0, 0, 0, 0, 0, 0));
+}
+
+// Overridden: groups have no keys: a group is a strategy, and a member a device of it.
+TEST(Conformance, A29_DevicesThatAreNotInTheGroup) {
+  Machine machine(2);
+  Backend& backend = *machine.backend;
+  DeviceSpec absent = backend.device_spec(0);
+  absent.index = 7;
+  EXPECT_EQ(code_of([&] { const MirroredStrategy group(backend, {.devices = {absent}}); }),
+            ErrorCode::kUnknownDevice);
+  MirroredStrategy one(backend, {.devices = {backend.device_spec(0)}});
+  EXPECT_EQ(code_of([&] {
+              const VariableScope scope =
+                  one.colocate_variables_with(std::vector{backend.device_spec(1)});
+            }),
+            ErrorCode::kDestination);
+}
+
+// Overridden: rounds have no keys; messages count them from 1, on each member.
+TEST(Conformance, A30_RoundsAreCounted) {
+  for (int round : {1, 2, 3}) {
+    Machine machine(2);
+    try {
+      machine.strategy.run([&](ReplicaContext& replica) {
+        const int rounds = replica.replica_id() == 0 ? round : round - 1;
+        for (int i = 0; i < rounds; ++i) replica.all_reduce(ReduceOp::kSum, 1.0F);
+      });
+      FAIL() << "a member is missing";
+    } catch (const MergeMismatchError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("waits in all_reduce #" + std::to_string(round)));
+    }
+  }
 }
 
 // The message names both shapes and where each member called.

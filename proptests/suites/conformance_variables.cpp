@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems do when variables are made. Rows about name scopes (VAR-13, VAR-14),
-// deferred initialisation (VAR-21, VAR-22) and values of enumerations that C++ cannot spell
-// (VAR-10, VAR-11) have nothing here that they could be about, nor has VAR-36: names have no
-// suffixes.
+// What the reference systems do when variables are made. Rows about deferred initialisation
+// (VAR-21, VAR-22) and values of enumerations that C++ cannot spell (VAR-10, VAR-11) have nothing
+// here that they could be about.
 #include "belfry/checkpoint.h"
+#include "belfry/current.h"
 #include "belfry/detail/replica_variables.h"
 #include "suites/variable_stage.h"
 
@@ -151,6 +151,24 @@ TEST(Conformance, VAR_12_OtherNamesOnOtherReplicas) {
               });
             }),
             ErrorCode::kVariableMismatch);
+}
+
+// Overridden: there are no name scopes, and components have no names of their own.
+TEST(Conformance, VAR_13_VAR_14_MadeBeforeInsideAndInAMerge) {
+  for (const std::string scope : {"main/", ""}) {
+    VariableStage stage;
+    const auto a = stage.strategy.variable(1.0F, {.name = scope + "a"});
+    const auto b = stage.strategy.run(
+        [&](ReplicaContext&) { return stage.strategy.variable(2.0F, {.name = scope + "b"}); });
+    const auto make = [&](CrossReplicaContext& cross) {
+      return cross.strategy().variable(3.0F, {.name = scope + "foo/c"});
+    };
+    const auto c =
+        stage.strategy.run([&](ReplicaContext& replica) { return replica.merge_call(make); });
+    expect_mirrored(stage, a, scope + "a", 1.0F);
+    expect_mirrored(stage, b, scope + "b", 2.0F);
+    expect_mirrored(stage, c, scope + "foo/c", 3.0F);
+  }
 }
 
 TEST(Conformance, VAR_16_OutsideAndInsideReplicas) {
@@ -301,6 +319,61 @@ TEST(Conformance, VAR_35_OthersFindReplicaZeros) {
   });
   EXPECT_TRUE(made[1] == made[0]);
   EXPECT_TRUE(made[2] == made[0]);
+}
+
+using Names = std::vector<std::string>;
+
+// Makes what an optimiser keeps for two weights: `shared`, and `slots` for each of them.
+std::vector<Variable<float>> make_optimiser(Strategy& strategy, const Names& shared,
+                                            const Names& slots) {
+  std::vector<Variable<float>> made;
+  const Names weights = {"dense/kernel", "dense/bias"};
+  for (const std::string& name : weights) made.push_back(strategy.variable(1.0F, {.name = name}));
+  for (const std::string& name : shared) made.push_back(strategy.variable(1.0F, {.name = name}));
+  for (const std::string& weight : weights) {
+    for (const std::string& slot : slots) {
+      made.push_back(strategy.variable(1.0F, {.name = weight + "/" + slot}));
+    }
+  }
+  return made;
+}
+
+// Overridden: an optimiser is the user's, and names what it keeps; components have no names of
+// their own.
+TEST(Conformance, VAR_36_VariablesOfAnOptimiserMadeInReplicas) {
+  struct Optimiser {
+    Names shared;
+    Names slots;
+    Names expected;
+  };
+  const std::vector<Optimiser> optimisers = {
+      {{}, {}, {"dense/kernel", "dense/bias"}},
+      {{"beta1_power", "beta2_power"},
+       {"Adam", "Adam_1"},
+       {"dense/kernel", "dense/bias", "beta1_power", "beta2_power", "dense/kernel/Adam",
+        "dense/kernel/Adam_1", "dense/bias/Adam", "dense/bias/Adam_1"}},
+      {{},
+       {"Adagrad"},
+       {"dense/kernel", "dense/bias", "dense/kernel/Adagrad", "dense/bias/Adagrad"}}};
+  for (int replicas : {1, 2}) {
+    for (const Optimiser& optimiser : optimisers) {
+      VariableStage stage(replicas);
+      std::vector<Names> names(static_cast<std::size_t>(replicas));
+      const VariableScope scope =
+          stage.strategy.variable_creator_scope([&](const VariableOptions& options) {
+            names[static_cast<std::size_t>(current_replica()->replica_id())].push_back(
+                options.name);
+          });
+      const auto made = stage.run([&](ReplicaContext&, int) {
+        return make_optimiser(stage.strategy, optimiser.shared, optimiser.slots);
+      });
+      for (const Names& own : names) EXPECT_EQ(own, optimiser.expected);
+      for (std::size_t i = 0; i < optimiser.expected.size(); ++i) {
+        expect_mirrored(stage, made[0][i], optimiser.expected[i], 1.0F);
+        for (const auto& own : made) EXPECT_TRUE(own[i] == made[0][i]);
+      }
+    }
+  }
 }
 
 TEST(Conformance, VAR_37_AnotherShapeIsAMismatch) {

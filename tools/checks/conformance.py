@@ -128,6 +128,7 @@ def line_of(row, tests, why, reasons):
         return f"| {row} | open | no test yet |"
     texts = [f"`{test}` ({', '.join(where)})" for test, where in sorted(tests.items())]
     notes = [why[test, row] for test in sorted(tests) if (test, row) in why]
+    notes = list(dict.fromkeys(notes))
     return f"| {row} | {'overridden' if notes else 'tested'} | {'; '.join(texts + notes)} |"
 
 

@@ -1,0 +1,311 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What the reference systems do with the components of results and values: how nests are put
+// together, what stands for a component, how values are made for each replica. A test's name begins
+// with the fact it is about.
+//
+// Not here, because C++ has no such thing: proxies of objects (RG-13).
+#include "belfry/tensor_ops.h"
+#include "suites/machine.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+using Ints = std::vector<int>;
+using Reals = std::vector<double>;
+
+using Nested =
+    std::tuple<std::string, std::vector<std::string>, std::map<std::string, std::string>>;
+
+Nested nested(int id) {
+  const std::string k = std::to_string(id + 1);
+  return {"a" + k, {"b" + k, "g" + k}, {{"c", "d" + k}, {"e", "f" + k}}};
+}
+
+// Overridden (RG-01): results are not taken apart: a PerReplica of nests, not a nest of
+// PerReplicas.
+TEST(Conformance, RG_01_RG_02_ComponentsAreTheOriginalNests) {
+  Machine machine(2);
+  const auto all = machine.strategy.run([](ReplicaContext& r) { return nested(r.replica_id()); });
+  for (int id : {0, 1}) EXPECT_EQ(all[id], nested(id));
+}
+
+// Overridden: a Mirrored of a nest, not a nest of Mirrored values.
+TEST(Conformance, RG_04_MirroredNestsGiveTheSameToAll) {
+  Machine machine(2);
+  const auto all = machine.cross.broadcast(nested(0));
+  EXPECT_EQ(list_of(machine.strategy.run([](ReplicaContext&, const Nested& x) { return x; }, all)),
+            std::vector<Nested>({nested(0), nested(0)}));
+}
+
+// Overridden: results are not taken apart: a PerReplica of pairs, not a pair of PerReplicas.
+TEST(Conformance, RG_05_ListsOfPairs) {
+  Machine machine(2);
+  using Pair = std::pair<std::string, std::string>;
+  const auto pairs = machine.strategy.run(
+      [](ReplicaContext& r) { return r.replica_id() == 0 ? Pair("1", "2") : Pair("3", "4"); });
+  EXPECT_EQ(list_of(pairs), (std::vector<Pair>{{"1", "2"}, {"3", "4"}}));
+}
+
+// Overridden: as above.
+TEST(Conformance, RG_07_OneObjectStaysOneObject) {
+  Machine machine(2);
+  const auto object = std::make_shared<int>(5);
+  const auto got = machine.strategy.run([&](ReplicaContext& r) {
+    return std::pair{std::string(r.replica_id() == 0 ? "a" : "b"), object};
+  });
+  EXPECT_EQ(got[0], (std::pair{std::string("a"), object}));
+  EXPECT_EQ(got[1], (std::pair{std::string("b"), object}));
+}
+
+TEST(Conformance, RG_09_AVariableOfOneReplicaIsThatVariable) {
+  Machine machine(1);
+  auto variable = machine.strategy.mirrored_variable(1);
+  const auto returned = machine.strategy.run([&](ReplicaContext&) { return variable; });
+  EXPECT_EQ(returned, variable);
+}
+
+struct Record {
+  std::string mode;
+  double loss = 0;
+  int train_op = 0;
+  std::shared_ptr<int> scaffold;
+  bool operator==(const Record&) const = default;
+};
+
+// Overridden: results are not taken apart: a PerReplica of records, also where a field is equal.
+TEST(Conformance, RG_10_Records) {
+  Machine machine(3);
+  const std::vector<std::shared_ptr<int>> scaffolds = {
+      std::make_shared<int>(0), std::make_shared<int>(1), std::make_shared<int>(2)};
+  const auto record = [&](int id) {
+    return Record{"train", id / 2.0, id, scaffolds[static_cast<std::size_t>(id)]};
+  };
+  const auto all = machine.strategy.run([&](ReplicaContext& r) { return record(r.replica_id()); });
+  for (int id : {0, 1, 2}) EXPECT_EQ(all[id], record(id));
+  EXPECT_EQ(all[1].loss, 0.5);
+}
+
+// A class that is a mapping of the library with more to it, and one that only behaves like one.
+struct DictBased : std::map<std::string, std::string> {
+  using map::map;
+};
+class Mapping {
+ public:
+  Mapping(std::string a, std::string b) : values_{std::move(a), std::move(b)} {}
+  const std::string& at(const std::string& key) const { return values_.at(key == "a" ? 0 : 1); }
+
+ private:
+  std::vector<std::string> values_;
+};
+static_assert(Nest<std::map<std::string, int>>);
+static_assert(!Nest<DictBased> && !Nest<Mapping>);
+
+// Overridden: such a class is no nest, and is handed over whole.
+TEST(Conformance, RG_11_RG_12_ClassesThatImitateMappings) {
+  Machine machine(2);
+  const auto expect_whole = [&](const auto& make) {
+    const auto all = machine.strategy.run([&](ReplicaContext& r) {
+      const std::string k = std::to_string(r.replica_id() + 1);
+      return make("a" + k, "b" + k);
+    });
+    static_assert(
+        std::is_same_v<typename std::decay_t<decltype(all)>::value_type, decltype(make("", ""))>);
+    const auto seen = machine.strategy.run(
+        [](ReplicaContext&, const auto& own) { return own.at("a") + own.at("b"); }, all);
+    EXPECT_EQ(list_of(seen), std::vector<std::string>({"a1b1", "a2b2"}));
+  };
+  expect_whole(
+      [](const std::string& a, const std::string& b) { return DictBased{{"a", a}, {"b", b}}; });
+  expect_whole([](const std::string& a, const std::string& b) { return Mapping(a, b); });
+}
+
+TEST(Conformance, RG_14_ComponentsByReplica) {
+  // Overridden: a component is asked for by its replica, not by a device string.
+  const PerReplica<int> value{1, 2};
+  EXPECT_EQ(value[1], 2);
+  EXPECT_THROW(value[2], InvalidArgumentError);
+}
+
+// Overridden: whether components are tensors is in their type; one of several types is no nest.
+TEST(Conformance, RG_15_WhetherComponentsAreTensors) {
+  using Mixed = std::variant<Tensor<float>, float>;
+  static_assert(Nest<Tensor<float>> && Nest<float> && !Nest<Mixed>);
+  Machine machine(2);
+  const auto mixed = machine.strategy.run([](ReplicaContext& r) {
+    return r.replica_id() == 0 ? Mixed(Tensor<float>::full({1}, 2)) : Mixed(2.0F);
+  });
+  EXPECT_TRUE(std::holds_alternative<Tensor<float>>(mixed[0]));
+  EXPECT_FALSE(std::holds_alternative<Tensor<float>>(mixed[1]));
+}
+
+struct Foo {
+  int x = 0;
+};
+template <class T>
+concept HasX = requires(const T& value) { value.x; };
+template <class T>
+concept HasY = requires(const T& value) { value.y; };
+template <class T>
+concept HasElements = requires(const T& value) { value[2]; };
+
+// Overridden: a distributed value does not stand for its component, which is asked for.
+TEST(Conformance, RG_16_Members) {
+  static_assert(HasX<Foo> && !HasY<Foo> && !HasX<PerReplica<Foo>>);
+  Machine machine(2);
+  const PerReplica<Foo> foos{Foo{7}, Foo{8}};
+  EXPECT_EQ(foos[0].x, 7);
+  EXPECT_EQ(
+      list_of(machine.strategy.run([](ReplicaContext&, const Foo& foo) { return foo.x; }, foos)),
+      Ints({7, 8}));
+}
+
+// What `fn` gives of the component 7: as one of a PerReplica, as a replica's argument, and as a
+// variable's in the replica that has it.
+template <class F>
+auto of_seven(const F& fn) {
+  Machine machine(2);
+  const PerReplica<int> value{7, 8};
+  const auto expected = fn(value[0]);
+  const auto given = machine.strategy.run([&](ReplicaContext&, int own) { return fn(own); }, value);
+  EXPECT_EQ(given[0], expected);
+  const auto variable = machine.strategy.replica_local_variable(ReduceOp::kSum, 7);
+  const auto read = machine.strategy.run([&](ReplicaContext& r) {
+    variable.on(r) += r.replica_id();
+    return fn(variable.on(r));
+  });
+  EXPECT_EQ(read[0], expected);
+  EXPECT_EQ(read[1], fn(8));
+  return expected;
+}
+
+// Overridden: as above.
+TEST(Conformance, RG_17_Arithmetic) {
+  const auto whole = [](int v) {
+    return Ints{v + 1, 3 + v, v + v, v - 2,  13 - v, v - v, v * 2,
+                3 * v, v * v, v / 2, 15 / v, v % 2,  16 % v};
+  };
+  EXPECT_EQ(of_seven(whole), Ints({8, 10, 14, 5, 6, 0, 14, 21, 49, 3, 2, 1, 2}));
+  const auto divided = [](int v) { return Reals{v / 2.0, 10.5 / v}; };
+  EXPECT_EQ(of_seven(divided), Reals({3.5, 1.5}));
+}
+
+// Overridden: as above.
+TEST(Conformance, RG_17_ArithmeticOfTensors) {
+  Machine machine(2);
+  const auto variable =
+      machine.strategy.mirrored_variable([] { return Tensor<double>::full({1}, 7); });
+  const auto seen = machine.strategy.run([&](ReplicaContext& r) {
+    const Tensor<double>& v = variable.on(r);
+    Reals results;
+    for (const auto& one : {v + 1.0, 3.0 + v, v + v, v - 2.0, 13.0 - v, v - v, v * 2.0, 3.0 * v,
+                            v * v, v / 2.0, 10.5 / v}) {
+      EXPECT_EQ(one.placement(), r.placement());
+      results.push_back(one.item());
+    }
+    return results;
+  });
+  for (const Reals& own : seen) {
+    EXPECT_EQ(own, Reals({8, 10, 14, 5, 6, 0, 14, 21, 49, 3.5, 1.5}));
+  }
+}
+
+// Overridden: as above.
+TEST(Conformance, RG_18_Comparisons) {
+  const auto compared = [](int v) {
+    return Ints{v<12, v <= 12, 12> v, 12 >= v, v > 12, v >= 12, 12 < v, 12 <= v};
+  };
+  EXPECT_EQ(of_seven(compared), Ints({1, 1, 1, 1, 0, 0, 0, 0}));
+}
+
+// Overridden: as above.
+TEST(Conformance, RG_19_BitsPowersAndSigns) {
+  const auto bits = [](int v) {
+    return Ints{v & 3, 11 & v, v | 8, 16 | v, v ^ 3, 11 ^ v, -v, ~v, std::abs(v)};
+  };
+  EXPECT_EQ(of_seven(bits), Ints({3, 3, 15, 23, 4, 12, -7, -8, 7}));
+  const auto powers = [](int v) { return Reals{std::pow(v, 3), std::pow(2, v)}; };
+  EXPECT_EQ(of_seven(powers), Reals({343, 128}));
+  EXPECT_EQ(of_seven([](int v) { return v * v * v % 10; }), 3);
+  static_assert(HasElements<Ints> && !HasElements<int>);
+}
+
+TEST(Conformance, DVF_01_OneNumber) {
+  for (int n = 1; n <= 4; ++n) {
+    Machine machine(n);
+    EXPECT_EQ(list_of(per_replica(machine, [](int) { return 1; })),
+              Ints(static_cast<std::size_t>(n), 1));
+  }
+}
+
+TEST(Conformance, DVF_02_OneList) {
+  for (int n = 1; n <= 4; ++n) {
+    Machine machine(n);
+    for (const Ints& list : per_replica(machine, [](int) { return Ints{1, 2, 3}; })) {
+      EXPECT_EQ(list, Ints({1, 2, 3}));
+    }
+  }
+}
+
+TEST(Conformance, DVF_03_OneTuple) {
+  Machine machine(4);
+  const std::tuple tuple{1.0, 2.0, 3.0};
+  // Overridden: a PerReplica of tuples, not a tuple of PerReplicas.
+  for (const auto& own : per_replica(machine, [&](int) { return tuple; })) EXPECT_EQ(own, tuple);
+}
+
+// Overridden: a PerReplica of tuples, not a tuple of PerReplicas.
+TEST(Conformance, DVF_04_TuplesThatDiffer) {
+  Machine machine(2);
+  const auto got = per_replica(machine, [](int i) { return std::tuple{i, 2 * i, 3 * i}; });
+  EXPECT_EQ(got[0], (std::tuple{0, 0, 0}));
+  EXPECT_EQ(got[1], (std::tuple{1, 2, 3}));
+}
+
+TEST(Conformance, DVF_05_ElementsOfAnArray) {
+  Machine machine(4);
+  EXPECT_EQ(list_of(per_replica(machine, [](int i) { return Ints{0, 1, 2, 3}.at(i); })),
+            Ints({0, 1, 2, 3}));
+}
+
+TEST(Conformance, DVF_06_RunOnThem) {
+  Machine machine(4);
+  const auto values = per_replica(machine, [](int i) { return i; });
+  EXPECT_EQ(list_of(machine.strategy.run([](ReplicaContext&, int x) { return x * x; }, values)),
+            Ints({0, 1, 4, 9}));
+}
+
+TEST(Conformance, DVF_07_TensorsWithoutAPlacement) {
+  Machine machine(2);
+  const auto values = per_replica(machine, [](int) { return Tensor<float>::full({1}, 1); });
+  // Overridden: they are made on the device of the replica they are for.
+  for (int i : {0, 1}) EXPECT_EQ(values[i].placement(), machine.place(i));
+}
+
+TEST(Conformance, DVF_08_TensorsWithAPlacement) {
+  Machine machine(2);
+  const auto values =
+      per_replica(machine, [&](int i) { return Tensor<float>::full({1}, 1, machine.place(i)); });
+  for (int i : {0, 1}) EXPECT_EQ(values[i].placement(), machine.place(i));
+}
+
+TEST(Conformance, DVF_09_ElementsOfAnArrayOfReals) {
+  Machine machine(2);
+  EXPECT_EQ(list_of(per_replica(machine, [](int i) { return Reals{3, 2, 1}.at(i); })),
+            Reals({3, 2}));
+}
+
+}  // namespace
+}  // namespace belfry::testing
