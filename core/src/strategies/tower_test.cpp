@@ -15,6 +15,7 @@
 
 #include <optional>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -83,6 +84,30 @@ TEST_F(Tower, RunWithTheCurrentReplicaContext) {
   EXPECT_THAT(results(tower::call_for_each_replica(distribution_, fn, 3)), ElementsAre(10, 11));
   EXPECT_THAT(results(tower::experimental_run_v2(distribution_, fn, 3)), ElementsAre(10, 11));
   EXPECT_THAT(results(tower::for_each_tower(distribution_, fn, 3)), ElementsAre(10, 11));
+}
+
+struct Keywords {
+  int step = 0;
+  double rate = 0;
+  static auto members(auto& self) { return std::tie(self.step, self.rate); }
+};
+
+TEST_F(Tower, KeywordArgumentsAreOneAggregate) {
+  const auto merge_fn = [](tower::CrossTowerContext&, const tower::PerDevice<Keywords>& words) {
+    return words[0].rate + words[1].rate;
+  };
+  const auto fn = [&](tower::TowerContext& ctx, const Keywords& words) {
+    const double own = words.rate * tower::tower_id(ctx);
+    return words.step + tower::merge_call(ctx, merge_fn, Keywords{.step = 0, .rate = own});
+  };
+  const auto results = tower::run(distribution_, fn, Keywords{.step = 3, .rate = 0.5});
+  EXPECT_THAT(tower::unwrap(distribution_, results), ElementsAre(3.5, 3.5));
+  const auto variable = distribution_.mirrored_variable(1.0);
+  tower::update(
+      distribution_, variable,
+      [](double& own, const Keywords& words) { own += words.step * words.rate; },
+      Keywords{.step = 2, .rate = 4});
+  EXPECT_EQ(tower::read_var(distribution_, variable), 9);
 }
 
 TEST_F(Tower, RunConcurrentlyIsAnOption) {

@@ -14,6 +14,7 @@
 
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace belfry {
 namespace {
@@ -62,6 +63,53 @@ TEST_F(VariableScopes, LeaveTheKindOfATypedHandle) {
   EXPECT_EQ(code_of([&] { strategy_.replica_local_variable(ReduceOp::kSum, 1.0); }),
             ErrorCode::kVariableMismatch);
   EXPECT_EQ(strategy_.mirrored_variable(1.0).synchronization(), Synchronization::kOnWrite);
+}
+
+TEST_F(VariableScopes, RefuseDevicesThatCannotBeMeant) {
+  MirroredStrategy other(backend_);
+  const auto foreign = other.mirrored_variable(1.0);
+  const auto beside = [this](const auto& place) {
+    return code_of([&] { const VariableScope scope = strategy_.colocate_variables_with(place); });
+  };
+  using Devices = std::vector<DeviceSpec>;
+  const DeviceSpec device = backend_.device_spec(0);
+  DeviceSpec absent = device;
+  absent.index = 7;
+  EXPECT_EQ(beside(foreign), ErrorCode::kOtherStrategy);
+  EXPECT_EQ(beside(Devices()), ErrorCode::kNoDevices);
+  EXPECT_EQ(beside(Devices{device, device}), ErrorCode::kDuplicateDevice);
+  EXPECT_EQ(beside(Devices{device, absent}), ErrorCode::kDestination);
+  // What was refused is not in force.
+  EXPECT_EQ(strategy_.variable(1.0).devices(), backend_.devices());
+}
+
+// A device of the backend that is none of the strategy's.
+TEST_F(VariableScopes, RefuseDevicesOfOtherStrategies) {
+  MirroredStrategy first(backend_, {.devices = {backend_.device_spec(0)}});
+  EXPECT_EQ(code_of([&] {
+              const VariableScope scope =
+                  first.colocate_variables_with(std::vector{backend_.device_spec(1)});
+            }),
+            ErrorCode::kDestination);
+}
+
+// Thread by thread, as the scope of a strategy (CTX-33).
+TEST_F(VariableScopes, BelongToTheThreadThatOpensThem) {
+  int seen = 0;
+  const VariableScope creator = strategy_.variable_creator_scope([&](VariableOptions&) { ++seen; });
+  const VariableScope local = strategy_.replica_local_variable_scope(ReduceOp::kSum);
+  const VariableScope places =
+      strategy_.colocate_variables_with(std::vector{backend_.device_spec(1)});
+  std::thread([&] {
+    const auto plain = strategy_.variable(1.0);
+    EXPECT_EQ(plain.synchronization(), Synchronization::kOnWrite);
+    EXPECT_EQ(plain.devices(), backend_.devices());
+  }).join();
+  EXPECT_EQ(seen, 0);
+  const auto here = strategy_.variable(1.0);
+  EXPECT_EQ(here.synchronization(), Synchronization::kOnRead);
+  EXPECT_EQ(here.devices(), std::vector{backend_.device_spec(1)});
+  EXPECT_EQ(seen, 1);
 }
 
 TEST_F(VariableScopes, NeedAReductionForAggregationOther) {

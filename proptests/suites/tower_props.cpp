@@ -1,0 +1,254 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The older names on devices, with tensors: core/src/strategies/tower_test.cpp has every one of
+// them on the host. A test passes only if devices worked and met.
+#include "belfry/integer_mean.h"
+#include "belfry/tensor_ops.h"
+#include "belfry/tower.h"
+#include "suites/machine.h"
+#include "suites/property.h"
+
+#include <gmock/gmock.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+using Row = Tensor<float>;
+using Ints = std::vector<int>;
+using Reals = std::vector<float>;
+
+Row row(float value) { return Row::full({2}, value); }
+float id_of(const tower::TowerContext& tower) { return static_cast<float>(tower::tower_id(tower)); }
+
+template <class T>
+Reals host(const T& tensor) {
+  return tensor.to_host();
+}
+
+class Towers : public Property {
+ protected:
+  void TearDown() override {
+    add_work(backend_factory().work(*machine_.backend));
+    Property::TearDown();
+  }
+  std::string text(int device) { return to_string(machine_.backend->device_spec(device)); }
+
+  Machine machine_{4};
+  tower::MirroredStrategy& distribution_ = machine_.strategy;
+};
+
+TEST_F(Towers, MergeReduceAndUpdate) {
+  const auto v = distribution_.mirrored_variable([] { return row(1); });
+  const auto merge_fn = [&](tower::CrossTowerContext& distribution,
+                            const tower::PerDevice<Row>& rows) {
+    const auto mean = tower::reduce(distribution, "mean", rows, v);
+    tower::update(distribution, v, [](Row& own, const Row& by) { own = add(own, by); }, mean);
+    return tower::broadcast(distribution, row(7));
+  };
+  const auto sevens =
+      tower::call_for_each_tower(distribution_, [&](tower::TowerContext& tower_ctx) {
+        return tower::merge_call(tower_ctx, merge_fn, row(id_of(tower_ctx)));
+      });
+  // 1 and the mean of 0, 1, 2 and 3.
+  EXPECT_THAT(host(tower::read_var(distribution_, v)), ElementsAre(2.5F, 2.5F));
+  for (const Row& seven : tower::unwrap(distribution_, sevens)) {
+    EXPECT_THAT(host(seven), ElementsAre(7, 7));
+  }
+  tower::run(distribution_, [](tower::ReplicaContext& replica) {
+    EXPECT_THAT(host(tower::all_reduce(replica, "SUM", row(id_of(replica)))), ElementsAre(6, 6));
+  });
+}
+
+TEST_F(Towers, EachHasTheDeviceOfItsIndex) {
+  const auto index = tower::worker_device_index(distribution_);
+  EXPECT_THAT(tower::unwrap(distribution_, index), ElementsAre(0, 1, 2, 3));
+  const auto fn = [&](tower::TowerContext& ctx, int device_id) {
+    const Row own = add(row(1), static_cast<float>(device_id));
+    const Row sum = tower::all_reduce(ctx, "sum", own);
+    EXPECT_THAT(host(sum), ElementsAre(10, 10));
+    EXPECT_EQ(tower::device(ctx), text(device_id));
+    return machine_.backend->device_spec(sum.placement().device) ==
+           tower::worker_devices(distribution_)[static_cast<std::size_t>(device_id)];
+  };
+  EXPECT_EQ(list_of(tower::call_for_each_tower(distribution_, fn, index)),
+            std::vector<bool>(4, true));
+}
+
+// -3, -7, -11 and -15: the sum is -36 and the mean -9; of the first two it is -5. With -3, -6, -9
+// and -12 the sum is -30, and the mean is no whole number.
+TEST_F(Towers, MeansOfIntegers) {
+  const auto seen = tower::run(distribution_, [](tower::ReplicaContext& replica) {
+    const auto own = [&](int by) {
+      return Tensor<int>::full({2}, -3 - by * tower::tower_id(replica));
+    };
+    EXPECT_THAT(replica.all_reduce(TruncatedMean{}, own(4)).to_host(), ElementsAre(-9, -9));
+    EXPECT_THAT(replica.all_reduce(TruncatedMean{}, own(3)).to_host(), ElementsAre(-7, -7));
+    EXPECT_THAT(replica.all_reduce(PromotedMean{}, own(3)).to_host(), ElementsAre(-7.5, -7.5));
+    EXPECT_EQ(replica.all_reduce(TruncatedMean{}, -3 - 3 * tower::tower_id(replica)), -7);
+    EXPECT_EQ(replica.all_reduce(PromotedMean{}, -3 - 3 * tower::tower_id(replica)), -7.5);
+    return tower::all_reduce(replica, "sum", own(3)).to_host();
+  });
+  EXPECT_THAT(seen[3], ElementsAre(-30, -30));
+}
+
+TEST_F(Towers, AsManyDevicesAsAreAskedFor) {
+  for (int num_gpus : {1, 2, 3}) {
+    std::vector<DeviceSpec> devices = machine_.backend->devices();
+    devices.resize(static_cast<std::size_t>(num_gpus));
+    tower::MirroredStrategy strategy(*machine_.backend, {.devices = devices});
+    EXPECT_EQ(tower::num_towers(strategy), num_gpus);
+    EXPECT_EQ(tower::is_single_tower(strategy), num_gpus == 1);
+    EXPECT_EQ(tower::worker_devices(strategy), devices);
+    const auto sums = tower::run(strategy, [](tower::ReplicaContext& replica) {
+      return tower::all_reduce(replica, "sum", row(1)).to_host();
+    });
+    EXPECT_EQ(sums[0], Reals(2, static_cast<float>(num_gpus)));
+  }
+}
+
+// 1e8, 1, -1e8 and 1 in float: what is added to 1e8 alone is lost.
+TEST_F(Towers, CrossTowerOpsAreOrders) {
+  const auto sum_by = [&](ReductionOrder order) {
+    tower::configure(distribution_, {.order = order});
+    const PerReplica<float> values{1e8F, 1, -1e8F, 1};
+    const auto rows =
+        distribution_.distribute_values([&](int id) { return Row::full({4}, values[id]); });
+    return host(tower::reduce(distribution_, "sum", rows).value());
+  };
+  EXPECT_THAT(sum_by(ReductionOrder::kReplicaOrder), ElementsAre(1, 1, 1, 1));
+  EXPECT_THAT(sum_by(ReductionOrder::kTree), ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(sum_by(ReductionOrder::kRing), ElementsAre(1, 0, 1, 0));
+  // No order: the communicator's own.
+  tower::configure(distribution_, {});
+  distribution_.run(meet_with_a_tensor);
+}
+
+TEST_F(Towers, ForEachTowerHandsOutComponents) {
+  const auto own =
+      distribution_.distribute_values([](int id) { return row(static_cast<float>(id)); });
+  const tower::MirroredValue<Row> same = tower::broadcast(distribution_, [&] {
+    const Scope inside = tower::scope(distribution_);
+    return row(10);
+  }());
+  const auto fn = [](tower::TowerContext& ctx, const Row& mine, const Row& all, int plain) {
+    EXPECT_EQ(mine.placement(), ctx.placement());
+    EXPECT_EQ(all.placement(), ctx.placement());
+    const Row sum = add(add(mine, all), static_cast<float>(plain));
+    EXPECT_THAT(host(tower::all_reduce(ctx, "mean", sum)), ElementsAre(111.5F, 111.5F));
+    return sum.to_host()[0];
+  };
+  EXPECT_EQ(list_of(tower::for_each_tower(distribution_, fn, own, same, 100)),
+            Reals({110, 111, 112, 113}));
+}
+
+TEST_F(Towers, BroadcastToAListAndFetchOfAList) {
+  const Scope inside = tower::scope(distribution_);
+  const auto expect_there = [&](const auto& value, const Ints& devices) {
+    ASSERT_EQ(value.devices().size(), devices.size());
+    for (int i = 0; i < value.size(); ++i) {
+      EXPECT_EQ(value[i].placement().device, devices[static_cast<std::size_t>(i)]);
+      EXPECT_THAT(host(value[i]), ElementsAre(5, 5));
+    }
+  };
+  const auto spec = [&](int device) { return machine_.backend->device_spec(device); };
+  expect_there(tower::broadcast(distribution_, row(5), std::vector{spec(3), spec(1)}), {3, 1});
+  expect_there(tower::broadcast(distribution_, row(5), std::vector{text(2), text(0)}), {2, 0});
+  const auto rows = tower::broadcast(distribution_, std::vector<Row>{row(1), row(2)});
+  const std::vector<Row> first = tower::fetch(distribution_, rows);
+  const std::vector<Row> third = tower::fetch(distribution_, rows, text(2));
+  for (std::size_t i : {0U, 1U}) {
+    EXPECT_EQ(first[i].placement(), machine_.place(0));
+    EXPECT_EQ(third[i].placement(), machine_.place(2));
+    EXPECT_EQ(host(third[i]), Reals(2, static_cast<float>(i + 1)));
+  }
+  const auto sum_of = [](const std::vector<Row>& list) { return add(list[0], list[1]); };
+  const Row sum = tower::fetch(distribution_, rows, text(1), sum_of);
+  EXPECT_EQ(sum.placement(), machine_.place(1));
+  EXPECT_THAT(host(sum), ElementsAre(3, 3));
+  const auto ones = distribution_.distribute_values([](int) { return row(1); });
+  EXPECT_THAT(host(tower::fetch(distribution_, tower::reduce(distribution_, "sum", ones))),
+              ElementsAre(4, 4));
+}
+
+TEST_F(Towers, VariablesOfATower) {
+  const auto local = tower::tower_local_variable_scope(distribution_, "mean", [&] {
+    return distribution_.variable([] { return row(1); }).as_replica_local();
+  });
+  tower::run(distribution_,
+             [&](tower::TowerContext& ctx) { local.on(ctx) = add(local.on(ctx), 2 * id_of(ctx)); });
+  // 1, 3, 5 and 7.
+  EXPECT_THAT(host(tower::read_var(distribution_, local)), ElementsAre(4, 4));
+  const auto beside = tower::colocate_variables_with(
+      distribution_, std::vector{machine_.backend->device_spec(2)},
+      [&] { return distribution_.mirrored_variable([] { return row(3); }); });
+  EXPECT_EQ(tower::read_var(distribution_, beside).placement(), machine_.place(2));
+  EXPECT_TRUE(tower::variable_created_in_scope(distribution_, beside));
+  const auto seen = tower::update_non_slot(
+      distribution_, tower::non_slot_devices(distribution_, beside), [] { return add(row(1), 4); });
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(seen[i].placement(), machine_.place(i));
+  auto done = tower::group(distribution_, seen);
+  done.wait();
+  EXPECT_TRUE(done.done());
+}
+
+TEST_F(Towers, MapAndBatches) {
+  const Scope inside = tower::scope(distribution_);
+  const auto mapped = tower::map(distribution_, Ints{1, 2, 3, 4, 5},
+                                 [](int x) { return add(row(1), static_cast<float>(x)); });
+  ASSERT_EQ(mapped[0].size(), 2U);
+  EXPECT_EQ(mapped[0][1].placement(), machine_.place(0));
+  EXPECT_EQ(mapped[3][0].placement(), machine_.place(3));
+  EXPECT_THAT(host(mapped[3][0]), ElementsAre(5, 5));
+  const auto rows =
+      distribution_.distribute_values([](int id) { return row(static_cast<float>(id)); });
+  const auto [sum, again] =
+      tower::batch_reduce(distribution_, "sum", std::pair{rows, text(3)}, rows);
+  EXPECT_EQ(sum.value().placement(), machine_.place(3));
+  EXPECT_THAT(host(sum.value()), ElementsAre(6, 6));
+  EXPECT_THAT(host(again[1]), ElementsAre(6, 6));
+}
+
+// One tower, with the scope of its strategy and the data set that belongs to it.
+TEST_F(Towers, OneDevice) {
+  tower::OneDeviceStrategy one(*machine_.backend, machine_.backend->device_spec(2));
+  {
+    const Scope inside = tower::scope(one);
+    EXPECT_EQ(&tower::get_strategy(), &one);
+    EXPECT_EQ(tower::current_device(), text(2));
+    EXPECT_EQ(one.variable([] { return row(1); }).devices(),
+              std::vector{machine_.backend->device_spec(2)});
+    EXPECT_EQ(code_of([&] { const Scope other = tower::scope(distribution_); }),
+              ErrorCode::kOtherStrategy);
+  }
+  const auto rows = Dataset<int>::range(6).map([](int i) { return row(static_cast<float>(i)); });
+  const DistributeOptions options{.end_of_data = EndOfData::kPadWithEmpties, .prefetch = 1};
+  const auto batches = rows.batch(4);
+  for (const auto& dataset : {tower::distribute_dataset(one, batches, options),
+                              tower::experimental_distribute_dataset(one, batches, options)}) {
+    std::vector<Reals> sums;
+    for (const auto& batch : dataset) {
+      const auto sum = tower::run(
+          one,
+          [](tower::ReplicaContext& replica, const Row& mine) {
+            EXPECT_EQ(mine.placement(), replica.placement());
+            return tower::all_reduce(replica, "sum", column_sum(mine)).to_host();
+          },
+          batch);
+      sums.push_back(sum[0]);
+    }
+    // 0 + 1 + 2 + 3, and 4 + 5.
+    EXPECT_THAT(sums, ElementsAre(Reals{6, 6}, Reals{9, 9}));
+  }
+  distribution_.run(meet_with_a_tensor);
+}
+
+}  // namespace
+}  // namespace belfry::testing
