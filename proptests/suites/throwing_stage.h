@@ -176,6 +176,8 @@ struct ThrowingVerb {
   /// Whether a verb that throws leaves all variables as they were.
   bool changes_nothing_when_it_throws;
 };
+/// Of those, the ones that reduce, scatter or gather in ways of their own.
+std::vector<ThrowingVerb> throwing_reductions();
 const std::vector<ThrowingVerb>& throwing_verbs();
 
 }  // namespace belfry::testing

@@ -367,6 +367,26 @@ void call_input(Stage& stage) {
   stage.expect(sum == 28);  // 1 + ... + 7
 }
 
+void call_input_function(Stage& stage) {
+  const auto input = [&](const InputContext& context) {
+    stage.point();
+    const auto numbers = Dataset<float>::tabulate(7, [&](std::int64_t i) {
+      stage.point();
+      return static_cast<float>(i + 1);
+    });
+    return numbers.batch(context.get_per_replica_batch_size(2 * stage.replicas()));
+  };
+  float sum = 0;
+  const DistributeOptions options{.end_of_data = EndOfData::kPadWithEmpties, .prefetch = 1};
+  for (const auto& step : stage.strategy.distribute_datasets_from_function(input, options)) {
+    for (const auto& own : step) {
+      stage.point();
+      for (float x : own) sum += x;
+    }
+  }
+  stage.expect(sum == 28);  // 1 + ... + 7
+}
+
 void call_distribute_values(Stage& stage) {
   const auto values = stage.strategy.distribute_values([&](int replica) {
     stage.point();
@@ -390,10 +410,16 @@ void after_local_writes(Numbers& numbers) {
   }
 }
 
+std::vector<ThrowingVerb> and_reductions(std::vector<ThrowingVerb> verbs) {
+  const std::vector<ThrowingVerb> more = throwing_reductions();
+  verbs.insert(verbs.end(), more.begin(), more.end());
+  return verbs;
+}
+
 }  // namespace
 
 const std::vector<ThrowingVerb>& throwing_verbs() {
-  static const std::vector<ThrowingVerb> all = {
+  static const std::vector<ThrowingVerb> all = and_reductions({
       {"run", call_run, nothing, true},
       {"merge_call", call_merge, nothing, true},
       {"all_reduce", call_all_reduce, nothing, true},
@@ -433,8 +459,9 @@ const std::vector<ThrowingVerb>& throwing_verbs() {
        true},
       {"checkpoint", call_checkpoint, nothing, true},
       {"input", call_input, nothing, true},
+      {"input of a function", call_input_function, nothing, true},
       {"distribute_values", call_distribute_values, nothing, true},
-  };
+  });
   return all;
 }
 
