@@ -259,11 +259,14 @@ TEST(Conformance, DVF_02_OneList) {
   }
 }
 
+// Overridden: a PerReplica of tuples, not a tuple of PerReplicas.
 TEST(Conformance, DVF_03_OneTuple) {
-  Machine machine(4);
   const std::tuple tuple{1.0, 2.0, 3.0};
-  // Overridden: a PerReplica of tuples, not a tuple of PerReplicas.
-  for (const auto& own : per_replica(machine, [&](int) { return tuple; })) EXPECT_EQ(own, tuple);
+  for (int n = 1; n <= 4; ++n) {
+    Machine machine(n);
+    const auto all = per_replica(machine, [&](int) { return tuple; });
+    EXPECT_EQ(list_of(all), std::vector(static_cast<std::size_t>(n), tuple));
+  }
 }
 
 // Overridden: a PerReplica of tuples, not a tuple of PerReplicas.
@@ -274,17 +277,25 @@ TEST(Conformance, DVF_04_TuplesThatDiffer) {
   EXPECT_EQ(got[1], (std::tuple{1, 2, 3}));
 }
 
+const std::vector<Ints> kRanges = {{}, {0}, {0, 1}, {0, 1, 2}, {0, 1, 2, 3}};
+
 TEST(Conformance, DVF_05_ElementsOfAnArray) {
-  Machine machine(4);
-  EXPECT_EQ(list_of(per_replica(machine, [](int i) { return Ints{0, 1, 2, 3}.at(i); })),
-            Ints({0, 1, 2, 3}));
+  for (std::size_t n = 1; n <= 4; ++n) {
+    Machine machine(static_cast<int>(n));
+    const auto element = [&](int i) { return kRanges[n].at(static_cast<std::size_t>(i)); };
+    EXPECT_EQ(list_of(per_replica(machine, element)), kRanges[n]);
+  }
 }
 
 TEST(Conformance, DVF_06_RunOnThem) {
-  Machine machine(4);
-  const auto values = per_replica(machine, [](int i) { return i; });
-  EXPECT_EQ(list_of(machine.strategy.run([](ReplicaContext&, int x) { return x * x; }, values)),
-            Ints({0, 1, 4, 9}));
+  const std::vector<Ints> squares = {{}, {0}, {0, 1}, {0, 1, 4}, {0, 1, 4, 9}};
+  for (std::size_t n = 1; n <= 4; ++n) {
+    Machine machine(static_cast<int>(n));
+    const auto values =
+        per_replica(machine, [&](int i) { return kRanges[n].at(static_cast<std::size_t>(i)); });
+    EXPECT_EQ(list_of(machine.strategy.run([](ReplicaContext&, int x) { return x * x; }, values)),
+              squares[n]);
+  }
 }
 
 TEST(Conformance, DVF_07_TensorsWithoutAPlacement) {

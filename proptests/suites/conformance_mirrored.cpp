@@ -129,18 +129,47 @@ TEST(Conformance, MVA_16_MVA_18_InReplicas) {
   assign_in_three_ways(stage, Aggregation::kOnlyFirst, 2, {2, 2});
 }
 
+// Sets a variable to what another one holds, adds that, or subtracts its negative.
+enum class Way : std::uint8_t { kSet, kAdd, kSubtract };
+constexpr Way kWays[] = {Way::kSet, Way::kAdd, Way::kSubtract};
+
+void assign_in(ReplicaContext& replica, Way way, const MirroredVariable<float>& v, float value) {
+  if (way == Way::kSet) replica.assign(v, value);
+  if (way == Way::kAdd) replica.assign_add(v, value);
+  if (way == Way::kSubtract) replica.assign_sub(v, value);
+}
+void assign_in(CrossReplicaContext& cross, Way way, const MirroredVariable<float>& v,
+               const MirroredVariable<float>& value) {
+  const auto change = [way](float& component, float by) {
+    component = way == Way::kSet ? by : way == Way::kAdd ? component + by : component - by;
+  };
+  cross.update(v, change, value);
+}
+
+// Overridden: without an aggregation, assigning in a replica is an error (MVA-01).
 TEST(Conformance, MVA_17_FromAnotherMirroredVariable) {
   VariableStage stage;
   const auto two = stage.strategy.mirrored_variable(2.0F);
-  for (Aggregation aggregation : {Aggregation::kMean, Aggregation::kOnlyFirst}) {
-    const auto v = stage.strategy.mirrored_variable(0.0F, {.aggregation = aggregation});
-    stage.strategy.run([&](ReplicaContext& replica) { replica.assign(v, two.on(replica)); });
-    EXPECT_EQ(stage.components(v), Reals({2, 2}));
-  }
-  for (Aggregation aggregation : all_aggregations()) {
-    const auto v = stage.strategy.mirrored_variable(0.0F, {.aggregation = aggregation});
-    stage.cross().update(v, [](float& component, float by) { component += by; }, two);
-    EXPECT_EQ(stage.components(v), Reals({2, 2}));
+  const auto minus_two = stage.strategy.mirrored_variable(-2.0F);
+  for (Aggregation aggregation :
+       {Aggregation::kNone, Aggregation::kMean, Aggregation::kOnlyFirst}) {
+    for (Way way : kWays) {
+      const auto& value = way == Way::kSubtract ? minus_two : two;
+      const auto make = [&] {
+        return stage.strategy.mirrored_variable(0.0F, {.aggregation = aggregation});
+      };
+      const auto outside = make();
+      assign_in(stage.cross(), way, outside, value);
+      EXPECT_EQ(stage.components(outside), Reals({2, 2}));
+      const auto inside = make();
+      const auto code = error_of([&] {
+        stage.strategy.run(
+            [&](ReplicaContext& replica) { assign_in(replica, way, inside, value.on(replica)); });
+      });
+      const bool refused = aggregation == Aggregation::kNone;
+      EXPECT_EQ(code, refused ? ErrorCode::kNoAggregation : ErrorCode::kInternal);
+      EXPECT_EQ(stage.components(inside), refused ? Reals({0, 0}) : Reals({2, 2}));
+    }
   }
 }
 

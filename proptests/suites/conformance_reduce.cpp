@@ -288,8 +288,11 @@ void for_each_destination(Machine& machine, MirroredStrategy& strategy, Visit&& 
   visit(PerReplica<int>{1, 2}, {spec(0), spec(1)});
   visit(strategy.cross_replica().broadcast(1), {spec(0), spec(1)});
   visit(strategy.cross_replica().broadcast(1, spec(1)), {spec(1)});
-  const VariableScope scope = strategy.colocate_variables_with({spec(1)});
-  visit(strategy.mirrored_variable(0.0F), {spec(1)});
+  const auto beside = [&] {
+    const VariableScope scope = strategy.colocate_variables_with({spec(1)});
+    return strategy.mirrored_variable(0.0F);
+  }();
+  visit(beside, {spec(1)});
 }
 
 struct Placed {
@@ -363,11 +366,11 @@ TEST(Conformance, X06_BatchReduceToEveryPairOfDestinations) {
   };
   for_each_destination(
       two.machine, two.strategy, [&](const auto& d1, const std::vector<DeviceSpec>& on1) {
-        check(d1, on1, on1, on1);
-        check(two.machine.backend->device_spec(2), {two.machine.backend->device_spec(2)}, d1, on1);
-        check(d1, on1, two.x, two.strategy.worker_devices());
+        for_each_destination(
+            two.machine, two.strategy,
+            [&](const auto& d2, const std::vector<DeviceSpec>& on2) { check(d1, on1, d2, on2); });
       });
-  EXPECT_EQ(pairs, 33);
+  EXPECT_EQ(pairs, 11 * 11);
   // A list whose length is known at run time only.
   using Pairs = std::vector<std::pair<PerReplica<Tensor<float>>, DeviceSpec>>;
   const Pairs list = {{two.x, backend.device_spec(1)}, {two.y, backend.device_spec(2)}};

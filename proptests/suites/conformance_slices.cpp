@@ -111,6 +111,7 @@ TEST(Conformance, A10_SlicesOfDifferentLengths) {
   expect_everywhere(all, {1, 2, 3, 4}, {0, 0, 1, 2});
 }
 
+// Overridden: slices are reduced one after another; there is no batch of them.
 TEST(Conformance, A11_BatchesOfSlicesOfTwoShapes) {
   Machine machine(2);
   const auto first = reduce_slices(machine.cross, ReduceOp::kSum,
@@ -121,6 +122,7 @@ TEST(Conformance, A11_BatchesOfSlicesOfTwoShapes) {
   expect_everywhere(second, {3, 4, 7, 8}, {1, 2, 0, 1});
 }
 
+// Overridden: as above.
 TEST(Conformance, A12_FourMembersBatches) {
   Machine machine(4);
   const Parts first{{{1, 2}, {0, 1}}, {{5, 6}, {1, 2}}, {{9, 10}, {3, 4}}, {{13, 14}, {8, 9}}};
@@ -132,7 +134,8 @@ TEST(Conformance, A12_FourMembersBatches) {
 }
 
 // Two members with two numbers and two slices each; outputs come in the order of the inputs.
-TEST(Conformance, A13_DenseAndSparseInOneRound) {
+// Overridden: a round each, since there is no batch of slices.
+TEST(Conformance, A13_DenseAndSparseOneByOne) {
   Machine machine(2);
   const auto seen = machine.strategy.run([](ReplicaContext& replica) {
     const bool first = replica.replica_id() == 0;
@@ -228,6 +231,7 @@ TEST(Conformance, A22_A23_AMissingMemberOfASparseReduction) {
             ErrorCode::kMergeMissing);
 }
 
+// Nothing is packed, so that there are no sizes of packs to go through, here and in A-25.
 TEST(Conformance, A24_ThreeMembers) {
   Machine machine(3);
   const auto x = per_replica(machine, [](int) { return Tensor<float>::full({}, 0.0F); });
@@ -327,9 +331,20 @@ TEST(Conformance, I01_TheSumOfTwo) {
   EXPECT_EQ(all.value().values.placement(), machine.place(0));
 }
 
-TEST(Conformance, I02_TheMeanOfTwo) {
+// Overridden: there is no batch of slices, and one way to reduce them, in both contexts.
+TEST(Conformance, I02_TheSumAndTheMeanOfTwo) {
   Machine machine(2);
-  const auto all = reduce_slices(machine.cross, ReduceOp::kMean, parts_of(machine, kTwo, 5, 2));
+  const auto parts = parts_of(machine, kTwo, 5, 2);
+  const auto sum = reduce_slices(machine.cross, ReduceOp::kSum, parts);
+  expect_everywhere(sum, {1, 2, 3, 4, 5, 6}, {1, 1, 3});
+  for (int id : {0, 1}) EXPECT_EQ(sum[id].values.placement(), machine.place(id));
+  const auto means = machine.strategy.run(
+      [](ReplicaContext& replica, const Slices& own) {
+        return dense(all_reduce_slices(replica, ReduceOp::kMean, own));
+      },
+      parts);
+  for (const Reals& mean : means) EXPECT_THAT(mean, ElementsAre(0, 0, 2, 3, 0, 0, 2.5, 3, 0, 0));
+  const auto all = reduce_slices(machine.cross, ReduceOp::kMean, parts);
   expect_everywhere(all, {.5, 1, 1.5, 2, 2.5, 3}, {1, 1, 3});
   EXPECT_THAT(dense(all[1]), ElementsAre(0, 0, 2, 3, 0, 0, 2.5, 3, 0, 0));
 }
