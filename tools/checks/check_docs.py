@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that pages show the C++ that is compiled and what it prints, and that links lead on.
+"""Checks that pages show the code that is built and what it prints, and that links lead on.
 
-A fenced cpp block follows a line that says where it comes from,
+A fenced cpp or cmake block follows a line that says where it comes from,
 
     <!-- snippet: docs/examples/first.cpp [name] -->
 
-and repeats the lines of that file between two `// [name]` lines; or, where nothing can be compiled,
-a line that says why: `<!-- not compiled: a sketch -->`. What a program prints is a text block after
+and repeats the lines of that file between two `// [name]` lines, `# [name]` in CMake; or, where
+nothing can be compiled, a line that says why: `<!-- not compiled: a sketch -->`. What a program
+prints is a text block after
 
     <!-- output: docs/examples/first.expected [name] -->
 
-and repeats that file, or its lines between `== name` and the next line that begins so.
+and repeats that file, or its lines between `== name` and the next line that begins so. Of commands
+for a shell it is checked that tools/go has them and that CMake has the options.
 """
 
 import re
@@ -20,26 +22,33 @@ import textwrap
 
 import tree
 
-FENCE = re.compile(r"^ *```(cpp|text) *$")
+FENCE = re.compile(r"^ *```(cpp|cmake|text) *$")
 SNIPPET = re.compile(r"^<!-- snippet: (\S+) \[(\w+)\] -->$")
 OUTPUT = re.compile(r"^<!-- output: (\S+)(?: \[([\w-]+)\])? -->$")
 NOT_COMPILED = re.compile(r"^<!-- not compiled: \S.* -->$")
+COMMAND = re.compile(r"tools/go ([a-z]+)|-D(BELFRY_\w+)")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]+)(?:#[^)]*)?\)")
 
 
 def region(text, name):
     """Returns the lines between the two markers of a region, without common indentation."""
-    parts = re.split(rf"^[ \t]*// \[{name}\][ \t]*\n", text, flags=re.MULTILINE)
+    parts = re.split(rf"^[ \t]*(?://|#) \[{name}\][ \t]*\n", text, flags=re.MULTILINE)
     if len(parts) != 3:
         return None
     return textwrap.dedent(parts[1]).strip("\n")
 
 
 def compiled(files, name):
-    """Says whether a CMakeLists.txt in the file's folder or above it lists the file."""
+    """Says whether a CMakeLists.txt in the file's folder or above it lists the file.
+
+    A CMakeLists.txt is listed by its folder, above it.
+    """
     folder, _, base = name.rpartition("/")
-    lists = [f"{folder}/CMakeLists.txt", f"{folder.rpartition('/')[0]}/CMakeLists.txt"]
+    above, _, project = folder.rpartition("/")
+    lists = [f"{folder}/CMakeLists.txt", f"{above}/CMakeLists.txt"]
     stem = base.rpartition(".")[0]
+    if base == "CMakeLists.txt":
+        lists, stem = lists[1:], project
     return any(re.search(rf"\b{re.escape(stem)}\b", files.text(path))
                for path in lists if path in files.files)
 
@@ -57,7 +66,7 @@ def check_block(files, report, where, origin, block):
     else:
         wanted = region(files.text(found[1]), found[2])
         if wanted is None:
-            report.error(where, f"{found[1]} has no pair of `// [{found[2]}]` lines")
+            report.error(where, f"{found[1]} has no pair of `[{found[2]}]` lines")
         elif textwrap.dedent("\n".join(block)).strip("\n") != wanted:
             report.error(where, f"the block differs from {found[1]} [{found[2]}]")
 
@@ -91,12 +100,31 @@ def check_links(files, report, name, number, line):
             report.error(f"{name}:{number}", f"the link to {target} leads nowhere")
 
 
-def check_page(files, report, name):
+class Commands:
+    """What tools/go and CMake can be asked for."""
+
+    def __init__(self, files):
+        door = files.text("tools/go") if "tools/go" in files.files else ""
+        self.known = set(re.findall(r"^  ([a-z]+)(?: \||\))", door, re.MULTILINE))
+        for name in files.files:
+            if name.endswith(("CMakeLists.txt", ".cmake")):
+                self.known.update(re.findall(r"BELFRY_\w+", files.text(name)))
+
+    def check(self, report, where, line):
+        for command, option in COMMAND.findall(line):
+            if command and command not in self.known:
+                report.error(where, f"tools/go has no command '{command}'")
+            if option and option not in self.known:
+                report.error(where, f"CMake has no option {option}")
+
+
+def check_page(files, report, commands, name):
     block, language, origin, previous = None, "", "", ""
     for number, line in enumerate(files.text(name).splitlines(), 1):
+        commands.check(report, f"{name}:{number}", line)
         if block is not None:
             if line.strip() == "```":
-                look = check_block if language == "cpp" else check_output
+                look = check_output if language == "text" else check_block
                 look(files, report, f"{name}:{number}", origin, block)
                 block = None
             else:
@@ -110,9 +138,10 @@ def check_page(files, report, name):
 
 
 def check(files, report):
+    commands = Commands(files)
     for name in files.files:
         if name.endswith(".md"):
-            check_page(files, report, name)
+            check_page(files, report, commands, name)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ import re
 import check_docs
 import tree
 
-BLOCK = re.compile(r"^(<!-- (?:snippet|output): [^\n]* -->\n\n?```(?:cpp|text)\n)(.*?)(^```$)",
-                   re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^(<!-- (?:snippet|output): [^\n]* -->\n\n?```(?:cpp|cmake|text)\n)"
+                   r"(.*?)(^```$)", re.MULTILINE | re.DOTALL)
 
 
 def wanted(root, origin):

@@ -227,6 +227,29 @@ class Docs(CheckTest):
         self.page("<!-- snippet: docs/examples/first.cpp [sum] -->", "int a = 1;")
         self.reports("docs", "is not compiled")
 
+    def test_compares_lists_of_projects_that_are_built(self):
+        self.write("tools/consumers/CMakeLists.txt", "consumer(find_package)\n")
+        text = "project(a)\n# [train]\nfind_package(belfry)\n# [train]\n"
+        self.write("tools/consumers/find_package/CMakeLists.txt", text)
+        self.write("tools/consumers/lost/CMakeLists.txt", text)
+        origin = "<!-- snippet: tools/consumers/find_package/CMakeLists.txt [train] -->\n```cmake\n"
+        self.write("docs/page.md", origin + "find_package(belfry)\n```\n")
+        self.accepts("docs")
+        self.write("docs/page.md", origin + "find_package(bells)\n```\n\n```cmake\nf()\n```\n" +
+                   origin.replace("find_package/", "lost/") + "find_package(belfry)\n```\n")
+        self.reports("docs", "page.md:4: the block differs", "page.md:8: the block above has no",
+                     "lost/CMakeLists.txt is in no CMakeLists.txt", "3 errors")
+
+    def test_reports_commands_and_options_that_do_not_exist(self):
+        self.write("tools/go", "  demo) f ;;\n  help | -h) g ;;\n")
+        self.write("CMakeLists.txt", "option(BELFRY_BUILD_TESTS)\n")
+        self.write("docs/page.md",
+                   "`tools/go demo --seed 3`, `tools/go help`, -DBELFRY_BUILD_TESTS=ON\n")
+        self.accepts("docs")
+        self.write("docs/page.md", "```sh\ntools/go dance\ncmake -DBELFRY_BUILD_BELLS=ON\n```\n")
+        self.reports("docs", "page.md:2: tools/go has no command 'dance'",
+                     "page.md:3: CMake has no option BELFRY_BUILD_BELLS", "2 errors")
+
     def test_compares_output(self):
         self.write("docs/examples/first.expected", "== one\n1\n== two\n2\n")
         self.write("docs/page.md", "<!-- output: docs/examples/first.expected [two] -->\n"
