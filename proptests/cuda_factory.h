@@ -64,12 +64,19 @@ class CudaFactory final : public BackendFactory {
   }
   DeviceWork work(Backend& backend) const override {
     const cuda::Statistics done = static_cast<cuda::Backend&>(backend).statistics();
+    saw_local_ = saw_local_ || done.local_collectives > 0;
+    saw_nccl_ = saw_nccl_ || done.nccl_collectives > 0;
     return {done.kernel_launches, done.collectives()};
   }
   std::optional<std::uint64_t> order_free_hash(Backend& backend) const override {
     return books_.at(&backend)->log.order_free_hash();
   }
   std::string replay_token(Backend&) const override { return {}; }
+
+  /// Whether any backend that was asked for its work has combined replicas of one GPU, and whether
+  /// any has called NCCL.
+  bool saw_local_collectives() const { return saw_local_; }
+  bool saw_nccl_collectives() const { return saw_nccl_; }
 
  private:
   /// What replicas do, by themselves and in merges.
@@ -87,6 +94,8 @@ class CudaFactory final : public BackendFactory {
   // As long as any backend that asks them.
   mutable std::vector<std::unique_ptr<Chooser>> choosers_;
   mutable std::map<const Backend*, std::unique_ptr<Book>> books_;
+  mutable bool saw_local_ = false;
+  mutable bool saw_nccl_ = false;
 };
 
 }  // namespace belfry::testing

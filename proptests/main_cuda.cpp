@@ -5,6 +5,8 @@
 #include "belfry/sim/driver.h"
 #include "cuda_factory.h"
 
+#include <gtest/gtest.h>
+
 namespace belfry::testing {
 namespace {
 
@@ -13,12 +15,29 @@ sim::SimulatedDriver& driver() {
   return machine;
 }
 
+const CudaFactory& factory() {
+  static const CudaFactory made("cuda on the simulated driver",
+                                [](std::uint64_t seed) { driver().reseed(seed); });
+  return made;
+}
+
+// Each property demands that collectives ran, of either kind: that both kinds did can only be told
+// of all of them together. A part of the tests may well have one kind alone.
+class BothKindsOfCollectives final : public ::testing::Environment {
+ public:
+  void TearDown() override {
+    const ::testing::UnitTest& run = *::testing::UnitTest::GetInstance();
+    if (run.test_to_run_count() < run.total_test_count()) return;
+    EXPECT_TRUE(factory().saw_local_collectives()) << "no replicas shared a GPU";
+    EXPECT_TRUE(factory().saw_nccl_collectives()) << "NCCL was never called";
+  }
+};
+
+[[maybe_unused]] ::testing::Environment* const both_kinds =
+    ::testing::AddGlobalTestEnvironment(new BothKindsOfCollectives);
+
 }  // namespace
 
-const BackendFactory& backend_factory() {
-  static const CudaFactory factory("cuda on the simulated driver",
-                                   [](std::uint64_t seed) { driver().reseed(seed); });
-  return factory;
-}
+const BackendFactory& backend_factory() { return factory(); }
 
 }  // namespace belfry::testing
