@@ -4,6 +4,7 @@
 """Checks the budgets of files, functions and interfaces."""
 
 import pathlib
+import re
 
 import cpp_scan
 import tree
@@ -14,6 +15,8 @@ TEST_FILE = (400, 600)
 PUBLIC_HEADER = (200, 250)
 FUNCTION = (40, 60)
 PURE_VIRTUALS = (8, 8)
+PARAMETERS = (6, 6)
+VENDORS_FUNCTION = re.compile(r"(cuda|nccl)[A-Z]")  # Its parameters are not ours to choose.
 OTHER_SUFFIXES = {".py", ".sh", ".cmake"}
 
 
@@ -40,8 +43,10 @@ def check(files, report):
         judge(report, name, "the file (lines)", text.count("\n"), file_budget(name))
         if name not in code:
             continue
-        for function, line, lines in cpp_scan.functions(text):
+        for function, line, lines, parameters in cpp_scan.functions(text):
             judge(report, f"{name}:{line}", f"{function} (lines)", lines, FUNCTION)
+            if not VENDORS_FUNCTION.match(function):
+                judge(report, f"{name}:{line}", f"{function} (parameters)", parameters, PARAMETERS)
         for interface, line, pure in cpp_scan.interfaces(text):
             judge(report, f"{name}:{line}", f"{interface} (pure virtuals)", pure, PURE_VIRTUALS)
 

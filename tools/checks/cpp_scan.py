@@ -29,8 +29,25 @@ def is_function(head):
     return "(" in head and not TYPE.match(head.strip()) and not re.search(r"=\s*$", head)
 
 
+def name_and_parameters(head):
+    """Returns a function's name and the number of its parameters."""
+    opening = next((found for found in re.finditer(r"([~\w:]+)\s*\((?:\)\s*\()?", head)
+                    if found[1] != "requires"), None)
+    if opening is None:
+        return "?", 0
+    depth, commas, end = 0, 0, opening.end()
+    while end < len(head) and depth >= 0:
+        depth += (head[end] in "([{<") - (head[end] in ")]}>")
+        commas += head[end] == "," and depth == 0
+        end += 1
+    inside = head[opening.end():end - 1].strip()
+    return opening[1], commas + 1 if inside not in ("", "void") else 0
+
+
 def functions(text):
-    """Yields (name, first line, number of lines) of each outermost function body's definition."""
+    """Yields (name, first line, number of lines, number of parameters) of each outermost function
+    that is defined.
+    """
     text = blank_out(text)
     inside = []  # For each open brace: the start of the function it began, or None.
     head_start = 0
@@ -48,8 +65,8 @@ def functions(text):
             if start is not None:
                 first = text.count("\n", 0, start[1]) + 1
                 last = text.count("\n", 0, found.start()) + 1
-                names = re.findall(r"([~\w:]+)\s*\(", start[0])
-                yield names[0] if names else "?", first, last - first + 1
+                name, parameters = name_and_parameters(start[0])
+                yield name, first, last - first + 1, parameters
         head_start = found.end()
 
 

@@ -120,6 +120,17 @@ class Sizes(CheckTest):
         self.write("core/src/run/run.cpp", text)
         self.reports("sizes", "core/src/run/run.cpp:2: f (lines) has 62")
 
+    def test_reports_many_parameters(self):
+        six = "std::map<int, int> a, int b = g(1, 2), int c[2], void (*d)(int, int), int e, int f"
+        self.write("core/src/run/run.cpp", f"void take({six}) {{\n}}\nC::C({six}) : x_(1, 2) {{}}\n"
+                   f"int ncclReduce({six}, int g) {{\n}}\nbool operator()({six}) {{}}\n"
+                   f"template <class T> requires (f<T>(1, 2)) void g({six}) {{}}\n")
+        self.accepts("sizes")
+        self.write("core/src/run/run.cpp", f"void take({six}, int g) {{\n}}\n"
+                   f"C::C({six}, int g) : x_(1) {{}}\n")
+        self.reports("sizes", "core/src/run/run.cpp:1: take (parameters) has 7; at most 6",
+                     "run.cpp:3: C::C (parameters) has 7", "2 errors")
+
     def test_reports_a_long_file(self):
         self.write("core/src/run/run.cpp", "\n" * 401)
         self.write("core/src/run/run_test.cpp", "\n" * 599)
