@@ -5,7 +5,12 @@
 // MVA-34) are in conformance_scatter.cpp; MVA-45 is about fetching.
 #include "belfry/checkpoint.h"
 #include "belfry/tensor_ops.h"
+#include "suites/residence.h"
 #include "suites/variable_stage.h"
+
+#include <cstdint>
+#include <tuple>
+#include <vector>
 
 namespace belfry::testing {
 namespace {
@@ -21,191 +26,203 @@ TEST(Conformance, MVA_01_MVA_02_AssigningWithoutAnAggregation) {
   EXPECT_EQ(stage.components(v), Reals({1, 1}));
 }
 
+template <class Where>
+class MirroredRows : public NumericRows<Where, VariableStage> {
+ protected:
+  template <class T>
+  static auto make(VariableStage& stage, T first, Aggregation aggregation = Aggregation::kNone) {
+    return stage.strategy.mirrored_variable([first] { return Where::number(first); },
+                                            {.aggregation = aggregation});
+  }
+  /// The components, as plain numbers.
+  template <class V>
+  static auto values(VariableStage& stage, const V& variable) {
+    std::vector<decltype(Where::value(stage.strategy.read(variable)))> values;
+    for (const auto& one : stage.components(variable)) values.push_back(Where::value(one));
+    return values;
+  }
+};
+TYPED_TEST_SUITE(MirroredRows, Residences, ResidenceNames);
+
+/// Sets a variable to a number, adds it, or subtracts its negative: from 0 all lead to the number.
+enum class Way : std::uint8_t { kSet, kAdd, kSubtract };
+constexpr Way kWays[] = {Way::kSet, Way::kAdd, Way::kSubtract};
+
+template <class V, class N>
+void assign_in(ReplicaContext& replica, Way way, const V& variable, const N& number) {
+  if (way == Way::kSet) replica.assign(variable, number);
+  if (way == Way::kAdd) replica.assign_add(variable, number);
+  if (way == Way::kSubtract) replica.assign_sub(variable, number);
+}
+// In cross-replica context, from a number that lives beside the component.
+template <class N>
+N changed(Way way, const N& component, const N& number) {
+  if (way == Way::kSet) return number;
+  return way == Way::kAdd ? component + number : component - number;
+}
+
 // Overridden: what every replica brings is a value of that replica, equal or not.
-TEST(Conformance, MVA_03_TheSameLiteralOnEveryReplicaIsSummed) {
-  VariableStage stage;
-  const auto v = stage.strategy.mirrored_variable(1.0F, {.aggregation = Aggregation::kSum});
-  stage.strategy.run([&](ReplicaContext& replica) { replica.assign(v, 5.0F); });
-  EXPECT_EQ(stage.components(v), Reals({10, 10}));
+TYPED_TEST(MirroredRows, MVA_03_TheSameLiteralOnEveryReplicaIsSummed) {
+  VariableStage& stage = this->stage();
+  const auto v = this->make(stage, 1.0F, Aggregation::kSum);
+  stage.strategy.run([&](ReplicaContext& r) { r.assign(v, TypeParam::number(5.0F)); });
+  EXPECT_EQ(this->values(stage, v), Reals({10, 10}));
 }
 
-TEST(Conformance, MVA_04_MVA_10_CrossReplicaAssignments) {
-  VariableStage stage;
-  const auto v = stage.strategy.mirrored_variable(1.0F);
-  const auto returned = stage.cross().update(v, [](float& component) { return component = 6; });
-  EXPECT_EQ(returned.value(), 6.0F);
-  EXPECT_EQ(stage.strategy.read(v), 6.0F);
-  const auto w = stage.strategy.mirrored_variable(5.0F);
-  EXPECT_EQ(stage.cross().update(w, [](float& component) { return component -= 2; })[1], 3.0F);
-  EXPECT_EQ(stage.components(w), Reals({3, 3}));
+TYPED_TEST(MirroredRows, MVA_04_MVA_10_CrossReplicaAssignments) {
+  using Number = decltype(TypeParam::number(0.0F));
+  VariableStage& stage = this->stage();
+  const auto v = this->make(stage, 1.0F);
+  const auto returned = stage.cross().update(
+      v, [](Number& component) { return component = TypeParam::number(6.0F); });
+  EXPECT_EQ(TypeParam::value(returned.value()), 6.0F);
+  EXPECT_EQ(TypeParam::value(stage.strategy.read(v)), 6.0F);
+  const auto w = this->make(stage, 5.0F);
+  const auto less =
+      stage.cross().update(w, [](Number& component) { return component = component - 2.0F; });
+  EXPECT_EQ(TypeParam::value(less[1]), 3.0F);
+  EXPECT_EQ(this->values(stage, w), Reals({3, 3}));
 }
 
-TEST(Conformance, MVA_06_MVA_09_MVA_12_MeansOfOneLiteral) {
-  VariableStage stage;
-  const auto make = [&](float first) {
-    return stage.strategy.mirrored_variable(first, {.aggregation = Aggregation::kMean});
-  };
-  const auto set = make(0);
-  const auto added = make(1);
-  const auto subtracted = make(5);
+TYPED_TEST(MirroredRows, MVA_06_MVA_09_MVA_12_MeansOfOneLiteral) {
+  VariableStage& stage = this->stage();
+  const auto set = this->make(stage, 0.0F, Aggregation::kMean);
+  const auto added = this->make(stage, 1.0F, Aggregation::kMean);
+  const auto subtracted = this->make(stage, 5.0F, Aggregation::kMean);
   stage.strategy.run([&](ReplicaContext& replica) {
-    replica.assign(set, 5.0F);
-    replica.assign_add(added, 5.0F);
-    replica.assign_sub(subtracted, 1.0F);
+    replica.assign(set, TypeParam::number(5.0F));
+    replica.assign_add(added, TypeParam::number(5.0F));
+    replica.assign_sub(subtracted, TypeParam::number(1.0F));
   });
-  EXPECT_EQ(stage.components(set), Reals({5, 5}));
-  EXPECT_EQ(stage.components(added), Reals({6, 6}));
-  EXPECT_EQ(stage.components(subtracted), Reals({4, 4}));
+  EXPECT_EQ(this->values(stage, set), Reals({5, 5}));
+  EXPECT_EQ(this->values(stage, added), Reals({6, 6}));
+  EXPECT_EQ(this->values(stage, subtracted), Reals({4, 4}));
 }
 
-TEST(Conformance, MVA_13_OnlyTheFirstReplicaUpdates) {
-  VariableStage stage;
-  const auto v = stage.strategy.mirrored_variable(3.0F, {.aggregation = Aggregation::kOnlyFirst});
+TYPED_TEST(MirroredRows, MVA_13_MVA_23_OnlyTheFirstReplicaUpdates) {
+  VariableStage& stage = this->stage();
+  const auto v = this->make(stage, 3.0F, Aggregation::kOnlyFirst);
   const auto add = [&](float by) {
     stage.strategy.run([&](ReplicaContext& replica) {
-      replica.assign_add(v, by * static_cast<float>(replica.replica_id() + 1));
+      const auto times = static_cast<float>(replica.replica_id() + 1);
+      replica.assign_add(v, TypeParam::number(by * times));
     });
-    return stage.components(v);
+    return this->values(stage, v);
   };
   EXPECT_EQ(add(7), Reals({10, 10}));
   EXPECT_EQ(add(13), Reals({23, 23}));
-  EXPECT_EQ(stage.strategy.read(v), 23.0F);
+  EXPECT_EQ(TypeParam::value(stage.strategy.read(v)), 23.0F);
+  const auto w = this->make(stage, 15.0F, Aggregation::kOnlyFirst);
+  EXPECT_EQ(stage.run([&](ReplicaContext& replica, int id) {
+    replica.assign(w, TypeParam::number(static_cast<float>(id)));
+    return TypeParam::value(w.on(replica));
+  }),
+            Reals({0, 0}));
 }
 
-TEST(Conformance, MVA_14_AGlobalStep) {
+TYPED_TEST(MirroredRows, MVA_14_AGlobalStep) {
   for (int replicas : {1, 2}) {
-    VariableStage stage(replicas);
-    const auto step =
-        stage.strategy.mirrored_variable(std::int64_t{0}, {.aggregation = Aggregation::kOnlyFirst});
+    VariableStage& stage = this->stage(replicas);
+    const auto step = this->make(stage, std::int64_t{0}, Aggregation::kOnlyFirst);
     for (std::int64_t seen : stage.run([&](ReplicaContext& replica, int) {
-           replica.assign_add(step, std::int64_t{1});
-           return step.on(replica);
+           replica.assign_add(step, TypeParam::number(std::int64_t{1}));
+           return TypeParam::value(step.on(replica));
          })) {
       EXPECT_EQ(seen, 1);
     }
   }
 }
 
-// The three ways to get from 0 to `to`, in cross-replica context.
-TEST(Conformance, MVA_15_CrossReplicaUnderEveryAggregation) {
-  VariableStage stage;
+TYPED_TEST(MirroredRows, MVA_15_CrossReplicaUnderEveryAggregation) {
+  using Number = decltype(TypeParam::number(0.0F));
+  VariableStage& stage = this->stage();
   for (Aggregation aggregation : all_aggregations()) {
-    const auto make = [&] {
-      return stage.strategy.mirrored_variable(0.0F, {.aggregation = aggregation});
-    };
-    const auto set = make();
-    const auto added = make();
-    const auto subtracted = make();
-    stage.assign(set, 1.0F);
-    stage.assign_add(added, 1.0F);
-    stage.cross().update(subtracted, [](float& component) { component -= -1.0F; });
-    for (const auto& v : {set, added, subtracted}) EXPECT_EQ(stage.components(v), Reals({1, 1}));
-  }
-}
-
-void assign_in_three_ways(VariableStage& stage, Aggregation aggregation, float value,
-                          const Reals& wanted) {
-  const auto make = [&] {
-    return stage.strategy.mirrored_variable(0.0F, {.aggregation = aggregation});
-  };
-  const auto set = make();
-  const auto added = make();
-  const auto subtracted = make();
-  stage.strategy.run([&](ReplicaContext& replica) {
-    replica.assign(set, value);
-    replica.assign_add(added, value);
-    replica.assign_sub(subtracted, -value);
-  });
-  for (const auto& v : {set, added, subtracted}) EXPECT_EQ(stage.components(v), wanted);
-}
-
-// Overridden (MVA-16): without an aggregation it is an error (MVA-01), so that there are two.
-TEST(Conformance, MVA_16_MVA_18_InReplicas) {
-  VariableStage stage;
-  assign_in_three_ways(stage, Aggregation::kMean, 1, {1, 1});
-  assign_in_three_ways(stage, Aggregation::kOnlyFirst, 1, {1, 1});
-  assign_in_three_ways(stage, Aggregation::kSum, 2, {4, 4});
-  assign_in_three_ways(stage, Aggregation::kMean, 2, {2, 2});
-  assign_in_three_ways(stage, Aggregation::kOnlyFirst, 2, {2, 2});
-}
-
-// Sets a variable to what another one holds, adds that, or subtracts its negative.
-enum class Way : std::uint8_t { kSet, kAdd, kSubtract };
-constexpr Way kWays[] = {Way::kSet, Way::kAdd, Way::kSubtract};
-
-void assign_in(ReplicaContext& replica, Way way, const MirroredVariable<float>& v, float value) {
-  if (way == Way::kSet) replica.assign(v, value);
-  if (way == Way::kAdd) replica.assign_add(v, value);
-  if (way == Way::kSubtract) replica.assign_sub(v, value);
-}
-void assign_in(CrossReplicaContext& cross, Way way, const MirroredVariable<float>& v,
-               const MirroredVariable<float>& value) {
-  const auto change = [way](float& component, float by) {
-    component = way == Way::kSet ? by : way == Way::kAdd ? component + by : component - by;
-  };
-  cross.update(v, change, value);
-}
-
-// Overridden: without an aggregation, assigning in a replica is an error (MVA-01).
-TEST(Conformance, MVA_17_FromAnotherMirroredVariable) {
-  VariableStage stage;
-  const auto two = stage.strategy.mirrored_variable(2.0F);
-  const auto minus_two = stage.strategy.mirrored_variable(-2.0F);
-  for (Aggregation aggregation :
-       {Aggregation::kNone, Aggregation::kMean, Aggregation::kOnlyFirst}) {
     for (Way way : kWays) {
-      const auto& value = way == Way::kSubtract ? minus_two : two;
-      const auto make = [&] {
-        return stage.strategy.mirrored_variable(0.0F, {.aggregation = aggregation});
-      };
-      const auto outside = make();
-      assign_in(stage.cross(), way, outside, value);
-      EXPECT_EQ(stage.components(outside), Reals({2, 2}));
-      const auto inside = make();
-      const auto code = error_of([&] {
-        stage.strategy.run(
-            [&](ReplicaContext& replica) { assign_in(replica, way, inside, value.on(replica)); });
+      const auto v = this->make(stage, 0.0F, aggregation);
+      stage.cross().update(v, [way](Number& component) {
+        const float number = way == Way::kSubtract ? -1.0F : 1.0F;
+        component = changed(way, component, TypeParam::number(number));
       });
-      const bool refused = aggregation == Aggregation::kNone;
-      EXPECT_EQ(code, refused ? ErrorCode::kNoAggregation : ErrorCode::kInternal);
-      EXPECT_EQ(stage.components(inside), refused ? Reals({0, 0}) : Reals({2, 2}));
+      EXPECT_EQ(this->values(stage, v), Reals({1, 1}));
     }
   }
 }
 
-TEST(Conformance, MVA_19_MVA_20_MVA_21_ReadingInBothContexts) {
-  VariableStage stage;
-  const auto added = stage.strategy.mirrored_variable(1.0F, {.aggregation = Aggregation::kMean});
-  EXPECT_EQ(stage.run([&](ReplicaContext& replica, int) {
-    replica.assign_add(added, 1.0F);
-    return added.on(replica);
-  }),
-            Reals({2, 2}));
-  for (Aggregation aggregation : all_aggregations()) {
-    const auto v = stage.strategy.mirrored_variable(2.0F, {.aggregation = aggregation});
-    EXPECT_EQ(stage.run([&](ReplicaContext& replica, int) { return v.on(replica); }),
-              Reals({2, 2}));
-    EXPECT_EQ(stage.strategy.read(v), 2.0F);
-    EXPECT_EQ(stage.components(v), Reals({2, 2}));
+// Overridden (MVA-16): without an aggregation it is an error (MVA-01), so that there are two.
+TYPED_TEST(MirroredRows, MVA_16_MVA_18_InReplicas) {
+  VariableStage& stage = this->stage();
+  const auto expect = [&](Aggregation aggregation, float number, const Reals& wanted) {
+    for (Way way : kWays) {
+      const auto v = this->make(stage, 0.0F, aggregation);
+      stage.strategy.run([&](ReplicaContext& replica) {
+        const float own = way == Way::kSubtract ? -number : number;
+        assign_in(replica, way, v, TypeParam::number(own));
+      });
+      EXPECT_EQ(this->values(stage, v), wanted);
+    }
+  };
+  expect(Aggregation::kMean, 1, {1, 1});
+  expect(Aggregation::kOnlyFirst, 1, {1, 1});
+  expect(Aggregation::kSum, 2, {4, 4});
+  expect(Aggregation::kMean, 2, {2, 2});
+  expect(Aggregation::kOnlyFirst, 2, {2, 2});
+}
+
+// Overridden: without an aggregation, assigning in a replica is an error (MVA-01).
+TYPED_TEST(MirroredRows, MVA_17_FromAnotherMirroredVariable) {
+  using Number = decltype(TypeParam::number(0.0F));
+  VariableStage& stage = this->stage();
+  const auto two = this->make(stage, 2.0F);
+  const auto minus_two = this->make(stage, -2.0F);
+  for (Aggregation aggregation :
+       {Aggregation::kNone, Aggregation::kMean, Aggregation::kOnlyFirst}) {
+    for (Way way : kWays) {
+      const auto& other = way == Way::kSubtract ? minus_two : two;
+      const auto outside = this->make(stage, 0.0F, aggregation);
+      const auto change = [way](Number& component, const Number& number) {
+        component = changed(way, component, number);
+      };
+      stage.cross().update(outside, change, other);
+      EXPECT_EQ(this->values(stage, outside), Reals({2, 2}));
+      const auto inside = this->make(stage, 0.0F, aggregation);
+      const auto code = error_of([&] {
+        stage.strategy.run(
+            [&](ReplicaContext& replica) { assign_in(replica, way, inside, other.on(replica)); });
+      });
+      const bool refused = aggregation == Aggregation::kNone;
+      EXPECT_EQ(code, refused ? ErrorCode::kNoAggregation : ErrorCode::kInternal);
+      EXPECT_EQ(this->values(stage, inside), refused ? Reals({0, 0}) : Reals({2, 2}));
+    }
   }
 }
 
-TEST(Conformance, MVA_23_OnlyTheFirstReplicasValue) {
-  VariableStage stage;
-  const auto v = stage.strategy.mirrored_variable(15.0F, {.aggregation = Aggregation::kOnlyFirst});
-  EXPECT_EQ(stage.run([&](ReplicaContext& replica, int id) {
-    replica.assign(v, static_cast<float>(id));
-    return v.on(replica);
+TYPED_TEST(MirroredRows, MVA_19_MVA_20_MVA_21_ReadingInBothContexts) {
+  VariableStage& stage = this->stage();
+  const auto added = this->make(stage, 1.0F, Aggregation::kMean);
+  EXPECT_EQ(stage.run([&](ReplicaContext& replica, int) {
+    replica.assign_add(added, TypeParam::number(1.0F));
+    return TypeParam::value(added.on(replica));
   }),
-            Reals({0, 0}));
+            Reals({2, 2}));
+  for (Aggregation aggregation : all_aggregations()) {
+    const auto v = this->make(stage, 2.0F, aggregation);
+    EXPECT_EQ(
+        stage.run([&](ReplicaContext& replica, int) { return TypeParam::value(v.on(replica)); }),
+        Reals({2, 2}));
+    EXPECT_EQ(TypeParam::value(stage.strategy.read(v)), 2.0F);
+    EXPECT_EQ(this->values(stage, v), Reals({2, 2}));
+  }
 }
 
-TEST(Conformance, MVA_24_Operators) {
-  VariableStage stage;
-  const auto v = stage.strategy.mirrored_variable(1, {.aggregation = Aggregation::kSum});
-  EXPECT_EQ(stage.strategy.read(v) + 1, 2);
-  EXPECT_EQ(stage.run([&](ReplicaContext& replica, int) { return v.on(replica) + 1; }),
+TYPED_TEST(MirroredRows, MVA_24_Operators) {
+  VariableStage& stage = this->stage();
+  const auto v = this->make(stage, 1, Aggregation::kSum);
+  EXPECT_EQ(stage.run([&](ReplicaContext& replica, int) {
+    return TypeParam::value(v.on(replica) + TypeParam::number(1));
+  }),
             Integers({2, 2}));
+  const Scope scope = stage.strategy.scope();
+  EXPECT_EQ(TypeParam::value(stage.strategy.read(v) + TypeParam::number(1)), 2);
 }
 
 TEST(Conformance, MVA_25_AllReduceOfAMirroredVariableSumsTheReplicas) {

@@ -8,6 +8,7 @@
 #include "belfry/default_strategy.h"
 #include "belfry/vjp.h"
 #include "suites/machine.h"
+#include "suites/residence.h"
 
 #include <string>
 #include <tuple>
@@ -29,12 +30,16 @@ Tensor<float> tensor(Reals values) {
   return Tensor<float>::from({static_cast<std::int64_t>(values.size())}, values);
 }
 
-TEST(Conformance, RED_01_SumOfIds) {
+template <class Where>
+class ReductionRows : public NumericRows<Where, Machine> {};
+TYPED_TEST_SUITE(ReductionRows, Residences, ResidenceNames);
+
+TYPED_TEST(ReductionRows, RED_01_SumOfIds) {
   for (int n = 1; n <= kMost; ++n) {
-    Machine machine(n);
-    const auto sum =
-        machine.cross.reduce(ReduceOp::kSum, per_replica(machine, [](int id) { return id; }));
-    EXPECT_EQ(sum.value(), n * (n - 1) / 2);
+    Machine& machine = this->stage(n);
+    const auto ids = per_replica(machine, [](int id) { return TypeParam::number(id); });
+    const auto sum = machine.cross.reduce(ReduceOp::kSum, ids);
+    EXPECT_EQ(TypeParam::value(sum.value()), n * (n - 1) / 2);
   }
 }
 
@@ -44,152 +49,151 @@ std::vector<T> repeated_id(int id) {
   return std::vector<T>(static_cast<std::size_t>(id) + 1, static_cast<T>(id));
 }
 
-TEST(Conformance, RED_02_SumOverAnAxis) {
+// Of those, over axis 0.
+template <class Where, class T>
+T reduced_ids(Machine& machine, ReduceOp op) {
+  const auto lists = per_replica(machine, [](int id) { return Where::list(repeated_id<T>(id)); });
+  return Where::value(machine.cross.reduce(op, lists, Axis(0)).value());
+}
+
+TYPED_TEST(ReductionRows, RED_02_SumOverAnAxis) {
   const int sums[] = {0, 0, 2, 8, 20};
   for (int n = 1; n <= kMost; ++n) {
-    Machine machine(n);
-    EXPECT_EQ(
-        machine.cross.reduce(ReduceOp::kSum, per_replica(machine, repeated_id<float>), Axis(0))
-            .value(),
-        static_cast<float>(sums[n]));
-    EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, per_replica(machine, repeated_id<int>), Axis(0))
-                  .value(),
-              sums[n]);
+    Machine& machine = this->stage(n);
+    EXPECT_EQ((reduced_ids<TypeParam, float>(machine, ReduceOp::kSum)),
+              static_cast<float>(sums[n]));
+    EXPECT_EQ((reduced_ids<TypeParam, int>(machine, ReduceOp::kSum)), sums[n]);
   }
 }
 
-TEST(Conformance, RED_03_MeanOverAnAxisCountsElements) {
+TYPED_TEST(ReductionRows, RED_03_RED_04_MeanOverAnAxisCountsElements) {
   const float means[] = {0, 0, 2.0F / 3.0F, 4.0F / 3.0F, 2.0F};
   for (int n = 1; n <= kMost; ++n) {
-    Machine machine(n);
-    const auto lists = per_replica(machine, repeated_id<float>);
-    EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, lists, Axis(0)).value(), means[n]);
-    // Overridden: the mean of integers asks for a conversion first.
-    const auto whole = per_replica(machine, repeated_id<int>);
-    EXPECT_EQ(code_of([&] { machine.cross.reduce(ReduceOp::kMean, whole, Axis(0)); }),
+    Machine& machine = this->stage(n);
+    EXPECT_EQ((reduced_ids<TypeParam, float>(machine, ReduceOp::kMean)), means[n]);
+    // Overridden (RED-03): the mean of integers asks for a conversion first.
+    EXPECT_EQ(code_of([&] { reduced_ids<TypeParam, int>(machine, ReduceOp::kMean); }),
               ErrorCode::kIntegerMean);
   }
 }
 
-TEST(Conformance, RED_04_TensorsOfAnyLength) {
-  const float means[] = {0, 0, 2.0F / 3.0F, 4.0F / 3.0F, 2.0F};
+TYPED_TEST(ReductionRows, RED_05_TheSameListEverywhere) {
   for (int n = 1; n <= kMost; ++n) {
-    Machine machine(n);
-    const auto tensors =
-        per_replica(machine, [](int id) { return tensor(repeated_id<float>(id)); });
-    EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, tensors, Axis(0)).value().item(), means[n]);
+    Machine& machine = this->stage(n);
+    const auto lists = per_replica(machine, [](int) { return TypeParam::list(Reals{1, 2}); });
+    const auto reduced = [&](ReduceOp op) {
+      return TypeParam::value(machine.cross.reduce(op, lists, Axis(0)).value());
+    };
+    EXPECT_EQ(reduced(ReduceOp::kMean), 1.5F);
+    EXPECT_EQ(reduced(ReduceOp::kSum), static_cast<float>(3 * n));
   }
 }
 
-TEST(Conformance, RED_05_TheSameListEverywhere) {
+TYPED_TEST(ReductionRows, RED_06_SumOfOnesInAndOutOfTheScope) {
   for (int n = 1; n <= kMost; ++n) {
-    Machine machine(n);
-    const auto lists = per_replica(machine, [](int) { return Reals{1, 2}; });
-    EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, lists, Axis(0)).value(), 1.5F);
-    EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, lists, Axis(0)).value(),
-              static_cast<float>(3 * n));
-  }
-}
-
-TEST(Conformance, RED_06_SumOfOnesInAndOutOfTheScope) {
-  for (int n = 1; n <= kMost; ++n) {
-    Machine machine(n);
-    const auto ones = per_replica(machine, [](int) { return 1.0F; });
-    EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, ones).value(), static_cast<float>(n));
+    Machine& machine = this->stage(n);
+    const auto ones = per_replica(machine, [](int) { return TypeParam::number(1.0F); });
+    const auto sum = [&] {
+      return TypeParam::value(machine.cross.reduce(ReduceOp::kSum, ones).value());
+    };
+    EXPECT_EQ(sum(), static_cast<float>(n));
     const Scope scope = machine.strategy.scope();
-    EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, ones).value(), static_cast<float>(n));
+    EXPECT_EQ(sum(), static_cast<float>(n));
   }
 }
 
-Pair own_pair(int id) { return id == 0 ? Pair(1, {39, 2}) : Pair(3, {3, 41}); }
-
-TEST(Conformance, RED_07_AllReduceSum) {
-  Machine machine(2);
-  const auto sums = machine.strategy.run(
-      [](ReplicaContext& r) { return r.all_reduce(ReduceOp::kSum, own_pair(r.replica_id())); });
-  for (const Pair& sum : sums) EXPECT_EQ(sum, Pair(4, {42, 43}));
+// What each of two replicas gets for its pair.
+template <class Where>
+std::vector<Pair> all_reduced(Machine& machine, ReduceOp op, const Pair& first,
+                              const Pair& second) {
+  return list_of(machine.strategy.run([&](ReplicaContext& r) {
+    const auto& [number, list] = r.replica_id() == 0 ? first : second;
+    const auto reduced = r.all_reduce(op, std::pair{Where::number(number), Where::list(list)});
+    return Pair(Where::value(reduced.first), Where::values(reduced.second));
+  }));
 }
+std::vector<Pair> twice(const Pair& pair) { return {pair, pair}; }
 
-TEST(Conformance, RED_08_AllReduceMean) {
-  Machine machine(2);
-  const auto means = machine.strategy.run(
-      [](ReplicaContext& r) { return r.all_reduce(ReduceOp::kMean, own_pair(r.replica_id())); });
-  for (const Pair& mean : means) EXPECT_EQ(mean, Pair(2, {21, 21.5}));
+TYPED_TEST(ReductionRows, RED_07_RED_08_AllReduce) {
+  const Pair first(1, {39, 2});
+  const Pair second(3, {3, 41});
+  EXPECT_EQ(all_reduced<TypeParam>(this->stage(2), ReduceOp::kSum, first, second),
+            twice({4, {42, 43}}));
+  EXPECT_EQ(all_reduced<TypeParam>(this->stage(2), ReduceOp::kMean, first, second),
+            twice({2, {21, 21.5}}));
 }
 
 // The gradient of all_reduce(op, x) * factor by x.
-std::vector<float> gradients(Machine& machine, ReduceOp op, Reals factors) {
+template <class Where>
+std::vector<float> gradients(Machine& machine, ReduceOp op, const Reals& factors) {
   return list_of(machine.strategy.run([&](ReplicaContext& r) {
-    return all_reduce_vjp(r, op, factors[static_cast<std::size_t>(r.replica_id())]);
+    const float factor = factors[static_cast<std::size_t>(r.replica_id())];
+    return Where::value(all_reduce_vjp(r, op, Where::number(factor)));
   }));
 }
 
-TEST(Conformance, RED_09_GradientOfASum) {
-  Machine machine(2);
-  EXPECT_EQ(gradients(machine, ReduceOp::kSum, {1, 3}), Reals({4, 4}));
+TYPED_TEST(ReductionRows, RED_09_RED_10_Gradients) {
+  EXPECT_EQ(gradients<TypeParam>(this->stage(2), ReduceOp::kSum, {1, 3}), Reals({4, 4}));
+  EXPECT_EQ(gradients<TypeParam>(this->stage(2), ReduceOp::kMean, {1, 3}), Reals({2, 2}));
 }
 
-TEST(Conformance, RED_10_GradientOfAMean) {
-  Machine machine(2);
-  EXPECT_EQ(gradients(machine, ReduceOp::kMean, {1, 3}), Reals({2, 2}));
+TYPED_TEST(ReductionRows, RED_12_GradientsOnOneReplica) {
+  EXPECT_EQ(gradients<TypeParam>(this->stage(1), ReduceOp::kSum, {4}), Reals({4}));
+  EXPECT_EQ(gradients<TypeParam>(this->stage(1), ReduceOp::kMean, {5}), Reals({5}));
 }
 
-TEST(Conformance, RED_12_GradientsOnOneReplica) {
-  Machine machine(1);
-  EXPECT_EQ(gradients(machine, ReduceOp::kSum, {4}), Reals({4}));
-  EXPECT_EQ(gradients(machine, ReduceOp::kMean, {5}), Reals({5}));
+TYPED_TEST(ReductionRows, RED_13_Nests) {
+  const Pair first(1, {40, 1});
+  const Pair second(3, {2, 98});
+  EXPECT_EQ(all_reduced<TypeParam>(this->stage(2), ReduceOp::kSum, first, second),
+            twice({4, {42, 99}}));
+  EXPECT_EQ(all_reduced<TypeParam>(this->stage(2), ReduceOp::kMean, first, second),
+            twice({2, {21, 49.5}}));
 }
 
-TEST(Conformance, RED_13_Nests) {
-  Machine machine(2);
-  const auto own = [](int id) { return id == 0 ? Pair(1, {40, 1}) : Pair(3, {2, 98}); };
-  const auto reduced = [&](ReduceOp op) {
-    return machine.strategy.run(
-        [&, op](ReplicaContext& r) { return r.all_reduce(op, own(r.replica_id())); });
-  };
-  for (const Pair& sum : reduced(ReduceOp::kSum)) EXPECT_EQ(sum, Pair(4, {42, 99}));
-  for (const Pair& mean : reduced(ReduceOp::kMean)) EXPECT_EQ(mean, Pair(2, {21, 49.5}));
+TYPED_TEST(ReductionRows, RED_15_WithAndWithoutAnAxis) {
+  Machine& machine = this->stage(2);
+  const auto rows = per_replica(machine, [](int id) {
+    return TypeParam::list(id == 0 ? Reals{0, 1, 2, 3} : Reals{4, 5, 6, 7});
+  });
+  EXPECT_EQ(TypeParam::values(machine.cross.reduce(ReduceOp::kSum, rows).value()),
+            Reals({4, 6, 8, 10}));
+  EXPECT_EQ(TypeParam::value(machine.cross.reduce(ReduceOp::kSum, rows, Axis(0)).value()), 28);
 }
 
-TEST(Conformance, RED_15_WithAndWithoutAnAxis) {
-  Machine machine(2);
-  const auto rows =
-      per_replica(machine, [](int id) { return id == 0 ? Reals{0, 1, 2, 3} : Reals{4, 5, 6, 7}; });
-  EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, rows).value(), Reals({4, 6, 8, 10}));
-  EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, rows, Axis(0)).value(), 28);
-}
-
-TEST(Conformance, RED_16_TheLastBatch) {
-  Machine machine(2);
-  const auto rows =
-      per_replica(machine, [](int id) { return id == 0 ? Reals{0, 1, 2, 3} : Reals{4, 5}; });
-  EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, rows, Axis(0)).value(), 2.5F);
+TYPED_TEST(ReductionRows, RED_16_TheLastBatch) {
+  Machine& machine = this->stage(2);
+  const auto rows = per_replica(
+      machine, [](int id) { return TypeParam::list(id == 0 ? Reals{0, 1, 2, 3} : Reals{4, 5}); });
+  EXPECT_EQ(TypeParam::value(machine.cross.reduce(ReduceOp::kMean, rows, Axis(0)).value()), 2.5F);
   EXPECT_EQ(code_of([&] { machine.cross.reduce(ReduceOp::kMean, rows); }), ErrorCode::kStructure);
 }
 
-TEST(Conformance, RED_17_ReduceToAVariableAndUpdateIt) {
+TYPED_TEST(ReductionRows, RED_17_ReduceToAVariableAndUpdateIt) {
+  using Number = decltype(TypeParam::number(0.0F));
   for (int n : {1, 2}) {
-    Machine machine(n);
-    const auto v = machine.strategy.mirrored_variable(0.0F);
+    Machine& machine = this->stage(n);
+    const auto v = machine.strategy.mirrored_variable([] { return TypeParam::number(0.0F); });
     machine.strategy.run([&](ReplicaContext& r) {
-      const auto merge = [](CrossReplicaContext& cross, const MirroredVariable<float>& variable,
-                            const PerReplica<float>& values) {
+      const auto merge = [](CrossReplicaContext& cross, const MirroredVariable<Number>& variable,
+                            const PerReplica<Number>& values) {
         cross.update(
-            variable, [](float& component, float sum) { component = sum; },
+            variable, [](Number& component, const Number& sum) { component = sum; },
             cross.reduce(ReduceOp::kSum, values, variable));
       };
-      r.merge_call(merge, v, 1.0F);
+      r.merge_call(merge, v, TypeParam::number(1.0F));
     });
-    EXPECT_EQ(list_of(machine.strategy.local_values(v)),
-              Reals(static_cast<std::size_t>(n), static_cast<float>(n)));
+    for (const Number& component : machine.strategy.local_values(v)) {
+      EXPECT_EQ(TypeParam::value(component), static_cast<float>(n));
+    }
   }
 }
 
-TEST(Conformance, RED_18_AllReduceOfOnes) {
+TYPED_TEST(ReductionRows, RED_18_AllReduceOfOnes) {
   for (int n = 1; n <= kMost; ++n) {
-    Machine machine(n);
-    const auto sums =
-        machine.strategy.run([](ReplicaContext& r) { return r.all_reduce(ReduceOp::kSum, 1.0F); });
+    const auto sums = this->stage(n).strategy.run([](ReplicaContext& r) {
+      return TypeParam::value(r.all_reduce(ReduceOp::kSum, TypeParam::number(1.0F)));
+    });
     for (float sum : sums) EXPECT_EQ(sum, static_cast<float>(n));
   }
 }
@@ -428,11 +432,15 @@ TEST(Conformance, X20_SumOfAMirroredVariable) {
   for (const Reals& sum : sums) EXPECT_EQ(sum, Reals({4, 4}));
 }
 
-TEST(Conformance, X22_MeanOfWhatMapReturned) {
-  Machine machine(2);
-  const PerReplica<Reals> outputs{Reals{1, 2}, Reals{6}};
-  EXPECT_EQ(machine.cross.reduce_mapped(ReduceOp::kMean, outputs).value(), 3);
-  EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, outputs, Axis(0)).value(), 3);
+TYPED_TEST(ReductionRows, X22_MeanOfWhatMapReturned) {
+  Machine& machine = this->stage(2);
+  const auto lists =
+      machine.cross.map(Reals{1, 6, 2}, [](float x) { return TypeParam::number(x); });
+  EXPECT_EQ(lists[0].size(), 2U);
+  EXPECT_EQ(TypeParam::value(machine.cross.reduce_mapped(ReduceOp::kMean, lists).value()), 3);
+  const auto joined = per_replica(
+      machine, [](int id) { return TypeParam::list(id == 0 ? Reals{1, 2} : Reals{6}); });
+  EXPECT_EQ(TypeParam::value(machine.cross.reduce(ReduceOp::kMean, joined, Axis(0)).value()), 3);
 }
 
 TEST(Conformance, X23_MapOfNothing) {
@@ -444,11 +452,15 @@ TEST(Conformance, X23_MapOfNothing) {
   }
 }
 
-TEST(Conformance, X24_X25_BatchesOfDifferentLength) {
-  Machine machine(2);
-  const PerReplica<Reals> batches{Reals{1, 2, 3}, Reals{9}};
-  EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, batches, Axis(0)).value(), 3.75F);
-  EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, batches, Axis(0)).value(), 15);
+TYPED_TEST(ReductionRows, X24_X25_BatchesOfDifferentLength) {
+  Machine& machine = this->stage(2);
+  const auto batches = per_replica(
+      machine, [](int id) { return TypeParam::list(id == 0 ? Reals{1, 2, 3} : Reals{9}); });
+  const auto reduced = [&](ReduceOp op) {
+    return TypeParam::value(machine.cross.reduce(op, batches, Axis(0)).value());
+  };
+  EXPECT_EQ(reduced(ReduceOp::kMean), 3.75F);
+  EXPECT_EQ(reduced(ReduceOp::kSum), 15);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 // a verb that belfry does not have, adding to a sum from outside; TLV-27 is in
 // conformance_scatter.cpp.
 #include "belfry/checkpoint.h"
+#include "belfry/tensor_ops.h"
+#include "suites/residence.h"
 #include "suites/variable_stage.h"
 
 #include <cstring>
@@ -15,199 +17,221 @@ namespace {
 constexpr Aggregation kReadable[] = {Aggregation::kSum, Aggregation::kMean,
                                      Aggregation::kOnlyFirst};
 
-ReplicaLocalVariable<float> local(VariableStage& stage, Aggregation aggregation, float first) {
-  return stage.strategy.replica_local_variable(aggregation, first, {.name = "v"});
-}
+template <class Where>
+class LocalRows : public NumericRows<Where, VariableStage> {
+ protected:
+  using Number = decltype(Where::number(0.0F));
+  using Local = ReplicaLocalVariable<Number>;
 
-// Replica i writes `values[i]`.
-void write(VariableStage& stage, const ReplicaLocalVariable<float>& v, const Reals& values) {
-  stage.strategy.run([&](ReplicaContext& replica) {
-    v.on(replica) = values[static_cast<std::size_t>(replica.replica_id())];
-  });
-}
+  static Local local(VariableStage& stage, Aggregation aggregation, float first) {
+    return stage.strategy.replica_local_variable(
+        aggregation, [first] { return Where::number(first); }, {.name = "v"});
+  }
+  // Replica i writes `values[i]`.
+  static void write(VariableStage& stage, const Local& v, const Reals& values) {
+    stage.strategy.run([&](ReplicaContext& replica) {
+      v.on(replica) = Where::number(values[static_cast<std::size_t>(replica.replica_id())]);
+    });
+  }
+  static float read(VariableStage& stage, const Local& v) {
+    return Where::value(stage.strategy.read(v));
+  }
+  static Reals components(VariableStage& stage, const Local& v) {
+    Reals values;
+    for (const Number& one : stage.components(v)) values.push_back(Where::value(one));
+    return values;
+  }
+  static float saved_value(VariableStage& stage, const Local& v) {
+    const TensorFile file = Checkpoint(stage.strategy).add(v).contents();
+    float value = 0;
+    std::memcpy(&value, file.tensors.at("v").bytes.data(), sizeof value);
+    return value;
+  }
+};
+TYPED_TEST_SUITE(LocalRows, Residences, ResidenceNames);
 
-float saved_value(VariableStage& stage, const ReplicaLocalVariable<float>& v) {
-  const TensorFile file = Checkpoint(stage.strategy).add(v).contents();
-  float value = 0;
-  std::memcpy(&value, file.tensors.at("v").bytes.data(), sizeof value);
-  return value;
-}
-
-TEST(Conformance, TLV_01_ComponentsOfTheirOwn) {
+TYPED_TEST(LocalRows, TLV_01_ComponentsOfTheirOwn) {
   for (int replicas : {1, 2, 4}) {
-    VariableStage stage(replicas);
-    const auto sum = local(stage, Aggregation::kSum, 1);
-    const auto mean = local(stage, Aggregation::kMean, 4);
+    VariableStage& stage = this->stage(replicas);
+    const auto sum = this->local(stage, Aggregation::kSum, 1);
+    const auto mean = this->local(stage, Aggregation::kMean, 4);
     stage.strategy.run([&](ReplicaContext& replica) {
       const auto id = static_cast<float>(replica.replica_id());
-      replica.assign_add(sum, 2 + id);
-      replica.assign(mean, 6 * id);
+      replica.assign_add(sum, TypeParam::number(2 + id));
+      replica.assign(mean, TypeParam::number(6 * id));
     });
     float total = 0;
     float six = 0;
     for (int id = 0; id < replicas; ++id) {
       const auto index = static_cast<std::size_t>(id);
-      EXPECT_EQ(stage.components(sum)[index], static_cast<float>(id + 3));
-      EXPECT_EQ(stage.components(mean)[index], static_cast<float>(6 * id));
+      EXPECT_EQ(this->components(stage, sum)[index], static_cast<float>(id + 3));
+      EXPECT_EQ(this->components(stage, mean)[index], static_cast<float>(6 * id));
       total += static_cast<float>(id + 3);
       six += static_cast<float>(6 * id);
     }
-    EXPECT_EQ(stage.strategy.read(sum), total);
-    EXPECT_EQ(stage.strategy.read(mean), six / static_cast<float>(replicas));
+    EXPECT_EQ(this->read(stage, sum), total);
+    EXPECT_EQ(this->read(stage, mean), six / static_cast<float>(replicas));
   }
 }
 
 TEST(Conformance, TLV_02_OneVariableForAllReplicas) {
   VariableStage stage;
-  auto v = local(stage, Aggregation::kSum, 1);
+  auto v = stage.strategy.replica_local_variable(ReduceOp::kSum, 1.0F);
   const auto returned = stage.strategy.run([&](ReplicaContext&) { return v; });
   EXPECT_TRUE(returned == v);
   const auto addresses = stage.run([&](ReplicaContext& replica, int) { return &v.on(replica); });
   EXPECT_NE(addresses[0], addresses[1]);
 }
 
-TEST(Conformance, TLV_03_UpdateSetsEveryComponent) {
-  VariableStage stage;
-  const auto v = local(stage, Aggregation::kSum, 1);
-  EXPECT_EQ(stage.strategy.read(v), 2.0F);
-  stage.cross().update(v, [](float& component) { component = 5; });
-  EXPECT_EQ(stage.components(v), Reals({5, 5}));
-  EXPECT_EQ(stage.strategy.read(v), 10.0F);
+TYPED_TEST(LocalRows, TLV_03_UpdateSetsEveryComponent) {
+  VariableStage& stage = this->stage();
+  const auto v = this->local(stage, Aggregation::kSum, 1);
+  EXPECT_EQ(this->read(stage, v), 2.0F);
+  using Number = decltype(TypeParam::number(0.0F));
+  stage.cross().update(v, [](Number& component) { component = TypeParam::number(5.0F); });
+  EXPECT_EQ(this->components(stage, v), Reals({5, 5}));
+  EXPECT_EQ(this->read(stage, v), 10.0F);
 }
 
-TEST(Conformance, TLV_05_CrossReplicaAssignmentOfAMean) {
-  VariableStage stage;
-  const auto v = local(stage, Aggregation::kMean, 1);
-  EXPECT_EQ(stage.strategy.read(v), 1.0F);
-  stage.cross().assign_each(v, 6.0F);
-  EXPECT_EQ(stage.strategy.read(v), 6.0F);
+TYPED_TEST(LocalRows, TLV_05_CrossReplicaAssignmentOfAMean) {
+  VariableStage& stage = this->stage();
+  const auto v = this->local(stage, Aggregation::kMean, 1);
+  EXPECT_EQ(this->read(stage, v), 1.0F);
+  const Scope scope = stage.strategy.scope();
+  stage.cross().assign_each(v, TypeParam::number(6.0F));
+  EXPECT_EQ(this->read(stage, v), 6.0F);
 }
 
-TEST(Conformance, TLV_06_OnlyTheFirstIsRead) {
-  VariableStage stage;
-  const auto v = local(stage, Aggregation::kOnlyFirst, 2);
+TYPED_TEST(LocalRows, TLV_06_OnlyTheFirstIsRead) {
+  VariableStage& stage = this->stage();
+  const auto v = this->local(stage, Aggregation::kOnlyFirst, 2);
   const auto add = [&](float by) {
     stage.strategy.run([&](ReplicaContext& replica) {
-      replica.assign_add(v, by * static_cast<float>(replica.replica_id() + 1));
+      const auto times = static_cast<float>(replica.replica_id() + 1);
+      replica.assign_add(v, TypeParam::number(by * times));
     });
   };
   add(5);
-  EXPECT_EQ(stage.components(v), Reals({7, 12}));
-  EXPECT_EQ(stage.strategy.read(v), 7.0F);
+  EXPECT_EQ(this->components(stage, v), Reals({7, 12}));
+  EXPECT_EQ(this->read(stage, v), 7.0F);
   add(11);
-  EXPECT_EQ(stage.components(v), Reals({18, 34}));
-  EXPECT_EQ(stage.strategy.read(v), 18.0F);
+  EXPECT_EQ(this->components(stage, v), Reals({18, 34}));
+  EXPECT_EQ(this->read(stage, v), 18.0F);
 }
 
-TEST(Conformance, TLV_08_TLV_09_SaveAndRestoreAMean) {
-  VariableStage stage;
-  const auto v = local(stage, Aggregation::kMean, 0);
-  write(stage, v, {3, 4});
-  EXPECT_EQ(saved_value(stage, v), 3.5F);
+TYPED_TEST(LocalRows, TLV_08_TLV_09_SaveAndRestoreAMean) {
+  VariableStage& stage = this->stage();
+  const auto v = this->local(stage, Aggregation::kMean, 0);
+  this->write(stage, v, {3, 4});
+  EXPECT_EQ(this->saved_value(stage, v), 3.5F);
   Checkpoint checkpoint(stage.strategy);
   const TensorFile file = checkpoint.add(v).contents();
-  write(stage, v, {5, 6});
+  this->write(stage, v, {5, 6});
   checkpoint.restore(file);
-  EXPECT_EQ(stage.components(v), Reals({3.5F, 3.5F}));
-  const auto fresh = local(stage, Aggregation::kMean, 7);
-  write(stage, fresh, {7, 8});
+  EXPECT_EQ(this->components(stage, v), Reals({3.5F, 3.5F}));
+  const auto fresh = this->local(stage, Aggregation::kMean, 7);
+  this->write(stage, fresh, {7, 8});
   Checkpoint(stage.strategy).add(fresh).restore(file);
-  EXPECT_EQ(stage.components(fresh), Reals({3.5F, 3.5F}));
+  EXPECT_EQ(this->components(stage, fresh), Reals({3.5F, 3.5F}));
 }
 
 // With the reference's policy; by default component 0 gets the whole sum.
-TEST(Conformance, TLV_14_SaveAndRestore) {
-  VariableStage stage;
+TYPED_TEST(LocalRows, TLV_14_SaveAndRestore) {
+  VariableStage& stage = this->stage();
   const RestoreOptions divide{.sums = SumSplit::kDivide, .site = CallSite::here()};
   for (Aggregation aggregation : {Aggregation::kSum, Aggregation::kMean}) {
     const bool sums = aggregation == Aggregation::kSum;
-    const auto v = local(stage, aggregation, 0);
-    write(stage, v, {4, 3});
-    EXPECT_EQ(saved_value(stage, v), sums ? 7.0F : 3.5F);
+    const auto v = this->local(stage, aggregation, 0);
+    this->write(stage, v, {4, 3});
+    EXPECT_EQ(this->saved_value(stage, v), sums ? 7.0F : 3.5F);
     Checkpoint checkpoint(stage.strategy);
     const TensorFile file = checkpoint.add(v).contents();
     checkpoint.restore(file, divide);
-    EXPECT_EQ(stage.components(v)[0], 3.5F);
+    EXPECT_EQ(this->components(stage, v)[0], 3.5F);
     checkpoint.restore(file);
-    EXPECT_EQ(stage.components(v), sums ? Reals({7, 0}) : Reals({3.5F, 3.5F}));
+    EXPECT_EQ(this->components(stage, v), sums ? Reals({7, 0}) : Reals({3.5F, 3.5F}));
   }
 }
 
-TEST(Conformance, TLV_15_TLV_16_BetweenOneReplicaAndTwo) {
+TYPED_TEST(LocalRows, TLV_15_TLV_16_BetweenOneReplicaAndTwo) {
   const RestoreOptions divide{.sums = SumSplit::kDivide, .site = CallSite::here()};
   for (Aggregation aggregation : {Aggregation::kSum, Aggregation::kMean}) {
     const bool sums = aggregation == Aggregation::kSum;
-    VariableStage two(2);
-    VariableStage one(1);
-    const auto pair = local(two, aggregation, 0);
-    const auto plain = local(one, aggregation, 2);
+    VariableStage& two = this->stage(2);
+    VariableStage& one = this->stage(1);
+    const auto pair = this->local(two, aggregation, 0);
+    const auto plain = this->local(one, aggregation, 2);
     const TensorFile plain_file = Checkpoint(one.strategy).add(plain).contents();
-    write(two, pair, {4, 3});
+    this->write(two, pair, {4, 3});
     Checkpoint(one.strategy).add(plain).restore(Checkpoint(two.strategy).add(pair).contents());
-    EXPECT_EQ(one.strategy.read(plain), sums ? 7.0F : 3.5F);
+    EXPECT_EQ(this->read(one, plain), sums ? 7.0F : 3.5F);
     Checkpoint(two.strategy).add(pair).restore(plain_file, divide);
-    EXPECT_EQ(two.components(pair)[0], sums ? 1.0F : 2.0F);
-    EXPECT_EQ(two.strategy.read(pair), 2.0F);
+    EXPECT_EQ(this->components(two, pair)[0], sums ? 1.0F : 2.0F);
+    EXPECT_EQ(this->read(two, pair), 2.0F);
   }
 }
 
 // Overridden (TLV-17, TLV-22): one without an aggregation cannot be made (TLV-25), so that there
 // are three.
-TEST(Conformance, TLV_17_TLV_22_TLV_24_InReplicas) {
-  VariableStage stage;
+TYPED_TEST(LocalRows, TLV_17_TLV_22_TLV_24_InReplicas) {
+  VariableStage& stage = this->stage();
   for (Aggregation aggregation : kReadable) {
-    const auto set = local(stage, aggregation, 0);
-    const auto added = local(stage, aggregation, 0);
-    const auto subtracted = local(stage, aggregation, 0);
+    const auto set = this->local(stage, aggregation, 0);
+    const auto added = this->local(stage, aggregation, 0);
+    const auto subtracted = this->local(stage, aggregation, 0);
     stage.strategy.run([&](ReplicaContext& replica) {
-      replica.assign(set, 1.0F);
-      replica.assign_add(added, 1.0F);
-      replica.assign_sub(subtracted, -1.0F);
+      replica.assign(set, TypeParam::number(1.0F));
+      replica.assign_add(added, TypeParam::number(1.0F));
+      replica.assign_sub(subtracted, TypeParam::number(-1.0F));
     });
-    for (const auto& v : {set, added, subtracted}) EXPECT_EQ(stage.components(v), Reals({1, 1}));
+    for (const auto& v : {set, added, subtracted})
+      EXPECT_EQ(this->components(stage, v), Reals({1, 1}));
     EXPECT_EQ(stage.run([&](ReplicaContext& replica, int id) {
-      replica.assign(set, static_cast<float>(id));
-      return set.on(replica);
+      replica.assign(set, TypeParam::number(static_cast<float>(id)));
+      return TypeParam::value(set.on(replica));
     }),
               Reals({0, 1}));
   }
 }
 
-TEST(Conformance, TLV_18_AssignEachInCrossReplicaContext) {
-  VariableStage stage;
+TYPED_TEST(LocalRows, TLV_18_AssignEachInCrossReplicaContext) {
+  VariableStage& stage = this->stage();
   for (Aggregation aggregation : {Aggregation::kMean, Aggregation::kOnlyFirst}) {
-    const auto v = local(stage, aggregation, 0);
-    stage.cross().assign_each(v, 1.0F);
-    EXPECT_EQ(stage.components(v), Reals({1, 1}));
+    const auto v = this->local(stage, aggregation, 0);
+    const Scope scope = stage.strategy.scope();
+    stage.cross().assign_each(v, TypeParam::number(1.0F));
+    EXPECT_EQ(this->components(stage, v), Reals({1, 1}));
+    EXPECT_EQ(this->read(stage, v), 1.0F);
   }
 }
 
 // The reference divides; by default component 0 gets the whole total.
-TEST(Conformance, TLV_20_AssignTotalInCrossReplicaContext) {
+TYPED_TEST(LocalRows, TLV_20_AssignTotalInCrossReplicaContext) {
   for (int replicas : {1, 2, 3}) {
-    VariableStage stage(replicas);
+    VariableStage& stage = this->stage(replicas);
     const auto size = static_cast<std::size_t>(replicas);
     const auto total = static_cast<float>(replicas);
-    const auto v = local(stage, Aggregation::kSum, 0);
-    stage.cross().assign_total(v, total, SumSplit::kDivide);
-    EXPECT_EQ(stage.components(v), Reals(size, 1));
-    stage.cross().assign_total(v, total);
+    const auto v = this->local(stage, Aggregation::kSum, 0);
+    const Scope scope = stage.strategy.scope();
+    stage.cross().assign_total(v, TypeParam::number(total), SumSplit::kDivide);
+    EXPECT_EQ(this->components(stage, v), Reals(size, 1));
+    stage.cross().assign_total(v, TypeParam::number(total));
     Reals first(size);
     first[0] = total;
-    EXPECT_EQ(stage.components(v), first);
-    EXPECT_EQ(stage.strategy.read(v), total);
+    EXPECT_EQ(this->components(stage, v), first);
+    EXPECT_EQ(this->read(stage, v), total);
   }
 }
 
-TEST(Conformance, TLV_23_ReadingReduces) {
+TYPED_TEST(LocalRows, TLV_23_ReadingReduces) {
   for (int n : {1, 2, 3, 4}) {
-    VariableStage stage(n);
+    VariableStage& stage = this->stage(n);
     const auto read = [&](Aggregation aggregation) {
-      const auto v = local(stage, aggregation, 0);
+      const auto v = this->local(stage, aggregation, 0);
       stage.strategy.run([&](ReplicaContext& replica) {
-        replica.assign(v, static_cast<float>(replica.replica_id()));
+        replica.assign(v, TypeParam::number(static_cast<float>(replica.replica_id())));
       });
-      return stage.strategy.read(v);
+      return this->read(stage, v);
     };
     const auto count = static_cast<float>(n);
     EXPECT_EQ(read(Aggregation::kSum), count * (count - 1) / 2);
@@ -219,21 +243,26 @@ TEST(Conformance, TLV_23_ReadingReduces) {
 // Overridden: one that could never be read is refused when it is made.
 TEST(Conformance, TLV_25_WithoutAnAggregation) {
   VariableStage stage;
-  EXPECT_EQ(error_of([&] { local(stage, Aggregation::kNone, 1); }), ErrorCode::kNoAggregation);
+  EXPECT_EQ(error_of([&] { stage.strategy.replica_local_variable(Aggregation::kNone, 1.0F); }),
+            ErrorCode::kNoAggregation);
 }
 
 // Overridden (TLV-29): no context makes replicas read the sum; it is read in cross-replica context.
-TEST(Conformance, TLV_26_TLV_29_Operators) {
-  VariableStage stage;
-  const auto mean = local(stage, Aggregation::kMean, 0);
-  write(stage, mean, {0, 1});
-  EXPECT_EQ(stage.strategy.read(mean) + 1, 1.5F);
-  EXPECT_EQ(stage.run([&](ReplicaContext& replica, int) { return mean.on(replica) + 1; }),
+TYPED_TEST(LocalRows, TLV_26_TLV_29_Operators) {
+  VariableStage& stage = this->stage();
+  const auto mean = this->local(stage, Aggregation::kMean, 0);
+  this->write(stage, mean, {0, 1});
+  EXPECT_EQ(this->read(stage, mean) + 1, 1.5F);
+  EXPECT_EQ(stage.run([&](ReplicaContext& replica, int) {
+    return TypeParam::value(mean.on(replica) + 1.0F);
+  }),
             Reals({1, 2}));
-  const auto sum = local(stage, Aggregation::kSum, 1);
-  EXPECT_EQ(stage.run([&](ReplicaContext& replica, int) { return sum.on(replica) + 10; }),
+  const auto sum = this->local(stage, Aggregation::kSum, 1);
+  EXPECT_EQ(stage.run([&](ReplicaContext& replica, int) {
+    return TypeParam::value(sum.on(replica) + 10.0F);
+  }),
             Reals({11, 11}));
-  EXPECT_EQ(stage.strategy.read(sum) + 10, 12.0F);
+  EXPECT_EQ(this->read(stage, sum) + 10, 12.0F);
 }
 
 // Overridden: no remainder is lost (the reference restores [3, 3]).

@@ -6,6 +6,7 @@
 // (A20 to A23, A31) is told at once instead of after a time limit.
 #include "belfry/indexed_slices.h"
 #include "suites/machine.h"
+#include "suites/residence.h"
 
 #include <gmock/gmock.h>
 
@@ -55,31 +56,51 @@ void expect_everywhere(const Mirrored<Slices>& all, const Reals& values, const R
 
 Reals dense(const Slices& sparse) { return to_dense(sparse).to_host(); }
 
-template <class T>
-T reduced(int members, ReduceOp op, const std::vector<T>& inputs) {
-  Machine machine(members);
-  const auto value =
-      per_replica(machine, [&](int id) { return inputs[static_cast<std::size_t>(id)]; });
-  return machine.cross.reduce(op, value).value();
+template <class Where>
+class GroupRows : public NumericRows<Where, Machine> {
+ protected:
+  /// What the first members get for numbers, or lists, of this residence: reduced in cross-replica
+  /// context, and by every replica the same.
+  template <class Make, class Read>
+  auto reduced(int members, ReduceOp op, const Make& make, const Read& read) {
+    Machine& machine = this->stage(members);
+    const auto value = per_replica(machine, make);
+    const auto result = read(machine.cross.reduce(op, value).value());
+    const auto all = machine.strategy.run(
+        [&](ReplicaContext& replica, const auto& own) { return read(replica.all_reduce(op, own)); },
+        value);
+    for (const auto& own : all) EXPECT_EQ(own, result);
+    return result;
+  }
+  float number(int members, ReduceOp op) {
+    const Reals numbers{1, 2, 3, 4};
+    return reduced(
+        members, op, [&](int id) { return Where::number(numbers[static_cast<std::size_t>(id)]); },
+        [](const auto& one) { return Where::value(one); });
+  }
+  Reals list(int members, ReduceOp op) {
+    const std::vector<Reals> lists{{1, 2}, {3, 4}, {5, 6}, {7, 8}};
+    return reduced(
+        members, op, [&](int id) { return Where::list(lists[static_cast<std::size_t>(id)]); },
+        [](const auto& one) { return Where::values(one); });
+  }
+};
+TYPED_TEST_SUITE(GroupRows, Residences, ResidenceNames);
+
+TYPED_TEST(GroupRows, A01_A02_A03_GroupsOfOneTwoAndFour) {
+  EXPECT_EQ(this->number(1, ReduceOp::kSum), 1.0F);
+  EXPECT_EQ(this->number(2, ReduceOp::kSum), 3.0F);
+  EXPECT_EQ(this->number(2, ReduceOp::kMean), 1.5F);
+  EXPECT_EQ(this->number(4, ReduceOp::kSum), 10.0F);
+  EXPECT_EQ(this->number(4, ReduceOp::kMean), 2.5F);
 }
 
-const std::vector<float> kNumbers{1, 2, 3, 4};
-const std::vector<Reals> kPairs{{1, 2}, {3, 4}, {5, 6}, {7, 8}};
-
-TEST(Conformance, A01_A02_A03_GroupsOfOneTwoAndFour) {
-  EXPECT_EQ(reduced(1, ReduceOp::kSum, kNumbers), 1.0F);
-  EXPECT_EQ(reduced(2, ReduceOp::kSum, kNumbers), 3.0F);
-  EXPECT_EQ(reduced(2, ReduceOp::kMean, kNumbers), 1.5F);
-  EXPECT_EQ(reduced(4, ReduceOp::kSum, kNumbers), 10.0F);
-  EXPECT_EQ(reduced(4, ReduceOp::kMean, kNumbers), 2.5F);
-}
-
-TEST(Conformance, A04_A05_A06_ListsInGroupsOfOneTwoAndFour) {
-  EXPECT_THAT(reduced(1, ReduceOp::kSum, kPairs), ElementsAre(1, 2));
-  EXPECT_THAT(reduced(2, ReduceOp::kSum, kPairs), ElementsAre(4, 6));
-  EXPECT_THAT(reduced(2, ReduceOp::kMean, kPairs), ElementsAre(2, 3));
-  EXPECT_THAT(reduced(4, ReduceOp::kSum, kPairs), ElementsAre(16, 20));
-  EXPECT_THAT(reduced(4, ReduceOp::kMean, kPairs), ElementsAre(4, 5));
+TYPED_TEST(GroupRows, A04_A05_A06_ListsInGroupsOfOneTwoAndFour) {
+  EXPECT_THAT(this->list(1, ReduceOp::kSum), ElementsAre(1, 2));
+  EXPECT_THAT(this->list(2, ReduceOp::kSum), ElementsAre(4, 6));
+  EXPECT_THAT(this->list(2, ReduceOp::kMean), ElementsAre(2, 3));
+  EXPECT_THAT(this->list(4, ReduceOp::kSum), ElementsAre(16, 20));
+  EXPECT_THAT(this->list(4, ReduceOp::kMean), ElementsAre(4, 5));
 }
 
 const Parts kSparse{{{1, 2}, {0, 1}}, {{3, 4}, {1, 2}}, {{5, 6}, {7, 8}}, {{7, 8}, {3, 2}}};

@@ -3,7 +3,9 @@
 
 // What the reference systems give for update, for steps of optimisers and for moving averages.
 // UPD-09 must not compile: see core/src/compile_fail.
+#include "belfry/tensor_ops.h"
 #include "suites/machine.h"
+#include "suites/residence.h"
 
 #include <cmath>
 #include <utility>
@@ -142,68 +144,85 @@ TEST(Conformance, UPD_12_ResultsOfUpdate) {
             std::vector<int>({1, 2}));
 }
 
-// One step of a moving average of replicas' values, by the mean over replicas.
-void average(Machine& machine, const MirroredVariable<Reals>& variable, double decay,
-             const PerReplica<Reals>& values) {
-  machine.cross.update(
-      variable,
-      [decay](Reals& own, const Reals& mean) {
-        for (std::size_t i = 0; i < own.size(); ++i) own[i] -= (1 - decay) * (own[i] - mean[i]);
-      },
-      machine.cross.reduce(ReduceOp::kMean, values));
-}
+template <class Where>
+class AverageRows : public NumericRows<Where, Machine> {
+ protected:
+  using List = decltype(Where::list(Reals()));
+  using Variable = MirroredVariable<List>;
 
-Reals without_bias(const Reals& biased, double decay, int steps) {
-  Reals out = biased;
-  for (double& x : out) x /= 1 - std::pow(decay, steps);
-  return out;
-}
+  static Variable variable(Machine& machine, const Reals& first) {
+    return machine.strategy.mirrored_variable([first] { return Where::list(first); });
+  }
+  static Reals read(Machine& machine, const Variable& variable) {
+    return Where::values(machine.strategy.read(variable));
+  }
+  /// One step of a moving average of replicas' values, by the mean over replicas.
+  template <class F>
+  static void average(Machine& machine, const Variable& variable, const F& value) {
+    const auto values = per_replica(machine, [&](int id) { return Where::list(value(id)); });
+    machine.cross.update(
+        variable, [](List& own, const List& mean) { approach(own, mean, 1 - kDecay); },
+        machine.cross.reduce(ReduceOp::kMean, values));
+  }
+  static Reals without_bias(const Reals& biased, int steps) {
+    Reals out = biased;
+    for (double& x : out) x /= 1 - std::pow(kDecay, steps);
+    return out;
+  }
+  static Reals own_value(int id) { return {1.0 + id, 2.0 - id}; }
 
-PerReplica<Reals> replica_values(Machine& machine) {
-  return per_replica(machine, [](int i) { return Reals{1.0 + i, 2.0 - i}; });
-}
+ private:
+  static constexpr double kDecay = 0.25;
+  static void approach(Reals& own, const Reals& mean, double by) {
+    for (std::size_t i = 0; i < own.size(); ++i) own[i] -= by * (own[i] - mean[i]);
+  }
+  static void approach(Tensor<double>& own, const Tensor<double>& mean, double by) {
+    own = own - by * (own - mean);
+  }
+};
+TYPED_TEST_SUITE(AverageRows, Residences, ResidenceNames);
 
-TEST(Conformance, MA_01_ValuesOfReplicas) {
+TYPED_TEST(AverageRows, MA_01_ValuesOfReplicas) {
   const std::vector<Reals> expected = {{}, {3.25, 4.25}, {3.625, 3.875}};
   for (int n : {1, 2}) {
-    Machine machine(n);
-    const auto variable = machine.strategy.mirrored_variable(Reals{10, 11});
-    average(machine, variable, 0.25, replica_values(machine));
-    EXPECT_EQ(machine.strategy.read(variable), expected[static_cast<std::size_t>(n)]);
+    Machine& machine = this->stage(n);
+    const auto variable = this->variable(machine, {10, 11});
+    this->average(machine, variable, this->own_value);
+    EXPECT_EQ(this->read(machine, variable), expected[static_cast<std::size_t>(n)]);
   }
 }
 
-TEST(Conformance, MA_02_WithoutBias) {
+TYPED_TEST(AverageRows, MA_02_WithoutBias) {
   const std::vector<Reals> expected = {{}, {1, 2}, {1.5, 1.5}};
   for (int n : {1, 2}) {
-    Machine machine(n);
-    const auto variable = machine.strategy.mirrored_variable(Reals{0, 0});
-    average(machine, variable, 0.25, replica_values(machine));
-    EXPECT_EQ(without_bias(machine.strategy.read(variable), 0.25, 1),
+    Machine& machine = this->stage(n);
+    const auto variable = this->variable(machine, {0, 0});
+    this->average(machine, variable, this->own_value);
+    EXPECT_EQ(this->without_bias(this->read(machine, variable), 1),
               expected[static_cast<std::size_t>(n)]);
   }
 }
 
-TEST(Conformance, MA_03_OneValueTwice) {
+TYPED_TEST(AverageRows, MA_03_OneValueTwice) {
+  const auto value = [](int) { return Reals{1, 2}; };
   for (int n : {1, 2}) {
-    Machine machine(n);
-    const auto variable = machine.strategy.mirrored_variable(Reals{10, 11});
-    const auto value = per_replica(machine, [](int) { return Reals{1, 2}; });
-    average(machine, variable, 0.25, value);
-    EXPECT_EQ(machine.strategy.read(variable), Reals({3.25, 4.25}));
-    average(machine, variable, 0.25, value);
-    EXPECT_EQ(machine.strategy.read(variable), Reals({1.5625, 2.5625}));
+    Machine& machine = this->stage(n);
+    const auto variable = this->variable(machine, {10, 11});
+    this->average(machine, variable, value);
+    EXPECT_EQ(this->read(machine, variable), Reals({3.25, 4.25}));
+    this->average(machine, variable, value);
+    EXPECT_EQ(this->read(machine, variable), Reals({1.5625, 2.5625}));
   }
 }
 
-TEST(Conformance, MA_04_TwoValuesWithoutBias) {
+TYPED_TEST(AverageRows, MA_04_TwoValuesWithoutBias) {
   for (int n : {1, 2}) {
-    Machine machine(n);
-    const auto variable = machine.strategy.mirrored_variable(Reals{0, 0});
-    average(machine, variable, 0.25, per_replica(machine, [](int) { return Reals{1, 2}; }));
-    EXPECT_EQ(without_bias(machine.strategy.read(variable), 0.25, 1), Reals({1, 2}));
-    average(machine, variable, 0.25, per_replica(machine, [](int) { return Reals{10, 0}; }));
-    const Reals second = without_bias(machine.strategy.read(variable), 0.25, 2);
+    Machine& machine = this->stage(n);
+    const auto variable = this->variable(machine, {0, 0});
+    this->average(machine, variable, [](int) { return Reals{1, 2}; });
+    EXPECT_EQ(this->without_bias(this->read(machine, variable), 1), Reals({1, 2}));
+    this->average(machine, variable, [](int) { return Reals{10, 0}; });
+    const Reals second = this->without_bias(this->read(machine, variable), 2);
     // 7.6875 / 0.9375 and 0.375 / 0.9375: one rounding each.
     EXPECT_DOUBLE_EQ(second[0], 8.2);
     EXPECT_DOUBLE_EQ(second[1], 0.4);

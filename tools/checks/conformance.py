@@ -28,7 +28,8 @@ FAMILY = re.compile(r"^([A-Z]+) \| ([^|]+) \| ([\d ]+)$")
 REASON = re.compile(r"^([A-Z]+)-(\d+)(?: to \1-(\d+))? : (.+)$")
 SECTION = re.compile(r"^#ifdef (\w+)$", re.MULTILINE)
 # Where a test or a section begins or ends.
-BORDER = re.compile(r"^TEST(?:_F|_P)?\(\w+,\s+(\w+)\)|^#ifdef (\w+)$|^#endif$|^}", re.MULTILINE)
+BORDER = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\(\w+,\s+(\w+)\)|^#ifdef (\w+)$|^#endif$|^}",
+                    re.MULTILINE)
 COMMENT = re.compile(r"(?:^[ \t]*//[^\n]*\n)+", re.MULTILINE)
 OVERRIDDEN = re.compile(r"\bOverridden(?: \(([^)]*)\))?: (.+)")
 
@@ -99,8 +100,13 @@ def run(program, families):
             raise SystemExit(f"{program} reported nothing")
         suites = json.loads(report.read_text())["testsuites"]
     tests = [test for suite in suites for test in suite["testsuite"]]
-    return {test["name"].split("/")[0]: test["result"] == "COMPLETED" and "failures" not in test
-            for test in tests if rows_of(test["name"], families)}
+    passed = {}
+    for test in tests:
+        name = test["name"].split("/")[0]  # Of all types and parameters.
+        if rows_of(name, families):
+            fine = test["result"] == "COMPLETED" and "failures" not in test
+            passed[name] = passed.get(name, True) and fine
+    return passed
 
 
 def sections(files):

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/tensor.h"
+#include "belfry/testing/backend_factory.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace belfry::testing {
+
+/// Numbers and lists of a row in host memory.
+struct OnHost {
+  static constexpr bool kOnDevices = false;
+  static std::string name() { return "host"; }
+  template <class T>
+  static T number(T value) {
+    return value;
+  }
+  template <class T>
+  static std::vector<T> list(std::vector<T> values) {
+    return values;
+  }
+  template <class T>
+  static T value(T number) {
+    return number;
+  }
+  template <class T>
+  static std::vector<T> values(std::vector<T> list) {
+    return list;
+  }
+};
+
+/// The same as tensors, on whatever device is current.
+struct OnDevices {
+  static constexpr bool kOnDevices = true;
+  static std::string name() { return "devices"; }
+  template <class T>
+  static Tensor<T> number(T value) {
+    return Tensor<T>::full({}, value);
+  }
+  template <class T>
+  static Tensor<T> list(const std::vector<T>& values) {
+    return Tensor<T>::from({static_cast<std::int64_t>(values.size())}, values);
+  }
+  template <class T>
+  static T value(const Tensor<T>& number) {
+    return number.item();
+  }
+  template <class T>
+  static std::vector<T> values(const Tensor<T>& list) {
+    return list.to_host();
+  }
+};
+
+using Residences = ::testing::Types<OnHost, OnDevices>;
+struct ResidenceNames {
+  template <class Where>
+  static std::string GetName(int) {
+    return Where::name();
+  }
+};
+
+/// Rows whose numbers are tried in both residences (SEM-21). With tensors a test passes only if a
+/// backend of its stages ran kernels or collectives.
+template <class Where, class Stage>
+class NumericRows : public ::testing::Test {
+ protected:
+  /// Lives as long as the test.
+  Stage& stage(int replicas = 2) {
+    stages_.push_back(std::make_unique<Stage>(replicas));
+    return *stages_.back();
+  }
+  void TearDown() override {
+    if (HasFailure() || !Where::kOnDevices) return;
+    DeviceWork work;
+    for (const auto& stage : stages_) work += backend_factory().work(*stage->backend);
+    EXPECT_GT(work.commands + work.collectives, 0U)
+        << "nothing ran on devices of " << backend_factory().name();
+  }
+
+ private:
+  std::vector<std::unique_ptr<Stage>> stages_;
+};
+
+}  // namespace belfry::testing
