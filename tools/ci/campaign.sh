@@ -8,7 +8,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 source tools/ci/common.sh
 
-STEPS=(clang tsan asan properties fuzz cuda tidy bench bookworm trixie)
+STEPS=(clang tsan asan properties fuzz cuda tidy bench aarch64 bookworm trixie)
 LOGS=build/campaign
 
 describe() {
@@ -21,6 +21,7 @@ describe() {
     cuda) echo "the real CUDA backend for every architecture" ;;
     tidy) echo "clang-tidy 19" ;;
     bench) echo "the benchmarks build and run" ;;
+    aarch64) echo "known answers of the kernels on an emulated aarch64" ;;
     bookworm) echo "tools/go test and demo in a bare Debian 12" ;;
     trixie) echo "tools/go test and demo in a bare Debian 13" ;;
     *) return 1 ;;
@@ -47,6 +48,7 @@ run_step() {
       ;;
     tidy) configure clang && tools/ci/tidy.sh build/clang ;;
     bench) configure_and_build release && bench_smoke ;;
+    aarch64) tools/ci/aarch64.sh build/aarch64 ;;
     bookworm | trixie)
       [[ $EUID -eq 0 ]] || return 77
       tools/ci/bare_root.sh "$1" bash -c 'tools/go test && tools/go demo'
