@@ -17,26 +17,53 @@ namespace {
 using Reals = std::vector<double>;
 using Weight = MirroredVariable<double>;
 
-// Adds `rate` times the reduction of the replicas' gradients to the variable, negated.
-void descend(ReplicaContext& replica, const Weight& weight, double gradient, double rate,
-             ReduceOp op) {
-  const auto merge = [rate, op](CrossReplicaContext& cross, const Weight& variable,
-                                const PerReplica<double>& gradients) {
-    cross.update(
-        variable, [rate](double& w, double g) { w -= rate * g; }, cross.reduce(op, gradients));
-  };
-  replica.merge_call(merge, weight, gradient);
-}
+template <class Where>
+class DescentRows : public NumericRows<Where, Machine> {
+ protected:
+  using Number = decltype(Where::number(0.0));
+  using Variable = MirroredVariable<Number>;
 
-TEST(Conformance, UPD_01_MinimizeASquare) {
+  static Variable variable(Machine& machine, double first) {
+    return machine.strategy.mirrored_variable([first] { return Where::number(first); });
+  }
+  static double read(Machine& machine, const Variable& variable) {
+    return Where::value(machine.strategy.read(variable));
+  }
+  // Subtracts `rate` times the reduction of the replicas' gradients from the variable.
+  static void descend(ReplicaContext& replica, const Variable& weight, const Number& gradient,
+                      double rate, ReduceOp op) {
+    const auto merge = [rate, op](CrossReplicaContext& cross, const Variable& variable,
+                                  const PerReplica<Number>& gradients) {
+      cross.update(
+          variable, [rate](Number& w, const Number& g) { w = w - rate * g; },
+          cross.reduce(op, gradients));
+    };
+    replica.merge_call(merge, weight, gradient);
+  }
+  // One step of w = 2 on x = [2, 7], y = [6, 21], which every replica has as a whole.
+  double step_of(int n, double scale, ReduceOp op) {
+    Machine& machine = this->stage(n);
+    const Variable w = variable(machine, 2);
+    machine.strategy.run([&](ReplicaContext& r) {
+      const Number& now = w.on(r);
+      const Number gradient = 4.0 * (2.0 * now - 6.0) + 14.0 * (7.0 * now - 21.0);
+      descend(r, w, scale * gradient, 0.2, op);
+    });
+    return read(machine, w);
+  }
+};
+TYPED_TEST_SUITE(DescentRows, Residences, ResidenceNames);
+
+TYPED_TEST(DescentRows, UPD_01_MinimizeASquare) {
   for (int n : {1, 2, 3}) {
-    Machine machine(n);
-    const auto k = machine.strategy.mirrored_variable(3.25);
+    Machine& machine = this->stage(n);
+    const auto k = this->variable(machine, 3.25);
     double error = 2.25;
     for (int step = 0; step < 10; ++step) {
-      machine.strategy.run(
-          [&](ReplicaContext& r) { descend(r, k, 2 * (k.on(r) - 1), 0.2, ReduceOp::kSum); });
-      const double next = machine.strategy.read(k) - 1;
+      machine.strategy.run([&](ReplicaContext& r) {
+        this->descend(r, k, 2.0 * (k.on(r) - 1.0), 0.2, ReduceOp::kSum);
+      });
+      const double next = this->read(machine, k) - 1;
       EXPECT_LT(std::abs(next), std::abs(error));
       // Each step multiplies by 1 - 0.4 n, up to a few roundings.
       EXPECT_NEAR(next, error * (1 - 0.4 * n), 1e-12);
@@ -45,24 +72,13 @@ TEST(Conformance, UPD_01_MinimizeASquare) {
   }
 }
 
-// One step of w = 2 on x = [2, 7], y = [6, 21], which every replica has as a whole.
-double step_of(int n, double scale, ReduceOp op) {
-  Machine machine(n);
-  const auto w = machine.strategy.mirrored_variable(2.0);
-  machine.strategy.run([&](ReplicaContext& r) {
-    const double gradient = 2 * 2 * (2 * w.on(r) - 6) + 2 * 7 * (7 * w.on(r) - 21);
-    descend(r, w, gradient * scale, 0.2, op);
-  });
-  return machine.strategy.read(w);
+TYPED_TEST(DescentRows, UPD_02_SumLoss) {
+  EXPECT_NEAR(this->step_of(1, 1, ReduceOp::kSum), 23.2, 1e-4);
+  EXPECT_NEAR(this->step_of(2, 1, ReduceOp::kSum), 44.4, 1e-4);
 }
 
-TEST(Conformance, UPD_02_SumLoss) {
-  EXPECT_NEAR(step_of(1, 1, ReduceOp::kSum), 23.2, 1e-4);
-  EXPECT_NEAR(step_of(2, 1, ReduceOp::kSum), 44.4, 1e-4);
-}
-
-TEST(Conformance, UPD_03_MeanLoss) {
-  for (int n : {1, 2}) EXPECT_NEAR(step_of(n, 0.5, ReduceOp::kMean), 12.6, 1e-4);
+TYPED_TEST(DescentRows, UPD_03_MeanLoss) {
+  for (int n : {1, 2}) EXPECT_NEAR(this->step_of(n, 0.5, ReduceOp::kMean), 12.6, 1e-4);
 }
 
 TEST(Conformance, UPD_04_TheVariableIsOne) {
@@ -99,19 +115,19 @@ TEST(Conformance, UPD_05_OneStepOfADenseLayer) {
   }
 }
 
-TEST(Conformance, UPD_06_TheErrorOfALinearModelNeverGrows) {
+TYPED_TEST(DescentRows, UPD_06_TheErrorOfALinearModelNeverGrows) {
   for (int n : {1, 2}) {
-    Machine machine(n);
-    const auto weight = machine.strategy.mirrored_variable(0.0);
-    const auto bias = machine.strategy.mirrored_variable(0.0);
+    Machine& machine = this->stage(n);
+    const auto weight = this->variable(machine, 0);
+    const auto bias = this->variable(machine, 0);
     double error = 1;
     for (int step = 0; step < 10; ++step) {
       machine.strategy.run([&](ReplicaContext& r) {
-        const double gradient = 2 * (weight.on(r) + bias.on(r) - 1);
-        descend(r, weight, gradient, 0.1, ReduceOp::kSum);
-        descend(r, bias, gradient, 0.1, ReduceOp::kSum);
+        const auto gradient = 2.0 * (weight.on(r) + bias.on(r) - 1.0);
+        this->descend(r, weight, gradient, 0.1, ReduceOp::kSum);
+        this->descend(r, bias, gradient, 0.1, ReduceOp::kSum);
       });
-      const double next = std::abs(machine.strategy.read(weight) + machine.strategy.read(bias) - 1);
+      const double next = std::abs(this->read(machine, weight) + this->read(machine, bias) - 1);
       EXPECT_LE(next, error);
       error = next;
     }
