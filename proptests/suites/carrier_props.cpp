@@ -56,5 +56,60 @@ TEST_F(Carriers, FailTheSame) {
   });
 }
 
+// Makes variables of both kinds inside replicas, which ask for them in two orders: whoever is
+// ahead of the first replica waits for it, for some of them more than once.
+float make_variables(Strategy& strategy, ReplicaContext& replica, bool odd_ones_fail) {
+  const bool odd = replica.replica_id() % 2 == 1;
+  const auto host = [&] {
+    return strategy.replica_local_variable(ReduceOp::kSum, 1.0F, {.name = "host"}).on(replica);
+  };
+  const auto device = [&] {
+    const auto made = strategy.mirrored_variable([] { return Tensor<float>::full({3}, 2.0F); },
+                                                 {.name = "device"});
+    return replica.all_reduce(ReduceOp::kSum, made.on(replica));
+  };
+  float early = 0;
+  if (odd) {
+    strategy.mirrored_variable(4.0F, {.name = "second"});
+    early = host();
+  } else {
+    early = host();
+    strategy.mirrored_variable(4.0F, {.name = "second"});
+  }
+  if (odd && odd_ones_fail) strategy.mirrored_variable(0.0F, {.name = "nobody makes it"});
+  return early + device().to_host()[1];
+}
+
+TEST_F(Carriers, MakeVariablesInReplicasTheSame) {
+  holds([this] {
+    BackendRequest request = *backend_request(8);
+    // Whatever replica 0 asks for it makes; so one replica alone does not fail.
+    const bool fails = request.devices > 1 && *rc::gen::arbitrary<bool>();
+    const std::uint64_t parity = request.seed % 2;  // The same machine, on some backends.
+    std::optional<std::uint64_t> first;
+    for (int i = 0; i < 12; ++i) {
+      request.carrier = static_cast<CarrierKind>(i % 3);
+      request.schedule = i < 3 ? ScheduleKind::kFixed : ScheduleKind::kRandom;
+      request.seed = static_cast<std::uint64_t>(2 * i) + parity;
+      Bench bench(*this, request);
+      Strategy& strategy = bench.strategy();
+      strategy.run(meet_with_a_tensor);
+      const auto run = [&] {
+        return strategy.run(
+            [&](ReplicaContext& replica) { return make_variables(strategy, replica, fails); });
+      };
+      if (fails) {
+        RC_ASSERT_THROWS_AS(run(), VariableMismatchError);
+      } else {
+        // 1 of the variable on the host, 2 on each device.
+        for (const float value : run()) RC_ASSERT(value == 1.0F + 2.0F * request.devices);
+      }
+      const auto hash = backend_factory().order_free_hash(bench.backend());
+      if (i == 0) first = hash;
+      RC_ASSERT(hash == first);
+    }
+  });
+}
+
 }  // namespace
 }  // namespace belfry::testing

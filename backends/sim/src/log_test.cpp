@@ -109,6 +109,21 @@ RC_GTEST_PROP(Log, TheOrderFreeHashTakesTheHostsOperationsAsASet,
   RC_ASSERT(log_in_order().order_free_hash() != forward.order_free_hash());
 }
 
+// A replica that is ahead waits for another, in some orders once, in some often, in others never.
+TEST(Log, TheOrderFreeHashLeavesOutWhoHadToWait) {
+  const Operation start = replica(1, OperationKind::kStart);
+  const Operation wait = replica(1, OperationKind::kWait);
+  const Operation end = replica(1, OperationKind::kEnd);
+  const Log behind = log_of({start, end});
+  for (const Log& ahead : {log_of({start, wait, end}), log_of({start, wait, wait, end})}) {
+    EXPECT_EQ(ahead.order_free_hash(), behind.order_free_hash());
+    EXPECT_NE(ahead.hash(), behind.hash());
+  }
+  // The host's waits are commands that it gives to streams: each is there in every order.
+  const Operation command = operation(AgentId::Kind::kHost, 0, OperationKind::kWait, 1);
+  EXPECT_NE(log_of({start, command, end}).order_free_hash(), behind.order_free_hash());
+}
+
 TEST(Log, AnyNumberOfAgentsHasAHash) {
   Log log(10);
   log.append(operation(AgentId::Kind::kStream, 1'000'000'000, OperationKind::kExecute));

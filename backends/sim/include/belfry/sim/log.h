@@ -75,10 +75,11 @@ class Log {
     const std::uint64_t what = who * 0x9E3779B97F4A7C15u ^ operation.subject * 0xD6E8FEB86659FD93u ^
                                operation.value * 0xC2B2AE3D27D4EB4Fu;
     hash_ = chain(hash_, what);
-    // The host acts for whoever asks it to: its operations have no order of their own.
+    // The host acts for whoever asks it to: its operations have no order of their own. Whether an
+    // agent had to wait for another is due to the order alone.
     if (agent.kind == AgentId::Kind::kHost) [[unlikely]] {
       own += chain(what, what);
-    } else {
+    } else if (operation.kind != OperationKind::kWait) [[likely]] {
       own = chain(own, what);
     }
   }
