@@ -27,12 +27,22 @@ void expect_default_state() {
   EXPECT_EQ(current_strategy().num_replicas(), 1);
 }
 
-void expect_in_scope_of(const Strategy& strategy) {
-  EXPECT_TRUE(has_strategy());
+void expect_cross_context_of(const Strategy& strategy) {
   EXPECT_EQ(current_replica(), nullptr);
   ASSERT_NE(current_cross_replica(), nullptr);
   EXPECT_EQ(&current_cross_replica()->strategy(), &strategy);
   EXPECT_EQ(&current_strategy(), &strategy);
+}
+
+void expect_in_scope_of(const Strategy& strategy) {
+  EXPECT_TRUE(has_strategy());
+  expect_cross_context_of(strategy);
+}
+
+// The default strategy is none that one has.
+void expect_in_scope_of_default(const Strategy& fallback) {
+  EXPECT_FALSE(has_strategy());
+  expect_cross_context_of(fallback);
 }
 
 class ContextConformance : public Property {
@@ -124,6 +134,7 @@ TEST_F(ContextConformance, CTX_10_TheDefaultReplicaMerges) {
     EXPECT_EQ(current_replica(), nullptr);
     EXPECT_EQ(current_cross_replica(), &cross);
     EXPECT_EQ(&cross.strategy(), &current_strategy());
+    EXPECT_FALSE(has_strategy());
     return "foo_" + text[0];
   };
   EXPECT_EQ(current_replica()->merge_call(merge, std::string("bar")), "foo_bar");
@@ -135,9 +146,9 @@ TEST_F(ContextConformance, CTX_10_TheDefaultReplicaMerges) {
 TEST_F(ContextConformance, CTX_11_TheDefaultStrategysScopeNestsInItself) {
   Strategy& fallback = current_strategy();
   const Scope first = fallback.scope();
-  expect_in_scope_of(fallback);
+  expect_in_scope_of_default(fallback);
   const Scope second = fallback.scope();
-  expect_in_scope_of(fallback);
+  expect_in_scope_of_default(fallback);
 }
 
 TEST_F(ContextConformance, CTX_12_NoScopeInsideTheDefaultStrategys) {
@@ -150,7 +161,7 @@ TEST_F(ContextConformance, CTX_12_NoScopeInsideTheDefaultStrategys) {
     Strategy& fallback = current_strategy();
     const Scope outer = fallback.scope();
     EXPECT_EQ(code_of(make), ErrorCode::kOtherStrategy);
-    expect_in_scope_of(fallback);
+    expect_in_scope_of_default(fallback);
   }
   make();
 }

@@ -62,7 +62,14 @@ Strategy& current_strategy() {
   return context == nullptr ? default_context().strategy : context->strategy->owner();
 }
 
-bool has_strategy() { return detail::current_context() != nullptr; }
+bool has_strategy() {
+  const detail::CurrentContext* context = detail::current_context();
+  if (context == nullptr) return false;
+  // By type first, so that no thread makes its default strategy only to compare.
+  const Strategy* const strategy = &context->strategy->owner();
+  return dynamic_cast<const DefaultStrategy*>(strategy) == nullptr ||
+         strategy != &default_context().strategy;
+}
 
 ReplicaContext* current_replica() {
   const detail::CurrentContext* context = detail::current_context();

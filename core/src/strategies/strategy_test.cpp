@@ -4,6 +4,7 @@
 #include "belfry/strategy.h"
 
 #include "belfry/backend/host_backend.h"
+#include "belfry/current.h"
 #include "belfry/default_strategy.h"
 #include "belfry/mirrored_strategy.h"
 #include "belfry/one_device_strategy.h"
@@ -103,6 +104,26 @@ TEST(Strategies, OfOneReplicaKeepEveryRule) {
                  InvalidArgumentError);
   }
   EXPECT_EQ(one.worker_devices()[0].index, 1);
+}
+
+// A strategy of the default's type that somebody made is one that he has.
+TEST(Strategies, AreHadUnlessTheDefaultOneStandsIn) {
+  Strategy& fallback = current_strategy();
+  const auto has = [](Strategy& strategy) {
+    return strategy.run([](ReplicaContext& replica) {
+      return has_strategy() &&
+             replica.merge_call([](CrossReplicaContext&) { return has_strategy(); });
+    })[0];
+  };
+  EXPECT_FALSE(has_strategy());
+  EXPECT_FALSE(has(fallback));
+  DefaultStrategy own;
+  EXPECT_TRUE(has(own));
+  HostBackend backend(2);
+  MirroredStrategy mirrored(backend);
+  EXPECT_TRUE(has(mirrored));
+  const Scope scope = fallback.scope();
+  EXPECT_FALSE(has_strategy());
 }
 
 TEST(Strategies, ShareABackend) {
