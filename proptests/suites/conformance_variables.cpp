@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What the reference systems do when variables are made. Rows about deferred initialisation
-// (VAR-21, VAR-22) and values of enumerations that C++ cannot spell (VAR-10, VAR-11) have nothing
-// here that they could be about.
+// (VAR-21, VAR-22) have nothing here that they could be about.
 #include "belfry/checkpoint.h"
 #include "belfry/current.h"
 #include "belfry/detail/replica_variables.h"
@@ -141,6 +140,43 @@ TEST(Conformance, VAR_09_SynchronizationNone) {
       &text);
   EXPECT_EQ(code, ErrorCode::kInvalidArgument);
   EXPECT_NE(text.find("\"v\""), std::string::npos) << text;
+}
+
+// Making `v` with these options is refused, outside replicas and inside them: the error names the
+// variable and `mode`.
+void expect_refused(const VariableOptions& options, const std::string& mode) {
+  VariableStage stage;
+  const auto make = [&] { stage.strategy.variable(1.0F, options); };
+  for (const bool inside : {false, true}) {
+    std::string text;
+    const auto code = error_of(
+        [&] {
+          if (!inside) return make();
+          stage.strategy.run([&](ReplicaContext&) { make(); });
+        },
+        &text);
+    EXPECT_EQ(code, ErrorCode::kInvalidArgument) << text;
+    EXPECT_NE(text.find("\"v\""), std::string::npos) << text;
+    EXPECT_NE(text.find(mode), std::string::npos) << text;
+  }
+}
+
+// A number read from a file may stand for no enumerator.
+TEST(Conformance, VAR_10_ASynchronizationThatIsNone) {
+  expect_refused({.name = "v", .synchronization = static_cast<Synchronization>(99)},
+                 "synchronization(99)");
+}
+
+TEST(Conformance, VAR_11_AnAggregationThatIsNone) {
+  const auto invalid = static_cast<Aggregation>(99);
+  for (const auto kind :
+       {Synchronization::kAuto, Synchronization::kOnWrite, Synchronization::kOnRead}) {
+    expect_refused({.name = "v", .aggregation = invalid, .synchronization = kind},
+                   "aggregation(99)");
+  }
+  VariableStage stage;
+  EXPECT_EQ(error_of([&] { stage.strategy.replica_local_variable(invalid, 1.0F); }),
+            ErrorCode::kInvalidArgument);
 }
 
 TEST(Conformance, VAR_12_OtherNamesOnOtherReplicas) {

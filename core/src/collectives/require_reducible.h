@@ -8,8 +8,15 @@
 
 namespace belfry {
 
-/// Throws: InvalidArgumentError (kDType) for bool, (kIntegerMean) for MEAN of integers.
+/// Throws: InvalidArgumentError (kInvalidArgument) for what is no operator, (kDType) for bool,
+/// (kIntegerMean) for MEAN of integers.
 inline void require_reducible(ReduceOp op, DType dtype, CallSite site = {}) {
+  // A number that was read from somewhere may stand for none.
+  if (op > ReduceOp::kMean) {
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               to_string(op) + " is no way to reduce values",
+                               "use ReduceOp::kSum or ReduceOp::kMean", site);
+  }
   if (dtype == DType::kBool) {
     throw InvalidArgumentError(ErrorCode::kDType, "bool values cannot be reduced",
                                "cast them to an integer type first", site);

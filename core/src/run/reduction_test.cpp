@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <string>
 #include <tuple>
@@ -167,6 +168,44 @@ TEST_F(Reductions, OfOneReplicaObeyTheSameRules) {
     return replica.all_reduce(Listed{}, std::string("a"));
   }),
               ElementsAre("a1"));
+}
+
+// A number read from a file may stand for no operator.
+TEST(ReduceOps, ThatAreNoneAreRefusedWhereverTheyReduce) {
+  const auto invalid = static_cast<ReduceOp>(99);
+  for (const int replicas : {1, 2}) {
+    HostBackend backend(replicas);
+    MirroredStrategy strategy(backend);
+    CrossReplicaContext& cross = strategy.cross_replica();
+    const auto numbers = strategy.run([](ReplicaContext&) { return 1.0F; });
+    const auto lists = strategy.run([](ReplicaContext&) { return std::vector<float>{1, 2}; });
+    const auto tensors =
+        strategy.run([](ReplicaContext&) { return Tensor<float>::full({2}, 1.0F); });
+    const std::function<void()> reductions[] = {
+        [&] { strategy.run([&](ReplicaContext& r) { r.all_reduce(invalid, 1.0F); }); },
+        [&] {
+          strategy.run(
+              [&](ReplicaContext& r) { r.all_reduce(invalid, Tensor<float>::full({2}, 1.0F)); });
+        },
+        [&] { cross.reduce(invalid, numbers); },
+        [&] { cross.reduce(invalid, tensors); },
+        [&] { cross.reduce(invalid, tensors, backend.device_spec(0)); },
+        [&] { cross.reduce(invalid, lists, Axis(0)); },
+        [&] { cross.reduce(invalid, tensors, Axis(0)); },
+        [&] { cross.reduce_mapped(invalid, lists); },
+        [&] { cross.batch_reduce(invalid, numbers, tensors); },
+    };
+    for (const auto& reduction : reductions) {
+      std::string text;
+      try {
+        reduction();
+      } catch (const InvalidArgumentError& error) {
+        text = error.what();
+        EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument) << text;
+      }
+      EXPECT_THAT(text, testing::HasSubstr("reduce_op(99)"));
+    }
+  }
 }
 
 }  // namespace

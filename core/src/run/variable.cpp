@@ -32,7 +32,7 @@ std::string to_string(Aggregation aggregation) {
     case Aggregation::kOther:
       return "other";
   }
-  return "?";
+  return "aggregation(" + std::to_string(static_cast<int>(aggregation)) + ")";
 }
 
 std::string to_string(Synchronization synchronization) {
@@ -46,7 +46,7 @@ std::string to_string(Synchronization synchronization) {
     case Synchronization::kOnRead:
       return "on read";
   }
-  return "?";
+  return "synchronization(" + std::to_string(static_cast<int>(synchronization)) + ")";
 }
 
 namespace detail {
@@ -91,8 +91,24 @@ void require_kept(Synchronization asked, const VariableInfo& info, Synchronizati
       "a creator may choose the kind where it was left open: see Synchronization::kAuto", site);
 }
 
+// A number that was read from somewhere may stand for no enumerator.
+void require_known(const std::string& name, const VariableOptions& options, CallSite site) {
+  if (options.synchronization > Synchronization::kOnRead) {
+    throw InvalidArgumentError(
+        ErrorCode::kInvalidArgument,
+        "variable" + name + " cannot have " + to_string(options.synchronization),
+        "use an enumerator of Synchronization: kAuto, kOnWrite or kOnRead", site);
+  }
+  if (options.aggregation > Aggregation::kOther) {
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               "variable" + name + " cannot have " + to_string(options.aggregation),
+                               "use an enumerator of Aggregation", site);
+  }
+}
+
 void require_possible(const VariableInfo& info, const VariableOptions& options, CallSite site) {
   const std::string name = info.name.empty() ? "" : " \"" + info.name + "\"";
+  require_known(name, options, site);
   if (options.synchronization == Synchronization::kNone) {
     throw InvalidArgumentError(ErrorCode::kInvalidArgument,
                                "variable" + name + " cannot have synchronization none",
