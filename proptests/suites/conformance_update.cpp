@@ -134,14 +134,27 @@ TYPED_TEST(DescentRows, UPD_06_TheErrorOfALinearModelNeverGrows) {
   }
 }
 
+// Overridden: w is an argument, and fn sees its component on the device. To change w in there is
+// refused, as it would be changed once for each component of v (SEM-41): to write both, update
+// both.
 TEST(Conformance, UPD_11_OneVariableInsideTheUpdateOfAnother) {
   Machine machine(2);
   const auto v = machine.strategy.mirrored_variable(1.0);
   const auto w = machine.strategy.mirrored_variable(2.0);
-  // Overridden: w is an argument, and fn sees the component on the device; to write both, update
-  // both.
+  const auto grow = [](double& own) { own += 10; };
+  EXPECT_EQ(code_of([&] {
+              machine.cross.update(v, [&](double& own) {
+                own += 1;
+                machine.cross.update(w, grow);
+              });
+            }),
+            ErrorCode::kWrongContext);
+  EXPECT_EQ(list_of(machine.strategy.local_values(v)), Reals({1, 1}));
+  EXPECT_EQ(list_of(machine.strategy.local_values(w)), Reals({2, 2}));
   machine.cross.update(v, [](double& own, double other) { own += other; }, w);
   EXPECT_EQ(list_of(machine.strategy.local_values(v)), Reals({3, 3}));
+  machine.cross.update(w, grow);
+  EXPECT_EQ(list_of(machine.strategy.local_values(w)), Reals({12, 12}));
 }
 
 TEST(Conformance, UPD_12_ResultsOfUpdate) {
