@@ -9,6 +9,7 @@
 #include "belfry/one_device_strategy.h"
 
 #include <numeric>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -37,10 +38,19 @@ std::vector<int> named_devices(Backend& backend, const std::vector<DeviceSpec>& 
   return devices;
 }
 
+// A number that was read from somewhere may stand for no order.
+std::optional<ReductionOrder> known(std::optional<ReductionOrder> order, CallSite site) {
+  if (!order || *order <= ReductionOrder::kUnspecified) return order;
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                             to_string(*order) + " is no order to reduce in",
+                             "use an enumerator of ReductionOrder", site);
+}
+
 }  // namespace
 
 Strategy::Strategy(Backend& backend, const StrategyOptions& options, CallSite site)
-    : core_(*this, *this, backend, named_devices(backend, options.devices, site), options.order),
+    : core_(*this, *this, backend, named_devices(backend, options.devices, site),
+            known(options.order, site)),
       cross_(core_) {}
 
 Strategy::~Strategy() = default;
@@ -94,7 +104,7 @@ void Strategy::configure(const StrategyOptions& options, CallSite site) {
                                "the devices of a strategy cannot change",
                                "its variables live there: make another strategy", site);
   }
-  core_.ops().set_order(options.order);
+  core_.ops().set_order(known(options.order, site));
 }
 
 PerReplica<int> Strategy::worker_device_index() const {

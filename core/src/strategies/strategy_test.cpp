@@ -67,6 +67,17 @@ TEST(Strategies, RefuseDevicesThatCannotBe) {
   EXPECT_EQ(code_of([] { HostBackend none(0); }), ErrorCode::kNoDevices);
 }
 
+// A number read from a file may stand for no order, and nobody would see in which one sums are
+// made.
+TEST(Strategies, RefuseOrdersThatAreNone) {
+  HostBackend backend(2);
+  const StrategyOptions none{.order = static_cast<ReductionOrder>(99)};
+  EXPECT_EQ(code_of([&] { MirroredStrategy strategy(backend, none); }),
+            ErrorCode::kInvalidArgument);
+  MirroredStrategy strategy(backend, {.order = ReductionOrder::kTree});
+  EXPECT_EQ(code_of([&] { strategy.configure(none); }), ErrorCode::kInvalidArgument);
+}
+
 TEST(Strategies, NameTheDevicesThereAre) {
   HostBackend backend(2);
   DeviceSpec unknown = backend.device_spec(0);
