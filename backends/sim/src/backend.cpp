@@ -79,7 +79,7 @@ struct Backend::State {
         record(options.record_limit),
         replay(options.schedule.choices),
         chooser(make_chooser(options, record, replay)),
-        sink(options.record_limit, options.carrier == Carrier::kConcurrent),
+        sink(options.record_limit, threads),
         devices(options.devices) {
     shared.devices = options.devices;
     shared.memory_limit_bytes = options.memory_limit_bytes;

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device.h"
 
-#include "belfry/backend/unwatched.h"
 #include "belfry/error.h"
 #include "buffer.h"
 #include "event.h"
@@ -44,12 +43,11 @@ BufferPtr SimDevice::allocate(std::size_t bytes, Stream& stream) {
     allocation = memory_->allocate(bytes, {});
   }
   if (shared_.sink != nullptr) {
-    const detail::Unwatched unwatched;
     Operation operation;
     operation.kind = OperationKind::kAllocate;
     operation.subject = allocation->number();
     operation.value = bytes;
-    shared_.sink->on_operation(operation);
+    shared_.engine->tell(operation);
   }
   return std::make_shared<SimBuffer>(*this, std::move(allocation), shared_.engine);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "backend/host_step.h"
+#include "backend/running_thread.h"
 #include "backend/thread_carriage.h"
 #include "backend/turn_run.h"
 
@@ -19,6 +20,7 @@ class BatonExecutor final : public Executor {
   std::string_view name() const override { return "baton"; }
 
   void carry(int replicas, Job& job, const CarryOptions& options) override {
+    const detail::RunningThread::Run alone(running_, detail::carrier_on(*this) != nullptr);
     detail::TurnRun<detail::ThreadCarriage> run(*this, parts_, workers_);
     run.carry(replicas, job, options.concurrent);
   }
@@ -42,6 +44,7 @@ class BatonExecutor final : public Executor {
 
   bool on_replica() const override {
     const Carrier* const carrier = detail::carrier_on(*this);
+    if (carrier == nullptr) running_.require_mine();
     return carrier != nullptr && carrier->replica >= 0;
   }
 
@@ -52,6 +55,7 @@ class BatonExecutor final : public Executor {
   }
 
  private:
+  detail::RunningThread running_;
   ExecutorParts parts_;
   detail::Workers workers_;
 };

@@ -10,6 +10,7 @@
 
 #include <exception>
 #include <stdexcept>
+#include <thread>
 
 namespace belfry {
 namespace {
@@ -364,6 +365,35 @@ TEST_P(OneAtATime, AnAgentsExceptionLeavesCarryWhenAllReplicasHaveEnded) {
                   [&](ScriptedJob& self, int replica) { self.wait_at(replica, never); });
   EXPECT_THROW(job.run(), std::runtime_error);
   EXPECT_EQ(job.cancelled, 2);
+}
+
+TEST(Executors, ForOneThreadRefuseARunOfAnotherThreadDuringARun) {
+  for (const Maker maker : {&make_fiber_executor, &make_baton_executor}) {
+    const auto executor = maker({});
+    int bodies = 0;
+    ErrorCode code{};
+    const auto run_on_another_thread = [&] {
+      std::thread other([&] {
+        ScriptedJob job(*executor, 1, [&](ScriptedJob&, int) { ++bodies; });
+        try {
+          job.run();
+        } catch (const ContextError& error) {
+          code = error.code();
+        }
+      });
+      other.join();
+    };
+    ScriptedJob first(*executor, 2, [&](ScriptedJob& self, int replica) {
+      if (replica == 1) run_on_another_thread();
+      self.meet(replica);
+    });
+    first.run();
+    EXPECT_EQ(code, ErrorCode::kStrategyBusy) << executor->name();
+    EXPECT_EQ(bodies, 0);
+    EXPECT_EQ(first.merges, 1);
+    run_on_another_thread();
+    EXPECT_EQ(bodies, 1);
+  }
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ void FiberExecutor::carry(int replicas, Job& job, const CarryOptions& options) {
     FiberRun* run;
     ~Lease() { executor.give(run); }
   };
+  const RunningThread::Run alone(running_, carrier_on(*this) != nullptr);
   const Lease lease{*this, take()};
   lease.run->carry(replicas, job, options.concurrent);
 }
@@ -66,6 +67,7 @@ void FiberExecutor::open(Gate& gate) {
 bool FiberExecutor::on_replica() const {
   const Unwatched unwatched;
   const Carrier* const carrier = carrier_on(*this);
+  if (carrier == nullptr) running_.require_mine();
   return carrier != nullptr && carrier->replica >= 0;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/fiber_carriage.h"
+#include "backend/running_thread.h"
 #include "backend/turn_run.h"
 
 #include <memory>
@@ -30,6 +31,7 @@ class FiberExecutor final : public Executor {
   FiberRun* take();
   void give(FiberRun* run);
 
+  RunningThread running_;
   ExecutorParts parts_;
   StackCache stacks_;
   std::vector<std::unique_ptr<FiberRun>> idle_;  // Kept for the memory they hold.

@@ -146,6 +146,22 @@ TEST_F(ContextErrors, AnotherThreadRunsABusyStrategy) {
   third.join();
 }
 
+// The backend's carrier is for one thread at a time.
+TEST_F(ContextErrors, AnotherThreadRunsOnTheBackendOfARun) {
+  MirroredStrategy other(backend_);
+  std::string text;
+  strategy_.run([&](ReplicaContext& replica) {
+    if (replica.replica_id() != 0) return;
+    std::thread second([&] { text = error_of([&] { other.run([](ReplicaContext&) {}); }); });
+    second.join();
+  });
+  EXPECT_THAT(text, AllOf(HasSubstr("BF-002 another thread runs on this backend"),
+                          HasSubstr("concurrent carrier")));
+  // In turns they may.
+  std::thread third([&] { other.run([](ReplicaContext&) {}); });
+  third.join();
+}
+
 TEST_F(ContextErrors, WorkOfAnotherStrategyInsideARun) {
   MirroredStrategy other(backend_);
   EXPECT_THAT(error_of([&] {

@@ -21,30 +21,37 @@ Operation host_operation(OperationKind kind, std::uint64_t subject, const Comman
 
 }  // namespace
 
-Engine::Engine(const EngineOptions& options) : options_(options) {
+void EngineDoor::refuse() {
+  throw ContextError(
+      ErrorCode::kStrategyBusy,
+      "another thread uses this backend, whose carrier is for one thread at a time",
+      "let the threads take turns, give each a backend of its own, or use the concurrent carrier");
+}
+
+Engine::Engine(const EngineOptions& options) : options_(options), door_(options.threads) {
   check(options.chooser != nullptr, "an engine has a chooser");
 }
 
 Engine::~Engine() = default;
 
 void Engine::attach(Executor* executor) {
-  const Lock lock(mutex());
+  const Lock lock(door_, Lock::Entry::kOrWait);
   executor_ = executor;
 }
 
 void Engine::attach_concurrent(Executor* executor) {
-  const Lock lock(mutex());
+  const Lock lock(door_, Lock::Entry::kOrWait);
   concurrent_ = executor;
 }
 
 void Engine::set_host_threads(int count) {
-  const Lock lock(mutex());
+  const Lock lock(door_);
   host_threads_ = count;
   progress_.notify_all();
 }
 
 CommandQueue& Engine::create_queue(QueueOptions options) {
-  const Lock lock(mutex());
+  const Lock lock(door_);
   auto queue =
       std::make_unique<CommandQueue>(options.device, options.number, std::move(options.label));
   queue->slot_ = queues_.size();
@@ -53,13 +60,13 @@ CommandQueue& Engine::create_queue(QueueOptions options) {
 }
 
 void Engine::destroy_queue(CommandQueue& queue) {
-  const Lock lock(mutex());
+  const Lock lock(door_, Lock::Entry::kOrWait);
   queue.closed_ = true;
   if (queue.items_.empty()) erase_queue(queue);
 }
 
 void Engine::enqueue(CommandQueue& queue, Command command) {
-  Lock lock(mutex());
+  Lock lock(door_);
   clear_told();
   const CallSite site = command.site;
   QueueItem item;
@@ -71,7 +78,8 @@ void Engine::enqueue(CommandQueue& queue, Command command) {
 }
 
 void Engine::record(CommandQueue& queue, EventPoint& event) {
-  const Lock lock(mutex());
+  const Lock lock(door_);
+  require_turn();
   clear_told();
   auto record = std::make_shared<EventRecord>();
   record->generation = event.latest == nullptr ? 1 : event.latest->generation + 1;
@@ -84,7 +92,8 @@ void Engine::record(CommandQueue& queue, EventPoint& event) {
 }
 
 void Engine::wait(CommandQueue& queue, const EventPoint& event) {
-  const Lock lock(mutex());
+  const Lock lock(door_);
+  require_turn();
   clear_told();
   if (event.latest == nullptr) {
     note(host_operation(OperationKind::kWait, 0, queue, {}));
@@ -98,7 +107,7 @@ void Engine::wait(CommandQueue& queue, const EventPoint& event) {
 }
 
 void Engine::join(CommandQueue& queue, const CollectivePtr& collective, std::size_t member) {
-  Lock lock(mutex());
+  Lock lock(door_);
   clear_told();
   check(collective->queues.at(member) == nullptr, "a member joins a collective once");
   collective->queues[member] = &queue;
@@ -112,7 +121,7 @@ void Engine::join(CommandQueue& queue, const CollectivePtr& collective, std::siz
 }
 
 void Engine::enqueue_together(std::span<CommandQueue* const> queues, Command command) {
-  Lock lock(mutex());
+  Lock lock(door_);
   clear_told();
   if (queues.empty()) return;
   const CallSite site = command.site;
@@ -134,18 +143,24 @@ void Engine::enqueue_together(std::span<CommandQueue* const> queues, Command com
   run_some();
 }
 
+void Engine::tell(const Operation& operation) {
+  const Lock lock(door_);
+  require_turn();
+  note(operation);
+}
+
 std::uint32_t Engine::runnable() {
   // Executors ask for this at every turn.
   return options_.threads ? runnable_of_threads() : ready_.size();
 }
 
 std::uint32_t Engine::runnable_of_threads() {
-  const Lock lock(mutex());
+  const Lock lock(door_);
   return ready_.size();
 }
 
 void Engine::run(std::uint32_t which) {
-  const Lock lock(mutex());
+  const Lock lock(door_, Lock::Entry::kOrWait);
   if (which < ready_.size()) step(ready_.take(which));
 }
 

@@ -19,7 +19,6 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,7 +30,9 @@ struct EngineOptions {
   OperationSink* sink = nullptr;                 ///< Sees every operation; may be null.
   DigestExtent digest = DigestExtent::kSampled;  ///< Of what commands write, when there is a sink.
   bool check_initialised = true;                 ///< Report reads of bytes nobody has written.
-  bool threads = true;  ///< Several threads may be in the engine at a time.
+  /// Several threads may be in the engine at a time. Else a second one is a ContextError
+  /// (kStrategyBusy), as far as it is noticed: while the other is inside a call.
+  bool threads = true;
   /// A longer queue makes its host run commands, as a driver does.
   std::size_t queue_limit = 1024;
 };
@@ -112,6 +113,8 @@ class Engine final : public OtherAgents {
   /// Nobody runs who has yet to hear of a failure: if a replica was told of one, all queues are
   /// usable afterwards. On a replica it does nothing.
   void forget_told();
+  /// Tells the sink of an operation that is none of the engine's.
+  void tell(const Operation& operation);
   /// The state of each queue that has commands, one line each.
   std::string describe_queues();
 
@@ -121,14 +124,15 @@ class Engine final : public OtherAgents {
  private:
   using Lock = EngineLock;
 
-  std::mutex* mutex() { return options_.threads ? &mutex_ : nullptr; }
   // Apart, so that the usual way through needs no stack.
   [[gnu::noinline]] std::uint32_t runnable_of_threads();
 
   // engine.cpp: queues and what is put on them. All but `announce` are called with the lock held.
   void push(CommandQueue& queue, QueueItem item);
   void erase_queue(CommandQueue& queue);
+  // Throws: ContextError (kStrategyBusy) where threads take turns and another thread's run lasts.
   bool on_replica() const { return executor_ != nullptr && executor_->on_replica(); }
+  void require_turn() const { on_replica(); }
   // Tells of what the host does next. On a replica others may have a turn first, with the lock
   // released.
   void announce(Lock& lock, const Operation& operation);
@@ -155,7 +159,7 @@ class Engine final : public OtherAgents {
   void run_some();
 
   // engine_waits.cpp: hosts that wait.
-  void await(Lock& lock, HostWait& wait, const Operation& operation);
+  void await(Lock& lock, HostWait& wait, bool on_replica, const Operation& operation);
   void await_running(Lock& lock, HostWait& wait, CallSite site);
   void fail_waits(CallSite site);
   void forget(const HostWait& wait);
@@ -169,7 +173,7 @@ class Engine final : public OtherAgents {
   std::string queue_lines() const;
 
   const EngineOptions options_;
-  std::mutex mutex_;
+  EngineDoor door_;
   std::condition_variable progress_;
   Executor* executor_ = nullptr;
   Executor* concurrent_ = nullptr;

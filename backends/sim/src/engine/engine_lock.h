@@ -4,18 +4,64 @@
 
 #include "belfry/backend/unwatched.h"
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 namespace belfry::engine {
 
-/// Holds the engine while one lives. Where only one thread at a time can be in the engine there is
-/// no mutex: with one, ThreadSanitizer would take every use of the engine for an order among the
-/// replicas, and miss what they share outside it.
+/// What stands between an engine and the threads that come in. Where only one thread at a time can
+/// be in the engine there is no mutex: with one, ThreadSanitizer would take every use of the engine
+/// for an order among the replicas, and miss what they share outside it. A flag that orders nothing
+/// tells of a second thread then.
+class EngineDoor {
+ public:
+  explicit EngineDoor(bool threads) : threads_(threads) {}
+
+  /// Throws: ContextError (kStrategyBusy) when another thread is in an engine for one at a time.
+  void enter_or_throw() {
+    if (threads_) {
+      mutex_.lock();
+    } else if (taken_.exchange(true, std::memory_order_relaxed)) [[unlikely]] {
+      refuse();
+    }
+  }
+  /// Waits instead: for those who cannot throw, or have begun already.
+  void enter_or_wait() {
+    if (threads_) return mutex_.lock();
+    while (taken_.exchange(true, std::memory_order_relaxed)) std::this_thread::yield();
+  }
+  void leave() {
+    if (threads_) return mutex_.unlock();
+    taken_.store(false, std::memory_order_relaxed);
+  }
+  /// Of an engine for several threads.
+  std::mutex& mutex() { return mutex_; }
+
+ private:
+  [[noreturn]] static void refuse();
+
+  const bool threads_;
+  std::mutex mutex_;
+  std::atomic<bool> taken_{false};
+};
+
+/// Holds the engine while one lives.
 class EngineLock {
  public:
-  explicit EngineLock(std::mutex* mutex) : mutex_(mutex) { lock(); }
+  enum class Entry : std::uint8_t { kOrThrow, kOrWait };
+
+  explicit EngineLock(EngineDoor& door, Entry entry = Entry::kOrThrow) : door_(door) {
+    if (entry == Entry::kOrThrow) {
+      door_.enter_or_throw();
+      watch_nothing();
+    } else {
+      lock();
+    }
+  }
   ~EngineLock() {
     if (held_) unlock();
   }
@@ -23,26 +69,30 @@ class EngineLock {
   EngineLock& operator=(const EngineLock&) = delete;
 
   void lock() {
-    if (mutex_ != nullptr) mutex_->lock();
-    unwatched_.emplace();
-    held_ = true;
+    door_.enter_or_wait();
+    watch_nothing();
   }
   void unlock() {
     held_ = false;
     unwatched_.reset();
-    if (mutex_ != nullptr) mutex_->unlock();
+    door_.leave();
   }
   bool held() const { return held_; }
 
-  /// Waits for a notification, with the engine free meanwhile. There is a mutex.
+  /// Waits for a notification, with the engine free meanwhile. It is one for several threads.
   void wait(std::condition_variable& notified) {
-    std::unique_lock adopted(*mutex_, std::adopt_lock);
+    std::unique_lock adopted(door_.mutex(), std::adopt_lock);
     notified.wait(adopted);
     adopted.release();
   }
 
  private:
-  std::mutex* mutex_;
+  void watch_nothing() {
+    unwatched_.emplace();
+    held_ = true;
+  }
+
+  EngineDoor& door_;
   bool held_ = false;
   std::optional<detail::Unwatched> unwatched_;
 };

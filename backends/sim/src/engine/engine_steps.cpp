@@ -60,13 +60,13 @@ std::uint64_t digest_of(const Command& command, DigestExtent extent) {
 }  // namespace
 
 void Engine::drain() {
-  const Lock lock(mutex());
+  const Lock lock(door_);
   while (step_some_queue()) {
   }
 }
 
 void Engine::abandon(const CollectivePtr& collective, std::exception_ptr reason) {
-  const Lock lock(mutex());
+  const Lock lock(door_);
   if (collective->failure != nullptr) return;
   collective->failure = std::make_shared<Failure>(Failure{std::move(reason)});
   for (CommandQueue* queue : collective->queues) {

@@ -8,7 +8,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <future>
 #include <thread>
+#include <utility>
 
 namespace belfry::engine {
 namespace {
@@ -246,6 +249,40 @@ TEST(Engine, HostThreadsThatWaitForEachOtherAllLearnOfIt) {
   std::thread other(wait_for_half, 1);
   wait_for_half(0);
   other.join();
+}
+
+TEST(Engine, ForOneThreadRefusesASecondThatComesIn) {
+  EngineWorld world(1, {.threads = false});
+  std::promise<void> inside;
+  std::promise<void> refused;
+  Command slow = world.work("slow");
+  slow.run = [&](const Command&) {
+    inside.set_value();
+    refused.get_future().wait();
+  };
+  world.engine->enqueue(world.queue(0), std::move(slow));
+  std::thread first([&] { world.engine->synchronize(world.queue(0)); });
+  inside.get_future().wait();
+  const std::function<void()> calls[] = {
+      [&] { world.enqueue(0, "refused"); },
+      [&] { world.engine->synchronize(world.queue(0)); },
+      [&] { world.engine->query(world.queue(0)); },
+      [&] { world.engine->tell({.kind = OperationKind::kAllocate}); },
+  };
+  for (const auto& call : calls) {
+    ErrorCode code{};
+    try {
+      call();
+    } catch (const ContextError& error) {
+      code = error.code();
+    }
+    EXPECT_EQ(code, ErrorCode::kStrategyBusy);
+  }
+  refused.set_value();
+  first.join();
+  world.enqueue(0, "later");
+  world.engine->synchronize(world.queue(0));
+  EXPECT_THAT(world.done, ElementsAre("later"));
 }
 
 }  // namespace

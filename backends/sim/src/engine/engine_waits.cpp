@@ -41,19 +41,19 @@ std::string head_text(const QueueItem& head) {
 }  // namespace
 
 void Engine::synchronize(CommandQueue& queue, CallSite site) {
-  Lock lock(mutex());
+  Lock lock(door_);
   clear_told();
   wait_for_queue(lock, queue, site);
 }
 
 void Engine::synchronize(const EventPoint& event, CallSite site) {
-  Lock lock(mutex());
+  Lock lock(door_);
   clear_told();
   if (event.latest != nullptr) wait_for_record(lock, std::shared_ptr(event.latest), site);
 }
 
 void Engine::read(CommandQueue& queue, void* to, const Access& from, CallSite site) {
-  Lock lock(mutex());
+  Lock lock(door_);
   clear_told();
   wait_for_queue(lock, queue, site);
   check_access(from, options_.check_initialised, "a read by the host", site);
@@ -74,20 +74,22 @@ void Engine::read(CommandQueue& queue, void* to, const Access& from, CallSite si
 }
 
 bool Engine::query(const CommandQueue& queue) {
-  const Lock lock(mutex());
+  const Lock lock(door_);
+  require_turn();
   if (!queue.items_.empty()) step_some_queue();
   return queue.items_.empty();
 }
 
 bool Engine::query(const EventPoint& event) {
-  const Lock lock(mutex());
+  const Lock lock(door_);
+  require_turn();
   if (event.latest == nullptr) return true;
   if (!event.latest->reached) step_some_queue();
   return event.latest->reached;
 }
 
 void Engine::check_failures() {
-  Lock lock(mutex());
+  Lock lock(door_);
   clear_told();
   for (const auto& queue : queues_) {
     if (queue->failure_ != nullptr) report(lock, FailurePtr(queue->failure_));
@@ -96,30 +98,32 @@ void Engine::check_failures() {
 }
 
 void Engine::forget_told() {
-  const Lock lock(mutex());
+  const Lock lock(door_);
   clear_told();
 }
 
 std::string Engine::describe_queues() {
-  const Lock lock(mutex());
+  const Lock lock(door_);
   return queue_lines();
 }
 
 void Engine::wait_for_queue(Lock& lock, CommandQueue& queue, CallSite site) {
   const Operation operation =
       wait_operation(queue.enqueued_, static_cast<std::uint64_t>(queue.number()), site);
+  const bool replica = on_replica();
   HostWait wait;
   if (queue.items_.empty()) {
     complete(wait, queue.failure_);
   } else {
     queue.waiting_hosts_.emplace_back(queue.enqueued_, &wait);
   }
-  await(lock, wait, operation);
+  await(lock, wait, replica, operation);
   host_clock_ = std::max(host_clock_, queue.clock_);
 }
 
 void Engine::wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& record,
                              CallSite site) {
+  const bool replica = on_replica();
   HostWait wait;
   if (record->reached) {
     complete(wait, untold(record->failure));
@@ -127,7 +131,7 @@ void Engine::wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& rec
     record->waiting_hosts.push_back(&wait);
   }
   try {
-    await(lock, wait, wait_operation(record->generation, ~std::uint64_t{0}, site));
+    await(lock, wait, replica, wait_operation(record->generation, ~std::uint64_t{0}, site));
   } catch (...) {
     // After a deadlock the record may still be reached, but the wait is gone.
     if (!lock.held()) lock.lock();
@@ -138,8 +142,8 @@ void Engine::wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& rec
 }
 
 // Returns with the lock held and `wait` done, or throws what went wrong.
-void Engine::await(Lock& lock, HostWait& wait, const Operation& operation) {
-  if (on_replica()) {
+void Engine::await(Lock& lock, HostWait& wait, bool on_replica, const Operation& operation) {
+  if (on_replica) {
     if (wait.done) {
       lock.unlock();
       executor_->step(operation);

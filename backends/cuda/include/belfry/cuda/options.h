@@ -12,7 +12,7 @@
 
 namespace belfry::cuda {
 
-/// How replicas are carried.
+/// How replicas are carried. With kConcurrent alone may threads of the user's share a backend.
 enum class Carrier : std::uint8_t {
   kConcurrent,  ///< One thread a replica, all running at once.
   kFiber,       ///< One thread in all; replicas take turns in the order of the Chooser.

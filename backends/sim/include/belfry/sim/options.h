@@ -11,7 +11,7 @@
 
 namespace belfry::sim {
 
-/// What replicas run on.
+/// What replicas run on. With kConcurrent alone may threads of the user's share a backend.
 enum class Carrier : std::uint8_t {
   kFiber,       ///< Stack switches on the calling thread.
   kBaton,       ///< Threads, one at a time, in the same order as the fibers: for debuggers.
