@@ -458,11 +458,33 @@ TEST(Conformance, RUN_40_NothingFromOneReplicaOnly) {
                StructureMismatchError);
 }
 
+// Overridden: components belong to replicas and not to devices (SEM-13). What another strategy's
+// replicas gave fits as many replicas anywhere; tensors stay where they are until they are reduced.
 TEST(Conformance, RUN_41_AnArgumentOfAnotherStrategy) {
   Machine two(2);
   Machine three(3);
   const auto pair = per_replica(two, [](int id) { return id; });
   EXPECT_THROW(three.strategy.run([](ReplicaContext&, int) {}, pair), InvalidArgumentError);
+
+  Machine four(4);
+  const std::vector<DeviceSpec> all = four.backend->devices();
+  MirroredStrategy low(*four.backend, {.devices = {all[0], all[1]}});
+  MirroredStrategy high(*four.backend, {.devices = {all[2], all[3]}});
+  const auto values = low.distribute_values(
+      [](int id) { return Tensor<float>::full({2}, 1.0F + static_cast<float>(id)); });
+  const auto seen = high.run(
+      [&](ReplicaContext& replica, const Tensor<float>& value) {
+        const auto own = Tensor<float>::full({2}, 1.0F);
+        const bool stays = value.placement() == low.placement(replica.replica_id());
+        const ErrorCode mixed = code_of([&] { add(value, own); });
+        const Tensor<float> sum = replica.all_reduce(ReduceOp::kSum, value);
+        return std::tuple(stays, mixed, sum.placement() == replica.placement(), sum.to_host());
+      },
+      values);
+  const std::vector<float> sum{3, 3};
+  for (const auto& each : seen) {
+    EXPECT_EQ(each, std::tuple(true, ErrorCode::kForeignObject, true, sum));
+  }
 }
 
 }  // namespace
