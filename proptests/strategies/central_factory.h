@@ -5,11 +5,13 @@
 #include "belfry/central_storage_strategy.h"
 #include "belfry/testing/strategy_factory.h"
 
+#include <algorithm>
 #include <memory>
 
 namespace belfry::testing {
 
-/// Keeps variables with replica 0, or with the last replica where their number is even.
+/// Names the backend's last device as the storage where there is an even number of them, and else
+/// leaves it to the strategy.
 class CentralFactory final : public StrategyFactory {
  public:
   std::string_view name() const override { return "central storage"; }
@@ -23,14 +25,18 @@ class CentralFactory final : public StrategyFactory {
   }
 };
 
-/// Replicas on all devices but the first, where variables live; needs two devices.
+/// Keeps variables on the first device without a replica, where the options leave one.
 class StorageApartFactory final : public StrategyFactory {
  public:
   std::string_view name() const override { return "central storage apart"; }
   std::unique_ptr<Strategy> make(Backend& backend, const StrategyOptions& options) const override {
     CentralStorageOptions central{
-        .devices = backend.devices(), .order = options.order, .storage = backend.device_spec(0)};
-    if (central.devices.size() > 1) central.devices.erase(central.devices.begin());
+        .devices = options.devices, .order = options.order, .storage = {}};
+    for (const DeviceSpec& device : backend.devices()) {
+      const auto& taken = options.devices;
+      const bool is_free = std::find(taken.begin(), taken.end(), device) == taken.end();
+      if (is_free && !taken.empty() && !central.storage) central.storage = device;
+    }
     return std::make_unique<CentralStorageStrategy>(backend, central);
   }
 };

@@ -4,8 +4,10 @@
 
 #include "belfry/strategy.h"
 
+#include <algorithm>
 #include <atomic>
 #include <span>
+#include <utility>
 #include <vector>
 
 // Strategies with one mistake each, as somebody might write them: the contracts must notice.
@@ -113,6 +115,26 @@ class MovingVariables final : public Strategy {
   }
 
   mutable std::atomic<int> calls_{0};
+};
+
+/// Has a replica on every device there is, whatever was asked for.
+class IgnoresDevices final : public Strategy {
+ public:
+  IgnoresDevices(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, {.order = options.order}, CallSite::here()) {}
+};
+
+/// Takes the devices that were asked for from the last to the first.
+class ReversesDevices final : public Strategy {
+ public:
+  ReversesDevices(Backend& backend, StrategyOptions options)
+      : Strategy(backend, reversed(std::move(options)), CallSite::here()) {}
+
+ private:
+  static StrategyOptions reversed(StrategyOptions options) {
+    std::reverse(options.devices.begin(), options.devices.end());
+    return options;
+  }
 };
 
 }  // namespace belfry::testing

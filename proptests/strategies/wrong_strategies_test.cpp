@@ -84,12 +84,19 @@ TEST(WrongStrategies, ThatMoveVariablesBreakCDest) {
                                  "a variable lives on other devices than parameter_devices() says");
 }
 
+TEST(WrongStrategies, ThatTakeOtherDevicesThanTheOptionsNameBreakCRun) {
+  expect_broken<IgnoresDevices>("C-run", "the device of replica 0 is ");
+  expect_broken<ReversesDevices>("C-run", "the device of replica 0 is ");
+}
+
 TEST(WrongStrategies, BreakWhatTheirMistakeTouchesAndNothingElse) {
   using Ids = std::set<std::string>;
   EXPECT_EQ(broken_contracts<InitialiserEverywhere>(), Ids({"C-init"}));
   EXPECT_EQ(broken_contracts<WrongMean>(),
             Ids({"C-reduce", "C-upd", "C-local", "C-prog", "C-fail"}));
   EXPECT_EQ(broken_contracts<MovingVariables>(), Ids({"C-dest"}));
+  EXPECT_EQ(broken_contracts<IgnoresDevices>(), Ids({"C-run"}));
+  EXPECT_EQ(broken_contracts<ReversesDevices>(), Ids({"C-run"}));
   EXPECT_THAT(broken_contracts<StaleBroadcast>(), Contains("C-bcast"));
 }
 
@@ -97,6 +104,13 @@ TEST(WrongStrategies, AreShrunkToTheFewestDevicesThatShowTheMistake) {
   const ContractResult result = result_of<ForgetfulReduce>("C-reduce");
   EXPECT_THAT(result.message, HasSubstr("with backend: 2 devices, fixed schedule"))
       << result.message;
+}
+
+TEST(WrongStrategies, AreShrunkToTheFewestDevicesInAnOrderThatShowsTheMistake) {
+  for (const ContractResult& result :
+       {result_of<IgnoresDevices>("C-run"), result_of<ReversesDevices>("C-run")}) {
+    EXPECT_THAT(result.message, HasSubstr("with replicas on: devices 1, 0 of 2")) << result.message;
+  }
 }
 
 TEST(Contracts, HaveNamesAndOnlyThoseAreKnown) {

@@ -18,29 +18,10 @@ using Row = std::vector<float>;
 
 class Destinations : public Property {};
 
-/// Some devices of the backend in any order, at least one.
-std::vector<int> draw_devices(int count) {
-  std::vector<int> order;
-  for (int device = 0; device < count; ++device) order.push_back(device);
-  const auto swaps = *rc::gen::arbitrary<std::vector<std::uint8_t>>();
-  for (std::size_t i = 0; i < swaps.size(); ++i) {
-    std::swap(order[i % order.size()], order[swaps[i] % order.size()]);
-  }
-  order.resize(static_cast<std::size_t>(*rc::gen::inRange(1, count + 1)));
-  return order;
-}
-
 std::vector<DeviceSpec> specs(Backend& backend, const std::vector<int>& devices) {
   std::vector<DeviceSpec> out;
   for (int device : devices) out.push_back(backend.device_spec(device));
   return out;
-}
-
-/// A strategy over all devices but the last, if there are several: the last has no replica.
-StrategyOptions all_but_one(Backend& backend) {
-  auto devices = backend.devices();
-  if (devices.size() > 1) devices.pop_back();
-  return {.devices = devices};
 }
 
 Row row_of(std::uint64_t seed, int replica) {
@@ -68,11 +49,12 @@ void check_placed(Backend& backend, const MirroredOn<Tensor<float>>& value,
 
 TEST_F(Destinations, AreTheDevicesTheResultIsOnInTheirOrder) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
-    const auto devices = draw_devices(request.devices);
+    const Topology replicas_on = *topology_of(request.devices);
+    const auto devices = (*topology_of(request.devices)).devices;
     const auto op = *rc::gen::element(ReduceOp::kSum, ReduceOp::kMean);
     Bench bench(*this, request);
     Backend& backend = bench.backend();
-    Strategy& strategy = bench.strategy(all_but_one(backend));
+    Strategy& strategy = bench.strategy({.devices = replicas_on.specs(backend)});
     CrossReplicaContext& cross = strategy.cross_replica();
     const auto rows =
         strategy.run([&](ReplicaContext& replica) { return row_of(seed, replica.replica_id()); });
@@ -105,7 +87,7 @@ TEST_F(Destinations, AreTheDevicesTheResultIsOnInTheirOrder) {
 
 TEST_F(Destinations, ThatAreVariablesOrValuesStandForTheirDevices) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
-    auto homes = draw_devices(request.devices);
+    auto homes = (*topology_of(request.devices)).devices;
     Bench bench(*this, request);
     Backend& backend = bench.backend();
     Strategy& strategy = bench.strategy();
@@ -139,7 +121,7 @@ TEST_F(Destinations, ThatAreVariablesOrValuesStandForTheirDevices) {
 
 TEST_F(Destinations, OfFetchGetsTheFunctionOfTheValue) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
-    const auto homes = draw_devices(request.devices);
+    const auto homes = (*topology_of(request.devices)).devices;
     const int target = *rc::gen::inRange(0, request.devices);
     Bench bench(*this, request);
     Backend& backend = bench.backend();

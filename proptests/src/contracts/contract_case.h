@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <type_traits>
@@ -38,24 +39,43 @@ inline void demand_nothing(const PerReplica<std::string>& notes) {
   for (const std::string& note : notes) demand(note.empty(), note);
 }
 
-inline BackendRequest draw_request(const Scene& scene) {
-  return *backend_request(scene.most_devices).as("backend");
+/// A backend, and the devices of it that the options of the strategy name.
+struct Setting {
+  BackendRequest backend;
+  Topology topology;
+};
+inline Setting draw_setting(const Scene& scene) {
+  const Topology drawn = *topology(scene.most_devices).as("replicas on");
+  // By value: the generator is asked again while a case shrinks.
+  const auto so_many = [devices = drawn.backend_devices](BackendRequest request) {
+    request.devices = devices;
+    return request;
+  };
+  return {*rc::gen::map(backend_request(1), so_many).as("backend"), drawn};
 }
 inline std::uint64_t draw_seed() { return *rc::gen::arbitrary<std::uint16_t>().as("seed"); }
 
 /// A backend and a strategy on it, for one case.
 class Stage {
  public:
-  Stage(const Scene& scene, const BackendRequest& request, const StrategyOptions& options = {})
-      : backend_(scene.backends.make(request)),
-        strategy_(scene.strategies.make(*backend_, options)) {}
+  /// Without an order: as the strategy likes.
+  Stage(const Scene& scene, const Setting& setting, std::optional<ReductionOrder> order = {})
+      : backend_(scene.backends.make(setting.backend)),
+        devices_(setting.topology.specs(*backend_)) {
+    StrategyOptions options{.order = order};
+    if (!setting.topology.is_whole()) options.devices = devices_;
+    strategy_ = scene.strategies.make(*backend_, options);
+  }
 
   Backend& backend() { return *backend_; }
   Strategy& strategy() { return *strategy_; }
   int replicas() { return strategy_->num_replicas(); }
+  /// What replicas must run on, in their order.
+  const std::vector<DeviceSpec>& devices() const { return devices_; }
 
  private:
   std::unique_ptr<Backend> backend_;
+  std::vector<DeviceSpec> devices_;
   std::unique_ptr<Strategy> strategy_;
 };
 

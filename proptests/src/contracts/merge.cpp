@@ -41,10 +41,10 @@ struct Progress {
 }  // namespace
 
 void check_merge(const Scene& scene) {
-  const BackendRequest request = draw_request(scene);
+  const Setting setting = draw_setting(scene);
   const int rounds = *rc::gen::inRange(1, 4).as("rounds");
   const std::uint64_t seed = draw_seed();
-  Stage stage(scene, request);
+  Stage stage(scene, setting);
   Strategy& strategy = stage.strategy();
   const int replicas = stage.replicas();
   Progress progress(replicas);

@@ -6,6 +6,8 @@
 #include "belfry/testing/replica_programs.h"
 #include "contracts/contract_case.h"
 
+#include <algorithm>
+
 namespace belfry::testing {
 namespace {
 
@@ -35,12 +37,20 @@ void demand_outcome(const Outcome& got, const Outcome& wanted, const std::string
   demand(got == wanted, when + ": " + difference(got, wanted));
 }
 
+// A replica on each device of the request, behind so many devices without one.
+Setting behind(int spare, BackendRequest request) {
+  Topology topology = Topology::whole(request.devices);
+  topology.backend_devices = request.devices += spare;
+  for (int& device : topology.devices) device += spare;
+  return {request, topology};
+}
+
 }  // namespace
 
 void check_programs(const Scene& scene) {
-  const BackendRequest request = draw_request(scene);
+  const Setting setting = draw_setting(scene);
   const ReplicaProgram program = *replica_program().as("program");
-  Stage stage(scene, request);
+  Stage stage(scene, setting);
   const Outcome wanted = predict(program, stage.replicas());
   demand_outcome(run_program(stage.strategy(), program), wanted, "under the schedule drawn");
   demand_outcome(
@@ -51,9 +61,13 @@ void check_programs(const Scene& scene) {
 void check_failures(const Scene& scene) {
   const MutatedCase drawn =
       *mutated_case(all_mutations(), std::max(scene.most_devices, 2)).as("case");
-  Stage stage(scene, drawn.backend);
+  const int free = std::max(scene.most_devices - drawn.backend.devices, 0);
+  const int spare = *rc::gen::inRange(0, 1 + std::min(free, 2)).as("devices without a replica");
+  Stage stage(scene, behind(spare, drawn.backend));
   const int replicas = stage.replicas();
-  if (!applies(drawn.mutation, drawn.program, replicas)) return;
+  demand(applies(drawn.mutation, drawn.program, replicas),
+         "there are " + std::to_string(replicas) + " replicas on " +
+             std::to_string(stage.devices().size()) + " devices");
   const ReplicaProgram faulty = mutated(drawn.program, drawn.mutation, replicas);
   demand_outcome(run_program(stage.strategy(), faulty), predict(faulty, replicas), "with a fault");
   demand_outcome(run_program(stage.strategy(), drawn.program), predict(drawn.program, replicas),

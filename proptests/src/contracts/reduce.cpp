@@ -96,15 +96,15 @@ void check_integer_mean(Strategy& strategy) {
 }  // namespace
 
 void check_reduce(const Scene& scene) {
-  const BackendRequest request = draw_request(scene);
+  const Setting setting = draw_setting(scene);
   const bool ordered = *rc::gen::arbitrary<bool>().as("replica order asked for");
   const auto length = static_cast<std::size_t>(*rc::gen::inRange(1, 8).as("length"));
   const std::uint64_t seed = draw_seed();
-  StrategyOptions options;
+  std::optional<ReductionOrder> order;
   // Without a named order the sums may be taken in any: then the data are exact.
-  if (ordered) options.order = ReductionOrder::kReplicaOrder;
+  if (ordered) order = ReductionOrder::kReplicaOrder;
   const Values values{ordered ? Pattern::kRandom : Pattern::kSmallIntegers, seed};
-  Stage stage(scene, request, options);
+  Stage stage(scene, setting, order);
   check_type<float>(stage.strategy(), values, length);
   check_type<double>(stage.strategy(), values, length);
   check_type<std::int32_t>(stage.strategy(), values, length);
@@ -112,9 +112,9 @@ void check_reduce(const Scene& scene) {
 }
 
 void check_broadcast(const Scene& scene) {
-  const BackendRequest request = draw_request(scene);
+  const Setting setting = draw_setting(scene);
   const std::uint64_t seed = draw_seed();
-  Stage stage(scene, request);
+  Stage stage(scene, setting);
   Strategy& strategy = stage.strategy();
   const int replicas = stage.replicas();
   // More than once, so that what was kept from the last time shows.

@@ -7,6 +7,7 @@
 #include "belfry/testing/tensors.h"
 #include "contracts/contract_case.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -29,6 +30,15 @@ std::string note_of(ReplicaContext& replica, Strategy& strategy) {
     return who + " made a tensor on another device";
   }
   return {};
+}
+
+void demand_devices(const std::vector<DeviceSpec>& got, const std::vector<DeviceSpec>& wanted) {
+  for (std::size_t id = 0; id < std::min(got.size(), wanted.size()); ++id) {
+    demand(got[id] == wanted[id], "the device of " + replica_text(static_cast<int>(id)) + " is " +
+                                      to_string(got[id]) + ", not " + to_string(wanted[id]));
+  }
+  demand(got.size() == wanted.size(), "there are " + std::to_string(got.size()) + " replicas for " +
+                                          std::to_string(wanted.size()) + " devices");
 }
 
 // Tensors of any shape and nests of any kind.
@@ -57,14 +67,15 @@ void check_shapes(Strategy& strategy, const TensorRecipe& recipe, const NestShap
 }  // namespace
 
 void check_run(const Scene& scene) {
-  const BackendRequest request = draw_request(scene);
+  const Setting setting = draw_setting(scene);
   const bool concurrent = *rc::gen::arbitrary<bool>().as("concurrent");
-  Stage stage(scene, request);
+  Stage stage(scene, setting);
   Strategy& strategy = stage.strategy();
   const int replicas = stage.replicas();
   demand(replicas >= 1, "there are no replicas");
   demand(static_cast<int>(strategy.worker_devices().size()) == replicas,
          "there is not one worker device for each replica");
+  demand_devices(strategy.worker_devices(), stage.devices());
   for (int round = 0; round < 2; ++round) {
     std::vector<int> calls(static_cast<std::size_t>(replicas));
     const auto notes = strategy.run({.concurrent = concurrent, .site = CallSite::here()},
@@ -86,11 +97,11 @@ void check_run(const Scene& scene) {
 }
 
 void check_input(const Scene& scene) {
-  const BackendRequest request = draw_request(scene);
+  const Setting setting = draw_setting(scene);
   const std::uint64_t seed = draw_seed();
   const TensorRecipe recipe = *tensor_recipe().as("tensor");
   const NestShape shape = *nest_shape().as("nest");
-  Stage stage(scene, request);
+  Stage stage(scene, setting);
   Strategy& strategy = stage.strategy();
   check_shapes(strategy, recipe, shape, seed);
   const auto rows = strategy.distribute_values([&](int id) { return random_row(seed, id); });

@@ -48,9 +48,9 @@ void demand_one_call(const Initialiser& initialiser) {
 }  // namespace
 
 void check_initial_values(const Scene& scene) {
-  const BackendRequest request = draw_request(scene);
+  const Setting setting = draw_setting(scene);
   const std::uint64_t seed = draw_seed();
-  Stage stage(scene, request);
+  Stage stage(scene, setting);
   Strategy& strategy = stage.strategy();
   const Row wanted = random_row(seed, 0);
   Initialiser host{seed};
@@ -200,12 +200,12 @@ void assign(Strategy& strategy, Updated& all, Change change, std::uint64_t seed)
 }  // namespace
 
 void check_update(const Scene& scene) {
-  const BackendRequest request = draw_request(scene);
+  const Setting setting = draw_setting(scene);
   const std::uint64_t seed = draw_seed();
   const auto changes = *rc::gen::resize(5, rc::gen::container<std::vector<int>>(rc::gen::resize(
                                                rc::kNominalSize, rc::gen::inRange(0, kNumChanges))))
                             .as("kinds of changes");
-  Stage stage(scene, request);
+  Stage stage(scene, setting);
   Strategy& strategy = stage.strategy();
   Updated all(strategy, seed);
   for (std::size_t step = 0; step < changes.size(); ++step) {

@@ -25,9 +25,9 @@ Row reduced(ReduceOp op, int replicas, std::uint64_t seed) {
 }  // namespace
 
 void check_replica_local(const Scene& scene) {
-  const BackendRequest request = draw_request(scene);
+  const Setting setting = draw_setting(scene);
   const std::uint64_t seed = draw_seed();
-  Stage stage(scene, request);
+  Stage stage(scene, setting);
   Strategy& strategy = stage.strategy();
   const auto own = [&](int id) { return values_of<float>({Pattern::kSmallIntegers, seed}, id, 4); };
   for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
@@ -78,9 +78,9 @@ void check_replica_local(const Scene& scene) {
 }
 
 void check_destinations(const Scene& scene) {
-  const BackendRequest request = draw_request(scene);
+  const Setting setting = draw_setting(scene);
   const std::uint64_t seed = draw_seed();
-  Stage stage(scene, request);
+  Stage stage(scene, setting);
   Strategy& strategy = stage.strategy();
   CrossReplicaContext& cross = strategy.cross_replica();
   const Row row = random_row(seed, 0);

@@ -6,6 +6,7 @@
 #include "belfry/testing/backend_factory.h"
 #include "belfry/testing/mutations.h"
 #include "belfry/testing/replica_programs.h"
+#include "belfry/testing/topology.h"
 #include "belfry/testing/values.h"
 
 #include <rapidcheck.h>
@@ -19,6 +20,11 @@ namespace belfry::testing {
 
 /// Between 1 and `most` devices; few are likelier, and powers of two are among them.
 rc::Gen<int> device_count(int most = 64);
+/// A backend with 1 to `most_devices` devices and some of them, at least one, in any order; often
+/// all. Shrinks towards few devices, and towards all of them in order.
+rc::Gen<Topology> topology(int most_devices = 64);
+/// The same for a backend with so many.
+rc::Gen<Topology> topology_of(int backend_devices);
 /// A schedule, a seed and a carrier for so many devices; shrinks towards the fixed schedule.
 rc::Gen<BackendRequest> backend_request(int most_devices = 64);
 /// A program whose rounds match. Shrinks by dropping whole rounds, so that it still does.
@@ -41,6 +47,7 @@ rc::Gen<MutatedCase> mutated_case(const std::vector<MutationKind>& kinds = all_m
                                   int most_devices = 64);
 
 void showValue(const BackendRequest& request, std::ostream& out);
+void showValue(const Topology& topology, std::ostream& out);
 void showValue(const Values& values, std::ostream& out);
 void showValue(const ReplicaProgram& program, std::ostream& out);
 void showValue(const Outcome& outcome, std::ostream& out);
@@ -65,6 +72,10 @@ struct Arbitrary<belfry::testing::BackendRequest> {
   static Gen<belfry::testing::BackendRequest> arbitrary() {
     return belfry::testing::backend_request();
   }
+};
+template <>
+struct Arbitrary<belfry::testing::Topology> {
+  static Gen<belfry::testing::Topology> arbitrary() { return belfry::testing::topology(); }
 };
 template <>
 struct Arbitrary<belfry::testing::ReplicaProgram> {

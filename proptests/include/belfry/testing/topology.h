@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/backend.h"
+#include "belfry/device_spec.h"
+
+#include <string>
+#include <vector>
+
+namespace belfry::testing {
+
+/// Which devices of a backend a strategy takes: replica i runs on device `devices[i]`. Also a
+/// destination. `topology` of `belfry/testing/arbitrary.h` draws one.
+struct Topology {
+  int backend_devices = 1;         ///< How many the backend has.
+  std::vector<int> devices = {0};  ///< Indices in the backend, at least one, none twice.
+
+  /// All devices of a backend with so many, in order.
+  static Topology whole(int backend_devices);
+  bool is_whole() const { return *this == whole(backend_devices); }
+  /// The names of the devices, in their order: StrategyOptions::devices.
+  std::vector<DeviceSpec> specs(const Backend& backend) const;
+
+  bool operator==(const Topology&) const = default;
+};
+
+/// `all 4 devices`, or `devices 3, 0 of 4`.
+std::string to_string(const Topology& topology);
+
+}  // namespace belfry::testing
