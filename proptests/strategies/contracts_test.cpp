@@ -6,6 +6,7 @@
 #include "belfry/testing/contract_tests.h"
 #include "local_sgd_strategy.h"
 #include "strategies/central_factory.h"
+#include "strategies/one_replica_factories.h"
 
 namespace belfry::testing {
 namespace {
@@ -14,12 +15,16 @@ const StrategyOf<MirroredStrategy> mirrored("mirrored");
 const CentralFactory central;
 const StorageApartFactory apart;
 const StrategyOf<LocalSgdStrategy> local_sgd("local SGD");
+const OneDeviceFactory one_device;
+const DefaultFactory standard;
 
 const bool registered = [] {
   register_contract_tests("MirroredStrategy", mirrored, backend_factory());
   register_contract_tests("CentralStorageStrategy", central, backend_factory());
   register_contract_tests("StorageApart", apart, backend_factory());
   register_contract_tests("LocalSgdStrategy", local_sgd, backend_factory());
+  register_contract_tests("OneDeviceStrategy", one_device, backend_factory());
+  register_contract_tests("DefaultStrategy", standard, backend_factory());
   return true;
 }();
 

@@ -4,7 +4,9 @@
 // The contracts notice strategies that break them, and say what is broken.
 #include "strategies/wrong_strategies.h"
 
+#include "belfry/mirrored_strategy.h"
 #include "belfry/testing/contracts.h"
+#include "strategies/one_replica_factories.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -111,6 +113,52 @@ TEST(WrongStrategies, AreShrunkToTheFewestDevicesInAnOrderThatShowsTheMistake) {
        {result_of<IgnoresDevices>("C-run"), result_of<ReversesDevices>("C-run")}) {
     EXPECT_THAT(result.message, HasSubstr("with replicas on: devices 1, 0 of 2")) << result.message;
   }
+}
+
+// With one replica there is less to see, and what is not seen is said.
+TEST(Contracts, OfOneReplicaSayWhatTheyLeaveOut) {
+  const OneDeviceFactory one;
+  const StrategyOf<MirroredStrategy> several("mirrored");
+  const ContractOptions few{.cases = 3, .seed = 1};
+  std::set<std::string> silent;
+  for (const ContractResult& result : check_contracts(one, backend_factory(), few)) {
+    EXPECT_TRUE(result.kept) << result.message;
+    if (result.left_out.empty()) silent.insert(result.id);
+  }
+  EXPECT_EQ(silent, std::set<std::string>({"C-run", "C-input", "C-dest", "C-prog"}));
+  for (const ContractResult& result : check_contracts(several, backend_factory(), few)) {
+    EXPECT_THAT(result.left_out, IsEmpty()) << result.id;
+  }
+}
+
+// A factory that promises one replica is held to it, and one that promises many too.
+class WrongCount final : public StrategyFactory {
+ public:
+  explicit WrongCount(ReplicaDevices promised) : promised_(promised) {}
+  std::string_view name() const override { return "the wrong one"; }
+  std::unique_ptr<Strategy> make(Backend& backend, const StrategyOptions& options) const override {
+    if (promised_ == ReplicaDevices::kEach) return OneDeviceFactory().make(backend, options);
+    return std::make_unique<MirroredStrategy>(backend, options);
+  }
+  ReplicaDevices replica_devices() const override { return promised_; }
+
+ private:
+  ReplicaDevices promised_;
+};
+
+TEST(Contracts, HoldFactoriesToTheReplicasTheyPromise) {
+  const auto message = [](ReplicaDevices promised, const char* id) {
+    const WrongCount strategies(promised);
+    return check_contract(id, strategies, backend_factory(), {.cases = 40, .seed = 1}).message;
+  };
+  EXPECT_THAT(message(ReplicaDevices::kEach, "C-run"),
+              HasSubstr("there are 1 replicas for 2 devices"));
+  EXPECT_THAT(message(ReplicaDevices::kEach, "C-fail"),
+              HasSubstr("there are 1 replicas on 2 devices"));
+  EXPECT_THAT(message(ReplicaDevices::kFirst, "C-run"),
+              HasSubstr("there are 2 replicas, and one was promised"));
+  EXPECT_THAT(message(ReplicaDevices::kOwn, "C-run"),
+              HasSubstr("there are 2 replicas, and one was promised"));
 }
 
 TEST(Contracts, HaveNamesAndOnlyThoseAreKnown) {

@@ -25,6 +25,8 @@ struct Scene {
   const StrategyFactory& strategies;
   const BackendFactory& backends;
   int most_devices = 9;
+
+  bool has_one_replica() const { return strategies.replica_devices() != ReplicaDevices::kEach; }
 };
 
 /// Ends a case: the contract is broken. Not on a replica.
@@ -65,6 +67,10 @@ class Stage {
     StrategyOptions options{.order = order};
     if (!setting.topology.is_whole()) options.devices = devices_;
     strategy_ = scene.strategies.make(*backend_, options);
+    if (scene.has_one_replica()) devices_.resize(1);
+    if (scene.strategies.replica_devices() == ReplicaDevices::kOwn) {
+      devices_ = strategy_->backend().devices();
+    }
   }
 
   Backend& backend() { return *backend_; }

@@ -17,6 +17,7 @@ namespace {
 struct Entry {
   Contract contract;
   void (*check)(const Scene& scene);
+  std::string_view of_several{};  // What only strategies of several replicas can show.
 };
 
 const std::vector<Entry>& entries() {
@@ -26,21 +27,30 @@ const std::vector<Entry>& entries() {
       {{"C-input", "what is meant for a replica reaches it, and what it returns comes back"},
        &check_input},
       {{"C-merge", "a merge runs once, after all have arrived, with their values in order"},
-       &check_merge},
+       &check_merge,
+       "that all have arrived, and the order of their values"},
       {{"C-reduce", "a reduction is the left fold by replica id, or the order asked for"},
-       &check_reduce},
-      {{"C-bcast", "a broadcast puts the bits of its source on every replica"}, &check_broadcast},
+       &check_reduce,
+       "sums of more than one value, and their order"},
+      {{"C-bcast", "a broadcast puts the bits of its source on every replica"},
+       &check_broadcast,
+       "replicas on other devices than the source"},
       {{"C-init", "the initialiser runs once, and all components start with the same bits"},
-       &check_initial_values},
-      {{"C-upd", "an update gives every component the same value, or changes none"}, &check_update},
+       &check_initial_values,
+       "that components are equal"},
+      {{"C-upd", "an update gives every component the same value, or changes none"},
+       &check_update,
+       "that components stay equal"},
       {{"C-local", "a replica-local component is its replica's own until it is read"},
-       &check_replica_local},
+       &check_replica_local,
+       "that components are independent, and how a total is split"},
       {{"C-dest", "variables live where the strategy says, and replicas see them where they run"},
        &check_destinations},
       {{"C-prog", "whole programs do what a sequential model says, under every schedule"},
        &check_programs},
       {{"C-fail", "a failure is reported where it happens, and the strategy is usable after it"},
-       &check_failures},
+       &check_failures,
+       "replicas that do not meet, or that bring what does not belong together"},
   };
   return all;
 }
@@ -99,8 +109,10 @@ ContractResult check_contract(std::string_view id, const StrategyFactory& strate
     const std::string name(id);
     const auto result =
         rc::detail::checkTestable(property, rc::detail::TestMetadata{name, name}, params);
-    if (result.is<rc::detail::SuccessResult>()) return {name, true, {}};
-    return {name, false, message_of(entry.contract, strategies, backends, result)};
+    if (result.is<rc::detail::SuccessResult>()) {
+      return {name, true, {}, std::string(scene.has_one_replica() ? entry.of_several : "")};
+    }
+    return {name, false, message_of(entry.contract, strategies, backends, result), {}};
   }
   throw InvalidArgumentError(ErrorCode::kInvalidArgument, "there is no contract " + std::string(id),
                              "contracts() lists them");

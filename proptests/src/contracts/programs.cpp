@@ -7,6 +7,7 @@
 #include "contracts/contract_case.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace belfry::testing {
 namespace {
@@ -37,6 +38,29 @@ void demand_outcome(const Outcome& got, const Outcome& wanted, const std::string
   demand(got == wanted, when + ": " + difference(got, wanted));
 }
 
+// Of faults that one replica can have, by itself or in its merges.
+MutatedCase draw_fault_of_one(const Scene& scene) {
+  MutatedCase drawn;
+  drawn.backend = *backend_request(scene.most_devices).as("backend");
+  drawn.program = *rc::gen::suchThat(replica_program(), [](const auto& one) {
+                     return !one.rounds.empty();
+                   }).as("program");
+  const int rounds = static_cast<int>(drawn.program.rounds.size());
+  const auto fault = [program = drawn.program](std::pair<MutationKind, int> kind_and_round) {
+    Mutation one{kind_and_round.first, 0, kind_and_round.second};
+    // A replica can throw in any round.
+    if (!applies(one, program, 1)) one.kind = MutationKind::kThrow;
+    return one;
+  };
+  drawn.mutation =
+      *rc::gen::map(rc::gen::pair(rc::gen::element(MutationKind::kThrow, MutationKind::kMergeThrows,
+                                                   MutationKind::kUpdateThrows),
+                                  rc::gen::inRange(0, rounds)),
+                    fault)
+           .as("fault");
+  return drawn;
+}
+
 // A replica on each device of the request, behind so many devices without one.
 Setting behind(int spare, BackendRequest request) {
   Topology topology = Topology::whole(request.devices);
@@ -60,7 +84,9 @@ void check_programs(const Scene& scene) {
 
 void check_failures(const Scene& scene) {
   const MutatedCase drawn =
-      *mutated_case(all_mutations(), std::max(scene.most_devices, 2)).as("case");
+      scene.has_one_replica()
+          ? draw_fault_of_one(scene)
+          : *mutated_case(all_mutations(), std::max(scene.most_devices, 2)).as("case");
   const int free = std::max(scene.most_devices - drawn.backend.devices, 0);
   const int spare = *rc::gen::inRange(0, 1 + std::min(free, 2)).as("devices without a replica");
   Stage stage(scene, behind(spare, drawn.backend));

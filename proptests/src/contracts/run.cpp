@@ -75,6 +75,8 @@ void check_run(const Scene& scene) {
   demand(replicas >= 1, "there are no replicas");
   demand(static_cast<int>(strategy.worker_devices().size()) == replicas,
          "there is not one worker device for each replica");
+  demand(replicas == 1 || !scene.has_one_replica(),
+         "there are " + std::to_string(replicas) + " replicas, and one was promised");
   demand_devices(strategy.worker_devices(), stage.devices());
   for (int round = 0; round < 2; ++round) {
     std::vector<int> calls(static_cast<std::size_t>(replicas));

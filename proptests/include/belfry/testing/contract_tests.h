@@ -7,12 +7,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iostream>
 #include <string>
 
 namespace belfry::testing {
 
 /// Makes a GoogleTest test `<suite>.C_run` and so on of each contract. Call it before
-/// RUN_ALL_TESTS; the factories must live as long as the tests.
+/// RUN_ALL_TESTS; the factories must live as long as the tests. Prints what is left out for
+/// strategies of one replica.
 inline void register_contract_tests(const std::string& suite, const StrategyFactory& strategies,
                                     const BackendFactory& backends,
                                     const ContractOptions& options = {}) {
@@ -24,6 +26,10 @@ inline void register_contract_tests(const std::string& suite, const StrategyFact
     void TestBody() override {
       const ContractResult result = check_contract(id_, strategies_, backends_, options_);
       EXPECT_TRUE(result.kept) << result.message;
+      if (result.left_out.empty()) return;
+      RecordProperty("left_out", result.left_out);
+      std::cout << result.id << " of " << strategies_.name()
+                << ", left out with one replica: " << result.left_out << '\n';
     }
 
    private:

@@ -26,6 +26,8 @@ struct ContractResult {
   std::string id;  ///< `C-run`, ...
   bool kept = false;
   std::string message;  ///< What was broken and by which case, shrunk; empty when it was kept.
+  /// What was not checked, since strategies of one replica cannot show it; empty when nothing.
+  std::string left_out{};
 };
 
 /// One thing that a strategy must keep (docs/strategies.md has the list).

@@ -5,12 +5,20 @@
 #include "belfry/strategy.h"
 #include "belfry/strategy_options.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace belfry::testing {
+
+/// Which devices the strategies of a factory have replicas on.
+enum class ReplicaDevices : std::uint8_t {
+  kEach,   ///< Each device of the backend, or each that the options name, in their order.
+  kFirst,  ///< The first of these alone.
+  kOwn,    ///< One of the strategy's own, which the backend does not have.
+};
 
 /// Makes the strategies that suites and contracts run on, so that their text is the same for all.
 class StrategyFactory {
@@ -22,6 +30,9 @@ class StrategyFactory {
   /// reduces in the order they ask for.
   virtual std::unique_ptr<Strategy> make(Backend& backend,
                                          const StrategyOptions& options) const = 0;
+  /// With kFirst or kOwn there is one replica: the contracts leave out what takes two, and say so.
+  /// The suites are for kEach.
+  virtual ReplicaDevices replica_devices() const { return ReplicaDevices::kEach; }
   /// Whether tensors are reduced by the communicator where no order is asked for: then suites
   /// demand that collectives ran.
   virtual bool uses_collectives() const { return true; }

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/default_strategy.h"
+#include "belfry/one_device_strategy.h"
+#include "belfry/testing/strategy_factory.h"
+
+#include <memory>
+
+namespace belfry::testing {
+
+/// On the first device that the options name, or that the backend has.
+class OneDeviceFactory final : public StrategyFactory {
+ public:
+  std::string_view name() const override { return "one device"; }
+  std::unique_ptr<Strategy> make(Backend& backend, const StrategyOptions& options) const override {
+    return std::make_unique<OneDeviceStrategy>(
+        backend, options.devices.empty() ? backend.device_spec(0) : options.devices.front());
+  }
+  ReplicaDevices replica_devices() const override { return ReplicaDevices::kFirst; }
+};
+
+/// In host memory, whatever the backend.
+class DefaultFactory final : public StrategyFactory {
+ public:
+  std::string_view name() const override { return "default"; }
+  std::unique_ptr<Strategy> make(Backend&, const StrategyOptions&) const override {
+    return std::make_unique<DefaultStrategy>();
+  }
+  ReplicaDevices replica_devices() const override { return ReplicaDevices::kOwn; }
+};
+
+}  // namespace belfry::testing
