@@ -8,6 +8,21 @@
 #include <algorithm>
 
 namespace belfry::testing {
+namespace {
+
+void scale_host_means(const ReduceCall& call, float factor) {
+  if (call.op != ReduceOp::kMean) return;
+  for (const std::vector<LeafRef>& part : call.parts) {
+    for (const LeafRef& leaf : part) {
+      if (leaf.tensor != nullptr || leaf.dtype != DType::kFloat32) continue;
+      auto* values = static_cast<float*>(leaf.data);
+      for (std::size_t i = 0; i < leaf.count; ++i) values[i] *= factor;
+    }
+    if (!call.everywhere) return;
+  }
+}
+
+}  // namespace
 
 void ForgetfulReduce::do_reduce(const ReduceCall& call) {
   // The others' reduction, which the last replica gets too.
@@ -28,16 +43,14 @@ void ForgetfulReduce::do_reduce(const ReduceCall& call) {
 
 void WrongMean::do_reduce(const ReduceCall& call) {
   Strategy::do_reduce(call);
-  if (call.op != ReduceOp::kMean) return;
   const auto replicas = static_cast<float>(call.parts.size());
-  for (const std::vector<LeafRef>& part : call.parts) {
-    for (const LeafRef& leaf : part) {
-      if (leaf.tensor != nullptr || leaf.dtype != DType::kFloat32) continue;
-      auto* values = static_cast<float*>(leaf.data);
-      for (std::size_t i = 0; i < leaf.count; ++i) values[i] *= replicas / (replicas + 1);
-    }
-    if (!call.everywhere) return;
-  }
+  scale_host_means(call, replicas / (replicas + 1));
+}
+
+void CountsTheAbsent::do_reduce(const ReduceCall& call) {
+  Strategy::do_reduce(call);
+  scale_host_means(call,
+                   static_cast<float>(call.parts.size()) / static_cast<float>(num_replicas()));
 }
 
 std::vector<AnyTensor> StaleBroadcast::do_broadcast(const AnyTensor& source,

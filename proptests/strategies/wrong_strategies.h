@@ -33,6 +33,16 @@ class WrongMean final : public Strategy {
   void do_reduce(const ReduceCall& call) override;
 };
 
+/// MEAN of host values divides by the replicas that take no part, too.
+class CountsTheAbsent final : public Strategy {
+ public:
+  CountsTheAbsent(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  void do_reduce(const ReduceCall& call) override;
+};
+
 /// The last device keeps the tensor of its first broadcast.
 class StaleBroadcast final : public Strategy {
  public:

@@ -60,6 +60,10 @@ TEST(WrongStrategies, ThatDivideByAnotherNumberBreakCReduceForMeansAlone) {
   expect_broken<WrongMean>("C-upd", "after an assignment by mean is [");
 }
 
+TEST(WrongStrategies, ThatCountTheAbsentBreakCInput) {
+  expect_broken<CountsTheAbsent>("C-input", "the means over those who take part in step ");
+}
+
 TEST(WrongStrategies, ThatKeepAStaleTensorBreakCBcast) {
   expect_broken<StaleBroadcast>("C-bcast", "a broadcast gave replica ");
 }
@@ -95,7 +99,8 @@ TEST(WrongStrategies, BreakWhatTheirMistakeTouchesAndNothingElse) {
   using Ids = std::set<std::string>;
   EXPECT_EQ(broken_contracts<InitialiserEverywhere>(), Ids({"C-init"}));
   EXPECT_EQ(broken_contracts<WrongMean>(),
-            Ids({"C-reduce", "C-upd", "C-local", "C-prog", "C-fail"}));
+            Ids({"C-input", "C-reduce", "C-upd", "C-local", "C-prog", "C-fail"}));
+  EXPECT_EQ(broken_contracts<CountsTheAbsent>(), Ids({"C-input"}));
   EXPECT_EQ(broken_contracts<MovingVariables>(), Ids({"C-dest"}));
   EXPECT_EQ(broken_contracts<IgnoresDevices>(), Ids({"C-run"}));
   EXPECT_EQ(broken_contracts<ReversesDevices>(), Ids({"C-run"}));

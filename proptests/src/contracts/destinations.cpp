@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// C-dest: where variables live, and where replicas see them.
+#include "belfry/tensor_ops.h"
+#include "contracts/contract_case.h"
+
+#include <algorithm>
+
+namespace belfry::testing {
+void check_destinations(const Scene& scene) {
+  const Setting setting = draw_setting(scene);
+  const std::uint64_t seed = draw_seed();
+  Stage stage(scene, setting);
+  Strategy& strategy = stage.strategy();
+  CrossReplicaContext& cross = strategy.cross_replica();
+  const Row row = random_row(seed, 0);
+  const auto variable = strategy.mirrored_variable([&] { return tensor_of(row); });
+  demand(variable.devices() == strategy.parameter_devices(),
+         "a variable lives on other devices than parameter_devices() says");
+  const auto components = strategy.local_values(variable);
+  for (int i = 0; i < components.size(); ++i) {
+    const Placement place = components[i].placement();
+    demand(
+        place.backend->device_spec(place.device) == variable.devices()[static_cast<std::size_t>(i)],
+        component_text(i) + " is not on its device");
+  }
+  const auto seen = strategy.run([&](ReplicaContext& replica) -> std::string {
+    if (variable.on(replica).placement() == replica.placement()) return {};
+    return replica_text(replica.replica_id()) + " sees a variable on another device than its own";
+  });
+  demand_nothing(seen);
+  // State of no variable is updated once on each device, where mirrored values are at hand.
+  const auto mirrored =
+      cross.broadcast(strategy.distribute_values([&](int) { return tensor_of(row); })[0]);
+  auto devices = strategy.non_slot_devices();
+  std::ranges::reverse(devices);
+  std::vector<DeviceSpec> visited;
+  cross.update_non_slot(
+      devices,
+      [&](const Tensor<float>& here) {
+        visited.push_back(here.placement().backend->device_spec(here.placement().device));
+        demand(same_bits(here.to_host(), row), "update_non_slot handed over another value");
+      },
+      mirrored);
+  demand(visited == devices, "update_non_slot did not visit its devices once each, in order");
+}
+
+}  // namespace belfry::testing

@@ -1,0 +1,235 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// C-input: what is meant for a replica reaches it, as arguments and from datasets.
+#include "belfry/dataset.h"
+#include "belfry/distributed_dataset.h"
+#include "belfry/testing/nest_shapes.h"
+#include "belfry/testing/tensors.h"
+#include "contracts/contract_case.h"
+
+#include <algorithm>
+#include <optional>
+#include <ostream>
+#include <tuple>
+#include <utility>
+
+namespace belfry::testing {
+namespace {
+
+// Tensors of any shape and nests of any kind.
+void check_shapes(Strategy& strategy, const TensorRecipe& recipe, const NestShape& shape,
+                  std::uint64_t seed) {
+  const auto tensors =
+      strategy.distribute_values([&](int id) { return recipe.tensor<double>(id); });
+  const auto nests = strategy.distribute_values([&](int id) { return nest_of(shape, seed, id); });
+  demand_nothing(strategy.run(
+      [&](ReplicaContext& replica, const Tensor<double>& tensor,
+          const SampleNest& nest) -> std::string {
+        const int id = replica.replica_id();
+        const std::string who = replica_text(id);
+        if (tensor.shape() != recipe.shape()) return who + " was handed another shape";
+        if (!same_bits(tensor.to_host(), recipe.elements<double>(id))) {
+          return who + " was handed another replica's tensor";
+        }
+        if (!same_bits(nest, nest_of(shape, seed, id))) {
+          return who + " was handed another replica's nest";
+        }
+        return {};
+      },
+      tensors, nests));
+}
+
+void check_arguments(Strategy& strategy, std::uint64_t seed) {
+  const auto rows = strategy.distribute_values([&](int id) { return random_row(seed, id); });
+  const auto tensors =
+      strategy.distribute_values([&](int id) { return tensor_of(random_row(seed, id)); });
+  const auto nested = std::pair(rows, std::optional(tensors));
+  const auto body = [&](ReplicaContext& replica, const Row& row, const Tensor<float>& tensor,
+                        const std::pair<Row, std::optional<Tensor<float>>>& both, int plain) {
+    const std::string who = replica_text(replica.replica_id());
+    const Row own = random_row(seed, replica.replica_id());
+    std::string note;
+    if (!same_bits(row, own)) note = who + " was handed another replica's row";
+    if (!same_bits(tensor.to_host(), own)) note = who + " was handed another replica's tensor";
+    if (tensor.placement() != replica.placement()) note = who + " was handed a tensor elsewhere";
+    if (!same_bits(both.first, own) || !same_bits(both.second->to_host(), own)) {
+      note = who + " was handed another replica's part of a pair";
+    }
+    if (plain != 7) note = who + " was handed another plain argument";
+    return std::pair(note, own);
+  };
+  const auto returned = strategy.run(body, rows, tensors, nested, 7);
+  for (int id = 0; id < strategy.num_replicas(); ++id) {
+    demand(returned[id].first.empty(), returned[id].first);
+    demand(same_bits(returned[id].second, random_row(seed, id)),
+           "result " + std::to_string(id) + " is that of another replica");
+  }
+}
+
+enum class Sharing { kByRow, kInParts, kByElement };
+constexpr const char* kSharings[] = {"shared out", "of unknown size", "one a replica"};
+
+// The numbers from 0 on, in batches, distributed in one of three ways.
+struct Feed {
+  int examples = 0;
+  int batch = 1;
+  Sharing sharing = Sharing::kByRow;
+  EndOfData policy = EndOfData::kMaskReplicas;
+  int prefetch = 0;
+};
+void showValue(const Feed& feed, std::ostream& out) {
+  out << feed.examples << " examples in batches " << kSharings[static_cast<int>(feed.sharing)]
+      << " of " << feed.batch << ", " << to_string(feed.policy) << ", prefetch " << feed.prefetch;
+}
+
+Feed draw_feed() {
+  const auto up_to = [](int most) {
+    return rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, most + 1));
+  };
+  return *rc::gen::build<Feed>(
+              rc::gen::set(&Feed::examples, up_to(40)),
+              rc::gen::set(&Feed::batch, rc::gen::map(up_to(11), [](int n) { return n + 1; })),
+              rc::gen::set(&Feed::sharing, rc::gen::element(Sharing::kByRow, Sharing::kInParts,
+                                                            Sharing::kByElement)),
+              rc::gen::set(&Feed::policy,
+                           rc::gen::element(EndOfData::kMaskReplicas, EndOfData::kPadWithEmpties,
+                                            EndOfData::kDropPartialStep)),
+              rc::gen::set(&Feed::prefetch, up_to(2)))
+              .as("dataset");
+}
+
+// What each replica gets of one step; nothing: it takes no part.
+using Shares = std::vector<std::optional<std::vector<int>>>;
+
+// The step and the replica that example `index` goes to (SEM-95).
+std::pair<int, int> place_of(const Feed& feed, int index, int replicas) {
+  const int batch = index / feed.batch;
+  const int row = index % feed.batch;
+  if (feed.sharing == Sharing::kByElement) return {batch / replicas, batch % replicas};
+  if (feed.sharing == Sharing::kInParts) {
+    const int rows = std::min(feed.batch, feed.examples - batch * feed.batch);
+    return {batch, row / ((rows + replicas - 1) / replicas)};
+  }
+  // The first `larger` replicas have one row more than the others.
+  const int size = feed.batch / replicas;
+  const int larger = feed.batch % replicas;
+  const int of_larger = larger * (size + 1);
+  return {batch, row < of_larger ? row / (size + 1) : larger + (row - of_larger) / size};
+}
+
+// Whether a whole batch leaves replicas without rows, so that it makes no sense to drop such steps.
+bool leaves_some_out(const Feed& feed, int replicas) {
+  if (feed.sharing == Sharing::kByElement) return false;
+  if (feed.sharing == Sharing::kByRow) return feed.batch < replicas;
+  const int part = (feed.batch + replicas - 1) / replicas;
+  return (feed.batch + part - 1) / part < replicas;
+}
+
+std::vector<Shares> wanted_steps(const Feed& feed, int replicas) {
+  std::vector<Shares> steps;
+  for (int index = 0; index < feed.examples; ++index) {
+    const auto [step, replica] = place_of(feed, index, replicas);
+    steps.resize(static_cast<std::size_t>(step) + 1, Shares(static_cast<std::size_t>(replicas)));
+    auto& share = steps.back()[static_cast<std::size_t>(replica)];
+    if (!share) share.emplace();
+    share->push_back(index);
+  }
+  if (steps.empty()) return steps;
+  const bool is_partial =
+      feed.sharing == Sharing::kByRow
+          ? feed.examples % feed.batch != 0
+          : std::ranges::any_of(steps.back(), [](const auto& share) { return !share; });
+  if (is_partial && feed.policy == EndOfData::kDropPartialStep) steps.pop_back();
+  if (feed.policy != EndOfData::kPadWithEmpties) return steps;
+  for (Shares& step : steps) {
+    for (auto& share : step) share = share.value_or(std::vector<int>());
+  }
+  return steps;
+}
+
+// What a replica makes of its share: the numbers it got, and the mean over those who take part of
+// how many each got, of numbers and of tensors.
+struct Seen {
+  std::vector<int> numbers;
+  Row tensor;
+  bool is_here = false;
+  float host_mean = 0;
+  float device_mean = 0;
+};
+
+void demand_step(const PerReplica<Seen>& seen, const Shares& wanted, const std::string& step) {
+  float sum = 0;
+  float count = 0;
+  for (const auto& share : wanted) {
+    sum += share ? static_cast<float>(share->size()) : 0;
+    count += share ? 1 : 0;
+  }
+  for (int id = 0; id < static_cast<int>(wanted.size()); ++id) {
+    const auto& share = wanted[static_cast<std::size_t>(id)];
+    const std::string who = replica_text(id) + ' ';
+    demand(seen.has(id) == share.has_value(),
+           who + (share ? "took no part in " : "took part in ") + step);
+    if (!share) continue;
+    demand(same_bits(seen[id].numbers, *share),
+           who + "got " + text_of(seen[id].numbers) + " in " + step + ", not " + text_of(*share));
+    const Row numbers(share->begin(), share->end());
+    demand(same_bits(seen[id].tensor, numbers), who + "got another tensor in " + step);
+    demand(seen[id].is_here, who + "got a tensor elsewhere in " + step);
+    const Row means = {seen[id].host_mean, seen[id].device_mean};
+    demand(same_bits(means, Row(2, sum / count)), "the means over those who take part in " + step +
+                                                      " are " + text_of(means) + ", not " +
+                                                      text_of(Row(1, sum / count)));
+  }
+}
+
+void check_dataset(Strategy& strategy, Feed feed) {
+  const int replicas = strategy.num_replicas();
+  if (leaves_some_out(feed, replicas) && feed.policy == EndOfData::kDropPartialStep) {
+    feed.policy = EndOfData::kMaskReplicas;
+  }
+  const auto examples = Dataset<int>::range(feed.examples).map([](int i) {
+    return std::pair(Tensor<float>::full({}, static_cast<float>(i)), i);
+  });
+  auto batches = examples.batch(feed.batch);
+  if (feed.sharing == Sharing::kInParts) {
+    batches = batches.map([](const auto& batch) { return batch; });
+  }
+  DistributeOptions options{.end_of_data = feed.policy, .prefetch = feed.prefetch};
+  if (feed.sharing == Sharing::kByElement) options.elements = ElementUse::kPerReplica;
+  const std::vector<Shares> wanted = wanted_steps(feed, replicas);
+  std::size_t step = 0;
+  for (const auto& shares : strategy.distribute_dataset(batches, options)) {
+    const std::string which = "step " + std::to_string(step);
+    demand(step < wanted.size(), "there is a " + which + " after the end of the data");
+    const auto seen = strategy.run(
+        [](ReplicaContext& replica, const auto& share) {
+          const auto& [tensor, numbers] = share;
+          const auto count = static_cast<float>(numbers.size());
+          const auto mean =
+              replica.all_reduce(ReduceOp::kMean, Tensor<float>::full({1}, count)).to_host();
+          return Seen{numbers, tensor.to_host(), tensor.placement() == replica.placement(),
+                      replica.all_reduce(ReduceOp::kMean, count), mean[0]};
+        },
+        shares);
+    demand_step(seen, wanted[step++], which);
+  }
+  demand(step == wanted.size(), "the data ended after " + std::to_string(step) + " steps of " +
+                                    std::to_string(wanted.size()));
+}
+
+}  // namespace
+
+void check_input(const Scene& scene) {
+  const Setting setting = draw_setting(scene);
+  const std::uint64_t seed = draw_seed();
+  const TensorRecipe recipe = *tensor_recipe().as("tensor");
+  const NestShape shape = *nest_shape().as("nest");
+  const Feed feed = draw_feed();
+  Stage stage(scene, setting);
+  check_shapes(stage.strategy(), recipe, shape, seed);
+  check_arguments(stage.strategy(), seed);
+  check_dataset(stage.strategy(), feed);
+}
+
+}  // namespace belfry::testing

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// C-local: replica-local variables are their replicas' until they are read, saved or restored.
+#include "belfry/checkpoint.h"
+#include "belfry/tensor_ops.h"
+#include "contracts/contract_case.h"
+
+#include <cstring>
+
+namespace belfry::testing {
+namespace {
+
+constexpr std::size_t kLength = 4;
+
+// Two variables that are read by `op`, and what each replica writes to both.
+struct Locals {
+  Locals(Strategy& owner, ReduceOp by, std::uint64_t from)
+      : strategy(owner),
+        op(by),
+        seed(from),
+        host(strategy.replica_local_variable(op, Row(kLength), {.name = "host"})),
+        device(strategy.replica_local_variable(
+            op, [] { return Tensor<float>::full({kLength}, 0.0F); }, {.name = "device"})) {}
+
+  Row own(int id) const { return values_of<float>({Pattern::kSmallIntegers, seed}, id, kLength); }
+  // What reading must give.
+  Row reduced() const {
+    Row sum(kLength);
+    for (int id = 0; id < strategy.num_replicas(); ++id) {
+      const Row row = own(id);
+      for (std::size_t i = 0; i < kLength; ++i) sum[i] += row[i];
+    }
+    return op == ReduceOp::kMean ? divided(sum) : sum;
+  }
+  Row divided(Row row) const {
+    for (float& one : row) one /= static_cast<float>(strategy.num_replicas());
+    return row;
+  }
+  std::string name() const { return "a replica-local " + to_string(op); }
+
+  Strategy& strategy;
+  ReduceOp op;
+  std::uint64_t seed;
+  ReplicaLocalVariable<Row> host;
+  ReplicaLocalVariable<Tensor<float>> device;
+};
+
+void write(const Locals& locals) {
+  demand_nothing(locals.strategy.run([&](ReplicaContext& replica) -> std::string {
+    const int id = replica.replica_id();
+    locals.host.on(replica) = locals.own(id);
+    replica.assign_add(locals.device, tensor_of(locals.own(id)));
+    replica.all_reduce(ReduceOp::kSum, 1);  // All have written.
+    if (!same_bits(locals.host.on(replica), locals.own(id)) ||
+        !same_bits(locals.device.on(replica).to_host(), locals.own(id))) {
+      return replica_text(id) + " does not see what it wrote to its own component";
+    }
+    if (locals.device.on(replica).placement() != replica.placement()) {
+      return "the component of " + replica_text(id) + " lives on another device";
+    }
+    return {};
+  }));
+}
+
+// Component i of both variables is `wanted(i)`.
+template <class F>
+void demand_components(const Locals& locals, const F& wanted, const std::string& when) {
+  const auto on_host = locals.strategy.local_values(locals.host);
+  const auto on_device = locals.strategy.local_values(locals.device);
+  demand(on_device.size() == locals.strategy.num_replicas(),
+         "a replica-local variable has not one component for each replica");
+  for (int id = 0; id < on_device.size(); ++id) {
+    for (const Row& got : {on_host[id], on_device[id].to_host()}) {
+      demand(same_bits(got, wanted(id)), component_text(id) + " of " + locals.name() + " is " +
+                                             text_of(got) + ' ' + when + ", not " +
+                                             text_of(wanted(id)));
+    }
+  }
+}
+
+void demand_reading(const Locals& locals, const char* when) {
+  const Row wanted = locals.reduced();
+  for (const Row& got :
+       {locals.strategy.read(locals.host), locals.strategy.read(locals.device).to_host()}) {
+    demand(same_bits(got, wanted), "reading " + locals.name() + " gave " + text_of(got) + ' ' +
+                                       when + ", not " + text_of(wanted));
+  }
+}
+
+// Saving is reading; restoring splits a sum and gives anything else to all (SEM-55, SEM-56).
+void check_file(const Locals& locals) {
+  Checkpoint checkpoint(locals.strategy);
+  checkpoint.add(locals.host).add(locals.device);
+  const TensorFile file = checkpoint.contents();
+  const auto own = [&](int id) { return locals.own(id); };
+  demand_components(locals, own, "after it was saved");
+  const Row saved = locals.reduced();
+  for (const char* name : {"host", "device"}) {
+    Row got(kLength);
+    const auto& bytes = file.tensors.at(name).bytes;
+    std::memcpy(got.data(), bytes.data(), std::min(bytes.size(), kLength * sizeof(float)));
+    demand(same_bits(got, saved),
+           "saving " + locals.name() + " gave " + text_of(got) + ", not " + text_of(saved));
+  }
+  const bool is_sum = locals.op == ReduceOp::kSum;
+  checkpoint.restore(file, {.sums = SumSplit::kDivide, .site = CallSite::here()});
+  demand_components(
+      locals, [&](int) { return is_sum ? locals.divided(saved) : saved; }, "restored by division");
+  checkpoint.restore(file);
+  demand_components(
+      locals, [&](int id) { return is_sum && id > 0 ? Row(kLength) : saved; }, "restored");
+}
+
+// From outside each component is updated for itself: they do not end equal.
+void check_update_of_each(const Locals& locals) {
+  CrossReplicaContext& cross = locals.strategy.cross_replica();
+  cross.update(locals.host, [](Row& component) { component[0] += 1; });
+  cross.update(locals.device, [](Tensor<float>& component) {
+    component = add(component, tensor_of({1, 0, 0, 0}));
+  });
+  const auto one_more = [&](int id) {
+    Row row = locals.own(id);
+    row[0] += 1;
+    return row;
+  };
+  demand_components(locals, one_more, "after an update");
+  cross.update(locals.host, [](Row& component) { component[0] -= 1; });
+  cross.update(locals.device, [](Tensor<float>& component) {
+    component = subtract(component, tensor_of({1, 0, 0, 0}));
+  });
+}
+
+}  // namespace
+
+void check_replica_local(const Scene& scene) {
+  const Setting setting = draw_setting(scene);
+  const std::uint64_t seed = draw_seed();
+  Stage stage(scene, setting);
+  for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
+    const Locals locals(stage.strategy(), op, seed);
+    const auto own = [&](int id) { return locals.own(id); };
+    write(locals);
+    demand_components(locals, own, "after its replica wrote it");
+    demand_reading(locals, "after replicas wrote it");
+    demand_components(locals, own, "after it was read");
+    check_update_of_each(locals);
+    check_file(locals);
+    if (op == ReduceOp::kSum) demand_reading(locals, "after it was restored");
+  }
+}
+
+}  // namespace belfry::testing
