@@ -33,7 +33,7 @@ class BothKindsOfCollectives final : public ::testing::Environment {
   }
 };
 
-[[maybe_unused]] ::testing::Environment* const both_kinds =
+[[maybe_unused]] ::testing::Environment* const kBothKinds =
     ::testing::AddGlobalTestEnvironment(new BothKindsOfCollectives);
 
 }  // namespace
