@@ -165,17 +165,18 @@ void demand_step(const PerReplica<Seen>& seen, const Shares& wanted, const std::
     sum += share ? static_cast<float>(share->size()) : 0;
     count += share ? 1 : 0;
   }
+  const auto demand_of = [&step](int id, bool kept, const std::string& otherwise) {
+    demand(kept, replica_text(id) + otherwise + " in " + step);
+  };
   for (int id = 0; id < static_cast<int>(wanted.size()); ++id) {
     const auto& share = wanted[static_cast<std::size_t>(id)];
-    const std::string who = replica_text(id) + ' ';
-    demand(seen.has(id) == share.has_value(),
-           who + (share ? "took no part in " : "took part in ") + step);
+    demand_of(id, seen.has(id) == share.has_value(), share ? " took no part" : " took part");
     if (!share) continue;
-    demand(same_bits(seen[id].numbers, *share),
-           who + "got " + text_of(seen[id].numbers) + " in " + step + ", not " + text_of(*share));
+    demand_of(id, same_bits(seen[id].numbers, *share),
+              " got " + text_of(seen[id].numbers) + " instead of " + text_of(*share));
     const Row numbers(share->begin(), share->end());
-    demand(same_bits(seen[id].tensor, numbers), who + "got another tensor in " + step);
-    demand(seen[id].is_here, who + "got a tensor elsewhere in " + step);
+    demand_of(id, same_bits(seen[id].tensor, numbers), " got another tensor");
+    demand_of(id, seen[id].is_here, " got a tensor elsewhere");
     const Row means = {seen[id].host_mean, seen[id].device_mean};
     demand(same_bits(means, Row(2, sum / count)), "the means over those who take part in " + step +
                                                       " are " + text_of(means) + ", not " +
