@@ -21,6 +21,7 @@ const CudaFactory& factory() {
   return made;
 }
 
+#ifndef BELFRY_CONTRACTS_ALONE
 // Each property demands that collectives ran, of either kind: that both kinds did can only be told
 // of all of them together. A part of the tests may well have one kind alone.
 class BothKindsOfCollectives final : public ::testing::Environment {
@@ -35,6 +36,7 @@ class BothKindsOfCollectives final : public ::testing::Environment {
 
 [[maybe_unused]] ::testing::Environment* const kBothKinds =
     ::testing::AddGlobalTestEnvironment(new BothKindsOfCollectives);
+#endif
 
 }  // namespace
 
