@@ -142,7 +142,7 @@ class ReversesDevices final : public Strategy {
 
  private:
   static StrategyOptions reversed(StrategyOptions options) {
-    std::reverse(options.devices.begin(), options.devices.end());
+    std::ranges::reverse(options.devices);
     return options;
   }
 };

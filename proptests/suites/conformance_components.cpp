@@ -178,7 +178,7 @@ template <class F>
 auto of_seven(const F& fn) {
   Machine machine(2);
   const PerReplica<int> value{7, 8};
-  const auto expected = fn(value[0]);
+  auto expected = fn(value[0]);
   const auto given = machine.strategy.run([&](ReplicaContext&, int own) { return fn(own); }, value);
   EXPECT_EQ(given[0], expected);
   const auto variable = machine.strategy.replica_local_variable(ReduceOp::kSum, 7);
