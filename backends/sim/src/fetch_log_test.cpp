@@ -6,10 +6,10 @@
 #include "belfry/current.h"
 #include "belfry/sim/backend.h"
 #include "belfry/tensor_ops.h"
+#include "testing/operation_count.h"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -25,14 +25,9 @@ class CopiesInTheLog : public ::testing::Test {
   /// How many operations of `kind` `work` adds to the log.
   template <class F>
   std::int64_t added(OperationKind kind, F&& work) {
-    const auto count = [&] {
-      const auto& records = backend_.log().records();
-      return std::count_if(records.begin(), records.end(),
-                           [&](const LogRecord& record) { return record.kind == kind; });
-    };
-    const auto before = count();
+    const auto before = operation_count(backend_, kind);
     work();
-    return count() - before;
+    return operation_count(backend_, kind) - before;
   }
   /// Buffers that `work` allocates, each of which is a copy or a result.
   template <class F>

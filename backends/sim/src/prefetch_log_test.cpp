@@ -4,11 +4,11 @@
 // What the simulator saw of input that is read ahead (SEM-97).
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
+#include "testing/operation_count.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -23,12 +23,6 @@ using Counts = std::vector<std::int64_t>;
 // one copy to make, to the second's.
 class Prefetch : public ::testing::Test {
  protected:
-  std::int64_t count(OperationKind kind) const {
-    const auto& records = backend_.log().records();
-    return std::count_if(records.begin(), records.end(),
-                         [&](const LogRecord& record) { return record.kind == kind; });
-  }
-
   /// For each step, how many operations of `kind` there have been when it is handed out.
   Counts when_handed_out(int prefetch, OperationKind kind) {
     std::vector<Tensor<float>> elements;
@@ -39,11 +33,11 @@ class Prefetch : public ::testing::Test {
                                                     {.end_of_data = EndOfData::kDropPartialStep,
                                                      .elements = ElementUse::kPerReplica,
                                                      .prefetch = prefetch});
-    const std::int64_t before = count(kind);
+    const std::int64_t before = operation_count(backend_, kind);
     Counts counts;
     std::vector<PerReplica<Tensor<float>>> kept;  // So that no memory is used again.
     for (const auto& step : steps) {
-      counts.push_back(count(kind) - before);
+      counts.push_back(operation_count(backend_, kind) - before);
       kept.push_back(step);
     }
     for (int i = 0; i < 5; ++i) {
