@@ -16,13 +16,6 @@
 namespace belfry::testing {
 namespace {
 
-// 0 + 1 + ... + (replicas - 1).
-float sum_of_ids(const Stage& stage) {
-  return static_cast<float>(stage.replicas() * (stage.replicas() - 1)) / 2;
-}
-float id_of(const ReplicaContext& replica) { return static_cast<float>(replica.replica_id()); }
-void nothing(Numbers&) {}
-
 // `count` rows of one number.
 TensorRow rows_of(int count, float value) {
   return TensorRow::full({count, static_cast<std::int64_t>(kRowLength)}, value);

@@ -166,6 +166,16 @@ class Stage {
   std::atomic<bool> wrong_{false};
 };
 
+/// 0 + 1 + ... + (replicas - 1).
+inline float sum_of_ids(const Stage& stage) {
+  return static_cast<float>(stage.replicas() * (stage.replicas() - 1)) / 2;
+}
+inline float id_of(const ReplicaContext& replica) {
+  return static_cast<float>(replica.replica_id());
+}
+/// The effect of a verb that leaves all variables as they were.
+inline void nothing(Numbers&) {}
+
 /// Some verbs with functions of the user's that come by points.
 struct ThrowingVerb {
   const char* name;

@@ -15,13 +15,6 @@ namespace belfry::testing {
 
 namespace {
 
-// 0 + 1 + ... + (replicas - 1), and the same of 1 to replicas.
-float sum_of_ids(const Stage& stage) {
-  return static_cast<float>(stage.replicas() * (stage.replicas() - 1)) / 2;
-}
-float id_of(const ReplicaContext& replica) { return static_cast<float>(replica.replica_id()); }
-void nothing(Numbers&) {}
-
 void call_run(Stage& stage) {
   const auto got = stage.strategy.run(
       [&](ReplicaContext& replica, const Fussy& given) {
