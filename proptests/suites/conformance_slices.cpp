@@ -67,7 +67,7 @@ class GroupRows : public NumericRows<Where, Machine> {
   auto reduced(int members, ReduceOp op, const Make& make, const Read& read) {
     Machine& machine = this->stage(members);
     const auto value = per_replica(machine, make);
-    const auto result = read(machine.cross.reduce(op, value).value());
+    auto result = read(machine.cross.reduce(op, value).value());
     const auto all = machine.strategy.run(
         [&](ReplicaContext& replica, const auto& own) { return read(replica.all_reduce(op, own)); },
         value);

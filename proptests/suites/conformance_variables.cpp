@@ -163,12 +163,12 @@ void expect_refused(const VariableOptions& options, const std::string& mode) {
 
 // A number read from a file may stand for no enumerator.
 TEST(Conformance, VAR_10_ASynchronizationThatIsNone) {
-  expect_refused({.name = "v", .synchronization = static_cast<Synchronization>(99)},
-                 "synchronization(99)");
+  const auto invalid = static_cast<Synchronization>(99);  // NOLINT: as is tested.
+  expect_refused({.name = "v", .synchronization = invalid}, "synchronization(99)");
 }
 
 TEST(Conformance, VAR_11_AnAggregationThatIsNone) {
-  const auto invalid = static_cast<Aggregation>(99);
+  const auto invalid = static_cast<Aggregation>(99);  // NOLINT: as is tested.
   for (const auto kind :
        {Synchronization::kAuto, Synchronization::kOnWrite, Synchronization::kOnRead}) {
     expect_refused({.name = "v", .aggregation = invalid, .synchronization = kind},
@@ -367,8 +367,9 @@ std::vector<Variable<float>> make_optimiser(Strategy& strategy, const Names& sha
   for (const std::string& name : weights) made.push_back(strategy.variable(1.0F, {.name = name}));
   for (const std::string& name : shared) made.push_back(strategy.variable(1.0F, {.name = name}));
   for (const std::string& weight : weights) {
+    const std::string folder = weight + "/";
     for (const std::string& slot : slots) {
-      made.push_back(strategy.variable(1.0F, {.name = weight + "/" + slot}));
+      made.push_back(strategy.variable(1.0F, {.name = folder + slot}));
     }
   }
   return made;

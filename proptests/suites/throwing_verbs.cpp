@@ -367,7 +367,7 @@ void call_input_function(Stage& stage) {
       stage.point();
       return static_cast<float>(i + 1);
     });
-    return numbers.batch(context.get_per_replica_batch_size(2 * stage.replicas()));
+    return numbers.batch(context.get_per_replica_batch_size(std::int64_t{2} * stage.replicas()));
   };
   float sum = 0;
   const DistributeOptions options{.end_of_data = EndOfData::kPadWithEmpties, .prefetch = 1};
