@@ -27,7 +27,8 @@ struct CentralStorageOptions {
 class CentralStorageStrategy final : public Strategy {
  public:
   explicit CentralStorageStrategy(Backend& backend, CallSite site = CallSite::here());
-  /// Throws: InvalidArgumentError (kNoDevices, kDuplicateDevice, kUnknownDevice).
+  /// Throws: InvalidArgumentError (kDuplicateDevice, kUnknownDevice), (kInvalidArgument) for an
+  /// order that is none.
   CentralStorageStrategy(Backend& backend, const CentralStorageOptions& options,
                          CallSite site = CallSite::here());
 

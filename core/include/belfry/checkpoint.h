@@ -27,8 +27,8 @@ class Checkpoint {
   /// The strategy outlives it.
   explicit Checkpoint(Strategy& strategy) : strategy_(strategy) {}
 
-  /// Throws: InvalidArgumentError (kInvalidArgument) when a variable of this name is in it already;
-  /// ContextError (kOtherStrategy).
+  /// Throws: InvalidArgumentError (kInvalidArgument) when a variable of this name is in it already,
+  /// (kVariableEmpty); ContextError (kOtherStrategy).
   template <class T>
   Checkpoint& add(const VariableHandle<T>& variable, CallSite site = CallSite::here()) {
     static_assert(Nest<T>, "only nests can be saved");
@@ -40,13 +40,18 @@ class Checkpoint {
 
   /// What would be saved now: of a mirrored variable its value, of a replica-local one what reading
   /// it gives. Context: cross-replica. Order: blocks until all values are computed.
+  /// Throws: as Strategy::read; InvalidArgumentError (kInvalidArgument) when two parts of variables
+  /// would have one name.
   TensorFile contents(CallSite site = CallSite::here());
+  /// Writes that to a file. Throws: as contents, and as TensorFile::write.
   void save(const std::filesystem::path& path, CallSite site = CallSite::here());
 
   /// Gives all variables their values in the file, or none. Other arrays are not looked at.
-  /// Context: cross-replica.
-  /// Throws: InvalidArgumentError (kFileFormat); VariableMismatchError (kVariableMismatch) where a
-  /// variable is missing in the file or has another type or shape there.
+  /// Context: cross-replica. Order: copies to devices are enqueued; blocks the host to divide sums
+  /// of tensors.
+  /// Throws: ContextError (kWrongContext, kOtherStrategy); VariableMismatchError
+  /// (kVariableMismatch) where a variable is missing in the file or has another type or shape
+  /// there; DeviceError (kOutOfMemory); from a path also InvalidArgumentError (kFileFormat).
   void restore(const TensorFile& file, const RestoreOptions& options = {});
   void restore(const std::filesystem::path& path, const RestoreOptions& options = {});
 

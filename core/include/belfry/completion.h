@@ -18,6 +18,7 @@ class Completion {
   /// Done already.
   Completion() = default;
   /// Done when all work that is enqueued so far on the compute streams of these devices is done.
+  /// `devices` are indices in the backend. Throws: InvalidArgumentError (kUnknownDevice).
   Completion(Backend& backend, const std::vector<int>& devices);
 
   /// Whether all of it is done. What it says depends on the schedule. Order: does not block.
@@ -25,7 +26,7 @@ class Completion {
   /// Order: blocks the host until all of it is done. Throws: DeviceError for what failed.
   void wait() const;
   /// Order: later work of that device's compute stream starts when all of it is done; the host does
-  /// not block.
+  /// not block. `later` is a device of the same backend.
   void delay(const Placement& later) const;
 
  private:

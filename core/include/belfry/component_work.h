@@ -20,10 +20,12 @@ class ComponentWork {
   /// do not, and cannot be copied.
   virtual bool ends_equal() const = 0;
   /// Calls the initialiser, or the function of `update`, for one component, on its device.
-  /// Throws: StrategyError when the component has its value already; what the user's code throws.
+  /// Throws: StrategyError (kStrategyContract) when there is no such component or it has its value
+  /// already; what the user's code throws.
   virtual void compute(int component) = 0;
   /// Gives every component that has no value yet a copy of that of component `from`.
-  /// Throws: StrategyError when that has none either, or components do not end equal.
+  /// Order: copies of tensors are enqueued. Throws: StrategyError (kStrategyContract) when that has
+  /// none either, or components do not end equal; DeviceError (kOutOfMemory).
   virtual void copy_from(int from) = 0;
 
   int size() const { return places().size(); }

@@ -41,14 +41,16 @@ class CrossDeviceOps {
   /// communicator, which has all devices as members (SEM-91).
   /// Order: tensors are enqueued on communication streams, between the work that made them and
   /// later work of their compute streams; the host does not block.
-  /// Throws: InvalidArgumentError (kIntegerMean, kDType), StructureMismatchError, DeviceError.
+  /// Throws: InvalidArgumentError (kIntegerMean), (kDType) for bool, (kInvalidArgument) for no
+  /// ReduceOp or a default-constructed tensor; DeviceError.
   void all_reduce(ReduceOp op, std::span<const std::vector<LeafRef>> parts, bool everywhere,
                   const detail::Participants& present);
 
   /// All elements of all parts, one part after another in replica order, as a vector on each
   /// replica's device. `parts[i]` is that of the i-th replica of `present`; counts may differ.
   /// Order: as for all_reduce, by the communicator where all replicas are present, all counts are
-  /// equal and it has the element type, else by copies.
+  /// equal and it has the element type, else by copies on compute streams. Throws: DeviceError;
+  /// InvalidArgumentError (kInvalidArgument) for a default-constructed tensor.
   std::vector<AnyTensor> all_gather(std::span<const AnyTensor> parts,
                                     const detail::Participants& present);
   /// Replaces the leaves of `parts.front()` by the reduction over all parts, any number of them,

@@ -32,7 +32,11 @@ namespace belfry {
 
 /// What code outside the replicas may do: in merge_fn, and between runs through
 /// `Strategy::cross_replica()`. Every verb throws ContextError (kWrongContext, kOtherStrategy) when
-/// it is reached from inside a replica or another strategy (SEM-14).
+/// it is reached from inside a replica or another strategy (SEM-14); InvalidArgumentError
+/// (kVariableEmpty) for a handle that names no variable, (kForeignObject) for tensors of another
+/// backend; DeviceError (kOutOfMemory) without room for tensors it makes or copies;
+/// UnsupportedError (kUnsupported) for what devices cannot do; StrategyError (kStrategyContract)
+/// where a user's strategy does not keep its part.
 class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
                             public detail::UpdateVerbs<CrossReplicaContext>,
                             public detail::UpdateNonSlotVerbs<CrossReplicaContext>,
@@ -65,8 +69,10 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
 
   /// The reduction over all replicas, the same on each (SEM-30 to SEM-36). Other forms reduce to a
   /// destination, or along an axis.
-  /// Order: host leaves at once; tensors are enqueued.
-  /// Throws: StructureMismatchError, InvalidArgumentError (kIntegerMean), DeviceError.
+  /// Order: host leaves at once; tensors are enqueued on communication streams, between what made
+  /// them and later work of compute streams; the host does not block.
+  /// Throws: StructureMismatchError (kStructure); InvalidArgumentError (kIntegerMean), (kDType) for
+  /// bool, (kInvalidArgument) for another number of replicas or a default-constructed tensor.
   using DestinationVerbs<CrossReplicaContext>::reduce;
   using AxisVerbs<CrossReplicaContext>::reduce;
   template <Nest T>
@@ -75,7 +81,9 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
     detail::require_replicas(core_, value.size(), site);
     return detail::reduce_value(core_, op, value, site);
   }
-  /// The same by a reduction of the user's, on replica 0's device; the result on every replica.
+  /// The same by a reduction of the user's, on replica 0's device; the result on every replica
+  /// (SEM-38). Order: as the reduction; copies of tensors are enqueued. Throws: what the reduction
+  /// throws; StructureMismatchError; InvalidArgumentError (kInvalidArgument) as above.
   template <class R, class T>
     requires Reduction<R, T>
   Mirrored<ReductionResult<R, T>> reduce(const R& reduction, const PerReplica<T>& value,
@@ -93,6 +101,7 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   /// `batch_reduce(op, values...)`: a tuple of the reductions of each, in order. A value may come
   /// as a `std::pair` with its destination, and is a MirroredOn then; a `std::vector` of pairs of
   /// one type gives a vector. All destinations are looked at before anything is reduced.
+  /// detail::BatchReduceVerbs has its order and errors.
   using BatchReduceVerbs<CrossReplicaContext>::batch_reduce;
   template <class... V>
   auto batch_reduce_at(CallSite site, ReduceOp op, const V&... values) {
@@ -100,7 +109,9 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
     return detail::batch_reduce(core_, op, site, values...);
   }
 
-  /// The value on every replica; tensors are copied to each device. Order: copies are enqueued.
+  /// The value on every replica; tensors are copied to each device (SEM-114). Order: copies are
+  /// enqueued on compute streams.
+  /// Throws: InvalidArgumentError (kInvalidArgument) for a default-constructed tensor.
   using DestinationVerbs<CrossReplicaContext>::broadcast;
   template <class T>
   Mirrored<T> broadcast(const T& value, CallSite site = CallSite::here()) {
@@ -111,8 +122,7 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   /// `update(variable, fn, args...)` calls `fn(component, args...)` once for each component, on its
   /// device; Mirrored arguments and variables give the component that lives there (SEM-41). All or
   /// nothing: when one call throws, no component changes. Returns what fn returns, mirrored.
-  /// Throws: ContextError (kOtherStrategy); VariableMismatchError (kMirroredDiverged) when fn made
-  /// the components of a mirrored variable differ.
+  /// detail::UpdateVerbs has its order and errors.
   using UpdateVerbs<CrossReplicaContext>::update;
   template <class V, class F, class... Args>
   auto update_at(CallSite site, const V& variable, const F& fn, const Args&... args) {
@@ -134,7 +144,7 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
 
   /// `update_non_slot(devices, fn, args...)` calls `fn(args...)` once on each of `devices`, with
   /// arguments as update gives them, and returns what fn returns there (SEM-41).
-  /// Throws: InvalidArgumentError (kDestination) for a device that is not the strategy's.
+  /// detail::UpdateNonSlotVerbs has its order and errors.
   using UpdateNonSlotVerbs<CrossReplicaContext>::update_non_slot;
   template <class F, class... Args>
   auto update_non_slot_at(CallSite site, const std::vector<DeviceSpec>& devices, const F& fn,
@@ -144,7 +154,8 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   }
 
   /// Gives every component of a replica-local variable this value: a sum is then as many times it
-  /// as there are components. Throws: ContextError (kOtherStrategy).
+  /// as there are components (SEM-57). Order: copies of tensors are enqueued. Throws: ContextError
+  /// (kOtherStrategy), also (kWrongContext) inside an update (SEM-41).
   template <class T>
   void assign_each(const ReplicaLocalVariable<T>& variable, const std::type_identity_t<T>& value,
                    CallSite site = CallSite::here()) {
@@ -152,8 +163,8 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
     detail::put_components(core_, state, detail::value_for_each(core_, state.info, value));
   }
   /// Makes the sum that a replica-local variable is read as this total (SEM-57).
-  /// Throws: InvalidArgumentError (kInvalidArgument) for one that is not read as a sum;
-  /// ContextError (kOtherStrategy).
+  /// Order: blocks the host to divide tensors. Throws: as assign_each; InvalidArgumentError
+  /// (kInvalidArgument) for one that is not read as a sum or no SumSplit, (kDType) for bool.
   template <Nest T>
   void assign_total(const ReplicaLocalVariable<T>& variable, const std::type_identity_t<T>& total,
                     SumSplit split = SumSplit::kFirst, CallSite site = CallSite::here()) {
@@ -164,6 +175,7 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
 
   /// `map(elements, fn, args...)` calls `fn(element, args...)` for element k on replica k mod N's
   /// device, with arguments as update gives them; every replica has a list, maybe empty (SEM-123).
+  /// detail::MapVerbs has its order and errors.
   using MapVerbs<CrossReplicaContext>::map;
   template <class X, class F, class... Args>
   auto map_at(CallSite site, const std::vector<X>& elements, const F& fn, const Args&... args) {

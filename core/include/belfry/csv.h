@@ -42,14 +42,16 @@ class CsvTable {
   std::int64_t num_columns() const { return static_cast<std::int64_t>(header_.size()); }
   /// The names of the columns; empty strings without a header.
   const std::vector<std::string>& header() const { return header_; }
-  /// The number of the column of that name. Throws: InvalidArgumentError (kInvalidArgument).
+  /// The number of the column of that name, from 0. Throws: InvalidArgumentError (kInvalidArgument)
+  /// where there is none.
   std::int64_t column(std::string_view name, CallSite site = CallSite::here()) const;
 
-  /// A field without its quotes. Throws: InvalidArgumentError (kOutOfBounds).
+  /// A field without its quotes; rows and columns are numbered from 0. Throws: InvalidArgumentError
+  /// (kOutOfBounds) for one that is not there.
   std::string_view text(std::int64_t row, std::int64_t column,
                         CallSite site = CallSite::here()) const;
-  /// The numbers of columns `begin` to `end`, as an array [num_rows(), end - begin]. Booleans are
-  /// 0, 1, false or true.
+  /// The numbers of columns `begin` to before `end`, as an array [num_rows(), end - begin].
+  /// Booleans are 0, 1, false or true.
   /// Throws: InvalidArgumentError (kFileFormat) with line and column of the first field that is no
   /// number of this type; (kOutOfBounds) for columns that are not there.
   template <Element T>
@@ -60,7 +62,7 @@ class CsvTable {
   HostArray numbers(CallSite site = CallSite::here()) const {
     return parse_numbers(dtype_of<T>(), 0, num_columns(), site);
   }
-  /// The numbers of one column, as an array [num_rows()].
+  /// The numbers of one column, as an array [num_rows()]. Throws: the same.
   template <Element T>
   HostArray numbers_of(std::int64_t column, CallSite site = CallSite::here()) const {
     const HostArray array = parse_numbers(dtype_of<T>(), column, column + 1, site);
@@ -83,7 +85,8 @@ class CsvTable {
 };
 
 /// Reads such a file. Throws: InvalidArgumentError (kFileFormat) with file, line and column (in
-/// bytes) of what is wrong; for a file that cannot be read, with the reason.
+/// bytes) of what is wrong; for a file that cannot be read, with the reason; (kInvalidArgument) for
+/// a quote or a line end as the separator.
 CsvTable read_csv(const std::string& path, CsvOptions options = {},
                   CallSite site = CallSite::here());
 /// The same from a stream; `name` stands for the file in messages.

@@ -24,7 +24,9 @@ namespace belfry {
 enum class Remainder : std::uint8_t { kKeep, kDrop };
 
 /// A recipe for a sequence of elements of any copyable type, read anew by each loop over it
-/// (SEM-92). Copies share the recipe; methods return new datasets and read nothing themselves.
+/// (SEM-92). Copies share the recipe; methods return new datasets and read nothing themselves. They
+/// throw InvalidArgumentError (kInvalidArgument) for numbers out of range; a loop throws what the
+/// functions that it reads through throw.
 template <class T>
 class Dataset {
  public:
@@ -47,7 +49,8 @@ class Dataset {
   static Dataset from_generator(F start) {
     return Dataset([start = std::move(start)](std::uint64_t) -> Reader { return start(); });
   }
-  /// `fn(0)`, `fn(1)`, ..., `fn(count - 1)`. Throws: InvalidArgumentError for a negative count.
+  /// `fn(0)`, `fn(1)`, ..., `fn(count - 1)`. Throws: InvalidArgumentError (kInvalidArgument) for a
+  /// negative count.
   template <class F>
     requires std::is_invocable_r_v<T, const F&, std::int64_t>
   static Dataset tabulate(std::int64_t count, F fn, CallSite site = CallSite::here()) {
@@ -59,7 +62,7 @@ class Dataset {
       };
     });
   }
-  /// 0, 1, ..., count - 1.
+  /// 0, 1, ..., count - 1. Throws: the same.
   static Dataset range(std::int64_t count, CallSite site = CallSite::here())
     requires std::integral<T>
   {
@@ -92,8 +95,9 @@ class Dataset {
   }
 
   /// Batches of `size` elements, the last one of what is left: see BatchOf for their type.
-  /// Throws: InvalidArgumentError when `size` is below 1; on reading StructureMismatchError or
-  /// InvalidArgumentError (kShape) when tensors do not fit together.
+  /// Throws: InvalidArgumentError (kInvalidArgument) when `size` is below 1; on reading
+  /// StructureMismatchError (kStructure) when maps have other keys, InvalidArgumentError (kShape)
+  /// when tensors have other shapes (SEM-93).
   Dataset<BatchOf<T>> batch(std::int64_t size, Remainder remainder = Remainder::kKeep,
                             CallSite site = CallSite::here()) const {
     detail::require_at_least(1, size, "the size of a batch", site);
@@ -104,7 +108,8 @@ class Dataset {
         .marked(is_endless_, size);
   }
   /// The same rows in batches of `sizes`, used over and over; a size may be 0. The last batch has
-  /// what is left. Throws: InvalidArgumentError when a size is negative or their sum is 0.
+  /// what is left. Throws: InvalidArgumentError (kInvalidArgument) when a size is negative or their
+  /// sum is 0; on reading as `batch`.
   Dataset rebatch(std::vector<std::int64_t> sizes, Remainder remainder = Remainder::kKeep,
                   CallSite site = CallSite::here()) const
     requires(detail::is_batch<T>())
@@ -117,6 +122,7 @@ class Dataset {
         .marked(is_endless_, std::nullopt);
   }
   /// Says that batches have `size` rows, for a `map` that keeps them: `batch` says so itself.
+  /// Throws: InvalidArgumentError (kInvalidArgument) when that is below 1.
   Dataset with_batch_size(std::int64_t size, CallSite site = CallSite::here()) const
     requires(detail::is_batch<T>())
   {
@@ -126,7 +132,7 @@ class Dataset {
 
   /// All elements in an order drawn from `seed`: the same in every loop, another in each repetition
   /// of a `repeat` that follows. They are in memory at once.
-  /// Throws: InvalidArgumentError for a dataset without end.
+  /// Throws: InvalidArgumentError (kInvalidArgument) for a dataset without end.
   Dataset shuffle(std::uint64_t seed, CallSite site = CallSite::here()) const {
     if (is_endless_) detail::throw_endless("shuffle", site);
     return Dataset([start = start_, seed](std::uint64_t epoch) -> Reader {
@@ -135,7 +141,7 @@ class Dataset {
         .marked(false, batch_size_);
   }
   /// The elements `times` times over, or without end; a dataset of none stays so.
-  /// Throws: InvalidArgumentError for a negative number.
+  /// Throws: InvalidArgumentError (kInvalidArgument) for a negative number.
   Dataset repeat(std::int64_t times, CallSite site = CallSite::here()) const {
     detail::require_at_least(0, times, "the number of repetitions", site);
     return repeated(static_cast<std::uint64_t>(times))
@@ -149,7 +155,7 @@ class Dataset {
   }
 
   /// The first `count` elements, and those after them.
-  /// Throws: InvalidArgumentError for a negative count.
+  /// Throws: InvalidArgumentError (kInvalidArgument) for a negative count.
   Dataset take(std::int64_t count, CallSite site = CallSite::here()) const {
     detail::require_at_least(0, count, "the count of take", site);
     return Dataset([start = start_, count](std::uint64_t epoch) -> Reader {
@@ -167,7 +173,7 @@ class Dataset {
         .marked(is_endless_, batch_size_);
   }
   /// Every `count`-th element, from number `index` on: one worker's part of the data.
-  /// Throws: InvalidArgumentError unless 0 <= index < count.
+  /// Throws: InvalidArgumentError (kInvalidArgument) unless 0 <= index < count.
   Dataset shard(std::int64_t count, std::int64_t index, CallSite site = CallSite::here()) const {
     detail::require_shard(count, index, site);
     return Dataset([start = start_, count, index](std::uint64_t epoch) -> Reader {

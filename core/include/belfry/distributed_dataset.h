@@ -26,9 +26,13 @@ namespace belfry {
 /// gives a PerReplica for each step, to be handed to `run`. Tensors are on the replicas' devices.
 /// Made by `Strategy::distribute_dataset`; the strategy outlives it and its iterators.
 /// Context: cross-replica; elements are made with replica 0's device current.
-/// Throws: ContextError (kWrongContext, kOtherStrategy) in a replica or another strategy; what the
-/// functions of the dataset throw; StructureMismatchError and InvalidArgumentError (kShape,
-/// kInvalidArgument) for batches that cannot be shared out.
+/// Order: copies to devices are enqueued; the host does not block but as the dataset's functions do
+/// (SEM-97).
+/// Throws: ContextError (kWrongContext, kOtherStrategy) in a replica or another strategy; when it
+/// is made InvalidArgumentError (kInvalidArgument) for options out of range, elements that are no
+/// batches, and global batches that are too small; in a loop what the functions of the dataset
+/// throw, StructureMismatchError (kStructure) and InvalidArgumentError (kShape, kInvalidArgument)
+/// for batches that cannot be shared out, DeviceError (kOutOfMemory).
 template <class B>
 class DistributedDataset {
  public:

@@ -30,7 +30,7 @@ class PerReplica {
   /// Takes the components, one for each replica, in order.
   explicit PerReplica(detail::ReplicaArray<T> components)
       : components_(std::move(components)), present_(components_.size()) {}
-  /// The same for the replicas that take part.
+  /// The same for the replicas that take part. Throws: InternalError for more or fewer components.
   PerReplica(detail::ReplicaArray<T> components, detail::Participants present)
       : components_(std::move(components)), present_(std::move(present)) {
     check(components_.size() == present_.count(), "components of a PerReplica");
@@ -45,7 +45,8 @@ class PerReplica {
   int size() const { return present_.replicas(); }
   /// Whether `replica` has a component: it has unless it took no part.
   bool has(int replica) const { return replica >= 0 && replica < size() && present_.has(replica); }
-  /// Throws: InvalidArgumentError when `replica` is not in [0, size()), or took no part.
+  /// The component of `replica`. Throws: InvalidArgumentError (kInvalidArgument) when that is not
+  /// in [0, size()), or took no part (SEM-90).
   const T& operator[](int replica) const {
     if (replica < 0 || replica >= size()) detail::throw_bad_component(replica, size(), {});
     if (!present_.has(replica)) detail::throw_absent_component(replica, present_);
@@ -76,6 +77,7 @@ class Mirrored {
   using value_type = T;
 
   /// `components` has one element that all of `size` replicas share, or one for each.
+  /// Throws: InternalError when it has neither.
   Mirrored(int size, detail::ReplicaArray<T> components)
       : size_(size), components_(std::move(components)) {
     check(components_.size() == 1 || components_.size() == size, "components of a Mirrored");
@@ -84,7 +86,8 @@ class Mirrored {
   int size() const { return size_; }
   /// The value, from replica 0.
   const T& value() const { return components_[0]; }
-  /// The component of `replica`. Throws: InvalidArgumentError when it is not in [0, size()).
+  /// The component of `replica`. Throws: InvalidArgumentError (kInvalidArgument) when that is not
+  /// in [0, size()).
   const T& operator[](int replica) const {
     if (replica < 0 || replica >= size_) detail::throw_bad_component(replica, size_, {});
     return components_[is_shared() ? 0 : replica];

@@ -21,7 +21,8 @@ namespace belfry {
 /// files hold. Copies share their elements, which never change.
 class HostArray {
  public:
-  /// `bytes` are the elements. Throws: InvalidArgumentError (kShape) when they are too many or few.
+  /// `bytes` are the elements. Throws: InvalidArgumentError (kShape) when they are too many or few,
+  /// (kInvalidArgument) for a boolean that is neither 0 nor 1.
   HostArray(DType dtype, Shape shape, std::vector<std::byte> bytes,
             CallSite site = CallSite::here());
 

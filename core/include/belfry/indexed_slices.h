@@ -46,7 +46,8 @@ void require_slice_reduction(ReduceOp op, DType dtype, CallSite site);
 
 }  // namespace detail
 
-/// Slices of [n, ...] with k rows. Throws: InvalidArgumentError (kShape).
+/// Slices of [n, ...] with k rows. Throws: InvalidArgumentError (kShape) when the three do not fit
+/// together.
 template <Element T>
 IndexedSlices<T> indexed_slices(Tensor<T> values, Tensor<std::int64_t> indices, Shape dense_shape,
                                 CallSite site = CallSite::here()) {
@@ -55,7 +56,8 @@ IndexedSlices<T> indexed_slices(Tensor<T> values, Tensor<std::int64_t> indices, 
 }
 
 /// The dense tensor, on the device of the slices; rows are added in their order.
-/// Order: enqueued there.
+/// Order: enqueued there. Throws: InvalidArgumentError (kShape) for slices that do not fit
+/// together, (kDType) for elements without arithmetic; DeviceError (kOutOfMemory).
 template <Element T>
 Tensor<T> to_dense(const IndexedSlices<T>& slices, CallSite site = CallSite::here()) {
   detail::require_slices(slices.values.shape(), slices.indices.shape(), slices.dense_shape, site);
@@ -69,20 +71,21 @@ Tensor<T> to_dense(const IndexedSlices<T>& slices, CallSite site = CallSite::her
   return table.reshaped(slices.dense_shape, site);
 }
 
-/// The same slices on another device. Order: copies are enqueued.
+/// The same slices on another device. Order: copies are enqueued. Throws: as Tensor::copy_to.
 template <Element T>
 IndexedSlices<T> copy_to(const IndexedSlices<T>& slices, Placement target) {
   return {slices.values.copy_to(target), slices.indices.copy_to(target), slices.dense_shape};
 }
 
-/// Every value divided by `divisor`: slices stay slices.
+/// Every value divided by `divisor`: slices stay slices. Order, Throws: as `divide`.
 template <Element T>
 IndexedSlices<T> operator/(const IndexedSlices<T>& slices, T divisor) {
   return {slices.values / divisor, slices.indices, slices.dense_shape};
 }
 
-/// The sum of slices on one device: all rows, in order. Throws: StructureMismatchError when dense
-/// shapes differ; InvalidArgumentError when there are none.
+/// The sum of slices on one device: all rows, in order. Order: enqueued there. Throws:
+/// StructureMismatchError (kStructure) when dense shapes differ; InvalidArgumentError (kShape) when
+/// there are none, (kForeignObject) for slices on different devices; DeviceError (kOutOfMemory).
 template <Element T>
 IndexedSlices<T> concatenate(const std::vector<IndexedSlices<T>>& parts,
                              CallSite site = CallSite::here()) {
@@ -105,7 +108,8 @@ using Gradient = std::variant<Tensor<T>, IndexedSlices<T>>;
 
 /// The sum of those gradients that there are, all on one device; nothing when there are none.
 /// Slices alone stay slices, in order; with a dense one among them the sum is dense, from left to
-/// right. Throws: StructureMismatchError (kStructure) when dense shapes differ.
+/// right. Order: enqueued there. Throws: StructureMismatchError (kStructure) when dense shapes
+/// differ; what to_dense, concatenate and `add` throw.
 template <Element T>
 std::optional<Gradient<T>> add_gradients(const std::vector<std::optional<Gradient<T>>>& gradients,
                                          CallSite site = CallSite::here()) {
@@ -136,7 +140,8 @@ std::optional<Gradient<T>> add_gradients(const std::vector<std::optional<Gradien
 /// The reduction of every replica's slices, on each replica: all rows, in replica order; MEAN
 /// divides them by the number of those that take part (SEM-91, SEM-130).
 /// Order: enqueued. Throws: StructureMismatchError (kStructure) when dense shapes differ;
-/// InvalidArgumentError (kIntegerMean); ContextError as CrossReplicaContext::reduce.
+/// InvalidArgumentError (kIntegerMean), (kDType) for bool, (kInvalidArgument) for another number of
+/// replicas; ContextError as CrossReplicaContext::reduce; DeviceError (kOutOfMemory).
 template <Element T>
 Mirrored<IndexedSlices<T>> reduce_slices(CrossReplicaContext& cross, ReduceOp op,
                                          const PerReplica<IndexedSlices<T>>& slices,
@@ -167,7 +172,8 @@ Mirrored<IndexedSlices<T>> reduce_slices(CrossReplicaContext& cross, ReduceOp op
   return Mirrored<IndexedSlices<T>>(all.size(), std::move(results));
 }
 
-/// The same inside a replica: a merge. Throws: as above, from `run`.
+/// The same inside a replica: a merge. Throws, from `run`: as above, MergeMismatchError, and
+/// StructureMismatchError also when replicas ask for different reductions.
 template <Element T>
 IndexedSlices<T> all_reduce_slices(ReplicaContext& replica, ReduceOp op,
                                    const IndexedSlices<T>& slices,

@@ -17,7 +17,8 @@ namespace belfry {
 
 /// The reduction that divides the SUM of integers by the number of replicas, towards zero
 /// (SEM-39): `replica.all_reduce(TruncatedMean{}, value)`. The sum wraps as SEM-35 says. Leaves
-/// that are floating-point numbers are divided truly.
+/// that are floating-point numbers are divided truly. Adding throws InvalidArgumentError (kDType)
+/// for bool, and for tensors of types without arithmetic.
 struct TruncatedMean {
   template <Nest T>
   T combine(T folded, T next) const {

@@ -24,7 +24,7 @@ class MirroredOn {
   using value_type = T;
 
   /// `components` has one element that all devices share, or one for each, in the order of
-  /// `devices`, which are not empty.
+  /// `devices`, which are not empty. Throws: InternalError when it has neither.
   MirroredOn(std::vector<DeviceSpec> devices, detail::ReplicaArray<T> components)
       : devices_(std::move(devices)), components_(std::move(components)) {
     check(components_.size() == 1 || components_.size() == size(), "components of a MirroredOn");
@@ -35,7 +35,8 @@ class MirroredOn {
   const std::vector<DeviceSpec>& devices() const { return devices_; }
   /// The value, from the first device.
   const T& value() const { return components_[0]; }
-  /// The component on devices()[index]. Throws: InvalidArgumentError when there is none.
+  /// The component on devices()[index]. Throws: InvalidArgumentError (kDestination) when there is
+  /// none.
   const T& operator[](int index) const {
     if (index < 0 || index >= size()) throw_absent("component " + std::to_string(index), {});
     return components_[is_shared() ? 0 : index];

@@ -11,8 +11,8 @@ class MirroredStrategy final : public Strategy {
  public:
   /// Over all devices of `backend`.
   explicit MirroredStrategy(Backend& backend, CallSite site = CallSite::here());
-  /// Over the devices the options name. Throws: InvalidArgumentError (kNoDevices, kDuplicateDevice,
-  /// kUnknownDevice).
+  /// Over the devices the options name. Throws: InvalidArgumentError (kDuplicateDevice,
+  /// kUnknownDevice), (kInvalidArgument) for an order that is none.
   MirroredStrategy(Backend& backend, const StrategyOptions& options,
                    CallSite site = CallSite::here());
 };

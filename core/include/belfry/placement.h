@@ -18,11 +18,11 @@ struct Placement {
 };
 
 /// The device of the current replica, of the component being updated, or of replica 0 in
-/// cross-replica context.
+/// cross-replica context (SEM-16).
 /// Throws: ContextError (kWrongContext) outside every strategy.
 Placement current_placement(CallSite site = CallSite::here());
 
-/// The device itself. Throws: InvalidArgumentError (kUnknownDevice).
+/// The device itself. Throws: InvalidArgumentError (kUnknownDevice) where there is none.
 Device& device_of(const Placement& placement);
 
 }  // namespace belfry

@@ -38,7 +38,8 @@ concept Folds = requires(const R& reduction, P folded, const P& next, int replic
 /// that backends reduce natively. The values are folded by replica id on replica 0's device,
 /// ((x0 + x1) + x2) + ..., where `combine(folded, next)` is the +; then `finalize(folded,
 /// replicas)` makes the result (SEM-38). `prepare(value)`, where there is one, comes before: a
-/// reduction may fold another type than it is given.
+/// reduction may fold another type than it is given. `replicas` is the number of those that take
+/// part (SEM-91). What any of these throws comes out of the verb that reduces.
 template <class R, class T>
 concept Reduction = detail::Folds<R, detail::Prepared<R, T>>;
 

@@ -24,7 +24,12 @@
 namespace belfry {
 
 /// What a replica function may do. One for each replica and run, made by the runner, valid inside
-/// the function alone.
+/// the function alone (SEM-14).
+/// Merges throw ContextError (kMergeNested) through a context that is not current, and come out of
+/// `run` as MergeMismatchError (kMergeMissing, kMergePlaces, kMergeKinds, kMergeTypes) when
+/// replicas do not meet (SEM-5). What comes out of `run` reaches the replicas as ReplicaCancelled
+/// (SEM-7), as it does at every call in a run that has failed. The default strategy's replica,
+/// whose merges are executed where they are called (SEM-16), gets there what others get from `run`.
 class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
  public:
   ReplicaContext(detail::MergePoint& merges, int replica) : merges_(merges), id_(replica) {}
@@ -34,7 +39,7 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
   /// This replica's number, from 0 to num_replicas() - 1.
   int replica_id() const { return id_; }
   int num_replicas() const { return merges_.core().size(); }
-  /// The device this replica runs on.
+  /// The device this replica runs on, where its tensors are made.
   DeviceSpec device() const;
   Placement placement() const { return merges_.core().placement(id_); }
   Strategy& strategy() const { return merges_.core().owner(); }
@@ -45,7 +50,9 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
   /// arguments are copied into the merge, rvalues moved.
   /// Order: the host blocks until all replicas have arrived and merge_fn has returned; device work
   /// that merge_fn enqueued may still be running.
-  /// Throws: MergeMismatchError from `run` when replicas meet at different places.
+  /// Throws, from `run`: what merge_fn throws; MergeMismatchError; InvalidArgumentError
+  /// (kInvalidArgument) for a result of another number of replicas, or that lacks a component
+  /// (SEM-90).
   /// `merge_call(fn, args..., site)` for 0 to 8 arguments is inherited; these two name the merge or
   /// hand on a wrapper's call site.
   using MergeVerbs<ReplicaContext>::merge_call;
@@ -64,8 +71,12 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
 
   /// The reduction of every leaf of `value` over all replicas, in the structure of `value`; tensors
   /// on this replica's device (SEM-30 to SEM-36).
-  /// Order: a merge; tensor reductions are enqueued, the host does not wait for them.
-  /// Throws: StructureMismatchError, InvalidArgumentError (kIntegerMean), from `run`.
+  /// Order: a merge, for which the host waits; tensors are reduced on communication streams,
+  /// between what made them and later work of compute streams, and the host does not wait for that.
+  /// Throws, from `run`: MergeMismatchError; StructureMismatchError (kStructure) also when replicas
+  /// name different operators; InvalidArgumentError (kIntegerMean), (kDType) for bool,
+  /// (kInvalidArgument) for no ReduceOp or a default-constructed tensor; DeviceError
+  /// (kOutOfMemory).
   template <Nest T>
   T all_reduce(ReduceOp op, T value, CallSite site = CallSite::here()) {
     detail::AllReduceRequest request(detail::kAllReduceType<T>, site, op, value);
@@ -74,6 +85,10 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
   }
 
   /// The same by a reduction of the user's; replica 0's reduction is used (SEM-38).
+  /// Order: a merge; the values are brought to replica 0's device, folded there, and the result is
+  /// copied to every replica's; copies are enqueued.
+  /// Throws, from `run`: what the reduction throws; MergeMismatchError; StructureMismatchError
+  /// (kStructure); DeviceError (kOutOfMemory).
   template <class R, class T>
     requires Reduction<R, T>
   ReductionResult<R, T> all_reduce(const R& reduction, T value, CallSite site = CallSite::here());
@@ -81,7 +96,9 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
   /// The values of all replicas one after another along `axis`, in replica order, leaf by leaf;
   /// extents may differ along that axis alone. Tensors come to this replica's device (SEM-121).
   /// Order: a merge; copies and collectives are enqueued.
-  /// Throws: StructureMismatchError, InvalidArgumentError (kShape), from `run`.
+  /// Throws, from `run`: MergeMismatchError; StructureMismatchError (kStructure) for other
+  /// differences, also of the axes named; InvalidArgumentError (kShape) for an axis that is not
+  /// there, (kInvalidArgument) for a default-constructed tensor; DeviceError (kOutOfMemory).
   template <Nest T>
   T all_gather(T value, Axis axis, CallSite site = CallSite::here());
   template <Nest T>
@@ -92,7 +109,16 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
   /// Sets, adds to or subtracts from a variable. A replica-local variable changes on this replica
   /// alone. For a mirrored one this is a merge: the values of all replicas are combined by the
   /// variable's aggregation and every component changes alike (SEM-45).
-  /// Throws: InvalidArgumentError (kNoAggregation), ContextError (kOtherStrategy).
+  /// Order: of a replica-local variable, tensors are enqueued on this replica's device and the host
+  /// does not block; of a mirrored one, a merge.
+  /// Throws: ContextError (kOtherStrategy), (kWrongContext) for a replica-local variable where this
+  /// context is not current; InvalidArgumentError (kVariableEmpty), (kNoAggregation) for a mirrored
+  /// one without, (kDestination) for a replica-local one with no component here; of adding and
+  /// subtracting, StructureMismatchError (kStructure) for a value of another structure than the
+  /// variable's and InvalidArgumentError (kDType) for types without sums; DeviceError
+  /// (kOutOfMemory). For a mirrored one, from `run`, also MergeMismatchError (kMergePlaces when
+  /// replicas change different variables, or in different ways), and StructureMismatchError when
+  /// they bring different structures.
   template <class T, class V>
   void assign(const MirroredVariable<T>& variable, V value, CallSite site = CallSite::here()) {
     assign_merged(variable, detail::AssignOp::kSet, std::move(value), site);

@@ -65,15 +65,17 @@ void scatter_components(CrossReplicaContext& cross, ScatterOp op, const V& varia
 /// variable's aggregation; all or nothing, as CrossReplicaContext::update. An index that names no
 /// row is passed over by GPUs, and an error of the simulator's (BF-061, SEM-74).
 /// Order: enqueued on each component's device; slices from elsewhere are copied there.
-/// Throws: ContextError; InvalidArgumentError (kShape) for slices of a tensor of another shape,
-/// (kDType) where the type lacks the operation.
+/// Throws: ContextError (kWrongContext, kOtherStrategy); InvalidArgumentError (kShape) for slices
+/// of a tensor of another shape, (kDType) where the type lacks the operation; DeviceError
+/// (kOutOfMemory).
 template <class V, Element T>
   requires detail::VariableOfTensor<V, T>
 void scatter(CrossReplicaContext& cross, ScatterOp op, const V& variable,
              const IndexedSlices<T>& slices, CallSite site = CallSite::here()) {
   detail::scatter_components<T>(cross, op, variable, slices, site);
 }
-/// The same, with those slices for each component that are of its replica.
+/// The same, with those slices for each component that are of its replica. Throws: also
+/// InvalidArgumentError (kInvalidArgument) for a Mirrored of another number of replicas.
 template <class V, Element T>
   requires detail::VariableOfTensor<V, T>
 void scatter(CrossReplicaContext& cross, ScatterOp op, const V& variable,
@@ -83,10 +85,11 @@ void scatter(CrossReplicaContext& cross, ScatterOp op, const V& variable,
 
 /// In a replica: a merge. What the replicas bring is combined by the variable's aggregation: all
 /// rows in replica order, divided by the number of those replicas for MEAN, or the first replica's
-/// alone; then every component changes alike. Throws: InvalidArgumentError (kNoAggregation);
-/// UnsupportedError for kMinimum, kMaximum and kSet of a variable with SUM or MEAN; ContextError
-/// (kOtherStrategy); from `run`: MergeMismatchError when replicas name different variables or
-/// operations, and as above.
+/// alone; then every component changes alike. Order: a merge, in which work is enqueued.
+/// Throws: InvalidArgumentError (kNoAggregation), (kShape) for slices that do not fit together;
+/// UnsupportedError (kUnsupported) for kMinimum, kMaximum and kSet of a variable with SUM or MEAN;
+/// ContextError (kOtherStrategy); from `run`: MergeMismatchError (kMergePlaces) when replicas name
+/// different variables or operations, and as above.
 template <Element T>
 void scatter(ReplicaContext& replica, ScatterOp op, const MirroredVariable<Tensor<T>>& variable,
              const std::type_identity_t<IndexedSlices<T>>& slices,
@@ -113,7 +116,7 @@ void scatter(ReplicaContext& replica, ScatterOp op, const MirroredVariable<Tenso
 }
 
 /// Components of a replica-local variable are changed where they live: `scatter_rows` of
-/// `variable.on(replica)`. Throws: UnsupportedError.
+/// `variable.on(replica)`. Throws: UnsupportedError (kUnsupported).
 template <Element T>
 void scatter(ReplicaContext&, ScatterOp, const ReplicaLocalVariable<Tensor<T>>& variable,
              const std::type_identity_t<IndexedSlices<T>>&, CallSite site = CallSite::here()) {

@@ -15,12 +15,14 @@ namespace belfry {
 class Shape {
  public:
   Shape() = default;
-  /// Throws: InvalidArgumentError when an extent is negative or the element count overflows.
+  /// Throws: InvalidArgumentError (kShape) when an extent is negative, or the number of elements
+  /// does not fit 63 bits.
   Shape(std::initializer_list<std::int64_t> extents, CallSite site = CallSite::here());
   explicit Shape(std::vector<std::int64_t> extents, CallSite site = CallSite::here());
 
   int rank() const { return static_cast<int>(extents_.size()); }
-  /// Extent of `axis`; negative axes count from the end. Throws: InvalidArgumentError.
+  /// Extent of `axis`; negative axes count from the end. Throws: InvalidArgumentError (kShape) when
+  /// there is no such axis.
   std::int64_t extent(int axis, CallSite site = CallSite::here()) const;
   std::int64_t count() const { return count_; }
   const std::vector<std::int64_t>& extents() const { return extents_; }

@@ -54,6 +54,7 @@ class Strategy : public detail::RunVerbs<Strategy>,
   /// Each replica's position in worker_devices().
   PerReplica<int> worker_device_index() const;
   Backend& backend() { return core_.backend(); }
+  /// Where a replica runs. Throws: InvalidArgumentError (kInvalidArgument) for an id that is none.
   Placement placement(int replica) { return core_.placement(replica); }
   /// The cross-replica context for code between runs.
   CrossReplicaContext& cross_replica() { return cross_; }
@@ -62,14 +63,13 @@ class Strategy : public detail::RunVerbs<Strategy>,
   /// Throws: ContextError (kWrongContext, kOtherStrategy) inside a replica or another strategy.
   Scope scope(CallSite site = CallSite::here()) { return {core_, cross_, site}; }
 
-  /// Runs `fn(ReplicaContext&, const A&...)` once on every replica and returns what each returned:
+  /// Calls `fn(ReplicaContext&, const A&...)` once on every replica and returns what each returned:
   /// always a PerReplica, also for one replica; a variable as itself; nothing for void (SEM-1 to
   /// SEM-15). PerReplica and Mirrored arguments, also inside containers, give each replica its
-  /// component; anything else is handed to all.
+  /// component; anything else is handed to all. `run(fn, args..., site)` is inherited.
   /// Order: blocks until all replicas have ended; device work they enqueued may still be running.
-  /// Throws: the exception of the failing replica with the lowest id, with its own type; belfry's
-  /// errors; the strategy stays usable and `last_failure` tells the whole story.
-  /// `run(fn, args..., site)` for 0 to 8 arguments is inherited.
+  /// Throws: the exception of the failing replica with the lowest id, with its own type; errors of
+  /// belfry, see detail::RunVerbs. The strategy stays usable; `last_failure` has the whole story.
   using RunVerbs<Strategy>::run;
   template <class F, class... Args>
   auto run(RunOptions options, const F& fn, const Args&... args) {
@@ -80,9 +80,8 @@ class Strategy : public detail::RunVerbs<Strategy>,
     return cross_.run_at(site, fn, args...);
   }
 
-  /// The steps of a dataset of global batches, each shared out over the replicas (SEM-95); see
-  /// DistributedDataset. Include belfry/distributed_dataset.h.
-  /// Throws: InvalidArgumentError (kInvalidArgument) for options or batch sizes that cannot be.
+  /// The steps of a dataset of global batches, each shared out over the replicas (SEM-95). Order,
+  /// Throws: as DistributedDataset says. Include belfry/distributed_dataset.h.
   template <class B>
   DistributedDataset<B> distribute_dataset(const Dataset<B>& dataset,
                                            const DistributeOptions& options,
@@ -92,7 +91,7 @@ class Strategy : public detail::RunVerbs<Strategy>,
   template <class F>
   auto distribute_datasets_from_function(const F& fn, DistributeOptions options,
                                          CallSite site = CallSite::here());
-  /// A value for each replica: `fn(ValueContext)`.
+  /// A value for each replica: `fn(ValueContext)`; otherwise as distribute_values.
   template <class F>
   auto distribute_values_from_function(const F& fn, CallSite site = CallSite::here()) {
     const auto with_context = [&](int replica) {
@@ -100,7 +99,8 @@ class Strategy : public detail::RunVerbs<Strategy>,
     };
     return distribute_values(with_context, site);
   }
-  /// A value for each replica: `fn(replica_id)`.
+  /// A value for each replica: `fn(replica_id)`. Order: called one after another in replica order,
+  /// each with its replica's device current. Throws: ContextError as `read`; what `fn` throws.
   template <class F>
   auto distribute_values(const F& fn, CallSite site = CallSite::here()) {
     using T = std::remove_cvref_t<std::invoke_result_t<const F&, int>>;
@@ -115,8 +115,9 @@ class Strategy : public detail::RunVerbs<Strategy>,
   }
 
   /// A variable whose components are always equal. `init` is a value or a function of no arguments,
-  /// which is called once, on replica 0's device; the other components are copies of component 0
-  /// (SEM-40). Context: any but a replica of another strategy.
+  /// called once, on component 0's device; the others are copies of that one (SEM-40). Context: any
+  /// but another strategy's; replicas make it together (SEM-48). Order: copies of tensors are
+  /// enqueued. Throws: what `init` throws, and what detail::make_variable lists.
   template <class Init>
   auto mirrored_variable(const Init& init, VariableOptions options = {},
                          CallSite site = CallSite::here()) {
@@ -124,7 +125,7 @@ class Strategy : public detail::RunVerbs<Strategy>,
     return MirroredVariable(detail::make_variable(core_, cross_, init, std::move(options), site));
   }
   /// A variable with independent components, which start equal (SEM-50), read as the reduction its
-  /// ReduceOp or aggregation names. Never trainable.
+  /// ReduceOp or aggregation names. Never trainable. Otherwise as mirrored_variable.
   template <class Init>
   auto replica_local_variable(ReduceOp op, const Init& init, VariableOptions options = {},
                               CallSite site = CallSite::here()) {
@@ -138,7 +139,7 @@ class Strategy : public detail::RunVerbs<Strategy>,
     return ReplicaLocalVariable(
         detail::make_variable(core_, cross_, init, std::move(options), site));
   }
-  /// The same, read, saved and restored by a reduction of the user's (SEM-38).
+  /// The same, read, saved and restored by a reduction of the user's (SEM-38); throws the same.
   template <class R, class Init>
     requires(!std::same_as<R, ReduceOp> && !std::same_as<R, Aggregation>)
   auto replica_local_variable(const R& reduction, const Init& init, VariableOptions options = {},
@@ -147,13 +148,13 @@ class Strategy : public detail::RunVerbs<Strategy>,
         detail::make_reduced_variable(core_, cross_, reduction, init, std::move(options), site));
   }
   /// A variable of the kind that the options or the scopes in force ask for: mirrored without any
-  /// (SEM-47).
+  /// (SEM-47). Otherwise as the function for that kind.
   template <class Init>
   auto variable(const Init& init, VariableOptions options = {}, CallSite site = CallSite::here()) {
     return Variable(detail::make_variable(core_, cross_, init, std::move(options), site));
   }
 
-  /// Variables made by `variable` in the scope are replica-local and read by `op`.
+  /// Variables made by `variable` in the scope are replica-local and read by `op` (SEM-47).
   VariableScope replica_local_variable_scope(ReduceOp op, CallSite site = CallSite::here()) {
     return VariableScope(core_, cross_, {.replica_local = aggregation_of(op)}, site);
   }
@@ -166,7 +167,8 @@ class Strategy : public detail::RunVerbs<Strategy>,
     detail::require_owner(core_, info, site);
     return VariableScope(core_, cross_, {.places = info.places}, site);
   }
-  /// The same for devices of this strategy. Throws: InvalidArgumentError (kDestination).
+  /// The same for devices of this strategy, in any order. Throws: InvalidArgumentError
+  /// (kDestination, kNoDevices, kDuplicateDevice).
   VariableScope colocate_variables_with(const std::vector<DeviceSpec>& devices,
                                         CallSite site = CallSite::here()) {
     return VariableScope(core_, cross_, {.places = detail::places_on(core_, devices, site)}, site);
@@ -175,32 +177,32 @@ class Strategy : public detail::RunVerbs<Strategy>,
   VariableScope variable_creator_scope(VariableCreator creator, CallSite site = CallSite::here()) {
     return VariableScope(core_, cross_, {.creator = std::move(creator)}, site);
   }
-  /// Whether `variable` is this strategy's.
+  /// Whether `variable` is this strategy's. Throws: InvalidArgumentError (kVariableEmpty).
   template <class T>
   bool created_in_scope(const VariableHandle<T>& variable) {
     return variable.state({}).info.owner == &core_;
   }
 
   /// The value of a variable (SEM-46, SEM-51): of a mirrored one component 0, after all were
-  /// compared where the backend asks for it; of a replica-local one the reduction of its
-  /// components. Throws: VariableMismatchError (kMirroredDiverged), ContextError, and as
-  /// CrossReplicaContext::reduce.
+  /// compared where the backend asks for it, for which the host waits; of a replica-local one the
+  /// reduction of its components, enqueued for tensors. Throws: ContextError (kWrongContext,
+  /// kOtherStrategy); VariableMismatchError (kMirroredDiverged); UnsupportedError where components
+  /// cannot be reduced; as CrossReplicaContext::reduce.
   template <class T>
   T read(const VariableHandle<T>& variable, CallSite site = CallSite::here()) {
     core_.require_cross("read", site);
     return detail::read_variable(core_, variable, site);
   }
-  /// All components of a variable, in replica order.
+  /// Copies of all components, by replica; nothing is enqueued (SEM-46). Throws: ContextError.
   template <class V>
   auto local_values(const V& variable, CallSite site = CallSite::here()) {
     core_.require_cross("local_values", site);
     return detail::components_of(core_, variable, site);
   }
 
-  /// Calls `fn()` and returns what it returns. When it throws, every variable of the strategy that
-  /// was there before has its components of then again, also where replicas wrote them (SEM-59).
-  /// Runs, merges and updates inside are thus made together or not at all.
-  /// Context: cross-replica. Order: copies all host values; tensors share storage until written.
+  /// Calls `fn()` and returns what it returns. When it throws, every variable that was there before
+  /// has its components of then again, also where replicas wrote them (SEM-59). Order: copies all
+  /// host values; tensors share storage until written. Throws: what `fn` throws; ContextError.
   template <class F>
   auto transaction(const F& fn, CallSite site = CallSite::here()) {
     core_.require_cross("transaction", site);
@@ -217,24 +219,19 @@ class Strategy : public detail::RunVerbs<Strategy>,
   StrategyStatistics statistics() { return detail::statistics_of(core_); }
 
  protected:
-  /// A replica on each device that the options name, on all of the backend without any.
-  /// Throws: InvalidArgumentError (kNoDevices, kDuplicateDevice, kUnknownDevice).
+  /// A replica on each device that the options name, on all of the backend without any. Throws:
+  /// InvalidArgumentError (kDuplicateDevice, kUnknownDevice; kInvalidArgument for no such order).
   Strategy(Backend& backend, const StrategyOptions& options, CallSite site);
 
-  /// A component with each replica.
+  // The answers: a component with each replica; the initialiser for component 0, and copies; every
+  // component, in order; `reductions().all_reduce(...)`; a copy to each target; `carry_out()`.
   VariablePlaces do_place(Synchronization kind) const override;
-  /// The initialiser once, for component 0; copies for the others.
   void do_initialise(ComponentWork& variable) override;
-  /// Every component, in order.
   void do_update(ComponentWork& update) override;
-  /// `reductions().all_reduce(...)` with what the call has.
   void do_reduce(const ReduceCall& call) override;
-  /// A copy to each target.
   std::vector<AnyTensor> do_broadcast(const AnyTensor& source,
                                       std::span<const Placement> targets) override;
-  /// `replicas.carry_out()`.
   void do_run(StrategyStep& replicas) override;
-  /// `merge.carry_out()`.
   void do_merge(StrategyStep& merge) override;
 
   /// Carries out reductions among the replicas' devices.

@@ -27,12 +27,13 @@ class StrategyStep {
 
   /// Lets it happen. Order: a run blocks until all replicas have ended.
   /// Throws: the failure of the run or the merge, which comes out in the end whether or not the
-  /// strategy lets it pass (SEM-117); StrategyError the second time.
+  /// strategy lets it pass (SEM-117); StrategyError (kStrategyContract) the second time.
   void carry_out();
 
   /// For belfry itself: throws the failure if there was one.
   void rethrow_failure() const;
-  /// For belfry itself: the same; StrategyError when it has not been carried out.
+  /// For belfry itself: the same; StrategyError (kStrategyContract) when it has not been carried
+  /// out.
   void finish() const;
 
  private:

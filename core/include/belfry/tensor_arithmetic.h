@@ -16,7 +16,8 @@
 /// Order: enqueued on the compute stream of the operands' device; the host does not block.
 /// Throws: InvalidArgumentError with kShape for shapes that do not fit, kDType for element types
 /// without arithmetic (bool, int16, uint16, uint32, uint64), kForeignObject for operands on
-/// different devices; DeviceError (kOutOfMemory).
+/// different devices, kInvalidArgument for a default-constructed tensor; DeviceError
+/// (kOutOfMemory).
 ///
 /// Integers wrap modulo 2^w; 16-bit floats compute in float and round once an operation.
 namespace belfry {

@@ -12,7 +12,9 @@
 /// Joining, cutting and adding up along one axis of a tensor of any rank.
 ///
 /// Order: enqueued on the compute stream of the operands' device; the host does not block.
-/// Throws: InvalidArgumentError with kShape, kDType or kForeignObject; DeviceError (kOutOfMemory).
+/// Throws: InvalidArgumentError with kShape, also for an axis that is not there, kDType,
+/// kForeignObject, or kInvalidArgument for no tensors or a default-constructed one; DeviceError
+/// (kOutOfMemory).
 namespace belfry {
 
 namespace detail {

@@ -12,7 +12,8 @@
 /// with NaN is false, `not_equal` is true.
 ///
 /// Order: enqueued on the compute stream of the operands' device; the host does not block.
-/// Throws: InvalidArgumentError with kShape, kDType or kForeignObject; DeviceError (kOutOfMemory).
+/// Throws: InvalidArgumentError with kShape, kDType, kForeignObject, or kInvalidArgument for a
+/// default-constructed tensor; DeviceError (kOutOfMemory).
 namespace belfry {
 
 namespace detail {

@@ -35,13 +35,14 @@ class TensorFile {
   /// Throws: InvalidArgumentError (kFileFormat) naming the byte at which it stops making sense.
   static TensorFile parse(std::string_view contents, const std::string& where,
                           CallSite site = CallSite::here());
+  /// The same of a file. Throws: the same, also for a file that cannot be read.
   static TensorFile read(const std::filesystem::path& path, CallSite site = CallSite::here());
 
   /// The contents of a file, for which `parse` gives this. Throws: InvalidArgumentError
   /// (kInvalidArgument) when an array's bytes do not fit its shape, or a name is the notes'.
   std::string contents(CallSite site = CallSite::here()) const;
   /// Writes a file beside `path` and then puts it in its place, so that one which is there is never
-  /// half overwritten. Throws: InvalidArgumentError (kFileFormat) where it cannot.
+  /// half overwritten. Throws: InvalidArgumentError (kFileFormat) where it cannot; as contents.
   void write(const std::filesystem::path& path, CallSite site = CallSite::here()) const;
 
   bool operator==(const TensorFile&) const = default;

@@ -8,8 +8,9 @@
 /// Functions of one tensor, element by element; the result has its shape.
 ///
 /// Order: enqueued on the compute stream of the tensor's device; the host does not block.
-/// Throws: InvalidArgumentError (kDType) for element types without arithmetic; DeviceError
-/// (kOutOfMemory). On the simulator the results have the same bits on every machine.
+/// Throws: InvalidArgumentError (kDType) for element types without arithmetic, (kInvalidArgument)
+/// for a default-constructed tensor; DeviceError (kOutOfMemory). On the simulator the results have
+/// the same bits on every machine.
 namespace belfry {
 
 /// Element types of exp, log and their like.

@@ -12,7 +12,8 @@
 /// Sums, products and rows of matrices (tensors of rank 2).
 ///
 /// Order: enqueued on the compute stream of the operands' device; the host does not block.
-/// Throws: InvalidArgumentError with kShape, kDType or kForeignObject; DeviceError (kOutOfMemory).
+/// Throws: InvalidArgumentError with kShape, kDType, kForeignObject, or kInvalidArgument for a
+/// default-constructed tensor; DeviceError (kOutOfMemory).
 /// Sums add up in ascending order, one element after the other; 16-bit floats accumulate in float
 /// and are rounded once.
 namespace belfry {
@@ -87,7 +88,9 @@ void scatter_add_rows(Tensor<T>& table, const Tensor<I>& indices, const Tensor<T
                               "scatter_add_rows", site);
 }
 
-/// The column of the largest element of each row, the first of several. Order: blocks the host.
+/// The column of the largest element of each row, the first of several: [r, c] to r numbers.
+/// Order: blocks the host. Throws: InvalidArgumentError (kShape) for what is no matrix or has no
+/// columns; as Tensor::to_host.
 template <Element T>
 std::vector<std::int64_t> argmax_rows(const Tensor<T>& x, CallSite site = CallSite::here()) {
   if (x.shape().rank() != 2 || x.shape().extent(1) == 0) {

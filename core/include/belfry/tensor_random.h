@@ -14,7 +14,8 @@
 ///
 /// Order: enqueued on the compute stream of the device; the host does not block.
 /// Throws: ContextError (kWrongContext) where no device is current and no placement is given;
-/// DeviceError (kOutOfMemory).
+/// InvalidArgumentError (kUnknownDevice) for a placement that names no device; DeviceError
+/// (kOutOfMemory).
 namespace belfry {
 
 /// Uniform in [0, 1).

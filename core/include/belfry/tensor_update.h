@@ -12,8 +12,8 @@
 /// `belfry/tensor_arithmetic.h`.
 ///
 /// Order: enqueued on the compute stream of the operands' device; the host does not block.
-/// Throws: InvalidArgumentError with kShape, kDType or kForeignObject, and `x` is as before;
-/// DeviceError (kOutOfMemory).
+/// Throws: InvalidArgumentError with kShape, kDType, kForeignObject, or kInvalidArgument for a
+/// default-constructed tensor, and `x` is as before; DeviceError (kOutOfMemory).
 namespace belfry {
 
 /// x += y.

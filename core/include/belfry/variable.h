@@ -25,7 +25,7 @@ class VariableHandle {
   Aggregation aggregation() const { return state({}).info.aggregation; }
   Synchronization synchronization() const { return state({}).info.synchronization; }
   bool trainable() const { return state({}).info.trainable; }
-  /// The device of each component, in replica order.
+  /// The device of each component, in the order of the components.
   std::vector<DeviceSpec> devices() const { return detail::devices_of(state({}).info); }
 
   /// Whether both handles name one variable.
@@ -74,8 +74,10 @@ class MirroredVariable : public VariableHandle<T> {
   explicit MirroredVariable(std::shared_ptr<detail::VariableState<T>> state)
       : VariableHandle<T>(std::move(state)) {}
 
-  /// The component of the replica that asks.
-  /// Throws: ContextError (kOtherStrategy, kWrongContext).
+  /// The component that the replica which asks sees, on its device (SEM-43, SEM-111).
+  /// Order: a step of the schedule, before which other replicas may run; enqueues nothing.
+  /// Throws: ContextError (kOtherStrategy), (kWrongContext) when `replica` is not current;
+  /// InvalidArgumentError (kDestination) when the variable has no component there (SEM-47).
   const T& on(const ReplicaContext& replica, CallSite site = CallSite::here()) const {
     return this->component_on(replica, false, site);
   }
@@ -90,8 +92,8 @@ class ReplicaLocalVariable : public VariableHandle<T> {
   explicit ReplicaLocalVariable(std::shared_ptr<detail::VariableState<T>> state)
       : VariableHandle<T>(std::move(state)) {}
 
-  /// The component of the replica that asks, to read and write; no other replica sees it.
-  /// Throws: ContextError (kOtherStrategy, kWrongContext).
+  /// The component of the replica that asks, to read and write; no other replica sees it (SEM-52).
+  /// Order, Throws: as MirroredVariable::on.
   T& on(const ReplicaContext& replica, CallSite site = CallSite::here()) const {
     return this->component_on(replica, true, site);
   }
@@ -110,11 +112,12 @@ class Variable : public VariableHandle<T> {
       : VariableHandle<T>(std::move(state)) {}
 
   /// The component of the replica that asks; to write it, assign or ask for the kind first.
-  /// Throws: ContextError (kOtherStrategy, kWrongContext).
+  /// Order, Throws: as MirroredVariable::on.
   const T& on(const ReplicaContext& replica, CallSite site = CallSite::here()) const {
     return this->component_on(replica, false, site);
   }
-  /// The same variable as its kind. Throws: VariableMismatchError (kVariableMismatch).
+  /// The same variable as its kind (SEM-47). Throws: VariableMismatchError (kVariableMismatch) for
+  /// one of the other kind.
   MirroredVariable<T> as_mirrored(CallSite site = CallSite::here()) const {
     detail::require_kind(this->state(site).info, Synchronization::kOnWrite, site);
     return MirroredVariable<T>(this->shared_state());
@@ -123,7 +126,8 @@ class Variable : public VariableHandle<T> {
     detail::require_kind(this->state(site).info, Synchronization::kOnRead, site);
     return ReplicaLocalVariable<T>(this->shared_state());
   }
-  /// Calls `fn` with the same variable as its kind.
+  /// Calls `fn` with the same variable as its kind, a MirroredVariable or a ReplicaLocalVariable.
+  /// Throws: what `fn` throws; InvalidArgumentError (kVariableEmpty).
   template <class F>
   void visit(const F& fn, CallSite site = CallSite::here()) const {
     if (this->state(site).info.synchronization == Synchronization::kOnRead) {

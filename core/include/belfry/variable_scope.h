@@ -14,7 +14,8 @@
 
 namespace belfry {
 
-/// Sees the options of each variable made in its scope, and may change them.
+/// Sees the options of each variable made in its scope, and may change them. What it throws comes
+/// out where the variable is made.
 using VariableCreator = std::function<void(VariableOptions&)>;
 
 namespace detail {
@@ -31,10 +32,11 @@ struct VariableRules {
 
 /// Decides, until the end of a block, what variables become that are made inside it; made by
 /// `Strategy::replica_local_variable_scope`, `colocate_variables_with` and
-/// `variable_creator_scope`. Inside a replica it holds for that replica alone. Inner scopes win;
-/// creators are asked from the innermost out (SEM-47).
+/// `variable_creator_scope`, which throw what its constructor throws. Inside a replica it holds for
+/// that replica alone. Inner scopes win; creators are asked from the innermost out (SEM-47).
 class VariableScope {
  public:
+  /// Throws: ContextError (kOtherStrategy) inside another strategy.
   VariableScope(detail::StrategyCore& core, CrossReplicaContext& cross, detail::VariableRules rules,
                 CallSite site);
   VariableScope(const VariableScope&) = delete;

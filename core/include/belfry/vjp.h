@@ -18,7 +18,8 @@
 /// returned, the gradient by what went in (SEM-127). The loss is the sum of what all replicas
 /// compute. A collective is linear, so that its product needs the structure of its input at most,
 /// and is a collective again: those of a replica are merges that every replica must reach.
-/// Throws: as the collective that each one is.
+/// Order, Throws: as the collective that each one is; InvalidArgumentError (kShape) for a cotangent
+/// that is shorter than what was gathered, (kIntegerMean) for MEAN of integers.
 namespace belfry {
 
 /// Of all_reduce: by SUM the sum of the cotangents, by MEAN their mean.

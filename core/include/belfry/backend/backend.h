@@ -28,14 +28,19 @@ class Backend {
   /// `sim`, `cuda`.
   virtual std::string_view name() const = 0;
   virtual int device_count() const = 0;
+  /// The name of device `index`, which is in [0, device_count()).
   virtual DeviceSpec device_spec(int index) const = 0;
-  /// Made on first use. Throws: InvalidArgumentError (kUnknownDevice).
+  /// Device `index`, made on first use. Throws: InvalidArgumentError (kUnknownDevice) for an index
+  /// that is not in [0, device_count()).
   virtual Device& device(int index) = 0;
-  /// Collectives among `devices`, in this order. Throws: InvalidArgumentError (kDuplicateDevice,
-  /// kUnknownDevice, kNoDevices), DeviceError.
+  /// Collectives among `devices`, in this order. May be slow: strategies make one and keep it.
+  /// Throws: InvalidArgumentError (kDuplicateDevice, kUnknownDevice, kNoDevices); DeviceError;
+  /// UnsupportedError (kUnsupported) for devices among which there can be no collectives.
   virtual std::unique_ptr<Communicator> communicator(std::span<const int> devices) = 0;
+  /// What carries replicas on this backend.
   virtual Executor& executor() = 0;
-  /// Whether values promised equal (Mirrored, mirrored variables) should be compared at run time.
+  /// Whether values promised equal (Mirrored, mirrored variables) should be compared at run time
+  /// (SEM-11).
   virtual bool verifies_mirrored() const = 0;
 
   /// The specs of all devices, in order.

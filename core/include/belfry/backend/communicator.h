@@ -22,8 +22,10 @@ struct CollectivePart {
 /// position in that list; a *local index* counts the ranks of this process. Each collective is one
 /// call that carries the parts of all local members, so that one launcher can group them.
 /// Order: enqueued on each part's stream; the host does not block.
-/// Throws: StructureMismatchError when parts differ in count or type, InvalidArgumentError,
-/// DeviceError. Nothing is enqueued then.
+/// Throws: StructureMismatchError (kStructure) when parts differ in count or type;
+/// InvalidArgumentError (kInvalidArgument, kOutOfBounds, kDType, kIntegerMean, kForeignObject), see
+/// `validate` of belfry/backend/collective.h; UnsupportedError (kUnsupported) for element types
+/// that the hardware's library lacks; DeviceError. Nothing is enqueued then.
 class Communicator {
  public:
   Communicator() = default;
@@ -44,7 +46,7 @@ class Communicator {
   virtual void broadcast(int root, std::span<const CollectivePart> parts) = 0;
   /// Every output = the inputs of all ranks, in rank order; outputs are size() times as long.
   virtual void all_gather(std::span<const CollectivePart> parts) = 0;
-  /// Throws what the devices have reported since the last call, if anything.
+  /// Throws what the devices have reported since the last call, if anything (DeviceError).
   virtual void check_health() = 0;
 };
 

@@ -33,13 +33,16 @@ class Device {
   virtual DeviceSpec spec() const = 0;
   /// Memory usable by work enqueued on `stream` from here on. Contents are undefined; the simulator
   /// reports a read of bytes nobody wrote. Zero bytes are allowed.
-  /// Throws: DeviceError (kOutOfMemory).
+  /// Order: the host does not block. Throws: DeviceError (kOutOfMemory).
   virtual BufferPtr allocate(std::size_t bytes, Stream& stream) = 0;
   /// Where tensors of this device are computed.
   virtual Stream& compute_stream() = 0;
   /// Where collectives of this device run.
   virtual Stream& communication_stream() = 0;
+  /// A further stream. What is enqueued on it is carried out even when it is destroyed, which may
+  /// block the host.
   virtual std::unique_ptr<Stream> create_stream() = 0;
+  /// An event that was never recorded, for any stream of the backend.
   virtual std::unique_ptr<Event> create_event() = 0;
   virtual MemoryUse memory() const = 0;
 };

@@ -14,9 +14,12 @@ class Event {
   Event& operator=(const Event&) = delete;
   virtual ~Event() = default;
 
-  /// Blocks the host until the latest record has been reached. A suspended replica lets others run.
+  /// Order: blocks the host until the latest record has been reached. A suspended replica lets
+  /// others run. Throws: DeviceError for what failed before it (SEM-74), or (kDeadlock) when
+  /// nothing can go on (SEM-75).
   virtual void synchronize() = 0;
   /// Whether the latest record has been reached. What it says depends on the schedule.
+  /// Order: does not block.
   virtual bool query() = 0;
 };
 

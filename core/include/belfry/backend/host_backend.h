@@ -11,10 +11,11 @@ namespace belfry {
 
 /// The smallest backend: devices `CPU:0`, `CPU:1`, ... in host memory, whose streams do their work
 /// at once. Behind the default strategy, and the backend of core's own tests; it checks bounds but
-/// orders nothing. For schedules, faults and reports use the simulator.
+/// orders nothing, and does not ask whose streams, events and buffers it is given. For schedules,
+/// faults and reports use the simulator.
 class HostBackend final : public Backend {
  public:
-  /// Throws: InvalidArgumentError (kNoDevices).
+  /// Throws: InvalidArgumentError (kNoDevices) for fewer than one.
   explicit HostBackend(int devices = 1);
   ~HostBackend() override;
 

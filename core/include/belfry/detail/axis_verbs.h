@@ -21,9 +21,10 @@ class AxisVerbs {
   /// The reduction over an axis of the components and over all replicas; the result lacks the axis.
   /// MEAN divides once, by the number of elements that all replicas have along the axis: true
   /// elements, also when lengths differ (SEM-120).
+  /// Order: vectors at once; tensors are enqueued, the host does not block.
   /// Throws: InvalidArgumentError (kShape) for an axis that is not there, (kInvalidArgument) for
-  /// the mean of no elements, (kIntegerMean, kDType); StructureMismatchError when other extents
-  /// differ.
+  /// the mean of no elements or a value of another number of replicas, (kIntegerMean), (kDType) for
+  /// types without sums; StructureMismatchError (kStructure) when ranks or other extents differ.
   template <Element T>
   Mirrored<T> reduce(ReduceOp op, const PerReplica<std::vector<T>>& value, Axis axis,
                      CallSite site = CallSite::here()) {
@@ -37,8 +38,10 @@ class AxisVerbs {
     return reduce_along(core(), op, value, axis, site);
   }
   /// The reduction over all elements of all lists, as `map` returns them: replica 0's first
-  /// (SEM-123). Throws: InvalidArgumentError (kInvalidArgument) when all lists are empty,
-  /// (kIntegerMean, kDType); StructureMismatchError when two elements differ in structure.
+  /// (SEM-123). Order: host leaves at once; tensors are enqueued on replica 0's compute stream, and
+  /// copies to the other devices. Throws: InvalidArgumentError (kInvalidArgument) when all lists
+  /// are empty or are of another number of replicas, (kIntegerMean), (kDType) for bool;
+  /// StructureMismatchError (kStructure) when two elements differ in structure.
   template <Nest R>
   Mirrored<R> reduce_mapped(ReduceOp op, const PerReplica<std::vector<R>>& lists,
                             CallSite site = CallSite::here()) {
@@ -48,7 +51,10 @@ class AxisVerbs {
 
   /// The components one after another along `axis`, in replica order, leaf by leaf; extents may
   /// differ along that axis alone. Tensors come to replica 0's device (SEM-121).
-  /// Throws: StructureMismatchError, InvalidArgumentError (kShape).
+  /// Order: vectors at once; copies of tensors are enqueued, the host does not block.
+  /// Throws: StructureMismatchError (kStructure) for other differences; InvalidArgumentError
+  /// (kShape) for an axis that is not there, (kInvalidArgument) for a value of another number of
+  /// replicas or a default-constructed tensor.
   template <Nest T>
   T gather(const PerReplica<T>& value, Axis axis, CallSite site = CallSite::here()) {
     require("gather", value, site);

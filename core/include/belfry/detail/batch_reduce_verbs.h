@@ -13,6 +13,9 @@
 namespace belfry::detail {
 
 /// `batch_reduce` for 1 to 8 values: a defaulted call site cannot follow a parameter pack.
+/// Order: values are reduced one after another, each as CrossReplicaContext::reduce has it.
+/// Throws: as `reduce`, with and without a destination; numbers of replicas and destinations are
+/// looked at before anything is reduced, structures when it is a value's turn.
 template <class Self>
 class BatchReduceVerbs {
  public:

@@ -26,7 +26,9 @@ class DestinationVerbs {
  public:
   /// The reduction over all replicas, on the devices of `destination`, in its order (SEM-122). The
   /// destination is looked at before anything is reduced. Order: as reduce and broadcast.
-  /// Throws: as reduce; InvalidArgumentError (kDestination, kDuplicateDevice, kDeviceString).
+  /// Throws: as reduce; InvalidArgumentError (kDestination) for no device, or one that the backend
+  /// lacks, (kDuplicateDevice), (kDeviceString); ContextError (kOtherStrategy) for a variable of
+  /// another strategy; what a `devices_of` of the user's throws.
   template <Nest T, Destination D>
   MirroredOn<T> reduce(ReduceOp op, const PerReplica<T>& value, const D& destination,
                        CallSite site = CallSite::here()) {
@@ -42,7 +44,8 @@ class DestinationVerbs {
     return place(core(), value, destination_of(core(), destination, site));
   }
 
-  /// The value on the devices of `destination`.
+  /// The value on the devices of `destination`. Order: copies are enqueued.
+  /// Throws: for the destination as reduce; for the value as CrossReplicaContext::broadcast.
   template <class T, Destination D>
   MirroredOn<T> broadcast(const T& value, const D& destination, CallSite site = CallSite::here()) {
     core().require_cross("broadcast", site);
@@ -53,7 +56,11 @@ class DestinationVerbs {
   /// component on that device, fn sees it there and nothing is copied; else fn sees the first
   /// component, on its device, and what fn returns is copied (SEM-124). Of a replica-local variable
   /// fn sees the reduction. Without a destination: replica 0's device.
-  /// Throws: InvalidArgumentError (kDestination), ContextError (kOtherStrategy).
+  /// Order: fn is called on the calling thread; copies and reductions are enqueued.
+  /// Throws: what fn throws; for the destination as reduce, also (kDestination) when it is several
+  /// devices; InvalidArgumentError (kInvalidArgument) for a Mirrored of another number of replicas;
+  /// ContextError (kOtherStrategy) for another strategy's variable; UnsupportedError (kUnsupported)
+  /// for components that would have to be reduced and cannot.
   template <class V, Destination D, NotSite F>
   auto fetch(const V& value, const D& destination, const F& fn, CallSite site = CallSite::here()) {
     core().require_cross("fetch", site);
@@ -72,7 +79,8 @@ class DestinationVerbs {
 
   /// When everything that `value` is made of is done: all of its components, on whatever devices
   /// (SEM-125). `value` may be distributed, a variable, slices, a nest, or a container or aggregate
-  /// of these; what cannot be looked into does not compile.
+  /// of these; what cannot be looked into does not compile. Order: records an event on each compute
+  /// stream; the host does not block. Throws: ContextError (kOtherStrategy) for a variable.
   template <class V>
   Completion group(const V& value, CallSite site = CallSite::here()) {
     core().require_cross("group", site);
@@ -82,7 +90,8 @@ class DestinationVerbs {
   }
 
   /// Copies of the components of a distributed value or a variable, in order; of anything else, the
-  /// value alone.
+  /// value alone. Order: enqueues nothing; copies of tensors share storage until one is written.
+  /// Throws: ContextError (kOtherStrategy) for another strategy's variable.
   template <class V>
   auto local_results(const V& value, CallSite site = CallSite::here()) {
     core().require_cross("local_results", site);

@@ -22,7 +22,9 @@ namespace belfry::detail {
 
 /// What a variable with these options becomes under the scopes in force, still without a number.
 /// Throws: InvalidArgumentError (kNoAggregation) for a replica-local variable that could never be
-/// read, (kInvalidArgument) for Synchronization::kNone.
+/// read, (kInvalidArgument) for Synchronization::kNone, for numbers that stand for no enumerator
+/// and for a mirrored variable with Aggregation::kOther; VariableMismatchError (kVariableMismatch)
+/// when a creator changed the kind that was asked for; what creators throw.
 VariableInfo describe_variable(StrategyCore& core, VariableOptions options, CallSite site);
 /// Throws: InvalidArgumentError (kIntegerMean) when values of such leaves would have to be averaged
 /// and are integers.
@@ -116,7 +118,13 @@ struct NoReader {
 };
 
 /// Makes a variable here: at once in cross-replica context, together with the other replicas inside
-/// one of them.
+/// one of them. Order: in a replica the host waits until the first replica has made it (SEM-48);
+/// copies of tensors are enqueued.
+/// Throws: what `init` throws; as describe_variable; InvalidArgumentError (kNoAggregation) for
+/// kOther without a reduction, (kIntegerMean) for kMean of integers (SEM-58); ContextError
+/// (kOtherStrategy) inside another strategy; VariableMismatchError (kVariableMismatch) in a replica
+/// that asks for another variable than the first one made, or from `run`; DeviceError
+/// (kOutOfMemory); StrategyError (kStrategyContract) where a strategy does not keep its part.
 template <class Init, class ReaderOf = NoReader>
 auto make_variable(StrategyCore& core, CrossReplicaContext& cross, const Init& init,
                    VariableOptions options, CallSite site, const ReaderOf& reader_of = {}) {
@@ -154,10 +162,11 @@ auto make_reduced_variable(StrategyCore& core, CrossReplicaContext& cross, const
   return make_variable(core, cross, init, std::move(options), site, reader_of);
 }
 
-/// Throws: UnsupportedError: components of a type that is no nest cannot be reduced.
+/// Throws: UnsupportedError (kUnsupported): components of a type that is no nest cannot be reduced.
 [[noreturn]] void throw_not_reducible(const VariableInfo& info, CallSite site);
 
-/// Copies of all components.
+/// Copies of all components. Throws: ContextError (kOtherStrategy), InvalidArgumentError
+/// (kVariableEmpty).
 template <class V>
 auto components_of(StrategyCore& core, const V& variable, CallSite site) {
   using T = typename V::value_type;
@@ -179,6 +188,9 @@ T read_mirrored(StrategyCore& core, VariableState<T>& state, CallSite site) {
 }
 
 /// The value of a variable in cross-replica context.
+/// Throws: ContextError (kOtherStrategy); VariableMismatchError (kMirroredDiverged);
+/// UnsupportedError (kUnsupported) for components that would have to be reduced and are no nest, or
+/// have tensors and are fewer than the replicas; what the reduction throws.
 template <class V>
 auto read_variable(StrategyCore& core, const V& variable, CallSite site) {
   using T = typename V::value_type;

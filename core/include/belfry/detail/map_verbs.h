@@ -11,6 +11,9 @@
 namespace belfry::detail {
 
 /// `map` for 0 to 8 arguments: a defaulted call site cannot follow a parameter pack.
+/// Order: fn is called on the calling thread, for one element after another (SEM-123); otherwise as
+/// UpdateVerbs.
+/// Throws: what fn throws; for arguments as UpdateVerbs.
 template <class Self>
 class MapVerbs {
  public:

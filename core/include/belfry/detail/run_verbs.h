@@ -17,6 +17,15 @@ template <class T>
 concept NotOptions = !std::is_same_v<std::remove_cvref_t<T>, RunOptions>;
 
 /// `run` for 0 to 8 arguments: a defaulted call site cannot follow a parameter pack.
+/// Throws, beside what replicas and merges throw: ContextError (kStrategyBusy) while another thread
+/// runs this strategy, or runs on a backend that is for one thread at a time (SEM-9),
+/// (kWrongContext, kOtherStrategy) inside a replica or another strategy (SEM-14), (kRunFailed) when
+/// code threw ReplicaCancelled where no run had failed (SEM-7); InvalidArgumentError
+/// (kInvalidArgument) for a PerReplica or Mirrored of another number of replicas (SEM-13), or when
+/// no replica can take part (SEM-90); MergeMismatchError (SEM-5); VariableMismatchError
+/// (kVariableMismatch) when replicas made different variables (SEM-48); DeviceError (kOutOfMemory)
+/// without room for stacks, (kDeadlock, kStackOverflow); UnsupportedError (kUnsupported) without
+/// threads for replicas; StrategyError (kStrategyContract) where a strategy does not keep its part.
 template <class Self>
 class RunVerbs {
  public:

@@ -16,7 +16,8 @@ template <class Self>
 class StrategyVerbs {
  public:
   /// Where the state of an optimiser of these variables is updated; which ones makes no difference.
-  /// Throws: ContextError (kOtherStrategy) when one is not this strategy's.
+  /// Throws: ContextError (kOtherStrategy) when one is not this strategy's; InvalidArgumentError
+  /// (kVariableEmpty).
   template <class... T>
   std::vector<DeviceSpec> non_slot_devices(const VariableHandle<T>&... variables) {
     (require_owner(self().cross_replica().core(), variables.state({}).info, {}), ...);
@@ -31,7 +32,7 @@ class StrategyVerbs {
   }
 
   /// Copies of the components of a distributed value or a variable, in order; of anything else, the
-  /// value alone.
+  /// value alone. Order: enqueues nothing. Throws: ContextError (kWrongContext, kOtherStrategy).
   template <class V>
   auto local_results(const V& value, CallSite site = CallSite::here()) {
     return self().cross_replica().local_results(value, site);

@@ -10,6 +10,7 @@
 namespace belfry::detail {
 
 /// `update_each` for 0 to 8 arguments: a defaulted call site cannot follow a parameter pack.
+/// Order, Throws: as UpdateVerbs.
 template <class Self>
 class UpdateEachVerbs {
  public:

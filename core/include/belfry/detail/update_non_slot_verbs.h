@@ -14,6 +14,10 @@
 namespace belfry::detail {
 
 /// `update_non_slot` for 0 to 8 arguments: a defaulted call site cannot follow a parameter pack.
+/// Order: as UpdateVerbs, for one device after another, in the order in which they are named.
+/// Throws: what fn throws; InvalidArgumentError (kDestination) for a device that is not the
+/// strategy's, (kNoDevices) for none, (kDuplicateDevice) for one named twice, all before fn is
+/// called (SEM-41); for arguments as UpdateVerbs.
 template <class Self>
 class UpdateNonSlotVerbs {
  public:

@@ -12,6 +12,17 @@
 namespace belfry::detail {
 
 /// `update` for 0 to 8 arguments: a defaulted call site cannot follow a parameter pack.
+/// Order: fn is called on the calling thread, for one component after another; what it does to
+/// tensors, and copies of arguments from other devices, are enqueued on compute streams, and the
+/// host does not block unless fn does.
+/// Throws: what fn throws; ContextError (kOtherStrategy) for a variable of another strategy, also
+/// as an argument, (kWrongContext) inside the function of another update (SEM-41);
+/// VariableMismatchError (kMirroredDiverged) when host values of a mirrored variable, or what fn
+/// returned for it, differ between components where the backend compares them (SEM-11);
+/// InvalidArgumentError (kDestination) for an argument that is a variable or a MirroredOn and has
+/// nothing for the component's device, (kInvalidArgument) for a Mirrored of another number of
+/// replicas; UnsupportedError (kUnsupported) where the strategy copies what fn returns (SEM-113)
+/// and that cannot be copied. No component has changed then (SEM-42).
 template <class Self>
 class UpdateVerbs {
  public:

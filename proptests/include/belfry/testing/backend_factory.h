@@ -66,6 +66,8 @@ class BackendFactory {
   virtual ~BackendFactory() = default;
   /// `sim`, `cuda on the simulated driver`, ...
   virtual std::string_view name() const = 0;
+  /// A backend as asked for, as far as this one can. Throws: what its constructor throws;
+  /// InvalidArgumentError (kReplay) for a token that is none, where there is replay.
   virtual std::unique_ptr<Backend> make(const BackendRequest& request) const = 0;
   /// What the devices of a backend of this factory have executed so far.
   virtual DeviceWork work(Backend& backend) const = 0;

@@ -42,7 +42,7 @@ const std::vector<Contract>& contracts();
 /// Checks one contract. Throws: InvalidArgumentError (kInvalidArgument) for an id that is none.
 ContractResult check_contract(std::string_view id, const StrategyFactory& strategies,
                               const BackendFactory& backends, const ContractOptions& options = {});
-/// Checks all of them.
+/// Checks all of them, in the order of the list.
 std::vector<ContractResult> check_contracts(const StrategyFactory& strategies,
                                             const BackendFactory& backends,
                                             const ContractOptions& options = {});

@@ -80,7 +80,7 @@ SampleNest make_nest(const NestShape& shape, const ElementAt& element, int divis
 
 /// Replica `replica`'s nest of small integers. Context: one in which tensors can be made.
 SampleNest nest_of(const NestShape& shape, std::uint64_t seed, int replica);
-/// What the nests of all replicas reduce to.
+/// What the nests of all replicas reduce to. Context: the same.
 SampleNest reduced_nest(const NestShape& shape, std::uint64_t seed, int replicas, ReduceOp op);
 
 }  // namespace belfry::testing

@@ -27,7 +27,7 @@ class StrategyFactory {
   /// For messages: `mirrored`, `central storage`, ...
   virtual std::string_view name() const = 0;
   /// A strategy with a replica on each device of `backend`, or on those the options name, which
-  /// reduces in the order they ask for.
+  /// reduces in the order they ask for. Throws: what its constructor throws.
   virtual std::unique_ptr<Strategy> make(Backend& backend,
                                          const StrategyOptions& options) const = 0;
   /// With kFirst or kOwn there is one replica: the contracts leave out what takes two, and say so.

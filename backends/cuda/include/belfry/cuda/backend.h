@@ -17,7 +17,8 @@ namespace belfry::cuda {
 class Backend final : public belfry::Backend {
  public:
   /// Throws: DeviceError (kNoDriver) where there is no driver or no GPU; InvalidArgumentError
-  /// (kUnknownDevice, kInvalidArgument) for options that do not fit the machine.
+  /// (kUnknownDevice, kInvalidArgument) for options that do not fit the machine; UnsupportedError
+  /// (kUnsupported) for a GPU without stream-ordered memory.
   explicit Backend(Options options = {});
   ~Backend() override;
 
@@ -29,7 +30,8 @@ class Backend final : public belfry::Backend {
   Executor& executor() override;
   bool verifies_mirrored() const override;
 
-  /// The number in CUDA of the GPU behind device `index`. Throws: InvalidArgumentError.
+  /// The number in CUDA of the GPU behind device `index`. Throws: InvalidArgumentError
+  /// (kUnknownDevice).
   int gpu(int index) const;
   /// What has been asked of the GPUs so far.
   Statistics statistics() const;

@@ -27,7 +27,8 @@ namespace belfry::sim {
 ///   MirroredStrategy strategy{backend};
 class Backend final : public belfry::Backend {
  public:
-  /// Throws: InvalidArgumentError (kNoDevices, kInvalidArgument).
+  /// Throws: InvalidArgumentError (kNoDevices), (kInvalidArgument) for more than 2^26 devices or a
+  /// schedule of no kind.
   explicit Backend(const Options& options = {}, CallSite site = CallSite::here());
   ~Backend() override;
 
@@ -42,12 +43,14 @@ class Backend final : public belfry::Backend {
   const Options& options() const;
   /// What has happened so far. Empty unless options().record.
   const Log& log() const;
-  /// The hash of the log: equal for equal runs.
+  /// The hash of the log: equal for equal runs. Of data it has what Options::digests says, so that
+  /// runs which differ elsewhere, as in bytes that are not sampled, may share it (SEM-77).
   std::uint64_t hash() const { return log().hash(); }
   /// Every choice so far. Empty unless options().record.
   std::vector<Choice> choices() const;
   /// The choices as a word for `Schedule::replay`.
-  /// Throws: UnsupportedError when nothing is recorded or more than options().record_limit was.
+  /// Throws: UnsupportedError (kUnsupported) when nothing is recorded or more than
+  /// options().record_limit was.
   std::string replay_token() const;
   /// The memory of each device that has been used, in order.
   std::vector<DeviceMemoryReport> memory_report() const;

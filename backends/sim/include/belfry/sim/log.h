@@ -57,7 +57,7 @@ class Log {
   std::uint64_t size() const { return size_; }
   /// How many operations at the end are not kept.
   std::uint64_t dropped() const { return size_ - records_.size(); }
-  /// Of the operations in the order in which they happened.
+  /// Of the operations in the order in which they happened; 0 for none (SEM-77).
   std::uint64_t hash() const { return hash_; }
   /// The same for every order in which the agents took their turns, as long as each did the same.
   std::uint64_t order_free_hash() const;
