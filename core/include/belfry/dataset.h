@@ -199,6 +199,7 @@ class Dataset {
 
   /// Reads from the start.
   Reader read(std::uint64_t epoch = 0) const { return (*start_)(epoch); }
+  /// Starts a loop, and reads its first element.
   detail::ReaderIterator<T> begin() const { return detail::ReaderIterator<T>(read()); }
   std::default_sentinel_t end() const { return {}; }
 

@@ -41,6 +41,7 @@ class DistributedDataset {
   DistributedDataset(Strategy& strategy, Dataset<B> dataset, const DistributeOptions& options,
                      CallSite site);
 
+  /// Starts a loop, and reads its first step.
   detail::ReaderIterator<PerReplica<B>> begin() const;
   std::default_sentinel_t end() const { return {}; }
 

@@ -35,6 +35,7 @@ class PerReplica {
       : components_(std::move(components)), present_(std::move(present)) {
     check(components_.size() == present_.count(), "components of a PerReplica");
   }
+  /// The same from a list: `PerReplica<int>{1, 2}` is of two replicas.
   PerReplica(std::initializer_list<T> components)
       : components_(static_cast<int>(components.size())),
         present_(static_cast<int>(components.size())) {

@@ -63,6 +63,7 @@ Tensor<T> reciprocal(const Tensor<T>& x, CallSite site = CallSite::here()) {
   return Tensor<T>(detail::launch_unary(UnaryOp::kReciprocal, x.any(), {}, "reciprocal", site));
 }
 
+/// e to the power of each element.
 template <FloatingElement T>
 Tensor<T> exp(const Tensor<T>& x, CallSite site = CallSite::here()) {
   return Tensor<T>(detail::launch_unary(UnaryOp::kExp, x.any(), {}, "exp", site));
@@ -74,6 +75,7 @@ Tensor<T> log(const Tensor<T>& x, CallSite site = CallSite::here()) {
   return Tensor<T>(detail::launch_unary(UnaryOp::kLog, x.any(), {}, "log", site));
 }
 
+/// The hyperbolic tangent.
 template <FloatingElement T>
 Tensor<T> tanh(const Tensor<T>& x, CallSite site = CallSite::here()) {
   return Tensor<T>(detail::launch_unary(UnaryOp::kTanh, x.any(), {}, "tanh", site));

@@ -32,8 +32,9 @@ struct VariableRules {
 
 /// Decides, until the end of a block, what variables become that are made inside it; made by
 /// `Strategy::replica_local_variable_scope`, `colocate_variables_with` and
-/// `variable_creator_scope`, which throw what its constructor throws. Inside a replica it holds for
-/// that replica alone. Inner scopes win; creators are asked from the innermost out (SEM-47).
+/// `variable_creator_scope`, which throw what its constructor throws (and the first of them
+/// InvalidArgumentError (kInvalidArgument) for no ReduceOp). Inside a replica it holds for that
+/// replica alone. Inner scopes win; creators are asked from the innermost out (SEM-47).
 class VariableScope {
  public:
   /// Throws: ContextError (kOtherStrategy) inside another strategy.

@@ -33,13 +33,15 @@ struct Options {
   OperationSink* sink = nullptr;  ///< Sees what replicas do; may be null.
 
   std::size_t memory_limit_bytes = 0;  ///< Of each device; 0: what the GPU has.
-  /// How long a communicator may take to be made, to accept work and to end before a DeviceError.
+  /// How long a communicator may take to be made, to accept work and to end before a DeviceError
+  /// (kDeviceLost).
   std::chrono::milliseconds deadline{60'000};
   /// Whether communicators run a small and a large collective when they are made, so that NCCL's
   /// connections and buffers are not made inside a first step.
   bool warm_up = true;
   /// Say so where CUDA_LAUNCH_BLOCKING=1 is set (the library reads no environment variables). One
-  /// launcher for several GPUs would wait for ever then, so communicators over GPUs are refused.
+  /// launcher for several GPUs would wait for ever then, so communicators over GPUs are refused:
+  /// UnsupportedError (kUnsupported).
   bool launches_block = false;
   /// Whether values promised equal are compared at run time.
   bool verify_mirrored = false;
