@@ -4,6 +4,7 @@
 
 #include "belfry/any_tensor.h"
 #include "belfry/detail/nest_traits.h"
+#include "belfry/detail/tensor_launch.h"
 #include "belfry/error.h"
 
 #include <initializer_list>
@@ -53,11 +54,11 @@ class Tensor {
   /// Every element is `value`. Order: filled on the device, enqueued on its compute stream.
   /// Throws: ContextError (kWrongContext); DeviceError (kOutOfMemory).
   static Tensor full(Shape shape, T value, CallSite site = CallSite::here()) {
-    return full(std::move(shape), value, current_placement(site));
+    return full(std::move(shape), value, current_placement(site), site);
   }
-  static Tensor full(Shape shape, T value, Placement placement) {
-    const std::vector<Plain> values(static_cast<std::size_t>(shape.count()), Plain(value));
-    return Tensor(AnyTensor::from_host(dtype_of<T>(), std::move(shape), values.data(), placement));
+  static Tensor full(Shape shape, T value, Placement placement, CallSite site = CallSite::here()) {
+    return Tensor(detail::launch_fill(dtype_of<T>(), std::move(shape), detail::Scalar::of(value),
+                                      placement, site));
   }
   /// `full` with 0, on the current device.
   static Tensor zeros(Shape shape, CallSite site = CallSite::here()) {

@@ -83,7 +83,8 @@ BufferPtr HostDevice::allocate(std::size_t bytes, Stream&) {
     return std::make_shared<HostBuffer>(*this, bytes, meter_);
   } catch (const std::bad_alloc&) {
     throw DeviceError(ErrorCode::kOutOfMemory,
-                      "the host has no room for " + std::to_string(bytes) + " bytes");
+                      "the host has no room for " + std::to_string(bytes) + " bytes",
+                      "free tensors, or make smaller ones");
   }
 }
 

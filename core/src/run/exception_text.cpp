@@ -19,16 +19,6 @@ std::string type_name(const std::type_info& type) {
   return status == 0 ? name.get() : type.name();
 }
 
-bool has_type(const std::exception_ptr& exception, const std::type_info& type) {
-  try {
-    std::rethrow_exception(exception);
-  } catch (const Error& error) {
-    return typeid(error) == type;
-  } catch (...) {
-    return false;
-  }
-}
-
 }  // namespace
 
 std::string text_of(const std::exception_ptr& exception) {
@@ -63,15 +53,6 @@ std::exception_ptr exception_of(const ErrorReport& report) {
   } catch (...) {
     return std::current_exception();
   }
-}
-
-std::exception_ptr with_report(std::exception_ptr error, const ErrorReport& report) {
-  try {
-    throw_error(report);
-  } catch (const Error& rebuilt) {
-    if (has_type(error, typeid(rebuilt))) return std::current_exception();
-  }
-  return error;
 }
 
 std::exception_ptr stray_cancellation(const std::string& thrower) {

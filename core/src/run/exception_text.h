@@ -19,10 +19,6 @@ ErrorReport report_of(const std::exception_ptr& exception);
 /// The exception that belongs to a report.
 std::exception_ptr exception_of(const ErrorReport& report);
 
-/// A belfry error with another report, if its type is the one that belongs to the report; else the
-/// error itself.
-std::exception_ptr with_report(std::exception_ptr error, const ErrorReport& report);
-
 /// What to report in place of a ReplicaCancelled that code threw in a run that had not failed.
 std::exception_ptr stray_cancellation(const std::string& thrower);
 

@@ -7,6 +7,7 @@
 #include "belfry/cross_replica_context.h"
 #include "belfry/replica_context.h"
 #include "run/exception_text.h"
+#include "words/with_report.h"
 
 #include <algorithm>
 #include <string>

@@ -48,8 +48,10 @@ AnyTensor AnyTensor::allocate(DType dtype, Shape shape, Placement placement) {
   const auto count = static_cast<std::size_t>(shape.count());
   // A shape's count fits 63 bits; its bytes may not.
   if (count > kMostBytes / size_of(dtype)) {
-    throw DeviceError(ErrorCode::kOutOfMemory, "no device has room for a tensor " +
-                                                   to_string(shape) + " of " + to_string(dtype));
+    throw DeviceError(
+        ErrorCode::kOutOfMemory,
+        "no device has room for a tensor " + to_string(shape) + " of " + to_string(dtype),
+        "make it smaller");
   }
   BufferPtr buffer = device.allocate(count * size_of(dtype), device.compute_stream());
   return {BufferView{std::move(buffer), 0, count, dtype}, std::move(shape), placement};

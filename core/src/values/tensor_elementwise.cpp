@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "belfry/detail/tensor_launch.h"
+#include "belfry/error.h"
 #include "values/tensor_operands.h"
+#include "words/with_report.h"
 
+#include <exception>
 #include <utility>
 
 namespace belfry::detail {
@@ -62,15 +65,24 @@ Scalar negated(Scalar scalar) {
   return {-scalar.real, static_cast<std::int64_t>(-static_cast<std::uint64_t>(scalar.integer))};
 }
 
+// What a device says when its memory is used up names no call.
+AnyTensor allocate_at(CallSite site, DType dtype, Shape shape, Placement placement) {
+  try {
+    return AnyTensor::allocate(dtype, std::move(shape), placement);
+  } catch (const Error&) {
+    std::rethrow_exception(at_site(std::current_exception(), site));
+  }
+}
+
 // One element that meets all of `like`.
-AnyTensor scalar_beside(const AnyTensor& like, Scalar value) {
-  return launch_fill(like.dtype(), Shape{}, value, like.placement());
+AnyTensor scalar_beside(const AnyTensor& like, Scalar value, CallSite site) {
+  return launch_fill(like.dtype(), Shape{}, value, like.placement(), site);
 }
 
 }  // namespace
 
-AnyTensor launch_fill(DType dtype, Shape shape, Scalar value, Placement placement) {
-  AnyTensor out = AnyTensor::allocate(dtype, std::move(shape), placement);
+AnyTensor launch_fill(DType dtype, Shape shape, Scalar value, Placement placement, CallSite site) {
+  AnyTensor out = allocate_at(site, dtype, std::move(shape), placement);
   Kernel kernel = elementwise(KernelKind::kFill, {Broadcast::kNone, 1, out.shape().count()});
   set_scalar(kernel, value);
   kernel.outputs = {out.view()};
@@ -107,14 +119,14 @@ AnyTensor launch_binary(BinaryOp op, const AnyTensor& left, Scalar right, std::s
   }
   if (op == BinaryOp::kMultiply) return launch_unary(UnaryOp::kScale, left, right, what, site);
   require_storage({what, site}, left);
-  return launch_binary(op, left, scalar_beside(left, right), what, site);
+  return launch_binary(op, left, scalar_beside(left, right, site), what, site);
 }
 
 AnyTensor launch_binary(BinaryOp op, Scalar left, const AnyTensor& right, std::string_view what,
                         CallSite site) {
   require_storage({what, site}, right);
   require_arithmetic({what, site}, right.dtype());
-  const AnyTensor filled = launch_fill(right.dtype(), right.shape(), left, right.placement());
+  const AnyTensor filled = launch_fill(right.dtype(), right.shape(), left, right.placement(), site);
   return launch_binary(op, filled, right, what, site);
 }
 
@@ -134,7 +146,7 @@ AnyTensor launch_compare(CompareOp op, const AnyTensor& left, const AnyTensor& r
 AnyTensor launch_compare(CompareOp op, const AnyTensor& left, Scalar right, std::string_view what,
                          CallSite site) {
   require_storage({what, site}, left);
-  return launch_compare(op, left, scalar_beside(left, right), what, site);
+  return launch_compare(op, left, scalar_beside(left, right, site), what, site);
 }
 
 AnyTensor launch_select(const AnyTensor& condition, const AnyTensor& left, const AnyTensor& right,

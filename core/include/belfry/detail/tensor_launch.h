@@ -41,7 +41,7 @@ struct RandomDraw {
   std::uint64_t offset = 0;
 };
 
-AnyTensor launch_fill(DType dtype, Shape shape, Scalar value, Placement placement);
+AnyTensor launch_fill(DType dtype, Shape shape, Scalar value, Placement placement, CallSite site);
 AnyTensor launch_unary(UnaryOp op, const AnyTensor& x, Scalar scalar, std::string_view what,
                        CallSite site);
 AnyTensor launch_binary(BinaryOp op, const AnyTensor& left, const AnyTensor& right,

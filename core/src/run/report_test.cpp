@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What errors report: the code, the call, the replica.
+#include "belfry/backend/host_backend.h"
+#include "belfry/mirrored_strategy.h"
+#include "belfry/tensor_ops.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr CallSite kHere{"train.cc", 11};
+
+class Reports : public testing::Test {
+ protected:
+  static std::string error_of(const std::function<void()>& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  }
+  static auto says(const std::string& start) {
+    return AllOf(StartsWith(start), HasSubstr("\n  at train.cc:11"));
+  }
+
+  HostBackend backend_{2};
+  MirroredStrategy strategy_{backend_};
+};
+
+TEST_F(Reports, TensorsThatNoHostCouldStage) {
+  constexpr auto kMany = std::int64_t{1} << 31;
+  const Placement place = strategy_.placement(1);
+  EXPECT_THAT(error_of([&] { Tensor<float>::full({1 << 30, 1 << 30}, 1.0F, place, kHere); }),
+              says("BF-060"));
+  EXPECT_THAT(error_of([&] { Tensor<double>::full({kMany, kMany}, 1.0, place, kHere); }),
+              says("BF-060"));
+}
+
+template <class T>
+class FullTensors : public testing::Test {};
+using AllElements =
+    testing::Types<float, double, Float16, BFloat16, std::int32_t, std::int64_t, bool, std::int8_t,
+                   std::uint8_t, std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t>;
+TYPED_TEST_SUITE(FullTensors, AllElements);
+
+TYPED_TEST(FullTensors, HaveTheValueEverywhere) {
+  HostBackend backend(1);
+  const auto value = static_cast<TypeParam>(std::is_signed_v<TypeParam> ? -3 : 1);
+  const auto tensor = Tensor<TypeParam>::full({2, 2}, value, Placement{&backend, 0});
+  for (const auto element : tensor.to_host()) {
+    EXPECT_EQ(static_cast<double>(element), static_cast<double>(value));
+  }
+  EXPECT_EQ(Tensor<TypeParam>::full({0}, value, Placement{&backend, 0}).count(), 0);
+}
+
+TEST(FullTensor, OfTheLargestNumbers) {
+  HostBackend backend(1);
+  const Placement place{&backend, 0};
+  EXPECT_EQ(Tensor<std::uint64_t>::full({1}, UINT64_MAX, place).item(), UINT64_MAX);
+  EXPECT_EQ(Tensor<std::int64_t>::full({1}, INT64_MIN + 1, place).item(), INT64_MIN + 1);
+}
+
+}  // namespace
+}  // namespace belfry
