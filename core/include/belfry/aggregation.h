@@ -22,10 +22,9 @@ enum class Aggregation : std::uint8_t {
 /// `none`, `sum`, `mean`, `only-first` or `other`.
 std::string to_string(Aggregation aggregation);
 
-/// The aggregation that reduces with `op`.
-constexpr Aggregation aggregation_of(ReduceOp op) {
-  return op == ReduceOp::kSum ? Aggregation::kSum : Aggregation::kMean;
-}
+/// The aggregation that reduces with `op`. Throws: InvalidArgumentError (kInvalidArgument) for a
+/// number that stands for no operator.
+Aggregation aggregation_of(ReduceOp op, CallSite site = CallSite::here());
 
 /// When the components of a variable are brought together (SEM-40, SEM-50).
 enum class Synchronization : std::uint8_t {

@@ -170,7 +170,9 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
                     SumSplit split = SumSplit::kFirst, CallSite site = CallSite::here()) {
     detail::VariableState<T>& state = assigned(variable, "assign_total", site);
     detail::require_sum(state.info, site);
-    detail::put_components(core_, state, detail::split_total(core_, state.info, total, split));
+    detail::require_split(split, site);
+    detail::put_components(core_, state,
+                           detail::split_total(core_, state.info, total, split, site));
   }
 
   /// `map(elements, fn, args...)` calls `fn(element, args...)` for element k on replica k mod N's

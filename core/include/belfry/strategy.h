@@ -55,7 +55,7 @@ class Strategy : public detail::RunVerbs<Strategy>,
   PerReplica<int> worker_device_index() const;
   Backend& backend() { return core_.backend(); }
   /// Where a replica runs. Throws: InvalidArgumentError (kInvalidArgument) for an id that is none.
-  Placement placement(int replica) { return core_.placement(replica); }
+  Placement placement(int replica, CallSite site = CallSite::here());
   /// The cross-replica context for code between runs.
   CrossReplicaContext& cross_replica() { return cross_; }
 
@@ -129,7 +129,7 @@ class Strategy : public detail::RunVerbs<Strategy>,
   template <class Init>
   auto replica_local_variable(ReduceOp op, const Init& init, VariableOptions options = {},
                               CallSite site = CallSite::here()) {
-    return replica_local_variable(aggregation_of(op), init, std::move(options), site);
+    return replica_local_variable(aggregation_of(op, site), init, std::move(options), site);
   }
   template <class Init>
   auto replica_local_variable(Aggregation aggregation, const Init& init,
@@ -156,7 +156,7 @@ class Strategy : public detail::RunVerbs<Strategy>,
 
   /// Variables made by `variable` in the scope are replica-local and read by `op` (SEM-47).
   VariableScope replica_local_variable_scope(ReduceOp op, CallSite site = CallSite::here()) {
-    return VariableScope(core_, cross_, {.replica_local = aggregation_of(op)}, site);
+    return VariableScope(core_, cross_, {.replica_local = aggregation_of(op, site)}, site);
   }
   /// Variables made in the scope have components on the devices of `other`, and nowhere else.
   /// Throws: ContextError (kOtherStrategy) when `other` is not this strategy's.
@@ -179,8 +179,8 @@ class Strategy : public detail::RunVerbs<Strategy>,
   }
   /// Whether `variable` is this strategy's. Throws: InvalidArgumentError (kVariableEmpty).
   template <class T>
-  bool created_in_scope(const VariableHandle<T>& variable) {
-    return variable.state({}).info.owner == &core_;
+  bool created_in_scope(const VariableHandle<T>& variable, CallSite site = CallSite::here()) {
+    return variable.state(site).info.owner == &core_;
   }
 
   /// The value of a variable (SEM-46, SEM-51): of a mirrored one component 0, after all were

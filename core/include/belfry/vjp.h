@@ -51,6 +51,7 @@ T all_gather_vjp(ReplicaContext& replica, const T& value, T cotangent, Axis axis
 template <Nest T>
 Mirrored<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, T cotangent,
                        CallSite site = CallSite::here()) {
+  detail::require_operator(op, site);
   if (op == ReduceOp::kMean) detail::divide_leaves(cotangent, cross.num_replicas(), site);
   return cross.broadcast(cotangent, site);
 }

@@ -8,15 +8,19 @@
 
 namespace belfry {
 
+/// Throws: InvalidArgumentError (kInvalidArgument) for what is no operator.
+inline void require_operator(ReduceOp op, CallSite site) {
+  // A number that was read from somewhere may stand for none.
+  if (op <= ReduceOp::kMean) return;
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                             to_string(op) + " is no way to reduce values",
+                             "use ReduceOp::kSum or ReduceOp::kMean", site);
+}
+
 /// Throws: InvalidArgumentError (kInvalidArgument) for what is no operator, (kDType) for bool,
 /// (kIntegerMean) for MEAN of integers.
 inline void require_reducible(ReduceOp op, DType dtype, CallSite site = {}) {
-  // A number that was read from somewhere may stand for none.
-  if (op > ReduceOp::kMean) {
-    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                               to_string(op) + " is no way to reduce values",
-                               "use ReduceOp::kSum or ReduceOp::kMean", site);
-  }
+  require_operator(op, site);
   if (dtype == DType::kBool) {
     throw InvalidArgumentError(ErrorCode::kDType, "bool values cannot be reduced",
                                "cast them to an integer type first", site);

@@ -5,6 +5,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/mirrored_strategy.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/vjp.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,6 +23,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 constexpr CallSite kHere{"train.cc", 11};
+constexpr auto kNoOperator = static_cast<ReduceOp>(99);
 
 class Reports : public testing::Test {
  protected:
@@ -39,7 +41,39 @@ class Reports : public testing::Test {
 
   HostBackend backend_{2};
   MirroredStrategy strategy_{backend_};
+  CrossReplicaContext& cross_ = strategy_.cross_replica();
 };
+
+TEST_F(Reports, PlacementOfNoReplica) {
+  EXPECT_EQ(strategy_.placement(1).device, 1);
+  for (const int replica : {-1, 2}) {
+    EXPECT_THAT(error_of([&] { strategy_.placement(replica, kHere); }),
+                says("BF-030 placement of replica " + std::to_string(replica) + " of 2\n"));
+  }
+}
+
+TEST_F(Reports, NumbersThatStandForNoOperator) {
+  const auto is_refused = says("BF-030 reduce_op(99) is no way to reduce values");
+  EXPECT_THAT(error_of([&] { strategy_.replica_local_variable(kNoOperator, 1.0, {}, kHere); }),
+              is_refused);
+  EXPECT_THAT(error_of([&] { strategy_.replica_local_variable_scope(kNoOperator, kHere); }),
+              is_refused);
+  EXPECT_THAT(error_of([&] { reduce_vjp(cross_, kNoOperator, 1.0, kHere); }), is_refused);
+}
+
+TEST_F(Reports, NumbersThatStandForNoSplit) {
+  const auto total = strategy_.replica_local_variable(ReduceOp::kSum, 3.0);
+  const auto split = static_cast<SumSplit>(9);
+  EXPECT_THAT(error_of([&] { cross_.assign_total(total, 8.0, split, kHere); }),
+              says("BF-030 split(9) is no way to split a total"));
+  EXPECT_EQ(strategy_.read(total), 6.0);
+}
+
+TEST_F(Reports, ATotalThatCannotBeSplit) {
+  const auto total = strategy_.replica_local_variable(ReduceOp::kSum, false);
+  EXPECT_THAT(error_of([&] { cross_.assign_total(total, true, SumSplit::kFirst, kHere); }),
+              says("BF-022 bool values have no total"));
+}
 
 TEST_F(Reports, TensorsThatNoHostCouldStage) {
   constexpr auto kMany = std::int64_t{1} << 31;

@@ -13,7 +13,15 @@
 
 namespace belfry {
 
-std::string to_string(SumSplit split) { return split == SumSplit::kFirst ? "first" : "divide"; }
+std::string to_string(SumSplit split) {
+  switch (split) {
+    case SumSplit::kFirst:
+      return "first";
+    case SumSplit::kDivide:
+      return "divide";
+  }
+  return "split(" + std::to_string(static_cast<int>(split)) + ")";
+}
 
 namespace detail {
 namespace {
@@ -70,12 +78,13 @@ void take_share_of(const LeafRef& leaf, SumSplit split, int component, int compo
 
 }  // namespace
 
-void take_share(const std::vector<LeafRef>& leaves, SumSplit split, int component, int components) {
+void take_share(const std::vector<LeafRef>& leaves, SumSplit split, int component, int components,
+                CallSite site) {
   if (split == SumSplit::kFirst && component == 0) return;
   for (const LeafRef& leaf : leaves) {
     if (leaf.dtype == DType::kBool) {
       throw InvalidArgumentError(ErrorCode::kDType, "bool values have no total",
-                                 "cast them to an integer type first");
+                                 "cast them to an integer type first", site);
     }
     if (leaf.count == 0) continue;
     kernels::visit_type(kernels::AllTypes{}, leaf.dtype, [&](auto tag) {
@@ -85,6 +94,14 @@ void take_share(const std::vector<LeafRef>& leaves, SumSplit split, int componen
       }
     });
   }
+}
+
+void require_split(SumSplit split, CallSite site) {
+  // A number that was read from somewhere may stand for none.
+  if (split <= SumSplit::kDivide) return;
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                             to_string(split) + " is no way to split a total",
+                             "use SumSplit::kFirst or SumSplit::kDivide", site);
 }
 
 void require_sum(const VariableInfo& info, CallSite site) {

@@ -9,6 +9,7 @@
 #include "belfry/detail/make_variable.h"
 #include "belfry/error.h"
 #include "belfry/variable_scope.h"
+#include "collectives/require_reducible.h"
 #include "kernels/dispatch.h"
 
 #include <cstddef>
@@ -18,6 +19,11 @@
 #include <vector>
 
 namespace belfry {
+
+Aggregation aggregation_of(ReduceOp op, CallSite site) {
+  require_operator(op, site);
+  return op == ReduceOp::kSum ? Aggregation::kSum : Aggregation::kMean;
+}
 
 std::string to_string(Aggregation aggregation) {
   switch (aggregation) {

@@ -10,6 +10,8 @@
 
 namespace belfry::detail {
 
+void require_operator(ReduceOp op, CallSite site) { belfry::require_operator(op, site); }
+
 void require_mean(DType dtype, CallSite site) { require_reducible(ReduceOp::kMean, dtype, site); }
 
 void require_part(std::size_t size, std::int64_t begin, std::int64_t extent, CallSite site) {

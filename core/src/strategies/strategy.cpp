@@ -107,6 +107,16 @@ void Strategy::configure(const StrategyOptions& options, CallSite site) {
   core_.ops().set_order(known(options.order, site));
 }
 
+Placement Strategy::placement(int replica, CallSite site) {
+  if (replica < 0 || replica >= num_replicas()) {
+    throw InvalidArgumentError(
+        ErrorCode::kInvalidArgument,
+        "placement of replica " + std::to_string(replica) + " of " + std::to_string(num_replicas()),
+        "replicas are numbered from 0", site);
+  }
+  return core_.placement(replica);
+}
+
 PerReplica<int> Strategy::worker_device_index() const {
   detail::ReplicaArray<int> indices(num_replicas());
   for (int replica = 0; replica < num_replicas(); ++replica) indices.emplace_back(replica);

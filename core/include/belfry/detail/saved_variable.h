@@ -96,8 +96,8 @@ class SavedNest final : public SavedVariable {
     }
     const bool total = info().synchronization == Synchronization::kOnRead &&
                        info().aggregation == Aggregation::kSum;
-    ReplicaArray<T> values =
-        total ? split_total(core_, info(), value, sums) : value_for_each(core_, info(), value);
+    ReplicaArray<T> values = total ? split_total(core_, info(), value, sums, site)
+                                   : value_for_each(core_, info(), value);
     if (const auto& reader = variable_.state(site).reader) {
       for (int i = 0; i < values.size(); ++i) {
         values[i] = reader->on_restore(std::move(values[i]), i, values.size());

@@ -15,7 +15,11 @@ namespace belfry::detail {
 
 /// Makes the leaves of a total the share of component `component` among `components`. Order: blocks
 /// the host for tensors that are divided. Throws: InvalidArgumentError (kDType) for bool.
-void take_share(const std::vector<LeafRef>& leaves, SumSplit split, int component, int components);
+void take_share(const std::vector<LeafRef>& leaves, SumSplit split, int component, int components,
+                CallSite site);
+
+/// Throws: InvalidArgumentError (kInvalidArgument) for what is no way to split a total.
+void require_split(SumSplit split, CallSite site);
 
 /// Throws: InvalidArgumentError (kInvalidArgument) unless the variable is read as a sum.
 void require_sum(const VariableInfo& info, CallSite site);
@@ -33,10 +37,10 @@ ReplicaArray<T> value_for_each(StrategyCore& core, const VariableInfo& info, con
 /// The share of each component in `total`, on its device.
 template <Nest T>
 ReplicaArray<T> split_total(StrategyCore& core, const VariableInfo& info, const T& total,
-                            SumSplit split) {
+                            SumSplit split, CallSite site) {
   ReplicaArray<T> shares = value_for_each(core, info, total);
   for (int i = 0; i < shares.size(); ++i) {
-    take_share(leaves_of(shares[i]), split, i, shares.size());
+    take_share(leaves_of(shares[i]), split, i, shares.size(), site);
   }
   return shares;
 }

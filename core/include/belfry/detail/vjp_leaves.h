@@ -5,6 +5,7 @@
 #include "belfry/axis.h"
 #include "belfry/detail/divided_once.h"
 #include "belfry/nest.h"
+#include "belfry/reduce_op.h"
 #include "belfry/tensor.h"
 #include "belfry/tensor_axis.h"
 
@@ -15,6 +16,8 @@
 
 namespace belfry::detail {
 
+/// Throws: InvalidArgumentError (kInvalidArgument) for what is no operator.
+void require_operator(ReduceOp op, CallSite site);
 /// Throws: InvalidArgumentError (kIntegerMean) unless a mean of such elements is defined.
 void require_mean(DType dtype, CallSite site);
 /// Throws: InvalidArgumentError (kShape) unless `begin` to `begin + extent` lies in a list.
