@@ -96,6 +96,7 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   template <class T>
   Mirrored<T> reduce(MeanOnly, const Mirrored<T>& value, CallSite site = CallSite::here()) {
     core_.require_cross("reduce", site);
+    detail::require_replicas(core_, value.size(), site);
     return value;
   }
   /// `batch_reduce(op, values...)`: a tuple of the reductions of each, in order. A value may come
@@ -182,7 +183,7 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   template <class X, class F, class... Args>
   auto map_at(CallSite site, const std::vector<X>& elements, const F& fn, const Args&... args) {
     core_.require_cross("map", site);
-    return detail::map_elements(core_, *this, elements, fn, args...);
+    return detail::map_elements(core_, *this, site, elements, fn, args...);
   }
 
   /// For belfry itself.

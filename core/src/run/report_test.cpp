@@ -40,7 +40,9 @@ class Reports : public testing::Test {
   }
 
   HostBackend backend_{2};
+  HostBackend larger_{3};
   MirroredStrategy strategy_{backend_};
+  MirroredStrategy of_three_{larger_};
   CrossReplicaContext& cross_ = strategy_.cross_replica();
 };
 
@@ -82,6 +84,46 @@ TEST_F(Reports, TensorsThatNoHostCouldStage) {
               says("BF-060"));
   EXPECT_THAT(error_of([&] { Tensor<double>::full({kMany, kMany}, 1.0, place, kHere); }),
               says("BF-060"));
+}
+
+TEST_F(Reports, ArgumentsOfUpdateNameTheCall) {
+  const auto mine = strategy_.mirrored_variable(1);
+  const auto foreign = of_three_.mirrored_variable(2, {.name = "theirs"});
+  const auto add = [](int& component, int value) { component += value; };
+  EXPECT_THAT(error_of([&] { cross_.update(mine, add, foreign, kHere); }), says("BF-004 theirs"));
+  EXPECT_THAT(
+      error_of([&] { cross_.update_non_slot(strategy_.devices(), [](int) {}, foreign, kHere); }),
+      says("BF-004 theirs"));
+  const std::vector<int> elements{1};
+  const auto map = [&] { cross_.map(elements, [](int, int) { return 1; }, foreign, kHere); };
+  EXPECT_THAT(error_of(map), says("BF-004 theirs"));
+  EXPECT_EQ(strategy_.read(mine), 1);
+}
+
+TEST_F(Reports, MirroredOfOtherReplicas) {
+  for (const int replicas : {1, 3}) {
+    detail::ReplicaArray<double> shared(1);
+    shared.emplace_back(4.0);
+    const Mirrored<double> other(replicas, std::move(shared));
+    const auto variable = strategy_.mirrored_variable(1.0);
+    const auto set = [](double& component, double value) { component = value; };
+    const auto get = [](double& component, double value) { return component + value; };
+    const std::vector<int> elements{1};
+    const std::vector<DeviceSpec> devices = strategy_.devices();
+    for (const auto& use : std::vector<std::function<void()>>{
+             [&] { cross_.reduce(ReduceOp::kMean, other, kHere); },
+             [&] { cross_.reduce(ReduceOp::kMean, other, devices.front(), kHere); },
+             [&] { cross_.fetch(other, kHere); },
+             [&] { cross_.update(variable, set, other, kHere); },
+             [&] { cross_.update_each(variable, get, other, kHere); },
+             [&] { cross_.update_non_slot(devices, [](double) {}, other, kHere); },
+             [&] { cross_.map(elements, [](int, double) { return 1; }, other, kHere); },
+             [&] { strategy_.run([](ReplicaContext&, double) {}, other, kHere); }}) {
+      EXPECT_THAT(error_of(use), says("BF-030 a value of " + std::to_string(replicas) +
+                                      " replicas in a strategy of 2"));
+    }
+    EXPECT_EQ(strategy_.read(variable), 1.0);
+  }
 }
 
 template <class T>

@@ -195,13 +195,11 @@ decltype(auto) component(const T& value, int replica) {
 /// Throws InvalidArgumentError (kInvalidArgument): a value of `size` replicas among `replicas`.
 [[noreturn]] void throw_other_replicas(int size, int replicas, CallSite site);
 
-/// Throws where replicas could not be given their components: some of a PerReplica would be left
-/// over or missing, or some of a Mirrored missing.
+/// Throws where a distributed value is of more or fewer replicas.
 template <class T>
 void require_replicas_of(const T& value, int replicas, CallSite site) {
-  Component<T>::all(value, [&]<class Leaf>(const Leaf& leaf) {
-    const bool fits = IsPerReplica<Leaf>::value ? leaf.size() == replicas : leaf.size() >= replicas;
-    if (!fits) throw_other_replicas(leaf.size(), replicas, site);
+  Component<T>::all(value, [&](const auto& leaf) {
+    if (leaf.size() != replicas) throw_other_replicas(leaf.size(), replicas, site);
     return true;
   });
 }

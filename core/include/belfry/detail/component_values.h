@@ -52,6 +52,7 @@ class ComponentValues : public ComponentWork {
   Placement place_of(int component) const;
   std::vector<Placement> places_of(const std::vector<int>& components) const;
   int replica_beside(int component) const;
+  CallSite site() const { return site_; }
 
  private:
   /// With the component's device current.

@@ -41,6 +41,7 @@ class DestinationVerbs {
   MirroredOn<T> reduce(MeanOnly, const Mirrored<T>& value, const D& destination,
                        CallSite site = CallSite::here()) {
     core().require_cross("reduce", site);
+    require_replicas(core(), value.size(), site);
     return place(core(), value, destination_of(core(), destination, site));
   }
 

@@ -95,6 +95,7 @@ auto fetch_value(StrategyCore& core, CrossReplicaContext& cross, const V& value,
   } else if constexpr (IsMirroredOn<V>::value) {
     return fetch_from(core, cross, value, indices_of(core, value.devices(), site), device, fn);
   } else {
+    require_replicas(core, value.size(), site);
     return fetch_from(core, cross, value, core.devices(), device, fn);
   }
 }

@@ -15,12 +15,13 @@ namespace belfry::detail {
 /// Calls `fn(elements[k], args...)` on the device of replica k mod N, and lists what it returned
 /// for each replica.
 template <class X, class F, class... Args>
-auto map_elements(StrategyCore& core, CrossReplicaContext& cross, const std::vector<X>& elements,
-                  const F& fn, const Args&... args) {
+auto map_elements(StrategyCore& core, CrossReplicaContext& cross, [[maybe_unused]] CallSite site,
+                  const std::vector<X>& elements, const F& fn, const Args&... args) {
   static_assert(!(HoldsPerReplica<Args>::value || ...),
                 "map takes Mirrored or plain arguments: reduce a PerReplica first");
   using Result =
       std::remove_cvref_t<std::invoke_result_t<const F&, const X&, const UpdateArgument<Args>&...>>;
+  (require_replicas_of(args, core.size(), site), ...);
   const auto size = static_cast<std::size_t>(core.size());
   ReplicaArray<std::vector<Result>> lists(core.size());
   for (int replica = 0; replica < core.size(); ++replica) lists.emplace_back();
@@ -29,9 +30,9 @@ auto map_elements(StrategyCore& core, CrossReplicaContext& cross, const std::vec
     CurrentContext here = update_context(core, cross, replica);
     const CurrentScope scope(here);
     [[maybe_unused]] const Placement place = core.placement(replica);
-    lists[replica].push_back(fn(
-        elements[k],
-        LocalValue<UpdateArgument<Args>>(update_argument(args, replica, place), place).get()...));
+    lists[replica].push_back(fn(elements[k], LocalValue<UpdateArgument<Args>>(
+                                                 update_argument(args, replica, place, site), place)
+                                                 .get()...));
   }
   return PerReplica<std::vector<Result>>(std::move(lists));
 }

@@ -40,21 +40,21 @@ void require_mirrored(ReplicaArray<T>& components, bool with_tensors, const Vari
 
 /// An argument of update as replica `replica` sees it; of a MirroredOn, what is on `place`.
 template <class A>
-decltype(auto) update_argument(const A& argument, int replica, Placement place) {
+decltype(auto) update_argument(const A& argument, int replica, Placement place, CallSite site) {
   if constexpr (IsVariable<A>::value) {
-    auto& state = argument.state({});
-    const auto& component = state.components[component_of(state.info, replica, {})].value;
+    auto& state = argument.state(site);
+    const auto& component = state.components[component_of(state.info, replica, site)].value;
     return (component);
   } else if constexpr (IsMirroredOn<A>::value) {
-    return argument.on(place.backend->device_spec(place.device));
+    return argument.on(place.backend->device_spec(place.device), site);
   } else {
     return component(argument, replica);
   }
 }
 
 template <class A>
-using UpdateArgument =
-    std::remove_cvref_t<decltype(update_argument(std::declval<const A&>(), 0, Placement()))>;
+using UpdateArgument = std::remove_cvref_t<decltype(update_argument(std::declval<const A&>(), 0,
+                                                                    Placement(), CallSite()))>;
 
 /// Throws: UnsupportedError: what an update returns cannot be copied to other components.
 [[noreturn]] void throw_uncopyable();
@@ -139,11 +139,13 @@ class UpdateWork final : public ComponentValues {
     [[maybe_unused]] const Placement place = place_of(component);
     T& value = staged_[component];
     if constexpr (kVoid) {
-      fn_(value, local(update_argument(*std::get<I>(args_), replica, place), place).get()...);
+      fn_(value, local(update_argument(*std::get<I>(args_), replica, place, this->site()), place)
+                     .get()...);
       results_[component].emplace();
     } else {
-      results_[component].emplace(
-          fn_(value, local(update_argument(*std::get<I>(args_), replica, place), place).get()...));
+      results_[component].emplace(fn_(
+          value, local(update_argument(*std::get<I>(args_), replica, place, this->site()), place)
+                     .get()...));
     }
     // Components stay where the variable lives, also when `fn` took a value from elsewhere.
     bring_to(value, place);
@@ -181,6 +183,7 @@ auto update_components(StrategyCore& core, CrossReplicaContext& cross, CallSite 
   using T = typename V::value_type;
   VariableState<T>& state = variable.state(site);
   require_owner(core, state.info, site);
+  (require_replicas_of(args, core.size(), site), ...);
   UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
   Replacement<T> next = carry_out_update(core, state, work, site);
   if constexpr (work.kVoid) {
@@ -199,6 +202,7 @@ auto update_each_component(StrategyCore& core, CrossReplicaContext& cross, CallS
   using T = typename V::value_type;
   VariableState<T>& state = variable.state(site);
   require_owner(core, state.info, site);
+  (require_replicas_of(args, core.size(), site), ...);
   UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
   static_assert(!work.kVoid, "update_each is for functions that return something");
   Replacement<T> next = carry_out_update(core, state, work, site);
@@ -214,6 +218,7 @@ auto update_devices(StrategyCore& core, CrossReplicaContext& cross, CallSite sit
   using Returned = std::invoke_result_t<const F&, const UpdateArgument<Args>&...>;
   constexpr bool kVoid = std::is_void_v<Returned>;
   using Result = std::conditional_t<kVoid, int, std::remove_cvref_t<Returned>>;
+  (require_replicas_of(args, core.size(), site), ...);
   const std::vector<int> indices = devices_on(core, devices, site);
   ReplicaArray<Result> results(static_cast<int>(indices.size()));
   for (int device : indices) {
@@ -223,8 +228,8 @@ auto update_devices(StrategyCore& core, CrossReplicaContext& cross, CallSite sit
     const CurrentScope scope(here);
     // By value: what `fn` returns may be a reference to an argument that ends with the call.
     const auto call = [&]() -> std::conditional_t<kVoid, void, Result> {
-      return fn(
-          LocalValue<UpdateArgument<Args>>(update_argument(args, replica, place), place).get()...);
+      return fn(LocalValue<UpdateArgument<Args>>(update_argument(args, replica, place, site), place)
+                    .get()...);
     };
     if constexpr (kVoid) {
       call();
