@@ -21,12 +21,18 @@ class VariableHandle {
  public:
   using value_type = T;
 
-  const std::string& name() const { return state({}).info.name; }
-  Aggregation aggregation() const { return state({}).info.aggregation; }
-  Synchronization synchronization() const { return state({}).info.synchronization; }
-  bool trainable() const { return state({}).info.trainable; }
+  const std::string& name(CallSite site = CallSite::here()) const { return state(site).info.name; }
+  Aggregation aggregation(CallSite site = CallSite::here()) const {
+    return state(site).info.aggregation;
+  }
+  Synchronization synchronization(CallSite site = CallSite::here()) const {
+    return state(site).info.synchronization;
+  }
+  bool trainable(CallSite site = CallSite::here()) const { return state(site).info.trainable; }
   /// The device of each component, in the order of the components.
-  std::vector<DeviceSpec> devices() const { return detail::devices_of(state({}).info); }
+  std::vector<DeviceSpec> devices(CallSite site = CallSite::here()) const {
+    return detail::devices_of(state(site).info);
+  }
 
   /// Whether both handles name one variable.
   friend bool operator==(const VariableHandle& a, const VariableHandle& b) {

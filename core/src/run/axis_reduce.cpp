@@ -45,7 +45,7 @@ std::vector<AnyTensor> reduce_tensors_along(const GatherCall& call, ReduceOp op,
   }
   leaves.reserve(sums.size());
   for (AnyTensor& sum : sums) leaves.push_back({tensor_leaf(sum)});
-  call.core.reduce({ReduceOp::kSum, leaves, true, call.present});
+  reduce_at(site, call.core, {ReduceOp::kSum, leaves, true, call.present});
   for (AnyTensor& sum : sums) {
     if (op == ReduceOp::kMean) {
       sum = launch_binary(BinaryOp::kDivide, sum, Scalar::of(static_cast<double>(count)), "reduce",

@@ -4,7 +4,9 @@
 #include "belfry/detail/reduce_values.h"
 
 #include "belfry/error.h"
+#include "words/with_report.h"
 
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -18,6 +20,23 @@ bool same_leaves(const std::vector<LeafRef>& a, const std::vector<LeafRef>& b) {
     if (a[i].tensor != nullptr && a[i].tensor->shape() != b[i].tensor->shape()) return false;
   }
   return true;
+}
+
+void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call) {
+  try {
+    core.reduce(call);
+  } catch (const Error&) {
+    std::rethrow_exception(at_site(std::current_exception(), site));
+  }
+}
+
+void fold_at(CallSite site, StrategyCore& core, ReduceOp op,
+             std::span<const std::vector<LeafRef>> parts) {
+  try {
+    core.ops().fold(op, parts);
+  } catch (const Error&) {
+    std::rethrow_exception(at_site(std::current_exception(), site));
+  }
 }
 
 void throw_structures_differ(int replica, const std::vector<LeafDescription>& first,

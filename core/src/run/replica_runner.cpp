@@ -251,19 +251,24 @@ void ReplicaRunner::fail_with(ErrorReport mismatch) {
   fail(std::move(error), std::move(mismatch));
 }
 
+// An error of belfry that names no replica gets the one that threw it, as in fail_in_merge.
 bool ReplicaRunner::record_own_exceptions() {
-  for (const ReplicaState& replica : states_) {
-    if (replica.status != ReplicaState::Status::kThrew) continue;
-    ErrorReport report = report_of(replica.exception);
-    if (report.code == ErrorCode::kMergeThrew) {
-      report.code = ErrorCode::kReplicaThrew;
-      report.summary = "a replica threw " + report.summary;
-    }
-    report.replicas = replica_reports();
-    fail(replica.exception, std::move(report));
-    return true;
+  const auto failed =
+      std::ranges::find(states_, ReplicaState::Status::kThrew, &ReplicaState::status);
+  if (failed == states_.end()) return false;
+  std::exception_ptr thrown = failed->exception;
+  ErrorReport report = report_of(thrown);
+  if (report.code == ErrorCode::kMergeThrew) {
+    report.code = ErrorCode::kReplicaThrew;
+    report.summary = "a replica threw " + report.summary;
+  } else if (report.replicas.empty()) {
+    const int replica = static_cast<int>(failed - states_.begin());
+    report.replicas = {{replica, report.site, "threw this " + merges_text(failed->merges), {}}};
+    thrown = with_report(std::move(thrown), report);
   }
-  return false;
+  report.replicas = replica_reports();
+  fail(std::move(thrown), std::move(report));
+  return true;
 }
 
 void ReplicaRunner::fail(std::exception_ptr primary, ErrorReport report) {

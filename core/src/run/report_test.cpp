@@ -20,6 +20,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 constexpr CallSite kHere{"train.cc", 11};
@@ -75,6 +76,66 @@ TEST_F(Reports, ATotalThatCannotBeSplit) {
   const auto total = strategy_.replica_local_variable(ReduceOp::kSum, false);
   EXPECT_THAT(error_of([&] { cross_.assign_total(total, true, SumSplit::kFirst, kHere); }),
               says("BF-022 bool values have no total"));
+}
+
+TEST_F(Reports, ReductionsBetweenRunsNameTheCall) {
+  const PerReplica<int> counts{1, 2};
+  const PerReplica<std::vector<int>> lists{{1}, {2}};
+  EXPECT_THAT(error_of([&] { cross_.reduce(ReduceOp::kMean, counts, kHere); }),
+              says("BF-035 MEAN over int32 would lose the remainder"));
+  EXPECT_THAT(error_of([&] { cross_.reduce(ReduceOp::kSum, PerReplica<bool>{true, true}, kHere); }),
+              says("BF-022 bool values cannot be reduced"));
+  EXPECT_THAT(error_of([&] { cross_.reduce(kNoOperator, counts, kHere); }), says("BF-030"));
+  EXPECT_THAT(error_of([&] { cross_.batch_reduce_at(kHere, ReduceOp::kMean, counts); }),
+              says("BF-035"));
+  EXPECT_THAT(error_of([&] { cross_.reduce_mapped(ReduceOp::kMean, lists, kHere); }),
+              says("BF-035"));
+}
+
+TEST_F(Reports, QuestionsToNoVariableNameTheCall) {
+  const MirroredVariable<int> none;
+  for (const auto& ask : std::vector<std::function<void()>>{
+           [&] { static_cast<void>(none.name(kHere)); },
+           [&] { static_cast<void>(none.aggregation(kHere)); },
+           [&] { static_cast<void>(none.synchronization(kHere)); },
+           [&] { static_cast<void>(none.trainable(kHere)); },
+           [&] { static_cast<void>(none.devices(kHere)); },
+           [&] { static_cast<void>(strategy_.created_in_scope(none, kHere)); }}) {
+    EXPECT_THAT(error_of(ask), says("BF-052"));
+  }
+}
+
+TEST_F(Reports, ErrorsThatLeaveAReplicaNameIt) {
+  const auto shape = [](ReplicaContext& replica) {
+    replica.all_reduce(ReduceOp::kSum, 1);
+    if (replica.replica_id() == 1) Tensor<float>::from({3}, {1.0F}, kHere);
+  };
+  EXPECT_EQ(error_of([&] { strategy_.run(shape); }),
+            "BF-021 1 values for shape [3]\n"
+            "  at train.cc:11\n"
+            "  replica 1  train.cc:11  threw this after merge #1\n"
+            "  hint: give one value for each element");
+  ASSERT_EQ(strategy_.last_failure()->replicas.size(), 2U);
+  const auto memory = [](ReplicaContext& replica) {
+    if (replica.replica_id() == 1) Tensor<float>::zeros({1 << 30, 1 << 30}, kHere);
+  };
+  EXPECT_THAT(
+      error_of([&] { strategy_.run(memory); }),
+      AllOf(says("BF-060"), HasSubstr("replica 1  train.cc:11  threw this before its first")));
+}
+
+TEST_F(Reports, ErrorsThatNameAReplicaStay) {
+  const auto body = [&](ReplicaContext&) { cross_.broadcast(1, kHere); };
+  EXPECT_THAT(error_of([&] { strategy_.run(body); }),
+              AllOf(says("BF-001"), Not(HasSubstr("threw this"))));
+}
+
+TEST_F(Reports, ErrorsOfTheUsersOwnTypeStay) {
+  struct Own : InvalidArgumentError {
+    using InvalidArgumentError::InvalidArgumentError;
+  };
+  const auto body = [](ReplicaContext&) { throw Own(ErrorCode::kInvalidArgument, "mine"); };
+  EXPECT_THROW(strategy_.run(body), Own);
 }
 
 TEST_F(Reports, TensorsThatNoHostCouldStage) {

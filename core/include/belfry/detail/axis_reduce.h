@@ -105,7 +105,7 @@ Mirrored<R> reduce_lists(StrategyCore& core, ReduceOp op, const PerReplica<std::
       }
     }
   }
-  core.ops().fold(op, parts);
+  fold_at(site, core, op, parts);
   return mirror(core, elements.front());
 }
 

@@ -8,6 +8,7 @@
 #include "belfry/distributed_values.h"
 #include "belfry/nest.h"
 
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,12 @@ void require_replicas(const StrategyCore& core, int replicas, CallSite site);
 
 /// Throws UnsupportedError unless a value with tensors has a component on every replica.
 void require_all_replicas(StrategyCore& core, int components, CallSite site);
+
+/// Reduces as the strategy does. Throws: what that throws, with this call site where it has none.
+void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call);
+/// The same for a left fold of all parts into the first (see CrossDeviceOps::fold).
+void fold_at(CallSite site, StrategyCore& core, ReduceOp op,
+             std::span<const std::vector<LeafRef>> parts);
 
 /// Whether two lists of leaves agree in number, counts and types.
 bool same_leaves(const std::vector<LeafRef>& a, const std::vector<LeafRef>& b);
@@ -47,7 +54,7 @@ Mirrored<T> reduce_value(StrategyCore& core, ReduceOp op, const PerReplica<T>& v
                               present.id(0));
     }
   }
-  core.reduce({op, parts, has_tensor<T>(), present});
+  reduce_at(site, core, {op, parts, has_tensor<T>(), present});
   if constexpr (!has_tensor<T>()) {
     ReplicaArray<T> shared(1);
     shared.emplace_back(std::move(components[0]));

@@ -24,7 +24,7 @@ auto reduce(CrossTower at, Method method, const PerReplica<T>& value, const Wher
 template <class T>
 Mirrored<T> reduce(CrossTower at, Method method, const Mirrored<T>& value) {
   detail::require_mean_of_mirrored(method.op, at.site);
-  return at.cross.reduce(ReduceOp::kMean, value);
+  return at.cross.reduce(ReduceOp::kMean, value, at.site);
 }
 template <class V, class... Where>
 auto reduce_to(CrossTower at, Method method, const V& value, const Where&... destination) {
