@@ -46,7 +46,8 @@ void prepare_fiber(Fiber& fiber, char* low, char* high, void (*main)(Fiber&)) {
 // Whoever is resumed is resumed by a function that is called on top of its stack: the return of
 // that function matches the call by which the stack was left, and so on outwards, which keeps the
 // processor's prediction of returns in step. After a plain jump it mispredicts every return up to
-// the replica's own code. For the same reason this is the only place that switches.
+// the replica's own code. For the same reason this is the only place that switches, and whoever
+// wants to be resumed should call it from one place.
 BELFRY_UNWATCHED void switch_places(Place& from, Place& to, ExceptionGlobals* globals, bool last) {
   from.target = &to;
   from.exceptions = *globals;

@@ -21,6 +21,7 @@ ExceptionGlobals* exception_globals();
 struct Place {
   void* point = nullptr;  ///< Where it was left.
   bool entered = true;    ///< False for a fiber that has not begun.
+  bool detour = false;    ///< For whoever decides what is resumed.
   Place* target = nullptr;
   ExceptionGlobals exceptions{};
   CurrentSlot slot{};

@@ -18,7 +18,6 @@ class FiberCarriage {
   using Place = detail::Place;
   struct Seat : Carrier, Fiber {
     Gate* gate = nullptr;
-    bool cancelled = false;
     Stack stack{};
     void (*live)(Seat&) = nullptr;
   };

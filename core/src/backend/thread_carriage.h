@@ -26,7 +26,7 @@ class ThreadCarriage {
   Seat& seat(int replica, void (*live)(Seat&)) {
     Worker& worker = *taken_[static_cast<std::size_t>(replica)];
     worker.replica = replica;
-    worker.cancelled = false;
+    worker.detour = false;
     worker.live = live;
     // What a debugger lists.
     ::pthread_setname_np(worker.thread.native_handle(),

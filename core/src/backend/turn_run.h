@@ -20,8 +20,9 @@ namespace belfry::detail {
 
 /// One call of `carry` in which one carrier at a time runs. Who runs is decided by Turns; how it
 /// comes to run is the business of `Carriage`, which has
-///   Place: somewhere execution can be left and resumed;
-///   Seat:  a Carrier and a Place, with `gate` and `cancelled` for this class;
+///   Place: somewhere execution can be left and resumed, with `detour` for this class: whether who
+///     is resumed there has more to do than to return;
+///   Seat:  a Carrier and a Place, with `gate` for this class;
 ///   kShares: whether a seat whose body has ended may go on with another replica's body;
 ///   begin(replicas), end(): around each run; may throw before anything has started;
 ///   seat(replica, live): a seat on which a first switch calls `live(seat)`;
@@ -53,9 +54,9 @@ class TurnRun final : public Run {
  private:
   static void live(Seat& seat);
   Turn end(Seat& seat);
-  // Inlined, so that a switch to and from the caller crosses as few calls as possible: the
-  // processor mispredicts the returns of calls that were made on another stack.
-  [[gnu::always_inline]] inline void run_ready();
+  void pass_turn(Place& here, Place* next);
+  Place* take_detour(Place& here);
+  Place* next_place(Turn turn);
   bool wait_for_agents();
   void run_agent(std::uint32_t which);
   Job::Settled settle(Job& job);
@@ -119,10 +120,6 @@ class TurnRun final : public Run {
   [[gnu::noinline]] static void make_room(std::vector<Gate::Waiter>& waiters) {
     waiters.reserve(std::max<std::size_t>(8, 2 * waiters.size()));
   }
-  [[noreturn, gnu::noinline]] static void cancel(Seat& seat) {
-    seat.cancelled = false;
-    throw ReplicaCancelled{};
-  }
 
   const ExecutorParts* parts_;
   Carriage carriage_;
@@ -137,23 +134,51 @@ class TurnRun final : public Run {
   std::exception_ptr failure_;  // The first one of an agent.
 };
 
+// Whoever gives up its turn, a replica or the caller, is left and resumed at this one switch. What
+// returns on the one stack then returns to where the processor saw a call on the other, and what
+// the caller does instead hangs on a branch, which the processor learns to predict.
 template <class Carriage>
-inline void TurnRun<Carriage>::run_ready() {
-  const Unwatched unwatched;
-  for (Turn turn = turns_.next(); turn.kind != Turn::Kind::kNobody;) {
-    if (turn.kind == Turn::Kind::kReplica) {
-      carriage_.switch_to(caller_place_, place_of(turn));
-      turn = back_;
-    } else {
-      run_agent(turn.index);
-      turn = turns_.next();
+[[gnu::noinline]] void TurnRun<Carriage>::pass_turn(Place& here, Place* next) {
+  do {
+    const Unwatched unwatched;
+    carriage_.switch_to(here, *next);
+  } while (here.detour && (next = take_detour(here)) != nullptr);
+}
+
+// Apart, so that the frames of waiting replicas stay small.
+template <class Carriage>
+[[gnu::noinline]] typename Carriage::Place* TurnRun<Carriage>::take_detour(Place& here) {
+  if (&here == &caller_place_) return next_place(back_);
+  here.detour = false;
+  tsan_acquire(&static_cast<Seat&>(here));
+  follow_others();
+  throw ReplicaCancelled{};
+}
+
+// On the caller's stack: other agents take their turns and the job settles until it is a replica's
+// turn, whose place it is; null when the run is over.
+template <class Carriage>
+typename Carriage::Place* TurnRun<Carriage>::next_place(Turn turn) {
+  for (;;) {
+    {
+      const Unwatched unwatched;
+      for (; turn.kind == Turn::Kind::kAgent; turn = turns_.next()) run_agent(turn.index);
+      if (turn.kind == Turn::Kind::kReplica) return &place_of(turn);
+      tsan_acquire(&seats_);
     }
+    const Job::Settled settled = settle(*job_);
+    if (settled == Job::Settled::kFinished) return nullptr;
+    if (settled == Job::Settled::kWaiting && !wait_for_agents() && !cancel_blocked(*job_)) {
+      return nullptr;
+    }
+    const Unwatched unwatched;
+    turn = turns_.next();
   }
-  tsan_acquire(&seats_);
 }
 
 template <class Carriage>
 void TurnRun<Carriage>::carry(int replicas, Job& job, bool concurrent) {
+  Turn turn;
   {
     const Unwatched unwatched;
     carriage_.begin(replicas);
@@ -164,14 +189,12 @@ void TurnRun<Carriage>::carry(int replicas, Job& job, bool concurrent) {
     serial_ = !concurrent;
     turns_.begin(replicas, concurrent ? parts_->chooser : nullptr, parts_->agents);
     caller_ = {this, -1, nullptr};
+    caller_place_.detour = true;
+    turn = turns_.next();
   }
   const CarrierScope scope(caller_);
-  for (;;) {
-    run_ready();
-    const Job::Settled settled = settle(job);
-    if (settled == Job::Settled::kFinished) break;
-    if (settled == Job::Settled::kWaiting && !wait_for_agents() && !cancel_blocked(job)) break;
-  }
+  Place* const first = next_place(turn);
+  if (first != nullptr) pass_turn(caller_place_, first);
   finish();
 }
 
@@ -237,7 +260,7 @@ bool TurnRun<Carriage>::cancel_blocked(Job& job) {
   }
   for (const int id : blocked) {
     Seat& seat = *seats_[static_cast<std::size_t>(id)];
-    seat.cancelled = true;
+    seat.detour = true;
     std::erase_if(seat.gate->waiters(),
                   [&](const Gate::Waiter& waiter) { return waiter.run == this; });
     tsan_release(&seat);
@@ -253,7 +276,7 @@ void TurnRun<Carriage>::step(Carrier& carrier, const Operation& operation) {
     const Turn turn = turns_.preempt(carrier.replica);
     const bool stays = turn.kind == Turn::Kind::kReplica &&
                        turn.index == static_cast<std::uint32_t>(carrier.replica);
-    if (!stays) carriage_.switch_to(static_cast<Seat&>(carrier), place_of(turn));
+    if (!stays) pass_turn(static_cast<Seat&>(carrier), &place_of(turn));
   } else {
     for (Turn turn = turns_.preempt_caller(); turn.kind == Turn::Kind::kAgent;
          turn = turns_.preempt_caller()) {
@@ -275,12 +298,9 @@ void TurnRun<Carriage>::block_until(Carrier& replica, const Operation& operation
   waiters.push_back({this, seat.replica});
   seat.gate = &gate;
   tsan_release(&seats_);
-  carriage_.switch_to(seat, place_of(next_turn()));
+  pass_turn(seat, &place_of(next_turn()));
   tsan_acquire(&seat);
   follow_others();
-  if (seat.cancelled) [[unlikely]] {
-    cancel(seat);
-  }
 }
 
 template <class Carriage>

@@ -15,6 +15,7 @@ namespace belfry::detail {
 /// Somewhere a thread can be left and resumed.
 struct ThreadPlace {
   Semaphore wake;
+  bool detour = false;  ///< For whoever takes turns.
 };
 
 /// A thread that carries one replica at a time.
