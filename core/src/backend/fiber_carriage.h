@@ -48,7 +48,7 @@ class FiberCarriage {
     asan_renew(stack.high - kLeftovers, stack.high);
     tsan_renew(stack.low, stack.high);
     // The record shares the stack's first page. Its distance from the page's end differs from stack
-    // to stack, lest all records compete for the same lines of the caches.
+    // to stack, lest all records and the frames below compete for the same lines of the caches.
     const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(stack.high) / kPage;
     char* const top = stack.high - (page % kColours) * kLine - sizeof(Seat) / kLine * kLine - kLine;
     auto* const seat = new (top) Seat;
@@ -99,7 +99,7 @@ class FiberCarriage {
  private:
   static constexpr std::size_t kPage = 4096;
   static constexpr std::size_t kLine = 64;
-  static constexpr std::size_t kColours = 16;
+  static constexpr std::size_t kColours = 48;
   static constexpr std::size_t kLeftovers = 16384;  // More than the frames that never return need.
 
   StackCache* stacks_;

@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 namespace belfry::detail {
 namespace {
@@ -27,6 +29,22 @@ TEST(StackPool, StacksNeverOverlapAndLeaveAPageBetween) {
     EXPECT_GE(stacks[i].low - (i > 0 ? stacks[i - 1].high : nullptr), 4096);
   }
   pool.give(kBytes, stacks);
+}
+
+// Of 128 sets of a TLB none should have to hold many more than its share.
+TEST(StackPool, TopsAreSpreadOverTheSetsOfATlb) {
+  StackPool pool;
+  std::vector<Stack> stacks;
+  pool.take(512 << 10, 1024, stacks);
+  std::array<int, 128> lower{};
+  std::array<int, 128> mixed{};
+  for (const Stack& stack : stacks) {
+    const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(stack.high - 1) / 4096;
+    ++lower[page % 128];
+    ++mixed[(page ^ page >> 7) % 128];
+  }
+  EXPECT_LE(std::ranges::max(lower), 8);
+  EXPECT_LE(std::ranges::max(mixed), 24);
 }
 
 TEST(StackPool, WhatWasGivenIsTakenAgain) {
