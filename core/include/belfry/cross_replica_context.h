@@ -129,7 +129,7 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   auto update_at(CallSite site, const V& variable, const F& fn, const Args&... args) {
     static_assert(!(detail::HoldsPerReplica<Args>::value || ...),
                   "update takes Mirrored or plain arguments: reduce a PerReplica first");
-    core_.require_cross("update", site);
+    core_.require_change("update", site);
     return detail::update_components(core_, *this, site, variable, fn, args...);
   }
 
@@ -139,7 +139,7 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   auto update_each_at(CallSite site, const V& variable, const F& fn, const Args&... args) {
     static_assert(!(detail::HoldsPerReplica<Args>::value || ...),
                   "update takes Mirrored or plain arguments: reduce a PerReplica first");
-    core_.require_cross("update_each", site);
+    core_.require_change("update_each", site);
     return detail::update_each_component(core_, *this, site, variable, fn, args...);
   }
 
@@ -193,7 +193,7 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   template <class T>
   detail::VariableState<T>& assigned(const ReplicaLocalVariable<T>& variable, const char* what,
                                      CallSite site) {
-    core_.require_cross(what, site);
+    core_.require_change(what, site);
     detail::VariableState<T>& state = variable.state(site);
     detail::require_owner(core_, state.info, site);
     core_.statistics().updates += 1;

@@ -6,7 +6,6 @@
 #include "belfry/detail/make_variable.h"
 
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace belfry::detail {
@@ -25,13 +24,6 @@ namespace {
       {context.replica->replica_id(), site, is_words ? "asked for it" : "called " + name});
   report.hint = "do it in the function you pass to merge_call, or outside run";
   throw ContextError(std::move(report));
-}
-
-// Where a function is called for each component, device or element, so that what it does to another
-// variable is done once for each call.
-bool changes_variables(std::string_view what) {
-  return what == "update" || what == "update_each" || what == "assign_each" ||
-         what == "assign_total";
 }
 
 [[noreturn]] void throw_inside_update(const char* what, CallSite site) {
@@ -82,7 +74,12 @@ void StrategyCore::require_cross(const char* what, CallSite site) {
   if (context == nullptr) return;
   if (context->strategy != this) throw_other_strategy(what, site);
   if (context->replica != nullptr) throw_inside_replica(what, *context, site);
-  if (context->in_update && changes_variables(what)) throw_inside_update(what, site);
+}
+
+void StrategyCore::require_change(const char* what, CallSite site) {
+  require_cross(what, site);
+  const CurrentContext* context = current_context();
+  if (context != nullptr && context->in_update) throw_inside_update(what, site);
 }
 
 VariablePlaces StrategyCore::place(Synchronization kind) const {

@@ -59,6 +59,9 @@ class StrategyCore {
   CurrentContext cross_context(CrossReplicaContext& cross);
   /// Throws: ContextError unless cross-replica work of this strategy may happen here.
   void require_cross(const char* what, CallSite site);
+  /// The same for work that changes variables: not where a function is called for each component,
+  /// device or element, where it would be done once for each call (SEM-41).
+  void require_change(const char* what, CallSite site);
 
   // What the strategy decides. Each checks that the hook has kept its part.
   // Throws: StrategyError (kStrategyContract), and what the hook throws.
