@@ -11,6 +11,13 @@
 
 namespace belfry {
 
+// An aggregate whose members are known.
+struct Step {
+  PerReplica<int> sizes;
+  int count;
+  static auto members(auto& self) { return std::tie(self.sizes, self.count); }
+};
+
 void verbs_of_the_cross_replica_context(CrossReplicaContext& cross, const PerReplica<int>& values,
                                         const PerReplica<std::vector<int>>& rows,
                                         const MirroredVariable<int>& variable,
@@ -81,6 +88,11 @@ void arguments(CrossReplicaContext& cross, const PerReplica<int>& values,
   cross.map(
       std::vector<int>{1}, [](int x, const std::pair<int, int>& by) { return x + by.first; },
       std::pair(values, 1));
+#endif
+#ifdef MAP_WITH_MEMBERS_OF_PER_REPLICA
+  // EXPECT: map takes Mirrored or plain arguments: reduce a PerReplica first
+  cross.map(
+      std::vector<int>{1}, [](int x, const Step& by) { return x + by.sizes[0]; }, Step{values, 1});
 #endif
 #ifdef GROUP_A_POINTER
   // EXPECT: group looks into tensors, variables, distributed values

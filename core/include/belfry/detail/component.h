@@ -46,6 +46,12 @@ struct HoldsPerReplica<std::map<K, V>> : HoldsPerReplica<V> {};
 template <class T>
 struct HoldsPerReplica<std::optional<T>> : HoldsPerReplica<T> {};
 
+/// Of an aggregate its members. Declared as a reference by what lists them.
+template <HasMembers T>
+struct HoldsPerReplica<T> : HoldsPerReplica<decltype(T::members(std::declval<T&>()))> {};
+template <class T>
+struct HoldsPerReplica<T&> : HoldsPerReplica<std::remove_cv_t<T>> {};
+
 /// Specialised by the variable handles.
 template <class T>
 struct IsVariable : std::false_type {};
