@@ -186,6 +186,10 @@ Executor& Backend::executor() {
 
 const Options& Backend::options() const { return state_->options; }
 
+bool Backend::records_host_values() const {
+  return state_->options.record && state_->options.digests == Digests::kAll;
+}
+
 const Log& Backend::log() const { return state_->sink.log(); }
 
 std::vector<Choice> Backend::choices() const { return state_->record.choices(); }

@@ -273,22 +273,5 @@ TEST(RepeatAndCompare, ShowsTheFirstOperationThatDiffers) {
   }
 }
 
-// What replicas hold on the host passes no device, and the log has what devices write.
-TEST(RepeatAndCompare, SeesDataOnDevicesAlone) {
-  int runs = 0;
-  const auto sums = [&runs](auto value_of) {
-    return [&runs, value_of](Backend& backend) {
-      const auto number = static_cast<float>(++runs);
-      MirroredStrategy{backend}.run([&](ReplicaContext& replica) {
-        return replica.all_reduce(ReduceOp::kSum, value_of(number));
-      });
-    };
-  };
-  const auto on_host = sums([](float number) { return number; });
-  const auto on_device = sums([](float number) { return Tensor<float>::full({3}, number); });
-  EXPECT_NO_THROW(repeat_and_compare({.devices = 2}, on_host));
-  EXPECT_THROW(repeat_and_compare({.devices = 2}, on_device), InvalidArgumentError);
-}
-
 }  // namespace
 }  // namespace belfry::sim

@@ -79,8 +79,10 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
   /// (kOutOfMemory).
   template <Nest T>
   T all_reduce(ReduceOp op, T value, CallSite site = CallSite::here()) {
+    merges_.note(id_, value);
     detail::AllReduceRequest request(detail::kAllReduceType<T>, site, op, value);
     merges_.meet(id_, request);
+    merges_.note(id_, value);
     return value;
   }
 
@@ -174,11 +176,15 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
   template <detail::MergeKind Kind, class F, class... Args>
   auto merge_at(CallSite site, const char* tag, const void* identity, const F& fn, Args&&... args) {
     using Request = detail::MergeCall<Kind, F, Args...>;
+    merges_.note(id_, args...);
     Request request(site, fn, args...);
     request.tag = tag;
     if (identity != nullptr) request.identity = identity;
     merges_.meet(id_, request);
-    if constexpr (!Request::kVoid) return std::move(*request.result);
+    if constexpr (!Request::kVoid) {
+      merges_.note(id_, *request.result);
+      return std::move(*request.result);
+    }
   }
 
   detail::MergePoint& merges_;

@@ -4,6 +4,7 @@
 
 #include "belfry/detail/assign.h"
 #include "belfry/detail/component.h"
+#include "belfry/detail/host_values.h"
 #include "belfry/detail/variable_state.h"
 
 #include <memory>
@@ -57,11 +58,13 @@ class VariableHandle {
   VariableHandle& operator=(VariableHandle&&) noexcept = default;
 
   T& component_on(const ReplicaContext& replica, bool write, CallSite site) const {
-    detail::touch_variable(replica, state(site).info, write, site);
+    const bool noted = detail::touch_variable(replica, state(site).info, write, site);
     const int id = detail::replica_id_of(replica);
     const int component = detail::component_of(state_->info, id, site);
-    if (state_->views.size() > 0) return state_->views[id].value;
-    return state_->components[component].value;
+    T& seen =
+        state_->views.size() > 0 ? state_->views[id].value : state_->components[component].value;
+    if (noted) detail::note_host_values(*state_->info.owner, {AgentId::Kind::kReplica, id}, seen);
+    return seen;
   }
 
  private:

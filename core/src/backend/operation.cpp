@@ -46,6 +46,8 @@ const char* to_string(OperationKind kind) {
       return "wait";
     case OperationKind::kCollective:
       return "collective";
+    case OperationKind::kHostValue:
+      return "host_value";
   }
   return "?";
 }

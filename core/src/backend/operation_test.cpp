@@ -19,7 +19,7 @@ TEST(AgentId, PrintsALetterAndANumber) {
 
 TEST(OperationKind, EveryKindHasItsOwnName) {
   std::set<std::string> names;
-  const int kinds = static_cast<int>(OperationKind::kCollective) + 1;
+  const int kinds = static_cast<int>(OperationKind::kHostValue) + 1;
   for (int i = 0; i < kinds; ++i) names.insert(to_string(static_cast<OperationKind>(i)));
   EXPECT_EQ(names.size(), 17U);
   EXPECT_EQ(names.count("?"), 0U);

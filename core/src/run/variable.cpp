@@ -174,7 +174,7 @@ void throw_empty_variable(CallSite site) {
                              "make it with mirrored_variable or replica_local_variable", site);
 }
 
-void touch_variable(const ReplicaContext& replica, const VariableInfo& info, bool write,
+bool touch_variable(const ReplicaContext& replica, const VariableInfo& info, bool write,
                     CallSite site) {
   MergePoint& merges = replica.merges();
   require_owner(merges.core(), info, site);
@@ -193,6 +193,7 @@ void touch_variable(const ReplicaContext& replica, const VariableInfo& info, boo
   merges.touch(replica.replica_id(),
                write ? OperationKind::kVariableWrite : OperationKind::kVariableRead, info.number,
                site);
+  return merges.notes();
 }
 
 int replica_id_of(const ReplicaContext& replica) { return replica.replica_id(); }

@@ -42,6 +42,8 @@ class Backend {
   /// Whether values promised equal (Mirrored, mirrored variables) should be compared at run time
   /// (SEM-11).
   virtual bool verifies_mirrored() const = 0;
+  /// Whether the log is to have digests of what replicas and variables keep on the host (SEM-77).
+  virtual bool records_host_values() const { return false; }
 
   /// The specs of all devices, in order.
   std::vector<DeviceSpec> devices() const;

@@ -61,6 +61,7 @@ enum class OperationKind : std::uint8_t {
   kRecord,
   kWait,
   kCollective,
+  kHostValue,  ///< An agent has values on the host; `value` is their digest.
 };
 
 /// `arrive`, `merge`, ...
@@ -71,7 +72,9 @@ struct Operation {
   OperationKind kind = OperationKind::kStart;
   AgentId agent{};
   std::uint64_t subject = 0;
-  std::uint64_t value = 0;  ///< A digest of the data involved, where there is one.
+  /// Of work on devices and kHostValue a digest of the data; of a replica's steps the number of the
+  /// run.
+  std::uint64_t value = 0;
   std::span<const Footprint> footprints{};
   CallSite site{};
 };

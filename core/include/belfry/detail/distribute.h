@@ -69,7 +69,9 @@ auto distribute(StrategyCore& core, CrossReplicaContext& cross, const RunOptions
     using Result = std::remove_cvref_t<Returned>;
     std::vector<std::optional<Result>> slots(static_cast<std::size_t>(core.size()));
     const auto body = [&](ReplicaContext& replica) {
-      slots[static_cast<std::size_t>(replica.replica_id())].emplace(call(replica));
+      std::optional<Result>& slot = slots[static_cast<std::size_t>(replica.replica_id())];
+      slot.emplace(call(replica));
+      replica.merges().note(replica.replica_id(), *slot);
     };
     ReplicaRunner(core, cross, FunctionRef<void(ReplicaContext&)>(body), present).run(options);
     if constexpr (IsVariable<Result>::value) {

@@ -187,12 +187,8 @@ T read_mirrored(StrategyCore& core, VariableState<T>& state, CallSite site) {
   return state.components[0].value;
 }
 
-/// The value of a variable in cross-replica context.
-/// Throws: ContextError (kOtherStrategy); VariableMismatchError (kMirroredDiverged);
-/// UnsupportedError (kUnsupported) for components that would have to be reduced and are no nest, or
-/// have tensors and are fewer than the replicas; what the reduction throws.
 template <class V>
-auto read_variable(StrategyCore& core, const V& variable, CallSite site) {
+auto value_of_variable(StrategyCore& core, const V& variable, CallSite site) {
   using T = typename V::value_type;
   VariableState<T>& state = variable.state(site);
   require_owner(core, state.info, site);
@@ -209,6 +205,17 @@ auto read_variable(StrategyCore& core, const V& variable, CallSite site) {
     throw_not_reducible(state.info, site);
     return state.components[0].value;
   }
+}
+
+/// The value of a variable in cross-replica context.
+/// Throws: ContextError (kOtherStrategy); VariableMismatchError (kMirroredDiverged);
+/// UnsupportedError (kUnsupported) for components that would have to be reduced and are no nest, or
+/// have tensors and are fewer than the replicas; what the reduction throws.
+template <class V>
+auto read_variable(StrategyCore& core, const V& variable, CallSite site) {
+  auto value = value_of_variable(core, variable, site);
+  if (notes_host_values(core)) note_host_values(core, {}, value);
+  return value;
 }
 
 /// Calls `fn`; puts all variables back as they were when it throws.

@@ -5,6 +5,7 @@
 #include "belfry/backend/operation.h"
 #include "belfry/call_site.h"
 #include "belfry/detail/function_ref.h"
+#include "belfry/detail/host_values.h"
 #include "belfry/detail/merge_request.h"
 #include "belfry/detail/replica_variables.h"
 #include "belfry/detail/strategy_core.h"
@@ -18,7 +19,7 @@ namespace belfry::detail {
 /// wait for, merges at once.
 class MergePoint {
  public:
-  explicit MergePoint(StrategyCore& core) : core_(core) {}
+  explicit MergePoint(StrategyCore& core) : core_(core), notes_(notes_host_values(core)) {}
   MergePoint(const MergePoint&) = delete;
   MergePoint& operator=(const MergePoint&) = delete;
 
@@ -33,6 +34,16 @@ class MergePoint {
   virtual std::shared_ptr<void> make_variable(int replica, const VariableRequest& request,
                                               FunctionRef<std::shared_ptr<void>()> make) = 0;
 
+  /// Whether the log wants to know what replicas have on the host (SEM-77).
+  bool notes() const { return notes_; }
+  /// On a replica: tells the log what it has on the host now, where it wants to know.
+  template <class... T>
+  void note(int replica, const T&... values) {
+    if (notes_) [[unlikely]] {
+      note_host_values(core_, {AgentId::Kind::kReplica, replica}, values...);
+    }
+  }
+
   /// Whether its replica is current where this thread has entered no context.
   virtual bool is_default() const { return false; }
 
@@ -43,6 +54,7 @@ class MergePoint {
 
  private:
   StrategyCore& core_;
+  bool notes_;
 };
 
 }  // namespace belfry::detail

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/detail/component_values.h"
+#include "belfry/detail/host_values.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/detail/update_function.h"
@@ -173,6 +174,9 @@ Replacement<T> carry_out_update(StrategyCore& core, VariableState<T>& state, Wor
     require_mirrored(staged, false, state.info, site);
   }
   core.statistics().updates += 1;
+  if (notes_host_values(core)) {
+    for (const T& component : staged) note_host_values(core, {}, component);
+  }
   return Replacement<T>(core, state.info, std::move(staged));
 }
 

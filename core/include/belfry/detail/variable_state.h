@@ -78,9 +78,10 @@ struct VariableState final : VariableRecord {
 int replica_id_of(const ReplicaContext& replica);
 [[noreturn]] void throw_empty_variable(CallSite site);
 
-/// Checks that `replica` may touch the variable and tells the scheduler.
+/// Checks that `replica` may touch the variable and tells the scheduler. Returns whether the log is
+/// to know what it sees there.
 /// Throws: ContextError (kOtherStrategy, kWrongContext), ReplicaCancelled.
-void touch_variable(const ReplicaContext& replica, const VariableInfo& info, bool write,
+bool touch_variable(const ReplicaContext& replica, const VariableInfo& info, bool write,
                     CallSite site);
 /// The component that a replica sees. Throws: InvalidArgumentError (kDestination) when the
 /// variable has none there.

@@ -39,6 +39,8 @@ class Backend final : public belfry::Backend {
   std::unique_ptr<Communicator> communicator(std::span<const int> devices) override;
   Executor& executor() override;
   bool verifies_mirrored() const override { return true; }
+  /// With `Options::record` and `Digests::kAll`.
+  bool records_host_values() const override;
 
   const Options& options() const;
   /// What has happened so far. Empty unless options().record.

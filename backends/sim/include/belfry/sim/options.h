@@ -21,11 +21,11 @@ enum class Carrier : std::uint8_t {
 /// `fiber`, `baton`, `concurrent`.
 std::string to_string(Carrier carrier);
 
-/// How much of the data that operations write enters the log.
+/// How much of the data that operations write enters the log (SEM-77).
 enum class Digests : std::uint8_t {
   kNone,
   kSampled,  ///< Some bytes of large results: sees most differences at little cost.
-  kAll,
+  kAll,      ///< All of it, and what replicas and variables keep on the host.
 };
 
 /// `none`, `sampled`, `all`.
