@@ -71,7 +71,7 @@ class PerReplica {
 };
 
 /// A value that is the same on every replica: a promise, which belfry checks where components have
-/// storage of their own (SEM-11). Host values are kept once and shared.
+/// storage of their own (SEM-11). Host values that are mirrored from one are kept once and shared.
 template <class T>
 class Mirrored {
  public:

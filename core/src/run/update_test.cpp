@@ -88,6 +88,29 @@ TEST_F(Update, ThatWouldMakeMirroredComponentsDifferIsRefused) {
   EXPECT_THAT(strategy_.local_values(variable), Each(1.0));
 }
 
+// The value itself stays what it was: nothing has been put in place.
+TEST_F(Update, ThatReturnsAnotherNumberForEachComponentIsRefused) {
+  auto variable = strategy_.mirrored_variable(1.0, {.name = "weights"});
+  int next = 0;
+  const auto count = [&](double& component) {
+    component = 2.0;
+    return std::vector<int>{7, ++next / 2};
+  };
+  try {
+    cross_.update(variable, count);
+    FAIL() << "results {7, 0}, {7, 1}, {7, 1} were taken for one";
+  } catch (const VariableMismatchError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kMirroredDiverged);
+    EXPECT_THAT(error.what(), HasSubstr("what an update of mirrored weights returned for its "
+                                        "components differs in leaf 0"));
+    EXPECT_EQ(error.report().replicas.back().replica_id, 1);
+  }
+  EXPECT_THAT(strategy_.local_values(variable), Each(1.0));
+  next = 0;
+  EXPECT_THAT(cross_.update_each(variable, count),
+              ElementsAre(ElementsAre(7, 0), ElementsAre(7, 1), ElementsAre(7, 1)));
+}
+
 TEST_F(Update, OfTensorsThatDifferIsSeenWhenTheyAreRead) {
   auto variable = strategy_.mirrored_variable([] { return Tensor<float>::full({2}, 1.0F); });
   float next = 0;
@@ -106,6 +129,8 @@ TEST_F(Update, OfReplicaLocalComponentsMayDiffer) {
   cross_.update(variable, [&](int& component) { component = ++next; });
   EXPECT_THAT(strategy_.local_values(variable), ElementsAre(1, 2, 3));
   EXPECT_EQ(strategy_.read(variable), 6);
+  const auto results = cross_.update(variable, [&](int& component) { return 10 * component; });
+  EXPECT_THAT(std::vector<int>({results[0], results[1], results[2]}), ElementsAre(10, 20, 30));
 }
 
 TEST_F(Update, AggregatesWhatReplicasAssign) {

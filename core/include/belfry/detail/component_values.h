@@ -49,6 +49,7 @@ class ComponentValues : public ComponentWork {
   ~ComponentValues() = default;
 
   StrategyCore& core() { return core_; }
+  const VariableInfo& info() const { return info_; }
   Placement place_of(int component) const;
   std::vector<Placement> places_of(const std::vector<int>& components) const;
   int replica_beside(int component) const;

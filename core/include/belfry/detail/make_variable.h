@@ -182,7 +182,7 @@ T read_mirrored(StrategyCore& core, VariableState<T>& state, CallSite site) {
   if (Nest<T> && core.backend().verifies_mirrored()) {
     ReplicaArray<T> copies(state.components.size());
     for (const auto& component : state.components) copies.emplace_back(component.value);
-    require_mirrored(copies, true, state.info, site);
+    require_mirrored(copies, Compared::kAllLeaves, state.info, site);
   }
   return state.components[0].value;
 }

@@ -5,6 +5,7 @@
 #include "belfry/detail/component_values.h"
 #include "belfry/detail/host_values.h"
 #include "belfry/detail/mirror.h"
+#include "belfry/detail/mirrored_check.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/detail/update_function.h"
 #include "belfry/device_spec.h"
@@ -23,21 +24,6 @@ namespace belfry::detail {
 void require_owner(const StrategyCore& core, const VariableInfo& info, CallSite site);
 /// Throws: InvalidArgumentError (kNoAggregation), ContextError (kOtherStrategy).
 void require_aggregation(const ReplicaContext& replica, const VariableInfo& info, CallSite site);
-
-/// Throws VariableMismatchError (kMirroredDiverged) unless all components have the same bits.
-/// Tensors are compared only on request: it blocks the host until they are computed.
-void require_equal_leaves(const std::vector<std::vector<LeafRef>>& components, bool with_tensors,
-                          const VariableInfo& info, CallSite site);
-
-template <class T>
-void require_mirrored(ReplicaArray<T>& components, bool with_tensors, const VariableInfo& info,
-                      CallSite site) {
-  if constexpr (Nest<T>) {
-    std::vector<std::vector<LeafRef>> leaves;
-    for (T& component : components) leaves.push_back(leaves_of(component));
-    require_equal_leaves(leaves, with_tensors, info, site);
-  }
-}
 
 /// An argument of update as replica `replica` sees it; of a MirroredOn, what is on `place`.
 template <class A>
@@ -87,8 +73,12 @@ class UpdateWork final : public ComponentValues {
   ReplicaArray<T>& staged() { return staged_; }
 
   /// What the calls returned, on every replica.
-  Mirrored<Result> results() {
+  /// Throws: VariableMismatchError (kMirroredDiverged) where that is compared and differs.
+  Mirrored<Result> results(CallSite site) {
     const int count = results_.size();
+    if (ends_equal() && core().backend().verifies_mirrored()) {
+      require_mirrored(results_, Compared::kResults, info(), site);
+    }
     if constexpr (lives_on_devices<Result>()) {
       if (count == 1) return mirror(core(), *results_[0]);
     }
@@ -171,7 +161,7 @@ Replacement<T> carry_out_update(StrategyCore& core, VariableState<T>& state, Wor
   ReplicaArray<T>& staged = work.staged();
   if (state.info.synchronization == Synchronization::kOnWrite &&
       core.backend().verifies_mirrored()) {
-    require_mirrored(staged, false, state.info, site);
+    require_mirrored(staged, Compared::kHostLeaves, state.info, site);
   }
   core.statistics().updates += 1;
   if (notes_host_values(core)) {
@@ -193,7 +183,7 @@ auto update_components(StrategyCore& core, CrossReplicaContext& cross, CallSite 
   if constexpr (work.kVoid) {
     next.put(state);
   } else {
-    auto results = work.results();
+    auto results = work.results(site);
     next.put(state);
     return results;
   }
