@@ -49,7 +49,7 @@ ReplicaRunner::ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
       function_(function),
       present_(std::move(present)),
       executor_(core.backend().executor()),
-      states_(static_cast<std::size_t>(core.size())),
+      states_(core.size()),
       requests_(static_cast<std::size_t>(core.size())),
       cross_current_(core.cross_context(cross)) {}
 

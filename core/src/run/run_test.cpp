@@ -58,6 +58,24 @@ TEST_F(Run, GivesAPerReplicaForOneReplicaToo) {
   EXPECT_THAT(ids, ElementsAre(4.0));
 }
 
+// A runner has room for the states of eight replicas in itself.
+TEST_F(Run, MergesAndFailsForFewReplicasAndForMany) {
+  for (const int replicas : {2, 7, 8, 9, 40}) {
+    HostBackend backend(replicas);
+    MirroredStrategy strategy(backend);
+    const auto sums = strategy.run([](ReplicaContext& replica) {
+      return replica.all_reduce(ReduceOp::kSum, replica.replica_id());
+    });
+    EXPECT_THAT(sums, testing::Each(replicas * (replicas - 1) / 2));
+    const auto fail = [](ReplicaContext& replica) {
+      if (replica.replica_id() < replica.num_replicas() - 1) replica.all_reduce(ReduceOp::kSum, 1);
+    };
+    EXPECT_THROW(strategy.run(fail), MergeMismatchError);
+    ASSERT_TRUE(strategy.last_failure());
+    EXPECT_EQ(strategy.last_failure()->replicas.size(), static_cast<std::size_t>(replicas));
+  }
+}
+
 TEST_F(Run, GivesAReturnedVariableAsItself) {
   auto variable = strategy_.mirrored_variable(1);
   const auto returned = strategy_.run([&](ReplicaContext&) { return variable; });

@@ -9,7 +9,9 @@
 #include "belfry/error.h"
 #include "belfry/run_options.h"
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <mutex>
@@ -37,6 +39,32 @@ struct alignas(64) ReplicaState {
   const VariableRequest* sought = nullptr;  ///< While kSeeking.
   const CurrentContext* context = nullptr;  ///< Of its body, from its start to its end.
   std::exception_ptr exception{};
+};
+
+/// The states of a run's replicas: of few of them in the runner itself, as memory so aligned is
+/// dear.
+class ReplicaStates {
+ public:
+  explicit ReplicaStates(int replicas)
+      : size_(static_cast<std::size_t>(replicas)),
+        many_(size_ > kFew ? size_ : 0),
+        first_(size_ > kFew ? many_.data() : few_.data()) {}
+  ReplicaStates(const ReplicaStates&) = delete;
+  ReplicaStates& operator=(const ReplicaStates&) = delete;
+
+  std::size_t size() const { return size_; }
+  ReplicaState& operator[](std::size_t replica) { return first_[replica]; }
+  const ReplicaState& operator[](std::size_t replica) const { return first_[replica]; }
+  const ReplicaState* begin() const { return first_; }
+  const ReplicaState* end() const { return first_ + size_; }
+
+ private:
+  static constexpr std::size_t kFew = 8;
+
+  std::array<ReplicaState, kFew> few_{};
+  std::size_t size_;
+  std::vector<ReplicaState> many_;  // Empty where those suffice.
+  ReplicaState* first_;
 };
 
 /// One run: carries the replicas through rounds until all have ended. In each round every replica
@@ -92,7 +120,7 @@ class ReplicaRunner final : public MergePoint, public Job {
   Gate seekers_;
   std::mutex variables_mutex_;
   std::optional<ReplicaVariables> variables_;  // From the first request on.
-  std::vector<ReplicaState> states_;
+  ReplicaStates states_;
   std::vector<MergeRequest*> requests_;
   CurrentContext cross_current_;
   const VariableRules* rules_ = nullptr;
