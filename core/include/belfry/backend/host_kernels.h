@@ -19,12 +19,16 @@ void run_on_host(const KernelCall& call);
 /// afford the look reports them.
 std::int64_t first_bad_index(const KernelCall& call);
 
-/// Tuning of the host reduction; the default suits a last-level cache of 32 MiB.
+/// Tuning of the host reduction, which results do not depend on; the default suits a last-level
+/// cache of 32 MiB.
 struct HostReduceTuning {
   std::size_t non_temporal_bytes = std::size_t{8} << 20;  ///< Footprint from which stores stream.
   std::size_t fetched_bytes = std::size_t{1} << 20;       ///< From which inputs are fetched ahead.
-  bool wide_vectors = true;  ///< Where the processor has them; the results are the same.
+  bool wide_vectors = true;                               ///< Where the processor has them.
 };
+
+/// For a last-level cache of `bytes`, or of unknown size: 0.
+HostReduceTuning reduce_tuning_for(std::size_t bytes);
 
 /// The n-way reduction alone, with its tuning exposed for benchmarks.
 void reduce_on_host(const KernelCall& call, const HostReduceTuning& tuning);
