@@ -8,6 +8,7 @@
 #include "belfry/error.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -80,6 +81,8 @@ DeviceSpec HostDevice::spec() const {
 BufferPtr HostDevice::allocate(std::size_t bytes, Stream&) {
   const detail::Unwatched unwatched;
   try {
+    // What no address space has room for; allocators that look for faults end the program instead.
+    if (bytes > (SIZE_MAX >> 2)) throw std::bad_alloc();
     return std::make_shared<HostBuffer>(*this, bytes, meter_);
   } catch (const std::bad_alloc&) {
     throw DeviceError(ErrorCode::kOutOfMemory,
