@@ -100,13 +100,13 @@ void CrossDeviceOps::combine(ReduceOp op, std::span<const CollectivePart> parts,
   if (parts.size() < devices_.size()) {
     return compose(op, order_.value_or(ReductionOrder::kReplicaOrder), parts, like);
   }
-  if (order_ && *order_ != communicator().order()) return compose(op, *order_, parts, like);
   try {
-    communicator().all_reduce(op, parts);
+    if (!order_ || *order_ == communicator().order()) return communicator().all_reduce(op, parts);
   } catch (const UnsupportedError&) {
-    // The hardware's library lacks an element type that kernels have; nothing is enqueued yet.
-    compose(op, order_.value_or(ReductionOrder::kReplicaOrder), parts, like);
+    // The hardware's library lacks an element type that kernels have, or cannot be used here;
+    // nothing is enqueued yet.
   }
+  compose(op, order_.value_or(ReductionOrder::kReplicaOrder), parts, like);
 }
 
 // Inputs to the first part's device, one kernel there, results back: every order on every backend.

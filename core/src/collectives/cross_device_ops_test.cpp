@@ -11,7 +11,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -120,6 +123,40 @@ TEST(CrossDeviceOps, CountsLeavesAndBytes) {
   EXPECT_EQ(statistics.host_leaves, 2U);
   EXPECT_EQ(statistics.tensor_leaves, 1U);
   EXPECT_EQ(statistics.bytes, 2U * (8 + 12 + 5));
+}
+
+// A backend whose devices are joined by nothing.
+class Unjoined final : public Backend {
+ public:
+  std::string_view name() const override { return "unjoined"; }
+  int device_count() const override { return inner_.device_count(); }
+  DeviceSpec device_spec(int index) const override { return inner_.device_spec(index); }
+  Device& device(int index) override { return inner_.device(index); }
+  std::unique_ptr<Communicator> communicator(std::span<const int>) override {
+    throw UnsupportedError(ErrorCode::kUnsupported, "no communicator");
+  }
+  Executor& executor() override { return inner_.executor(); }
+  bool verifies_mirrored() const override { return true; }
+
+ private:
+  HostBackend inner_{3};
+};
+
+TEST(CrossDeviceOps, DoesWithoutACommunicator) {
+  for (const std::optional<ReductionOrder> order :
+       {std::optional<ReductionOrder>(), std::optional(ReductionOrder::kTree)}) {
+    Unjoined backend;
+    MirroredStrategy strategy(backend, {.order = order});
+    const auto results = strategy.run([](ReplicaContext& replica) {
+      const auto own = Tensor<float>::full({1}, 1.0F + replica.replica_id());
+      return std::pair(replica.all_reduce(ReduceOp::kSum, own).item(),
+                       replica.all_gather(own).to_host());
+    });
+    for (const auto& [sum, all] : results) {
+      EXPECT_EQ(sum, 6);
+      EXPECT_THAT(all, ElementsAre(1, 2, 3));
+    }
+  }
 }
 
 TEST(CrossDeviceOps, RefusesBeforeAnythingChanges) {
