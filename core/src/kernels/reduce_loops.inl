@@ -11,12 +11,18 @@ enum class Reach {
   kStream,  ///< Nor would outputs stay in one: their stores pass the caches by, too.
 };
 
-/// Packs a step. What is far is read and written by the cache line: longer steps at many places are
+/// Lines a step. What is far is read and written by the cache line: longer steps at many places are
 /// more than the processor's combining of stores keeps up with. Elsewhere by two lines, lest
-/// addresses cost more than sums; between 5 and 8 inputs registers suffice for one.
+/// addresses cost more than sums; between 5 and 8 inputs registers suffice for one, and for two
+/// inputs for four where a register holds half a line.
 template <class T, std::size_t inputs, Reach reach>
-constexpr std::size_t kPacks = (reach == Reach::kNear && (inputs <= 4 || inputs > 8) ? 2 : 1) *
-                               kLineBytes / (Pack<T>::kElements * sizeof(T));
+constexpr std::size_t lines_a_step() {
+  if (reach != Reach::kNear || (inputs > 4 && inputs <= 8)) return 1;
+  return inputs == 2 && 2 * kVectorBytes >= kLineBytes ? 4 : 2;
+}
+template <class T, std::size_t inputs, Reach reach>
+constexpr std::size_t kPacks =
+    lines_a_step<T, inputs, reach>() * kLineBytes / (Pack<T>::kElements * sizeof(T));
 
 /// Begins to load what `inputs` steps of `bytes` read `ahead` bytes from here.
 template <class T, std::size_t n, std::size_t bytes>
