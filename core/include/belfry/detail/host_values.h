@@ -23,10 +23,10 @@ class HostDigest {
   void add(const T& value) {
     if constexpr (IsDistributed<T>::value) {
       if constexpr (Nest<typename T::value_type>) {
-        for_each_component(value, [this](const auto& component) { add(component); });
+        for_each_component(value, [this](const auto& component) { this->add(component); });
       }
     } else if constexpr (Nest<T>) {
-      for_each_leaf(value, [this](const auto& leaf) { add_leaf(leaf); });
+      for_each_leaf(value, [this](const auto& leaf) { this->add_leaf(leaf); });
     }
   }
   /// 0 where there was no leaf.
