@@ -94,6 +94,10 @@ void arguments(CrossReplicaContext& cross, const PerReplica<int>& values,
   cross.map(
       std::vector<int>{1}, [](int x, const Step& by) { return x + by.sizes[0]; }, Step{values, 1});
 #endif
+#ifdef UPDATE_NON_SLOT_WITH_PER_REPLICA
+  // EXPECT: update takes Mirrored or plain arguments: reduce a PerReplica first
+  cross.update_non_slot(std::vector<DeviceSpec>{}, [](int) {}, values);
+#endif
 #ifdef GROUP_A_POINTER
   // EXPECT: group looks into tensors, variables, distributed values
   cross.group(&variable);

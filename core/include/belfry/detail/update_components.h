@@ -209,6 +209,8 @@ auto update_each_component(StrategyCore& core, CrossReplicaContext& cross, CallS
 template <class F, class... Args>
 auto update_devices(StrategyCore& core, CrossReplicaContext& cross, CallSite site,
                     const std::vector<DeviceSpec>& devices, const F& fn, const Args&... args) {
+  static_assert(!(HoldsPerReplica<Args>::value || ...),
+                "update takes Mirrored or plain arguments: reduce a PerReplica first");
   using Returned = std::invoke_result_t<const F&, const UpdateArgument<Args>&...>;
   constexpr bool kVoid = std::is_void_v<Returned>;
   using Result = std::conditional_t<kVoid, int, std::remove_cvref_t<Returned>>;
