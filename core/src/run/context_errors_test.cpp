@@ -4,11 +4,11 @@
 // Verbs, handles and strategies where they do not belong.
 #include "belfry/backend/host_backend.h"
 #include "belfry/mirrored_strategy.h"
+#include "run/error_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,16 +23,6 @@ constexpr CallSite kHere{"train.cc", 11};
 
 class ContextErrors : public testing::Test {
  protected:
-  // Code and text of the belfry error that `body` throws.
-  static std::string error_of(const std::function<void()>& body) {
-    try {
-      body();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "nothing was thrown";
-  }
-
   HostBackend backend_{2};
   MirroredStrategy strategy_{backend_};
 };

@@ -6,6 +6,7 @@
 #include "belfry/mirrored_strategy.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/vjp.h"
+#include "run/error_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,14 +29,6 @@ constexpr auto kNoOperator = static_cast<ReduceOp>(99);
 
 class Reports : public testing::Test {
  protected:
-  static std::string error_of(const std::function<void()>& body) {
-    try {
-      body();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "nothing was thrown";
-  }
   static auto says(const std::string& start) {
     return AllOf(StartsWith(start), HasSubstr("\n  at train.cc:11"));
   }

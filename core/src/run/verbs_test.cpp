@@ -10,13 +10,13 @@
 #include "belfry/mirrored_strategy.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/vjp.h"
+#include "run/error_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -46,14 +46,6 @@ constexpr CallSite kHere{"train.cc", 11};
 
 class Verbs : public testing::Test {
  protected:
-  static std::string error_of(const std::function<void()>& body) {
-    try {
-      body();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "nothing was thrown";
-  }
   DeviceSpec device(int index) { return backend_.device_spec(index); }
   Tensor<float> on(int index, float value) {
     return Tensor<float>::full({1}, value, Placement{&backend_, index});
