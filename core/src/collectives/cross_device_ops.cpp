@@ -97,15 +97,18 @@ void CrossDeviceOps::reduce_tensor_leaf(ReduceOp op, std::span<const std::vector
 
 void CrossDeviceOps::combine(ReduceOp op, std::span<const CollectivePart> parts,
                              const LeafRef& like) {
-  if (parts.size() < devices_.size()) {
-    return compose(op, order_.value_or(ReductionOrder::kReplicaOrder), parts, like);
-  }
-  try {
-    if (!order_ || *order_ == communicator().order()) return communicator().all_reduce(op, parts);
-  } catch (const UnsupportedError&) {
-    // The hardware's library lacks an element type that kernels have, or cannot be used here;
-    // nothing is enqueued yet.
-  }
+  const auto natively = [&] {
+    try {
+      if (order_ && *order_ != communicator().order()) return false;
+      communicator().all_reduce(op, parts);
+      return true;
+    } catch (const UnsupportedError&) {
+      // The hardware's library lacks an element type that kernels have, or cannot be used here;
+      // nothing is enqueued yet.
+      return false;
+    }
+  };
+  if (parts.size() == devices_.size() && natively()) return;
   compose(op, order_.value_or(ReductionOrder::kReplicaOrder), parts, like);
 }
 
