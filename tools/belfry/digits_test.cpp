@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ostream>
 #include <sstream>
 #include <string>
 
@@ -54,6 +55,8 @@ struct BadFile {
   const char* name;
   std::string text;
   std::string message;  // After the file's name.
+
+  friend void PrintTo(const BadFile& bad, std::ostream* out) { *out << bad.name; }
 };
 
 class MalformedDigits : public testing::TestWithParam<BadFile> {};

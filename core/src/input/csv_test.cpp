@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <fstream>
 #include <limits>
+#include <ostream>
 #include <sstream>
 #include <string>
 #include <tuple>
@@ -137,6 +138,8 @@ struct BadText {
   const char* name;
   std::string text;
   std::string message;  // After the file's name.
+
+  friend void PrintTo(const BadText& bad, std::ostream* out) { *out << bad.name; }
 };
 
 class MalformedCsv : public testing::TestWithParam<BadText> {};

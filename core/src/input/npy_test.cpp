@@ -14,6 +14,7 @@
 #include <cstring>
 #include <fstream>
 #include <initializer_list>
+#include <ostream>
 #include <span>
 #include <string>
 #include <utility>
@@ -177,6 +178,8 @@ struct BadFile {
   const char* name;
   std::string file;
   std::string message;  // After the file's name.
+
+  friend void PrintTo(const BadFile& bad, std::ostream* out) { *out << bad.name; }
 };
 
 class MalformedNpy : public testing::TestWithParam<BadFile> {};
