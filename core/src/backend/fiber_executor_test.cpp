@@ -15,6 +15,7 @@ namespace belfry {
 namespace {
 
 using detail::FiberExecutor;
+using detail::Stack;
 using detail::StackPool;
 using testing::ScriptedJob;
 using testing::SeededChooser;
@@ -61,14 +62,23 @@ TEST(FiberExecutorDeathTest, AStackThatOverflowsEndsTheProcessAtTheGuard) {
 TEST(FiberExecutor, WithoutGuardsAnOverflowIsReportedAfterTheRun) {
   StackPool pool(StackPool::Guards::kNone);
   constexpr std::size_t kBytes = 64 << 10;
+  // Those that replicas will run on.
+  std::vector<Stack> stacks;
+  pool.take(kBytes, 4, stacks);
+  const std::vector<Stack> known = stacks;
+  pool.give(kBytes, stacks);
   FiberExecutor executor({.stack_bytes = kBytes}, pool);
-  ScriptedJob job(executor, 4, [](ScriptedJob& self, int replica) {
+  int feet = 0;
+  ScriptedJob job(executor, 4, [&](ScriptedJob& self, int replica) {
     self.meet(replica);
     if (replica != 2) return;
     // What a frame at the very foot of the stack would do.
-    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-    const std::uintptr_t high = (here + 4095) / 4096 * 4096;
-    *reinterpret_cast<volatile char*>(high - kBytes + 100) = 1;
+    auto* const here = static_cast<char*>(__builtin_frame_address(0));
+    for (const Stack& stack : known) {
+      if (here < stack.low || here >= stack.high) continue;
+      *static_cast<volatile char*>(stack.low + 100) = 1;
+      ++feet;
+    }
   });
   try {
     job.run();
@@ -77,6 +87,7 @@ TEST(FiberExecutor, WithoutGuardsAnOverflowIsReportedAfterTheRun) {
     EXPECT_EQ(error.code(), ErrorCode::kStackOverflow);
     EXPECT_EQ(error.report().summary, "replica 2 used more stack than the 64 KiB it has");
   }
+  EXPECT_EQ(feet, 1);
   // The stack is not used again, so that the next run is clean.
   ScriptedJob again(executor, 4, [](ScriptedJob& self, int replica) { self.meet(replica); });
   again.run();
