@@ -9,6 +9,7 @@
 #include "belfry/dataset.h"
 #include "belfry/scatter.h"
 #include "belfry/tensor_ops.h"
+#include "run/error_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,14 +32,6 @@ using Ints = std::vector<int>;
 
 class Tower : public testing::Test {
  protected:
-  static std::string error_of(const auto& body) {
-    try {
-      body();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "nothing was thrown";
-  }
   std::string text(int index) { return to_string(backend_.device_spec(index)); }
 
   HostBackend backend_{2};
