@@ -74,10 +74,10 @@ class UpdateWork final : public ComponentValues {
 
   /// What the calls returned, on every replica.
   /// Throws: VariableMismatchError (kMirroredDiverged) where that is compared and differs.
-  Mirrored<Result> results(CallSite site) {
+  Mirrored<Result> results() {
     const int count = results_.size();
     if (ends_equal() && core().backend().verifies_mirrored()) {
-      require_mirrored(results_, Compared::kResults, info(), site);
+      require_mirrored(results_, Compared::kResults, info(), this->site());
     }
     if constexpr (lives_on_devices<Result>()) {
       if (count == 1) return mirror(core(), *results_[0]);
@@ -183,7 +183,7 @@ auto update_components(StrategyCore& core, CrossReplicaContext& cross, CallSite 
   if constexpr (work.kVoid) {
     next.put(state);
   } else {
-    auto results = work.results(site);
+    auto results = work.results();
     next.put(state);
     return results;
   }
