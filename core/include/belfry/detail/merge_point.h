@@ -38,9 +38,12 @@ class MergePoint {
   bool notes() const { return notes_; }
   /// On a replica: tells the log what it has on the host now, where it wants to know.
   template <class... T>
-  void note(int replica, const T&... values) {
-    if (notes_) [[unlikely]] {
-      note_host_values(core_, {AgentId::Kind::kReplica, replica}, values...);
+  void note([[maybe_unused]] int replica, const T&... values) {
+    // Most merges bring nothing, and should not ask either.
+    if constexpr (sizeof...(values) > 0) {
+      if (notes_) [[unlikely]] {
+        note_host_values(core_, {AgentId::Kind::kReplica, replica}, values...);
+      }
     }
   }
 
