@@ -29,6 +29,17 @@ inline void stream_vector(void* to, const ByteVector& bytes) {
 #endif
 }
 
+/// Of lanes whose bits are all the same.
+inline bool any_bit(const ByteVector& lanes) {
+#if defined(__SSE2__)
+  return _mm_movemask_epi8((__m128i)lanes) != 0;
+#else
+  using Words = std::uint64_t __attribute__((vector_size(kVectorBytes)));
+  const auto words = (Words)lanes;
+  return (words[0] | words[1]) != 0;
+#endif
+}
+
 #include "kernels/reduce_pack.inl"
 // Packs come before what works on them.
 #include "kernels/reduce_loops.inl"

@@ -3,8 +3,6 @@
 
 // Part of reduce_baseline.cpp and reduce_wide.cpp, after reduce_pack.inl.
 
-#define BELFRY_INLINE __attribute__((always_inline))
-
 enum class Reach {
   kNear,    ///< Operands fit into a cache.
   kFar,     ///< They do not: inputs are fetched ahead.
@@ -78,7 +76,7 @@ BELFRY_TARGET std::size_t fused(const T* const* in, T* const* out, std::size_t f
     } else {
       for (std::size_t u = 0; u < kUnroll; ++u) fold_tree<T, 0, n>(sum[u], from, i + u * kPack);
     }
-    for (std::size_t u = 0; u < kUnroll; ++u) sum[u].finish(end.divisor);
+    finish<T, kUnroll>(sum, end.divisor);
 #pragma GCC unroll 16
     for (std::size_t k = 0; k < n; ++k) {
       for (std::size_t u = 0; u < kUnroll; ++u) {
@@ -116,12 +114,10 @@ BELFRY_TARGET std::size_t fused_many(const T* const* in, T* const* out, std::siz
       if (k == 0) next[u] = term;
     }
   };
-  const auto finish = [&]() BELFRY_TARGET BELFRY_INLINE {
+  const auto finish_next = [&]() BELFRY_TARGET BELFRY_INLINE {
+    finish<T, kUnroll>(next, end.divisor);
 #pragma GCC unroll 16
-    for (std::size_t u = 0; u < kUnroll; ++u) {
-      next[u].finish(end.divisor);
-      sum[u] = next[u];
-    }
+    for (std::size_t u = 0; u < kUnroll; ++u) sum[u] = next[u];
   };
   const auto store = [&](std::size_t k) BELFRY_TARGET BELFRY_INLINE {
 #pragma GCC unroll 16
@@ -130,7 +126,7 @@ BELFRY_TARGET std::size_t fused_many(const T* const* in, T* const* out, std::siz
     }
   };
   for (std::size_t k = 0; k < n; ++k) add(k, i);
-  finish();
+  finish_next();
   for (; last - i >= 2 * kStep; i += kStep) {
 #pragma GCC unroll 16
     for (std::size_t k = 0; k < n; ++k) {
@@ -140,7 +136,7 @@ BELFRY_TARGET std::size_t fused_many(const T* const* in, T* const* out, std::siz
       add(k, i + kStep);
       store(k);
     }
-    finish();
+    finish_next();
   }
   for (std::size_t k = 0; k < n; ++k) store(k);
   return i + kStep;
@@ -242,11 +238,18 @@ BELFRY_TARGET void add_tile(std::byte* tile, const std::byte* right, std::size_t
 template <class T>
 BELFRY_TARGET void finish_tile(T* out, const std::byte* tile, std::size_t packs, ReduceEnd end) {
   const auto* sums = reinterpret_cast<const Pack<T>*>(tile);
-  for (std::size_t p = 0; p < packs; ++p) {
-    Pack<T> sum = sums[p];
-    sum.finish(end.divisor);
-    sum.store(out + p * Pack<T>::kElements, end.stream);
-  }
+  constexpr std::size_t kStep = 4;
+  const auto store = [&]<std::size_t n>(std::size_t p) BELFRY_TARGET BELFRY_INLINE {
+    Pack<T> sum[n];
+    for (std::size_t u = 0; u < n; ++u) sum[u] = sums[p + u];
+    finish<T, n>(sum, end.divisor);
+    for (std::size_t u = 0; u < n; ++u) {
+      sum[u].store(out + (p + u) * Pack<T>::kElements, end.stream);
+    }
+  };
+  std::size_t p = 0;
+  for (; packs - p >= kStep; p += kStep) store.template operator()<kStep>(p);
+  for (; p < packs; ++p) store.template operator()<1>(p);
 }
 
 template <class T>

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Part of reduce_baseline.cpp and reduce_wide.cpp, inside a namespace of theirs. They define
-// BELFRY_TARGET, the attributes of a function that uses their vectors, and kVectorBytes.
+// BELFRY_TARGET, the attributes of a function that uses their vectors, kVectorBytes, ByteVector,
+// stream_vector and any_bit.
+
+#define BELFRY_INLINE __attribute__((always_inline))
 
 template <class A>
 struct VectorOf {
@@ -28,13 +31,18 @@ BELFRY_TARGET inline void store_vector(void* to, const V& vector, bool stream) {
 }
 
 template <class A>
-BELFRY_TARGET inline void finish_floats(Vector<A>& sum, std::size_t divisor) {
+BELFRY_TARGET inline void divide_floats(Vector<A>& sum, std::size_t divisor) {
   if (std::has_single_bit(divisor)) {
     // The same bits, and five times as fast: the reciprocal is exact.
     sum *= A(1) / static_cast<A>(divisor);
   } else if (divisor != 0) {
     sum /= static_cast<A>(divisor);
   }
+}
+
+/// Makes every NaN the one that results have.
+template <class A>
+BELFRY_TARGET inline void unite_nans(Vector<A>& sum) {
   using Word = element::Bits<A>;
   const auto is_nan = (Vector<Word>)(sum != sum);
   const auto nan = is_nan & element::Format<A>::kNaN;
@@ -49,9 +57,9 @@ struct Pack {
 
   BELFRY_TARGET void load(const T* from) { sum = load_vector<T>(from); }
   BELFRY_TARGET void add(const Pack& right) { sum += right.sum; }
-  BELFRY_TARGET void finish(std::size_t divisor) {
-    if constexpr (std::is_floating_point_v<T>) finish_floats<T>(sum, divisor);
-  }
+  BELFRY_TARGET void divide(std::size_t divisor) { divide_floats<T>(sum, divisor); }
+  BELFRY_TARGET Vector<T> witness() const { return sum; }
+  BELFRY_TARGET void unite() { unite_nans<T>(sum); }
   BELFRY_TARGET void store(T* to, bool stream) const { store_vector(to, sum, stream); }
 };
 
@@ -67,9 +75,14 @@ struct PairOfFloats {
     even += right.even;
     odd += right.odd;
   }
-  BELFRY_TARGET void finish(std::size_t divisor) {
-    finish_floats<float>(even, divisor);
-    finish_floats<float>(odd, divisor);
+  BELFRY_TARGET void divide(std::size_t divisor) {
+    divide_floats<float>(even, divisor);
+    divide_floats<float>(odd, divisor);
+  }
+  BELFRY_TARGET Floats witness() const { return even + odd; }
+  BELFRY_TARGET void unite() {
+    unite_nans<float>(even);
+    unite_nans<float>(odd);
   }
 };
 
@@ -160,3 +173,18 @@ struct Pack<Float16> : PairOfFloats {
 };
 
 #endif
+
+/// Ends sums: divides them, and makes their NaNs one. Those are rare, and looking for them in every
+/// vector took longer than the additions: so first all are added up, which is NaN where one of them
+/// is (or where infinities meet, which costs a look and nothing else).
+template <class T, std::size_t n>
+BELFRY_TARGET inline BELFRY_INLINE void finish(Pack<T>* sums, std::size_t divisor) {
+  if constexpr (element::kIsFloating<T>) {
+    for (std::size_t u = 0; u < n; ++u) sums[u].divide(divisor);
+    auto witness = sums[0].witness();
+    for (std::size_t u = 1; u < n; ++u) witness += sums[u].witness();
+    if (any_bit((ByteVector)(witness != witness))) [[unlikely]] {
+      for (std::size_t u = 0; u < n; ++u) sums[u].unite();
+    }
+  }
+}

@@ -9,7 +9,9 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -171,7 +173,6 @@ RC_GTEST_PROP(ReduceReplicas, EveryOutputIsTheFoldInTheNamedOrder, ()) {
       [&](auto* type) { check_reduction<std::remove_pointer_t<decltype(type)>>(reduction); });
 }
 
-// Every number of replicas that has loops of its own, and their neighbours.
 TEST(ReduceReplicas, StoresPassByWhatACacheHasNoRoomFor) {
   const auto from = [](std::size_t cache) { return reduce_tuning_for(cache).non_temporal_bytes; };
   EXPECT_EQ(from(0), std::size_t{8} << 20);
@@ -180,6 +181,7 @@ TEST(ReduceReplicas, StoresPassByWhatACacheHasNoRoomFor) {
   EXPECT_EQ(from(std::size_t{480} << 20), std::size_t{32} << 20);
 }
 
+// Every number of replicas that has loops of its own, and their neighbours.
 TEST(ReduceReplicas, EveryNumberOfReplicas) {
   for (std::size_t n = 1; n <= 34; ++n) {
     for (const auto order :
@@ -199,6 +201,45 @@ TEST(ReduceReplicas, EveryNumberOfReplicas) {
             [&](auto* type) { check_reduction<std::remove_pointer_t<decltype(type)>>(r); });
         check_reduction<std::int32_t>(r);
       }
+    }
+  }
+}
+
+// A NaN that no kernel computes: negative, and with bits of its own.
+template <class T>
+T foreign_nan() {
+  if constexpr (std::is_same_v<T, double>) return std::bit_cast<double>(0xfff8000000000123U);
+  if constexpr (std::is_same_v<T, float>) return std::bit_cast<float>(0xffc00123U);
+  if constexpr (std::is_same_v<T, Float16>) return T::from_bits(0xfe01);
+  if constexpr (std::is_same_v<T, BFloat16>) return T::from_bits(0xffc1);
+}
+
+// NaNs are looked for in several vectors at once: one alone is found wherever it is, and what
+// stands beside it stays, infinities of both signs too.
+TEST(ReduceReplicas, ANaNAmongNumbersIsTheOnlyOne) {
+  constexpr std::size_t kCount = 150;
+  for (const std::size_t n : {2, 3, 6, 9, 16, 20}) {
+    for (std::size_t at = 0; at < kCount; ++at) {
+      const Reduction r{.inputs = n,
+                        .count = kCount,
+                        .op = at % 2 == 0 ? ReduceOp::kMean : ReduceOp::kSum,
+                        .pattern = Pattern::kSmallIntegers,
+                        .wide = at % 4 < 2};
+      testing::for_floating_types([&](auto* type) {
+        using T = std::remove_pointer_t<decltype(type)>;
+        auto in = inputs_of<T>(r);
+        in[at % n][at] = foreign_nan<T>();
+        in[0][(at + 40) % kCount] = T(std::numeric_limits<float>::infinity());
+        in[1][(at + 41) % kCount] = T(-std::numeric_limits<float>::infinity());
+        const auto given = in;
+        KernelCall call;
+        for (const auto& input : in) call.inputs.push_back(input.operand());
+        call.outputs = call.inputs;
+        run(r, call);
+        for (const auto& output : in) {
+          assert_elements(output, [&](std::size_t i) { return naive_reduction<T>(r, given, i); });
+        }
+      });
     }
   }
 }

@@ -30,6 +30,11 @@ BELFRY_TARGET inline void stream_vector(void* to, const ByteVector& bytes) {
   _mm256_stream_si256(static_cast<__m256i*>(to), (__m256i)bytes);
 }
 
+/// Of lanes whose bits are all the same.
+BELFRY_TARGET inline bool any_bit(const ByteVector& lanes) {
+  return _mm256_movemask_epi8((__m256i)lanes) != 0;
+}
+
 #include "kernels/reduce_pack.inl"
 // Packs come before what works on them.
 #include "kernels/reduce_loops.inl"
