@@ -79,12 +79,13 @@ struct Backend::State {
         record(options.record_limit),
         replay(options.schedule.choices),
         chooser(make_chooser(options, record, replay)),
-        sink(options.record_limit, threads),
+        sink(options.record_limit),
+        locked_sink(sink),
         devices(options.devices) {
     shared.devices = options.devices;
     shared.memory_limit_bytes = options.memory_limit_bytes;
     shared.share_copies = options.share_copies;
-    shared.sink = options.record ? &sink : nullptr;
+    if (options.record) shared.sink = threads ? static_cast<OperationSink*>(&locked_sink) : &sink;
     shared.staging = std::make_shared<engine::BlockPool>();
     shared.engine =
         std::make_shared<engine::Engine>(engine::EngineOptions{.chooser = chooser.get(),
@@ -139,6 +140,7 @@ struct Backend::State {
   Replay replay;
   std::unique_ptr<Chooser> chooser;
   LogSink sink;
+  LockedLogSink locked_sink;
   Shared shared;
   std::unique_ptr<Executor> executor;
   DeviceTable devices;

@@ -49,11 +49,12 @@ std::string to_string(const LogRecord& record) {
   return text;
 }
 
-std::uint64_t& Log::rare_hash_of(const AgentId& agent) {
+std::uint64_t& Log::hash_of(const AgentId& agent) {
   if (agent.index < 0 || agent.index >= kFarAgent) return far_agent_hashes_[agent];
   auto& hashes = agent_hashes_[static_cast<std::size_t>(agent.kind)];
-  hashes.resize(static_cast<std::size_t>(agent.index) + 1);
-  return hashes.back();
+  const auto index = static_cast<std::size_t>(agent.index);
+  if (index >= hashes.size()) hashes.resize(index + 1);
+  return hashes[index];
 }
 
 std::uint64_t Log::order_free_hash() const {
@@ -63,8 +64,8 @@ std::uint64_t Log::order_free_hash() const {
   return sum;
 }
 
-void Log::append_rare(const Operation& operation) {
-  count(operation, rare_hash_of(operation.agent));
+void Log::append_other(const Operation& operation) {
+  count(operation.agent, operation, hash_of(operation.agent));
   if (size_++ < limit_) keep(operation);
 }
 

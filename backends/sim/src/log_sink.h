@@ -12,26 +12,28 @@ namespace belfry::sim {
 /// Writes the log of a backend.
 class LogSink final : public OperationSink {
  public:
-  /// Keeps at most `limit` operations. `threads`: several may report at a time.
-  LogSink(std::size_t limit, bool threads) : threads_(threads), log_(limit) {}
+  /// Keeps at most `limit` operations.
+  explicit LogSink(std::size_t limit) : log_(limit) {}
 
-  void on_operation(const Operation& operation) override {
-    if (threads_) [[unlikely]] {
-      return append_locked(operation);
-    }
-    log_.append(operation);
-  }
+  void on_operation(const Operation& operation) override { log_.append(operation); }
   const Log& log() const { return log_; }
 
  private:
-  // Apart, so that the usual way through needs no stack.
-  [[gnu::noinline]] void append_locked(const Operation& operation) {
+  Log log_;
+};
+
+/// The same where several threads may report at a time.
+class LockedLogSink final : public OperationSink {
+ public:
+  explicit LockedLogSink(LogSink& sink) : sink_(sink) {}
+
+  void on_operation(const Operation& operation) override {
     const std::lock_guard lock(mutex_);
-    log_.append(operation);
+    sink_.on_operation(operation);
   }
 
-  bool threads_;  // Beside what every operation touches.
-  Log log_;
+ private:
+  LogSink& sink_;
   std::mutex mutex_;
 };
 

@@ -43,13 +43,14 @@ class Log {
 
   void append(const Operation& operation) {
     const AgentId& agent = operation.agent;
-    auto& hashes = agent_hashes_[static_cast<std::size_t>(agent.kind)];
-    const auto index = static_cast<std::size_t>(agent.index);
-    // Nothing is called but at an end, so that the usual way through needs no stack.
-    if (index >= hashes.size()) [[unlikely]] {
-      return append_rare(operation);
+    auto& hashes = agent_hashes_[kReplicas];
+    const auto index = static_cast<std::uint32_t>(agent.index);
+    // Replicas' operations are the most, and the cheapest, so that what this takes counts. Nothing
+    // is called but at an end: the usual way through needs no stack.
+    if (agent.kind != AgentId::Kind::kReplica || index >= hashes.size()) [[unlikely]] {
+      return append_other(operation);
     }
-    count(operation, hashes[index]);
+    count({AgentId::Kind::kReplica, agent.index}, operation, hashes[index]);
     if (size_++ < limit_) keep(operation);
   }
 
@@ -63,11 +64,12 @@ class Log {
   std::uint64_t order_free_hash() const;
 
  private:
+  static constexpr auto kReplicas = static_cast<std::size_t>(AgentId::Kind::kReplica);
+
   static std::uint64_t chain(std::uint64_t hash, std::uint64_t what) {
     return (std::rotl(hash, 23) ^ what) * 0xFF51AFD7ED558CCDu;
   }
-  void count(const Operation& operation, std::uint64_t& own) {
-    const AgentId& agent = operation.agent;
+  void count(AgentId agent, const Operation& operation, std::uint64_t& own) {
     // Products of different odd constants: none waits for another, and the chains are short.
     const std::uint64_t who = static_cast<std::uint64_t>(agent.kind) << 40 |
                               static_cast<std::uint64_t>(operation.kind) << 32 |
@@ -83,8 +85,8 @@ class Log {
       own = chain(own, what);
     }
   }
-  void append_rare(const Operation& operation);
-  std::uint64_t& rare_hash_of(const AgentId& agent);
+  void append_other(const Operation& operation);
+  std::uint64_t& hash_of(const AgentId& agent);
   void keep(const Operation& operation);
 
   std::size_t limit_;
