@@ -148,6 +148,33 @@ TEST(Backend, SerialRunsAreFixedRuns) {
   EXPECT_EQ(compare(fixed.log(), serial.log()), std::nullopt);
 }
 
+// Who went on, round by round, in a run of two merges.
+std::vector<int> order_of_replicas(Backend& backend, RunOptions options) {
+  MirroredStrategy strategy(backend);
+  std::vector<int> order;
+  strategy.run(options, [&](ReplicaContext& replica) {
+    for (int round = 0; round < 3; ++round) {
+      order.push_back(replica.replica_id());
+      if (round < 2) replica.merge_call([](CrossReplicaContext&) {});
+    }
+  });
+  return order;
+}
+
+TEST(Backend, SerialRunsGoByReplicaWhateverIsDrawn) {
+  const std::vector<int> by_replica = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
+  std::set<std::vector<int>> drawn;
+  for (const auto carrier : {Carrier::kFiber, Carrier::kBaton, Carrier::kConcurrent}) {
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+      Backend backend{{.devices = 4, .carrier = carrier, .seed = seed}};
+      EXPECT_EQ(order_of_replicas(backend, {.concurrent = false}), by_replica);
+      // Elsewhere the list would be written by several at a time.
+      if (carrier != Carrier::kConcurrent) drawn.insert(order_of_replicas(backend, {}));
+    }
+  }
+  EXPECT_GT(drawn.size(), 1U);
+}
+
 TEST(Backend, FibersAndBatonMakeTheSameRun) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     Backend fiber{{.devices = 4, .seed = seed}};

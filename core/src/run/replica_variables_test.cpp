@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Variables that replicas make: one variable is what all of them ask for alike (SEM-48).
+#include "belfry/detail/replica_variables.h"
+
+#include "belfry/backend/host_backend.h"
+#include "belfry/mirrored_strategy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using testing::ElementsAre;
+
+class VariablesOfReplicas : public testing::Test {
+ protected:
+  /// What the message says that replicas 0 and 1 asked for, where replica 0 calls `first` and
+  /// replica 1 `second`; nothing when there is no error.
+  template <class First, class Second>
+  std::vector<std::string> asked_for(const First& first, const Second& second) {
+    std::vector<std::string> asked;
+    try {
+      strategy_.run([&](ReplicaContext& replica) {
+        if (replica.replica_id() == 0) {
+          first();
+        } else {
+          second();
+        }
+      });
+    } catch (const VariableMismatchError& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kVariableMismatch);
+      for (const auto& each : error.report().replicas) asked.push_back(each.what);
+    }
+    return asked;
+  }
+  template <class T>
+  auto making(T value, VariableOptions options = {}) {
+    options.name = "v";
+    return [this, value, options] { strategy_.variable(value, options); };
+  }
+
+  HostBackend backend_{2};
+  MirroredStrategy strategy_{backend_};
+};
+
+TEST_F(VariablesOfReplicas, AreOneIfAllAskForTheSame) {
+  EXPECT_THAT(asked_for(making(1.0), making(1.0)), ElementsAre());
+  EXPECT_THAT(asked_for(making(1.0, {.trainable = false}), making(1.0, {.trainable = false})),
+              ElementsAre());
+}
+
+TEST_F(VariablesOfReplicas, HaveOneType) {
+  EXPECT_THAT(asked_for(making(1.0), making(1.0F)),
+              ElementsAre("asked for \"v\", on write, aggregation none, float64",
+                          "asked for \"v\", on write, aggregation none, float32"));
+  // What an initialiser gives is not known before replica 0 calls it; which type it has is.
+  EXPECT_THAT(asked_for(making([] { return 1.0; }), making([] { return 1.0F; })),
+              testing::SizeIs(2));
+  EXPECT_THAT(asked_for(making([] { return 1.0; }), making([] { return 2.0; })), ElementsAre());
+}
+
+TEST_F(VariablesOfReplicas, AreOfOneKind) {
+  const auto local = [&] { strategy_.replica_local_variable(ReduceOp::kSum, 1.0, {.name = "v"}); };
+  EXPECT_THAT(asked_for(making(1.0, {.aggregation = Aggregation::kSum, .trainable = false}), local),
+              ElementsAre("asked for \"v\", on write, aggregation sum, not trainable, float64",
+                          "asked for \"v\", on read, aggregation sum, not trainable, float64"));
+}
+
+TEST_F(VariablesOfReplicas, AreTrainableForAllOrNone) {
+  EXPECT_THAT(asked_for(making(1.0), making(1.0, {.trainable = false})),
+              ElementsAre("asked for \"v\", on write, aggregation none, float64",
+                          "asked for \"v\", on write, aggregation none, not trainable, float64"));
+}
+
+TEST_F(VariablesOfReplicas, HaveOneAggregation) {
+  EXPECT_THAT(asked_for(making(1.0, {.aggregation = Aggregation::kSum}),
+                        making(1.0, {.aggregation = Aggregation::kMean})),
+              ElementsAre("asked for \"v\", on write, aggregation sum, float64",
+                          "asked for \"v\", on write, aggregation mean, float64"));
+}
+
+TEST_F(VariablesOfReplicas, AreTrainableAsTheyWereMade) {
+  EXPECT_TRUE(strategy_.mirrored_variable(1.0).trainable());
+  EXPECT_FALSE(strategy_.mirrored_variable(1.0, {.trainable = false}).trainable());
+  const auto made = strategy_.run([&](ReplicaContext&) {
+    return strategy_.variable(1.0, {.name = "w", .trainable = false}).trainable();
+  });
+  EXPECT_THAT(made, ElementsAre(false, false));
+}
+
+}  // namespace
+}  // namespace belfry
