@@ -107,6 +107,13 @@ TEST_F(Destinations, ThatAreVariablesOrValuesStandForTheirDevices) {
     for (int device = 0; device < request.devices; ++device) all.push_back(device);
     check_placed(backend, cross.reduce(ReduceOp::kSum, tensors, tensors), all, expected);
 
+    {
+      const VariableScope beside = strategy.colocate_variables_with(variable);
+      const auto other = strategy.mirrored_variable(tensor_of({1, 2, 3}));
+      RC_ASSERT(other.devices() == variable.devices());
+      check_placed(backend, cross.reduce(ReduceOp::kSum, tensors, other), homes, expected);
+    }
+
     // What is on the devices of a variable can update it.
     cross.update(
         variable,
@@ -165,14 +172,15 @@ TEST_F(Destinations, OfAGroupAreDoneWhenItIs) {
     });
     const auto sum = cross.reduce(ReduceOp::kSum, tensors);
     const Completion all = cross.group(std::pair{tensors, sum});
-    // Later work of replica 0's device waits for all of them.
-    all.delay(strategy.placement(0));
-    const Tensor<float> after = tensors[0] + sum[0];
-    all.wait();
-    RC_ASSERT(all.done());
-    Row expected = expected_row(ReduceOp::kSum, seed, request.devices);
-    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += row_of(seed, 0)[i];
+    // Later work of one device waits for all of them, though it needs its own alone.
+    const int last = request.devices - 1;
+    all.delay(strategy.placement(last));
+    const Tensor<float> after = tensors[last] + 1.0F;
+    Row expected = row_of(seed, last);
+    for (float& number : expected) number += 1.0F;
     RC_ASSERT(Numbers(after.to_host()) == Numbers(expected));
+    RC_ASSERT(all.done());
+    all.wait();
     RC_ASSERT(cross.group(7).done());
   });
 }

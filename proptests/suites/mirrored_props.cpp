@@ -3,7 +3,9 @@
 
 // INV-7: the components of a mirrored variable have the same bits from its creation on, whatever
 // legal operations change it and in which order.
+#include "belfry/backend/host_backend.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/tensor_random.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
 
@@ -66,6 +68,35 @@ TEST_F(MirroredVariables, StartEqualFromOneCallOfTheInitialiser) {
              device.on(replica).placement() == replica.placement();
     });
     for (bool one : fine) RC_ASSERT(one);
+  });
+}
+
+// Random numbers are a function of seed, offset and place in the tensor, so that the host draws the
+// same ones.
+TEST_F(MirroredVariables, StartFromOneDrawOfARandomInitialiser) {
+  holds([this](const BackendRequest& request, std::uint16_t seed) {
+    Bench bench(*this, request);
+    Strategy& strategy = bench.strategy();
+    int calls = 0;
+    std::uint64_t offset = 0;
+    const auto draw = [&] {
+      ++calls;
+      offset += kLength;
+      return random_normal<float>({kLength}, seed, offset);
+    };
+    const auto outside = strategy.mirrored_variable(draw);
+    const auto inside = strategy.run([&](ReplicaContext& replica) {
+      meet_with_a_tensor(replica);
+      return strategy.mirrored_variable(draw);
+    });
+    RC_ASSERT(calls == 2);
+    HostBackend host(1);
+    const auto row = [&](std::uint64_t drawn) {
+      return random_normal<float>({kLength}, seed, drawn * kLength, Placement{&host, 0}).to_host();
+    };
+    require_components(strategy, outside, row(1));
+    require_components(strategy, inside, row(2));
+    RC_ASSERT(row(1) != row(2));
   });
 }
 

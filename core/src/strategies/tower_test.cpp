@@ -146,6 +146,7 @@ TEST_F(Tower, PropertiesOfAStrategy) {
   EXPECT_TRUE(found[0] && found[1]);
   tower::OneDeviceStrategy one(backend_, backend_.device_spec(1));
   EXPECT_TRUE(tower::is_single_tower(one));
+  EXPECT_THAT(tower::unwrap(one, tower::worker_device_index(one)), testing::ElementsAre(0));
   tower::DefaultStrategy single;
   EXPECT_TRUE(tower::is_single_tower(single));
 }

@@ -93,6 +93,33 @@ TEST_F(VariableScopes, RefuseDevicesOfOtherStrategies) {
             ErrorCode::kDestination);
 }
 
+// Nor are scopes for the variables of a strategy that is not current.
+TEST_F(VariableScopes, RefuseToOpenInsideAnotherStrategy) {
+  MirroredStrategy other(backend_);
+  const auto require_refused = [&] {
+    EXPECT_EQ(code_of([&] {
+                const VariableScope scope = other.replica_local_variable_scope(ReduceOp::kSum);
+              }),
+              ErrorCode::kOtherStrategy);
+    EXPECT_EQ(code_of([&] {
+                const VariableScope scope =
+                    other.colocate_variables_with(std::vector{backend_.device_spec(0)});
+              }),
+              ErrorCode::kOtherStrategy);
+    EXPECT_EQ(code_of([&] {
+                const VariableScope scope = other.variable_creator_scope([](VariableOptions&) {});
+              }),
+              ErrorCode::kOtherStrategy);
+  };
+  {
+    const Scope scope = strategy_.scope();
+    require_refused();
+  }
+  strategy_.run([&](ReplicaContext&) { require_refused(); });
+  const VariableScope scope = other.replica_local_variable_scope(ReduceOp::kSum);
+  EXPECT_EQ(other.variable(1.0).synchronization(), Synchronization::kOnRead);
+}
+
 // Thread by thread, as the scope of a strategy (CTX-33).
 TEST_F(VariableScopes, BelongToTheThreadThatOpensThem) {
   int seen = 0;
