@@ -11,6 +11,7 @@
 
 #include <gmock/gmock.h>
 
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -214,6 +215,94 @@ TEST_F(Towers, MapAndBatches) {
   EXPECT_EQ(sum.value().placement(), machine_.place(3));
   EXPECT_THAT(host(sum.value()), ElementsAre(6, 6));
   EXPECT_THAT(host(again[1]), ElementsAre(6, 6));
+}
+
+// The newer spellings of the same verbs.
+TEST_F(Towers, RunAndReduceByOtherNames) {
+  const auto fn = [&](tower::ReplicaContext& replica, float by) {
+    EXPECT_EQ(tower::get_replica_context(), &replica);
+    EXPECT_EQ(tower::get_cross_tower_context(), nullptr);
+    EXPECT_THAT(tower::devices(replica), ElementsAre(tower::device(replica)));
+    return add(row(id_of(replica)), by);
+  };
+  for (const auto& rows : {tower::call_for_each_replica(distribution_, fn, 2.0F),
+                           tower::experimental_run_v2(distribution_, fn, 2.0F)}) {
+    Ints places;
+    Reals values;
+    for (const Row& own : tower::local_results(distribution_, rows)) {
+      places.push_back(own.placement().device);
+      values.push_back(own.to_host()[0]);
+    }
+    EXPECT_THAT(places, ElementsAre(0, 1, 2, 3));
+    EXPECT_THAT(values, ElementsAre(2, 3, 4, 5));
+    EXPECT_EQ(tower::experimental_local_results(distribution_, rows).size(), 4U);
+    const auto sum = tower::reduce_to(distribution_, "sum", rows, text(2));
+    EXPECT_EQ(sum.value().placement(), machine_.place(2));
+    EXPECT_THAT(host(sum.value()), ElementsAre(14, 14));
+    const auto [first, second] =
+        tower::batch_reduce_to(distribution_, "mean", std::pair{rows, text(3)},
+                               std::pair{rows, std::vector{text(1), text(0)}});
+    EXPECT_EQ(first.value().placement(), machine_.place(3));
+    EXPECT_EQ(second[0].placement(), machine_.place(1));
+    EXPECT_EQ(second[1].placement(), machine_.place(0));
+    for (const Row& mean : {first.value(), second[0], second[1]}) {
+      EXPECT_THAT(host(mean), ElementsAre(3.5F, 3.5F));
+    }
+  }
+  EXPECT_EQ(tower::parameter_devices(distribution_), machine_.backend->devices());
+  distribution_.run(meet_with_a_tensor);
+}
+
+TEST_F(Towers, ScopesAndWhatIsCurrentByOtherNames) {
+  const auto local = [&] {
+    const VariableScope scope = tower::tower_local_var_scope(distribution_, "mean");
+    return distribution_.variable([] { return row(1); }).as_replica_local();
+  }();
+  const auto beside = [&] {
+    const auto scope =
+        tower::colocate_vars_with(distribution_, std::vector{machine_.backend->device_spec(2)});
+    return distribution_.mirrored_variable([] { return row(1); });
+  }();
+  const Scope inside = tower::scope(distribution_);
+  EXPECT_EQ(&tower::current_strategy(), &distribution_);
+  EXPECT_EQ(tower::get_cross_tower_context(), &machine_.cross);
+  tower::run(distribution_, [&](tower::TowerContext& ctx) {
+    EXPECT_EQ(tower::get_tower_context(), &ctx);
+    EXPECT_EQ(tower::current_update_device(), std::nullopt);
+    local.on(ctx) = add(local.on(ctx), id_of(ctx));
+    meet_with_a_tensor(ctx);
+  });
+  // 1, 2, 3 and 4, each on the device of its tower.
+  EXPECT_THAT(host(tower::read_var(distribution_, local)), ElementsAre(2.5F, 2.5F));
+  const std::vector<Row> components = tower::unwrap(distribution_, local);
+  EXPECT_THAT(host(components[3]), ElementsAre(4, 4));
+  EXPECT_EQ(components[3].placement(), machine_.place(3));
+  tower::update(distribution_, beside, [&](Row& own) {
+    EXPECT_EQ(tower::current_update_device(), text(2));
+    own = add(own, 6);
+  });
+  EXPECT_THAT(host(tower::read_var(distribution_, beside)), ElementsAre(7, 7));
+}
+
+TEST_F(Towers, InputByOtherNames) {
+  const auto numbers =
+      tower::experimental_make_numpy_dataset(distribution_, Ints{0, 1, 2, 3, 4, 5, 6, 7});
+  const auto input_fn = [&](const InputContext& context) {
+    const auto rows = numbers.map([](int i) { return row(static_cast<float>(i)); });
+    return rows.batch(context.get_per_replica_batch_size(8));
+  };
+  Reals sums;
+  const DistributeOptions options{.end_of_data = EndOfData::kPadWithEmpties};
+  for (const auto& batch : tower::make_input_fn_iterator(distribution_, input_fn, options)) {
+    const auto sum = tower::run(
+        distribution_,
+        [](tower::ReplicaContext& replica, const Row& mine) {
+          return tower::all_reduce(replica, "sum", column_sum(mine)).to_host();
+        },
+        batch);
+    sums.push_back(sum[0][0]);
+  }
+  EXPECT_EQ(std::accumulate(sums.begin(), sums.end(), 0.0F), 28);
 }
 
 // One tower, with the scope of its strategy and the data set that belongs to it.
