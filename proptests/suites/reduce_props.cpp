@@ -3,6 +3,7 @@
 
 // Reduce semantics, for every element type and for both residences: SUM and MEAN are the left fold
 // by replica id, with one division and one rounding at the end.
+#include "belfry/tensor_ops.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
 
@@ -117,6 +118,54 @@ TYPED_TEST(Reduce, OfExactDataIsTheSameInTheBackendsOwnOrder) {
         }
       }
     }
+  });
+}
+
+// A user's own: terms are taken from one another, so that their order shows, and the count is
+// added.
+struct Alternating {
+  Tensor<float> combine(const Tensor<float>& folded, const Tensor<float>& next) const {
+    RC_ASSERT(folded.placement() == next.placement());
+    return next - folded;
+  }
+  Tensor<float> finalize(const Tensor<float>& folded, int count) const {
+    return folded + static_cast<float>(count);
+  }
+};
+
+class OwnReductions : public Property {};
+
+TEST_F(OwnReductions, FoldTensorsByReplicaIdOnEveryDevice) {
+  holds([this](const BackendRequest& request, std::uint16_t seed) {
+    Bench bench(*this, request);
+    Strategy& strategy = bench.strategy();
+    using Row = std::vector<float>;
+    const auto row = [&](int id) {
+      return values_of<float>({Pattern::kSmallIntegers, seed}, id, 3);
+    };
+    Row expected = row(0);
+    for (int id = 1; id < request.devices; ++id) {
+      const Row next = row(id);
+      for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = next[i] - expected[i];
+    }
+    for (float& number : expected) number += static_cast<float>(request.devices);
+    const auto variable = strategy.replica_local_variable(
+        Alternating{}, [] { return Tensor<float>::full({3}, 0.0F); });
+    const auto sums = strategy.run([&](ReplicaContext& replica) {
+      meet_with_a_tensor(replica);
+      const auto own = Tensor<float>::from({3}, row(replica.replica_id()));
+      variable.on(replica) = own;
+      const Tensor<float> sum = replica.all_reduce(Alternating{}, own);
+      RC_ASSERT(sum.placement() == replica.placement());
+      return sum.to_host();
+    });
+    for (const Row& sum : sums) RC_ASSERT(Numbers(sum) == Numbers(expected));
+    RC_ASSERT(Numbers(strategy.read(variable).to_host()) == Numbers(expected));
+    const Placement last = strategy.placement(request.devices - 1);
+    const auto fetched = strategy.cross_replica().fetch(
+        variable, to_string(bench.backend().device_spec(last.device)));
+    RC_ASSERT(fetched.placement() == last);
+    RC_ASSERT(Numbers(fetched.to_host()) == Numbers(expected));
   });
 }
 
