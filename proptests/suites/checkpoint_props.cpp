@@ -88,6 +88,12 @@ TEST_F(Checkpoints, ReadTheSameOnAnyNumberOfReplicas) {
     for (std::int64_t one : restored.strategy.local_values(restored.count)) {
       RC_ASSERT(one == least || one == least + 1);
     }
+    // Each float is the total's share, rounded once.
+    Row share = saved.strategy.read(saved.sum).to_host();
+    for (float& number : share) number /= static_cast<float>(to.devices);
+    for (const Tensor<float>& one : restored.strategy.local_values(restored.sum)) {
+      RC_ASSERT(Numbers(one.to_host()) == Numbers(share));
+    }
   });
 }
 

@@ -361,6 +361,14 @@ TEST_F(Tower, OutsideEverythingAMergeIsExecutedAtOnce) {
   };
   EXPECT_EQ(tower::merge_call(*tower::get_tower_context(), merge_fn, std::string("bar")),
             "foo_bar");
+  // A tensor is the mean of itself, which lies in host memory.
+  const auto mean_fn = [](CrossReplicaContext& cross, const PerReplica<Tensor<float>>& x) {
+    return cross.reduce(ReduceOp::kMean, x);
+  };
+  const Placement there = tower::get_strategy().placement(0);
+  const auto own = Tensor<float>::full({2}, 3.0F, there);
+  const Tensor<float> mean = tower::merge_call(*tower::get_tower_context(), mean_fn, own);
+  EXPECT_THAT(mean.to_host(), ElementsAre(3, 3));
 }
 
 }  // namespace
