@@ -26,7 +26,7 @@ std::string to_string(Aggregation aggregation);
 /// number that stands for no operator.
 Aggregation aggregation_of(ReduceOp op, CallSite site = CallSite::here());
 
-/// When the components of a variable are brought together (SEM-40, SEM-50).
+/// When the components of a variable are brought together (SEM-45, SEM-51).
 enum class Synchronization : std::uint8_t {
   kAuto,     ///< As the scopes in force say; on write without any.
   kNone,     ///< Never: refused, a strategy cannot keep such a variable.

@@ -22,7 +22,7 @@ enum class ErrorCode : int {
   kMergePlaces = 11,   ///< Replicas wait at different places.
   kMergeKinds = 12,    ///< Replicas wait in different kinds of merge.
   kMergeTypes = 13,    ///< Same place, different structure of types.
-  kMergeNested = 14,   ///< merge_call where no replica context is current.
+  kMergeNested = 14,   ///< A merge through a replica context that is not current.
   // Structures.
   kStructure = 20,  ///< Values of different structure or length meet in one reduction.
   kShape = 21,      ///< Shapes that do not fit an operation.

@@ -21,10 +21,10 @@ class StrategyCore;
 
 /// What a strategy decides. `Strategy` has an answer to each; a child replaces those in which it
 /// differs, and may call the answer of `Strategy` inside its own. All are called in cross-replica
-/// context, on the thread that called `run`, but `do_initialise`, which also comes from a replica
-/// that makes a variable. What each must keep is a rule, and docs/strategies.md has the list. What
-/// a hook throws comes out of the call that asked it, unless the run or merge failed by itself
-/// (SEM-117); what belfry sees of a broken rule is a StrategyError (kStrategyContract).
+/// context, on the thread that called `run`, but for variables that replicas make: `do_place` by
+/// each, `do_initialise` and `do_broadcast` by the first. docs/strategies.md lists the rules that
+/// each must keep. What a hook throws comes out of the call that asked it, unless the run or merge
+/// failed by itself (SEM-117); a broken rule that is seen is a StrategyError (kStrategyContract).
 class StrategyHooks {
  public:
   StrategyHooks() = default;

@@ -13,7 +13,7 @@ namespace belfry {
 /// all replicas of a run, or the merge they have met for (SEM-115, SEM-116).
 class StrategyStep {
  public:
-  /// `what` is a literal: `run`, `merge_call`, `all_reduce` or `assign`.
+  /// `what` is a literal: `run`, `merge_call`, `all_reduce`, `all_gather`, `assign` or `scatter`.
   StrategyStep(const char* what, CallSite site, bool nested, detail::FunctionRef<void()> work)
       : what_(what), site_(site), nested_(nested), work_(work) {}
   StrategyStep(const StrategyStep&) = delete;
