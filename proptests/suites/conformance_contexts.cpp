@@ -238,11 +238,15 @@ TEST_F(ContextConformance, CTX_18_TheDefaultStrategyReducesToADevice) {
 
 TEST_F(ContextConformance, CTX_19_TheDefaultStrategyReducesBatches) {
   CrossReplicaContext& cross = current_strategy().cross_replica();
+  const std::vector<DeviceSpec> own = cross.devices();
   expect_refused_elsewhere(strategy_, [&] {
     const PerReplica<double> one{1.0};
-    const auto [a, b] = cross.batch_reduce(ReduceOp::kMean, one, one);
-    EXPECT_EQ(a.value(), 1.0);
-    EXPECT_EQ(b.value(), 1.0);
+    const auto [a, b] =
+        cross.batch_reduce(ReduceOp::kMean, std::pair{one, "/cpu:0"}, std::pair{one, own});
+    for (const MirroredOn<double>& mean : {a, b}) {
+      EXPECT_EQ(mean.value(), 1.0);
+      EXPECT_EQ(mean.devices(), own);
+    }
   });
 }
 
@@ -310,8 +314,14 @@ TEST_F(ContextConformanceOfTwo, CTX_30_ReplicasMustMergeForCrossReplicaWork) {
   const auto variable = strategy_.mirrored_variable(1.0F);
   CrossReplicaContext& cross = strategy_.cross_replica();
   const auto refused = [this](auto&& call) {
-    EXPECT_EQ(code_of([&] { strategy_.run([&](ReplicaContext&) { call(); }); }),
-              ErrorCode::kWrongContext);
+    try {
+      strategy_.run([&](ReplicaContext&) { call(); });
+      FAIL() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kWrongContext);
+      EXPECT_THAT(error.what(),
+                  ::testing::HasSubstr("do it in the function you pass to merge_call"));
+    }
   };
   refused([&] { cross.reduce(ReduceOp::kSum, PerReplica<float>{1.0F, 2.0F}); });
   refused([&] { cross.broadcast(1.0F); });

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -218,16 +219,25 @@ TEST(Conformance, A18_TwoThreadsReduceAtOnce) {
   EXPECT_THAT(sums, ElementsAre(ElementsAre(Reals{2, 2}), ElementsAre(Reals{4, 4})));
 }
 
+// Both variants of the row: [1, 1] and [1, 2].
 TEST(Conformance, A19_TwiceTheSameInput) {
-  Machine machine(2);
-  const auto seen = machine.strategy.run([](ReplicaContext& replica) {
-    const auto ones = Tensor<float>::full({}, 1.0F);
-    const Tensor<float> sums[] = {replica.all_reduce(ReduceOp::kSum, ones),
-                                  replica.all_reduce(ReduceOp::kSum, ones)};
-    return std::tuple(sums[0].item(), sums[1].item(),
-                      sums[0].placement().device == replica.placement().device);
-  });
-  for (const auto& each : seen) EXPECT_EQ(each, std::tuple(2.0F, 2.0F, true));
+  for (const float second : {1.0F, 2.0F}) {
+    Machine machine(2);
+    const auto v = per_replica(
+        machine, [&](int id) { return Tensor<float>::full({}, id == 0 ? 1.0F : second); });
+    const auto seen = machine.strategy.run(
+        [](ReplicaContext& replica, const Tensor<float>& own) {
+          Reals sums;
+          for (int time = 0; time < 2; ++time) {
+            const Tensor<float> sum = replica.all_reduce(ReduceOp::kSum, own);
+            EXPECT_EQ(sum.placement(), replica.placement());
+            sums.push_back(sum.item());
+          }
+          return sums;
+        },
+        v);
+    EXPECT_EQ(list_of(seen), std::vector<Reals>(2, Reals{1 + second, 1 + second}));
+  }
 }
 
 // What the launcher is told when a member is missing.
@@ -262,28 +272,52 @@ TEST(Conformance, A22_A23_AMissingMemberOfASparseReduction) {
             ErrorCode::kMergeMissing);
 }
 
-// Nothing is packed, so that there are no sizes of packs to go through, here and in A-25.
-TEST(Conformance, A24_ThreeMembers) {
-  Machine machine(3);
-  const auto x = per_replica(machine, [](int) { return Tensor<float>::full({}, 0.0F); });
-  const auto y = per_replica(machine, [](int) { return Tensor<float>::full({}, 1.0F); });
-  EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, x).value().item(), 0.0F);
-  EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, y).value().item(), 3.0F);
-  EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, x).value().item(), 0.0F);
-  EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, y).value().item(), 1.0F);
+// reduce `value` to destinations of every kind, or to none, by the default order and
+// by a ring. Nothing is packed, so that there are no sizes of packs to go through.
+void expect_reduced(Machine& machine, const PerReplica<Tensor<float>>& value, float sum,
+                    float mean) {
+  const std::vector<DeviceSpec> all = machine.backend->devices();
+  const auto to = [&](const std::vector<DeviceSpec>& devices, const auto&... destination) {
+    for (const auto& [op, wanted] : {std::pair{ReduceOp::kSum, sum}, {ReduceOp::kMean, mean}}) {
+      const auto reduced = machine.cross.reduce(op, value, destination...);
+      ASSERT_EQ(static_cast<std::size_t>(reduced.size()), devices.size());
+      for (int i = 0; i < reduced.size(); ++i) {
+        EXPECT_EQ(reduced[i].item(), wanted);
+        EXPECT_EQ(machine.backend->device_spec(reduced[i].placement().device),
+                  devices[static_cast<std::size_t>(i)]);
+      }
+    }
+  };
+  const auto beside_all = machine.strategy.mirrored_variable(0.0F);
+  for (const std::optional<ReductionOrder> order :
+       {std::optional<ReductionOrder>(), std::optional(ReductionOrder::kRing)}) {
+    machine.strategy.configure({.order = order});
+    to(all);
+    to(all, beside_all);
+    to({all[1]}, machine.cross.broadcast(1, all[1]));
+    to({all[1]}, all[1]);
+    to({all[1]}, to_string(all[1]));
+    to({all[2], all[0]}, std::vector{all[2], all[0]});
+  }
 }
 
+TEST(Conformance, A24_ThreeMembers) {
+  Machine machine(3);
+  const auto same = [](float number) {
+    return [number](int) { return Tensor<float>::full({1}, number); };
+  };
+  expect_reduced(machine, per_replica(machine, same(0)), 0, 0);
+  expect_reduced(machine, per_replica(machine, same(1)), 3, 1);
+}
+
+// The first of each worker's two devices has [0] and [1], the second [1] and [2].
 TEST(Conformance, A25_ThreeTimesTwoMembers) {
   Machine machine(6);
   const auto number = [](int from) {
-    return [from](int id) { return Tensor<float>::full({}, static_cast<float>(from + id % 2)); };
+    return [from](int id) { return Tensor<float>::full({1}, static_cast<float>(from + id % 2)); };
   };
-  const auto x = per_replica(machine, number(0));
-  const auto y = per_replica(machine, number(1));
-  EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, x).value().item(), 3.0F);
-  EXPECT_EQ(machine.cross.reduce(ReduceOp::kSum, y).value().item(), 9.0F);
-  EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, x).value().item(), 0.5F);
-  EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, y).value().item(), 1.5F);
+  expect_reduced(machine, per_replica(machine, number(0)), 3, 0.5F);
+  expect_reduced(machine, per_replica(machine, number(1)), 9, 1.5F);
 }
 
 TEST(Conformance, A26_ARowFromEachOfSix) {

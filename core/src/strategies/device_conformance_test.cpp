@@ -3,7 +3,9 @@
 
 // What the reference systems do with the names of devices, a test for each row of the catalogue.
 #include "belfry/backend/host_backend.h"
+#include "belfry/dataset.h"
 #include "belfry/device_spec.h"
+#include "belfry/distributed_dataset.h"
 #include "belfry/error.h"
 #include "belfry/input_context.h"
 #include "belfry/mirrored_strategy.h"
@@ -49,8 +51,23 @@ TEST(Conformance, DEV_06_FieldsMergeAndTheInnerOnesWin) {
 
 // Overridden: a strategy knows its own machine; an input context counts all workers' replicas.
 TEST(Conformance, DEV_08_WorkersTimesDevicesAreInSync) {
-  const InputContext context{.num_input_pipelines = 2, .num_replicas_in_sync = 2 * 3};
-  EXPECT_EQ(context.num_replicas_in_sync, 6);
+  for (const int devices : {1, 3}) {
+    for (const int worker : {0, 1}) {
+      HostBackend backend(devices);
+      MirroredStrategy strategy(backend);
+      InputContext told;
+      const auto input = [&](const InputContext& context) {
+        told = context;
+        return Dataset<int>::range(2);
+      };
+      strategy.distribute_datasets_from_function(
+          input, {.end_of_data = EndOfData::kDropPartialStep, .num_workers = 2, .worker = worker});
+      EXPECT_EQ(strategy.num_replicas(), devices);
+      EXPECT_EQ(told.num_replicas_in_sync, 2 * devices);
+      EXPECT_EQ(told.num_input_pipelines, 2);
+      EXPECT_EQ(told.input_pipeline_id, worker);
+    }
+  }
 }
 
 // Overridden: an empty list means all devices, and there is no number beside it to contradict it.
