@@ -34,6 +34,12 @@ class MirroredRows : public NumericRows<Where, VariableStage> {
     return stage.strategy.mirrored_variable([first] { return Where::number(first); },
                                             {.aggregation = aggregation});
   }
+  /// One that can be saved, as `v`.
+  static auto named(VariableStage& stage, float first,
+                    Aggregation aggregation = Aggregation::kNone) {
+    return stage.strategy.mirrored_variable([first] { return Where::number(first); },
+                                            {.name = "v", .aggregation = aggregation});
+  }
   /// The components, as plain numbers.
   template <class V>
   static auto values(VariableStage& stage, const V& variable) {
@@ -239,44 +245,46 @@ TEST(Conformance, MVA_25_AllReduceOfAMirroredVariableSumsTheReplicas) {
   }
 }
 
-TensorFile saved(VariableStage& stage, const MirroredVariable<float>& variable) {
+template <class T>
+TensorFile saved(VariableStage& stage, const MirroredVariable<T>& variable) {
   return Checkpoint(stage.strategy).add(variable).contents();
 }
 
 // Overridden: components cannot start out different (the row saves [3, 4]).
-TEST(Conformance, MVA_36_SaveAndRestore) {
-  VariableStage stage;
-  const TensorFile file = saved(stage, stage.strategy.mirrored_variable(3.0F, {.name = "v"}));
-  const auto fresh = stage.strategy.mirrored_variable(7.0F, {.name = "v"});
+TYPED_TEST(MirroredRows, MVA_36_SaveAndRestore) {
+  VariableStage& stage = this->stage();
+  const TensorFile file = saved(stage, this->named(stage, 3));
+  const auto fresh = this->named(stage, 7);
   Checkpoint(stage.strategy).add(fresh).restore(file);
-  EXPECT_EQ(stage.components(fresh), Reals({3, 3}));
+  EXPECT_EQ(this->values(stage, fresh), Reals({3, 3}));
 }
 
-TEST(Conformance, MVA_38_FromOneReplicaToTwo) {
-  VariableStage plain(1);
-  VariableStage stage(2);
-  const TensorFile file = saved(plain, plain.strategy.mirrored_variable(3.0F, {.name = "v"}));
-  const auto fresh = stage.strategy.mirrored_variable(7.0F, {.name = "v"});
+TYPED_TEST(MirroredRows, MVA_38_FromOneReplicaToTwo) {
+  VariableStage& plain = this->stage(1);
+  VariableStage& stage = this->stage(2);
+  const TensorFile file = saved(plain, this->named(plain, 3));
+  const auto fresh = this->named(stage, 7);
   Checkpoint(stage.strategy).add(fresh).restore(file);
-  EXPECT_EQ(stage.components(fresh), Reals({3, 3}));
+  EXPECT_EQ(this->values(stage, fresh), Reals({3, 3}));
 }
 
-TEST(Conformance, MVA_39_UnderEveryAggregation) {
+TYPED_TEST(MirroredRows, MVA_39_UnderEveryAggregation) {
+  using Number = decltype(TypeParam::number(0.0F));
   for (Aggregation aggregation : all_aggregations()) {
-    VariableStage plain(1);
-    VariableStage stage(2);
-    const auto v =
-        stage.strategy.mirrored_variable(2.0F, {.name = "v", .aggregation = aggregation});
-    const auto one = plain.strategy.mirrored_variable(3.0F, {.name = "v"});
+    VariableStage& plain = this->stage(1);
+    VariableStage& stage = this->stage(2);
+    const auto v = this->named(stage, 2, aggregation);
+    const auto one = this->named(plain, 3);
     const TensorFile plain_file = saved(plain, one);
     const TensorFile file = saved(stage, v);
-    stage.assign(v, 9.0F);
+    stage.cross().update(v, [](Number& component) { component = TypeParam::number(9.0F); });
+    EXPECT_EQ(this->values(stage, v), Reals({9, 9}));
     Checkpoint(stage.strategy).add(v).restore(file);
-    EXPECT_EQ(stage.components(v), Reals({2, 2}));
+    EXPECT_EQ(this->values(stage, v), Reals({2, 2}));
     Checkpoint(plain.strategy).add(one).restore(file);
-    EXPECT_EQ(plain.strategy.read(one), 2.0F);
+    EXPECT_EQ(TypeParam::value(plain.strategy.read(one)), 2.0F);
     Checkpoint(stage.strategy).add(v).restore(plain_file);
-    EXPECT_EQ(stage.components(v), Reals({3, 3}));
+    EXPECT_EQ(this->values(stage, v), Reals({3, 3}));
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -198,10 +199,18 @@ TYPED_TEST(ReductionRows, RED_18_AllReduceOfOnes) {
   }
 }
 
-TEST(Conformance, RED_22_MeanOfAMirrored) {
-  Machine machine(2);
-  const auto m = machine.cross.broadcast(7.0F);
-  EXPECT_EQ(machine.cross.reduce(ReduceOp::kMean, m), m);
+TYPED_TEST(ReductionRows, RED_22_MeanOfAMirrored) {
+  Machine& machine = this->stage(2);
+  const Scope scope = machine.strategy.scope();
+  const auto m = machine.cross.broadcast(TypeParam::number(7.0F));
+  const auto mean = machine.cross.reduce(ReduceOp::kMean, m);
+  static_assert(std::is_same_v<decltype(mean), decltype(m)>);
+  for (int id : {0, 1}) {
+    EXPECT_EQ(TypeParam::value(mean[id]), 7.0F);
+    if constexpr (TypeParam::kOnDevices) {
+      EXPECT_EQ(mean[id].placement(), machine.place(id));
+    }
+  }
 }
 
 TEST(Conformance, RED_23_X26_AxesThatAreNotThere) {
@@ -216,31 +225,51 @@ TEST(Conformance, RED_23_X26_AxesThatAreNotThere) {
             ErrorCode::kDeviceString);
 }
 
-TEST(Conformance, RED_26_DifferentNumbersOfLeaves) {
-  Machine machine(2);
-  EXPECT_THROW(machine.strategy.run([](ReplicaContext& r) {
-    r.all_reduce(ReduceOp::kSum,
-                 std::vector<Reals>(static_cast<std::size_t>(r.replica_id()) + 2, Reals{1}));
-  }),
-               StructureMismatchError);
+TYPED_TEST(ReductionRows, RED_26_DifferentNumbersOfLeaves) {
+  using Leaves = std::vector<decltype(TypeParam::list(Reals()))>;
+  Machine& machine = this->stage(2);
+  const auto reduce = [&](std::size_t first, std::size_t second) {
+    return machine.strategy.run([&](ReplicaContext& r) {
+      const std::size_t count = r.replica_id() == 0 ? first : second;
+      return r.all_reduce(ReduceOp::kSum, Leaves(count, TypeParam::list(Reals{1}))).size();
+    });
+  };
+  EXPECT_EQ(code_of([&] { reduce(2, 3); }), ErrorCode::kStructure);
+  EXPECT_EQ(list_of(reduce(3, 3)), std::vector<std::size_t>({3, 3}));
 }
 
-TEST(Conformance, RED_27_EqualNumbersOfLeavesInAnotherStructure) {
-  Machine machine(2);
-  using Lists = std::vector<std::vector<std::pair<int, int>>>;
-  EXPECT_THROW(machine.strategy.run([](ReplicaContext& r) {
-    const Lists lists =
-        r.replica_id() == 0 ? Lists{{{1, 2}}, {{3, 4}, {5, 6}}} : Lists{{{1, 2}, {3, 4}}, {{5, 6}}};
-    r.all_reduce(ReduceOp::kSum, lists);
-  }),
-               StructureMismatchError);
+TYPED_TEST(ReductionRows, RED_27_EqualNumbersOfLeavesInAnotherStructure) {
+  using Lists = std::vector<std::vector<decltype(TypeParam::list(Reals()))>>;
+  Machine& machine = this->stage(2);
+  const auto x = [] { return TypeParam::list(Reals{1, 2}); };
+  const auto y = [] { return TypeParam::list(Reals{3, 4}); };
+  const auto straight = [&] { return Lists{{x()}, {y(), y()}}; };
+  const auto other = [&] { return Lists{{x(), y()}, {y()}}; };
+  EXPECT_EQ(code_of([&] {
+              machine.strategy.run([&](ReplicaContext& r) {
+                r.all_reduce(ReduceOp::kSum, r.replica_id() == 0 ? straight() : other());
+              });
+            }),
+            ErrorCode::kStructure);
+  const auto sums = machine.strategy.run([&](ReplicaContext& r) {
+    return TypeParam::values(r.all_reduce(ReduceOp::kSum, straight())[1][1]);
+  });
+  for (const Reals& sum : sums) EXPECT_EQ(sum, Reals({6, 8}));
 }
 
 TEST(Conformance, RED_28_TheDefaultStrategy) {
   DefaultStrategy strategy;
+  CrossReplicaContext& cross = strategy.cross_replica();
   const PerReplica<float> value{3};
-  EXPECT_EQ(strategy.cross_replica().reduce(ReduceOp::kSum, value).value(), 3);
-  EXPECT_EQ(strategy.cross_replica().reduce(ReduceOp::kMean, value).value(), 3);
+  // Of its own host memory, since this strategy is over no other backend.
+  const PerReplica<Tensor<float>> tensors =
+      strategy.distribute_values([](int) { return tensor({3, 4}); });
+  for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
+    EXPECT_EQ(cross.reduce(op, value).value(), 3);
+    const Tensor<float> reduced = cross.reduce(op, tensors).value();
+    EXPECT_EQ(reduced.to_host(), Reals({3, 4}));
+    EXPECT_EQ(reduced.placement(), strategy.placement(0));
+  }
 }
 
 // X01 to X03 and X08: x is 0, 1, ... and y is 1, 2, ..., by every order and for every residence.
@@ -423,12 +452,13 @@ TEST(Conformance, X19_ValuesOnDevicesInAnotherOrder) {
   }
 }
 
-TEST(Conformance, X20_SumOfAMirroredVariable) {
-  Machine machine(4);
-  const auto ones = machine.strategy.mirrored_variable(Reals{1, 1});
-  // SUM of the variable does not compile; of what each replica reads there it is 4 everywhere.
-  const auto sums = machine.strategy.run(
-      [&](ReplicaContext& r) { return r.all_reduce(ReduceOp::kSum, ones.on(r)); });
+// SUM of the variable does not compile; of what each replica reads there it is 4 everywhere.
+TYPED_TEST(ReductionRows, X20_SumOfAMirroredVariable) {
+  Machine& machine = this->stage(4);
+  const auto ones = machine.strategy.mirrored_variable([] { return TypeParam::list(Reals{1, 1}); });
+  const auto sums = machine.strategy.run([&](ReplicaContext& r) {
+    return TypeParam::values(r.all_reduce(ReduceOp::kSum, ones.on(r)));
+  });
   for (const Reals& sum : sums) EXPECT_EQ(sum, Reals({4, 4}));
 }
 
@@ -443,12 +473,16 @@ TYPED_TEST(ReductionRows, X22_MeanOfWhatMapReturned) {
   EXPECT_EQ(TypeParam::value(machine.cross.reduce(ReduceOp::kMean, joined, Axis(0)).value()), 3);
 }
 
-TEST(Conformance, X23_MapOfNothing) {
-  Machine machine(2);
-  const auto mapped = machine.cross.map(Reals(), [](float x) { return x; });
+// It takes one output, on one of the replicas, for there to be a result.
+TYPED_TEST(ReductionRows, X23_MapOfNothing) {
+  Machine& machine = this->stage(2);
+  const auto mapped = [&](const Reals& elements) {
+    return machine.cross.map(elements, [](float x) { return TypeParam::number(x); });
+  };
   for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
-    EXPECT_EQ(code_of([&] { machine.cross.reduce_mapped(op, mapped); }),
+    EXPECT_EQ(code_of([&] { machine.cross.reduce_mapped(op, mapped({})); }),
               ErrorCode::kInvalidArgument);
+    EXPECT_EQ(TypeParam::value(machine.cross.reduce_mapped(op, mapped({5})).value()), 5.0F);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "belfry/current.h"
 #include "belfry/tensor_ops.h"
 #include "suites/machine.h"
+#include "suites/residence.h"
 
 #include <algorithm>
 #include <atomic>
@@ -209,7 +210,10 @@ TEST(Conformance, RUN_16_AVariableMadeInAReplicaIsThatVariable) {
     return made;
   });
   EXPECT_EQ(variable.name(), "foo");
+  EXPECT_EQ(variable.synchronization(), Synchronization::kOnWrite);
+  EXPECT_EQ(variable.as_mirrored(), variable);
   EXPECT_EQ(variable.devices(), machine.strategy.worker_devices());
+  EXPECT_EQ(list_of(machine.strategy.local_values(variable)), Reals({1, 1, 1}));
 }
 
 TEST(Conformance, RUN_17_CreatorsOfAReplicaAreItsOwn) {
@@ -267,29 +271,42 @@ TEST(Conformance, RUN_24_AllReduceByName) {
   EXPECT_EQ(list_of(sums), Ints({1, 1}));
 }
 
-TEST(Conformance, RUN_25_PerReplicaArguments) {
-  Machine machine(2);
-  const auto v = machine.strategy.mirrored_variable(1.25);
-  const PerReplica<double> factor{5.0, 3.0};
-  EXPECT_EQ(list_of(machine.strategy.run([&](ReplicaContext& r, double f) { return f * v.on(r); },
-                                         factor)),
-            Reals({6.25, 3.75}));
+template <class Where>
+class RunRows : public NumericRows<Where, Machine> {
+ protected:
+  using Number = decltype(Where::number(0.0));
+
+  static MirroredVariable<Number> mirrored(Machine& machine, double first) {
+    return machine.strategy.mirrored_variable([first] { return Where::number(first); });
+  }
+};
+TYPED_TEST_SUITE(RunRows, Residences, ResidenceNames);
+
+TYPED_TEST(RunRows, RUN_25_PerReplicaArguments) {
+  Machine& machine = this->stage();
+  const auto v = this->mirrored(machine, 1.25);
+  const auto factor =
+      per_replica(machine, [](int id) { return TypeParam::number(id == 0 ? 5.0 : 3.0); });
+  const auto products = machine.strategy.run(
+      [&](ReplicaContext& r, const auto& f) { return TypeParam::value(f * v.on(r)); }, factor);
+  EXPECT_EQ(list_of(products), Reals({6.25, 3.75}));
 }
 
-TEST(Conformance, RUN_26_AVariableInAReplica) {
-  Machine machine(2);
-  const auto v = machine.strategy.mirrored_variable(1.25);
-  EXPECT_EQ(list_of(machine.strategy.run([&](ReplicaContext& r) { return 2 * v.on(r); })),
-            Reals({2.5, 2.5}));
+TYPED_TEST(RunRows, RUN_26_AVariableInAReplica) {
+  Machine& machine = this->stage();
+  const auto v = this->mirrored(machine, 1.25);
+  const auto doubled =
+      machine.strategy.run([&](ReplicaContext& r) { return TypeParam::value(2.0 * v.on(r)); });
+  EXPECT_EQ(list_of(doubled), Reals({2.5, 2.5}));
 }
 
-TEST(Conformance, RUN_28_TwoVariablesInAReplica) {
-  Machine machine(2);
-  const auto v = machine.strategy.mirrored_variable(1.25);
-  const auto w = machine.strategy.mirrored_variable(2.0);
-  EXPECT_EQ(
-      list_of(machine.strategy.run([&](ReplicaContext& r) { return 2 * v.on(r) + w.on(r) + 1; })),
-      Reals({5.5, 5.5}));
+TYPED_TEST(RunRows, RUN_28_TwoVariablesInAReplica) {
+  Machine& machine = this->stage();
+  const auto v = this->mirrored(machine, 1.25);
+  const auto w = this->mirrored(machine, 2);
+  const auto sums = machine.strategy.run(
+      [&](ReplicaContext& r) { return TypeParam::value(2.0 * v.on(r) + w.on(r) + 1.0); });
+  EXPECT_EQ(list_of(sums), Reals({5.5, 5.5}));
 }
 
 // RUN-29 and RUN-30: a function of two tensors, with its gradient beside it.

@@ -17,6 +17,14 @@ namespace {
 using Reals = std::vector<double>;
 using Weight = MirroredVariable<double>;
 
+// own - rate * gradient, for both residences of lists.
+void step_down(Reals& own, const Reals& gradient, double rate) {
+  for (std::size_t i = 0; i < own.size(); ++i) own[i] -= rate * gradient[i];
+}
+void step_down(Tensor<double>& own, const Tensor<double>& gradient, double rate) {
+  own = own - rate * gradient;
+}
+
 template <class Where>
 class DescentRows : public NumericRows<Where, Machine> {
  protected:
@@ -28,6 +36,13 @@ class DescentRows : public NumericRows<Where, Machine> {
   }
   static double read(Machine& machine, const Variable& variable) {
     return Where::value(machine.strategy.read(variable));
+  }
+  static Reals components(Machine& machine, const Variable& variable) {
+    Reals values;
+    for (const Number& one : machine.strategy.local_values(variable)) {
+      values.push_back(Where::value(one));
+    }
+    return values;
   }
   // Subtracts `rate` times the reduction of the replicas' gradients from the variable.
   static void descend(ReplicaContext& replica, const Variable& weight, const Number& gradient,
@@ -90,28 +105,28 @@ TEST(Conformance, UPD_04_TheVariableIsOne) {
       std::vector<bool>(2, true));
 }
 
-TEST(Conformance, UPD_05_OneStepOfADenseLayer) {
+TYPED_TEST(DescentRows, UPD_05_OneStepOfADenseLayer) {
+  using Number = decltype(TypeParam::number(0.0));
+  using List = decltype(TypeParam::list(Reals()));
+  using Gradients = std::pair<List, Number>;
   for (int n : {1, 2, 3}) {
-    Machine machine(n);
-    const auto kernel = machine.strategy.mirrored_variable(Reals(10, 1.0));
-    const auto bias = machine.strategy.mirrored_variable(1.0);
+    Machine& machine = this->stage(n);
+    const auto kernel =
+        machine.strategy.mirrored_variable([] { return TypeParam::list(Reals(10, 1.0)); });
+    const auto bias = this->variable(machine, 1);
     // The loss is the output, so that the gradient is the input, which is ones.
     machine.strategy.run([&](ReplicaContext& r) {
-      const auto gradients = r.all_reduce(ReduceOp::kSum, std::pair{Reals(10, 1.0), 1.0});
-      const auto merge = [&](CrossReplicaContext& cross,
-                             const PerReplica<std::pair<Reals, double>>& sums) {
+      const auto merge = [&](CrossReplicaContext& cross, const PerReplica<Gradients>& gradients) {
+        const Mirrored<Gradients> sums = cross.reduce(ReduceOp::kSum, gradients);
         cross.update(
-            kernel,
-            [](Reals& own, const Reals& g) {
-              for (std::size_t i = 0; i < own.size(); ++i) own[i] -= 0.25 * g[i];
-            },
-            sums[0].first);
-        cross.update(bias, [](double& own, double g) { own -= 0.25 * g; }, sums[0].second);
+            kernel, [](List& own, const Gradients& g) { step_down(own, g.first, 0.25); }, sums);
+        cross.update(
+            bias, [](Number& own, const Gradients& g) { own = own - 0.25 * g.second; }, sums);
       };
-      r.merge_call(merge, gradients);
+      r.merge_call(merge, Gradients(TypeParam::list(Reals(10, 1.0)), TypeParam::number(1.0)));
     });
-    EXPECT_EQ(machine.strategy.read(kernel), Reals(10, 1 - 0.25 * n));
-    EXPECT_EQ(machine.strategy.read(bias), 1 - 0.25 * n);
+    EXPECT_EQ(TypeParam::values(machine.strategy.read(kernel)), Reals(10, 1 - 0.25 * n));
+    EXPECT_EQ(this->read(machine, bias), 1 - 0.25 * n);
   }
 }
 
@@ -137,24 +152,25 @@ TYPED_TEST(DescentRows, UPD_06_TheErrorOfALinearModelNeverGrows) {
 // Overridden: w is an argument, and fn sees its component on the device. To change w in there is
 // refused, as it would be changed once for each component of v (SEM-41): to write both, update
 // both.
-TEST(Conformance, UPD_11_OneVariableInsideTheUpdateOfAnother) {
-  Machine machine(2);
-  const auto v = machine.strategy.mirrored_variable(1.0);
-  const auto w = machine.strategy.mirrored_variable(2.0);
-  const auto grow = [](double& own) { own += 10; };
+TYPED_TEST(DescentRows, UPD_11_OneVariableInsideTheUpdateOfAnother) {
+  using Number = decltype(TypeParam::number(0.0));
+  Machine& machine = this->stage(2);
+  const auto v = this->variable(machine, 1);
+  const auto w = this->variable(machine, 2);
+  const auto grow = [](Number& own) { own = own + 10.0; };
   EXPECT_EQ(code_of([&] {
-              machine.cross.update(v, [&](double& own) {
-                own += 1;
+              machine.cross.update(v, [&](Number& own) {
+                own = own + 1.0;
                 machine.cross.update(w, grow);
               });
             }),
             ErrorCode::kWrongContext);
-  EXPECT_EQ(list_of(machine.strategy.local_values(v)), Reals({1, 1}));
-  EXPECT_EQ(list_of(machine.strategy.local_values(w)), Reals({2, 2}));
-  machine.cross.update(v, [](double& own, double other) { own += other; }, w);
-  EXPECT_EQ(list_of(machine.strategy.local_values(v)), Reals({3, 3}));
+  EXPECT_EQ(this->components(machine, v), Reals({1, 1}));
+  EXPECT_EQ(this->components(machine, w), Reals({2, 2}));
+  machine.cross.update(v, [](Number& own, const Number& other) { own = own + other; }, w);
+  EXPECT_EQ(this->components(machine, v), Reals({3, 3}));
   machine.cross.update(w, grow);
-  EXPECT_EQ(list_of(machine.strategy.local_values(w)), Reals({12, 12}));
+  EXPECT_EQ(this->components(machine, w), Reals({12, 12}));
 }
 
 TEST(Conformance, UPD_12_ResultsOfUpdate) {
