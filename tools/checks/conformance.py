@@ -150,7 +150,10 @@ def page(families, reasons, rows, why):
         body.append("")
     total = ", ".join(f"{count[outcome]} {outcome}" for outcome in sorted(count, reverse=True))
     head = ["# Conformance", "",
-            "What became of each fact about the reference systems that the project collected.",
+            "What became of the collected facts about the reference systems' contexts, runs,",
+            "variables, reductions, gathers, input and slices. Those about libraries of",
+            "algorithms, packing, their orders of additions and the resolution of clusters are",
+            "not here yet.",
             "`tools/checks/conformance.py` writes this page from a run of the tests that are named",
             "by the rows: on the simulator (sim), on the host half of the CUDA backend (cuda), or",
             "without devices (core). Sections that must not compile are tests as well.",
