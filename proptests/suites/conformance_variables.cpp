@@ -303,10 +303,16 @@ TEST(Conformance, VAR_25_OnAnotherDevice) {
 }
 
 TEST(Conformance, VAR_26_NameTypeAndAggregation) {
-  VariableStage stage;
-  const auto sum =
-      stage.strategy.replica_local_variable(ReduceOp::kSum, kTwoByThree, {.name = "sum"});
-  expect_described(stage.strategy, sum, "sum", Aggregation::kSum, stage.backend->device_spec(0));
+  for (int replicas : {1, 2}) {
+    VariableStage stage(replicas);
+    const DeviceSpec first = stage.backend->device_spec(0);
+    const auto mean = stage.strategy.mirrored_variable(
+        kTwoByThree, {.name = "mean", .aggregation = Aggregation::kMean});
+    const auto sum =
+        stage.strategy.replica_local_variable(ReduceOp::kSum, kTwoByThree, {.name = "sum"});
+    expect_described(stage.strategy, mean, "mean", Aggregation::kMean, first);
+    expect_described(stage.strategy, sum, "sum", Aggregation::kSum, first);
+  }
 }
 
 // Overridden: a second variable of one name is another variable, told apart by order; a file could

@@ -180,7 +180,12 @@ TEST_F(Destinations, OfAGroupAreDoneWhenItIs) {
     for (float& number : expected) number += 1.0F;
     RC_ASSERT(Numbers(after.to_host()) == Numbers(expected));
     RC_ASSERT(all.done());
+    const Tensor<float> both = tensors[0] + sum[0];
     all.wait();
+    RC_ASSERT(all.done());
+    expected = expected_row(ReduceOp::kSum, seed, request.devices);
+    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += row_of(seed, 0)[i];
+    RC_ASSERT(Numbers(both.to_host()) == Numbers(expected));
     RC_ASSERT(cross.group(7).done());
   });
 }
