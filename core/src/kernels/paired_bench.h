@@ -42,7 +42,6 @@ class Comparison {
     const double once = seconds_of(works[0], 1);
     const double warm = std::min(once, seconds_of(works[0], 1));
     const int repetitions = static_cast<int>(std::clamp(50e-6 / warm, 1.0, 10000.0));
-    for (const Work& work : works) work();
     std::size_t turn = 0;
     while (state.KeepRunning()) {
       std::vector<double> round(works.size());

@@ -125,6 +125,15 @@ std::vector<Elements<T>> inputs_of(const Reduction& r) {
   return in;
 }
 
+/// Every output is an input.
+template <class T>
+KernelCall in_place(const std::vector<Elements<T>>& all) {
+  KernelCall call;
+  for (const auto& each : all) call.inputs.push_back(each.operand());
+  call.outputs = call.inputs;
+  return call;
+}
+
 void run(const Reduction& r, KernelCall call) {
   call.kind = KernelKind::kReduceReplicas;
   call.parameters.order = r.order;
@@ -232,10 +241,7 @@ TEST(ReduceReplicas, ANaNAmongNumbersIsTheOnlyOne) {
         in[0][(at + 40) % kCount] = T(std::numeric_limits<float>::infinity());
         in[1][(at + 41) % kCount] = T(-std::numeric_limits<float>::infinity());
         const auto given = in;
-        KernelCall call;
-        for (const auto& input : in) call.inputs.push_back(input.operand());
-        call.outputs = call.inputs;
-        run(r, call);
+        run(r, in_place(in));
         for (const auto& output : in) {
           assert_elements(output, [&](std::size_t i) { return naive_reduction<T>(r, given, i); });
         }
@@ -250,14 +256,11 @@ TEST(ReduceReplicas, EveryReplicaCountsOnce) {
   constexpr std::size_t kCount = 1000;
   for (const std::size_t n : {1, 2, 7, 8, 16, 23}) {
     std::vector<Elements<std::int32_t>> in;
-    KernelCall call;
     for (std::size_t k = 0; k < n; ++k) {
       in.emplace_back(kCount);
       std::fill_n(in[k].data(), kCount, 1 << k);
     }
-    for (const auto& input : in) call.inputs.push_back(input.operand());
-    call.outputs = call.inputs;
-    run({.inputs = n, .wide = true}, call);
+    run({.inputs = n, .wide = true}, in_place(in));
     for (const auto& output : in) {
       for (std::size_t i = 0; i < kCount; ++i) ASSERT_EQ(output[i], (1 << n) - 1);
     }
@@ -302,28 +305,22 @@ TEST(ReduceReplicas, HalvesAreRoundedOnce) {
   // 2048 + 1 + 1: rounding to float16 after each addition would lose both ones.
   const std::vector<float> terms = {2048, 1, 1};
   std::vector<Elements<Float16>> in;
-  KernelCall call;
   for (const float term : terms) {
     in.emplace_back(1);
     in.back()[0] = Float16(term);
   }
-  for (const auto& input : in) call.inputs.push_back(input.operand());
-  call.outputs = call.inputs;
-  run({.inputs = 3}, call);
+  run({.inputs = 3}, in_place(in));
   EXPECT_EQ(static_cast<float>(in[0][0]), 2050.0F);
 }
 
 TEST(ReduceReplicas, MeanIsATrueDivision) {
   // 1/3 in float, which multiplying by a rounded third would not give for every sum.
   std::vector<Elements<float>> in;
-  KernelCall call;
   for (const float term : {5.0F, 0.0F, 0.0F}) {
     in.emplace_back(1);
     in.back()[0] = term;
   }
-  for (const auto& input : in) call.inputs.push_back(input.operand());
-  call.outputs = call.inputs;
-  run({.inputs = 3, .op = ReduceOp::kMean}, call);
+  run({.inputs = 3, .op = ReduceOp::kMean}, in_place(in));
   EXPECT_EQ(in[2][0], 5.0F / 3.0F);
 }
 
