@@ -46,7 +46,6 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
                             public detail::DestinationVerbs<CrossReplicaContext>,
                             public detail::AxisVerbs<CrossReplicaContext> {
  public:
-  explicit CrossReplicaContext(detail::StrategyCore& core) : core_(core) {}
   CrossReplicaContext(const CrossReplicaContext&) = delete;
   CrossReplicaContext& operator=(const CrossReplicaContext&) = delete;
 
@@ -190,6 +189,8 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   detail::StrategyCore& core() const { return core_; }
 
  private:
+  friend class Strategy;
+  explicit CrossReplicaContext(detail::StrategyCore& core) : core_(core) {}
   template <class T>
   detail::VariableState<T>& assigned(const ReplicaLocalVariable<T>& variable, const char* what,
                                      CallSite site) {

@@ -23,6 +23,11 @@
 
 namespace belfry {
 
+namespace detail {
+class ReplicaRunner;
+struct DefaultContext;
+}  // namespace detail
+
 /// What a replica function may do. One for each replica and run, made by the runner, valid inside
 /// the function alone (SEM-14).
 /// Merges throw ContextError (kMergeNested) through a context that is not current, and come out of
@@ -32,7 +37,6 @@ namespace belfry {
 /// whose merges are executed where they are called (SEM-16), gets there what others get from `run`.
 class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
  public:
-  ReplicaContext(detail::MergePoint& merges, int replica) : merges_(merges), id_(replica) {}
   ReplicaContext(const ReplicaContext&) = delete;
   ReplicaContext& operator=(const ReplicaContext&) = delete;
 
@@ -169,6 +173,10 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
   detail::MergePoint& merges() const { return merges_; }
 
  private:
+  friend class detail::ReplicaRunner;
+  friend struct detail::DefaultContext;
+  ReplicaContext(detail::MergePoint& merges, int replica) : merges_(merges), id_(replica) {}
+
   template <class T, class V>
   void assign_merged(const MirroredVariable<T>& variable, detail::AssignOp op, V value,
                      CallSite site);

@@ -150,15 +150,17 @@ void verbs_of_a_replica(ReplicaContext& replica) {
 #endif
 }
 
-void contexts_are_made_by_the_runner(Strategy& strategy) {
-  static_cast<void>(strategy.cross_replica());
+// Not by what belfry itself is handed them with, either.
+void contexts_are_made_by_the_runner(CrossReplicaContext& cross, ReplicaContext& replica) {
+  static_cast<void>(cross.strategy());
+  static_cast<void>(replica.strategy());
 #ifdef MAKE_A_REPLICA_CONTEXT
-  // EXPECT: no matching
-  ReplicaContext made(strategy, 0);
+  // EXPECT: private
+  ReplicaContext made(replica.merges(), 0);
 #endif
 #ifdef MAKE_A_CROSS_REPLICA_CONTEXT
-  // EXPECT: no matching
-  CrossReplicaContext made(strategy);
+  // EXPECT: private
+  CrossReplicaContext made(cross.core());
 #endif
 }
 

@@ -40,15 +40,19 @@ class ImmediateMerges final : public detail::MergePoint {
   CrossReplicaContext& cross_;
 };
 
+}  // namespace
+
 // The bottom of the current slot: what is current when nobody has entered anything.
-struct DefaultContext {
+struct detail::DefaultContext {
   DefaultStrategy strategy;
   ImmediateMerges merges{strategy.cross_replica()};
   ReplicaContext replica{merges, 0};
 };
 
-DefaultContext& default_context() {
-  thread_local DefaultContext context;
+namespace {
+
+detail::DefaultContext& default_context() {
+  thread_local detail::DefaultContext context;
   return context;
 }
 
