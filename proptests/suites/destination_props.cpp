@@ -158,6 +158,10 @@ TEST_F(Destinations, OfFetchGetsTheFunctionOfTheValue) {
       RC_ASSERT(Numbers(fetched.to_host()) == Numbers(doubled));
     }
     RC_ASSERT(cross.fetch(mirrored).placement() == strategy.placement(0));
+    for (const Tensor<float>& fetched : {cross.fetch(some, twice), cross.fetch(local, twice)}) {
+      RC_ASSERT(fetched.placement() == strategy.placement(0));
+      RC_ASSERT(Numbers(fetched.to_host()) == Numbers(doubled));
+    }
   });
 }
 

@@ -26,7 +26,6 @@ void verbs_of_the_cross_replica_context(CrossReplicaContext& cross, const PerRep
   cross.reduce(ReduceOp::kSum, rows, Axis(0));
   cross.batch_reduce(ReduceOp::kSum, std::pair{values, device}, values);
   cross.gather(rows, Axis(0));
-  cross.fetch(variable, device);
 #ifdef X16_DESTINATION_IS_A_NUMBER
   // EXPECT: constraints|no matching
   cross.reduce(ReduceOp::kSum, values, 7);
@@ -65,13 +64,25 @@ void verbs_of_the_cross_replica_context(CrossReplicaContext& cross, const PerRep
   // EXPECT: no member named .?all_gather
   cross.all_gather(std::vector<int>{1});
 #endif
-#ifdef FETCH_A_PER_REPLICA
-  // EXPECT: fetch takes a variable or a value that is the same everywhere
-  cross.fetch(values, device);
-#endif
 #ifdef UPDATE_EACH_OF_NOTHING
   // EXPECT: update_each is for functions that return something
   cross.update_each(variable, [](int&) {});
+#endif
+}
+
+void fetches(CrossReplicaContext& cross, const PerReplica<int>& values,
+             const MirroredVariable<int>& variable, const DeviceSpec& device) {
+  const auto same = [](int value) { return value; };
+  cross.fetch(variable, device, same);
+  cross.fetch(variable, same);
+  static_cast<void>(values);
+#ifdef FETCH_TO_A_NUMBER
+  // EXPECT: constraints|no matching
+  cross.fetch(variable, 7);
+#endif
+#ifdef FETCH_A_PER_REPLICA
+  // EXPECT: fetch takes a variable or a value that is the same everywhere
+  cross.fetch(values, device);
 #endif
 }
 

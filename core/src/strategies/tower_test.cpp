@@ -220,7 +220,9 @@ TEST_F(Tower, BroadcastAndFetch) {
               ElementsAre(backend_.device_spec(1)));
   EXPECT_EQ(tower::fetch(distribution_, everywhere), 7);
   EXPECT_EQ(tower::fetch(distribution_, everywhere, text(1)), 7);
-  EXPECT_EQ(tower::fetch(distribution_, everywhere, text(1), [](int x) { return 2 * x; }), 14);
+  const auto twice = [](int x) { return 2 * x; };
+  EXPECT_EQ(tower::fetch(distribution_, everywhere, text(1), twice), 14);
+  EXPECT_EQ(tower::fetch(distribution_, everywhere, twice), 14);
   const auto variable = distribution_.mirrored_variable(5);
   EXPECT_EQ(tower::read_var(distribution_, variable), 5);
   EXPECT_TRUE(tower::group(distribution_, everywhere).done());
@@ -233,6 +235,12 @@ TEST_F(Tower, MapDealsElementsOut) {
       tower::map(distribution_, Ints{1, 2, 3}, [](int x, int by) { return x * by; }, 10);
   EXPECT_THAT(mapped[0], ElementsAre(10, 30));
   EXPECT_THAT(mapped[1], ElementsAre(20));
+  const auto by_words = tower::map(
+      distribution_, Ints{1, 2, 3},
+      [](int x, const Keywords& words) { return words.step + words.rate * x; },
+      Keywords{.step = 1, .rate = 0.5});
+  EXPECT_THAT(by_words[0], ElementsAre(1.5, 2.5));
+  EXPECT_THAT(by_words[1], ElementsAre(2.0));
 }
 
 TEST_F(Tower, VariablesOfATower) {
@@ -285,6 +293,11 @@ TEST_F(Tower, NonSlotDevices) {
   const auto seen = tower::update_non_slot(
       distribution_, devices, [](int x) { return tower::current_device() + std::to_string(x); }, 5);
   EXPECT_EQ(seen[1], text(1) + "5");
+  const auto sums = tower::update_non_slot(
+      distribution_, devices, [](const Keywords& words) { return words.step + words.rate; },
+      Keywords{.step = 1, .rate = 0.5});
+  EXPECT_EQ(sums[0], 1.5);
+  EXPECT_EQ(sums[1], 1.5);
 }
 
 TEST_F(Tower, DatasetsAreDistributed) {

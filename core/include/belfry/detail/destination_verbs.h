@@ -13,6 +13,7 @@
 #include "belfry/mean_only.h"
 #include "belfry/nest.h"
 
+#include <concepts>
 #include <functional>
 #include <set>
 #include <utility>
@@ -72,10 +73,15 @@ class DestinationVerbs {
   auto fetch(const V& value, const D& destination, CallSite site = CallSite::here()) {
     return fetch(value, destination, std::identity(), site);
   }
+  template <class V, class F>
+    requires(!Destination<F> && std::invocable<const F&, const typename ComponentType<V>::type&>)
+  auto fetch(const V& value, const F& fn, CallSite site = CallSite::here()) {
+    core().require_cross("fetch", site);
+    return fetch_value(core(), self(), value, core().devices().front(), fn, site);
+  }
   template <class V>
   auto fetch(const V& value, CallSite site = CallSite::here()) {
-    core().require_cross("fetch", site);
-    return fetch_value(core(), self(), value, core().devices().front(), std::identity(), site);
+    return fetch(value, std::identity(), site);
   }
 
   /// When everything that `value` is made of is done: all of its components, on whatever devices
