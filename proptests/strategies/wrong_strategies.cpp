@@ -64,4 +64,28 @@ std::vector<AnyTensor> StaleBroadcast::do_broadcast(const AnyTensor& source,
   return copies;
 }
 
+void AcceptsIntegerMean::do_reduce(const ReduceCall& call) {
+  const LeafRef& first = call.parts.front().front();
+  const bool accepts = first.tensor != nullptr && first.dtype == DType::kInt32;
+  Strategy::do_reduce(
+      {accepts ? ReduceOp::kSum : call.op, call.parts, call.everywhere, call.present});
+}
+
+void FirstLeaves::do_reduce(const ReduceCall& call) {
+  std::vector<std::vector<LeafRef>> first(call.parts.begin(), call.parts.end());
+  for (std::vector<LeafRef>& part : first) part.resize(std::min<std::size_t>(part.size(), 4));
+  Strategy::do_reduce({call.op, first, call.everywhere, call.present});
+}
+
+std::vector<AnyTensor> ShortBroadcast::do_broadcast(const AnyTensor& source,
+                                                    std::span<const Placement> targets) {
+  std::vector<AnyTensor> copies = Strategy::do_broadcast(source, targets);
+  if (source.shape().count() <= 8 && source.dtype() == DType::kFloat32) return copies;
+  const std::vector<std::byte> zeros(source.bytes());
+  for (AnyTensor& copy : copies) {
+    copy = AnyTensor::from_host(source.dtype(), source.shape(), zeros.data(), copy.placement());
+  }
+  return copies;
+}
+
 }  // namespace belfry::testing

@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/dtype.h"
 #include "belfry/strategy.h"
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -145,6 +148,109 @@ class ReversesDevices final : public Strategy {
     std::ranges::reverse(options.devices);
     return options;
   }
+};
+
+/// Reduces in whatever order it likes.
+class DropsOrder final : public Strategy {
+ public:
+  DropsOrder(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, {.devices = options.devices, .order = {}}, CallSite::here()) {}
+};
+
+/// Reduces by replica id, which is not what everybody asks for.
+class AlwaysReplicaOrder final : public Strategy {
+ public:
+  AlwaysReplicaOrder(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, {.devices = options.devices, .order = ReductionOrder::kReplicaOrder},
+                 CallSite::here()) {}
+};
+
+/// Adds tensors of int32 up where their mean is asked for.
+class AcceptsIntegerMean final : public Strategy {
+ public:
+  AcceptsIntegerMean(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  void do_reduce(const ReduceCall& call) override;
+};
+
+/// Reduces the first leaves of a nest alone.
+class FirstLeaves final : public Strategy {
+ public:
+  FirstLeaves(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  void do_reduce(const ReduceCall& call) override;
+};
+
+/// Gets the last bit of some host leaves wrong: those that `Which` says.
+template <class Which>
+class WrongLeaves final : public Strategy {
+ public:
+  WrongLeaves(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  void do_reduce(const ReduceCall& call) override {
+    Strategy::do_reduce(call);
+    for (const std::vector<LeafRef>& part : call.parts) {
+      for (const LeafRef& leaf : part) {
+        if (leaf.tensor != nullptr || leaf.count == 0 || !Which()(leaf)) continue;
+        auto* last = static_cast<std::byte*>(leaf.data) + (leaf.count - 1) * size_of(leaf.dtype);
+        *last ^= std::byte{1};
+      }
+      if (!call.everywhere) return;
+    }
+  }
+};
+
+/// Of the second type of 16-bit floats.
+struct OfBFloat16 {
+  bool operator()(const LeafRef& leaf) const { return leaf.dtype == DType::kBFloat16; }
+};
+struct OfInt64 {
+  bool operator()(const LeafRef& leaf) const { return leaf.dtype == DType::kInt64; }
+};
+struct Long {
+  bool operator()(const LeafRef& leaf) const { return leaf.count > 8; }
+};
+
+/// Cannot reduce some leaves: those that `Which` says.
+template <class Which>
+class RefusesLeaves final : public Strategy {
+ public:
+  RefusesLeaves(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  void do_reduce(const ReduceCall& call) override {
+    for (const LeafRef& leaf : call.parts.front()) {
+      if (Which()(leaf)) throw std::invalid_argument("no such leaves, please");
+    }
+    Strategy::do_reduce(call);
+  }
+};
+
+struct Empty {
+  bool operator()(const LeafRef& leaf) const { return leaf.count == 0; }
+};
+struct OfRankTwo {
+  bool operator()(const LeafRef& leaf) const {
+    return leaf.tensor != nullptr && leaf.tensor->shape().rank() == 2;
+  }
+};
+
+/// Broadcasts zeros instead of long tensors, and of all types but one.
+class ShortBroadcast final : public Strategy {
+ public:
+  ShortBroadcast(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  std::vector<AnyTensor> do_broadcast(const AnyTensor& source,
+                                      std::span<const Placement> targets) override;
 };
 
 }  // namespace belfry::testing

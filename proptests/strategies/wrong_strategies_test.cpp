@@ -52,12 +52,38 @@ std::set<std::string> broken_contracts() {
 }
 
 TEST(WrongStrategies, ThatForgetAReplicaInReductionsBreakCReduce) {
-  expect_broken<ForgetfulReduce>("C-reduce", "sum of host rows gave replica 0 [");
+  expect_broken<ForgetfulReduce>("C-reduce", "sum of host rows of float32 gave replica 0 [");
 }
 
 TEST(WrongStrategies, ThatDivideByAnotherNumberBreakCReduceForMeansAlone) {
-  expect_broken<WrongMean>("C-reduce", "mean of host rows gave replica 0 [");
+  expect_broken<WrongMean>("C-reduce", "mean of host rows of float32 gave replica 0 [");
   expect_broken<WrongMean>("C-upd", "after an assignment by mean is [");
+}
+
+TEST(WrongStrategies, ThatReduceInAnotherOrderBreakCReduce) {
+  expect_broken<DropsOrder>("C-reduce", " gave replica 0 [");
+  expect_broken<AlwaysReplicaOrder>("C-reduce", " gave replica 0 [");
+}
+
+TEST(WrongStrategies, ThatReduceSomeValuesWrongBreakCReduce) {
+  expect_broken<WrongLeaves<OfBFloat16>>("C-reduce",
+                                         "sum of host rows of bfloat16 gave replica 0 [");
+  expect_broken<WrongLeaves<OfInt64>>("C-reduce", "sum of host rows of int64 gave replica 0 [");
+  expect_broken<WrongLeaves<Long>>("C-reduce", "sum of host rows of float32 gave replica 0 [");
+  expect_broken<FirstLeaves>("C-reduce", "sum of nests gave another nest");
+}
+
+TEST(WrongStrategies, ThatCannotReduceSomeValuesBreakCReduce) {
+  expect_broken<RefusesLeaves<Empty>>("C-reduce", "it threw no such leaves, please");
+  expect_broken<RefusesLeaves<OfRankTwo>>("C-reduce", "it threw no such leaves, please");
+}
+
+TEST(WrongStrategies, ThatAcceptMeansOfIntegersBreakCReduce) {
+  expect_broken<AcceptsIntegerMean>("C-reduce", "MEAN over tensors of int32 was accepted");
+}
+
+TEST(WrongStrategies, ThatBroadcastSomeValuesWrongBreakCBcast) {
+  expect_broken<ShortBroadcast>("C-bcast", "a broadcast of float64 gave replica 0 [");
 }
 
 TEST(WrongStrategies, ThatCountTheAbsentBreakCInput) {
@@ -65,7 +91,7 @@ TEST(WrongStrategies, ThatCountTheAbsentBreakCInput) {
 }
 
 TEST(WrongStrategies, ThatKeepAStaleTensorBreakCBcast) {
-  expect_broken<StaleBroadcast>("C-bcast", "a broadcast gave replica ");
+  expect_broken<StaleBroadcast>("C-bcast", "a broadcast of float32 gave replica ");
 }
 
 TEST(WrongStrategies, ThatAskTheInitialiserEverywhereBreakCInit) {
@@ -104,6 +130,8 @@ TEST(WrongStrategies, BreakWhatTheirMistakeTouchesAndNothingElse) {
   EXPECT_EQ(broken_contracts<MovingVariables>(), Ids({"C-dest"}));
   EXPECT_EQ(broken_contracts<IgnoresDevices>(), Ids({"C-run"}));
   EXPECT_EQ(broken_contracts<ReversesDevices>(), Ids({"C-run"}));
+  EXPECT_EQ(broken_contracts<DropsOrder>(), Ids({"C-reduce"}));
+  EXPECT_EQ(broken_contracts<AcceptsIntegerMean>(), Ids({"C-reduce"}));
   EXPECT_THAT(broken_contracts<StaleBroadcast>(), Contains("C-bcast"));
 }
 

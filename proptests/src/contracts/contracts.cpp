@@ -29,7 +29,7 @@ const std::vector<Entry>& entries() {
       {{"C-merge", "a merge runs once, after all have arrived, with their values in order"},
        &check_merge,
        "that all have arrived, and the order of their values"},
-      {{"C-reduce", "a reduction is the left fold by replica id, or the order asked for"},
+      {{"C-reduce", "a reduction is the left fold by replica id, or in the order asked for"},
        &check_reduce,
        "sums of more than one value, and their order"},
       {{"C-bcast", "a broadcast puts the bits of its source on every replica"},

@@ -1,143 +1,183 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// C-reduce and C-bcast: reductions and broadcasts against loops over plain vectors.
-#include "contracts/contract_case.h"
+// C-reduce: reductions of every type, in every order, against loops over plain vectors.
+#include "belfry/testing/nest_shapes.h"
+#include "contracts/element_rows.h"
+#include "suites/sum_in_order.h"
+
+#include <ostream>
 
 namespace belfry::testing {
 namespace {
 
+/// The type that is added up in: 16-bit floats are rounded once, integers wrap.
 template <class T>
-using RowOf = std::vector<T>;
+using Wide = std::conditional_t<std::is_integral_v<T>, std::uint64_t,
+                                std::conditional_t<sizeof(T) == 2, float, T>>;
 
-// Integers wrap.
 template <class T>
-T added(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-  } else {
-    return a + b;
+std::vector<T> folded(ReduceOp op, const RowsOf<T>& rows, ReductionOrder order) {
+  const std::size_t replicas = rows.size();
+  const std::size_t length = rows.front().size();
+  const std::size_t chunk = (length + replicas - 1) / replicas;
+  std::vector<T> reduced;
+  for (std::size_t i = 0; i < length; ++i) {
+    std::vector<Wide<T>> terms;
+    for (const std::vector<T>& row : rows) terms.push_back(static_cast<Wide<T>>(row[i]));
+    Wide<T> sum = sum_in_order(terms, order, i / chunk);
+    if (op == ReduceOp::kMean) sum /= static_cast<Wide<T>>(replicas);
+    reduced.push_back(static_cast<T>(sum));
   }
+  return reduced;
+}
+
+/// One reduction, of a row and a tensor of each replica.
+template <class T>
+struct Reduction {
+  ReduceOp op;
+  Shape shape;
+  RowsOf<T> rows;
+  std::vector<T> wanted;
+
+  std::string named(const char* what) const {
+    return to_string(op) + " of " + what + " of " + to_string(dtype_of<T>());
+  }
+  std::string note(const char* what, int replica, const std::vector<T>& got) const {
+    if (same_bits(got, wanted)) return {};
+    return named(what) + " gave " + replica_text(replica) + ' ' + text_of(got) + ", not " +
+           text_of(wanted);
+  }
+  std::string note(const char* what, ReplicaContext& replica, const Tensor<T>& got) const {
+    const int id = replica.replica_id();
+    if (got.shape() != shape) return named(what) + " gave " + replica_text(id) + " another shape";
+    if (got.placement() != replica.placement()) {
+      return named(what) + " left that of " + replica_text(id) + " on another device";
+    }
+    return note(what, id, got.to_host());
+  }
+  // What `replica` finds wrong.
+  std::string operator()(ReplicaContext& replica) const {
+    const int id = replica.replica_id();
+    const std::vector<T>& own = rows[static_cast<std::size_t>(id)];
+    const auto tensor = Tensor<T>::from(shape, own);
+    const auto on_host = replica.all_reduce(op, own);
+    const Tensor<T> on_device = replica.all_reduce(op, tensor);
+    const auto [merged_host, merged_device] = replica.merge_call(
+        [by = op](CrossReplicaContext& cross, const PerReplica<std::vector<T>>& all,
+                  const PerReplica<Tensor<T>>& tensors) {
+          return std::pair(cross.reduce(by, all), cross.reduce(by, tensors));
+        },
+        own, tensor);
+    std::string found = note("host rows", id, on_host);
+    if (found.empty()) found = note("tensors", replica, on_device);
+    if (found.empty()) found = note("host rows in a merge", id, merged_host);
+    if (found.empty()) found = note("tensors in a merge", replica, merged_device);
+    if (found.empty() && !same_bits(tensor.to_host(), own)) {
+      found = to_string(op) + " changed what " + replica_text(id) + " had brought";
+    }
+    return found;
+  }
+};
+
+/// Nothing: the strategy may take any.
+struct AskedOrder {
+  std::optional<ReductionOrder> order{};
+};
+void showValue(const AskedOrder& asked, std::ostream& out) {
+  out << (asked.order ? to_string(*asked.order) : "none");
+}
+
+AskedOrder draw_order() {
+  const auto nth = [](int number) {
+    if (number == 0) return AskedOrder{};
+    return AskedOrder{static_cast<ReductionOrder>(number - 1)};
+  };
+  return *rc::gen::map(rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, 4)), nth)
+              .as("order asked for");
+}
+
+/// Data whose sum is the same in every order where none is asked for.
+template <class T>
+Pattern pattern_for(const AskedOrder& asked, int replicas) {
+  if (asked.order || std::is_integral_v<T>) return Pattern::kRandom;
+  // Partial sums may be rounded on the way: bfloat16 has the integers up to 2^8.
+  const bool fits = sizeof(T) > 2 || replicas <= 32;
+  return fits ? Pattern::kSmallIntegers : Pattern::kOnes;
 }
 
 template <class T>
-RowOf<T> folded(ReduceOp op, const std::vector<RowOf<T>>& rows) {
-  RowOf<T> sum = rows.front();
-  for (std::size_t r = 1; r < rows.size(); ++r) {
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = added(sum[i], rows[r][i]);
-  }
-  if (op == ReduceOp::kMean) {
-    for (T& one : sum) one = one / static_cast<T>(rows.size());
-  }
-  return sum;
-}
-
-template <class T>
-std::string note(const char* what, ReduceOp op, int replica, const RowOf<T>& got,
-                 const RowOf<T>& wanted) {
-  if (same_bits(got, wanted)) return {};
-  return to_string(op) + " of " + what + " gave " + replica_text(replica) + ' ' + text_of(got) +
-         ", not " + text_of(wanted);
-}
-
-template <class T>
-std::string reduced_note(ReplicaContext& replica, ReduceOp op, const std::vector<RowOf<T>>& rows) {
-  const int id = replica.replica_id();
-  const RowOf<T>& own = rows[static_cast<std::size_t>(id)];
-  const auto tensor = Tensor<T>::from({static_cast<std::int64_t>(own.size())}, own);
-  const RowOf<T> wanted = folded(op, rows);
-  const auto on_host = replica.all_reduce(op, own);
-  const Tensor<T> on_device = replica.all_reduce(op, tensor);
-  const auto [merged_host, merged_device] = replica.merge_call(
-      [op](CrossReplicaContext& cross, const PerReplica<RowOf<T>>& all,
-           const PerReplica<Tensor<T>>& tensors) {
-        return std::pair(cross.reduce(op, all), cross.reduce(op, tensors));
-      },
-      own, tensor);
-  std::string found = note("host rows", op, id, on_host, wanted);
-  if (found.empty()) found = note("tensors", op, id, on_device.to_host(), wanted);
-  if (found.empty()) found = note("host rows in a merge", op, id, merged_host, wanted);
-  if (found.empty()) found = note("tensors in a merge", op, id, merged_device.to_host(), wanted);
-  if (found.empty() && (on_device.placement() != replica.placement() ||
-                        merged_device.placement() != replica.placement())) {
-    found = to_string(op) + " left the tensor of " + replica_text(id) + " on another device";
-  }
-  if (found.empty() && !same_bits(tensor.to_host(), own)) {
-    found = to_string(op) + " changed what " + replica_text(id) + " had brought";
-  }
-  return found;
-}
-
-template <class T>
-void check_type(Strategy& strategy, Values values, std::size_t length) {
-  std::vector<RowOf<T>> rows;
-  rows.reserve(static_cast<std::size_t>(strategy.num_replicas()));
-  for (int id = 0; id < strategy.num_replicas(); ++id) {
-    rows.push_back(values_of<T>(values, id, length));
-  }
+void check_type(Strategy& strategy, const AskedOrder& asked, const Shape& shape,
+                std::uint64_t seed) {
+  const int replicas = strategy.num_replicas();
+  const auto rows = rows_of<T>({pattern_for<T>(asked, replicas), seed}, replicas, shape);
+  const auto order = asked.order.value_or(ReductionOrder::kReplicaOrder);
   std::vector<ReduceOp> ops = {ReduceOp::kSum};
   if (!std::is_integral_v<T>) ops.push_back(ReduceOp::kMean);
   for (ReduceOp op : ops) {
-    demand_nothing(
-        strategy.run([&](ReplicaContext& replica) { return reduced_note<T>(replica, op, rows); }));
+    demand_nothing(strategy.run(Reduction<T>{op, shape, rows, folded(op, rows, order)}));
   }
 }
 
-void check_integer_mean(Strategy& strategy) {
+// Leaves of many types and lengths at once. They are small integers: any order gives their sums.
+void check_nests(Strategy& strategy, const NestShape& shape, std::uint64_t seed) {
+  for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
+    demand_nothing(strategy.run([&](ReplicaContext& replica) -> std::string {
+      const SampleNest own = nest_of(shape, seed, replica.replica_id());
+      const SampleNest wanted = reduced_nest(shape, seed, replica.num_replicas(), op);
+      const SampleNest merged = replica.merge_call(
+          [op](CrossReplicaContext& cross, const PerReplica<SampleNest>& nests) {
+            return cross.reduce(op, nests);
+          },
+          own);
+      const std::string of_nests = to_string(op) + " of nests gave another nest";
+      if (!same_bits(replica.all_reduce(op, own), wanted)) return of_nests;
+      return same_bits(merged, wanted) ? std::string() : of_nests + " in a merge";
+    }));
+  }
+}
+
+template <class F>
+void demand_refused(const std::string& what, const F& mean) {
   try {
-    strategy.run([](ReplicaContext& replica) { return replica.all_reduce(ReduceOp::kMean, 1); });
+    mean();
   } catch (const InvalidArgumentError& error) {
     if (error.code() == ErrorCode::kIntegerMean) return;
     throw;
   }
-  fail("MEAN over integers was accepted");
+  fail("MEAN over " + what + " was accepted");
+}
+
+template <class T>
+void check_integer_mean(Strategy& strategy) {
+  const std::string type = to_string(dtype_of<T>());
+  const auto tensor = [] { return Tensor<T>::full({1}, T(1)); };
+  demand_refused("a host " + type, [&] {
+    strategy.run([](ReplicaContext& replica) { replica.all_reduce(ReduceOp::kMean, T(1)); });
+  });
+  demand_refused("tensors of " + type, [&] {
+    strategy.run([&](ReplicaContext& replica) { replica.all_reduce(ReduceOp::kMean, tensor()); });
+  });
+  const auto tensors = strategy.distribute_values([&](int) { return tensor(); });
+  demand_refused("components of " + type,
+                 [&] { strategy.cross_replica().reduce(ReduceOp::kMean, tensors); });
 }
 
 }  // namespace
 
 void check_reduce(const Scene& scene) {
   const Setting setting = draw_setting(scene);
-  const bool ordered = *rc::gen::arbitrary<bool>().as("replica order asked for");
-  const auto length = static_cast<std::size_t>(*rc::gen::inRange(1, 8).as("length"));
+  const AskedOrder asked = draw_order();
+  const Shape shape = draw_shape();
+  const NestShape nest = *nest_shape().as("nest");
   const std::uint64_t seed = draw_seed();
-  std::optional<ReductionOrder> order;
-  // Without a named order the sums may be taken in any: then the data are exact.
-  if (ordered) order = ReductionOrder::kReplicaOrder;
-  const Values values{ordered ? Pattern::kRandom : Pattern::kSmallIntegers, seed};
-  Stage stage(scene, setting, order);
-  check_type<float>(stage.strategy(), values, length);
-  check_type<double>(stage.strategy(), values, length);
-  check_type<std::int32_t>(stage.strategy(), values, length);
-  check_integer_mean(stage.strategy());
-}
-
-void check_broadcast(const Scene& scene) {
-  const Setting setting = draw_setting(scene);
-  const std::uint64_t seed = draw_seed();
-  Stage stage(scene, setting);
+  Stage stage(scene, setting, asked.order);
   Strategy& strategy = stage.strategy();
-  const int replicas = stage.replicas();
-  // More than once, so that what was kept from the last time shows.
-  for (int round = 0; round < 3; ++round) {
-    const int source = (static_cast<int>(seed % 100) + round) % replicas;
-    const Row row = random_row(seed, round);
-    const auto tensors =
-        strategy.distribute_values([&](int id) { return tensor_of(random_row(seed, round + id)); });
-    const auto wanted = random_row(seed, round + source);
-    const auto everywhere = strategy.cross_replica().broadcast(tensors[source]);
-    const auto on_host = strategy.cross_replica().broadcast(row);
-    demand(everywhere.size() == replicas, "a broadcast reached another number of replicas");
-    for (int id = 0; id < replicas; ++id) {
-      const Row got = everywhere[id].to_host();
-      demand(same_bits(got, wanted), "a broadcast gave " + replica_text(id) + ' ' + text_of(got) +
-                                         ", not " + text_of(wanted));
-      demand(everywhere[id].placement() == strategy.placement(id),
-             "a broadcast left the tensor of " + replica_text(id) + " on another device");
-      demand(same_bits(on_host[id], row),
-             "a broadcast of a host value gave " + replica_text(id) + " another one");
-    }
-    demand(same_bits(tensors[source].to_host(), wanted), "a broadcast changed its source");
-  }
+  const auto check = [&]<class T>(T) { check_type<T>(strategy, asked, shape, seed); };
+  for_each_type<FloatingTypes>(check);
+  for_each_type<IntegerTypes>(check);
+  check_nests(strategy, nest, seed);
+  for_each_type<IntegerTypes>([&]<class T>(T) { check_integer_mean<T>(strategy); });
 }
 
 }  // namespace belfry::testing

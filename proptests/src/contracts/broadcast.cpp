@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// C-bcast: broadcasts of every type.
+#include "contracts/element_rows.h"
+
+namespace belfry::testing {
+namespace {
+
+// The broadcast of one tensor and of one host value.
+template <class T>
+void check_round(Strategy& strategy, const Shape& shape, const RowsOf<T>& rows, int source) {
+  const auto row = [&](int id) -> const std::vector<T>& {
+    return rows[static_cast<std::size_t>(id)];
+  };
+  const auto tensors =
+      strategy.distribute_values([&](int id) { return Tensor<T>::from(shape, row(id)); });
+  const std::vector<T>& wanted = row(source);
+  const auto everywhere = strategy.cross_replica().broadcast(tensors[source]);
+  const auto on_host = strategy.cross_replica().broadcast(wanted);
+  const std::string of_type = " of " + to_string(dtype_of<T>());
+  demand(everywhere.size() == strategy.num_replicas(),
+         "a broadcast reached another number of replicas");
+  for (int id = 0; id < everywhere.size(); ++id) {
+    const std::vector<T> got = everywhere[id].to_host();
+    demand(everywhere[id].shape() == shape,
+           "a broadcast" + of_type + " gave " + replica_text(id) + " another shape");
+    demand(same_bits(got, wanted), "a broadcast" + of_type + " gave " + replica_text(id) + ' ' +
+                                       text_of(got) + ", not " + text_of(wanted));
+    demand(everywhere[id].placement() == strategy.placement(id),
+           "a broadcast left the tensor of " + replica_text(id) + " on another device");
+    demand(same_bits(on_host[id], wanted),
+           "a broadcast of a host value gave " + replica_text(id) + " another one");
+  }
+  demand(same_bits(tensors[source].to_host(), wanted), "a broadcast changed its source");
+}
+
+}  // namespace
+
+void check_broadcast(const Scene& scene) {
+  const Setting setting = draw_setting(scene);
+  const Shape shape = draw_shape();
+  const std::uint64_t seed = draw_seed();
+  Stage stage(scene, setting);
+  const int replicas = stage.replicas();
+  const auto check = [&]<class T>(T) {
+    // More than once, so that what was kept from the last time shows.
+    for (int round = 0; round < 2; ++round) {
+      const auto from = seed + static_cast<std::uint64_t>(round);
+      check_round(stage.strategy(), shape, rows_of<T>({Pattern::kRandom, from}, replicas, shape),
+                  static_cast<int>(from % static_cast<std::uint64_t>(replicas)));
+    }
+  };
+  for_each_type<FloatingTypes>(check);
+  for_each_type<IntegerTypes>(check);
+}
+
+}  // namespace belfry::testing

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/reduce_op.h"
+
+#include <cstddef>
+#include <vector>
+
+// The orders of SEM-32, written from the rule and not from the library.
+namespace belfry::testing {
+
+/// The sum of `terms` in the order that `order` names; `chunk` is where a ring starts.
+template <class W>
+W sum_in_order(std::vector<W> terms, ReductionOrder order, std::size_t chunk) {
+  const std::size_t count = terms.size();
+  if (order == ReductionOrder::kTree) {
+    // Neighbours are added until one is left; one without a neighbour waits for the next level.
+    while (terms.size() > 1) {
+      std::vector<W> level;
+      for (std::size_t i = 0; i + 1 < terms.size(); i += 2)
+        level.push_back(terms[i] + terms[i + 1]);
+      if (terms.size() % 2 == 1) level.push_back(terms.back());
+      terms = level;
+    }
+    return terms[0];
+  }
+  const std::size_t start = order == ReductionOrder::kRing ? chunk : 0;
+  W sum = terms[start];
+  for (std::size_t k = 1; k < count; ++k) sum += terms[(start + k) % count];
+  return sum;
+}
+
+}  // namespace belfry::testing
