@@ -3,6 +3,7 @@
 
 #include "strategies/wrong_strategies.h"
 
+#include "belfry/backend/backend.h"
 #include "belfry/dtype.h"
 
 #include <algorithm>
@@ -84,6 +85,59 @@ std::vector<AnyTensor> ShortBroadcast::do_broadcast(const AnyTensor& source,
   const std::vector<std::byte> zeros(source.bytes());
   for (AnyTensor& copy : copies) {
     copy = AnyTensor::from_host(source.dtype(), source.shape(), zeros.data(), copy.placement());
+  }
+  return copies;
+}
+
+void RetriesUpdates::do_update(ComponentWork& update) {
+  for (int i = 0; i < update.size(); ++i) {
+    try {
+      update.compute(i);
+    } catch (...) {
+      update.compute(i);
+    }
+  }
+}
+
+std::vector<AnyTensor> EmptyCopies::do_broadcast(const AnyTensor& source,
+                                                 std::span<const Placement> targets) {
+  const std::vector<std::byte> zeros(source.bytes());
+  std::vector<AnyTensor> copies;
+  for (const Placement& target : targets) {
+    copies.push_back(AnyTensor::from_host(source.dtype(), source.shape(), zeros.data(), target));
+  }
+  return copies;
+}
+
+void ReducesInPlace::do_reduce(const ReduceCall& call) {
+  std::vector<std::pair<AnyTensor, const AnyTensor*>> brought;
+  for (const std::vector<LeafRef>& part : call.parts) {
+    for (const LeafRef& leaf : part) {
+      if (leaf.tensor != nullptr) brought.emplace_back(*leaf.tensor, leaf.tensor);
+    }
+  }
+  Strategy::do_reduce(call);
+  for (const auto& [before, after] : brought) {
+    if (before.bytes() == 0 || before.view().buffer == after->view().buffer) continue;
+    const auto [backend, device] = before.placement();
+    backend->device(device).compute_stream().copy(before.view(), after->view());
+  }
+}
+
+void AddsToTheLast::do_reduce(const ReduceCall& call) {
+  Strategy::do_reduce(call);
+  const LeafRef& leaf = call.parts.front().front();
+  if (leaf.tensor != nullptr || leaf.dtype != DType::kFloat32) return;
+  auto* sum = static_cast<float*>(leaf.data);
+  last_.resize(leaf.count);
+  for (std::size_t i = 0; i < leaf.count; ++i) last_[i] = sum[i] += last_[i];
+}
+
+std::vector<AnyTensor> LendsStorage::do_broadcast(const AnyTensor& source,
+                                                  std::span<const Placement> targets) {
+  std::vector<AnyTensor> copies;
+  for (const Placement& target : targets) {
+    copies.emplace_back(source.view(), source.shape(), target);
   }
   return copies;
 }

@@ -253,4 +253,105 @@ class ShortBroadcast final : public Strategy {
                                       std::span<const Placement> targets) override;
 };
 
+/// Tries an update again when its function threw.
+class RetriesUpdates final : public Strategy {
+ public:
+  RetriesUpdates(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  void do_update(ComponentWork& update) override;
+};
+
+/// Computes every update once, also of variables whose components are each replica's own.
+class CopiesUpdates final : public Strategy {
+ public:
+  CopiesUpdates(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  void do_update(ComponentWork& update) override {
+    update.compute(0);
+    update.copy_from(0);
+  }
+};
+
+/// Makes room for copies, and forgets to fill it.
+class EmptyCopies final : public Strategy {
+ public:
+  EmptyCopies(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  std::vector<AnyTensor> do_broadcast(const AnyTensor& source,
+                                      std::span<const Placement> targets) override;
+};
+
+/// Leaves reduced tensors in the storage of what was brought, which others may share.
+class ReducesInPlace final : public Strategy {
+ public:
+  ReducesInPlace(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  void do_reduce(const ReduceCall& call) override;
+};
+
+/// Starts reductions of host floats from the last sum, and clears nothing but at first.
+class AddsToTheLast final : public Strategy {
+ public:
+  AddsToTheLast(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  void do_reduce(const ReduceCall& call) override;
+
+  std::vector<float> last_{};
+};
+
+/// The first component of a replica-local variable is the last replica's.
+class ReversesComponents final : public Strategy {
+ public:
+  ReversesComponents(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  VariablePlaces do_place(Synchronization kind) const override {
+    VariablePlaces places = Strategy::do_place(kind);
+    if (kind == Synchronization::kOnWrite) return places;
+    std::ranges::reverse(places.devices);
+    std::ranges::reverse(places.component);
+    return places;
+  }
+};
+
+/// Keeps variables on the first replica's device, and lends its storage out as copies.
+class LendsStorage final : public Strategy {
+ public:
+  LendsStorage(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  VariablePlaces do_place(Synchronization kind) const override {
+    if (kind == Synchronization::kOnRead) return Strategy::do_place(kind);
+    return VariablePlaces::in_one_place(replica_devices().front(), num_replicas());
+  }
+  std::vector<AnyTensor> do_broadcast(const AnyTensor& source,
+                                      std::span<const Placement> targets) override;
+};
+
+/// Keeps a component for each replica, all on the first replica's device.
+class CrowdedVariables final : public Strategy {
+ public:
+  CrowdedVariables(Backend& backend, const StrategyOptions& options)
+      : Strategy(backend, options, CallSite::here()) {}
+
+ private:
+  VariablePlaces do_place(Synchronization kind) const override {
+    VariablePlaces places = Strategy::do_place(kind);
+    if (kind == Synchronization::kOnWrite) std::ranges::fill(places.devices, places.devices[0]);
+    return places;
+  }
+};
+
 }  // namespace belfry::testing

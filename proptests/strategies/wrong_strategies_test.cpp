@@ -11,6 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -121,6 +123,60 @@ TEST(WrongStrategies, ThatTakeOtherDevicesThanTheOptionsNameBreakCRun) {
   expect_broken<ReversesDevices>("C-run", "the device of replica 0 is ");
 }
 
+TEST(WrongStrategies, ThatTryAgainWhatThrewBreakCFail) {
+  expect_broken<RetriesUpdates>("C-fail", "with a fault: the program ended well, where the model");
+}
+
+TEST(WrongStrategies, ThatForgetWhoseComponentsAreBreakCLocal) {
+  expect_broken<ReversesComponents>("C-local", " after its replica wrote it, not [");
+  expect_broken<ReducesInPlace>("C-local", " after it was read, not [");
+  expect_broken<CopiesUpdates>(
+      "C-local", "BF-007 a strategy copied component 0 of replica-local host in an update");
+  expect_broken<AddsToTheLast>("C-local", "saving a replica-local sum gave [");
+}
+
+TEST(WrongStrategies, ThatKeepVariablesElsewhereBreakCDest) {
+  expect_broken<LendsStorage>("C-dest", "sees a variable on another device than its own");
+  expect_broken<EmptyCopies>("C-dest", "update_non_slot handed over another value");
+  expect_broken<CrowdedVariables>("C-dest", " is named twice");
+}
+
+// Notes where its replicas are run.
+class NotesRuns final : public Strategy {
+ public:
+  NotesRuns(Backend& backend, const StrategyOptions& options, std::set<std::uint32_t>& lines)
+      : Strategy(backend, options, CallSite::here()), lines_(lines) {}
+
+ private:
+  void do_run(StrategyStep& replicas) override {
+    lines_.insert(replicas.site().line);
+    replicas.carry_out();
+  }
+
+  std::set<std::uint32_t>& lines_;
+};
+
+class NotesRunsFactory final : public StrategyFactory {
+ public:
+  explicit NotesRunsFactory(std::set<std::uint32_t>& lines) : lines_(lines) {}
+  std::string_view name() const override { return "noting runs"; }
+  std::unique_ptr<Strategy> make(Backend& backend, const StrategyOptions& options) const override {
+    return std::make_unique<NotesRuns>(backend, options, lines_);
+  }
+
+ private:
+  std::set<std::uint32_t>& lines_;
+};
+
+// No hook sees what a replica is handed, so that no strategy can get it wrong.
+TEST(Contracts, HandOverShapesArgumentsAndDatasetsInCInput) {
+  std::set<std::uint32_t> lines;
+  const ContractResult result = check_contract("C-input", NotesRunsFactory(lines),
+                                               backend_factory(), {.cases = 20, .seed = 1});
+  EXPECT_TRUE(result.kept) << result.message;
+  EXPECT_EQ(lines.size(), 3U);
+}
+
 TEST(WrongStrategies, BreakWhatTheirMistakeTouchesAndNothingElse) {
   using Ids = std::set<std::string>;
   EXPECT_EQ(broken_contracts<InitialiserEverywhere>(), Ids({"C-init"}));
@@ -132,6 +188,8 @@ TEST(WrongStrategies, BreakWhatTheirMistakeTouchesAndNothingElse) {
   EXPECT_EQ(broken_contracts<ReversesDevices>(), Ids({"C-run"}));
   EXPECT_EQ(broken_contracts<DropsOrder>(), Ids({"C-reduce"}));
   EXPECT_EQ(broken_contracts<AcceptsIntegerMean>(), Ids({"C-reduce"}));
+  EXPECT_EQ(broken_contracts<RetriesUpdates>(), Ids({"C-fail"}));
+  EXPECT_EQ(broken_contracts<CopiesUpdates>(), Ids({"C-local"}));
   EXPECT_THAT(broken_contracts<StaleBroadcast>(), Contains("C-bcast"));
 }
 

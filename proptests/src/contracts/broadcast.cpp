@@ -27,7 +27,7 @@ void check_round(Strategy& strategy, const Shape& shape, const RowsOf<T>& rows, 
            "a broadcast" + of_type + " gave " + replica_text(id) + " another shape");
     demand(same_bits(got, wanted), "a broadcast" + of_type + " gave " + replica_text(id) + ' ' +
                                        text_of(got) + ", not " + text_of(wanted));
-    demand(everywhere[id].placement() == strategy.placement(id),
+    demand(lives_at(everywhere[id], strategy.placement(id)),
            "a broadcast left the tensor of " + replica_text(id) + " on another device");
     demand(same_bits(on_host[id], wanted),
            "a broadcast of a host value gave " + replica_text(id) + " another one");

@@ -94,6 +94,13 @@ inline Row random_row(std::uint64_t seed, int replica, std::size_t length = 5) {
   return values_of<float>({Pattern::kRandom, seed}, replica, length);
 }
 
+/// Whether `tensor` says that it lives at `place`, and its storage does.
+template <class T>
+bool lives_at(const Tensor<T>& tensor, Placement place) {
+  return tensor.placement() == place &&
+         &tensor.any().view().buffer->device() == &place.backend->device(place.device);
+}
+
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() &&

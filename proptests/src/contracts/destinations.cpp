@@ -21,12 +21,13 @@ void check_destinations(const Scene& scene) {
   const auto components = strategy.local_values(variable);
   for (int i = 0; i < components.size(); ++i) {
     const Placement place = components[i].placement();
-    demand(
-        place.backend->device_spec(place.device) == variable.devices()[static_cast<std::size_t>(i)],
-        component_text(i) + " is not on its device");
+    demand(place.backend->device_spec(place.device) ==
+                   variable.devices()[static_cast<std::size_t>(i)] &&
+               lives_at(components[i], place),
+           component_text(i) + " is not on its device");
   }
   const auto seen = strategy.run([&](ReplicaContext& replica) -> std::string {
-    if (variable.on(replica).placement() == replica.placement()) return {};
+    if (lives_at(variable.on(replica), replica.placement())) return {};
     return replica_text(replica.replica_id()) + " sees a variable on another device than its own";
   });
   demand_nothing(seen);

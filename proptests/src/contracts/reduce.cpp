@@ -51,7 +51,7 @@ struct Reduction {
   std::string note(const char* what, ReplicaContext& replica, const Tensor<T>& got) const {
     const int id = replica.replica_id();
     if (got.shape() != shape) return named(what) + " gave " + replica_text(id) + " another shape";
-    if (got.placement() != replica.placement()) {
+    if (!lives_at(got, replica.placement())) {
       return named(what) + " left that of " + replica_text(id) + " on another device";
     }
     return note(what, id, got.to_host());
