@@ -11,8 +11,10 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace belfry {
@@ -21,9 +23,21 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Pair;
 
 class Update : public testing::Test {
  protected:
+  // Which replica a refusal says has other bits, and what it says; -1 where nothing is refused.
+  std::pair<int, std::string> divergence(const std::function<void()>& body) {
+    try {
+      body();
+    } catch (const VariableMismatchError& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kMirroredDiverged);
+      return {error.report().replicas.back().replica_id, error.what()};
+    }
+    return {-1, "nothing"};
+  }
+
   HostBackend backend_{3};
   MirroredStrategy strategy_{backend_};
   CrossReplicaContext& cross_ = strategy_.cross_replica();
@@ -121,6 +135,66 @@ TEST_F(Update, OfTensorsThatDifferIsSeenWhenTheyAreRead) {
   } catch (const VariableMismatchError& error) {
     EXPECT_EQ(error.code(), ErrorCode::kMirroredDiverged);
   }
+}
+
+// A third component that differs is as bad as a second, in whatever is compared.
+TEST_F(Update, IsRefusedWhenTheLastComponentAloneDiffers) {
+  auto number = strategy_.mirrored_variable(1.0, {.name = "number"});
+  auto lists = strategy_.mirrored_variable(std::vector<std::vector<int>>{{1}}, {.name = "lists"});
+  int next = 0;
+  EXPECT_THAT(divergence([&] {
+                cross_.update(number, [&](double& component) { component = ++next / 3; });
+              }),
+              Pair(2, HasSubstr("the components of mirrored number differ in leaf 0")));
+  next = 0;
+  EXPECT_THAT(divergence([&] {
+                cross_.update(lists, [&](std::vector<std::vector<int>>& component) {
+                  if (++next == 3) component.push_back({2});
+                });
+              }),
+              Pair(2, HasSubstr("the components of mirrored lists differ in leaf 0")));
+  next = 0;
+  EXPECT_THAT(divergence([&] {
+                cross_.update(lists, [&](std::vector<std::vector<int>>& component) {
+                  component.push_back({++next / 3});
+                });
+              }),
+              Pair(2, HasSubstr("the components of mirrored lists differ in leaf 1")));
+  EXPECT_THAT(strategy_.local_values(number), Each(1.0));
+  EXPECT_THAT(strategy_.local_values(lists), Each(ElementsAre(ElementsAre(1))));
+}
+
+TEST_F(Update, IsRefusedWhenTheResultOfTheLastComponentAloneDiffers) {
+  auto number = strategy_.mirrored_variable(1.0, {.name = "number"});
+  int next = 0;
+  EXPECT_THAT(divergence([&] {
+                cross_.update(number, [&](double& component) {
+                  component = 2.0;
+                  return ++next / 3;
+                });
+              }),
+              Pair(2, HasSubstr("components differs in leaf 0")));
+  next = 0;
+  EXPECT_THAT(divergence([&] {
+                cross_.update(number, [&](double& component) {
+                  component = 2.0;
+                  return ++next == 3 ? std::optional(1) : std::nullopt;
+                });
+              }),
+              Pair(2, HasSubstr("components differs in leaf 0")));
+  EXPECT_THAT(strategy_.local_values(number), Each(1.0));
+}
+
+TEST_F(Update, OfATensorOfTheLastComponentAloneIsSeenWhenItIsRead) {
+  auto pair = strategy_.mirrored_variable(
+      [] { return std::pair(Tensor<float>::zeros({2}), Tensor<float>::zeros({2})); },
+      {.name = "pair"});
+  int next = 0;
+  cross_.update(pair, [&](std::pair<Tensor<float>, Tensor<float>>& component) {
+    if (++next == 3) component.second = add(component.second, 1.0F);
+  });
+  EXPECT_THAT(divergence([&] { strategy_.read(pair); }),
+              Pair(2, HasSubstr("the components of mirrored pair differ in leaf 1")));
 }
 
 TEST_F(Update, OfReplicaLocalComponentsMayDiffer) {
