@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// GOAL-25, SEM-76: copies take up the host's memory once, until one of them is written.
+#include "belfry/belfry.h"
+#include "belfry/sim/backend.h"
+#include "belfry/tensor_ops.h"
+#include "buffer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+namespace belfry::sim {
+namespace {
+
+constexpr int kDevices = 8;
+constexpr std::int64_t kCount = 1 << 18;
+constexpr std::size_t kBytes = kCount * sizeof(float);
+
+using Tensors = std::vector<Tensor<float>>;
+
+// A strategy on devices whose copies share their bytes, or do not.
+struct Machine {
+  explicit Machine(bool share) : backend({.devices = kDevices, .share_copies = share}) {}
+
+  // Bytes of the host's memory in which the tensors lie, when nothing is in flight.
+  std::size_t held_bytes(const Tensors& tensors) {
+    for (int device = 0; device < kDevices; ++device) {
+      backend.device(device).compute_stream().synchronize();
+      backend.device(device).communication_stream().synchronize();
+    }
+    std::set<const std::byte*> places;
+    for (const Tensor<float>& tensor : tensors) {
+      const auto& buffer = static_cast<const SimBuffer&>(*tensor.any().view().buffer);
+      EXPECT_EQ(buffer.bytes(), kBytes);
+      places.insert(buffer.allocation()->data());
+    }
+    EXPECT_FALSE(places.contains(nullptr));
+    return places.size() * kBytes;
+  }
+
+  // A broadcast of 1, as it is on each device.
+  Tensors broadcast_ones() {
+    const auto source = Tensor<float>::full({kCount}, 1.0F, strategy.placement(0));
+    const auto ones = strategy.cross_replica().broadcast(source);
+    Tensors copies;
+    for (int device = 0; device < kDevices; ++device) copies.push_back(ones[device]);
+    return copies;
+  }
+
+  Backend backend;
+  MirroredStrategy strategy{backend};
+};
+
+// Writes a number over all of a tensor, in its place.
+void fill(Machine& machine, const Tensor<float>& tensor, double number) {
+  Kernel kernel;
+  kernel.parameters.scalar = number;
+  kernel.outputs = {tensor.any().view()};
+  machine.backend.device(tensor.placement().device).compute_stream().launch(kernel);
+}
+
+void expect_all(const Tensor<float>& tensor, float number) {
+  EXPECT_EQ(tensor.to_host(), std::vector<float>(kCount, number));
+}
+
+TEST(SharedCopies, OfABroadcastAreHeldOnceUntilEachIsWritten) {
+  Machine machine(true);
+  const Tensors copies = machine.broadcast_ones();
+  EXPECT_EQ(machine.held_bytes(copies), kBytes);
+  for (const Tensor<float>& copy : copies) expect_all(copy, 1);
+  // Reading has parted nothing. The last that is written keeps the bytes that all had.
+  float number = 2;
+  std::size_t held = 1;
+  for (const Tensor<float>& copy : copies) {
+    fill(machine, copy, number++);
+    held = std::min(held + 1, copies.size());
+    EXPECT_EQ(machine.held_bytes(copies), held * kBytes);
+  }
+  number = 2;
+  for (const Tensor<float>& copy : copies) expect_all(copy, number++);
+}
+
+TEST(SharedCopies, OfAMirroredVariableAreHeldOnceUntilItIsUpdated) {
+  Machine machine(true);
+  const auto variable = machine.strategy.mirrored_variable(
+      [&] { return Tensor<float>::full({kCount}, 1.0F, machine.strategy.placement(0)); });
+  const auto components = [&] {
+    const auto all = machine.strategy.local_values(variable);
+    return Tensors(all.begin(), all.end());
+  };
+  EXPECT_EQ(machine.held_bytes(components()), kBytes);
+  machine.strategy.cross_replica().update(variable,
+                                          [](Tensor<float>& own) { own = add(own, 1.0F); });
+  EXPECT_EQ(machine.held_bytes(components()), kDevices * kBytes);
+  expect_all(machine.strategy.read(variable), 2);
+}
+
+TEST(SharedCopies, AreHeldByEachDeviceWhereTheyAreNotShared) {
+  Machine machine(false);
+  const Tensors copies = machine.broadcast_ones();
+  EXPECT_EQ(machine.held_bytes(copies), kDevices * kBytes);
+  for (const Tensor<float>& copy : copies) expect_all(copy, 1);
+}
+
+}  // namespace
+}  // namespace belfry::sim
