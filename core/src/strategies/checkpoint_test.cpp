@@ -10,8 +10,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <string>
 #include <tuple>
@@ -132,6 +134,27 @@ TEST(Checkpoint, DividesIntegersWithoutLosingAny) {
   EXPECT_EQ(downs[0].item(), -9);
   EXPECT_EQ(downs[1].item(), -9);
   EXPECT_EQ(downs[2].item(), -8);
+}
+
+// Whole numbers of 64 bits, as far from 0 as there are, with two left over for three components.
+TEST(Checkpoint, DividesTheLargestIntegersWithoutLosingAny) {
+  HostBackend backend(3);
+  MirroredStrategy strategy(backend);
+  const auto up = strategy.replica_local_variable(ReduceOp::kSum, std::uint64_t{0}, {.name = "up"});
+  const auto down =
+      strategy.replica_local_variable(ReduceOp::kSum, std::int64_t{0}, {.name = "down"});
+  strategy.cross_replica().assign_total(up, std::uint64_t{18446744073709551614U});
+  strategy.cross_replica().assign_total(down, std::numeric_limits<std::int64_t>::min());
+  Checkpoint all(strategy);
+  all.add(up).add(down);
+  const TensorFile file = all.contents();
+  all.restore(file, {.sums = SumSplit::kDivide, .site = CallSite::here()});
+  EXPECT_THAT(strategy.local_values(up),
+              ElementsAre(6148914691236517205U, 6148914691236517205U, 6148914691236517204U));
+  EXPECT_THAT(strategy.local_values(down),
+              ElementsAre(-3074457345618258603, -3074457345618258603, -3074457345618258602));
+  EXPECT_EQ(strategy.read(up), 18446744073709551614U);
+  EXPECT_EQ(strategy.read(down), std::numeric_limits<std::int64_t>::min());
 }
 
 TEST(Checkpoint, GoesThroughAFile) {
