@@ -33,6 +33,7 @@ struct Variables {
     sum = strategy.replica_local_variable(ReduceOp::kSum, [&] { return tensor_of(Row(kLength)); },
                                           {.name = "sum"});
     count = strategy.replica_local_variable(ReduceOp::kSum, std::int64_t{0}, {.name = "count"});
+    wide = strategy.replica_local_variable(ReduceOp::kSum, std::uint64_t{0}, {.name = "wide"});
     first =
         strategy.replica_local_variable(Aggregation::kOnlyFirst, Row(kLength), {.name = "first"});
     mean = strategy.replica_local_variable(ReduceOp::kMean, Row(kLength), {.name = "mean"});
@@ -46,7 +47,10 @@ struct Variables {
     strategy.run([&](ReplicaContext& replica) {
       const int id = replica.replica_id();
       sum.on(replica) = tensor_of(row(id));
-      count.on(replica) = static_cast<std::int64_t>(mixed_bits(seed, 7, id) >> 20);
+      // Of one sign, and sometimes the other; and any bits, whose sum wraps around.
+      const auto number = static_cast<std::int64_t>(mixed_bits(seed, 7, id) >> 20);
+      count.on(replica) = seed % 2 == 0 ? number : -number;
+      wide.on(replica) = mixed_bits(seed, 8, id);
       first.on(replica) = row(id + 1);
       // Exact numbers, and the same everywhere: their mean is each of them.
       mean.on(replica) = values_of<float>({Pattern::kSmallIntegers, seed}, 0, kLength);
@@ -55,7 +59,7 @@ struct Variables {
   }
   Checkpoint checkpoint() {
     Checkpoint all(strategy);
-    all.add(mirrored).add(host).add(sum).add(count).add(first).add(mean);
+    all.add(mirrored).add(host).add(sum).add(count).add(wide).add(first).add(mean);
     return all;
   }
 
@@ -65,9 +69,21 @@ struct Variables {
   MirroredVariable<Row> host;
   ReplicaLocalVariable<Tensor<float>> sum;
   ReplicaLocalVariable<std::int64_t> count;
+  ReplicaLocalVariable<std::uint64_t> wide;
   ReplicaLocalVariable<Row> first;
   ReplicaLocalVariable<Row> mean;
 };
+
+/// Asserts that the components have `total`, and that none is further from 0 than the last by more
+/// than one.
+template <class E>
+void require_even(Strategy& strategy, const ReplicaLocalVariable<E>& sum, E total) {
+  RC_ASSERT(strategy.read(sum) == total);
+  const auto components = strategy.local_values(sum);
+  const E least = components[strategy.num_replicas() - 1];
+  const E more = total < E{0} ? least - 1 : least + 1;
+  for (E one : components) RC_ASSERT(one == least || one == more);
+}
 
 TEST_F(Checkpoints, ReadTheSameOnAnyNumberOfReplicas) {
   holds([this](const BackendRequest& from, const BackendRequest& to, std::uint16_t seed) {
@@ -83,11 +99,8 @@ TEST_F(Checkpoints, ReadTheSameOnAnyNumberOfReplicas) {
     RC_ASSERT(restored.checkpoint().contents() == file);
     // Integers keep their total however it is split.
     restored.checkpoint().restore(file, {.sums = SumSplit::kDivide, .site = CallSite::here()});
-    RC_ASSERT(restored.strategy.read(restored.count) == saved.strategy.read(saved.count));
-    std::int64_t least = restored.strategy.local_values(restored.count)[to.devices - 1];
-    for (std::int64_t one : restored.strategy.local_values(restored.count)) {
-      RC_ASSERT(one == least || one == least + 1);
-    }
+    require_even(restored.strategy, restored.count, saved.strategy.read(saved.count));
+    require_even(restored.strategy, restored.wide, saved.strategy.read(saved.wide));
     // Each float is the total's share, rounded once.
     Row share = saved.strategy.read(saved.sum).to_host();
     for (float& number : share) number /= static_cast<float>(to.devices);
