@@ -39,8 +39,8 @@ function(belfry_add_suites target)
     endif()
     target_sources(${target} PRIVATE "${here}/${suite}.cpp")
     if(suite STREQUAL "throwing_props")
-      target_sources(${target} PRIVATE "${here}/throwing_stage.cpp" "${here}/throwing_verbs.cpp"
-        "${here}/throwing_reductions.cpp")
+      target_sources(${target} PRIVATE "${here}/throwing_campaign.cpp" "${here}/throwing_stage.cpp"
+        "${here}/throwing_verbs.cpp" "${here}/throwing_reductions.cpp")
     endif()
   endforeach()
   get_filename_component(root "${here}" DIRECTORY)
