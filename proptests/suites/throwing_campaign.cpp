@@ -41,6 +41,21 @@ std::string to_string(const VerbsCase& value) {
   return text;
 }
 
+std::vector<BackendRequest> small_backends(std::uint64_t seed) {
+  std::vector<CarrierKind> carriers{CarrierKind::kFiber, CarrierKind::kBaton,
+                                    CarrierKind::kConcurrent};
+  if (const auto asked = carrier_of_environment()) carriers = {*asked};
+  std::vector<BackendRequest> all;
+  for (CarrierKind carrier : carriers) {
+    for (int count : {1, 2, 3}) {
+      for (ScheduleKind schedule : {ScheduleKind::kFixed, ScheduleKind::kRandom}) {
+        all.push_back({.devices = count, .schedule = schedule, .carrier = carrier, .seed = seed});
+      }
+    }
+  }
+  return all;
+}
+
 std::string Campaign::go(Planter::Extent extent) {
   const int points = rehearse();
   int at = 1;

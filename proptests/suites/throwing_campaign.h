@@ -6,6 +6,7 @@
 #include "suites/throwing_stage.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <ostream>
@@ -28,6 +29,9 @@ struct VerbsCase {
 
 std::string to_string(const VerbsCase& value);
 inline void showValue(const VerbsCase& value, std::ostream& out) { out << to_string(value); }
+
+/// One to three devices on every carrier, or on that of the environment, with both schedules.
+std::vector<BackendRequest> small_backends(std::uint64_t seed);
 
 /// How programs ended that might run out of memory.
 struct Ends {

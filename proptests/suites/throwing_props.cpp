@@ -62,10 +62,9 @@ class Throwing : public Property {
 
 TEST_F(Throwing, AtAnyPointOfAnyVerbComesOutAndChangesAllOrNothing) {
   for (std::size_t verb = 0; verb < throwing_verbs().size(); ++verb) {
-    for (int carrier : {0, 1, 2}) {
-      VerbsCase drawn{devices(carrier + 1), {verb}};
-      drawn.backend.carrier = carrier_of_environment().value_or(static_cast<CarrierKind>(carrier));
-      EXPECT_EQ(go(drawn, Planter::Extent::kOnce), "") << throwing_verbs()[verb].name;
+    for (const BackendRequest& backend : small_backends(verb)) {
+      const VerbsCase drawn{backend, {verb}};
+      EXPECT_EQ(go(drawn, Planter::Extent::kOnce), "") << to_string(drawn);
     }
   }
 }
