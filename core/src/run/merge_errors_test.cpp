@@ -313,26 +313,6 @@ TEST_F(MergeErrors, BoolsAreNotReduced) {
               AllOf(HasSubstr("BF-022"), HasSubstr("bool")));
 }
 
-TEST_F(MergeErrors, ReplicasThatSwallowTheirCancellationAreAbandoned) {
-  std::vector<int> swallowed(3);
-  EXPECT_THAT(text_of<std::runtime_error>([&](ReplicaContext& replica) {
-                const int id = replica.replica_id();
-                if (id == 0) throw std::runtime_error("first");
-                for (;;) {
-                  try {
-                    replica.merge_call(count);
-                  } catch (...) {
-                    ++swallowed[static_cast<std::size_t>(id)];
-                  }
-                }
-              }),
-              "first");
-  // Each gets away with it a fixed number of times.
-  EXPECT_GT(swallowed[1], 1);
-  EXPECT_LT(swallowed[1], 100);
-  EXPECT_EQ(swallowed[1], swallowed[2]);
-}
-
 TEST_F(MergeErrors, CancellationUnwindsWhatReplicasHold) {
   std::atomic<int> alive{0};
   struct Guard {

@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What becomes of replicas whose run has failed (SEM-7). The suites try it on other carriers.
+#include "belfry/backend/host_backend.h"
+#include "belfry/mirrored_strategy.h"
+#include "belfry/tensor_ops.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+constexpr int kPatience = 16;
+constexpr int kMany = 1000;  // Of those that are abandoned nobody comes so far.
+
+// What replicas throw on purpose.
+struct Boom {};
+
+class Cancellation : public testing::Test {
+ protected:
+  /// Runs `body`, which throws a Boom on replica 0, and sees whether the strategy still works.
+  template <class Body>
+  void fail_in(const Body& body) {
+    EXPECT_THROW(strategy_.run(body), Boom);
+    const auto sums = strategy_.run([](ReplicaContext& replica) {
+      const auto own = Tensor<float>::full({1}, static_cast<float>(replica.replica_id()));
+      return replica.all_reduce(ReduceOp::kSum, own).item();
+    });
+    for (const float sum : sums) EXPECT_EQ(sum, 3.0F);  // 0 + 1 + 2
+  }
+
+  /// The replicas that the report calls abandoned.
+  std::vector<int> abandoned() {
+    std::vector<int> replicas;
+    const std::optional<ErrorReport>& report = strategy_.last_failure();
+    if (!report) return replicas;
+    for (const ReplicaReport& one : report->replicas) {
+      if (one.what == "was abandoned: it swallowed its cancellation 16 times") {
+        replicas.push_back(one.replica_id);
+      }
+    }
+    return replicas;
+  }
+
+  HostBackend backend_{3};
+  MirroredStrategy strategy_{backend_};
+};
+
+/// Tries `call` often, and counts in `swallowed` how often that threw.
+template <class F>
+void insist(int& swallowed, const F& call) {
+  for (int i = 0; i < kMany; ++i) {
+    try {
+      call();
+    } catch (...) {
+      swallowed += 1;
+    }
+  }
+}
+
+/// Calls `fn` when it is destroyed.
+template <class F>
+struct AtEnd {
+  explicit AtEnd(F what) : fn(std::move(what)) {}
+  AtEnd(const AtEnd&) = delete;
+  AtEnd& operator=(const AtEnd&) = delete;
+  ~AtEnd() { fn(); }
+
+  F fn;
+};
+
+TEST_F(Cancellation, OfReplicasThatMergeAllTheSameIsGivenUp) {
+  std::vector<int> swallowed(3);
+  EXPECT_THROW(strategy_.run([&](ReplicaContext& replica) {
+    const int id = replica.replica_id();
+    if (id == 0) throw Boom{};
+    insist(swallowed[static_cast<std::size_t>(id)],
+           [&] { replica.all_reduce(ReduceOp::kSum, 1.0F); });
+  }),
+               Boom);
+  EXPECT_EQ(swallowed, (std::vector{0, kPatience, kPatience}));
+  EXPECT_EQ(abandoned(), (std::vector{1, 2}));
+  // Nobody is abandoned who obeys.
+  fail_in([](ReplicaContext& replica) {
+    if (replica.replica_id() == 0) throw Boom{};
+    replica.all_reduce(ReduceOp::kSum, 1.0F);
+  });
+}
+
+TEST_F(Cancellation, SwallowedAsOftenAsIsAllowedIsNotReported) {
+  int swallowed = 0;
+  fail_in([&](ReplicaContext& replica) {
+    if (replica.replica_id() == 0) throw Boom{};
+    for (int i = 0; i < (replica.replica_id() == 1 ? kPatience : 0); ++i) {
+      try {
+        replica.all_reduce(ReduceOp::kSum, 1.0F);
+      } catch (...) {
+        swallowed += 1;
+      }
+    }
+  });
+  EXPECT_EQ(swallowed, kPatience);
+  EXPECT_EQ(abandoned(), std::vector<int>{});
+}
+
+// A gate that nobody opens stands for a device that cannot go on.
+TEST_F(Cancellation, OutranksADestructorThatWaitsForEver) {
+  Gate gate;
+  int given_up = 0;
+  fail_in([&](ReplicaContext& replica) {
+    if (replica.replica_id() == 0) throw Boom{};
+    const AtEnd waits([&] {
+      if (replica.replica_id() != 1) return;
+      try {
+        backend_.executor().block_until({.kind = OperationKind::kHostWait}, gate);
+      } catch (const ReplicaCancelled&) {
+        given_up += 1;
+      }
+    });
+    replica.all_reduce(ReduceOp::kSum, 1.0F);
+  });
+  EXPECT_EQ(given_up, 1);
+  ASSERT_TRUE(strategy_.last_failure());
+  EXPECT_EQ(strategy_.last_failure()->code, ErrorCode::kReplicaThrew);
+}
+
+TEST_F(Cancellation, OfANestedRunConcernsItsOwnReplicasAlone) {
+  const auto values = strategy_.run([](ReplicaContext& replica) {
+    const float merged = replica.merge_call([](CrossReplicaContext& cross) {
+      EXPECT_THROW(cross.run([](ReplicaContext& inner) {
+        if (inner.replica_id() == 0) throw Boom{};
+        inner.all_reduce(ReduceOp::kSum, 1.0F);
+      }),
+                   Boom);
+      return Tensor<float>::full({1}, 2.0F).item();
+    });
+    return add(Tensor<float>::full({1}, merged), 1.0F).item();
+  });
+  for (const float value : values) EXPECT_EQ(value, 3.0F);
+}
+
+}  // namespace
+}  // namespace belfry
