@@ -15,7 +15,7 @@ namespace belfry {
 
 /// A tensor whose element type is known at run time: what `Tensor<T>` is made of. A value: copies
 /// share storage until one of them is written (copy on write). Work on it is enqueued on the
-/// compute stream of its device.
+/// compute stream of its device, and refused in a replica whose run has failed (SEM-7).
 class AnyTensor {
  public:
   AnyTensor() = default;

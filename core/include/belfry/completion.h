@@ -12,7 +12,8 @@ namespace belfry {
 
 /// The moment at which several pieces of device work are all done; made by
 /// `CrossReplicaContext::group` (SEM-125). A value: copies are the same moment. Ends before its
-/// backend does.
+/// backend does. In a replica whose run has failed, what makes one, asks it or waits for it throws
+/// ReplicaCancelled (SEM-7).
 class Completion {
  public:
   /// Done already.

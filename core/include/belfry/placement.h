@@ -22,7 +22,8 @@ struct Placement {
 /// Throws: ContextError (kWrongContext) outside every strategy.
 Placement current_placement(CallSite site = CallSite::here());
 
-/// The device itself. Throws: InvalidArgumentError (kUnknownDevice) where there is none.
+/// The device itself, to work on. Throws: InvalidArgumentError (kUnknownDevice) where there is
+/// none; ReplicaCancelled in a replica whose run has failed (SEM-7).
 Device& device_of(const Placement& placement);
 
 }  // namespace belfry

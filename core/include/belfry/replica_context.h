@@ -33,7 +33,7 @@ struct DefaultContext;
 /// Merges throw ContextError (kMergeNested) through a context that is not current, and come out of
 /// `run` as MergeMismatchError (kMergeMissing, kMergePlaces, kMergeKinds, kMergeTypes) when
 /// replicas do not meet (SEM-5). What comes out of `run` reaches the replicas as ReplicaCancelled
-/// (SEM-7), as it does at every call in a run that has failed. The default strategy's replica,
+/// (SEM-7), as it does at later calls in a run that has failed. The default strategy's replica,
 /// whose merges are executed where they are called (SEM-16), gets there what others get from `run`.
 class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
  public:

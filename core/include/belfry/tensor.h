@@ -18,7 +18,8 @@ namespace belfry {
 /// Made on the current device unless a placement is given; `belfry/tensor_ops.h` computes with it.
 /// What makes one throws ContextError (kWrongContext) where no device is current and no placement
 /// is given (SEM-16), InvalidArgumentError (kUnknownDevice) for a placement that names no device,
-/// and DeviceError (kOutOfMemory).
+/// and DeviceError (kOutOfMemory). In a replica whose run has failed, what makes, writes, copies or
+/// reads one throws ReplicaCancelled (SEM-7).
 template <Element T>
 class Tensor {
  public:

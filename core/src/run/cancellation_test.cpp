@@ -94,6 +94,30 @@ TEST_F(Cancellation, OfReplicasThatMergeAllTheSameIsGivenUp) {
   });
 }
 
+TEST_F(Cancellation, OfReplicasThatGoOnWithTheirDevicesIsGivenUp) {
+  std::vector<int> swallowed(3);
+  // They outlive the replicas, whose stacks are lost.
+  std::vector<Tensor<float>> sums(3);
+  EXPECT_THROW(strategy_.run([&](ReplicaContext& replica) {
+    const auto id = static_cast<std::size_t>(replica.replica_id());
+    if (id == 0) throw Boom{};
+    sums[id] = Tensor<float>::full({2}, 0.0F);
+    try {
+      replica.all_reduce(ReduceOp::kSum, 1.0F);
+    } catch (...) {
+      swallowed[id] += 1;
+    }
+    insist(swallowed[id], [&] {
+      sums[id] = add(sums[id], 1.0F);
+      sums[id].to_host();
+    });
+  }),
+               Boom);
+  EXPECT_EQ(swallowed, (std::vector{0, kPatience, kPatience}));
+  EXPECT_EQ(abandoned(), (std::vector{1, 2}));
+  fail_in([](ReplicaContext&) { throw Boom{}; });
+}
+
 TEST_F(Cancellation, SwallowedAsOftenAsIsAllowedIsNotReported) {
   int swallowed = 0;
   fail_in([&](ReplicaContext& replica) {
@@ -108,6 +132,18 @@ TEST_F(Cancellation, SwallowedAsOftenAsIsAllowedIsNotReported) {
   });
   EXPECT_EQ(swallowed, kPatience);
   EXPECT_EQ(abandoned(), std::vector<int>{});
+}
+
+TEST_F(Cancellation, LetsDestructorsWaitForTensors) {
+  std::vector<float> seen(3);
+  fail_in([&](ReplicaContext& replica) {
+    const auto id = static_cast<std::size_t>(replica.replica_id());
+    const auto own = Tensor<float>::full({1}, static_cast<float>(id));
+    const AtEnd waits([&] { seen[id] = add(own, 1.0F).item(); });
+    if (id == 0) throw Boom{};
+    replica.all_reduce(ReduceOp::kSum, 1.0F);
+  });
+  EXPECT_EQ(seen, (std::vector{1.0F, 2.0F, 3.0F}));
 }
 
 // A gate that nobody opens stands for a device that cannot go on.

@@ -4,12 +4,14 @@
 #include "belfry/completion.h"
 
 #include "belfry/backend/backend.h"
+#include "belfry/detail/current_context.h"
 
 #include <algorithm>
 
 namespace belfry {
 
 Completion::Completion(Backend& backend, const std::vector<int>& devices) {
+  detail::require_alive();
   for (int index : devices) {
     Device& device = backend.device(index);
     events_.push_back(device.create_event());
@@ -18,10 +20,12 @@ Completion::Completion(Backend& backend, const std::vector<int>& devices) {
 }
 
 bool Completion::done() const {
+  detail::require_alive();
   return std::ranges::all_of(events_, [](const auto& event) { return event->query(); });
 }
 
 void Completion::wait() const {
+  detail::require_alive();
   for (const auto& event : events_) event->synchronize();
 }
 

@@ -82,6 +82,7 @@ void ReplicaRunner::body(int replica) noexcept {
   current.backend = &core().backend();
   current.device = core().devices()[static_cast<std::size_t>(replica)];
   current.variables = rules_;
+  current.failure = this;
   ReplicaState& own = state(replica);
   own.context = &current;
   auto ended = ReplicaState::Status::kEnded;
@@ -90,8 +91,8 @@ void ReplicaRunner::body(int replica) noexcept {
     try {
       function_(context);
     } catch (const ReplicaCancelled&) {
-      ended = failed_ ? ReplicaState::Status::kCancelled : ReplicaState::Status::kThrew;
-      if (!failed_) own.exception = stray_cancellation("a replica");
+      ended = has_failed() ? ReplicaState::Status::kCancelled : ReplicaState::Status::kThrew;
+      if (!has_failed()) own.exception = stray_cancellation("a replica");
     } catch (...) {
       ended = ReplicaState::Status::kThrew;
       own.exception = std::current_exception();
@@ -153,10 +154,15 @@ void ReplicaRunner::refuse(int replica) {
   throw ReplicaCancelled{};
 }
 
+// Destructors may wait for tensors; they could not let an exception out.
+void ReplicaRunner::refuse_work(const CurrentContext& context) {
+  if (!is_being_unwound()) refuse(context.replica->replica_id());
+}
+
 Job::Settled ReplicaRunner::settle() noexcept {
   // As a rule all have arrived, which is seen faster than who has done what.
   if (std::ranges::all_of(states_, has_arrived)) {
-    if (!failed_) merge_round();
+    if (!has_failed()) merge_round();
     executor_.open(gate_);
     return Settled::kResumed;
   }
@@ -171,7 +177,7 @@ Job::Settled ReplicaRunner::settle() noexcept {
     ended += has_ended(replica.status) ? 1 : 0;
   }
   if (ended + absent == states_.size()) {
-    if (!failed_ && !record_own_exceptions() && variables_) check_variables();
+    if (!has_failed() && !record_own_exceptions() && variables_) check_variables();
     return Settled::kFinished;
   }
   if (arrived + ended + seeking + absent < states_.size()) return Settled::kWaiting;
@@ -179,7 +185,7 @@ Job::Settled ReplicaRunner::settle() noexcept {
     serve_seekers();
     return Settled::kResumed;
   }
-  if (!failed_) {
+  if (!has_failed()) {
     if (ended == 0) {
       merge_round();
     } else if (!record_own_exceptions()) {
@@ -274,7 +280,7 @@ bool ReplicaRunner::record_own_exceptions() {
 void ReplicaRunner::fail(std::exception_ptr primary, ErrorReport report) {
   primary_ = std::move(primary);
   core().last_failure() = std::move(report);
-  failed_.store(true, std::memory_order_release);
+  set_failed();
 }
 
 // Replicas that outlasted the failure appear in its report after the run.
@@ -292,7 +298,7 @@ void ReplicaRunner::report_abandoned() {
 }
 
 void ReplicaRunner::deadlock(const std::vector<int>& blocked) noexcept {
-  if (failed_) return;
+  if (has_failed()) return;
   ErrorReport report;
   report.code = ErrorCode::kDeadlock;
   report.summary = "every agent waits: " + std::to_string(blocked.size()) + " of " +

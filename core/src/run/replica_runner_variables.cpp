@@ -51,7 +51,7 @@ std::shared_ptr<void> ReplicaRunner::make_variable(int replica, const VariableRe
 // All replicas are paused or ended, some for a variable. The first may have made it between the
 // look and the pause of a replica that runs beside it; otherwise nobody will ever make it.
 void ReplicaRunner::serve_seekers() {
-  bool found = failed_;
+  bool found = has_failed();
   try {
     for (std::size_t replica = 0; replica < states_.size() && !found; ++replica) {
       if (states_[replica].status != ReplicaState::Status::kSeeking) continue;
@@ -72,7 +72,7 @@ void ReplicaRunner::serve_seekers() {
     fail(exception_of(report), report);
   }
   executor_.open(seekers_);
-  if (failed_) executor_.open(gate_);
+  if (has_failed()) executor_.open(gate_);
 }
 
 bool ReplicaRunner::check_variables() {

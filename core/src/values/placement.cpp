@@ -21,7 +21,9 @@ Placement current_placement(CallSite site) {
   return {context->backend, context->device};
 }
 
+// Whatever tensors have done on a device comes by here.
 Device& device_of(const Placement& placement) {
+  detail::require_alive();
   if (placement.backend == nullptr) {
     throw InvalidArgumentError(ErrorCode::kUnknownDevice, "a placement without a backend");
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/backend/current_slot.h"
+#include "belfry/detail/run_failure.h"
 
 namespace belfry {
 
@@ -26,12 +27,20 @@ struct CurrentContext {
   bool in_update = false;                    ///< Inside `update` or `update_non_slot`, on `device`.
   bool in_scope = false;                     ///< Entered by the user, outside every run.
   const VariableRules* variables = nullptr;  ///< Of the innermost variable scope.
+  RunFailure* failure = nullptr;             ///< Of the run that `replica` belongs to.
   CurrentContext* outer = nullptr;
 };
 
 /// The innermost context, or null outside every strategy.
 inline CurrentContext* current_context() noexcept {
   return static_cast<CurrentContext*>(current_slot());
+}
+
+/// Before a device gets work, or the host asks it or waits for it. Throws: ReplicaCancelled on a
+/// replica whose run has failed, unless that is being unwound (SEM-7).
+inline void require_alive() {
+  const CurrentContext* const context = current_context();
+  if (context != nullptr && context->failure != nullptr) context->failure->require_none(*context);
 }
 
 /// Makes a context current for a block of code.

@@ -6,11 +6,11 @@
 #include "belfry/detail/function_ref.h"
 #include "belfry/detail/merge_point.h"
 #include "belfry/detail/participants.h"
+#include "belfry/detail/run_failure.h"
 #include "belfry/error.h"
 #include "belfry/run_options.h"
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -71,7 +71,7 @@ class ReplicaStates {
 /// goes on until it arrives at a merge or ends; then, on the thread that called `run`, the requests
 /// are matched and the merge executed once (SEM-1 to SEM-9). Replicas that take no part have a
 /// body that does nothing, and no round waits for them (SEM-90).
-class ReplicaRunner final : public MergePoint, public Job {
+class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
  public:
   ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
                 FunctionRef<void(ReplicaContext&)> function, Participants present);
@@ -100,15 +100,14 @@ class ReplicaRunner final : public MergePoint, public Job {
   void fail(std::exception_ptr primary, ErrorReport report);
   bool record_own_exceptions();
   void require_alive(int replica) {
-    if (failed_.load(std::memory_order_acquire)) [[unlikely]] {
+    if (has_failed()) [[unlikely]] {
       refuse(replica);
     }
   }
   [[noreturn]] void refuse(int replica);
+  void refuse_work(const CurrentContext& context) override;
   /// Whether the calling replica's destructors run because its run has failed.
-  bool is_being_unwound() const {
-    return failed_.load(std::memory_order_acquire) && std::uncaught_exceptions() > 0;
-  }
+  bool is_being_unwound() const { return has_failed() && std::uncaught_exceptions() > 0; }
   std::vector<ReplicaReport> replica_reports() const;
   ReplicaState& state(int replica) { return states_[static_cast<std::size_t>(replica)]; }
 
@@ -127,7 +126,6 @@ class ReplicaRunner final : public MergePoint, public Job {
   // Apart from the next number, lest one load of both waits for what a round has just stored here.
   std::uint64_t rounds_ = 0;
   bool nested_ = false;
-  std::atomic<bool> failed_{false};
   std::exception_ptr primary_;
   std::uint64_t ordinal_ = 0;
 };
