@@ -134,6 +134,35 @@ TEST_F(Unwinding, LetsDestructorsReadAndWriteComponents) {
   });
 }
 
+TEST_F(Unwinding, LetsDestructorsWaitForTensorsOnEveryCarrier) {
+  holds([this](BackendRequest request) {
+    const int thrower = *rc::gen::inRange(0, request.devices);
+    for (CarrierKind carrier :
+         {CarrierKind::kFiber, CarrierKind::kBaton, CarrierKind::kConcurrent}) {
+      request.carrier = carrier;
+      Bench bench(*this, request);
+      Strategy& strategy = bench.strategy();
+      const auto local =
+          strategy.replica_local_variable(ReduceOp::kSum, [] { return tensor_of(1); });
+      std::vector<Row> seen(static_cast<std::size_t>(request.devices));
+      const int point = point_of(strategy, [&](ReplicaContext& replica) {
+        meet_with_a_tensor(replica);
+        const int id = replica.replica_id();
+        const TensorRow own = tensor_of(static_cast<float>(id));
+        const AtEnd waits(
+            [&] { seen[static_cast<std::size_t>(id)] = add(own, local.on(replica)).to_host(); });
+        if (id == thrower) throw Planted{thrower + 1};
+        sum_of(replica);
+      });
+      RC_ASSERT(point == thrower + 1);
+      for (int id = 0; id < request.devices; ++id) {
+        RC_ASSERT(seen[static_cast<std::size_t>(id)] == row_of(static_cast<float>(id + 1)));
+      }
+      strategy.run(meet_with_a_tensor);
+    }
+  });
+}
+
 TEST_F(Unwinding, OfAMergeLetsDestructorsDoCrossReplicaWork) {
   holds([this](const BackendRequest& request) {
     Bench bench(*this, request);
