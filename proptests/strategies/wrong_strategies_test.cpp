@@ -10,8 +10,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/detail/Configuration.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <set>
 #include <string>
@@ -250,6 +253,33 @@ TEST(Contracts, HoldFactoriesToTheReplicasTheyPromise) {
               HasSubstr("there are 2 replicas, and one was promised"));
   EXPECT_THAT(message(ReplicaDevices::kOwn, "C-run"),
               HasSubstr("there are 2 replicas, and one was promised"));
+}
+
+class CountingFactory final : public StrategyFactory {
+ public:
+  explicit CountingFactory(int& made) : made_(made) {}
+  std::string_view name() const override { return "counting"; }
+  std::unique_ptr<Strategy> make(Backend& backend, const StrategyOptions& options) const override {
+    ++made_;
+    return std::make_unique<MirroredStrategy>(backend, options);
+  }
+
+ private:
+  int& made_;
+};
+
+// ctest runs this one with and without RC_PARAMS.
+TEST(Contracts, TryAsManyCasesAsWereAskedFor) {
+  const auto cases = [](const ContractOptions& options) {
+    int made = 0;
+    check_contract("C-dest", CountingFactory(made), backend_factory(), options);
+    return made;
+  };
+  EXPECT_EQ(cases({.cases = 4}), 4);
+  const char* const asked = std::getenv("RC_PARAMS");
+  const bool is_set =
+      asked != nullptr && std::string(asked).find("max_success") != std::string::npos;
+  EXPECT_EQ(cases({}), is_set ? rc::detail::configuration().testParams.maxSuccess : 50);
 }
 
 TEST(Contracts, HaveNamesAndOnlyThoseAreKnown) {

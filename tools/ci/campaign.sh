@@ -16,7 +16,9 @@ describe() {
     clang) echo "clang 19, warnings are errors, every test" ;;
     tsan) echo "clang 19 with ThreadSanitizer, every test" ;;
     asan) echo "GCC with ASan and UBSan, every test" ;;
-    properties) echo "property suites with ${BELFRY_CAMPAIGN_CASES:-1000} cases each" ;;
+    properties)
+      echo "properties and contracts, ${BELFRY_CAMPAIGN_CASES:-1000} cases each; on threads 30"
+      ;;
     fuzz) echo "parsers under libFuzzer, ${BELFRY_CAMPAIGN_FUZZ_SECONDS:-60} s each" ;;
     cuda) echo "the real CUDA backend for every architecture" ;;
     tidy) echo "clang-tidy 19" ;;

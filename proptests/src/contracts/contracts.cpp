@@ -8,7 +8,9 @@
 
 #include <rapidcheck/detail/Configuration.h>
 
+#include <cstdlib>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace belfry::testing {
@@ -63,6 +65,14 @@ std::string case_text(const rc::detail::Example& example) {
   return text;
 }
 
+// RapidCheck's configuration does not tell its own default from what somebody asked for.
+int usual_cases() {
+  const char* const asked = std::getenv("RC_PARAMS");
+  const bool is_set =
+      asked != nullptr && std::string_view(asked).find("max_success") != std::string_view::npos;
+  return is_set ? rc::detail::configuration().testParams.maxSuccess : 50;
+}
+
 // What RapidCheck says, as one story.
 std::string message_of(const Contract& contract, const StrategyFactory& strategies,
                        const BackendFactory& backends, const rc::detail::TestResult& result) {
@@ -104,7 +114,7 @@ ContractResult check_contract(std::string_view id, const StrategyFactory& strate
       }
     };
     rc::detail::TestParams params = rc::detail::configuration().testParams;
-    params.maxSuccess = options.cases;
+    params.maxSuccess = options.cases.value_or(usual_cases());
     if (options.seed) params.seed = *options.seed;
     const std::string name(id);
     const auto result =

@@ -16,7 +16,8 @@
 namespace belfry::testing {
 
 struct ContractOptions {
-  int cases = 50;                       ///< Random cases for each contract.
+  /// Random cases for each contract. None: `max_success` of RapidCheck's RC_PARAMS, else 50.
+  std::optional<int> cases{};
   int most_devices = 9;                 ///< Of a case.
   std::optional<std::uint64_t> seed{};  ///< None: as RapidCheck's environment says.
 };
