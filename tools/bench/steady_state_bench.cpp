@@ -15,6 +15,7 @@
 #include <fstream>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,13 @@ double resident_bytes() {
   double pages = 0;
   statm >> pages >> pages;
   return pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+// Ends the program, as what is wrong in a benchmark does: one that is skipped would not fail it.
+void require_at_most(double limit, double measured, const std::string& what) {
+  if (measured <= limit) return;
+  throw std::runtime_error(what + ": " + std::to_string(measured) + ", and at most " +
+                           std::to_string(limit) + " is the goal");
 }
 
 // A log that is soon full: it goes on hashing, and stops growing.
@@ -62,6 +70,7 @@ void BM_AllocationsOfMergeCall(benchmark::State& state) {
     });
   }
   state.counters["allocations/merge"] = allocations;
+  require_at_most(1, allocations, "allocations of a merge_call");
 }
 BENCHMARK(BM_AllocationsOfMergeCall)->Iterations(3);
 
@@ -97,6 +106,8 @@ void BM_PagesOfAllReduce(benchmark::State& state) {
   }
   state.counters["faults/all_reduce"] = (last.faults - first.faults) / kSteps;
   state.counters["bytes/all_reduce"] = (last.resident - first.resident) / kSteps;
+  require_at_most(0, last.faults - first.faults, "page faults of warm all_reduces");
+  require_at_most(0, last.resident - first.resident, "growth in warm all_reduces");
 }
 BENCHMARK(BM_PagesOfAllReduce)->Arg(4096)->Arg(1 << 18)->Iterations(5);
 
@@ -127,6 +138,7 @@ void BM_MemoryOfAMirroredVariable(benchmark::State& state) {
   }
   state.counters["copies/unmodified"] = unmodified / one;
   state.counters["copies/updated"] = updated / one;
+  if (state.range(1) != 0) require_at_most(1.1, unmodified / one, "copies that nobody has written");
 }
 BENCHMARK(BM_MemoryOfAMirroredVariable)
     ->ArgNames({"floats", "share"})
