@@ -4,8 +4,7 @@
 // Invariants that are nobody else's subject. docs/semantics.md lists all of them, and which tests
 // hold them.
 #include "belfry/current.h"
-#include "belfry/default_strategy.h"
-#include "belfry/one_device_strategy.h"
+#include "suites/one_replica.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
 
@@ -113,56 +112,20 @@ TEST_F(Invariants, Inv12_OnesOwnSliceOfAllGatherIsWhatOneBrought) {
   });
 }
 
-// What a program does, or may not do, and the codes that it is refused with.
-std::vector<ErrorCode> codes_of_mistakes(Strategy& strategy) {
-  std::vector<ErrorCode> codes;
-  const auto refused = [&](const auto& body) {
-    ErrorCode code = ErrorCode::kInternal;
-    try {
-      strategy.run(body);
-    } catch (const Error& error) {
-      code = error.code();
-    }
-    codes.push_back(code);
-  };
-  const auto silent = strategy.mirrored_variable(1.0F);
-  refused([](ReplicaContext& replica) { replica.all_reduce(ReduceOp::kMean, 1); });
-  refused([](ReplicaContext& replica) { replica.all_reduce(ReduceOp::kSum, true); });
-  refused([&](ReplicaContext& replica) { replica.assign(silent, 2.0F); });
-  refused([&](ReplicaContext&) { strategy.read(silent); });
-  refused([&](ReplicaContext& replica) {
-    replica.merge_call([&](CrossReplicaContext&) { replica.all_reduce(ReduceOp::kSum, 1); });
-  });
-  refused([&](ReplicaContext&) { strategy.replica_local_variable(Aggregation::kNone, 1.0F); });
-  return codes;
-}
-
 TEST_F(Invariants, Inv14_OneReplicaObeysTheRulesOfMany) {
   holds([this](const ReplicaProgram& program, bool random) {
     BackendRequest request = devices(1);
     request.schedule = random ? ScheduleKind::kRandom : ScheduleKind::kFixed;
     Bench bench(*this, request);
-    bench.strategy().run([](ReplicaContext& replica) {
+    Strategy& strategy = bench.strategy();
+    strategy.run([](ReplicaContext& replica) {
       replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({2}, 1.0F)).to_host();
     });
-    DefaultStrategy usual;
-    OneDeviceStrategy one(bench.backend(), bench.backend().device_spec(0));
     Bench more(*this, devices(3));
     const auto codes = codes_of_mistakes(more.strategy());
     RC_ASSERT(std::count(codes.begin(), codes.end(), ErrorCode::kInternal) == 0);
-    for (Strategy* strategy :
-         {static_cast<Strategy*>(&usual), static_cast<Strategy*>(&one), &bench.strategy()}) {
-      RC_ASSERT(run_program(*strategy, program) == predict(program, 1));
-      for (MutationKind kind : all_mutations()) {
-        for (int round = 0; round < static_cast<int>(program.rounds.size()); ++round) {
-          const Mutation mutation{kind, 0, round};
-          if (!applies(mutation, program, 1)) continue;
-          const ReplicaProgram faulty = mutated(program, mutation, 1);
-          RC_ASSERT(run_program(*strategy, faulty) == predict(faulty, 1));
-        }
-      }
-      RC_ASSERT(codes_of_mistakes(*strategy) == codes);
-    }
+    RC_ASSERT(obeys_the_model(strategy, program));
+    RC_ASSERT(codes_of_mistakes(strategy) == codes);
   });
 }
 
