@@ -39,10 +39,11 @@ struct InTower {
 
 /// A reduction by its name or as a ReduceOp. Throws: InvalidArgumentError (kInvalidArgument).
 struct Method {
-  Method(ReduceOp reduction) : op(reduction) {}                // NOLINT: implicit.
-  Method(const char* name, CallSite where = CallSite::here())  // NOLINT: implicit.
-      : op(parse_reduce_op(name, where)) {}
-  Method(std::string_view name, CallSite where = CallSite::here())  // NOLINT: implicit.
+  Method(ReduceOp reduction) : op(reduction) {}  // NOLINT: implicit.
+  /// Any text: a std::string would become a view by a conversion of its own, and a call allows one.
+  template <class Name>
+    requires std::is_convertible_v<const Name&, std::string_view>
+  Method(const Name& name, CallSite where = CallSite::here())  // NOLINT: implicit.
       : op(parse_reduce_op(name, where)) {}
 
   ReduceOp op;

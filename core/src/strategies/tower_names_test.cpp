@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What the functions of belfry/tower.h hand on to the functions that they are named beside:
+// tower_test.cpp uses each of them once.
+#include "belfry/backend/host_backend.h"
+#include "belfry/central_storage_strategy.h"
+#include "belfry/tower.h"
+#include "run/error_of_test.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class TowerNames : public testing::Test {
+ protected:
+  HostBackend backend_{3};
+  tower::MirroredStrategy distribution_{backend_};
+  const tower::PerDevice<int> ids_{0, 1, 2};
+};
+
+TEST_F(TowerNames, OfReductionsAreTextsOfAnyType) {
+  const std::string sum = "sum";
+  EXPECT_EQ(tower::reduce(distribution_, sum, ids_).value(), 3);
+  EXPECT_EQ(tower::reduce(distribution_, std::string_view(sum), ids_).value(), 3);
+  EXPECT_EQ(tower::reduce(distribution_, sum.c_str(), ids_).value(), 3);
+  EXPECT_EQ(std::get<0>(tower::batch_reduce(distribution_, sum, ids_)).value(), 3);
+  const auto sums = tower::run(distribution_, [&](tower::TowerContext& ctx) {
+    return tower::all_reduce(ctx, sum, tower::tower_id(ctx));
+  });
+  EXPECT_THAT(sums, Each(3));
+  const VariableScope local = tower::tower_local_var_scope(distribution_, sum);
+  EXPECT_EQ(distribution_.variable(1).aggregation(), Aggregation::kSum);
+  EXPECT_THAT(error_of([&] { tower::reduce(distribution_, std::string("max"), ids_); }),
+              AllOf(HasSubstr("BF-030"), HasSubstr("\"max\""), HasSubstr("tower_names_test.cpp")));
+}
+
+}  // namespace
+}  // namespace belfry
