@@ -47,5 +47,24 @@ TEST_F(TowerNames, OfReductionsAreTextsOfAnyType) {
               AllOf(HasSubstr("BF-030"), HasSubstr("\"max\""), HasSubstr("tower_names_test.cpp")));
 }
 
+TEST_F(TowerNames, OfDevicesTellReplicasFromVariables) {
+  CentralStorageStrategy central(backend_,
+                                 {.devices = {backend_.device_spec(0), backend_.device_spec(1)},
+                                  .order = {},
+                                  .storage = backend_.device_spec(2)});
+  EXPECT_THAT(tower::worker_devices(central),
+              ElementsAre(backend_.device_spec(0), backend_.device_spec(1)));
+  EXPECT_THAT(tower::parameter_devices(central), ElementsAre(backend_.device_spec(2)));
+  const auto variable = central.mirrored_variable(1);
+  EXPECT_THAT(tower::non_slot_devices(central, variable), ElementsAre(backend_.device_spec(2)));
+}
+
+TEST_F(TowerNames, AVariableIsOfTheStrategyThatMadeIt) {
+  tower::MirroredStrategy other(backend_);
+  const auto variable = distribution_.mirrored_variable(1);
+  EXPECT_TRUE(tower::variable_created_in_scope(distribution_, variable));
+  EXPECT_FALSE(tower::variable_created_in_scope(other, variable));
+}
+
 }  // namespace
 }  // namespace belfry

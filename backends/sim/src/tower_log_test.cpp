@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What belfry/tower.h hands on that shows only where orders are drawn and devices take time.
+#include "belfry/sim/backend.h"
+#include "belfry/tensor_ops.h"
+#include "belfry/tower.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <vector>
+
+namespace belfry::sim {
+namespace {
+
+using ::testing::ElementsAre;
+
+using Order = std::vector<int>;
+using Program = std::function<void(tower::MirroredStrategy&)>;
+
+/// The orders in which replicas began, by the logs of runs with different seeds.
+std::set<Order> orders_of(const Program& program) {
+  std::set<Order> orders;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    sim::Backend backend{{.devices = 3, .seed = seed}};
+    tower::MirroredStrategy strategy{backend};
+    program(strategy);
+    Order order;
+    for (const LogRecord& record : backend.log().records()) {
+      if (record.kind == OperationKind::kStart) order.push_back(record.agent_index);
+    }
+    orders.insert(order);
+  }
+  return orders;
+}
+
+TEST(TowersInTheLog, RunConcurrentlyUnlessAskedOtherwise) {
+  const auto fn = [](tower::TowerContext&) {};
+  const auto serially = orders_of([&](tower::MirroredStrategy& strategy) {
+    tower::call_for_each_tower(strategy, RunOptions{.concurrent = false}, fn);
+  });
+  EXPECT_THAT(serially, ElementsAre(Order{0, 1, 2}));
+  const Program concurrent[] = {
+      [&](auto& strategy) { tower::call_for_each_tower(strategy, RunOptions{}, fn); },
+      [&](auto& strategy) { tower::call_for_each_tower(strategy, fn); },
+      [&](auto& strategy) { tower::call_for_each_replica(strategy, fn); },
+      [&](auto& strategy) { tower::run(strategy, fn); },
+      [&](auto& strategy) { tower::experimental_run_v2(strategy, fn); },
+      [&](auto& strategy) { tower::for_each_tower(strategy, fn); },
+  };
+  // All six orders of three; of 30 seeds.
+  for (const Program& program : concurrent) EXPECT_GT(orders_of(program).size(), 1U);
+}
+
+// With the fixed schedule devices take one step when somebody asks, and all when somebody waits.
+TEST(TowersInTheLog, AGroupIsDoneWithTheWork) {
+  sim::Backend backend{{.devices = 2, .schedule = Schedule::fixed()}};
+  tower::MirroredStrategy strategy{backend};
+  const auto rows = strategy.distribute_values([](int) {
+    auto row = Tensor<float>::full({4}, 1.0F);
+    for (int step = 0; step < 100; ++step) row = add(row, 1.0F);
+    return row;
+  });
+  const Completion all = tower::group(strategy, rows);
+  EXPECT_FALSE(all.done());
+  all.wait();
+  EXPECT_TRUE(all.done());
+}
+
+}  // namespace
+}  // namespace belfry::sim
