@@ -248,6 +248,7 @@ TEST_F(Tower, VariablesOfATower) {
   const Variable<int> made = distribution_.variable(1);
   const tower::TowerLocalVariable<int> variable = made.as_replica_local();
   EXPECT_FALSE(variable.trainable());
+  EXPECT_EQ(distribution_.mirrored_variable(1).synchronization(), Synchronization::kOnWrite);
   tower::call_for_each_tower(
       distribution_, [&](tower::TowerContext& ctx) { variable.on(ctx) += tower::tower_id(ctx); });
   EXPECT_EQ(tower::read_var(distribution_, variable), 3);

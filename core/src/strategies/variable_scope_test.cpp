@@ -19,6 +19,7 @@
 namespace belfry {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
 
 class VariableScopes : public testing::Test {
@@ -63,6 +64,57 @@ TEST_F(VariableScopes, LeaveTheKindOfATypedHandle) {
   EXPECT_EQ(code_of([&] { strategy_.replica_local_variable(ReduceOp::kSum, 1.0); }),
             ErrorCode::kVariableMismatch);
   EXPECT_EQ(strategy_.mirrored_variable(1.0).synchronization(), Synchronization::kOnWrite);
+}
+
+TEST_F(VariableScopes, LeaveAKindThatOptionsName) {
+  const VariableScope scope = strategy_.replica_local_variable_scope(ReduceOp::kSum);
+  EXPECT_EQ(strategy_.mirrored_variable(1.0).synchronization(), Synchronization::kOnWrite);
+  const auto mirrored = strategy_.variable(1.0, {.synchronization = Synchronization::kOnWrite});
+  EXPECT_EQ(mirrored.synchronization(), Synchronization::kOnWrite);
+}
+
+TEST_F(VariableScopes, OfPlacesNestAndTheInnerOneWins) {
+  const VariableScope outer = strategy_.colocate_variables_with({backend_.device_spec(0)});
+  {
+    const VariableScope inner = strategy_.colocate_variables_with({backend_.device_spec(1)});
+    EXPECT_THAT(strategy_.variable(1.0).devices(), ElementsAre(backend_.device_spec(1)));
+  }
+  EXPECT_THAT(strategy_.variable(1.0).devices(), ElementsAre(backend_.device_spec(0)));
+}
+
+TEST_F(VariableScopes, LeaveSomeReplicasWithoutAComponent) {
+  const VariableScope scope = strategy_.colocate_variables_with({backend_.device_spec(1)});
+  const auto shared = strategy_.mirrored_variable(5);
+  const auto own = strategy_.replica_local_variable(ReduceOp::kSum, 5);
+  const auto code_in = [&](int id, const auto& use) {
+    return code_of([&] {
+      strategy_.run([&](ReplicaContext& replica) {
+        if (replica.replica_id() == id) use(replica);
+      });
+    });
+  };
+  const auto read = [&](ReplicaContext& replica) { EXPECT_EQ(shared.on(replica), 5); };
+  const auto write = [&](ReplicaContext& replica) { own.on(replica) += 1; };
+  const auto assign = [&](ReplicaContext& replica) { replica.assign(own, 7); };
+  EXPECT_EQ(code_in(0, read), ErrorCode::kDestination);
+  EXPECT_EQ(code_in(0, write), ErrorCode::kDestination);
+  EXPECT_EQ(code_in(0, assign), ErrorCode::kDestination);
+  EXPECT_THAT(strategy_.local_values(own), ElementsAre(5));
+  code_in(1, read);
+  code_in(1, assign);
+  EXPECT_THAT(strategy_.local_values(own), ElementsAre(7));
+}
+
+TEST_F(VariableScopes, PutAnArgumentOfUpdateBesideSomeComponentsAlone) {
+  const auto everywhere = strategy_.mirrored_variable(1);
+  const VariableScope scope = strategy_.colocate_variables_with({backend_.device_spec(1)});
+  const auto beside = strategy_.mirrored_variable(5);
+  const auto add = [](int& one, int by) { one += by; };
+  CrossReplicaContext& cross = strategy_.cross_replica();
+  EXPECT_EQ(code_of([&] { cross.update(everywhere, add, beside); }), ErrorCode::kDestination);
+  EXPECT_THAT(strategy_.local_values(everywhere), Each(1));
+  cross.update(beside, add, everywhere);
+  EXPECT_THAT(strategy_.local_values(beside), ElementsAre(6));
 }
 
 TEST_F(VariableScopes, RefuseDevicesThatCannotBeMeant) {
