@@ -42,10 +42,12 @@ void replicas_have_replica_verbs(ReplicaContext& replica, const PerReplica<int>&
 
 void merges_have_cross_replica_verbs(CrossReplicaContext& cross, const PerReplica<int>& values,
                                      const Mirrored<int>& same,
-                                     const MirroredVariable<int>& mirrored) {
+                                     const MirroredVariable<int>& mirrored,
+                                     const ReplicaLocalVariable<int>& local) {
   cross.update(
       mirrored, [](int& component, int sum) { component = sum; },
       cross.reduce(ReduceOp::kSum, values));
+  cross.update(local, [](int& component, int by) { component += by; }, mirrored);
   cross.reduce(ReduceOp::kMean, same);
 #ifdef MERGE_IN_MERGE
   // EXPECT: no member named .?merge_call
@@ -72,6 +74,10 @@ void merges_have_cross_replica_verbs(CrossReplicaContext& cross, const PerReplic
   cross.update(
       mirrored, [](int& component, const std::vector<int>& by) { component = by[0]; },
       std::vector{values});
+#endif
+#ifdef UPDATE_WITH_A_REPLICA_LOCAL_VARIABLE
+  // EXPECT: update and map take no replica-local variable as an argument: read it first
+  cross.update(mirrored, [](int& component, int value) { component = value; }, local);
 #endif
 #ifdef COMPONENT_IN_MERGE
   // EXPECT: CrossReplicaContext

@@ -87,7 +87,7 @@ void fetches(CrossReplicaContext& cross, const PerReplica<int>& values,
 }
 
 void arguments(CrossReplicaContext& cross, const PerReplica<int>& values,
-               const MirroredVariable<int>& variable) {
+               const MirroredVariable<int>& variable, const ReplicaLocalVariable<int>& local) {
   cross.map(std::vector<int>{1}, [](int x, int y) { return x + y; }, 2);
   cross.group(std::vector{variable});
 #ifdef MAP_WITH_PER_REPLICA
@@ -109,11 +109,20 @@ void arguments(CrossReplicaContext& cross, const PerReplica<int>& values,
   // EXPECT: update takes Mirrored or plain arguments: reduce a PerReplica first
   cross.update_non_slot(std::vector<DeviceSpec>{}, [](int) {}, values);
 #endif
+#ifdef MAP_WITH_A_REPLICA_LOCAL_VARIABLE
+  // EXPECT: update and map take no replica-local variable as an argument: read it first
+  cross.map(std::vector<int>{1}, [](int x, int y) { return x + y; }, local);
+#endif
+#ifdef UPDATE_NON_SLOT_WITH_A_REPLICA_LOCAL_VARIABLE
+  // EXPECT: update and map take no replica-local variable as an argument: read it first
+  cross.update_non_slot(std::vector<DeviceSpec>{}, [](int) {}, local);
+#endif
 #ifdef GROUP_A_POINTER
   // EXPECT: group looks into tensors, variables, distributed values
   cross.group(&variable);
 #endif
   static_cast<void>(values);
+  static_cast<void>(local);
 }
 
 void increase(int& component) noexcept { component += 1; }

@@ -208,7 +208,7 @@ TEST_F(Assign, RefusesVariablesOfAnotherStrategyAsArguments) {
   };
   refuse(smaller.mirrored_variable(2.0));
   refuse(equal.mirrored_variable(2.0));
-  refuse(equal.replica_local_variable(ReduceOp::kSum, 2.0));
+  refuse(Variable<double>(equal.replica_local_variable(ReduceOp::kSum, 2.0)));
   EXPECT_THAT(strategy_.local_values(own), Each(1.0));
 }
 

@@ -22,6 +22,15 @@ void require_owner(const StrategyCore& core, const VariableInfo& info, CallSite 
                      "it was made at " + to_string(info.created), site);
 }
 
+void require_shared(const StrategyCore& core, const VariableInfo& argument, CallSite site) {
+  require_owner(core, argument, site);
+  if (argument.synchronization != Synchronization::kOnRead) return;
+  throw InvalidArgumentError(
+      ErrorCode::kInvalidArgument,
+      "replica-local " + argument.name + " has another value on each replica, and is no argument",
+      "pass what read() returns; it was made at " + to_string(argument.created), site);
+}
+
 void require_aggregation(const ReplicaContext& replica, const VariableInfo& info, CallSite site) {
   require_owner(replica.merges().core(), info, site);
   if (info.aggregation != Aggregation::kNone) return;

@@ -6,6 +6,7 @@
 #include "belfry/mirrored_strategy.h"
 #include "belfry/scatter.h"
 #include "belfry/tensor_ops.h"
+#include "run/error_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,6 +21,7 @@
 namespace belfry {
 namespace {
 
+using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -205,6 +207,37 @@ TEST_F(Update, OfReplicaLocalComponentsMayDiffer) {
   EXPECT_EQ(strategy_.read(variable), 6);
   const auto results = cross_.update(variable, [&](int& component) { return 10 * component; });
   EXPECT_THAT(std::vector<int>({results[0], results[1], results[2]}), ElementsAre(10, 20, 30));
+}
+
+// As a PerReplica would, it has another value beside each component. What kind it is of shows only
+// when it is handed over.
+TEST_F(Update, TakesNoReplicaLocalVariableAsAnArgument) {
+  constexpr CallSite kHere{"train.cc", 11};
+  const auto target = strategy_.mirrored_variable(1);
+  const Variable<int> local = strategy_.replica_local_variable(ReduceOp::kSum, 4, {.name = "seen"});
+  const auto add = [](int& own, int by) { return own += by; };
+  const auto same = [](int by) { return by; };
+  const auto sum = [](int element, int by) { return element + by; };
+  const std::vector<DeviceSpec> devices = strategy_.non_slot_devices();
+  const std::function<void()> calls[] = {
+      [&] { cross_.update(target, add, local, kHere); },
+      [&] { cross_.update_each(target, add, local, kHere); },
+      [&] { cross_.update(local, add, local, kHere); },
+      [&] { cross_.update_non_slot(devices, same, local, kHere); },
+      [&] { cross_.map(std::vector<int>{1}, sum, local, kHere); },
+  };
+  for (const auto& call : calls) {
+    EXPECT_THAT(error_of(call), AllOf(HasSubstr("BF-030 replica-local seen has another value"),
+                                      HasSubstr("train.cc:11")));
+  }
+  EXPECT_THAT(strategy_.local_values(target), Each(1));
+  EXPECT_THAT(strategy_.local_values(local.as_replica_local()), Each(4));
+  // The same handle of a mirrored one is fine, and a replica-local one may be what is updated.
+  const Variable<int> mirrored = strategy_.mirrored_variable(10);
+  cross_.update(target, add, mirrored);
+  EXPECT_THAT(strategy_.local_values(target), Each(11));
+  cross_.update(local, add, target);
+  EXPECT_THAT(strategy_.local_values(local.as_replica_local()), Each(15));
 }
 
 TEST_F(Update, AggregatesWhatReplicasAssign) {

@@ -21,7 +21,7 @@ auto map_elements(StrategyCore& core, CrossReplicaContext& cross, [[maybe_unused
                 "map takes Mirrored or plain arguments: reduce a PerReplica first");
   using Result =
       std::remove_cvref_t<std::invoke_result_t<const F&, const X&, const UpdateArgument<Args>&...>>;
-  (require_replicas_of(args, core.size(), site), ...);
+  (require_argument(core, args, site), ...);
   const auto size = static_cast<std::size_t>(core.size());
   ReplicaArray<std::vector<Result>> lists(core.size());
   for (int replica = 0; replica < core.size(); ++replica) lists.emplace_back();

@@ -7,6 +7,7 @@
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/mirrored_check.h"
 #include "belfry/detail/strategy_core.h"
+#include "belfry/detail/update_argument.h"
 #include "belfry/detail/update_function.h"
 #include "belfry/device_spec.h"
 #include "belfry/mirrored_on.h"
@@ -20,28 +21,8 @@
 
 namespace belfry::detail {
 
-/// Throws: ContextError (kOtherStrategy) unless the variable is `core`'s.
-void require_owner(const StrategyCore& core, const VariableInfo& info, CallSite site);
 /// Throws: InvalidArgumentError (kNoAggregation), ContextError (kOtherStrategy).
 void require_aggregation(const ReplicaContext& replica, const VariableInfo& info, CallSite site);
-
-/// An argument of update as replica `replica` sees it; of a MirroredOn, what is on `place`.
-template <class A>
-decltype(auto) update_argument(const A& argument, int replica, Placement place, CallSite site) {
-  if constexpr (IsVariable<A>::value) {
-    auto& state = argument.state(site);
-    const auto& component = state.components[component_of(state.info, replica, site)].value;
-    return (component);
-  } else if constexpr (IsMirroredOn<A>::value) {
-    return argument.on(place.backend->device_spec(place.device), site);
-  } else {
-    return component(argument, replica);
-  }
-}
-
-template <class A>
-using UpdateArgument = std::remove_cvref_t<decltype(update_argument(std::declval<const A&>(), 0,
-                                                                    Placement(), CallSite()))>;
 
 /// Throws: UnsupportedError: what an update returns cannot be copied to other components.
 [[noreturn]] void throw_uncopyable();
@@ -177,7 +158,7 @@ auto update_components(StrategyCore& core, CrossReplicaContext& cross, CallSite 
   using T = typename V::value_type;
   VariableState<T>& state = variable.state(site);
   require_owner(core, state.info, site);
-  (require_replicas_of(args, core.size(), site), ...);
+  (require_argument(core, args, site), ...);
   UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
   Replacement<T> next = carry_out_update(core, state, work, site);
   if constexpr (work.kVoid) {
@@ -196,7 +177,7 @@ auto update_each_component(StrategyCore& core, CrossReplicaContext& cross, CallS
   using T = typename V::value_type;
   VariableState<T>& state = variable.state(site);
   require_owner(core, state.info, site);
-  (require_replicas_of(args, core.size(), site), ...);
+  (require_argument(core, args, site), ...);
   UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
   static_assert(!work.kVoid, "update_each is for functions that return something");
   Replacement<T> next = carry_out_update(core, state, work, site);
@@ -214,7 +195,7 @@ auto update_devices(StrategyCore& core, CrossReplicaContext& cross, CallSite sit
   using Returned = std::invoke_result_t<const F&, const UpdateArgument<Args>&...>;
   constexpr bool kVoid = std::is_void_v<Returned>;
   using Result = std::conditional_t<kVoid, int, std::remove_cvref_t<Returned>>;
-  (require_replicas_of(args, core.size(), site), ...);
+  (require_argument(core, args, site), ...);
   const std::vector<int> indices = devices_on(core, devices, site);
   ReplicaArray<Result> results(static_cast<int>(indices.size()));
   for (int device : indices) {

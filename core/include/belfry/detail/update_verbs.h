@@ -21,8 +21,9 @@ namespace belfry::detail {
 /// returned for it, differ between components where the backend compares them (SEM-11);
 /// InvalidArgumentError (kDestination) for an argument that is a variable or a MirroredOn and has
 /// nothing for the component's device, (kInvalidArgument) for a Mirrored of another number of
-/// replicas; UnsupportedError (kUnsupported) where the strategy copies what fn returns (SEM-113)
-/// and that cannot be copied. No component has changed then (SEM-42).
+/// replicas or a Variable that is replica-local; UnsupportedError (kUnsupported) where the strategy
+/// copies what fn returns (SEM-113) and that cannot be copied. No component has changed then
+/// (SEM-42).
 template <class Self>
 class UpdateVerbs {
  public:

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/backend.h"
+#include "belfry/call_site.h"
+#include "belfry/detail/component.h"
+#include "belfry/detail/strategy_core.h"
+#include "belfry/mirrored_on.h"
+#include "belfry/placement.h"
+#include "belfry/variable.h"
+
+#include <type_traits>
+#include <utility>
+
+namespace belfry::detail {
+
+/// Throws: ContextError (kOtherStrategy) unless the variable is `core`'s.
+void require_owner(const StrategyCore& core, const VariableInfo& info, CallSite site);
+/// Throws: ContextError (kOtherStrategy) for a variable of another strategy; InvalidArgumentError
+/// (kInvalidArgument) for a replica-local one.
+void require_shared(const StrategyCore& core, const VariableInfo& argument, CallSite site);
+
+template <class A>
+struct IsReplicaLocal : std::false_type {};
+template <class T>
+struct IsReplicaLocal<ReplicaLocalVariable<T>> : std::true_type {};
+
+/// Refuses what no argument of update or map may be, such as a variable that has another value on
+/// each replica. Throws: as require_shared and require_replicas_of.
+template <class A>
+void require_argument(const StrategyCore& core, const A& argument, CallSite site) {
+  static_assert(!IsReplicaLocal<A>::value,
+                "update and map take no replica-local variable as an argument: read it first");
+  require_replicas_of(argument, core.size(), site);
+  if constexpr (IsVariable<A>::value) require_shared(core, argument.state(site).info, site);
+}
+
+/// An argument of update as replica `replica` sees it; of a MirroredOn, what is on `place`.
+template <class A>
+decltype(auto) update_argument(const A& argument, int replica, Placement place, CallSite site) {
+  if constexpr (IsVariable<A>::value) {
+    auto& state = argument.state(site);
+    const auto& component = state.components[component_of(state.info, replica, site)].value;
+    return (component);
+  } else if constexpr (IsMirroredOn<A>::value) {
+    return argument.on(place.backend->device_spec(place.device), site);
+  } else {
+    return component(argument, replica);
+  }
+}
+
+template <class A>
+using UpdateArgument = std::remove_cvref_t<decltype(update_argument(std::declval<const A&>(), 0,
+                                                                    Placement(), CallSite()))>;
+
+}  // namespace belfry::detail
