@@ -19,6 +19,7 @@
 #include <limits>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace belfry {
@@ -101,6 +102,20 @@ TEST_F(Reductions, OfTensorsLeaveTheResultOnEveryDevice) {
   EXPECT_THAT(fine, Each(true));
 }
 
+// Replica 1 takes no part (SEM-90): neither its value nor its number is there.
+TEST_F(Reductions, CountTheReplicasThatTakePart) {
+  detail::ReplicaArray<std::string> values(2);
+  values.emplace_back("a");
+  values.emplace_back("c");
+  const PerReplica<std::string> some(std::move(values), detail::Participants(3, {0, 2}));
+  EXPECT_EQ(strategy_.cross_replica().reduce(Listed{}, some).value(), "(ac)2");
+  const auto seen =
+      strategy_.run([](ReplicaContext& replica,
+                       const std::string& own) { return replica.all_reduce(Listed{}, own); },
+                    some);
+  EXPECT_THAT(seen, Each("(ac)2"));
+}
+
 TEST_F(Reductions, CompareStructuresFirst) {
   EXPECT_THROW(reduced(TruncatedMean{}, [](int id) { return std::vector<int>(id == 2 ? 2 : 1); }),
                StructureMismatchError);
@@ -127,6 +142,23 @@ TEST_F(Reductions, SayWhatIsSavedAndRestored) {
   EXPECT_EQ(saved, 2.0);
   all.restore(file);
   EXPECT_THAT(strategy_.local_values(mean), Each(4.0));
+}
+
+// The first component says what is saved; each gets a share of its own.
+struct Shares {
+  double combine(double folded, double) const { return folded; }
+  double finalize(double folded, int) const { return folded; }
+  double on_restore(double saved, int component, int components) const {
+    return saved * (component + 1) / components;
+  }
+};
+
+TEST_F(Reductions, SayWhatEachComponentIsRestoredTo) {
+  const auto shares = strategy_.replica_local_variable(Shares{}, 6.0, {.name = "shares"});
+  Checkpoint all(strategy_);
+  const TensorFile file = all.add(shares).contents();
+  all.restore(file);
+  EXPECT_THAT(strategy_.local_values(shares), ElementsAre(2.0, 4.0, 6.0));
 }
 
 TEST_F(Reductions, TruncateMeansOfIntegers) {
