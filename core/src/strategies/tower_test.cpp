@@ -235,6 +235,7 @@ TEST_F(Tower, MapDealsElementsOut) {
       tower::map(distribution_, Ints{1, 2, 3}, [](int x, int by) { return x * by; }, 10);
   EXPECT_THAT(mapped[0], ElementsAre(10, 30));
   EXPECT_THAT(mapped[1], ElementsAre(20));
+  EXPECT_EQ(distribution_.cross_replica().reduce_mapped(ReduceOp::kSum, mapped).value(), 60);
   const auto by_words = tower::map(
       distribution_, Ints{1, 2, 3},
       [](int x, const Keywords& words) { return words.step + words.rate * x; },
