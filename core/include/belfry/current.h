@@ -24,7 +24,7 @@ ReplicaContext* current_replica();
 CrossReplicaContext* current_cross_replica();
 /// The device of the current replica, of the component being updated, or of replica 0.
 DeviceSpec current_device();
-/// The device whose component is being updated; nothing outside `update`.
+/// The device inside a function called for each component, device or element (SEM-41); or nothing.
 std::optional<DeviceSpec> current_update_device();
 
 }  // namespace belfry

@@ -66,5 +66,29 @@ TEST_F(TowerNames, AVariableIsOfTheStrategyThatMadeIt) {
   EXPECT_FALSE(tower::variable_created_in_scope(other, variable));
 }
 
+TEST_F(TowerNames, TheUpdateDeviceIsThatOfAFunctionCalledForEach) {
+  const auto text = [&](int index) { return to_string(backend_.device_spec(index)); };
+  const auto name = [] { return tower::current_update_device().value_or("none"); };
+  EXPECT_EQ(name(), "none");
+  {
+    const Scope scope = tower::scope(distribution_);
+    EXPECT_EQ(name(), "none");
+  }
+  const auto merge_fn = [&](tower::CrossTowerContext&) { return name(); };
+  const auto merged = tower::run(distribution_, [&](tower::TowerContext& ctx) {
+    EXPECT_EQ(name(), "none");
+    return tower::merge_call(ctx, merge_fn);
+  });
+  EXPECT_THAT(merged, Each("none"));
+  const auto mapped =
+      tower::map(distribution_, std::vector<int>{0, 1, 2, 3}, [&](int) { return name(); });
+  EXPECT_THAT(mapped[0], ElementsAre(text(0), text(0)));
+  EXPECT_THAT(mapped[2], ElementsAre(text(2)));
+  EXPECT_THAT(distribution_.distribute_values([&](int) { return name(); }),
+              ElementsAre(text(0), text(1), text(2)));
+  const auto made = distribution_.mirrored_variable([&] { return name(); });
+  EXPECT_THAT(distribution_.local_values(made), Each(text(0)));
+}
+
 }  // namespace
 }  // namespace belfry

@@ -24,7 +24,7 @@ struct CurrentContext {
   CrossReplicaContext* cross = nullptr;
   Backend* backend = nullptr;
   int device = 0;                            ///< Index in the backend.
-  bool in_update = false;                    ///< Inside `update` or `update_non_slot`, on `device`.
+  bool in_update = false;                    ///< In a function called for each `device` (SEM-41).
   bool in_scope = false;                     ///< Entered by the user, outside every run.
   const VariableRules* variables = nullptr;  ///< Of the innermost variable scope.
   RunFailure* failure = nullptr;             ///< Of the run that `replica` belongs to.
