@@ -133,7 +133,7 @@ template <class T>
 bool variable_created_in_scope(Strategy& of, const VariableHandle<T>& variable) {
   return of.created_in_scope(variable);
 }
-inline void configure(Strategy& of, const StrategyOptions& session_config,
+inline void configure(Strategy& of, const StrategyOptions& session_config = {},
                       CallSite site = CallSite::here()) {
   of.configure(session_config, site);
 }

@@ -262,6 +262,12 @@ TEST_F(Verbs, ConfigureRefusesWhatCannotChange) {
             "BF-030 the devices of a strategy cannot change\n"
             "  at train.cc:11\n"
             "  hint: its variables live there: make another strategy");
+  const auto refused = [&](const std::vector<DeviceSpec>& devices) {
+    return error_of([&] { strategy_.configure({.devices = devices}); });
+  };
+  EXPECT_THAT(refused({device(1), device(0), device(2)}), HasSubstr("BF-030")) << "another order";
+  EXPECT_THAT(refused({device(0), device(1), device(3)}), HasSubstr("BF-030"));
+  EXPECT_THAT(refused({device(0), device(1)}), HasSubstr("BF-030"));
   const auto merge = [&](CrossReplicaContext&) { strategy_.configure({}, kHere); };
   EXPECT_THAT(error_of([&] { strategy_.run([&](ReplicaContext& r) { r.merge_call(merge); }); }),
               AllOf(HasSubstr("BF-002 a strategy cannot be configured while it runs"),

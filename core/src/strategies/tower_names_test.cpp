@@ -66,6 +66,16 @@ TEST_F(TowerNames, AVariableIsOfTheStrategyThatMadeIt) {
   EXPECT_FALSE(tower::variable_created_in_scope(other, variable));
 }
 
+// 2^24 + 1 is a tie that goes to 2^24: a tree of four adds two ones before.
+TEST(TowerConfiguration, OfNoOptionsAsksForNoOrder) {
+  HostBackend backend(4);
+  tower::MirroredStrategy strategy(backend, {.order = ReductionOrder::kTree});
+  const tower::PerDevice<float> values{16777216.0F, 1.0F, 1.0F, 1.0F};
+  EXPECT_EQ(tower::reduce(strategy, "sum", values).value(), 16777218.0F);
+  tower::configure(strategy);
+  EXPECT_EQ(tower::reduce(strategy, "sum", values).value(), 16777216.0F);
+}
+
 TEST_F(TowerNames, TheUpdateDeviceIsThatOfAFunctionCalledForEach) {
   const auto text = [&](int index) { return to_string(backend_.device_spec(index)); };
   const auto name = [] { return tower::current_update_device().value_or("none"); };
