@@ -66,6 +66,17 @@ TEST_F(Verbs, ADestinationMayBeAUsersType) {
   EXPECT_FALSE(sum.is_on(device(0)));
 }
 
+// The strategy's first device is not the backend's.
+TEST_F(Verbs, ATextThatLeavesFieldsOutMeansTheFirstDevices) {
+  MirroredStrategy last(backend_, {.devices = {device(2), device(3)}});
+  CrossReplicaContext& cross = last.cross_replica();
+  for (const std::string text : {"/task:0", "/replica:0", "/job:localhost/task:0"}) {
+    SCOPED_TRACE(text);
+    EXPECT_THAT(cross.broadcast(1, text).devices(), ElementsAre(device(2)));
+  }
+  EXPECT_THAT(cross.broadcast(1, "/cpu:3").devices(), ElementsAre(device(3)));
+}
+
 TEST_F(Verbs, AValueIsOnItsDevicesAlone) {
   const auto sum = cross_.reduce(ReduceOp::kSum, ids_, device(1));
   EXPECT_THAT(error_of([&] { sum.on(device(0), kHere); }),
