@@ -85,6 +85,25 @@ TEST_F(VariablesOfReplicas, HaveOneAggregation) {
                           "asked for \"v\", on write, aggregation mean, float64"));
 }
 
+TEST_F(VariablesOfReplicas, ShareNamesThatDifferInOneDigit) {
+  const auto named = [&](const std::string& name) {
+    return [this, name] { strategy_.variable(1.0, {.name = name}); };
+  };
+  const auto same = [&](const std::string& first, const std::string& second) {
+    return asked_for(named(first), named(second)).empty();
+  };
+  EXPECT_TRUE(same("foo", "foo_1"));
+  EXPECT_TRUE(same("foo_1", "foo_2"));
+  EXPECT_TRUE(same("foo_1/bar_2", "foo/bar_3"));
+  // What is not a `_` and one digit stays.
+  for (const std::string other : {"foo_12", "foo1", "foo_a", "foo_1:0", "foo_", "foo_1_1"}) {
+    EXPECT_FALSE(same("foo", other)) << other;
+    EXPECT_TRUE(same(other, other)) << other;
+  }
+  EXPECT_FALSE(same("foo_10", "foo_11"));
+  EXPECT_FALSE(same("foo_12/bar", "foo/bar"));
+}
+
 TEST_F(VariablesOfReplicas, AreTrainableAsTheyWereMade) {
   EXPECT_TRUE(strategy_.mirrored_variable(1.0).trainable());
   EXPECT_FALSE(strategy_.mirrored_variable(1.0, {.trainable = false}).trainable());
