@@ -338,6 +338,19 @@ TEST_F(Verbs, ReplicasThatTakeNoPartStillGetTensors) {
   EXPECT_EQ(parts[2].placement(), strategy_.placement(2));
 }
 
+TEST_F(Verbs, GradientsOfAGatherAreCutAlongItsAxis) {
+  const auto parts =
+      strategy_.distribute_values([](int id) { return Tensor<float>::zeros({2, id + 1}); });
+  const std::vector<float> numbers{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  const auto cotangent = Tensor<float>::from({2, 6}, numbers, strategy_.placement(0));
+  for (const Axis axis : {Axis(1), Axis(-1)}) {
+    const auto slices = gather_vjp(cross_, parts, cotangent, axis);
+    EXPECT_THAT(slices[0].to_host(), ElementsAre(1, 7));
+    EXPECT_THAT(slices[1].to_host(), ElementsAre(2, 3, 8, 9));
+    EXPECT_THAT(slices[2].to_host(), ElementsAre(4, 5, 6, 10, 11, 12));
+  }
+}
+
 TEST_F(Verbs, KnowWhereAVariableInOnePlaceLives) {
   CentralStorageStrategy central(backend_,
                                  {.devices = {device(0), device(1)}, .storage = device(3)});
