@@ -110,6 +110,16 @@ TEST_F(CentralStorage, GivesEveryReplicaItsReplicaLocalComponent) {
   EXPECT_EQ(strategy_.mirrored_variable(0).devices(), strategy_.parameter_devices());
 }
 
+// Each component of the variable has one replica, but that one runs elsewhere (SEM-110).
+TEST_F(CentralStorage, PlacesReplicaLocalVariablesBesideOneThatIsSeenFromAfar) {
+  CentralStorageStrategy one(
+      backend_,
+      {.devices = {backend_.device_spec(1)}, .order = {}, .storage = backend_.device_spec(0)});
+  const VariableScope scope = one.colocate_variables_with(one.mirrored_variable(1.0F));
+  EXPECT_EQ(one.mirrored_variable(0).devices(), one.parameter_devices());
+  EXPECT_EQ(one.replica_local_variable(ReduceOp::kSum, 0).devices(), one.worker_devices());
+}
+
 TEST_F(CentralStorage, UpdatesStateOfNoVariableOnTheStorageDevice) {
   const auto sum = cross_.broadcast(Tensor<float>::full({1}, 4.0F, strategy_.placement(1)));
   std::vector<int> seen;
