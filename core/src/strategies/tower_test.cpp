@@ -14,6 +14,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -189,6 +191,27 @@ TEST_F(Tower, ReductionsAreNamed) {
               AllOf(HasSubstr("BF-037"), HasSubstr("tower_test.cpp")));
   EXPECT_THAT(error_of([&] { tower::reduce(cross, "mean", ids_); }), HasSubstr("BF-035"));
   static_assert(std::is_same_v<tower::Reduction, ReduceOp>);
+}
+
+// The older systems have two; one's own is a type that combines and finalizes.
+struct Span {
+  std::pair<int, int> prepare(int value) const { return {value, value}; }
+  std::pair<int, int> combine(std::pair<int, int> folded, std::pair<int, int> next) const {
+    return {std::min(folded.first, next.first), std::max(folded.second, next.second)};
+  }
+  int finalize(std::pair<int, int> ends, int) const { return ends.second - ends.first; }
+};
+
+TEST_F(Tower, ReductionsOfOnesOwn) {
+  static_assert(belfry::Reduction<Span, int>);
+  EXPECT_EQ(distribution_.cross_replica().reduce(Span{}, PerReplica<int>{7, 3}).value(), 4);
+  const auto span = distribution_.replica_local_variable(Span{}, 0);
+  const auto seen = tower::run(distribution_, [&](tower::ReplicaContext& replica) {
+    span.on(replica) = 9 * tower::tower_id(replica);
+    return replica.all_reduce(Span{}, 5 * tower::tower_id(replica));
+  });
+  EXPECT_THAT(seen, ElementsAre(5, 5));
+  EXPECT_EQ(tower::read_var(distribution_, span), 9);
 }
 
 TEST_F(Tower, BatchesHaveADestinationEach) {
