@@ -66,6 +66,18 @@ TEST_F(TowerNames, AVariableIsOfTheStrategyThatMadeIt) {
   EXPECT_FALSE(tower::variable_created_in_scope(other, variable));
 }
 
+TEST_F(TowerNames, TheMeanOfAMirroredValueMayHaveADestination) {
+  const auto everywhere = tower::broadcast(distribution_, 4);
+  const DeviceSpec last = backend_.device_spec(2);
+  const auto mean = tower::reduce(distribution_, "mean", everywhere, to_string(last));
+  EXPECT_THAT(mean.devices(), ElementsAre(last));
+  EXPECT_EQ(mean.value(), 4);
+  const auto to = std::vector{last, backend_.device_spec(0)};
+  EXPECT_EQ(tower::reduce_to(distribution_, ReduceOp::kMean, everywhere, to).devices(), to);
+  EXPECT_THAT(error_of([&] { tower::reduce(distribution_, "sum", everywhere, last); }),
+              AllOf(HasSubstr("BF-037"), HasSubstr("tower_names_test.cpp")));
+}
+
 // 2^24 + 1 is a tie that goes to 2^24: a tree of four adds two ones before.
 TEST(TowerConfiguration, OfNoOptionsAsksForNoOrder) {
   HostBackend backend(4);

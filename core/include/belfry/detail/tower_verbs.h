@@ -21,10 +21,11 @@ auto reduce(CrossTower at, Method method, const PerReplica<T>& value, const Wher
   return at.cross.reduce(method.op, value, destination..., at.site);
 }
 /// Throws: InvalidArgumentError (kSumOfMirrored) for any method but MEAN.
-template <class T>
-Mirrored<T> reduce(CrossTower at, Method method, const Mirrored<T>& value) {
+template <class T, class... Where>
+auto reduce(CrossTower at, Method method, const Mirrored<T>& value, const Where&... destination) {
+  static_assert(sizeof...(Where) <= 1, "one destination");
   detail::require_mean_of_mirrored(method.op, at.site);
-  return at.cross.reduce(ReduceOp::kMean, value, at.site);
+  return at.cross.reduce(ReduceOp::kMean, value, destination..., at.site);
 }
 template <class V, class... Where>
 auto reduce_to(CrossTower at, Method method, const V& value, const Where&... destination) {
