@@ -112,5 +112,27 @@ TEST_F(TowerNames, TheUpdateDeviceIsThatOfAFunctionCalledForEach) {
   EXPECT_THAT(distribution_.local_values(made), Each(text(0)));
 }
 
+TEST_F(TowerNames, ArgumentsAreAsManyAsThereAre) {
+  const auto count = [](const auto&... args) { return static_cast<int>(sizeof...(args)); };
+  const auto merge_fn = [&](tower::CrossTowerContext&, const auto&... args) {
+    return count(args...);
+  };
+  const auto ten = tower::run(
+      distribution_, [&](tower::TowerContext&, const auto&... args) { return count(args...); }, 1,
+      2, 3, 4, 5, 6, 7, 8, 9, 10);
+  EXPECT_THAT(ten, Each(10));
+  const auto nine = tower::run(distribution_, [&](tower::TowerContext& ctx) {
+    return tower::merge_call(ctx, merge_fn, 1, 2, 3, 4, 5, 6, 7, 8, 9);
+  });
+  EXPECT_THAT(nine, Each(9));
+  const auto variable = distribution_.mirrored_variable(0);
+  const auto set = [&](int& own, const auto&... args) { own = count(args...); };
+  tower::update(distribution_, variable, set, 1, 2, 3, 4, 5, 6, 7, 8, 9);
+  EXPECT_EQ(tower::read_var(distribution_, variable), 9);
+  const auto at = CallSite::here();
+  distribution_.cross_replica().update_at(at, variable, set, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10);
+  EXPECT_EQ(tower::read_var(distribution_, variable), 10);
+}
+
 }  // namespace
 }  // namespace belfry
