@@ -80,9 +80,21 @@ void fetches(CrossReplicaContext& cross, const PerReplica<int>& values,
   // EXPECT: constraints|no matching
   cross.fetch(variable, 7);
 #endif
+#ifdef FETCH_A_PLAIN_VALUE
+  // EXPECT: fetch takes a variable, a Mirrored or a MirroredOn
+  cross.fetch(5, device);
+#endif
 #ifdef FETCH_A_PER_REPLICA
   // EXPECT: fetch takes a variable or a value that is the same everywhere
   cross.fetch(values, device);
+#endif
+}
+
+void places(Strategy& strategy, const MirroredVariable<int>& variable) {
+  const VariableScope beside = strategy.colocate_variables_with(variable);
+#ifdef COLOCATE_WITH_A_TEXT
+  // EXPECT: no matching
+  const VariableScope scope = strategy.colocate_variables_with("/cpu:0");
 #endif
 }
 
