@@ -134,5 +134,19 @@ TEST_F(TowerNames, ArgumentsAreAsManyAsThereAre) {
   EXPECT_EQ(tower::read_var(distribution_, variable), 10);
 }
 
+TEST_F(TowerNames, AVectorOfMirroredValuesIsUnwrappedAndOneOfVariablesIsNot) {
+  const auto target = distribution_.mirrored_variable(1);
+  const auto other = distribution_.mirrored_variable(10);
+  const auto by_values = [](int& own, const std::vector<int>& by) { own += by[0]; };
+  tower::update(distribution_, target, by_values, std::vector{tower::broadcast(distribution_, 5)});
+  EXPECT_EQ(tower::read_var(distribution_, target), 6);
+  const auto by_handles = [&](int& own, const std::vector<MirroredVariable<int>>& handles) {
+    EXPECT_EQ(handles[0], other);
+    own += 1;
+  };
+  tower::update(distribution_, target, by_handles, std::vector{other});
+  EXPECT_EQ(tower::read_var(distribution_, target), 7);
+}
+
 }  // namespace
 }  // namespace belfry

@@ -241,6 +241,8 @@ TEST_F(Tower, BroadcastAndFetch) {
   EXPECT_EQ(everywhere[1], 7);
   EXPECT_THAT(tower::broadcast(distribution_, 7, text(1)).devices(),
               ElementsAre(backend_.device_spec(1)));
+  EXPECT_THAT(error_of([&] { tower::broadcast(distribution_, 7, std::vector<DeviceSpec>{}); }),
+              HasSubstr("BF-038"));
   EXPECT_EQ(tower::fetch(distribution_, everywhere), 7);
   EXPECT_EQ(tower::fetch(distribution_, everywhere, text(1)), 7);
   const auto twice = [](int x) { return 2 * x; };
@@ -370,6 +372,23 @@ TEST_F(Tower, VariablesAreScatteredTo) {
   EXPECT_THAT(after(ScatterOp::kMinimum), ElementsAre(8, 2));
   EXPECT_THAT(after(ScatterOp::kMaximum), ElementsAre(8, 8));
   EXPECT_THAT(after(ScatterOp::kSet), ElementsAre(8, 2));
+}
+
+// Its component is a tensor like any other.
+TEST_F(Tower, RowsOfATowerLocalVariableAreScatteredToByItsTower) {
+  const auto local = distribution_.replica_local_variable(
+      ReduceOp::kSum, [] { return Tensor<float>::full({2, 1}, 8.0F); });
+  const auto row = [] { return Tensor<std::int64_t>::full({1}, 1); };
+  tower::run(distribution_, [&](tower::ReplicaContext& replica) {
+    scatter_rows(ScatterOp::kAdd, local.on(replica), row(), Tensor<float>::full({1, 1}, 2.0F));
+  });
+  EXPECT_THAT(tower::read_var(distribution_, local).to_host(), ElementsAre(16, 20));
+  const auto scattered = [&](tower::ReplicaContext& replica) {
+    const IndexedSlices<float> slices =
+        indexed_slices(Tensor<float>::full({1, 1}, 2.0F), row(), Shape{2, 1});
+    scatter(replica, ScatterOp::kAdd, local, slices);
+  };
+  EXPECT_THAT(error_of([&] { tower::run(distribution_, scattered); }), HasSubstr("BF-080"));
 }
 
 TEST_F(Tower, ConfigureTakesOptions) {
