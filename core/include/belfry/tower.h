@@ -110,6 +110,7 @@ inline VariableScope tower_local_var_scope(Strategy& of, Method method,
 }
 inline VariableScope tower_local_var_scope(TowerContext& tower, Method method,
                                            CallSite site = CallSite::here()) {
+  detail::require_current(tower, site);
   return tower.strategy().replica_local_variable_scope(method.op, site);
 }
 template <class Place>

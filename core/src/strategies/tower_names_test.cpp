@@ -148,5 +148,22 @@ TEST_F(TowerNames, AVectorOfMirroredValuesIsUnwrappedAndOneOfVariablesIsNot) {
   EXPECT_EQ(tower::read_var(distribution_, target), 7);
 }
 
+// Between two merges the context of replica 0 is valid, and not that of replica 1.
+TEST_F(TowerNames, AScopeIsOpenedThroughTheCurrentTowersContext) {
+  using Contexts = tower::PerDevice<tower::TowerContext*>;
+  const auto first = [](tower::CrossTowerContext&, const Contexts& all) { return all[0]; };
+  const auto errors = tower::run(distribution_, [&](tower::TowerContext& ctx) {
+    tower::TowerContext* const of_tower_0 = tower::merge_call(ctx, first, &ctx);
+    const std::string text =
+        error_of([&] { const auto scope = tower::tower_local_var_scope(*of_tower_0, "sum"); });
+    tower::merge_call(ctx, [](tower::CrossTowerContext&) {});
+    return text;
+  });
+  EXPECT_EQ(errors[0], "nothing was thrown");
+  for (int tower : {1, 2}) {
+    EXPECT_THAT(errors[tower], AllOf(HasSubstr("BF-001"), HasSubstr("tower_names_test.cpp")));
+  }
+}
+
 }  // namespace
 }  // namespace belfry

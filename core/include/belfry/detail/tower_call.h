@@ -72,5 +72,8 @@ auto run_in_towers(const CrossTower& at, bool concurrent, const F& fn, const Arg
 /// Throws: InvalidArgumentError (kSumOfMirrored) for any other method.
 void require_mean_of_mirrored(ReduceOp op, CallSite site);
 
+/// Throws: ContextError (kWrongContext) unless this tower is the one that asks (SEM-14).
+void require_current(const ReplicaContext& tower, CallSite site);
+
 }  // namespace detail
 }  // namespace belfry::tower
