@@ -6,6 +6,7 @@
 #include "belfry/testing/contract_tests.h"
 #include "local_sgd_strategy.h"
 #include "strategies/central_factory.h"
+#include "strategies/folding_strategy.h"
 #include "strategies/one_replica_factories.h"
 
 namespace belfry::testing {
@@ -15,6 +16,7 @@ const StrategyOf<MirroredStrategy> mirrored("mirrored");
 const CentralFactory central;
 const StorageApartFactory apart;
 const StrategyOf<LocalSgdStrategy> local_sgd("local SGD");
+const StrategyOf<FoldingStrategy> folding("folding", {.uses_collectives = false});
 const OneDeviceFactory one_device;
 const DefaultFactory standard;
 
@@ -23,6 +25,7 @@ const bool registered = [] {
   register_contract_tests("CentralStorageStrategy", central, backend_factory());
   register_contract_tests("StorageApart", apart, backend_factory());
   register_contract_tests("LocalSgdStrategy", local_sgd, backend_factory());
+  register_contract_tests("FoldingStrategy", folding, backend_factory());
   register_contract_tests("OneDeviceStrategy", one_device, backend_factory());
   register_contract_tests("DefaultStrategy", standard, backend_factory());
   return true;

@@ -36,7 +36,9 @@ class Property : public ::testing::Test {
     const std::string where = " on " + std::string(backend_factory().name());
     EXPECT_GT(work_.commands, 0U) << "no command was executed" << where;
     if (!strategy_factory().uses_collectives()) return;
-    EXPECT_GT(work_.collectives, 0U) << "no collective ran" << where;
+    EXPECT_GT(work_.collectives, 0U)
+        << "no collective ran" << where << "; if a do_reduce of " << strategy_factory().name()
+        << " does without, let uses_collectives() of its factory be false";
   }
 
  private:

@@ -34,23 +34,33 @@ class StrategyFactory {
   /// The suites are for kEach.
   virtual ReplicaDevices replica_devices() const { return ReplicaDevices::kEach; }
   /// Whether tensors are reduced by the communicator where no order is asked for: then suites
-  /// demand that collectives ran.
+  /// demand that collectives ran. False for strategies whose `do_reduce` does without.
   virtual bool uses_collectives() const { return true; }
+};
+
+/// What a factory says of its strategies: `StrategyFactory` has what each means.
+struct StrategyTraits {
+  ReplicaDevices replica_devices = ReplicaDevices::kEach;
+  bool uses_collectives = true;
 };
 
 /// The factory of a strategy that is constructed from a backend and StrategyOptions.
 template <class S>
 class StrategyOf final : public StrategyFactory {
  public:
-  explicit StrategyOf(std::string name) : name_(std::move(name)) {}
+  explicit StrategyOf(std::string name, StrategyTraits traits = {})
+      : name_(std::move(name)), traits_(traits) {}
 
   std::string_view name() const override { return name_; }
   std::unique_ptr<Strategy> make(Backend& backend, const StrategyOptions& options) const override {
     return std::make_unique<S>(backend, options);
   }
+  ReplicaDevices replica_devices() const override { return traits_.replica_devices; }
+  bool uses_collectives() const override { return traits_.uses_collectives; }
 
  private:
   std::string name_;
+  StrategyTraits traits_;
 };
 
 /// The factory of this test binary. Each binary that links the suites defines it.
