@@ -4,8 +4,11 @@
 
 #include "belfry/call_site.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,18 +23,26 @@ class Shape {
   Shape(std::initializer_list<std::int64_t> extents, CallSite site = CallSite::here());
   explicit Shape(std::vector<std::int64_t> extents, CallSite site = CallSite::here());
 
-  int rank() const { return static_cast<int>(extents_.size()); }
+  int rank() const { return rank_; }
   /// Extent of `axis`; negative axes count from the end. Throws: InvalidArgumentError (kShape) when
   /// there is no such axis.
   std::int64_t extent(int axis, CallSite site = CallSite::here()) const;
   std::int64_t count() const { return count_; }
-  const std::vector<std::int64_t>& extents() const { return extents_; }
+  std::span<const std::int64_t> extents() const {
+    if (rank_ > kFew) return many_;
+    return {few_.data(), static_cast<std::size_t>(rank_)};
+  }
 
   bool operator==(const Shape&) const = default;
 
  private:
-  std::vector<std::int64_t> extents_;
+  // Tensors are copied more than anything: shapes of a few axes need no memory of their own.
+  static constexpr int kFew = 4;
+
+  std::array<std::int64_t, kFew> few_{};
+  std::vector<std::int64_t> many_;  // Where there are more axes, all of them.
   std::int64_t count_ = 1;
+  int rank_ = 0;
 };
 
 /// `[2,3]`; a scalar is `[]`.

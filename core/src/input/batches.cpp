@@ -6,13 +6,14 @@
 #include "belfry/error.h"
 #include "belfry/tensor_axis.h"
 
+#include <span>
 #include <string>
 
 namespace belfry::detail {
 namespace {
 
 std::vector<std::int64_t> row_extents(const AnyTensor& tensor) {
-  const std::vector<std::int64_t>& extents = tensor.shape().extents();
+  const std::span<const std::int64_t> extents = tensor.shape().extents();
   return {extents.begin() + 1, extents.end()};
 }
 
@@ -28,7 +29,8 @@ AnyTensor concatenate_rows(const std::vector<AnyTensor>& parts, CallSite site) {
 
 AnyTensor stack_tensors(const std::vector<const AnyTensor*>& parts, CallSite site) {
   const AnyTensor& first = *parts.front();
-  std::vector<std::int64_t> extents = first.shape().extents();
+  const auto own = first.shape().extents();
+  std::vector<std::int64_t> extents(own.begin(), own.end());
   extents.insert(extents.begin(), 1);
   std::vector<AnyTensor> rows;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -52,7 +54,8 @@ std::int64_t tensor_rows(const AnyTensor& tensor, CallSite site) {
 }
 
 AnyTensor slice_tensor(const AnyTensor& tensor, std::int64_t begin, std::int64_t count) {
-  std::vector<std::int64_t> extents = tensor.shape().extents();
+  const auto own = tensor.shape().extents();
+  std::vector<std::int64_t> extents(own.begin(), own.end());
   const std::int64_t rows = extents.front();
   const std::int64_t row = rows == 0 ? 0 : tensor.shape().count() / rows;
   extents.front() = count;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -100,13 +101,15 @@ std::int64_t extents_product(const Shape& shape, int begin, int end) {
 }
 
 Shape with_extent(const Shape& shape, int axis, std::int64_t extent) {
-  std::vector<std::int64_t> extents = shape.extents();
+  const auto own = shape.extents();
+  std::vector<std::int64_t> extents(own.begin(), own.end());
   extents[static_cast<std::size_t>(axis)] = extent;
   return Shape(std::move(extents));
 }
 
 Shape without_axis(const Shape& shape, int axis) {
-  std::vector<std::int64_t> extents = shape.extents();
+  const auto own = shape.extents();
+  std::vector<std::int64_t> extents(own.begin(), own.end());
   extents.erase(extents.begin() + axis);
   return Shape(std::move(extents));
 }

@@ -5,6 +5,7 @@
 
 #include "belfry/error.h"
 
+#include <algorithm>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -12,7 +13,7 @@
 namespace belfry {
 namespace {
 
-std::string text_of(const std::vector<std::int64_t>& extents) {
+std::string text_of(std::span<const std::int64_t> extents) {
   std::string text = "[";
   for (const std::int64_t extent : extents) {
     if (text.size() > 1) text += ',';
@@ -21,13 +22,13 @@ std::string text_of(const std::vector<std::int64_t>& extents) {
   return text + "]";
 }
 
-[[noreturn]] void reject(const std::vector<std::int64_t>& extents, std::string_view why,
+[[noreturn]] void reject(std::span<const std::int64_t> extents, std::string_view why,
                          CallSite site) {
   throw InvalidArgumentError(ErrorCode::kShape,
                              "shape " + text_of(extents) + ": " + std::string(why), {}, site);
 }
 
-std::int64_t count_of(const std::vector<std::int64_t>& extents, CallSite site) {
+std::int64_t count_of(std::span<const std::int64_t> extents, CallSite site) {
   bool empty = false;
   for (const std::int64_t extent : extents) {
     if (extent < 0) reject(extents, "an extent is negative", site);
@@ -50,7 +51,13 @@ Shape::Shape(std::initializer_list<std::int64_t> extents, CallSite site)
     : Shape(std::vector<std::int64_t>(extents), site) {}
 
 Shape::Shape(std::vector<std::int64_t> extents, CallSite site)
-    : extents_(std::move(extents)), count_(count_of(extents_, site)) {}
+    : count_(count_of(extents, site)), rank_(static_cast<int>(extents.size())) {
+  if (rank_ > kFew) {
+    many_ = std::move(extents);
+  } else {
+    std::ranges::copy(extents, few_.begin());
+  }
+}
 
 std::int64_t Shape::extent(int axis, CallSite site) const {
   const int index = axis < 0 ? axis + rank() : axis;
@@ -59,7 +66,7 @@ std::int64_t Shape::extent(int axis, CallSite site) const {
                                "shape " + to_string(*this) + " has no axis " + std::to_string(axis),
                                {}, site);
   }
-  return extents_[static_cast<std::size_t>(index)];
+  return extents()[static_cast<std::size_t>(index)];
 }
 
 std::string to_string(const Shape& shape) { return text_of(shape.extents()); }

@@ -5,12 +5,17 @@
 
 #include "belfry/error.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace belfry {
 namespace {
+
+using ::testing::ElementsAreArray;
 
 TEST(Shape, AScalarHasRankZeroAndOneElement) {
   const Shape scalar;
@@ -29,6 +34,24 @@ TEST(Shape, CountsAndPrintsItsExtents) {
   EXPECT_EQ(shape.extent(-3), 2);
   EXPECT_EQ(shape, Shape(std::vector<std::int64_t>{2, 3, 4}));
   EXPECT_NE(shape, (Shape{4, 3, 2}));
+}
+
+TEST(Shape, HasAnyNumberOfAxes) {
+  for (int rank = 0; rank < 9; ++rank) {
+    std::vector<std::int64_t> extents;
+    for (int axis = 0; axis < rank; ++axis) extents.push_back(axis + 1);
+    const Shape shape(extents);
+    EXPECT_EQ(shape.rank(), rank);
+    EXPECT_THAT(shape.extents(), ElementsAreArray(extents));
+    for (int axis = 0; axis < rank; ++axis) EXPECT_EQ(shape.extent(axis), axis + 1);
+    const Shape copy = shape;
+    EXPECT_EQ(copy, shape);
+    if (rank == 0) continue;
+    extents.back() += 1;
+    EXPECT_NE(shape, Shape(extents));
+    extents.pop_back();
+    EXPECT_NE(shape, Shape(extents));
+  }
 }
 
 TEST(Shape, AZeroExtentMakesItEmptyWhateverTheOthersAre) {
