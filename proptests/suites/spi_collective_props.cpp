@@ -134,6 +134,41 @@ RC_GTEST_PROP(SpiCollectives, AllReduceFoldsByReplica,
   members.communicator->check_health();
 }
 
+// More collectives of the same members, to go into one call; each has inputs of its own.
+void add_collective(Members& members, const std::vector<HostArray>& inputs, bool in_place) {
+  for (int rank = 0; rank < static_cast<int>(inputs.size()); ++rank) {
+    Device& device = members.device(rank);
+    const HostArray& input = inputs[static_cast<std::size_t>(rank)];
+    const BufferView view = upload(device, input);
+    const BufferView output = in_place ? view : allocate(device, input.dtype, input.count());
+    members.parts.push_back({view, output, &device.communication_stream()});
+  }
+}
+
+RC_GTEST_PROP(SpiCollectives, AllReduceTakesSeveralInOneCall,
+              (std::uint64_t data, std::uint64_t schedule)) {
+  Bits bits(data);
+  const Drawn drawn = draw(bits);
+  std::vector<std::vector<HostArray>> inputs;
+  for (std::size_t i = 0; i < 1 + bits.below(4); ++i) {
+    inputs.push_back(inputs_of(drawn.dtype, drawn.size, bits.below(50), true, bits));
+  }
+  Members members = make_members(drawn.size, schedule, inputs[0], 1, drawn.in_place);
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    add_collective(members, inputs[i], bits.below(2) == 1);
+  }
+  const std::vector<CollectivePart> parts = members.parts;
+  members.parts.resize(static_cast<std::size_t>(drawn.size));
+  hand_over(members, true);
+  members.communicator->all_reduce(drawn.op, parts);
+  hand_over(members, false);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto& own = inputs[i / static_cast<std::size_t>(drawn.size)];
+    RC_ASSERT(download(parts[i].output) == folded(own, drawn.op, ReductionOrder::kReplicaOrder));
+  }
+  members.communicator->check_health();
+}
+
 RC_GTEST_PROP(SpiCollectives, ReduceWritesToTheRootAlone,
               (std::uint64_t data, std::uint64_t schedule)) {
   Bits bits(data);
@@ -228,6 +263,17 @@ TEST(SpiCollectives, RefuseWhatDoesNotFit) {
   parts[1].input.dtype = DType::kInt32;
   EXPECT_EQ(sum(parts), ErrorCode::kStructure);
   EXPECT_EQ(sum({members.parts[0]}), ErrorCode::kStructure);
+  EXPECT_EQ(sum({}), ErrorCode::kStructure);
+  // Two collectives in one call: the second lacks a part, or is of another type, or cannot be.
+  parts = members.parts;
+  parts.push_back(parts[0]);
+  EXPECT_EQ(sum(parts), ErrorCode::kStructure);
+  parts.push_back(parts[1]);
+  parts[2].input.dtype = parts[2].output.dtype = DType::kInt32;
+  parts[3].input.dtype = parts[3].output.dtype = DType::kInt32;
+  EXPECT_EQ(sum(parts), ErrorCode::kStructure);
+  parts[2] = parts[3] = members.parts[0];
+  EXPECT_EQ(sum(parts), ErrorCode::kInvalidArgument);
   EXPECT_EQ(code_of([&] { communicator.broadcast(2, members.parts); }),
             ErrorCode::kInvalidArgument);
   EXPECT_EQ(code_of([&] { communicator.reduce(ReduceOp::kSum, -1, members.parts); }),

@@ -18,8 +18,12 @@ Clique::Clique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices
 }
 
 void Clique::all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
-  require({.kind = CollectiveKind::kAllReduce, .parts = parts, .op = op});
-  do_all_reduce(op, parts);
+  const auto collectives = collectives_of(parts, size());
+  for (const auto& own : collectives) {
+    require({.kind = CollectiveKind::kAllReduce, .parts = own, .op = op});
+  }
+  // Of one element type: if the library lacks it, the first fails before it enqueues anything.
+  for (const auto& own : collectives) do_all_reduce(op, own);
 }
 
 void Clique::reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) {

@@ -6,15 +6,44 @@
 #include "belfry/backend/host_kernels.h"
 #include "belfry/error.h"
 #include "buffer.h"
-#include "kernel_work.h"
 #include "stream.h"
 
+#include <cstddef>
 #include <cstring>
 #include <numeric>
 #include <string>
 #include <utility>
 
 namespace belfry::sim {
+namespace {
+
+// Reductions one after another: each has as many of the command's reads, and of its writes.
+struct Reductions {
+  void operator()(const engine::Command& own) const {
+    KernelCall call;
+    call.kind = KernelKind::kReduceReplicas;
+    call.parameters.reduce = op;
+    for (std::size_t reduction = 0; reduction < count; ++reduction) {
+      give(call.inputs, own.reads, reduction);
+      give(call.outputs, own.writes, reduction);
+      run_on_host(call);
+    }
+  }
+  void give(std::vector<KernelOperand>& operands, const std::vector<engine::Access>& accesses,
+            std::size_t reduction) const {
+    const std::size_t each = accesses.size() / count;
+    operands.clear();
+    for (const engine::Access& access : std::span(accesses).subspan(reduction * each, each)) {
+      operands.push_back({address_of(access), bytes_of(access) / size_of(dtype), dtype});
+    }
+  }
+
+  ReduceOp op;
+  DType dtype;
+  std::size_t count;
+};
+
+}  // namespace
 
 SimCommunicator::SimCommunicator(std::vector<int> devices, std::shared_ptr<engine::Engine> engine)
     : devices_(std::move(devices)), ranks_(devices_.size()), engine_(std::move(engine)) {
@@ -22,11 +51,13 @@ SimCommunicator::SimCommunicator(std::vector<int> devices, std::shared_ptr<engin
 }
 
 void SimCommunicator::all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
-  enqueue_reduction({.kind = CollectiveKind::kAllReduce, .parts = parts, .op = op});
+  enqueue_reductions({.kind = CollectiveKind::kAllReduce, .parts = {}, .op = op},
+                     collectives_of(parts, size()));
 }
 
 void SimCommunicator::reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) {
-  enqueue_reduction({.kind = CollectiveKind::kReduce, .parts = parts, .root = root, .op = op});
+  enqueue_reductions({.kind = CollectiveKind::kReduce, .parts = {}, .root = root, .op = op},
+                     {{parts}});
 }
 
 void SimCommunicator::broadcast(int root, std::span<const CollectivePart> parts) {
@@ -57,9 +88,14 @@ void SimCommunicator::all_gather(std::span<const CollectivePart> parts) {
 }
 
 engine::Command SimCommunicator::begin(const Collective& collective) const {
-  validate(collective, size());
   engine::Command command;
   command.name = to_string(collective.kind);
+  add(collective, command);
+  return command;
+}
+
+void SimCommunicator::add(const Collective& collective, engine::Command& command) const {
+  validate(collective, size());
   for (int rank = 0; rank < size(); ++rank) {
     const auto place = static_cast<std::size_t>(rank);
     const CollectivePart& part = collective.parts[place];
@@ -77,23 +113,22 @@ engine::Command SimCommunicator::begin(const Collective& collective) const {
       command.writes.push_back(access_of(part.output, *engine_, command.name));
     }
   }
-  return command;
 }
 
-void SimCommunicator::enqueue_reduction(const Collective& collective) {
-  engine::Command command = begin(collective);
-  Kernel kernel;
-  kernel.kind = KernelKind::kReduceReplicas;
-  kernel.parameters.reduce = collective.op;
-  for (int rank = 0; rank < size(); ++rank) {
-    const CollectivePart& part = collective.parts[static_cast<std::size_t>(rank)];
-    kernel.inputs.push_back(part.input);
-    if (collective.writes_output_of(rank)) kernel.outputs.push_back(part.output);
+void SimCommunicator::enqueue_reductions(
+    const Collective& like, std::span<const std::span<const CollectivePart>> collectives) {
+  engine::Command command;
+  command.name = to_string(like.kind);
+  command.reads.reserve(collectives.size() * devices_.size());
+  command.writes.reserve(collectives.size() * devices_.size());
+  for (const auto& parts : collectives) {
+    Collective own = like;
+    own.parts = parts;
+    add(own, command);
   }
-  command.run = [work = KernelWork(kernel)](const engine::Command& own) mutable {
-    run_on_host(work.at(own));
-  };
-  enqueue(collective.parts, std::move(command));
+  const std::span<const CollectivePart> first = collectives.front();
+  command.run = Reductions{like.op, first.front().input.dtype, collectives.size()};
+  enqueue(first, std::move(command));
 }
 
 void SimCommunicator::enqueue(std::span<const CollectivePart> parts, engine::Command command) {

@@ -29,7 +29,10 @@ class SimCommunicator final : public Communicator {
  private:
   // A command with what `collective`, once checked, reads and writes.
   engine::Command begin(const Collective& collective) const;
-  void enqueue_reduction(const Collective& collective);
+  void add(const Collective& collective, engine::Command& command) const;
+  // Any number of them as one command.
+  void enqueue_reductions(const Collective& like,
+                          std::span<const std::span<const CollectivePart>> collectives);
   void enqueue(std::span<const CollectivePart> parts, engine::Command command);
 
   std::vector<int> devices_;

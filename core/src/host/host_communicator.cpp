@@ -23,8 +23,11 @@ void launch_reduction(ReduceOp op, std::span<const CollectivePart> parts, int fi
 }  // namespace
 
 void HostCommunicator::all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
-  validate({.kind = CollectiveKind::kAllReduce, .parts = parts, .op = op}, size());
-  launch_reduction(op, parts, 0, size(), *parts[0].stream);
+  const auto collectives = collectives_of(parts, size());
+  for (const auto& own : collectives) {
+    validate({.kind = CollectiveKind::kAllReduce, .parts = own, .op = op}, size());
+  }
+  for (const auto& own : collectives) launch_reduction(op, own, 0, size(), *own[0].stream);
 }
 
 void HostCommunicator::reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) {

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace belfry {
 namespace {
@@ -103,6 +104,8 @@ void CollectiveValidator::check_view(int rank, const BufferView& view, std::size
 // In place is a rank's own input alone; inputs may overlap one another.
 void CollectiveValidator::check_overlaps() const {
   Kernel kernel;
+  kernel.inputs.reserve(collective_.parts.size());
+  kernel.outputs.reserve(collective_.parts.size());
   for (int rank = 0; rank < members_; ++rank) {
     const CollectivePart& own = part(rank);
     const bool written = collective_.writes_output_of(rank);
@@ -144,6 +147,28 @@ std::string_view to_string(CollectiveKind kind) {
 
 void validate(const Collective& collective, int members) {
   CollectiveValidator(collective, members).run();
+}
+
+std::vector<std::span<const CollectivePart>> collectives_of(std::span<const CollectivePart> parts,
+                                                            int members) {
+  const auto each = static_cast<std::size_t>(members);
+  const auto reject = [](const std::string& text) {
+    throw StructureMismatchError(ErrorCode::kStructure, "all_reduce: " + text);
+  };
+  if (parts.empty() || parts.size() % each != 0) {
+    reject(fmt::format("{} parts for {} members", parts.size(), members));
+  }
+  std::vector<std::span<const CollectivePart>> collectives;
+  collectives.reserve(parts.size() / each);
+  const DType dtype = parts.front().input.dtype;
+  for (std::size_t first = 0; first < parts.size(); first += each) {
+    const DType own = parts[first].input.dtype;
+    if (own != dtype) {
+      reject(fmt::format("{} and {} in one call", to_string(dtype), to_string(own)));
+    }
+    collectives.push_back(parts.subspan(first, each));
+  }
+  return collectives;
 }
 
 }  // namespace belfry

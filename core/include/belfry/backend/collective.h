@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace belfry {
 
@@ -35,5 +36,10 @@ struct Collective {
 /// Throws: StructureMismatchError (kStructure); InvalidArgumentError (kInvalidArgument,
 /// kOutOfBounds, kDType, kIntegerMean).
 void validate(const Collective& collective, int members);
+
+/// The parts of each all-reduce of one call, which has any number of them, one after another.
+/// Throws: StructureMismatchError (kStructure) unless they are whole and of one element type.
+std::vector<std::span<const CollectivePart>> collectives_of(std::span<const CollectivePart> parts,
+                                                            int members);
 
 }  // namespace belfry

@@ -38,7 +38,9 @@ class Communicator {
   virtual std::span<const int> local_ranks() const = 0;
   /// The order in which reductions add up.
   virtual ReductionOrder order() const = 0;
-  /// Every output = the reduction over all ranks.
+  /// Every output = the reduction over all ranks. `parts` may be several collectives of one element
+  /// type, one after another, each with the parts of all members (see `collectives_of`): what many
+  /// small tensors cost is starting them, which a backend may do at once.
   virtual void all_reduce(ReduceOp op, std::span<const CollectivePart> parts) = 0;
   /// The output of rank `root` = the reduction; other outputs are not touched.
   virtual void reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) = 0;
