@@ -8,6 +8,7 @@
 #include "belfry/nest.h"
 #include "belfry/reduce_op.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -67,11 +68,12 @@ class CrossDeviceOps {
   const ReductionStatistics& statistics() const { return statistics_; }
 
  private:
-  void reduce_tensor_leaf(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
-                          std::size_t leaf, const detail::Participants& present);
-  void combine(ReduceOp op, std::span<const CollectivePart> parts, const LeafRef& like);
-  void compose(ReduceOp op, ReductionOrder order, std::span<const CollectivePart> parts,
-               const LeafRef& like);
+  void reduce_tensor_leaves(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
+                            std::span<const std::size_t> leaves,
+                            const detail::Participants& present);
+  void combine(ReduceOp op, std::span<const CollectivePart> collectives, std::size_t members);
+  bool combine_natively(ReduceOp op, std::span<const CollectivePart> parts);
+  void compose(ReduceOp op, ReductionOrder order, std::span<const CollectivePart> parts);
   bool gather_natively(std::span<const AnyTensor> parts, std::span<const AnyTensor> tables);
   Communicator& communicator();
 

@@ -8,7 +8,10 @@
 #include "belfry/error.h"
 #include "collectives/order_after.h"
 #include "collectives/require_reducible.h"
+#include "collectives/result_pages.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace belfry {
@@ -25,6 +28,56 @@ void reduce_host_leaf(KernelCall& call, std::span<const std::vector<LeafRef>> pa
   call.outputs.assign(call.inputs.begin(), call.inputs.begin() + outputs);
   run_on_host(call);
 }
+
+// As many as stay in a cache between being looked at and being enqueued.
+constexpr std::size_t kLeavesAtOnce = 32;
+
+// Reductions of leaves of which every part has a tensor, some at a time.
+class TensorReductions {
+ public:
+  // `pages` are on `devices`, those of the parts.
+  TensorReductions(std::span<const std::vector<LeafRef>> parts, std::span<Device* const> devices,
+                   std::span<ResultPages> pages)
+      : parts_(parts), devices_(devices), pages_(pages) {}
+
+  // Finds room for the results.
+  void prepare(std::span<const std::size_t> leaves) {
+    collectives_.clear();
+    results_.clear();
+    collectives_.reserve(leaves.size() * parts_.size());
+    results_.reserve(leaves.size() * parts_.size());
+    for (const std::size_t leaf : leaves) {
+      for (std::size_t part = 0; part < parts_.size(); ++part) {
+        AnyTensor& tensor = *parts_[part][leaf].tensor;
+        const Placement place = pages_[part].place();
+        if (tensor.placement() != place) tensor = tensor.copy_to(place);
+        const BufferView& input = tensor.view();
+        // Alone in its storage, the input may be overwritten: the fastest form (the kernel allows
+        // it).
+        results_.push_back(input.buffer.use_count() == 1
+                               ? tensor
+                               : pages_[part].allocate(tensor.dtype(), tensor.shape()));
+        collectives_.push_back(
+            {input, results_.back().view(), &devices_[part]->communication_stream()});
+      }
+    }
+  }
+  // One after another, each of as many parts.
+  std::span<const CollectivePart> collectives() const { return collectives_; }
+  void put_results(std::span<const std::size_t> leaves) {
+    auto result = results_.begin();
+    for (const std::size_t leaf : leaves) {
+      for (const auto& part : parts_) *part[leaf].tensor = std::move(*result++);
+    }
+  }
+
+ private:
+  std::span<const std::vector<LeafRef>> parts_;
+  std::span<Device* const> devices_;
+  std::span<ResultPages> pages_;
+  std::vector<CollectivePart> collectives_;
+  std::vector<AnyTensor> results_;
+};
 
 }  // namespace
 
@@ -54,6 +107,7 @@ void CrossDeviceOps::all_reduce(ReduceOp op, std::span<const std::vector<LeafRef
   on_host.kind = KernelKind::kReduceReplicas;
   on_host.parameters.reduce = op;
   on_host.parameters.order = order_.value_or(ReductionOrder::kReplicaOrder);
+  std::vector<std::size_t> tensors;
   for (std::size_t leaf = 0; leaf < first.size(); ++leaf) {
     statistics_.bytes += first[leaf].bytes() * parts.size();
     if (first[leaf].tensor == nullptr) {
@@ -61,60 +115,83 @@ void CrossDeviceOps::all_reduce(ReduceOp op, std::span<const std::vector<LeafRef
       reduce_host_leaf(on_host, parts, leaf, everywhere);
     } else {
       statistics_.tensor_leaves += 1;
-      reduce_tensor_leaf(op, parts, leaf, present);
+      tensors.push_back(leaf);
+    }
+  }
+  if (!tensors.empty()) reduce_tensor_leaves(op, parts, tensors, present);
+}
+
+// Streams wait for one another once for many leaves, and results share storage: with small ones
+// that is most of the work.
+void CrossDeviceOps::reduce_tensor_leaves(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
+                                          std::span<const std::size_t> leaves,
+                                          const detail::Participants& present) {
+  std::size_t small_bytes = 0;
+  for (const std::size_t leaf : leaves) {
+    small_bytes += ResultPages::stride_of(parts.front()[leaf].bytes());
+  }
+  std::vector<Device*> devices;
+  std::vector<ResultPages> pages;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const int device = devices_[static_cast<std::size_t>(present.id(static_cast<int>(part)))];
+    devices.push_back(&backend_.device(device));
+    pages.emplace_back(Placement{&backend_, device}, small_bytes);
+  }
+  TensorReductions reductions(parts, devices, pages);
+  const auto hand_back = [&devices] {
+    for (Device* device : devices) {
+      order_after(device->compute_stream(), device->communication_stream(), *device);
+    }
+  };
+  try {
+    for (std::size_t begin = 0; begin < leaves.size(); begin += kLeavesAtOnce) {
+      const auto some = leaves.subspan(begin, std::min(kLeavesAtOnce, leaves.size() - begin));
+      reductions.prepare(some);
+      for (Device* device : devices) {
+        order_after(device->communication_stream(), device->compute_stream(), *device);
+      }
+      combine(op, reductions.collectives(), parts.size());
+      reductions.put_results(some);
+    }
+  } catch (...) {
+    hand_back();  // What was enqueued before uses memory that is about to be given back.
+    throw;
+  }
+  hand_back();
+}
+
+// Of `collectives`, each of `members` parts, those of one element type are one call.
+void CrossDeviceOps::combine(ReduceOp op, std::span<const CollectivePart> collectives,
+                             std::size_t members) {
+  while (!collectives.empty()) {
+    std::size_t alike = members;
+    const DType dtype = collectives.front().input.dtype;
+    while (alike < collectives.size() && collectives[alike].input.dtype == dtype) alike += members;
+    const auto call = collectives.first(alike);
+    collectives = collectives.subspan(alike);
+    if (members == devices_.size() && combine_natively(op, call)) continue;
+    for (std::size_t first = 0; first < call.size(); first += members) {
+      compose(op, order_.value_or(ReductionOrder::kReplicaOrder), call.subspan(first, members));
     }
   }
 }
 
-void CrossDeviceOps::reduce_tensor_leaf(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
-                                        std::size_t leaf, const detail::Participants& present) {
-  std::vector<CollectivePart> collective;
-  std::vector<AnyTensor> results;
-  collective.reserve(parts.size());
-  const auto device_at = [&](std::size_t part) {
-    return devices_[static_cast<std::size_t>(present.id(static_cast<int>(part)))];
-  };
-  for (std::size_t part = 0; part < parts.size(); ++part) {
-    AnyTensor& tensor = *parts[part][leaf].tensor;
-    const Placement here{&backend_, device_at(part)};
-    tensor = tensor.copy_to(here);
-    Device& device = device_of(here);
-    const BufferView input = tensor.view();
-    // Alone in its storage, the input may be overwritten: the fastest form (the kernel allows it).
-    results.push_back(input.buffer.use_count() <= 2
-                          ? tensor
-                          : AnyTensor::allocate(tensor.dtype(), tensor.shape(), here));
-    order_after(device.communication_stream(), device.compute_stream(), device);
-    collective.push_back({input, results.back().view(), &device.communication_stream()});
+bool CrossDeviceOps::combine_natively(ReduceOp op, std::span<const CollectivePart> parts) {
+  try {
+    if (order_ && *order_ != communicator().order()) return false;
+    communicator().all_reduce(op, parts);
+    return true;
+  } catch (const UnsupportedError&) {
+    // The hardware's library lacks an element type that kernels have, or cannot be used here;
+    // nothing is enqueued yet.
+    return false;
   }
-  combine(op, collective, parts.front()[leaf]);
-  for (std::size_t part = 0; part < parts.size(); ++part) {
-    Device& device = backend_.device(device_at(part));
-    order_after(device.compute_stream(), device.communication_stream(), device);
-    *parts[part][leaf].tensor = std::move(results[part]);
-  }
-}
-
-void CrossDeviceOps::combine(ReduceOp op, std::span<const CollectivePart> parts,
-                             const LeafRef& like) {
-  const auto natively = [&] {
-    try {
-      if (order_ && *order_ != communicator().order()) return false;
-      communicator().all_reduce(op, parts);
-      return true;
-    } catch (const UnsupportedError&) {
-      // The hardware's library lacks an element type that kernels have, or cannot be used here;
-      // nothing is enqueued yet.
-      return false;
-    }
-  };
-  if (parts.size() == devices_.size() && natively()) return;
-  compose(op, order_.value_or(ReductionOrder::kReplicaOrder), parts, like);
 }
 
 // Inputs to the first part's device, one kernel there, results back: every order on every backend.
 void CrossDeviceOps::compose(ReduceOp op, ReductionOrder order,
-                             std::span<const CollectivePart> parts, const LeafRef& like) {
+                             std::span<const CollectivePart> parts) {
+  const BufferView& like = parts.front().input;
   Device& root = parts.front().stream->device();
   Stream& stream = root.communication_stream();
   Kernel kernel;

@@ -7,10 +7,13 @@
 #include "belfry/mirrored_strategy.h"
 #include "belfry/nest.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/tensor_update.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -109,6 +112,75 @@ TEST(CrossDeviceOps, TakesEmptyTensorsAndVectors) {
            replica.all_reduce(ReduceOp::kSum, std::vector<int>()).empty();
   });
   EXPECT_THAT(counts, Each(true));
+}
+
+// More than are reduced at once, of different lengths.
+template <class T>
+std::vector<Tensor<T>> tensors_of(int replica) {
+  std::vector<Tensor<T>> tensors;
+  for (int i = 0; i < 40; ++i) tensors.push_back(Tensor<T>::full({1 + i % 7}, T(i + replica)));
+  return tensors;
+}
+
+template <class T>
+void expect_sums(const std::vector<Tensor<T>>& sums, int replicas) {
+  ASSERT_EQ(sums.size(), 40U);
+  for (int i = 0; i < 40; ++i) {
+    const auto expected = T(replicas * i + replicas * (replicas - 1) / 2);
+    const std::vector<T> host = sums[static_cast<std::size_t>(i)].to_host();
+    EXPECT_EQ(host, std::vector<T>(static_cast<std::size_t>(1 + i % 7), expected)) << i;
+  }
+}
+
+TEST(CrossDeviceOps, ReducesManyTensorsOfSeveralTypes) {
+  for (const std::optional<ReductionOrder> order :
+       {std::optional<ReductionOrder>(), std::optional(ReductionOrder::kTree)}) {
+    HostBackend backend(3);
+    MirroredStrategy strategy(backend, {.order = order});
+    const auto own = strategy.run([](ReplicaContext& r) {
+      const int id = r.replica_id();
+      return std::tuple(tensors_of<float>(id), tensors_of<int>(id), tensors_of<std::uint8_t>(id));
+    });
+    const auto sums = strategy.cross_replica().reduce(ReduceOp::kSum, own);
+    for (int replica = 0; replica < 3; ++replica) {
+      const auto& [floats, integers, bytes] = sums[replica];
+      expect_sums(floats, 3);
+      expect_sums(integers, 3);
+      expect_sums(bytes, 3);
+    }
+  }
+}
+
+// Small results share storage, and are written by themselves all the same.
+TEST(CrossDeviceOps, GivesResultsThatAreWrittenOneByOne) {
+  HostBackend backend(2);
+  MirroredStrategy strategy(backend);
+  const auto rows =
+      strategy.run([](ReplicaContext& r) { return tensors_of<float>(r.replica_id()); });
+  auto sums = strategy.cross_replica().reduce(ReduceOp::kSum, rows)[1];
+  for (std::size_t i = 0; i < sums.size(); i += 2) scale(sums[i], 0.0F);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const float expected = i % 2 == 0 ? 0.0F : 2.0F * static_cast<float>(i) + 1;
+    EXPECT_THAT(sums[i].to_host(), Each(expected)) << i;
+  }
+}
+
+TEST(CrossDeviceOps, TakesABatchAsOneReduction) {
+  HostBackend backend(2);
+  MirroredStrategy strategy(backend);
+  const PerReplica<int> ones{1, 2};
+  const PerReplica<float> halves{0.5F, 1.5F};
+  const auto rows =
+      strategy.run([](ReplicaContext& r) { return tensors_of<float>(r.replica_id()); });
+  const auto [a, b, c] =
+      strategy.cross_replica().batch_reduce(ReduceOp::kSum, ones, rows, std::pair(halves, ones));
+  EXPECT_EQ(a.value(), 3);
+  expect_sums(b[0], 2);
+  EXPECT_EQ(c[1], 2.0F);
+  const ReductionStatistics statistics = strategy.statistics().reduction;
+  EXPECT_EQ(statistics.reductions, 1U);
+  EXPECT_EQ(statistics.host_leaves, 2U);
+  EXPECT_EQ(statistics.tensor_leaves, 40U);
 }
 
 TEST(CrossDeviceOps, CountsLeavesAndBytes) {

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What the simulator saw of a batch: small tensors are reduced by few commands, into few buffers.
+#include "belfry/belfry.h"
+#include "belfry/sim/backend.h"
+#include "testing/operation_count.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+namespace belfry::sim {
+namespace {
+
+using Row = Tensor<float>;
+using Rows = std::vector<Row>;
+
+class BatchInTheLog : public ::testing::Test {
+ protected:
+  // `count` tensors of `length` ones on every replica.
+  PerReplica<Rows> rows(int count, std::int64_t length) {
+    return strategy_.run([&](ReplicaContext&) {
+      Rows own;
+      for (int i = 0; i < count; ++i) own.push_back(Row::full({length}, 1.0F));
+      return own;
+    });
+  }
+  // How many operations of `kind` the reduction of such rows adds to the log.
+  std::int64_t added(OperationKind kind, int count, std::int64_t length = 3) {
+    const PerReplica<Rows> own = rows(count, length);
+    const auto before = operation_count(backend_, kind);
+    const auto sums = strategy_.cross_replica().reduce(ReduceOp::kSum, own);
+    return operation_count(backend_, kind) - before;
+  }
+
+  sim::Backend backend_{{.devices = 3}};
+  MirroredStrategy strategy_{backend_};
+};
+
+// One for each of three streams, and 32 tensors at once; streams wait before each, and at the end.
+TEST_F(BatchInTheLog, HasACommandForManyTensors) {
+  EXPECT_EQ(added(OperationKind::kEnqueue, 1), 3);
+  EXPECT_EQ(added(OperationKind::kEnqueue, 32), 3);
+  EXPECT_EQ(added(OperationKind::kEnqueue, 33), 6);
+  EXPECT_EQ(added(OperationKind::kEnqueue, 64), 6);
+  EXPECT_EQ(added(OperationKind::kWait, 1), 6);
+  EXPECT_EQ(added(OperationKind::kWait, 32), 6);
+  EXPECT_EQ(added(OperationKind::kWait, 33), 9);
+}
+
+// Each of 256 bytes of a page of 65536.
+TEST_F(BatchInTheLog, HasABufferForManySmallResults) {
+  EXPECT_EQ(added(OperationKind::kAllocate, 1), 3);
+  EXPECT_EQ(added(OperationKind::kAllocate, 256), 3);
+  EXPECT_EQ(added(OperationKind::kAllocate, 257), 6);
+  EXPECT_EQ(added(OperationKind::kAllocate, 5, 1024), 3);
+  EXPECT_EQ(added(OperationKind::kAllocate, 5, 1025), 15);
+}
+
+TEST_F(BatchInTheLog, GivesResultsOfOneBufferBytesOfTheirOwn) {
+  const auto sums = strategy_.cross_replica().reduce(ReduceOp::kSum, rows(40, 3));
+  for (int replica = 0; replica < 3; ++replica) {
+    const Rows& own = sums[replica];
+    std::set<std::size_t> offsets;
+    for (const Row& sum : own) {
+      EXPECT_EQ(sum.any().view().buffer, own[0].any().view().buffer);
+      EXPECT_EQ(sum.any().view().offset % 256, 0U);
+      offsets.insert(sum.any().view().offset);
+    }
+    EXPECT_EQ(offsets.size(), own.size());
+  }
+}
+
+}  // namespace
+}  // namespace belfry::sim

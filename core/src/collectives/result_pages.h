@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/any_tensor.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace belfry {
+
+/// Storage on one device for the results of one reduction. Small ones share pages: of a thousand
+/// small tensors, to allocate each takes longer than to reduce them. A page is kept while one of
+/// its tensors is, so that it is not large.
+class ResultPages {
+ public:
+  /// `small_bytes`: of all results that will be small, each of them `stride_of`.
+  ResultPages(Placement place, std::size_t small_bytes) : place_(place), ahead_(small_bytes) {}
+
+  Placement place() const { return place_; }
+  /// What a result takes of the pages: nothing where it has storage of its own.
+  static std::size_t stride_of(std::size_t bytes) {
+    return bytes > kSmall ? 0 : (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
+
+  AnyTensor allocate(DType dtype, const Shape& shape) {
+    const auto count = static_cast<std::size_t>(shape.count());
+    const std::size_t stride = count > kSmall ? 0 : stride_of(count * size_of(dtype));
+    const bool is_last = page_ == nullptr && ahead_ <= stride;
+    if (stride == 0 || is_last) return AnyTensor::allocate(dtype, shape, place_);
+    if (page_ == nullptr || used_ + stride > page_->bytes()) turn_page(stride);
+    AnyTensor result({page_, used_, count, dtype}, shape, place_);
+    used_ += stride;
+    ahead_ -= std::min(ahead_, stride);
+    return result;
+  }
+
+ private:
+  static constexpr std::size_t kAlignment = 256;  // What devices' own allocations have.
+  static constexpr std::size_t kSmall = 4096;
+  static constexpr std::size_t kPage = 65536;
+
+  void turn_page(std::size_t least) {
+    Device& device = device_of(place_);
+    page_ = device.allocate(std::max(least, std::min(ahead_, kPage)), device.compute_stream());
+    used_ = 0;
+  }
+
+  Placement place_;
+  std::size_t ahead_;
+  std::size_t used_ = 0;
+  BufferPtr page_;
+};
+
+}  // namespace belfry
