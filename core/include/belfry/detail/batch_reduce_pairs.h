@@ -5,9 +5,11 @@
 #include "belfry/destination.h"
 #include "belfry/detail/place.h"
 #include "belfry/detail/reduce_values.h"
+#include "belfry/detail/reduction_batch.h"
 #include "belfry/distributed_values.h"
 #include "belfry/nest.h"
 
+#include <cstddef>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -24,8 +26,8 @@ struct BatchMember<PerReplica<T>> {
   BatchMember(StrategyCore& core, const PerReplica<T>& member, CallSite site) : value(member) {
     require_replicas(core, value.size(), site);
   }
-  Mirrored<T> reduce(StrategyCore& core, ReduceOp op, CallSite site) const {
-    return reduce_value(core, op, value, site);
+  Mirrored<T> result(StrategyCore& core, ReducedValue<T>& reduced) const {
+    return reduced.result(core);
   }
 
   const PerReplica<T>& value;
@@ -37,22 +39,35 @@ struct BatchMember<std::pair<PerReplica<T>, D>> {
       : value(member.first), devices(destination_of(core, member.second, site)) {
     require_replicas(core, value.size(), site);
   }
-  MirroredOn<T> reduce(StrategyCore& core, ReduceOp op, CallSite site) const {
-    return place(core, reduce_value(core, op, value, site), devices);
+  MirroredOn<T> result(StrategyCore& core, ReducedValue<T>& reduced) const {
+    return place(core, reduced.result(core), devices);
   }
 
   const PerReplica<T>& value;
   std::vector<int> devices;
 };
 
+template <class T>
+void append_to(ReductionBatch& batch, const PerReplica<T>& value, ReducedValue<T>& reduced,
+               CallSite site) {
+  reduced.append_to(batch.parts_of(value.present(), has_tensor<T>()), site);
+}
+
 template <class... V>
 auto batch_reduce(StrategyCore& core, ReduceOp op, CallSite site, const V&... values) {
   const std::tuple<BatchMember<V>...> members{BatchMember<V>(core, values, site)...};
   return std::apply(
       [&](const auto&... member) {
-        // Braces, so that the reductions happen in order.
-        return std::tuple<decltype(member.reduce(core, op, site))...>{
-            member.reduce(core, op, site)...};
+        std::tuple reduced{ReducedValue(core, member.value, site)...};
+        return std::apply(
+            [&](auto&... own) {
+              ReductionBatch batch;
+              (append_to(batch, member.value, own, site), ...);
+              batch.reduce(core, op, site);
+              // Braces, so that copies are enqueued in order.
+              return std::tuple<decltype(member.result(core, own))...>{member.result(core, own)...};
+            },
+            reduced);
       },
       members);
 }
@@ -63,9 +78,20 @@ std::vector<MirroredOn<T>> batch_reduce(StrategyCore& core, ReduceOp op, CallSit
   std::vector<BatchMember<std::pair<PerReplica<T>, D>>> members;
   members.reserve(pairs.size());
   for (const auto& pair : pairs) members.emplace_back(core, pair, site);
+  std::vector<ReducedValue<T>> reduced;
+  reduced.reserve(members.size());
+  for (const auto& member : members) reduced.emplace_back(core, member.value, site);
+
+  ReductionBatch batch;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    append_to(batch, members[i].value, reduced[i], site);
+  }
+  batch.reduce(core, op, site);
   std::vector<MirroredOn<T>> results;
   results.reserve(members.size());
-  for (const auto& member : members) results.push_back(member.reduce(core, op, site));
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    results.push_back(members[i].result(core, reduced[i]));
+  }
   return results;
 }
 

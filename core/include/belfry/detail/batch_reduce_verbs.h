@@ -13,9 +13,10 @@
 namespace belfry::detail {
 
 /// `batch_reduce` for 1 to 8 values: a defaulted call site cannot follow a parameter pack.
-/// Order: values are reduced one after another, each as CrossReplicaContext::reduce has it.
-/// Throws: as `reduce`, with and without a destination; numbers of replicas and destinations are
-/// looked at before anything is reduced, structures when it is a value's turn.
+/// Order: all values are one reduction of the strategy's, or one for each set of replicas that
+/// bring them; then as CrossReplicaContext::reduce has it.
+/// Throws: as `reduce`, with and without a destination; numbers of replicas, destinations and
+/// structures are looked at before anything is reduced.
 template <class Self>
 class BatchReduceVerbs {
  public:

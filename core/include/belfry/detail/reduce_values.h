@@ -35,34 +35,58 @@ void fold_at(CallSite site, StrategyCore& core, ReduceOp op,
 /// Whether two lists of leaves agree in number, counts and types.
 bool same_leaves(const std::vector<LeafRef>& a, const std::vector<LeafRef>& b);
 
+/// A value on its way through a reduction: copies of its components, until they are the result.
+template <class T>
+class ReducedValue {
+ public:
+  /// Throws: UnsupportedError unless a value with tensors has a component on every replica.
+  ReducedValue(StrategyCore& core, const PerReplica<T>& value, CallSite site)
+      : value_(value), components_(value.present().count()) {
+    if (has_tensor<T>()) require_all_replicas(core, value.size(), site);
+    for (const T& component : value) components_.emplace_back(component);
+  }
+
+  /// Appends the leaves of component i to `parts[i]`; this stays where it is from here on.
+  /// Throws: StructureMismatchError where components differ.
+  void append_to(std::vector<std::vector<LeafRef>>& parts, CallSite site) {
+    const Participants& present = value_.present();
+    const std::vector<LeafRef> first = leaves_of(components_[0]);
+    for (int i = 0; i < present.count(); ++i) {
+      const std::vector<LeafRef> own = leaves_of(components_[i]);
+      if (!same_tree(components_[0], components_[i]) || !same_leaves(first, own)) {
+        throw_structures_differ(present.id(i), describe_leaves(components_[0]),
+                                describe_leaves(components_[i]), site, present.id(0));
+      }
+      auto& part = parts[static_cast<std::size_t>(i)];
+      part.insert(part.end(), own.begin(), own.end());
+    }
+  }
+  /// Once the leaves have been reduced: what every replica gets.
+  Mirrored<T> result(StrategyCore& core) {
+    if constexpr (!has_tensor<T>()) {
+      ReplicaArray<T> shared(1);
+      shared.emplace_back(std::move(components_[0]));
+      return Mirrored<T>(value_.size(), std::move(shared));
+    } else {
+      if (value_.present().is_all()) return Mirrored<T>(value_.size(), std::move(components_));
+      return spread(core, components_, value_.present());
+    }
+  }
+
+ private:
+  const PerReplica<T>& value_;
+  ReplicaArray<T> components_;
+};
+
 /// The reduction of a value over the replicas that have a component; on all of them.
 template <class T>
 Mirrored<T> reduce_value(StrategyCore& core, ReduceOp op, const PerReplica<T>& value,
                          CallSite site) {
-  if (has_tensor<T>()) require_all_replicas(core, value.size(), site);
-  const Participants& present = value.present();
-  ReplicaArray<T> components(present.count());
-  std::vector<std::vector<LeafRef>> parts;
-  parts.reserve(static_cast<std::size_t>(present.count()));
-  for (const T& component : value) components.emplace_back(component);
-  for (int i = 0; i < present.count(); ++i) {
-    parts.push_back(leaves_of(components[i]));
-    const T& first = *value.begin();
-    const T& own = *(value.begin() + i);
-    if (!same_tree(first, own) || !same_leaves(parts.front(), parts.back())) {
-      throw_structures_differ(present.id(i), describe_leaves(first), describe_leaves(own), site,
-                              present.id(0));
-    }
-  }
-  reduce_at(site, core, {op, parts, has_tensor<T>(), present});
-  if constexpr (!has_tensor<T>()) {
-    ReplicaArray<T> shared(1);
-    shared.emplace_back(std::move(components[0]));
-    return Mirrored<T>(value.size(), std::move(shared));
-  } else {
-    if (present.is_all()) return Mirrored<T>(value.size(), std::move(components));
-    return spread(core, components, present);
-  }
+  ReducedValue<T> reduced(core, value, site);
+  std::vector<std::vector<LeafRef>> parts(static_cast<std::size_t>(value.present().count()));
+  reduced.append_to(parts, site);
+  reduce_at(site, core, {op, parts, has_tensor<T>(), value.present()});
+  return reduced.result(core);
 }
 
 }  // namespace belfry::detail
