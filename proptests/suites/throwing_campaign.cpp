@@ -23,7 +23,8 @@ std::vector<std::size_t> live_memory(Backend& backend) {
 
 bool works(Strategy& strategy, bool tensors) {
   const int count = strategy.num_replicas();
-  const auto sum = static_cast<float>(count * (count + 1) / 2);
+  const int total = count * (count + 1) / 2;
+  const auto sum = static_cast<float>(total);
   const auto right = strategy.run([&](ReplicaContext& replica) {
     const float own = static_cast<float>(replica.replica_id()) + 1;
     if (replica.all_reduce(ReduceOp::kSum, own) != sum) return false;

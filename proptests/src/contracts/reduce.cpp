@@ -130,7 +130,7 @@ void check_nests(Strategy& strategy, const NestShape& shape, std::uint64_t seed)
             return cross.reduce(op, nests);
           },
           own);
-      const std::string of_nests = to_string(op) + " of nests gave another nest";
+      std::string of_nests = to_string(op) + " of nests gave another nest";
       if (!same_bits(replica.all_reduce(op, own), wanted)) return of_nests;
       return same_bits(merged, wanted) ? std::string() : of_nests + " in a merge";
     }));
