@@ -54,15 +54,12 @@ std::int64_t tensor_rows(const AnyTensor& tensor, CallSite site) {
 }
 
 AnyTensor slice_tensor(const AnyTensor& tensor, std::int64_t begin, std::int64_t count) {
-  const auto own = tensor.shape().extents();
-  std::vector<std::int64_t> extents(own.begin(), own.end());
-  const std::int64_t rows = extents.front();
+  const std::int64_t rows = tensor.shape().extents().front();
   const std::int64_t row = rows == 0 ? 0 : tensor.shape().count() / rows;
-  extents.front() = count;
   BufferView view = tensor.view();
   view.offset += static_cast<std::size_t>(begin * row) * size_of(tensor.dtype());
   view.count = static_cast<std::size_t>(count * row);
-  return {std::move(view), Shape(std::move(extents)), tensor.placement()};
+  return {std::move(view), with_extent(tensor.shape(), 0, count), tensor.placement()};
 }
 
 AnyTensor join_tensors(const AnyTensor& tensor, const AnyTensor& more, CallSite site) {
