@@ -16,41 +16,44 @@
 // Strategies with one mistake each, as somebody might write them: the contracts must notice.
 namespace belfry::testing {
 
-/// The last replica's values never enter a reduction.
-class ForgetfulReduce final : public Strategy {
+/// What most of them begin with: all that `Strategy` decides, on the devices that are asked for.
+class Mistaken : public Strategy {
  public:
-  ForgetfulReduce(Backend& backend, const StrategyOptions& options)
+  Mistaken(Backend& backend, const StrategyOptions& options)
       : Strategy(backend, options, CallSite::here()) {}
+};
+
+/// The last replica's values never enter a reduction.
+class ForgetfulReduce final : public Mistaken {
+ public:
+  using Mistaken::Mistaken;
 
  private:
   void do_reduce(const ReduceCall& call) override;
 };
 
 /// MEAN of host values divides by one replica too many.
-class WrongMean final : public Strategy {
+class WrongMean final : public Mistaken {
  public:
-  WrongMean(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   void do_reduce(const ReduceCall& call) override;
 };
 
 /// MEAN of host values divides by the replicas that take no part, too.
-class CountsTheAbsent final : public Strategy {
+class CountsTheAbsent final : public Mistaken {
  public:
-  CountsTheAbsent(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   void do_reduce(const ReduceCall& call) override;
 };
 
 /// The last device keeps the tensor of its first broadcast.
-class StaleBroadcast final : public Strategy {
+class StaleBroadcast final : public Mistaken {
  public:
-  StaleBroadcast(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   std::vector<AnyTensor> do_broadcast(const AnyTensor& source,
@@ -60,10 +63,9 @@ class StaleBroadcast final : public Strategy {
 };
 
 /// Every component asks the initialiser for itself.
-class InitialiserEverywhere final : public Strategy {
+class InitialiserEverywhere final : public Mistaken {
  public:
-  InitialiserEverywhere(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   void do_initialise(ComponentWork& variable) override {
@@ -72,10 +74,9 @@ class InitialiserEverywhere final : public Strategy {
 };
 
 /// Updates pass the last component over.
-class SkippingUpdate final : public Strategy {
+class SkippingUpdate final : public Mistaken {
  public:
-  SkippingUpdate(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   void do_update(ComponentWork& update) override {
@@ -85,10 +86,9 @@ class SkippingUpdate final : public Strategy {
 };
 
 /// Merges again, to be sure.
-class MergeTwice final : public Strategy {
+class MergeTwice final : public Mistaken {
  public:
-  MergeTwice(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   void do_merge(StrategyStep& merge) override {
@@ -98,10 +98,9 @@ class MergeTwice final : public Strategy {
 };
 
 /// The second run finds the strategy tired.
-class RunOnce final : public Strategy {
+class RunOnce final : public Mistaken {
  public:
-  RunOnce(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   void do_run(StrategyStep& replicas) override {
@@ -114,10 +113,9 @@ class RunOnce final : public Strategy {
 };
 
 /// Says that variables live on the first device, and places them on the last.
-class MovingVariables final : public Strategy {
+class MovingVariables final : public Mistaken {
  public:
-  MovingVariables(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   VariablePlaces do_place(Synchronization kind) const override {
@@ -166,20 +164,18 @@ class AlwaysReplicaOrder final : public Strategy {
 };
 
 /// Adds tensors of int32 up where their mean is asked for.
-class AcceptsIntegerMean final : public Strategy {
+class AcceptsIntegerMean final : public Mistaken {
  public:
-  AcceptsIntegerMean(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   void do_reduce(const ReduceCall& call) override;
 };
 
 /// Reduces the first leaves of a nest alone.
-class FirstLeaves final : public Strategy {
+class FirstLeaves final : public Mistaken {
  public:
-  FirstLeaves(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   void do_reduce(const ReduceCall& call) override;
@@ -187,10 +183,9 @@ class FirstLeaves final : public Strategy {
 
 /// Gets the last bit of some host leaves wrong: those that `Which` says.
 template <class Which>
-class WrongLeaves final : public Strategy {
+class WrongLeaves final : public Mistaken {
  public:
-  WrongLeaves(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   void do_reduce(const ReduceCall& call) override {
@@ -219,10 +214,9 @@ struct Long {
 
 /// Cannot reduce some leaves: those that `Which` says.
 template <class Which>
-class RefusesLeaves final : public Strategy {
+class RefusesLeaves final : public Mistaken {
  public:
-  RefusesLeaves(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   void do_reduce(const ReduceCall& call) override {
@@ -243,10 +237,9 @@ struct OfRankTwo {
 };
 
 /// Broadcasts zeros instead of long tensors, and of all types but one.
-class ShortBroadcast final : public Strategy {
+class ShortBroadcast final : public Mistaken {
  public:
-  ShortBroadcast(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   std::vector<AnyTensor> do_broadcast(const AnyTensor& source,
@@ -254,20 +247,18 @@ class ShortBroadcast final : public Strategy {
 };
 
 /// Tries an update again when its function threw.
-class RetriesUpdates final : public Strategy {
+class RetriesUpdates final : public Mistaken {
  public:
-  RetriesUpdates(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   void do_update(ComponentWork& update) override;
 };
 
 /// Computes every update once, also of variables whose components are each replica's own.
-class CopiesUpdates final : public Strategy {
+class CopiesUpdates final : public Mistaken {
  public:
-  CopiesUpdates(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   void do_update(ComponentWork& update) override {
@@ -277,10 +268,9 @@ class CopiesUpdates final : public Strategy {
 };
 
 /// Makes room for copies, and forgets to fill it.
-class EmptyCopies final : public Strategy {
+class EmptyCopies final : public Mistaken {
  public:
-  EmptyCopies(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   std::vector<AnyTensor> do_broadcast(const AnyTensor& source,
@@ -288,20 +278,18 @@ class EmptyCopies final : public Strategy {
 };
 
 /// Leaves reduced tensors in the storage of what was brought, which others may share.
-class ReducesInPlace final : public Strategy {
+class ReducesInPlace final : public Mistaken {
  public:
-  ReducesInPlace(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   void do_reduce(const ReduceCall& call) override;
 };
 
 /// Starts reductions of host floats from the last sum, and clears nothing but at first.
-class AddsToTheLast final : public Strategy {
+class AddsToTheLast final : public Mistaken {
  public:
-  AddsToTheLast(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   void do_reduce(const ReduceCall& call) override;
@@ -310,10 +298,9 @@ class AddsToTheLast final : public Strategy {
 };
 
 /// The first component of a replica-local variable is the last replica's.
-class ReversesComponents final : public Strategy {
+class ReversesComponents final : public Mistaken {
  public:
-  ReversesComponents(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   VariablePlaces do_place(Synchronization kind) const override {
@@ -326,10 +313,9 @@ class ReversesComponents final : public Strategy {
 };
 
 /// Keeps variables on the first replica's device, and lends its storage out as copies.
-class LendsStorage final : public Strategy {
+class LendsStorage final : public Mistaken {
  public:
-  LendsStorage(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   VariablePlaces do_place(Synchronization kind) const override {
@@ -341,10 +327,9 @@ class LendsStorage final : public Strategy {
 };
 
 /// Keeps a component for each replica, all on the first replica's device.
-class CrowdedVariables final : public Strategy {
+class CrowdedVariables final : public Mistaken {
  public:
-  CrowdedVariables(Backend& backend, const StrategyOptions& options)
-      : Strategy(backend, options, CallSite::here()) {}
+  using Mistaken::Mistaken;
 
  private:
   VariablePlaces do_place(Synchronization kind) const override {
