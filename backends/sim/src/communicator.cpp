@@ -56,8 +56,8 @@ void SimCommunicator::all_reduce(ReduceOp op, std::span<const CollectivePart> pa
 }
 
 void SimCommunicator::reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) {
-  enqueue_reductions({.kind = CollectiveKind::kReduce, .parts = {}, .root = root, .op = op},
-                     {{parts}});
+  const std::span<const CollectivePart> only[] = {parts};
+  enqueue_reductions({.kind = CollectiveKind::kReduce, .parts = {}, .root = root, .op = op}, only);
 }
 
 void SimCommunicator::broadcast(int root, std::span<const CollectivePart> parts) {

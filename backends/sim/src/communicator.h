@@ -29,8 +29,9 @@ class SimCommunicator final : public Communicator {
  private:
   // A command with what `collective`, once checked, reads and writes.
   engine::Command begin(const Collective& collective) const;
+  // Appends that to what `command` has.
   void add(const Collective& collective, engine::Command& command) const;
-  // Any number of them as one command.
+  // Any number of them as one command; their parts are `collectives`, the rest is as `like` has it.
   void enqueue_reductions(const Collective& like,
                           std::span<const std::span<const CollectivePart>> collectives);
   void enqueue(std::span<const CollectivePart> parts, engine::Command command);
