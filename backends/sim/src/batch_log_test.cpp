@@ -3,6 +3,7 @@
 
 // What the simulator saw of a batch: small tensors are reduced by few commands, into few buffers.
 #include "belfry/belfry.h"
+#include "belfry/cross_device_ops.h"
 #include "belfry/sim/backend.h"
 #include "testing/operation_count.h"
 
@@ -71,6 +72,32 @@ TEST_F(BatchInTheLog, GivesResultsOfOneBufferBytesOfTheirOwn) {
       offsets.insert(sum.any().view().offset);
     }
     EXPECT_EQ(offsets.size(), own.size());
+  }
+}
+
+// A leaf that cannot be reduced comes after the first 32, which have their sums: later work on them
+// must follow, in whatever order the streams run.
+TEST(BatchThatFails, LeavesWhatIsReducedToLaterWork) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    sim::Backend backend{{.devices = 2, .schedule = Schedule::random(), .seed = seed}};
+    CrossDeviceOps ops(backend, {0, 1}, std::nullopt);
+    std::vector<Rows> rows(2);
+    for (int replica : {0, 1}) {
+      const Placement place{&backend, replica};
+      for (int i = 0; i < 32; ++i) {
+        rows[replica].push_back(Row::full({3}, 1.0F + static_cast<float>(i), place));
+      }
+      rows[replica].emplace_back();
+    }
+    const std::vector<std::vector<LeafRef>> parts{leaves_of(rows[0]), leaves_of(rows[1])};
+    EXPECT_THROW(ops.all_reduce(ReduceOp::kSum, parts, true, detail::Participants(2)),
+                 InvalidArgumentError);
+    for (const Rows& own : rows) {
+      for (int i = 0; i < 32; ++i) {
+        EXPECT_EQ(own[static_cast<std::size_t>(i)].to_host(),
+                  std::vector<float>(3, 2.0F + 2.0F * static_cast<float>(i)));
+      }
+    }
   }
 }
 

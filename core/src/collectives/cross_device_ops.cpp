@@ -9,6 +9,7 @@
 #include "collectives/order_after.h"
 #include "collectives/require_reducible.h"
 #include "collectives/result_pages.h"
+#include "collectives/tensor_reductions.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -31,53 +32,6 @@ void reduce_host_leaf(KernelCall& call, std::span<const std::vector<LeafRef>> pa
 
 // As many as stay in a cache between being looked at and being enqueued.
 constexpr std::size_t kLeavesAtOnce = 32;
-
-// Reductions of leaves of which every part has a tensor, some at a time.
-class TensorReductions {
- public:
-  // `pages` are on `devices`, those of the parts.
-  TensorReductions(std::span<const std::vector<LeafRef>> parts, std::span<Device* const> devices,
-                   std::span<ResultPages> pages)
-      : parts_(parts), devices_(devices), pages_(pages) {}
-
-  // Finds room for the results.
-  void prepare(std::span<const std::size_t> leaves) {
-    collectives_.clear();
-    results_.clear();
-    collectives_.reserve(leaves.size() * parts_.size());
-    results_.reserve(leaves.size() * parts_.size());
-    for (const std::size_t leaf : leaves) {
-      for (std::size_t part = 0; part < parts_.size(); ++part) {
-        AnyTensor& tensor = *parts_[part][leaf].tensor;
-        const Placement place = pages_[part].place();
-        if (tensor.placement() != place) tensor = tensor.copy_to(place);
-        const BufferView& input = tensor.view();
-        // Alone in its storage, the input may be overwritten: the fastest form (the kernel allows
-        // it).
-        results_.push_back(input.buffer.use_count() == 1
-                               ? tensor
-                               : pages_[part].allocate(tensor.dtype(), tensor.shape()));
-        collectives_.push_back(
-            {input, results_.back().view(), &devices_[part]->communication_stream()});
-      }
-    }
-  }
-  // One after another, each of as many parts.
-  std::span<const CollectivePart> collectives() const { return collectives_; }
-  void put_results(std::span<const std::size_t> leaves) {
-    auto result = results_.begin();
-    for (const std::size_t leaf : leaves) {
-      for (const auto& part : parts_) *part[leaf].tensor = std::move(*result++);
-    }
-  }
-
- private:
-  std::span<const std::vector<LeafRef>> parts_;
-  std::span<Device* const> devices_;
-  std::span<ResultPages> pages_;
-  std::vector<CollectivePart> collectives_;
-  std::vector<AnyTensor> results_;
-};
 
 }  // namespace
 
@@ -130,34 +84,25 @@ void CrossDeviceOps::reduce_tensor_leaves(ReduceOp op, std::span<const std::vect
   for (const std::size_t leaf : leaves) {
     small_bytes += ResultPages::stride_of(parts.front()[leaf].bytes());
   }
-  std::vector<Device*> devices;
   std::vector<ResultPages> pages;
   for (std::size_t part = 0; part < parts.size(); ++part) {
     const int device = devices_[static_cast<std::size_t>(present.id(static_cast<int>(part)))];
-    devices.push_back(&backend_.device(device));
     pages.emplace_back(Placement{&backend_, device}, small_bytes);
   }
-  TensorReductions reductions(parts, devices, pages);
-  const auto hand_back = [&devices] {
-    for (Device* device : devices) {
-      order_after(device->compute_stream(), device->communication_stream(), *device);
-    }
-  };
+  TensorReductions reductions(parts, pages);
   try {
     for (std::size_t begin = 0; begin < leaves.size(); begin += kLeavesAtOnce) {
       const auto some = leaves.subspan(begin, std::min(kLeavesAtOnce, leaves.size() - begin));
       reductions.prepare(some);
-      for (Device* device : devices) {
-        order_after(device->communication_stream(), device->compute_stream(), *device);
-      }
+      reductions.follow_inputs();
       combine(op, reductions.collectives(), parts.size());
       reductions.put_results(some);
     }
   } catch (...) {
-    hand_back();  // What was enqueued before uses memory that is about to be given back.
+    reductions.precede_later_work();  // Leaves that are done already are the caller's.
     throw;
   }
-  hand_back();
+  reductions.precede_later_work();
 }
 
 // Of `collectives`, each of `members` parts, those of one element type are one call.

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "belfry/any_tensor.h"
+#include "belfry/backend/device.h"
 
 #include <algorithm>
 #include <cstddef>
-#include <utility>
 
 namespace belfry {
 
@@ -16,9 +16,11 @@ namespace belfry {
 class ResultPages {
  public:
   /// `small_bytes`: of all results that will be small, each of them `stride_of`.
-  ResultPages(Placement place, std::size_t small_bytes) : place_(place), ahead_(small_bytes) {}
+  ResultPages(Placement place, std::size_t small_bytes)
+      : place_(place), device_(&device_of(place)), ahead_(small_bytes) {}
 
-  Placement place() const { return place_; }
+  const Placement& place() const { return place_; }
+  Device& device() const { return *device_; }
   /// What a result takes of the pages: nothing where it has storage of its own.
   static std::size_t stride_of(std::size_t bytes) {
     return bytes > kSmall ? 0 : (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -42,12 +44,12 @@ class ResultPages {
   static constexpr std::size_t kPage = 65536;
 
   void turn_page(std::size_t least) {
-    Device& device = device_of(place_);
-    page_ = device.allocate(std::max(least, std::min(ahead_, kPage)), device.compute_stream());
+    page_ = device_->allocate(std::max(least, std::min(ahead_, kPage)), device_->compute_stream());
     used_ = 0;
   }
 
   Placement place_;
+  Device* device_;
   std::size_t ahead_;
   std::size_t used_ = 0;
   BufferPtr page_;
