@@ -24,6 +24,7 @@ constexpr std::size_t kStep = 128;
 template <std::size_t bytes>
 struct Chunk {
   typedef float Floats __attribute__((vector_size(bytes), aligned(4), may_alias));
+  typedef std::uint64_t Words __attribute__((vector_size(bytes), aligned(8), may_alias));
 };
 
 template <std::size_t width>
@@ -79,6 +80,32 @@ BELFRY_WIDE void scale_wide(float* data, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) data[i] *= 1.0000001F;
 }
 
+constexpr std::size_t kAhead = 2048;
+
+template <std::size_t width>
+inline __attribute__((always_inline)) std::uint64_t read_all(const std::byte* from,
+                                                             std::size_t bytes) {
+  using Words = typename Chunk<width>::Words;
+  Words sum{};
+  for (std::size_t i = 0; i < bytes; i += kStep) {
+    for (std::size_t b = 0; b < kStep; b += width) {
+      if (b % 64 == 0) __builtin_prefetch(from + i + b + kAhead);
+      sum += *reinterpret_cast<const Words*>(from + i + b);
+    }
+  }
+  std::uint64_t total = 0;
+  for (std::size_t w = 0; w < width / sizeof(total); ++w) total += sum[w];
+  return total;
+}
+
+std::uint64_t read_baseline(const std::byte* from, std::size_t bytes) {
+  return read_all<16>(from, bytes);
+}
+
+BELFRY_WIDE std::uint64_t read_wide(const std::byte* from, std::size_t bytes) {
+  return read_all<32>(from, bytes);
+}
+
 }  // namespace
 
 void Floors::copy() const {
@@ -98,6 +125,13 @@ void Floors::memcpy_all() const {
 void Floors::scale() const {
   const auto scale = kernels::has_wide_vectors() ? scale_wide : scale_baseline;
   for (std::byte* data : in) scale(reinterpret_cast<float*>(data), bytes / sizeof(float));
+}
+
+std::uint64_t Floors::read() const {
+  const auto read = kernels::has_wide_vectors() ? read_wide : read_baseline;
+  std::uint64_t sum = 0;
+  for (const std::byte* data : in) sum += read(data, bytes);
+  return sum;
 }
 
 }  // namespace belfry::bench

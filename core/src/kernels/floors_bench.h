@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace belfry::bench {
@@ -22,6 +23,8 @@ struct Floors {
   void memcpy_all() const;
   /// Multiplies each input, as floats, in place.
   void scale() const;
+  /// Loads every input, fetching ahead. A sum of it all, so that nothing is left out.
+  std::uint64_t read() const;
 };
 
 }  // namespace belfry::bench
