@@ -130,8 +130,8 @@ class Dataset {
     return Dataset(*this).marked(is_endless_, size);
   }
 
-  /// All elements in an order drawn from `seed`: the same in every loop, another in each repetition
-  /// of a `repeat` that follows. They are in memory at once.
+  /// All elements in an order drawn from `seed`: the same in every loop, a new one in each
+  /// repetition of a `repeat` that follows. They are in memory at once.
   /// Throws: InvalidArgumentError (kInvalidArgument) for a dataset without end.
   Dataset shuffle(std::uint64_t seed, CallSite site = CallSite::here()) const {
     if (is_endless_) detail::throw_endless("shuffle", site);

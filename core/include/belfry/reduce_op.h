@@ -26,7 +26,7 @@ ReduceOp parse_reduce_op(std::string_view name, CallSite site = CallSite::here()
 enum class ReductionOrder : std::uint8_t {
   kReplicaOrder,  ///< ((x0 + x1) + x2) + ...: canonical.
   kTree,          ///< Pairwise: (x0 + x1) + (x2 + x3) ...
-  kRing,          ///< Of N equal chunks, chunk c starts at replica c and goes round.
+  kRing,          ///< Of N chunks, chunk c starts at replica c and goes round (SEM-32).
   kUnspecified,   ///< Whatever the hardware does; bits may differ from the other orders.
 };
 

@@ -33,8 +33,8 @@ struct Options {
   OperationSink* sink = nullptr;  ///< Sees what replicas do; may be null.
 
   std::size_t memory_limit_bytes = 0;  ///< Of each device; 0: what the GPU has.
-  /// How long a communicator may take to be made, to accept work and to end before a DeviceError
-  /// (kDeviceLost).
+  /// How long a communicator may take to be made and to accept work before a DeviceError
+  /// (kDeviceLost), and to end before it is aborted.
   std::chrono::milliseconds deadline{60'000};
   /// Whether communicators run a small and a large collective when they are made, so that NCCL's
   /// connections and buffers are not made inside a first step.

@@ -27,7 +27,7 @@ std::string to_string(const Choice& choice);
 
 /// How a simulated run decides who takes the next step.
 enum class ScheduleKind : std::uint8_t {
-  kFixed,     ///< The lowest replica that can go on; streams only when the host waits for them.
+  kFixed,     ///< The lowest replica that can go on; streams when the host waits (SEM-72).
   kRandom,    ///< Any agent that can go on, drawn from the seed of the options.
   kReplayed,  ///< The choices of an earlier run.
 };
