@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -167,6 +168,43 @@ TEST_F(DistributedDatasets, PutTensorsOnTheReplicasDevices) {
       }
     }
     EXPECT_EQ(seen, 7);
+  }
+}
+
+// No nest, since a file's name is no leaf; batches all the same.
+struct Images {
+  std::map<std::string, Tensor<float>> planes;
+  std::vector<std::string> files;
+
+  static auto members(auto& self) { return std::tie(self.planes, self.files); }
+};
+
+TEST_F(DistributedDatasets, PutTensorsBesideStringsOnTheReplicasDevices) {
+  const auto images = Dataset<int>::range(6).map([](int i) {
+    return std::pair(Tensor<float>::full({2}, static_cast<float>(i)), std::to_string(i));
+  });
+  const auto aggregates = images.batch(6).map([](const auto& batch) {
+    return Images{{{"red", batch.first}, {"blue", batch.first}}, batch.second};
+  });
+  for (const int prefetch : {0, 1}) {
+    const DistributeOptions options{.end_of_data = EndOfData::kMaskReplicas, .prefetch = prefetch};
+    for (const auto& step : steps(images.batch(6), options)) {
+      for (int replica = 0; replica < 3; ++replica) {
+        EXPECT_EQ(step[replica].first.placement(), strategy_.placement(replica));
+        EXPECT_THAT(step[replica].first.to_host(),
+                    ElementsAre(2 * replica, 2 * replica, 2 * replica + 1, 2 * replica + 1));
+        EXPECT_THAT(step[replica].second,
+                    ElementsAre(std::to_string(2 * replica), std::to_string(2 * replica + 1)));
+      }
+    }
+    for (const auto& step : steps(aggregates, options)) {
+      for (int replica = 0; replica < 3; ++replica) {
+        for (const auto& [name, plane] : step[replica].planes) {
+          EXPECT_EQ(plane.placement(), strategy_.placement(replica)) << name;
+        }
+        EXPECT_EQ(step[replica].files.front(), std::to_string(2 * replica));
+      }
+    }
   }
 }
 

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -163,18 +162,14 @@ StepReaderOf<B> steps_of(ReaderOf<B> reader, const std::vector<std::int64_t>& si
   }
 }
 
-/// Replaces the tensors of a share by what `move(AnyTensor)` returns.
+/// Replaces the tensors of a share, also those beside what is no nest, by what `move(AnyTensor)`
+/// returns.
 template <class B, class Move>
 void place(B& share, const Move& move) {
-  if constexpr (is_nest<B>()) {
-    if constexpr (has_tensor<B>()) {
-      for_each_leaf(share, [&](auto& leaf) {
-        using Leaf = std::remove_cvref_t<decltype(leaf)>;
-        if constexpr (IsTensor<Leaf>::value) {
-          if (!leaf.empty()) leaf = Leaf(move(leaf.any()));
-        }
-      });
-    }
+  if constexpr (IsTensor<B>::value) {
+    if (!share.empty()) share = B(move(share.any()));
+  } else if constexpr (has_tensor<B>()) {
+    for_each_child(share, [&](auto& part) { place(part, move); });
   }
 }
 
