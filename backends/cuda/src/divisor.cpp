@@ -12,7 +12,7 @@
 namespace belfry::cuda {
 namespace {
 
-constexpr std::array kTypes = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16};
+constexpr std::array kTypes = {DType::kFloat32, DType::kFloat64};
 constexpr std::size_t kSlotBytes = 8;  // Of the widest type.
 
 template <class T>
@@ -26,11 +26,8 @@ void put(std::byte* bytes, DType dtype, T value) {
 
 Divisor::Divisor(Device& device, int value) {
   std::array<std::byte, kSlotBytes * kTypes.size()> bytes{};
-  const auto single = static_cast<float>(value);
-  put(bytes.data(), DType::kFloat32, single);
+  put(bytes.data(), DType::kFloat32, static_cast<float>(value));
   put(bytes.data(), DType::kFloat64, static_cast<double>(value));
-  put(bytes.data(), DType::kFloat16, Float16(single));
-  put(bytes.data(), DType::kBFloat16, BFloat16(single));
   belfry::Stream& stream = device.communication_stream();
   buffer_ = device.allocate(bytes.size(), stream);
   stream.write(view_of(buffer_, DType::kUInt8), bytes.data());

@@ -3,6 +3,8 @@
 
 #include "hybrid_clique.h"
 
+#include "wide_parts.h"
+
 #include <algorithm>
 #include <map>
 
@@ -41,36 +43,40 @@ void HybridClique::check_health() {
 }
 
 void HybridClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
-  NcclClique::require_addable(parts[0].input.dtype);  // Before the groups overwrite anything.
-  std::vector<BufferView> sums;  // The leaders' outputs serve as their groups' sums.
+  const WideParts wide(parts);
+  NcclClique::require_addable(wide.dtype());  // Before the groups overwrite anything.
+  std::vector<BufferView> sums;               // The leaders' outputs serve as their groups' sums.
   sums.reserve(groups_.size());
-  for (const Group& group : groups_) sums.push_back(part_of(parts, group.ranks[0]).output);
-  sum_groups(parts, sums);
+  for (const Group& group : groups_) sums.push_back(part_of(wide.parts(), group.ranks[0]).output);
+  sum_groups(wide.parts(), sums);
   among_leaders_->all_reduce(ReduceOp::kSum, leaders(parts, sums));
   for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const CollectivePart& leader = part_of(parts, groups_[i].ranks[0]);
-    if (op == ReduceOp::kMean) divisors_[i].divide(leader.output, *leader.stream);
+    const int leading = groups_[i].ranks[0];
+    if (op == ReduceOp::kMean) divisors_[i].divide(sums[i], *part_of(parts, leading).stream);
+    wide.round(leading);
     spread(groups_[i], parts);
   }
 }
 
 void HybridClique::do_reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) {
-  NcclClique::require_addable(parts[0].input.dtype);
+  const WideParts wide(parts);
+  NcclClique::require_addable(wide.dtype());
   std::vector<BufferView> sums;  // Outputs of others than the root are not to be touched.
   for (const Group& group : groups_) {
-    const CollectivePart& leader = part_of(parts, group.ranks[0]);
+    const CollectivePart& leader = part_of(wide.parts(), group.ranks[0]);
     const BufferPtr sum = device(group.ranks[0]).allocate(leader.input.bytes(), *leader.stream);
     sums.push_back(view_of(sum, leader.input.dtype));
   }
-  sum_groups(parts, sums);
+  sum_groups(wide.parts(), sums);
   const std::size_t target = group_of(root);
   among_leaders_->reduce(ReduceOp::kSum, static_cast<int>(target), leaders(parts, sums));
   const CollectivePart& leader = part_of(parts, groups_[target].ranks[0]);
-  const CollectivePart& receiver = part_of(parts, root);
+  const CollectivePart& receiver = part_of(wide.parts(), root);
   if (op == ReduceOp::kMean) divisors_[target].divide(sums[target], *leader.stream);
   leader.stream->record(handover_);
   receiver.stream->wait(handover_);
   receiver.stream->copy(receiver.output, sums[target]);
+  wide.round(root);
 }
 
 void HybridClique::do_broadcast(int root, std::span<const CollectivePart> parts) {

@@ -6,6 +6,7 @@
 #include "belfry/error.h"
 #include "check.h"
 #include "nccl_group.h"
+#include "wide_parts.h"
 
 #include <deque>
 #include <string>
@@ -26,16 +27,13 @@ std::vector<int> gpus_of(const SharedState& shared, const std::vector<Device*>& 
   return gpus;
 }
 
+// NCCL rounds each partial sum to its type: it is given no 16-bit floats to add.
 ncclDataType_t type_of(DType dtype) {
   switch (dtype) {
     case DType::kFloat32:
       return ncclFloat32;
     case DType::kFloat64:
       return ncclFloat64;
-    case DType::kFloat16:
-      return ncclFloat16;
-    case DType::kBFloat16:
-      return ncclBfloat16;
     case DType::kInt8:
       return ncclInt8;
     case DType::kUInt8:
@@ -82,23 +80,30 @@ void NcclClique::check_health() {
 }
 
 void NcclClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
-  const ncclDataType_t type = type_of(parts[0].input.dtype);
-  grouped("an all-reduce", parts, [&](int rank, const CollectivePart& part, cudaStream_t stream) {
-    BELFRY_NCCL_TRY(ncclAllReduce(address(part.input), address(part.output), part.input.count, type,
-                                  ncclSum, communicators_[rank], stream));
-  });
-  if (op != ReduceOp::kMean) return;
-  for (int rank = 0; rank < size(); ++rank) divide(rank, parts[static_cast<std::size_t>(rank)]);
+  const WideParts wide(parts);
+  const ncclDataType_t type = type_of(wide.dtype());
+  grouped(
+      "an all-reduce", wide.parts(),
+      [&](int rank, const CollectivePart& part, cudaStream_t stream) {
+        BELFRY_NCCL_TRY(ncclAllReduce(address(part.input), address(part.output), part.input.count,
+                                      type, ncclSum, communicators_[rank], stream));
+      });
+  for (int rank = 0; rank < size(); ++rank) {
+    if (op == ReduceOp::kMean) divide(rank, wide.parts()[static_cast<std::size_t>(rank)]);
+    wide.round(rank);
+  }
 }
 
 void NcclClique::do_reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) {
-  const ncclDataType_t type = type_of(parts[0].input.dtype);
-  grouped("a reduce", parts, [&](int rank, const CollectivePart& part, cudaStream_t stream) {
+  const WideParts wide(parts);
+  const ncclDataType_t type = type_of(wide.dtype());
+  grouped("a reduce", wide.parts(), [&](int rank, const CollectivePart& part, cudaStream_t stream) {
     void* output = rank == root ? address(part.output) : nullptr;
     BELFRY_NCCL_TRY(ncclReduce(address(part.input), output, part.input.count, type, ncclSum, root,
                                communicators_[rank], stream));
   });
-  if (op == ReduceOp::kMean) divide(root, parts[static_cast<std::size_t>(root)]);
+  if (op == ReduceOp::kMean) divide(root, wide.parts()[static_cast<std::size_t>(root)]);
+  wide.round(root);
 }
 
 void NcclClique::do_broadcast(int root, std::span<const CollectivePart> parts) {

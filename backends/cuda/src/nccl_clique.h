@@ -10,7 +10,8 @@
 namespace belfry::cuda {
 
 /// Devices on different GPUs, through NCCL. One thread enqueues the calls of all GPUs as a group.
-/// MEAN is SUM and one division: NCCL's own average multiplies by a rounded 1/n first.
+/// MEAN is SUM and one division: NCCL's own average multiplies by a rounded 1/n first. 16-bit
+/// floats are added and divided as floats: NCCL would round each partial sum.
 class NcclClique final : public Clique {
  public:
   /// Makes the communicators and, unless told otherwise, warms them up. Order: blocks the host.
@@ -20,7 +21,7 @@ class NcclClique final : public Clique {
 
   ReductionOrder order() const override { return ReductionOrder::kUnspecified; }
   void check_health() override;
-  /// Throws: UnsupportedError for an element type that NCCL does not add.
+  /// Throws: UnsupportedError for an element type that NCCL does not add by our rules.
   static void require_addable(DType dtype);
 
  private:
