@@ -7,12 +7,30 @@
 
 #include <cstddef>
 #include <cstring>
+#include <span>
 
 namespace belfry::driver {
 namespace {
 
 // Other types were refused when the call was made.
 DType dtype_in(const CliqueCall& call) { return dtype_of(call.type).value_or(DType::kUInt8); }
+
+// As NCCL adds 16-bit floats: every partial sum is rounded to their type. It says nothing of the
+// order; this is rank after rank.
+void add_rounding_each_sum(const KernelCall& kernel) {
+  const KernelOperand& first = kernel.inputs.front();
+  const std::size_t bytes = first.count * size_of(first.dtype);
+  std::vector<std::byte> sum(bytes);
+  std::memcpy(sum.data(), first.data, bytes);
+  KernelCall pair;
+  pair.kind = KernelKind::kReduceReplicas;
+  pair.outputs = {{sum.data(), first.count, first.dtype}};
+  for (const KernelOperand& next : std::span(kernel.inputs).subspan(1)) {
+    pair.inputs = {pair.outputs.front(), next};
+    run_on_host(pair);
+  }
+  for (const KernelOperand& output : kernel.outputs) std::memcpy(output.data, sum.data(), bytes);
+}
 
 void reduce(const std::vector<CliqueCall>& calls, ReductionOrder order) {
   const CliqueCall& first = calls.front();
@@ -25,6 +43,7 @@ void reduce(const std::vector<CliqueCall>& calls, ReductionOrder order) {
     const bool receives = call.verb == Verb::kAllReduce || call.communicator->rank == call.root;
     if (receives) kernel.outputs.push_back({call.receive, call.count, dtype});
   }
+  if (is_floating(dtype) && size_of(dtype) == 2) return add_rounding_each_sum(kernel);
   run_on_host(kernel);
 }
 

@@ -70,6 +70,26 @@ TEST(NcclOnDriver, AddsUpOverRanks) {
   EXPECT_EQ(machine.reports(), std::vector<std::string>{});
 }
 
+// 2048 + 1 is no Float16 and is rounded to 2048, each time.
+TEST(NcclOnDriver, RoundsEachPartialSumOf16Bits) {
+  const sim::SimulatedDriver machine({.gpus = 3});
+  Ranks ranks(3);
+  const int kOnes = 0x3C003C00;
+  const int k2048s = 0x68006800;
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    const int word = rank == 0 ? k2048s : kOnes;
+    EXPECT_EQ(write(ranks.data[rank], {word, word}, ranks.streams[rank]), cudaSuccess);
+  }
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(ranks.all_reduce(rank, 4, ncclFloat16), ncclSuccess);
+  }
+  EXPECT_EQ(ncclGroupEnd(), ncclInProgress);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(ranks.found(rank), (std::vector<int>{k2048s, k2048s}));
+  }
+}
+
 TEST(NcclOnDriver, TellsOfRanksThatDiffer) {
   const sim::SimulatedDriver machine({.gpus = 2});
   Ranks ranks(2);
