@@ -8,6 +8,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 // Streams, events and memory: programs whose conflicts are ordered by events end as if everything
@@ -248,6 +249,42 @@ TEST(SpiStreams, RefuseWhatIsOutOfBounds) {
   BufferView shorter = view;
   shorter.count = 3;
   EXPECT_EQ(code_of([&] { stream.copy(view, shorter); }), ErrorCode::kShape);
+}
+
+// The word from byte 2 on lies in a buffer of four: what is wrong is where it starts.
+TEST(SpiStreams, RefuseOffsetsWithinAnElement) {
+  const auto backend = make_backend(1, 0);
+  Device& device = backend->device(0);
+  Stream& stream = device.compute_stream();
+  const BufferView view = upload(device, HostArray(DType::kInt32, 4));
+  std::int32_t words[4] = {};
+  BufferView first = view;
+  first.count = 1;
+  BufferView odd = first;
+  odd.offset = 2;
+  const auto expect_refusal = [](auto&& call) {
+    try {
+      call();
+      ADD_FAILURE() << "nothing was refused";
+    } catch (const InvalidArgumentError& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument) << error.what();
+      EXPECT_NE(std::string(error.what()).find("starts at byte 2, which is not a multiple of"),
+                std::string::npos)
+          << error.what();
+    }
+  };
+  expect_refusal([&] { stream.write(odd, words); });
+  expect_refusal([&] { stream.read(words, odd); });
+  expect_refusal([&] { stream.copy(odd, first); });
+  expect_refusal([&] { stream.copy(first, odd); });
+  Kernel fill;
+  fill.outputs = {odd};
+  expect_refusal([&] { stream.launch(fill); });
+  const int devices[] = {0};
+  const auto alone = backend->communicator(devices);
+  const CollectivePart part[] = {{odd, odd, &device.communication_stream()}};
+  expect_refusal([&] { alone->all_reduce(ReduceOp::kSum, part); });
+  stream.synchronize();
 }
 
 TEST(SpiStreams, RefuseWhatAnotherBackendMade) {

@@ -33,9 +33,16 @@ engine::Access access_of(const BufferView& view, const engine::Engine& engine,
   }
   const engine::AllocationPtr& allocation = buffer->allocation();
   const std::size_t element = size_of(view.dtype);
+  if (view.offset % element != 0) {
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               std::string(what) + ": a view starts at byte " +
+                                   std::to_string(view.offset) +
+                                   ", which is not a multiple of the " + std::to_string(element) +
+                                   " bytes of " + to_string(view.dtype));
+  }
   const bool inside = view.offset <= allocation->bytes() &&
                       view.count <= (allocation->bytes() - view.offset) / element;
-  if (!inside || view.offset % element != 0) throw_out_of_bounds(view, *allocation, what);
+  if (!inside) throw_out_of_bounds(view, *allocation, what);
   return {allocation, {view.offset, view.offset + view.bytes()}};
 }
 

@@ -32,7 +32,8 @@ class SimBuffer final : public Buffer {
 };
 
 /// What a command of `engine` that works on `view` accesses. `what` names the view in messages.
-/// Throws: InvalidArgumentError (kInvalidArgument without a buffer, kForeignObject, kOutOfBounds).
+/// Throws: InvalidArgumentError (kInvalidArgument without a buffer and within an element,
+/// kForeignObject, kOutOfBounds).
 engine::Access access_of(const BufferView& view, const engine::Engine& engine,
                          std::string_view what);
 
