@@ -7,6 +7,7 @@
 #include "belfry/cross_replica_context.h"
 #include "belfry/replica_context.h"
 #include "run/exception_text.h"
+#include "run/inside_update.h"
 #include "words/with_report.h"
 
 #include <algorithm>
@@ -67,6 +68,7 @@ void ReplicaRunner::run(const RunOptions& options) {
   StrategyStep step("run", options.site, nested_, FunctionRef<void()>(carry));
   CurrentContext here = core().cross_context(cross_);
   const CurrentScope scope(here);
+  cross_current_.outer = &here;  // As in every merge; replicas ask before the first.
   core().run(step);
 }
 
@@ -81,6 +83,8 @@ void ReplicaRunner::body(int replica) noexcept {
   current.replica = &context;
   current.backend = &core().backend();
   current.device = core().devices()[static_cast<std::size_t>(replica)];
+  // Nothing surrounds it on this carrier: what it may do follows from where the run was begun.
+  current.in_update = is_inside_update(&cross_current_);
   current.variables = rules_;
   current.failure = this;
   ReplicaState& own = state(replica);

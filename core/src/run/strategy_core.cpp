@@ -4,6 +4,7 @@
 #include "belfry/detail/strategy_core.h"
 
 #include "belfry/detail/make_variable.h"
+#include "run/inside_update.h"
 
 #include <string>
 #include <utility>
@@ -24,16 +25,6 @@ namespace {
       {context.replica->replica_id(), site, is_words ? "asked for it" : "called " + name});
   report.hint = "do it in the function you pass to merge_call, or outside run";
   throw ContextError(std::move(report));
-}
-
-[[noreturn]] void throw_inside_update(const char* what, CallSite site) {
-  throw ContextError(ErrorCode::kWrongContext,
-                     std::string(what) +
-                         " inside a function that is called for each component, device or element "
-                         "would be done once for each call",
-                     "change the variables after one another, in a transaction where all or none "
-                     "should change; what the function reads of another variable is an argument",
-                     site);
 }
 
 [[noreturn]] void throw_broken(std::string summary, std::string expected) {
@@ -78,8 +69,7 @@ void StrategyCore::require_cross(const char* what, CallSite site) {
 
 void StrategyCore::require_change(const char* what, CallSite site) {
   require_cross(what, site);
-  const CurrentContext* context = current_context();
-  if (context != nullptr && context->in_update) throw_inside_update(what, site);
+  if (is_inside_update(current_context())) throw_inside_update(what, site);
 }
 
 VariablePlaces StrategyCore::place(Synchronization kind) const {

@@ -325,56 +325,5 @@ TEST_F(Update, LeavesTheRestToALaterRunWhenOneFails) {
   EXPECT_THAT(strategy_.local_values(variable), Each(3));
 }
 
-// It would happen once for each call, and w would grow by three times what was asked for.
-TEST_F(Update, InsideAFunctionThatIsCalledOftenIsRefused) {
-  const auto v = strategy_.mirrored_variable(1);
-  const auto w = strategy_.mirrored_variable(2);
-  const auto local = strategy_.replica_local_variable(ReduceOp::kSum, 2);
-  const auto grow = [](int& own) { own += 10; };
-  const std::function<void()> inner[] = {
-      [&] { cross_.update(w, grow); },
-      [&] { cross_.update_each(w, [](int& own) { return own += 10; }); },
-      [&] { cross_.update(local, grow); },
-      [&] { cross_.assign_each(local, 12); },
-      [&] { cross_.assign_total(local, 12); },
-  };
-  for (const auto& change : inner) {
-    const std::function<void()> outer[] = {
-        [&] {
-          cross_.update(v, [&](int& own) {
-            own += 1;
-            change();
-          });
-        },
-        [&] { cross_.update_non_slot(strategy_.non_slot_devices(), change); },
-        [&] { cross_.map(std::vector<int>{1, 2}, [&](int) { return change(), 0; }); },
-        [&] { strategy_.distribute_values([&](int) { return change(), 0; }); },
-        [&] { strategy_.mirrored_variable([&] { return change(), 0; }); },
-    };
-    for (const auto& often : outer) {
-      std::string text;
-      try {
-        often();
-      } catch (const ContextError& error) {
-        text = error.what();
-        EXPECT_EQ(error.code(), ErrorCode::kWrongContext) << text;
-      }
-      EXPECT_THAT(text, HasSubstr("after one another"));
-    }
-  }
-  EXPECT_THAT(strategy_.local_values(v), Each(1));
-  EXPECT_THAT(strategy_.local_values(w), Each(2));
-  EXPECT_THAT(strategy_.local_values(local), Each(2));
-  // A run of its own is no part of the update.
-  cross_.map(std::vector<int>{1, 2}, [&](int by) {
-    strategy_.run([&](ReplicaContext& replica) {
-      replica.merge_call(
-          [&](CrossReplicaContext& cross) { cross.update(w, [by](int& own) { own += by; }); });
-    });
-    return 0;
-  });
-  EXPECT_THAT(strategy_.local_values(w), Each(5));
-}
-
 }  // namespace
 }  // namespace belfry

@@ -11,6 +11,7 @@
 #include "belfry/variable_scope.h"
 #include "collectives/require_reducible.h"
 #include "kernels/dispatch.h"
+#include "run/inside_update.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -189,6 +190,10 @@ bool touch_variable(const ReplicaContext& replica, const VariableInfo& info, boo
     throw ContextError(ErrorCode::kWrongContext,
                        info.name + " was asked for through a replica context that is not current",
                        hint, site);
+  }
+  // Who asks for a replica-local component may write it, once for each call.
+  if (write && is_inside_update(context)) {
+    throw_inside_update(("a write of " + info.name).c_str(), site);
   }
   merges.touch(replica.replica_id(),
                write ? OperationKind::kVariableWrite : OperationKind::kVariableRead, info.number,

@@ -85,7 +85,7 @@ void Checkpoint::save(const std::filesystem::path& path, CallSite site) {
 }
 
 void Checkpoint::restore(const TensorFile& file, const RestoreOptions& options) {
-  strategy_.cross_replica().core().require_cross("restore", options.site);
+  strategy_.cross_replica().core().require_change("restore", options.site);
   detail::require_split(options.sums, options.site);
   try {
     for (const auto& variable : variables_) variable->stage(file, options.sums, options.site);
