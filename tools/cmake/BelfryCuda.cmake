@@ -16,6 +16,20 @@ if(NOT BELFRY_BUILD_CUDA STREQUAL "OFF")
   endif()
 endif()
 
+set(BELFRY_NO_CUDA_REASON "no nvcc or no NCCL")
+if(BELFRY_HAVE_CUDA)
+  # Asked for before CUDA is a language: an old nvcc fails there, at architectures it does not know.
+  execute_process(COMMAND "${CMAKE_CUDA_COMPILER}" --version
+                  OUTPUT_VARIABLE BELFRY_NVCC_VERSION ERROR_QUIET)
+  if(BELFRY_NVCC_VERSION MATCHES "release ([0-9]+[.][0-9]+)" AND CMAKE_MATCH_1 VERSION_LESS 12.0)
+    set(BELFRY_NO_CUDA_REASON "CUDA ${CMAKE_MATCH_1} has no C++20, 12.0 or newer is needed")
+    if(BELFRY_BUILD_CUDA STREQUAL "ON")
+      message(FATAL_ERROR "BELFRY_BUILD_CUDA=ON, but ${BELFRY_NO_CUDA_REASON}")
+    endif()
+    set(BELFRY_HAVE_CUDA OFF)
+  endif()
+endif()
+
 if(BELFRY_HAVE_CUDA)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     # Real code for each generation from Turing on, and portable code for those to come.
@@ -24,9 +38,6 @@ if(BELFRY_HAVE_CUDA)
         CACHE STRING "GPU architectures")
   endif()
   enable_language(CUDA)
-  if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.0)
-    message(FATAL_ERROR "CUDA ${CMAKE_CUDA_COMPILER_VERSION} has no C++20; 12.0 or newer is needed")
-  endif()
   # CMake 3.25.1 does not know that nvcc has C++20.
   if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
@@ -51,5 +62,6 @@ if(BELFRY_HAVE_CUDA)
 elseif(BELFRY_BUILD_CUDA STREQUAL "OFF")
   message(STATUS "CUDA backend: off (not asked for); host half on the simulated driver only")
 else()
-  message(STATUS "CUDA backend: off (no nvcc or no NCCL); host half on the simulated driver only")
+  message(STATUS
+          "CUDA backend: off (${BELFRY_NO_CUDA_REASON}); host half on the simulated driver only")
 endif()
