@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -279,6 +280,65 @@ TEST_F(MergeErrors, SeveralReplicasThrowAndTheLowestIsRethrown) {
             }),
             "from 1");
   EXPECT_NE(strategy_.last_failure()->replicas[2].exception, nullptr);
+}
+
+// Merges when it is destroyed, whatever comes of it.
+struct SumAtEnd {
+  ~SumAtEnd() {
+    try {
+      replica.all_reduce(ReduceOp::kSum, 1, kRight);
+    } catch (...) {
+    }
+  }
+
+  ReplicaContext& replica;
+};
+
+TEST_F(MergeErrors, AnExceptionOutranksTheMergeOfADestructorThatItRuns) {
+  EXPECT_EQ(text_of<std::runtime_error>([](ReplicaContext& replica) {
+              const SumAtEnd sum{replica};
+              if (replica.replica_id() == 1) throw std::runtime_error("bad label");
+              replica.merge_call(count, kLeft);
+            }),
+            "bad label");
+  EXPECT_THROW(strategy_.run([](ReplicaContext& replica) {
+    const SumAtEnd sum{replica};
+    if (replica.replica_id() == 1) throw std::runtime_error("bad label");
+    replica.merge_call(count, kLeft);
+  }),
+               std::runtime_error);
+  EXPECT_EQ(to_string(*strategy_.last_failure()),
+            "BF-005 a replica threw std::runtime_error \"bad label\"\n"
+            "  replicas 0,2  train.cc:11  waits in merge_call\n"
+            "  replica 1  train.cc:22  threw std::runtime_error \"bad label\", then waits in "
+            "all_reduce");
+  EXPECT_NE(strategy_.last_failure()->replicas[1].exception, nullptr);
+}
+
+TEST_F(MergeErrors, TheLowestOfHiddenAndOpenExceptionsIsRethrown) {
+  for (const int hidden : {0, 2}) {
+    EXPECT_EQ(text_of<std::runtime_error>([hidden](ReplicaContext& replica) {
+                const int own = replica.replica_id();
+                std::optional<SumAtEnd> sum;
+                if (own == hidden) sum.emplace(replica);
+                if (own != 1) throw std::runtime_error("from " + std::to_string(own));
+                replica.merge_call(count, kLeft);
+              }),
+              "from 0");
+  }
+}
+
+// What unwinds it is its cancellation, and what it throws then a consequence.
+TEST_F(MergeErrors, WhatACancelledReplicaThrowsOutranksNothing) {
+  EXPECT_THAT(text_of<MergeMismatchError>([](ReplicaContext& replica) {
+                try {
+                  const SumAtEnd sum{replica};
+                  if (replica.replica_id() != 1) replica.merge_call(count, kLeft);
+                } catch (...) {
+                  throw std::runtime_error("instead");
+                }
+              }),
+              HasSubstr("BF-012"));
 }
 
 TEST_F(MergeErrors, TheMergeFunctionThrows) {

@@ -151,6 +151,8 @@ void ReplicaRunner::touch(int replica, OperationKind kind, std::uint64_t subject
 
 void ReplicaRunner::refuse(int replica) {
   ReplicaState& own = state(replica);
+  // What unwinds it before its first cancellation is an exception of its own.
+  if (own.swallowed == 0) own.was_throwing = std::uncaught_exceptions() > 0;
   if (++own.swallowed > kPatience) {
     own.status = ReplicaState::Status::kAbandoned;
     executor_.abandon();
@@ -181,7 +183,11 @@ Job::Settled ReplicaRunner::settle() noexcept {
     ended += has_ended(replica.status) ? 1 : 0;
   }
   if (ended + absent == states_.size()) {
-    if (!has_failed() && !record_own_exceptions() && variables_) check_variables();
+    if (has_failed()) {
+      record_hidden_exceptions();
+    } else if (!record_own_exceptions() && variables_) {
+      check_variables();
+    }
     return Settled::kFinished;
   }
   if (arrived + ended + seeking + absent < states_.size()) return Settled::kWaiting;
@@ -258,27 +264,50 @@ void ReplicaRunner::fail_with_mismatch() {
 
 void ReplicaRunner::fail_with(ErrorReport mismatch) {
   std::exception_ptr error = std::make_exception_ptr(MergeMismatchError(mismatch));
+  blamed_ = static_cast<int>(states_.size());
   fail(std::move(error), std::move(mismatch));
 }
 
-// An error of belfry that names no replica gets the one that threw it, as in fail_in_merge.
 bool ReplicaRunner::record_own_exceptions() {
   const auto failed =
       std::ranges::find(states_, ReplicaState::Status::kThrew, &ReplicaState::status);
   if (failed == states_.end()) return false;
-  std::exception_ptr thrown = failed->exception;
+  blame(*failed, replica_reports());
+  return true;
+}
+
+// Who merges in a destructor while its own exception unwinds it had thrown before the others missed
+// it, and outranks that. It comes out of its merge, and shows, only when the run is unwound.
+void ReplicaRunner::record_hidden_exceptions() {
+  const auto hidden = std::ranges::find_if(states_, [](const ReplicaState& replica) {
+    return replica.status == ReplicaState::Status::kThrew && replica.was_throwing;
+  });
+  if (hidden == states_.end() || id_of(*hidden) >= blamed_) return;
+  std::vector<ReplicaReport> replicas = core().last_failure()->replicas;
+  for (ReplicaReport& report : replicas) {
+    if (report.replica_id != id_of(*hidden)) continue;
+    report.what = "threw " + text_of(hidden->exception) + ", then " + report.what;
+    report.exception = hidden->exception;
+  }
+  blame(*hidden, std::move(replicas));
+}
+
+// The run fails with the exception of `thrower`. An error of belfry that names no replica gets that
+// one, as in fail_in_merge.
+void ReplicaRunner::blame(const ReplicaState& thrower, std::vector<ReplicaReport> replicas) {
+  std::exception_ptr thrown = thrower.exception;
   ErrorReport report = report_of(thrown);
   if (report.code == ErrorCode::kMergeThrew) {
     report.code = ErrorCode::kReplicaThrew;
     report.summary = "a replica threw " + report.summary;
   } else if (report.replicas.empty()) {
-    const int replica = static_cast<int>(failed - states_.begin());
-    report.replicas = {{replica, report.site, "threw this " + merges_text(failed->merges), {}}};
+    report.replicas = {
+        {id_of(thrower), report.site, "threw this " + merges_text(thrower.merges), {}}};
     thrown = with_report(std::move(thrown), report);
   }
-  report.replicas = replica_reports();
+  report.replicas = std::move(replicas);
+  blamed_ = id_of(thrower);
   fail(std::move(thrown), std::move(report));
-  return true;
 }
 
 void ReplicaRunner::fail(std::exception_ptr primary, ErrorReport report) {

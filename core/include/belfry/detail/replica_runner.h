@@ -33,7 +33,8 @@ struct alignas(64) ReplicaState {
     kAbandoned,  ///< Swallowed its cancellation too often.
   };
   Status status = Status::kRunning;
-  std::uint32_t merges = 0;     ///< Merges reached so far.
+  bool was_throwing = false;  ///< Waited, when the run failed, while its own exception unwound it.
+  std::uint32_t merges = 0;   ///< Merges reached so far.
   std::uint32_t swallowed = 0;  ///< Calls into belfry since the run failed.
   CallSite last_site{};
   const VariableRequest* sought = nullptr;  ///< While kSeeking.
@@ -99,6 +100,8 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   bool check_variables();
   void fail(std::exception_ptr primary, ErrorReport report);
   bool record_own_exceptions();
+  void record_hidden_exceptions();
+  void blame(const ReplicaState& thrower, std::vector<ReplicaReport> replicas);
   void require_alive(int replica) {
     if (has_failed()) [[unlikely]] {
       refuse(replica);
@@ -109,6 +112,7 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   /// Whether the calling replica's destructors run because its run has failed.
   bool is_being_unwound() const { return has_failed() && std::uncaught_exceptions() > 0; }
   std::vector<ReplicaReport> replica_reports() const;
+  int id_of(const ReplicaState& state) const { return static_cast<int>(&state - states_.begin()); }
   ReplicaState& state(int replica) { return states_[static_cast<std::size_t>(replica)]; }
 
   CrossReplicaContext& cross_;
@@ -127,6 +131,7 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   std::uint64_t rounds_ = 0;
   bool nested_ = false;
   std::exception_ptr primary_;
+  int blamed_ = -1;  // Exceptions of lower replicas than this outrank `primary_`.
   std::uint64_t ordinal_ = 0;
 };
 
