@@ -375,6 +375,28 @@ class Mapping(CheckTest):
         self.reports("mapping", "tf_mapping.md", f"{self.OLD}::id has no row")
 
 
+class Overridden(CheckTest):
+    def setUp(self):
+        super().setUp()
+        self.write("docs/conformance.md", "| A-01 | tested | x |\n| A-02 | overridden | y |\n"
+                   "| A-03 | overridden | z |\n| B-01 | overridden | z |\n")
+
+    def decide(self, cell):
+        self.write("docs/decisions/0001-a.md", f"| rows | why |\n|---|---|\n| {cell} | so |\n")
+
+    def test_accepts_rows_that_are_decided(self):
+        self.decide("A-02 to A-03, B-01")
+        self.accepts("overridden")
+
+    def test_reports_rows_that_nobody_decided(self):
+        self.decide("A-02, B-01")
+        self.reports("overridden", "names A-03")
+
+    def test_reports_decisions_about_no_row(self):
+        self.decide("A-02 to A-04, B-01")
+        self.reports("overridden", "0001-a.md: A-04 is no row")
+
+
 class Conformance(unittest.TestCase):
     """Where a comment says that a decision changed an outcome."""
     FAMILIES = {"RUN": ("", ["01", "02"])}
