@@ -4,7 +4,9 @@
 #include "belfry/detail/strategy_core.h"
 
 #include "belfry/detail/make_variable.h"
+#include "run/exception_text.h"
 #include "run/inside_update.h"
+#include "words/with_report.h"
 
 #include <string>
 #include <utility>
@@ -144,6 +146,9 @@ std::vector<std::function<void()>> StrategyCore::snapshots() const {
 void StrategyCore::run(StrategyStep& replicas) {
   try {
     hooks_.do_run(replicas);
+  } catch (const ReplicaCancelled&) {
+    replicas.rethrow_failure();
+    std::rethrow_exception(at_site(stray_cancellation("do_run"), replicas.site()));
   } catch (...) {
     replicas.rethrow_failure();
     throw;

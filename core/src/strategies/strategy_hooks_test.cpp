@@ -7,6 +7,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategy.h"
 #include "belfry/tensor_ops.h"
+#include "run/error_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,6 +20,7 @@
 namespace belfry {
 namespace {
 
+using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -210,6 +212,47 @@ TEST_F(Hooks, CannotHideAFailure) {
     }),
                  std::runtime_error);
   }
+}
+
+// It is for replicas of a failed run alone (SEM-7), whoever throws it.
+TEST_F(Hooks, LetNoCancellationOutOfARun) {
+  constexpr CallSite kHere{"train.cc", 7};
+  const auto run = [&](const std::function<void(ReplicaContext&)>& replica) {
+    strategy_.run_at(kHere, replica);
+  };
+  const auto nothing = [](ReplicaContext&) {};
+  const auto merging = [](ReplicaContext& replica) {
+    replica.merge_call([](CrossReplicaContext&) {});
+  };
+  const auto before = [](StrategyStep&) { throw ReplicaCancelled(); };
+  const auto after = [](StrategyStep& step) {
+    step.carry_out();
+    throw ReplicaCancelled();
+  };
+  for (const std::function<void(StrategyStep&)>& hook :
+       {std::function<void(StrategyStep&)>(before), std::function<void(StrategyStep&)>(after)}) {
+    strategy_.run_hook = hook;
+    EXPECT_THAT(
+        error_of([&] { run(nothing); }),
+        AllOf(HasSubstr("BF-003 do_run threw belfry::ReplicaCancelled"), HasSubstr("train.cc:7")));
+    strategy_.run_hook = {};
+    strategy_.merge_hook = hook;
+    EXPECT_THAT(error_of([&] { run(merging); }),
+                HasSubstr("BF-003 merge_call threw belfry::ReplicaCancelled"));
+    strategy_.merge_hook = {};
+  }
+  // A failure of the run itself comes first.
+  strategy_.run_hook = [](StrategyStep& step) {
+    try {
+      step.carry_out();
+    } catch (...) {
+      throw ReplicaCancelled();
+    }
+  };
+  EXPECT_THROW(run([](ReplicaContext&) { throw std::runtime_error("replica"); }),
+               std::runtime_error);
+  strategy_.run_hook = {};
+  EXPECT_EQ(error_of([&] { run(merging); }), "nothing was thrown");
 }
 
 TEST_F(Hooks, ThatLeaveComponentsWithoutValuesAreReported) {
