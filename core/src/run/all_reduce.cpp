@@ -4,6 +4,7 @@
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/all_reduce_request.h"
 #include "belfry/error.h"
+#include "collectives/require_reducible.h"
 
 #include <utility>
 
@@ -69,6 +70,7 @@ void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* request
       throw_leaves_differ(requests, present, present.id(i));
     }
   }
+  require_operator(first.op, {});  // Also where no leaf asks.
   for (int i = 0; i < present.count(); ++i) {
     parts.push_back(std::move(at(requests, present.id(i)).leaves));
   }

@@ -4,6 +4,7 @@
 #include "belfry/detail/reduce_values.h"
 
 #include "belfry/error.h"
+#include "collectives/require_reducible.h"
 #include "words/with_report.h"
 
 #include <exception>
@@ -23,6 +24,7 @@ bool same_leaves(const std::vector<LeafRef>& a, const std::vector<LeafRef>& b) {
 }
 
 void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call) {
+  require_operator(call.op, site);  // Also where no leaf asks.
   try {
     core.reduce(call);
   } catch (const Error&) {
@@ -32,6 +34,7 @@ void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call) {
 
 void fold_at(CallSite site, StrategyCore& core, ReduceOp op,
              std::span<const std::vector<LeafRef>> parts) {
+  require_operator(op, site);
   try {
     core.ops().fold(op, parts);
   } catch (const Error&) {

@@ -3,6 +3,8 @@
 
 #include "belfry/detail/reduction_batch.h"
 
+#include "collectives/require_reducible.h"
+
 #include <algorithm>
 #include <cstddef>
 
@@ -21,6 +23,7 @@ std::vector<std::vector<LeafRef>>& ReductionBatch::parts_of(const Participants& 
 }
 
 void ReductionBatch::reduce(StrategyCore& core, ReduceOp op, CallSite site) const {
+  require_operator(op, site);  // Also where nothing is in the batch.
   for (const Group& group : groups_) {
     reduce_at(site, core, {op, group.parts, group.has_tensors, group.present});
   }

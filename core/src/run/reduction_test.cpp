@@ -8,6 +8,7 @@
 #include "belfry/checkpoint.h"
 #include "belfry/integer_mean.h"
 #include "belfry/mirrored_strategy.h"
+#include "run/error_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -237,6 +239,36 @@ TEST(ReduceOps, ThatAreNoneAreRefusedWhereverTheyReduce) {
       }
       EXPECT_THAT(text, testing::HasSubstr("reduce_op(99)"));
     }
+  }
+}
+
+// Where there is no leaf to look at the number is refused all the same.
+TEST(ReduceOps, ThatAreNoneAreRefusedWithNothingToReduce) {
+  const auto invalid = static_cast<ReduceOp>(2);
+  HostBackend backend(2);
+  MirroredStrategy strategy(backend);
+  CrossReplicaContext& cross = strategy.cross_replica();
+  using Lists = std::vector<std::vector<double>>;
+  const PerReplica<Lists> none{Lists{}, Lists{}};
+  const std::vector<std::pair<PerReplica<int>, DeviceSpec>> no_pairs;
+  const auto reductions = [&](ReduceOp op) {
+    return std::vector<std::function<void()>>{
+        [&, op] { cross.reduce(op, none); },
+        [&, op] { cross.reduce(op, none, backend.device_spec(0)); },
+        [&, op] { cross.batch_reduce(op, none); },
+        [&, op] { cross.batch_reduce(op, no_pairs); },
+        [&, op] { cross.reduce_mapped(op, PerReplica<std::vector<Lists>>{{Lists{}}, {}}); },
+        [&, op] {
+          strategy.run([op](ReplicaContext& r) { r.all_reduce(op, std::optional<double>()); });
+        },
+    };
+  };
+  for (const auto& reduction : reductions(invalid)) {
+    EXPECT_THAT(error_of(reduction),
+                testing::StartsWith("BF-030 reduce_op(2) is no way to reduce values"));
+  }
+  for (const auto& reduction : reductions(ReduceOp::kMean)) {
+    EXPECT_EQ(error_of(reduction), "nothing was thrown");
   }
 }
 
