@@ -36,6 +36,7 @@ using InTowerContext = belfry::ReplicaContext;
 using ReplicaContext = belfry::ReplicaContext;
 using CrossTowerContext = belfry::CrossReplicaContext;
 using DeviceSpecification = belfry::DeviceSpec;
+using VariableGetter = belfry::VariableCreator;
 using ColocatedVariableGetter = belfry::VariableScope;
 using ReductionVariableGetter = belfry::VariableScope;
 using Reduction = belfry::ReduceOp;

@@ -61,6 +61,11 @@ void throw_not_batches(CallSite site) {
          "call batch(n) first, or let each replica take elements: ElementUse::kPerReplica", site);
 }
 
+void throw_data_ended(CallSite site) {
+  throw InvalidArgumentError(ErrorCode::kOutOfBounds, "there is no step left",
+                             "write a loop over the data, or repeat() the dataset", site);
+}
+
 void throw_no_empty_form(CallSite site) {
   refuse("elements that are no batches cannot be padded: there is no empty one",
          "call batch(n) first, or drop the partial step, or mask replicas", site);

@@ -9,6 +9,7 @@
 #include "belfry/dataset.h"
 #include "belfry/scatter.h"
 #include "belfry/tensor_ops.h"
+#include "run/code_of_test.h"
 #include "run/error_of_test.h"
 
 #include <gmock/gmock.h>
@@ -290,6 +291,14 @@ TEST_F(Tower, VariablesOfATower) {
             Aggregation::kSum);
 }
 
+TEST_F(Tower, VariablesAreMadeAsAGetterHasIt) {
+  const tower::VariableGetter getter = [](VariableOptions& options) {
+    options.name += "/momentum";
+  };
+  const VariableScope scope = distribution_.variable_creator_scope(getter);
+  EXPECT_EQ(distribution_.mirrored_variable(1, {.name = "w"}).name(), "w/momentum");
+}
+
 TEST_F(Tower, VariablesBesideOthersAreUpdatedTogether) {
   const auto first = [&] {
     const tower::ColocatedVariableGetter beside =
@@ -351,6 +360,18 @@ TEST_F(Tower, DatasetsAreDistributed) {
     return numbers.batch(context.get_per_replica_batch_size(2));
   };
   EXPECT_EQ(total(tower::make_input_fn_iterator(distribution_, input_fn, options)), 307);
+}
+
+TEST_F(Tower, StepsAreAskedForOneByOne) {
+  const Dataset<Ints> batches = Dataset<int>::range(8).batch(4);
+  auto iterator = tower::distribute_dataset(distribution_, batches,
+                                            {.end_of_data = EndOfData::kDropPartialStep});
+  EXPECT_EQ(iterator.get_next(), (PerReplica<Ints>{{0, 1}, {2, 3}}));
+  for (const auto& step : iterator) EXPECT_EQ(step[0].size(), 2U);  // Takes nothing from it.
+  EXPECT_EQ(iterator.get_next(), (PerReplica<Ints>{{4, 5}, {6, 7}}));
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_EQ(code_of([&] { iterator.get_next(); }), ErrorCode::kOutOfBounds);
+  }
 }
 
 // 8 meets 2 in every way there is.

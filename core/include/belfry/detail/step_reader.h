@@ -27,6 +27,7 @@ void require_options(const DistributeOptions& options, CallSite site);
 void require_enough_rows(const std::vector<std::int64_t>& sizes, int replicas, EndOfData policy,
                          CallSite site);
 [[noreturn]] void throw_not_batches(CallSite site);
+[[noreturn]] void throw_data_ended(CallSite site);
 [[noreturn]] void throw_no_empty_form(CallSite site);
 [[noreturn]] void throw_too_few_rows(std::int64_t rows, int replicas, CallSite site);
 

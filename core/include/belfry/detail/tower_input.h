@@ -8,29 +8,53 @@
 #include "belfry/distributed_dataset.h"
 #include "belfry/strategy.h"
 
+#include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
 /// The input of `belfry/tower.h`. How data ends has to be said, so that all take options.
 namespace belfry::tower {
 
+/// The steps of a dataset, the next one with each call of `get_next`. A loop reads them anew.
 template <class B>
-DistributedDataset<B> distribute_dataset(Strategy& of, const Dataset<B>& dataset,
-                                         const DistributeOptions& options,
-                                         CallSite site = CallSite::here()) {
-  return of.distribute_dataset(dataset, options, site);
+class DistributedIterator : public DistributedDataset<B> {
+ public:
+  explicit DistributedIterator(DistributedDataset<B> steps)
+      : DistributedDataset<B>(std::move(steps)) {}
+
+  /// Throws: what a loop throws, and InvalidArgumentError (kOutOfBounds) when the data has ended.
+  PerReplica<B> get_next(CallSite site = CallSite::here()) {
+    if (at_) {
+      ++*at_;
+    } else {
+      at_.emplace(this->begin());
+    }
+    if (*at_ == std::default_sentinel) detail::throw_data_ended(site);
+    return **at_;
+  }
+
+ private:
+  std::optional<detail::ReaderIterator<PerReplica<B>>> at_;
+};
+
+template <class B>
+DistributedIterator<B> distribute_dataset(Strategy& of, const Dataset<B>& dataset,
+                                          const DistributeOptions& options,
+                                          CallSite site = CallSite::here()) {
+  return DistributedIterator<B>(of.distribute_dataset(dataset, options, site));
 }
 template <class B>
-DistributedDataset<B> experimental_distribute_dataset(Strategy& of, const Dataset<B>& dataset,
-                                                      const DistributeOptions& options,
-                                                      CallSite site = CallSite::here()) {
-  return of.distribute_dataset(dataset, options, site);
+DistributedIterator<B> experimental_distribute_dataset(Strategy& of, const Dataset<B>& dataset,
+                                                       const DistributeOptions& options,
+                                                       CallSite site = CallSite::here()) {
+  return DistributedIterator<B>(of.distribute_dataset(dataset, options, site));
 }
 /// `input_fn(InputContext)` returns a dataset, or a function that returns the next element.
 template <class F>
 auto make_input_fn_iterator(Strategy& of, const F& input_fn, const DistributeOptions& options,
                             CallSite site = CallSite::here()) {
-  return of.distribute_datasets_from_function(input_fn, options, site);
+  return DistributedIterator(of.distribute_datasets_from_function(input_fn, options, site));
 }
 /// The elements of a vector; a strategy makes no difference to them.
 template <class T>
