@@ -27,7 +27,7 @@ QUOTED = re.compile(r"`([^`]+)`")
 USED = re.compile(rf"\b{SPACE}(\w+)")
 DECLARED = re.compile(r"^(?:using (\w+) =|concept (\w+) =|inline constexpr \w+ (\w+) =)",
                       re.MULTILINE)
-FUNCTION = re.compile(r"^(?:inline |constexpr )?(?:decltype\(auto\)|[\w:<>&* ]+?)[ &*](\w+)"
+FUNCTION = re.compile(r"^(?:inline |constexpr )?(?:decltype\(auto\)|\w[\w:<>&* ]*?)[ &*](\w+)"
                       r"\([^;{]*\) \{", re.MULTILINE)
 
 
