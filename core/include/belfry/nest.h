@@ -42,6 +42,10 @@ struct LeafDescription {
 
 namespace detail {
 
+/// What is described where there is no leaf: of an empty optional, and of an empty list or map.
+inline constexpr const char* kNothing = "nothing";
+inline constexpr const char* kNoElements = "no elements";
+
 LeafRef tensor_leaf(AnyTensor& tensor);
 std::string describe_tensor(const AnyTensor& tensor);
 
@@ -90,6 +94,7 @@ void describe_into(const T& value, const std::string& path, std::vector<LeafDesc
   } else if constexpr (IsTensor<T>::value) {
     out.push_back({path, describe_tensor(value.any())});
   } else if constexpr (IsMap<T>::value) {
+    if (value.empty()) out.push_back({path, kNoElements});
     for (const auto& [key, child] : value) {
       describe_into(child, path + "{" + key_text(key) + "}", out);
     }
@@ -97,8 +102,11 @@ void describe_into(const T& value, const std::string& path, std::vector<LeafDesc
     if (value)
       describe_into(*value, path, out);
     else
-      out.push_back({path, "nothing"});
+      out.push_back({path, kNothing});
   } else {
+    if constexpr (IsVector<T>::value) {
+      if (value.empty()) out.push_back({path, kNoElements});
+    }
     int index = 0;
     for_each_child(value, [&](const auto& child) {
       describe_into(child, path + "[" + std::to_string(index++) + "]", out);
@@ -165,7 +173,7 @@ std::vector<LeafRef> leaves_of(T& value) {
   return leaves;
 }
 
-/// The leaves of `value` in words, in order.
+/// The leaves of `value` in words, in order, with what is empty in its place.
 template <Nest T>
 std::vector<LeafDescription> describe_leaves(const T& value) {
   std::vector<LeafDescription> out;

@@ -19,14 +19,14 @@ std::string text_of(const VariableRequest& request) {
   std::string text = "asked for \"" + request.name + "\", " + to_string(request.synchronization) +
                      ", aggregation " + to_string(request.aggregation) +
                      (request.trainable ? "" : ", not trainable");
-  if (!request.structure.empty()) text += "," + request.structure;
+  if (request.structure && !request.structure->empty()) text += "," + *request.structure;
   return text;
 }
 
 bool same_signature(const VariableRequest& a, const VariableRequest& b) {
   return a.synchronization == b.synchronization && a.aggregation == b.aggregation &&
          a.trainable == b.trainable && *a.type == *b.type &&
-         (a.structure.empty() || b.structure.empty() || a.structure == b.structure);
+         (!a.structure || !b.structure || *a.structure == *b.structure);
 }
 
 [[noreturn]] void throw_signatures_differ(int maker, const VariableRequest& first, int replica,

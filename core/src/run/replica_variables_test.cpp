@@ -104,6 +104,22 @@ TEST_F(VariablesOfReplicas, ShareNamesThatDifferInOneDigit) {
   EXPECT_FALSE(same("foo_12/bar", "foo/bar"));
 }
 
+// A list may have no leaf, which is a structure as any other.
+TEST_F(VariablesOfReplicas, HaveOneStructureAlsoWithoutLeaves) {
+  using Lists = std::vector<std::vector<double>>;
+  using Deep = std::vector<Lists>;
+  const std::string asked = "asked for \"v\", on write, aggregation none, ";
+  EXPECT_THAT(asked_for(making(Lists{{1.0}}), making(Lists{})),
+              ElementsAre(asked + "[0]float64[1]", asked + "no elements"));
+  EXPECT_THAT(asked_for(making(Lists{}), making(Lists{{}})),
+              ElementsAre(asked + "no elements", asked + "[0]float64[0]"));
+  EXPECT_THAT(asked_for(making(Deep{}), making(Deep{{}})),
+              ElementsAre(asked + "no elements", asked + "[0]no elements"));
+  EXPECT_THAT(asked_for(making(Lists{}), making(Lists{})), ElementsAre());
+  // What only an initialiser knows is compared with nothing.
+  EXPECT_THAT(asked_for(making(Lists{}), making([] { return Lists{{1.0}}; })), ElementsAre());
+}
+
 TEST_F(VariablesOfReplicas, AreTrainableAsTheyWereMade) {
   EXPECT_TRUE(strategy_.mirrored_variable(1.0).trainable());
   EXPECT_FALSE(strategy_.mirrored_variable(1.0, {.trainable = false}).trainable());

@@ -96,14 +96,16 @@ std::shared_ptr<VariableState<T>> initialise(StrategyCore& core, CrossReplicaCon
   return state;
 }
 
-/// The structure of an initial value that is known without calling anybody.
+/// The structure of an initial value, if it is known without calling anybody.
 template <class Init>
-std::string structure_of(const Init& init) {
-  std::string text;
+std::optional<std::string> structure_of(const Init& init) {
   if constexpr (!std::is_invocable_v<const Init&> && Nest<Init>) {
+    std::string text;
     for (const LeafDescription& leaf : describe_leaves(init)) text += " " + leaf.path + leaf.type;
+    return text;
+  } else {
+    return std::nullopt;
   }
-  return text;
 }
 
 /// Throws: InvalidArgumentError (kNoAggregation) where only a reduction of the user's could read.

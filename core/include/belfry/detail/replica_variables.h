@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <typeinfo>
@@ -28,7 +29,8 @@ struct VariableRequest {
   Aggregation aggregation = Aggregation::kNone;
   bool trainable = true;
   const std::type_info* type = nullptr;
-  std::string structure;  ///< Of the initial value where it is known without asking for it.
+  std::optional<std::string>
+      structure{};  ///< Of the initial value; nothing where it must be asked.
   CallSite site{};
 };
 
