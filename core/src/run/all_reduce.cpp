@@ -3,6 +3,7 @@
 
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/all_reduce_request.h"
+#include "belfry/detail/reduce_values.h"
 #include "belfry/error.h"
 #include "collectives/require_reducible.h"
 
@@ -28,28 +29,23 @@ AllReduceRequest& at(MergeRequest* const* requests, int replica) {
   throw StructureMismatchError(std::move(report));
 }
 
-std::string leaf_text(const std::vector<LeafDescription>& leaves, std::size_t index) {
-  if (index >= leaves.size()) return "has " + std::to_string(leaves.size()) + " leaves";
-  const std::string& path = leaves[index].path;
-  return "brings " + leaves[index].type + (path.empty() ? "" : " at " + path);
-}
-
 // Names the first leaf in which any replica differs from the first, and what each brings there.
-[[noreturn]] void throw_leaves_differ(MergeRequest* const* requests, const Participants& present,
-                                      int culprit) {
-  const int leader = present.id(0);
-  const auto first = at(requests, leader).describe(at(requests, leader).value);
-  const auto other = at(requests, culprit).describe(at(requests, culprit).value);
-  std::size_t index = 0;
-  while (index < first.size() && index < other.size() && first[index] == other[index]) ++index;
+[[noreturn]] void throw_leaves_differ(MergeRequest* const* requests, const Participants& present) {
+  std::vector<std::vector<LeafDescription>> brought;
+  for (int i = 0; i < present.count(); ++i) {
+    const AllReduceRequest& request = at(requests, present.id(i));
+    brought.push_back(request.describe(request.value));
+  }
+  const std::size_t leaf = first_difference(brought);
   ErrorReport report;
   report.code = ErrorCode::kStructure;
   report.summary = "values of different structure meet in all_reduce";
   for (int i = 0; i < present.count(); ++i) {
     const int replica = present.id(i);
-    AllReduceRequest& request = at(requests, replica);
-    report.replicas.push_back(
-        {replica, request.site, leaf_text(request.describe(request.value), index)});
+    const std::vector<LeafDescription>& own = brought[static_cast<std::size_t>(i)];
+    std::string what = (leaf < own.size() ? "brings " : "has ") + leaf_text(own, leaf);
+    if (leaf < own.size() && !own[leaf].path.empty()) what += " at " + own[leaf].path;
+    report.replicas.push_back({replica, requests[replica]->site, std::move(what), {}});
   }
   report.expected = "the same structure, lengths and shapes on every replica";
   report.hint = "pad the values, or gather them when lengths differ on purpose";
@@ -67,7 +63,7 @@ void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* request
     AllReduceRequest& request = at(requests, present.id(i));
     if (request.op != first.op) throw_ops_differ(requests, present);
     if (!first.same(first.value, request.value) || !same_leaves(first.leaves, request.leaves)) {
-      throw_leaves_differ(requests, present, present.id(i));
+      throw_leaves_differ(requests, present);
     }
   }
   require_operator(first.op, {});  // Also where no leaf asks.

@@ -241,6 +241,40 @@ TEST_F(MergeErrors, DifferentLengths) {
             "  hint: pad the values, or gather them when lengths differ on purpose");
 }
 
+// Replica 2 differs in an earlier leaf than replica 1 does.
+TEST_F(MergeErrors, DifferentLengthsInTheFirstLeafOfAny) {
+  using Lists = std::vector<std::vector<int>>;
+  const PerReplica<Lists> values{Lists{{1}, {1}}, Lists{{1}, {1, 2}}, Lists{{1, 2}, {1}}};
+  EXPECT_THAT(text_of<StructureMismatchError>([&](ReplicaContext& replica) {
+                replica.all_reduce(ReduceOp::kSum, values[replica.replica_id()], kLeft);
+              }),
+              AllOf(HasSubstr("  replicas 0,1  train.cc:11  brings int32[1] at [0]\n"),
+                    HasSubstr("  replica 2  train.cc:11  brings int32[2] at [0]\n")));
+  EXPECT_THAT(text_of<StructureMismatchError>([&](ReplicaContext& replica) {
+                const auto own = static_cast<std::size_t>(1 + replica.replica_id() / 2);
+                replica.all_reduce(ReduceOp::kSum, Lists(own, {1}), kLeft);
+              }),
+              AllOf(HasSubstr("  replicas 0,1  train.cc:11  has 1 leaf\n"),
+                    HasSubstr("  replica 2  train.cc:11  brings int32[1] at [1]\n")));
+}
+
+TEST_F(MergeErrors, DifferentStructuresWithoutLeaves) {
+  using Deep = std::vector<std::vector<std::vector<int>>>;
+  EXPECT_THAT(text_of<StructureMismatchError>([&](ReplicaContext& replica) {
+                const auto own = static_cast<std::size_t>(replica.replica_id() / 2);
+                replica.all_reduce(ReduceOp::kSum, Deep(own), kLeft);
+              }),
+              AllOf(HasSubstr("  replicas 0,1  train.cc:11  brings no elements\n"),
+                    HasSubstr("  replica 2  train.cc:11  brings no elements at [0]\n")));
+  EXPECT_THAT(text_of<StructureMismatchError>([&](ReplicaContext& replica) {
+                std::map<std::string, int> own;
+                if (replica.replica_id() == 1) own["a"] = 1;
+                replica.all_reduce(ReduceOp::kSum, own, kLeft);
+              }),
+              AllOf(HasSubstr("  replicas 0,2  train.cc:11  brings no elements\n"),
+                    HasSubstr("  replica 1  train.cc:11  brings int32 at {a}\n")));
+}
+
 TEST_F(MergeErrors, DifferentOperators) {
   EXPECT_THAT(text_of<StructureMismatchError>([](ReplicaContext& replica) {
                 const auto op = replica.replica_id() == 0 ? ReduceOp::kSum : ReduceOp::kMean;

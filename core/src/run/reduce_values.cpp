@@ -12,6 +12,28 @@
 #include <utility>
 
 namespace belfry::detail {
+namespace {
+
+// Of `components`, each belongs to the replica in the same place.
+[[noreturn]] void throw_of_replicas(const std::vector<int>& replicas,
+                                    const std::vector<std::vector<LeafDescription>>& components,
+                                    CallSite site) {
+  const std::size_t leaf = first_difference(components);
+  ErrorReport report;
+  report.code = ErrorCode::kStructure;
+  report.summary = "components of different structure cannot be combined";
+  report.site = site;
+  for (std::size_t i = 0; i < components.size(); ++i) {
+    const std::vector<LeafDescription>& own = components[i];
+    std::string what = "has " + leaf_text(own, leaf);
+    if (leaf < own.size()) what += " at leaf " + std::to_string(leaf) + own[leaf].path;
+    report.replicas.push_back({replicas[i], site, std::move(what), {}});
+  }
+  report.expected = "the same structure, lengths and shapes in every component";
+  throw StructureMismatchError(std::move(report));
+}
+
+}  // namespace
 
 bool same_leaves(const std::vector<LeafRef>& a, const std::vector<LeafRef>& b) {
   if (a.size() != b.size()) return false;
@@ -42,24 +64,34 @@ void fold_at(CallSite site, StrategyCore& core, ReduceOp op,
   }
 }
 
+std::size_t first_difference(const std::vector<std::vector<LeafDescription>>& components) {
+  const std::vector<LeafDescription>& first = components.front();
+  std::size_t lowest = first.size();
+  for (const std::vector<LeafDescription>& own : components) {
+    std::size_t index = 0;
+    while (index < lowest && index < own.size() && first[index] == own[index]) ++index;
+    lowest = index;
+  }
+  return lowest;
+}
+
+std::string leaf_text(const std::vector<LeafDescription>& leaves, std::size_t leaf) {
+  if (leaf < leaves.size()) return leaves[leaf].type;
+  return leaves.size() == 1 ? "1 leaf" : std::to_string(leaves.size()) + " leaves";
+}
+
+void throw_structures_differ(const Participants& present,
+                             const std::vector<std::vector<LeafDescription>>& components,
+                             CallSite site) {
+  std::vector<int> replicas;
+  for (int i = 0; i < present.count(); ++i) replicas.push_back(present.id(i));
+  throw_of_replicas(replicas, components, site);
+}
+
 void throw_structures_differ(int replica, const std::vector<LeafDescription>& first,
                              const std::vector<LeafDescription>& other, CallSite site,
                              int first_replica) {
-  std::size_t index = 0;
-  while (index < first.size() && index < other.size() && first[index] == other[index]) ++index;
-  const auto text = [index](const std::vector<LeafDescription>& leaves) {
-    return index < leaves.size()
-               ? leaves[index].type + " at leaf " + std::to_string(index) + leaves[index].path
-               : std::to_string(leaves.size()) + " leaves";
-  };
-  ErrorReport report;
-  report.code = ErrorCode::kStructure;
-  report.summary = "components of different structure cannot be combined";
-  report.site = site;
-  report.replicas.push_back({first_replica, site, "has " + text(first)});
-  report.replicas.push_back({replica, site, "has " + text(other)});
-  report.expected = "the same structure, lengths and shapes in every component";
-  throw StructureMismatchError(std::move(report));
+  throw_of_replicas({first_replica, replica}, {first, other}, site);
 }
 
 void throw_other_replicas(int size, int replicas, CallSite site) {

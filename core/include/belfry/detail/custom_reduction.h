@@ -25,8 +25,7 @@ ReductionResult<R, T> fold_values(StrategyCore& core, const R& reduction,
     for (int i = 1; i < present.count(); ++i) {
       T other = values[i];
       if (!same_tree(first, other) || !same_leaves(leaves_of(first), leaves_of(other))) {
-        throw_structures_differ(present.id(i), describe_leaves(first), describe_leaves(other), site,
-                                present.id(0));
+        throw_components_differ(present, values, site);
       }
     }
   }

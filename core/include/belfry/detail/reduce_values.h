@@ -8,7 +8,9 @@
 #include "belfry/distributed_values.h"
 #include "belfry/nest.h"
 
+#include <cstddef>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,6 +20,23 @@ namespace belfry::detail {
 [[noreturn]] void throw_structures_differ(int replica, const std::vector<LeafDescription>& first,
                                           const std::vector<LeafDescription>& other, CallSite site,
                                           int first_replica = 0);
+/// The same for the components of a value: the first leaf in which any differs from the first, and
+/// what each of them has there.
+[[noreturn]] void throw_structures_differ(
+    const Participants& present, const std::vector<std::vector<LeafDescription>>& components,
+    CallSite site);
+template <class Components>
+[[noreturn]] void throw_components_differ(const Participants& present, const Components& components,
+                                          CallSite site) {
+  std::vector<std::vector<LeafDescription>> all;
+  for (int i = 0; i < present.count(); ++i) all.push_back(describe_leaves(components[i]));
+  throw_structures_differ(present, all, site);
+}
+
+/// The lowest leaf in which any of `components` differs from the first.
+std::size_t first_difference(const std::vector<std::vector<LeafDescription>>& components);
+/// What a component has at `leaf`, or that it has fewer.
+std::string leaf_text(const std::vector<LeafDescription>& leaves, std::size_t leaf);
 
 /// Throws InvalidArgumentError (kInvalidArgument) unless a value is of as many replicas as the
 /// strategy has, whoever of them take part. Verbs ask before they do anything.
@@ -54,8 +73,7 @@ class ReducedValue {
     for (int i = 0; i < present.count(); ++i) {
       const std::vector<LeafRef> own = leaves_of(components_[i]);
       if (!same_tree(components_[0], components_[i]) || !same_leaves(first, own)) {
-        throw_structures_differ(present.id(i), describe_leaves(components_[0]),
-                                describe_leaves(components_[i]), site, present.id(0));
+        throw_components_differ(present, components_, site);
       }
       auto& part = parts[static_cast<std::size_t>(i)];
       part.insert(part.end(), own.begin(), own.end());
