@@ -5,6 +5,7 @@
 
 #include "belfry/replica_context.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,15 @@ void throw_uncopyable() {
   throw UnsupportedError(ErrorCode::kUnsupported,
                          "what the function of an update returns cannot be copied",
                          "this strategy copies results from one component to the others");
+}
+
+void require_own_results(const VariablePlaces& places, CallSite site) {
+  const bool all_see_one = std::ranges::find(places.component, -1) == places.component.end();
+  if (places.size() == 1 || (all_see_one && places.is_one_each())) return;
+  throw UnsupportedError(ErrorCode::kUnsupported,
+                         "what the function of an update returns cannot be copied, and not every "
+                         "replica has a component of its own",
+                         "take what each call returned from update_each", site);
 }
 
 void require_owner(const StrategyCore& core, const VariableInfo& info, CallSite site) {

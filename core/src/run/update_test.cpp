@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -312,6 +313,39 @@ TEST_F(Update, WithAValueOfAnotherLengthIsRefused) {
     replica.assign_add(local, std::vector<int>{1, 2});
   }),
                StructureMismatchError);
+}
+
+// Replica 0 has no component, and sees nothing; 1 and 2 have one each.
+TEST_F(Update, GivesResultsThatCannotBeCopiedToWhoSeesTheirComponent) {
+  const auto number = [](int& own) { return std::make_unique<int>(own += 1); };
+  const auto everywhere = strategy_.mirrored_variable(7);
+  const auto each = cross_.update(everywhere, number);
+  EXPECT_EQ(each.size(), 3);
+  EXPECT_THAT(std::vector<int>({*each[0], *each[1], *each[2]}), Each(8));
+  const auto devices = strategy_.devices();
+  const auto made_on = [&](const std::vector<DeviceSpec>& places) {
+    const auto scope = strategy_.colocate_variables_with(places);
+    return strategy_.mirrored_variable(7);
+  };
+  const auto one = made_on({devices[1]});
+  const auto shared = cross_.update(one, number);
+  EXPECT_EQ(shared.size(), 3);
+  EXPECT_THAT(std::vector<int>({*shared[0], *shared[1], *shared[2]}), Each(8));
+  const auto two = made_on({devices[1], devices[2]});
+  int calls = 0;
+  const auto counting = [&](int& own) {
+    ++calls;
+    return std::make_unique<int>(own += 1);
+  };
+  constexpr CallSite kHere{"train.cc", 12};
+  EXPECT_THAT(error_of([&] { cross_.update(two, counting, kHere); }),
+              AllOf(HasSubstr("BF-080 what the function of an update returns cannot be copied, and "
+                              "not every replica has a component of its own"),
+                    HasSubstr("train.cc:12"), HasSubstr("update_each")));
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(strategy_.read(two), 7);
+  EXPECT_EQ(cross_.update_each(two, counting).size(), 2U);
+  EXPECT_EQ(strategy_.read(two), 8);
 }
 
 TEST_F(Update, LeavesTheRestToALaterRunWhenOneFails) {

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -148,6 +149,20 @@ TEST_F(Hooks, MayPlaceComponentsOnOtherDevicesThanReplicas) {
   });
   EXPECT_THAT(seen, Each(6.0F));
   EXPECT_EQ(strategy_.read(w).item(), 6.0F);
+}
+
+// Replica 0 sees component 1, replica 1 component 2.
+TEST_F(Hooks, MayPlaceComponentsInAnotherOrderThanReplicas) {
+  strategy_.place = [] { return VariablePlaces{{2, 0, 1}, {1, 2, 0}}; };
+  const auto w = strategy_.mirrored_variable(5);
+  int calls = 0;
+  const auto results = cross_.update(w, [&](int&) { return std::make_unique<int>(calls++); });
+  EXPECT_THAT(std::vector<int>({*results[0], *results[1], *results[2]}), ElementsAre(1, 2, 0));
+  strategy_.place = [] { return VariablePlaces{{2, 0}, {0, 0, 1}}; };
+  const auto shared = strategy_.mirrored_variable(5);
+  EXPECT_THAT(
+      error_of([&] { cross_.update(shared, [](int&) { return std::make_unique<int>(1); }); }),
+      HasSubstr("BF-080"));
 }
 
 TEST_F(Hooks, MayWorkBeforeAndAfterARun) {

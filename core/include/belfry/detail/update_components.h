@@ -27,6 +27,10 @@ void require_aggregation(const ReplicaContext& replica, const VariableInfo& info
 /// Throws: UnsupportedError: what an update returns cannot be copied to other components.
 [[noreturn]] void throw_uncopyable();
 
+/// Throws: UnsupportedError unless results that cannot be copied are enough for all replicas: one
+/// that they share, or for each replica that of a component which no other sees.
+void require_own_results(const VariablePlaces& places, CallSite site);
+
 /// One update: works on copies of the components.
 template <class T, class F, class... Args>
 class UpdateWork final : public ComponentValues {
@@ -53,6 +57,12 @@ class UpdateWork final : public ComponentValues {
 
   ReplicaArray<T>& staged() { return staged_; }
 
+  /// Throws: UnsupportedError where results() could not give each replica what it sees.
+  void require_results() const {
+    if constexpr (!std::is_copy_constructible_v<Result>) {
+      require_own_results(places(), this->site());
+    }
+  }
   /// What the calls returned, on every replica.
   /// Throws: VariableMismatchError (kMirroredDiverged) where that is compared and differs.
   Mirrored<Result> results() {
@@ -76,9 +86,13 @@ class UpdateWork final : public ComponentValues {
         return Mirrored<Result>(replicas, std::move(results));
       }
     }
-    ReplicaArray<Result> results(count);
-    for (std::optional<Result>& result : results_) results.emplace_back(std::move(*result));
-    return Mirrored<Result>(count == 1 ? replicas : count, std::move(results));
+    ReplicaArray<Result> results(count == 1 ? 1 : replicas);
+    if (count == 1) {
+      results.emplace_back(std::move(*results_[0]));
+    } else {
+      for (int seen : places().component) results.emplace_back(std::move(*results_[seen]));
+    }
+    return Mirrored<Result>(replicas, std::move(results));
   }
   /// What each call returned, in the order of the components.
   std::vector<Result> each() {
@@ -160,6 +174,7 @@ auto update_components(StrategyCore& core, CrossReplicaContext& cross, CallSite 
   require_owner(core, state.info, site);
   (require_argument(core, args, site), ...);
   UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
+  work.require_results();
   Replacement<T> next = carry_out_update(core, state, work, site);
   if constexpr (work.kVoid) {
     next.put(state);
