@@ -12,15 +12,18 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace belfry {
 namespace {
 
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 constexpr CallSite kLeft{"train.cc", 11};
@@ -89,6 +92,23 @@ TEST_F(MergeErrors, DifferentPlaces) {
             "  replicas 1,2  train.cc:22  waits in merge_call\n"
             "  expected: every replica at the same call, in the same order\n"
             "  hint: take the branch inside the merge function, or name the merge with a MergeTag");
+}
+
+// Only merge_call takes a name.
+TEST_F(MergeErrors, DifferentPlacesOfOtherVerbs) {
+  const auto v = strategy_.mirrored_variable(0, {.aggregation = Aggregation::kSum});
+  const auto place = [](ReplicaContext& replica) {
+    return replica.replica_id() == 0 ? kLeft : kRight;
+  };
+  const std::vector<std::pair<const char*, std::function<void(ReplicaContext&)>>> verbs = {
+      {"all_reduce", [&](ReplicaContext& r) { r.all_reduce(ReduceOp::kSum, 1, place(r)); }},
+      {"all_gather", [&](ReplicaContext& r) { r.all_gather(std::vector<int>{1}, place(r)); }},
+      {"assign", [&](ReplicaContext& r) { r.assign(v, 1, place(r)); }}};
+  for (const auto& [name, verb] : verbs) {
+    const auto text = text_of<MergeMismatchError>(verb);
+    EXPECT_THAT(text, HasSubstr(std::string("train.cc:22  waits in ") + name));
+    EXPECT_THAT(text, EndsWith("hint: choose the value in the branches, and call once after them"));
+  }
 }
 
 TEST_F(MergeErrors, DifferentNames) {

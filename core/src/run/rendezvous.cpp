@@ -71,6 +71,13 @@ std::string types_of(const MergeRequest& request) {
   return "(" + std::string(text) + ")";
 }
 
+// What a merge can be told to do about its place: a tag is for merge_call alone.
+const char* hint_for_places(MergeKind kind) {
+  return kind == MergeKind::kMergeCall
+             ? "take the branch inside the merge function, or name the merge with a MergeTag"
+             : "choose the value in the branches, and call once after them";
+}
+
 enum class Difference { kKind, kPlace, kChange, kFunction, kTypes };
 
 // Kinds before places before types: the first answer that explains the most.
@@ -96,7 +103,7 @@ ErrorReport explain(Difference difference, const MergeRequest& first) {
     case Difference::kPlace:
       report.summary = "replicas wait at different places";
       report.expected = "every replica at the same call, in the same order";
-      report.hint = "take the branch inside the merge function, or name the merge with a MergeTag";
+      report.hint = hint_for_places(first.type->kind);
       break;
     case Difference::kChange:
       report.summary = "replicas change different variables, or one in different ways";
