@@ -149,10 +149,6 @@ class Oracle {
         continue;
       }
       fail(ErrorCode::kStructure);
-      // A reduction of components names the pair that differs; all_reduce names everybody.
-      if (verb(step(0).kind) != 2) {
-        out_.places = {{0, step(0).site}, {r, step(0).site}};
-      }
       return false;
     }
     return true;
