@@ -69,6 +69,7 @@ std::string Campaign::go(Planter::Extent extent) {
 std::string Campaign::go_once(Ends& ends, int burdened) {
   bool has_stage = false;
   try {
+    std::vector<TensorRow> reserved = reserve();
     Stage stage(strategy_, planter_);
     if (burdened >= 0) stage.burden(burdened);
     has_stage = true;
@@ -80,6 +81,7 @@ std::string Campaign::go_once(Ends& ends, int burdened) {
       require(error.code() == ErrorCode::kOutOfMemory, error.what());
     }
     (failed ? ends.in_verbs : ends.well) += 1;
+    reserved.clear();
     require(!stage.was_wrong(), "the results");
     require(stage.is_either(before_, failed && changes_nothing_ ? before_ : after_),
             "the variables");
@@ -92,6 +94,16 @@ std::string Campaign::go_once(Ends& ends, int burdened) {
   owned_.reset();  // A communicator may keep memory.
   for (std::size_t live : live_memory(backend_)) require(live == 0, "what is left on devices");
   return problem_;
+}
+
+std::vector<TensorRow> Campaign::reserve() {
+  std::vector<TensorRow> reserved;
+  if (subject_.own_bytes == 0) return reserved;
+  const auto count = static_cast<std::int64_t>(subject_.own_bytes / sizeof(float));
+  for (int id = 0; id < strategy_.num_replicas(); ++id) {
+    reserved.push_back(TensorRow::full({count}, 0.0F, strategy_.placement(id)));
+  }
+  return reserved;
 }
 
 int Campaign::rehearse() {
@@ -142,7 +154,8 @@ void Campaign::play(Stage& stage) {
     const ThrowingVerb& verb = throwing_verbs()[index];
     before_ = after_;
     verb.effect(after_);
-    changes_nothing_ = verb.changes_nothing_when_it_throws && !subject_.has_points;
+    changes_nothing_ =
+        verb.changes_nothing_when_it_throws && !subject_.has_points && subject_.own_bytes == 0;
     verb.call(stage);
   }
   before_ = after_;

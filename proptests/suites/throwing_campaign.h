@@ -46,6 +46,9 @@ struct Subject {
   /// Whether hooks of the strategy come by points. One may throw after its work, so that a verb
   /// that throws may have changed what it changes.
   bool has_points = false;
+  /// Bytes of each device that a run of the strategy takes for itself, and gives back. Where memory
+  /// is short it may fail after its work, too.
+  std::size_t own_bytes = 0;
 };
 
 /// The verbs of a case, over and over.
@@ -69,6 +72,8 @@ class Campaign {
   }
   // Without a throw: how many points there are.
   int rehearse();
+  // Memory of each device that nobody may use while verbs are called: a run's own.
+  std::vector<TensorRow> reserve();
   // With the `at`-th point throwing. Returns whether it was reached.
   bool throws_at(int at, Planter::Extent extent);
   // Afterwards `before_` and `after_` are those of the verb that threw, or of the last one.

@@ -34,12 +34,15 @@ class Throwing : public Property {
     return Campaign(bench, drawn, subject_).go(extent);
   }
 
-  // With every amount of memory that makes a difference, from none on.
+  // With every amount of memory that makes a difference, from none but the strategy's own on.
   std::string go_with_short_memory(VerbsCase drawn, int burdened) {
+    const OwnMemory own = own_memory(drawn.backend);
+    Subject subject = subject_;
+    subject.own_bytes = own.of_a_run;
     std::size_t peak = 0;
     {
       Bench bench(*this, drawn.backend);
-      Campaign(bench, drawn, subject_).go_once(ends_, burdened);
+      Campaign(bench, drawn, subject).go_once(ends_, burdened);
       for (int device = 0; device < drawn.backend.devices; ++device) {
         peak = std::max(peak, bench.backend().device(device).memory().peak_bytes);
       }
@@ -47,11 +50,34 @@ class Throwing : public Property {
     std::string problem;
     // All tensors are rows, or some of them one after another.
     for (std::size_t rows = 0; rows * kRowBytes < peak && problem.empty(); ++rows) {
-      drawn.backend.memory_limit_bytes = std::max<std::size_t>(1, rows * kRowBytes);
+      drawn.backend.memory_limit_bytes =
+          own.always + own.of_a_run + std::max<std::size_t>(1, rows * kRowBytes);
       Bench bench(*this, drawn.backend);
-      problem = Campaign(bench, drawn, subject_).go_once(ends_, burdened);
+      problem = Campaign(bench, drawn, subject).go_once(ends_, burdened);
     }
     return problem;
+  }
+
+  // Bytes of a device that the strategy takes without being asked.
+  struct OwnMemory {
+    std::size_t always = 0;
+    std::size_t of_a_run = 0;
+  };
+  OwnMemory own_memory(const BackendRequest& request) {
+    Bench bench(*this, request);
+    const auto strategy = strategy_factory().make(bench.backend(), {});
+    live_memory(bench.backend());  // Waits for what is in flight.
+    OwnMemory own;
+    for (int index = 0; index < request.devices; ++index) {
+      own.always = std::max(own.always, bench.backend().device(index).memory().live_bytes);
+    }
+    strategy->run([](ReplicaContext&) {});
+    // What a communicator keeps of it is of the run.
+    for (int index = 0; index < request.devices; ++index) {
+      const std::size_t peak = bench.backend().device(index).memory().peak_bytes;
+      own.of_a_run = std::max(own.of_a_run, peak - std::min(peak, own.always));
+    }
+    return own;
   }
 
   static constexpr std::size_t kRowBytes = kRowLength * sizeof(float);
