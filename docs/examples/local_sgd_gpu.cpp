@@ -3,6 +3,7 @@
 
 // A user's strategy on GPUs, trained and tested there: docs/strategies.md. Run on the simulated
 // driver where there is no GPU.
+#include "local_sgd_trained.h"
 #include "local_sgd_training.h"
 #include <belfry/testing/contracts.h>
 
@@ -38,7 +39,7 @@ int main() {
   const float weight = train(strategy, 4);
   std::cout << "mean " << strategy.means_taken() << ": " << weight << '\n';
 
-  const belfry::testing::StrategyOf<LocalSgdStrategy> strategies("local SGD");
+  const belfry::testing::StrategyOf<TrainedSgd> strategies("local SGD", {}, &TrainedSgd::mistake);
   int kept = 0;
   for (const auto& result : check_contracts(strategies, Gpus{}, {.cases = 5})) {
     if (!result.kept) std::cout << result.message << '\n';

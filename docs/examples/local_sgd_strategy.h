@@ -12,7 +12,7 @@
 /// Replicas train copies of their own for some steps, then take the mean of them: less
 /// communication than a mirrored strategy, which meets at every step. A step is one `run`.
 // [strategy]
-class LocalSgdStrategy final : public belfry::Strategy {
+class LocalSgdStrategy : public belfry::Strategy {
  public:
   LocalSgdStrategy(belfry::Backend& backend, const belfry::StrategyOptions& options,
                    int steps_between_means = 4, belfry::CallSite site = belfry::CallSite::here())

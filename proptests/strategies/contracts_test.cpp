@@ -4,7 +4,7 @@
 // Belfry's own strategies, and the example of a user's, keep every contract.
 #include "belfry/mirrored_strategy.h"
 #include "belfry/testing/contract_tests.h"
-#include "local_sgd_strategy.h"
+#include "local_sgd_trained.h"
 #include "strategies/central_factory.h"
 #include "strategies/folding_strategy.h"
 #include "strategies/one_replica_factories.h"
@@ -15,7 +15,7 @@ namespace {
 const StrategyOf<MirroredStrategy> mirrored("mirrored");
 const CentralFactory central;
 const StorageApartFactory apart;
-const StrategyOf<LocalSgdStrategy> local_sgd("local SGD");
+const StrategyOf<TrainedSgd> local_sgd("local SGD", {}, &TrainedSgd::mistake);
 const StrategyOf<FoldingStrategy> folding("folding", {.uses_collectives = false});
 const OneDeviceFactory one_device;
 const DefaultFactory standard;

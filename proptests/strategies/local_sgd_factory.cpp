@@ -3,12 +3,12 @@
 
 // The suites on the example of a user's strategy.
 #include "belfry/testing/strategy_factory.h"
-#include "local_sgd_strategy.h"
+#include "local_sgd_trained.h"
 
 namespace belfry::testing {
 
 const StrategyFactory& strategy_factory() {
-  static const StrategyOf<LocalSgdStrategy> factory("local SGD");
+  static const StrategyOf<TrainedSgd> factory("local SGD", {}, &TrainedSgd::mistake);
   return factory;
 }
 

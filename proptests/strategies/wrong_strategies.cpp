@@ -25,20 +25,24 @@ void scale_host_means(const ReduceCall& call, float factor) {
 
 }  // namespace
 
-void ForgetfulReduce::do_reduce(const ReduceCall& call) {
-  // The others' reduction, which the last replica gets too.
+std::vector<std::vector<LeafRef>> without_the_last(const ReduceCall& call) {
   std::vector<std::vector<LeafRef>> some(call.parts.begin(), call.parts.end());
-  if (some.size() > 1) {
-    for (const LeafRef& leaf : some.back()) {
-      if (leaf.tensor == nullptr) {
-        std::fill_n(static_cast<std::byte*>(leaf.data), leaf.bytes(), std::byte{});
-      } else {
-        const std::vector<std::byte> zeros(leaf.bytes());
-        *leaf.tensor = AnyTensor::from_host(leaf.dtype, leaf.tensor->shape(), zeros.data(),
-                                            leaf.tensor->placement());
-      }
+  if (some.size() == 1) return some;
+  for (const LeafRef& leaf : some.back()) {
+    if (leaf.tensor == nullptr) {
+      std::fill_n(static_cast<std::byte*>(leaf.data), leaf.bytes(), std::byte{});
+    } else {
+      const std::vector<std::byte> zeros(leaf.bytes());
+      *leaf.tensor = AnyTensor::from_host(leaf.dtype, leaf.tensor->shape(), zeros.data(),
+                                          leaf.tensor->placement());
     }
   }
+  return some;
+}
+
+void ForgetfulReduce::do_reduce(const ReduceCall& call) {
+  // The others' reduction, which the last replica gets too.
+  std::vector<std::vector<LeafRef>> some = without_the_last(call);
   Strategy::do_reduce({call.op, some, call.everywhere, call.present});
 }
 

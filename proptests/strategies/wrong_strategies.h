@@ -23,6 +23,9 @@ class Mistaken : public Strategy {
       : Strategy(backend, options, CallSite::here()) {}
 };
 
+/// The parts of a reduction, with zeros in the last replica's.
+std::vector<std::vector<LeafRef>> without_the_last(const ReduceCall& call);
+
 /// The last replica's values never enter a reduction.
 class ForgetfulReduce final : public Mistaken {
  public:

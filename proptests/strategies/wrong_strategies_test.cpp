@@ -7,6 +7,7 @@
 #include "belfry/mirrored_strategy.h"
 #include "belfry/testing/contracts.h"
 #include "strategies/one_replica_factories.h"
+#include "strategies/wrong_sgd.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@
 #include <cstdlib>
 #include <memory>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 namespace belfry::testing {
@@ -142,6 +144,38 @@ TEST(WrongStrategies, ThatKeepVariablesElsewhereBreakCDest) {
   expect_broken<LendsStorage>("C-dest", "sees a variable on another device than its own");
   expect_broken<EmptyCopies>("C-dest", "update_non_slot handed over another value");
   expect_broken<CrowdedVariables>("C-dest", " is named twice");
+}
+
+// A strategy may do right all that every strategy must, and wrong what is its own: no contract
+// alone can tell.
+template <SgdMistake kMistake>
+void expect_found_by_its_factory() {
+  using Sgd = Trained<WrongSgd<kMistake>>;
+  const StrategyOf<Sgd> silent("the wrong one");
+  const StrategyOf<Sgd> strategies("the wrong one", {}, &Sgd::mistake);
+  const ContractOptions few{.cases = 20, .seed = 1};
+  for (const Contract& contract : contracts()) {
+    EXPECT_TRUE(check_contract(contract.id, silent, backend_factory(), few).kept) << contract.id;
+    const ContractResult found = check_contract(contract.id, strategies, backend_factory(), few);
+    EXPECT_FALSE(found.kept) << contract.id << " was kept";
+    EXPECT_THAT(found.message, HasSubstr("its own work went wrong: parameters "));
+  }
+}
+
+TEST(WrongStrategies, ThatAreWrongInTheirOwnWorkAreFoundByTheirFactory) {
+  expect_found_by_its_factory<SgdMistake::kForgetsAReplica>();
+  expect_found_by_its_factory<SgdMistake::kSkipsTensors>();
+  expect_found_by_its_factory<SgdMistake::kSetsToZero>();
+}
+
+// What an answer throws is reported as well.
+TEST(WrongStrategies, ThatThrowInTheirOwnWorkAreFoundByTheirFactory) {
+  const StrategyOf<MirroredStrategy> strategies(
+      "the wrong one", {},
+      [](MirroredStrategy&) -> std::string { throw std::runtime_error("nobody knows"); });
+  const ContractResult found =
+      check_contract("C-run", strategies, backend_factory(), {.cases = 2, .seed = 1});
+  EXPECT_THAT(found.message, HasSubstr("its own work went wrong: it threw nobody knows"));
 }
 
 // Notes where its replicas are run.

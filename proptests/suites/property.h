@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -45,14 +46,26 @@ class Property : public ::testing::Test {
   DeviceWork work_;
 };
 
-/// A backend of the factory for one case, whose work counts for the property.
+/// A backend of the factory for one case, whose work counts for the property. At its end, if
+/// nothing was thrown, the factory is asked what is wrong with the strategies; what they do then
+/// does not count.
 class Bench {
  public:
   Bench(Property& property, const BackendRequest& request)
-      : property_(property), backend_(backend_factory().make(request)) {}
+      : property_(property),
+        is_replay_(request.schedule == ScheduleKind::kReplay),
+        backend_(backend_factory().make(request)) {}
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
-  ~Bench() { property_.add_work(backend_factory().work(*backend_)); }
+  ~Bench() {
+    property_.add_work(backend_factory().work(*backend_));
+    // A replay has no choices left.
+    if (is_replay_ || std::uncaught_exceptions() > thrown_before_) return;
+    for (const auto& strategy : strategies_) {
+      EXPECT_EQ(own_mistake_in_words(strategy_factory(), *strategy), "")
+          << "what is " << strategy_factory().name() << "'s own went wrong";
+    }
+  }
 
   Backend& backend() { return *backend_; }
   /// A strategy of the factory on it, which lives as long as it does.
@@ -63,6 +76,8 @@ class Bench {
 
  private:
   Property& property_;
+  bool is_replay_;
+  int thrown_before_ = std::uncaught_exceptions();
   std::unique_ptr<Backend> backend_;
   std::vector<std::unique_ptr<Strategy>> strategies_;
 };

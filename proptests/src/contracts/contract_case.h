@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -25,6 +26,8 @@ struct Scene {
   const StrategyFactory& strategies;
   const BackendFactory& backends;
   int most_devices = 9;
+  /// Where a stage says what is wrong with the strategy's own work, as it ends.
+  std::string& own_mistake;
 
   bool has_one_replica() const { return strategies.replica_devices() != ReplicaDevices::kEach; }
 };
@@ -57,12 +60,14 @@ inline Setting draw_setting(const Scene& scene) {
 }
 inline std::uint64_t draw_seed() { return *rc::gen::arbitrary<std::uint16_t>().as("seed"); }
 
-/// A backend and a strategy on it, for one case.
+/// A backend and a strategy on it, for one case. At its end, if nothing was thrown, the factory is
+/// asked what is wrong with the strategy.
 class Stage {
  public:
   /// Without an order: as the strategy likes.
   Stage(const Scene& scene, const Setting& setting, std::optional<ReductionOrder> order = {})
-      : backend_(scene.backends.make(setting.backend)),
+      : scene_(scene),
+        backend_(scene.backends.make(setting.backend)),
         devices_(setting.topology.specs(*backend_)) {
     StrategyOptions options{.order = order};
     if (!setting.topology.is_whole()) options.devices = devices_;
@@ -72,6 +77,12 @@ class Stage {
       devices_ = strategy_->backend().devices();
     }
   }
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+  ~Stage() {
+    if (std::uncaught_exceptions() > thrown_before_) return;
+    scene_.own_mistake = own_mistake_in_words(scene_.strategies, *strategy_);
+  }
 
   Backend& backend() { return *backend_; }
   Strategy& strategy() { return *strategy_; }
@@ -80,6 +91,8 @@ class Stage {
   const std::vector<DeviceSpec>& devices() const { return devices_; }
 
  private:
+  const Scene& scene_;
+  int thrown_before_ = std::uncaught_exceptions();
   std::unique_ptr<Backend> backend_;
   std::vector<DeviceSpec> devices_;
   std::unique_ptr<Strategy> strategy_;

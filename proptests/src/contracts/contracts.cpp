@@ -103,8 +103,10 @@ ContractResult check_contract(std::string_view id, const StrategyFactory& strate
                               const BackendFactory& backends, const ContractOptions& options) {
   for (const Entry& entry : entries()) {
     if (entry.contract.id != id) continue;
-    const Scene scene{strategies, backends, options.most_devices};
+    std::string own_mistake;
+    const Scene scene{strategies, backends, options.most_devices, own_mistake};
     const auto property = [&] {
+      own_mistake.clear();
       try {
         entry.check(scene);
       } catch (const rc::GenerationFailure&) {
@@ -112,6 +114,7 @@ ContractResult check_contract(std::string_view id, const StrategyFactory& strate
       } catch (const std::exception& error) {
         fail(std::string("it threw ") + error.what());
       }
+      demand(own_mistake.empty(), "its own work went wrong: " + own_mistake);
     };
     rc::detail::TestParams params = rc::detail::configuration().testParams;
     params.maxSuccess = options.cases.value_or(usual_cases());

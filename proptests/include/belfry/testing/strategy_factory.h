@@ -6,6 +6,8 @@
 #include "belfry/strategy_options.h"
 
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -36,7 +38,20 @@ class StrategyFactory {
   /// Whether tensors are reduced by the communicator where no order is asked for: then suites
   /// demand that collectives ran. False for strategies whose `do_reduce` does without.
   virtual bool uses_collectives() const { return true; }
+  /// What is wrong with what a strategy of this factory does beyond what all must do, and no suite
+  /// can know; nothing where all is well. Contracts and suites ask after each case that ended well,
+  /// and report what it returns or throws. Context: between runs; it may run the strategy.
+  virtual std::string own_mistake(Strategy& /*strategy*/) const { return {}; }
 };
+
+/// What `own_mistake` returns, or what it throws in words.
+inline std::string own_mistake_in_words(const StrategyFactory& factory, Strategy& strategy) {
+  try {
+    return factory.own_mistake(strategy);
+  } catch (const std::exception& error) {
+    return std::string("it threw ") + error.what();
+  }
+}
 
 /// What a factory says of its strategies: `StrategyFactory` has what each means.
 struct StrategyTraits {
@@ -44,12 +59,14 @@ struct StrategyTraits {
   bool uses_collectives = true;
 };
 
-/// The factory of a strategy that is constructed from a backend and StrategyOptions.
+/// The factory of a strategy that is constructed from a backend and StrategyOptions. What
+/// `own_mistake` returns, `&S::mistake` say, is that of `StrategyFactory`.
 template <class S>
 class StrategyOf final : public StrategyFactory {
  public:
-  explicit StrategyOf(std::string name, StrategyTraits traits = {})
-      : name_(std::move(name)), traits_(traits) {}
+  explicit StrategyOf(std::string name, StrategyTraits traits = {},
+                      std::function<std::string(S&)> own_mistake = {})
+      : name_(std::move(name)), traits_(traits), own_mistake_(std::move(own_mistake)) {}
 
   std::string_view name() const override { return name_; }
   std::unique_ptr<Strategy> make(Backend& backend, const StrategyOptions& options) const override {
@@ -57,10 +74,14 @@ class StrategyOf final : public StrategyFactory {
   }
   ReplicaDevices replica_devices() const override { return traits_.replica_devices; }
   bool uses_collectives() const override { return traits_.uses_collectives; }
+  std::string own_mistake(Strategy& strategy) const override {
+    return own_mistake_ ? own_mistake_(static_cast<S&>(strategy)) : std::string();
+  }
 
  private:
   std::string name_;
   StrategyTraits traits_;
+  std::function<std::string(S&)> own_mistake_;
 };
 
 /// The factory of this test binary. Each binary that links the suites defines it.
