@@ -50,6 +50,19 @@ function(belfry_test name)
                        PROPERTIES ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
+# belfry_on_threads(<name>): all property tests of an executable once more, on threads. These cost
+# more, so that there are fewer cases.
+function(belfry_on_threads name)
+  if(NOT TARGET ${name})
+    return()
+  endif()
+  foreach(carrier baton concurrent)
+    add_test(NAME ${name}.on_${carrier} COMMAND ${name} --gtest_brief=1)
+    set_tests_properties(${name}.on_${carrier} PROPERTIES LABELS prop TIMEOUT 600
+      ENVIRONMENT "BELFRY_TESTING_CARRIER=${carrier};RC_PARAMS=max_success=30")
+  endforeach()
+endfunction()
+
 # belfry_gpu_test(<name> SOURCES ... LINKS ...): a test executable that needs a GPU. Built wherever
 # there is a toolkit; a test where a GPU is promised (BELFRY_GPU_TESTS).
 function(belfry_gpu_test name)
