@@ -10,7 +10,10 @@
 #
 # my_factories.cpp defines belfry::testing::strategy_factory() and backend_factory(). All that the
 # suites test is made by these. Without SUITES all of them are added. Needs the packages rapidcheck,
-# GTest and Eigen3.
+# GTest and Eigen3. For a backend of one's own there are the suites of the backend interface before
+# them, spi_*, which need no strategy_factory() and no Eigen3:
+#
+#   belfry_add_spi_suites(my_backend_test)
 
 # In the cache, since whoever calls the function may see no variable of this folder.
 set(BELFRY_SUITES
@@ -21,6 +24,8 @@ set(BELFRY_SUITES
   CACHE INTERNAL "The suites there are")
 set(BELFRY_SUITE_LINKS belfry::testing rapidcheck_gtest GTest::gtest Eigen3::Eigen
   CACHE INTERNAL "What suites are linked with")
+set(BELFRY_SPI_SUITES spi_collective_props spi_kernel_props spi_stream_props
+  CACHE INTERNAL "The suites of the backend interface")
 
 # belfry_add_suites(<target> [SUITES ...])
 function(belfry_add_suites target)
@@ -46,4 +51,17 @@ function(belfry_add_suites target)
   get_filename_component(root "${here}" DIRECTORY)
   target_include_directories(${target} PUBLIC "${root}")
   target_link_libraries(${target} PUBLIC ${BELFRY_SUITE_LINKS})
+endfunction()
+
+# belfry_add_spi_suites(<target>)
+function(belfry_add_spi_suites target)
+  if(ARGN)
+    message(FATAL_ERROR "belfry_add_spi_suites(<target>) adds all of them")
+  endif()
+  set(here "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
+  foreach(suite IN LISTS BELFRY_SPI_SUITES)
+    target_sources(${target} PRIVATE "${here}/${suite}.cpp")
+  endforeach()
+  target_sources(${target} PRIVATE "${here}/spi_support.cpp")
+  target_link_libraries(${target} PUBLIC belfry::testing rapidcheck_gtest GTest::gmock GTest::gtest)
 endfunction()
