@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // SEM-92 to SEM-97: every example is delivered once, in order, or left out as the policy says.
+#include "suites/masks.h"
 #include "suites/property.h"
 
 #include <algorithm>
@@ -195,27 +196,12 @@ TEST_F(Input, ReachesTheReplicasThatItIsFor) {
   });
 }
 
-// Some of the replicas, at least one.
-std::vector<int> some_of(int replicas) {
-  std::vector<int> ids;
-  const auto chosen = *rc::gen::container<std::vector<bool>>(static_cast<std::size_t>(replicas),
-                                                             rc::gen::arbitrary<bool>());
-  for (int id = 0; id < replicas; ++id) {
-    if (chosen[static_cast<std::size_t>(id)]) ids.push_back(id);
-  }
-  if (ids.empty()) ids.push_back(*rc::gen::inRange(0, replicas));
-  return ids;
-}
-
 using Row = std::vector<float>;
 
 // One float row for each of `ids`: what the i-th of them brings does not depend on its id.
 PerReplica<Row> rows_of(const std::vector<int>& ids, int replicas, std::uint64_t seed) {
-  detail::ReplicaArray<Row> rows(static_cast<int>(ids.size()));
-  for (int i = 0; i < static_cast<int>(ids.size()); ++i) {
-    rows.emplace_back(values_of<float>({Pattern::kRandom, seed}, i, 5));
-  }
-  return PerReplica<Row>(std::move(rows), detail::Participants(replicas, ids));
+  return values_of_some(ids, replicas,
+                        [&](int i) { return values_of<float>({Pattern::kRandom, seed}, i, 5); });
 }
 
 struct Reductions {
