@@ -250,19 +250,29 @@ TEST_F(ContextConformance, CTX_19_TheDefaultStrategyReducesBatches) {
   });
 }
 
+// Overridden: fn sees the very same t, and a copy of v's component, which takes the component's
+// place when all has gone well (SEM-42).
 TEST_F(ContextConformance, CTX_20_TheDefaultStrategyUpdates) {
   Strategy& fallback = current_strategy();
   const auto variable = fallback.mirrored_variable(2.0);
+  const double* const component = &variable.on(*current_replica());
   const std::string given = "t";
+  int calls = 0;
   expect_refused_elsewhere(strategy_, [&] {
     fallback.cross_replica().update(
         variable,
-        [&](double& component, const std::string& seen) {
-          EXPECT_EQ(component, 2.0);
+        [&](double& own, const std::string& seen) {
+          EXPECT_NE(&own, component);
+          EXPECT_EQ(*component, 2.0 + calls);
+          EXPECT_EQ(own, *component);
           EXPECT_EQ(&seen, &given);
+          own += 1;
+          ++calls;
         },
         given);
+    EXPECT_EQ(*component, 2.0 + calls);
   });
+  EXPECT_EQ(calls, 2);
 }
 
 TEST_F(ContextConformance, CTX_21_TheDefaultStrategyUpdatesWhatIsNoSlot) {

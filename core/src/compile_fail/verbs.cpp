@@ -36,8 +36,8 @@ void verbs_of_the_cross_replica_context(CrossReplicaContext& cross, const PerRep
 #endif
 #ifdef X11_X12_X13_RED_21_REDUCE_A_PLAIN_NUMBER
   // EXPECT: constraints|no matching
-  // Overridden (X-11, X-12, RED-21): what is reduced is a PerReplica or a Mirrored, whatever the
-  // number, the operator and N.
+  // Overridden: what is reduced is a PerReplica or a Mirrored, whatever the number, the operator
+  // and N.
   cross.reduce(ReduceOp::kSum, 5.0);
 #endif
 #ifdef X20_SUM_OF_A_MIRRORED_VARIABLE
