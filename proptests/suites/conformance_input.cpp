@@ -4,12 +4,19 @@
 // What the reference systems do with input, a test for each row of the catalogue. Elements are
 // tensors where devices matter. Workers are strategies of their own, one after another: what they
 // would agree on over a network is theirs to add.
+#include "belfry/npy.h"
 #include "suites/property.h"
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -70,6 +77,17 @@ class Machine {
   std::unique_ptr<Backend> backend_;
   MirroredStrategy strategy_;
 };
+
+// The code of the error that `call` throws; kInternal when it throws none.
+template <class F>
+ErrorCode code_of(const F& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode::kInternal;
+}
 
 Batches ones(const Ints& numbers) {
   Batches batches;
@@ -253,6 +271,60 @@ TEST(Conformance, T19_ThereIsNoInputForAWorkerThatIsNot) {
                InvalidArgumentError);
 }
 
+// Rebatching: the rows of all batches in order, by sizes that are used over and over. One replica
+// sees the batches as they are.
+
+Steps rebatched(int count, const std::vector<std::int64_t>& sizes,
+                Remainder remainder = Remainder::kKeep) {
+  return Machine(1).steps(tensors(count).batch(4).rebatch(sizes, remainder), kDropElements);
+}
+
+Steps one_each(const std::vector<Ints>& batches) {
+  Steps steps;
+  for (const Ints& batch : batches) steps.push_back({batch});
+  return steps;
+}
+
+TEST(Conformance, B08_FoursBecomeTwos) {
+  EXPECT_EQ(rebatched(8, {2, 2}), one_each({{0, 1}, {2, 3}, {4, 5}, {6, 7}}));
+}
+
+TEST(Conformance, B09_TheLastBatchHasWhatIsLeft) {
+  EXPECT_EQ(rebatched(5, {2, 2}), one_each({{0, 1}, {2, 3}, {4}}));
+}
+
+TEST(Conformance, B10_TheRemainderCanBeDropped) {
+  EXPECT_EQ(rebatched(5, {2, 2}, Remainder::kDrop), one_each({{0, 1}, {2, 3}}));
+}
+
+TEST(Conformance, B14_SizesOfZeroGiveEmptyBatches) {
+  EXPECT_EQ(rebatched(8, {1, 0}),
+            one_each({{0}, {}, {1}, {}, {2}, {}, {3}, {}, {4}, {}, {5}, {}, {6}, {}, {7}, {}}));
+}
+
+TEST(Conformance, B15_OneSizeWillDo) {
+  EXPECT_EQ(rebatched(8, {2}), one_each({{0, 1}, {2, 3}, {4, 5}, {6, 7}}));
+}
+
+// A replica sees two rows of two.
+TEST(Conformance, B16_BatchesOfBatchesAreSplitOnTheOutside) {
+  Machine machine(1);
+  std::vector<Ints> seen;
+  for (const auto& step : machine.strategy().distribute_dataset(
+           tensors(16).batch(2).batch(4).rebatch({2, 2}), kDropElements)) {
+    const auto shares = machine.strategy().run(
+        [](ReplicaContext& replica, const Tensor<int>& share) {
+          EXPECT_EQ(share.placement(), replica.placement());
+          EXPECT_EQ(share.shape(), Shape({2, 2}));
+          return share.to_host();
+        },
+        step);
+    seen.push_back(shares[0]);
+  }
+  EXPECT_THAT(seen, ElementsAre(Ints{0, 1, 2, 3}, Ints{4, 5, 6, 7}, Ints{8, 9, 10, 11},
+                                Ints{12, 13, 14, 15}));
+}
+
 TEST(Conformance, B18_ABatchOfUnknownSizeIsCutIntoEqualParts) {
   const auto unknown = Dataset<Ints>::from({{0, 1, 2, 3}, {4, 5, 6, 7}});
   EXPECT_THAT(Machine(3).steps(unknown, kPad),
@@ -338,6 +410,104 @@ TEST(Conformance, DS_08_AShortLastBatchOfAFunctionIsOneReplicas) {
   const auto steps = from_function(2, fn, kPad);
   ASSERT_EQ(steps.size(), 2U);
   EXPECT_THAT(steps[1], ElementsAre(Ints{8, 9, 10, 11}, Ints{12, 13}));
+}
+
+// Overridden: a strategy knows its own machine; an input context counts all workers' replicas.
+TEST(Conformance, DEV_08_WorkersTimesDevicesAreInSync) {
+  for (const int devices : {1, 3}) {
+    for (const int worker : {0, 1}) {
+      Machine machine(devices);
+      InputContext told;
+      const auto input = [&](const InputContext& context) {
+        told = context;
+        return tensors(2 * devices);
+      };
+      DistributeOptions options = kDrop;
+      options.num_workers = 2;
+      options.worker = worker;
+      const auto steps =
+          machine.steps_of(machine.strategy().distribute_datasets_from_function(input, options));
+      EXPECT_EQ(steps.size(), 2U);
+      EXPECT_EQ(machine.strategy().num_replicas(), devices);
+      EXPECT_EQ(told.num_replicas_in_sync, 2 * devices);
+      EXPECT_EQ(told.num_input_pipelines, 2);
+      EXPECT_EQ(told.input_pipeline_id, worker);
+    }
+  }
+}
+
+// Overridden: an empty list means all devices, and there is no number beside it to contradict it.
+// Where a list of devices must be given, it must not be empty.
+TEST(Conformance, DEV_09_DevicesAreNamedOnceAndThereAreSome) {
+  const auto backend = backend_factory().make(devices(2));
+  const DeviceSpec first = backend->device_spec(0);
+  EXPECT_EQ(code_of([&] { MirroredStrategy(*backend, {.devices = {first, first}}); }),
+            ErrorCode::kDuplicateDevice);
+  MirroredStrategy all(*backend, {.devices = {}});
+  EXPECT_EQ(all.cross_replica().devices(),
+            (std::vector<DeviceSpec>{first, backend->device_spec(1)}));
+  const auto ids = all.run([](ReplicaContext& replica) {
+    return replica.all_gather(Tensor<int>::full({1}, replica.replica_id())).to_host();
+  });
+  EXPECT_THAT(ids, ElementsAre(Ints{0, 1}, Ints{0, 1}));
+  EXPECT_EQ(
+      code_of([&] { const auto scope = all.colocate_variables_with(std::vector<DeviceSpec>{}); }),
+      ErrorCode::kNoDevices);
+}
+
+using Bytes = std::vector<std::uint8_t>;
+
+// An array of bytes, read from a file: the i-th of them is 31 i modulo 256.
+HostArray array_of(const std::string& shape, std::size_t count) {
+  const std::string header = "{'descr': '|u1', 'fortran_order': False, 'shape': " + shape + ", }\n";
+  std::string file("\x93NUMPY\1\0", 8);
+  file += static_cast<char>(header.size());
+  file += '\0';
+  file += header;
+  std::string period;
+  for (int i = 0; i < 256; ++i) period += static_cast<char>(i * 31);
+  for (std::size_t left = count; left > 0; left -= std::min(left, period.size())) {
+    file.append(period, 0, left);
+  }
+  return parse_npy(std::as_bytes(std::span(file)), "x.npy");
+}
+
+// Two replicas get an array in one step, half of it each, as tensors on their devices.
+void expect_halves(const Dataset<Bytes>& dataset, const DistributeOptions& options,
+                   const HostArray& array) {
+  Machine machine(2);
+  const auto tensors = dataset.map([](const Bytes& bytes) {
+    return Tensor<std::uint8_t>::from({static_cast<std::int64_t>(bytes.size())}, bytes);
+  });
+  std::vector<Bytes> halves;
+  for (const auto& step : machine.strategy().distribute_dataset(tensors, options)) {
+    const auto seen = machine.strategy().run(
+        [](ReplicaContext& replica, const Tensor<std::uint8_t>& share) {
+          EXPECT_EQ(share.placement(), replica.placement());
+          return share.to_host();
+        },
+        step);
+    halves.insert(halves.end(), seen.begin(), seen.end());
+  }
+  ASSERT_EQ(halves.size(), 2U);
+  const std::size_t half = array.bytes().size() / 2;
+  for (const std::size_t id : {0U, 1U}) {
+    ASSERT_EQ(halves[id].size(), half);
+    EXPECT_EQ(std::memcmp(halves[id].data(), array.bytes().data() + id * half, half), 0);
+  }
+}
+
+// 2^26 bytes and a few as two elements, and fewer as an element each. The second halves begin
+// within a period.
+TEST(Conformance, T21_LargeArraysArriveWhole) {
+  constexpr std::size_t kHalf = (std::size_t{1} << 25) + 3;
+  const HostArray rows = array_of("(2, " + std::to_string(kHalf) + ")", 2 * kHalf);
+  ASSERT_EQ(rows.bytes().size(), 2 * kHalf);
+  expect_halves(rows.rows<std::uint8_t>(), kPadElements, rows);
+  constexpr std::int64_t kFew = (std::int64_t{1} << 20) + 6;
+  const HostArray flat =
+      array_of("(" + std::to_string(kFew) + ",)", static_cast<std::size_t>(kFew));
+  expect_halves(flat.elements<std::uint8_t>().batch(kFew), kPad, flat);
 }
 
 TEST(Conformance, CTX_22_InputBelongsToTheCurrentStrategy) {

@@ -269,21 +269,21 @@ TEST(Dataset, RefusesNumbersThatCannotBe) {
 
 Dataset<Ints> batches_of(int count, int size) { return range(count).batch(size); }
 
-TEST(Conformance, B08_FoursBecomeTwos) {
+TEST(Rebatching, FoursBecomeTwos) {
   EXPECT_THAT(all(batches_of(8, 4).rebatch({2, 2})),
               ElementsAre(Ints{0, 1}, Ints{2, 3}, Ints{4, 5}, Ints{6, 7}));
 }
 
-TEST(Conformance, B09_TheLastBatchHasWhatIsLeft) {
+TEST(Rebatching, TheLastBatchHasWhatIsLeft) {
   EXPECT_THAT(all(batches_of(5, 4).rebatch({2, 2})), ElementsAre(Ints{0, 1}, Ints{2, 3}, Ints{4}));
 }
 
-TEST(Conformance, B10_TheRemainderCanBeDropped) {
+TEST(Rebatching, TheRemainderCanBeDropped) {
   EXPECT_THAT(all(batches_of(5, 4).rebatch({2, 2}, Remainder::kDrop)),
               ElementsAre(Ints{0, 1}, Ints{2, 3}));
 }
 
-TEST(Conformance, B14_SizesOfZeroGiveEmptyBatches) {
+TEST(Rebatching, SizesOfZeroGiveEmptyBatches) {
   std::vector<Ints> expected;
   for (int i = 0; i < 8; ++i) {
     expected.push_back({i});
@@ -292,11 +292,11 @@ TEST(Conformance, B14_SizesOfZeroGiveEmptyBatches) {
   EXPECT_EQ(all(batches_of(8, 4).rebatch({1, 0})), expected);
 }
 
-TEST(Conformance, B15_OneSizeWillDo) {
+TEST(Rebatching, OneSizeWillDo) {
   EXPECT_EQ(all(batches_of(8, 4).rebatch({2})), all(batches_of(8, 4).rebatch({2, 2})));
 }
 
-TEST(Conformance, B16_BatchesOfBatchesAreSplitOnTheOutside) {
+TEST(Rebatching, BatchesOfBatchesAreSplitOnTheOutside) {
   std::vector<std::vector<Ints>> expected;
   for (int i = 0; i < 16; i += 4) expected.push_back({{i, i + 1}, {i + 2, i + 3}});
   EXPECT_EQ(all(range(16).batch(2).batch(4).rebatch({2, 2})), expected);
