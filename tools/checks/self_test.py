@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 import conformance
+import tree
 
 CHECKS = pathlib.Path(__file__).resolve().parent
 LICENCE = ("// SPDX-FileCopyrightText: The belfry authors\n"
@@ -425,6 +426,18 @@ class Conformance(unittest.TestCase):
                      "// Overridden, so.\n" + self.TEST % ""):
             why, problems = self.found(text)
             self.assertEqual((why, len(problems)), ({}, 1), text)
+
+
+class ConformanceSections(CheckTest):
+    """Sections that must not compile are tests of rows if ctest compiles them."""
+
+    def test_tells_which_sections_are_listed(self):
+        self.write("core/src/compile_fail/a.cpp", "#ifdef RUN_01_SUCH\n#endif\n"
+                                                  "#ifdef RUN_02_OTHER\n#endif\n")
+        self.write("core/src/compile_fail/CMakeLists.txt",
+                   "belfry_compile_fail(a\n  SOURCE a.cpp\n  SECTIONS RUN_01_SUCH)\n")
+        self.assertEqual(conformance.sections(tree.Tree(self.root)),
+                         {"RUN_01_SUCH": True, "RUN_02_OTHER": False})
 
 
 class CompileFail(CheckTest):
