@@ -9,6 +9,8 @@
 #include "suites/variable_stage.h"
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -351,12 +353,63 @@ TEST(Conformance, MVA_43_MeanOfIntegersIsRefusedWhenTheVariableIsMade) {
 // (SEM-11), and these do.
 TEST(Conformance, MVA_44_ComponentsThatDifferAreReported) {
   VariableStage stage;
-  const auto v = stage.strategy.mirrored_variable([] { return Tensor<float>::full({1}, 3.0F); });
+  const auto v = stage.strategy.mirrored_variable([] { return Tensor<float>::full({1}, 3.0F); },
+                                                  {.name = "v"});
   float next = 3;
   stage.cross().update(
       v, [&](Tensor<float>& component) { component = Tensor<float>::full({1}, next++); });
   ASSERT_TRUE(stage.backend->verifies_mirrored());
   EXPECT_EQ(error_of([&] { stage.strategy.read(v); }), ErrorCode::kMirroredDiverged);
+  Checkpoint checkpoint(stage.strategy);
+  checkpoint.add(v);
+  EXPECT_EQ(error_of([&] { checkpoint.contents(); }), ErrorCode::kMirroredDiverged);
+}
+
+// SEM-11, without a row of the catalogue: what hosts know of components is compared at once.
+TEST(MirroredUpdate, OfComponentsToOtherShapesOrKeysIsRefused) {
+  using Table = std::map<std::string, float>;
+  VariableStage stage;
+  const auto tensor = stage.strategy.mirrored_variable([] { return Tensor<float>::zeros({6}); });
+  const auto table = stage.strategy.mirrored_variable(Table{{"c", 1.0F}});
+  int calls = 0;
+  EXPECT_EQ(error_of([&] {
+              stage.cross().update(tensor, [&](Tensor<float>& component) {
+                component = Tensor<float>::full(calls++ == 0 ? Shape{2, 3} : Shape{3, 2}, 1.0F);
+              });
+            }),
+            ErrorCode::kMirroredDiverged);
+  calls = 0;
+  EXPECT_EQ(error_of([&] {
+              stage.cross().update(table, [&](Table& component) {
+                component = Table{{calls++ == 0 ? "a" : "b", 1.0F}};
+              });
+            }),
+            ErrorCode::kMirroredDiverged);
+  EXPECT_EQ(stage.strategy.read(tensor).shape(), Shape{6});
+  EXPECT_EQ(stage.strategy.read(table), (Table{{"c", 1.0F}}));
+}
+
+TEST(MirroredUpdate, ThatReturnsOtherShapesOrKeysIsRefused) {
+  using Table = std::map<std::string, float>;
+  VariableStage stage;
+  const auto v = stage.strategy.mirrored_variable(1.0F);
+  int calls = 0;
+  EXPECT_EQ(error_of([&] {
+              stage.cross().update(v, [&](float& component) {
+                component = 2.0F;
+                return Tensor<float>::zeros({++calls});
+              });
+            }),
+            ErrorCode::kMirroredDiverged);
+  calls = 0;
+  EXPECT_EQ(error_of([&] {
+              stage.cross().update(v, [&](float& component) {
+                component = 2.0F;
+                return Table{{calls++ == 0 ? "a" : "b", 1.0F}};
+              });
+            }),
+            ErrorCode::kMirroredDiverged);
+  EXPECT_EQ(stage.components(v), Reals({1, 1}));
 }
 
 }  // namespace

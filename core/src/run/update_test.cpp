@@ -12,10 +12,12 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,7 +32,7 @@ using testing::Pair;
 
 class Update : public testing::Test {
  protected:
-  // Which replica a refusal says has other bits, and what it says; -1 where nothing is refused.
+  // Which replica a refusal says differs, and what it says; -1 where nothing is refused.
   std::pair<int, std::string> divergence(const std::function<void()>& body) {
     try {
       body();
@@ -99,7 +101,8 @@ TEST_F(Update, ThatWouldMakeMirroredComponentsDifferIsRefused) {
     FAIL() << "components 0, 1, 1 were accepted";
   } catch (const VariableMismatchError& error) {
     EXPECT_EQ(error.code(), ErrorCode::kMirroredDiverged);
-    EXPECT_THAT(error.what(), HasSubstr("the components of mirrored weights differ in leaf 0"));
+    EXPECT_THAT(error.what(),
+                HasSubstr("the components of mirrored weights differ in bits at leaf 0"));
     EXPECT_EQ(error.report().replicas.back().replica_id, 1);
   }
   EXPECT_THAT(strategy_.local_values(variable), Each(1.0));
@@ -119,7 +122,7 @@ TEST_F(Update, ThatReturnsAnotherNumberForEachComponentIsRefused) {
   } catch (const VariableMismatchError& error) {
     EXPECT_EQ(error.code(), ErrorCode::kMirroredDiverged);
     EXPECT_THAT(error.what(), HasSubstr("what an update of mirrored weights returned for its "
-                                        "components differs in leaf 0"));
+                                        "components differs in bits at leaf 0"));
     EXPECT_EQ(error.report().replicas.back().replica_id, 1);
   }
   EXPECT_THAT(strategy_.local_values(variable), Each(1.0));
@@ -148,21 +151,21 @@ TEST_F(Update, IsRefusedWhenTheLastComponentAloneDiffers) {
   EXPECT_THAT(divergence([&] {
                 cross_.update(number, [&](double& component) { component = ++next / 3; });
               }),
-              Pair(2, HasSubstr("the components of mirrored number differ in leaf 0")));
+              Pair(2, HasSubstr("the components of mirrored number differ in bits at leaf 0")));
   next = 0;
   EXPECT_THAT(divergence([&] {
                 cross_.update(lists, [&](std::vector<std::vector<int>>& component) {
                   if (++next == 3) component.push_back({2});
                 });
               }),
-              Pair(2, HasSubstr("the components of mirrored lists differ in leaf 0")));
+              Pair(2, HasSubstr("the components of mirrored lists differ in structure")));
   next = 0;
   EXPECT_THAT(divergence([&] {
                 cross_.update(lists, [&](std::vector<std::vector<int>>& component) {
                   component.push_back({++next / 3});
                 });
               }),
-              Pair(2, HasSubstr("the components of mirrored lists differ in leaf 1")));
+              Pair(2, HasSubstr("the components of mirrored lists differ in bits at leaf 1[1]")));
   EXPECT_THAT(strategy_.local_values(number), Each(1.0));
   EXPECT_THAT(strategy_.local_values(lists), Each(ElementsAre(ElementsAre(1))));
 }
@@ -176,7 +179,7 @@ TEST_F(Update, IsRefusedWhenTheResultOfTheLastComponentAloneDiffers) {
                   return ++next / 3;
                 });
               }),
-              Pair(2, HasSubstr("components differs in leaf 0")));
+              Pair(2, HasSubstr("components differs in bits at leaf 0")));
   next = 0;
   EXPECT_THAT(divergence([&] {
                 cross_.update(number, [&](double& component) {
@@ -184,7 +187,7 @@ TEST_F(Update, IsRefusedWhenTheResultOfTheLastComponentAloneDiffers) {
                   return ++next == 3 ? std::optional(1) : std::nullopt;
                 });
               }),
-              Pair(2, HasSubstr("components differs in leaf 0")));
+              Pair(2, HasSubstr("components differs in structure")));
   EXPECT_THAT(strategy_.local_values(number), Each(1.0));
 }
 
@@ -197,7 +200,105 @@ TEST_F(Update, OfATensorOfTheLastComponentAloneIsSeenWhenItIsRead) {
     if (++next == 3) component.second = add(component.second, 1.0F);
   });
   EXPECT_THAT(divergence([&] { strategy_.read(pair); }),
-              Pair(2, HasSubstr("the components of mirrored pair differ in leaf 1")));
+              Pair(2, HasSubstr("the components of mirrored pair differ in bits at leaf 1[1]")));
+}
+
+// What is known without waiting for a device is compared at once.
+TEST_F(Update, IsRefusedWhenTheShapeOfTheLastComponentAloneDiffers) {
+  auto tensor =
+      strategy_.mirrored_variable([] { return Tensor<float>::zeros({6}); }, {.name = "tensor"});
+  auto row = strategy_.mirrored_variable(std::vector<float>{1, 2}, {.name = "row"});
+  int next = 0;
+  const auto reshape = [&](Tensor<float>& component) {
+    component = component.reshaped(++next == 3 ? Shape{3, 2} : Shape{2, 3});
+  };
+  EXPECT_THAT(
+      divergence([&] { cross_.update(tensor, reshape); }),
+      Pair(2, AllOf(HasSubstr("the components of mirrored tensor differ in shape at leaf 0"),
+                    HasSubstr("has tensor float32[2,3] at leaf 0"),
+                    HasSubstr("has tensor float32[3,2] at leaf 0"))));
+  for (const Tensor<float>& one : strategy_.local_values(tensor)) EXPECT_EQ(one.shape(), Shape{6});
+  next = 0;
+  const auto grow = [&](std::vector<float>& component) { component.resize(++next == 3 ? 4 : 3); };
+  EXPECT_THAT(divergence([&] { cross_.update(row, grow); }),
+              Pair(2, AllOf(HasSubstr("the components of mirrored row differ in shape at leaf 0"),
+                            HasSubstr("has float32[4] at leaf 0"))));
+  EXPECT_THAT(strategy_.local_values(row), Each(ElementsAre(1, 2)));
+}
+
+TEST_F(Update, IsRefusedWhenTheKeysOfTheLastComponentAloneDiffer) {
+  using Table = std::map<std::string, float>;
+  auto table = strategy_.mirrored_variable(Table{{"a", 1.0F}}, {.name = "table"});
+  int next = 0;
+  const auto rename = [&](Table& component) { component = Table{{++next == 3 ? "b" : "a", 2.0F}}; };
+  EXPECT_THAT(
+      divergence([&] { cross_.update(table, rename); }),
+      Pair(2, AllOf(HasSubstr("the components of mirrored table differ in structure"),
+                    HasSubstr("has float32 at leaf 0{a}"), HasSubstr("has float32 at leaf 0{b}"))));
+  EXPECT_THAT(strategy_.local_values(table), Each(Table{{"a", 1.0F}}));
+  next = 0;
+  const auto name = [&](Table&) { return Table{{++next == 3 ? "b" : "a", 2.0F}}; };
+  EXPECT_THAT(divergence([&] { cross_.update(table, name); }),
+              Pair(2, AllOf(HasSubstr("returned for its components differs in structure"),
+                            HasSubstr("has float32 at leaf 0{b}"))));
+}
+
+TEST_F(Update, ThatReturnsTensorsOfAnotherShapeIsRefused) {
+  auto number = strategy_.mirrored_variable(1.0, {.name = "number"});
+  int next = 0;
+  const auto make = [&](double& component) {
+    component = 2.0;
+    return std::pair(1, Tensor<float>::zeros({++next == 3 ? 3 : 2}));
+  };
+  EXPECT_THAT(divergence([&] { cross_.update(number, make); }),
+              Pair(2, AllOf(HasSubstr("returned for its components differs in shape at leaf 1[1]"),
+                            HasSubstr("has tensor float32[2] at leaf 1[1]"),
+                            HasSubstr("has tensor float32[3] at leaf 1[1]"))));
+  EXPECT_THAT(strategy_.local_values(number), Each(1.0));
+  // For their bits the host would have to wait.
+  float value = 0;
+  const auto fill = [&](double&) { return Tensor<float>::full({1}, ++value); };
+  const auto filled = cross_.update(number, fill);
+  EXPECT_EQ(filled[0].item(), 1.0F);
+  EXPECT_EQ(filled[2].item(), 3.0F);
+}
+
+TEST_F(Update, IsRefusedWhenComponentsWithoutLeavesDiffer) {
+  using Lists = std::vector<std::vector<std::vector<int>>>;
+  auto lists = strategy_.mirrored_variable(Lists{}, {.name = "lists"});
+  int next = 0;
+  EXPECT_THAT(divergence([&] {
+                cross_.update(lists, [&](Lists& component) { component.resize(++next == 3); });
+              }),
+              Pair(2, AllOf(HasSubstr("the components of mirrored lists differ in structure"),
+                            HasSubstr("has no elements at leaf 0\n"),
+                            HasSubstr("has no elements at leaf 0[0]\n"))));
+  EXPECT_THAT(strategy_.local_values(lists), Each(Lists{}));
+}
+
+// Messages have six digits of a key.
+TEST_F(Update, IsRefusedWhenKeysDifferThatReadAlike) {
+  using Table = std::map<double, int>;
+  auto table = strategy_.mirrored_variable(Table{}, {.name = "table"});
+  int next = 0;
+  const auto fill = [&](Table& component) { component[++next == 3 ? 0.12345671 : 0.12345672] = 1; };
+  EXPECT_THAT(
+      divergence([&] { cross_.update(table, fill); }),
+      Pair(2, AllOf(HasSubstr("the components of mirrored table differ in structure"),
+                    HasSubstr("has 1 leaf\n"), HasSubstr("has as many in another structure\n"))));
+  EXPECT_THAT(strategy_.local_values(table), Each(Table{}));
+}
+
+// Empty optionals and lists are no leaves, and have a number in messages.
+TEST_F(Update, NamesTheLeafBehindWhatIsEmpty) {
+  using Item = std::tuple<std::optional<int>, std::vector<std::vector<int>>, int>;
+  auto items = strategy_.mirrored_variable(
+      std::vector<Item>{{std::nullopt, {}, 1}, {std::nullopt, {}, 2}}, {.name = "items"});
+  int next = 0;
+  const auto change = [&](std::vector<Item>& component) { std::get<2>(component[1]) = ++next / 3; };
+  EXPECT_THAT(
+      divergence([&] { cross_.update(items, change); }),
+      Pair(2, HasSubstr("the components of mirrored items differ in bits at leaf 5[1][2]")));
 }
 
 TEST_F(Update, OfReplicaLocalComponentsMayDiffer) {

@@ -6,6 +6,7 @@
 #include "belfry/detail/component_values.h"
 #include "belfry/detail/custom_reduction.h"
 #include "belfry/detail/mirror.h"
+#include "belfry/detail/mirrored_check.h"
 #include "belfry/detail/update_components.h"
 #include "belfry/variable.h"
 
@@ -179,23 +180,14 @@ auto components_of(StrategyCore& core, const V& variable, CallSite site) {
   return PerReplica<T>(std::move(values));
 }
 
-template <class T>
-T read_mirrored(StrategyCore& core, VariableState<T>& state, CallSite site) {
-  if (Nest<T> && core.backend().verifies_mirrored()) {
-    ReplicaArray<T> copies(state.components.size());
-    for (const auto& component : state.components) copies.emplace_back(component.value);
-    require_mirrored(copies, Compared::kAllLeaves, state.info, site);
-  }
-  return state.components[0].value;
-}
-
 template <class V>
 auto value_of_variable(StrategyCore& core, const V& variable, CallSite site) {
   using T = typename V::value_type;
   VariableState<T>& state = variable.state(site);
   require_owner(core, state.info, site);
   if (state.info.synchronization == Synchronization::kOnWrite) {
-    return read_mirrored(core, state, site);
+    require_mirrored(core, state, site);
+    return state.components[0].value;
   }
   if (state.reader) return state.reader->read(core, components_of(core, variable, site), site);
   if (state.info.aggregation == Aggregation::kOnlyFirst) return state.components[0].value;

@@ -17,8 +17,9 @@ namespace belfry::detail {
 /// host does not block unless fn does.
 /// Throws: what fn throws; ContextError (kOtherStrategy) for a variable of another strategy, also
 /// as an argument, (kWrongContext) inside the function of another update (SEM-41);
-/// VariableMismatchError (kMirroredDiverged) when host values of a mirrored variable, or what fn
-/// returned for it, differ between components where the backend compares them (SEM-11);
+/// VariableMismatchError (kMirroredDiverged) when host values of a mirrored variable, or shapes of
+/// its tensors, or those of what fn returned for it, differ between components where the backend
+/// compares them (SEM-11);
 /// InvalidArgumentError (kDestination) for an argument that is a variable or a MirroredOn and has
 /// nothing for the component's device, (kInvalidArgument) for a Mirrored of another number of
 /// replicas or a Variable that is replica-local; UnsupportedError (kUnsupported) where the strategy
