@@ -360,6 +360,11 @@ TEST(Conformance, MVA_44_ComponentsThatDifferAreReported) {
       v, [&](Tensor<float>& component) { component = Tensor<float>::full({1}, next++); });
   ASSERT_TRUE(stage.backend->verifies_mirrored());
   EXPECT_EQ(error_of([&] { stage.strategy.read(v); }), ErrorCode::kMirroredDiverged);
+  EXPECT_EQ(error_of([&] { stage.cross().fetch(v); }), ErrorCode::kMirroredDiverged);
+  for (int device : {0, 1}) {
+    EXPECT_EQ(error_of([&] { stage.cross().fetch(v, stage.backend->device_spec(device)); }),
+              ErrorCode::kMirroredDiverged);
+  }
   Checkpoint checkpoint(stage.strategy);
   checkpoint.add(v);
   EXPECT_EQ(error_of([&] { checkpoint.contents(); }), ErrorCode::kMirroredDiverged);

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace belfry::sim {
 namespace {
@@ -55,6 +56,19 @@ TEST_F(CopiesInTheLog, FetchOfWhatIsElsewhereIsOne) {
   EXPECT_EQ(allocations([&] { cross_.fetch(mirrored, device(3)); }), 1);
   const auto one = cross_.broadcast(ones(), device(1));
   EXPECT_EQ(allocations([&] { cross_.fetch(one, device(0)); }), 1);
+}
+
+// What is compared is read by the host; one component alone is not (SEM-11).
+TEST_F(CopiesInTheLog, FetchOfAVariableReadsComponentsToCompare) {
+  const auto reads = [this](auto&& fetch) { return added(OperationKind::kHostRead, fetch); };
+  const auto three = strategy_.mirrored_variable(ones());
+  EXPECT_EQ(reads([&] { cross_.fetch(three, device(1)); }), 3);
+  EXPECT_EQ(reads([&] { cross_.fetch(cross_.broadcast(ones()), device(1)); }), 0);
+  const std::vector<DeviceSpec> place{device(0)};
+  const auto scope = strategy_.colocate_variables_with(place);
+  const auto one = strategy_.mirrored_variable(ones());
+  EXPECT_EQ(reads([&] { cross_.fetch(one, device(1)); }), 0);
+  EXPECT_EQ(reads([&] { strategy_.read(one); }), 0);
 }
 
 TEST_F(CopiesInTheLog, FetchComputesWhereTheValueIs) {

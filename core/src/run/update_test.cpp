@@ -301,6 +301,21 @@ TEST_F(Update, NamesTheLeafBehindWhatIsEmpty) {
       Pair(2, HasSubstr("the components of mirrored items differ in bits at leaf 5[1][2]")));
 }
 
+TEST_F(Update, OfATensorOfTheLastComponentAloneIsSeenWhenItIsFetched) {
+  auto tensor =
+      strategy_.mirrored_variable([] { return Tensor<float>::zeros({2}); }, {.name = "tensor"});
+  int next = 0;
+  cross_.update(tensor, [&](Tensor<float>& component) {
+    if (++next == 3) component = add(component, 1.0F);
+  });
+  for (const int device : {0, 1, 2}) {
+    const auto fetch = [&] { cross_.fetch(tensor, backend_.device_spec(device)); };
+    EXPECT_THAT(divergence(fetch),
+                Pair(2, HasSubstr("the components of mirrored tensor differ in bits at leaf 0")));
+  }
+  EXPECT_THAT(divergence([&] { cross_.fetch(tensor); }), Pair(2, HasSubstr("differ in bits")));
+}
+
 TEST_F(Update, OfReplicaLocalComponentsMayDiffer) {
   auto variable = strategy_.replica_local_variable(ReduceOp::kSum, 0);
   int next = 0;

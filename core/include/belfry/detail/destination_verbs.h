@@ -58,11 +58,14 @@ class DestinationVerbs {
   /// component on that device, fn sees it there and nothing is copied; else fn sees the first
   /// component, on its device, and what fn returns is copied (SEM-124). Of a replica-local variable
   /// fn sees the reduction. Without a destination: replica 0's device.
-  /// Order: fn is called on the calling thread; copies and reductions are enqueued.
+  /// Order: fn is called on the calling thread; copies and reductions are enqueued. The components
+  /// of a mirrored variable are compared first where the backend asks for it, for which the host
+  /// waits (SEM-11).
   /// Throws: what fn throws; for the destination as reduce, also (kDestination) when it is several
   /// devices; InvalidArgumentError (kInvalidArgument) for a Mirrored of another number of replicas;
-  /// ContextError (kOtherStrategy) for another strategy's variable; UnsupportedError (kUnsupported)
-  /// for components that would have to be reduced and cannot.
+  /// ContextError (kOtherStrategy) for another strategy's variable; VariableMismatchError
+  /// (kMirroredDiverged); UnsupportedError (kUnsupported) for components that would have to be
+  /// reduced and cannot.
   template <class V, Destination D, NotSite F>
   auto fetch(const V& value, const D& destination, const F& fn, CallSite site = CallSite::here()) {
     core().require_cross("fetch", site);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/detail/component.h"
+#include "belfry/detail/mirrored_check.h"
 #include "belfry/detail/place.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/update_components.h"
@@ -48,7 +49,7 @@ struct OnlyValue {
 };
 
 template <class T, class F>
-auto fetch_variable(StrategyCore& core, CrossReplicaContext& cross, const VariableState<T>& state,
+auto fetch_variable(StrategyCore& core, CrossReplicaContext& cross, VariableState<T>& state,
                     int device, const F& fn, CallSite site) {
   require_owner(core, state.info, site);
   const ComponentsOf<T> components{state};
@@ -63,7 +64,11 @@ auto fetch_variable(StrategyCore& core, CrossReplicaContext& cross, const Variab
   const bool reduces = state.info.synchronization == Synchronization::kOnRead &&
                        state.info.aggregation != Aggregation::kOnlyFirst;
   if (!reduces) {
-    if (state.info.synchronization == Synchronization::kOnRead) own.resize(1);
+    if (state.info.synchronization == Synchronization::kOnRead) {
+      own.resize(1);
+    } else {
+      require_mirrored(core, state, site);
+    }
     return fetch_from(core, cross, components, own, device, fn);
   }
   if constexpr (Nest<T>) {
