@@ -84,6 +84,7 @@ void throw_structures_differ(const Participants& present,
                              const std::vector<std::vector<LeafDescription>>& components,
                              CallSite site) {
   std::vector<int> replicas;
+  replicas.reserve(static_cast<std::size_t>(present.count()));
   for (int i = 0; i < present.count(); ++i) replicas.push_back(present.id(i));
   throw_of_replicas(replicas, components, site);
 }
