@@ -27,7 +27,7 @@ class WrongSgd : public Mistaken {
 
   template <class Init>
   auto parameter(const Init& init) {
-    const auto variable = replica_local_variable(Aggregation::kMean, init);
+    auto variable = replica_local_variable(Aggregation::kMean, init);
     using T = typename decltype(variable)::value_type;
     constexpr bool kIsTensor = std::is_same_v<T, Tensor<float>>;
     if (kIsTensor && kMistake == SgdMistake::kSkipsTensors) return variable;

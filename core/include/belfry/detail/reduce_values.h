@@ -29,6 +29,7 @@ template <class Components>
 [[noreturn]] void throw_components_differ(const Participants& present, const Components& components,
                                           CallSite site) {
   std::vector<std::vector<LeafDescription>> all;
+  all.reserve(static_cast<std::size_t>(present.count()));
   for (int i = 0; i < present.count(); ++i) all.push_back(describe_leaves(components[i]));
   throw_structures_differ(present, all, site);
 }
