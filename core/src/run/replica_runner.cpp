@@ -58,6 +58,7 @@ void ReplicaRunner::run(const RunOptions& options) {
   const StrategyCore::RunLock lock(core(), options.site);
   ordinal_ = ++core().statistics().runs;
   if (current_context() != nullptr) rules_ = current_context()->variables;
+  in_update_ = is_inside_update(current_context());
   nested_ = !lock.is_outermost();
   const auto carry = [&] {
     executor_.carry(core().size(), *this, {options.concurrent});
@@ -68,7 +69,6 @@ void ReplicaRunner::run(const RunOptions& options) {
   StrategyStep step("run", options.site, nested_, FunctionRef<void()>(carry));
   CurrentContext here = core().cross_context(cross_);
   const CurrentScope scope(here);
-  cross_current_.outer = &here;  // As in every merge; replicas ask before the first.
   core().run(step);
 }
 
@@ -84,7 +84,7 @@ void ReplicaRunner::body(int replica) noexcept {
   current.backend = &core().backend();
   current.device = core().devices()[static_cast<std::size_t>(replica)];
   // Nothing surrounds it on this carrier: what it may do follows from where the run was begun.
-  current.in_update = is_inside_update(&cross_current_);
+  current.in_update = in_update_;
   current.variables = rules_;
   current.failure = this;
   ReplicaState& own = state(replica);

@@ -130,6 +130,7 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   // Apart from the next number, lest one load of both waits for what a round has just stored here.
   std::uint64_t rounds_ = 0;
   bool nested_ = false;
+  bool in_update_ = false;  // Begun in a function that is called for each component.
   std::exception_ptr primary_;
   int blamed_ = -1;  // Exceptions of lower replicas than this outrank `primary_`.
   std::uint64_t ordinal_ = 0;
