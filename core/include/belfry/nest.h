@@ -45,6 +45,9 @@ namespace detail {
 /// What is described where there is no leaf: of an empty optional, and of an empty list or map.
 inline constexpr const char* kNothing = "nothing";
 inline constexpr const char* kNoElements = "no elements";
+inline bool is_of_leaf(const LeafDescription& description) {
+  return description.type != kNothing && description.type != kNoElements;
+}
 
 LeafRef tensor_leaf(AnyTensor& tensor);
 std::string describe_tensor(const AnyTensor& tensor);

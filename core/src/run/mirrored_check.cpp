@@ -45,12 +45,9 @@ Divergence structures_differ(const ComparedValues& values, std::size_t index) {
 // The words have an entry for all that is empty, too.
 Divergence bits_differ(const ComparedValues& values, std::size_t index, std::size_t leaf) {
   const Words words = values.describe(0);
-  const auto is_leaf = [&words](std::size_t word) {
-    return words[word].type != kNothing && words[word].type != kNoElements;
-  };
   std::size_t word = 0;
-  for (std::size_t left = leaf; left > 0 || !is_leaf(word); ++word) {
-    if (is_leaf(word)) --left;
+  for (std::size_t left = leaf; left > 0 || !is_of_leaf(words[word]); ++word) {
+    if (is_of_leaf(words[word])) --left;
   }
   return {index, "bits" + place_text(words, word), "has the reference bits", "has other bits"};
 }

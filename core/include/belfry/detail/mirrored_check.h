@@ -45,7 +45,7 @@ void require_mirrored(int count, const At& at, Compared what, const VariableInfo
   ComparedValues values{.describe = describe};
   for (int i = 0; i < count; ++i) {
     values.leaves.push_back(leaves_of(at(i)));
-    if (values.other_tree == 0 && !same_tree(at(0), at(i))) {
+    if (i > 0 && values.other_tree == 0 && !same_tree(at(0), at(i))) {
       values.other_tree = static_cast<std::size_t>(i);
     }
   }

@@ -38,7 +38,7 @@ template <Nest T>
 std::vector<SavedLeaf> saved_leaves(const std::string& name, T& value) {
   std::vector<std::string> paths;
   for (const LeafDescription& leaf : describe_leaves(value)) {
-    if (leaf.type != kNothing && leaf.type != kNoElements) paths.push_back(leaf.path);
+    if (is_of_leaf(leaf)) paths.push_back(leaf.path);
   }
   std::vector<SavedLeaf> leaves;
   for_each_leaf(value, [&](auto& leaf) {
