@@ -299,9 +299,21 @@ TEST_F(MaskedReplicas, BringNothingToProductsOfCrossReplicaVerbs) {
     }
     RC_ASSERT(list_of(drawn, slices).size() == drawn.ids.size());
     RC_ASSERT(joined == cotangent);
-    const auto cotangents =
+    const auto shares =
         strategy.run([&](ReplicaContext&, int id) { return drawn.tensor(id); }, drawn.argument());
-    RC_ASSERT(broadcast_vjp(cross, cotangents).to_host() == drawn.reduced(ReduceOp::kSum));
+    RC_ASSERT(broadcast_vjp(cross, shares).to_host() == drawn.reduced(ReduceOp::kSum));
+    const Tensor<float> of_sum = drawn.tensor(99);
+    for (const ReduceOp op : kBoth) {
+      const float divisor = op == ReduceOp::kMean ? drawn.count() : 1;
+      Row wanted = drawn.row(99);
+      for (float& x : wanted) x /= divisor;
+      const auto parts = reduce_vjp(cross, op, shares, of_sum);
+      RC_ASSERT(list_of(drawn, parts).size() == drawn.ids.size());
+      for (const int id : drawn.ids) {
+        RC_ASSERT(parts[id].placement() == strategy.placement(id));
+        RC_ASSERT(parts[id].to_host() == wanted);
+      }
+    }
   });
 }
 

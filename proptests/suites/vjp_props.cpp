@@ -161,6 +161,8 @@ TEST_F(Vjp, OfTheCrossReplicaVerbs) {
       const auto back = reduce_vjp(cross, op, v);
       const Rows everywhere(static_cast<std::size_t>(n), back.value());
       RC_ASSERT(inner(cross.reduce(op, u).value(), v) == inner(all_u, everywhere));
+      const auto parts = reduce_vjp(cross, op, u, v);
+      RC_ASSERT(Rows(parts.begin(), parts.end()) == everywhere);
     }
     const Rows copies(static_cast<std::size_t>(n), cross.broadcast(v).value());
     RC_ASSERT(inner(copies, all_w) == inner(v, broadcast_vjp(cross, w)));

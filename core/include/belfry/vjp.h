@@ -47,13 +47,31 @@ T all_gather_vjp(ReplicaContext& replica, const T& value, T cotangent, Axis axis
   return sum;
 }
 
-/// Of reduce: by SUM the cotangent on every replica, by MEAN its N-th part.
+/// Of reduce, when all N replicas took part: by SUM the cotangent on every replica, by MEAN its
+/// N-th part.
 template <Nest T>
 Mirrored<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, T cotangent,
                        CallSite site = CallSite::here()) {
   detail::require_operator(op, site);
   if (op == ReduceOp::kMean) detail::divide_leaves(cotangent, cross.num_replicas(), site);
   return cross.broadcast(cotangent, site);
+}
+
+/// Of reduce of `value`, of which some replicas may have no component (SEM-90): for each that has
+/// one, on its device, by SUM the cotangent and by MEAN its part by how many have.
+template <Nest T>
+PerReplica<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, const PerReplica<T>& value,
+                         T cotangent, CallSite site = CallSite::here()) {
+  cross.core().require_cross("reduce_vjp", site);
+  detail::require_operator(op, site);
+  detail::require_replicas(cross.core(), value.size(), site);
+  const detail::Participants& present = value.present();
+  if (op == ReduceOp::kMean) detail::divide_leaves(cotangent, present.count(), site);
+  detail::ReplicaArray<T> parts(present.count());
+  for (int i = 0; i < present.count(); ++i) {
+    parts.emplace_back(detail::placed_on(cotangent, cross.core().placement(present.id(i))));
+  }
+  return PerReplica<T>(std::move(parts), present);
 }
 
 /// Of broadcast: the sum of the cotangents, on replica 0's device.

@@ -55,6 +55,14 @@ TEST_F(Reports, NumbersThatStandForNoOperator) {
   EXPECT_THAT(error_of([&] { strategy_.replica_local_variable_scope(kNoOperator, kHere); }),
               is_refused);
   EXPECT_THAT(error_of([&] { reduce_vjp(cross_, kNoOperator, 1.0, kHere); }), is_refused);
+  const PerReplica<double> pair{1.0, 2.0};
+  EXPECT_THAT(error_of([&] { reduce_vjp(cross_, kNoOperator, pair, 1.0, kHere); }), is_refused);
+}
+
+TEST_F(Reports, ProductsOfValuesOfOtherReplicas) {
+  const PerReplica<double> three{1.0, 2.0, 3.0};
+  EXPECT_THAT(error_of([&] { reduce_vjp(cross_, ReduceOp::kMean, three, 1.0, kHere); }),
+              AllOf(StartsWith("BF-030 "), HasSubstr("\n  at train.cc:11")));
 }
 
 TEST_F(Reports, NumbersThatStandForNoSplit) {
