@@ -87,6 +87,28 @@ void all_reduce(benchmark::State& state) {
   comparison.report("of_memcpy", {3});
 }
 
+// GOAL-10 where a reduction just fills the second-level cache: with somebody who reads the outputs
+// next. Stores that pass by the caches are over sooner, and leave that reader waiting.
+void all_reduce_and_read(benchmark::State& state) {
+  const Replicas<float> replicas(state.range(0), state.range(1));
+  if (give_up(state, replicas.is_allocated())) return;
+  const KernelCall call = replicas.all_reduce();
+  const Floors floors = replicas.floors();
+  const Floors outputs{floors.out, {}, floors.bytes};
+  const auto read = [&] { benchmark::DoNotOptimize(outputs.read()); };
+  const auto and_read = [&](auto&& write) {
+    return [write, read] {
+      write();
+      read();
+    };
+  };
+  const Comparison comparison(
+      state, {and_read([&] { run_on_host(call); }), and_read([&] { floors.copy(); }),
+              and_read([&] { floors.stream(); })});
+  comparison.report("of_copy_and_read", {1, 2});
+  comparison.report("of_stream_and_read", {2});
+}
+
 // GOAL-12: in place, against scaling every buffer in place.
 void in_place(benchmark::State& state) {
   const Replicas<float> replicas(state.range(0), state.range(1));
@@ -183,6 +205,11 @@ void sizes(benchmark::internal::Benchmark* benchmark) {
   }
 }
 
+void second_level_sizes(benchmark::internal::Benchmark* benchmark) {
+  settings(benchmark);
+  for (const std::int64_t n : {2, 4, 8, 16}) benchmark->Args({n, (2 << 20) / n});
+}
+
 void few_sizes(benchmark::internal::Benchmark* benchmark) {
   settings(benchmark);
   for (const std::int64_t n : {2, 4, 8}) {
@@ -204,6 +231,7 @@ void many_sizes(benchmark::internal::Benchmark* benchmark) {
 
 BENCHMARK_TEMPLATE(all_reduce, float)->Apply(sizes);
 BENCHMARK_TEMPLATE(all_reduce, Float16)->Apply(settings)->Args({8, 2 << 24});
+BENCHMARK(all_reduce_and_read)->Apply(second_level_sizes);
 BENCHMARK(in_place)->Apply(sizes);
 BENCHMARK(pairwise)
     ->Apply(settings)
