@@ -58,7 +58,7 @@ Mirrored<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, T cotangent,
 }
 
 /// Of reduce of `value`, of which some replicas may have no component (SEM-90): for each that has
-/// one, on its device, by SUM the cotangent and by MEAN its part by how many have.
+/// one, on its device, by SUM the cotangent and by MEAN its part by how many have. A broadcast.
 template <Nest T>
 PerReplica<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, const PerReplica<T>& value,
                          T cotangent, CallSite site = CallSite::here()) {
@@ -67,11 +67,12 @@ PerReplica<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, const PerRepli
   detail::require_replicas(cross.core(), value.size(), site);
   const detail::Participants& present = value.present();
   if (op == ReduceOp::kMean) detail::divide_leaves(cotangent, present.count(), site);
-  detail::ReplicaArray<T> parts(present.count());
+  std::vector<Placement> places;
+  places.reserve(static_cast<std::size_t>(present.count()));
   for (int i = 0; i < present.count(); ++i) {
-    parts.emplace_back(detail::placed_on(cotangent, cross.core().placement(present.id(i))));
+    places.push_back(cross.core().placement(present.id(i)));
   }
-  return PerReplica<T>(std::move(parts), present);
+  return PerReplica<T>(detail::copies_on(cross.core(), cotangent, places), present);
 }
 
 /// Of broadcast: the sum of the cotangents, on replica 0's device.

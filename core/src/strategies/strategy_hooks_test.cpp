@@ -7,6 +7,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategy.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/vjp.h"
 #include "run/error_of_test.h"
 
 #include <gmock/gmock.h>
@@ -314,6 +315,9 @@ TEST_F(Hooks, ThatBroadcastSomethingElseAreReported) {
     return std::vector<AnyTensor>{};
   };
   EXPECT_EQ(broken([&] { cross_.broadcast(source); }), "a strategy broadcast 0 copies");
+  const PerReplica<Tensor<float>> reduced{source, source, source};
+  EXPECT_EQ(broken([&] { reduce_vjp(cross_, ReduceOp::kSum, reduced, source); }),
+            "a strategy broadcast 0 copies");
   strategy_.broadcast = [](const AnyTensor& tensor, std::span<const Placement> targets) {
     return std::vector<AnyTensor>(targets.size(), tensor);
   };
