@@ -74,10 +74,28 @@ inline void asan_bounds([[maybe_unused]] AsanStack& stack, [[maybe_unused]] char
 #endif
 }
 
-/// What lives on a stack that will never run again is lost on purpose.
+#ifdef BELFRY_ASAN
+// AddressSanitizer may put locals beside the stack, and then the stack has their addresses alone.
+[[gnu::noinline, gnu::no_sanitize_address]] inline void lsan_keep_beside(const char* high) {
+  void* const fake = __asan_get_current_fake_stack();
+  auto* word = static_cast<void* const*>(__builtin_frame_address(0));
+  for (; word < static_cast<const void*>(high); ++word) {
+    void* low = nullptr;
+    void* end = nullptr;
+    if (__asan_addr_is_in_fake_stack(fake, *word, &low, &end) == nullptr) continue;
+    const auto bytes = static_cast<std::size_t>(static_cast<char*>(end) - static_cast<char*>(low));
+    __lsan_register_root_region(low, bytes);
+  }
+}
+#endif
+
+/// What lives on the caller's stack, [low, high), is lost on purpose: it is left, and neither ended
+/// nor run again.
 inline void lsan_keep([[maybe_unused]] char* low, [[maybe_unused]] char* high) {
 #ifdef BELFRY_ASAN
   __lsan_register_root_region(low, static_cast<std::size_t>(high - low));
+  __builtin_unwind_init();  // An address that is in a register alone comes onto the stack.
+  lsan_keep_beside(high);
 #endif
 }
 

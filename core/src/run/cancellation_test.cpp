@@ -118,6 +118,27 @@ TEST_F(Cancellation, OfReplicasThatGoOnWithTheirDevicesIsGivenUp) {
   fail_in([](ReplicaContext&) { throw Boom{}; });
 }
 
+/// Merges in vain below `depth` frames that each own memory.
+int insist_below(ReplicaContext& replica, int depth) {
+  const std::vector<int> owned(static_cast<std::size_t>(depth + 1), 1);
+  int swallowed = 0;
+  if (depth == 0) {
+    insist(swallowed, [&] { replica.all_reduce(ReduceOp::kSum, owned.front()); });
+    return swallowed;
+  }
+  return insist_below(replica, depth - 1) + owned.front();
+}
+
+// A build with LeakSanitizer looks for what they own.
+TEST_F(Cancellation, KeepsWhatAbandonedReplicasOwn) {
+  EXPECT_THROW(strategy_.run([](ReplicaContext& replica) {
+    if (replica.replica_id() == 0) throw Boom{};
+    insist_below(replica, 16);
+  }),
+               Boom);
+  EXPECT_EQ(abandoned(), (std::vector{1, 2}));
+}
+
 TEST_F(Cancellation, SwallowedAsOftenAsIsAllowedIsNotReported) {
   int swallowed = 0;
   fail_in([&](ReplicaContext& replica) {
