@@ -3,6 +3,13 @@
 
 // Part of reduce_baseline.cpp and reduce_wide.cpp, after reduce_pack.inl.
 
+// Sanitizers instrument every access that is unrolled: minutes for a file, and nothing gained.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define BELFRY_UNROLL
+#else
+#define BELFRY_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 enum class Reach {
   kNear,    ///< Operands fit into a cache.
   kFar,     ///< They do not: inputs are fetched ahead.
@@ -26,7 +33,7 @@ constexpr std::size_t kPacks =
 template <class T, std::size_t n, std::size_t bytes>
 BELFRY_TARGET inline BELFRY_INLINE void fetch_ahead(const T* const* from, std::size_t i,
                                                     std::size_t ahead) {
-#pragma GCC unroll 16
+  BELFRY_UNROLL
   for (std::size_t k = 0; k < n; ++k) {
     const auto* const line = reinterpret_cast<const std::byte*>(from[k] + i) + ahead;
     for (std::size_t b = 0; b < bytes; b += kLineBytes) __builtin_prefetch(line + b);
@@ -65,7 +72,7 @@ BELFRY_TARGET std::size_t fused(const T* const* in, T* const* out, std::size_t f
     }
     if constexpr (order == ReductionOrder::kReplicaOrder) {
       for (std::size_t u = 0; u < kUnroll; ++u) sum[u].load(from[0] + i + u * kPack);
-#pragma GCC unroll 16
+      BELFRY_UNROLL
       for (std::size_t k = 1; k < n; ++k) {
         for (std::size_t u = 0; u < kUnroll; ++u) {
           Pack<T> next;
@@ -77,7 +84,7 @@ BELFRY_TARGET std::size_t fused(const T* const* in, T* const* out, std::size_t f
       for (std::size_t u = 0; u < kUnroll; ++u) fold_tree<T, 0, n>(sum[u], from, i + u * kPack);
     }
     finish<T, kUnroll>(sum, end.divisor);
-#pragma GCC unroll 16
+    BELFRY_UNROLL
     for (std::size_t k = 0; k < n; ++k) {
       for (std::size_t u = 0; u < kUnroll; ++u) {
         sum[u].store(to[k] + i + u * kPack, reach == Reach::kStream);
@@ -106,7 +113,7 @@ BELFRY_TARGET std::size_t fused_many(const T* const* in, T* const* out, std::siz
   Pack<T> next[kUnroll];
   std::size_t i = first;
   const auto add = [&](std::size_t k, std::size_t at) BELFRY_TARGET BELFRY_INLINE {
-#pragma GCC unroll 16
+    BELFRY_UNROLL
     for (std::size_t u = 0; u < kUnroll; ++u) {
       Pack<T> term;
       term.load(from[k] + at + u * kPack);
@@ -116,11 +123,11 @@ BELFRY_TARGET std::size_t fused_many(const T* const* in, T* const* out, std::siz
   };
   const auto finish_next = [&]() BELFRY_TARGET BELFRY_INLINE {
     finish<T, kUnroll>(next, end.divisor);
-#pragma GCC unroll 16
+    BELFRY_UNROLL
     for (std::size_t u = 0; u < kUnroll; ++u) sum[u] = next[u];
   };
   const auto store = [&](std::size_t k) BELFRY_TARGET BELFRY_INLINE {
-#pragma GCC unroll 16
+    BELFRY_UNROLL
     for (std::size_t u = 0; u < kUnroll; ++u) {
       sum[u].store(to[k] + i + u * kPack, reach == Reach::kStream);
     }
@@ -128,7 +135,7 @@ BELFRY_TARGET std::size_t fused_many(const T* const* in, T* const* out, std::siz
   for (std::size_t k = 0; k < n; ++k) add(k, i);
   finish_next();
   for (; last - i >= 2 * kStep; i += kStep) {
-#pragma GCC unroll 16
+    BELFRY_UNROLL
     for (std::size_t k = 0; k < n; ++k) {
       if constexpr (reach != Reach::kNear) {
         fetch_ahead<T, 1, kStep * sizeof(T)>(from + k, i + kStep, end.ahead);
