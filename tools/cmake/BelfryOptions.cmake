@@ -14,8 +14,8 @@ set(BELFRY_BUILD_CUDA AUTO CACHE STRING
     "Build belfry::cuda with the real CUDA and NCCL: AUTO (when nvcc is found), ON or OFF")
 set_property(CACHE BELFRY_BUILD_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(BELFRY_SANITIZE "" CACHE STRING "Sanitizers, as a list: address;undefined or thread")
-# Checks of every access for null, which ends a sanitized program anyhow, and for alignment make test
-# code twice as large. The libraries have them all.
+# Checks of every access for null, which ends a sanitized program anyhow, and for alignment make
+# test code twice as large. The libraries have them all.
 set(test_flags "-O0 -g1")
 if("undefined" IN_LIST BELFRY_SANITIZE)
   string(APPEND test_flags " -fno-sanitize=null,alignment")
