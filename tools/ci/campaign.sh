@@ -14,8 +14,8 @@ LOGS=build/campaign
 describe() {
   case "$1" in
     clang) echo "clang 19, warnings are errors, every test" ;;
-    tsan) echo "clang 19 with ThreadSanitizer, every test" ;;
-    asan) echo "GCC with ASan and UBSan, every test" ;;
+    tsan) echo "clang 19 with ThreadSanitizer, all suites" ;;
+    asan) echo "GCC with ASan and UBSan, all suites" ;;
     properties)
       echo "properties and contracts, ${BELFRY_CAMPAIGN_CASES:-1000} cases each; on threads 30"
       ;;
