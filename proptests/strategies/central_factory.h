@@ -34,7 +34,7 @@ class StorageApartFactory final : public StrategyFactory {
         .devices = options.devices, .order = options.order, .storage = {}};
     for (const DeviceSpec& device : backend.devices()) {
       const auto& taken = options.devices;
-      const bool is_free = std::find(taken.begin(), taken.end(), device) == taken.end();
+      const bool is_free = std::ranges::find(taken, device) == taken.end();
       if (is_free && !taken.empty() && !central.storage) central.storage = device;
     }
     return std::make_unique<CentralStorageStrategy>(backend, central);
