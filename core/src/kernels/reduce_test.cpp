@@ -185,8 +185,8 @@ RC_GTEST_PROP(ReduceReplicas, EveryOutputIsTheFoldInTheNamedOrder, ()) {
 TEST(ReduceReplicas, StoresPassByWhatACacheHasNoRoomFor) {
   const auto from = [](std::size_t cache) { return reduce_tuning_for(cache).non_temporal_bytes; };
   EXPECT_EQ(from(0), std::size_t{8} << 20);
-  EXPECT_EQ(from(std::size_t{16} << 20), std::size_t{8} << 20);
-  EXPECT_EQ(from(std::size_t{64} << 20), std::size_t{16} << 20);
+  EXPECT_EQ(from(std::size_t{4} << 20), std::size_t{8} << 20);
+  EXPECT_EQ(from(std::size_t{16} << 20), std::size_t{16} << 20);
   EXPECT_EQ(from(std::size_t{480} << 20), std::size_t{32} << 20);
 }
 
