@@ -17,11 +17,12 @@ namespace {
 // way at once than the processor has room for.
 constexpr std::size_t kAhead = 256;
 
-bool is_in_place(const KernelCall& call) {
+std::size_t outputs_in_place(const KernelCall& call) {
+  std::size_t found = 0;
   for (std::size_t k = 0; k < call.outputs.size() && k < call.inputs.size(); ++k) {
-    if (call.outputs[k].data == call.inputs[k].data) return true;
+    if (call.outputs[k].data == call.inputs[k].data) ++found;
   }
-  return false;
+  return found;
 }
 
 template <class T>
@@ -34,9 +35,12 @@ ReduceCall<T> typed(const KernelCall& call, const HostReduceTuning& tuning) {
   if constexpr (element::kIsFloating<T>) typed.order = call.parameters.order;
   typed.mean = call.parameters.reduce == ReduceOp::kMean;
   const std::size_t bytes = (call.inputs.size() + call.outputs.size()) * typed.count * sizeof(T);
-  // What is stored where it was just read is in the cache already.
-  typed.stream = !is_in_place(call) && bytes >= tuning.non_temporal_bytes;
-  if (typed.stream || bytes >= tuning.fetched_bytes) typed.ahead = kAhead;
+  // What is stored where it was just read is in the cache already. There half as many places are
+  // touched, and the processor fetches them ahead as well by itself.
+  const std::size_t in_place = outputs_in_place(call);
+  typed.in_place = in_place == call.inputs.size() && in_place == call.outputs.size();
+  typed.stream = in_place == 0 && bytes >= tuning.non_temporal_bytes;
+  if (!typed.in_place && bytes >= tuning.fetched_bytes) typed.ahead = kAhead;
   return typed;
 }
 
@@ -48,8 +52,8 @@ void reduce(const KernelCall& call, const HostReduceTuning& tuning) {
 }  // namespace
 }  // namespace kernels
 
-// Where operands fit into the cache, stores that pass it by take up to twice as long. From 32 MiB on
-// they were the faster ones also where it has 480 MiB.
+// Where operands fit into the cache, stores that pass it by take up to twice as long. From 32 MiB
+// on they were the faster ones also where it has 480 MiB.
 HostReduceTuning reduce_tuning_for(std::size_t bytes) {
   HostReduceTuning tuning;
   tuning.non_temporal_bytes =

@@ -45,6 +45,7 @@ struct ReduceCall {
   std::size_t count = 0;
   ReductionOrder order = ReductionOrder::kReplicaOrder;
   bool mean = false;
+  bool in_place = false;  ///< Each output is where its input is.
   std::size_t ahead = 0;  ///< Inputs are fetched this many bytes ahead; 0: they are in a cache.
   bool stream = false;    ///< Stores pass the caches by.
 };

@@ -27,6 +27,8 @@ struct ReduceLoops {
                                 std::size_t last, ReduceEnd end);
   /// For this order, which is not a ring's, and number of inputs; null where there is none.
   Fused (*fused)(ReductionOrder order, std::size_t inputs);
+  /// The same where each output is where its input is.
+  Fused (*fused_in_place)(ReductionOrder order, std::size_t inputs);
   /// The same for operands that do not fit into a cache: fetches inputs ahead.
   Fused (*fused_far)(ReductionOrder order, std::size_t inputs);
   /// Fetches ahead as well, and streams.

@@ -3,31 +3,34 @@
 
 // Part of reduce_baseline.cpp and reduce_wide.cpp, after reduce_pack.inl.
 
-// Sanitizers instrument every access that is unrolled: minutes for a file, and nothing gained.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define BELFRY_UNROLL
-#else
-#define BELFRY_UNROLL _Pragma("GCC unroll 16")
-#endif
-
 enum class Reach {
-  kNear,    ///< Operands fit into a cache.
-  kFar,     ///< They do not: inputs are fetched ahead.
-  kStream,  ///< Nor would outputs stay in one: their stores pass the caches by, too.
+  kNear,     ///< Operands fit into a cache.
+  kInPlace,  ///< Each output is where its input is.
+  kFar,      ///< Operands do not fit into a cache: inputs are fetched ahead.
+  kStream,   ///< Nor would outputs stay in one: their stores pass the caches by, too.
 };
 
-/// Lines a step. What is far is read and written by the cache line: longer steps at many places are
-/// more than the processor's combining of stores keeps up with. Elsewhere by two lines, lest
-/// addresses cost more than sums; between 5 and 8 inputs registers suffice for one, and for two
-/// inputs for four where a register holds half a line.
-template <class T, std::size_t inputs, Reach reach>
-constexpr std::size_t lines_a_step() {
-  if (reach != Reach::kNear || (inputs > 4 && inputs <= 8)) return 1;
-  return inputs == 2 && 2 * kVectorBytes >= kLineBytes ? 4 : 2;
+template <class T, std::size_t lines>
+constexpr std::size_t kPacks = lines * kLineBytes / (Pack<T>::kElements * sizeof(T));
+
+template <Reach reach>
+constexpr bool kFetches = reach == Reach::kFar || reach == Reach::kStream;
+
+/// Lines a step. Two, lest addresses cost more than sums, where registers suffice: for up to 4
+/// inputs. What is far is read and written by the cache line: longer steps at many places are more
+/// than the processor's combining of stores keeps up with. In place, one was never slower.
+template <std::size_t inputs, Reach reach>
+constexpr std::size_t kLines = reach == Reach::kNear && inputs <= 4 ? 2 : 1;
+
+/// Places to read from. One register holds both places of what is in place.
+template <Reach reach, class T, std::size_t n>
+constexpr const auto& inputs_at(T* const (&outputs)[n], const T* const (&inputs)[n]) {
+  if constexpr (reach == Reach::kInPlace) {
+    return outputs;
+  } else {
+    return inputs;
+  }
 }
-template <class T, std::size_t inputs, Reach reach>
-constexpr std::size_t kPacks =
-    lines_a_step<T, inputs, reach>() * kLineBytes / (Pack<T>::kElements * sizeof(T));
 
 /// Begins to load what `inputs` steps of `bytes` read `ahead` bytes from here.
 template <class T, std::size_t n, std::size_t bytes>
@@ -57,17 +60,18 @@ template <class T, ReductionOrder order, Reach reach, std::size_t n>
 BELFRY_TARGET std::size_t fused(const T* const* in, T* const* out, std::size_t first,
                                 std::size_t last, ReduceEnd end) {
   constexpr std::size_t kPack = Pack<T>::kElements;
-  constexpr std::size_t kUnroll = kPacks<T, n, reach>;
-  const T* from[n];
+  constexpr std::size_t kUnroll = kPacks<T, kLines<n, reach>>;
+  const T* inputs[n];
   T* to[n];
   for (std::size_t k = 0; k < n; ++k) {
-    from[k] = in[k];
+    inputs[k] = in[k];
     to[k] = out[k];
   }
+  const auto& from = inputs_at<reach>(to, inputs);
   std::size_t i = first;
   for (; last - i >= kUnroll * kPack; i += kUnroll * kPack) {
     Pack<T> sum[kUnroll];
-    if constexpr (reach != Reach::kNear) {
+    if constexpr (kFetches<reach>) {
       fetch_ahead<T, n, kUnroll * kPack * sizeof(T)>(from, i, end.ahead);
     }
     if constexpr (order == ReductionOrder::kReplicaOrder) {
@@ -94,21 +98,24 @@ BELFRY_TARGET std::size_t fused(const T* const* in, T* const* out, std::size_t f
   return i;
 }
 
-/// The same for many inputs, in replica order. One step's stores fill the processor's queue for
-/// them, and what comes behind waits; so the next step is added up between them.
+/// The same in replica order, a step ahead. One step's stores fill the processor's queue for them,
+/// and what comes behind waits; so the next step is added up between them.
 template <class T, Reach reach, std::size_t n>
-BELFRY_TARGET std::size_t fused_many(const T* const* in, T* const* out, std::size_t first,
-                                     std::size_t last, ReduceEnd end) {
+BELFRY_TARGET std::size_t fused_ahead(const T* const* in, T* const* out, std::size_t first,
+                                      std::size_t last, ReduceEnd end) {
   constexpr std::size_t kPack = Pack<T>::kElements;
-  constexpr std::size_t kUnroll = kPacks<T, n, reach>;
+  // Two steps' sums are in registers: of two lines each where a register holds half a line.
+  constexpr std::size_t kAtOnce = kFetches<reach> || 2 * kVectorBytes < kLineBytes ? 1 : 2;
+  constexpr std::size_t kUnroll = kPacks<T, kAtOnce>;
   constexpr std::size_t kStep = kUnroll * kPack;
   if (last - first < kStep) return first;
-  const T* from[n];
+  const T* inputs[n];
   T* to[n];
   for (std::size_t k = 0; k < n; ++k) {
-    from[k] = in[k];
+    inputs[k] = in[k];
     to[k] = out[k];
   }
+  const auto& from = inputs_at<reach>(to, inputs);
   Pack<T> sum[kUnroll];
   Pack<T> next[kUnroll];
   std::size_t i = first;
@@ -137,7 +144,7 @@ BELFRY_TARGET std::size_t fused_many(const T* const* in, T* const* out, std::siz
   for (; last - i >= 2 * kStep; i += kStep) {
     BELFRY_UNROLL
     for (std::size_t k = 0; k < n; ++k) {
-      if constexpr (reach != Reach::kNear) {
+      if constexpr (kFetches<reach>) {
         fetch_ahead<T, 1, kStep * sizeof(T)>(from + k, i + kStep, end.ahead);
       }
       add(k, i + kStep);
@@ -149,14 +156,34 @@ BELFRY_TARGET std::size_t fused_many(const T* const* in, T* const* out, std::siz
   return i + kStep;
 }
 
+/// Whether a step ahead is faster, as measured. In a cache, unless sums take more registers than
+/// elements, up to 15 inputs: the places of 16 and of their outputs are too many for two lines
+/// each. In place from 13 on; and from 9 on where stores pass the caches by.
+template <class T, ReductionOrder order, Reach reach, std::size_t n>
+constexpr bool is_ahead() {
+  if (order != ReductionOrder::kReplicaOrder) return false;
+  if (reach == Reach::kInPlace) return n > 12;
+  if (reach == Reach::kStream) return n > 8;
+  return reach == Reach::kNear && n < 16 && (n > 8 || sizeof(Pack<T>) == kVectorBytes);
+}
+
+/// The loop to use. More than 8 inputs the processor fetches ahead better by itself than when told
+/// to; a tree in place is fast enough.
+template <ReductionOrder order, Reach reach, std::size_t n>
+constexpr Reach kLoop =
+    (reach == Reach::kFar && n > 8) || (reach == Reach::kInPlace && order == ReductionOrder::kTree)
+        ? Reach::kNear
+        : reach;
+
 template <class T, ReductionOrder order, Reach reach, std::size_t... kIndex>
 typename ReduceLoops<T>::Fused find_fused(std::size_t inputs, std::index_sequence<kIndex...>) {
   typename ReduceLoops<T>::Fused found = nullptr;
   const auto use = [&]<std::size_t n>() {
-    if constexpr (n > 8) {
-      found = fused_many<T, reach, n>;
+    constexpr Reach kUsed = kLoop<order, reach, n>;
+    if constexpr (is_ahead<T, order, kUsed, n>()) {
+      found = fused_ahead<T, kUsed, n>;
     } else {
-      found = fused<T, order, reach, n>;
+      found = fused<T, order, kUsed, n>;
     }
     return true;
   };
@@ -262,6 +289,7 @@ BELFRY_TARGET void finish_tile(T* out, const std::byte* tile, std::size_t packs,
 template <class T>
 ReduceLoops<T> loops() {
   return {fused_for<T, Reach::kNear>,
+          fused_for<T, Reach::kInPlace>,
           fused_for<T, Reach::kFar>,
           fused_for<T, Reach::kStream>,
           Pack<T>::kElements,

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace belfry {
@@ -125,12 +126,15 @@ std::vector<Elements<T>> inputs_of(const Reduction& r) {
   return in;
 }
 
-/// Every output is an input.
+/// Every output is an input: its own, or those of the last inputs, backwards.
 template <class T>
-KernelCall in_place(const std::vector<Elements<T>>& all) {
+KernelCall in_place(const std::vector<Elements<T>>& all, std::size_t backwards = 0) {
   KernelCall call;
   for (const auto& each : all) call.inputs.push_back(each.operand());
-  call.outputs = call.inputs;
+  if (backwards == 0) call.outputs = call.inputs;
+  for (std::size_t k = 0; k < backwards; ++k) {
+    call.outputs.push_back(call.inputs[all.size() - 1 - k]);
+  }
   return call;
 }
 
@@ -158,15 +162,13 @@ void check_reduction(Reduction r) {
   for (const auto& output : out) call.outputs.push_back(output.operand());
   run(r, call);
   for (const auto& output : out) assert_elements(output, expected);
-  // In place, in another order than that of the inputs; fewer outputs are the last inputs.
+  // In place: each of its own, and in another order; fewer outputs are the last inputs.
+  const auto own = inputs_of<T>(r);
+  run(r, in_place(own));
+  for (const auto& output : own) assert_elements(output, expected);
   const auto both = inputs_of<T>(r);
-  call = {};
-  for (const auto& input : both) call.inputs.push_back(input.operand());
   const std::size_t outputs = std::min(out.size(), both.size());
-  for (std::size_t k = 0; k < outputs; ++k) {
-    call.outputs.push_back(both[both.size() - 1 - k].operand());
-  }
-  run(r, call);
+  run(r, in_place(both, outputs));
   for (std::size_t k = 0; k < outputs; ++k) {
     assert_elements(both[both.size() - 1 - k], expected);
   }
@@ -190,26 +192,39 @@ TEST(ReduceReplicas, StoresPassByWhatACacheHasNoRoomFor) {
   EXPECT_EQ(from(std::size_t{480} << 20), std::size_t{32} << 20);
 }
 
+/// In each order, in a cache, beyond it, and past it, with and without the widest vectors.
+std::vector<Reduction> all_ways(const Reduction& like) {
+  std::vector<Reduction> all;
+  for (const auto order :
+       {ReductionOrder::kReplicaOrder, ReductionOrder::kTree, ReductionOrder::kRing}) {
+    for (const bool wide : {false, true}) {
+      for (const auto& [far, stream] : {std::pair{false, false}, {true, false}, {true, true}}) {
+        Reduction r = like;
+        r.order = order;
+        r.stream = stream;
+        r.far = far;
+        r.wide = wide;
+        all.push_back(r);
+      }
+    }
+  }
+  return all;
+}
+
 // Every number of replicas that has loops of its own, and their neighbours.
 TEST(ReduceReplicas, EveryNumberOfReplicas) {
   for (std::size_t n = 1; n <= 34; ++n) {
-    for (const auto order :
-         {ReductionOrder::kReplicaOrder, ReductionOrder::kTree, ReductionOrder::kRing}) {
-      for (const bool wide : {false, true}) {
-        const Reduction r{.inputs = n,
-                          .outputs = 0,
-                          .count = 547,
-                          .offset = 1,
-                          .order = order,
-                          .op = ReduceOp::kMean,
-                          .pattern = Pattern::kUnitInterval,
-                          .seed = n,
-                          .stream = wide,
-                          .wide = wide};
-        testing::for_floating_types(
-            [&](auto* type) { check_reduction<std::remove_pointer_t<decltype(type)>>(r); });
-        check_reduction<std::int32_t>(r);
-      }
+    const Reduction like{.inputs = n,
+                         .outputs = 0,
+                         .count = 131,
+                         .offset = 1,
+                         .op = ReduceOp::kMean,
+                         .pattern = Pattern::kUnitInterval,
+                         .seed = n};
+    for (const Reduction& r : all_ways(like)) {
+      testing::for_floating_types(
+          [&](auto* type) { check_reduction<std::remove_pointer_t<decltype(type)>>(r); });
+      check_reduction<std::int32_t>(r);
     }
   }
 }
@@ -227,7 +242,7 @@ T foreign_nan() {
 // stands beside it stays, infinities of both signs too.
 TEST(ReduceReplicas, ANaNAmongNumbersIsTheOnlyOne) {
   constexpr std::size_t kCount = 150;
-  for (const std::size_t n : {2, 3, 6, 9, 16, 20}) {
+  for (const std::size_t n : {2, 3, 6, 9, 13, 16, 20}) {
     for (std::size_t at = 0; at < kCount; ++at) {
       const Reduction r{.inputs = n,
                         .count = kCount,
@@ -241,10 +256,14 @@ TEST(ReduceReplicas, ANaNAmongNumbersIsTheOnlyOne) {
         in[0][(at + 40) % kCount] = T(std::numeric_limits<float>::infinity());
         in[1][(at + 41) % kCount] = T(-std::numeric_limits<float>::infinity());
         const auto given = in;
+        const auto expected = [&](std::size_t i) { return naive_reduction<T>(r, given, i); };
+        const auto out = inputs_of<T>(r);
+        KernelCall call = in_place(in);
+        for (std::size_t k = 0; k < n; ++k) call.outputs[k] = out[k].operand();
+        run(r, call);
+        for (const auto& output : out) assert_elements(output, expected);
         run(r, in_place(in));
-        for (const auto& output : in) {
-          assert_elements(output, [&](std::size_t i) { return naive_reduction<T>(r, given, i); });
-        }
+        for (const auto& output : in) assert_elements(output, expected);
       });
     }
   }

@@ -47,13 +47,22 @@ ReduceEnd end_of(const ReduceCall<T>& call, bool stream) {
   return {call.mean ? call.inputs.size() : 0, call.ahead, stream};
 }
 
+template <class T>
+typename ReduceLoops<T>::Fused find_fused(const ReduceCall<T>& call, const ReduceLoops<T>& loops,
+                                          bool stream) {
+  const auto find = stream            ? loops.fused_stream
+                    : call.in_place   ? loops.fused_in_place
+                    : call.ahead != 0 ? loops.fused_far
+                                      : loops.fused;
+  return find(call.order, call.inputs.size());
+}
+
 /// Each input and each output once, if there are loops for so many; else does nothing.
 template <class T>
 bool reduce_fused(const ReduceCall<T>& call, const ReduceLoops<T>& loops) {
   bool stream = call.stream;
   const std::size_t head = align_streams(call, stream);
-  const auto find = stream ? loops.fused_stream : call.ahead != 0 ? loops.fused_far : loops.fused;
-  const auto fused = find(call.order, call.inputs.size());
+  const auto fused = find_fused(call, loops, stream);
   if (fused == nullptr) return false;
   reduce_elements(call, 0, head);
   const std::size_t tail =
@@ -154,6 +163,7 @@ void reduce_ring(const ReduceCall<T>& call, const ReduceLoops<T>& loops) {
   const std::size_t chunk = ring_chunk(call.count, n);
   ReduceCall<T> part = call;
   part.order = ReductionOrder::kReplicaOrder;
+  part.in_place = false;  // Not each of its own.
   for (std::size_t c = 0, first = 0; first < call.count; ++c, first += chunk) {
     part.count = std::min(chunk, call.count - first);
     for (std::size_t k = 0; k < n; ++k) {
