@@ -10,7 +10,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build="${1:-build/clang}" files="${2:-.}"
 
 git ls-files 'core/*.cpp' 'backends/*.cpp' 'tools/*.cpp' 'proptests/*.cpp' |
-  grep -Ev '_test\.cpp$|_props\.cpp$|_bench\.cpp$|compile_fail|/programs/|/consumers/' |
+  grep -Ev '_test\.cpp$|_props\.cpp$|/conformance_\w*\.cpp$|_bench\.cpp$' |
+  grep -Ev 'compile_fail|/programs/|/consumers/' |
   grep -E -- "$files" |
   xargs -P "$(nproc)" -n 4 \
     clang-tidy-19 --quiet -p "$build" 2> >(grep -v 'warnings generated' >&2)
