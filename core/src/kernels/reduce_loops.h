@@ -31,6 +31,7 @@ struct ReduceLoops {
   Fused (*fused_in_place)(ReductionOrder order, std::size_t inputs);
   /// The same for operands that do not fit into a cache: fetches inputs ahead.
   Fused (*fused_far)(ReductionOrder order, std::size_t inputs);
+  Fused (*fused_in_place_far)(ReductionOrder order, std::size_t inputs);
   /// Fetches ahead as well, and streams.
   Fused (*fused_stream)(ReductionOrder order, std::size_t inputs);
 

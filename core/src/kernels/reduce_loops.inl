@@ -4,17 +4,21 @@
 // Part of reduce_baseline.cpp and reduce_wide.cpp, after reduce_pack.inl.
 
 enum class Reach {
-  kNear,     ///< Operands fit into a cache.
-  kInPlace,  ///< Each output is where its input is.
-  kFar,      ///< Operands do not fit into a cache: inputs are fetched ahead.
-  kStream,   ///< Nor would outputs stay in one: their stores pass the caches by, too.
+  kNear,        ///< Operands fit into a cache.
+  kInPlace,     ///< Each output is where its input is.
+  kFar,         ///< Operands do not fit into a cache: inputs are fetched ahead.
+  kInPlaceFar,  ///< The same where each output is where its input is.
+  kStream,      ///< Nor would outputs stay in one: their stores pass the caches by, too.
 };
 
 template <class T, std::size_t lines>
 constexpr std::size_t kPacks = lines * kLineBytes / (Pack<T>::kElements * sizeof(T));
 
 template <Reach reach>
-constexpr bool kFetches = reach == Reach::kFar || reach == Reach::kStream;
+constexpr bool kFetches =
+    reach == Reach::kFar || reach == Reach::kInPlaceFar || reach == Reach::kStream;
+template <Reach reach>
+constexpr bool kIsInPlace = reach == Reach::kInPlace || reach == Reach::kInPlaceFar;
 
 /// Lines a step. Two, lest addresses cost more than sums, where registers suffice: for up to 4
 /// inputs. What is far is read and written by the cache line: longer steps at many places are more
@@ -25,7 +29,7 @@ constexpr std::size_t kLines = reach == Reach::kNear && inputs <= 4 ? 2 : 1;
 /// Places to read from. One register holds both places of what is in place.
 template <Reach reach, class T, std::size_t n>
 constexpr const auto& inputs_at(T* const (&outputs)[n], const T* const (&inputs)[n]) {
-  if constexpr (reach == Reach::kInPlace) {
+  if constexpr (kIsInPlace<reach>) {
     return outputs;
   } else {
     return inputs;
@@ -162,18 +166,20 @@ BELFRY_TARGET std::size_t fused_ahead(const T* const* in, T* const* out, std::si
 template <class T, ReductionOrder order, Reach reach, std::size_t n>
 constexpr bool is_ahead() {
   if (order != ReductionOrder::kReplicaOrder) return false;
-  if (reach == Reach::kInPlace) return n > 12;
+  if (kIsInPlace<reach>) return n > 12;
   if (reach == Reach::kStream) return n > 8;
   return reach == Reach::kNear && n < 16 && (n > 8 || sizeof(Pack<T>) == kVectorBytes);
 }
 
 /// The loop to use. More than 8 inputs the processor fetches ahead better by itself than when told
-/// to; a tree in place is fast enough.
+/// to, but for those in place; a tree in place is fast enough.
 template <ReductionOrder order, Reach reach, std::size_t n>
-constexpr Reach kLoop =
-    (reach == Reach::kFar && n > 8) || (reach == Reach::kInPlace && order == ReductionOrder::kTree)
-        ? Reach::kNear
-        : reach;
+constexpr Reach kLoop = [] {
+  if (kIsInPlace<reach> && order == ReductionOrder::kTree) {
+    return kFetches<reach> ? Reach::kFar : Reach::kNear;
+  }
+  return reach == Reach::kFar && n > 8 ? Reach::kNear : reach;
+}();
 
 template <class T, ReductionOrder order, Reach reach, std::size_t... kIndex>
 typename ReduceLoops<T>::Fused find_fused(std::size_t inputs, std::index_sequence<kIndex...>) {
@@ -291,6 +297,7 @@ ReduceLoops<T> loops() {
   return {fused_for<T, Reach::kNear>,
           fused_for<T, Reach::kInPlace>,
           fused_for<T, Reach::kFar>,
+          fused_for<T, Reach::kInPlaceFar>,
           fused_for<T, Reach::kStream>,
           Pack<T>::kElements,
           sizeof(Pack<T>),

@@ -50,10 +50,9 @@ ReduceEnd end_of(const ReduceCall<T>& call, bool stream) {
 template <class T>
 typename ReduceLoops<T>::Fused find_fused(const ReduceCall<T>& call, const ReduceLoops<T>& loops,
                                           bool stream) {
-  const auto find = stream            ? loops.fused_stream
-                    : call.in_place   ? loops.fused_in_place
-                    : call.ahead != 0 ? loops.fused_far
-                                      : loops.fused;
+  const auto near = call.in_place ? loops.fused_in_place : loops.fused;
+  const auto far = call.in_place ? loops.fused_in_place_far : loops.fused_far;
+  const auto find = stream ? loops.fused_stream : call.ahead != 0 ? far : near;
   return find(call.order, call.inputs.size());
 }
 
