@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/sim/log.h"
 
+#include "engine/digest.h"
+
 #include <algorithm>
-#include <numeric>
 
 namespace belfry::sim {
 namespace {
@@ -50,17 +51,34 @@ std::string to_string(const LogRecord& record) {
 }
 
 std::uint64_t& Log::hash_of(const AgentId& agent) {
+  auto& hashes = agent_hashes_[static_cast<std::size_t>(agent.kind)];
+  const auto index = static_cast<std::uint32_t>(agent.index);
+  if (index < hashes.size()) [[likely]] {
+    return hashes[index];
+  }
+  return new_hash(agent);
+}
+
+std::uint64_t& Log::new_hash(const AgentId& agent) {
   if (agent.index < 0 || agent.index >= kFarAgent) return far_agent_hashes_[agent];
   auto& hashes = agent_hashes_[static_cast<std::size_t>(agent.kind)];
-  const auto index = static_cast<std::size_t>(agent.index);
-  if (index >= hashes.size()) hashes.resize(index + 1);
-  return hashes[index];
+  hashes.resize(static_cast<std::size_t>(agent.index) + 1);
+  replicas_ = static_cast<std::uint32_t>(agent_hashes_[kReplicas].size());
+  return hashes.back();
 }
 
 std::uint64_t Log::order_free_hash() const {
   std::uint64_t sum = 0;
-  for (const auto& hashes : agent_hashes_) sum = std::accumulate(hashes.begin(), hashes.end(), sum);
-  for (const auto& [agent, hash] : far_agent_hashes_) sum += hash;
+  const auto add = [&](std::uint64_t hash, std::uint64_t kind, std::int32_t index) {
+    if (hash != 0) sum += engine::mix(hash, kind << 32 | static_cast<std::uint32_t>(index));
+  };
+  for (std::size_t kind = 0; kind < agent_hashes_.size(); ++kind) {
+    std::int32_t index = 0;
+    for (const std::uint64_t hash : agent_hashes_[kind]) add(hash, kind, index++);
+  }
+  for (const auto& [agent, hash] : far_agent_hashes_) {
+    add(hash, static_cast<std::uint64_t>(agent.kind), agent.index);
+  }
   return sum;
 }
 

@@ -59,6 +59,22 @@ TEST(Log, EveryFieldButTheSiteCounts) {
   EXPECT_NE(hash(base), hash(other));
 }
 
+// Two replicas that took equal steps are told apart all the same.
+TEST(Log, WhoTookAStepCounts) {
+  const auto arrive = [](int who) { return replica(who, OperationKind::kArrive, 1); };
+  const auto end = [](int who) { return replica(who, OperationKind::kEnd); };
+  EXPECT_NE(log_of({arrive(0), arrive(1)}).hash(), log_of({arrive(1), arrive(0)}).hash());
+  const Log first = log_of({arrive(0), arrive(1), end(0)});
+  const Log second = log_of({arrive(0), arrive(1), end(1)});
+  EXPECT_NE(first.hash(), second.hash());
+  EXPECT_NE(first.order_free_hash(), second.order_free_hash());
+  // Whether it is one of the first millions or not.
+  const Log third = log_of({arrive(0), arrive(1 << 23), end(1 << 23)});
+  EXPECT_NE(third.order_free_hash(), second.order_free_hash());
+  EXPECT_NE(third.order_free_hash(),
+            log_of({arrive(0), arrive(1 << 23), end(0)}).order_free_hash());
+}
+
 TEST(Log, TheLimitDropsRecordsAndNotHashes) {
   const std::vector<Operation> operations(5, replica(0, OperationKind::kArrive));
   const Log whole = log_of(operations);

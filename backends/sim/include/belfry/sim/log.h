@@ -43,14 +43,14 @@ class Log {
 
   void append(const Operation& operation) {
     const AgentId& agent = operation.agent;
-    auto& hashes = agent_hashes_[kReplicas];
     const auto index = static_cast<std::uint32_t>(agent.index);
     // Replicas' operations are the most, and the cheapest, so that what this takes counts. Nothing
     // is called but at an end: the usual way through needs no stack.
-    if (agent.kind != AgentId::Kind::kReplica || index >= hashes.size()) [[unlikely]] {
+    if (agent.kind != AgentId::Kind::kReplica || index >= replicas_) [[unlikely]] {
       return append_other(operation);
     }
-    count({AgentId::Kind::kReplica, agent.index}, operation, hashes[index]);
+    count({AgentId::Kind::kReplica, agent.index}, operation,
+          agent_hashes_[kReplicas].data()[index]);
     if (size_++ < limit_) keep(operation);
   }
 
@@ -70,30 +70,32 @@ class Log {
     return (std::rotl(hash, 23) ^ what) * 0xFF51AFD7ED558CCDu;
   }
   void count(AgentId agent, const Operation& operation, std::uint64_t& own) {
-    // Products of different odd constants: none waits for another, and the chains are short.
-    const std::uint64_t who = static_cast<std::uint64_t>(agent.kind) << 40 |
-                              static_cast<std::uint64_t>(operation.kind) << 32 |
-                              static_cast<std::uint32_t>(agent.index);
-    const std::uint64_t what = who * 0x9E3779B97F4A7C15u ^ operation.subject * 0xD6E8FEB86659FD93u ^
-                               operation.value * 0xC2B2AE3D27D4EB4Fu;
-    hash_ = chain(hash_, what);
+    const std::uint64_t kinds =
+        static_cast<unsigned>(agent.kind) << 5 | static_cast<unsigned>(operation.kind);
+    const std::uint64_t what =
+        std::rotl(operation.subject, 8) ^ kinds ^ operation.value * 0xC2B2AE3D27D4EB4Fu;
+    const std::uint64_t next = chain(own, what);
+    // Agents that did the same have the same hash: who it was enters here.
+    hash_ = chain(hash_, next ^ static_cast<std::uint32_t>(agent.index));
     // The host acts for whoever asks it to: its operations have no order of their own. Whether an
     // agent had to wait for another is due to the order alone.
     if (agent.kind == AgentId::Kind::kHost) [[unlikely]] {
       own += chain(what, what);
     } else if (operation.kind != OperationKind::kWait) [[likely]] {
-      own = chain(own, what);
+      own = next;
     }
   }
   void append_other(const Operation& operation);
   std::uint64_t& hash_of(const AgentId& agent);
+  std::uint64_t& new_hash(const AgentId& agent);
   void keep(const Operation& operation);
 
   std::size_t limit_;
   std::uint64_t size_ = 0;
   std::uint64_t hash_ = 0;
+  std::uint32_t replicas_ = 0;  // With a place in `agent_hashes_`.
   std::vector<LogRecord> records_;
-  std::array<std::vector<std::uint64_t>, 4> agent_hashes_;  // By kind and index,
+  std::array<std::vector<std::uint64_t>, 4> agent_hashes_;  // By kind and index, 0 until one acts,
   std::map<AgentId, std::uint64_t> far_agent_hashes_;       // and those of large index.
 };
 
