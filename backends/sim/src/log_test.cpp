@@ -75,6 +75,18 @@ TEST(Log, WhoTookAStepCounts) {
             log_of({arrive(0), arrive(1 << 23), end(0)}).order_free_hash());
 }
 
+// A start has neither a subject nor a value, and is something all the same.
+TEST(Log, AStartCounts) {
+  const Log none = log_of({});
+  for (const int who : {0, 1}) {
+    const Operation start = replica(who, OperationKind::kStart, 0);
+    const Operation end = replica(who, OperationKind::kEnd);
+    EXPECT_NE(log_of({start}).hash(), none.hash()) << who;
+    EXPECT_NE(log_of({start}).order_free_hash(), none.order_free_hash()) << who;
+    EXPECT_NE(log_of({start, end}).order_free_hash(), log_of({end}).order_free_hash()) << who;
+  }
+}
+
 TEST(Log, TheLimitDropsRecordsAndNotHashes) {
   const std::vector<Operation> operations(5, replica(0, OperationKind::kArrive));
   const Log whole = log_of(operations);

@@ -49,8 +49,7 @@ class Log {
     if (agent.kind != AgentId::Kind::kReplica || index >= replicas_) [[unlikely]] {
       return append_other(operation);
     }
-    count({AgentId::Kind::kReplica, agent.index}, operation,
-          agent_hashes_[kReplicas].data()[index]);
+    count({AgentId::Kind::kReplica, agent.index}, operation, agent_hashes_[kReplicas][index]);
     if (size_++ < limit_) keep(operation);
   }
 
@@ -70,8 +69,9 @@ class Log {
     return (std::rotl(hash, 23) ^ what) * 0xFF51AFD7ED558CCDu;
   }
   void count(AgentId agent, const Operation& operation, std::uint64_t& own) {
+    // Not 0: else a start, which has no subject and no value, would leave a hash of 0 as it is.
     const std::uint64_t kinds =
-        static_cast<unsigned>(agent.kind) << 5 | static_cast<unsigned>(operation.kind);
+        (static_cast<unsigned>(agent.kind) << 5 | static_cast<unsigned>(operation.kind)) + 1;
     const std::uint64_t what =
         std::rotl(operation.subject, 8) ^ kinds ^ operation.value * 0xC2B2AE3D27D4EB4Fu;
     const std::uint64_t next = chain(own, what);
@@ -93,7 +93,7 @@ class Log {
   std::size_t limit_;
   std::uint64_t size_ = 0;
   std::uint64_t hash_ = 0;
-  std::uint32_t replicas_ = 0;  // With a place in `agent_hashes_`.
+  std::uint32_t replicas_ = 0;  // The size of their hashes, at hand.
   std::vector<LogRecord> records_;
   std::array<std::vector<std::uint64_t>, 4> agent_hashes_;  // By kind and index, 0 until one acts,
   std::map<AgentId, std::uint64_t> far_agent_hashes_;       // and those of large index.
