@@ -19,7 +19,9 @@
 /// compute. A collective is linear, so that its product needs the structure of its input at most,
 /// and is a collective again: those of a replica are merges that every replica must reach.
 /// Order, Throws: as the collective that each one is; InvalidArgumentError (kShape) for a cotangent
-/// that is shorter than what was gathered, (kIntegerMean) for MEAN of integers.
+/// that is shorter than what was gathered, (kIntegerMean) for MEAN of integers;
+/// StructureMismatchError (kStructure) for a cotangent with other leaves or keys than what was
+/// gathered.
 namespace belfry {
 
 /// Of all_reduce: by SUM the sum of the cotangents, by MEAN their mean.
@@ -33,6 +35,7 @@ T all_reduce_vjp(ReplicaContext& replica, ReduceOp op, T cotangent,
 template <Nest T>
 T all_gather_vjp(ReplicaContext& replica, const T& value, T cotangent, Axis axis = Axis(0),
                  CallSite site = CallSite::here()) {
+  detail::require_tree_of(value, cotangent, site);
   const std::vector<std::int64_t> own = detail::extents_along(value, axis, site);
   // Each replica's number and extents, so that a replica knows what comes before its own.
   std::vector<std::int64_t> row = {replica.replica_id()};
@@ -93,6 +96,7 @@ PerReplica<T> gather_vjp(CrossReplicaContext& cross, const PerReplica<T>& value,
   std::vector<std::int64_t> begins;
   for (int i = 0; i < present.count(); ++i) {
     const int replica = present.id(i);
+    detail::require_tree_of(value[replica], cotangent, site);
     const std::vector<std::int64_t> own = detail::extents_along(value[replica], axis, site);
     begins.resize(own.size());
     T part = cotangent;

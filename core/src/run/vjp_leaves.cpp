@@ -3,10 +3,14 @@
 
 #include "belfry/detail/vjp_leaves.h"
 
+#include "belfry/detail/reduce_values.h"
 #include "belfry/error.h"
 #include "collectives/require_reducible.h"
 
+#include <cstddef>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace belfry::detail {
 
@@ -20,6 +24,22 @@ void require_part(std::size_t size, std::int64_t begin, std::int64_t extent, Cal
                              "a cotangent of " + std::to_string(size) + " elements has none from " +
                                  std::to_string(begin) + " to " + std::to_string(begin + extent),
                              "it has the length of what was gathered", site);
+}
+
+void throw_other_cotangent(const std::vector<LeafDescription>& gathered,
+                           const std::vector<LeafDescription>& cotangent, CallSite site) {
+  const auto at = [](const std::vector<LeafDescription>& leaves, std::size_t leaf) {
+    return leaf < leaves.size() ? leaves[leaf].type + " at " + leaves[leaf].path
+                                : leaf_text(leaves, leaf);
+  };
+  const std::size_t leaf = first_difference({gathered, cotangent});
+  ErrorReport report;
+  report.code = ErrorCode::kStructure;
+  report.summary = "a cotangent has " + at(cotangent, leaf) + ", and what was gathered has " +
+                   at(gathered, leaf);
+  report.site = site;
+  report.expected = "the leaves and keys of what was gathered";
+  throw StructureMismatchError(std::move(report));
 }
 
 }  // namespace belfry::detail

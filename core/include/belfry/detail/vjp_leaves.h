@@ -23,6 +23,18 @@ void require_mean(DType dtype, CallSite site);
 /// Throws: InvalidArgumentError (kShape) unless `begin` to `begin + extent` lies in a list.
 void require_part(std::size_t size, std::int64_t begin, std::int64_t extent, CallSite site);
 
+/// Throws: StructureMismatchError (kStructure).
+[[noreturn]] void throw_other_cotangent(const std::vector<LeafDescription>& gathered,
+                                        const std::vector<LeafDescription>& cotangent,
+                                        CallSite site);
+/// Throws: StructureMismatchError (kStructure) unless a cotangent has the leaves, and the keys, of
+/// what was gathered.
+template <class T>
+void require_tree_of(const T& gathered, const T& cotangent, CallSite site) {
+  if (same_tree(gathered, cotangent)) return;
+  throw_other_cotangent(describe_leaves(gathered), describe_leaves(cotangent), site);
+}
+
 /// The extent of each leaf along the axis.
 template <class T>
 std::vector<std::int64_t> extents_along(const T& value, Axis axis, CallSite site) {
