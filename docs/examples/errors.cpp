@@ -117,6 +117,14 @@ void merge_nested(Strategy& strategy) {
   });
 }
 
+void merge_unnamed(Strategy& strategy) {
+  MirroredStrategy strict{strategy.backend(), {.require_names = true}};
+  strict.run([](ReplicaContext& replica) {
+    std::vector<double> gradients{1.0, 100.0};
+    for (double& g : gradients) g = replica.all_reduce(ReduceOp::kSum, g);
+  });
+}
+
 // Structures.
 
 void structure(Strategy& strategy) {
@@ -268,6 +276,7 @@ const Mistake kMistakes[] = {
     {"kMergePlaces", merge_places},
     {"kMergeKinds", merge_kinds},
     {"kMergeNested", merge_nested},
+    {"kMergeUnnamed", merge_unnamed},
     {"kStructure", structure},
     {"kShape", shape},
     {"kDType", dtype},

@@ -16,8 +16,10 @@ class CentralFactory final : public StrategyFactory {
  public:
   std::string_view name() const override { return "central storage"; }
   std::unique_ptr<Strategy> make(Backend& backend, const StrategyOptions& options) const override {
-    CentralStorageOptions central{
-        .devices = options.devices, .order = options.order, .storage = {}};
+    CentralStorageOptions central{.devices = options.devices,
+                                  .order = options.order,
+                                  .storage = {},
+                                  .require_names = options.require_names};
     if (backend.device_count() % 2 == 0) {
       central.storage = backend.device_spec(backend.device_count() - 1);
     }
@@ -30,8 +32,10 @@ class StorageApartFactory final : public StrategyFactory {
  public:
   std::string_view name() const override { return "central storage apart"; }
   std::unique_ptr<Strategy> make(Backend& backend, const StrategyOptions& options) const override {
-    CentralStorageOptions central{
-        .devices = options.devices, .order = options.order, .storage = {}};
+    CentralStorageOptions central{.devices = options.devices,
+                                  .order = options.order,
+                                  .storage = {},
+                                  .require_names = options.require_names};
     for (const DeviceSpec& device : backend.devices()) {
       const auto& taken = options.devices;
       const bool is_free = std::ranges::find(taken, device) == taken.end();

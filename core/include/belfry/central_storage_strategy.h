@@ -18,6 +18,8 @@ struct CentralStorageOptions {
   /// Where variables live; none: with the only replica, else on the backend's first CPU, else with
   /// replica 0.
   std::optional<DeviceSpec> storage{};
+  /// As in StrategyOptions.
+  bool require_names = false;
 };
 
 /// One replica on each device, like MirroredStrategy, but each mirrored variable has a single

@@ -66,8 +66,7 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
                               args...);
   }
 
-  /// The reduction over all replicas, the same on each (SEM-30 to SEM-36). Other forms reduce to a
-  /// destination, or along an axis.
+  /// The reduction over all replicas, the same on each (SEM-30 to SEM-36; SEM-120 and SEM-122).
   /// Order: host leaves at once; tensors are enqueued on communication streams, between what made
   /// them and later work of compute streams; the host does not block.
   /// Throws: StructureMismatchError (kStructure); InvalidArgumentError (kIntegerMean), (kDType) for
@@ -206,30 +205,31 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
 
 template <class R, class T>
   requires Reduction<R, T>
-ReductionResult<R, T> ReplicaContext::all_reduce(const R& reduction, T value, CallSite site) {
-  const auto merge = [&reduction, site](CrossReplicaContext& cross, const PerReplica<T>& values) {
-    return cross.reduce(reduction, values, site);
+ReductionResult<R, T> ReplicaContext::all_reduce(const R& reduction, T value,
+                                                 detail::MergePlace place) {
+  const auto merge = [&](CrossReplicaContext& cross, const PerReplica<T>& values) {
+    return cross.reduce(reduction, values, place.site);
   };
-  return merge_at<detail::MergeKind::kAllReduce>(site, nullptr, nullptr, merge, std::move(value));
+  return merge_at<detail::MergeKind::kAllReduce>(place, nullptr, merge, std::move(value));
 }
 
 template <Nest T>
-T ReplicaContext::all_gather(T value, Axis axis, CallSite site) {
-  const auto merge = [site](CrossReplicaContext& cross, const PerReplica<T>& values,
-                            const PerReplica<int>& axes) {
+T ReplicaContext::all_gather(T value, Axis axis, detail::MergePlace place) {
+  const auto merge = [site = place.site](CrossReplicaContext& cross, const PerReplica<T>& values,
+                                         const PerReplica<int>& axes) {
     detail::require_same_axis(axes, site);
     return detail::all_gather_value(cross.core(), values, Axis(*axes.begin()), site);
   };
-  return merge_at<detail::MergeKind::kAllGather>(site, nullptr, nullptr, merge, std::move(value),
+  return merge_at<detail::MergeKind::kAllGather>(place, nullptr, merge, std::move(value),
                                                  axis.value);
 }
 
 template <class T, class V>
 void ReplicaContext::assign_merged(const MirroredVariable<T>& variable, detail::AssignOp op,
-                                   V value, CallSite site) {
-  detail::VariableState<T>& state = variable.state(site);
-  detail::require_aggregation(*this, state.info, site);
-  const auto change = [&variable, op, aggregation = state.info.aggregation, site](
+                                   V value, detail::MergePlace place) {
+  detail::VariableState<T>& state = variable.state(place.site);
+  detail::require_aggregation(*this, state.info, place.site);
+  const auto change = [&variable, op, aggregation = state.info.aggregation, site = place.site](
                           CrossReplicaContext& cross, const PerReplica<T>& values) {
     const auto set = [op, site](T& component, const T& delta) {
       detail::apply_assign(op, component, delta, site);
@@ -244,7 +244,7 @@ void ReplicaContext::assign_merged(const MirroredVariable<T>& variable, detail::
   // Replicas must agree on the variable and on what they do to it: one address for each pair.
   const void* identity = reinterpret_cast<const char*>(&state) + static_cast<int>(op);
   merge_at<detail::MergeKind::kAssign>(
-      site, nullptr, identity, detail::VariableMerge{change, op, state.info}, T(std::move(value)));
+      place, identity, detail::VariableMerge{change, op, state.info}, T(std::move(value)));
 }
 
 }  // namespace belfry

@@ -23,6 +23,7 @@ enum class ErrorCode : int {
   kMergeKinds = 12,    ///< Replicas wait in different kinds of merge.
   kMergeTypes = 13,    ///< Same place, different structure of types.
   kMergeNested = 14,   ///< A merge through a replica context that is not current.
+  kMergeUnnamed = 15,  ///< A merge without a name, reached again though names are required.
   // Structures.
   kStructure = 20,  ///< Values of different structure or length meet in one reduction.
   kShape = 21,      ///< Shapes that do not fit an operation.

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -172,18 +173,37 @@ Mirrored<IndexedSlices<T>> reduce_slices(CrossReplicaContext& cross, ReduceOp op
   return Mirrored<IndexedSlices<T>>(all.size(), std::move(results));
 }
 
+namespace detail {
+
+/// The merge function of all_reduce_slices.
+template <Element T>
+struct SlicesMerge {
+  CallSite site;
+
+  Mirrored<IndexedSlices<T>> operator()(CrossReplicaContext& cross,
+                                        const PerReplica<IndexedSlices<T>>& all,
+                                        const PerReplica<ReduceOp>& ops) const {
+    require_same_slice_reduction(ops, site);
+    return reduce_slices(cross, *ops.begin(), all, site);
+  }
+  std::string describe_merge() const { return "all_reduce_slices"; }
+};
+
+}  // namespace detail
+
 /// The same inside a replica: a merge. Throws, from `run`: as above, MergeMismatchError, and
 /// StructureMismatchError also when replicas ask for different reductions.
 template <Element T>
 IndexedSlices<T> all_reduce_slices(ReplicaContext& replica, ReduceOp op,
                                    const IndexedSlices<T>& slices,
-                                   CallSite site = CallSite::here()) {
-  const auto merge = [site](CrossReplicaContext& cross, const PerReplica<IndexedSlices<T>>& all,
-                            const PerReplica<ReduceOp>& ops) {
-    detail::require_same_slice_reduction(ops, site);
-    return reduce_slices(cross, *ops.begin(), all, site);
-  };
-  return replica.merge_call_at(site, merge, slices, op);
+                                   detail::MergePlace place = CallSite::here()) {
+  return replica.merge_call_at(place, detail::SlicesMerge<T>{place.site}, slices, op);
+}
+/// The same, named by a tag (SEM-132).
+template <Element T>
+IndexedSlices<T> all_reduce_slices(ReplicaContext& replica, const MergeTag& tag, ReduceOp op,
+                                   const IndexedSlices<T>& slices) {
+  return all_reduce_slices(replica, op, slices, tag);
 }
 
 }  // namespace belfry

@@ -5,10 +5,12 @@
 #include "belfry/aggregation.h"
 #include "belfry/axis.h"
 #include "belfry/detail/all_reduce_request.h"
+#include "belfry/detail/merge_place.h"
 #include "belfry/detail/merge_point.h"
 #include "belfry/detail/merge_request.h"
 #include "belfry/detail/merge_verbs.h"
 #include "belfry/detail/mirror.h"
+#include "belfry/detail/tagged_verbs.h"
 #include "belfry/nest.h"
 #include "belfry/placement.h"
 #include "belfry/reduce_op.h"
@@ -32,10 +34,13 @@ struct DefaultContext;
 /// the function alone (SEM-14).
 /// Merges throw ContextError (kMergeNested) through a context that is not current, and come out of
 /// `run` as MergeMismatchError (kMergeMissing, kMergePlaces, kMergeKinds, kMergeTypes) when
-/// replicas do not meet (SEM-5). What comes out of `run` reaches the replicas as ReplicaCancelled
-/// (SEM-7), as it does at later calls in a run that has failed. The default strategy's replica,
-/// whose merges are executed where they are called (SEM-16), gets there what others get from `run`.
-class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
+/// replicas do not meet (SEM-5), and kMergeUnnamed if the strategy requires names (SEM-133). Every
+/// verb that merges takes a MergeTag as its first argument, too (SEM-132). What comes out of `run`
+/// reaches the replicas as ReplicaCancelled (SEM-7), as it does at later calls in a run that has
+/// failed. The default strategy's replica, whose merges are executed where they are called
+/// (SEM-16), gets there what others get from `run`.
+class ReplicaContext : public detail::MergeVerbs<ReplicaContext>,
+                       public detail::TaggedVerbs<ReplicaContext> {
  public:
   ReplicaContext(const ReplicaContext&) = delete;
   ReplicaContext& operator=(const ReplicaContext&) = delete;
@@ -61,15 +66,15 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
   /// hand on a wrapper's call site.
   using MergeVerbs<ReplicaContext>::merge_call;
   template <class F, class... Args>
-  auto merge_call(MergeTag tag, F&& fn, Args&&... args) {
+  auto merge_call(const MergeTag& tag, F&& fn, Args&&... args) {
     const std::decay_t<F>& function = fn;
-    return merge_at<detail::MergeKind::kMergeCall>(tag.site, tag.name, nullptr, function,
+    return merge_at<detail::MergeKind::kMergeCall>(tag, nullptr, function,
                                                    std::forward<Args>(args)...);
   }
   template <class F, class... Args>
-  auto merge_call_at(CallSite site, F&& fn, Args&&... args) {
+  auto merge_call_at(detail::MergePlace place, F&& fn, Args&&... args) {
     const std::decay_t<F>& function = fn;
-    return merge_at<detail::MergeKind::kMergeCall>(site, nullptr, nullptr, function,
+    return merge_at<detail::MergeKind::kMergeCall>(place, nullptr, function,
                                                    std::forward<Args>(args)...);
   }
 
@@ -81,10 +86,11 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
   /// name different operators; InvalidArgumentError (kIntegerMean), (kDType) for bool,
   /// (kInvalidArgument) for no ReduceOp or a default-constructed tensor; DeviceError
   /// (kOutOfMemory).
+  using TaggedVerbs<ReplicaContext>::all_reduce;
   template <Nest T>
-  T all_reduce(ReduceOp op, T value, CallSite site = CallSite::here()) {
+  T all_reduce(ReduceOp op, T value, detail::MergePlace place = CallSite::here()) {
     merges_.note(id_, value);
-    detail::AllReduceRequest request(detail::kAllReduceType<T>, site, op, value);
+    detail::AllReduceRequest request(detail::kAllReduceType<T>, place, op, value);
     merges_.meet(id_, request);
     merges_.note(id_, value);
     return value;
@@ -97,7 +103,8 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
   /// (kStructure); DeviceError (kOutOfMemory).
   template <class R, class T>
     requires Reduction<R, T>
-  ReductionResult<R, T> all_reduce(const R& reduction, T value, CallSite site = CallSite::here());
+  ReductionResult<R, T> all_reduce(const R& reduction, T value,
+                                   detail::MergePlace place = CallSite::here());
 
   /// The values of all replicas one after another along `axis`, in replica order, leaf by leaf;
   /// extents may differ along that axis alone. Tensors come to this replica's device (SEM-121).
@@ -105,11 +112,12 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
   /// Throws, from `run`: MergeMismatchError; StructureMismatchError (kStructure) for other
   /// differences, also of the axes named; InvalidArgumentError (kShape) for an axis that is not
   /// there, (kInvalidArgument) for a default-constructed tensor; DeviceError (kOutOfMemory).
+  using TaggedVerbs<ReplicaContext>::all_gather;
   template <Nest T>
-  T all_gather(T value, Axis axis, CallSite site = CallSite::here());
+  T all_gather(T value, Axis axis, detail::MergePlace place = CallSite::here());
   template <Nest T>
-  T all_gather(T value, CallSite site = CallSite::here()) {
-    return all_gather(std::move(value), Axis(0), site);
+  T all_gather(T value, detail::MergePlace place = CallSite::here()) {
+    return all_gather(std::move(value), Axis(0), place);
   }
 
   /// Sets, adds to or subtracts from a variable. A replica-local variable changes on this replica
@@ -125,48 +133,57 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
   /// (kOutOfMemory). For a mirrored one, from `run`, also MergeMismatchError (kMergePlaces when
   /// replicas change different variables, or in different ways), and StructureMismatchError when
   /// they bring different structures.
+  using TaggedVerbs<ReplicaContext>::assign;
+  using TaggedVerbs<ReplicaContext>::assign_add;
+  using TaggedVerbs<ReplicaContext>::assign_sub;
   template <class T, class V>
-  void assign(const MirroredVariable<T>& variable, V value, CallSite site = CallSite::here()) {
-    assign_merged(variable, detail::AssignOp::kSet, std::move(value), site);
+  void assign(const MirroredVariable<T>& variable, V value,
+              detail::MergePlace place = CallSite::here()) {
+    assign_merged(variable, detail::AssignOp::kSet, std::move(value), place);
   }
   template <class T, class V>
-  void assign_add(const MirroredVariable<T>& variable, V value, CallSite site = CallSite::here()) {
-    assign_merged(variable, detail::AssignOp::kAdd, std::move(value), site);
+  void assign_add(const MirroredVariable<T>& variable, V value,
+                  detail::MergePlace place = CallSite::here()) {
+    assign_merged(variable, detail::AssignOp::kAdd, std::move(value), place);
   }
   template <class T, class V>
-  void assign_sub(const MirroredVariable<T>& variable, V value, CallSite site = CallSite::here()) {
-    assign_merged(variable, detail::AssignOp::kSubtract, std::move(value), site);
+  void assign_sub(const MirroredVariable<T>& variable, V value,
+                  detail::MergePlace place = CallSite::here()) {
+    assign_merged(variable, detail::AssignOp::kSubtract, std::move(value), place);
   }
   template <class T, class V>
-  void assign(const ReplicaLocalVariable<T>& variable, V value, CallSite site = CallSite::here()) {
+  void assign(const ReplicaLocalVariable<T>& variable, V value,
+              detail::MergePlace place = CallSite::here()) {
     T own(std::move(value));
     detail::bring_to(own, placement());
-    detail::apply_assign(detail::AssignOp::kSet, variable.on(*this, site), std::move(own), site);
+    assign_own(variable, detail::AssignOp::kSet, std::move(own), place.site);
   }
   template <class T, class V>
   void assign_add(const ReplicaLocalVariable<T>& variable, V value,
-                  CallSite site = CallSite::here()) {
-    detail::apply_assign(detail::AssignOp::kAdd, variable.on(*this, site), T(std::move(value)),
-                         site);
+                  detail::MergePlace place = CallSite::here()) {
+    assign_own(variable, detail::AssignOp::kAdd, T(std::move(value)), place.site);
   }
   template <class T, class V>
   void assign_sub(const ReplicaLocalVariable<T>& variable, V value,
-                  CallSite site = CallSite::here()) {
-    detail::apply_assign(detail::AssignOp::kSubtract, variable.on(*this, site), T(std::move(value)),
-                         site);
+                  detail::MergePlace place = CallSite::here()) {
+    assign_own(variable, detail::AssignOp::kSubtract, T(std::move(value)), place.site);
   }
 
   template <class T, class V>
-  void assign(const Variable<T>& variable, V value, CallSite site = CallSite::here()) {
-    variable.visit([&](const auto& kind) { assign(kind, std::move(value), site); }, site);
+  void assign(const Variable<T>& variable, V value, detail::MergePlace place = CallSite::here()) {
+    variable.visit([&](const auto& kind) { assign(kind, std::move(value), place); }, place.site);
   }
   template <class T, class V>
-  void assign_add(const Variable<T>& variable, V value, CallSite site = CallSite::here()) {
-    variable.visit([&](const auto& kind) { assign_add(kind, std::move(value), site); }, site);
+  void assign_add(const Variable<T>& variable, V value,
+                  detail::MergePlace place = CallSite::here()) {
+    variable.visit([&](const auto& kind) { assign_add(kind, std::move(value), place); },
+                   place.site);
   }
   template <class T, class V>
-  void assign_sub(const Variable<T>& variable, V value, CallSite site = CallSite::here()) {
-    variable.visit([&](const auto& kind) { assign_sub(kind, std::move(value), site); }, site);
+  void assign_sub(const Variable<T>& variable, V value,
+                  detail::MergePlace place = CallSite::here()) {
+    variable.visit([&](const auto& kind) { assign_sub(kind, std::move(value), place); },
+                   place.site);
   }
 
   /// For the handles of variables.
@@ -179,14 +196,18 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext> {
 
   template <class T, class V>
   void assign_merged(const MirroredVariable<T>& variable, detail::AssignOp op, V value,
-                     CallSite site);
+                     detail::MergePlace place);
+  template <class T>
+  void assign_own(const ReplicaLocalVariable<T>& variable, detail::AssignOp op, T value,
+                  CallSite site) {
+    detail::apply_assign(op, variable.on(*this, site), std::move(value), site);
+  }
 
   template <detail::MergeKind Kind, class F, class... Args>
-  auto merge_at(CallSite site, const char* tag, const void* identity, const F& fn, Args&&... args) {
+  auto merge_at(detail::MergePlace place, const void* identity, const F& fn, Args&&... args) {
     using Request = detail::MergeCall<Kind, F, Args...>;
     merges_.note(id_, args...);
-    Request request(site, fn, args...);
-    request.tag = tag;
+    Request request(place, fn, args...);
     if (identity != nullptr) request.identity = identity;
     merges_.meet(id_, request);
     if constexpr (!Request::kVoid) {

@@ -4,6 +4,8 @@
 
 #include "belfry/call_site.h"
 
+#include <string_view>
+
 namespace belfry {
 
 /// How `run` carries the replicas.
@@ -14,10 +16,12 @@ struct RunOptions {
   CallSite site = CallSite::here();
 };
 
-/// Names a merge whose call site differs between replicas on purpose:
-/// `replica.merge_call(MergeTag{"sync"}, fn, value)`.
+/// Names a merge, or a variable that replicas make: `replica.all_reduce(MergeTag{name},
+/// ReduceOp::kSum, gradient)`. The name takes the place of the call site: merges with equal names
+/// meet at any line, and merges with different names never meet (SEM-132). The text is not copied:
+/// pass a literal, a string that outlives the call, or a temporary of the same expression.
 struct MergeTag {
-  const char* name;
+  std::string_view name{};
   CallSite site = CallSite::here();
 };
 

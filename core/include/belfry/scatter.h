@@ -93,7 +93,8 @@ void scatter(CrossReplicaContext& cross, ScatterOp op, const V& variable,
 template <Element T>
 void scatter(ReplicaContext& replica, ScatterOp op, const MirroredVariable<Tensor<T>>& variable,
              const std::type_identity_t<IndexedSlices<T>>& slices,
-             CallSite site = CallSite::here()) {
+             detail::MergePlace place = CallSite::here()) {
+  const CallSite site = place.site;
   const auto& state = variable.state(site);
   detail::require_aggregation(replica, state.info, site);
   detail::require_combinable(op, state.info, site);
@@ -109,7 +110,7 @@ void scatter(ReplicaContext& replica, ScatterOp op, const MirroredVariable<Tenso
   };
   const detail::VariableMerge merge{change, op, state.info};
   detail::MergeCall<detail::MergeKind::kScatter, decltype(merge), const IndexedSlices<T>&> request(
-      site, merge, slices);
+      place, merge, slices);
   // Replicas must agree on the variable and on what they do to it: one address for each pair.
   request.identity = reinterpret_cast<const char*>(&state) + static_cast<int>(op);
   replica.merges().meet(replica.replica_id(), request);
@@ -119,16 +120,25 @@ void scatter(ReplicaContext& replica, ScatterOp op, const MirroredVariable<Tenso
 /// `variable.on(replica)`. Throws: UnsupportedError (kUnsupported).
 template <Element T>
 void scatter(ReplicaContext&, ScatterOp, const ReplicaLocalVariable<Tensor<T>>& variable,
-             const std::type_identity_t<IndexedSlices<T>>&, CallSite site = CallSite::here()) {
-  detail::throw_local_scatter(variable.state(site).info, site);
+             const std::type_identity_t<IndexedSlices<T>>&,
+             detail::MergePlace place = CallSite::here()) {
+  detail::throw_local_scatter(variable.state(place.site).info, place.site);
 }
 
 /// As the variable's kind has it.
 template <Element T>
 void scatter(ReplicaContext& replica, ScatterOp op, const Variable<Tensor<T>>& variable,
              const std::type_identity_t<IndexedSlices<T>>& slices,
-             CallSite site = CallSite::here()) {
-  variable.visit([&](const auto& kind) { scatter(replica, op, kind, slices, site); }, site);
+             detail::MergePlace place = CallSite::here()) {
+  variable.visit([&](const auto& kind) { scatter(replica, op, kind, slices, place); }, place.site);
+}
+
+/// The scatter of a replica, named by a tag (SEM-132).
+template <template <class> class Kind, Element T>
+void scatter(ReplicaContext& replica, const MergeTag& tag, ScatterOp op,
+             const Kind<Tensor<T>>& variable,
+             const std::type_identity_t<IndexedSlices<T>>& slices) {
+  scatter(replica, op, variable, slices, tag);
 }
 
 }  // namespace belfry

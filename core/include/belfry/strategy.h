@@ -118,40 +118,43 @@ class Strategy : public detail::RunVerbs<Strategy>,
   /// called once, on component 0's device; the others are copies of that one (SEM-40). Context: any
   /// but another strategy's; replicas make it together (SEM-48). Order: copies of tensors are
   /// enqueued. Throws: what `init` throws, and what detail::make_variable lists.
+  using StrategyVerbs<Strategy>::mirrored_variable;
   template <class Init>
   auto mirrored_variable(const Init& init, VariableOptions options = {},
-                         CallSite site = CallSite::here()) {
+                         detail::MergePlace place = CallSite::here()) {
     options.synchronization = Synchronization::kOnWrite;
-    return MirroredVariable(detail::make_variable(core_, cross_, init, std::move(options), site));
+    return MirroredVariable(detail::make_variable(core_, cross_, init, std::move(options), place));
   }
   /// A variable with independent components, which start equal (SEM-50), read as the reduction its
   /// ReduceOp or aggregation names. Never trainable. Otherwise as mirrored_variable.
+  using StrategyVerbs<Strategy>::replica_local_variable;
   template <class Init>
   auto replica_local_variable(ReduceOp op, const Init& init, VariableOptions options = {},
-                              CallSite site = CallSite::here()) {
-    return replica_local_variable(aggregation_of(op, site), init, std::move(options), site);
+                              detail::MergePlace place = CallSite::here()) {
+    return replica_local_variable(aggregation_of(op, place.site), init, std::move(options), place);
   }
   template <class Init>
-  auto replica_local_variable(Aggregation aggregation, const Init& init,
-                              VariableOptions options = {}, CallSite site = CallSite::here()) {
+  auto replica_local_variable(Aggregation by, const Init& init, VariableOptions options = {},
+                              detail::MergePlace at = CallSite::here()) {
     options.synchronization = Synchronization::kOnRead;
-    options.aggregation = aggregation;
-    return ReplicaLocalVariable(
-        detail::make_variable(core_, cross_, init, std::move(options), site));
+    options.aggregation = by;
+    return ReplicaLocalVariable(detail::make_variable(core_, cross_, init, std::move(options), at));
   }
   /// The same, read, saved and restored by a reduction of the user's (SEM-38); throws the same.
   template <class R, class Init>
     requires(!std::same_as<R, ReduceOp> && !std::same_as<R, Aggregation>)
   auto replica_local_variable(const R& reduction, const Init& init, VariableOptions options = {},
-                              CallSite site = CallSite::here()) {
+                              detail::MergePlace place = CallSite::here()) {
     return ReplicaLocalVariable(
-        detail::make_reduced_variable(core_, cross_, reduction, init, std::move(options), site));
+        detail::make_reduced_variable(core_, cross_, reduction, init, std::move(options), place));
   }
   /// A variable of the kind that the options or the scopes in force ask for: mirrored without any
   /// (SEM-47). Otherwise as the function for that kind.
+  using StrategyVerbs<Strategy>::variable;
   template <class Init>
-  auto variable(const Init& init, VariableOptions options = {}, CallSite site = CallSite::here()) {
-    return Variable(detail::make_variable(core_, cross_, init, std::move(options), site));
+  auto variable(const Init& init, VariableOptions options = {},
+                detail::MergePlace place = CallSite::here()) {
+    return Variable(detail::make_variable(core_, cross_, init, std::move(options), place));
   }
 
   /// Variables made by `variable` in the scope are replica-local and read by `op` (SEM-47).
@@ -209,7 +212,7 @@ class Strategy : public detail::RunVerbs<Strategy>,
     return detail::transact(core_, fn);
   }
 
-  /// Sets anew what may change between runs, the order of reductions; the options name the same
+  /// Sets anew the order of reductions and whether names are required; the options name the same
   /// devices, or none (SEM-126). Throws: InvalidArgumentError (kInvalidArgument) for others;
   /// ContextError (kStrategyBusy, kWrongContext, kOtherStrategy) while the strategy runs.
   void configure(const StrategyOptions& options, CallSite site = CallSite::here());

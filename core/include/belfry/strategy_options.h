@@ -17,6 +17,9 @@ struct StrategyOptions {
   /// The order every reduction must have; none: replica order for host leaves, the communicator's
   /// declared order for tensors.
   std::optional<ReductionOrder> order{};
+  /// Whether merges that a replica reaches more than once in a run must have a MergeTag: a check
+  /// for loops over values whose order may differ between replicas (SEM-133).
+  bool require_names = false;
 };
 
 }  // namespace belfry

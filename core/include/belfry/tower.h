@@ -168,14 +168,22 @@ auto for_each_tower(CrossTower at, const F& fn, const Args&... args) {
   return detail::run_in_towers(at, true, fn, args...);
 }
 
-// In a tower.
-template <class F, class... Args>
+// In a tower. A tag may name the merge (SEM-132).
+template <belfry::detail::NotTag F, class... Args>
 auto merge_call(InTower at, F&& merge_fn, Args&&... args) {
   return at.replica.merge_call_at(at.site, std::forward<F>(merge_fn), std::forward<Args>(args)...);
+}
+template <class F, class... Args>
+auto merge_call(InTower at, const MergeTag& tag, F&& merge_fn, Args&&... args) {
+  return at.replica.merge_call_at(tag, std::forward<F>(merge_fn), std::forward<Args>(args)...);
 }
 template <Nest T>
 T all_reduce(InTower at, Method reduce_op, T value) {
   return at.replica.all_reduce(reduce_op.op, std::move(value), at.site);
+}
+template <Nest T>
+T all_reduce(InTower at, const MergeTag& tag, Method reduce_op, T value) {
+  return at.replica.all_reduce(tag, reduce_op.op, std::move(value));
 }
 
 }  // namespace belfry::tower

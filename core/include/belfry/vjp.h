@@ -27,27 +27,39 @@ namespace belfry {
 /// Of all_reduce: by SUM the sum of the cotangents, by MEAN their mean.
 template <Nest T>
 T all_reduce_vjp(ReplicaContext& replica, ReduceOp op, T cotangent,
-                 CallSite site = CallSite::here()) {
-  return replica.all_reduce(op, std::move(cotangent), site);
+                 detail::MergePlace place = CallSite::here()) {
+  return replica.all_reduce(op, std::move(cotangent), place);
+}
+/// The same, named by a tag (SEM-132).
+template <Nest T>
+T all_reduce_vjp(ReplicaContext& replica, const MergeTag& tag, ReduceOp op, T cotangent) {
+  return all_reduce_vjp(replica, op, std::move(cotangent), tag);
 }
 
 /// Of all_gather: this replica's slice of the sum of the cotangents. `value` is what was gathered.
 template <Nest T>
 T all_gather_vjp(ReplicaContext& replica, const T& value, T cotangent, Axis axis = Axis(0),
-                 CallSite site = CallSite::here()) {
+                 detail::MergePlace place = CallSite::here()) {
+  const CallSite site = place.site;
   detail::require_tree_of(value, cotangent, site);
   const std::vector<std::int64_t> own = detail::extents_along(value, axis, site);
   // Each replica's number and extents, so that a replica knows what comes before its own.
   std::vector<std::int64_t> row = {replica.replica_id()};
   row.insert(row.end(), own.begin(), own.end());
-  const std::vector<std::int64_t> all = replica.all_gather(row, site);
-  T sum = replica.all_reduce(ReduceOp::kSum, std::move(cotangent), site);
+  const std::vector<std::int64_t> all = replica.all_gather(row, place);
+  T sum = replica.all_reduce(ReduceOp::kSum, std::move(cotangent), place);
   std::vector<std::int64_t> begins(own.size(), 0);
   for (std::size_t at = 0; all[at] != replica.replica_id(); at += row.size()) {
     for (std::size_t i = 0; i < own.size(); ++i) begins[i] += all[at + 1 + i];
   }
   detail::cut_leaves(sum, axis, begins, own, site);
   return sum;
+}
+/// The same, whose two merges are named by a tag (SEM-132).
+template <Nest T>
+T all_gather_vjp(ReplicaContext& replica, const MergeTag& tag, const T& value, T cotangent,
+                 Axis axis = Axis(0)) {
+  return all_gather_vjp(replica, value, std::move(cotangent), axis, tag);
 }
 
 /// Of reduce, when all N replicas took part: by SUM the cotangent on every replica, by MEAN its

@@ -91,10 +91,9 @@ TEST_F(MergeErrors, DifferentPlaces) {
             "  replica 0  train.cc:11  waits in merge_call\n"
             "  replicas 1,2  train.cc:22  waits in merge_call\n"
             "  expected: every replica at the same call, in the same order\n"
-            "  hint: take the branch inside the merge function, or name the merge with a MergeTag");
+            "  hint: take the branch inside the merge function, or name the call with a MergeTag");
 }
 
-// Only merge_call takes a name.
 TEST_F(MergeErrors, DifferentPlacesOfOtherVerbs) {
   const auto v = strategy_.mirrored_variable(0, {.aggregation = Aggregation::kSum});
   const auto place = [](ReplicaContext& replica) {
@@ -107,7 +106,9 @@ TEST_F(MergeErrors, DifferentPlacesOfOtherVerbs) {
   for (const auto& [name, verb] : verbs) {
     const auto text = text_of<MergeMismatchError>(verb);
     EXPECT_THAT(text, HasSubstr(std::string("train.cc:22  waits in ") + name));
-    EXPECT_THAT(text, EndsWith("hint: choose the value in the branches, and call once after them"));
+    EXPECT_THAT(text,
+                EndsWith("hint: choose the value in the branches and call once after them, or name "
+                         "the call with a MergeTag"));
   }
 }
 

@@ -17,7 +17,7 @@ void MergePoint::require_current(int replica, const MergeRequest& request) const
       context->replica->replica_id() == replica) {
     return;
   }
-  const std::string kind = to_string(request.type->kind);
+  const std::string kind = name_of(request);
   ErrorReport report;
   report.code = ErrorCode::kMergeNested;
   report.summary = kind + " through a replica context that is not current here";

@@ -3,17 +3,12 @@
 
 #include "belfry/detail/replica_runner.h"
 
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace belfry::detail {
 namespace {
-
-bool same_tag(const MergeRequest& a, const MergeRequest& b) {
-  return a.tag == b.tag || std::strcmp(a.tag, b.tag) == 0;
-}
 
 bool same_literals(const CallSite& a, const CallSite& b) {
   return a.line == b.line && a.file == b.file;
@@ -24,7 +19,7 @@ bool meets(const MergeRequest& a, const MergeRequest& b) {
   if (a.tag == nullptr && b.tag == nullptr && same_literals(a.site, b.site)) [[likely]] {
     return true;
   }
-  if (a.tag != nullptr && b.tag != nullptr) return same_tag(a, b);
+  if (a.tag != nullptr && b.tag != nullptr) return a.tag->name == b.tag->name;
   if (a.tag != nullptr || b.tag != nullptr) return false;
   return same_place(a.site, b.site);
 }
@@ -71,21 +66,21 @@ std::string types_of(const MergeRequest& request) {
   return "(" + std::string(text) + ")";
 }
 
-// What a merge can be told to do about its place: a tag is for merge_call alone.
 const char* hint_for_places(MergeKind kind) {
   return kind == MergeKind::kMergeCall
-             ? "take the branch inside the merge function, or name the merge with a MergeTag"
-             : "choose the value in the branches, and call once after them";
+             ? "take the branch inside the merge function, or name the call with a MergeTag"
+             : "choose the value in the branches and call once after them, or name the call with a "
+               "MergeTag";
 }
 
-enum class Difference { kKind, kPlace, kChange, kFunction, kTypes };
+enum class Difference { kKind, kName, kPlace, kChange, kFunction, kTypes };
 
 // Kinds before places before types: the first answer that explains the most.
 Difference difference(const MergeRequest& first, const MergeRequest& other) {
   if (first.type->kind != other.type->kind) return Difference::kKind;
   if (!meets({first.type, first.site, first.tag, nullptr},
              {first.type, other.site, other.tag, nullptr})) {
-    return Difference::kPlace;
+    return first.tag != nullptr && other.tag != nullptr ? Difference::kName : Difference::kPlace;
   }
   if (first.type != other.type) return Difference::kTypes;
   return first.type->describe != nullptr ? Difference::kChange : Difference::kFunction;
@@ -99,6 +94,13 @@ ErrorReport explain(Difference difference, const MergeRequest& first) {
       report.code = ErrorCode::kMergeKinds;
       report.summary = "replicas wait in different kinds of merge";
       report.expected = std::string("every replica in ") + to_string(first.type->kind);
+      break;
+    case Difference::kName:
+      report.summary = "replicas wait in merges with different names";
+      report.expected = "the same MergeTag on every replica, in the same order";
+      report.hint =
+          "go through the names in one order on every replica, or bring all values in one call, as "
+          "a std::map";
       break;
     case Difference::kPlace:
       report.summary = "replicas wait at different places";
@@ -128,8 +130,7 @@ ErrorReport explain(Difference difference, const MergeRequest& first) {
 // `first` is that of the first participant.
 std::string describe(Difference difference, const MergeRequest& first,
                      const MergeRequest& request) {
-  std::string text = std::string("waits in ") + to_string(request.type->kind);
-  if (request.tag != nullptr) text += std::string(" \"") + request.tag + "\"";
+  std::string text = "waits in " + name_of(request);
   if (request.type->describe != nullptr) text += ": " + request.type->describe(request);
   if (difference == Difference::kTypes) text += " with " + types_of(request);
   if (difference == Difference::kFunction) {
@@ -154,6 +155,14 @@ const char* to_string(MergeKind kind) {
       return "scatter";
   }
   return "?";
+}
+
+std::string text_of(const MergeTag* tag) {
+  return tag == nullptr ? std::string() : " \"" + std::string(tag->name) + "\"";
+}
+
+std::string name_of(const MergeRequest& request) {
+  return to_string(request.type->kind) + text_of(request.tag);
 }
 
 bool belong_together(const std::vector<MergeRequest*>& requests, const Participants& present) {

@@ -38,8 +38,16 @@ std::string merges_text(std::uint32_t merges) {
   return merges == 0 ? "before its first merge" : "after merge #" + std::to_string(merges);
 }
 
+// `merge_call #3`, `all_reduce #3 "weight"`.
+std::string numbered_name(const MergeRequest& request, std::uint64_t merge) {
+  return std::string(to_string(request.type->kind)) + " #" + std::to_string(merge) +
+         text_of(request.tag);
+}
+
 // Behind what went wrong between replicas: in a loop the places do not say how often they had met.
-std::string numbered(std::uint64_t round) { return " (merge #" + std::to_string(round) + ")"; }
+std::string numbered(std::uint64_t round, const MergeTag* tag) {
+  return " (merge #" + std::to_string(round) + text_of(tag) + ")";
+}
 
 }  // namespace
 
@@ -52,7 +60,9 @@ ReplicaRunner::ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
       executor_(core.backend().executor()),
       states_(core.size()),
       requests_(static_cast<std::size_t>(core.size())),
-      cross_current_(core.cross_context(cross)) {}
+      cross_current_(core.cross_context(cross)) {
+  if (core.requires_names()) unnamed_.emplace(core.size());
+}
 
 void ReplicaRunner::run(const RunOptions& options) {
   const StrategyCore::RunLock lock(core(), options.site);
@@ -118,6 +128,9 @@ void ReplicaRunner::meet(int replica, MergeRequest& request) {
     require_current(replica, request);
   }
   require_alive(replica);
+  if (unnamed_) [[unlikely]] {
+    unnamed_->reach(replica, request, own.merges + 1);
+  }
   own.merges += 1;
   // Member by member, as they were stored just now: a load that spans both stores waits for them.
   const CallSite site{request.site.file, request.site.line};
@@ -210,7 +223,7 @@ void ReplicaRunner::merge_round() {
   if (variables_ && !check_variables()) return;
   if (!belong_together(requests_, present_)) [[unlikely]] {
     ErrorReport mismatch = describe_mismatch(requests_, present_);
-    mismatch.summary += numbered(rounds_ + 1);
+    mismatch.summary += numbered(rounds_ + 1, nullptr);
     return fail_with(std::move(mismatch));
   }
   const std::uint64_t round = ++rounds_;
@@ -240,14 +253,13 @@ void ReplicaRunner::fail_in_merge(const MergeRequest& first, std::exception_ptr 
   const bool ours = report.code != ErrorCode::kMergeThrew;
   if (report.replicas.empty()) {
     report.replicas = replica_reports();
-  } else if (first.type->kind != MergeKind::kMergeCall) {
-    report.summary += numbered(rounds_);
+  } else if (first.type->kind != MergeKind::kMergeCall || first.tag != nullptr) {
+    report.summary += numbered(rounds_, first.tag);
   }
   if (ours) {
     thrown = with_report(std::move(thrown), report);
   } else {
-    report.summary = std::string(to_string(first.type->kind)) + " #" + std::to_string(rounds_) +
-                     " threw " + report.summary;
+    report.summary = numbered_name(first, rounds_) + " threw " + report.summary;
   }
   fail(std::move(thrown), std::move(report));
 }
@@ -348,8 +360,7 @@ std::vector<ReplicaReport> ReplicaRunner::replica_reports() const {
     ReplicaReport report{static_cast<int>(replica), own.last_site, {}, own.exception};
     switch (own.status) {
       case ReplicaState::Status::kArrived:
-        report.what = std::string("waits in ") + to_string(requests_[replica]->type->kind) + " #" +
-                      std::to_string(own.merges);
+        report.what = "waits in " + numbered_name(*requests_[replica], own.merges);
         break;
       case ReplicaState::Status::kSeeking:
         report.site = own.sought->site;

@@ -14,6 +14,9 @@ namespace belfry::detail {
 std::shared_ptr<void> ReplicaRunner::make_variable(int replica, const VariableRequest& request,
                                                    FunctionRef<std::shared_ptr<void>()> make) {
   require_alive(replica);
+  if (unnamed_) [[unlikely]] {
+    unnamed_->reach(replica, request);
+  }
   if (replica == present_.id(0)) {
     std::shared_ptr<void> made = make();
     {

@@ -20,12 +20,13 @@ std::string text_of(const VariableRequest& request) {
                      ", aggregation " + to_string(request.aggregation) +
                      (request.trainable ? "" : ", not trainable");
   if (request.structure && !request.structure->empty()) text += "," + *request.structure;
+  if (request.tag) text += ", tagged \"" + *request.tag + "\"";
   return text;
 }
 
 bool same_signature(const VariableRequest& a, const VariableRequest& b) {
   return a.synchronization == b.synchronization && a.aggregation == b.aggregation &&
-         a.trainable == b.trainable && *a.type == *b.type &&
+         a.trainable == b.trainable && *a.type == *b.type && a.tag == b.tag &&
          (!a.structure || !b.structure || *a.structure == *b.structure);
 }
 
@@ -39,6 +40,10 @@ bool same_signature(const VariableRequest& a, const VariableRequest& b) {
   report.replicas.push_back({replica, other.site, text_of(other)});
   report.expected = "the same type, kind, aggregation and structure on every replica";
   report.hint = "give different variables different names";
+  if (first.tag != other.tag) {
+    report.expected = "the same MergeTag on every replica";
+    report.hint = "make variables in one order on every replica, or name them in VariableOptions";
+  }
   throw VariableMismatchError(std::move(report));
 }
 

@@ -284,6 +284,10 @@ void number_variable(StrategyCore& core, VariableInfo& info) {
   if (info.name.empty()) info.name = "variable " + std::to_string(info.number);
 }
 
+std::optional<std::string> name_of_tag(const MergeTag* tag) {
+  return tag == nullptr ? std::nullopt : std::optional(std::string(tag->name));
+}
+
 ReplicaContext* replica_making(StrategyCore& core, CallSite site) {
   CurrentContext* context = current_context();
   if (context != nullptr && context->strategy == &core && context->replica != nullptr) {

@@ -23,7 +23,11 @@ CentralStorageStrategy::CentralStorageStrategy(Backend& backend, CallSite site)
 
 CentralStorageStrategy::CentralStorageStrategy(Backend& backend,
                                                const CentralStorageOptions& options, CallSite site)
-    : Strategy(backend, StrategyOptions{.devices = options.devices, .order = options.order}, site),
+    : Strategy(backend,
+               StrategyOptions{.devices = options.devices,
+                               .order = options.order,
+                               .require_names = options.require_names},
+               site),
       storage_(storage_for(backend, replica_devices(), options.storage, site)) {}
 
 VariablePlaces CentralStorageStrategy::do_place(Synchronization kind) const {

@@ -51,7 +51,9 @@ std::optional<ReductionOrder> known(std::optional<ReductionOrder> order, CallSit
 Strategy::Strategy(Backend& backend, const StrategyOptions& options, CallSite site)
     : core_(*this, *this, backend, named_devices(backend, options.devices, site),
             known(options.order, site)),
-      cross_(core_) {}
+      cross_(core_) {
+  core_.set_requires_names(options.require_names);
+}
 
 Strategy::~Strategy() = default;
 
@@ -105,6 +107,7 @@ void Strategy::configure(const StrategyOptions& options, CallSite site) {
                                "its variables live there: make another strategy", site);
   }
   core_.ops().set_order(known(options.order, site));
+  core_.set_requires_names(options.require_names);
 }
 
 Placement Strategy::placement(int replica, CallSite site) {

@@ -433,6 +433,32 @@ TEST_F(Tower, MergesAtDifferentPlacesAreToldApart) {
               AllOf(HasSubstr("BF-011"), HasSubstr("tower_test.cpp")));
 }
 
+TEST_F(Tower, TagsNameMerges) {
+  const auto merge_fn = [](CrossReplicaContext& cross) { return cross.num_replicas(); };
+  const PerReplica<std::string> names{"left", "right"};
+  const auto twice = distribution_.run([&](tower::TowerContext& ctx) {
+    return tower::merge_call(ctx, MergeTag{"count"}, merge_fn) +
+           tower::all_reduce(ctx, MergeTag{"ids"}, "sum", ctx.replica_id());
+  });
+  EXPECT_EQ(twice[1], 3);
+  EXPECT_THAT(error_of([&] {
+                distribution_.run(
+                    [&](tower::TowerContext& ctx, const std::string& name) {
+                      tower::merge_call(ctx, MergeTag{name}, merge_fn);
+                    },
+                    names);
+              }),
+              AllOf(HasSubstr("BF-011"), HasSubstr("merge_call \"left\"")));
+  EXPECT_THAT(error_of([&] {
+                distribution_.run(
+                    [&](tower::TowerContext& ctx, const std::string& name) {
+                      tower::all_reduce(ctx, MergeTag{name}, "sum", 1);
+                    },
+                    names);
+              }),
+              AllOf(HasSubstr("BF-011"), HasSubstr("all_reduce \"right\"")));
+}
+
 TEST_F(Tower, OutsideEverythingAMergeIsExecutedAtOnce) {
   const auto merge_fn = [](CrossReplicaContext&, const tower::DistributedValue<std::string>& x) {
     return "foo_" + x[0];

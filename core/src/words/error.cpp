@@ -95,6 +95,7 @@ void throw_error(ErrorReport report) {
     case ErrorCode::kMergePlaces:
     case ErrorCode::kMergeKinds:
     case ErrorCode::kMergeTypes:
+    case ErrorCode::kMergeUnnamed:
       throw MergeMismatchError(std::move(report));
     case ErrorCode::kStructure:
       throw StructureMismatchError(std::move(report));

@@ -22,8 +22,8 @@ inline constexpr MergeType kAllReduceType{MergeKind::kAllReduce, spelling<T>(),
 /// One replica's all_reduce: its leaves, which the merge overwrites.
 struct AllReduceRequest : MergeRequest {
   template <class T>
-  AllReduceRequest(const MergeType& merge_type, CallSite where, ReduceOp reduce_op, T& target)
-      : MergeRequest{&merge_type, where, nullptr, nullptr},
+  AllReduceRequest(const MergeType& merge_type, MergePlace where, ReduceOp reduce_op, T& target)
+      : MergeRequest{&merge_type, where.site, where.tag, nullptr},
         op(reduce_op),
         leaves(leaves_of(target)),
         value(&target),

@@ -5,6 +5,7 @@
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/component_values.h"
 #include "belfry/detail/custom_reduction.h"
+#include "belfry/detail/merge_place.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/mirrored_check.h"
 #include "belfry/detail/update_components.h"
@@ -35,6 +36,9 @@ void number_variable(StrategyCore& core, VariableInfo& info);
 /// The replica of `core` that is current, if any.
 /// Throws: ContextError (kOtherStrategy) inside another strategy.
 ReplicaContext* replica_making(StrategyCore& core, CallSite site);
+
+/// A copy of a tag's name, as requests outlive tags; nothing without a tag.
+std::optional<std::string> name_of_tag(const MergeTag* tag);
 
 template <class Init>
 auto initial_value(const Init& init) {
@@ -126,11 +130,13 @@ struct NoReader {
 /// Throws: what `init` throws; as describe_variable; InvalidArgumentError (kNoAggregation) for
 /// kOther without a reduction, (kIntegerMean) for kMean of integers (SEM-58); ContextError
 /// (kOtherStrategy) inside another strategy; VariableMismatchError (kVariableMismatch) in a replica
-/// that asks for another variable than the first one made, or from `run`; DeviceError
-/// (kOutOfMemory); StrategyError (kStrategyContract) where a strategy does not keep its part.
+/// that asks for another variable than the first one made, or from `run`; MergeMismatchError
+/// (kMergeUnnamed) in one that asks again at a place without a name; DeviceError (kOutOfMemory);
+/// StrategyError (kStrategyContract) where a strategy does not keep its part.
 template <class Init, class ReaderOf = NoReader>
 auto make_variable(StrategyCore& core, CrossReplicaContext& cross, const Init& init,
-                   VariableOptions options, CallSite site, const ReaderOf& reader_of = {}) {
+                   VariableOptions options, MergePlace place, const ReaderOf& reader_of = {}) {
+  const CallSite site = place.site;
   using T = std::remove_cvref_t<decltype(initial_value(init))>;
   VariableInfo info = describe_variable(core, std::move(options), site);
   if constexpr (std::is_same_v<ReaderOf, NoReader>) require_readable(info);
@@ -142,7 +148,8 @@ auto make_variable(StrategyCore& core, CrossReplicaContext& cross, const Init& i
                                 info.trainable,
                                 &typeid(T),
                                 structure_of(init),
-                                site};
+                                site,
+                                name_of_tag(place.tag)};
   const auto make = [&]() -> std::shared_ptr<void> {
     return initialise<T>(core, cross, init, std::move(info), reader_of);
   };
@@ -153,7 +160,7 @@ auto make_variable(StrategyCore& core, CrossReplicaContext& cross, const Init& i
 /// A replica-local variable that a user's reduction reads.
 template <class R, class Init>
 auto make_reduced_variable(StrategyCore& core, CrossReplicaContext& cross, const R& reduction,
-                           const Init& init, VariableOptions options, CallSite site) {
+                           const Init& init, VariableOptions options, MergePlace place) {
   using T = std::remove_cvref_t<decltype(initial_value(init))>;
   static_assert(VariableReduction<R, T>,
                 "a variable's reduction has combine(T, T) and finalize(T, int), which gives a T");
@@ -162,7 +169,7 @@ auto make_reduced_variable(StrategyCore& core, CrossReplicaContext& cross, const
   const auto reader_of = [&reduction](std::type_identity<T>) {
     return std::make_shared<const ReductionReader<R, T>>(reduction);
   };
-  return make_variable(core, cross, init, std::move(options), site, reader_of);
+  return make_variable(core, cross, init, std::move(options), place, reader_of);
 }
 
 /// Throws: UnsupportedError (kUnsupported): components of a type that is no nest cannot be reduced.

@@ -25,12 +25,12 @@ class MergePoint {
 
   StrategyCore& core() { return core_; }
   /// On a replica: returns when the merge that `request` asks for has been executed.
-  /// Throws: ReplicaCancelled when the run has failed.
+  /// Throws: ReplicaCancelled when the run has failed; MergeMismatchError (kMergeUnnamed).
   virtual void meet(int replica, MergeRequest& request) = 0;
   /// On a replica: announces an access to a variable. Throws: ReplicaCancelled, as above.
   virtual void touch(int replica, OperationKind kind, std::uint64_t subject, CallSite site) = 0;
   /// On a replica: the state of the variable that all replicas ask for here, made by `make` on
-  /// replica 0 (SEM-48). Throws: VariableMismatchError, ReplicaCancelled, what `make` throws.
+  /// replica 0 (SEM-48). Throws: VariableMismatchError, what `make` throws, and as `meet`.
   virtual std::shared_ptr<void> make_variable(int replica, const VariableRequest& request,
                                               FunctionRef<std::shared_ptr<void>()> make) = 0;
 

@@ -4,6 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/component.h"
+#include "belfry/detail/merge_place.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -27,6 +28,11 @@ const char* to_string(MergeKind kind);
 
 struct MergeRequest;
 
+/// Kind and tag of a merge, for messages: `all_reduce`, `all_reduce "weight"`.
+std::string name_of(const MergeRequest& request);
+/// A tag in messages: nothing, or a space and the name in quotes.
+std::string text_of(const MergeTag* tag);
+
 /// What all requests of one instantiation share; compared by address at the rendezvous.
 struct MergeType {
   MergeKind kind;
@@ -42,7 +48,7 @@ struct MergeType {
 struct MergeRequest {
   const MergeType* type;
   CallSite site;
-  const char* tag = nullptr;       ///< Replaces the site when replicas differ on purpose.
+  const MergeTag* tag = nullptr;   ///< Takes the place of the site, if there is one.
   const void* identity = nullptr;  ///< A function or a variable all replicas must agree on.
 };
 
@@ -75,8 +81,8 @@ struct MergeCall : MergeRequest {
   using Result = typename std::conditional_t<kVoid, std::type_identity<std::monostate>,  // NOLINT
                                              Component<std::remove_cvref_t<Returned>>>::type;
 
-  MergeCall(CallSite where, const F& function, Args&... values)
-      : MergeRequest{&kType, where, nullptr, identity_of(function)},
+  MergeCall(MergePlace where, const F& function, Args&... values)
+      : MergeRequest{&kType, where.site, where.tag, identity_of(function)},
         fn(&function),
         args(&values...) {}
 

@@ -7,6 +7,7 @@
 #include "belfry/detail/merge_point.h"
 #include "belfry/detail/participants.h"
 #include "belfry/detail/run_failure.h"
+#include "belfry/detail/unnamed_merges.h"
 #include "belfry/error.h"
 #include "belfry/run_options.h"
 
@@ -125,6 +126,7 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   std::optional<ReplicaVariables> variables_;  // From the first request on.
   ReplicaStates states_;
   std::vector<MergeRequest*> requests_;
+  std::optional<UnnamedMerges> unnamed_;  // If the strategy requires names.
   CurrentContext cross_current_;
   const VariableRules* rules_ = nullptr;
   // Apart from the next number, lest one load of both waits for what a round has just stored here.

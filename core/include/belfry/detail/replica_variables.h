@@ -32,6 +32,7 @@ struct VariableRequest {
   std::optional<std::string>
       structure{};  ///< Of the initial value; nothing where it must be asked.
   CallSite site{};
+  std::optional<std::string> tag{};  ///< The name of its MergeTag, if it has one.
 };
 
 /// A variable that the first replica has made, and what it asked for.

@@ -53,6 +53,9 @@ class StrategyCore {
   Placement placement_on(int device) const { return {&backend_, device}; }
   CrossDeviceOps& ops() { return ops_; }
   StrategyStatistics& statistics() { return statistics_; }
+  /// Whether merges that a replica reaches again in a run need a tag (SEM-133); read once a run.
+  bool requires_names() const { return requires_names_; }
+  void set_requires_names(bool required) { requires_names_ = required; }
   std::optional<ErrorReport>& last_failure() { return last_failure_; }
 
   /// A context that is cross-replica for this strategy, on replica 0's device.
@@ -107,6 +110,7 @@ class StrategyCore {
   StrategyStatistics statistics_;
   std::optional<ErrorReport> last_failure_;
   std::uint64_t variables_ = 0;
+  bool requires_names_ = false;
   // Owned by the handles.
   std::vector<std::weak_ptr<VariableRecord>> living_;
   std::atomic<bool> running_{false};

@@ -5,16 +5,35 @@
 #include "belfry/call_site.h"
 #include "belfry/detail/update_components.h"
 #include "belfry/device_spec.h"
+#include "belfry/run_options.h"
 #include "belfry/variable.h"
 
+#include <utility>
 #include <vector>
 
 namespace belfry::detail {
 
-/// What a strategy says of its values and variables.
+/// Facts about values and variables of a strategy, and makers of variables with a tag as the first
+/// argument. Replicas that make a variable compare the tags (SEM-132); elsewhere a tag has no
+/// effect.
 template <class Self>
 class StrategyVerbs {
  public:
+  template <class Init>
+  auto mirrored_variable(const MergeTag& tag, const Init& init, VariableOptions options = {}) {
+    return self().mirrored_variable(init, std::move(options), tag);
+  }
+  /// `read_by`: a ReduceOp, an Aggregation or a reduction of the user's.
+  template <class By, class Init>
+  auto replica_local_variable(const MergeTag& tag, const By& read_by, const Init& init,
+                              VariableOptions options = {}) {
+    return self().replica_local_variable(read_by, init, std::move(options), tag);
+  }
+  template <class Init>
+  auto variable(const MergeTag& tag, const Init& init, VariableOptions options = {}) {
+    return self().variable(init, std::move(options), tag);
+  }
+
   /// Where the state of an optimiser of these variables is updated; which ones makes no difference.
   /// Throws: ContextError (kOtherStrategy) when one is not this strategy's; InvalidArgumentError
   /// (kVariableEmpty).
