@@ -15,8 +15,10 @@ class OneDeviceFactory final : public StrategyFactory {
  public:
   std::string_view name() const override { return "one device"; }
   std::unique_ptr<Strategy> make(Backend& backend, const StrategyOptions& options) const override {
-    return std::make_unique<OneDeviceStrategy>(
+    auto strategy = std::make_unique<OneDeviceStrategy>(
         backend, options.devices.empty() ? backend.device_spec(0) : options.devices.front());
+    strategy->configure({.order = options.order, .require_names = options.require_names});
+    return strategy;
   }
   ReplicaDevices replica_devices() const override { return ReplicaDevices::kFirst; }
 };
@@ -25,8 +27,10 @@ class OneDeviceFactory final : public StrategyFactory {
 class DefaultFactory final : public StrategyFactory {
  public:
   std::string_view name() const override { return "default"; }
-  std::unique_ptr<Strategy> make(Backend&, const StrategyOptions&) const override {
-    return std::make_unique<DefaultStrategy>();
+  std::unique_ptr<Strategy> make(Backend&, const StrategyOptions& options) const override {
+    auto strategy = std::make_unique<DefaultStrategy>();
+    strategy->configure({.order = options.order, .require_names = options.require_names});
+    return strategy;
   }
   ReplicaDevices replica_devices() const override { return ReplicaDevices::kOwn; }
 };

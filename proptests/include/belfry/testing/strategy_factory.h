@@ -29,7 +29,8 @@ class StrategyFactory {
   /// For messages: `mirrored`, `central storage`, ...
   virtual std::string_view name() const = 0;
   /// A strategy with a replica on each device of `backend`, or on those the options name, which
-  /// reduces in the order they ask for. Throws: what its constructor throws.
+  /// reduces in the order they ask for, and requires names if they do. Throws: what its constructor
+  /// throws.
   virtual std::unique_ptr<Strategy> make(Backend& backend,
                                          const StrategyOptions& options) const = 0;
   /// With kFirst or kOwn there is one replica: the contracts leave out what takes two, and say so.
@@ -57,6 +58,9 @@ inline std::string own_mistake_in_words(const StrategyFactory& factory, Strategy
 struct StrategyTraits {
   ReplicaDevices replica_devices = ReplicaDevices::kEach;
   bool uses_collectives = true;
+  /// Makes all strategies with StrategyOptions::require_names, so that a suite whose programs name
+  /// their merges fails where one does not (SEM-133).
+  bool require_names = false;
 };
 
 /// The factory of a strategy that is constructed from a backend and StrategyOptions. What
@@ -70,7 +74,9 @@ class StrategyOf final : public StrategyFactory {
 
   std::string_view name() const override { return name_; }
   std::unique_ptr<Strategy> make(Backend& backend, const StrategyOptions& options) const override {
-    return std::make_unique<S>(backend, options);
+    StrategyOptions asked = options;
+    asked.require_names = options.require_names || traits_.require_names;
+    return std::make_unique<S>(backend, asked);
   }
   ReplicaDevices replica_devices() const override { return traits_.replica_devices; }
   bool uses_collectives() const override { return traits_.uses_collectives; }
