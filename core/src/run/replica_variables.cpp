@@ -47,6 +47,19 @@ bool same_signature(const VariableRequest& a, const VariableRequest& b) {
   throw VariableMismatchError(std::move(report));
 }
 
+[[noreturn]] void throw_values_differ(int maker, const VariableRequest& first, int replica,
+                                      const VariableRequest& other) {
+  ErrorReport report;
+  report.code = ErrorCode::kVariableMismatch;
+  report.summary = "replicas gave one variable different first values";
+  report.site = other.site;
+  report.replicas.push_back({maker, first.site, text_of(first) + ", with its own value"});
+  report.replicas.push_back({replica, other.site, text_of(other) + ", with another value"});
+  report.expected = "the same first value on every replica";
+  report.hint = "hand over a function instead of a value: it runs on the first replica alone";
+  throw VariableMismatchError(std::move(report));
+}
+
 }  // namespace
 
 std::string canonical_name(std::string_view name) {
@@ -80,6 +93,10 @@ const MadeVariable* ReplicaVariables::find(int replica, const VariableRequest& r
   const MadeVariable& variable = made->second[ordinal];
   if (!same_signature(variable.request, request)) {
     throw_signatures_differ(maker_, variable.request, replica, request);
+  }
+  const std::uint64_t made_from = variable.request.host_digest;
+  if (made_from != 0 && request.host_digest != 0 && made_from != request.host_digest) {
+    throw_values_differ(maker_, variable.request, replica, request);
   }
   return &variable;
 }

@@ -6,17 +6,27 @@
 
 #include "belfry/backend/host_backend.h"
 #include "belfry/mirrored_strategy.h"
+#include "belfry/tensor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace belfry {
 namespace {
 
 using testing::ElementsAre;
+
+struct Last {
+  int combine(int /*folded*/, int next) const { return next; }
+  int finalize(int folded, int /*replicas*/) const { return folded; }
+};
 
 class VariablesOfReplicas : public testing::Test {
  protected:
@@ -118,6 +128,67 @@ TEST_F(VariablesOfReplicas, HaveOneStructureAlsoWithoutLeaves) {
   EXPECT_THAT(asked_for(making(Lists{}), making(Lists{})), ElementsAre());
   // What only an initialiser knows is compared with nothing.
   EXPECT_THAT(asked_for(making(Lists{}), making([] { return Lists{{1.0}}; })), ElementsAre());
+}
+
+// The second value of each pair differs in one host leaf (SEM-48).
+TEST_F(VariablesOfReplicas, HaveOneFirstValue) {
+  using Pair = std::pair<std::int32_t, std::vector<float>>;
+  const std::string asked = "asked for \"v\", on write, aggregation none, ";
+  EXPECT_THAT(
+      asked_for(making(1.0), making(2.0)),
+      ElementsAre(asked + "float64, with its own value", asked + "float64, with another value"));
+  EXPECT_THAT(asked_for(making(Pair{1, {2, 3}}), making(Pair{1, {2, 4}})), testing::SizeIs(2));
+  EXPECT_THAT(asked_for(making(Pair{1, {2, 3}}), making(Pair{1, {2, 3}})), ElementsAre());
+  // The bits are compared, so that a NaN equals itself and 0 is not -0.
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(asked_for(making(nan), making(nan)), ElementsAre());
+  EXPECT_THAT(asked_for(making(0.0), making(-0.0)), testing::SizeIs(2));
+}
+
+TEST_F(VariablesOfReplicas, HaveOneFirstValueOfEveryKind) {
+  for (const bool differ : {false, true}) {
+    const auto mirrored = [&](int value) { strategy_.mirrored_variable(value, {.name = "v"}); };
+    const auto local = [&](int value) {
+      strategy_.replica_local_variable(ReduceOp::kSum, value, {.name = "v"});
+    };
+    const auto folded = [&](int value) {
+      strategy_.replica_local_variable(Last{}, value, {.name = "v"});
+    };
+    const std::size_t reports = differ ? 2 : 0;
+    const int second = differ ? 2 : 1;
+    EXPECT_EQ(asked_for([&] { mirrored(1); }, [&] { mirrored(second); }).size(), reports);
+    EXPECT_EQ(asked_for([&] { local(1); }, [&] { local(second); }).size(), reports);
+    EXPECT_EQ(asked_for([&] { folded(1); }, [&] { folded(second); }).size(), reports);
+  }
+}
+
+TEST_F(VariablesOfReplicas, HaveAFirstValueOfTheFirstReplicaFromAFunction) {
+  const auto made = strategy_.run([&](ReplicaContext& replica) {
+    const double own = 1.0 + replica.replica_id();
+    return strategy_.mirrored_variable([own] { return own; }).on(replica);
+  });
+  EXPECT_THAT(made, ElementsAre(1.0, 1.0));
+}
+
+// The host would have to wait for the elements of tensors.
+TEST_F(VariablesOfReplicas, AreMadeFromTensorsOfAnyElements) {
+  const auto made = strategy_.run([&](ReplicaContext& replica) {
+    const auto own = Tensor<float>::full(Shape{2}, 1.0F + replica.replica_id());
+    return strategy_.mirrored_variable(own).on(replica).to_host()[1];
+  });
+  EXPECT_THAT(made, ElementsAre(1.0F, 1.0F));
+}
+
+TEST_F(VariablesOfReplicas, SayThatAFunctionMayGiveDifferentValues) {
+  try {
+    strategy_.run([&](ReplicaContext& replica) { strategy_.variable(replica.replica_id()); });
+    ADD_FAILURE() << "no error";
+  } catch (const VariableMismatchError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kVariableMismatch);
+    EXPECT_EQ(error.report().summary, "replicas gave one variable different first values");
+    EXPECT_EQ(error.report().hint,
+              "hand over a function instead of a value: it runs on the first replica alone");
+  }
 }
 
 TEST_F(VariablesOfReplicas, AreTrainableAsTheyWereMade) {

@@ -5,12 +5,14 @@
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/component_values.h"
 #include "belfry/detail/custom_reduction.h"
+#include "belfry/detail/host_values.h"
 #include "belfry/detail/merge_place.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/mirrored_check.h"
 #include "belfry/detail/update_components.h"
 #include "belfry/variable.h"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -113,6 +115,15 @@ std::optional<std::string> structure_of(const Init& init) {
   }
 }
 
+/// The digest of the host leaves of an initial value; 0 for a function and for a type that is no
+/// nest.
+template <class Init>
+std::uint64_t host_digest_of(const Init& init) {
+  HostDigest digest;
+  if constexpr (!std::is_invocable_v<const Init&>) digest.add(init);
+  return digest.value();
+}
+
 /// Throws: InvalidArgumentError (kNoAggregation) where only a reduction of the user's could read.
 void require_readable(const VariableInfo& info);
 
@@ -148,6 +159,7 @@ auto make_variable(StrategyCore& core, CrossReplicaContext& cross, const Init& i
                                 info.trainable,
                                 &typeid(T),
                                 structure_of(init),
+                                host_digest_of(init),
                                 site,
                                 name_of_tag(place.tag)};
   const auto make = [&]() -> std::shared_ptr<void> {

@@ -30,7 +30,8 @@ struct VariableRequest {
   bool trainable = true;
   const std::type_info* type = nullptr;
   std::optional<std::string>
-      structure{};  ///< Of the initial value; nothing where it must be asked.
+      structure{};                ///< Of the initial value; nothing where it must be asked.
+  std::uint64_t host_digest = 0;  ///< Of the initial value's host leaves; 0 if there are none.
   CallSite site{};
   std::optional<std::string> tag{};  ///< The name of its MergeTag, if it has one.
 };
