@@ -57,7 +57,7 @@ class CountingBackend final : public belfry::Backend {
   }
   belfry::Executor& executor() override { return inner_.executor(); }
   bool verifies_mirrored() const override { return inner_.verifies_mirrored(); }
-  bool records_host_values() const override { return inner_.records_host_values(); }
+  belfry::RunSettings run_settings() const override { return inner_.run_settings(); }
 
   int reductions() const { return reductions_; }
 

@@ -35,6 +35,13 @@ Options checked(Options options, CallSite site) {
                                std::to_string(options.devices) + " devices are too many",
                                "at most " + std::to_string(kMostDevices), site);
   }
+  if (options.functions_of < 0 || options.functions_of >= options.devices) {
+    throw InvalidArgumentError(
+        ErrorCode::kInvalidArgument,
+        "functions of replica " + std::to_string(options.functions_of) + " on a backend with " +
+            std::to_string(options.devices) + (options.devices == 1 ? " device" : " devices"),
+        "Options::functions_of is at least 0 and less than Options::devices", site);
+  }
   return options;
 }
 
@@ -79,7 +86,7 @@ struct Backend::State {
         record(options.record_limit),
         replay(options.schedule.choices),
         chooser(make_chooser(options, record, replay)),
-        sink(options.record_limit),
+        sink(options.record_limit, options.digests == Digests::kAll),
         locked_sink(sink),
         devices(options.devices) {
     shared.devices = options.devices;
@@ -188,8 +195,10 @@ Executor& Backend::executor() {
 
 const Options& Backend::options() const { return state_->options; }
 
-bool Backend::records_host_values() const {
-  return state_->options.record && state_->options.digests == Digests::kAll;
+RunSettings Backend::run_settings() const {
+  const Options& options = state_->options;
+  return {.records_host_values = options.record && options.digests == Digests::kAll,
+          .functions_of = options.functions_of};
 }
 
 const Log& Backend::log() const { return state_->sink.log(); }

@@ -84,7 +84,11 @@ std::uint64_t Log::order_free_hash() const {
 
 void Log::append_other(const Operation& operation) {
   count(operation.agent, operation, hash_of(operation.agent));
-  if (size_++ < limit_) keep(operation);
+  if (size_++ >= limit_) return;
+  keep(operation);
+  if (keep_merge_sites_ && operation.kind == OperationKind::kMerge) {
+    merge_sites_.push_back(operation.site);
+  }
 }
 
 void Log::keep(const Operation& operation) {

@@ -13,7 +13,7 @@ namespace belfry::sim {
 class LogSink final : public OperationSink {
  public:
   /// Keeps at most `limit` operations.
-  explicit LogSink(std::size_t limit) : log_(limit) {}
+  LogSink(std::size_t limit, bool keep_merge_sites) : log_(limit, keep_merge_sites) {}
 
   void on_operation(const Operation& operation) override { log_.append(operation); }
   const Log& log() const { return log_; }

@@ -49,6 +49,8 @@ std::string to_string(const Options& options) {
   add("stack_bytes", std::to_string(options.stack_bytes),
       options.stack_bytes != defaults.stack_bytes);
   add("seed", std::to_string(options.seed), options.seed != defaults.seed);
+  add("functions_of", std::to_string(options.functions_of),
+      options.functions_of != defaults.functions_of);
   return text + "}";
 }
 

@@ -18,6 +18,12 @@ TEST(Options, PrintWhatWasChosen) {
             "{.devices = 1, .schedule = fixed, .carrier = baton, .record = false}");
 }
 
+TEST(Options, PrintWhoseFunctionsMergesTake) {
+  EXPECT_EQ(to_string(Options{.devices = 3, .functions_of = 2}),
+            "{.devices = 3, .functions_of = 2}");
+  EXPECT_NE((Options{.devices = 3, .functions_of = 2}), Options{.devices = 3});
+}
+
 TEST(Options, AreComparedByValue) {
   const Options a{.devices = 2};
   Options b{.devices = 2};

@@ -55,7 +55,7 @@ AllReduceRequest& at(MergeRequest* const* requests, int replica) {
 }  // namespace
 
 void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* requests,
-                        const Participants& present) {
+                        const Participants& present, int /*functions*/) {
   AllReduceRequest& first = at(requests, present.id(0));
   std::vector<std::vector<LeafRef>> parts;
   parts.reserve(static_cast<std::size_t>(present.count()));

@@ -44,6 +44,12 @@ std::string numbered_name(const MergeRequest& request, std::uint64_t merge) {
          text_of(request.tag);
 }
 
+// Absent replicas have no functions; the first participant stands in for them.
+int functions_of(StrategyCore& core, const Participants& present) {
+  const int wanted = core.backend().run_settings().functions_of;
+  return wanted < present.replicas() && present.has(wanted) ? wanted : present.id(0);
+}
+
 // Behind what went wrong between replicas: in a loop the places do not say how often they had met.
 std::string numbered(std::uint64_t round, const MergeTag* tag) {
   return " (merge #" + std::to_string(round) + text_of(tag) + ")";
@@ -57,6 +63,7 @@ ReplicaRunner::ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
       cross_(cross),
       function_(function),
       present_(std::move(present)),
+      functions_(functions_of(core, present_)),
       executor_(core.backend().executor()),
       states_(core.size()),
       requests_(static_cast<std::size_t>(core.size())),
@@ -235,7 +242,7 @@ void ReplicaRunner::merge_round() {
                       .subject = round,
                       .value = ordinal_,
                       .site = first.site});
-  const auto execute = [&] { first.type->execute(cross_, requests_.data(), present_); };
+  const auto execute = [&] { first.type->execute(cross_, requests_.data(), present_, functions_); };
   StrategyStep step(to_string(first.type->kind), first.site, nested_, FunctionRef<void()>(execute));
   try {
     core().merge(step);

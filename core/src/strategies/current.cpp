@@ -27,7 +27,7 @@ class ImmediateMerges final : public detail::MergePoint {
     const detail::CurrentScope scope(current);
     core().statistics().merges += 1;
     detail::MergeRequest* const requests[] = {&request};
-    request.type->execute(cross_, requests, detail::Participants(1));
+    request.type->execute(cross_, requests, detail::Participants(1), 0);
   }
   void touch(int, OperationKind, std::uint64_t, CallSite) override {}
   bool is_default() const override;

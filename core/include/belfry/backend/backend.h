@@ -15,6 +15,14 @@
 
 namespace belfry {
 
+/// What a backend asks of runs for the sake of tests.
+struct RunSettings {
+  /// The log is to have digests of what replicas and variables keep on the host (SEM-77).
+  bool records_host_values = false;
+  /// The replica whose functions merges take (SEM-135).
+  int functions_of = 0;
+};
+
 /// A set of devices and a way to carry replicas: the one seam between strategies and hardware.
 /// Strategies keep a reference; a backend outlives them and may be shared by several. Buffers may
 /// outlive their backend, but nothing may be enqueued then.
@@ -42,8 +50,8 @@ class Backend {
   /// Whether values promised equal (Mirrored, mirrored variables) should be compared at run time
   /// (SEM-11).
   virtual bool verifies_mirrored() const = 0;
-  /// Whether the log is to have digests of what replicas and variables keep on the host (SEM-77).
-  virtual bool records_host_values() const { return false; }
+  /// How runs are to be carried out for the sake of tests, read when a run begins.
+  virtual RunSettings run_settings() const { return {}; }
 
   /// The specs of all devices, in order.
   std::vector<DeviceSpec> devices() const;

@@ -10,10 +10,10 @@
 
 namespace belfry::detail {
 
-/// Reduces the leaves of all requests in place. Throws: StructureMismatchError and what
-/// CrossDeviceOps::all_reduce throws.
+/// Reduces the leaves of all requests in place; `functions` changes nothing, as operators are
+/// compared. Throws: StructureMismatchError and what CrossDeviceOps::all_reduce throws.
 void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* requests,
-                        const Participants& present);
+                        const Participants& present, int functions);
 
 template <class T>
 inline constexpr MergeType kAllReduceType{MergeKind::kAllReduce, spelling<T>(),

@@ -37,9 +37,10 @@ std::string text_of(const MergeTag* tag);
 struct MergeType {
   MergeKind kind;
   const char* types;  ///< The compiler's spelling of the argument types, for messages.
-  /// `requests` are indexed by replica id and null for replicas that take no part.
+  /// `requests` are indexed by replica id and null for replicas that take no part. `functions` is
+  /// the replica whose function runs, which takes part (SEM-135).
   void (*execute)(CrossReplicaContext& cross, MergeRequest* const* requests,
-                  const Participants& present);
+                  const Participants& present, int functions);
   /// What a request asks for, where that is more than its kind; may be null.
   std::string (*describe)(const MergeRequest& request) = nullptr;
 };
@@ -87,8 +88,8 @@ struct MergeCall : MergeRequest {
         args(&values...) {}
 
   static void execute(CrossReplicaContext& cross, MergeRequest* const* requests,
-                      const Participants& present) {
-    execute_with(cross, requests, present, std::index_sequence_for<Args...>());
+                      const Participants& present, int functions) {
+    execute_with(cross, requests, present, functions, std::index_sequence_for<Args...>());
   }
 
   static constexpr auto describer() -> std::string (*)(const MergeRequest&) {
@@ -125,7 +126,8 @@ struct MergeCall : MergeRequest {
   struct Rooms : Room<I>... {};
 
   template <std::size_t I>
-  static auto group(MergeRequest* const* requests, const Participants& present, Room<I>& room) {
+  static auto group(MergeRequest* const* requests, const Participants& present, int functions,
+                    Room<I>& room) {
     using Arg = std::tuple_element_t<I, std::tuple<Args...>>;
     using Value = std::remove_cvref_t<Arg>;
     if constexpr (std::is_same_v<Grouped<Value>, PerReplica<Value>>) {
@@ -137,17 +139,17 @@ struct MergeCall : MergeRequest {
       }
       return PerReplica<Value>(std::move(values), present);
     } else {
-      return Value(*std::get<I>(at(requests, present.id(0)).args));
+      return Value(*std::get<I>(at(requests, functions).args));
     }
   }
 
   template <std::size_t... I>
   static void execute_with(CrossReplicaContext& cross, MergeRequest* const* requests,
-                           const Participants& present, std::index_sequence<I...>) {
-    const F& fn = *at(requests, present.id(0)).fn;
+                           const Participants& present, int functions, std::index_sequence<I...>) {
+    const F& fn = *at(requests, functions).fn;
     [[maybe_unused]] Rooms<I...> rooms;
     const std::tuple<Grouped<std::remove_cvref_t<Args>>...> grouped{
-        group<I>(requests, present, static_cast<Room<I>&>(rooms))...};
+        group<I>(requests, present, functions, static_cast<Room<I>&>(rooms))...};
     if constexpr (kVoid) {
       fn(cross, std::get<I>(grouped)...);
     } else {

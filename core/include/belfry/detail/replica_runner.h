@@ -119,6 +119,7 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   CrossReplicaContext& cross_;
   FunctionRef<void(ReplicaContext&)> function_;
   Participants present_;
+  const int functions_;  // The replica whose merge functions run.
   Executor& executor_;
   Gate gate_;
   Gate seekers_;

@@ -27,8 +27,8 @@ namespace belfry::sim {
 ///   MirroredStrategy strategy{backend};
 class Backend final : public belfry::Backend {
  public:
-  /// Throws: InvalidArgumentError (kNoDevices), (kInvalidArgument) for more than 2^26 devices or a
-  /// schedule of no kind.
+  /// Throws: InvalidArgumentError (kNoDevices), (kInvalidArgument) for more than 2^26 devices, a
+  /// schedule of no kind, or functions of a replica that no device could carry.
   explicit Backend(const Options& options = {}, CallSite site = CallSite::here());
   ~Backend() override;
 
@@ -39,8 +39,8 @@ class Backend final : public belfry::Backend {
   std::unique_ptr<Communicator> communicator(std::span<const int> devices) override;
   Executor& executor() override;
   bool verifies_mirrored() const override { return true; }
-  /// With `Options::record` and `Digests::kAll`.
-  bool records_host_values() const override;
+  /// Host values are recorded with `Options::record` and `Digests::kAll`.
+  RunSettings run_settings() const override;
 
   const Options& options() const;
   /// What has happened so far. Empty unless options().record.

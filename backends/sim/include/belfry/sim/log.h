@@ -39,7 +39,8 @@ std::string to_string(const LogRecord& record);
 /// limit; the hashes cover all.
 class Log {
  public:
-  explicit Log(std::size_t limit = 0) : limit_(limit) {}
+  explicit Log(std::size_t limit = 0, bool keep_merge_sites = false)
+      : limit_(limit), keep_merge_sites_(keep_merge_sites) {}
 
   void append(const Operation& operation) {
     const AgentId& agent = operation.agent;
@@ -54,6 +55,8 @@ class Log {
   }
 
   const std::vector<LogRecord>& records() const { return records_; }
+  /// Of the merges among them, in order; empty unless asked for. Sites enter no hash.
+  const std::vector<CallSite>& merge_sites() const { return merge_sites_; }
   std::uint64_t size() const { return size_; }
   /// How many operations at the end are not kept.
   std::uint64_t dropped() const { return size_ - records_.size(); }
@@ -94,7 +97,9 @@ class Log {
   std::uint64_t size_ = 0;
   std::uint64_t hash_ = 0;
   std::uint32_t replicas_ = 0;  // The size of their hashes, at hand.
+  bool keep_merge_sites_;
   std::vector<LogRecord> records_;
+  std::vector<CallSite> merge_sites_;
   std::array<std::vector<std::uint64_t>, 4> agent_hashes_;  // By kind and index, 0 until one acts,
   std::map<AgentId, std::uint64_t> far_agent_hashes_;       // and those of large index.
 };

@@ -25,7 +25,7 @@ std::string to_string(Carrier carrier);
 enum class Digests : std::uint8_t {
   kNone,
   kSampled,  ///< Some bytes of large results: sees most differences at little cost.
-  kAll,      ///< All of it, and what replicas and variables keep on the host.
+  kAll,      ///< All of it, what replicas and variables keep on the host, and the merges' lines.
 };
 
 /// `none`, `sampled`, `all`.
@@ -48,6 +48,9 @@ struct Options {
   std::size_t record_limit = std::size_t{1} << 16;   ///< Most operations, and choices, to keep.
   std::size_t stack_bytes = std::size_t{512} << 10;  ///< Of a replica, mapped as it is used.
   std::uint64_t seed = 0;
+  /// The replica whose functions merges take (SEM-135). Only a program whose merge functions depend
+  /// on their replica sees the difference.
+  int functions_of = 0;
 
   bool operator==(const Options&) const = default;
 };
