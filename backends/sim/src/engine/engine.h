@@ -151,9 +151,9 @@ class Engine final : public OtherAgents {
   void finish_head(CommandQueue& queue, const FailurePtr& failure);
   void step(CommandQueue& queue);
   void step_collective(const CollectivePtr& collective);
-  FailurePtr execute(const Command& command, CommandQueue& queue, std::uint64_t* value);
+  FailurePtr execute(const Command& command, CommandQueue& queue);
   void note_execution(OperationKind kind, const CommandQueue& queue, const Command& command,
-                      std::uint64_t value);
+                      bool written);
   bool step_some_queue();
   // As much as the Chooser likes; on a replica the executor asks it instead.
   void run_some();

@@ -48,9 +48,14 @@ void own_bytes(const Command& command) {
   }
 }
 
-std::uint64_t digest_of(const Command& command, DigestExtent extent) {
+// The digest of the data that `command` writes; of a collective's, the data on the device of
+// `queue`. A copy of a collective's result has the digest of the result.
+std::uint64_t digest_of(OperationKind kind, const Command& command, const CommandQueue& queue,
+                        DigestExtent extent) {
   std::uint64_t hash = 0;
   for (const Access& access : command.writes) {
+    const bool elsewhere = access.allocation->device() != queue.device();
+    if (kind == OperationKind::kCollective && elsewhere) continue;
     hash = digest(hash, access.allocation->data() + access.range.begin,
                   access.range.end - access.range.begin, extent);
   }
@@ -163,11 +168,10 @@ void Engine::step(CommandQueue& queue) {
     step_collective(CollectivePtr(head.collective));
   } else {
     queue.clock_ = std::max(queue.clock_, head.clock) + 1;
-    std::uint64_t value = 0;
     FailurePtr failure = queue.failure_;
-    if (failure == nullptr) failure = execute(head.command, queue, &value);
+    if (failure == nullptr) failure = execute(head.command, queue);
     if (failure != nullptr) spoil_writes(head.command, *failure);
-    note_execution(OperationKind::kExecute, queue, head.command, value);
+    note_execution(OperationKind::kExecute, queue, head.command, failure == nullptr);
     finish_head(queue, failure);
     advance(queue);
   }
@@ -182,20 +186,17 @@ void Engine::step_collective(const CollectivePtr& collective) {
     clock = std::max({clock, queue->clock_, queue->items_.front().clock});
     if (failure == nullptr) failure = queue->failure_;
   }
-  std::uint64_t value = 0;
-  if (failure == nullptr) {
-    failure = execute(collective->command, *collective->queues.front(), &value);
-  }
+  if (failure == nullptr) failure = execute(collective->command, *collective->queues.front());
   if (failure != nullptr) spoil_writes(collective->command, *failure);
   for (CommandQueue* queue : collective->queues) {
     queue->clock_ = clock + 1;
-    note_execution(OperationKind::kCollective, *queue, collective->command, value);
+    note_execution(OperationKind::kCollective, *queue, collective->command, failure == nullptr);
     finish_head(*queue, failure);
     advance(*queue);
   }
 }
 
-FailurePtr Engine::execute(const Command& command, CommandQueue& queue, std::uint64_t* value) {
+FailurePtr Engine::execute(const Command& command, CommandQueue& queue) {
   try {
     check_accesses(command, queue, options_.check_initialised);
     if (!share_copies(command)) {
@@ -206,12 +207,11 @@ FailurePtr Engine::execute(const Command& command, CommandQueue& queue, std::uin
   } catch (...) {
     return std::make_shared<Failure>(Failure{std::current_exception()});
   }
-  if (options_.sink != nullptr) *value = digest_of(command, options_.digest);
   return nullptr;
 }
 
 void Engine::note_execution(OperationKind kind, const CommandQueue& queue, const Command& command,
-                            std::uint64_t value) {
+                            bool written) {
   if (options_.sink == nullptr) return;
   footprints_.clear();
   for (const Access& read : command.reads) {
@@ -226,7 +226,7 @@ void Engine::note_execution(OperationKind kind, const CommandQueue& queue, const
   operation.kind = kind;
   operation.agent = queue.agent();
   operation.subject = queue.done_ + 1;
-  operation.value = value;
+  if (written) operation.value = digest_of(kind, command, queue, options_.digest);
   operation.footprints = footprints_;
   operation.site = command.site;
   options_.sink->on_operation(operation);
