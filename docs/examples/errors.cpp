@@ -6,6 +6,7 @@
 #include <belfry/belfry.h>
 #include <belfry/sim/backend.h>
 #include <belfry/sim/repeat.h>
+#include <belfry/testing/compare_functions.h>
 #include <belfry/tower.h>
 
 #include <exception>
@@ -260,6 +261,16 @@ void sum_of_mirrored(Strategy& strategy) {
   tower::reduce(strategy, "sum", tower::broadcast(strategy, 1));
 }
 
+void captured_value(Strategy&) {
+  testing::compare_functions({.devices = 3}, [](sim::Backend& backend) {
+    MirroredStrategy strategy{backend};
+    return strategy.run([](ReplicaContext& replica) {
+      const double own = 1.0 + replica.replica_id();
+      return replica.merge_call([own](CrossReplicaContext&) { return own; });
+    });
+  });
+}
+
 struct Mistake {
   const char* code;
   void (*make)(Strategy&);
@@ -277,6 +288,7 @@ const Mistake kMistakes[] = {
     {"kMergeKinds", merge_kinds},
     {"kMergeNested", merge_nested},
     {"kMergeUnnamed", merge_unnamed},
+    {"kCapturedValue", captured_value},
     {"kStructure", structure},
     {"kShape", shape},
     {"kDType", dtype},

@@ -16,10 +16,12 @@ int main() {
 
   const PerReplica<double> losses = strategy.run([&](ReplicaContext& replica) {
     const double gradient = 1.0 + replica.replica_id();  // 1 on replica 0, 2 on replica 1
-    const double mean = replica.all_reduce(ReduceOp::kMean, gradient);
-    replica.merge_call([&](CrossReplicaContext& cross) {
-      cross.update(weight, [mean](double& w) { w -= mean; });
-    });
+    replica.merge_call(
+        [&](CrossReplicaContext& cross, const PerReplica<double>& gradients) {
+          const Mirrored<double> mean = cross.reduce(ReduceOp::kMean, gradients);
+          cross.update(weight, [](double& w, double m) { w -= m; }, mean);
+        },
+        gradient);
     return weight.on(replica) * gradient;
   });
 

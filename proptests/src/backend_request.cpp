@@ -51,13 +51,22 @@ bool share_copies_of_environment() {
   return word != nullptr && std::string(word) == "1";
 }
 
+bool functions_of_last_by_environment() {
+  const char* const word = std::getenv("BELFRY_TESTING_FUNCTIONS_OF");
+  if (word == nullptr || *word == '\0' || std::string(word) == "first") return false;
+  if (std::string(word) == "last") return true;
+  throw std::invalid_argument("BELFRY_TESTING_FUNCTIONS_OF=" + std::string(word) +
+                              ": first or last");
+}
+
 std::string to_string(const BackendRequest& request) {
   std::string text = std::to_string(request.devices);
   text += request.devices == 1 ? " device" : " devices";
   if (request.memory_limit_bytes > 0) {
     text += " of " + std::to_string(request.memory_limit_bytes) + " bytes";
   }
-  return text + ", " + schedule_text(request) + ", " + carrier_text(request.carrier);
+  text += ", " + schedule_text(request) + ", " + carrier_text(request.carrier);
+  return request.functions_of_last ? text + ", functions of the last replica" : text;
 }
 
 }  // namespace belfry::testing

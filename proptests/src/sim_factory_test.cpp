@@ -1,26 +1,28 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What suites compare on simulated devices lies in different bytes, unless the environment asks for
-// shared ones.
+// The settings of simulated backends that the environment decides: whether copies share their
+// bytes, and whose functions merges take.
 #include "belfry/testing/sim_factory.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 namespace belfry::testing {
 namespace {
 
 constexpr const char* kShareCopies = "BELFRY_TESTING_SHARE_COPIES";
+constexpr const char* kFunctionsOf = "BELFRY_TESTING_FUNCTIONS_OF";
 
 // Sets a variable of the environment, or takes it away, and puts back what was there.
 class Environment {
  public:
-  explicit Environment(const char* word) {
-    const char* const now = std::getenv(kShareCopies);
+  explicit Environment(const char* word, const char* name = kShareCopies) : name_(name) {
+    const char* const now = std::getenv(name_);
     had_ = now != nullptr;
     if (had_) before_ = now;
     set(word);
@@ -30,14 +32,15 @@ class Environment {
   ~Environment() { set(had_ ? before_.c_str() : nullptr); }
 
  private:
-  static void set(const char* word) {
+  void set(const char* word) const {
     if (word == nullptr) {
-      ::unsetenv(kShareCopies);
+      ::unsetenv(name_);
     } else {
-      ::setenv(kShareCopies, word, 1);
+      ::setenv(name_, word, 1);
     }
   }
 
+  const char* name_;
   bool had_ = false;
   std::string before_;
 };
@@ -61,6 +64,32 @@ TEST(SimFactory, SharesCopiesWhereTheEnvironmentSays) {
   }
   const Environment zero("0");
   EXPECT_FALSE(shares({}));
+}
+
+int functions_of(const BackendRequest& request) {
+  const std::unique_ptr<Backend> backend = SimFactory{}.make(request);
+  return backend->run_settings().functions_of;
+}
+
+TEST(SimFactory, TakesTheFunctionsThatTheEnvironmentNames) {
+  {
+    const Environment last("last", kFunctionsOf);
+    EXPECT_EQ(functions_of({.devices = 3}), 2);
+    EXPECT_EQ(functions_of({.devices = 1}), 0);
+    EXPECT_EQ(to_string(BackendRequest{.devices = 3, .carrier = CarrierKind::kFiber}),
+              "3 devices, fixed schedule, fibers, functions of the last replica");
+  }
+  {
+    const Environment first("first", kFunctionsOf);
+    EXPECT_EQ(functions_of({.devices = 3}), 0);
+    EXPECT_EQ(functions_of({.devices = 3, .functions_of_last = true}), 2);
+  }
+  {
+    const Environment none(nullptr, kFunctionsOf);
+    EXPECT_EQ(functions_of({.devices = 3}), 0);
+  }
+  const Environment other("1", kFunctionsOf);
+  EXPECT_THROW(functions_of({.devices = 3}), std::invalid_argument);
 }
 
 }  // namespace

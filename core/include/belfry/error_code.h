@@ -18,12 +18,13 @@ enum class ErrorCode : int {
   kMergeThrew = 6,        ///< A merge function's own exception ended the run (reports only).
   kStrategyContract = 7,  ///< A user's strategy broke what a strategy must keep.
   // Merges.
-  kMergeMissing = 10,  ///< Some replicas ended without a merge others wait in.
-  kMergePlaces = 11,   ///< Replicas wait at different places.
-  kMergeKinds = 12,    ///< Replicas wait in different kinds of merge.
-  kMergeTypes = 13,    ///< Same place, different structure of types.
-  kMergeNested = 14,   ///< A merge through a replica context that is not current.
-  kMergeUnnamed = 15,  ///< A merge without a name, reached again though names are required.
+  kMergeMissing = 10,   ///< Some replicas ended without a merge others wait in.
+  kMergePlaces = 11,    ///< Replicas wait at different places.
+  kMergeKinds = 12,     ///< Replicas wait in different kinds of merge.
+  kMergeTypes = 13,     ///< Same place, different structure of types.
+  kMergeNested = 14,    ///< A merge through a replica context that is not current.
+  kMergeUnnamed = 15,   ///< A merge without a name, reached again though names are required.
+  kCapturedValue = 16,  ///< Merge functions of different replicas do different things.
   // Structures.
   kStructure = 20,  ///< Values of different structure or length meet in one reduction.
   kShape = 21,      ///< Shapes that do not fit an operation.

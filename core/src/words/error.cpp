@@ -99,6 +99,7 @@ void throw_error(ErrorReport report) {
       throw MergeMismatchError(std::move(report));
     case ErrorCode::kStructure:
       throw StructureMismatchError(std::move(report));
+    case ErrorCode::kCapturedValue:
     case ErrorCode::kShape:
     case ErrorCode::kDType:
     case ErrorCode::kInvalidArgument:

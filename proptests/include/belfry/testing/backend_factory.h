@@ -26,6 +26,11 @@ std::optional<CarrierKind> carrier_of_environment();
 /// whether copies are equal should compare different bytes.
 bool share_copies_of_environment();
 
+/// Whether the environment variable BELFRY_TESTING_FUNCTIONS_OF is `last`. If so, merges on
+/// simulated devices take the functions of the last replica and not replica 0's (SEM-135).
+/// Throws: std::invalid_argument for words other than `first` and `last`.
+bool functions_of_last_by_environment();
+
 /// Who decides whose turn it is.
 enum class ScheduleKind : std::uint8_t {
   kFixed,   ///< The lowest replica first.
@@ -43,6 +48,7 @@ struct BackendRequest {
   std::string replay{};                ///< A token of `BackendFactory::replay_token`.
   std::size_t memory_limit_bytes = 0;  ///< Of each device; 0: none.
   bool share_copies = share_copies_of_environment();
+  bool functions_of_last = functions_of_last_by_environment();
 };
 
 /// `4 devices, random schedule 17, fibers`.

@@ -25,6 +25,9 @@ class SimFactory final : public BackendFactory {
     }
     options.memory_limit_bytes = request.memory_limit_bytes;
     options.share_copies = request.share_copies;
+    if (request.functions_of_last && request.devices > 0) {
+      options.functions_of = request.devices - 1;
+    }
     options.carrier = static_cast<sim::Carrier>(request.carrier);  // Declared in the same order.
     return std::make_unique<sim::Backend>(options);
   }

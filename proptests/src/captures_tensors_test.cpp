@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Merge functions that capture tensors. Those of different replicas lie on different devices, so
+// that equal ones are copied in other places, which is no finding.
+#include "belfry/tensor_ops.h"
+#include "captures_support_test.h"
+
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+using Weights = Tensor<float>;
+
+auto zeros() {
+  return [] { return Weights::zeros(Shape{2}); };
+}
+
+TEST(CapturedTensors, ThatAreEqualAreNoFindingInUpdates) {
+  expect_none([](MirroredStrategy& strategy) {
+    const auto weight = strategy.mirrored_variable(zeros());
+    strategy.run([&](ReplicaContext& replica) {
+      for (int round = 0; round < 3; ++round) {
+        const auto sum = replica.all_reduce(ReduceOp::kSum, tensor_of(replica));
+        replica.merge_call([&weight, sum](CrossReplicaContext& cross) {
+          cross.update(weight, [&](Weights& w) { w = sum; });
+        });
+      }
+    });
+    return strategy.read(weight).to_host();
+  });
+}
+
+TEST(CapturedTensors, ThatAreEqualAreNoFindingIfReadOrReturned) {
+  expect_none([](MirroredStrategy& strategy) {
+    return strategy.run([&](ReplicaContext& replica) {
+      const auto sum = replica.all_reduce(ReduceOp::kSum, tensor_of(replica));
+      const float read =
+          replica.merge_call([sum](CrossReplicaContext&) { return sum.to_host()[0]; });
+      const auto all =
+          replica.merge_call([sum](CrossReplicaContext& cross) { return cross.broadcast(sum); });
+      return all.to_host()[0] + read;
+    });
+  });
+}
+
+// The sum was written on all devices by one operation; its copy is written by another.
+TEST(CapturedTensors, ThatAreEqualAreNoFindingIfCopiedToOneDevice) {
+  expect_none([](MirroredStrategy& strategy) {
+    return strategy.run([&](ReplicaContext& replica) {
+      const auto sum = replica.all_reduce(ReduceOp::kSum, tensor_of(replica));
+      return replica.merge_call([&strategy, sum](CrossReplicaContext&) {
+        return sum.copy_to(strategy.placement(0)).to_host()[1];
+      });
+    });
+  });
+  expect_none([](MirroredStrategy& strategy) {
+    return strategy.run([&](ReplicaContext& replica) {
+      const auto equal = Weights::full(Shape{2}, 2.5F);
+      return replica.merge_call([&strategy, equal](CrossReplicaContext&) {
+        return (equal.copy_to(strategy.placement(0)) * 2.0F).to_host()[1];
+      });
+    });
+  });
+}
+
+TEST(CapturedTensors, ThatAreArgumentsAreNoFinding) {
+  expect_none([](MirroredStrategy& strategy) {
+    const auto weight = strategy.mirrored_variable(zeros());
+    strategy.run([&](ReplicaContext& replica) {
+      replica.merge_call(
+          [&](CrossReplicaContext& cross, const PerReplica<Weights>& gradients) {
+            const auto mean = cross.reduce(ReduceOp::kMean, gradients);
+            cross.update(weight, [](Weights& w, const Weights& g) { w = w - g; }, mean);
+          },
+          tensor_of(replica));
+    });
+    return strategy.read(weight).to_host();
+  });
+}
+
+TEST(CapturedTensors, ThatDifferAreFound) {
+  expect_found(
+      [](MirroredStrategy& strategy) {
+        const auto weight = strategy.mirrored_variable(zeros());
+        strategy.run([&](ReplicaContext& replica) {
+          const auto gradient = tensor_of(replica);
+          replica.merge_call([&weight, gradient](CrossReplicaContext& cross) {
+            cross.update(
+                weight, [](Weights& w, const Weights& g) { w = w - g; }, cross.broadcast(gradient));
+          });
+        });
+        return strategy.read(weight).to_host();
+      },
+      kFirstMerge);
+}
+
+// Nothing reads what was computed: the devices finish their work all the same.
+TEST(CapturedTensors, ThatDifferAreFoundIfNobodyReadsTheResult) {
+  expect_found(
+      [](MirroredStrategy& strategy) {
+        const auto weight = strategy.mirrored_variable(zeros());
+        strategy.run([&](ReplicaContext& replica) {
+          const auto gradient = tensor_of(replica);
+          replica.merge_call([&weight, gradient](CrossReplicaContext& cross) {
+            cross.update(
+                weight, [](Weights& w, const Weights& g) { w = w - g; }, cross.broadcast(gradient));
+          });
+        });
+      },
+      kFirstMerge);
+}
+
+TEST(CapturedTensors, ThatDifferAfterEqualOnesAreFoundAtTheirMerge) {
+  expect_found(
+      [](MirroredStrategy& strategy) {
+        const auto weight = strategy.mirrored_variable(zeros());
+        strategy.run([&](ReplicaContext& replica) {
+          for (int round = 0; round < 3; ++round) {
+            auto taken = replica.all_reduce(ReduceOp::kSum, tensor_of(replica));
+            if (round == 2) taken = tensor_of(replica);
+            replica.merge_call([&weight, taken](CrossReplicaContext& cross) {
+              cross.update(
+                  weight, [](Weights& w, const Weights& g) { w = w + g; }, cross.broadcast(taken));
+            });
+          }
+        });
+      },
+      "merge #6 of run 1");
+}
+
+// A copy writes what is there already, so that a later merge shows it, or a reader.
+TEST(CapturedTensors, ThatDifferAndAreOnlyAssignedAreFoundIfRead) {
+  const auto body = [](bool read) {
+    return [read](MirroredStrategy& strategy) {
+      const auto weight = strategy.mirrored_variable(zeros());
+      strategy.run([&](ReplicaContext& replica) {
+        const auto gradient = tensor_of(replica);
+        replica.merge_call([&weight, gradient](CrossReplicaContext& cross) {
+          cross.update(weight, [&](Weights& w) { w = gradient; });
+        });
+      });
+      return read ? strategy.read(weight).to_host() : std::vector<float>();
+    };
+  };
+  expect_found(body(true), kFirstMerge);
+  expect_none(body(false));  // The documented gap: no value ever depends on it.
+}
+
+}  // namespace
+}  // namespace belfry::testing
