@@ -172,6 +172,8 @@ void Engine::push(CommandQueue& queue, QueueItem item) {
   if (queue.items_.size() == 1) {
     advance(queue);
     settle();
+    // A host that sleeps for want of work may be the only one left to run it.
+    if (!running_waits_.empty()) progress_.notify_all();
   }
   while (queue.items_.size() > options_.queue_limit && step_some_queue()) {
   }

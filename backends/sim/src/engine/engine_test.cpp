@@ -8,9 +8,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <future>
-#include <thread>
 #include <utility>
 
 namespace belfry::engine {
@@ -220,69 +217,6 @@ TEST(Engine, TellsOfEveryOperation) {
   EXPECT_THAT(list.lines, ElementsAre("H0 enqueue 1", "H0 record 1", "H0 wait 1", "H0 enqueue 3",
                                       "H0 enqueue 2", "H0 host_wait 3", "S0 execute 1",
                                       "S0 collective 3", "S1 collective 2"));
-}
-
-TEST(Engine, AHostThreadWaitsForWhatAnotherEnqueues) {
-  EngineWorld world(2);
-  world.engine->set_host_threads(2);
-  const auto collective = std::make_shared<Collective>(2);
-  collective->command = world.work("all_reduce");
-  std::thread other([&] {
-    world.engine->join(world.queue(1), collective, 1);
-    world.engine->synchronize(world.queue(1));
-  });
-  world.engine->join(world.queue(0), collective, 0);
-  world.engine->synchronize(world.queue(0));
-  other.join();
-  EXPECT_THAT(world.done, ElementsAre("all_reduce"));
-}
-
-TEST(Engine, HostThreadsThatWaitForEachOtherAllLearnOfIt) {
-  EngineWorld world(2);
-  world.engine->set_host_threads(2);
-  const auto wait_for_half = [&](int queue) {
-    const auto collective = std::make_shared<Collective>(2);
-    collective->command = world.work("all_reduce");
-    world.engine->join(world.queue(queue), collective, 0);
-    EXPECT_THROW(world.engine->synchronize(world.queue(queue)), DeviceError);
-  };
-  std::thread other(wait_for_half, 1);
-  wait_for_half(0);
-  other.join();
-}
-
-TEST(Engine, ForOneThreadRefusesASecondThatComesIn) {
-  EngineWorld world(1, {.threads = false});
-  std::promise<void> inside;
-  std::promise<void> refused;
-  Command slow = world.work("slow");
-  slow.run = [&](const Command&) {
-    inside.set_value();
-    refused.get_future().wait();
-  };
-  world.engine->enqueue(world.queue(0), std::move(slow));
-  std::thread first([&] { world.engine->synchronize(world.queue(0)); });
-  inside.get_future().wait();
-  const std::function<void()> calls[] = {
-      [&] { world.enqueue(0, "refused"); },
-      [&] { world.engine->synchronize(world.queue(0)); },
-      [&] { world.engine->query(world.queue(0)); },
-      [&] { world.engine->tell({.kind = OperationKind::kAllocate}); },
-  };
-  for (const auto& call : calls) {
-    ErrorCode code{};
-    try {
-      call();
-    } catch (const ContextError& error) {
-      code = error.code();
-    }
-    EXPECT_EQ(code, ErrorCode::kStrategyBusy);
-  }
-  refused.set_value();
-  first.join();
-  world.enqueue(0, "later");
-  world.engine->synchronize(world.queue(0));
-  EXPECT_THAT(world.done, ElementsAre("later"));
 }
 
 }  // namespace
