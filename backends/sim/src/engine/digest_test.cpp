@@ -35,8 +35,18 @@ TEST(Digest, SeesTheEndsOfLargeDataAndAllWhenAsked) {
   data.front() = std::byte{4};
   EXPECT_NE(sampled, hash(DigestExtent::kSampled));
   data.front() = std::byte{3};
+  data.back() = std::byte{4};
+  EXPECT_NE(sampled, hash(DigestExtent::kSampled));
+  data.back() = std::byte{3};
   data[777'777] = std::byte{4};
   EXPECT_NE(all, hash(DigestExtent::kAll));
+}
+
+// The samples of equal bytes are equal, whatever their number.
+TEST(Digest, SeesTheSizeOfLargeData) {
+  const std::vector<std::byte> data(std::size_t{1} << 20, std::byte{3});
+  EXPECT_NE(digest(1, data.data(), data.size(), DigestExtent::kSampled),
+            digest(1, data.data(), data.size() - 4096, DigestExtent::kSampled));
 }
 
 TEST(Digest, NoneIsNone) {
