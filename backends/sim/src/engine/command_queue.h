@@ -50,6 +50,8 @@ class CommandQueue {
   std::int32_t number() const { return number_; }
   const std::string& label() const { return label_; }
   AgentId agent() const { return {AgentId::Kind::kStream, number_}; }
+  /// How many calls of hosts wait for it. For tests: nothing waits on after its call has ended.
+  std::size_t waiting_hosts() const { return waiting_hosts_.size(); }
 
  private:
   friend class Engine;

@@ -3,10 +3,13 @@
 #include "belfry/error.h"
 #include "engine/engine.h"
 #include "engine/testing/engine_world.h"
+#include "testing/bodies.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <exception>
+#include <memory>
 #include <stdexcept>
 
 namespace belfry::engine {
@@ -164,6 +167,29 @@ TEST_F(EngineFailureTest, WhatFailsOnADestroyedQueueIsKept) {
   EXPECT_NO_THROW(world_.engine->check_failures());
 }
 
+TEST_F(EngineFailureTest, TheFirstFailureOfDestroyedQueuesIsTold) {
+  for (const int number : {7, 8}) {
+    CommandQueue& queue = world_.engine->create_queue({.device = 0, .number = number});
+    world_.engine->enqueue(queue, world_.work("bad", {{memory_, {0, 1}}}));
+    world_.engine->destroy_queue(queue);
+    world_.engine->drain();
+  }
+  EXPECT_THAT(error_of(ErrorCode::kUninitialised, [&] { world_.engine->check_failures(); }),
+              HasSubstr("bad on S7"));
+}
+
+// Everything behind a failure is skipped if the host enqueued it before it heard of the failure.
+TEST_F(EngineFailureTest, WorkBehindAFailureIsSkippedAlsoAfterTheHostHasHeard) {
+  EventPoint event;
+  world_.enqueue(0, "bad", {{memory_, {0, 1}}});
+  world_.engine->record(world_.queue(0), event);
+  world_.enqueue(0, "behind");
+  EXPECT_THROW(world_.engine->synchronize(event), DeviceError);
+  world_.enqueue(0, "later");
+  world_.engine->synchronize(world_.queue(0));
+  EXPECT_THAT(world_.done, ElementsAre("later"));
+}
+
 TEST_F(EngineFailureTest, AnEventPassesOnOnlyWhatNobodyKnows) {
   EventPoint event;
   world_.enqueue(0, "bad", {{memory_, {0, 1}}});
@@ -193,10 +219,21 @@ TEST_F(EngineFailureTest, WhatWorkThrowsReachesTheHostAsItIs) {
 }
 
 TEST_F(EngineFailureTest, AFailedMemberFailsTheCollectiveForAll) {
-  world_.enqueue(0, "bad", {{memory_, {0, 1}}});
-  world_.engine->enqueue_together(world_.queues, world_.work("together"));
-  EXPECT_THROW(world_.engine->synchronize(world_.queue(1)), DeviceError);
-  EXPECT_THAT(world_.done, IsEmpty());
+  for (const int failed : {0, 1}) {
+    world_.enqueue(failed, "bad", {{memory_, {0, 1}}});
+    world_.engine->enqueue_together(world_.queues, world_.work("together"));
+    EXPECT_THROW(world_.engine->synchronize(world_.queue(1 - failed)), DeviceError);
+    EXPECT_THAT(world_.done, IsEmpty());
+  }
+}
+
+TEST_F(EngineFailureTest, AReaderOfTheResultOfAFailedCollectiveHearsWhy) {
+  Command bad = world_.work("together", {}, {{memory_, {0, 50}}});
+  bad.run = [](const Command&) { throw std::runtime_error("no such row"); };
+  world_.engine->enqueue_together(world_.queues, std::move(bad));
+  EXPECT_THROW(world_.engine->synchronize(world_.queue(0)), std::runtime_error);
+  char bytes[8] = {};
+  EXPECT_THROW(world_.engine->read(world_.queue(1), bytes, {memory_, {0, 8}}), std::runtime_error);
 }
 
 TEST_F(EngineFailureTest, AnAbandonedCollectiveFailsPresentAndFutureMembers) {
@@ -208,6 +245,64 @@ TEST_F(EngineFailureTest, AnAbandonedCollectiveFailsPresentAndFutureMembers) {
   world_.engine->join(world_.queue(1), collective, 1);
   EXPECT_THROW(world_.engine->synchronize(world_.queue(1)), std::runtime_error);
   EXPECT_THAT(world_.done, IsEmpty());
+}
+
+TEST_F(EngineFailureTest, TheFirstReasonToAbandonACollectiveStays) {
+  const auto collective = std::make_shared<Collective>(2);
+  collective->command = world_.work("together");
+  world_.engine->abandon(collective, std::make_exception_ptr(std::runtime_error("rank died")));
+  world_.engine->abandon(collective, std::make_exception_ptr(std::out_of_range("rank 7")));
+  world_.engine->join(world_.queue(0), collective, 0);
+  EXPECT_THROW(world_.engine->synchronize(world_.queue(0)), std::runtime_error);
+}
+
+TEST_F(EngineFailureTest, ACollectiveIsAbandonedThoughAllMembersHaveArrived) {
+  const auto collective = std::make_shared<Collective>(2);
+  collective->command = world_.work("together");
+  for (const int i : {0, 1}) {
+    world_.engine->join(world_.queue(i), collective, static_cast<std::size_t>(i));
+  }
+  world_.engine->abandon(collective, std::make_exception_ptr(std::runtime_error("rank died")));
+  EXPECT_EQ(world_.engine->runnable(), 1U);
+  EXPECT_THROW(world_.engine->synchronize(world_.queue(0)), std::runtime_error);
+  for (const int i : {0, 1}) {
+    world_.enqueue(i, "later");
+    EXPECT_NO_THROW(world_.engine->synchronize(world_.queue(i)));
+  }
+  EXPECT_THAT(world_.done, ElementsAre("later", "later"));
+}
+
+TEST_F(EngineFailureTest, ADeadlockNamesTheCallThatWaits) {
+  const auto collective = std::make_shared<Collective>(2);
+  world_.engine->join(world_.queue(1), collective, 0);
+  world_.engine->join(world_.queue(0), std::make_shared<Collective>(2), 0);
+  try {
+    world_.engine->synchronize(world_.queue(1), {"model.cc", 9});
+    FAIL() << "waited for a member that never comes";
+  } catch (const DeviceError& error) {
+    EXPECT_EQ(to_string(error.report().site), "model.cc:9");
+  }
+}
+
+// The waits of replicas live on stacks that are gone after the run.
+TEST_F(EngineFailureTest, ADeadlockOfReplicasLeavesNoWaitBehind) {
+  const auto executor = make_fiber_executor({.agents = world_.engine.get()});
+  world_.engine->attach(executor.get());
+  EventPoint event;
+  sim::testing::Bodies bodies(2, [&](int replica) {
+    world_.engine->join(world_.queue(replica), std::make_shared<Collective>(2), 0);
+    if (replica == 0) world_.engine->synchronize(world_.queue(0));
+    world_.engine->record(world_.queue(1), event);
+    world_.engine->synchronize(event);
+  });
+  executor->carry(2, bodies, {});
+  world_.engine->attach(nullptr);
+  EXPECT_TRUE(bodies.deadlocked);
+  for (const std::exception_ptr& thrown : bodies.thrown) {
+    error_of(ErrorCode::kDeadlock, [&] { std::rethrow_exception(thrown); });
+  }
+  ASSERT_EQ(world_.queue(0).waiting_hosts(), 0U);
+  ASSERT_THAT(event.latest->waiting_hosts, IsEmpty());
 }
 
 TEST_F(EngineFailureTest, CommandsInFlightKeepTheirMemory) {

@@ -45,6 +45,30 @@ TEST(Engine, SomeWorkMayRunWhenItIsEnqueued) {
   EXPECT_THAT(world.done, ElementsAre("a"));
 }
 
+TEST(Engine, SomeWorkMayRunWhenACollectiveIsEnqueued) {
+  EngineWorld world(3);
+  world.enqueue(0, "a");
+  world.enqueue(0, "b");
+  world.chooser.work = {1, 1};
+  CommandQueue* const queues[] = {&world.queue(1), &world.queue(2)};
+  world.engine->enqueue_together(queues, world.work("together"));
+  EXPECT_THAT(world.done, ElementsAre("a"));
+  world.engine->join(world.queue(1), std::make_shared<Collective>(2), 0);
+  EXPECT_EQ(world.done.size(), 2U);
+}
+
+TEST(Engine, AtMostThreeCommandsRunWhenOneIsEnqueued) {
+  EngineWorld world(6);
+  for (int i = 0; i < 5; ++i) world.enqueue(i, "a");
+  world.chooser.work = {3};
+  world.enqueue(5, "a");
+  EXPECT_EQ(world.done.size(), 3U);
+  // Four answers are possible, so that 4 is the answer 0 again.
+  world.chooser.work = {4};
+  world.enqueue(5, "a");
+  EXPECT_EQ(world.done.size(), 3U);
+}
+
 TEST(Engine, AQueueIsFirstInFirstOut) {
   EngineWorld world(1);
   for (const char* name : {"a", "b", "c"}) world.enqueue(0, name);
@@ -125,6 +149,16 @@ TEST(Engine, AskingForAnEventAgainAndAgainEnds) {
   EXPECT_EQ(asked, 3);
 }
 
+TEST(Engine, AskingWhatIsKnownTakesNoStep) {
+  EngineWorld world(2);
+  EventPoint event;
+  world.engine->record(world.queue(0), event);
+  world.enqueue(1, "a");
+  EXPECT_TRUE(world.engine->query(event));
+  EXPECT_TRUE(world.engine->query(world.queue(0)));
+  EXPECT_THAT(world.done, IsEmpty());
+}
+
 TEST(Engine, ClocksGrowAlongEveryWait) {
   EngineWorld world;
   EventPoint before;
@@ -171,6 +205,34 @@ TEST(Engine, AMissingMemberIsADeadlockThatNamesTheHeads) {
   world.engine->join(world.queue(1), collective, 1);
   world.engine->synchronize(world.queue(2));
   EXPECT_THAT(world.done, ElementsAre("all_reduce", "behind"));
+}
+
+// A wait lives in the frame of its call, and the queue gets on after the call has failed.
+TEST(Engine, ADeadlockLeavesNoWaitBehind) {
+  EngineWorld world(2);
+  const auto collective = std::make_shared<Collective>(2);
+  collective->command = world.work("all_reduce");
+  world.engine->join(world.queue(0), collective, 0);
+  EventPoint event;
+  world.engine->record(world.queue(0), event);
+  EXPECT_THROW(world.engine->synchronize(event), DeviceError);
+  ASSERT_THAT(event.latest->waiting_hosts, IsEmpty());
+  EXPECT_THROW(world.engine->synchronize(world.queue(0)), DeviceError);
+  ASSERT_EQ(world.queue(0).waiting_hosts(), 0U);
+  world.engine->join(world.queue(1), collective, 1);
+  world.engine->synchronize(event);
+  EXPECT_THAT(world.done, ElementsAre("all_reduce"));
+}
+
+TEST(Engine, QueuesAreDescribedInTheOrderOfTheirNumbers) {
+  EngineWorld world(0);
+  for (const int number : {3, 1, 2}) {
+    world.queues.push_back(&world.engine->create_queue({.device = 0, .number = number}));
+    world.enqueue(static_cast<int>(world.queues.size()) - 1, "a");
+  }
+  EXPECT_EQ(world.engine->describe_queues(),
+            "  S1: a (?); 0 more behind it\n  S2: a (?); 0 more behind it\n"
+            "  S3: a (?); 0 more behind it\n");
 }
 
 TEST(Engine, ALongQueueIsWorkedOffWhileItGrows) {
