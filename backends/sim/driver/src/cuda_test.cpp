@@ -133,6 +133,64 @@ TEST(CudaOnDriver, PeersNeedAccess) {
   EXPECT_EQ(cudaMemPoolSetAccess(make_pool(0), &access, 1), cudaErrorPeerAccessUnsupported);
 }
 
+TEST(CudaOnDriver, AllocatesOnStreamsOfTheGpuOfThePool) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  void* data = nullptr;
+  EXPECT_EQ(cudaMallocFromPoolAsync(&data, 8, make_pool(0), make_stream(1)), cudaErrorInvalidValue);
+  EXPECT_EQ(data, nullptr);
+  EXPECT_EQ(cudaMallocFromPoolAsync(&data, 8, make_pool(1), make_stream(1)), cudaSuccess);
+}
+
+TEST(CudaOnDriver, CountsFreeMemoryByWhatIsInUseNow) {
+  const sim::SimulatedDriver machine({.gpus = 1, .memory_bytes = 1000});
+  cudaStream_t stream = make_stream();
+  cudaMemPool_t pool = make_pool();
+  int* first = allocate(pool, stream, 100);
+  static_cast<void>(allocate(pool, stream, 25));
+  ASSERT_EQ(cudaFreeAsync(first, stream), cudaSuccess);
+  ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  std::size_t free = 0;
+  std::size_t total = 0;
+  ASSERT_EQ(cudaMemGetInfo(&free, &total), cudaSuccess);
+  EXPECT_EQ(free, 900U);
+  EXPECT_EQ(total, 1000U);
+}
+
+TEST(CudaOnDriver, CopiesAmongPeersCheckBothEnds) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  cudaStream_t stream = make_stream(0);
+  int* here = allocate(make_pool(0), stream, 2);
+  int* there = allocate(make_pool(1), make_stream(1), 2);
+  ASSERT_EQ(write(here, {1, 2}, stream), cudaSuccess);
+  const auto copied = [&](int* to, int to_gpu, const int* from, int from_gpu, std::size_t bytes) {
+    return cudaMemcpyPeerAsync(to, to_gpu, from, from_gpu, bytes, stream);
+  };
+  EXPECT_EQ(copied(there, 1, here, 0, 8), cudaSuccess);
+  EXPECT_EQ(copied(there, 0, here, 0, 8), cudaErrorInvalidValue);
+  EXPECT_NE(last_report(machine).find("destination on its GPU"), std::string::npos);
+  EXPECT_EQ(copied(there, 1, here, 1, 8), cudaErrorInvalidValue);
+  EXPECT_NE(last_report(machine).find("source on its GPU"), std::string::npos);
+  EXPECT_EQ(copied(there, 1, here + 1, 0, 8), cudaErrorInvalidValue) << "beyond the source";
+  EXPECT_EQ(copied(there + 1, 1, here, 0, 8), cudaErrorInvalidValue) << "beyond the destination";
+}
+
+TEST(CudaOnDriver, TakesNoFlagsOfWaits) {
+  const sim::SimulatedDriver machine({.gpus = 1});
+  EXPECT_EQ(cudaStreamWaitEvent(make_stream(), make_event(), 1), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaStreamWaitEvent(make_stream(), make_event(), 0), cudaSuccess);
+}
+
+TEST(CudaOnDriver, AQueryTellsOfAFailure) {
+  const sim::SimulatedDriver machine({.gpus = 1});
+  cudaStream_t stream = make_stream();
+  cudaMemPool_t pool = make_pool();
+  int* from = allocate(pool, stream, 1);
+  int* to = allocate(pool, stream, 1);
+  ASSERT_EQ(cudaMemcpyAsync(to, from, 4, cudaMemcpyDeviceToDevice, stream), cudaSuccess);
+  EXPECT_EQ(cudaStreamQuery(stream), cudaErrorIllegalAddress);
+  EXPECT_EQ(cudaStreamQuery(stream), cudaSuccess);
+}
+
 TEST(CudaOnDriver, PlannedFailuresComeWhenTheyAreDue) {
   sim::SimulatedDriver machine({.gpus = 1});
   machine.fail("cudaStreamSynchronize", 2, cudaErrorECCUncorrectable);

@@ -5,6 +5,8 @@
 
 #include <nccl.h>
 
+#include <utility>
+
 namespace belfry::driver {
 namespace {
 
@@ -46,6 +48,9 @@ struct Ranks {
   ncclResult_t all_reduce(std::size_t rank, std::size_t count = 2,
                           ncclDataType_t type = ncclInt32) {
     return ncclAllReduce(data[rank], data[rank], count, type, ncclSum, comms[rank], streams[rank]);
+  }
+  ncclResult_t reduce(std::size_t rank, ncclDataType_t type, int root) {
+    return ncclReduce(data[rank], data[rank], 2, type, ncclSum, root, comms[rank], streams[rank]);
   }
   std::vector<int> found(std::size_t rank) {
     std::vector<int> values(2);
@@ -106,6 +111,92 @@ TEST(NcclOnDriver, TellsOfRanksThatDiffer) {
   ncclResult_t state = ncclSuccess;
   EXPECT_EQ(ncclCommGetAsyncError(ranks.comms[1], &state), ncclSuccess);
   EXPECT_EQ(state, ncclInvalidUsage);
+}
+
+TEST(NcclOnDriver, TellsOfRanksThatDifferInTypeOrRoot) {
+  const auto told = [](auto&& second) {
+    const sim::SimulatedDriver machine({.gpus = 2});
+    Ranks ranks(2);
+    EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+    EXPECT_EQ(ranks.reduce(0, ncclInt32, 0), ncclSuccess);
+    EXPECT_EQ(second(ranks), ncclSuccess);
+    EXPECT_EQ(ncclGroupEnd(), ncclInvalidUsage);
+    return last_report(machine);
+  };
+  EXPECT_NE(told([](Ranks& ranks) {
+              return ranks.reduce(1, ncclInt32, 1);
+            }).find("rank 1 calls reduce of 2 elements of type 2, root 1"),
+            std::string::npos);
+  EXPECT_NE(told([](Ranks& ranks) {
+              return ranks.reduce(1, ncclUint32, 0);
+            }).find("rank 1 calls reduce of 2 elements of type 3, root 0"),
+            std::string::npos);
+}
+
+// What a collective reads must have been written; what it writes has been written after it.
+TEST(NcclOnDriver, FollowsWhatACollectiveReadsAndWrites) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  Ranks ranks(2);
+  std::vector<int*> fresh;
+  for (int gpu : {0, 1}) {
+    fresh.push_back(allocate(make_pool(gpu), ranks.streams[static_cast<std::size_t>(gpu)], 2));
+  }
+  const auto reduce_from = [&](const std::vector<int*>& from) {
+    EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+    for (std::size_t rank : {0U, 1U}) {
+      EXPECT_EQ(ncclAllReduce(from[rank], fresh[rank], 2, ncclInt32, ncclSum, ranks.comms[rank],
+                              ranks.streams[rank]),
+                ncclSuccess);
+    }
+    EXPECT_EQ(ncclGroupEnd(), ncclInProgress);
+    ranks.wait();
+  };
+  reduce_from(fresh);
+  EXPECT_EQ(cudaStreamSynchronize(ranks.streams[0]), cudaErrorIllegalAddress);
+  EXPECT_NE(last_report(machine).find("which nobody has written"), std::string::npos)
+      << last_report(machine);
+  reduce_from(ranks.data);
+  std::vector<int> values(2);
+  for (std::size_t rank : {0U, 1U}) {
+    EXPECT_EQ(read(values, fresh[rank], ranks.streams[rank]), cudaSuccess);
+    EXPECT_EQ(values, (std::vector<int>{3, 30}));
+  }
+}
+
+// The results of all ranks need room on each; only the root of a reduction needs room for its
+// result, and only the root of a broadcast has to bring something.
+TEST(NcclOnDriver, WantsMemoryOfTheSizeThatEachRankNeeds) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  const auto answers = [](auto&& call) {
+    Ranks ranks(2);  // Anew: a communicator keeps its error.
+    return std::pair(call(ranks, 0), call(ranks, 1));
+  };
+  EXPECT_EQ(answers([](Ranks& ranks, std::size_t rank) {
+              return ncclAllGather(ranks.data[rank], ranks.data[rank], 1, ncclInt32,
+                                   ranks.comms[rank], ranks.streams[rank]);
+            }),
+            std::pair(ncclInProgress, ncclInProgress));
+  EXPECT_EQ(answers([](Ranks& ranks, std::size_t rank) {
+              return ncclAllGather(ranks.data[rank], ranks.data[rank], 2, ncclInt32,
+                                   ranks.comms[rank], ranks.streams[rank]);
+            }),
+            std::pair(ncclInvalidArgument, ncclInvalidArgument));
+  EXPECT_EQ(answers([](Ranks& ranks, std::size_t rank) {
+              return ncclReduce(ranks.data[rank], nullptr, 2, ncclInt32, ncclSum, 1,
+                                ranks.comms[rank], ranks.streams[rank]);
+            }),
+            std::pair(ncclInProgress, ncclInvalidArgument));
+  EXPECT_EQ(answers([](Ranks& ranks, std::size_t rank) {
+              return ncclBroadcast(nullptr, ranks.data[rank], 2, ncclInt32, 1, ranks.comms[rank],
+                                   ranks.streams[rank]);
+            }),
+            std::pair(ncclInProgress, ncclInvalidArgument));
+  EXPECT_EQ(answers([](Ranks& ranks, std::size_t rank) {
+              return ncclReduce(ranks.data[1 - rank], ranks.data[rank], 2, ncclInt32, ncclSum, 1,
+                                ranks.comms[rank], ranks.streams[rank]);
+            }),
+            std::pair(ncclInvalidArgument, ncclInvalidArgument))
+      << "memory of a GPU to which the other has no access";
 }
 
 TEST(NcclOnDriver, TellsOfARankThatIsMissing) {
