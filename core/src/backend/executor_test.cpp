@@ -273,6 +273,14 @@ TEST_P(EveryExecutor, TheHostAnnouncesOutsideRunsToo) {
   EXPECT_EQ(trace.lines(), (Lines{"H0 host_read 3", "H0 merge 4"}));
 }
 
+TEST_P(EveryExecutor, AWaitIsReportedWhenItBegins) {
+  Trace trace;
+  const auto executor = make({.sink = &trace});
+  ScriptedJob job(*executor, 1, [](ScriptedJob& self, int replica) { self.meet(replica); });
+  job.run();
+  EXPECT_EQ(trace.lines(), (Lines{"R0 start 0", "R0 arrive 0", "M0 merge 1", "R0 end 0"}));
+}
+
 // What the two with one carrier at a time promise.
 class OneAtATime : public EveryExecutor {};
 
@@ -320,6 +328,26 @@ TEST_P(OneAtATime, ReplicasThatWaitForStreamsLetThemRun) {
   EXPECT_EQ(trace.lines(), (Lines{"R0 start 0", "R0 host_wait 0", "R1 start 0", "R1 host_wait 0",
                                   "S0 execute 2", "S0 execute 1", "R1 arrive 0", "S1 execute 1",
                                   "R0 arrive 0", "M0 merge 1", "R0 end 0", "R1 end 0"}));
+}
+
+// Lets streams go first a number of times.
+class StreamsFirst final : public Chooser {
+ public:
+  explicit StreamsFirst(int steps) : left_(steps) {}
+  std::uint32_t choose(ChoiceKind, std::uint32_t) override { return left_-- > 0 ? 1 : 0; }
+
+ private:
+  int left_;
+};
+
+TEST_P(OneAtATime, StreamsTakeAsManyStepsBeforeTheHostsAsTheChooserLikes) {
+  Trace trace;
+  CountdownStreams streams(&trace, {3});
+  StreamsFirst chooser(2);
+  const auto executor = make({.chooser = &chooser, .sink = &trace, .agents = &streams});
+  streams.executor = executor.get();
+  executor->step({.kind = OperationKind::kHostRead, .subject = 7});
+  EXPECT_EQ(trace.lines(), (Lines{"S0 execute 3", "S0 execute 2", "H0 host_read 7"}));
 }
 
 TEST_P(OneAtATime, AReplicaOfAnOuterRunIsReleasedFromWithinAnInnerOne) {

@@ -202,6 +202,53 @@ TEST(Turns, APreemptedCallerStandsWhereTheDrawnOrTheQueuedStood) {
             (std::vector<int>{1, 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 2, 17}));
 }
 
+// An answer beyond the queue means the same stream, however many replicas are ready.
+TEST(Turns, AnswersBeyondALongQueueAreOtherAgents) {
+  Listed chooser({0, kMany + 1});
+  TwoStreams streams;
+  Turns turns;
+  turns.begin(kMany + 1, &chooser, &streams);
+  // Replica 0 is drawn, and the second draw is for a stream.
+  const Turn agent = turns.next();
+  EXPECT_EQ(agent.kind, Turn::Kind::kAgent);
+  EXPECT_EQ(agent.index, 1U);
+}
+
+TEST(Turns, AWaitAsksWhichAgentGoesOn) {
+  Listed chooser({1, 0});
+  TwoStreams streams;
+  Turns turns;
+  turns.begin(1, &chooser, &streams);
+  EXPECT_EQ(turns.wait().index, 1U);
+  EXPECT_EQ(turns.wait().index, 0U);
+  EXPECT_EQ(chooser.counts, (std::vector<std::uint32_t>{2, 2}));
+}
+
+TEST(Turns, ACallerThatIsNoReplicaAsksWhichAgentGoesFirst) {
+  Listed chooser({2, 1, 0});
+  TwoStreams streams;
+  Turns turns;
+  turns.begin(0, &chooser, &streams);
+  for (const std::uint32_t index : {1U, 0U}) {
+    const Turn agent = turns.preempt_caller();
+    EXPECT_EQ(agent.kind, Turn::Kind::kAgent);
+    EXPECT_EQ(agent.index, index);
+  }
+  EXPECT_EQ(turns.preempt_caller().kind, Turn::Kind::kNobody);
+  EXPECT_EQ(chooser.counts, (std::vector<std::uint32_t>{3, 3, 3}));
+}
+
+// The queue is in order again once it has been empty, whatever was chosen before.
+TEST(Turns, CancelledReplicasStartAnOrderedQueue) {
+  Listed chooser({3, 1, 1, 0, 0});
+  Turns turns;
+  turns.begin(4, &chooser, nullptr);
+  EXPECT_EQ(drain(turns), (std::vector<int>{3, 2, 0, 1}));
+  turns.admit(std::vector<int>{1, 3});
+  admit(turns, {2});
+  EXPECT_EQ(drain(turns), (std::vector<int>{1, 2, 3}));
+}
+
 TEST(Turns, NobodyIsAskedWhereThereIsNoChoice) {
   Listed chooser({});
   Turns turns;

@@ -215,6 +215,30 @@ TEST_F(Participation, MismatchesAreFoundAmongThoseThatTakePart) {
                std::runtime_error);
 }
 
+// A mismatch names the replicas that brought the values, not their places among those that take
+// part.
+TEST_F(Participation, AGatherThatDoesNotFitNamesTheReplicasThatTakePart) {
+  const auto reported = [&](const auto& body) {
+    std::vector<std::pair<int, std::string>> replicas;
+    try {
+      strategy_.run([&](ReplicaContext& replica, double) { body(replica); }, values_of({1, 3}));
+    } catch (const StructureMismatchError& error) {
+      for (const ReplicaReport& report : error.report().replicas) {
+        replicas.emplace_back(report.replica_id, report.what);
+      }
+    }
+    return replicas;
+  };
+  EXPECT_THAT(reported([](ReplicaContext& replica) {
+                replica.all_gather(Tensor<float>::zeros({1, replica.replica_id()}));
+              }),
+              ElementsAre(std::pair(1, "brings shape [1,1]"), std::pair(3, "brings shape [1,3]")));
+  EXPECT_THAT(reported([](ReplicaContext& replica) {
+                replica.all_gather(Tensor<float>::zeros({2, 2}), Axis(replica.replica_id() / 2));
+              }),
+              ElementsAre(std::pair(1, "gathers along 0"), std::pair(3, "gathers along 1")));
+}
+
 TEST_F(Participation, SlicesAreCombinedOverThoseThatTakePart) {
   const auto table = strategy_.mirrored_variable([] { return Tensor<float>::zeros({4}); },
                                                  {.aggregation = Aggregation::kMean});
