@@ -217,6 +217,37 @@ TEST(Backend, ATokenOfATruncatedRecordIsRefused) {
   EXPECT_THROW(backend.replay_token(), UnsupportedError);
 }
 
+// The record of choices may end with the last one.
+TEST(Backend, ATokenNeedsEveryChoice) {
+  Backend whole{{.devices = 3, .seed = 5}};
+  add_neighbours(whole);
+  const std::size_t choices = whole.choices().size();
+  Backend just{{.devices = 3, .record_limit = choices, .seed = 5}};
+  add_neighbours(just);
+  EXPECT_EQ(just.replay_token(), whole.replay_token());
+  Backend cut{{.devices = 3, .record_limit = choices - 1, .seed = 5}};
+  add_neighbours(cut);
+  EXPECT_THROW(cut.replay_token(), UnsupportedError);
+}
+
+TEST(Backend, LogsAnAllocationByItsNumberAndSize) {
+  Backend backend{{.devices = 2}};
+  Device& device = backend.device(1);
+  const BufferPtr first = device.allocate(100, device.compute_stream());
+  const BufferPtr second = device.allocate(28, device.compute_stream());
+  ASSERT_EQ(backend.log().size(), 2u);
+  EXPECT_EQ(to_string(backend.log().records()[0]), "H0 allocate 0 (0x0000000000000064)");
+  EXPECT_EQ(to_string(backend.log().records()[1]), "H0 allocate 1 (0x000000000000001c)");
+}
+
+TEST(Backend, LeaksKeepTheNumbersOfTheirAllocations) {
+  Backend backend{{.devices = 1}};
+  Device& device = backend.device(0);
+  device.allocate(100, device.compute_stream());
+  const BufferPtr kept = device.allocate(28, device.compute_stream());
+  EXPECT_THAT(backend.leaks(), ElementsAre(LiveBuffer{0, 1, 28}));
+}
+
 TEST(Backend, ReportsMemoryAndLeaks) {
   Backend backend{{.devices = 3}};
   EXPECT_THAT(backend.memory_report(), IsEmpty());
@@ -282,25 +313,33 @@ TEST(RepeatAndCompare, AcceptsWhatIsDeterministic) {
                                      [](Backend& backend) { add_neighbours(backend); }));
 }
 
+// Writes a number that differs from run to run.
+void write_the_number_of_the_run(Backend& backend, std::int32_t run) {
+  Device& device = backend.device(0);
+  Stream& stream = device.compute_stream();
+  const BufferPtr buffer = device.allocate(8, stream);
+  stream.write(view_of(buffer, DType::kInt32), &"12345678"[0]);
+  stream.write({buffer, 0, 1, DType::kInt32}, &run);
+  stream.synchronize();
+}
+
 TEST(RepeatAndCompare, ShowsTheFirstOperationThatDiffers) {
-  int runs = 0;
-  const auto program = [&](Backend& backend) {
-    ++runs;
-    Device& device = backend.device(0);
-    Stream& stream = device.compute_stream();
-    const BufferPtr buffer = device.allocate(8, stream);
-    stream.write(view_of(buffer, DType::kInt32), &"12345678"[0]);
-    const std::int32_t other = runs;
-    stream.write({buffer, 0, 1, DType::kInt32}, &other);
-    stream.synchronize();
-  };
-  try {
-    repeat_and_compare({.schedule = Schedule::fixed()}, program);
-    FAIL() << "the second run wrote something else";
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kNotDeterministic);
-    // allocate, enqueue, enqueue, host_wait, execute 1, and then:
-    EXPECT_THAT(error.what(), HasSubstr("operation 5 differs:\n  first : S0 execute 2 ("));
+  // Whatever the options say about records.
+  for (const Options& options : {Options{}, {.record = false}, {.record_limit = 2}}) {
+    Options fixed = options;
+    fixed.schedule = Schedule::fixed();
+    std::int32_t runs = 0;
+    const CallSite site = CallSite::here();
+    try {
+      repeat_and_compare(
+          fixed, [&](Backend& backend) { write_the_number_of_the_run(backend, ++runs); }, site);
+      FAIL() << "the second run wrote something else";
+    } catch (const InvalidArgumentError& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kNotDeterministic);
+      EXPECT_EQ(error.report().site.line, site.line);
+      // allocate, enqueue, enqueue, host_wait, execute 1, and then:
+      EXPECT_THAT(error.what(), HasSubstr("operation 5 differs:\n  first : S0 execute 2 ("));
+    }
   }
 }
 

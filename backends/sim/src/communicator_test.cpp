@@ -214,5 +214,27 @@ TEST(SimCommunicator, RanksFollowTheListAndNotTheIndices) {
   EXPECT_EQ(communicator->order(), ReductionOrder::kReplicaOrder);
 }
 
+// Rank 0 is device 2, and rank 1 is device 0.
+TEST(SimCommunicator, CollectivesFollowTheListAndNotTheIndices) {
+  Clique clique(3);
+  const auto communicator = clique.backend.communicator(std::vector<int>{2, 0});
+  std::vector<CollectivePart> parts;
+  for (const int device : {2, 0}) {
+    parts.push_back(
+        {clique.make(device, {device + 5}), clique.empty(device, 2), &clique.stream(device)});
+  }
+  communicator->all_gather(parts);
+  EXPECT_THAT(clique.read(2, parts[0].output), ElementsAre(7, 5));
+  EXPECT_THAT(clique.read(0, parts[1].output), ElementsAre(7, 5));
+  parts[0].stream = &clique.stream(1);
+  try {
+    communicator->all_gather(parts);
+    FAIL() << "a stream of another device was taken";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("all_gather: rank 0 is device 2, its stream is "
+                                                   "of device 1"));
+  }
+}
+
 }  // namespace
 }  // namespace belfry::sim

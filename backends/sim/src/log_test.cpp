@@ -96,6 +96,29 @@ TEST(Log, TheLimitDropsRecordsAndNotHashes) {
   EXPECT_EQ(cut.dropped(), 3u);
 }
 
+// Replicas are the quick case; streams, merges and the host are counted apart.
+TEST(Log, TheLimitHoldsForEveryAgent) {
+  for (const auto kind : {AgentId::Kind::kReplica, AgentId::Kind::kMerge, AgentId::Kind::kStream,
+                          AgentId::Kind::kHost}) {
+    const std::vector<Operation> operations(5, operation(kind, 0, OperationKind::kWait));
+    EXPECT_EQ(log_of(operations, 2).records().size(), 2u);
+    EXPECT_EQ(log_of(operations, 2).size(), 5u);
+  }
+}
+
+TEST(Log, ARecordIsPrintedWithAllDigitsOfItsValue) {
+  const Log log = log_of(
+      {operation(AgentId::Kind::kStream, 3, OperationKind::kExecute, 12, 0x0123456789ABCDEF)});
+  EXPECT_EQ(to_string(log.records()[0]), "S3 execute 12 (0x0123456789abcdef)");
+}
+
+TEST(Log, TheOrderFreeHashCountsAgentsOfLargeNumbers) {
+  const Operation arrive = replica(1 << 23, OperationKind::kArrive, 1);
+  const Operation end = replica(1 << 23, OperationKind::kEnd);
+  EXPECT_NE(log_of({arrive}).order_free_hash(), log_of({}).order_free_hash());
+  EXPECT_NE(log_of({arrive, end}).order_free_hash(), log_of({arrive}).order_free_hash());
+}
+
 // Agents' own orders are kept, their interleaving is drawn.
 RC_GTEST_PROP(Log, TheOrderFreeHashForgetsTheInterleavingOnly,
               (const std::vector<std::uint8_t>& turns)) {
@@ -193,6 +216,21 @@ TEST(Compare, PrintsBothSidesAndWhatLedToThem) {
             "  R0 start 0\n");
 }
 
+TEST(Compare, PrintsTheThreeOperationsBeforeTheDifference) {
+  std::vector<Operation> operations;
+  for (int i = 0; i < 5; ++i) operations.push_back(replica(i, OperationKind::kStart));
+  const Log a = log_of(operations);
+  operations.back().kind = OperationKind::kEnd;
+  EXPECT_EQ(compare(a, log_of(operations))->text,
+            "operation 4 differs:\n"
+            "  first : R4 start 0\n"
+            "  second: R4 end 0\n"
+            "after, in both:\n"
+            "  R1 start 0\n"
+            "  R2 start 0\n"
+            "  R3 start 0\n");
+}
+
 TEST(Compare, DifferencesBeyondTheKeptRecordsAreFoundToo) {
   const Operation start = replica(0, OperationKind::kStart);
   const Log a = log_of({start, replica(0, OperationKind::kEnd)}, 1);
@@ -235,6 +273,33 @@ TEST(Timeline, FoldsReplicasAndRowsBeyondItsWidth) {
             "   1         start\n"
             "   2                R2 start\n"
             "... and 1 more\n");
+}
+
+TEST(Timeline, CountsTheOperationsThatAreNotKept) {
+  const std::vector<Operation> operations(5, replica(0, OperationKind::kStart));
+  EXPECT_EQ(timeline(log_of(operations, 2)),
+            "step  R0\n"
+            "   0  start\n"
+            "   1  start\n"
+            "... and 3 more\n");
+}
+
+// A replica that throws has no subject; a merge of a run inside a merge names its depth.
+TEST(Timeline, NamesInnerMergesAndEndsWithoutASubject) {
+  EXPECT_EQ(timeline(log_of({operation(AgentId::Kind::kMerge, 0, OperationKind::kMerge, 1),
+                             operation(AgentId::Kind::kMerge, 1, OperationKind::kMerge, 2),
+                             replica(0, OperationKind::kThrow, 3)})),
+            "step  R0     merge\n"
+            "   0         merge 1\n"
+            "   1         M1 merge 2\n"
+            "   2  throw\n");
+}
+
+TEST(Timeline, HasRoomForStepsOfFiveDigits) {
+  const std::vector<Operation> operations(10'001, replica(0, OperationKind::kStart));
+  const std::string text = timeline(log_of(operations, 20'000), {.max_rows = 20'000});
+  EXPECT_THAT(text, HasSubstr("step   R0\n    0  start\n"));
+  EXPECT_THAT(text, HasSubstr("\n 9999  start\n10000  start\n"));
 }
 
 }  // namespace

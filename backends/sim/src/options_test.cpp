@@ -24,6 +24,23 @@ TEST(Options, PrintWhoseFunctionsMergesTake) {
   EXPECT_NE((Options{.devices = 3, .functions_of = 2}), Options{.devices = 3});
 }
 
+TEST(Options, PrintEveryMember) {
+  const Options all{.devices = 2,
+                    .schedule = Schedule::fixed(),
+                    .carrier = Carrier::kConcurrent,
+                    .memory_limit_bytes = 3,
+                    .share_copies = false,
+                    .record = false,
+                    .digests = Digests::kNone,
+                    .record_limit = 4,
+                    .stack_bytes = 5,
+                    .seed = 6};
+  EXPECT_EQ(to_string(all),
+            "{.devices = 2, .schedule = fixed, .carrier = concurrent, .memory_limit_bytes = 3, "
+            ".share_copies = false, .record = false, .digests = none, .record_limit = 4, "
+            ".stack_bytes = 5, .seed = 6}");
+}
+
 TEST(Options, AreComparedByValue) {
   const Options a{.devices = 2};
   Options b{.devices = 2};

@@ -100,6 +100,19 @@ TEST(ReplayToken, ANumberWithMoreBytesThanItNeedsIsRefused) {
   EXPECT_THROW(decode_choices("bf1.BoEAfjAthw"), InvalidArgumentError);
 }
 
+TEST(ReplayToken, AnImpossibleChoiceIsRefused) {
+  const std::vector<Choice> beyond{{ChoiceKind::kAgent, 2, 2}};
+  EXPECT_THROW(decode_choices(encode_choices(beyond)), InvalidArgumentError);
+  // `agent 1 of 4294967298`: the count has 33 bits, and its lower 32 would be a possible 2.
+  EXPECT_THROW(decode_choices("bf1.hoCAgDAB5AbEaA"), InvalidArgumentError);
+}
+
+// The eight characters of this token are whole bytes, so that a ninth means nothing.
+TEST(ReplayToken, ACharacterTooManyIsRefused) {
+  EXPECT_EQ(decode_choices("bf1.BgFdz3BR").size(), 1u);
+  EXPECT_THROW(decode_choices("bf1.BgFdz3BRA"), InvalidArgumentError);
+}
+
 TEST(RandomChooser, TheSameSeedDrawsTheSame) {
   RandomChooser a(5);
   RandomChooser b(5);
@@ -175,6 +188,13 @@ TEST(ReplayedChooser, AnswersAsRecordedAndNamesTheFirstMisfit) {
     EXPECT_THAT(error.what(),
                 HasSubstr("choice 1: recorded `work 1 of 2`, asked for `work 0 of 4`"));
   }
+}
+
+TEST(ReplayedChooser, NoticesAChoiceOfAnotherKind) {
+  Replay replay({{ChoiceKind::kWork, 3, 2}});
+  ReplayedChooser chooser(replay);
+  EXPECT_EQ(chooser.choose(ChoiceKind::kAgent, 3), 0u);
+  EXPECT_THROW(replay.throw_misfit(), InvalidArgumentError);
 }
 
 TEST(ReplayedChooser, NoticesTheEndOfTheRecord) {

@@ -149,6 +149,38 @@ TEST_F(StreamTest, AnIndexWithoutARowIsReported) {
   }
 }
 
+// The table of a scatter is its output, and a row has as many elements as there are columns.
+TEST_F(StreamTest, AnIndexWithoutARowCountsTheRowsOfItsTable) {
+  const BufferView index = make(0, {4});
+  const BufferView rows = make(0, {1, 2, 3});
+  const BufferView table = make(0, {0, 0, 0, 0, 0, 0});
+  Kernel kernel;
+  kernel.kind = KernelKind::kScatterRows;
+  kernel.parameters.rows = 1;
+  kernel.parameters.columns = 3;
+  kernel.outputs = {table};
+  kernel.inputs = {index, rows};
+  stream(0).launch(kernel);
+  try {
+    stream(0).synchronize();
+    FAIL() << "row 4 of 2 was found";
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("indices[0] is 4, and the table has 2 rows"));
+  }
+}
+
+TEST_F(StreamTest, AFurtherStreamIsNamedByItsNumberOnTheDevice) {
+  const auto further = backend_.device(1).create_stream();
+  const BufferView nothing = empty(1, 1);
+  further->launch(add(nothing, nothing, nothing));
+  try {
+    further->synchronize();
+    FAIL() << "a sum of nothing was accepted";
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("on S18 (device 1 stream 2) reads"));
+  }
+}
+
 TEST_F(StreamTest, AWaitOrdersStreamsOfTwoDevices) {
   const BufferView a = make(0, {1});
   const BufferView b = make(1, {0});
