@@ -25,7 +25,7 @@ def hunks_of(patch):
                 hunks[-1][0].append(text)
             if mark in (" ", "+", ""):
                 hunks[-1][1].append(text)
-    return [("\n".join(old) + "\n", "\n".join(new) + "\n") for old, new in hunks]
+    return [tuple("".join(f"{line}\n" for line in side) for side in hunk) for hunk in hunks]
 
 
 def main():

@@ -8,7 +8,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 source tools/ci/common.sh
 
-STEPS=(clang tsan asan properties fuzz cuda tidy bench aarch64 bookworm trixie)
+STEPS=(clang tsan asan properties mutants fuzz cuda tidy bench aarch64 bookworm trixie)
 LOGS=build/campaign
 
 describe() {
@@ -19,6 +19,7 @@ describe() {
     properties)
       echo "properties and contracts, ${BELFRY_CAMPAIGN_CASES:-1000} cases each; on threads 30"
       ;;
+    mutants) echo "planted faults, each killed by the test that its patch names" ;;
     fuzz) echo "parsers under libFuzzer, ${BELFRY_CAMPAIGN_FUZZ_SECONDS:-60} s each" ;;
     cuda) echo "the real CUDA backend for every architecture" ;;
     tidy) echo "clang-tidy 19" ;;
@@ -43,6 +44,7 @@ run_step() {
     tsan) build_and_test tsan -LE "lint|install" ;;
     asan) build_and_test asan -LE "lint|install" ;;
     properties) long_properties ;;
+    mutants) python3 tools/checks/run_mutants.py ;;
     fuzz) fuzz ;;
     cuda)
       command -v nvcc >/dev/null || [[ -n "${CUDACXX:-}" ]] || return 77
