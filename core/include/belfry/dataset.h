@@ -107,9 +107,9 @@ class Dataset {
            })
         .marked(is_endless_, size);
   }
-  /// The same rows in batches of `sizes`, used over and over; a size may be 0. The last batch has
-  /// what is left. Throws: InvalidArgumentError (kInvalidArgument) when a size is negative or their
-  /// sum is 0; on reading as `batch`.
+  /// The same rows in batches of `sizes`, used over and over; a size may be 0. A batch that falls
+  /// short is the last. Throws: InvalidArgumentError (kInvalidArgument) when a size is negative or
+  /// their sum is 0; on reading as `batch`.
   Dataset rebatch(std::vector<std::int64_t> sizes, Remainder remainder = Remainder::kKeep,
                   CallSite site = CallSite::here()) const
     requires(detail::is_batch<T>())

@@ -74,6 +74,7 @@ class RowReader {
   bool ended_ = false;
 };
 
+/// Batches of given sizes, used over and over, up to the first that falls short (SEM-93).
 template <class B>
 class RebatchReader {
  public:
@@ -83,12 +84,14 @@ class RebatchReader {
         sizes_(std::move(sizes)),
         drop_remainder_(drop_remainder) {}
   std::optional<B> operator()() {
+    if (ended_) return std::nullopt;
     const std::int64_t size = sizes_[next_];
     next_ = (next_ + 1) % sizes_.size();
     if (size == 0) return rows_.none();
     if (!rows_.more()) return std::nullopt;
     B batch = rows_.take(size);
-    if (drop_remainder_ && rows_.taken() < size) return std::nullopt;
+    ended_ = rows_.taken() < size;
+    if (ended_ && drop_remainder_) return std::nullopt;
     return batch;
   }
 
@@ -97,6 +100,7 @@ class RebatchReader {
   std::vector<std::int64_t> sizes_;
   bool drop_remainder_;
   std::size_t next_ = 0;
+  bool ended_ = false;
 };
 
 }  // namespace belfry::detail
