@@ -72,6 +72,17 @@ void shares() {
   }
   // [shares]
 
+  heading("each_batch");
+  // [each_batch]
+  for (const BatchSplit split : {BatchSplit::kEvenSizes, BatchSplit::kEachBatch}) {
+    const DistributeOptions options{.end_of_data = EndOfData::kPadWithEmpties, .split = split};
+    for (const auto& step : strategy.distribute_dataset(dataset, options)) {
+      for (const std::vector<int>& share : step) print(share);
+    }
+    std::cout << '\n';
+  }
+  // [each_batch]
+
   heading("masked");
   // [masked]
   for (const auto& step :

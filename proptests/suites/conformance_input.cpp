@@ -327,8 +327,11 @@ TEST(Conformance, B16_BatchesOfBatchesAreSplitOnTheOutside) {
 
 TEST(Conformance, B18_ABatchOfUnknownSizeIsCutIntoEqualParts) {
   const auto unknown = Dataset<Ints>::from({{0, 1, 2, 3}, {4, 5, 6, 7}});
-  EXPECT_THAT(Machine(3).steps(unknown, kPad),
-              ElementsAre(Batches{{0, 1}, {2, 3}, {}}, Batches{{4, 5}, {6, 7}, {}}));
+  const Steps expected{Batches{{0, 1}, {2, 3}, {}}, Batches{{4, 5}, {6, 7}, {}}};
+  EXPECT_EQ(Machine(3).steps(unknown, kPad), expected);
+  DistributeOptions each = kPad;
+  each.split = BatchSplit::kEachBatch;
+  EXPECT_EQ(Machine(3).steps(range(8).batch(4), each), expected);
 }
 
 TEST(Conformance, B20_ADatasetWithoutBatchesCannotBeSplit) {
@@ -394,12 +397,24 @@ TEST(Conformance, DS_06_AnOddLastElementIsDropped) {
   EXPECT_THAT(Machine(2).steps(tensors(5), kDropElements), ElementsAre(ones({0, 1}), ones({2, 3})));
 }
 
-TEST(Conformance, DS_07_AShortLastBatchOfUnknownSizeIsHalved) {
-  // The reference did not know the size of these batches; here a map makes it unknown.
-  const auto unknown = tensors(14).batch(8).map([](const Tensor<int>& batch) { return batch; });
-  const auto steps = Machine(2).steps(unknown, kPad);
-  ASSERT_EQ(steps.size(), 2U);
-  EXPECT_THAT(steps[1], ElementsAre(Ints{8, 9, 10}, Ints{11, 12, 13}));
+// Overridden: rows are shared out by even sizes, as without automatic sharding, unless the program
+// asks for parts of each batch, which the reference makes of data in memory by default.
+TEST(Conformance, DS_07_AShortLastBatchIsHalvedIfEachBatchIsCut) {
+  const Dataset<Tensor<int>> batches = tensors(14).batch(8);
+  const auto second_step = [&](int replicas, DistributeOptions options, BatchSplit split) {
+    options.split = split;
+    return Machine(replicas).steps(batches, options).at(1);
+  };
+  DistributeOptions options = kPad;
+  EXPECT_THAT(second_step(2, options, BatchSplit::kEachBatch),
+              ElementsAre(Ints{8, 9, 10}, Ints{11, 12, 13}));
+  EXPECT_THAT(second_step(2, options, BatchSplit::kEvenSizes),
+              ElementsAre(Ints{8, 9, 10, 11}, Ints{12, 13}));
+  // Two workers of one replica, as there.
+  options.num_workers = 2;
+  EXPECT_THAT(second_step(1, options, BatchSplit::kEachBatch), ElementsAre(Ints{8, 9, 10}));
+  options.worker = 1;
+  EXPECT_THAT(second_step(1, options, BatchSplit::kEachBatch), ElementsAre(Ints{11, 12, 13}));
 }
 
 TEST(Conformance, DS_08_AShortLastBatchOfAFunctionIsOneReplicas) {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// SEM-92 to SEM-97: every example is delivered once, in order, or left out as the policy says.
+// SEM-92 to SEM-97, SEM-142: every example is delivered once, in order, or left out as the policy
+// says.
 #include "suites/masks.h"
 #include "suites/property.h"
 
@@ -26,13 +27,20 @@ struct InputCase {
   int batch = 1;
   bool known_size = true;
   EndOfData policy = EndOfData::kMaskReplicas;
+  BatchSplit split = BatchSplit::kEvenSizes;
   int prefetch = 0;
+
+  bool by_sizes() const { return known_size && split == BatchSplit::kEvenSizes; }
+  DistributeOptions options() const {
+    return {.end_of_data = policy, .prefetch = prefetch, .split = split};
+  }
 };
 
 void showValue(const InputCase& drawn, std::ostream& out) {
   out << drawn.examples << " examples in batches of " << drawn.batch
       << (drawn.known_size ? "" : " (size unknown)") << ", " << to_string(drawn.policy)
-      << ", prefetch " << drawn.prefetch << ", " << to_string(drawn.backend);
+      << ", split by " << to_string(drawn.split) << ", prefetch " << drawn.prefetch << ", "
+      << to_string(drawn.backend);
 }
 
 // Amounts from [0, most], whatever the size.
@@ -48,6 +56,8 @@ rc::Gen<InputCase> input_case() {
       rc::gen::set(&InputCase::policy,
                    rc::gen::element(EndOfData::kDropPartialStep, EndOfData::kPadWithEmpties,
                                     EndOfData::kMaskReplicas)),
+      rc::gen::set(&InputCase::split,
+                   rc::gen::element(BatchSplit::kEvenSizes, BatchSplit::kEachBatch)),
       rc::gen::set(&InputCase::prefetch, up_to(3)));
 }
 
@@ -60,7 +70,7 @@ Place place_of(const InputCase& drawn, int index) {
   const int step = index / drawn.batch;
   const int row = index % drawn.batch;
   const int replicas = drawn.backend.devices;
-  if (drawn.known_size) {
+  if (drawn.by_sizes()) {
     // The first `larger` replicas have one row more than the others.
     const int size = drawn.batch / replicas;
     const int larger = drawn.batch % replicas;
@@ -89,7 +99,7 @@ std::vector<Shares> expected_steps(const InputCase& drawn) {
     }
   }
   const bool is_partial =
-      drawn.known_size
+      drawn.by_sizes()
           ? drawn.examples % drawn.batch != 0
           : !steps.empty() && std::count(steps.back().begin(), steps.back().end(), std::nullopt);
   if (is_partial && drawn.policy == EndOfData::kDropPartialStep) steps.pop_back();
@@ -99,10 +109,10 @@ std::vector<Shares> expected_steps(const InputCase& drawn) {
 // Whether dropping is refused: batches in the middle that leave replicas without examples.
 bool is_refused(const InputCase& drawn) {
   if (drawn.policy != EndOfData::kDropPartialStep) return false;
-  if (drawn.known_size) return drawn.batch < drawn.backend.devices;
+  if (drawn.by_sizes()) return drawn.batch < drawn.backend.devices;
   const int part = (drawn.batch + drawn.backend.devices - 1) / drawn.backend.devices;
   const int used = (drawn.batch + part - 1) / part;
-  return used < drawn.backend.devices && drawn.examples > drawn.batch;
+  return used < drawn.backend.devices && (drawn.known_size || drawn.examples > drawn.batch);
 }
 
 class Input : public Property {
@@ -131,8 +141,7 @@ TEST_F(Input, IsDeliveredOnceInOrderOrLeftOutAsThePolicySays) {
     const auto dataset = sized(drawn, Dataset<int>::range(drawn.examples).batch(drawn.batch));
     std::vector<Shares> steps;
     const auto read = [&] {
-      for (const auto& step : strategy.distribute_dataset(
-               dataset, {.end_of_data = drawn.policy, .prefetch = drawn.prefetch})) {
+      for (const auto& step : strategy.distribute_dataset(dataset, drawn.options())) {
         steps.push_back(shares_of(step));
       }
     };
@@ -166,8 +175,7 @@ TEST_F(Input, ReachesTheReplicasThatItIsFor) {
                          .batch(drawn.batch));
     const std::vector<Shares> expected = expected_steps(drawn);
     std::size_t at = 0;
-    for (const auto& step : strategy.distribute_dataset(
-             dataset, {.end_of_data = drawn.policy, .prefetch = drawn.prefetch})) {
+    for (const auto& step : strategy.distribute_dataset(dataset, drawn.options())) {
       RC_ASSERT(at < expected.size());
       // From the last replica on: what replica 0's device waits for cannot help it.
       for (int replica = strategy.num_replicas(); replica-- > 0;) {

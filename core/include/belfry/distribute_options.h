@@ -24,6 +24,15 @@ enum class ElementUse : std::uint8_t {
   kPerReplica,   ///< What one replica gets: each takes the next element.
 };
 
+/// How the rows of global batches become the shares of replicas.
+enum class BatchSplit : std::uint8_t {
+  kEvenSizes,  ///< If their size is known, by sizes that differ by at most 1 (SEM-95).
+  kEachBatch,  ///< Each batch in parts of b / N rows, rounded up, for all workers (SEM-142).
+};
+
+/// `even sizes` or `each batch`.
+std::string to_string(BatchSplit split);
+
 /// How a dataset is distributed.
 struct DistributeOptions {
   EndOfData end_of_data;  ///< To be chosen: there is no default.
@@ -33,6 +42,9 @@ struct DistributeOptions {
   int prefetch = 0;
   int num_workers = 1;  ///< Strategies like this one that read a share of the data each.
   int worker = 0;       ///< Which of them this one is.
+  /// TensorFlow uses even sizes if automatic sharding is off, and cuts each batch by default if the
+  /// data are in memory. With `kEachBatch` the dataset of every worker holds the data of all.
+  BatchSplit split = BatchSplit::kEvenSizes;
 };
 
 }  // namespace belfry

@@ -177,9 +177,14 @@ DistributedDataset<B>::DistributedDataset(Strategy& strategy, Dataset<B> dataset
   const bool is_whole = options.elements == ElementUse::kGlobalBatch;
   if (is_whole && !detail::is_batch<B>()) detail::throw_not_batches(site);
   if (is_whole && dataset_.batch_size()) {
-    sizes_ = batch_sizes_for_worker(*dataset_.batch_size(), options.num_workers,
-                                    strategy.num_replicas(), options.worker, site);
-    detail::require_enough_rows(sizes_, strategy.num_replicas(), options.end_of_data, site);
+    const std::int64_t size = *dataset_.batch_size();
+    const int replicas = strategy.num_replicas();
+    if (options.split == BatchSplit::kEachBatch) {
+      detail::require_filled_parts(size, detail::parts_of(options, replicas), options, site);
+    } else {
+      sizes_ = batch_sizes_for_worker(size, options.num_workers, replicas, options.worker, site);
+      detail::require_enough_rows(sizes_, replicas, options.end_of_data, site);
+    }
   }
   if (options.end_of_data == EndOfData::kPadWithEmpties && !detail::is_batch<B>()) {
     detail::throw_no_empty_form(site);
@@ -205,10 +210,10 @@ template <class F>
 auto Strategy::distribute_datasets_from_function(const F& fn, DistributeOptions options,
                                                  CallSite site) {
   core_.require_cross("distribute_datasets_from_function", site);
+  options.elements = ElementUse::kPerReplica;
   detail::require_options(options, site);
   const InputContext context{options.num_workers, options.worker,
                              options.num_workers * num_replicas()};
-  options.elements = ElementUse::kPerReplica;
   auto made = [&] {
     const Scope here = scope(site);
     return detail::as_dataset(fn(context));

@@ -22,6 +22,16 @@ std::string to_string(EndOfData policy) {
   return "?";
 }
 
+std::string to_string(BatchSplit split) {
+  switch (split) {
+    case BatchSplit::kEvenSizes:
+      return "even sizes";
+    case BatchSplit::kEachBatch:
+      return "each batch";
+  }
+  return "split(" + std::to_string(static_cast<int>(split)) + ")";
+}
+
 namespace detail {
 namespace {
 
@@ -39,6 +49,33 @@ void require_options(const DistributeOptions& options, CallSite site) {
   }
   require_at_least(0, options.prefetch, "prefetch", site);
   require_shard(options.num_workers, options.worker, site);
+  if (options.split == BatchSplit::kEvenSizes) return;
+  if (options.split != BatchSplit::kEachBatch) {
+    refuse(to_string(options.split) + " is no way to split batches",
+           "use BatchSplit::kEvenSizes or BatchSplit::kEachBatch", site);
+  }
+  if (options.elements == ElementUse::kPerReplica) {
+    refuse("elements that replicas take whole cannot be split by each batch",
+           "leave split out, or distribute global batches", site);
+  }
+}
+
+void require_filled_parts(std::int64_t batch, const BatchParts& parts,
+                          const DistributeOptions& options, CallSite site) {
+  const std::int64_t size = parts.size_of(batch);
+  const auto refuse_sizes = [&](const std::string& whom, const std::string& hint) {
+    refuse("global batches of " + std::to_string(batch) + " in parts of " + std::to_string(size) +
+               " leave " + whom + " without examples",
+           hint, site);
+  };
+  if (options.end_of_data == EndOfData::kDropPartialStep && parts.leave_some_out(batch)) {
+    refuse_sizes(
+        "some of " + std::to_string(parts.count) + " replicas",
+        "use batches of a multiple of the replicas, or pad or mask those that get nothing");
+  }
+  if (options.end_of_data == EndOfData::kMaskReplicas && size * parts.first >= batch) {
+    refuse_sizes("worker " + std::to_string(options.worker), "use larger batches, or pad");
+  }
 }
 
 void require_enough_rows(const std::vector<std::int64_t>& sizes, int replicas, EndOfData policy,
@@ -75,6 +112,12 @@ void throw_too_few_rows(std::int64_t rows, int replicas, CallSite site) {
   refuse("a batch of " + std::to_string(rows) + " leaves some of " + std::to_string(replicas) +
              " replicas without examples, and it is not the last one",
          "say the size with with_batch_size, use larger batches, or pad or mask", site);
+}
+
+void throw_no_rows(std::int64_t rows, int worker, CallSite site) {
+  refuse("a batch of " + std::to_string(rows) + " leaves worker " + std::to_string(worker) +
+             " without examples, and it is not the last one",
+         "use larger batches, or pad", site);
 }
 
 }  // namespace detail

@@ -374,6 +374,20 @@ TEST_F(Tower, StepsAreAskedForOneByOne) {
   }
 }
 
+// Of the last batch, of two rows, even sizes of 2 leave the second replica none.
+TEST_F(Tower, StepsAreSharedAsWithAutomaticShardingOrWithout) {
+  const Dataset<Ints> batches = Dataset<int>::range(6).batch(4);
+  const auto last_step = [&](BatchSplit split) {
+    DistributeOptions options{.end_of_data = EndOfData::kPadWithEmpties};
+    options.DistributeOptions::split = split;
+    auto iterator = tower::experimental_distribute_dataset(distribution_, batches, options);
+    iterator.get_next();
+    return iterator.get_next();
+  };
+  EXPECT_EQ(last_step(BatchSplit::kEvenSizes), (PerReplica<Ints>{{4, 5}, {}}));
+  EXPECT_EQ(last_step(BatchSplit::kEachBatch), (PerReplica<Ints>{{4}, {5}}));
+}
+
 // 8 meets 2 in every way there is.
 TEST_F(Tower, VariablesAreScatteredTo) {
   const auto after = [&](ScatterOp op) {

@@ -26,10 +26,33 @@ void require_options(const DistributeOptions& options, CallSite site);
 /// otherwise.
 void require_enough_rows(const std::vector<std::int64_t>& sizes, int replicas, EndOfData policy,
                          CallSite site);
+/// The number of parts that a batch is cut into, and the parts of this strategy: `first` for
+/// replica 0, `first + apart` for replica 1, and onwards.
+struct BatchParts {
+  int count = 1;
+  int first = 0;
+  int apart = 1;
+
+  std::int64_t size_of(std::int64_t rows) const { return (rows + count - 1) / count; }
+  bool leave_some_out(std::int64_t rows) const { return size_of(rows) * (count - 1) >= rows; }
+};
+
+/// With `BatchSplit::kEachBatch` the parts are for the replicas of all workers (SEM-142).
+inline BatchParts parts_of(const DistributeOptions& options, int replicas) {
+  if (options.split == BatchSplit::kEvenSizes) return {replicas, 0, 1};
+  return {options.num_workers * replicas, options.worker, options.num_workers};
+}
+
+/// Throws: InvalidArgumentError (kInvalidArgument) if a batch in parts has fewer rows than the
+/// policy needs: a row for each part if partial steps are dropped, a row for this worker if
+/// replicas are masked.
+void require_filled_parts(std::int64_t batch, const BatchParts& parts,
+                          const DistributeOptions& options, CallSite site);
 [[noreturn]] void throw_not_batches(CallSite site);
 [[noreturn]] void throw_data_ended(CallSite site);
 [[noreturn]] void throw_no_empty_form(CallSite site);
 [[noreturn]] void throw_too_few_rows(std::int64_t rows, int replicas, CallSite site);
+[[noreturn]] void throw_no_rows(std::int64_t rows, int worker, CallSite site);
 
 /// What the replicas get in one step.
 template <class B>
@@ -103,33 +126,53 @@ class SizedSteps {
   std::size_t next_ = 0;
 };
 
-/// Batches of unknown sizes: each is a step, cut into equal parts, the last ones shorter or empty.
+/// Each batch is a step, cut into equal parts, the last ones shorter or empty: batches of unknown
+/// sizes, and all with `BatchSplit::kEachBatch`.
 template <class B>
 class BatchSteps {
  public:
-  BatchSteps(ReaderOf<B> reader, int replicas, bool every_share, CallSite site)
-      : reader_(std::move(reader)), replicas_(replicas), every_share_(every_share), site_(site) {}
+  BatchSteps(ReaderOf<B> reader, int replicas, const DistributeOptions& options, CallSite site)
+      : reader_(std::move(reader)),
+        replicas_(replicas),
+        parts_(parts_of(options, replicas)),
+        options_(options),
+        site_(site) {}
   Step<B> operator()() {
     Step<B> step;
     std::optional<B> batch = next_batch();
     const std::int64_t rows = batch ? rows_of(*batch, site_) : 0;
-    const std::int64_t part = (rows + replicas_ - 1) / replicas_;
+    const std::int64_t part = parts_.size_of(rows);
     for (std::int64_t replica = 0; replica < replicas_; ++replica) {
-      const std::int64_t begin = replica * part;
+      const std::int64_t begin = (parts_.first + replica * parts_.apart) * part;
       if (begin < rows)
         step.add(move_rows(*batch, begin, std::min(part, rows - begin)));
       else
         step.add(std::nullopt);
     }
-    step.is_partial = step.empty > 0;
-    // Such a batch may be the last one; in the middle, leaving it out would hide examples.
-    if (every_share_ && step.is_partial && rows > 0 && next_batch()) {
-      throw_too_few_rows(rows, replicas_, site_);
-    }
+    step.is_partial = parts_.leave_some_out(rows);
+    if (rows > 0) complete(step, *batch, rows);
     return step;
   }
 
  private:
+  // Only the last batch may be left out: before the end that would hide examples.
+  void complete(Step<B>& step, B& batch, std::int64_t rows) {
+    switch (options_.end_of_data) {
+      case EndOfData::kDropPartialStep:
+        if (step.is_partial && next_batch()) throw_too_few_rows(rows, parts_.count, site_);
+        break;
+      case EndOfData::kPadWithEmpties:
+        // Replicas of other workers have rows, so that this worker takes the step as well.
+        if (!step.has_nothing()) break;
+        step.shares.front() = move_rows(batch, 0, 0);
+        --step.empty;
+        break;
+      case EndOfData::kMaskReplicas:
+        if (step.has_nothing() && next_batch()) throw_no_rows(rows, options_.worker, site_);
+        break;
+    }
+  }
+
   std::optional<B> next_batch() {
     std::optional<B> batch;
     while (!ended_) {
@@ -142,7 +185,8 @@ class BatchSteps {
 
   ReaderOf<B> reader_;
   int replicas_;
-  bool every_share_;
+  BatchParts parts_;
+  DistributeOptions options_;
   CallSite site_;
   bool ended_ = false;
 };
@@ -158,8 +202,7 @@ StepReaderOf<B> steps_of(ReaderOf<B> reader, const std::vector<std::int64_t>& si
     throw_not_batches(site);
   } else {
     if (!sizes.empty()) return SizedSteps<B>(std::move(reader), sizes, replicas, site);
-    return BatchSteps<B>(std::move(reader), replicas,
-                         options.end_of_data == EndOfData::kDropPartialStep, site);
+    return BatchSteps<B>(std::move(reader), replicas, options, site);
   }
 }
 

@@ -1,0 +1,275 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// SEM-142: every batch is a step, in parts of equal size as far as the rows go.
+#include "belfry/backend/host_backend.h"
+#include "belfry/distributed_dataset.h"
+#include "belfry/error.h"
+#include "belfry/mirrored_strategy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Ints = std::vector<int>;
+using Shares = std::vector<std::optional<Ints>>;  // Of a step; empty: the replica is masked.
+using Steps = std::vector<Shares>;
+
+constexpr EndOfData kPolicies[] = {EndOfData::kDropPartialStep, EndOfData::kPadWithEmpties,
+                                   EndOfData::kMaskReplicas};
+
+// A worker; the data are the numbers from 0 on.
+struct SplitCase {
+  int rows = 0;
+  int batch = 1;
+  int replicas = 1;
+  int workers = 1;
+  int worker = 0;
+  EndOfData policy = EndOfData::kPadWithEmpties;
+
+  friend std::ostream& operator<<(std::ostream& out, const SplitCase& one) {
+    return out << one.rows << " rows in batches of " << one.batch << ", worker " << one.worker
+               << " of " << one.workers << " with " << one.replicas << " replicas, "
+               << to_string(one.policy);
+  }
+};
+
+DistributeOptions options_of(const SplitCase& one) {
+  return {.end_of_data = one.policy,
+          .num_workers = one.workers,
+          .worker = one.worker,
+          .split = BatchSplit::kEachBatch};
+}
+
+// The steps, or nothing if the dataset is refused.
+std::optional<Steps> steps_of(Strategy& strategy, const Dataset<Ints>& batches,
+                              const DistributeOptions& options) {
+  Steps steps;
+  try {
+    for (const PerReplica<Ints>& step : strategy.distribute_dataset(batches, options)) {
+      Shares& shares = steps.emplace_back();
+      for (int replica = 0; replica < step.size(); ++replica) {
+        shares.push_back(step.has(replica) ? std::optional(step[replica]) : std::nullopt);
+      }
+    }
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    return std::nullopt;
+  }
+  return steps;
+}
+
+std::optional<Steps> steps_of(Strategy& strategy, const SplitCase& one) {
+  const auto batches = Dataset<int>::range(one.rows).batch(one.batch);
+  return steps_of(strategy, batches, options_of(one));
+}
+
+// The parts of a batch: each takes as many rows as the smallest number with which all rows are
+// taken.
+std::vector<Ints> parts_of(Ints rows, int parts) {
+  std::size_t size = 0;
+  while (size * static_cast<std::size_t>(parts) < rows.size()) ++size;
+  std::vector<Ints> all;
+  for (int part = 0; part < parts; ++part) {
+    const auto end = rows.begin() + static_cast<std::ptrdiff_t>(std::min(size, rows.size()));
+    all.emplace_back(rows.begin(), end);
+    rows.erase(rows.begin(), end);
+  }
+  return all;
+}
+
+// A second implementation: the parts of all batches are a stream. Worker w of W takes the parts
+// with numbers w, w + W, w + 2 * W and further, and deals the parts of each batch to its replicas.
+std::optional<Steps> expected_steps(const SplitCase& one) {
+  Steps steps;
+  for (int begin = 0; begin < one.rows; begin += one.batch) {
+    Ints rows(static_cast<std::size_t>(std::min(one.batch, one.rows - begin)));
+    std::iota(rows.begin(), rows.end(), begin);
+    const bool is_last = begin + one.batch >= one.rows;
+    const std::vector<Ints> parts = parts_of(rows, one.workers * one.replicas);
+    Shares shares;
+    for (std::size_t number = 0; number < parts.size(); ++number) {
+      if (static_cast<int>(number) % one.workers == one.worker) shares.emplace_back(parts[number]);
+    }
+    if (one.policy == EndOfData::kDropPartialStep && parts.back().empty()) {
+      return is_last && one.rows % one.batch != 0 ? std::optional(steps) : std::nullopt;
+    }
+    if (one.policy == EndOfData::kMaskReplicas) {
+      for (std::optional<Ints>& share : shares) {
+        if (share->empty()) share.reset();
+      }
+      if (std::ranges::none_of(shares, [](const auto& share) { return share.has_value(); })) {
+        return is_last && one.rows % one.batch != 0 ? std::optional(steps) : std::nullopt;
+      }
+    }
+    steps.push_back(std::move(shares));
+  }
+  return steps;
+}
+
+TEST(BatchSplits, EachBatchIsCutByItself) {
+  HostBackend backend(2);
+  MirroredStrategy strategy(backend);
+  const auto batches = Dataset<int>::range(14).batch(8);
+  const DistributeOptions even{.end_of_data = EndOfData::kPadWithEmpties};
+  DistributeOptions each = even;
+  each.split = BatchSplit::kEachBatch;
+  const Shares full{Ints{0, 1, 2, 3}, Ints{4, 5, 6, 7}};
+  EXPECT_EQ(steps_of(strategy, batches, even),
+            (Steps{full, Shares{Ints{8, 9, 10, 11}, Ints{12, 13}}}));
+  EXPECT_EQ(steps_of(strategy, batches, each),
+            (Steps{full, Shares{Ints{8, 9, 10}, Ints{11, 12, 13}}}));
+}
+
+// 5 rows over 4 replicas: even sizes are 2, 1, 1 and 1; parts of 2 leave the last replica none.
+TEST(BatchSplits, EachBatchMayLeaveReplicasWithoutRows) {
+  HostBackend backend(4);
+  MirroredStrategy strategy(backend);
+  EXPECT_EQ(steps_of(strategy, {.rows = 10, .batch = 5, .replicas = 4}),
+            (Steps{Shares{Ints{0, 1}, Ints{2, 3}, Ints{4}, Ints{}},
+                   Shares{Ints{5, 6}, Ints{7, 8}, Ints{9}, Ints{}}}));
+  EXPECT_EQ(steps_of(strategy,
+                     {.rows = 5, .batch = 5, .replicas = 4, .policy = EndOfData::kMaskReplicas}),
+            (Steps{Shares{Ints{0, 1}, Ints{2, 3}, Ints{4}, std::nullopt}}));
+}
+
+// The first batch has four parts of a row; worker 0 takes the parts 0 and 2.
+TEST(BatchSplits, WorkersTakeTurnsWithTheParts) {
+  HostBackend backend(2);
+  MirroredStrategy strategy(backend);
+  SplitCase one{.rows = 5, .batch = 4, .replicas = 2, .workers = 2};
+  EXPECT_EQ(steps_of(strategy, one), (Steps{Shares{Ints{0}, Ints{2}}, Shares{Ints{4}, Ints{}}}));
+  one.worker = 1;
+  EXPECT_EQ(steps_of(strategy, one), (Steps{Shares{Ints{1}, Ints{3}}, Shares{Ints{}, Ints{}}}));
+  one.policy = EndOfData::kMaskReplicas;
+  EXPECT_EQ(steps_of(strategy, one), (Steps{Shares{Ints{1}, Ints{3}}}));
+}
+
+TEST(BatchSplits, AreAsTheSecondImplementationOnOneWorker) {
+  for (int replicas = 1; replicas <= 8; ++replicas) {
+    HostBackend backend(replicas);
+    MirroredStrategy strategy(backend);
+    for (int batch = 1; batch <= 24; ++batch) {
+      for (int rest = 0; rest < batch; ++rest) {
+        for (const EndOfData policy : kPolicies) {
+          const SplitCase one{
+              .rows = 2 * batch + rest, .batch = batch, .replicas = replicas, .policy = policy};
+          ASSERT_EQ(steps_of(strategy, one), expected_steps(one)) << one;
+        }
+      }
+    }
+  }
+}
+
+TEST(BatchSplits, AreAsTheSecondImplementationOnEachOfSeveralWorkers) {
+  for (int replicas = 1; replicas <= 3; ++replicas) {
+    HostBackend backend(replicas);
+    MirroredStrategy strategy(backend);
+    for (int number = 0; number < 3 * 14 * 14; ++number) {
+      const int batch = 1 + number / 3 % 14;
+      SplitCase one{.rows = 2 * batch + number / 42 % batch,
+                    .batch = batch,
+                    .replicas = replicas,
+                    .workers = 2 + number % 3};
+      for (one.worker = 0; one.worker < one.workers; ++one.worker) {
+        for (const EndOfData policy : kPolicies) {
+          one.policy = policy;
+          ASSERT_EQ(steps_of(strategy, one), expected_steps(one)) << one;
+        }
+      }
+    }
+  }
+}
+
+// Batches of unknown size are cut alike with either value of the option.
+TEST(BatchSplits, NeedNoSize) {
+  HostBackend backend(3);
+  MirroredStrategy strategy(backend);
+  const auto batches = Dataset<Ints>::from({{1, 2, 3, 4, 5, 6, 7}, {8, 9}, {}, {10}});
+  DistributeOptions options{.end_of_data = EndOfData::kPadWithEmpties};
+  const auto even = steps_of(strategy, batches, options);
+  options.split = BatchSplit::kEachBatch;
+  EXPECT_EQ(steps_of(strategy, batches, options), even);
+  // Two rows are not enough for three replicas, and a batch follows.
+  options.end_of_data = EndOfData::kDropPartialStep;
+  EXPECT_EQ(steps_of(strategy, batches, options), std::nullopt);
+  // The batch of a single row has none for worker 1, and a further batch follows.
+  const auto uneven = Dataset<Ints>::from({{1, 2, 3, 4, 5, 6}, {7}, {8, 9, 10, 11, 12, 13}});
+  options = {.end_of_data = EndOfData::kMaskReplicas,
+             .num_workers = 2,
+             .worker = 1,
+             .split = BatchSplit::kEachBatch};
+  try {
+    for (const auto& step : strategy.distribute_dataset(uneven, options)) EXPECT_TRUE(step.has(0));
+    FAIL() << "no error";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.report().summary,
+              "a batch of 1 leaves worker 1 without examples, and it is not the last one");
+  }
+}
+
+void expect_refused(const DistributeOptions& options, const char* summary) {
+  HostBackend backend(4);
+  MirroredStrategy strategy(backend);
+  try {
+    strategy.distribute_dataset(Dataset<int>::range(10).batch(5), options);
+    FAIL() << "no error";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(error.report().summary, summary);
+    EXPECT_THAT(to_string(error.report().site), HasSubstr("batch_split_test.cpp:"));
+    EXPECT_FALSE(error.report().hint.empty());
+  }
+}
+
+TEST(BatchSplits, AreRefusedWhereTheyCannotBe) {
+  DistributeOptions options{.end_of_data = EndOfData::kDropPartialStep,
+                            .split = BatchSplit::kEachBatch};
+  expect_refused(options,
+                 "global batches of 5 in parts of 2 leave some of 4 replicas without examples");
+  options.end_of_data = EndOfData::kMaskReplicas;
+  options.num_workers = 6;
+  options.worker = 5;
+  expect_refused(options, "global batches of 5 in parts of 1 leave worker 5 without examples");
+  options = {.end_of_data = EndOfData::kMaskReplicas, .split = static_cast<BatchSplit>(2)};
+  expect_refused(options, "split(2) is no way to split batches");
+  options.split = BatchSplit::kEachBatch;
+  options.elements = ElementUse::kPerReplica;
+  expect_refused(options, "elements that replicas take whole cannot be split by each batch");
+}
+
+TEST(BatchSplits, AreNotForInputFunctions) {
+  HostBackend backend(2);
+  MirroredStrategy strategy(backend);
+  int calls = 0;
+  const auto input = [&](const InputContext&) {
+    ++calls;
+    return Dataset<int>::range(4);
+  };
+  EXPECT_THROW(
+      strategy.distribute_datasets_from_function(
+          input, {.end_of_data = EndOfData::kMaskReplicas, .split = BatchSplit::kEachBatch}),
+      InvalidArgumentError);
+  EXPECT_EQ(calls, 0);
+}
+
+TEST(BatchSplits, HaveNames) {
+  EXPECT_EQ(to_string(BatchSplit::kEvenSizes), "even sizes");
+  EXPECT_EQ(to_string(BatchSplit::kEachBatch), "each batch");
+}
+
+}  // namespace
+}  // namespace belfry
