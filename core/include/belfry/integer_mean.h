@@ -4,62 +4,63 @@
 
 #include "belfry/detail/assign.h"
 #include "belfry/detail/divided_once.h"
+#include "belfry/detail/integer_sums.h"
 #include "belfry/nest.h"
 #include "belfry/tensor_arithmetic.h"
 #include "belfry/tensor_math.h"
 
-#include <cstdint>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace belfry {
 
-/// The reduction that divides the SUM of integers by the number of replicas, towards zero
-/// (SEM-39): `replica.all_reduce(TruncatedMean{}, value)`. The sum wraps as SEM-35 says. Leaves
-/// that are floating-point numbers are divided truly. Adding throws InvalidArgumentError (kDType)
-/// for bool, and for tensors of types without arithmetic.
+/// The reduction that divides the sum of integers by the number of replicas, towards zero
+/// (SEM-39): `replica.all_reduce(TruncatedMean{}, value)`. The sum does not wrap: integers of up to
+/// 32 bits are added up in 64 bits, 64-bit integers in 128 bits, on the host and on devices
+/// (SEM-141). Leaves of floating-point numbers are divided truly. Throws InvalidArgumentError
+/// (kDType) for bool.
 struct TruncatedMean {
   template <Nest T>
-  T combine(T folded, T next) const {
-    detail::combine_leaves(detail::AssignOp::kAdd, leaves_of(folded), leaves_of(next));
+  detail::TruncatedSum<T> prepare(const T& value) const {
+    return detail::TruncatedSum<T>(value);
+  }
+  template <Nest T>
+  detail::TruncatedSum<T> combine(detail::TruncatedSum<T> folded,
+                                  detail::TruncatedSum<T> next) const {
+    folded.integers.add(next.integers);
+    detail::add_floating_leaves(leaves_of(folded.value), leaves_of(next.value));
     return folded;
   }
   template <Nest T>
-  T finalize(T sum, int replicas) const {
-    for_each_leaf(sum, [replicas](auto& leaf) { leaf = divided(leaf, replicas); });
-    return sum;
+  T finalize(detail::TruncatedSum<T> sum, int replicas) const {
+    sum.integers.divide_into(leaves_of(sum.value), replicas);
+    for_each_leaf(sum.value, [replicas](auto& leaf) { divide_truly(leaf, replicas); });
+    return std::move(sum.value);
   }
 
  private:
+  // Of floating-point numbers alone.
   template <Element E>
-  static E divided(E value, int replicas) {
-    if constexpr (std::is_same_v<E, std::uint64_t>) {
-      return value / static_cast<std::uint64_t>(replicas);
-    } else if constexpr (std::is_integral_v<E>) {
-      return static_cast<E>(static_cast<std::int64_t>(value) / replicas);
-    } else {
-      return detail::divided_once(value, replicas);
-    }
+  static void divide_truly(E& value, int replicas) {
+    if constexpr (!std::is_integral_v<E>) value = detail::divided_once(value, replicas);
   }
   template <Element E>
-  static std::vector<E> divided(std::vector<E> values, int replicas) {
-    for (E& value : values) value = divided(value, replicas);
-    return values;
+  static void divide_truly(std::vector<E>& values, int replicas) {
+    for (E& value : values) divide_truly(value, replicas);
   }
   template <Element E>
-  static Tensor<E> divided(const Tensor<E>& tensor, int replicas) {
-    // So many replicas may be more than a small type holds.
-    if constexpr (std::is_integral_v<E> && sizeof(E) < 4) {
-      return cast<E>(divide(cast<std::int32_t>(tensor), replicas));
-    } else {
-      return Tensor<E>(detail::divided_once(tensor.any(), replicas, "divide", {}));
+  static void divide_truly(Tensor<E>& tensor, int replicas) {
+    if constexpr (!std::is_integral_v<E>) {
+      tensor = Tensor<E>(detail::divided_once(tensor.any(), replicas, "divide", {}));
     }
   }
 };
 
 /// The reduction that gives the MEAN of integers as doubles (SEM-39): of a number, a vector of
-/// numbers or a tensor. The values become doubles before they are added.
+/// numbers or a tensor. The values become doubles before the addition, so that no sum wraps. Only
+/// the division rounds as long as all values and sums are at most 2^53 in magnitude. Above 2^53
+/// every conversion, every addition and the division round to the nearest double.
 struct PromotedMean {
   template <Element E>
   double prepare(E value) const {
