@@ -25,6 +25,8 @@ void ConcurrentRun::carry(int replicas, Job& job) {
 }
 
 void ConcurrentRun::start(int replicas) {
+  // All the memory that the run needs by itself: threads cannot be left behind.
+  admitted_.reserve(static_cast<std::size_t>(replicas));
   workers_ = pool_->take(static_cast<std::size_t>(replicas));
   running_ = workers_.size();
   for (int i = 0; i < replicas; ++i) {
@@ -33,8 +35,8 @@ void ConcurrentRun::start(int replicas) {
     worker.cancelled = false;
     worker.live = &ConcurrentRun::live;
   }
-  // A copy, because those that end take themselves off the list.
-  for (Worker* const worker : std::vector<Worker*>(workers_)) worker->wake.post();
+  // Those that end take themselves off the list, but none before it is woken here.
+  for (Worker* const worker : workers_) worker->wake.post();
 }
 
 void ConcurrentRun::wait_until_idle() {
@@ -52,20 +54,18 @@ void ConcurrentRun::resume_admitted() {
 }
 
 void ConcurrentRun::cancel_blocked() {
-  std::vector<int> blocked;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
-    if (workers_[i] != nullptr) blocked.push_back(static_cast<int>(i));
+    if (workers_[i] != nullptr) admitted_.push_back(static_cast<int>(i));
   }
-  job_->deadlock(blocked);
-  check(!blocked.empty(), "a run waits, but no replica is left");
+  job_->deadlock(admitted_);
+  check(!admitted_.empty(), "a run waits, but no replica is left");
   const std::lock_guard lock(*mutex_);
-  for (const int id : blocked) {
+  for (const int id : admitted_) {
     Worker& worker = *workers_[static_cast<std::size_t>(id)];
     worker.cancelled = true;
     std::erase_if(worker.gate->waiters(),
                   [&](const Gate::Waiter& waiter) { return waiter.run == this; });
   }
-  admitted_ = std::move(blocked);
 }
 
 void ConcurrentRun::step(Carrier&, const Operation& operation) {

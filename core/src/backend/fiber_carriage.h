@@ -27,12 +27,13 @@ class FiberCarriage {
   explicit FiberCarriage(StackCache& stacks) : stacks_(&stacks) {}
 
   void begin(int replicas) {
-    promised_ = static_cast<std::size_t>(replicas);
-    stacks_->promise(promised_);
+    const auto count = static_cast<std::size_t>(replicas);
+    if constexpr (kTsan) histories_.resize(count);
+    stacks_->promise(count);
+    promised_ = count;
     globals_ = exception_globals();
     if constexpr (kTsan) {
       // Made here, where what the caller did before is known to precede every body.
-      histories_.resize(static_cast<std::size_t>(replicas));
       for (TsanFiber& history : histories_) history.make();
     }
   }

@@ -16,9 +16,9 @@ FiberExecutor::FiberExecutor(const ExecutorParts& parts, StackPool& stacks)
 FiberExecutor::FiberRun* FiberExecutor::take() {
   const Unwatched unwatched;
   if (idle_.empty()) {
+    idle_.reserve(all_ + 1);  // So that giving back never fails.
     idle_.push_back(std::make_unique<FiberRun>(*this, parts_, stacks_));
     all_ += 1;
-    idle_.reserve(all_);  // So that giving back never fails.
   }
   FiberRun* const run = idle_.back().release();
   idle_.pop_back();

@@ -34,6 +34,22 @@ std::size_t round_up(std::size_t bytes) {
   return (pages + pages % 2) * kPage;
 }
 
+// Address space for `count` stacks; returns its end.
+char* map_stacks(std::size_t bytes, std::size_t count) {
+  const std::size_t total = count * stride_of(bytes);
+  void* memory = ::mmap(nullptr, total, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (memory == MAP_FAILED) {
+    throw DeviceError(ErrorCode::kOutOfMemory,
+                      "no address space for " + std::to_string(count) + " stacks of " +
+                          std::to_string(bytes >> 10) + " KiB",
+                      "use fewer replicas or smaller stacks, or raise the limit (ulimit -v)");
+  }
+  // A huge page a stack would cost 2 MiB a replica.
+  ::madvise(memory, total, MADV_NOHUGEPAGE);
+  return static_cast<char*>(memory) + total;
+}
+
 // Returns the pages of neighbouring stacks to the system in one call each. Guards stay.
 void discard(std::vector<Stack>::iterator begin, std::vector<Stack>::iterator end) {
   std::sort(begin, end, [](const Stack& a, const Stack& b) { return a.low < b.low; });
@@ -63,35 +79,28 @@ StackPool& StackPool::shared() {
 
 void StackPool::take(std::size_t bytes, std::size_t count, std::vector<Stack>& stacks) {
   const std::lock_guard lock(mutex_);
-  std::vector<Stack>& pooled = stacks_[bytes];
-  const std::size_t reused = std::min(count, pooled.size());
-  stacks.insert(stacks.end(), pooled.end() - static_cast<std::ptrdiff_t>(reused), pooled.end());
-  pooled.resize(pooled.size() - reused);
-  count -= reused;
-  if (count == 0) return;
-  const std::size_t total = count * stride_of(bytes);
-  void* memory = ::mmap(nullptr, total, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-  if (memory == MAP_FAILED) {
-    throw DeviceError(ErrorCode::kOutOfMemory,
-                      "no address space for " + std::to_string(count) + " stacks of " +
-                          std::to_string(bytes >> 10) + " KiB",
-                      "use fewer replicas or smaller stacks, or raise the limit (ulimit -v)");
-  }
-  // A huge page a stack would cost 2 MiB a replica.
-  ::madvise(memory, total, MADV_NOHUGEPAGE);
+  Pooled& pooled = pooled_[bytes];
+  const std::size_t reused = std::min(count, pooled.stacks.size());
+  const std::size_t fresh = count - reused;
+  // Before anything is taken: `give` is called where nothing may fail.
   stacks.reserve(stacks.size() + count);
+  pooled.stacks.reserve(pooled.made + fresh);
+  char* const end = fresh == 0 ? nullptr : map_stacks(bytes, fresh);
+  stacks.insert(stacks.end(), pooled.stacks.end() - static_cast<std::ptrdiff_t>(reused),
+                pooled.stacks.end());
+  pooled.stacks.resize(pooled.stacks.size() - reused);
+  pooled.made += fresh;
   // The last in the vector is taken first: ascending addresses for ascending replicas.
-  char* const end = static_cast<char*>(memory) + total;
-  for (std::size_t i = 1; i <= count; ++i) {
+  for (std::size_t i = 1; i <= fresh; ++i) {
     char* const high = end - (i - 1) * stride_of(bytes);
     stacks.push_back({high - bytes, high, false, false});
   }
 }
 
 void StackPool::give(std::size_t bytes, std::vector<Stack>& stacks) {
+  if (stacks.empty()) return;
   const std::lock_guard lock(mutex_);
-  std::vector<Stack>& pooled = stacks_[bytes];
+  std::vector<Stack>& pooled = pooled_[bytes].stacks;
   if (pooled.size() + stacks.size() > kWarmStacks) {
     const std::size_t warm = kWarmStacks - std::min(kWarmStacks, pooled.size());
     const auto excess = stacks.end() - static_cast<std::ptrdiff_t>(stacks.size() - warm);

@@ -44,7 +44,11 @@ class StackPool {
   std::mutex mutex_;
   Guards guards_;
   std::size_t guard_pages_ = 0;  ///< Each splits a mapping, and a process has few of those.
-  std::map<std::size_t, std::vector<Stack>> stacks_;
+  struct Pooled {
+    std::vector<Stack> stacks;
+    std::size_t made = 0;  ///< As many as may have to find room in `stacks`.
+  };
+  std::map<std::size_t, Pooled> pooled_;
 };
 
 /// One executor's stacks. For one thread.
@@ -60,7 +64,12 @@ class StackCache {
   /// Throws: DeviceError (kOutOfMemory).
   void promise(std::size_t count) {
     const std::size_t needed = promised_ + count;
-    if (free_.size() < needed) pool_->take(bytes_, needed - free_.size(), free_);
+    if (free_.size() < needed) {
+      const std::size_t more = needed - free_.size();
+      free_.reserve(taken_ + more);  // So that giving back never fails.
+      pool_->take(bytes_, more, free_);
+      taken_ += more;
+    }
     promised_ = needed;
   }
   /// `count` of those are not needed.
@@ -79,6 +88,7 @@ class StackCache {
   StackPool* pool_;
   std::size_t bytes_;
   std::vector<Stack> free_;
+  std::size_t taken_ = 0;  // Of the pool, free or not.
   std::size_t promised_ = 0;
 };
 

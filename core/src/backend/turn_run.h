@@ -61,6 +61,7 @@ class TurnRun final : public Run {
   void run_agent(std::uint32_t which);
   Job::Settled settle(Job& job);
   bool cancel_blocked(Job& job);
+  void fail_without_replicas();
   void finish();
 
   // The serial schedule is a promise: what comes later in it may build on what came before.
@@ -130,6 +131,7 @@ class TurnRun final : public Run {
   Carriage carriage_;
   Turns turns_;
   std::vector<Seat*> seats_;  // Null before a body starts and after it ended.
+  std::vector<int> blocked_;  // While they are cancelled; has room for all.
   Job* job_ = nullptr;
   Carrier caller_;
   Place caller_place_;
@@ -187,13 +189,16 @@ void TurnRun<Carriage>::carry(int replicas, Job& job, bool concurrent) {
   Turn turn;
   {
     const Unwatched unwatched;
-    carriage_.begin(replicas);
     job_ = &job;
     overflowed_ = -1;
     failure_ = nullptr;
     seats_.assign(static_cast<std::size_t>(replicas), nullptr);
+    // All the memory that the run needs by itself: replicas on stacks cannot be left behind.
+    blocked_.clear();
+    blocked_.reserve(seats_.size());
     serial_ = !concurrent;
     turns_.begin(replicas, concurrent ? parts_->chooser : nullptr, parts_->agents);
+    carriage_.begin(replicas);
     caller_ = {this, -1, nullptr};
     caller_place_.detour = true;
     turn = turns_.next();
@@ -252,27 +257,34 @@ void TurnRun<Carriage>::run_agent(std::uint32_t which) {
 template <class Carriage>
 bool TurnRun<Carriage>::cancel_blocked(Job& job) {
   const Unwatched unwatched;
-  std::vector<int> blocked;
+  blocked_.clear();
   for (std::size_t i = 0; i < seats_.size(); ++i) {
-    if (seats_[i] != nullptr) blocked.push_back(static_cast<int>(i));
+    if (seats_[i] != nullptr) blocked_.push_back(static_cast<int>(i));
   }
-  job.deadlock(blocked);
-  if (blocked.empty()) {
-    if (failure_ == nullptr) {
-      failure_ = std::make_exception_ptr(
-          InternalError(ErrorCode::kInternal, "a run waits, but no replica is left"));
-    }
+  job.deadlock(blocked_);
+  if (blocked_.empty()) {
+    fail_without_replicas();
     return false;
   }
-  for (const int id : blocked) {
+  for (const int id : blocked_) {
     Seat& seat = *seats_[static_cast<std::size_t>(id)];
     seat.detour = true;
     std::erase_if(seat.gate->waiters(),
                   [&](const Gate::Waiter& waiter) { return waiter.run == this; });
     tsan_release(&seat);
   }
-  turns_.admit(blocked);
+  turns_.admit(blocked_);
   return true;
+}
+
+template <class Carriage>
+void TurnRun<Carriage>::fail_without_replicas() {
+  if (failure_ != nullptr) return;
+  try {
+    throw InternalError(ErrorCode::kInternal, "a run waits, but no replica is left");
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
 }
 
 template <class Carriage>

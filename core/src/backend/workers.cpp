@@ -39,9 +39,14 @@ Worker* Workers::make() {
 
 std::vector<Worker*> Workers::take(std::size_t count) {
   const std::lock_guard lock(mutex_);
+  std::vector<Worker*> taken;
+  taken.reserve(count);
   try {
-    idle_.reserve(count);
-    while (idle_.size() < count) idle_.push_back(make());
+    if (idle_.size() < count) idle_.reserve(all_ + count - idle_.size());
+    while (idle_.size() < count) {
+      idle_.push_back(make());
+      ++all_;
+    }
   } catch (const std::system_error& error) {
     throw UnsupportedError(ErrorCode::kUnsupported,
                            "no more than " + std::to_string(idle_.size()) + " of " +
@@ -50,7 +55,7 @@ std::vector<Worker*> Workers::take(std::size_t count) {
                            "carry this many replicas on fibers");
   }
   const auto first = idle_.end() - static_cast<std::ptrdiff_t>(count);
-  std::vector<Worker*> taken(first, idle_.end());
+  taken.assign(first, idle_.end());
   idle_.erase(first, idle_.end());
   return taken;
 }

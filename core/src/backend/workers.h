@@ -34,7 +34,7 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
   ~Workers();
 
-  /// Throws: UnsupportedError when the system has no more threads.
+  /// Throws: UnsupportedError when the system has no more threads; std::bad_alloc.
   std::vector<Worker*> take(std::size_t count);
   /// From here on the worker's own code touches nothing of `worker` but its `wake`.
   void give(Worker& worker);
@@ -45,7 +45,8 @@ class Workers {
   Worker* make();
 
   std::mutex mutex_;
-  std::vector<Worker*> idle_;
+  std::vector<Worker*> idle_;  // Has room for all.
+  std::size_t all_ = 0;        // Idle or not.
 };
 
 }  // namespace belfry::detail

@@ -55,12 +55,16 @@ std::exception_ptr exception_of(const ErrorReport& report) {
   }
 }
 
-std::exception_ptr stray_cancellation(const std::string& thrower) {
-  return std::make_exception_ptr(
-      ContextError(ErrorCode::kRunFailed,
-                   thrower + " threw belfry::ReplicaCancelled in a run that has not failed",
-                   "it is belfry's own: throw another type, and rethrow what a failed run threw in "
-                   "no other run"));
+std::exception_ptr stray_cancellation(const char* thrower) noexcept {
+  try {
+    throw ContextError(
+        ErrorCode::kRunFailed,
+        std::string(thrower) + " threw belfry::ReplicaCancelled in a run that has not failed",
+        "it is belfry's own: throw another type, and rethrow what a failed run threw in no other "
+        "run");
+  } catch (...) {
+    return std::current_exception();
+  }
 }
 
 }  // namespace belfry::detail

@@ -19,7 +19,8 @@ ErrorReport report_of(const std::exception_ptr& exception);
 /// The exception that belongs to a report.
 std::exception_ptr exception_of(const ErrorReport& report);
 
-/// What to report in place of a ReplicaCancelled that code threw in a run that had not failed.
-std::exception_ptr stray_cancellation(const std::string& thrower);
+/// The error to report in place of a ReplicaCancelled that code threw in a run that had not failed;
+/// std::bad_alloc if there is no memory for it.
+std::exception_ptr stray_cancellation(const char* thrower) noexcept;
 
 }  // namespace belfry::detail

@@ -11,6 +11,7 @@
 #include "words/with_report.h"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -150,7 +151,12 @@ void ReplicaRunner::meet(int replica, MergeRequest& request) {
                       .subject = own.merges,
                       .value = ordinal_,
                       .site = site};
-  executor_.block_until(operation, gate_);
+  try {
+    executor_.block_until(operation, gate_);
+  } catch (...) {
+    own.status = ReplicaState::Status::kRunning;
+    throw;
+  }
   own.status = ReplicaState::Status::kRunning;
   require_alive(replica);
   operation.kind = OperationKind::kResume;
@@ -229,9 +235,11 @@ Job::Settled ReplicaRunner::settle() noexcept {
 void ReplicaRunner::merge_round() {
   if (variables_ && !check_variables()) return;
   if (!belong_together(requests_, present_)) [[unlikely]] {
-    ErrorReport mismatch = describe_mismatch(requests_, present_);
-    mismatch.summary += numbered(rounds_ + 1, nullptr);
-    return fail_with(std::move(mismatch));
+    return fail_with([this] {
+      ErrorReport mismatch = describe_mismatch(requests_, present_);
+      mismatch.summary += numbered(rounds_ + 1, nullptr);
+      return mismatch;
+    });
   }
   const std::uint64_t round = ++rounds_;
   core().statistics().merges += 1;
@@ -255,43 +263,51 @@ void ReplicaRunner::merge_round() {
 
 // An error of belfry that names no replica gets the places where they all wait, unless its type is
 // not the one that its code has; a user's own exception stays as it is.
-void ReplicaRunner::fail_in_merge(const MergeRequest& first, std::exception_ptr thrown) {
-  ErrorReport report = report_of(thrown);
-  const bool ours = report.code != ErrorCode::kMergeThrew;
-  if (report.replicas.empty()) {
-    report.replicas = replica_reports();
-  } else if (first.type->kind != MergeKind::kMergeCall || first.tag != nullptr) {
-    report.summary += numbered(rounds_, first.tag);
-  }
-  if (ours) {
-    thrown = with_report(std::move(thrown), report);
-  } else {
+void ReplicaRunner::fail_in_merge(const MergeRequest& first, const std::exception_ptr& thrown) {
+  fail_as(thrown, [&] {
+    ErrorReport report = report_of(thrown);
+    const bool ours = report.code != ErrorCode::kMergeThrew;
+    if (report.replicas.empty()) {
+      report.replicas = replica_reports();
+    } else if (first.type->kind != MergeKind::kMergeCall || first.tag != nullptr) {
+      report.summary += numbered(rounds_, first.tag);
+    }
+    if (ours) {
+      std::exception_ptr described = with_report(thrown, report);
+      return fail(std::move(described), std::move(report));
+    }
     report.summary = numbered_name(first, rounds_) + " threw " + report.summary;
-  }
-  fail(std::move(thrown), std::move(report));
+    fail(thrown, std::move(report));
+  });
 }
 
 void ReplicaRunner::fail_with_mismatch() {
-  ErrorReport report;
-  report.code = ErrorCode::kMergeMissing;
-  report.summary = "some replicas ended without a merge that others wait in";
-  report.replicas = replica_reports();
-  report.expected = "every replica reaches the same merges in the same order";
-  report.hint = "take merges out of branches and loops whose length depends on the replica";
-  fail_with(std::move(report));
+  fail_with([this] {
+    ErrorReport report;
+    report.code = ErrorCode::kMergeMissing;
+    report.summary = "some replicas ended without a merge that others wait in";
+    report.replicas = replica_reports();
+    report.expected = "every replica reaches the same merges in the same order";
+    report.hint = "take merges out of branches and loops whose length depends on the replica";
+    return report;
+  });
 }
 
-void ReplicaRunner::fail_with(ErrorReport mismatch) {
-  std::exception_ptr error = std::make_exception_ptr(MergeMismatchError(mismatch));
+template <class Describe>
+void ReplicaRunner::fail_with(const Describe& describe) {
   blamed_ = static_cast<int>(states_.size());
-  fail(std::move(error), std::move(mismatch));
+  fail_as(nullptr, [&] {
+    ErrorReport mismatch = describe();
+    std::exception_ptr error = std::make_exception_ptr(MergeMismatchError(mismatch));
+    fail(std::move(error), std::move(mismatch));
+  });
 }
 
 bool ReplicaRunner::record_own_exceptions() {
   const auto failed =
       std::ranges::find(states_, ReplicaState::Status::kThrew, &ReplicaState::status);
   if (failed == states_.end()) return false;
-  blame(*failed, replica_reports());
+  blame(*failed, [this] { return replica_reports(); });
   return true;
 }
 
@@ -302,41 +318,58 @@ void ReplicaRunner::record_hidden_exceptions() {
     return replica.status == ReplicaState::Status::kThrew && replica.was_throwing;
   });
   if (hidden == states_.end() || id_of(*hidden) >= blamed_) return;
-  std::vector<ReplicaReport> replicas = core().last_failure()->replicas;
-  for (ReplicaReport& report : replicas) {
-    if (report.replica_id != id_of(*hidden)) continue;
-    report.what = "threw " + text_of(hidden->exception) + ", then " + report.what;
-    report.exception = hidden->exception;
-  }
-  blame(*hidden, std::move(replicas));
+  blame(*hidden, [&] {
+    // Without a report of the first failure there is nothing that this one could add to.
+    if (!core().last_failure()) throw std::bad_alloc();
+    std::vector<ReplicaReport> replicas = core().last_failure()->replicas;
+    for (ReplicaReport& report : replicas) {
+      if (report.replica_id != id_of(*hidden)) continue;
+      report.what = "threw " + text_of(hidden->exception) + ", then " + report.what;
+      report.exception = hidden->exception;
+    }
+    return replicas;
+  });
 }
 
 // The run fails with the exception of `thrower`. An error of belfry that names no replica gets that
 // one, as in fail_in_merge.
-void ReplicaRunner::blame(const ReplicaState& thrower, std::vector<ReplicaReport> replicas) {
-  std::exception_ptr thrown = thrower.exception;
-  ErrorReport report = report_of(thrown);
-  if (report.code == ErrorCode::kMergeThrew) {
-    report.code = ErrorCode::kReplicaThrew;
-    report.summary = "a replica threw " + report.summary;
-  } else if (report.replicas.empty()) {
-    report.replicas = {
-        {id_of(thrower), report.site, "threw this " + merges_text(thrower.merges), {}}};
-    thrown = with_report(std::move(thrown), report);
-  }
-  report.replicas = std::move(replicas);
+template <class Replicas>
+void ReplicaRunner::blame(const ReplicaState& thrower, const Replicas& replicas) {
   blamed_ = id_of(thrower);
-  fail(std::move(thrown), std::move(report));
+  fail_as(thrower.exception, [&] {
+    std::vector<ReplicaReport> all = replicas();
+    std::exception_ptr thrown = thrower.exception;
+    ErrorReport report = report_of(thrown);
+    if (report.code == ErrorCode::kMergeThrew) {
+      report.code = ErrorCode::kReplicaThrew;
+      report.summary = "a replica threw " + report.summary;
+    } else if (report.replicas.empty()) {
+      report.replicas = {
+          {id_of(thrower), report.site, "threw this " + merges_text(thrower.merges), {}}};
+      thrown = with_report(std::move(thrown), report);
+    }
+    report.replicas = std::move(all);
+    fail(std::move(thrown), std::move(report));
+  });
 }
 
-void ReplicaRunner::fail(std::exception_ptr primary, ErrorReport report) {
+void ReplicaRunner::fail(std::exception_ptr primary, ErrorReport report) noexcept {
   primary_ = std::move(primary);
   core().last_failure() = std::move(report);
   set_failed();
 }
 
-// Replicas that outlasted the failure appear in its report after the run.
-void ReplicaRunner::report_abandoned() {
+// Replicas that outlasted the failure appear in its report after the run. A report that could not
+// say so is none.
+void ReplicaRunner::report_abandoned() noexcept {
+  try {
+    add_abandoned();
+  } catch (const std::bad_alloc&) {
+    core().last_failure().reset();
+  }
+}
+
+void ReplicaRunner::add_abandoned() {
   std::optional<ErrorReport>& report = core().last_failure();
   if (!report) return;
   for (std::size_t replica = 0; replica < states_.size(); ++replica) {
@@ -351,13 +384,17 @@ void ReplicaRunner::report_abandoned() {
 
 void ReplicaRunner::deadlock(const std::vector<int>& blocked) noexcept {
   if (has_failed()) return;
-  ErrorReport report;
-  report.code = ErrorCode::kDeadlock;
-  report.summary = "every agent waits: " + std::to_string(blocked.size()) + " of " +
-                   std::to_string(states_.size()) + " replicas are blocked and no stream can move";
-  report.replicas = replica_reports();
-  report.hint = "a collective misses a member, or host code waits for what comes after it";
-  fail(std::make_exception_ptr(DeviceError(report)), report);
+  fail_as(nullptr, [&] {
+    ErrorReport report;
+    report.code = ErrorCode::kDeadlock;
+    report.summary = "every agent waits: " + std::to_string(blocked.size()) + " of " +
+                     std::to_string(states_.size()) +
+                     " replicas are blocked and no stream can move";
+    report.replicas = replica_reports();
+    report.hint = "a collective misses a member, or host code waits for what comes after it";
+    std::exception_ptr error = std::make_exception_ptr(DeviceError(report));
+    fail(std::move(error), std::move(report));
+  });
 }
 
 std::vector<ReplicaReport> ReplicaRunner::replica_reports() const {

@@ -23,7 +23,6 @@ std::shared_ptr<void> ReplicaRunner::make_variable(int replica, const VariableRe
       const std::lock_guard lock(variables_mutex_);
       if (!variables_) variables_.emplace(core().size(), present_.id(0));
       variables_->add(request, made);
-      variables_->take(replica, request);
     }
     executor_.open(seekers_);
     return made;
@@ -40,12 +39,17 @@ std::shared_ptr<void> ReplicaRunner::make_variable(int replica, const VariableRe
     }
     own.sought = &request;
     own.status = ReplicaState::Status::kSeeking;
-    executor_.block_until({.kind = OperationKind::kWait,
-                           .agent = {AgentId::Kind::kReplica, replica},
-                           .subject = own.merges,
-                           .value = ordinal_,
-                           .site = request.site},
-                          seekers_);
+    try {
+      executor_.block_until({.kind = OperationKind::kWait,
+                             .agent = {AgentId::Kind::kReplica, replica},
+                             .subject = own.merges,
+                             .value = ordinal_,
+                             .site = request.site},
+                            seekers_);
+    } catch (...) {
+      own.status = ReplicaState::Status::kRunning;
+      throw;
+    }
     own.status = ReplicaState::Status::kRunning;
     require_alive(replica);
   }
@@ -65,6 +69,14 @@ void ReplicaRunner::serve_seekers() {
     found = true;  // The replica that asks again gets the error.
   }
   if (!found && !record_own_exceptions()) {
+    fail_for_seekers();
+  }
+  executor_.open(seekers_);
+  if (has_failed()) executor_.open(gate_);
+}
+
+void ReplicaRunner::fail_for_seekers() {
+  fail_as(nullptr, [this] {
     ErrorReport report;
     report.code = ErrorCode::kVariableMismatch;
     report.summary = "a replica asked for a variable that replica " +
@@ -72,18 +84,18 @@ void ReplicaRunner::serve_seekers() {
     report.replicas = replica_reports();
     report.expected = "every replica makes the same variables";
     report.hint = "make variables outside branches that depend on the replica";
-    fail(exception_of(report), report);
-  }
-  executor_.open(seekers_);
-  if (has_failed()) executor_.open(gate_);
+    std::exception_ptr error = exception_of(report);
+    fail(std::move(error), std::move(report));
+  });
 }
 
 bool ReplicaRunner::check_variables() {
   try {
     variables_->require_equal_counts(present_);
     return true;
-  } catch (const Error& error) {
-    fail(std::current_exception(), error.report());
+  } catch (...) {
+    const std::exception_ptr thrown = std::current_exception();
+    fail_as(thrown, [&] { fail(thrown, report_of(thrown)); });
     return false;
   }
 }

@@ -102,12 +102,25 @@ const MadeVariable* ReplicaVariables::find(int replica, const VariableRequest& r
 }
 
 void ReplicaVariables::take(int replica, const VariableRequest& request) {
-  taken_[static_cast<std::size_t>(replica)][canonical_name(request.name)] += 1;
-  sites_[static_cast<std::size_t>(replica)].push_back(request.site);
+  std::vector<CallSite>& sites = sites_[static_cast<std::size_t>(replica)];
+  sites.push_back(request.site);
+  try {
+    taken_[static_cast<std::size_t>(replica)][canonical_name(request.name)] += 1;
+  } catch (...) {
+    sites.pop_back();
+    throw;
+  }
 }
 
 void ReplicaVariables::add(const VariableRequest& request, std::shared_ptr<void> state) {
-  made_[canonical_name(request.name)].push_back({request, std::move(state)});
+  std::vector<MadeVariable>& made = made_[canonical_name(request.name)];
+  made.push_back({request, std::move(state)});
+  try {
+    take(maker_, request);
+  } catch (...) {
+    made.pop_back();
+    throw;
+  }
 }
 
 void ReplicaVariables::require_equal_counts(const Participants& present) const {

@@ -82,10 +82,10 @@ class Executor {
 
   virtual std::string_view name() const = 0;
   /// Runs bodies 0 to replicas - 1 until `settle` says kFinished. Order: blocks the caller.
-  /// Throws: before any body starts, DeviceError (kOutOfMemory), UnsupportedError (kUnsupported)
-  /// without threads, or ContextError (kStrategyBusy) while another thread's run lasts, of
-  /// executors for one thread at a time (SEM-9); after all have ended, DeviceError (kStackOverflow)
-  /// or what another agent's step threw.
+  /// Throws: before any body starts, std::bad_alloc, DeviceError (kOutOfMemory), UnsupportedError
+  /// (kUnsupported) without threads, or ContextError (kStrategyBusy) while another thread's run
+  /// lasts, of executors for one thread at a time (SEM-9); after all have ended, DeviceError
+  /// (kStackOverflow) or what another agent's step threw.
   virtual void carry(int replicas, Job& job, const CarryOptions& options) = 0;
   /// Tells the sink of `operation`. Nobody else runs before it returns.
   virtual void announce(const Operation& operation) = 0;
@@ -93,7 +93,7 @@ class Executor {
   /// agents may run before it is announced.
   virtual void step(const Operation& operation) = 0;
   /// Announces `operation` and suspends the calling replica until `gate` is opened.
-  /// Throws: ReplicaCancelled after Job::deadlock. Context: a replica's carrier.
+  /// Throws: ReplicaCancelled after Job::deadlock; std::bad_alloc at once. Context: on a replica.
   virtual void block_until(const Operation& operation, Gate& gate) = 0;
   /// Lets the replicas that wait at `gate` go on, lowest id first as far as the schedule is fixed.
   virtual void open(Gate& gate) = 0;

@@ -79,8 +79,8 @@ struct Operation {
   CallSite site{};
 };
 
-/// Sees every operation in the order in which it happened. May be called by several threads only
-/// under the concurrent executor.
+/// Sees every operation in the order in which it happened; of several threads only under the
+/// concurrent executor. Never throws, if memory runs out either: runs are between two states then.
 class OperationSink {
  public:
   virtual ~OperationSink() = default;

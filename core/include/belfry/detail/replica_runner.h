@@ -94,15 +94,22 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
  private:
   void merge_round();
   void fail_with_mismatch();
-  void fail_with(ErrorReport mismatch);
-  void fail_in_merge(const MergeRequest& first, std::exception_ptr thrown);
-  void report_abandoned();
+  void fail_in_merge(const MergeRequest& first, const std::exception_ptr& thrown);
+  void report_abandoned() noexcept;
+  void add_abandoned();
   void serve_seekers();
+  void fail_for_seekers();
   bool check_variables();
-  void fail(std::exception_ptr primary, ErrorReport report);
+  void fail(std::exception_ptr primary, ErrorReport report) noexcept;
+  // Functions that describe a failure may throw std::bad_alloc: the run fails all the same.
+  template <class Describe>
+  void fail_as(const std::exception_ptr& thrown, const Describe& describe) noexcept;
+  template <class Describe>
+  void fail_with(const Describe& describe);
+  template <class Replicas>
+  void blame(const ReplicaState& thrower, const Replicas& replicas);
   bool record_own_exceptions();
   void record_hidden_exceptions();
-  void blame(const ReplicaState& thrower, std::vector<ReplicaReport> replicas);
   void require_alive(int replica) {
     if (has_failed()) [[unlikely]] {
       refuse(replica);
@@ -138,6 +145,19 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   int blamed_ = -1;  // Exceptions of lower replicas than this outrank `primary_`.
   std::uint64_t ordinal_ = 0;
 };
+
+// The run fails with `thrown`, as `describe` says it. Memory may run out meanwhile: then `thrown`
+// is all that is known of the failure, or that memory ran out if nothing had been thrown (SEM-144).
+template <class Describe>
+void ReplicaRunner::fail_as(const std::exception_ptr& thrown, const Describe& describe) noexcept {
+  try {
+    describe();
+  } catch (...) {
+    primary_ = thrown != nullptr ? thrown : std::current_exception();
+    core().last_failure().reset();
+    set_failed();
+  }
+}
 
 /// Whether requests of replicas that have all arrived belong together. `requests` are indexed by
 /// replica id.

@@ -52,8 +52,9 @@ class ReplicaVariables {
   /// The variable that belongs to `replica`'s next request of this name; null when it has not
   /// been made yet. Throws: VariableMismatchError (kVariableMismatch) when the requests differ.
   const MadeVariable* find(int replica, const VariableRequest& request) const;
-  /// Counts a request as served.
+  /// Counts a request as served. If memory runs out it is not counted.
   void take(int replica, const VariableRequest& request);
+  /// Adds what the maker made, and counts its request as served: both, or nothing.
   void add(const VariableRequest& request, std::shared_ptr<void> state);
 
   /// Throws VariableMismatchError (kVariableMismatch) unless all that take part have asked for as
