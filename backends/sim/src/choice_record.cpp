@@ -2,12 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "choice_record.h"
 
+#include <new>
+
 namespace belfry::sim {
 
 std::uint32_t ChoiceRecord::add_rare(std::uint32_t head, std::uint32_t count, std::uint32_t value) {
   constexpr std::size_t kMostWords = 5;
   if (room_ - used_ < kMostWords) {
-    words_.resize(2 * room_ + kMostWords);
+    try {
+      words_.resize(2 * room_ + kMostWords);
+    } catch (const std::bad_alloc&) {
+      // Who asks for a choice is between two states, and could not let an exception through.
+      limit_ = made_ - 1;
+      return value;
+    }
     room_ = words_.size();
   }
   const auto put = [&](std::uint32_t word) { words_[used_++] = static_cast<std::uint16_t>(word); };

@@ -10,7 +10,8 @@
 
 namespace belfry::sim {
 
-/// The choices of a run, two bytes each for small counts. The first ones, up to a limit.
+/// The choices of a run, two bytes each for small counts. The first ones, up to a limit, and as
+/// long as memory lasts.
 class ChoiceRecord {
  public:
   explicit ChoiceRecord(std::size_t limit) : limit_(limit) {}

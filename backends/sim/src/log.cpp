@@ -5,6 +5,7 @@
 #include "engine/digest.h"
 
 #include <algorithm>
+#include <new>
 
 namespace belfry::sim {
 namespace {
@@ -60,9 +61,13 @@ std::uint64_t& Log::hash_of(const AgentId& agent) {
 }
 
 std::uint64_t& Log::new_hash(const AgentId& agent) {
-  if (agent.index < 0 || agent.index >= kFarAgent) return far_agent_hashes_[agent];
   auto& hashes = agent_hashes_[static_cast<std::size_t>(agent.kind)];
-  hashes.resize(static_cast<std::size_t>(agent.index) + 1);
+  try {
+    if (agent.index < 0 || agent.index >= kFarAgent) return far_agent_hashes_[agent];
+    hashes.resize(static_cast<std::size_t>(agent.index) + 1);
+  } catch (const std::bad_alloc&) {
+    return lost_hash_;
+  }
   replicas_ = static_cast<std::uint32_t>(agent_hashes_[kReplicas].size());
   return hashes.back();
 }
@@ -79,6 +84,7 @@ std::uint64_t Log::order_free_hash() const {
   for (const auto& [agent, hash] : far_agent_hashes_) {
     add(hash, static_cast<std::uint64_t>(agent.kind), agent.index);
   }
+  add(lost_hash_, agent_hashes_.size(), 0);
   return sum;
 }
 
@@ -92,8 +98,12 @@ void Log::append_other(const Operation& operation) {
 }
 
 void Log::keep(const Operation& operation) {
-  records_.push_back({operation.subject, operation.value, hash_, operation.agent.index,
-                      operation.agent.kind, operation.kind, 0});
+  try {
+    records_.push_back({operation.subject, operation.value, hash_, operation.agent.index,
+                        operation.agent.kind, operation.kind, 0});
+  } catch (const std::bad_alloc&) {
+    limit_ = records_.size();  // The first ones are kept, without a gap.
+  }
 }
 
 std::optional<LogDifference> compare(const Log& first, const Log& second) {

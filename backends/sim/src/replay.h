@@ -6,14 +6,14 @@
 #include "belfry/sim/schedule.h"
 
 #include <cstddef>
-#include <string>
 #include <vector>
 
 namespace belfry::sim {
 
 /// Recorded choices, and how far they have been made again. From the first that does not fit what
 /// is asked, or when there are none left, the answer is 0 and that is remembered: choices are asked
-/// for on stacks that an exception must not unwind, so whoever started the run throws afterwards.
+/// for on stacks that an exception must not unwind, and where memory may be out, so whoever started
+/// the run throws afterwards.
 class Replay {
  public:
   explicit Replay(std::vector<Choice> choices) : choices_(std::move(choices)) {}
@@ -26,7 +26,8 @@ class Replay {
  private:
   std::vector<Choice> choices_;
   std::size_t next_ = 0;
-  std::string misfit_;
+  bool misfit_ = false;
+  Choice asked_{};  // What did not fit; there is no answer in it.
 };
 
 }  // namespace belfry::sim

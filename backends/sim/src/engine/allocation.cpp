@@ -5,7 +5,6 @@
 #include "engine/device_memory.h"
 
 #include <cstring>
-#include <new>
 #include <utility>
 
 namespace belfry::engine {
@@ -20,12 +19,7 @@ Allocation::~Allocation() { retire(); }
 
 void Allocation::make_own() {
   if (storage_ != nullptr && storage_.use_count() == 1) return;
-  std::shared_ptr<Storage> own;
-  try {
-    own = std::make_shared<Storage>(memory_, bytes_);
-  } catch (const std::bad_alloc&) {
-    memory_->refuse(bytes_, {});
-  }
+  auto own = std::make_shared<Storage>(memory_, bytes_);
   // A command that fails halfway may leave some of them as they were.
   if (storage_ != nullptr) {
     for (const ByteRange& range : written_.ranges()) {

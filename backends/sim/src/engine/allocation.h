@@ -33,7 +33,7 @@ class Allocation {
 
   /// Where the bytes are until the next write to them: null before the first, where they may move.
   std::byte* data() const { return storage_ == nullptr ? nullptr : storage_->data(); }
-  /// Gives it bytes that may be written: its own. Throws: DeviceError (kOutOfMemory).
+  /// Gives it bytes that may be written: its own. Throws: std::bad_alloc.
   void make_own();
   /// Takes on the bytes of `source`, of equal size. False where one of them has a fixed place.
   bool share(const Allocation& source);

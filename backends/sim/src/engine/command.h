@@ -21,7 +21,8 @@ struct Command {
   std::vector<Access> writes;
   /// Does the work on the host addresses that the accesses have then. Gets the command itself; runs
   /// with the engine locked: it must not call the engine. What it throws becomes the queue's
-  /// failure. May be empty.
+  /// failure, but for std::bad_alloc, after which it is called again: it throws that before it has
+  /// changed anything it reads. May be empty.
   std::function<void(const Command&)> run;
   /// Whether all that `run` does is to copy reads[0] to every one of `writes`. Where those are
   /// whole allocations that can, they share the bytes instead.

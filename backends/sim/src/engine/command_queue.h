@@ -56,6 +56,22 @@ class CommandQueue {
  private:
   friend class Engine;
 
+  // Keeps memory for a failure, so that `fail` needs none. Throws: std::bad_alloc.
+  void keep_spare() {
+    if (spare_ == nullptr) spare_ = std::make_shared<Failure>();
+  }
+
+  // The first failure stays. Where the spare one is used up it is `instead`.
+  void fail(const std::exception_ptr& exception, const FailurePtr& instead) {
+    if (failure_ != nullptr) return;
+    if (spare_ == nullptr) {
+      failure_ = instead;
+      return;
+    }
+    *spare_ = Failure{exception, device_};
+    failure_ = std::exchange(spare_, nullptr);
+  }
+
   // Makes it usable again, since a host knows why it failed.
   void clear_failure() {
     if (failure_ != nullptr) failure_->told = true;
@@ -71,6 +87,8 @@ class CommandQueue {
   std::uint64_t done_ = 0;      // and how many of them are done.
   std::uint64_t clock_ = 0;
   FailurePtr failure_;
+  std::shared_ptr<Failure> spare_;  // Of this queue alone, until it becomes the failure.
+  int starved_ = 0;                 // How often the head has found no memory.
   std::vector<std::pair<std::uint64_t, HostWait*>> waiting_hosts_;  // Until done_ gets there.
   bool queued_for_advance_ = false;
   bool closed_ = false;

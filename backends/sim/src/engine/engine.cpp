@@ -4,6 +4,8 @@
 
 #include "belfry/error.h"
 
+#include <algorithm>
+#include <new>
 #include <utility>
 
 namespace belfry::engine {
@@ -19,6 +21,12 @@ Operation host_operation(OperationKind kind, std::uint64_t subject, const Comman
   return operation;
 }
 
+// So that `list` may have `count` elements without needing memory. Throws: std::bad_alloc.
+template <class T>
+void make_room(std::vector<T>& list, std::size_t count) {
+  if (count > list.capacity()) list.reserve(std::max(count, 2 * list.capacity()));
+}
+
 }  // namespace
 
 void EngineDoor::refuse() {
@@ -30,6 +38,7 @@ void EngineDoor::refuse() {
 
 Engine::Engine(const EngineOptions& options) : options_(options), door_(options.threads) {
   check(options.chooser != nullptr, "an engine has a chooser");
+  last_resort_ = std::make_shared<Failure>(Failure{std::make_exception_ptr(std::bad_alloc())});
 }
 
 Engine::~Engine() = default;
@@ -55,6 +64,10 @@ CommandQueue& Engine::create_queue(QueueOptions options) {
   auto queue =
       std::make_unique<CommandQueue>(options.device, options.number, std::move(options.label));
   queue->slot_ = queues_.size();
+  queue->keep_spare();
+  ready_.make_room(queues_.size() + 1);
+  make_room(to_advance_, queues_.size() + 1);
+  make_room(advancing_, queues_.size() + 1);
   queues_.push_back(std::move(queue));
   return *queues_.back();
 }
@@ -69,6 +82,7 @@ void Engine::enqueue(CommandQueue& queue, Command command) {
   Lock lock(door_);
   clear_told();
   const CallSite site = command.site;
+  prepare(queue, command);
   QueueItem item;
   item.kind = QueueItem::Kind::kWork;
   item.command = std::move(command);
@@ -83,12 +97,14 @@ void Engine::record(CommandQueue& queue, EventPoint& event) {
   clear_told();
   auto record = std::make_shared<EventRecord>();
   record->generation = event.latest == nullptr ? 1 : event.latest->generation + 1;
-  event.latest = record;
   note(host_operation(OperationKind::kRecord, record->generation, queue, {}));
   QueueItem item;
   item.kind = QueueItem::Kind::kRecord;
-  item.record = std::move(record);
-  push(queue, std::move(item));
+  item.record = record;
+  append(queue, std::move(item));
+  // Whoever waits for the event waits for this record, which will be reached now.
+  event.latest = std::move(record);
+  begin(queue);
 }
 
 void Engine::wait(CommandQueue& queue, const EventPoint& event) {
@@ -103,6 +119,8 @@ void Engine::wait(CommandQueue& queue, const EventPoint& event) {
   QueueItem item;
   item.kind = QueueItem::Kind::kWait;
   item.record = event.latest;
+  queue.keep_spare();
+  if (!item.record->reached) make_room(item.record->waiting_queues, ++item.record->waits);
   push(queue, std::move(item));
 }
 
@@ -110,13 +128,15 @@ void Engine::join(CommandQueue& queue, const CollectivePtr& collective, std::siz
   Lock lock(door_);
   clear_told();
   check(collective->queues.at(member) == nullptr, "a member joins a collective once");
-  collective->queues[member] = &queue;
+  prepare(queue, collective->command);
   announce(lock, host_operation(OperationKind::kEnqueue, queue.enqueued_ + 1, queue,
                                 collective->command.site));
   QueueItem item;
   item.kind = QueueItem::Kind::kCollective;
   item.collective = collective;
-  push(queue, std::move(item));
+  append(queue, std::move(item));
+  collective->queues[member] = &queue;
+  begin(queue);
   run_some();
 }
 
@@ -128,18 +148,15 @@ void Engine::enqueue_together(std::span<CommandQueue* const> queues, Command com
   const auto collective = std::make_shared<Collective>(queues.size());
   collective->command = std::move(command);
   collective->queues.assign(queues.begin(), queues.end());
+  for (CommandQueue* queue : queues) prepare(*queue, collective->command);
   const auto enqueues = [&](CommandQueue& queue) {
     return host_operation(OperationKind::kEnqueue, queue.enqueued_ + 1, queue, site);
   };
   // One operation of the host, though it is told of once for each queue.
   announce(lock, enqueues(*queues.front()));
   for (CommandQueue* queue : queues.subspan(1)) note(enqueues(*queue));
-  for (CommandQueue* queue : queues) {
-    QueueItem item;
-    item.kind = QueueItem::Kind::kCollective;
-    item.collective = collective;
-    push(*queue, std::move(item));
-  }
+  append_to_all(queues, collective);
+  for (CommandQueue* queue : queues) begin(*queue);
   run_some();
 }
 
@@ -164,11 +181,44 @@ void Engine::run(std::uint32_t which) {
   if (which < ready_.size()) step(ready_.take(which));
 }
 
+// Keeps what the command needs to fail, and to be told of.
+void Engine::prepare(CommandQueue& queue, const Command& command) {
+  queue.keep_spare();
+  make_room(footprints_, command.reads.size() + command.writes.size());
+}
+
 void Engine::push(CommandQueue& queue, QueueItem item) {
+  append(queue, std::move(item));
+  begin(queue);
+}
+
+void Engine::append(CommandQueue& queue, QueueItem item) {
   check(!queue.closed_, "a destroyed queue gets no commands");
   item.clock = ++host_clock_;
   queue.items_.push_back(std::move(item));
   ++queue.enqueued_;
+}
+
+// All members or none: a collective that misses some would hold up the queues of the others.
+void Engine::append_to_all(std::span<CommandQueue* const> queues, const CollectivePtr& collective) {
+  std::size_t appended = 0;
+  try {
+    for (; appended < queues.size(); ++appended) {
+      QueueItem item;
+      item.kind = QueueItem::Kind::kCollective;
+      item.collective = collective;
+      append(*queues[appended], std::move(item));
+    }
+  } catch (...) {
+    for (CommandQueue* queue : queues.first(appended)) {
+      queue->items_.pop_back();
+      --queue->enqueued_;
+    }
+    throw;
+  }
+}
+
+void Engine::begin(CommandQueue& queue) {
   if (queue.items_.size() == 1) {
     advance(queue);
     settle();

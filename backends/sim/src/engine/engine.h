@@ -62,6 +62,10 @@ struct QueueOptions {
 /// the others are from the next call that no replica makes.
 ///
 /// One lock guards everything, and commands run under it.
+///
+/// Memory may run out in any call. What would leave a queue between two states has its memory from
+/// the call that enqueued it: room in lists, and a spare failure for each queue. A command that
+/// finds no memory is put behind the other queues and tried again, several times before it fails.
 class Engine final : public OtherAgents {
  public:
   explicit Engine(const EngineOptions& options);
@@ -128,6 +132,11 @@ class Engine final : public OtherAgents {
   [[gnu::noinline]] std::uint32_t runnable_of_threads();
 
   // engine.cpp: queues and what is put on them. All but `announce` are called with the lock held.
+  // `append` throws std::bad_alloc, with nothing changed, and `begin` nothing.
+  void prepare(CommandQueue& queue, const Command& command);
+  void append(CommandQueue& queue, QueueItem item);
+  void append_to_all(std::span<CommandQueue* const> queues, const CollectivePtr& collective);
+  void begin(CommandQueue& queue);
   void push(CommandQueue& queue, QueueItem item);
   void erase_queue(CommandQueue& queue);
   // Throws: ContextError (kStrategyBusy) where threads take turns and another thread's run lasts.
@@ -148,10 +157,13 @@ class Engine final : public OtherAgents {
   bool pass_head(CommandQueue& queue);
   bool arrive(CommandQueue& queue, QueueItem& head);
   void reach(EventRecord& record, const CommandQueue& queue);
-  void finish_head(CommandQueue& queue, const FailurePtr& failure);
+  void finish_head(CommandQueue& queue, const std::exception_ptr& failure,
+                   const FailurePtr& instead);
+  bool finish_wait(CommandQueue& queue, FailurePtr failure);
   void step(CommandQueue& queue);
-  void step_collective(const CollectivePtr& collective);
-  FailurePtr execute(const Command& command, CommandQueue& queue);
+  bool step_work(CommandQueue& queue);
+  bool step_collective(const CollectivePtr& collective);
+  bool execute(const Command& command, CommandQueue& queue, std::exception_ptr& failure);
   void note_execution(OperationKind kind, const CommandQueue& queue, const Command& command,
                       bool written);
   bool step_some_queue();
@@ -180,6 +192,7 @@ class Engine final : public OtherAgents {
   int host_threads_ = 1;
   std::vector<HostWait*> running_waits_;  // Those of hosts that have nothing to run.
   bool told_on_replica_ = false;          // Queues of other devices may be left to clear.
+  FailurePtr last_resort_;                // Where there is no memory for another.
   FailurePtr lost_;  // The first of a queue that is gone; nobody has been told of it.
   std::uint64_t host_clock_ = 0;
   std::vector<std::unique_ptr<CommandQueue>> queues_;

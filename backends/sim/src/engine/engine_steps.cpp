@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -14,13 +15,38 @@ namespace {
 // How many commands may run at most because something was enqueued.
 constexpr std::uint32_t kMostAtOnce = 3;
 
+// Nothing may fail once bytes have been written: a command that adds to them cannot run twice.
+void make_room_for_marks(const Command& command) {
+  for (const Access& access : command.writes) {
+    access.allocation->written().make_room(command.writes.size());
+  }
+}
+
 void mark_written(const Command& command) {
   for (const Access& access : command.writes) access.allocation->written().insert(access.range);
 }
 
+// How often a command that finds no memory is tried before it fails. Between two tries other queues
+// may let go of some.
+constexpr int kMostTries = 16;
+
 // Whoever reads what was not written hears why, whether or not it waited for this failure itself.
-void spoil_writes(const Command& command, const Failure& failure) {
-  for (const Access& access : command.writes) access.allocation->spoil(failure.exception);
+void spoil_writes(const Command& command, const std::exception_ptr& failure) {
+  for (const Access& access : command.writes) access.allocation->spoil(failure);
+}
+
+std::exception_ptr no_memory_for(const Command& command) {
+  try {
+    throw DeviceError(ErrorCode::kOutOfMemory,
+                      "the host has no memory in which to carry out " + std::string(command.name),
+                      "free memory, or work on less at a time", command.site);
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+std::exception_ptr exception_of(const FailurePtr& failure) {
+  return failure == nullptr ? nullptr : failure->exception;
 }
 
 bool is_whole(const Access& access) {
@@ -110,7 +136,7 @@ bool Engine::pass_head(CommandQueue& queue) {
       return false;
     case QueueItem::Kind::kRecord:
       reach(*head.record, queue);
-      finish_head(queue, nullptr);
+      finish_head(queue, nullptr, nullptr);
       return true;
     case QueueItem::Kind::kWait:
       if (!head.record->reached) {
@@ -118,8 +144,7 @@ bool Engine::pass_head(CommandQueue& queue) {
         return false;
       }
       queue.clock_ = std::max(queue.clock_, head.record->clock);
-      finish_head(queue, untold(head.record->failure));
-      return true;
+      return finish_wait(queue, untold(head.record->failure));
     case QueueItem::Kind::kCollective:
       return arrive(queue, head);
   }
@@ -130,8 +155,7 @@ bool Engine::arrive(CommandQueue& queue, QueueItem& head) {
   Collective& collective = *head.collective;
   const bool complete = collective.arrived == collective.queues.size();
   if (collective.failure != nullptr && !complete) {
-    finish_head(queue, FailurePtr(collective.failure));
-    return true;
+    return finish_wait(queue, collective.failure);
   }
   if (std::exchange(head.begun, true)) return false;
   if (++collective.arrived == collective.queues.size()) ready_.push(*collective.queues.front());
@@ -148,10 +172,16 @@ void Engine::reach(EventRecord& record, const CommandQueue& queue) {
   record.waiting_hosts.clear();
 }
 
-void Engine::finish_head(CommandQueue& queue, const FailurePtr& failure) {
-  if (queue.failure_ == nullptr && failure != nullptr) {
-    queue.failure_ = std::make_shared<Failure>(Failure{failure->exception, queue.device()});
-  }
+// By value: the head, which goes away, may be what holds the failure.
+bool Engine::finish_wait(CommandQueue& queue, FailurePtr failure) {
+  finish_head(queue, exception_of(failure), failure);
+  return true;
+}
+
+void Engine::finish_head(CommandQueue& queue, const std::exception_ptr& failure,
+                         const FailurePtr& instead) {
+  if (failure != nullptr) queue.fail(failure, instead);
+  queue.starved_ = 0;
   queue.items_.pop_front();
   ++queue.done_;
   std::erase_if(queue.waiting_hosts_, [&](const auto& waiting) {
@@ -162,52 +192,69 @@ void Engine::finish_head(CommandQueue& queue, const FailurePtr& failure) {
 }
 
 void Engine::step(CommandQueue& queue) {
-  QueueItem& head = queue.items_.front();
-  if (head.kind == QueueItem::Kind::kCollective) {
-    // A copy, since the items that hold it go away.
-    step_collective(CollectivePtr(head.collective));
-  } else {
-    queue.clock_ = std::max(queue.clock_, head.clock) + 1;
-    FailurePtr failure = queue.failure_;
-    if (failure == nullptr) failure = execute(head.command, queue);
-    if (failure != nullptr) spoil_writes(head.command, *failure);
-    note_execution(OperationKind::kExecute, queue, head.command, failure == nullptr);
-    finish_head(queue, failure);
-    advance(queue);
-  }
+  const QueueItem& head = queue.items_.front();
+  // A copy, since the items that hold it go away.
+  const bool stepped = head.kind == QueueItem::Kind::kCollective
+                           ? step_collective(CollectivePtr(head.collective))
+                           : step_work(queue);
+  if (!stepped) return ready_.push(queue);
   settle();
   progress_.notify_all();
 }
 
-void Engine::step_collective(const CollectivePtr& collective) {
-  FailurePtr failure = collective->failure;
+bool Engine::step_work(CommandQueue& queue) {
+  const QueueItem& head = queue.items_.front();
+  std::exception_ptr failure = exception_of(queue.failure_);
+  if (failure == nullptr && !execute(head.command, queue, failure)) return false;
+  queue.clock_ = std::max(queue.clock_, head.clock) + 1;
+  if (failure != nullptr) spoil_writes(head.command, failure);
+  note_execution(OperationKind::kExecute, queue, head.command, failure == nullptr);
+  finish_head(queue, failure, last_resort_);
+  advance(queue);
+  return true;
+}
+
+bool Engine::step_collective(const CollectivePtr& collective) {
+  std::exception_ptr failure = exception_of(collective->failure);
   std::uint64_t clock = 0;
   for (CommandQueue* queue : collective->queues) {
     clock = std::max({clock, queue->clock_, queue->items_.front().clock});
-    if (failure == nullptr) failure = queue->failure_;
+    if (failure == nullptr) failure = exception_of(queue->failure_);
   }
-  if (failure == nullptr) failure = execute(collective->command, *collective->queues.front());
-  if (failure != nullptr) spoil_writes(collective->command, *failure);
+  if (failure == nullptr &&
+      !execute(collective->command, *collective->queues.front(), failure)) {
+    return false;
+  }
+  if (failure != nullptr) spoil_writes(collective->command, failure);
   for (CommandQueue* queue : collective->queues) {
     queue->clock_ = clock + 1;
     note_execution(OperationKind::kCollective, *queue, collective->command, failure == nullptr);
-    finish_head(*queue, failure);
+    finish_head(*queue, failure, last_resort_);
     advance(*queue);
   }
+  return true;
 }
 
-FailurePtr Engine::execute(const Command& command, CommandQueue& queue) {
+// Whether the command is done with, one way or the other. It is not where it found no memory, and
+// then nothing has changed.
+bool Engine::execute(const Command& command, CommandQueue& queue, std::exception_ptr& failure) {
   try {
     check_accesses(command, queue, options_.check_initialised);
+    make_room_for_marks(command);
     if (!share_copies(command)) {
       own_bytes(command);
       if (command.run) command.run(command);
     }
     mark_written(command);
+  } catch (const std::bad_alloc&) {
+    if (++queue.starved_ < kMostTries) return false;
+    failure = no_memory_for(command);
+    return true;
   } catch (...) {
-    return std::make_shared<Failure>(Failure{std::current_exception()});
+    failure = std::current_exception();
+    return true;
   }
-  return nullptr;
+  return true;
 }
 
 void Engine::note_execution(OperationKind kind, const CommandQueue& queue, const Command& command,

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <utility>
 
 namespace belfry::engine {
@@ -117,7 +118,13 @@ void Engine::wait_for_queue(Lock& lock, CommandQueue& queue, CallSite site) {
   } else {
     queue.waiting_hosts_.emplace_back(queue.enqueued_, &wait);
   }
-  await(lock, wait, replica, operation);
+  try {
+    await(lock, wait, replica, operation);
+  } catch (...) {
+    if (!lock.held()) lock.lock();
+    forget(wait);
+    throw;
+  }
   host_clock_ = std::max(host_clock_, queue.clock_);
 }
 
@@ -136,6 +143,7 @@ void Engine::wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& rec
     // After a deadlock the record may still be reached, but the wait is gone.
     if (!lock.held()) lock.lock();
     std::erase(record->waiting_hosts, &wait);
+    forget(wait);
     throw;
   }
   host_clock_ = std::max(host_clock_, record->clock);
@@ -185,15 +193,21 @@ void Engine::await_running(Lock& lock, HostWait& wait, CallSite site) {
 
 // Nothing can run, and nobody is left who could enqueue anything: all who wait learn of it.
 void Engine::fail_waits(CallSite site) {
-  const auto failure = std::make_shared<Failure>(Failure{deadlock(site)});
-  for (HostWait* wait : std::vector(running_waits_)) {
-    forget(*wait);
-    complete(*wait, failure);
+  FailurePtr failure = last_resort_;
+  try {
+    failure = std::make_shared<Failure>(Failure{deadlock(site)});
+  } catch (const std::bad_alloc&) {  // The others have to learn of it all the same.
+  }
+  while (!running_waits_.empty()) {
+    HostWait& wait = *running_waits_.back();
+    forget(wait);
+    complete(wait, failure);
   }
 }
 
-// Takes a wait that will not be waited for off the queues.
+// Takes a wait that will not be waited for off the queues, and from those who wait.
 void Engine::forget(const HostWait& wait) {
+  std::erase(running_waits_, &wait);
   for (const auto& queue : queues_) {
     std::erase_if(queue->waiting_hosts_, [&](const auto& other) { return other.second == &wait; });
   }

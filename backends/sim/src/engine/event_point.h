@@ -4,6 +4,7 @@
 
 #include "engine/failure.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -18,9 +19,10 @@ struct HostWait;
 struct EventRecord {
   std::uint64_t generation = 0;  ///< How many records of the event there have been, with this one.
   bool reached = false;
-  std::uint64_t clock = 0;  ///< Logical time of the point, once reached.
-  FailurePtr failure;       ///< Of the work before the point.
-  std::vector<CommandQueue*> waiting_queues;
+  std::uint64_t clock = 0;                    ///< Logical time of the point, once reached.
+  FailurePtr failure;                         ///< Of the work before the point.
+  std::size_t waits = 0;                      ///< Items of queues that wait for it, at most.
+  std::vector<CommandQueue*> waiting_queues;  ///< Has room for all of them.
   std::vector<HostWait*> waiting_hosts;
 };
 

@@ -6,6 +6,11 @@
 
 namespace belfry::engine {
 
+void RangeSet::make_room(std::size_t count) {
+  const std::size_t needed = ranges_.size() + count;
+  if (needed > ranges_.capacity()) ranges_.reserve(std::max(needed, 2 * ranges_.capacity()));
+}
+
 void RangeSet::insert(ByteRange range) {
   if (range.begin >= range.end) return;
   const auto first = std::ranges::lower_bound(ranges_, range.begin, {}, &ByteRange::end);

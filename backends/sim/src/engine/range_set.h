@@ -20,6 +20,8 @@ struct ByteRange {
 /// sorted vector beats a tree.
 class RangeSet {
  public:
+  /// Makes room, so that the next `count` calls of `insert` need no memory. Throws: std::bad_alloc.
+  void make_room(std::size_t count);
   /// Adds the bytes of `range`; an empty range adds nothing.
   void insert(ByteRange range);
   /// Takes the bytes of `range` out.

@@ -6,6 +6,12 @@
 
 namespace belfry::engine {
 
+// The front that `take` leaves unused is at most as long as what is in use.
+void ReadyList::make_room(std::size_t count) {
+  const std::size_t needed = 2 * count + 1;
+  if (needed > queues_.capacity()) queues_.reserve(2 * needed);
+}
+
 CommandQueue& ReadyList::take(std::uint32_t which) {
   CommandQueue& queue = *queues_[first_ + which];
   queues_[first_ + which] = queues_[first_];

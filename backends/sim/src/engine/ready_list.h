@@ -16,6 +16,9 @@ class ReadyList {
  public:
   std::uint32_t size() const { return static_cast<std::uint32_t>(queues_.size() - first_); }
   bool empty() const { return first_ == queues_.size(); }
+  /// Makes room for `count` queues, so that `push` needs no memory while there are no more.
+  /// Throws: std::bad_alloc.
+  void make_room(std::size_t count);
   void push(CommandQueue& queue) { queues_.push_back(&queue); }
   /// Removes and returns the queue at `which`, below size().
   CommandQueue& take(std::uint32_t which);

@@ -36,7 +36,7 @@ static_assert(sizeof(LogRecord) == 32);
 std::string to_string(const LogRecord& record);
 
 /// What happened in a run, in order, and hashes of it. The first operations are kept, up to a
-/// limit; the hashes cover all.
+/// limit and as long as memory lasts; the hashes cover all.
 class Log {
  public:
   explicit Log(std::size_t limit = 0, bool keep_merge_sites = false)
@@ -102,6 +102,7 @@ class Log {
   std::vector<CallSite> merge_sites_;
   std::array<std::vector<std::uint64_t>, 4> agent_hashes_;  // By kind and index, 0 until one acts,
   std::map<AgentId, std::uint64_t> far_agent_hashes_;       // and those of large index.
+  std::uint64_t lost_hash_ = 0;  // Of all agents for whose hashes there was no memory.
 };
 
 /// Where two logs part.
