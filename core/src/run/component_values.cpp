@@ -150,6 +150,8 @@ void ComponentValues::compute(int component) {
   }
   CurrentContext here = device_context(core_, cross_, info_.places.devices[index]);
   const CurrentScope scope(here);
+  const HookDepth::Pause initialiser(core_.hook_depth(), Hook::kInitialise);
+  const HookDepth::Pause updater(core_.hook_depth(), Hook::kUpdate);
   compute_value(component);
   done_[index] = true;
 }

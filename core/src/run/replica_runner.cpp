@@ -79,6 +79,7 @@ void ReplicaRunner::run(const RunOptions& options) {
   in_update_ = is_inside_update(current_context());
   nested_ = !lock.is_outermost();
   const auto carry = [&] {
+    const HookDepth::Pause pause(core().hook_depth(), Hook::kRun);
     executor_.carry(core().size(), *this, {options.concurrent});
     if (primary_ == nullptr) return;
     report_abandoned();
@@ -250,7 +251,10 @@ void ReplicaRunner::merge_round() {
                       .subject = round,
                       .value = ordinal_,
                       .site = first.site});
-  const auto execute = [&] { first.type->execute(cross_, requests_.data(), present_, functions_); };
+  const auto execute = [&] {
+    const HookDepth::Pause pause(core().hook_depth(), Hook::kMerge);
+    first.type->execute(cross_, requests_.data(), present_, functions_);
+  };
   StrategyStep step(to_string(first.type->kind), first.site, nested_, FunctionRef<void()>(execute));
   try {
     core().merge(step);

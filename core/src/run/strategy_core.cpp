@@ -105,8 +105,24 @@ VariablePlaces StrategyCore::place(Synchronization kind) const {
   return places;
 }
 
+void StrategyCore::initialise(ComponentWork& variable, CallSite site) {
+  const HookDepth::Call call(hook_depth_, Hook::kInitialise, site);
+  hooks_.do_initialise(variable);
+}
+
+void StrategyCore::update(ComponentWork& update, CallSite site) {
+  const HookDepth::Call call(hook_depth_, Hook::kUpdate, site);
+  hooks_.do_update(update);
+}
+
+void StrategyCore::reduce(const ReduceCall& call) {
+  const HookDepth::Call depth(hook_depth_, Hook::kReduce, {});
+  hooks_.do_reduce(call);
+}
+
 std::vector<AnyTensor> StrategyCore::broadcast(const AnyTensor& source,
                                                std::span<const Placement> targets) {
+  const HookDepth::Call call(hook_depth_, Hook::kBroadcast, {});
   std::vector<AnyTensor> copies = hooks_.do_broadcast(source, targets);
   if (copies.size() != targets.size()) {
     throw_broken("a strategy broadcast " + std::to_string(copies.size()) + " copies",
@@ -144,6 +160,7 @@ std::vector<std::function<void()>> StrategyCore::snapshots() const {
 }
 
 void StrategyCore::run(StrategyStep& replicas) {
+  const HookDepth::Call call(hook_depth_, Hook::kRun, replicas.site());
   try {
     hooks_.do_run(replicas);
   } catch (const ReplicaCancelled&) {
@@ -157,6 +174,7 @@ void StrategyCore::run(StrategyStep& replicas) {
 }
 
 void StrategyCore::merge(StrategyStep& merge) {
+  const HookDepth::Call call(hook_depth_, Hook::kMerge, merge.site());
   try {
     hooks_.do_merge(merge);
   } catch (...) {

@@ -36,6 +36,7 @@ class HookedStrategy final : public Strategy {
   std::function<VariablePlaces()> place;
   std::function<void(ComponentWork&)> initialise;
   std::function<void(ComponentWork&)> update;
+  std::function<void(const ReduceCall&)> reduce_hook;
   std::function<void(StrategyStep&)> run_hook;
   std::function<void(StrategyStep&)> merge_hook;
   std::function<std::vector<AnyTensor>(const AnyTensor&, std::span<const Placement>)> broadcast;
@@ -55,7 +56,7 @@ class HookedStrategy final : public Strategy {
   }
   void do_reduce(const ReduceCall& call) override {
     log.emplace_back("reduce");
-    Strategy::do_reduce(call);
+    reduce_hook ? reduce_hook(call) : Strategy::do_reduce(call);
   }
   std::vector<AnyTensor> do_broadcast(const AnyTensor& source,
                                       std::span<const Placement> targets) override {
@@ -202,6 +203,72 @@ TEST_F(Hooks, ThatForgetOrRepeatAStepAreReported) {
   EXPECT_EQ(broken([&] { strategy_.run(merging); }), "a strategy carried out one merge_call twice");
   strategy_.merge_hook = {};
   EXPECT_THAT(strategy_.run(merging), Each(1));
+}
+
+TEST_F(Hooks, ThatRunAgainWithoutEndAreReported) {
+  strategy_.run_hook = [&](StrategyStep& replicas) {
+    strategy_.run([](ReplicaContext&) {});
+    replicas.carry_out();
+  };
+  EXPECT_EQ(broken([&] { strategy_.run([](ReplicaContext&) {}); }),
+            "do_run of a strategy called itself again, 32 calls within one another");
+  EXPECT_EQ(strategy_.log.size(), 32u);
+  strategy_.run_hook = nullptr;
+  EXPECT_EQ(strategy_.run(
+                [](ReplicaContext& replica) { return replica.all_reduce(ReduceOp::kSum, 1); })[0],
+            3);
+}
+
+TEST_F(Hooks, ThatMergeAgainWithoutEndAreReported) {
+  const auto meet = [](ReplicaContext& replica) {
+    replica.merge_call([](CrossReplicaContext&) {});
+  };
+  strategy_.merge_hook = [&](StrategyStep& merge) {
+    strategy_.run(meet);
+    merge.carry_out();
+  };
+  EXPECT_EQ(broken([&] { strategy_.run(meet); }),
+            "do_merge of a strategy called itself again, 32 calls within one another");
+}
+
+TEST_F(Hooks, ThatStartAVerbAgainWithoutEndAreReported) {
+  const auto w = strategy_.mirrored_variable(1.0);
+  const auto increase = [](double& component) { component += 1; };
+  strategy_.update = [&](ComponentWork&) { cross_.update(w, increase); };
+  EXPECT_EQ(broken([&] { cross_.update(w, increase); }),
+            "do_update of a strategy called itself again, 32 calls within one another");
+  EXPECT_EQ(strategy_.read(w), 1.0);
+  strategy_.initialise = [&](ComponentWork&) { strategy_.mirrored_variable(1.0); };
+  EXPECT_EQ(broken([&] { strategy_.mirrored_variable(1.0); }),
+            "do_initialise of a strategy called itself again, 32 calls within one another");
+  const PerReplica<double> values{1.0, 2.0, 3.0};
+  strategy_.reduce_hook = [&](const ReduceCall&) { cross_.reduce(ReduceOp::kSum, values); };
+  EXPECT_EQ(broken([&] { cross_.reduce(ReduceOp::kSum, values); }),
+            "do_reduce of a strategy called itself again, 32 calls within one another");
+  const Tensor<float> tensor = Tensor<float>::full({1}, 1.0F, strategy_.placement(0));
+  strategy_.broadcast = [&](const AnyTensor&, std::span<const Placement>) {
+    cross_.broadcast(tensor);
+    return std::vector<AnyTensor>();
+  };
+  EXPECT_EQ(broken([&] { cross_.broadcast(tensor); }),
+            "do_broadcast of a strategy called itself again, 32 calls within one another");
+}
+
+// The hook itself starts one run more within each of the program's, which are as deep as they like.
+TEST_F(Hooks, MayStartTheirVerbAgain) {
+  strategy_.run_hook = [&](StrategyStep& replicas) {
+    if (!replicas.nested()) {
+      for (int i = 0; i < 40; ++i) strategy_.run([](ReplicaContext&) {});
+    }
+    replicas.carry_out();
+  };
+  std::function<int(int)> depth = [&](int left) {
+    if (left == 0) return 0;
+    return 1 + strategy_.run([&](ReplicaContext& replica) {
+      return replica.merge_call([&](CrossReplicaContext&) { return depth(left - 1); });
+    })[0];
+  };
+  EXPECT_EQ(depth(40), 40);
 }
 
 TEST_F(Hooks, CannotHideAFailure) {

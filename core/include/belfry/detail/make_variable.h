@@ -92,7 +92,7 @@ std::shared_ptr<VariableState<T>> initialise(StrategyCore& core, CrossReplicaCon
   state->info = std::move(info);
   number_variable(core, state->info);
   InitialWork<T, Init> work(core, cross, state->info, init, state->info.created);
-  core.initialise(work);
+  core.initialise(work, state->info.created);
   work.require_all();
   ReplicaArray<T> values = work.take();
   if constexpr (Nest<T>) require_mean(state->info, leaves_of(values[0]));

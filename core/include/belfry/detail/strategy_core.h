@@ -5,6 +5,7 @@
 #include "belfry/backend/backend.h"
 #include "belfry/cross_device_ops.h"
 #include "belfry/detail/current_context.h"
+#include "belfry/detail/hook_depth.h"
 #include "belfry/error.h"
 #include "belfry/placement.h"
 #include "belfry/strategy_hooks.h"
@@ -66,15 +67,18 @@ class StrategyCore {
   /// device or element, where it would be done once for each call (SEM-41).
   void require_change(const char* what, CallSite site);
 
-  // What the strategy decides. Each checks that the hook has kept its part.
+  // What the strategy decides. Each checks that the hook has kept its part, and has not called
+  // itself too often.
   // Throws: StrategyError (kStrategyContract), and what the hook throws.
   VariablePlaces place(Synchronization kind) const;
-  void initialise(ComponentWork& variable) { hooks_.do_initialise(variable); }
-  void update(ComponentWork& update) { hooks_.do_update(update); }
-  void reduce(const ReduceCall& call) { hooks_.do_reduce(call); }
+  void initialise(ComponentWork& variable, CallSite site);
+  void update(ComponentWork& update, CallSite site);
+  void reduce(const ReduceCall& call);
   std::vector<AnyTensor> broadcast(const AnyTensor& source, std::span<const Placement> targets);
   void run(StrategyStep& replicas);
   void merge(StrategyStep& merge);
+
+  HookDepth& hook_depth() { return hook_depth_; }
 
   /// Remembers a variable for as long as somebody else owns it.
   void track(std::weak_ptr<VariableRecord> variable);
@@ -109,6 +113,7 @@ class StrategyCore {
   CrossDeviceOps ops_;
   StrategyStatistics statistics_;
   std::optional<ErrorReport> last_failure_;
+  HookDepth hook_depth_;
   std::uint64_t variables_ = 0;
   bool requires_names_ = false;
   // Owned by the handles.

@@ -151,7 +151,7 @@ class UpdateWork final : public ComponentValues {
 template <class T, class Work>
 Replacement<T> carry_out_update(StrategyCore& core, VariableState<T>& state, Work& work,
                                 CallSite site) {
-  core.update(work);
+  core.update(work, site);
   work.require_all();
   ReplicaArray<T>& staged = work.staged();
   if (state.info.synchronization == Synchronization::kOnWrite &&
