@@ -47,8 +47,8 @@ class StrategyHooks {
   /// Copies of `source`, one on each of `targets`, in their order, with the same bits (SEM-114).
   virtual std::vector<AnyTensor> do_broadcast(const AnyTensor& source,
                                               std::span<const Placement> targets) = 0;
-  /// Lets the replicas run (SEM-115). May run again itself, as any hook may start its verb again, up
-  /// to a depth (SEM-145).
+  /// Lets the replicas run (SEM-115). May run again, as any hook may start its verb again, up to a
+  /// depth (SEM-145).
   virtual void do_run(StrategyStep& replicas) = 0;
   /// Lets a merge happen for which all replicas have met (SEM-116).
   virtual void do_merge(StrategyStep& merge) = 0;
