@@ -88,7 +88,6 @@ class CommandQueue {
   std::uint64_t clock_ = 0;
   FailurePtr failure_;
   std::shared_ptr<Failure> spare_;  // Of this queue alone, until it becomes the failure.
-  int starved_ = 0;                 // How often the head has found no memory.
   std::vector<std::pair<std::uint64_t, HostWait*>> waiting_hosts_;  // Until done_ gets there.
   bool queued_for_advance_ = false;
   bool closed_ = false;

@@ -168,12 +168,13 @@ void Engine::tell(const Operation& operation) {
 
 std::uint32_t Engine::runnable() {
   // Executors ask for this at every turn.
-  return options_.threads ? runnable_of_threads() : ready_.size();
+  if (options_.threads) return runnable_of_threads();
+  return is_starved() ? 0 : ready_.size();
 }
 
 std::uint32_t Engine::runnable_of_threads() {
   const Lock lock(door_);
-  return ready_.size();
+  return is_starved() ? 0 : ready_.size();
 }
 
 void Engine::run(std::uint32_t which) {
@@ -183,6 +184,7 @@ void Engine::run(std::uint32_t which) {
 
 // Keeps what the command needs to fail, and to be told of.
 void Engine::prepare(CommandQueue& queue, const Command& command) {
+  try_again();
   queue.keep_spare();
   make_room(footprints_, command.reads.size() + command.writes.size());
 }

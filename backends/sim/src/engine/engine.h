@@ -63,9 +63,11 @@ struct QueueOptions {
 ///
 /// One lock guards everything, and commands run under it.
 ///
-/// Memory may run out in any call. What would leave a queue between two states has its memory from
-/// the call that enqueued it: room in lists, and a spare failure for each queue. A command that
-/// finds no memory is put behind the other queues and tried again, several times before it fails.
+/// Memory may run out in any call. The memory of a step is reserved by the call that enqueues the
+/// command: room in lists, and a spare failure for each queue. A command that finds no memory stays
+/// at the head of its queue, which goes behind the other queues. After many such tries without a
+/// step between, the engine is starved: no queue is runnable, and hosts that wait get
+/// std::bad_alloc, until the next call.
 class Engine final : public OtherAgents {
  public:
   explicit Engine(const EngineOptions& options);
@@ -128,6 +130,8 @@ class Engine final : public OtherAgents {
  private:
   using Lock = EngineLock;
 
+  static constexpr std::uint32_t kMostTries = 16;
+
   // Apart, so that the usual way through needs no stack.
   [[gnu::noinline]] std::uint32_t runnable_of_threads();
 
@@ -167,6 +171,8 @@ class Engine final : public OtherAgents {
   void note_execution(OperationKind kind, const CommandQueue& queue, const Command& command,
                       bool written);
   bool step_some_queue();
+  bool is_starved() const { return starved_ > kMostTries && starved_ > 2 * ready_.size(); }
+  void try_again() { starved_ = 0; }
   // As much as the Chooser likes; on a replica the executor asks it instead.
   void run_some();
 
@@ -176,6 +182,7 @@ class Engine final : public OtherAgents {
   void fail_waits(CallSite site);
   void forget(const HostWait& wait);
   void complete(HostWait& wait, const FailurePtr& failure);
+  void step_for_query();
   void wait_for_queue(Lock& lock, CommandQueue& queue, CallSite site);
   void wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& record, CallSite site);
   [[noreturn]] void report(Lock& lock, const FailurePtr& failure);
@@ -192,6 +199,7 @@ class Engine final : public OtherAgents {
   int host_threads_ = 1;
   std::vector<HostWait*> running_waits_;  // Those of hosts that have nothing to run.
   bool told_on_replica_ = false;          // Queues of other devices may be left to clear.
+  std::uint32_t starved_ = 0;             // Tries without memory since the last step.
   FailurePtr last_resort_;                // Where there is no memory for another.
   FailurePtr lost_;  // The first of a queue that is gone; nobody has been told of it.
   std::uint64_t host_clock_ = 0;

@@ -26,23 +26,9 @@ void mark_written(const Command& command) {
   for (const Access& access : command.writes) access.allocation->written().insert(access.range);
 }
 
-// How often a command that finds no memory is tried before it fails. Between two tries other queues
-// may let go of some.
-constexpr int kMostTries = 16;
-
 // Whoever reads what was not written hears why, whether or not it waited for this failure itself.
 void spoil_writes(const Command& command, const std::exception_ptr& failure) {
   for (const Access& access : command.writes) access.allocation->spoil(failure);
-}
-
-std::exception_ptr no_memory_for(const Command& command) {
-  try {
-    throw DeviceError(ErrorCode::kOutOfMemory,
-                      "the host has no memory in which to carry out " + std::string(command.name),
-                      "free memory, or work on less at a time", command.site);
-  } catch (...) {
-    return std::current_exception();
-  }
 }
 
 std::exception_ptr exception_of(const FailurePtr& failure) {
@@ -92,6 +78,7 @@ std::uint64_t digest_of(OperationKind kind, const Command& command, const Comman
 
 void Engine::drain() {
   const Lock lock(door_);
+  try_again();
   while (step_some_queue()) {
   }
 }
@@ -181,7 +168,6 @@ bool Engine::finish_wait(CommandQueue& queue, FailurePtr failure) {
 void Engine::finish_head(CommandQueue& queue, const std::exception_ptr& failure,
                          const FailurePtr& instead) {
   if (failure != nullptr) queue.fail(failure, instead);
-  queue.starved_ = 0;
   queue.items_.pop_front();
   ++queue.done_;
   std::erase_if(queue.waiting_hosts_, [&](const auto& waiting) {
@@ -197,7 +183,11 @@ void Engine::step(CommandQueue& queue) {
   const bool stepped = head.kind == QueueItem::Kind::kCollective
                            ? step_collective(CollectivePtr(head.collective))
                            : step_work(queue);
-  if (!stepped) return ready_.push(queue);
+  if (!stepped) {
+    ++starved_;
+    return ready_.push(queue);
+  }
+  starved_ = 0;
   settle();
   progress_.notify_all();
 }
@@ -247,9 +237,7 @@ bool Engine::execute(const Command& command, CommandQueue& queue, std::exception
     }
     mark_written(command);
   } catch (const std::bad_alloc&) {
-    if (++queue.starved_ < kMostTries) return false;
-    failure = no_memory_for(command);
-    return true;
+    return false;
   } catch (...) {
     failure = std::current_exception();
     return true;
@@ -280,7 +268,7 @@ void Engine::note_execution(OperationKind kind, const CommandQueue& queue, const
 }
 
 bool Engine::step_some_queue() {
-  if (ready_.empty()) return false;
+  if (ready_.empty() || is_starved()) return false;
   step(ready_.take(options_.chooser->choose(ChoiceKind::kAgent, ready_.size())));
   return true;
 }

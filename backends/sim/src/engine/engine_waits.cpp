@@ -77,7 +77,7 @@ void Engine::read(CommandQueue& queue, void* to, const Access& from, CallSite si
 bool Engine::query(const CommandQueue& queue) {
   const Lock lock(door_);
   require_turn();
-  if (!queue.items_.empty()) step_some_queue();
+  if (!queue.items_.empty()) step_for_query();
   return queue.items_.empty();
 }
 
@@ -85,8 +85,18 @@ bool Engine::query(const EventPoint& event) {
   const Lock lock(door_);
   require_turn();
   if (event.latest == nullptr) return true;
-  if (!event.latest->reached) step_some_queue();
+  if (!event.latest->reached) step_for_query();
   return event.latest->reached;
+}
+
+// Who asks again and again must hear that asking does not help.
+void Engine::step_for_query() {
+  if (!is_starved()) {
+    step_some_queue();
+    return;
+  }
+  try_again();
+  throw std::bad_alloc();
 }
 
 void Engine::check_failures() {
@@ -112,6 +122,7 @@ void Engine::wait_for_queue(Lock& lock, CommandQueue& queue, CallSite site) {
   const Operation operation =
       wait_operation(queue.enqueued_, static_cast<std::uint64_t>(queue.number()), site);
   const bool replica = on_replica();
+  try_again();
   HostWait wait;
   if (queue.items_.empty()) {
     complete(wait, queue.failure_);
@@ -131,6 +142,7 @@ void Engine::wait_for_queue(Lock& lock, CommandQueue& queue, CallSite site) {
 void Engine::wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& record,
                              CallSite site) {
   const bool replica = on_replica();
+  try_again();
   HostWait wait;
   if (record->reached) {
     complete(wait, untold(record->failure));
@@ -180,6 +192,10 @@ void Engine::await(Lock& lock, HostWait& wait, bool on_replica, const Operation&
 void Engine::await_running(Lock& lock, HostWait& wait, CallSite site) {
   while (!wait.done) {
     if (step_some_queue()) continue;
+    if (is_starved()) {
+      progress_.notify_all();  // The others find out for themselves.
+      throw std::bad_alloc();
+    }
     running_waits_.push_back(&wait);
     const bool stuck = static_cast<int>(running_waits_.size()) >= host_threads_;
     if (stuck || !options_.threads) {
