@@ -2,12 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Reduce semantics, for every element type and for both residences: SUM and MEAN are the left fold
-// by replica id, with one division and one rounding at the end.
+// by replica id, with one division and one rounding at the end. Truncated means of integers are the
+// quotients of true sums.
+#include "belfry/checkpoint.h"
+#include "belfry/integer_mean.h"
 #include "belfry/tensor_ops.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
 #include <vector>
 
 namespace belfry::testing {
@@ -166,6 +172,86 @@ TEST_F(OwnReductions, FoldTensorsByReplicaIdOnEveryDevice) {
         variable, to_string(bench.backend().device_spec(last.device)));
     RC_ASSERT(fetched.placement() == last);
     RC_ASSERT(Numbers(fetched.to_host()) == Numbers(expected));
+  });
+}
+
+__extension__ using Int128 = __int128;
+
+// A random number, or a number at most 2 away from an end of the type. In every third column a
+// small number, or a small multiple of the type's upper half, of either sign.
+template <class T>
+T hard_integer(std::uint64_t seed, int replica, std::size_t index) {
+  const std::uint64_t bits = mixed_bits(seed, 99, index + 20 * static_cast<std::uint64_t>(replica));
+  if (index % 3 == 2) {
+    const std::uint64_t small = bits / 2 % 5 - 2;
+    return static_cast<T>(small << (bits % 2 == 0 ? 0 : 4 * sizeof(T)));
+  }
+  if (bits % 4 == 0) return value_at<T>({Pattern::kRandom, seed}, replica, index);
+  // For two seeds of three the same end in all rows, so that the sum is far from 0.
+  const bool is_high = seed % 3 == 0 ? bits % 8 < 4 : seed % 3 == 1;
+  const auto away = static_cast<T>(bits / 8 % 3);
+  return static_cast<T>(is_high ? std::numeric_limits<T>::max() - away
+                                : std::numeric_limits<T>::min() + away);
+}
+
+// The quotients of true sums, rounded towards zero by the division of the language.
+template <class T>
+std::vector<T> truncated_means(const std::vector<std::vector<T>>& rows) {
+  std::vector<T> means;
+  for (std::size_t i = 0; i < rows.front().size(); ++i) {
+    Int128 sum = 0;
+    for (const std::vector<T>& row : rows) sum += row[i];
+    means.push_back(static_cast<T>(sum / static_cast<Int128>(rows.size())));
+  }
+  return means;
+}
+
+template <class T>
+class IntegerMeans : public Property {};
+
+using IntegerElements = ::testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t,
+                                         std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
+TYPED_TEST_SUITE(IntegerMeans, IntegerElements);
+
+TYPED_TEST(IntegerMeans, AreTruncatedQuotientsOfTrueSums) {
+  this->holds([this](std::uint64_t seed) {
+    using Row = std::vector<TypeParam>;
+    const BackendRequest request = *backend_request(16);
+    const auto length = static_cast<std::size_t>(*rc::gen::inRange(0, 8));
+    std::vector<Row> rows(static_cast<std::size_t>(request.devices), Row(length));
+    for (int r = 0; r < request.devices; ++r) {
+      for (std::size_t i = 0; i < length; ++i) {
+        rows[static_cast<std::size_t>(r)][i] = hard_integer<TypeParam>(seed, r, i);
+      }
+    }
+    const Row expected = truncated_means(rows);
+    Bench bench(*this, request);
+    Strategy& strategy = bench.strategy();
+    const Shape shape{static_cast<std::int64_t>(length)};
+    const auto list =
+        strategy.replica_local_variable(TruncatedMean{}, Row(length), {.name = "list"});
+    const auto tensor = strategy.replica_local_variable(
+        TruncatedMean{}, [&] { return Tensor<TypeParam>::zeros(shape); }, {.name = "tensor"});
+    const auto seen = strategy.run([&](ReplicaContext& replica) {
+      meet_with_a_tensor(replica);
+      const Row& own = rows[static_cast<std::size_t>(replica.replica_id())];
+      list.on(replica) = own;
+      tensor.on(replica) = Tensor<TypeParam>::from(shape, own);
+      const Tensor<TypeParam> mean = replica.all_reduce(TruncatedMean{}, tensor.on(replica));
+      RC_ASSERT(mean.placement() == replica.placement());
+      return std::pair(replica.all_reduce(TruncatedMean{}, own), mean.to_host());
+    });
+    for (const auto& [of_lists, of_tensors] : seen) {
+      RC_ASSERT(of_lists == expected);
+      RC_ASSERT(of_tensors == expected);
+    }
+    RC_ASSERT(strategy.read(list) == expected);
+    RC_ASSERT(strategy.read(tensor).to_host() == expected);
+    Checkpoint all(strategy);
+    all.add(list).add(tensor);
+    all.restore(all.contents());
+    RC_ASSERT(strategy.read(list) == expected);
+    RC_ASSERT(strategy.read(tensor).to_host() == expected);
   });
 }
 
