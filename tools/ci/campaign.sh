@@ -8,7 +8,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 source tools/ci/common.sh
 
-STEPS=(clang tsan asan properties mutants fuzz cuda tidy bench aarch64 bookworm trixie)
+STEPS=(clang tsan asan properties mutants memory fuzz cuda tidy bench aarch64 bookworm trixie)
 LOGS=build/campaign
 
 describe() {
@@ -20,6 +20,7 @@ describe() {
       echo "properties and contracts, ${BELFRY_CAMPAIGN_CASES:-1000} cases each; on threads 30"
       ;;
     mutants) echo "planted faults, each killed by the test that its patch names" ;;
+    memory) echo "memory runs out at every allocation: all cases, carriers, strategies, CUDA" ;;
     fuzz) echo "parsers under libFuzzer, ${BELFRY_CAMPAIGN_FUZZ_SECONDS:-60} s each" ;;
     cuda) echo "the real CUDA backend for every architecture" ;;
     tidy) echo "clang-tidy 19" ;;
@@ -45,6 +46,7 @@ run_step() {
     asan) build_and_test asan -LE "lint|install" ;;
     properties) long_properties ;;
     mutants) python3 tools/checks/run_mutants.py ;;
+    memory) memory ;;
     fuzz) fuzz ;;
     cuda)
       command -v nvcc >/dev/null || [[ -n "${CUDACXX:-}" ]] || return 77
@@ -65,6 +67,12 @@ long_properties() {
   configure_and_build dev &&
     RC_PARAMS="max_success=${BELFRY_CAMPAIGN_CASES:-1000}" \
       ctest --preset dev -L prop -E docs.conformance --timeout 3600
+}
+
+# Without sanitizers, which have allocators of their own.
+memory() {
+  configure dev && cmake --build --preset dev --target memory_points &&
+    build/dev/bin/memory_points --gtest_brief=1
 }
 
 fuzz() {

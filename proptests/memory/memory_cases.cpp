@@ -1,0 +1,306 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/checkpoint.h"
+#include "belfry/dataset.h"
+#include "belfry/distributed_dataset.h"
+#include "belfry/tensor_ops.h"
+#include "memory/memory_case.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <stdexcept>
+#include <utility>
+
+namespace belfry::testing {
+namespace {
+
+bool is_last(const ReplicaContext& replica) {
+  return replica.replica_id() + 1 == replica.num_replicas();
+}
+
+template <class T>
+const T& last_of(const PerReplica<T>& values) {
+  return *(values.end() - 1);
+}
+
+void reduce_hosts_and_tensors(MemoryStage& stage) {
+  const auto sums = stage.strategy->run([&](ReplicaContext& replica) {
+    const auto tensor = replica.all_reduce(ReduceOp::kSum, stage.weights.on(replica));
+    const double host = replica.all_reduce(ReduceOp::kMean, 1.0 + replica.replica_id());
+    return host + tensor.to_host()[0];
+  });
+  EXPECT_EQ(sums[0], last_of(sums));
+}
+
+void merge_with_updates(MemoryStage& stage) {
+  stage.strategy->run([&](ReplicaContext& replica) {
+    const auto sum = replica.all_reduce(ReduceOp::kSum, stage.weights.on(replica));
+    replica.merge_call([&](CrossReplicaContext& cross) { advance(cross, stage); });
+    static_cast<void>(sum.to_host());
+  });
+}
+
+void change_in_a_transaction(MemoryStage& stage) {
+  stage.strategy->transaction([&] { advance(stage.strategy->cross_replica(), stage); });
+}
+
+void run_in_a_merge(MemoryStage& stage) {
+  stage.strategy->run([&](ReplicaContext& replica) {
+    replica.merge_call([](CrossReplicaContext& cross) {
+      const auto inner =
+          cross.run([](ReplicaContext& nested) { return nested.all_reduce(ReduceOp::kSum, 1.0); });
+      EXPECT_EQ(inner[0], last_of(inner));
+    });
+  });
+}
+
+void throw_in_a_replica(MemoryStage& stage) {
+  stage.strategy->run([](ReplicaContext& replica) {
+    if (is_last(replica)) throw std::runtime_error("a replica's own, of some length");
+    replica.all_reduce(ReduceOp::kSum, 1.0);
+  });
+}
+
+void throw_in_every_replica(MemoryStage& stage) {
+  stage.strategy->run([](ReplicaContext& replica) {
+    replica.merge_call([](CrossReplicaContext&) {});
+    throw std::runtime_error("a replica's own, of some length");
+  });
+}
+
+void throw_in_a_merge(MemoryStage& stage) {
+  stage.strategy->run([](ReplicaContext& replica) {
+    replica.merge_call(
+        [](CrossReplicaContext&) { throw std::runtime_error("a merge's own, of some length"); });
+  });
+}
+
+void cancel_by_hand(MemoryStage& stage) {
+  stage.strategy->run([](ReplicaContext&) { throw ReplicaCancelled{}; });
+}
+
+void miss_a_merge(MemoryStage& stage) {
+  stage.strategy->run([](ReplicaContext& replica) {
+    if (replica.replica_id() == 0) replica.merge_call([](CrossReplicaContext&) {});
+  });
+}
+
+void meet_at_two_places(MemoryStage& stage) {
+  stage.strategy->run([](ReplicaContext& replica) {
+    if (replica.replica_id() == 0) {
+      replica.all_reduce(ReduceOp::kSum, 1.0);
+    } else {
+      replica.all_reduce(ReduceOp::kSum, 2.0);
+    }
+  });
+}
+
+void meet_with_two_types(MemoryStage& stage) {
+  const auto reduce = [](ReplicaContext& replica, auto value) {
+    replica.all_reduce(ReduceOp::kSum, value);
+  };
+  stage.strategy->run([&](ReplicaContext& replica) {
+    if (replica.replica_id() == 0) {
+      reduce(replica, 1.0);
+    } else {
+      reduce(replica, 1.0F);
+    }
+  });
+}
+
+void reduce_two_lengths(MemoryStage& stage) {
+  stage.strategy->run([](ReplicaContext& replica) {
+    const auto length = static_cast<std::size_t>(replica.replica_id() + 1);
+    replica.all_reduce(ReduceOp::kSum, std::vector<double>(length, 1.0));
+  });
+}
+
+void make_two_variables_in_one(MemoryStage& stage) {
+  stage.strategy->run([&](ReplicaContext& replica) {
+    stage.strategy->mirrored_variable(1.0, {.name = "v", .trainable = replica.replica_id() == 0});
+  });
+}
+
+void make_variables_on_one_replica(MemoryStage& stage) {
+  stage.strategy->run([&](ReplicaContext& replica) {
+    if (replica.replica_id() == 0) stage.strategy->mirrored_variable(1.0, {.name = "v"});
+    replica.merge_call([](CrossReplicaContext&) {});
+  });
+}
+
+void ask_for_what_nobody_makes(MemoryStage& stage) {
+  stage.strategy->run([&](ReplicaContext& replica) {
+    if (replica.replica_id() == 1) stage.strategy->mirrored_variable(1.0, {.name = "v"});
+    replica.merge_call([](CrossReplicaContext&) {});
+  });
+}
+
+void wait_for_ever(MemoryStage& stage) {
+  Gate gate;
+  stage.strategy->run([&](ReplicaContext& replica) {
+    if (is_last(replica)) {
+      stage.strategy->backend().executor().block_until({.kind = OperationKind::kWait}, gate);
+    }
+    replica.merge_call([](CrossReplicaContext&) {});
+  });
+}
+
+void swallow_cancellation(MemoryStage& stage) {
+  stage.strategy->run([](ReplicaContext& replica) {
+    if (replica.replica_id() == 0) throw std::runtime_error("a replica's own, of some length");
+    for (int call = 0; call < 4; ++call) {
+      try {
+        replica.merge_call([](CrossReplicaContext&) {});
+      } catch (const ReplicaCancelled&) {
+      }
+    }
+  });
+}
+
+void make_variables(MemoryStage& stage) {
+  Strategy& strategy = *stage.strategy;
+  const auto tensor =
+      strategy.mirrored_variable([] { return Tensor<float>::full(Shape({2}), 1.0F); });
+  const auto local = strategy.replica_local_variable(ReduceOp::kSum, 1.0);
+  const auto some = strategy.variable(std::vector<float>{1, 2});
+  EXPECT_EQ(strategy.read(tensor).to_host(), (std::vector<float>{1, 1}));
+  EXPECT_EQ(strategy.read(local), strategy.num_replicas());
+  EXPECT_EQ(strategy.read(some), (std::vector<float>{1, 2}));
+}
+
+void make_variables_in_replicas(MemoryStage& stage) {
+  stage.strategy->run([&](ReplicaContext& replica) {
+    const auto tensor = stage.strategy->mirrored_variable(
+        [] { return Tensor<float>::full(Shape({2}), 1.0F); }, {.name = "tensor"});
+    const auto local = stage.strategy->replica_local_variable(ReduceOp::kSum, 1.0);
+    local.on(replica) += 1;
+    replica.merge_call([&](CrossReplicaContext& cross) {
+      EXPECT_EQ(stage.strategy->read(tensor).to_host(), (std::vector<float>{1, 1}));
+      EXPECT_EQ(stage.strategy->read(local), 2.0 * cross.num_replicas());
+    });
+  });
+}
+
+void assign_in_replicas(MemoryStage& stage) {
+  const auto total =
+      stage.strategy->mirrored_variable(1.0, {.name = "total", .aggregation = Aggregation::kSum});
+  stage.strategy->run([&](ReplicaContext& replica) { replica.assign_add(total, 1.0); });
+  EXPECT_EQ(stage.strategy->read(total), 1.0 + stage.strategy->num_replicas());
+}
+
+void gather_and_broadcast(MemoryStage& stage) {
+  const int replicas = stage.strategy->num_replicas();
+  const auto gathered = stage.strategy->run([](ReplicaContext& replica) {
+    const auto mine = Tensor<float>::full(Shape({1, 2}), static_cast<float>(replica.replica_id()));
+    return replica.all_gather(mine, Axis(0)).to_host();
+  });
+  EXPECT_EQ(gathered[0].size(), static_cast<std::size_t>(2 * replicas));
+  CrossReplicaContext& cross = stage.strategy->cross_replica();
+  const auto copies = cross.broadcast(stage.strategy->read(stage.weights));
+  EXPECT_EQ(copies[replicas - 1].to_host(), copies[0].to_host());
+}
+
+void save_and_restore(MemoryStage& stage) {
+  const auto local = stage.strategy->replica_local_variable(ReduceOp::kSum, 1.0, {.name = "local"});
+  Checkpoint checkpoint(*stage.strategy);
+  checkpoint.add(stage.weights).add(stage.history).add(local);
+  const std::string bytes = checkpoint.contents().contents();
+  checkpoint.restore(TensorFile::parse(bytes, "memory"));
+}
+
+// Made once, with memory enough: GCC's paths do not stay whole if memory runs out while they are
+// joined.
+const std::filesystem::path& saved_file() {
+  static const std::filesystem::path path = ::testing::TempDir() + "belfry_memory.safetensors";
+  return path;
+}
+
+void save_to_a_file(MemoryStage& stage) {
+  const std::filesystem::path& path = saved_file();
+  Checkpoint checkpoint(*stage.strategy);
+  checkpoint.add(stage.weights).add(stage.history);
+  checkpoint.save(path);
+  checkpoint.restore(path);
+}
+
+void read_and_look(MemoryStage& stage) {
+  const auto all = stage.strategy->local_values(stage.weights);
+  EXPECT_EQ(all[0].to_host(), stage.strategy->read(stage.weights).to_host());
+  static_cast<void>(stage.strategy->devices());
+  static_cast<void>(stage.strategy->parameter_devices());
+}
+
+void loop_over_data(MemoryStage& stage) {
+  const auto rows = Dataset<std::vector<double>>::from({{1, 2, 3, 4}, {5, 6, 7}});
+  auto steps = stage.strategy->distribute_dataset(
+      rows, {.end_of_data = EndOfData::kMaskReplicas, .prefetch = 1});
+  double sum = 0;
+  for (const PerReplica<std::vector<double>>& step : steps) {
+    const auto sums = stage.strategy->run(
+        [](ReplicaContext& replica, const std::vector<double>& share) {
+          double own = 0;
+          for (const double row : share) own += row;
+          return replica.all_reduce(ReduceOp::kSum, own);
+        },
+        step);
+    sum += *sums.begin();
+  }
+  EXPECT_EQ(sum, 28.0);
+}
+
+void run_masked(MemoryStage& stage) {
+  const int replicas = stage.strategy->num_replicas();
+  detail::ReplicaArray<double> value(1);
+  value.emplace_back(2.5);
+  const PerReplica<double> some(std::move(value), detail::Participants(replicas, {replicas - 1}));
+  const auto sums = stage.strategy->run(
+      [](ReplicaContext& replica, double own) { return replica.all_reduce(ReduceOp::kSum, own); },
+      some);
+  EXPECT_EQ(last_of(sums), 2.5);
+}
+
+void read_beyond_the_end(MemoryStage& stage) {
+  stage.strategy->run([](ReplicaContext&) {
+    const auto table = Tensor<float>::full(Shape({2, 1}), 1.0F);
+    const auto index = Tensor<std::int64_t>::full(Shape({1}), 2);
+    static_cast<void>(gather_rows(table, index).to_host());
+  });
+}
+
+}  // namespace
+
+std::vector<MemoryCase> memory_cases() {
+  return {
+      {"a reduction of hosts and tensors", Changes::kNothing, reduce_hosts_and_tensors},
+      {"a merge with updates", Changes::kEach, merge_with_updates},
+      {"a transaction", Changes::kBoth, change_in_a_transaction},
+      {"a nested run", Changes::kNothing, run_in_a_merge},
+      {"a replica that throws", Changes::kNothing, throw_in_a_replica},
+      {"replicas that all throw", Changes::kNothing, throw_in_every_replica},
+      {"a merge that throws", Changes::kNothing, throw_in_a_merge},
+      {"a cancellation of the user", Changes::kNothing, cancel_by_hand},
+      {"a missing merge", Changes::kNothing, miss_a_merge},
+      {"merges at two places", Changes::kNothing, meet_at_two_places},
+      {"merges with two types", Changes::kNothing, meet_with_two_types},
+      {"reductions of two lengths", Changes::kNothing, reduce_two_lengths},
+      {"variables that differ", Changes::kNothing, make_two_variables_in_one},
+      {"a variable of one replica", Changes::kNothing, make_variables_on_one_replica},
+      {"a variable that nobody makes", Changes::kNothing, ask_for_what_nobody_makes},
+      {"a deadlock", Changes::kNothing, wait_for_ever},
+      {"a swallowed cancellation", Changes::kNothing, swallow_cancellation},
+      {"variables outside a run", Changes::kNothing, make_variables},
+      {"variables in replicas", Changes::kNothing, make_variables_in_replicas},
+      {"an assignment in replicas", Changes::kNothing, assign_in_replicas},
+      {"gathering and broadcasting", Changes::kNothing, gather_and_broadcast},
+      {"saving and restoring", Changes::kNothing, save_and_restore},
+      {"saving to a file", Changes::kNothing, save_to_a_file},
+      {"reading variables", Changes::kNothing, read_and_look},
+      {"steps of a data set", Changes::kNothing, loop_over_data},
+      {"a masked run", Changes::kNothing, run_masked},
+      {"an index beyond the end", Changes::kNothing, read_beyond_the_end, true},
+  };
+}
+
+}  // namespace belfry::testing

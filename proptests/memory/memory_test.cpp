@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Memory runs out at each allocation, one after another, of what programs do on the simulator.
+#include "memory/memory_settings.h"
+
+#include <gtest/gtest.h>
+
+namespace belfry::testing {
+namespace {
+
+class Memory : public ::testing::TestWithParam<MemoryCase> {};
+
+TEST_P(Memory, MayRunOutAtAnyAllocation) {
+  const MemorySetting setting = simulated<MirroredStrategy>({});
+  for (const bool warm : {false, true}) EXPECT_GT(expect_survival(GetParam(), setting, warm), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Memory, ::testing::ValuesIn(memory_cases()), name_of_case);
+
+}  // namespace
+}  // namespace belfry::testing
