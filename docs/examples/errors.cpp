@@ -271,6 +271,8 @@ void captured_value(Strategy&) {
   });
 }
 
+void file(Strategy&) { TensorFile().write("no/such/folder/model.safetensors"); }
+
 struct Mistake {
   const char* code;
   void (*make)(Strategy&);
@@ -302,6 +304,7 @@ const Mistake kMistakes[] = {
     {"kSumOfMirrored", sum_of_mirrored},
     {"kDestination", destination},
     {"kFileFormat", file_format},
+    {"kFile", file},
     {"kVariableMismatch", variable_mismatch},
     {"kVariableEmpty", variable_empty},
     {"kMirroredDiverged", mirrored_diverged},

@@ -43,7 +43,7 @@ class Checkpoint {
   /// Throws: as Strategy::read; InvalidArgumentError (kInvalidArgument) when two parts of variables
   /// would have one name.
   TensorFile contents(CallSite site = CallSite::here());
-  /// Writes that to a file. Throws: as contents, and as TensorFile::write.
+  /// Saves those contents to a file (SEM-138). Throws: as contents, and as TensorFile::write.
   void save(const std::filesystem::path& path, CallSite site = CallSite::here());
 
   /// Gives all variables their values in the file, or none. Other arrays are not looked at.

@@ -40,6 +40,7 @@ enum class ErrorCode : int {
   kSumOfMirrored = 37,    ///< SUM of one value all replicas share.
   kDestination = 38,      ///< A destination that names no device of the strategy.
   kFileFormat = 39,       ///< A file that does not hold what it should.
+  kFile = 40,             ///< A file that cannot be saved.
   // Variables.
   kVariableMismatch = 50,  ///< Replicas asked for different variables at one place.
   kVariableForeign = 51,   ///< A variable of another strategy.

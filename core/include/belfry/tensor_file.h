@@ -41,8 +41,9 @@ class TensorFile {
   /// The contents of a file, for which `parse` gives this. Throws: InvalidArgumentError
   /// (kInvalidArgument) when an array's bytes do not fit its shape, or a name is the notes'.
   std::string contents(CallSite site = CallSite::here()) const;
-  /// Writes a file beside `path` and then puts it in its place, so that one which is there is never
-  /// half overwritten. Throws: InvalidArgumentError (kFileFormat) where it cannot; as contents.
+  /// Saves the contents (SEM-138): a reader of `path` finds the old file or the new file, whole.
+  /// Throws: as contents, before a file is touched; InvalidArgumentError (kFile) with the failed
+  /// call of the system.
   void write(const std::filesystem::path& path, CallSite site = CallSite::here()) const;
 
   bool operator==(const TensorFile&) const = default;

@@ -4,11 +4,10 @@
 #include "belfry/error.h"
 #include "belfry/tensor_file.h"
 #include "values/tensor_file_dtypes.h"
+#include "words/saved_file.h"
 
 #include <bit>
 #include <cstdint>
-#include <fstream>
-#include <system_error>
 
 namespace belfry {
 namespace {
@@ -108,18 +107,8 @@ std::string TensorFile::contents(CallSite site) const {
 
 void TensorFile::write(const std::filesystem::path& path, CallSite site) const {
   const std::string text = contents(site);
-  std::filesystem::path fresh = path;
-  fresh += ".part";
-  std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
-  file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  file.close();
-  std::error_code failure;
-  if (file) std::filesystem::rename(fresh, path, failure);
-  if (!file || failure) {
-    std::filesystem::remove(fresh, failure);
-    throw InvalidArgumentError(ErrorCode::kFileFormat, "cannot write " + path.string(),
-                               "does its folder exist, and is there room?", site);
-  }
+  const std::string_view pieces[] = {text};
+  detail::save_file(path, pieces, site);
 }
 
 }  // namespace belfry

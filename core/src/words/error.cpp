@@ -112,6 +112,7 @@ void throw_error(ErrorReport report) {
     case ErrorCode::kSumOfMirrored:
     case ErrorCode::kDestination:
     case ErrorCode::kFileFormat:
+    case ErrorCode::kFile:
     case ErrorCode::kOutOfBounds:
     case ErrorCode::kForeignObject:
     case ErrorCode::kReplay:
