@@ -34,11 +34,14 @@ struct Place {
 // Characters with their places, and the one after the next.
 class Characters {
  public:
-  explicit Characters(std::streambuf& buffer) : buffer_(buffer) {
+  Characters(std::streambuf& buffer, const std::string& name, CallSite site)
+      : buffer_(buffer), name_(name), site_(site) {
     // Some programs begin UTF-8 with this mark.
     static constexpr std::string_view kMark = "\xef\xbb\xbf";
-    while (start_.size() < kMark.size() && buffer_.sgetc() != kEnd) {
-      start_ += static_cast<char>(buffer_.sbumpc());
+    while (start_.size() < kMark.size()) {
+      const int next = read_buffer();
+      if (next == kEnd) break;
+      start_ += static_cast<char>(next);
     }
     if (start_ == kMark) start_.clear();
     next_ = read();
@@ -61,10 +64,20 @@ class Characters {
  private:
   int read() {
     if (used_ < start_.size()) return static_cast<unsigned char>(start_[used_++]);
-    return buffer_.sbumpc();
+    return read_buffer();
+  }
+  // A file of the standard library reports a failed device by an exception of this type.
+  int read_buffer() {
+    try {
+      return buffer_.sbumpc();
+    } catch (const std::ios_base::failure&) {
+      fail_at(name_, place_, "the device reported an error", site_);
+    }
   }
 
   std::streambuf& buffer_;
+  const std::string& name_;
+  CallSite site_;
   std::string start_;  // Read to look for the mark, which is not there.
   std::size_t used_ = 0;
   int next_ = kEnd;
@@ -76,7 +89,7 @@ class Characters {
 class FieldReader {
  public:
   FieldReader(std::istream& in, const std::string& name, char separator, CallSite site)
-      : characters_(*in.rdbuf()), name_(name), separator_(separator), site_(site) {}
+      : characters_(*in.rdbuf(), name, site), name_(name), separator_(separator), site_(site) {}
 
   bool ended() const { return characters_.ended(); }
   Place place() const { return characters_.place(); }

@@ -11,9 +11,13 @@
 
 #include <cstdint>
 #include <fstream>
+#include <ios>
+#include <istream>
 #include <limits>
 #include <ostream>
 #include <sstream>
+#include <stdexcept>
+#include <streambuf>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -201,6 +205,27 @@ TEST(Csv, RefusesFieldsThatAreNotThere) {
   EXPECT_THROW(table.numbers<int>(1, 1), InvalidArgumentError);
   EXPECT_THROW(table.numbers_of<int>(-1), InvalidArgumentError);
   EXPECT_THROW(parse("1", {.separator = '"'}), InvalidArgumentError);
+}
+
+// Has three characters before its device fails, which is reported by an exception.
+template <class Failure>
+class FailingBuffer final : public std::streambuf {
+ public:
+  FailingBuffer() { setg(text_, text_, text_ + 3); }
+
+ private:
+  int_type underflow() override { throw Failure("no device"); }
+  char text_[3] = {'1', ',', '2'};
+};
+
+TEST(Csv, NamesThePlaceAtWhichADeviceFails) {
+  FailingBuffer<std::ios_base::failure> buffer;
+  std::istream in(&buffer);
+  // The fourth character is read as the second one is taken.
+  EXPECT_EQ(message_of([&] { parse_csv(in, "x.csv"); }), "x.csv:1:3: the device reported an error");
+  FailingBuffer<std::runtime_error> own;
+  std::istream other(&own);
+  EXPECT_THROW(parse_csv(other, "x.csv"), std::runtime_error);
 }
 
 TEST(Csv, ReadsFiles) {
