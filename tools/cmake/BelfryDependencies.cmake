@@ -5,6 +5,7 @@
 
 find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS context)
 find_package(fmt 9 CONFIG REQUIRED)
+find_package(nlohmann_json 3.11 CONFIG REQUIRED)
 find_package(Threads REQUIRED)
 
 if(BELFRY_BUILD_TESTS)

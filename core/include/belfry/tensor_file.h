@@ -24,22 +24,37 @@ struct FileTensor {
   bool operator==(const FileTensor&) const = default;
 };
 
-/// Arrays by name, and notes: the contents of a safetensors file (SEM-54). Numbers are written as
-/// they lie in memory, which is little-endian on every machine belfry is built for.
+/// An array with an element type that belfry lacks, such as `F8_E4M3`. Reading and writing keep the
+/// array; no operation uses the array.
+struct UnsupportedTensor {
+  std::string dtype{};  ///< The name that the format has for the type.
+  Shape shape{};
+  std::vector<std::byte> bytes{};
+
+  bool operator==(const UnsupportedTensor&) const = default;
+};
+
+/// Arrays by name, and notes: the contents of a safetensors file (SEM-54). Numbers are
+/// little-endian, in files and in the memory of every machine that belfry is built for.
 class TensorFile {
  public:
   std::map<std::string, FileTensor> tensors{};
   std::map<std::string, std::string> notes{};
+  std::map<std::string, UnsupportedTensor> unsupported{};
 
-  /// Reads the contents of a file; `where` is its name, for messages.
-  /// Throws: InvalidArgumentError (kFileFormat) naming the byte at which it stops making sense.
+  /// Reads the contents of a file by the rules of the format (SEM-139); `where` is the name of the
+  /// file, for messages.
+  /// Throws: InvalidArgumentError (kFileFormat) with the byte at fault.
   static TensorFile parse(std::string_view contents, const std::string& where,
                           CallSite site = CallSite::here());
-  /// The same of a file. Throws: the same, also for a file that cannot be read.
+  /// Reads a file. Throws: as parse, also for a file that cannot be read.
   static TensorFile read(const std::filesystem::path& path, CallSite site = CallSite::here());
 
-  /// The contents of a file, for which `parse` gives this. Throws: InvalidArgumentError
-  /// (kInvalidArgument) when an array's bytes do not fit its shape, or a name is the notes'.
+  /// The contents of a file; `parse` of the contents gives an equal object. Each array is at a
+  /// multiple of the element size.
+  /// Throws: InvalidArgumentError (kInvalidArgument) for contents that the format excludes: an
+  /// array with bytes that do not fit the shape, a name or a note in malformed UTF-8, an array with
+  /// the name of the notes, a header above the format's limit.
   std::string contents(CallSite site = CallSite::here()) const;
   /// Saves the contents (SEM-138): a reader of `path` finds the old file or the new file, whole.
   /// Throws: as contents, before a file is touched; InvalidArgumentError (kFile) with the failed

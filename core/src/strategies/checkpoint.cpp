@@ -5,11 +5,21 @@
 
 #include "belfry/error.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 namespace belfry {
 namespace detail {
+namespace {
+
+// Whether the array has a byte that is no bool of C++.
+bool has_odd_boolean(const FileTensor& tensor) {
+  return tensor.dtype == DType::kBool &&
+         std::ranges::any_of(tensor.bytes, [](std::byte byte) { return byte > std::byte{1}; });
+}
+
+}  // namespace
 
 FileTensor file_tensor(const SavedLeaf& saved) {
   FileTensor tensor{saved.leaf.dtype, saved.shape, std::vector<std::byte>(saved.leaf.bytes())};
@@ -34,11 +44,16 @@ void load_leaf(const TensorFile& file, const SavedLeaf& saved, const VariableInf
   const auto found = file.tensors.find(saved.name);
   const std::string wanted = to_string(saved.leaf.dtype) + to_string(saved.shape);
   std::string summary;
-  if (found == file.tensors.end()) {
+  if (const auto other = file.unsupported.find(saved.name); other != file.unsupported.end()) {
+    summary = "\"" + saved.name + "\" is " + other->second.dtype + to_string(other->second.shape) +
+              " in the file, an element type that is not supported";
+  } else if (found == file.tensors.end()) {
     summary = "the file has no \"" + saved.name + "\"";
   } else if (found->second.dtype != saved.leaf.dtype || found->second.shape != saved.shape) {
     summary = "\"" + saved.name + "\" is " + to_string(found->second.dtype) +
               to_string(found->second.shape) + " in the file";
+  } else if (has_odd_boolean(found->second)) {
+    summary = "\"" + saved.name + "\" has a boolean that is neither 0 nor 1 in the file";
   }
   if (!summary.empty()) {
     ErrorReport report;

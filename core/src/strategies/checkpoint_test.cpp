@@ -212,6 +212,48 @@ TEST(Checkpoint, ThatDoesNotFitChangesNothing) {
   EXPECT_THAT(model.strategy.local_values(model.first), Each(7));
 }
 
+TEST(Checkpoint, LooksAtNoArrayThatNobodyAsksFor) {
+  Model model(2);
+  TensorFile file = model.checkpoint().contents();
+  file.tensors.at("first").bytes[0] = std::byte{7};
+  file.unsupported["other"] = {"F8_E4M3", Shape({3}), std::vector<std::byte>(3)};
+  EXPECT_EQ(refusal_of(model, TensorFile::parse(file.contents(), "memory")), "restored");
+  EXPECT_THAT(model.strategy.local_values(model.first), Each(7));
+  file.unsupported["w"] = {"F8_E4M3", Shape({2}), std::vector<std::byte>(2)};
+  file.tensors.erase("w");
+  EXPECT_THAT(refusal_of(model, TensorFile::parse(file.contents(), "memory")),
+              HasSubstr("\"w\" is F8_E4M3[2] in the file, an element type that is not supported"));
+}
+
+TEST(Checkpoint, TakesNoBooleanThatIsNone) {
+  HostBackend backend(2);
+  MirroredStrategy strategy(backend);
+  const auto flag = strategy.mirrored_variable(true, {.name = "flag"});
+  Checkpoint all(strategy);
+  TensorFile file = all.add(flag).contents();
+  file.tensors.at("flag").bytes[0] = std::byte{2};
+  try {
+    all.restore(file);
+    FAIL() << "no error";
+  } catch (const VariableMismatchError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("a boolean that is neither 0 nor 1"));
+  }
+  EXPECT_TRUE(strategy.read(flag));
+}
+
+TEST(Checkpoint, ChangesNothingIfItsFileCannotBeSaved) {
+  Model model(2);
+  const TensorFile before = model.checkpoint().contents();
+  try {
+    model.checkpoint().save(std::filesystem::path(testing::TempDir()) / "no such folder" / "a");
+    FAIL() << "no error";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kFile);
+    EXPECT_THAT(error.what(), HasSubstr("checkpoint_test.cpp"));
+  }
+  EXPECT_EQ(model.checkpoint().contents(), before);
+}
+
 TEST(Checkpoint, RefusesWhatCannotBelongToIt) {
   Model model(2);
   Model other(2);

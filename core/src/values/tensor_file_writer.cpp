@@ -4,111 +4,143 @@
 #include "belfry/error.h"
 #include "belfry/tensor_file.h"
 #include "values/tensor_file_dtypes.h"
+#include "values/tensor_header.h"
+#include "words/file_source.h"
 #include "words/saved_file.h"
 
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <tuple>
 
 namespace belfry {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "arrays are written as they lie");
 
-constexpr std::string_view kNames[kNumDTypes] = {"F32", "F64",  "F16", "BF16", "I8",  "I32", "I64",
-                                                 "U8",  "BOOL", "I16", "U16",  "U32", "U64"};
+// An array, supported or not.
+struct Piece {
+  const std::string* name;
+  const FileDType* type;
+  const Shape* shape;
+  std::string_view bytes;
+};
 
-void append_string(std::string& out, std::string_view text) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  out += '"';
-  for (char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (code < 0x20) {
-      out += "\\u00";
-      out += kDigits[code >> 4];
-      out += kDigits[code & 15];
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
+[[noreturn]] void refuse(const std::string& what, CallSite site) {
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument, what,
+                             "no reader of the format would accept it", site);
 }
 
-void append_notes(std::string& out, const std::map<std::string, std::string>& notes) {
-  append_string(out, kNotesName);
-  out += ":{";
+// The text as a string of JSON.
+std::string quoted(const std::string& text, CallSite site) {
+  try {
+    return nlohmann::json(text).dump();
+  } catch (const nlohmann::json::type_error&) {
+    refuse("\"" + detail::printable(text) + "\" is no UTF-8, as names and notes must be", site);
+  }
+}
+
+std::string_view view_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void require_writable(const Piece& piece, const std::string& type, CallSite site) {
+  if (*piece.name == kNotesName) {
+    refuse("\"" + *piece.name + "\" is the name of the notes, not of an array", site);
+  }
+  if (piece.type == nullptr) {
+    refuse("\"" + *piece.name + "\" has an element type " + type + " that cannot be written", site);
+  }
+  if (!piece.type->fits(*piece.shape, piece.bytes.size())) {
+    refuse("\"" + *piece.name + "\" cannot be an array of " + type + to_string(*piece.shape) +
+               " with " + std::to_string(piece.bytes.size()) + " bytes",
+           site);
+  }
+}
+
+// Arrays with larger elements come first, so that each array is at a multiple of the element size.
+std::vector<Piece> pieces_of(const TensorFile& file, CallSite site) {
+  std::vector<Piece> pieces;
+  pieces.reserve(file.tensors.size() + file.unsupported.size());
+  for (const auto& [name, tensor] : file.tensors) {
+    pieces.push_back({&name, file_dtype_of(tensor.dtype), &tensor.shape, view_of(tensor.bytes)});
+    require_writable(pieces.back(), to_string(tensor.dtype), site);
+  }
+  for (const auto& [name, tensor] : file.unsupported) {
+    if (file.tensors.contains(name)) refuse("\"" + name + "\" names two arrays", site);
+    const FileDType* type = file_dtype_named(tensor.dtype);
+    if (type != nullptr && type->dtype) type = nullptr;
+    pieces.push_back({&name, type, &tensor.shape, view_of(tensor.bytes)});
+    require_writable(pieces.back(), detail::printable(tensor.dtype), site);
+  }
+  std::ranges::sort(pieces, [](const Piece& a, const Piece& b) {
+    return std::tuple(b.type->alignment(), std::string_view(*a.name)) <
+           std::tuple(a.type->alignment(), std::string_view(*b.name));
+  });
+  return pieces;
+}
+
+void append_notes(std::string& out, const std::map<std::string, std::string>& notes,
+                  CallSite site) {
+  out += quoted(std::string(kNotesName), site) + ":{";
   bool first = true;
   for (const auto& [key, text] : notes) {
     if (!first) out += ',';
     first = false;
-    append_string(out, key);
+    out += quoted(key, site);
     out += ':';
-    append_string(out, text);
+    out += quoted(text, site);
   }
   out += '}';
 }
 
-void append_entry(std::string& out, const std::string& name, const FileTensor& tensor,
-                  std::size_t begin) {
-  append_string(out, name);
-  out += ":{\"dtype\":";
-  append_string(out, name_of(tensor.dtype));
-  out += ",\"shape\":" + to_string(tensor.shape) + ",\"data_offsets\":[" + std::to_string(begin) +
-         ',' + std::to_string(begin + tensor.bytes.size()) + "]}";
-}
-
-void require_writable(const std::string& name, const FileTensor& tensor, CallSite site) {
-  const auto bytes = static_cast<std::size_t>(tensor.shape.count()) * size_of(tensor.dtype);
-  if (name != kNotesName && tensor.bytes.size() == bytes) return;
-  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                             "\"" + name + "\" cannot be an array of " + to_string(tensor.dtype) +
-                                 to_string(tensor.shape) + " with " +
-                                 std::to_string(tensor.bytes.size()) + " bytes",
-                             {}, site);
+// The bytes in front of the arrays.
+std::string head_of(const TensorFile& file, const std::vector<Piece>& pieces, CallSite site) {
+  std::string header = "{";
+  if (!file.notes.empty()) append_notes(header, file.notes, site);
+  std::size_t begin = 0;
+  for (const Piece& piece : pieces) {
+    if (header.size() > 1) header += ',';
+    const std::size_t end = begin + piece.bytes.size();
+    header += quoted(*piece.name, site) + ":{\"dtype\":\"";
+    header += piece.type->name;
+    header += "\",\"shape\":" + to_string(*piece.shape) + ",\"data_offsets\":[" +
+              std::to_string(begin) + ',' + std::to_string(end) + "]}";
+    begin = end;
+  }
+  header += '}';
+  // The arrays begin at a multiple of eight.
+  header.append((8 - header.size() % 8) % 8, ' ');
+  if (header.size() > kMostHeaderBytes) {
+    refuse("a header of " + std::to_string(header.size()) + " bytes; the format allows " +
+               std::to_string(kMostHeaderBytes),
+           site);
+  }
+  std::string head;
+  head.reserve(kLengthBytes + header.size());
+  for (std::size_t i = 0; i < kLengthBytes; ++i) {
+    head += static_cast<char>(std::uint64_t{header.size()} >> (8 * i) & 0xFF);
+  }
+  return head + header;
 }
 
 }  // namespace
 
-std::string_view name_of(DType dtype) { return kNames[static_cast<int>(dtype)]; }
-
-std::optional<DType> dtype_named(std::string_view name) {
-  for (int i = 0; i < kNumDTypes; ++i) {
-    if (kNames[i] == name) return static_cast<DType>(i);
-  }
-  return std::nullopt;
-}
-
 std::string TensorFile::contents(CallSite site) const {
-  std::string header = "{";
-  if (!notes.empty()) append_notes(header, notes);
-  std::size_t begin = 0;
-  for (const auto& [name, tensor] : tensors) {
-    require_writable(name, tensor, site);
-    if (header.size() > 1) header += ',';
-    append_entry(header, name, tensor, begin);
-    begin += tensor.bytes.size();
-  }
-  header += '}';
-  // So that the arrays begin at a multiple of eight.
-  while (header.size() % 8 != 0) header += ' ';
-  std::string out;
-  out.reserve(8 + header.size() + begin);
-  for (int shift = 0; shift < 64; shift += 8) {
-    out += static_cast<char>(std::uint64_t{header.size()} >> shift & 0xFF);
-  }
-  out += header;
-  for (const auto& [name, tensor] : tensors) {
-    out.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
-  }
+  const std::vector<Piece> pieces = pieces_of(*this, site);
+  std::string out = head_of(*this, pieces, site);
+  for (const Piece& piece : pieces) out += piece.bytes;
   return out;
 }
 
 void TensorFile::write(const std::filesystem::path& path, CallSite site) const {
-  const std::string text = contents(site);
-  const std::string_view pieces[] = {text};
-  detail::save_file(path, pieces, site);
+  const std::vector<Piece> pieces = pieces_of(*this, site);
+  const std::string head = head_of(*this, pieces, site);
+  std::vector<std::string_view> parts{head};
+  for (const Piece& piece : pieces) parts.push_back(piece.bytes);
+  detail::save_file(path, parts, site);
 }
 
 }  // namespace belfry

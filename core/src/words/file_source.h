@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <fstream>
+#include <istream>
 #include <span>
 #include <streambuf>
 #include <string>
@@ -15,6 +16,11 @@ namespace belfry::detail {
 /// A file that is there and can be read. Throws: InvalidArgumentError (kFileFormat) with the
 /// reason.
 std::ifstream open_file(const std::string& path, CallSite site);
+
+/// Appends the next bytes of the file `name` to `contents`: `bytes` bytes, or fewer at the end of
+/// the file. Throws: InvalidArgumentError (kFileFormat) if the device fails.
+void read_up_to(std::size_t bytes, std::istream& in, const std::string& name, std::string& contents,
+                CallSite site);
 
 /// Lets a stream read from memory.
 class MemoryBuffer final : public std::streambuf {

@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Files on a disk, with other savers, readers and neighbours.
+#include "belfry/error.h"
+#include "belfry/tensor_file.h"
+#include "words/temporary_folder_test.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// An array of equal bytes.
+TensorFile file_of(std::int64_t bytes, int value) {
+  TensorFile file;
+  file.tensors["a"] = {
+      DType::kUInt8, Shape({bytes}),
+      std::vector<std::byte>(static_cast<std::size_t>(bytes), static_cast<std::byte>(value))};
+  return file;
+}
+
+template <class F>
+std::string refusal_of(ErrorCode code, const F& call) {
+  try {
+    call();
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.report().summary;
+  }
+  return "done";
+}
+
+// Saves a file repeatedly in a process; the exit status is 0 if every save succeeds.
+pid_t saver(const fs::path& path, const TensorFile& file, int saves) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  int status = 0;
+  for (int i = 0; i < saves; ++i) {
+    try {
+      file.write(path);
+    } catch (...) {
+      status = 1;
+    }
+  }
+  ::_exit(status);
+}
+
+TEST(TensorFileSaving, ShowsReadersOneOfTwoSaversFilesWhole) {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "model";
+  const std::array<TensorFile, 2> files = {file_of(400'000, 1), file_of(250'000, 2)};
+  files[0].write(path);
+  const std::array<pid_t, 2> savers = {saver(path, files[0], 60), saver(path, files[1], 60)};
+  ASSERT_GT(savers[0], 0);
+  ASSERT_GT(savers[1], 0);
+  int reads = 0;
+  int broken = 0;
+  for (const pid_t child : savers) {
+    int status = 0;
+    while (::waitpid(child, &status, WNOHANG) == 0) {
+      ++reads;
+      try {
+        const TensorFile found = TensorFile::read(path);
+        if (found != files[0] && found != files[1]) ++broken;
+      } catch (const Error&) {
+        ++broken;
+      }
+    }
+    EXPECT_EQ(status, 0) << "a save failed";
+  }
+  EXPECT_EQ(broken, 0) << "of " << reads << " reads";
+  EXPECT_THAT(folder.names(), ElementsAre("model"));
+}
+
+TEST(TensorFileSaving, LeavesNeighboursLinksAndModesAlone) {
+  const TemporaryFolder folder;
+  folder.file("model.part", "precious");
+  file_of(1, 1).write(folder / "model");
+  EXPECT_EQ(folder.text("model.part"), "precious");
+  fs::create_symlink("model", folder / "latest");
+  ASSERT_EQ(::chmod((folder / "model").c_str(), 0600), 0);
+  file_of(1, 2).write(folder / "latest");
+  EXPECT_TRUE(fs::is_symlink(folder / "latest"));
+  EXPECT_EQ(TensorFile::read(folder / "model"), file_of(1, 2));
+  EXPECT_EQ(fs::status(folder / "model").permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_THAT(folder.names(), ElementsAre("latest", "model", "model.part"));
+}
+
+TEST(TensorFileSaving, RefusesWhatIsNoRegularFile) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(refusal_of(ErrorCode::kFile, [&] { file_of(1, 1).write(folder / "pipe"); }),
+              HasSubstr("it is a pipe"));
+  EXPECT_TRUE(fs::is_fifo(folder / "pipe"));
+  EXPECT_THAT(refusal_of(ErrorCode::kFile, [&] { file_of(1, 1).write(folder / ""); }),
+              HasSubstr("names no file"));
+  EXPECT_THAT(refusal_of(ErrorCode::kFile, [&] { file_of(1, 1).write(folder / "no" / "a"); }),
+              HasSubstr("No such file or directory"));
+  EXPECT_THAT(folder.names(), ElementsAre("pipe"));
+}
+
+TEST(TensorFileSaving, TouchesNothingIfTheContentsCannotBe) {
+  const TemporaryFolder folder;
+  file_of(1, 1).write(folder / "model");
+  TensorFile bad = file_of(1, 2);
+  bad.tensors["bad\xff"] = bad.tensors["a"];
+  EXPECT_THAT(refusal_of(ErrorCode::kInvalidArgument, [&] { bad.write(folder / "model"); }),
+              HasSubstr("no UTF-8"));
+  EXPECT_THAT(refusal_of(ErrorCode::kInvalidArgument, [&] { bad.write(folder / "fresh"); }),
+              HasSubstr("no UTF-8"));
+  EXPECT_EQ(TensorFile::read(folder / "model"), file_of(1, 1));
+  EXPECT_THAT(folder.names(), ElementsAre("model"));
+}
+
+TEST(TensorFileReading, NamesWhatCannotBeRead) {
+  const TemporaryFolder folder;
+  const std::string name = folder.file("a", "").string();
+  const auto message = [](const fs::path& path) {
+    return refusal_of(ErrorCode::kFileFormat, [&] { TensorFile::read(path); });
+  };
+  EXPECT_THAT(message(folder / "none"), HasSubstr("No such file"));
+  EXPECT_THAT(message(folder / ""), HasSubstr("Is a directory"));
+  EXPECT_THAT(message(name), HasSubstr("byte 0: the file ends inside the length of its header"));
+  EXPECT_THAT(message(name + std::string("\0more", 5)), HasSubstr("Invalid argument"));
+  // The endless file begins with eight zeros: the length of an empty header.
+  EXPECT_THAT(message("/dev/zero"), HasSubstr("byte 8: expected '{'"));
+  // The first page of a process cannot be read.
+  EXPECT_THAT(message("/proc/self/mem"), HasSubstr("cannot read /proc/self/mem: Input/output"));
+}
+
+// Contents from a pipe, and files with a byte too many or too few.
+TEST(TensorFileReading, TakesPipesAndStopsAtTheEnd) {
+  const TemporaryFolder folder;
+  const fs::path pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string contents = file_of(3'000'000, 7).contents();
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    std::ofstream(pipe, std::ios::binary) << contents;
+    ::_exit(0);
+  }
+  EXPECT_EQ(TensorFile::read(pipe), file_of(3'000'000, 7));
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  folder.file("long", contents + "x");
+  EXPECT_THAT(
+      refusal_of(ErrorCode::kFileFormat, [&] { TensorFile::read(folder / "long"); }),
+      HasSubstr("byte " + std::to_string(contents.size()) + ": bytes that belong to no array"));
+  folder.file("short", contents.substr(0, contents.size() - 1));
+  EXPECT_THAT(refusal_of(ErrorCode::kFileFormat, [&] { TensorFile::read(folder / "short"); }),
+              HasSubstr("\"a\" lies at 0 to 3000000 of 2999999 bytes"));
+}
+
+}  // namespace
+}  // namespace belfry
