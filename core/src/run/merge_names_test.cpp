@@ -57,7 +57,7 @@ class MergeNames : public testing::Test {
 
   HostBackend backend_{2};
   MirroredStrategy strategy_{backend_};
-  MirroredStrategy strict_{backend_, {.require_names = true}};
+  MirroredStrategy strict_{backend_, StrategyOptions{.require_names = true}};
 };
 
 // The first gradient of replica 0 is `w` and meets the first gradient of replica 1, which is `b`.
