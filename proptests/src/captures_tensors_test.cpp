@@ -112,6 +112,23 @@ TEST(CapturedTensors, ThatDifferAreFoundIfNobodyReadsTheResult) {
       kFirstMerge);
 }
 
+// With a fixed schedule no stream works before the program has ended.
+TEST(CapturedTensors, ThatDifferAreFoundAtTheMergeThatEnqueuedTheWork) {
+  expect_found(
+      [](MirroredStrategy& strategy) {
+        const auto weight = strategy.mirrored_variable(zeros());
+        strategy.run([&](ReplicaContext& replica) {
+          const auto gradient = tensor_of(replica);
+          replica.merge_call([&weight, gradient](CrossReplicaContext& cross) {
+            cross.update(
+                weight, [](Weights& w, const Weights& g) { w = w - g; }, cross.broadcast(gradient));
+          });
+          for (int round = 0; round < 3; ++round) replica.all_reduce(ReduceOp::kSum, 1.0);
+        });
+      },
+      kFirstMerge);
+}
+
 TEST(CapturedTensors, ThatDifferAfterEqualOnesAreFoundAtTheirMerge) {
   expect_found(
       [](MirroredStrategy& strategy) {
