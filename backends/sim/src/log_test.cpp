@@ -96,7 +96,7 @@ TEST(Log, TheLimitDropsRecordsAndNotHashes) {
   EXPECT_EQ(cut.dropped(), 3u);
 }
 
-// Replicas are the quick case; streams, merges and the host are counted apart.
+// The log counts replicas in a quick way, and streams, merges and the host in another.
 TEST(Log, TheLimitHoldsForEveryAgent) {
   for (const auto kind : {AgentId::Kind::kReplica, AgentId::Kind::kMerge, AgentId::Kind::kStream,
                           AgentId::Kind::kHost}) {

@@ -238,7 +238,7 @@ TEST(Turns, ACallerThatIsNoReplicaAsksWhichAgentGoesFirst) {
   EXPECT_EQ(chooser.counts, (std::vector<std::uint32_t>{3, 3, 3}));
 }
 
-// The queue is in order again once it has been empty, whatever was chosen before.
+// An empty queue counts as ordered, whatever was chosen before.
 TEST(Turns, CancelledReplicasStartAnOrderedQueue) {
   Listed chooser({3, 1, 1, 0, 0});
   Turns turns;

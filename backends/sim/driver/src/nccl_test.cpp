@@ -133,7 +133,7 @@ TEST(NcclOnDriver, TellsOfRanksThatDifferInTypeOrRoot) {
             std::string::npos);
 }
 
-// What a collective reads must have been written; what it writes has been written after it.
+// A collective may read written memory only, and its outputs are written memory afterwards.
 TEST(NcclOnDriver, FollowsWhatACollectiveReadsAndWrites) {
   const sim::SimulatedDriver machine({.gpus = 2});
   Ranks ranks(2);
@@ -163,8 +163,8 @@ TEST(NcclOnDriver, FollowsWhatACollectiveReadsAndWrites) {
   }
 }
 
-// The results of all ranks need room on each; only the root of a reduction needs room for its
-// result, and only the root of a broadcast has to bring something.
+// Every rank needs room for the parts of all ranks. The root alone needs room for the result of a
+// reduction, and the root alone brings the input of a broadcast.
 TEST(NcclOnDriver, WantsMemoryOfTheSizeThatEachRankNeeds) {
   const sim::SimulatedDriver machine({.gpus = 2});
   const auto answers = [](auto&& call) {

@@ -50,7 +50,7 @@ class CommandQueue {
   std::int32_t number() const { return number_; }
   const std::string& label() const { return label_; }
   AgentId agent() const { return {AgentId::Kind::kStream, number_}; }
-  /// How many calls of hosts wait for it. For tests: nothing waits on after its call has ended.
+  /// The number of host calls that wait for the queue. For tests: the wait of a call ends with it.
   std::size_t waiting_hosts() const { return waiting_hosts_.size(); }
 
  private:

@@ -178,7 +178,7 @@ TEST_F(EngineFailureTest, TheFirstFailureOfDestroyedQueuesIsTold) {
               HasSubstr("bad on S7"));
 }
 
-// Everything behind a failure is skipped if the host enqueued it before it heard of the failure.
+// Work is skipped if the host enqueued it behind a failure and before the report of the failure.
 TEST_F(EngineFailureTest, WorkBehindAFailureIsSkippedAlsoAfterTheHostHasHeard) {
   EventPoint event;
   world_.enqueue(0, "bad", {{memory_, {0, 1}}});

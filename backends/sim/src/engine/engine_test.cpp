@@ -207,7 +207,7 @@ TEST(Engine, AMissingMemberIsADeadlockThatNamesTheHeads) {
   EXPECT_THAT(world.done, ElementsAre("all_reduce", "behind"));
 }
 
-// A wait lives in the frame of its call, and the queue gets on after the call has failed.
+// A wait lives in the frame of its call. The queue may still get on after the call has failed.
 TEST(Engine, ADeadlockLeavesNoWaitBehind) {
   EngineWorld world(2);
   const auto collective = std::make_shared<Collective>(2);

@@ -22,7 +22,7 @@ namespace {
 using engine::testing::EngineWorld;
 using ::testing::ElementsAre;
 
-// Tells when a host begins to wait: the host holds the engine until it sleeps.
+// Signals the first wait of a host. The host holds the engine from the report to its sleep.
 class FirstHostWait final : public OperationSink {
  public:
   void on_operation(const Operation& operation) override {
@@ -63,8 +63,8 @@ class WaitingThread {
   WaitingThread(const WaitingThread&) = delete;
   WaitingThread& operator=(const WaitingThread&) = delete;
 
-  /// Whether the wait ends with this code, or without an error. The time limit is for a wait that
-  /// would never end.
+  /// Whether the wait ends with this code, or without an error. The time limit ends the test of an
+  /// engine that never wakes the thread.
   bool ends_with(std::optional<ErrorCode> code) {
     auto ended = ended_.get_future();
     return ended.wait_for(std::chrono::seconds(20)) == std::future_status::ready &&
