@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <new>
 #include <stdexcept>
 #include <utility>
 
@@ -261,6 +262,34 @@ void run_masked(MemoryStage& stage) {
   EXPECT_EQ(last_of(sums), 2.5);
 }
 
+// A record that fails leaves the event as it was: nobody waits for a record that never comes.
+void record_events(MemoryStage& stage) {
+  Device& device = stage.strategy->backend().device(0);
+  const auto event = device.create_event();
+  for (int record = 0; record < 4; ++record) {
+    try {
+      device.compute_stream().record(*event);
+    } catch (const std::bad_alloc&) {
+    }
+    device.communication_stream().wait(*event);
+    device.communication_stream().synchronize();
+  }
+}
+
+// A replica for which a merge found no memory does other work before it merges again.
+void merge_until_it_works(MemoryStage& stage) {
+  const auto sums = stage.strategy->run([](ReplicaContext& replica) {
+    for (;;) {
+      try {
+        return replica.all_reduce(ReduceOp::kSum, 1);
+      } catch (const std::bad_alloc&) {
+        static_cast<void>(Tensor<float>::full(Shape({2}), 1.0F).to_host());
+      }
+    }
+  });
+  EXPECT_EQ(sums[0], stage.strategy->num_replicas());
+}
+
 void read_beyond_the_end(MemoryStage& stage) {
   stage.strategy->run([](ReplicaContext&) {
     const auto table = Tensor<float>::full(Shape({2, 1}), 1.0F);
@@ -299,6 +328,8 @@ std::vector<MemoryCase> memory_cases() {
       {"reading variables", Changes::kNothing, read_and_look},
       {"steps of a data set", Changes::kNothing, loop_over_data},
       {"a masked run", Changes::kNothing, run_masked},
+      {"events recorded again", Changes::kNothing, record_events},
+      {"a merge tried again", Changes::kNothing, merge_until_it_works},
       {"an index beyond the end", Changes::kNothing, read_beyond_the_end, true},
   };
 }
