@@ -155,6 +155,8 @@ INSTANTIATE_TEST_SUITE_P(
                "read"},
         Header{"ZeroAfterLarge", "{" + entry("U8", "[4294967296,4294967296,0]", "[0,0]") + "}", 0,
                "0 bytes for uint8"},
+        Header{"PartOfAnElement", "{" + entry("F32", "[1]", "[0,5]") + "}", 5,
+               "5 bytes for float32[1]"},
         Header{"ThreeOffsets", "{" + entry("U8", "[4]", "[0,4,4]") + "}", 4, "two numbers"},
         Header{"OneOffset", "{" + entry("U8", "[4]", "[4]") + "}", 4, "two numbers"},
         Header{"Backwards", "{" + entry("U8", "[4]", "[4,0]") + "}", 4, "lies at 4 to 0"},
