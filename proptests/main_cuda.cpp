@@ -11,7 +11,7 @@ namespace belfry::testing {
 namespace {
 
 sim::SimulatedDriver& driver() {
-  static sim::SimulatedDriver machine;
+  static sim::SimulatedDriver machine({.pageable_read_late = true});
   return machine;
 }
 

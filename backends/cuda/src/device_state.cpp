@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <new>
 #include <string>
 
 namespace belfry::cuda {
@@ -69,9 +70,11 @@ DeviceState::DeviceState(std::shared_ptr<SharedState> shared, int index, int gpu
     ignore_failure(cudaMemPoolDestroy(pool_));
     throw;
   }
+  staging_.emplace(*this);
 }
 
 DeviceState::~DeviceState() {
+  staging_.reset();
   for (cudaEvent_t event : spare_events_) ignore_failure(cudaEventDestroy(event));
   ignore_failure(cudaMemPoolDestroy(pool_));
 }
@@ -145,7 +148,11 @@ cudaEvent_t DeviceState::take_event() {
 
 void DeviceState::give_event(cudaEvent_t event) noexcept {
   const std::lock_guard lock(mutex_);
-  spare_events_.push_back(event);
+  try {
+    spare_events_.push_back(event);
+  } catch (const std::bad_alloc&) {
+    ignore_failure(cudaEventDestroy(event));
+  }
 }
 
 }  // namespace belfry::cuda

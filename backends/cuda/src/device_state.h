@@ -4,11 +4,13 @@
 
 #include "belfry/backend/device.h"
 #include "shared_state.h"
+#include "staging.h"
 
 #include <cuda_runtime.h>
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -39,6 +41,9 @@ class DeviceState {
   cudaEvent_t take_event();
   void give_event(cudaEvent_t event) noexcept;
 
+  /// The way from the host to this device.
+  Staging& staging() { return *staging_; }
+
  private:
   void reserve(std::size_t bytes);
   void release(std::size_t bytes) noexcept;
@@ -51,6 +56,8 @@ class DeviceState {
   mutable std::mutex mutex_;  // for all below
   MemoryUse use_;
   std::vector<cudaEvent_t> spare_events_;
+  // Gives events back when it ends.
+  std::optional<Staging> staging_;
 };
 
 }  // namespace belfry::cuda

@@ -59,6 +59,8 @@ constexpr Function kFunctions[] = {
     {"cudaMemPoolSetAttribute"},
     {"cudaMemPoolSetAccess"},
     {"cudaMemGetInfo"},
+    {"cudaHostAlloc", Told::kNever},  // Writes wait instead.
+    {"cudaFreeHost", Told::kNever, ErrorCode::kInternal, nullptr, 1},
     {"cudaMallocFromPoolAsync"},
     {"cudaStreamCreateWithPriority"},
     {"cudaStreamSynchronize", Told::kUnlessEnding},

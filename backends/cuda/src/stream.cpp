@@ -94,14 +94,7 @@ void Stream::write(BufferView to, const void* from) {
   Hold hold(*this, {to.buffer});
   if (to.bytes() > 0) {
     const CurrentGpu current(state_->gpu());
-    BELFRY_CUDA_TRY(cudaMemcpyAsync(destination, from, to.bytes(), cudaMemcpyHostToDevice, get()));
-    // CUDA takes pageable memory in before it returns; pinned memory of the user's it reads later.
-    cudaPointerAttributes attributes{};
-    const cudaError_t known = cudaPointerGetAttributes(&attributes, from);
-    ignore_failure(known);
-    if (known == cudaSuccess && attributes.type != cudaMemoryTypeUnregistered) {
-      BELFRY_CUDA_TRY(cudaStreamSynchronize(get()));
-    }
+    state_->staging().write(destination, from, to.bytes(), get());
   }
   Counters::add(state_->shared().counters.host_writes);
   hold.close();

@@ -29,10 +29,15 @@ cudaError_t write(const Call& call, const StreamObject& stream, void* to, const 
   Command command;
   command.name = "copy from the host";
   command.writes = {*access};
-  // CUDA takes pageable memory in before the call returns.
-  command.run = [to, taken = std::vector<std::byte>(first, first + bytes)](const Command&) {
-    std::memcpy(to, taken.data(), taken.size());
-  };
+  const auto pinned = call.machine.find_pinned(from);
+  if (pinned != nullptr || call.machine.options().pageable_read_late) {
+    command.held.push_back(pinned);
+    command.run = [to, from, bytes](const Command&) { std::memcpy(to, from, bytes); };
+  } else {
+    command.run = [to, taken = std::vector<std::byte>(first, first + bytes)](const Command&) {
+      std::memcpy(to, taken.data(), taken.size());
+    };
+  }
   call.machine.engine().enqueue(*stream.queue, std::move(command));
   return cudaSuccess;
 }

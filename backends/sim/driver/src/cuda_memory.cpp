@@ -6,6 +6,7 @@
 
 using belfry::driver::Call;
 using belfry::driver::guarded_cuda;
+using belfry::driver::HostMemoryObject;
 using belfry::driver::MemoryObject;
 using belfry::driver::misuse;
 using belfry::driver::PoolObject;
@@ -132,6 +133,25 @@ cudaError_t cudaFreeAsync(void* devPtr, cudaStream_t hStream) {
   });
 }
 
+cudaError_t cudaHostAlloc(void** pHost, size_t size, unsigned int /*flags*/) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    *pHost = nullptr;
+    if (size == 0) return cudaSuccess;
+    auto memory = std::make_shared<HostMemoryObject>(size);
+    *pHost = memory->first.get();
+    call.machine.host_memory.insert_as(*pHost, std::move(memory));
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaFreeHost(void* ptr) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    if (ptr == nullptr || call.machine.host_memory.erase(ptr) != nullptr) return cudaSuccess;
+    return misuse(call, cudaErrorInvalidValue,
+                  "no pinned memory begins at this address: freed twice, or never allocated");
+  });
+}
+
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return guarded_cuda(__func__, [&](const Call& call) {
     if (call.machine.options().gpus == 0) return cudaErrorNoDevice;
@@ -150,6 +170,9 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes* attributes, c
       attributes->type = cudaMemoryTypeDevice;
       attributes->device = access->allocation->device();
       attributes->devicePointer = const_cast<void*>(ptr);
+    } else if (call.machine.find_pinned(ptr) != nullptr) {
+      attributes->type = cudaMemoryTypeHost;
+      attributes->hostPointer = const_cast<void*>(ptr);
     } else {
       attributes->type = cudaMemoryTypeUnregistered;
       attributes->device = -2;  // What CUDA answers for memory it does not know.

@@ -28,11 +28,28 @@ ncclResult_t misuse(const Call& call, ncclResult_t code, const std::string& what
 /// The code for what a simulated command threw; its text is kept as that of a misuse.
 cudaError_t failure(const Call& call, std::exception_ptr thrown);
 
+/// A call, for whoever observes the machine.
+class ObservedCall {
+ public:
+  explicit ObservedCall(const Machine& machine) : observer_(machine.options().observer) {
+    if (observer_ != nullptr) observer_->enter();
+  }
+  ObservedCall(const ObservedCall&) = delete;
+  ObservedCall& operator=(const ObservedCall&) = delete;
+  ~ObservedCall() {
+    if (observer_ != nullptr) observer_->leave();
+  }
+
+ private:
+  sim::CallObserver* observer_;
+};
+
 /// Runs the body of a CUDA function: counts the call, fails it where that is planned, turns
 /// exceptions into codes, and keeps the last error of the thread.
 template <class Body>
 cudaError_t guarded_cuda(const char* function, Body&& body) {
   const std::shared_ptr<Machine> shared = machine();
+  const ObservedCall observed(*shared);
   const Call call{*shared, thread_state(shared), function};
   cudaError_t code = cudaSuccess;
   if (const auto planned = shared->book().enter(function)) {
@@ -54,6 +71,7 @@ cudaError_t guarded_cuda(const char* function, Body&& body) {
 template <class Body>
 ncclResult_t guarded_nccl(const char* function, Body&& body) {
   const std::shared_ptr<Machine> shared = machine();
+  const ObservedCall observed(*shared);
   const Call call{*shared, thread_state(shared), function};
   if (const auto planned = shared->book().enter(function)) {
     return misuse(call, static_cast<ncclResult_t>(*planned), "a planned failure");

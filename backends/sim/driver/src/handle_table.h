@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,6 +34,12 @@ class HandleTable {
     const std::lock_guard lock(mutex_);
     const auto place = objects_.find(handle);
     return place == objects_.end() ? nullptr : place->second;
+  }
+  /// The object with the last handle that is not behind `address`; null if there is none.
+  Ptr find_before(const void* address) const {
+    const std::lock_guard lock(mutex_);
+    const auto place = objects_.upper_bound(address);
+    return place == objects_.begin() ? nullptr : std::prev(place)->second;
   }
   Ptr erase(const void* handle) {
     const std::lock_guard lock(mutex_);

@@ -56,6 +56,14 @@ std::optional<engine::Access> Machine::find(const void* address, std::size_t byt
   return access;
 }
 
+std::shared_ptr<HostMemoryObject> Machine::find_pinned(const void* address) const {
+  std::shared_ptr<HostMemoryObject> memory = host_memory.find_before(address);
+  if (memory == nullptr) return nullptr;
+  const auto offset = reinterpret_cast<std::uintptr_t>(address) -
+                      reinterpret_cast<std::uintptr_t>(memory->first.get());
+  return offset < memory->bytes ? memory : nullptr;
+}
+
 bool Machine::reachable(const engine::Access& access, int gpu) const {
   const auto memory = memory_handles.find(access.allocation->data());
   if (memory == nullptr) return false;
@@ -72,6 +80,7 @@ std::vector<std::string> Machine::alive() const {
   add(events.size(), "events");
   add(pools.size(), "memory pools");
   add(memory_handles.size(), "allocations");
+  add(host_memory.size(), "pinned allocations");
   add(cliques.alive(), "communicators");
   return lines;
 }

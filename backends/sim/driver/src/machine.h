@@ -39,6 +39,8 @@ class Machine {
 
   /// The live memory from `address` on, or nothing: freed, never allocated, or too short.
   std::optional<engine::Access> find(const void* address, std::size_t bytes) const;
+  /// The pinned memory that holds the byte at `address`; null if it is pageable.
+  std::shared_ptr<HostMemoryObject> find_pinned(const void* address) const;
   /// Whether kernels on `gpu` may use `access`.
   bool reachable(const engine::Access& access, int gpu) const;
   std::vector<std::string> alive() const;
@@ -46,7 +48,8 @@ class Machine {
   HandleTable<StreamObject> streams;
   HandleTable<EventObject> events;
   HandleTable<PoolObject> pools;
-  HandleTable<MemoryObject> memory_handles;  ///< By the address of the first byte.
+  HandleTable<MemoryObject> memory_handles;   ///< By the address of the first byte.
+  HandleTable<HostMemoryObject> host_memory;  ///< The same.
 
  private:
   sim::DriverOptions options_;

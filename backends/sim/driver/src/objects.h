@@ -6,6 +6,7 @@
 #include "engine/command_queue.h"
 #include "engine/event_point.h"
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -31,6 +32,15 @@ struct PoolObject {
 struct MemoryObject {
   engine::AllocationPtr allocation;
   std::shared_ptr<PoolObject> pool;  // with the table of pools; outlives the pool's handle
+};
+
+/// Pinned memory of the host.
+struct HostMemoryObject {
+  explicit HostMemoryObject(std::size_t size)
+      : bytes(size), first(std::make_unique_for_overwrite<std::byte[]>(size)) {}
+
+  std::size_t bytes;
+  std::unique_ptr<std::byte[]> first;
 };
 
 }  // namespace belfry::driver

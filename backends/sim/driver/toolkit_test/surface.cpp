@@ -60,6 +60,8 @@ void add_cuda_values(Surface& surface) {
   VALUE(cudaEventDefault);
   VALUE(cudaEventBlockingSync);
   VALUE(cudaEventDisableTiming);
+  VALUE(cudaHostAllocDefault);
+  VALUE(cudaHostAllocPortable);
 }
 
 void add_cuda_attributes(Surface& surface) {
@@ -148,6 +150,9 @@ void add_cuda_functions(Surface& surface) {
   surface["cudaMallocFromPoolAsync"] =
       type_text<decltype(static_cast<Allocate*>(cudaMallocFromPoolAsync))>();
   FUNCTION(cudaFreeAsync);
+  using AllocateHost = cudaError_t(void**, size_t, unsigned int);
+  surface["cudaHostAlloc"] = type_text<decltype(static_cast<AllocateHost*>(cudaHostAlloc))>();
+  FUNCTION(cudaFreeHost);
   FUNCTION(cudaMemGetInfo);
   FUNCTION(cudaPointerGetAttributes);
   FUNCTION(cudaMemcpyAsync);

@@ -13,6 +13,15 @@
 
 namespace belfry::sim {
 
+/// Is told on the calling thread when a call enters the driver and when the call returns. Calls do
+/// not nest.
+class CallObserver {
+ public:
+  virtual ~CallObserver() = default;
+  virtual void enter() noexcept = 0;
+  virtual void leave() noexcept = 0;
+};
+
 /// What machine the simulated CUDA driver pretends to run on.
 struct DriverOptions {
   bool installed = true;  ///< False: as on a machine without an NVIDIA driver.
@@ -27,6 +36,12 @@ struct DriverOptions {
   int host_threads =
       1;          ///< Threads that may enqueue parts of one collective, for deadlock reports.
   int polls = 1;  ///< How often NCCL answers "in progress" before it is done.
+  /// A copy reads pageable memory of the host when the copy runs, as CUDA's documentation permits;
+  /// the memory must live until then. If false, the call itself reads pageable memory, as CUDA
+  /// usually does. Pinned memory is read late in any case.
+  bool pageable_read_late = false;
+  /// Told of every call of CUDA or NCCL; may be null.
+  CallObserver* observer = nullptr;
 };
 
 /// The machine behind CUDA's and NCCL's functions in this process while the object lives; without
@@ -50,7 +65,8 @@ class SimulatedDriver {
   /// What was done wrong so far, one sentence each: what a real driver would answer with a bare
   /// code, with a hang, or not at all.
   std::vector<std::string> reports() const;
-  /// What is still alive: streams, events, memory pools, allocations, communicators, one line each.
+  /// What is still alive: streams, events, memory pools, allocations, pinned ones, communicators,
+  /// one line each.
   std::vector<std::string> alive() const;
 
  private:
