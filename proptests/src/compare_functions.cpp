@@ -17,9 +17,9 @@ namespace belfry::testing {
 namespace {
 
 constexpr const char* kHint =
-    "bring captured values as arguments of the merge and reduce them there; return results from "
-    "the "
-    "function, as SEM-3 allows a write to a replica's own variable, but no other replica sees it";
+    "bring captured values as arguments of the merge and reduce them there; if the merge writes a "
+    "replica's own variable, return results from the function instead (SEM-3 allows the write, but "
+    "no other replica sees it)";
 
 // The longest list of merges, for differences that no merge shows.
 constexpr std::size_t kMostSites = 8;
