@@ -211,8 +211,7 @@ bool Engine::step_collective(const CollectivePtr& collective) {
     clock = std::max({clock, queue->clock_, queue->items_.front().clock});
     if (failure == nullptr) failure = exception_of(queue->failure_);
   }
-  if (failure == nullptr &&
-      !execute(collective->command, *collective->queues.front(), failure)) {
+  if (failure == nullptr && !execute(collective->command, *collective->queues.front(), failure)) {
     return false;
   }
   if (failure != nullptr) spoil_writes(collective->command, failure);
