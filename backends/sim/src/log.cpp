@@ -91,9 +91,18 @@ std::uint64_t Log::order_free_hash() const {
 void Log::append_other(const Operation& operation) {
   count(operation.agent, operation, hash_of(operation.agent));
   if (size_++ >= limit_) return;
-  keep(operation);
-  if (keep_merge_sites_ && operation.kind == OperationKind::kMerge) {
+  const bool has_site = keep_merge_sites_ && operation.kind == OperationKind::kMerge;
+  if (!has_site || keep_site(operation)) keep(operation);
+}
+
+// Whether there is memory for the site: every merge that is kept has one.
+bool Log::keep_site(const Operation& operation) {
+  try {
     merge_sites_.push_back(operation.site);
+    return true;
+  } catch (const std::bad_alloc&) {
+    limit_ = records_.size();
+    return false;
   }
 }
 

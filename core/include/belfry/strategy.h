@@ -217,7 +217,7 @@ class Strategy : public detail::RunVerbs<Strategy>,
   /// ContextError (kStrategyBusy, kWrongContext, kOtherStrategy) while the strategy runs.
   void configure(const StrategyOptions& options, CallSite site = CallSite::here());
 
-  /// The last failed run's report, also of a user's own exception; none if memory ran out (SEM-144).
+  /// The last failed run's report, also of a user's exception; none if memory ran out (SEM-144).
   const std::optional<ErrorReport>& last_failure() { return core_.last_failure(); }
   StrategyStatistics statistics() { return detail::statistics_of(core_); }
 

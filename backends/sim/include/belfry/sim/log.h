@@ -92,6 +92,7 @@ class Log {
   std::uint64_t& hash_of(const AgentId& agent);
   std::uint64_t& new_hash(const AgentId& agent);
   void keep(const Operation& operation);
+  bool keep_site(const Operation& operation);
 
   std::size_t limit_;
   std::uint64_t size_ = 0;
