@@ -127,17 +127,19 @@ TEST_F(EngineOperations, TheDigestOfACommandIsThatOfAllThatItWrites) {
   EXPECT_EQ(executed[1].operation.value, 0U);
 }
 
+// The digest of a member covers the data on its own device.
 TEST_F(EngineOperations, AMemberOfACollectiveTouchesAllThatTheCollectiveTouches) {
-  world_.engine->enqueue_together(world_.queues,
-                                  count({}, {{memory_, {0, 10}}, {other_, {0, 10}}}));
+  const AllocationPtr there = DeviceMemory::create({.device = 1})->allocate(100);
+  world_.engine->enqueue_together(world_.queues, count({}, {{memory_, {0, 10}}, {there, {0, 7}}}));
   world_.engine->drain();
   const auto collected = operations_.of(OperationKind::kCollective);
   ASSERT_EQ(collected.size(), 2U);
   for (const auto& member : collected) {
     EXPECT_THAT(member.footprints, ElementsAre(touched("write", memory_, "0 to 10"),
-                                               touched("write", other_, "0 to 10")));
-    EXPECT_EQ(member.operation.value, digest_of_count(digest_of_count(0, 10), 10));
+                                               touched("write", there, "0 to 7")));
   }
+  EXPECT_EQ(collected[0].operation.value, digest_of_count(0, 10));
+  EXPECT_EQ(collected[1].operation.value, digest_of_count(0, 7));
 }
 
 // Buffers of equal number on different devices, and on the host, are different resources.
