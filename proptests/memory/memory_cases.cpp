@@ -290,6 +290,20 @@ void merge_until_it_works(MemoryStage& stage) {
   EXPECT_EQ(sums[0], stage.strategy->num_replicas());
 }
 
+// A replica for which a variable found no memory makes the variable again. All replicas get one.
+void make_a_variable_until_it_works(MemoryStage& stage) {
+  const auto names = stage.strategy->run([&](ReplicaContext&) {
+    for (;;) {
+      try {
+        return stage.strategy->mirrored_variable(1.0, {.name = "again"}).name();
+      } catch (const std::bad_alloc&) {
+        static_cast<void>(Tensor<float>::full(Shape({2}), 1.0F).to_host());
+      }
+    }
+  });
+  for (const std::string& name : names) EXPECT_EQ(name, names[0]);
+}
+
 void read_beyond_the_end(MemoryStage& stage) {
   stage.strategy->run([](ReplicaContext&) {
     const auto table = Tensor<float>::full(Shape({2, 1}), 1.0F);
@@ -330,6 +344,7 @@ std::vector<MemoryCase> memory_cases() {
       {"a masked run", Changes::kNothing, run_masked},
       {"events recorded again", Changes::kNothing, record_events},
       {"a merge tried again", Changes::kNothing, merge_until_it_works},
+      {"a variable tried again", Changes::kNothing, make_a_variable_until_it_works},
       {"an index beyond the end", Changes::kNothing, read_beyond_the_end, true},
   };
 }

@@ -160,6 +160,23 @@ TEST(Writes, ThatOnlyTheBodysResultShowsListTheMerges) {
   EXPECT_EQ(report->replicas[1].what, "with its functions the body returns {0, 7, 0}");
 }
 
+// The list has eight merges at most, and counts the others.
+TEST(Writes, ThatOnlyTheBodysResultShowsListAFewOfManyMerges) {
+  const auto report = finding({.devices = 2}, [](MirroredStrategy& strategy) {
+    std::array<double, 2> seen{};
+    strategy.run([&](ReplicaContext& replica) {
+      const auto id = static_cast<std::size_t>(replica.replica_id());
+      replica.merge_call([&seen, id](CrossReplicaContext&) { seen.at(id) = 7; });
+      for (int line = 1; line < 10; ++line) {
+        replica.all_reduce(ReduceOp::kSum, 1, CallSite{"train.cc", line});
+      }
+    });
+    return seen;
+  });
+  ASSERT_TRUE(report);
+  EXPECT_THAT(report->summary, ::testing::HasSubstr("train.cc:7 and 2 more it comes from"));
+}
+
 TEST(Writes, ThatMoveFromACaptureAreFound) {
   expect_found(
       [](MirroredStrategy& strategy) {

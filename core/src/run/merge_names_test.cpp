@@ -282,6 +282,18 @@ TEST_F(MergeNames, OfOneReplicaAloneDoNotMeetCallsWithout) {
   }
 }
 
+TEST_F(MergeNames, OfOneReplicaAloneDoNotMeetACallWithoutAtTheSameLine) {
+  EXPECT_THAT(text_of([](ReplicaContext& replica) {
+                if (replica.replica_id() == 0)
+                  replica.all_reduce(MergeTag{"left", kLeft}, ReduceOp::kSum, 1.0);
+                else
+                  replica.all_reduce(ReduceOp::kSum, 1.0, kLeft);
+              }),
+              AllOf(StartsWith("BF-011 replicas wait at different places"),
+                    HasSubstr("replica 0  train.cc:11  waits in all_reduce \"left\""),
+                    HasSubstr("replica 1  train.cc:11  waits in all_reduce\n")));
+}
+
 TEST_F(MergeNames, MayBeTemporariesOfTheCall) {
   const auto sums = strategy_.run([](ReplicaContext& replica) {
     int sum = 0;

@@ -215,6 +215,23 @@ TEST_F(Participation, MismatchesAreFoundAmongThoseThatTakePart) {
                std::runtime_error);
 }
 
+TEST_F(Participation, MismatchedMergesNameTheReplicasThatTakePart) {
+  try {
+    strategy_.run(
+        [](ReplicaContext& replica, double own) {
+          replica.all_reduce(ReduceOp::kSum, own, CallSite{"train.cc", replica.replica_id()});
+        },
+        values_of({1, 3}));
+    FAIL() << "no error";
+  } catch (const MergeMismatchError& error) {
+    ASSERT_EQ(error.report().replicas.size(), 2U);
+    for (const auto& [position, replica] : {std::pair(0U, 1), std::pair(1U, 3)}) {
+      EXPECT_EQ(error.report().replicas[position].replica_id, replica);
+      EXPECT_EQ(error.report().replicas[position].site.line, replica);
+    }
+  }
+}
+
 // A mismatch names the replicas that brought the values, not their places among those that take
 // part.
 TEST_F(Participation, AGatherThatDoesNotFitNamesTheReplicasThatTakePart) {

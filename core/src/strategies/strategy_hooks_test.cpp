@@ -231,6 +231,26 @@ TEST_F(Hooks, ThatMergeAgainWithoutEndAreReported) {
             "do_merge of a strategy called itself again, 32 calls within one another");
 }
 
+// The functions of the program, which a hook carries out first, leave the depth of the hook alone.
+TEST_F(Hooks, ThatGoOnWithoutEndAfterTheirWorkAreReported) {
+  const auto meet = [](ReplicaContext& replica) {
+    replica.merge_call([](CrossReplicaContext&) {});
+  };
+  strategy_.merge_hook = [&](StrategyStep& merge) {
+    merge.carry_out();
+    strategy_.run(meet);
+  };
+  EXPECT_EQ(broken([&] { strategy_.run(meet); }),
+            "do_merge of a strategy called itself again, 32 calls within one another");
+  strategy_.merge_hook = nullptr;
+  strategy_.run_hook = [&](StrategyStep& replicas) {
+    replicas.carry_out();
+    strategy_.run([](ReplicaContext&) {});
+  };
+  EXPECT_EQ(broken([&] { strategy_.run([](ReplicaContext&) {}); }),
+            "do_run of a strategy called itself again, 32 calls within one another");
+}
+
 TEST_F(Hooks, ThatStartAVerbAgainWithoutEndAreReported) {
   const auto w = strategy_.mirrored_variable(1.0);
   const auto increase = [](double& component) { component += 1; };

@@ -169,5 +169,23 @@ TEST(TensorFileReading, TakesPipesAndStopsAtTheEnd) {
               HasSubstr("\"a\" lies at 0 to 3000000 of 2999999 bytes"));
 }
 
+// The header may list the arrays in another order than that of their bytes.
+TEST(TensorFileReading, FindsTheEndOfTheArraysInAnyOrder) {
+  const std::string header =
+      "{\"a\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[4,7]},"
+      "\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}";
+  ASSERT_LT(header.size(), 256U);  // One byte of the length is enough.
+  const TemporaryFolder folder;
+  folder.file("model",
+              static_cast<char>(header.size()) + std::string(7, '\0') + header + "0123456");
+  const TensorFile file = TensorFile::read(folder / "model");
+  const auto text_of = [&](const char* name) {
+    const std::vector<std::byte>& bytes = file.tensors.at(name).bytes;
+    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  };
+  EXPECT_EQ(text_of("a"), "456");
+  EXPECT_EQ(text_of("b"), "0123");
+}
+
 }  // namespace
 }  // namespace belfry

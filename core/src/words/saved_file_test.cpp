@@ -18,6 +18,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
@@ -108,6 +109,20 @@ TEST(SavedFile, IsTheOneThatSymbolicLinksLeadTo) {
   EXPECT_TRUE(fs::is_symlink(folder / "outer"));
   EXPECT_TRUE(fs::is_symlink(folder / "deep" / "inner"));
   EXPECT_THAT(folder.names(), ElementsAre("deep", "door", "outer"));
+}
+
+// The system follows 40 links, and is asked as well.
+TEST(SavedFile, IsBehindAsManyLinksAsTheSystemFollows) {
+  const TemporaryFolder folder;
+  folder.file("0", "old");
+  for (int link = 1; link <= 41; ++link) {
+    fs::create_symlink(std::to_string(link - 1), folder / std::to_string(link));
+  }
+  EXPECT_TRUE(std::ifstream(folder / "40").is_open());
+  EXPECT_FALSE(std::ifstream(folder / "41").is_open());
+  save(folder / "40", "new");
+  EXPECT_EQ(folder.text("0"), "new");
+  EXPECT_THAT(refusal_of(folder / "41"), HasSubstr("Too many levels of symbolic links"));
 }
 
 TEST(SavedFile, IsMadeWhereADanglingLinkLeads) {
