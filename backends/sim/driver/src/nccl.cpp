@@ -260,6 +260,8 @@ ncclResult_t ncclGroupEnd() {
     const ncclResult_t refused = std::exchange(call.thread.group_error, ncclSuccess);
     if (refused != ncclSuccess) return refused;
     ncclResult_t result = call.machine.options().polls > 0 ? ncclInProgress : ncclSuccess;
+    // A host thread that waits meanwhile sees some members of a collective and not the others.
+    const belfry::engine::Engine::Enqueuing enqueuing(call.machine.engine());
     for (const CliqueCall& collective : group) {
       const ncclResult_t posted = post(call, collective);
       if (posted != ncclSuccess && posted != ncclInProgress) result = posted;

@@ -5,6 +5,8 @@
 
 #include <nccl.h>
 
+#include <atomic>
+#include <thread>
 #include <utility>
 
 namespace belfry::driver {
@@ -62,6 +64,27 @@ struct Ranks {
   std::vector<int*> data;
   std::vector<ncclComm_t> comms;
 };
+
+// A thread that waits may look between the members of a group: the rest is under way.
+TEST(NcclOnDriver, AWaitBetweenTheMembersOfAGroupIsNoDeadlock) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  Ranks ranks(2);
+  std::atomic<bool> done = false;
+  cudaError_t waited = cudaSuccess;
+  std::thread waiting([&] {
+    while (!done && waited == cudaSuccess) waited = cudaStreamSynchronize(ranks.streams[0]);
+  });
+  for (int i = 0; i < 2000; ++i) {
+    EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+    EXPECT_EQ(ranks.all_reduce(0, 0), ncclSuccess);
+    EXPECT_EQ(ranks.all_reduce(1, 0), ncclSuccess);
+    EXPECT_EQ(ncclGroupEnd(), ncclInProgress);
+    ranks.wait();
+  }
+  done = true;
+  waiting.join();
+  EXPECT_EQ(waited, cudaSuccess);
+}
 
 TEST(NcclOnDriver, AddsUpOverRanks) {
   const sim::SimulatedDriver machine({.gpus = 3});

@@ -59,6 +59,18 @@ void Engine::set_host_threads(int count) {
   progress_.notify_all();
 }
 
+Engine::Enqueuing::Enqueuing(Engine& engine) : engine_(engine) {
+  const Lock lock(engine_.door_);
+  ++engine_.enqueuing_;
+}
+
+// Those who wait look again: what was enqueued may be less than they need.
+Engine::Enqueuing::~Enqueuing() {
+  const Lock lock(engine_.door_, Lock::Entry::kOrWait);
+  --engine_.enqueuing_;
+  engine_.progress_.notify_all();
+}
+
 CommandQueue& Engine::create_queue(QueueOptions options) {
   const Lock lock(door_);
   auto queue =

@@ -81,6 +81,17 @@ class Engine final : public OtherAgents {
   /// How many host threads there are that might enqueue something. A wait that nothing runnable can
   /// satisfy is a deadlock once that many threads wait. 1 at first.
   void set_host_threads(int count);
+  /// While one lives, its thread is about to enqueue more: other threads' waits are no deadlock.
+  class Enqueuing {
+   public:
+    explicit Enqueuing(Engine& engine);
+    Enqueuing(const Enqueuing&) = delete;
+    Enqueuing& operator=(const Enqueuing&) = delete;
+    ~Enqueuing();
+
+   private:
+    Engine& engine_;
+  };
 
   CommandQueue& create_queue(QueueOptions options);
   /// The queue's commands still run; the handle may not be used any more.
@@ -197,6 +208,7 @@ class Engine final : public OtherAgents {
   Executor* executor_ = nullptr;
   Executor* concurrent_ = nullptr;
   int host_threads_ = 1;
+  int enqueuing_ = 0;
   std::vector<HostWait*> running_waits_;  // Those of hosts that have nothing to run.
   bool told_on_replica_ = false;          // Queues of other devices may be left to clear.
   std::uint32_t starved_ = 0;             // Tries without memory since the last step.

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <future>
 #include <optional>
@@ -37,11 +38,18 @@ class FirstHostWait final : public OperationSink {
   std::promise<void> begun_;
 };
 
+// What the engine knows about threads that do not wait.
+enum class Others : std::uint8_t {
+  kMayEnqueue,  // There is another thread.
+  kEnqueueNow,  // No other thread is counted, but one is enqueuing.
+};
+
 // A thread that waits for a collective with one of its two members.
 class WaitingThread {
  public:
-  WaitingThread() {
-    world.engine->set_host_threads(2);
+  explicit WaitingThread(Others others = Others::kMayEnqueue) {
+    if (others == Others::kEnqueueNow) enqueuing.emplace(*world.engine);
+    if (others == Others::kMayEnqueue) world.engine->set_host_threads(2);
     collective->command = world.work("all_reduce");
     thread_ = std::thread([this] {
       world.engine->join(world.queue(0), collective, 0);
@@ -58,6 +66,7 @@ class WaitingThread {
     // Wakes a thread that a test has failed to wake.
     world.engine->join(world.queue(1), std::make_shared<Collective>(2), 0);
     world.engine->set_host_threads(1);
+    enqueuing.reset();
     thread_.join();
   }
   WaitingThread(const WaitingThread&) = delete;
@@ -73,6 +82,7 @@ class WaitingThread {
 
   FirstHostWait sink;
   EngineWorld world{2, {.sink = &sink}};
+  std::optional<Engine::Enqueuing> enqueuing;
   CollectivePtr collective = std::make_shared<Collective>(2);
 
  private:
@@ -90,6 +100,20 @@ TEST(EngineThreads, AThreadThatSleepsHearsOfWhatAnotherEnqueues) {
 TEST(EngineThreads, TheLastThreadThatIsLeftHearsThatItWaitsForNobody) {
   WaitingThread waiting;
   waiting.world.engine->set_host_threads(1);
+  EXPECT_TRUE(waiting.ends_with(ErrorCode::kDeadlock));
+}
+
+TEST(EngineThreads, AWaitIsNoDeadlockWhileAThreadEnqueues) {
+  WaitingThread waiting(Others::kEnqueueNow);
+  waiting.world.engine->join(waiting.world.queue(1), waiting.collective, 1);
+  waiting.enqueuing.reset();
+  EXPECT_TRUE(waiting.ends_with(std::nullopt));
+  EXPECT_THAT(waiting.world.done, ElementsAre("all_reduce"));
+}
+
+TEST(EngineThreads, AWaitIsADeadlockOnceAThreadHasEnqueuedTooLittle) {
+  WaitingThread waiting(Others::kEnqueueNow);
+  waiting.enqueuing.reset();
   EXPECT_TRUE(waiting.ends_with(ErrorCode::kDeadlock));
 }
 
