@@ -9,14 +9,14 @@
 
 namespace belfry {
 
-/// How the values of replicas become one: what they assign to a mirrored variable (SEM-45), and the
-/// components of a replica-local one when it is read (SEM-51).
+/// How the values of all replicas are combined: the values that replicas assign to a mirrored
+/// variable (SEM-45), and the components of a replica-local variable at a read (SEM-51).
 enum class Aggregation : std::uint8_t {
-  kNone,  ///< Assigning in a replica, or reading across replicas, is an error.
+  kNone,  ///< An assignment in a replica, or a read across replicas, is an error.
   kSum,
   kMean,
   kOnlyFirst,  ///< Replica 0's value.
-  kOther,      ///< By a Reduction of the user's; for replica-local variables alone.
+  kOther,      ///< By a user's Reduction; for replica-local variables alone.
 };
 
 /// `none`, `sum`, `mean`, `only-first` or `other`.
@@ -26,12 +26,12 @@ std::string to_string(Aggregation aggregation);
 /// number that stands for no operator.
 Aggregation aggregation_of(ReduceOp op, CallSite site = CallSite::here());
 
-/// When the components of a variable are brought together (SEM-45, SEM-51).
+/// When the components of a variable are combined (SEM-45, SEM-51).
 enum class Synchronization : std::uint8_t {
-  kAuto,     ///< As the scopes in force say; on write without any.
-  kNone,     ///< Never: refused, a strategy cannot keep such a variable.
+  kAuto,     ///< By the enclosing scopes; kOnWrite outside every such scope.
+  kNone,     ///< Never. Refused: a strategy cannot keep such a variable.
   kOnWrite,  ///< Mirrored: every change reaches all components.
-  kOnRead,   ///< Replica-local: components are reduced when they are read.
+  kOnRead,   ///< Replica-local: components are reduced at a read.
 };
 
 /// `auto`, `none`, `on write` or `on read`.

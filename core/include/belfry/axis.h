@@ -4,7 +4,7 @@
 
 namespace belfry {
 
-/// A dimension of a tensor or of a vector (which has axis 0 alone). Negative numbers count from the
+/// A dimension of a tensor or vector (a vector has axis 0 alone). Negative numbers count from the
 /// last: `Axis(-1)`.
 struct Axis {
   explicit constexpr Axis(int number) : value(number) {}

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Everything a user of strategies needs; backends have headers of their own
-/// (`belfry/sim/backend.h`, `belfry/cuda/backend.h`). Library files never include this one.
+/// All headers for users of strategies; backends have their own headers (`belfry/sim/backend.h`,
+/// `belfry/cuda/backend.h`). Library files never include this header.
 #include "belfry/axis.h"
 #include "belfry/call_site.h"
 #include "belfry/central_storage_strategy.h"

@@ -14,21 +14,21 @@
 
 namespace belfry {
 
-/// How variables are restored.
+/// Options of a restore.
 struct RestoreOptions {
-  SumSplit sums = SumSplit::kFirst;  ///< What becomes of the total of a replica-local sum.
+  SumSplit sums = SumSplit::kFirst;  ///< How the total of a replica-local sum is split.
   CallSite site = CallSite::here();
 };
 
-/// Variables of one strategy that are saved to one file, and restored from it, by name: into as
-/// many replicas as there are then (SEM-54 to SEM-56).
+/// Variables of a strategy, saved to a file and restored from a file by name. The number of
+/// replicas may differ between the save and the restore (SEM-54 to SEM-56).
 class Checkpoint {
  public:
-  /// The strategy outlives it.
+  /// The strategy must outlive the checkpoint.
   explicit Checkpoint(Strategy& strategy) : strategy_(strategy) {}
 
-  /// Throws: InvalidArgumentError (kInvalidArgument) when a variable of this name is in it already,
-  /// (kVariableEmpty); ContextError (kOtherStrategy).
+  /// Adds a variable. Throws: InvalidArgumentError (kInvalidArgument) if the checkpoint has a
+  /// variable of the same name, (kVariableEmpty); ContextError (kOtherStrategy).
   template <class T>
   Checkpoint& add(const VariableHandle<T>& variable, CallSite site = CallSite::here()) {
     static_assert(Nest<T>, "only nests can be saved");
@@ -38,15 +38,16 @@ class Checkpoint {
     return *this;
   }
 
-  /// What would be saved now: of a mirrored variable its value, of a replica-local one what reading
-  /// it gives. Context: cross-replica. Order: blocks until all values are computed.
-  /// Throws: as Strategy::read; InvalidArgumentError (kInvalidArgument) when two parts of variables
-  /// would have one name.
+  /// The contents of a save: the value of each mirrored variable, and for each replica-local
+  /// variable the result of a read. Context: cross-replica. Order: blocks the host until all values
+  /// are computed.
+  /// Throws: as Strategy::read; InvalidArgumentError (kInvalidArgument) if two parts of variables
+  /// would have the same name.
   TensorFile contents(CallSite site = CallSite::here());
-  /// Saves those contents to a file (SEM-138). Throws: as contents, and as TensorFile::write.
+  /// Saves the contents to a file (SEM-138). Throws: as contents, and as TensorFile::write.
   void save(const std::filesystem::path& path, CallSite site = CallSite::here());
 
-  /// Gives all variables their values in the file, or none. Other arrays are not looked at.
+  /// Gives all variables their values in the file, or none. All other arrays are ignored.
   /// Context: cross-replica. Order: copies to devices are enqueued; blocks the host to divide sums
   /// of tensors.
   /// Throws: ContextError (kWrongContext, kOtherStrategy); VariableMismatchError

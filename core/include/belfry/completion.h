@@ -10,24 +10,23 @@
 
 namespace belfry {
 
-/// The moment at which several pieces of device work are all done; made by
-/// `CrossReplicaContext::group` (SEM-125). A value: copies are the same moment. Ends before its
-/// backend does. In a replica whose run has failed, what makes one, asks it or waits for it throws
-/// ReplicaCancelled (SEM-7).
+/// The end of several pieces of device work; made by `CrossReplicaContext::group` (SEM-125). A
+/// value: copies stand for the same work. Must be destroyed before its backend. In a replica of a
+/// failed run the constructor with devices, done, wait and delay throw ReplicaCancelled (SEM-7).
 class Completion {
  public:
-  /// Done already.
+  /// No work: done from the start.
   Completion() = default;
-  /// Done when all work that is enqueued so far on the compute streams of these devices is done.
-  /// `devices` are indices in the backend. Throws: InvalidArgumentError (kUnknownDevice).
+  /// All work that is enqueued so far on the compute streams of `devices`, indices in the backend.
+  /// Throws: InvalidArgumentError (kUnknownDevice).
   Completion(Backend& backend, const std::vector<int>& devices);
 
-  /// Whether all of it is done. What it says depends on the schedule. Order: does not block.
+  /// Whether all work is done. The answer depends on the schedule. Order: does not block.
   bool done() const;
-  /// Order: blocks the host until all of it is done. Throws: DeviceError for what failed.
+  /// Order: blocks the host until all work is done. Throws: DeviceError for failed work.
   void wait() const;
-  /// Order: later work of that device's compute stream starts when all of it is done; the host does
-  /// not block. `later` is a device of the same backend.
+  /// Order: later work of the compute stream of `later` starts after all work is done; the host
+  /// does not block. `later` is a device of the same backend.
   void delay(const Placement& later) const;
 
  private:

@@ -6,8 +6,8 @@
 
 namespace belfry {
 
-/// Work that gives every component of a variable a value: its first one, or that of an update. A
-/// strategy decides for which components the work is done and which ones get a copy (SEM-112,
+/// Work that gives every component of a variable a value: the first value, or the value of an
+/// update. The strategy chooses the components to compute and the components to copy (SEM-112,
 /// SEM-113).
 class ComponentWork {
  public:
@@ -16,16 +16,17 @@ class ComponentWork {
   ComponentWork& operator=(const ComponentWork&) = delete;
 
   virtual const VariablePlaces& places() const = 0;
-  /// Whether all components end with the same value. Those of an update of a replica-local variable
-  /// do not, and cannot be copied.
+  /// Whether all components end with the same value. False for updates of replica-local variables:
+  /// their components cannot be copied.
   virtual bool ends_equal() const = 0;
-  /// Calls the initialiser, or the function of `update`, for one component, on its device.
-  /// Throws: StrategyError (kStrategyContract) when there is no such component or it has its value
-  /// already; what the user's code throws.
+  /// Calls the initialiser, or the function of `update`, for `component`, on the component's
+  /// device.
+  /// Throws: StrategyError (kStrategyContract) for a missing component, or a component that has its
+  /// value already; exceptions of the user's code.
   virtual void compute(int component) = 0;
-  /// Gives every component that has no value yet a copy of that of component `from`.
-  /// Order: copies of tensors are enqueued. Throws: StrategyError (kStrategyContract) when that has
-  /// none either, or components do not end equal; DeviceError (kOutOfMemory).
+  /// Copies the value of component `from` to every component without a value.
+  /// Order: copies of tensors are enqueued. Throws: StrategyError (kStrategyContract) if component
+  /// `from` has no value, or if ends_equal() is false; DeviceError (kOutOfMemory).
   virtual void copy_from(int from) = 0;
 
   int size() const { return places().size(); }

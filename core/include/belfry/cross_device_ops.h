@@ -17,52 +17,53 @@
 
 namespace belfry {
 
-/// What reductions have done so far.
+/// Counters of all reductions so far.
 struct ReductionStatistics {
   std::uint64_t reductions = 0;     ///< Calls.
-  std::uint64_t host_leaves = 0;    ///< Reduced in host memory, in replica order.
-  std::uint64_t tensor_leaves = 0;  ///< Reduced by the communicator or by kernels.
+  std::uint64_t host_leaves = 0;    ///< Leaves reduced in host memory.
+  std::uint64_t tensor_leaves = 0;  ///< Leaves reduced by the communicator or by kernels.
   std::uint64_t bytes = 0;          ///< Of all inputs.
 
   bool operator==(const ReductionStatistics&) const = default;
 };
 
-/// How a reduction over replicas is carried out (SEM-30 to SEM-35). Host leaves are folded in host
-/// memory; tensors go through the backend's communicator where its declared order will do, else
-/// through copies to the first device, one n-way kernel there, and copies back.
+/// Carries out reductions over replicas (SEM-30 to SEM-35). Host leaves are folded in host memory.
+/// Tensors go through the backend's communicator if all replicas participate and the communicator
+/// has the order and the element type. Otherwise tensors are copied to the first participating
+/// replica's device, reduced by one n-way kernel, and copied back.
 class CrossDeviceOps {
  public:
-  /// `order`: the order every reduction must have; none: whatever the communicator declares for
-  /// tensors, replica order for host leaves.
+  /// `order`: the order of every reduction. Without a value, tensors are reduced in the
+  /// communicator's declared order, host leaves in replica order.
   CrossDeviceOps(Backend& backend, std::vector<int> devices, std::optional<ReductionOrder> order);
 
   /// Replaces the leaves of every part by the reduction over all parts. `parts[i]` are the leaves
-  /// of the i-th replica of `present`; the structures are equal. With `everywhere` false, host
-  /// leaves are written in part 0 only. Tensors of some replicas alone never go through the
-  /// communicator, which has all devices as members (SEM-91).
-  /// Order: tensors are enqueued on communication streams, between the work that made them and
+  /// of the i-th participating replica of `present`; all structures are equal. With `everywhere`
+  /// false, host leaves are written in part 0 only. If some replicas do not participate, tensors
+  /// never go through the communicator, since all devices are its members (SEM-91).
+  /// Order: tensors are enqueued on communication streams, after the work that made them and before
   /// later work of their compute streams; the host does not block.
-  /// Throws: InvalidArgumentError (kIntegerMean), (kDType) for bool, (kInvalidArgument) for no
-  /// ReduceOp or a default-constructed tensor; DeviceError.
+  /// Throws: InvalidArgumentError (kIntegerMean), (kDType) for bool, (kInvalidArgument) for a
+  /// number that is no ReduceOp or for a default-constructed tensor; DeviceError.
   void all_reduce(ReduceOp op, std::span<const std::vector<LeafRef>> parts, bool everywhere,
                   const detail::Participants& present);
 
-  /// All elements of all parts, one part after another in replica order, as a vector on each
-  /// replica's device. `parts[i]` is that of the i-th replica of `present`; counts may differ.
-  /// Order: as for all_reduce, by the communicator where all replicas are present, all counts are
-  /// equal and it has the element type, else by copies on compute streams. Throws: DeviceError;
-  /// InvalidArgumentError (kInvalidArgument) for a default-constructed tensor.
+  /// All elements of all parts, part after part in replica order, as a vector on the device of each
+  /// participating replica. `parts[i]` belongs to the i-th replica of `present`; counts may differ.
+  /// Order: if all replicas participate, all counts are equal and the communicator has the element
+  /// type, through the communicator, ordered as in all_reduce; else by copies on compute streams.
+  /// Throws: DeviceError; InvalidArgumentError (kInvalidArgument) for a default-constructed tensor.
   std::vector<AnyTensor> all_gather(std::span<const AnyTensor> parts,
                                     const detail::Participants& present);
-  /// Replaces the leaves of `parts.front()` by the reduction over all parts, any number of them,
-  /// added up in that order whatever the strategy asks for; tensors on the first device, where they
-  /// are computed on its compute stream. The structures are equal.
+  /// Replaces the leaves of `parts.front()` by the reduction over all parts, in the order of
+  /// `parts`, whatever the strategy's order. Any number of parts; all structures are equal. Tensors
+  /// are on the first device and are reduced on its compute stream.
   /// Throws: as all_reduce.
   void fold(ReduceOp op, std::span<const std::vector<LeafRef>> parts);
 
-  /// The order in which tensors are added up.
+  /// The order of additions for tensors.
   ReductionOrder tensor_order();
-  /// What reductions from here on shall have.
+  /// Sets the order of later reductions.
   void set_order(std::optional<ReductionOrder> order) { order_ = order; }
   const std::optional<ReductionOrder>& order() const { return order_; }
   const ReductionStatistics& statistics() const { return statistics_; }

@@ -8,15 +8,15 @@
 
 #include <optional>
 
-/// For code deep in a call stack that was not handed a context: what is current on this carrier
-/// (SEM-16). Exactly one of a replica and a cross-replica context is current at any time; outside
-/// every strategy it is the only replica of the default strategy. A thread that user code starts
-/// begins outside every strategy.
+/// The current contexts, for code without a context parameter (SEM-16). Exactly one of a replica
+/// context and a cross-replica context is current at any time. Outside every strategy the only
+/// replica of the default strategy is current. A thread started by user code begins outside every
+/// strategy.
 namespace belfry {
 
-/// The strategy whose run, merge or scope this is; the default strategy outside all of them.
+/// The strategy of the current run, merge or scope; outside all of these the default strategy.
 Strategy& current_strategy();
-/// Whether a strategy other than the default one is current.
+/// Whether a strategy other than the default strategy is current.
 bool has_strategy();
 /// The current replica's context; null in cross-replica context.
 ReplicaContext* current_replica();
@@ -24,7 +24,8 @@ ReplicaContext* current_replica();
 CrossReplicaContext* current_cross_replica();
 /// The device of the current replica, of the component being updated, or of replica 0.
 DeviceSpec current_device();
-/// The device inside a function called for each component, device or element (SEM-41); or nothing.
+/// The device inside a function called for each component, device or element (SEM-41); else
+/// nothing.
 std::optional<DeviceSpec> current_update_device();
 
 }  // namespace belfry

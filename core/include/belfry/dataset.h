@@ -20,20 +20,20 @@
 
 namespace belfry {
 
-/// Whether a last batch that is not full is kept.
+/// Whether to keep a last batch that is not full.
 enum class Remainder : std::uint8_t { kKeep, kDrop };
 
-/// A recipe for a sequence of elements of any copyable type, read anew by each loop over it
-/// (SEM-92). Copies share the recipe; methods return new datasets and read nothing themselves. They
-/// throw InvalidArgumentError (kInvalidArgument) for numbers out of range; a loop throws what the
-/// functions that it reads through throw.
+/// A recipe for a sequence of elements of any copyable type; each loop reads the elements anew
+/// (SEM-92). Copies share the recipe. Methods return new datasets and read nothing.
+/// Throws: InvalidArgumentError (kInvalidArgument) for numbers out of range. Loops throw exceptions
+/// of the functions that they call.
 template <class T>
 class Dataset {
  public:
   using value_type = T;
-  /// Gives the next element, or nothing at the end; not called again after that.
+  /// Gives the next element, or nothing at the end; not called again after the end.
   using Reader = std::function<std::optional<T>()>;
-  /// Starts reading. The number is that of the repetition: 0, or what `repeat` counts.
+  /// Starts reading. `epoch` is the number of the repetition: 0, or the count of `repeat`.
   using Start = std::function<Reader(std::uint64_t epoch)>;
 
   /// The elements of a vector, in order.
@@ -42,8 +42,8 @@ class Dataset {
     auto shared = std::make_shared<const std::vector<T>>(std::move(elements));
     return Dataset([shared](std::uint64_t) -> Reader { return detail::ElementReader<T>(shared); });
   }
-  /// What readers give; `start()` is called for each pass and returns a function that returns the
-  /// next element as `std::optional<T>`.
+  /// The elements of readers. `start()` is called for each loop and returns a function that returns
+  /// the next element as `std::optional<T>`.
   template <class F>
     requires std::is_invocable_r_v<Reader, const F&>
   static Dataset from_generator(F start) {
@@ -62,7 +62,7 @@ class Dataset {
       };
     });
   }
-  /// 0, 1, ..., count - 1. Throws: the same.
+  /// 0, 1, ..., count - 1. Throws: as tabulate.
   static Dataset range(std::int64_t count, CallSite site = CallSite::here())
     requires std::integral<T>
   {
@@ -94,10 +94,10 @@ class Dataset {
         .marked(is_endless_, std::nullopt);
   }
 
-  /// Batches of `size` elements, the last one of what is left: see BatchOf for their type.
-  /// Throws: InvalidArgumentError (kInvalidArgument) when `size` is below 1; on reading
-  /// StructureMismatchError (kStructure) when maps have other keys, InvalidArgumentError (kShape)
-  /// when tensors have other shapes (SEM-93).
+  /// Batches of `size` elements; the last batch has the rest. BatchOf gives the type.
+  /// Throws: InvalidArgumentError (kInvalidArgument) if `size` is below 1; at reading
+  /// StructureMismatchError (kStructure) if maps differ in their keys, InvalidArgumentError
+  /// (kShape) if tensors differ in shape (SEM-93).
   Dataset<BatchOf<T>> batch(std::int64_t size, Remainder remainder = Remainder::kKeep,
                             CallSite site = CallSite::here()) const {
     detail::require_at_least(1, size, "the size of a batch", site);
@@ -107,9 +107,9 @@ class Dataset {
            })
         .marked(is_endless_, size);
   }
-  /// The same rows in batches of `sizes`, used over and over; a size may be 0. A batch that falls
-  /// short is the last. Throws: InvalidArgumentError (kInvalidArgument) when a size is negative or
-  /// their sum is 0; on reading as `batch`.
+  /// The same rows in batches of `sizes`, used cyclically; a size may be 0. A batch with fewer rows
+  /// than its size is the last. Throws: InvalidArgumentError (kInvalidArgument) if a size is
+  /// negative or all are 0; at reading as `batch`.
   Dataset rebatch(std::vector<std::int64_t> sizes, Remainder remainder = Remainder::kKeep,
                   CallSite site = CallSite::here()) const
     requires(detail::is_batch<T>())
@@ -121,8 +121,9 @@ class Dataset {
            })
         .marked(is_endless_, std::nullopt);
   }
-  /// Says that batches have `size` rows, for a `map` that keeps them: `batch` says so itself.
-  /// Throws: InvalidArgumentError (kInvalidArgument) when that is below 1.
+  /// Declares that batches have `size` rows, for instance after a `map` that keeps the rows.
+  /// `batch` declares the size itself. Throws: InvalidArgumentError (kInvalidArgument) if `size` is
+  /// below 1.
   Dataset with_batch_size(std::int64_t size, CallSite site = CallSite::here()) const
     requires(detail::is_batch<T>())
   {
@@ -130,8 +131,8 @@ class Dataset {
     return Dataset(*this).marked(is_endless_, size);
   }
 
-  /// All elements in an order drawn from `seed`: the same in every loop, a new one in each
-  /// repetition of a `repeat` that follows. They are in memory at once.
+  /// All elements in an order drawn from `seed`: the same order in every loop, a new order in each
+  /// repetition of a later `repeat`. All elements are in memory at once.
   /// Throws: InvalidArgumentError (kInvalidArgument) for a dataset without end.
   Dataset shuffle(std::uint64_t seed, CallSite site = CallSite::here()) const {
     if (is_endless_) detail::throw_endless("shuffle", site);
@@ -140,7 +141,7 @@ class Dataset {
            })
         .marked(false, batch_size_);
   }
-  /// The elements `times` times over, or without end; a dataset of none stays so.
+  /// The elements `times` times, or without end. An empty dataset stays empty.
   /// Throws: InvalidArgumentError (kInvalidArgument) for a negative number.
   Dataset repeat(std::int64_t times, CallSite site = CallSite::here()) const {
     detail::require_at_least(0, times, "the number of repetitions", site);
@@ -148,13 +149,13 @@ class Dataset {
         .marked(is_endless_ && times != 0, batch_size_);
   }
   Dataset repeat() const { return repeated(std::nullopt).marked(true, batch_size_); }
-  /// What repetition `epoch` of `repeat` reads, for loops that count epochs themselves.
+  /// The elements of repetition `epoch` of `repeat`, for loops that count epochs themselves.
   Dataset epoch(std::uint64_t epoch) const {
     return Dataset([start = start_, epoch](std::uint64_t outer) { return (*start)(outer + epoch); })
         .marked(is_endless_, batch_size_);
   }
 
-  /// The first `count` elements, and those after them.
+  /// `take`: the first `count` elements. `skip`: the elements after the first `count`.
   /// Throws: InvalidArgumentError (kInvalidArgument) for a negative count.
   Dataset take(std::int64_t count, CallSite site = CallSite::here()) const {
     detail::require_at_least(0, count, "the count of take", site);
@@ -172,7 +173,7 @@ class Dataset {
            })
         .marked(is_endless_, batch_size_);
   }
-  /// Every `count`-th element, from number `index` on: one worker's part of the data.
+  /// Every `count`-th element, from number `index` on: the part of a worker.
   /// Throws: InvalidArgumentError (kInvalidArgument) unless 0 <= index < count.
   Dataset shard(std::int64_t count, std::int64_t index, CallSite site = CallSite::here()) const {
     detail::require_shard(count, index, site);
@@ -181,7 +182,7 @@ class Dataset {
            })
         .marked(is_endless_, batch_size_);
   }
-  /// Pairs of elements, as long as both datasets last.
+  /// Pairs of elements, up to the end of the shorter dataset.
   template <class U>
   Dataset<std::pair<T, U>> zip(const Dataset<U>& other) const {
     using Pair = std::pair<T, U>;
@@ -199,13 +200,13 @@ class Dataset {
 
   /// Reads from the start.
   Reader read(std::uint64_t epoch = 0) const { return (*start_)(epoch); }
-  /// Starts a loop, and reads its first element.
+  /// Starts a loop, and reads the first element.
   detail::ReaderIterator<T> begin() const { return detail::ReaderIterator<T>(read()); }
   std::default_sentinel_t end() const { return {}; }
 
-  /// The rows of each batch but the last, where `batch` has said so.
+  /// The rows of each batch but the last, if `batch` or `with_batch_size` declared the size.
   std::optional<std::int64_t> batch_size() const { return batch_size_; }
-  /// Whether it is known to go on for ever.
+  /// Whether the dataset is known to have no end.
   bool is_endless() const { return is_endless_; }
 
  private:
@@ -223,7 +224,7 @@ class Dataset {
     });
   }
 
-  // Shared by copies, and by the datasets made from this one.
+  // Shared by copies, and by datasets that are made by methods.
   std::shared_ptr<const Start> start_;
   std::optional<std::int64_t> batch_size_;
   bool is_endless_ = false;

@@ -8,14 +8,14 @@
 namespace belfry {
 
 namespace detail {
-/// A base, so that the backend is made before the strategy that uses it.
+/// A base class: the backend is constructed before the strategy that uses the backend.
 struct DefaultBackend {
   HostBackend host_backend{1};
 };
 }  // namespace detail
 
-/// One replica in host memory: what code outside every strategy means. It keeps every rule that
-/// holds for more replicas (SEM-15).
+/// A single replica in host memory: the strategy of code outside every other strategy. The rules
+/// for several replicas hold (SEM-15).
 class DefaultStrategy final : private detail::DefaultBackend, public Strategy {
  public:
   DefaultStrategy();

@@ -18,8 +18,8 @@ namespace belfry {
 
 namespace detail {
 
-/// Types of users that name devices: `std::vector<DeviceSpec> devices_of(const D&)`, found beside
-/// the type.
+/// User types that name devices. The type's namespace has the function
+/// `std::vector<DeviceSpec> devices_of(const D&)`.
 template <class D>
 concept NamesDevices = requires(const D& destination) {
   { devices_of(destination) } -> std::convertible_to<std::vector<DeviceSpec>>;
@@ -37,12 +37,12 @@ constexpr bool is_destination() {
 }
 
 /// `text` completed by the strategy's first device. Throws: InvalidArgumentError (kDestination) for
-/// no text, (kDeviceString).
+/// empty text, (kDeviceString).
 DeviceSpec named_device(StrategyCore& core, std::string_view text, CallSite site);
 /// Throws: InvalidArgumentError (kDestination) unless a value has a component for each replica.
 void require_whole(StrategyCore& core, int components, CallSite site);
-/// Indices in the backend, in the same order. Throws: InvalidArgumentError (kDestination) for none,
-/// or for a device the backend lacks; (kDuplicateDevice).
+/// The devices' indices in the backend, in the same order. Throws: InvalidArgumentError
+/// (kDestination) for an empty list, or for a device that the backend lacks; (kDuplicateDevice).
 std::vector<int> indices_of(StrategyCore& core, const std::vector<DeviceSpec>& devices,
                             CallSite site);
 std::vector<DeviceSpec> specs_of(StrategyCore& core, const std::vector<int>& devices);
@@ -75,10 +75,10 @@ std::vector<DeviceSpec> named_devices(StrategyCore& core, const D& destination, 
 
 }  // namespace detail
 
-/// What verbs take as a destination (SEM-122): a DeviceSpec; a device string, whose missing fields
-/// come from the strategy's first device; a variable, for the devices of its components; a
-/// PerReplica or Mirrored, for the devices of all replicas; a MirroredOn; a `std::vector` of one of
-/// these; or a type with a function `devices_of` beside it.
+/// The types of destinations (SEM-122): a DeviceSpec; a device string, with missing fields taken
+/// from the strategy's first device; a variable, for the devices of its components; a PerReplica or
+/// Mirrored, for the devices of all replicas; a MirroredOn; a `std::vector` of destinations; or a
+/// type with a function `devices_of` in its namespace.
 template <class D>
 concept Destination = detail::is_destination<std::decay_t<D>>();
 

@@ -11,8 +11,8 @@
 
 namespace belfry {
 
-/// Names one device: `/job:worker/replica:0/task:1/device:GPU:3`. Ordered by fields and numbers,
-/// never by text, so that GPU:2 precedes GPU:10.
+/// The name of a device: `/job:worker/replica:0/task:1/device:GPU:3`. The order of names compares
+/// fields and numbers, never text: GPU:2 precedes GPU:10.
 struct DeviceSpec {
   std::string job = "localhost";
   int replica = 0;
@@ -20,8 +20,9 @@ struct DeviceSpec {
   std::string type = "CPU";  ///< Upper case: `CPU`, `GPU`, `SIM`.
   int index = 0;
 
-  /// Reads `/job:J/replica:R/task:T/device:TYPE:I`, any part of it, or `/gpu:0`. Missing fields
-  /// come from `defaults`. Throws: InvalidArgumentError (kDeviceString) naming the column.
+  /// Reads `/job:J/replica:R/task:T/device:TYPE:I`, any part of the form, or `/gpu:0`. Missing
+  /// fields come from `defaults`. Throws: InvalidArgumentError (kDeviceString) with the column at
+  /// fault.
   static DeviceSpec parse(std::string_view text, const DeviceSpec& defaults,
                           CallSite site = CallSite::here());
   static DeviceSpec parse(std::string_view text, CallSite site = CallSite::here());

@@ -7,26 +7,25 @@
 
 namespace belfry {
 
-/// What becomes of a partial step: one in which the data ends before every replica has its share
-/// (SEM-96).
+/// The treatment of a partial step: the data end before every replica has its share (SEM-96).
 enum class EndOfData : std::uint8_t {
-  kDropPartialStep = 1,  ///< It is left out, with the examples it had.
-  kPadWithEmpties,       ///< Replicas without examples run on a batch of none.
-  kMaskReplicas,         ///< Replicas without examples take no part in it.
+  kDropPartialStep = 1,  ///< The step is left out, with its examples.
+  kPadWithEmpties,       ///< Replicas without examples run on an empty batch.
+  kMaskReplicas,         ///< Replicas without examples take no part in the step.
 };
 
 /// `drop partial step`, `pad with empties` or `mask replicas`.
 std::string to_string(EndOfData policy);
 
-/// What one element of a distributed dataset is for.
+/// The use of an element of a distributed dataset.
 enum class ElementUse : std::uint8_t {
-  kGlobalBatch,  ///< Examples of all replicas: a batch that is shared out.
-  kPerReplica,   ///< What one replica gets: each takes the next element.
+  kGlobalBatch,  ///< Examples for all replicas: a batch to be split.
+  kPerReplica,   ///< Examples for a single replica: each replica takes the next element.
 };
 
-/// How the rows of global batches become the shares of replicas.
+/// How the rows of global batches are split into the shares of replicas.
 enum class BatchSplit : std::uint8_t {
-  kEvenSizes,  ///< If their size is known, by sizes that differ by at most 1 (SEM-95).
+  kEvenSizes,  ///< If the batch size is known, by sizes that differ by at most 1 (SEM-95).
   kEachBatch,  ///< Each batch in parts of b / N rows, rounded up, for all workers (SEM-142).
 };
 
@@ -35,15 +34,16 @@ std::string to_string(BatchSplit split);
 
 /// How a dataset is distributed.
 struct DistributeOptions {
-  EndOfData end_of_data;  ///< To be chosen: there is no default.
+  EndOfData end_of_data;  ///< Required: there is no default.
   ElementUse elements = ElementUse::kGlobalBatch;
-  /// How many steps are made ready ahead of the one that is handed out. Their tensors are on their
-  /// way to the devices while earlier steps are computed. Only the time of reading changes.
+  /// The number of steps that are read ahead. Tensors of these steps are copied to the devices
+  /// while earlier steps are computed. Only the time of reading changes.
   int prefetch = 0;
-  int num_workers = 1;  ///< Strategies like this one that read a share of the data each.
-  int worker = 0;       ///< Which of them this one is.
-  /// TensorFlow uses even sizes if automatic sharding is off, and cuts each batch by default if the
-  /// data are in memory. With `kEachBatch` the dataset of every worker holds the data of all.
+  int num_workers = 1;  ///< Strategies like this one; each reads a share of the data.
+  int worker = 0;       ///< The number of this worker, from 0.
+  /// TensorFlow uses even sizes if automatic sharding is off, and by default splits each batch if
+  /// the data are in memory. With `kEachBatch` the dataset of every worker holds the data of all
+  /// workers.
   BatchSplit split = BatchSplit::kEvenSizes;
 };
 

@@ -22,17 +22,17 @@
 
 namespace belfry {
 
-/// The steps of a dataset on a strategy's replicas: each loop over it reads the dataset anew and
-/// gives a PerReplica for each step, to be handed to `run`. Tensors are on the replicas' devices.
-/// Made by `Strategy::distribute_dataset`; the strategy outlives it and its iterators.
+/// The steps of a dataset on a strategy's replicas. Each loop reads the dataset anew and gives a
+/// PerReplica for each step, as an argument of `run`. Tensors are on the replicas' devices. Made by
+/// `Strategy::distribute_dataset`; the strategy must outlive the dataset and its iterators.
 /// Context: cross-replica; elements are made with replica 0's device current.
-/// Order: copies to devices are enqueued; the host does not block but as the dataset's functions do
+/// Order: copies to devices are enqueued; the host blocks only inside the dataset's functions
 /// (SEM-97).
-/// Throws: ContextError (kWrongContext, kOtherStrategy) in a replica or another strategy; when it
-/// is made InvalidArgumentError (kInvalidArgument) for options out of range, elements that are no
-/// batches, and global batches that are too small; in a loop what the functions of the dataset
-/// throw, StructureMismatchError (kStructure) and InvalidArgumentError (kShape, kInvalidArgument)
-/// for batches that cannot be shared out, DeviceError (kOutOfMemory).
+/// Throws: ContextError (kWrongContext, kOtherStrategy) in a replica or another strategy. At
+/// construction: InvalidArgumentError (kInvalidArgument) for options out of range, elements that
+/// are no batches, and global batches that are too small. In a loop: exceptions of the dataset's
+/// functions, StructureMismatchError (kStructure) and InvalidArgumentError (kShape,
+/// kInvalidArgument) for batches that cannot be split, DeviceError (kOutOfMemory).
 template <class B>
 class DistributedDataset {
  public:
@@ -41,7 +41,7 @@ class DistributedDataset {
   DistributedDataset(Strategy& strategy, Dataset<B> dataset, const DistributeOptions& options,
                      CallSite site);
 
-  /// Starts a loop, and reads its first step.
+  /// Starts a loop, and reads the first step.
   detail::ReaderIterator<PerReplica<B>> begin() const;
   std::default_sentinel_t end() const { return {}; }
 
@@ -53,7 +53,7 @@ class DistributedDataset {
   DistributeOptions options_;
   CallSite site_;
   std::vector<std::int64_t>
-      sizes_;  // Of the shares, where the dataset's batches have a known size.
+      sizes_;  // Sizes of the shares, if the batches of the dataset have a known size.
 };
 
 namespace detail {
@@ -63,8 +63,8 @@ struct IsDataset : std::false_type {};
 template <class T>
 struct IsDataset<Dataset<T>> : std::true_type {};
 
-/// What an input function returned as a dataset: a dataset, or a function that returns the next
-/// element, as `std::optional` where there is an end.
+/// The dataset made from the result of an input function: a dataset, or a function that returns the
+/// next element, as `std::optional` if the elements have an end.
 template <class R>
 auto as_dataset(R made) {
   if constexpr (IsDataset<R>::value) {
@@ -84,7 +84,7 @@ auto as_dataset(R made) {
 
 }  // namespace detail
 
-/// Reads steps, some ahead.
+/// Reads steps, up to `prefetch` of them ahead.
 template <class B>
 class DistributedDataset<B>::Reader {
  public:
@@ -98,7 +98,7 @@ class DistributedDataset<B>::Reader {
   std::optional<PerReplica<B>> operator()() {
     strategy_->cross_replica().core().require_cross("reading a distributed dataset", site_);
     const Scope scope = strategy_->scope(site_);
-    // Here, since it calls what the dataset was made of.
+    // Not in the constructor, since the functions of the dataset are called.
     if (!steps_) {
       steps_ =
           detail::steps_of(dataset_.read(), sizes_, strategy_->num_replicas(), options_, site_);
@@ -116,7 +116,7 @@ class DistributedDataset<B>::Reader {
   struct Prepared {
     std::optional<PerReplica<B>> step;
     detail::TensorFeed::Parcel on_the_way;
-    std::exception_ptr failure;  // Thrown when its step is asked for.
+    std::exception_ptr failure;  // Thrown when the step is due.
   };
 
   void read_ahead() {

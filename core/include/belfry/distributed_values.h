@@ -20,22 +20,24 @@ namespace detail {
 [[noreturn]] void throw_absent_component(int replica, const Participants& present);
 }  // namespace detail
 
-/// One value a replica, ordered by replica id. Also for one replica: a program that works on one
-/// device must not change shape on two (SEM-10). Replicas that took no part have none (SEM-90).
+/// A value for each replica, ordered by replica id. Also used for a single replica: the types of a
+/// program do not depend on the number of devices (SEM-10). Replicas that took no part have no
+/// value (SEM-90).
 template <class T>
 class PerReplica {
  public:
   using value_type = T;
 
-  /// Takes the components, one for each replica, in order.
+  /// `components` has a value for each replica, in order.
   explicit PerReplica(detail::ReplicaArray<T> components)
       : components_(std::move(components)), present_(components_.size()) {}
-  /// The same for the replicas that take part. Throws: InternalError for more or fewer components.
+  /// `components` has a value for each participating replica. Throws: InternalError if the counts
+  /// differ.
   PerReplica(detail::ReplicaArray<T> components, detail::Participants present)
       : components_(std::move(components)), present_(std::move(present)) {
     check(components_.size() == present_.count(), "components of a PerReplica");
   }
-  /// The same from a list: `PerReplica<int>{1, 2}` is of two replicas.
+  /// A list of components: `PerReplica<int>{1, 2}` has two replicas.
   PerReplica(std::initializer_list<T> components)
       : components_(static_cast<int>(components.size())),
         present_(static_cast<int>(components.size())) {
@@ -44,16 +46,16 @@ class PerReplica {
 
   /// The number of replicas.
   int size() const { return present_.replicas(); }
-  /// Whether `replica` has a component: it has unless it took no part.
+  /// Whether `replica` has a component. A replica that took no part has none.
   bool has(int replica) const { return replica >= 0 && replica < size() && present_.has(replica); }
-  /// The component of `replica`. Throws: InvalidArgumentError (kInvalidArgument) when that is not
-  /// in [0, size()), or took no part (SEM-90).
+  /// The component of `replica`. Throws: InvalidArgumentError (kInvalidArgument) if `replica` is
+  /// not in [0, size()), or took no part (SEM-90).
   const T& operator[](int replica) const {
     if (replica < 0 || replica >= size()) detail::throw_bad_component(replica, size(), {});
     if (!present_.has(replica)) detail::throw_absent_component(replica, present_);
     return components_[present_.position(replica)];
   }
-  /// The components there are, in replica order.
+  /// The components of the participating replicas, in replica order.
   const T* begin() const { return components_.begin(); }
   const T* end() const { return components_.end(); }
   /// For belfry itself.
@@ -70,30 +72,31 @@ class PerReplica {
   detail::Participants present_;
 };
 
-/// A value that is the same on every replica: a promise, which belfry checks where components have
-/// storage of their own (SEM-11). Host values that are mirrored from one are kept once and shared.
+/// A value that is the same on every replica. The equality is a promise of the maker; belfry checks
+/// components with storage of their own (SEM-11). Host values that belfry mirrors are kept once and
+/// shared.
 template <class T>
 class Mirrored {
  public:
   using value_type = T;
 
-  /// `components` has one element that all of `size` replicas share, or one for each.
-  /// Throws: InternalError when it has neither.
+  /// `components` has a single element for all replicas, or an element for each of `size` replicas.
+  /// Throws: InternalError for any other number of components.
   Mirrored(int size, detail::ReplicaArray<T> components)
       : size_(size), components_(std::move(components)) {
     check(components_.size() == 1 || components_.size() == size, "components of a Mirrored");
   }
 
   int size() const { return size_; }
-  /// The value, from replica 0.
+  /// The component of replica 0.
   const T& value() const { return components_[0]; }
-  /// The component of `replica`. Throws: InvalidArgumentError (kInvalidArgument) when that is not
-  /// in [0, size()).
+  /// The component of `replica`. Throws: InvalidArgumentError (kInvalidArgument) if `replica` is
+  /// not in [0, size()).
   const T& operator[](int replica) const {
     if (replica < 0 || replica >= size_) detail::throw_bad_component(replica, size_, {});
     return components_[is_shared() ? 0 : replica];
   }
-  /// Whether all replicas look at one object.
+  /// Whether all replicas share a single object.
   bool is_shared() const { return components_.size() == 1; }
 
   friend bool operator==(const Mirrored& a, const Mirrored& b)

@@ -12,8 +12,8 @@
 
 namespace belfry {
 
-/// Element types. The first nine have every kernel; the last four can be filled, copied, cast and
-/// reduced.
+/// Element types. The first nine have every kernel; the last four have fill, copy, cast and reduce
+/// alone.
 enum class DType : std::uint8_t {
   kFloat32,
   kFloat64,

@@ -13,28 +13,28 @@
 
 namespace belfry {
 
-/// One replica's part in an error: where it was, and what it did there.
+/// The part of a replica in an error: its place, and its state there.
 struct ReplicaReport {
   int replica_id = -1;
   CallSite site{};
   std::string what;                ///< For example `waits in merge_call #2`.
-  std::exception_ptr exception{};  ///< What the replica threw, if it threw.
+  std::exception_ptr exception{};  ///< The replica's exception, or null.
 };
 
-/// Everything an Error says, as data.
+/// The contents of an Error, as data.
 struct ErrorReport {
   ErrorCode code = ErrorCode::kInternal;
-  std::string summary;                  ///< One sentence: what happened.
-  CallSite site{};                      ///< The call that failed, when one call did.
-  std::vector<ReplicaReport> replicas;  ///< In replica order; empty when no replica is involved.
-  std::string expected;                 ///< What would have been right; may be empty.
-  std::string hint;                     ///< How to mend it; may be empty.
+  std::string summary;                  ///< The event, in one sentence.
+  CallSite site{};                      ///< The failed call; empty if no single call failed.
+  std::vector<ReplicaReport> replicas;  ///< In replica order; empty if no replica is involved.
+  std::string expected;                 ///< The correct state or call; may be empty.
+  std::string hint;                     ///< A remedy; may be empty.
 };
 
-/// The code, the summary, a line for each replica, what was expected, and the hint.
+/// The code, the summary, a line for each replica, the expected state, and the hint.
 std::string to_string(const ErrorReport& report);
 
-/// Base of every exception belfry throws at users (a user's own exceptions keep their type).
+/// The base of all exceptions that belfry throws at users. Exceptions of users keep their types.
 class Error : public std::exception {
  public:
   explicit Error(ErrorReport report);
@@ -45,7 +45,7 @@ class Error : public std::exception {
   const ErrorReport& report() const noexcept { return shared_->report; }
 
  private:
-  // Shared so that copying an exception cannot throw.
+  // Shared by copies of the exception: a copy cannot throw.
   struct Shared {
     ErrorReport report;
     std::string text;
@@ -53,7 +53,7 @@ class Error : public std::exception {
   std::shared_ptr<const Shared> shared_;
 };
 
-/// Called in a context, or on a strategy, where it does not belong.
+/// A call in the wrong context or on the wrong strategy.
 struct ContextError : Error {
   using Error::Error;
 };
@@ -61,7 +61,7 @@ struct ContextError : Error {
 struct MergeMismatchError : Error {
   using Error::Error;
 };
-/// Values that meet have different structures, lengths or shapes.
+/// Values with different structures, lengths or shapes in one operation.
 struct StructureMismatchError : Error {
   using Error::Error;
 };
@@ -69,23 +69,23 @@ struct StructureMismatchError : Error {
 struct InvalidArgumentError : Error {
   using Error::Error;
 };
-/// A variable that is not the one expected.
+/// A variable other than expected.
 struct VariableMismatchError : Error {
   using Error::Error;
 };
-/// Something a device or its driver reported.
+/// An error reported by a device or its driver.
 struct DeviceError : Error {
   using Error::Error;
 };
-/// Documented as not available.
+/// A feature that is documented as not available.
 struct UnsupportedError : Error {
   using Error::Error;
 };
-/// A strategy that does not keep what a strategy must.
+/// A strategy of a user that breaks a rule for strategies.
 struct StrategyError : Error {
   using Error::Error;
 };
-/// A broken promise of belfry itself; please report it.
+/// A broken invariant of belfry itself; please report the error.
 struct InternalError : Error {
   using Error::Error;
 };
@@ -95,13 +95,13 @@ struct InternalError : Error {
 
 /// Throws InternalError.
 [[noreturn]] void throw_internal(std::string_view what, CallSite site);
-/// Throws InternalError when `condition` is false.
+/// Throws InternalError if `condition` is false.
 inline void check(bool condition, std::string_view what, CallSite site = CallSite::here()) {
   if (!condition) throw_internal(what, site);
 }
 
-/// Unwinds a replica whose run has failed elsewhere. Deliberately not a std::exception, so that
-/// handlers for ordinary errors let it pass. Never escapes `run`.
+/// Unwinds a replica after a failure elsewhere in its run. Not derived from std::exception:
+/// handlers of ordinary errors do not catch the type. Never leaves `run`.
 struct ReplicaCancelled {};
 
 }  // namespace belfry

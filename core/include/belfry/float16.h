@@ -10,8 +10,8 @@
 
 namespace belfry {
 
-/// IEEE 754 binary16, as storage. Arithmetic converts to float; a result is rounded once, to
-/// nearest even, when it is stored.
+/// IEEE 754 binary16, as storage. Arithmetic converts to float; storing the result rounds once, to
+/// nearest even.
 struct Float16 {
   std::uint16_t bits = 0;
 

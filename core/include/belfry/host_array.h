@@ -17,12 +17,12 @@
 
 namespace belfry {
 
-/// An n-dimensional array in host memory, row-major, whose element type is known at run time: what
-/// files hold. Copies share their elements, which never change.
+/// An n-dimensional array in host memory, row-major, with an element type known at run time: the
+/// contents of a file. Elements never change, and copies share them.
 class HostArray {
  public:
-  /// `bytes` are the elements. Throws: InvalidArgumentError (kShape) when they are too many or few,
-  /// (kInvalidArgument) for a boolean that is neither 0 nor 1.
+  /// An array of the elements in `bytes`. Throws: InvalidArgumentError (kShape) if the size is not
+  /// that of the shape, (kInvalidArgument) for a boolean other than 0 and 1.
   HostArray(DType dtype, Shape shape, std::vector<std::byte> bytes,
             CallSite site = CallSite::here());
 
@@ -61,7 +61,7 @@ class HostArray {
   }
 
  private:
-  // Throws unless the elements are of this type and there are `count` from `begin` on.
+  // Throws unless the element type is `dtype` and elements [begin, begin + count) exist.
   void require(DType dtype, std::int64_t begin, std::int64_t count, CallSite site) const;
   void require_rank(bool exactly_one, DType dtype, CallSite site) const;
 
@@ -82,7 +82,7 @@ class HostArray {
 
   DType dtype_;
   Shape shape_;
-  // Shared by copies and by the datasets made from them.
+  // Shared by copies and by the datasets made from the array.
   std::shared_ptr<const std::vector<std::byte>> bytes_;
 };
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Marks functions that run on the host and, when nvcc compiles them, on the GPU too.
+/// Marks functions for the host and, if nvcc compiles them, for the GPU too.
 #ifdef __CUDACC__
 #define BELFRY_HOST_DEVICE __host__ __device__
 #else

@@ -17,14 +17,14 @@
 
 namespace belfry {
 
-/// Some rows of a tensor whose other rows are zero, as the gradient of an embedding is. A row that
-/// is named several times is the sum of what is said of it (SEM-130). Not a nest: the sum of slices
-/// is their union, not a sum leaf by leaf.
+/// Some rows of a tensor with zeros in all other rows, such as the gradient of an embedding. If
+/// several indices name a row, the row is the sum of their slices (SEM-130). Not a nest: slices are
+/// added by joining their rows, not leaf by leaf.
 template <Element T>
 struct IndexedSlices {
   Tensor<T> values;              ///< [k, ...], k rows.
-  Tensor<std::int64_t> indices;  ///< [k], the row of the dense tensor that each of them is.
-  Shape dense_shape;             ///< [n, ...], the extents of a row equal to those of `values`.
+  Tensor<std::int64_t> indices;  ///< [k], the rows of the dense tensor, in the order of `values`.
+  Shape dense_shape;             ///< [n, ...]; rows have the extents of rows of `values`.
 };
 
 namespace detail {
@@ -34,21 +34,21 @@ struct TensorsIn<IndexedSlices<T>> {
   static auto of(const IndexedSlices<T>& slices) { return std::tie(slices.values, slices.indices); }
 };
 
-/// Throws: InvalidArgumentError (kShape) unless the three fit together.
+/// Throws: InvalidArgumentError (kShape) unless the three shapes fit together.
 void require_slices(const Shape& values, const Shape& indices, const Shape& dense, CallSite site);
-/// Throws: StructureMismatchError (kStructure) unless all dense shapes are equal. `present`: whose
-/// the slices are, if they are replicas'.
+/// Throws: StructureMismatchError (kStructure) unless all dense shapes are equal. `present`: the
+/// replicas of the slices, or null if the slices belong to no replicas.
 void require_same_dense_shape(const std::vector<Shape>& shapes, CallSite site,
                               const Participants* present = nullptr);
-/// Throws: StructureMismatchError (kStructure) unless all replicas ask for the same.
+/// Throws: StructureMismatchError (kStructure) unless all replicas ask for the same reduction.
 void require_same_slice_reduction(const PerReplica<ReduceOp>& ops, CallSite site);
 /// Throws: InvalidArgumentError (kIntegerMean) for MEAN of integers, (kDType) for bool.
 void require_slice_reduction(ReduceOp op, DType dtype, CallSite site);
 
 }  // namespace detail
 
-/// Slices of [n, ...] with k rows. Throws: InvalidArgumentError (kShape) when the three do not fit
-/// together.
+/// Slices of a tensor [n, ...] with k rows. Throws: InvalidArgumentError (kShape) if the three
+/// arguments do not fit together.
 template <Element T>
 IndexedSlices<T> indexed_slices(Tensor<T> values, Tensor<std::int64_t> indices, Shape dense_shape,
                                 CallSite site = CallSite::here()) {
@@ -56,8 +56,8 @@ IndexedSlices<T> indexed_slices(Tensor<T> values, Tensor<std::int64_t> indices, 
   return {std::move(values), std::move(indices), std::move(dense_shape)};
 }
 
-/// The dense tensor, on the device of the slices; rows are added in their order.
-/// Order: enqueued there. Throws: InvalidArgumentError (kShape) for slices that do not fit
+/// The dense tensor, on the device of the slices; rows are added in the order of the slices.
+/// Order: enqueued on the device. Throws: InvalidArgumentError (kShape) for slices that do not fit
 /// together, (kDType) for elements without arithmetic; DeviceError (kOutOfMemory).
 template <Element T>
 Tensor<T> to_dense(const IndexedSlices<T>& slices, CallSite site = CallSite::here()) {
@@ -78,15 +78,15 @@ IndexedSlices<T> copy_to(const IndexedSlices<T>& slices, Placement target) {
   return {slices.values.copy_to(target), slices.indices.copy_to(target), slices.dense_shape};
 }
 
-/// Every value divided by `divisor`: slices stay slices. Order, Throws: as `divide`.
+/// Every value divided by `divisor`; the result has the same rows. Order, Throws: as `divide`.
 template <Element T>
 IndexedSlices<T> operator/(const IndexedSlices<T>& slices, T divisor) {
   return {slices.values / divisor, slices.indices, slices.dense_shape};
 }
 
-/// The sum of slices on one device: all rows, in order. Order: enqueued there. Throws:
-/// StructureMismatchError (kStructure) when dense shapes differ; InvalidArgumentError (kShape) when
-/// there are none, (kForeignObject) for slices on different devices; DeviceError (kOutOfMemory).
+/// The sum of slices on one device: all rows, in order. Order: enqueued on the device. Throws:
+/// StructureMismatchError (kStructure) if dense shapes differ; InvalidArgumentError (kShape) for an
+/// empty list, (kForeignObject) for slices on different devices; DeviceError (kOutOfMemory).
 template <Element T>
 IndexedSlices<T> concatenate(const std::vector<IndexedSlices<T>>& parts,
                              CallSite site = CallSite::here()) {
@@ -103,14 +103,15 @@ IndexedSlices<T> concatenate(const std::vector<IndexedSlices<T>>& parts,
           parts.front().dense_shape};
 }
 
-/// A gradient is dense or sparse.
+/// A gradient, dense or sparse.
 template <Element T>
 using Gradient = std::variant<Tensor<T>, IndexedSlices<T>>;
 
-/// The sum of those gradients that there are, all on one device; nothing when there are none.
-/// Slices alone stay slices, in order; with a dense one among them the sum is dense, from left to
-/// right. Order: enqueued there. Throws: StructureMismatchError (kStructure) when dense shapes
-/// differ; what to_dense, concatenate and `add` throw.
+/// The sum of the gradients that have a value, all on one device; nothing if none has a value. If
+/// all are slices, the sum is slices, in order; if any is dense, the sum is dense, added from left
+/// to right.
+/// Order: enqueued on the device. Throws: StructureMismatchError (kStructure) if dense shapes
+/// differ; as to_dense, concatenate and `add`.
 template <Element T>
 std::optional<Gradient<T>> add_gradients(const std::vector<std::optional<Gradient<T>>>& gradients,
                                          CallSite site = CallSite::here()) {
@@ -138,9 +139,9 @@ std::optional<Gradient<T>> add_gradients(const std::vector<std::optional<Gradien
   return sum;
 }
 
-/// The reduction of every replica's slices, on each replica: all rows, in replica order; MEAN
-/// divides them by the number of those that take part (SEM-91, SEM-130).
-/// Order: enqueued. Throws: StructureMismatchError (kStructure) when dense shapes differ;
+/// The reduction of all replicas' slices, on each replica: all rows, in replica order. MEAN divides
+/// the rows by the number of participating replicas (SEM-91, SEM-130).
+/// Order: enqueued. Throws: StructureMismatchError (kStructure) if dense shapes differ;
 /// InvalidArgumentError (kIntegerMean), (kDType) for bool, (kInvalidArgument) for another number of
 /// replicas; ContextError as CrossReplicaContext::reduce; DeviceError (kOutOfMemory).
 template <Element T>
@@ -191,15 +192,15 @@ struct SlicesMerge {
 
 }  // namespace detail
 
-/// The same inside a replica: a merge. Throws, from `run`: as above, MergeMismatchError, and
-/// StructureMismatchError also when replicas ask for different reductions.
+/// reduce_slices inside a replica: a merge. Throws, from `run`: as reduce_slices,
+/// MergeMismatchError, and StructureMismatchError also if replicas ask for different reductions.
 template <Element T>
 IndexedSlices<T> all_reduce_slices(ReplicaContext& replica, ReduceOp op,
                                    const IndexedSlices<T>& slices,
                                    detail::MergePlace place = CallSite::here()) {
   return replica.merge_call_at(place, detail::SlicesMerge<T>{place.site}, slices, op);
 }
-/// The same, named by a tag (SEM-132).
+/// all_reduce_slices with a tag (SEM-132).
 template <Element T>
 IndexedSlices<T> all_reduce_slices(ReplicaContext& replica, const MergeTag& tag, ReduceOp op,
                                    const IndexedSlices<T>& slices) {

@@ -8,19 +8,19 @@
 
 namespace belfry {
 
-/// What an input function is told: which part of the data is wanted of it.
+/// The argument of an input function: the part of the data that the function should return.
 struct InputContext {
-  int num_input_pipelines = 1;   ///< How many input functions feed one program: the workers.
-  int input_pipeline_id = 0;     ///< Which of them this one is.
-  int num_replicas_in_sync = 1;  ///< Replicas that take a step together, over all workers.
+  int num_input_pipelines = 1;   ///< The number of input functions of the program: the workers.
+  int input_pipeline_id = 0;     ///< The number of this input function, from 0.
+  int num_replicas_in_sync = 1;  ///< Replicas in a step, over all workers.
 
-  /// The examples each replica gets of a batch of `global_batch`.
-  /// Throws: InvalidArgumentError (kInvalidArgument) when it does not come out even.
+  /// The examples of each replica in a batch of `global_batch`.
+  /// Throws: InvalidArgumentError (kInvalidArgument) unless the replicas divide the batch evenly.
   std::int64_t get_per_replica_batch_size(std::int64_t global_batch,
                                           CallSite site = CallSite::here()) const;
 };
 
-/// What a function that makes a value for each replica is told.
+/// The argument of a function that makes a value for each replica.
 struct ValueContext {
   int replica_id = 0;
   int num_replicas_in_sync = 1;

@@ -40,7 +40,7 @@ struct TruncatedMean {
   }
 
  private:
-  // Of floating-point numbers alone.
+  // Divides floating-point leaves; integer leaves are unchanged.
   template <Element E>
   static void divide_truly(E& value, int replicas) {
     if constexpr (!std::is_integral_v<E>) value = detail::divided_once(value, replicas);

@@ -6,7 +6,7 @@
 
 namespace belfry {
 
-/// Accepts ReduceOp::kMean alone, and only when it is known at compile time.
+/// A parameter type that accepts ReduceOp::kMean alone, as a constant expression.
 struct MeanOnly {
   consteval MeanOnly(ReduceOp op) {  // NOLINT: implicit on purpose.
     if (op != ReduceOp::kMean) {

@@ -15,28 +15,28 @@
 
 namespace belfry {
 
-/// A value that is the same on each device of a list: what verbs with a destination return
-/// (SEM-122). A `Mirrored` is the same on every replica; this one may be on some devices only, or
-/// on devices that have no replica. Host values are kept once and shared.
+/// A value that is the same on each device of a list: the result of verbs with a destination
+/// (SEM-122). A `Mirrored` is the same on every replica; a MirroredOn may be on some devices only,
+/// or on devices without a replica. Host values are kept once and shared.
 template <class T>
 class MirroredOn {
  public:
   using value_type = T;
 
-  /// `components` has one element that all devices share, or one for each, in the order of
-  /// `devices`, which are not empty. Throws: InternalError when it has neither.
+  /// `devices` is not empty. `components` has a single element for all devices, or an element for
+  /// each device in the same order. Throws: InternalError for any other number of components.
   MirroredOn(std::vector<DeviceSpec> devices, detail::ReplicaArray<T> components)
       : devices_(std::move(devices)), components_(std::move(components)) {
     check(components_.size() == 1 || components_.size() == size(), "components of a MirroredOn");
   }
 
   int size() const { return static_cast<int>(devices_.size()); }
-  /// Where the value is, in the order in which the destination named it.
+  /// The devices of the value, in the order of the destination.
   const std::vector<DeviceSpec>& devices() const { return devices_; }
-  /// The value, from the first device.
+  /// The component of the first device.
   const T& value() const { return components_[0]; }
-  /// The component on devices()[index]. Throws: InvalidArgumentError (kDestination) when there is
-  /// none.
+  /// The component on devices()[index]. Throws: InvalidArgumentError (kDestination) unless index is
+  /// in [0, size()).
   const T& operator[](int index) const {
     if (index < 0 || index >= size()) throw_absent("component " + std::to_string(index), {});
     return components_[is_shared() ? 0 : index];
@@ -44,13 +44,13 @@ class MirroredOn {
   bool is_on(const DeviceSpec& device) const {
     return std::ranges::find(devices_, device) != devices_.end();
   }
-  /// The component on `device`. Throws: InvalidArgumentError (kDestination) when there is none.
+  /// The component on `device`. Throws: InvalidArgumentError (kDestination) if the device has none.
   const T& on(const DeviceSpec& device, CallSite site = CallSite::here()) const {
     if (!is_on(device)) throw_absent("component on " + to_string(device), site);
     const auto found = std::ranges::find(devices_, device);
     return (*this)[static_cast<int>(found - devices_.begin())];
   }
-  /// Whether all devices look at one object.
+  /// Whether all devices share a single object.
   bool is_shared() const { return components_.size() == 1; }
 
  private:

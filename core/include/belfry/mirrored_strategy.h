@@ -6,13 +6,13 @@
 
 namespace belfry {
 
-/// One synchronous replica on each device, variables mirrored on all of them.
+/// A synchronous replica on each device; variables are mirrored on all devices.
 class MirroredStrategy final : public Strategy {
  public:
   /// Over all devices of `backend`.
   explicit MirroredStrategy(Backend& backend, CallSite site = CallSite::here());
-  /// Over the devices the options name. Throws: InvalidArgumentError (kDuplicateDevice,
-  /// kUnknownDevice), (kInvalidArgument) for an order that is none.
+  /// Over the devices in the options. Throws: InvalidArgumentError (kDuplicateDevice,
+  /// kUnknownDevice), (kInvalidArgument) for a number that is no ReductionOrder.
   MirroredStrategy(Backend& backend, const StrategyOptions& options,
                    CallSite site = CallSite::here());
 };

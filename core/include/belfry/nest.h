@@ -16,9 +16,10 @@ namespace belfry {
 
 class AnyTensor;
 
-/// A value made of leaves: arithmetic types, 16-bit floats, `std::vector` of those (one leaf of
-/// rank 1), tensors; and `std::vector`, `array`, `map`, `tuple`, `pair`, `optional` and aggregates
-/// with `members` of nests (SEM-20). The order of leaves is the order of declaration, index or key.
+/// A value made of leaves: arithmetic types, 16-bit floats, `std::vector` of these (one leaf of
+/// rank 1), and tensors; or a `std::vector`, `array`, `map`, `tuple`, `pair` or `optional` of
+/// nests, or an aggregate with `members` of nests (SEM-20). The order of leaves is the order of
+/// declaration, index or key.
 template <class T>
 concept Nest = detail::is_nest<T>();
 
@@ -32,7 +33,7 @@ struct LeafRef {
   std::size_t bytes() const { return count * size_of(dtype); }
 };
 
-/// A leaf in words, for messages: `.weights[2]` and `float32[10]`.
+/// A leaf in words, for messages: the path `[1]{weights}` and the type `float32[10]`.
 struct LeafDescription {
   std::string path;
   std::string type;
@@ -42,7 +43,7 @@ struct LeafDescription {
 
 namespace detail {
 
-/// What is described where there is no leaf: of an empty optional, and of an empty list or map.
+/// The descriptions of an empty optional, and of an empty list or map.
 inline constexpr const char* kNothing = "nothing";
 inline constexpr const char* kNoElements = "no elements";
 inline bool is_of_leaf(const LeafDescription& description) {
@@ -125,7 +126,7 @@ bool same_children(const Tuple& a, const Tuple& b, std::index_sequence<I...>) {
   return (same_tree(std::get<I>(a), std::get<I>(b)) && ...);
 }
 
-/// Whether two values agree in everything but the lengths and contents of their leaves.
+/// Whether two values differ in nothing but the lengths and contents of their leaves.
 template <class T>
 bool same_tree(const T& a, const T& b) {
   if constexpr (is_leaf<T>()) {
@@ -168,7 +169,8 @@ void for_each_leaf(T& value, Visit&& visit) {
   }
 }
 
-/// The leaves of `value`, in order. Valid while `value` keeps its place and structure.
+/// The leaves of `value`, in order. Valid until `value` is moved, destroyed or changed in
+/// structure.
 template <Nest T>
 std::vector<LeafRef> leaves_of(T& value) {
   std::vector<LeafRef> leaves;
@@ -176,7 +178,7 @@ std::vector<LeafRef> leaves_of(T& value) {
   return leaves;
 }
 
-/// The leaves of `value` in words, in order, with what is empty in its place.
+/// The leaves of `value` in words, in order; empty optionals, lists and maps are listed too.
 template <Nest T>
 std::vector<LeafDescription> describe_leaves(const T& value) {
   std::vector<LeafDescription> out;

@@ -11,13 +11,13 @@
 
 namespace belfry {
 
-/// Reads the file of one array that numpy.save writes: format versions 1 to 3, C or Fortran order
-/// (the result is row-major), little-endian elements of any type belfry has but bfloat16, which the
-/// format cannot name.
-/// Throws: InvalidArgumentError (kFileFormat) with the file, and the byte at which it is not as it
-/// should be; for a file that cannot be read, with the reason.
+/// Reads a file written by numpy.save, with a single array: format versions 1 to 3, C or Fortran
+/// order (the result is row-major), little-endian elements of any belfry type but bfloat16, for
+/// which the format has no name.
+/// Throws: InvalidArgumentError (kFileFormat) with the file and the byte at fault, or with the
+/// reason for a file that cannot be read.
 HostArray read_npy(const std::string& path, CallSite site = CallSite::here());
-/// The same of the bytes of such a file; `name` stands for it in messages.
+/// read_npy for the bytes of a file; `name` stands for the file in messages.
 HostArray parse_npy(std::span<const std::byte> bytes, const std::string& name,
                     CallSite site = CallSite::here());
 

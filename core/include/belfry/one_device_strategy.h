@@ -6,7 +6,7 @@
 
 namespace belfry {
 
-/// One replica on one device, under the same rules as many (SEM-15).
+/// A single replica on one device. The rules for several replicas hold (SEM-15).
 class OneDeviceStrategy final : public Strategy {
  public:
   /// Throws: InvalidArgumentError (kUnknownDevice).

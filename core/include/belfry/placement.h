@@ -9,7 +9,7 @@ namespace belfry {
 class Backend;
 class Device;
 
-/// One device of one backend: where a tensor lives.
+/// A device of a backend: the location of a tensor.
 struct Placement {
   Backend* backend = nullptr;
   int device = 0;
@@ -22,8 +22,8 @@ struct Placement {
 /// Throws: ContextError (kWrongContext) outside every strategy.
 Placement current_placement(CallSite site = CallSite::here());
 
-/// The device itself, to work on. Throws: InvalidArgumentError (kUnknownDevice) where there is
-/// none; ReplicaCancelled in a replica whose run has failed (SEM-7).
+/// The device of a placement. Throws: InvalidArgumentError (kUnknownDevice) if the backend lacks
+/// the device; ReplicaCancelled in a replica of a failed run (SEM-7).
 Device& device_of(const Placement& placement);
 
 }  // namespace belfry

@@ -11,17 +11,16 @@
 
 namespace belfry {
 
-/// A reduction as a strategy is asked for it.
+/// The arguments of a strategy's reduction.
 struct ReduceCall {
   ReduceOp op = ReduceOp::kSum;
-  /// The leaves that each replica brings, of those that take part, by replica id. The structures
-  /// are equal.
+  /// The leaves of each participating replica, by replica id. All structures are equal.
   std::span<const std::vector<LeafRef>> parts{};
-  /// False: host leaves are wanted in part 0 alone.
+  /// False: the results of host leaves go to part 0 alone.
   bool everywhere = true;
   const detail::Participants& present;
 
-  /// The replica that brings part `part`.
+  /// The replica id of part `part`.
   int replica(int part) const { return present.id(part); }
 };
 

@@ -10,24 +10,24 @@
 
 namespace belfry {
 
-/// How values of replicas are combined (SEM-30 to SEM-35).
+/// The operators that combine values of replicas (SEM-30 to SEM-35).
 enum class ReduceOp : std::uint8_t {
-  kSum,   ///< Left fold by replica id; integers modulo 2^w; 16-bit floats in float, rounded once.
+  kSum,   ///< Sum in a ReductionOrder; integers modulo 2^w; 16-bit floats in float, rounded once.
   kMean,  ///< SUM, then one true division by the number of values, before the rounding.
 };
 
 /// `sum` or `mean`.
 std::string to_string(ReduceOp op);
-/// The operator that a name means: `sum` or `mean`, in any case of letters.
+/// The operator with this name: `sum` or `mean`, in upper, lower or mixed case.
 /// Throws: InvalidArgumentError (kInvalidArgument) for every other name.
 ReduceOp parse_reduce_op(std::string_view name, CallSite site = CallSite::here());
 
-/// Order in which a reduction adds its inputs up.
+/// The order of the additions of a reduction.
 enum class ReductionOrder : std::uint8_t {
   kReplicaOrder,  ///< ((x0 + x1) + x2) + ...: canonical.
   kTree,          ///< Pairwise: (x0 + x1) + (x2 + x3) ...
-  kRing,          ///< Of N chunks, chunk c starts at replica c and goes round (SEM-32).
-  kUnspecified,   ///< Whatever the hardware does; bits may differ from the other orders.
+  kRing,          ///< Chunk c of N begins at replica c and continues cyclically (SEM-32).
+  kUnspecified,   ///< Defined by the hardware; bits may differ from the other orders.
 };
 
 /// `replica order`, `tree`, `ring` or `unspecified`.

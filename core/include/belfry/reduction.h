@@ -13,7 +13,8 @@ namespace detail {
 template <class R, class T>
 concept Prepares = requires(const R& reduction, const T& value) { reduction.prepare(value); };
 
-/// What a reduction folds: what `prepare` makes of a replica's value, or the value.
+/// The value to fold: the result of `prepare` if the reduction has the function, else the replica's
+/// value.
 template <class R, class T>
 decltype(auto) prepared(const R& reduction, const T& value) {
   if constexpr (Prepares<R, T>) {
@@ -34,25 +35,25 @@ concept Folds = requires(const R& reduction, P folded, const P& next, int replic
 
 }  // namespace detail
 
-/// How values of replicas become one, as a value that users can define; `ReduceOp` names the two
-/// that backends reduce natively. The values are folded by replica id on replica 0's device,
-/// ((x0 + x1) + x2) + ..., where `combine(folded, next)` is the +; then `finalize(folded,
-/// replicas)` makes the result (SEM-38). `prepare(value)`, where there is one, comes before: a
-/// reduction may fold another type than it is given. `replicas` is the number of those that take
-/// part (SEM-91). What any of these throws comes out of the verb that reduces.
+/// A user-defined reduction of the replicas' values; `ReduceOp` names the two reductions that
+/// backends have natively. The values are folded on replica 0's device, by replica id: ((x0 + x1) +
+/// x2) + ..., with `combine(folded, next)` as the +. Then `finalize(folded, replicas)` makes the
+/// result, with the number of participating replicas (SEM-38, SEM-91). An optional `prepare(value)`
+/// is called first for each value; its type may differ from the value's type. Exceptions of the
+/// three functions leave the verb that reduces.
 template <class R, class T>
 concept Reduction = detail::Folds<R, detail::Prepared<R, T>>;
 
-/// What a reduction of a T gives.
+/// The result type of a reduction of T.
 template <class R, class T>
   requires Reduction<R, T>
 using ReductionResult = std::remove_cvref_t<decltype(std::declval<const R&>().finalize(
     std::declval<detail::Prepared<R, T>>(), 1))>;
 
-/// A reduction that a replica-local variable can be read by: it gives what the components are. It
-/// may also say what is saved, `on_save(T value)`, and what becomes of that when it is restored,
-/// `on_restore(T value, int component, int components)`; without them the value itself is saved,
-/// and every component gets it.
+/// A reduction for reading a replica-local variable: the result has the type of the components. Two
+/// optional functions change checkpoints: `on_save(T value)` returns the value to save, and
+/// `on_restore(T value, int component, int components)` returns a component's value at a restore.
+/// Without them the value itself is saved, and every component gets the saved value.
 template <class R, class T>
 concept VariableReduction = Reduction<R, T> && std::same_as<ReductionResult<R, T>, T>;
 

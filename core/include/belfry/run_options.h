@@ -12,7 +12,7 @@ namespace belfry {
 struct RunOptions {
   /// False asks for the serial schedule: in each round replica 0 first, then 1, and so on.
   bool concurrent = true;
-  /// Where `run` was called, for messages.
+  /// The call of `run`, for messages.
   CallSite site = CallSite::here();
 };
 

@@ -13,22 +13,22 @@
 #include <cstdint>
 #include <type_traits>
 
-/// Changes to some rows of a variable, where an update would write all of it (SEM-131). What each
-/// ScatterOp does to a row is said beside it; rows are taken in order, and a row that is named
-/// several times meets all of them.
+/// Changes to some rows of a variable; an update would write all rows (SEM-131). ScatterOp
+/// describes the operations. Rows are applied in order; a row named several times is changed
+/// several times.
 namespace belfry {
 
 namespace detail {
 
-/// Throws: InvalidArgumentError (kShape) unless slices are of a tensor like the variable's
-/// component.
+/// Throws: InvalidArgumentError (kShape) unless the slices' dense shape is the component's shape.
 void require_shape_of(const Shape& slices, const Shape& component, const VariableInfo& info,
                       CallSite site);
-/// Throws: UnsupportedError unless what the replicas bring can be combined before the operation.
+/// Throws: UnsupportedError unless the slices of all replicas can be combined before the operation.
 void require_combinable(ScatterOp op, const VariableInfo& info, CallSite site);
-/// Throws: UnsupportedError: a replica changes its component of a replica-local variable itself.
+/// Throws: UnsupportedError. A replica changes rows of a replica-local variable in its own
+/// component.
 [[noreturn]] void throw_local_scatter(const VariableInfo& info, CallSite site);
-/// How many elements a row of a tensor has.
+/// The number of elements in a row of a tensor.
 std::int64_t row_size(const Shape& shape);
 
 template <class V, class T>
@@ -46,7 +46,7 @@ void scatter_into(Tensor<T>& component, ScatterOp op, const IndexedSlices<T>& sl
   component = table.reshaped(shape, site);
 }
 
-/// `S` is slices, or Mirrored slices.
+/// `S` is IndexedSlices<T>, or Mirrored<IndexedSlices<T>>.
 template <Element T, class V, class S>
 void scatter_components(CrossReplicaContext& cross, ScatterOp op, const V& variable,
                         const S& slices, CallSite site) {
@@ -61,12 +61,12 @@ void scatter_components(CrossReplicaContext& cross, ScatterOp op, const V& varia
 
 }  // namespace detail
 
-/// Every component of a variable of either kind becomes itself op the slices, whatever the
-/// variable's aggregation; all or nothing, as CrossReplicaContext::update. An index that names no
-/// row is passed over by GPUs, and an error of the simulator's (BF-061, SEM-74).
-/// Order: enqueued on each component's device; slices from elsewhere are copied there.
+/// Applies `op` with the slices to every component of a variable of either kind, whatever the
+/// variable's aggregation; all or nothing, as CrossReplicaContext::update. An index without a row
+/// is skipped on GPUs and fails the work on the simulator (BF-061, SEM-74).
+/// Order: enqueued on each component's device; slices on other devices are copied.
 /// Throws: ContextError (kWrongContext, kOtherStrategy); InvalidArgumentError (kShape) for slices
-/// of a tensor of another shape, (kDType) where the type lacks the operation; DeviceError
+/// of a tensor of another shape, (kDType) if the element type lacks the operation; DeviceError
 /// (kOutOfMemory).
 template <class V, Element T>
   requires detail::VariableOfTensor<V, T>
@@ -74,8 +74,8 @@ void scatter(CrossReplicaContext& cross, ScatterOp op, const V& variable,
              const IndexedSlices<T>& slices, CallSite site = CallSite::here()) {
   detail::scatter_components<T>(cross, op, variable, slices, site);
 }
-/// The same, with those slices for each component that are of its replica. Throws: also
-/// InvalidArgumentError (kInvalidArgument) for a Mirrored of another number of replicas.
+/// scatter with, for each component, the slices of its replica. Throws: also InvalidArgumentError
+/// (kInvalidArgument) for a Mirrored of another number of replicas.
 template <class V, Element T>
   requires detail::VariableOfTensor<V, T>
 void scatter(CrossReplicaContext& cross, ScatterOp op, const V& variable,
@@ -83,12 +83,13 @@ void scatter(CrossReplicaContext& cross, ScatterOp op, const V& variable,
   detail::scatter_components<T>(cross, op, variable, slices, site);
 }
 
-/// In a replica: a merge. What the replicas bring is combined by the variable's aggregation: all
-/// rows in replica order, divided by the number of those replicas for MEAN, or the first replica's
-/// alone; then every component changes alike. Order: a merge, in which work is enqueued.
+/// scatter in a replica: a merge. The variable's aggregation combines the replicas' slices: SUM
+/// takes all rows in replica order, MEAN divides the rows by the number of participating replicas,
+/// ONLY_FIRST takes the first replica's slices. Then every component is changed alike. Order: a
+/// merge, in which work is enqueued.
 /// Throws: InvalidArgumentError (kNoAggregation), (kShape) for slices that do not fit together;
 /// UnsupportedError (kUnsupported) for kMinimum, kMaximum and kSet of a variable with SUM or MEAN;
-/// ContextError (kOtherStrategy); from `run`: MergeMismatchError (kMergePlaces) when replicas name
+/// ContextError (kOtherStrategy); from `run`: MergeMismatchError (kMergePlaces) if replicas name
 /// different variables or operations, and as above.
 template <Element T>
 void scatter(ReplicaContext& replica, ScatterOp op, const MirroredVariable<Tensor<T>>& variable,
@@ -111,12 +112,12 @@ void scatter(ReplicaContext& replica, ScatterOp op, const MirroredVariable<Tenso
   const detail::VariableMerge merge{change, op, state.info};
   detail::MergeCall<detail::MergeKind::kScatter, decltype(merge), const IndexedSlices<T>&> request(
       place, merge, slices);
-  // Replicas must agree on the variable and on what they do to it: one address for each pair.
+  // Replicas must agree on the variable and the operation: each pair has its own address.
   request.identity = reinterpret_cast<const char*>(&state) + static_cast<int>(op);
   replica.merges().meet(replica.replica_id(), request);
 }
 
-/// Components of a replica-local variable are changed where they live: `scatter_rows` of
+/// A replica-local variable cannot be scattered to in a replica: use `scatter_rows` on
 /// `variable.on(replica)`. Throws: UnsupportedError (kUnsupported).
 template <Element T>
 void scatter(ReplicaContext&, ScatterOp, const ReplicaLocalVariable<Tensor<T>>& variable,
@@ -125,7 +126,7 @@ void scatter(ReplicaContext&, ScatterOp, const ReplicaLocalVariable<Tensor<T>>& 
   detail::throw_local_scatter(variable.state(place.site).info, place.site);
 }
 
-/// As the variable's kind has it.
+/// scatter as for the kind of the variable.
 template <Element T>
 void scatter(ReplicaContext& replica, ScatterOp op, const Variable<Tensor<T>>& variable,
              const std::type_identity_t<IndexedSlices<T>>& slices,
@@ -133,7 +134,7 @@ void scatter(ReplicaContext& replica, ScatterOp op, const Variable<Tensor<T>>& v
   variable.visit([&](const auto& kind) { scatter(replica, op, kind, slices, place); }, place.site);
 }
 
-/// The scatter of a replica, named by a tag (SEM-132).
+/// scatter in a replica, with a tag (SEM-132).
 template <template <class> class Kind, Element T>
 void scatter(ReplicaContext& replica, const MergeTag& tag, ScatterOp op,
              const Kind<Tensor<T>>& variable,

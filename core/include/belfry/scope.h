@@ -8,14 +8,14 @@
 namespace belfry {
 
 /// Makes a strategy's cross-replica context current until the end of a block; made by
-/// `Strategy::scope`. Scopes of one strategy nest in one another and end in reverse order.
+/// `Strategy::scope`. Scopes of one strategy nest and end in reverse order.
 class Scope {
  public:
   /// Throws: ContextError (kWrongContext, kOtherStrategy) inside a replica or another strategy.
   Scope(detail::StrategyCore& core, CrossReplicaContext& cross, CallSite site);
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
-  /// Ends the program, with a message, when something opened inside is still open (SEM-17).
+  /// Ends the program, with a message, if a scope opened inside is still open (SEM-17).
   ~Scope();
 
  private:

@@ -18,14 +18,14 @@ namespace belfry {
 class Shape {
  public:
   Shape() = default;
-  /// Throws: InvalidArgumentError (kShape) when an extent is negative, or the number of elements
+  /// Throws: InvalidArgumentError (kShape) if an extent is negative, or if the number of elements
   /// does not fit 63 bits.
   Shape(std::initializer_list<std::int64_t> extents, CallSite site = CallSite::here());
   explicit Shape(std::vector<std::int64_t> extents, CallSite site = CallSite::here());
 
   int rank() const { return rank_; }
-  /// Extent of `axis`; negative axes count from the end. Throws: InvalidArgumentError (kShape) when
-  /// there is no such axis.
+  /// Extent of `axis`; negative axes count from the end. Throws: InvalidArgumentError (kShape) if
+  /// the shape lacks the axis.
   std::int64_t extent(int axis, CallSite site = CallSite::here()) const;
   std::int64_t count() const { return count_; }
   std::span<const std::int64_t> extents() const {
@@ -36,11 +36,11 @@ class Shape {
   bool operator==(const Shape&) const = default;
 
  private:
-  // Tensors are copied more than anything: shapes of a few axes need no memory of their own.
+  // Shapes are copied with every tensor. Up to kFew extents are stored here, without an allocation.
   static constexpr int kFew = 4;
 
   std::array<std::int64_t, kFew> few_{};
-  std::vector<std::int64_t> many_;  // Where there are more axes, all of them.
+  std::vector<std::int64_t> many_;  // All extents, if rank_ > kFew.
   std::int64_t count_ = 1;
   int rank_ = 0;
 };

@@ -12,13 +12,13 @@ namespace belfry {
 
 /// Options of a strategy.
 struct StrategyOptions {
-  /// One replica for each, in this order; empty: all devices of the backend.
+  /// The devices of the replicas, in order; empty: all devices of the backend.
   std::vector<DeviceSpec> devices{};
-  /// The order every reduction must have; none: replica order for host leaves, the communicator's
-  /// declared order for tensors.
+  /// The order of every reduction. Without a value: replica order for host leaves, the
+  /// communicator's declared order for tensors.
   std::optional<ReductionOrder> order{};
-  /// Whether merges that a replica reaches more than once in a run must have a MergeTag: a check
-  /// for loops over values whose order may differ between replicas (SEM-133).
+  /// Whether merges that a replica reaches several times in a run need a MergeTag: a check for
+  /// loops over values in an order that may differ between replicas (SEM-133).
   bool require_names = false;
 };
 

@@ -9,8 +9,8 @@
 
 namespace belfry {
 
-/// Something that a strategy must let happen exactly once, before or after whatever else it does:
-/// all replicas of a run, or the merge they have met for (SEM-115, SEM-116).
+/// A run of all replicas, or the merge for which all replicas have met. The strategy must carry out
+/// the step exactly once, before or after any other work (SEM-115, SEM-116).
 class StrategyStep {
  public:
   /// `what` is a literal: `run`, `merge_call`, `all_reduce`, `all_gather`, `assign` or `scatter`.
@@ -20,20 +20,20 @@ class StrategyStep {
   StrategyStep& operator=(const StrategyStep&) = delete;
 
   const char* what() const { return what_; }
-  /// Where the program called it.
+  /// The call in the user's program.
   CallSite site() const { return site_; }
-  /// Whether it belongs to a run that code of the same strategy's run started.
+  /// Whether the step belongs to a run started by code of the same strategy's run.
   bool nested() const { return nested_; }
 
-  /// Lets it happen. Order: a run blocks until all replicas have ended.
-  /// Throws: the failure of the run or the merge, which comes out in the end whether or not the
-  /// strategy lets it pass (SEM-117); StrategyError (kStrategyContract) the second time.
+  /// Carries out the step. Order: a run blocks until all replicas have ended.
+  /// Throws: the failure of the run or merge; `run` throws the failure even if the strategy catches
+  /// it (SEM-117). StrategyError (kStrategyContract) at the second call.
   void carry_out();
 
-  /// For belfry itself: throws the failure if there was one.
+  /// For belfry itself: throws the failure, if the step failed.
   void rethrow_failure() const;
-  /// For belfry itself: the same; StrategyError (kStrategyContract) when it has not been carried
-  /// out.
+  /// For belfry itself: as rethrow_failure; throws StrategyError (kStrategyContract) if the step
+  /// has not been carried out.
   void finish() const;
 
  private:

@@ -7,12 +7,12 @@
 
 namespace belfry {
 
-/// How a total becomes the components of a replica-local variable that is read as their sum
+/// How a total is split into the components of a replica-local variable that is read as a sum
 /// (SEM-56, SEM-57).
 enum class SumSplit : std::uint8_t {
-  kFirst,   ///< Component 0 gets it, the others 0: the sum is the total, to the last bit.
-  kDivide,  ///< Each gets the total divided by their number; integers: the first get 1 more until
-            ///< nothing remains. Sums of floats may be rounded.
+  kFirst,   ///< Component 0 gets the total, the others 0: the sum is the total (0 for -0.0).
+  kDivide,  ///< Each gets total / components; the first get 1 more until no integer remainder
+            ///< is left. Sums of floats may be rounded.
 };
 
 /// `first` or `divide`.

@@ -9,9 +9,9 @@
 
 /// Element by element arithmetic on tensors.
 ///
-/// The right operand may be smaller than the left; the result has the left one's shape. For a left
-/// operand of shape [r, c] the right one may be [r, c]; [c] or [1, c], a row that meets every row;
-/// [r, 1], a column that meets every column; or have one element, that meets all.
+/// The result has the shape of the left operand. The right operand may be smaller. For a left
+/// operand of shape [r, c] the right operand has shape [r, c]; [c] or [1, c], a row for every row;
+/// [r, 1], a column for every column; or a single element for all elements.
 ///
 /// Order: enqueued on the compute stream of the operands' device; the host does not block.
 /// Throws: InvalidArgumentError with kShape for shapes that do not fit, kDType for element types
@@ -68,7 +68,8 @@ Tensor<T> multiply(const Tensor<T>& left, std::type_identity_t<T> right,
                                          "multiply", site));
 }
 
-/// left / right: one true division an element; integers are divided towards zero, and by 0 give 0.
+/// left / right. Floats: one true division an element. Integers: rounded towards zero; division by
+/// 0 gives 0.
 template <Element T>
 Tensor<T> divide(const Tensor<T>& left, const Tensor<T>& right, CallSite site = CallSite::here()) {
   return Tensor<T>(
@@ -87,7 +88,7 @@ Tensor<T> divide(std::type_identity_t<T> left, const Tensor<T>& right,
                                          "divide", site));
 }
 
-/// The smaller of each pair of elements; NaN where either is. Of bool: and.
+/// The smaller element of each pair; NaN if either is NaN. For bool: and.
 template <Element T>
 Tensor<T> minimum(const Tensor<T>& left, const Tensor<T>& right, CallSite site = CallSite::here()) {
   return Tensor<T>(
@@ -100,7 +101,7 @@ Tensor<T> minimum(const Tensor<T>& left, std::type_identity_t<T> right,
                                          "minimum", site));
 }
 
-/// The larger of each pair of elements; NaN where either is. Of bool: or.
+/// The larger element of each pair; NaN if either is NaN. For bool: or.
 template <Element T>
 Tensor<T> maximum(const Tensor<T>& left, const Tensor<T>& right, CallSite site = CallSite::here()) {
   return Tensor<T>(
@@ -113,7 +114,8 @@ Tensor<T> maximum(const Tensor<T>& left, std::type_identity_t<T> right,
                                          "maximum", site));
 }
 
-// The operators are the functions above without a call site: an operator has no room for one.
+// The operators call the functions above without a call site: an operator has no parameter for a
+// site.
 template <Element T>
 Tensor<T> operator+(const Tensor<T>& left, const Tensor<T>& right) {
   return add(left, right, CallSite{});

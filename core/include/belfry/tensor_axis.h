@@ -9,30 +9,29 @@
 #include <string_view>
 #include <vector>
 
-/// Joining, cutting and adding up along one axis of a tensor of any rank.
+/// Joining, slicing and adding up along one axis of a tensor of any rank.
 ///
 /// Order: enqueued on the compute stream of the operands' device; the host does not block.
-/// Throws: InvalidArgumentError with kShape, also for an axis that is not there, kDType,
-/// kForeignObject, or kInvalidArgument for no tensors or a default-constructed one; DeviceError
-/// (kOutOfMemory).
+/// Throws: InvalidArgumentError with kShape, also for a missing axis, kDType, kForeignObject, or
+/// kInvalidArgument for an empty list or a default-constructed tensor; DeviceError (kOutOfMemory).
 namespace belfry {
 
 namespace detail {
 
-/// The axis from 0. Throws: InvalidArgumentError (kShape) when the shape has no such axis.
+/// The axis, counted from 0. Throws: InvalidArgumentError (kShape) if the shape lacks the axis.
 int axis_of(const Shape& shape, Axis axis, std::string_view what, CallSite site);
-/// The product of the extents of axes `begin` to `end`; the largest number where it does not fit,
-/// as beside another extent of 0.
+/// The product of the extents of axes `begin` to before `end`, at most the largest 64-bit number. A
+/// larger product needs an extent of 0 elsewhere in the shape.
 std::int64_t extents_product(const Shape& shape, int begin, int end);
 /// `shape` with another extent at `axis`, or without that axis.
 Shape with_extent(const Shape& shape, int axis, std::int64_t extent);
 Shape without_axis(const Shape& shape, int axis);
 
-/// `flat` holds the elements of tensors with these extents along `axis` one tensor after another;
-/// returns them joined along `axis`. `shape`: of any of them.
+/// Joins tensors along `axis`. `flat` holds the elements of tensor after tensor; `extents` are the
+/// tensors' extents along `axis`; `shape` is the shape of any of the tensors.
 AnyTensor join(const AnyTensor& flat, const Shape& shape, int axis,
                const std::vector<std::int64_t>& extents, CallSite site);
-/// The parts one after another, as a vector on the device of the first. All are there already.
+/// The elements of part after part, as a vector. All parts must be on the device of the first.
 AnyTensor flatten_all(const std::vector<AnyTensor>& parts);
 
 AnyTensor launch_slice(const AnyTensor& x, int axis, std::int64_t begin, std::int64_t end,
@@ -42,8 +41,8 @@ AnyTensor launch_concatenate(const std::vector<AnyTensor>& parts, Axis axis, Cal
 
 }  // namespace detail
 
-/// The tensors one after another along `axis`: [a, c] and [b, c] give [a + b, c] along axis 0.
-/// Other extents must be equal. Any element type.
+/// The tensors joined along `axis`: [a, c] and [b, c] give [a + b, c] along axis 0. All other
+/// extents must be equal. Any element type.
 template <Element T>
 Tensor<T> concatenate(const std::vector<Tensor<T>>& parts, Axis axis = Axis(0),
                       CallSite site = CallSite::here()) {
@@ -53,8 +52,8 @@ Tensor<T> concatenate(const std::vector<Tensor<T>>& parts, Axis axis = Axis(0),
   return Tensor<T>(detail::launch_concatenate(plain, axis, site));
 }
 
-/// The elements `begin` to before `end` of `axis`. Along the first axis that is longer than 1 they
-/// share storage with `x` until one of them is written. Any element type.
+/// The elements `begin` to before `end` of `axis`. Along the first axis longer than 1 the slice
+/// shares storage with `x` until either is written. Any element type.
 template <Element T>
 Tensor<T> slice(const Tensor<T>& x, Axis axis, std::int64_t begin, std::int64_t end,
                 CallSite site = CallSite::here()) {
@@ -62,9 +61,9 @@ Tensor<T> slice(const Tensor<T>& x, Axis axis, std::int64_t begin, std::int64_t 
                                         begin, end, site));
 }
 
-/// The sum over `axis`, which the result lacks: [a, b, c] gives [a, c] for axis 1. Elements are
-/// added in ascending order; 16-bit floats accumulate in float and are rounded once; the sum of
-/// none is 0.
+/// The sum over `axis`; the result lacks the axis: [a, b, c] gives [a, c] for axis 1. Elements are
+/// added in ascending order; 16-bit floats accumulate in float and are rounded once; an empty sum
+/// is 0.
 template <Element T>
 Tensor<T> axis_sum(const Tensor<T>& x, Axis axis, CallSite site = CallSite::here()) {
   return Tensor<T>(detail::launch_axis_sum(

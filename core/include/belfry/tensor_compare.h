@@ -7,9 +7,9 @@
 
 #include <type_traits>
 
-/// Comparisons, element by element, into tensors of bool, and choosing by them. The right operand
-/// may be a row, a column or a single element, as in `belfry/tensor_arithmetic.h`. A comparison
-/// with NaN is false, `not_equal` is true.
+/// Element by element comparisons, into tensors of bool, and selection by a condition. The right
+/// operand may be a row, a column or a single element, as in `belfry/tensor_arithmetic.h`.
+/// Comparisons with NaN are false, except `not_equal`, which is true.
 ///
 /// Order: enqueued on the compute stream of the operands' device; the host does not block.
 /// Throws: InvalidArgumentError with kShape, kDType, kForeignObject, or kInvalidArgument for a
@@ -100,7 +100,7 @@ Tensor<bool> greater_equal(const Tensor<T>& left, std::type_identity_t<T> right,
   return detail::compare<T>(CompareOp::kGreaterEqual, left, right, "greater_equal", site);
 }
 
-/// left where `condition`, else right. All three have one shape.
+/// `left` where `condition` is true, else `right`. All three have the same shape.
 template <Element T>
 Tensor<T> select(const Tensor<bool>& condition, const Tensor<T>& left, const Tensor<T>& right,
                  CallSite site = CallSite::here()) {

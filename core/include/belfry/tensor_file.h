@@ -15,7 +15,7 @@
 
 namespace belfry {
 
-/// One array of a file, row-major.
+/// An array of a file, row-major.
 struct FileTensor {
   DType dtype = DType::kFloat32;
   Shape shape{};
@@ -27,15 +27,15 @@ struct FileTensor {
 /// An array with an element type that belfry lacks, such as `F8_E4M3`. Reading and writing keep the
 /// array; no operation uses the array.
 struct UnsupportedTensor {
-  std::string dtype{};  ///< The name that the format has for the type.
+  std::string dtype{};  ///< The format's name for the type.
   Shape shape{};
   std::vector<std::byte> bytes{};
 
   bool operator==(const UnsupportedTensor&) const = default;
 };
 
-/// Arrays by name, and notes: the contents of a safetensors file (SEM-54). Numbers are
-/// little-endian, in files and in the memory of every machine that belfry is built for.
+/// The contents of a safetensors file: arrays by name, and notes (SEM-54). Numbers are
+/// little-endian, in files and in the memory of every machine that belfry supports.
 class TensorFile {
  public:
   std::map<std::string, FileTensor> tensors{};

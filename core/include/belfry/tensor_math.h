@@ -5,7 +5,7 @@
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/tensor.h"
 
-/// Functions of one tensor, element by element; the result has its shape.
+/// Element by element functions of one tensor; the result has the same shape.
 ///
 /// Order: enqueued on the compute stream of the tensor's device; the host does not block.
 /// Throws: InvalidArgumentError (kDType) for element types without arithmetic, (kInvalidArgument)
@@ -13,7 +13,7 @@
 /// the same bits on every machine.
 namespace belfry {
 
-/// Element types of exp, log and their like.
+/// Element types of exp, log and similar functions.
 template <class T>
 concept FloatingElement = Element<T> && is_floating(dtype_of<T>());
 
@@ -39,13 +39,13 @@ Tensor<T> square(const Tensor<T>& x, CallSite site = CallSite::here()) {
   return Tensor<T>(detail::launch_unary(UnaryOp::kSquare, x.any(), {}, "square", site));
 }
 
-/// x where x > 0, else 0; NaN stays NaN.
+/// x if x > 0, else 0; NaN stays NaN.
 template <Element T>
 Tensor<T> relu(const Tensor<T>& x, CallSite site = CallSite::here()) {
   return Tensor<T>(detail::launch_unary(UnaryOp::kRelu, x.any(), {}, "relu", site));
 }
 
-/// 1 where x > 0, else 0: the slope of `relu`.
+/// 1 if x > 0, else 0: the slope of `relu`.
 template <Element T>
 Tensor<T> step(const Tensor<T>& x, CallSite site = CallSite::here()) {
   return Tensor<T>(detail::launch_unary(UnaryOp::kStep, x.any(), {}, "step", site));
@@ -81,8 +81,8 @@ Tensor<T> tanh(const Tensor<T>& x, CallSite site = CallSite::here()) {
   return Tensor<T>(detail::launch_unary(UnaryOp::kTanh, x.any(), {}, "tanh", site));
 }
 
-/// x with elements of type U: to integers towards zero, saturating; to bool by `!= 0`; to narrower
-/// floats to nearest even. Works for every element type.
+/// x with elements of type U. To integers: rounded towards zero, saturating. To bool: whether x is
+/// not 0. To narrower floats: rounded to nearest even. Any element type.
 template <Element U, Element T>
 Tensor<U> cast(const Tensor<T>& x, CallSite site = CallSite::here()) {
   return Tensor<U>(detail::launch_cast(x.any(), dtype_of<U>(), site));

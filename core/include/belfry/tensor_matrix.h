@@ -14,8 +14,8 @@
 /// Order: enqueued on the compute stream of the operands' device; the host does not block.
 /// Throws: InvalidArgumentError with kShape, kDType, kForeignObject, or kInvalidArgument for a
 /// default-constructed tensor; DeviceError (kOutOfMemory).
-/// Sums add up in ascending order, one element after the other; 16-bit floats accumulate in float
-/// and are rounded once.
+/// Sums add elements one by one in ascending order; 16-bit floats accumulate in float and are
+/// rounded once.
 namespace belfry {
 
 /// The sum of each row: [r, c] to [r]. An empty row sums to 0.
@@ -39,7 +39,7 @@ Tensor<T> column_max(const Tensor<T>& x, CallSite site = CallSite::here()) {
   return Tensor<T>(detail::launch_fold(FoldOp::kMaximum, false, x.any(), "column_max", site));
 }
 
-/// The same elements as a column: [r] to [r, 1], so that they meet every column of a matrix.
+/// The same elements as a column: [r] to [r, 1], for arithmetic with every column of a matrix.
 template <Element T>
 Tensor<T> as_column(const Tensor<T>& x, CallSite site = CallSite::here()) {
   return x.reshaped({x.count(), 1}, site);
@@ -62,25 +62,25 @@ Tensor<T> matmul(const Tensor<T>& a, const Tensor<T>& b, MatmulOptions options =
 template <class I>
 concept RowIndex = std::same_as<I, std::int32_t> || std::same_as<I, std::int64_t>;
 
-/// Row `indices[i]` of `table` as row i: [n, c] and [m] give [m, c]. An index outside
-/// [0, n) gives a row of zeros; the simulator reports it.
+/// Row `indices[i]` of `table` as row i: [n, c] and [m] give [m, c]. An index outside [0, n) gives
+/// a row of zeros; on the simulator the work fails (BF-061).
 template <Element T, RowIndex I>
 Tensor<T> gather_rows(const Tensor<T>& table, const Tensor<I>& indices,
                       CallSite site = CallSite::here()) {
   return Tensor<T>(detail::launch_gather_rows(table.any(), indices.any(), site));
 }
 
-/// Row `indices[i]` of `table` becomes itself op row i of `rows`, i ascending, so that a row named
-/// twice meets both; kSet replaces it, by the last one. An index outside is passed over by GPUs,
-/// and an error of the simulator's (BF-061, SEM-74). Other tensors that share `table`'s storage
-/// keep what they had. Of bool there is kSet alone.
+/// Row `indices[i]` of `table` becomes `row op rows[i]`, for i ascending. A row named twice is
+/// changed twice; with kSet the last value stays. An index outside the table is skipped on GPUs and
+/// fails the work on the simulator (BF-061, SEM-74). Other tensors with the same storage keep their
+/// values. For bool: kSet alone.
 template <Element T, RowIndex I>
 void scatter_rows(ScatterOp op, Tensor<T>& table, const Tensor<I>& indices, const Tensor<T>& rows,
                   CallSite site = CallSite::here()) {
   detail::update_scatter_rows(op, table.any(), indices.any(), rows.any(), "scatter_rows", site);
 }
 
-/// The same with kAdd.
+/// scatter_rows with kAdd.
 template <Element T, RowIndex I>
 void scatter_add_rows(Tensor<T>& table, const Tensor<I>& indices, const Tensor<T>& rows,
                       CallSite site = CallSite::here()) {
@@ -88,9 +88,9 @@ void scatter_add_rows(Tensor<T>& table, const Tensor<I>& indices, const Tensor<T
                               "scatter_add_rows", site);
 }
 
-/// The column of the largest element of each row, the first of several: [r, c] to r numbers.
-/// Order: blocks the host. Throws: InvalidArgumentError (kShape) for what is no matrix or has no
-/// columns; as Tensor::to_host.
+/// The column of the largest element of each row, the first if several are equal: [r, c] to r
+/// numbers. Order: blocks the host. Throws: InvalidArgumentError (kShape) unless `x` is a matrix
+/// with columns; as Tensor::to_host.
 template <Element T>
 std::vector<std::int64_t> argmax_rows(const Tensor<T>& x, CallSite site = CallSite::here()) {
   if (x.shape().rank() != 2 || x.shape().extent(1) == 0) {

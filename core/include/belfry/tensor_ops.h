@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Everything that computes with tensors.
+/// All functions that compute with tensors.
 #include "belfry/tensor_arithmetic.h"
 #include "belfry/tensor_axis.h"
 #include "belfry/tensor_compare.h"

@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <utility>
 
-/// Random tensors from a counter: element i is a function of `seed` and `offset + i` alone, so the
-/// same arguments give the same bits on every device, and a second draw that must differ takes
-/// another seed or an offset beyond the first draw's elements.
+/// Random tensors from a counter. Element i is a function of `seed` and `offset + i` alone: equal
+/// arguments give equal bits on every device. A draw with different numbers needs another seed, or
+/// an offset beyond the elements of earlier draws.
 ///
 /// Order: enqueued on the compute stream of the device; the host does not block.
-/// Throws: ContextError (kWrongContext) where no device is current and no placement is given;
-/// InvalidArgumentError (kUnknownDevice) for a placement that names no device; DeviceError
+/// Throws: ContextError (kWrongContext) if no device is current and no placement is given;
+/// InvalidArgumentError (kUnknownDevice) for a placement without a device; DeviceError
 /// (kOutOfMemory).
 namespace belfry {
 

@@ -7,13 +7,14 @@
 
 #include <type_traits>
 
-/// Updates in place, for optimizers: they write to the tensor's own storage when nobody shares it,
-/// and to a copy otherwise, so that other tensors keep what they had. Operands fit as in
+/// Updates in place, for optimizers. Storage of `x` alone is written directly; shared storage is
+/// copied first, and other tensors keep their values. Operands fit as in
 /// `belfry/tensor_arithmetic.h`.
 ///
 /// Order: enqueued on the compute stream of the operands' device; the host does not block.
 /// Throws: InvalidArgumentError with kShape, kDType, kForeignObject, or kInvalidArgument for a
-/// default-constructed tensor, and `x` is as before; DeviceError (kOutOfMemory).
+/// default-constructed tensor; DeviceError (kOutOfMemory). After an InvalidArgumentError `x` is
+/// unchanged.
 namespace belfry {
 
 /// x += y.

@@ -17,11 +17,10 @@
 #include <utility>
 #include <vector>
 
-/// The older words: a tower is a replica. Every name of the systems that came before, as an alias
-/// or a function of belfry's; docs/tf_mapping.md lists them. Functions take a strategy or the
-/// context they belong to first, and reductions by name or as a ReduceOp. They do what the
-/// functions they are named beside do, and throw the same; `InTower` and `CrossTower` stand for the
-/// contexts.
+/// The older words: a tower is a replica. Every name of earlier systems, as an alias or a function
+/// of belfry's; docs/tf_mapping.md lists them. Functions take a strategy, or the context of the
+/// function, first, and reductions by name or as a ReduceOp. Behaviour and errors are those of the
+/// functions in the list; `InTower` and `CrossTower` stand for the contexts.
 namespace belfry::tower {
 
 // Types.
@@ -55,7 +54,7 @@ concept Destination = belfry::Destination<D>;
 template <class T>
 concept Distributable = belfry::Nest<T>;
 
-// What is current (SEM-16).
+// The current context and device (SEM-16).
 inline TowerContext* get_tower_context() { return current_replica(); }
 inline ReplicaContext* get_replica_context() { return current_replica(); }
 inline CrossTowerContext* get_cross_tower_context() { return current_cross_replica(); }
@@ -96,14 +95,14 @@ inline std::vector<DeviceSpec> parameter_devices(const Strategy& of) {
   return of.parameter_devices();
 }
 inline PerReplica<int> worker_device_index(const Strategy& of) { return of.worker_device_index(); }
-/// Whether each process has a program of its own: no strategy here has more than one process.
+/// Whether each process has a program of its own: no strategy of belfry has several processes.
 constexpr bool between_graph(const Strategy&) { return false; }
 template <class... V>
 std::vector<DeviceSpec> non_slot_devices(Strategy& of, const V&... variables) {
   return of.non_slot_devices(variables...);
 }
 
-// Scopes: objects that end with their block, or a block as a function.
+// Scopes: an object that ends with its block, or a function that takes the block.
 inline Scope scope(Strategy& of, CallSite site = CallSite::here()) { return of.scope(site); }
 inline VariableScope tower_local_var_scope(Strategy& of, Method method,
                                            CallSite site = CallSite::here()) {
@@ -140,7 +139,8 @@ inline void configure(Strategy& of, const StrategyOptions& session_config = {},
   of.configure(session_config, site);
 }
 
-// Running: fn(TowerContext&, args...), or fn(args...), which finds the context by itself.
+// Running: fn(TowerContext&, args...), or fn(args...), which asks get_tower_context for the
+// context.
 template <class F, class... Args>
 auto call_for_each_tower(CrossTower at, const F& fn, const Args&... args) {
   return detail::run_in_towers(at, true, fn, args...);

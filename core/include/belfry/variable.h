@@ -14,8 +14,8 @@
 
 namespace belfry {
 
-/// What all handles of variables share. A handle is cheap to copy; copies are the same variable. A
-/// default-constructed handle names no variable; using it is an InvalidArgumentError
+/// The common base of all handles of variables. A handle is cheap to copy; copies name the same
+/// variable. A default-constructed handle names no variable; every use is an InvalidArgumentError
 /// (kVariableEmpty).
 template <class T>
 class VariableHandle {
@@ -35,7 +35,7 @@ class VariableHandle {
     return detail::devices_of(state(site).info);
   }
 
-  /// Whether both handles name one variable.
+  /// Whether both handles name the same variable.
   friend bool operator==(const VariableHandle& a, const VariableHandle& b) {
     return a.state_ == b.state_;
   }
@@ -72,9 +72,9 @@ class VariableHandle {
   std::shared_ptr<detail::VariableState<T>> state_;
 };
 
-/// A variable whose components, one a replica unless its strategy says otherwise (SEM-110), are
-/// equal at all times. Read it anywhere; change it
-/// through `CrossReplicaContext::update`, or in a replica through `assign`, which merges (SEM-40 to
+/// A variable whose components are equal at all times, one on each replica's device unless the
+/// strategy places them elsewhere (SEM-110). Read the variable anywhere; change the variable
+/// through `CrossReplicaContext::update`, or in a replica through `assign`, a merge (SEM-40 to
 /// SEM-46).
 template <class T>
 class MirroredVariable : public VariableHandle<T> {
@@ -83,17 +83,17 @@ class MirroredVariable : public VariableHandle<T> {
   explicit MirroredVariable(std::shared_ptr<detail::VariableState<T>> state)
       : VariableHandle<T>(std::move(state)) {}
 
-  /// The component that the replica which asks sees, on its device (SEM-43, SEM-111).
-  /// Order: a step of the schedule, before which other replicas may run; enqueues nothing.
-  /// Throws: ContextError (kOtherStrategy), (kWrongContext) when `replica` is not current;
-  /// InvalidArgumentError (kDestination) when the variable has no component there (SEM-47).
+  /// The component for `replica`, on the replica's device (SEM-43, SEM-111).
+  /// Order: a step of the schedule; other replicas may run first. Enqueues nothing.
+  /// Throws: ContextError (kOtherStrategy), (kWrongContext) if `replica` is not current;
+  /// InvalidArgumentError (kDestination) if the variable has no component for the replica (SEM-47).
   const T& on(const ReplicaContext& replica, CallSite site = CallSite::here()) const {
     return this->component_on(replica, false, site);
   }
 };
 
-/// A variable with one independent component a replica, combined by its aggregation when it is read
-/// in cross-replica context (SEM-50 to SEM-53).
+/// A variable with an independent component on each replica. A read in cross-replica context
+/// combines the components by the variable's aggregation (SEM-50 to SEM-53).
 template <class T>
 class ReplicaLocalVariable : public VariableHandle<T> {
  public:
@@ -101,14 +101,15 @@ class ReplicaLocalVariable : public VariableHandle<T> {
   explicit ReplicaLocalVariable(std::shared_ptr<detail::VariableState<T>> state)
       : VariableHandle<T>(std::move(state)) {}
 
-  /// The component of the replica that asks, to read and write; no other replica sees it (SEM-52).
+  /// The component of `replica`, for reading and writing; no other replica sees the component
+  /// (SEM-52).
   /// Order, Throws: as MirroredVariable::on.
   T& on(const ReplicaContext& replica, CallSite site = CallSite::here()) const {
     return this->component_on(replica, true, site);
   }
 };
 
-/// A variable of either kind: what code makes that leaves the kind to the scopes in force.
+/// A variable of either kind, for code that leaves the kind to the enclosing scopes.
 template <class T>
 class Variable : public VariableHandle<T> {
  public:
@@ -120,13 +121,13 @@ class Variable : public VariableHandle<T> {
   explicit Variable(std::shared_ptr<detail::VariableState<T>> state)
       : VariableHandle<T>(std::move(state)) {}
 
-  /// The component of the replica that asks; to write it, assign or ask for the kind first.
+  /// The component for `replica`. For writing, use assign, or take the handle of the kind first.
   /// Order, Throws: as MirroredVariable::on.
   const T& on(const ReplicaContext& replica, CallSite site = CallSite::here()) const {
     return this->component_on(replica, false, site);
   }
-  /// The same variable as its kind (SEM-47). Throws: VariableMismatchError (kVariableMismatch) for
-  /// one of the other kind.
+  /// The same variable as a handle of its kind (SEM-47). Throws: VariableMismatchError
+  /// (kVariableMismatch) if the variable has the other kind.
   MirroredVariable<T> as_mirrored(CallSite site = CallSite::here()) const {
     detail::require_kind(this->state(site).info, Synchronization::kOnWrite, site);
     return MirroredVariable<T>(this->shared_state());
@@ -135,8 +136,8 @@ class Variable : public VariableHandle<T> {
     detail::require_kind(this->state(site).info, Synchronization::kOnRead, site);
     return ReplicaLocalVariable<T>(this->shared_state());
   }
-  /// Calls `fn` with the same variable as its kind, a MirroredVariable or a ReplicaLocalVariable.
-  /// Throws: what `fn` throws; InvalidArgumentError (kVariableEmpty).
+  /// Calls `fn` with the handle of the variable's kind, MirroredVariable or ReplicaLocalVariable.
+  /// Throws: exceptions of `fn`; InvalidArgumentError (kVariableEmpty).
   template <class F>
   void visit(const F& fn, CallSite site = CallSite::here()) const {
     if (this->state(site).info.synchronization == Synchronization::kOnRead) {

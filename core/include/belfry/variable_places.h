@@ -6,15 +6,15 @@
 
 namespace belfry {
 
-/// Where the components of a variable live, and which of them each replica sees (SEM-110). Devices
-/// are indices in the backend.
+/// The devices of a variable's components, and the component that each replica sees (SEM-110).
+/// Devices are indices in the backend.
 struct VariablePlaces {
-  std::vector<int> devices{};    ///< Of each component.
-  std::vector<int> component{};  ///< What each replica sees, by replica id; -1: nothing.
+  std::vector<int> devices{};    ///< The device of each component.
+  std::vector<int> component{};  ///< The component of each replica, by replica id; -1: none.
 
-  /// A component with each replica; `replica_devices` are theirs, by replica id.
+  /// A component for each replica; `replica_devices` are the replicas' devices, by replica id.
   static VariablePlaces with_replicas(const std::vector<int>& replica_devices);
-  /// One component on `device`, which all `replicas` see.
+  /// A single component on `device`, seen by all `replicas`.
   static VariablePlaces in_one_place(int device, int replicas);
 
   int size() const { return static_cast<int>(devices.size()); }

@@ -14,13 +14,13 @@
 
 namespace belfry {
 
-/// Sees the options of each variable made in its scope, and may change them. What it throws comes
-/// out where the variable is made.
+/// Receives the options of each variable made in the scope, and may change the options. An
+/// exception of a creator leaves the call that makes the variable.
 using VariableCreator = std::function<void(VariableOptions&)>;
 
 namespace detail {
 
-/// What one scope decides about the variables made inside it.
+/// The decisions of a single scope about the variables made inside.
 struct VariableRules {
   std::optional<Aggregation> replica_local{};
   std::optional<VariablePlaces> places{};
@@ -30,11 +30,12 @@ struct VariableRules {
 
 }  // namespace detail
 
-/// Decides, until the end of a block, what variables become that are made inside it; made by
-/// `Strategy::replica_local_variable_scope`, `colocate_variables_with` and
-/// `variable_creator_scope`, which throw what its constructor throws (and the first of them
-/// InvalidArgumentError (kInvalidArgument) for no ReduceOp). Inside a replica it holds for that
-/// replica alone. Inner scopes win; creators are asked from the innermost out (SEM-47).
+/// Decides, until the end of a block, the kind, the devices and the options of the variables made
+/// inside. In a replica the scope holds for this replica alone. Inner scopes win over outer scopes;
+/// creators are called from the innermost scope to the outermost (SEM-47).
+/// Made by `Strategy::replica_local_variable_scope`, `colocate_variables_with` and
+/// `variable_creator_scope`. All three throw the constructor's errors, and the first also throws
+/// InvalidArgumentError (kInvalidArgument) for a number that is no ReduceOp.
 class VariableScope {
  public:
   /// Throws: ContextError (kOtherStrategy) inside another strategy.
@@ -42,7 +43,7 @@ class VariableScope {
                 CallSite site);
   VariableScope(const VariableScope&) = delete;
   VariableScope& operator=(const VariableScope&) = delete;
-  /// Ends the program, with a message, when something opened inside is still open (SEM-17).
+  /// Ends the program, with a message, if a scope opened inside is still open (SEM-17).
   ~VariableScope();
 
  private:

@@ -7,7 +7,7 @@
 
 namespace belfry {
 
-/// Returns the library's version, "major.minor.patch", as it was when the library was compiled.
+/// Returns the library's version, "major.minor.patch", at the time of the library's compilation.
 std::string_view version();
 
 }  // namespace belfry

@@ -14,36 +14,38 @@
 #include <utility>
 #include <vector>
 
-/// Vector-Jacobian products of the collectives: from the gradient of a loss by what a collective
-/// returned, the gradient by what went in (SEM-127). The loss is the sum of what all replicas
-/// compute. A collective is linear, so that its product needs the structure of its input at most,
-/// and is a collective again: those of a replica are merges that every replica must reach.
-/// Order, Throws: as the collective that each one is; InvalidArgumentError (kShape) for a cotangent
-/// that is shorter than what was gathered, (kIntegerMean) for MEAN of integers;
-/// StructureMismatchError (kStructure) for a cotangent with other leaves or keys than what was
-/// gathered.
+/// Vector-Jacobian products of the collectives. The loss is the sum of the losses of all replicas.
+/// From the gradient of the loss by the output of a collective, a product computes the gradient by
+/// the input (SEM-127). Collectives are linear: a product needs at most the structure of the input,
+/// and is a collective again. Products with a ReplicaContext are merges that every replica must
+/// reach.
+/// Order, Throws: as the collectives that the product calls; InvalidArgumentError (kShape) for a
+/// cotangent shorter than the gathered value, (kIntegerMean) for MEAN of integers;
+/// StructureMismatchError (kStructure) for a cotangent with other leaves or keys than the gathered
+/// value.
 namespace belfry {
 
-/// Of all_reduce: by SUM the sum of the cotangents, by MEAN their mean.
+/// Of all_reduce: for SUM the sum of the cotangents, for MEAN the mean of the cotangents.
 template <Nest T>
 T all_reduce_vjp(ReplicaContext& replica, ReduceOp op, T cotangent,
                  detail::MergePlace place = CallSite::here()) {
   return replica.all_reduce(op, std::move(cotangent), place);
 }
-/// The same, named by a tag (SEM-132).
+/// all_reduce_vjp with a tag (SEM-132).
 template <Nest T>
 T all_reduce_vjp(ReplicaContext& replica, const MergeTag& tag, ReduceOp op, T cotangent) {
   return all_reduce_vjp(replica, op, std::move(cotangent), tag);
 }
 
-/// Of all_gather: this replica's slice of the sum of the cotangents. `value` is what was gathered.
+/// Of all_gather: this replica's slice of the sum of the cotangents. `value` is the replica's input
+/// of all_gather.
 template <Nest T>
 T all_gather_vjp(ReplicaContext& replica, const T& value, T cotangent, Axis axis = Axis(0),
                  detail::MergePlace place = CallSite::here()) {
   const CallSite site = place.site;
   detail::require_tree_of(value, cotangent, site);
   const std::vector<std::int64_t> own = detail::extents_along(value, axis, site);
-  // Each replica's number and extents, so that a replica knows what comes before its own.
+  // Each replica's number and extents: the sums of earlier rows are where a replica's slice begins.
   std::vector<std::int64_t> row = {replica.replica_id()};
   row.insert(row.end(), own.begin(), own.end());
   const std::vector<std::int64_t> all = replica.all_gather(row, place);
@@ -55,15 +57,15 @@ T all_gather_vjp(ReplicaContext& replica, const T& value, T cotangent, Axis axis
   detail::cut_leaves(sum, axis, begins, own, site);
   return sum;
 }
-/// The same, whose two merges are named by a tag (SEM-132).
+/// all_gather_vjp with a tag for both merges (SEM-132).
 template <Nest T>
 T all_gather_vjp(ReplicaContext& replica, const MergeTag& tag, const T& value, T cotangent,
                  Axis axis = Axis(0)) {
   return all_gather_vjp(replica, value, std::move(cotangent), axis, tag);
 }
 
-/// Of reduce, when all N replicas took part: by SUM the cotangent on every replica, by MEAN its
-/// N-th part.
+/// Of reduce over all N replicas: on every replica, for SUM the cotangent, for MEAN the cotangent
+/// divided by N.
 template <Nest T>
 Mirrored<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, T cotangent,
                        CallSite site = CallSite::here()) {
@@ -72,8 +74,9 @@ Mirrored<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, T cotangent,
   return cross.broadcast(cotangent, site);
 }
 
-/// Of reduce of `value`, of which some replicas may have no component (SEM-90): for each that has
-/// one, on its device, by SUM the cotangent and by MEAN its part by how many have. A broadcast.
+/// Of reduce of `value`; some replicas may have no component (SEM-90). Each replica with a
+/// component gets, on its device, for SUM the cotangent, for MEAN the cotangent divided by the
+/// number of components. A broadcast.
 template <Nest T>
 PerReplica<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, const PerReplica<T>& value,
                          T cotangent, CallSite site = CallSite::here()) {
@@ -97,7 +100,8 @@ T broadcast_vjp(CrossReplicaContext& cross, const PerReplica<T>& cotangents,
   return cross.reduce(ReduceOp::kSum, cotangents, site).value();
 }
 
-/// Of gather: each replica's slice of the cotangent, on its device. `value` is what was gathered.
+/// Of gather: each replica's slice of the cotangent, on the replica's device. `value` is the input
+/// of gather.
 template <Nest T>
 PerReplica<T> gather_vjp(CrossReplicaContext& cross, const PerReplica<T>& value, const T& cotangent,
                          Axis axis = Axis(0), CallSite site = CallSite::here()) {

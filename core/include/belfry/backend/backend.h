@@ -15,17 +15,18 @@
 
 namespace belfry {
 
-/// What a backend asks of runs for the sake of tests.
+/// A backend's settings for runs, for the sake of tests.
 struct RunSettings {
-  /// The log is to have digests of what replicas and variables keep on the host (SEM-77).
+  /// Whether the log gets digests of the values that replicas and variables keep on the host
+  /// (SEM-77).
   bool records_host_values = false;
-  /// The replica whose functions merges take (SEM-135).
+  /// The replica whose functions run in merges (SEM-135).
   int functions_of = 0;
 };
 
-/// A set of devices and a way to carry replicas: the one seam between strategies and hardware.
-/// Strategies keep a reference; a backend outlives them and may be shared by several. Buffers may
-/// outlive their backend, but nothing may be enqueued then.
+/// A set of devices, and an executor for replicas: the only interface between strategies and
+/// hardware. Several strategies may share a backend by reference; the backend must outlive all of
+/// them. Buffers may outlive their backend, but no work may be enqueued on them then.
 class Backend {
  public:
   Backend() = default;
@@ -38,24 +39,24 @@ class Backend {
   virtual int device_count() const = 0;
   /// The name of device `index`, which is in [0, device_count()).
   virtual DeviceSpec device_spec(int index) const = 0;
-  /// Device `index`, made on first use. Throws: InvalidArgumentError (kUnknownDevice) for an index
-  /// that is not in [0, device_count()).
+  /// Device `index`, made on first use. Throws: InvalidArgumentError (kUnknownDevice) unless index
+  /// is in [0, device_count()).
   virtual Device& device(int index) = 0;
-  /// Collectives among `devices`, in this order. May be slow: strategies make one and keep it.
-  /// Throws: InvalidArgumentError (kDuplicateDevice, kUnknownDevice, kNoDevices); DeviceError;
-  /// UnsupportedError (kUnsupported) for devices among which there can be no collectives.
+  /// Collectives among `devices`, in this order. May be slow: strategies make a communicator once
+  /// and keep it. Throws: InvalidArgumentError (kDuplicateDevice, kUnknownDevice, kNoDevices);
+  /// DeviceError; UnsupportedError (kUnsupported) if the devices cannot communicate.
   virtual std::unique_ptr<Communicator> communicator(std::span<const int> devices) = 0;
-  /// What carries replicas on this backend.
+  /// The executor of the replicas on this backend.
   virtual Executor& executor() = 0;
-  /// Whether values promised equal (Mirrored, mirrored variables) should be compared at run time
+  /// Whether to compare, at run time, values that are promised equal (Mirrored, mirrored variables)
   /// (SEM-11).
   virtual bool verifies_mirrored() const = 0;
-  /// How runs are to be carried out for the sake of tests, read when a run begins.
+  /// Settings for tests, read at the beginning of a run.
   virtual RunSettings run_settings() const { return {}; }
 
   /// The specs of all devices, in order.
   std::vector<DeviceSpec> devices() const;
-  /// The index of `spec`. Throws: InvalidArgumentError (kUnknownDevice) listing what there is.
+  /// The index of `spec`. Throws: InvalidArgumentError (kUnknownDevice) with a list of the devices.
   int index_of(const DeviceSpec& spec, CallSite site = CallSite::here()) const;
 };
 

@@ -11,8 +11,8 @@ namespace belfry {
 
 class Device;
 
-/// One allocation on a device. Freed, in the order of the stream it was allocated on, when the
-/// last view, tensor or command in flight lets go of it.
+/// An allocation on a device. Freed when the last view, tensor or command in flight releases the
+/// buffer, in the order of the stream of the allocation.
 class Buffer {
  public:
   Buffer(const Buffer&) = delete;
@@ -21,8 +21,9 @@ class Buffer {
 
   Device& device() const { return *device_; }
   std::size_t bytes() const { return bytes_; }
-  /// Where the bytes are, for the backend that made the buffer: a device address on CUDA, null on
-  /// the simulator, whose buffers may share bytes. Nobody else may dereference or order it.
+  /// The address of the bytes, for the backend that made the buffer: a device address on CUDA; null
+  /// on the simulator, whose buffers may share bytes. No other code may dereference or compare the
+  /// address.
   void* address() const { return address_; }
 
  protected:
@@ -35,10 +36,10 @@ class Buffer {
   std::size_t bytes_;
 };
 
-// Shared by tensors, views and the commands in flight that use the bytes.
+// Shared by tensors, views and commands in flight.
 using BufferPtr = std::shared_ptr<Buffer>;
 
-/// A typed range of a buffer. The range may be empty; the buffer may not be null then either.
+/// A typed range of a buffer. The range may be empty, but the buffer must not be null even then.
 struct BufferView {
   BufferPtr buffer;
   std::size_t offset = 0;  ///< Bytes from the buffer's start; a multiple of the element size.

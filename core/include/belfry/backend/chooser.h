@@ -6,19 +6,19 @@
 
 namespace belfry {
 
-/// What is being chosen; recorded with each choice.
+/// The subject of a choice; recorded with each choice.
 enum class ChoiceKind : std::uint8_t {
-  kAgent,  ///< Which runnable agent takes the next step: replicas first, then streams.
-  kWork,   ///< How much pending stream work runs now.
-  kOrder,  ///< Which legal order a reduction takes.
+  kAgent,  ///< The runnable agent for the next step: replicas first, then streams.
+  kWork,   ///< The amount of pending stream work to run now.
+  kOrder,  ///< The order of a reduction, among the permitted orders.
 };
 
-/// Makes every choice of a run. The same Chooser state makes the same choices. Never throws: it is
-/// asked on replicas' stacks.
+/// Makes every choice of a run. Equal states of a Chooser make equal choices. Must not throw:
+/// `choose` is called on replicas' stacks.
 class Chooser {
  public:
   virtual ~Chooser() = default;
-  /// A number in [0, count). `count` is at least 1; nothing is recorded when it is 1.
+  /// A number in [0, count). `count` is at least 1; choices with a count of 1 are not recorded.
   virtual std::uint32_t choose(ChoiceKind kind, std::uint32_t count) = 0;
 };
 

@@ -11,21 +11,21 @@
 
 namespace belfry {
 
-/// One local member's part in a collective.
+/// The part of a local member in a collective.
 struct CollectivePart {
   BufferView input;
-  BufferView output;         ///< May be the very view of `input` (in place).
-  Stream* stream = nullptr;  ///< Of the member's device; the collective is enqueued there.
+  BufferView output;         ///< May be the same view as `input` (in place).
+  Stream* stream = nullptr;  ///< A stream of the member's device, for the enqueued work.
 };
 
-/// The collectives a backend offers natively among a fixed, ordered list of devices. A *rank* is a
-/// position in that list; a *local index* counts the ranks of this process. Each collective is one
-/// call that carries the parts of all local members, so that one launcher can group them.
+/// The native collectives of a backend among a fixed, ordered list of devices. A *rank* is a
+/// position in the list; a *local index* counts the ranks of this process. Each collective is a
+/// single call with the parts of all local members, for grouped launches.
 /// Order: enqueued on each part's stream; the host does not block.
-/// Throws: StructureMismatchError (kStructure) when parts differ in count or type;
+/// Throws: StructureMismatchError (kStructure) if parts differ in count or type;
 /// InvalidArgumentError (kInvalidArgument, kOutOfBounds, kDType, kIntegerMean, kForeignObject), see
 /// `validate` of belfry/backend/collective.h; UnsupportedError (kUnsupported) for element types
-/// that the hardware's library lacks; DeviceError. Nothing is enqueued then.
+/// that the hardware's library lacks; DeviceError. After an error nothing is enqueued.
 class Communicator {
  public:
   Communicator() = default;
@@ -36,19 +36,20 @@ class Communicator {
   virtual int size() const = 0;
   /// The rank of each local member, ascending.
   virtual std::span<const int> local_ranks() const = 0;
-  /// The order in which reductions add up.
+  /// The order of additions in reductions.
   virtual ReductionOrder order() const = 0;
-  /// Every output = the reduction over all ranks. `parts` may be several collectives of one element
-  /// type, one after another, each with the parts of all members (see `collectives_of`): what many
-  /// small tensors cost is starting them, which a backend may do at once.
+  /// Every output = the reduction over all ranks. `parts` may hold several collectives of the same
+  /// element type, in sequence, each with the parts of all members (see `collectives_of`). For many
+  /// small tensors most of the time is launches; a backend may launch all at once.
   virtual void all_reduce(ReduceOp op, std::span<const CollectivePart> parts) = 0;
-  /// The output of rank `root` = the reduction; other outputs are not touched.
+  /// The output of rank `root` = the reduction; all other outputs are unchanged.
   virtual void reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) = 0;
-  /// Every output = the input of rank `root`; other inputs are not read.
+  /// Every output = the input of rank `root`; all other inputs are ignored.
   virtual void broadcast(int root, std::span<const CollectivePart> parts) = 0;
-  /// Every output = the inputs of all ranks, in rank order; outputs are size() times as long.
+  /// Every output = the inputs of all ranks, in rank order; an output has size() times the elements
+  /// of an input.
   virtual void all_gather(std::span<const CollectivePart> parts) = 0;
-  /// Throws what the devices have reported since the last call, if anything (DeviceError).
+  /// Throws DeviceError if the devices have reported an error since the last call.
   virtual void check_health() = 0;
 };
 

@@ -4,9 +4,9 @@
 
 namespace belfry::detail {
 
-/// The context that is current on this carrier: a pointer the runner owns and interprets. Executors
-/// save and restore it whenever they switch carriers, so that it follows the replica and not the
-/// thread. One of the library's two mutable statics.
+/// The current context of the running fiber or thread: a pointer that the runner owns and
+/// interprets. Executors save and restore the pointer at every switch: the context follows the
+/// replica, not the thread. A thread-local variable.
 void* current_slot() noexcept;
 void set_current_slot(void* context) noexcept;
 

@@ -7,11 +7,11 @@
 #include <bit>
 #include <cstdint>
 
-/// Elementary functions made of a fixed sequence of + - * /, comparisons and bit operations, so
-/// that every machine and compiler gets the same bits as long as products and sums are not
-/// contracted (`-ffp-contract=off`, `-fmad=false`). Branch-free, so that loops over them vectorise.
-/// Largest errors, in units in the last place (see element_math_test.cpp): exp 1.1, log 1.1,
-/// tanh 1.7.
+/// Elementary functions as fixed sequences of + - * /, comparisons and bit operations. All machines
+/// and compilers give the same bits, provided that products and sums are not contracted
+/// (`-ffp-contract=off`, `-fmad=false`). Branch-free, for vectorised loops.
+/// Largest errors, in units in the last place (see element_math_test.cpp): exp 1.1, log 1.1, tanh
+/// 1.7.
 namespace belfry::element {
 
 /// Layout and constants of a binary floating-point type.
@@ -27,9 +27,9 @@ struct Format<float> {
   static constexpr Bits kInfinity = 0x7f800000U;
   static constexpr Bits kSign = 0x80000000U;
   static constexpr Bits kSqrtHalf = 0x3f3504f3U;
-  static constexpr float kLn2High = 0x1.62e4p-1F;  // 16 bits: times an exponent it is exact.
+  static constexpr float kLn2High = 0x1.62e4p-1F;  // 16 bits: n times this is exact.
   static constexpr float kLn2Low = 0x1.7f7d1cp-20F;
-  static constexpr float kExpLowest = -105.0F;  // exp is 0 from here down
+  static constexpr float kExpLowest = -105.0F;  // exp is 0 from here down,
   static constexpr float kExpHighest = 90.0F;   // and infinite from here up.
 };
 
@@ -61,7 +61,7 @@ BELFRY_HOST_DEVICE constexpr C from_bits(Bits<C> bits) {
   return std::bit_cast<C>(bits);
 }
 
-/// x, and for every NaN the same NaN: which one an operation makes differs between machines.
+/// x, with the same NaN for every NaN: machines differ in the NaN that an operation makes.
 template <class C>
 BELFRY_HOST_DEVICE constexpr C canonical(C x) {
   return x != x ? from_bits<C>(Format<C>::kNaN) : x;
@@ -69,7 +69,7 @@ BELFRY_HOST_DEVICE constexpr C canonical(C x) {
 
 namespace detail {
 
-/// 1.5 times 2^fraction bits: adding it rounds to an integer, which is then in the low bits.
+/// 1.5 times 2^fraction bits. Adding this number rounds to an integer, found in the low bits.
 template <class C>
 BELFRY_HOST_DEVICE constexpr C rounder() {
   return from_bits<C>(((Format<C>::kBias + Format<C>::kFractionBits) << Format<C>::kFractionBits) |
@@ -107,8 +107,8 @@ BELFRY_HOST_DEVICE constexpr C exp_tail(C x) {
   }
 }
 
-/// log((1 + s) / (1 - s)) / s - 2 as a series in z = s^2; for z <= 0.0295 the first term left out
-/// is below 5e-9 (float) and 2e-18 (double).
+/// log((1 + s) / (1 - s)) / s - 2 as a series in z = s^2; for z <= 0.0295 the first omitted term is
+/// below 5e-9 (float) and 2e-18 (double).
 template <class C>
 BELFRY_HOST_DEVICE constexpr C log_tail(C z) {
   if constexpr (sizeof(C) == 4) {
@@ -128,8 +128,8 @@ BELFRY_HOST_DEVICE constexpr C log_tail(C z) {
   }
 }
 
-/// (x - tanh(x)) / x as a function of z = x^2: Lambert's continued fraction cut at depth 5 (float)
-/// or 8 (double), where for |x| < 0.55 it is off by less than 3e-10 or 2e-18.
+/// (x - tanh(x)) / x as a function of z = x^2: Lambert's continued fraction to depth 5 (float) or 8
+/// (double). For |x| < 0.55 the error is below 3e-10 or 2e-18.
 template <class C>
 BELFRY_HOST_DEVICE constexpr C tanh_tail(C z) {
   if constexpr (sizeof(C) == 4) {
@@ -155,7 +155,7 @@ BELFRY_HOST_DEVICE constexpr C exp(C x) {
   const C n = shifted - rounder;
   const C rest = (clamped - n * F::kLn2High) - n * F::kLn2Low;
   const C value = C(1) + (rest + rest * rest * detail::exp_tail(rest));
-  // 2^n as two factors: one alone could be out of range. Offsets keep the exponents positive.
+  // 2^n as two factors: a single factor could be out of range. Offsets keep the exponents positive.
   const Bits<C> exponent = to_bits(shifted) - to_bits(rounder) + 2 * (F::kBias + 1);
   const Bits<C> half = exponent >> 1;
   const C scaled = value * detail::power_of_two<C>(half - 1);
@@ -176,7 +176,7 @@ BELFRY_HOST_DEVICE constexpr C log(C x) {
   const Bits<C> biased = shifted >> F::kFractionBits;
   const Bits<C> fraction = shifted & ((Bits<C>{1} << F::kFractionBits) - 1);
   const C f = from_bits<C>(fraction + F::kSqrtHalf) - C(1);
-  // An integer below 2^fraction bits in the low bits of that power of two is its float.
+  // An integer below 2^fraction bits, put in the low bits of this power of two, becomes a float.
   const C large = detail::power_of_two<C>(F::kBias + F::kFractionBits);
   const C k = (from_bits<C>(to_bits(large) | biased) - large) -
               (C(F::kBias) + (tiny ? C(F::kFractionBits) : C(0)));
@@ -195,7 +195,7 @@ BELFRY_HOST_DEVICE constexpr C tanh(C x) {
   const Bits<C> sign = to_bits(x) & F::kSign;
   const C magnitude = from_bits<C>(to_bits(x) & ~F::kSign);
   const C far = C(1) - C(2) / (exp(magnitude + magnitude) + C(1));
-  // The tail of a large argument is not used, but must not overflow into a NaN either.
+  // The tail of a large argument is unused, but must not overflow into a NaN.
   const C close = magnitude < C(1) ? magnitude : C(1);
   const C near = close - close * detail::tanh_tail(close * close);
   const C result = magnitude < C(0.55) ? near : far;

@@ -12,9 +12,9 @@
 #include <limits>
 #include <type_traits>
 
-/// What kernels do to one element, shared by host and GPU kernels. C is a type computed with:
-/// float, double, an integer or bool. Floating results that are NaN are always the same NaN.
-/// Integers wrap modulo 2^w; x / 0 is 0 for them.
+/// The operations of kernels on one element, shared by host and GPU kernels. C is the type of the
+/// computation: float, double, an integer or bool. Floating-point results that are NaN are always
+/// the same NaN. Integers wrap modulo 2^w, and x / 0 is 0.
 namespace belfry::element {
 
 namespace detail {
@@ -26,14 +26,14 @@ template <class C>
 BELFRY_HOST_DEVICE constexpr C divide_integers(C left, C right) {
   if (right == 0) return 0;
   if constexpr (std::is_signed_v<C>) {
-    // The one quotient that does not fit wraps.
+    // The quotient lowest / -1 does not fit, and wraps.
     if (right == -1) return static_cast<C>(Wrapping<C>{0} - static_cast<Wrapping<C>>(left));
   }
   return static_cast<C>(left / right);
 }
 }  // namespace detail
 
-/// The larger of two; NaN if either is; the left one of equals (also of zeros of both signs).
+/// The larger operand; NaN if either is NaN; `left` if both are equal (also zeros of both signs).
 template <class C>
 BELFRY_HOST_DEVICE constexpr C maximum(C left, C right) {
   if constexpr (std::is_floating_point_v<C>) {
@@ -43,7 +43,7 @@ BELFRY_HOST_DEVICE constexpr C maximum(C left, C right) {
   }
 }
 
-/// The smaller of two; NaN if either is; the left one of equals (also of zeros of both signs).
+/// The smaller operand; NaN if either is NaN; `left` if both are equal (also zeros of both signs).
 template <class C>
 BELFRY_HOST_DEVICE constexpr C minimum(C left, C right) {
   if constexpr (std::is_floating_point_v<C>) {
@@ -75,7 +75,7 @@ BELFRY_HOST_DEVICE constexpr C apply(C left, C right) {
   }
 }
 
-/// `scalar` is read by kScale and kShift alone.
+/// `scalar` is used by kScale and kShift alone.
 template <UnaryOp op, class C>
 BELFRY_HOST_DEVICE constexpr C apply(C x, C scalar) {
   constexpr bool kFloat = std::is_floating_point_v<C>;
@@ -123,7 +123,7 @@ BELFRY_HOST_DEVICE constexpr bool apply(C left, C right) {
   if constexpr (op == CompareOp::kGreaterEqual) return left >= right;
 }
 
-/// What scattering makes of an element of the table and one that goes there.
+/// The new element of the table, from the old element and the scattered element.
 template <ScatterOp op, class C>
 BELFRY_HOST_DEVICE constexpr C apply(C table, C x) {
   if constexpr (op == ScatterOp::kSet) {
@@ -134,7 +134,7 @@ BELFRY_HOST_DEVICE constexpr C apply(C table, C x) {
   }
 }
 
-/// One step of a fold; `canonical` is due once, at its end.
+/// A step of a fold. `finish_fold` makes NaN canonical once, at the end.
 template <FoldOp op, class C>
 BELFRY_HOST_DEVICE constexpr C apply(C folded, C x) {
   if constexpr (op == FoldOp::kMaximum) {
@@ -148,7 +148,7 @@ BELFRY_HOST_DEVICE constexpr C apply(C folded, C x) {
   }
 }
 
-/// The fold of nothing: 0, the lowest or the highest value (infinite for floats).
+/// The fold of no elements: 0, the lowest or the highest value (infinite for floats).
 template <FoldOp op, class C>
 BELFRY_HOST_DEVICE constexpr C fold_of_nothing() {
   using Limits = std::numeric_limits<C>;
@@ -161,7 +161,7 @@ BELFRY_HOST_DEVICE constexpr C fold_of_nothing() {
   }
 }
 
-/// The end of a fold: the one NaN.
+/// The end of a fold: makes NaN canonical.
 template <class C>
 BELFRY_HOST_DEVICE constexpr C finish_fold(C folded) {
   if constexpr (std::is_floating_point_v<C>) {
@@ -171,7 +171,7 @@ BELFRY_HOST_DEVICE constexpr C finish_fold(C folded) {
   }
 }
 
-/// Which element types an operation has: one table for all backends.
+/// The element types of each operation: a single table for all backends.
 constexpr bool is_numeric(DType dtype) { return dtype <= DType::kUInt8; }
 constexpr bool has_all_kernels(DType dtype) { return dtype <= DType::kBool; }
 
@@ -199,7 +199,7 @@ constexpr bool supports(FoldOp op, DType dtype) {
   return is_numeric(dtype) || (dtype == DType::kBool && op != FoldOp::kSum);
 }
 
-/// Any row can be replaced; the rest is arithmetic.
+/// kSet has every type with all kernels; all other operations are arithmetic.
 constexpr bool supports(ScatterOp op, DType dtype) {
   return op == ScatterOp::kSet ? has_all_kernels(dtype) : is_numeric(dtype);
 }

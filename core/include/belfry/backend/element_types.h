@@ -10,11 +10,11 @@
 #include <limits>
 #include <type_traits>
 
-/// Element types as kernels see them: what lies in memory, what is computed with, and the
-/// conversions between all of them.
+/// The element types of kernels: types in memory, types of computation, and the conversions between
+/// all of them.
 namespace belfry::element {
 
-/// A bool in memory. Any byte may lie there: all but 0 are true, and 1 is written.
+/// A bool in memory. Any byte is valid: all but 0 are true; true is written as 1.
 struct BoolByte {
   std::uint8_t byte = 0;
 };
@@ -24,7 +24,7 @@ inline constexpr bool kIs16BitFloat = std::is_same_v<T, Float16> || std::is_same
 template <class T>
 inline constexpr bool kIsFloating = std::is_floating_point_v<T> || kIs16BitFloat<T>;
 
-/// What is computed with when T lies in memory.
+/// The type of computations with T in memory.
 template <class T>
 using Compute = std::conditional_t<kIs16BitFloat<T>, float,
                                    std::conditional_t<std::is_same_v<T, BoolByte>, bool, T>>;
@@ -59,19 +59,19 @@ constexpr DType dtype_in_memory() {
 
 namespace detail {
 
-/// `x` as a float whose last bit is set when the value is not exact: rounding that once more, to
-/// 16 bits, gives what rounding `x` at once would give.
+/// `x` as a float with the last bit set if the value is not exact. Rounding the result to 16 bits
+/// gives the same bits as rounding `x` directly.
 BELFRY_HOST_DEVICE constexpr float round_to_odd(double x) {
   const auto nearest = static_cast<float>(x);
   const double back = nearest;
   const std::uint32_t bits = to_bits(nearest);
   if (!(back < x || back > x) || (bits & 1U) != 0) return nearest;
-  // Bit patterns of one sign are ordered by magnitude.
+  // Bit patterns of the same sign are ordered by magnitude.
   const bool away_from_zero = x < 0 ? back > x : back < x;
   return from_bits<float>(away_from_zero ? bits + 1 : bits - 1);
 }
 
-/// An integer as a double that rounds to 16 bits as the integer itself does.
+/// An integer as a double with the same rounding to 16 bits as the integer.
 template <class From>
 BELFRY_HOST_DEVICE constexpr double to_sticky_double(From x) {
   if constexpr (sizeof(From) < 8) {
@@ -81,7 +81,7 @@ BELFRY_HOST_DEVICE constexpr double to_sticky_double(From x) {
     const auto bits = static_cast<std::uint64_t>(x);
     std::uint64_t magnitude = negative ? 0 - bits : bits;
     if (magnitude >> 53 != 0) {
-      // Whether any of the low bits was set is all that rounding needs to know of them.
+      // Rounding needs to know only whether any of the low bits was set.
       magnitude = ((magnitude >> 11) | ((magnitude & 0x7ffU) != 0 ? 1U : 0U)) << 11;
     }
     const auto value = static_cast<double>(magnitude);
@@ -92,7 +92,7 @@ BELFRY_HOST_DEVICE constexpr double to_sticky_double(From x) {
 template <class To, class From>
 BELFRY_HOST_DEVICE constexpr To float_to_integer(From x) {
   using Limits = std::numeric_limits<To>;
-  // Two to the number of value bits: the first value too large, exact in any floating type.
+  // Two to the number of value bits: the first value out of range, exact in any floating type.
   const From end = static_cast<From>(To{1} << (Limits::digits - 1)) * From(2);
   if (!(x == x)) return 0;
   if (x >= end) return Limits::max();
@@ -144,8 +144,8 @@ BELFRY_HOST_DEVICE constexpr To cast(From x) {
   }
 }
 
-/// The scalar of a kernel's parameters as an element: `scalar` for floating types, rounded once;
-/// `integer_scalar` modulo 2^w for integers; whether `integer_scalar` is not 0 for bool.
+/// The scalar of a kernel's parameters as an element. Floating types: `scalar`, rounded once.
+/// Integers: `integer_scalar` modulo 2^w. Bool: whether `integer_scalar` is not 0.
 template <class T>
 BELFRY_HOST_DEVICE constexpr T scalar_element(double scalar, std::int64_t integer_scalar) {
   if constexpr (kIsFloating<T>) {
@@ -157,7 +157,7 @@ BELFRY_HOST_DEVICE constexpr T scalar_element(double scalar, std::int64_t intege
   }
 }
 
-/// The same for computing: 16-bit types take the scalar as a float.
+/// scalar_element for computing: 16-bit types get the scalar as a float.
 template <class T>
 BELFRY_HOST_DEVICE constexpr Compute<T> scalar_operand(double scalar, std::int64_t integer_scalar) {
   return load(

@@ -4,9 +4,8 @@
 
 namespace belfry {
 
-/// A point in a stream. `Stream::record` sets it anew; a wait captures the latest record made
-/// before the wait was issued. Waiting for an event that was never recorded waits for nothing, as
-/// in CUDA.
+/// A point in a stream. `Stream::record` sets the point anew; a wait refers to the latest record
+/// made before the wait was issued. A wait for an event without a record has no effect, as in CUDA.
 class Event {
  public:
   Event() = default;
@@ -14,11 +13,12 @@ class Event {
   Event& operator=(const Event&) = delete;
   virtual ~Event() = default;
 
-  /// Order: blocks the host until the latest record has been reached. A suspended replica lets
-  /// others run. Throws: DeviceError for what failed before it (SEM-74), or (kDeadlock) when
-  /// nothing can go on (SEM-75).
+  /// Order: blocks the host until the latest record is reached; a suspended replica lets others
+  /// run.
+  /// Throws: DeviceError if work before the record failed (SEM-74), or (kDeadlock) if no agent can
+  /// continue (SEM-75).
   virtual void synchronize() = 0;
-  /// Whether the latest record has been reached. What it says depends on the schedule.
+  /// Whether the latest record is reached. The answer depends on the schedule.
   /// Order: does not block.
   virtual bool query() = 0;
 };

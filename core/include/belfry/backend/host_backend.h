@@ -9,13 +9,13 @@
 
 namespace belfry {
 
-/// The smallest backend: devices `CPU:0`, `CPU:1`, ... in host memory, whose streams do their work
-/// at once. Behind the default strategy, and the backend of core's own tests; it checks bounds but
-/// orders nothing, and does not ask whose streams, events and buffers it is given. For schedules,
-/// faults and reports use the simulator.
+/// The smallest backend: devices `CPU:0`, `CPU:1`, ... in host memory, with streams that work at
+/// once. The backend of the default strategy, and of core's own tests. Bounds are checked. Events
+/// order nothing, and the owner of streams, events and buffers is not checked. Use the simulator
+/// for schedules, faults and reports.
 class HostBackend final : public Backend {
  public:
-  /// Throws: InvalidArgumentError (kNoDevices) for fewer than one.
+  /// Throws: InvalidArgumentError (kNoDevices) for fewer than 1.
   explicit HostBackend(int devices = 1);
   ~HostBackend() override;
 

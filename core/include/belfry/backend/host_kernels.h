@@ -9,28 +9,28 @@
 
 namespace belfry {
 
-/// Runs a kernel on host memory: the reference implementation, whose bits every backend reproduces.
-/// Operations and their order are fixed (see `element_ops.h`), so results are the same on every
+/// Runs a kernel on host memory: the reference implementation. Every backend reproduces the bits.
+/// Operations and their order are fixed (see `element_ops.h`): results are the same on every
 /// machine and compiler. Blocks until done.
 void run_on_host(const KernelCall& call);
 
-/// The first position in the index of a kGatherRows or kScatterRows call that names no row; -1
-/// if there is none, and for other kinds. Kernels pass such positions over; a backend that can
-/// afford the look reports them.
+/// The first position in the index of a kGatherRows or kScatterRows call with an index outside the
+/// table; -1 if all are inside, and for other kinds. Kernels skip bad positions; a backend with
+/// time for the check reports them.
 std::int64_t first_bad_index(const KernelCall& call);
 
-/// Tuning of the host reduction, which results do not depend on; the default suits a last-level
-/// cache of 32 MiB.
+/// Tuning of the host reduction; results do not depend on the tuning. The default suits a
+/// last-level cache of 32 MiB.
 struct HostReduceTuning {
-  std::size_t non_temporal_bytes = std::size_t{8} << 20;  ///< Footprint from which stores stream.
-  std::size_t fetched_bytes = std::size_t{1} << 20;       ///< From which inputs are fetched ahead.
-  bool wide_vectors = true;                               ///< Where the processor has them.
+  std::size_t non_temporal_bytes = std::size_t{8} << 20;  ///< Least footprint to stream stores.
+  std::size_t fetched_bytes = std::size_t{1} << 20;       ///< Least footprint to fetch ahead.
+  bool wide_vectors = true;                               ///< If the processor has wide vectors.
 };
 
-/// For a last-level cache of `bytes`, or of unknown size: 0.
+/// The tuning for a last-level cache of `bytes`; 0: unknown size.
 HostReduceTuning reduce_tuning_for(std::size_t bytes);
 
-/// The n-way reduction alone, with its tuning exposed for benchmarks.
+/// The n-way reduction alone, with a given tuning, for benchmarks.
 void reduce_on_host(const KernelCall& call, const HostReduceTuning& tuning);
 
 }  // namespace belfry

@@ -12,18 +12,17 @@
 
 namespace belfry {
 
-/// What a kernel does. Matrices are row-major; counts must match as each line says.
+/// The operation of a kernel. Matrices are row-major; each line gives the counts that must match.
 ///
-/// Element types: the first nine of `DType` for all kinds, with these limits; the last four for
-/// kFill, kCast and kReduceReplicas only. Bool has no arithmetic: of the binary operations and
-/// folds it has minimum (and) and maximum (or), and no unary operation, matrix product,
-/// random draw or kReduceReplicas (a count, "any" and "all" would all be plausible: cast first),
-/// and of scattering it has kSet alone. kSqrt, kReciprocal, kExp, kLog and kTanh are for floating
-/// types.
+/// Element types: kFill, kCast and kReduceReplicas take all of `DType`, all other kinds the first
+/// nine, with these limits. Bool has no arithmetic: of binary operations and folds only minimum
+/// (and) and maximum (or), of scattering only kSet, and no unary operation, matrix product, random
+/// draw or kReduceReplicas (a count, "any" and "all" would all be plausible: cast first). kSqrt,
+/// kReciprocal, kExp, kLog and kTanh are for floating types.
 ///
-/// Arithmetic is that of `element_ops.h`. 16-bit floats are computed in float and rounded once,
-/// when the result is stored, however many terms it has. Integers wrap modulo 2^w. Every NaN that
-/// is computed is the same quiet NaN; copied elements keep their bits.
+/// Arithmetic is that of `element_ops.h`. 16-bit floats are computed in float and rounded once, at
+/// the store of the result, for any number of terms. Integers wrap modulo 2^w. Every computed NaN
+/// is the same quiet NaN; copied elements keep their bits.
 enum class KernelKind : std::uint8_t {
   kFill,            ///< out[i] = scalar.
   kCast,            ///< out[i] = in[i] as another type: to integers towards zero, saturating.
@@ -33,15 +32,15 @@ enum class KernelKind : std::uint8_t {
   kSelect,          ///< out[i] = condition[i] (bool) ? left[i] : right[i].
   kRowReduce,       ///< out[r] = fold over c of in[r, c], c ascending; in is rows x columns.
   kColumnReduce,    ///< out[c] = fold over r of in[r, c], r ascending.
-  kGatherRows,      ///< out[i, :] = table[index[i], :]; 0 where there is no such row.
-  kScatterRows,     ///< out[index[i], :] op= in[i, :], i ascending; skipped where no such row.
+  kGatherRows,      ///< out[i, :] = table[index[i], :]; 0 for an index outside the table.
+  kScatterRows,     ///< out[index[i], :] op= in[i, :], i ascending; skips an index outside.
   kMatmul,          ///< out (rows x columns) = op(left) op(right): from 0, inner index ascending.
   kReduceReplicas,  ///< every out[i] = fold over k of in_k[i]: N inputs, 1 or more outputs.
   kRandom,          ///< out[i] = draw (seed, offset + i) of a counter-based generator.
 };
-// Inputs are in the order of the formulas but that an index comes first: {index, table} for
-// kGatherRows, {index, in} for kScatterRows. An index is int32 or int64 and has `rows` elements;
-// a table has any number of rows of `columns`. A fold of nothing is 0, the lowest or the highest
+// Inputs are in the order of the formulas, except that an index comes first: {index, table} for
+// kGatherRows, {index, in} for kScatterRows. An index is int32 or int64 and has `rows` elements; a
+// table has any number of rows of `columns`. A fold of no elements is 0, the lowest or the highest
 // value. Any count may be 0.
 
 /// Whether a kernel's outputs are read too.
@@ -64,8 +63,8 @@ enum class UnaryOp : std::uint8_t {
 // Integers: kAbs and kNegate wrap at the lowest value. kRelu of -0 is +0.
 
 enum class BinaryOp : std::uint8_t { kAdd, kSubtract, kMultiply, kDivide, kMinimum, kMaximum };
-// Integers: kDivide is towards zero, 0 where the divisor is 0, and wraps at lowest / -1. Floats:
-// kMinimum and kMaximum give NaN where either is NaN, and the left one of equals.
+// Integers: kDivide rounds towards zero, gives 0 for the divisor 0, and wraps at lowest / -1.
+// Floats: kMinimum and kMaximum give NaN if either is NaN, and the left operand of equals.
 
 enum class CompareOp : std::uint8_t {
   kEqual,
@@ -77,8 +76,8 @@ enum class CompareOp : std::uint8_t {
 };
 enum class FoldOp : std::uint8_t { kSum, kMaximum, kMinimum };
 
-/// What a scattered row does to the row of the table that its index names, if there is one. All but
-/// kSet are the binary operations of those names, in the order of the indices.
+/// The effect of a scattered row on the table's row named by its index, if the row exists. All but
+/// kSet are the binary operations of the same names, in the order of the indices.
 enum class ScatterOp : std::uint8_t {
   kAdd,
   kSubtract,
@@ -86,10 +85,10 @@ enum class ScatterOp : std::uint8_t {
   kDivide,
   kMinimum,
   kMaximum,
-  kSet,  ///< The row is replaced; of several that are named alike the last one stays.
+  kSet,  ///< The row is replaced; if several have the same index, the last stays.
 };
 
-/// How `right` meets `left` (rows x columns).
+/// How `right` is extended to the shape of `left` (rows x columns).
 enum class Broadcast : std::uint8_t {
   kNone,    ///< Equal counts.
   kScalar,  ///< One element for all.
@@ -103,7 +102,7 @@ enum class Distribution : std::uint8_t {
   kBits,     ///< All bits of an integer type.
 };
 
-/// Everything about a kernel but its memory. Only the fields its kind names are read.
+/// All of a kernel but its memory. Only the fields of its kind are read.
 struct KernelParameters {
   UnaryOp unary = UnaryOp::kNegate;
   BinaryOp binary = BinaryOp::kAdd;
@@ -120,13 +119,13 @@ struct KernelParameters {
   std::int64_t columns = 0;
   std::int64_t inner = 0;
   double scalar = 0;                ///< Rounded once; for kScale and kShift of 16 bits to float.
-  std::int64_t integer_scalar = 0;  ///< Instead, modulo 2^w, for integers; for bool: is it not 0?
+  std::int64_t integer_scalar = 0;  ///< For integers, modulo 2^w; for bool: != 0.
   std::uint64_t seed = 0;
   std::uint64_t offset = 0;
 };
 
-/// One launch. Outputs may be the very same view as an input of the elementwise kinds and of
-/// kReduceReplicas; any other overlap is an error.
+/// A launch. For elementwise kinds and kReduceReplicas an output may be the same view as an input;
+/// any other overlap is an error.
 struct Kernel {
   KernelKind kind = KernelKind::kFill;
   KernelParameters parameters{};
@@ -137,13 +136,13 @@ struct Kernel {
 /// `reduce_replicas`, `matmul`, ...
 std::string_view to_string(KernelKind kind);
 
-/// Checks counts, element types, bounds and overlaps. What lies in the buffers is not looked at:
-/// see `first_bad_index` for indices.
+/// Checks counts, element types, bounds and overlaps. Contents of buffers are not checked: see
+/// `first_bad_index` for indices.
 /// Throws: InvalidArgumentError with kShape, kDType, kIntegerMean, kOutOfBounds or
 /// kInvalidArgument.
 void validate(const Kernel& kernel, CallSite site = CallSite::here());
 
-/// Memory a kernel works on, once a backend knows the addresses.
+/// The memory of a kernel's operand, after the backend knows the address.
 struct KernelOperand {
   void* data = nullptr;
   std::size_t count = 0;
@@ -158,7 +157,7 @@ struct KernelCall {
   std::vector<KernelOperand> inputs;
 };
 
-/// The addresses behind a kernel's views.
+/// The kernel with the addresses of its views.
 KernelCall resolve(const Kernel& kernel);
 
 }  // namespace belfry

@@ -11,7 +11,7 @@
 
 namespace belfry {
 
-/// Somebody whose steps a schedule orders.
+/// A source of steps that a schedule orders.
 struct AgentId {
   enum class Kind : std::uint8_t { kReplica, kMerge, kStream, kHost };
   Kind kind = Kind::kHost;
@@ -23,19 +23,19 @@ struct AgentId {
 /// `R2`, `M0`, `S5`, `H0`.
 std::string to_string(const AgentId& agent);
 
-/// How an operation touches a resource (the modes of docs/semantics.md, SEM-60).
+/// The mode of an operation's access to a resource (docs/semantics.md, SEM-60).
 enum class AccessMode : std::uint8_t {
   kRead,
   kWrite,
   kAccumulate,  ///< Commutes with itself: exact sums.
-  kSet,         ///< Makes a fact true for good.
+  kSet,         ///< Makes a fact true permanently.
   kBlock,       ///< Waits for a fact.
   kTest,        ///< Observes a fact without waiting.
-  kLock,        ///< Takes something exclusive.
+  kLock,        ///< Takes an exclusive resource.
 };
 
-/// A part of the world an operation touches: a byte range of a buffer, a variable's component, a
-/// merge round, an event. `resource` numbers come from their makers in program order.
+/// A resource that an operation touches: a byte range of a buffer, a variable's component, a merge
+/// round, an event. The makers of resources number them in program order.
 struct Footprint {
   std::uint64_t resource = 0;
   std::uint64_t begin = 0;
@@ -45,7 +45,7 @@ struct Footprint {
 
 enum class OperationKind : std::uint8_t {
   kStart,          ///< A replica's body begins.
-  kArrive,         ///< A replica reaches a merge; `subject` is its round.
+  kArrive,         ///< A replica reaches a merge; `subject` is the merge's round.
   kMerge,          ///< The merge of round `subject` runs.
   kResume,         ///< A replica leaves the merge of round `subject`.
   kEnd,            ///< A replica's body returned.
@@ -54,33 +54,33 @@ enum class OperationKind : std::uint8_t {
   kVariableWrite,  ///< `subject` is the variable's number.
   kHostRead,       ///< Device memory is read by the host.
   kHostWait,       ///< The host waits for a stream or event.
-  kEnqueue,        ///< Work is put on a stream; `subject` is its number there.
-  kExecute,        ///< A stream executes work; `subject` is its number there.
+  kEnqueue,        ///< Work is enqueued on a stream; `subject` is the work's number there.
+  kExecute,        ///< A stream executes work; `subject` is the work's number there.
   kAllocate,
   kFree,
   kRecord,
   kWait,
   kCollective,
-  kHostValue,  ///< An agent has values on the host; `value` is their digest.
+  kHostValue,  ///< An agent has values on the host; `value` is a digest of them.
 };
 
 /// `arrive`, `merge`, ...
 const char* to_string(OperationKind kind);
 
-/// One visible step of one agent. Sites are for messages: they enter no hash.
+/// A visible step of an agent. Sites are for messages and enter no hash.
 struct Operation {
   OperationKind kind = OperationKind::kStart;
   AgentId agent{};
   std::uint64_t subject = 0;
-  /// Of work on devices and kHostValue a digest of the data; of a replica's steps the number of the
-  /// run.
+  /// For work on devices and kHostValue, a digest of the data; for steps of a replica, the number
+  /// of the run.
   std::uint64_t value = 0;
   std::span<const Footprint> footprints{};
   CallSite site{};
 };
 
-/// Sees every operation in the order in which it happened; of several threads only under the
-/// concurrent executor. Never throws, if memory runs out either: runs are between two states then.
+/// Receives every operation in order. Only the concurrent executor calls a sink from several
+/// threads. Must not throw, even if memory runs out: a run may be between two states.
 class OperationSink {
  public:
   virtual ~OperationSink() = default;

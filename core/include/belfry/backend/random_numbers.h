@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <type_traits>
 
-/// Random numbers as a function of (seed, index): any part of a sequence can be drawn anywhere, in
-/// any order, on any device.
+/// Random numbers as a function of (seed, index). Any part of a sequence can be drawn at any place,
+/// in any order, on any device.
 namespace belfry::element {
 
 struct RandomBlock {
@@ -34,7 +34,7 @@ BELFRY_HOST_DEVICE constexpr RandomBlock philox(RandomBlock counter, std::uint32
   return counter;
 }
 
-/// Block `number` of the sequence `seed`; `purpose` keeps uses of one seed apart.
+/// Block `number` of the sequence `seed`; `purpose` separates different uses of a seed.
 BELFRY_HOST_DEVICE constexpr RandomBlock random_block(std::uint64_t seed, std::uint64_t number,
                                                       std::uint32_t purpose) {
   return philox(
@@ -42,7 +42,7 @@ BELFRY_HOST_DEVICE constexpr RandomBlock random_block(std::uint64_t seed, std::u
       static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
 }
 
-/// How many draws of T one block gives: 64-bit types take two words each, others one.
+/// The number of draws of T from a block: 64-bit types take two words each, all other types one.
 template <class T>
 inline constexpr int kDrawsPerBlock = sizeof(T) == 8 ? 2 : 4;
 
@@ -52,8 +52,8 @@ BELFRY_HOST_DEVICE constexpr std::uint64_t wide_word(const RandomBlock& block, i
   return block.word[low] | (std::uint64_t{block.word[low + 1]} << 32);
 }
 
-/// Cosine (even draws) or sine (odd draws) of a whole turn's fraction given by all bits of `word`:
-/// the two upper bits are the quadrant, the others the way through it.
+/// Cosine (even draws) or sine (odd draws) of an angle, given as a fraction of a whole turn by all
+/// bits of `word`: the two upper bits are the quadrant, the rest the position in the quadrant.
 template <class C, class Word>
 BELFRY_HOST_DEVICE constexpr C on_circle(Word word, bool odd) {
   constexpr int kBits = 8 * sizeof(Word) - 2;

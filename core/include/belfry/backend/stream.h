@@ -11,12 +11,12 @@ namespace belfry {
 class Device;
 
 /// A queue of work on one device, executed first in, first out. Every call but `read` and
-/// `synchronize` enqueues and returns; the work holds its buffers until it is done. Two streams are
-/// ordered by events alone.
+/// `synchronize` enqueues and returns; enqueued work holds its buffers until done. Only events
+/// order two streams.
 /// Throws: InvalidArgumentError (kOutOfBounds, kForeignObject, kDType, kShape, and as `validate` of
-/// belfry/backend/kernel.h) before anything is enqueued; DeviceError for what the device reports;
-/// UnsupportedError (kUnsupported) for kernels that it cannot run; ContextError (kStrategyBusy)
-/// where threads have to take turns (SEM-9).
+/// belfry/backend/kernel.h) before anything is enqueued; DeviceError for errors of the device;
+/// UnsupportedError (kUnsupported) for kernels that the device cannot run; ContextError
+/// (kStrategyBusy) if threads must take turns and another thread's run lasts (SEM-9).
 class Stream {
  public:
   Stream() = default;
@@ -25,19 +25,20 @@ class Stream {
   virtual ~Stream() = default;
 
   virtual Device& device() = 0;
-  /// Enqueues a kernel. Inputs and outputs may live on any device of the backend (peer access).
+  /// Enqueues a kernel. Inputs and outputs may be on any device of the backend (peer access).
   virtual void launch(Kernel kernel) = 0;
-  /// Enqueues a copy of equally many bytes between any two devices of the backend.
+  /// Enqueues a copy between any two devices of the backend; both views have the same size in
+  /// bytes.
   virtual void copy(BufferView to, BufferView from) = 0;
-  /// Enqueues a copy from host memory. `from` may be reused as soon as the call returns.
+  /// Enqueues a copy from host memory. `from` may be reused after the call.
   virtual void write(BufferView to, const void* from) = 0;
-  /// Copies to host memory, from.bytes() bytes, after all earlier work of this stream.
-  /// Order: blocks the host. Throws: DeviceError also for earlier work that failed (SEM-74).
+  /// Copies from.bytes() bytes to host memory, after all earlier work of this stream.
+  /// Order: blocks the host. Throws: DeviceError also if earlier work failed (SEM-74).
   virtual void read(void* to, BufferView from) = 0;
-  /// Sets `event`, of this backend, to what is enqueued so far.
+  /// Sets `event`, of this backend, to the end of the work enqueued so far.
   virtual void record(Event& event) = 0;
-  /// Later work of this stream starts after the latest record of `event`, which may belong to any
-  /// device of the backend.
+  /// Later work of this stream starts after the latest record of `event`; the event may belong to
+  /// any device of the backend.
   virtual void wait(Event& event) = 0;
   /// Order: blocks the host until all work enqueued so far is done. Throws: as read.
   virtual void synchronize() = 0;

@@ -21,11 +21,12 @@ void AnnotateIgnoreWritesEnd(const char* file, int line);
 
 namespace belfry::detail {
 
-/// While one lives, ThreadSanitizer does not look at what its carrier reads and writes; in other
-/// builds it is nothing. Fibers are switched without telling ThreadSanitizer that a switch orders
-/// anything, so that it sees replicas that share memory outside belfry's handles. What the library
-/// itself keeps for all replicas (rounds, streams, logs) is shared too, by design: the code that
-/// touches it on a replica's stack does so under one of these. User code never runs under one.
+/// Turns ThreadSanitizer off for the reads and writes of the calling fiber or thread, for the
+/// object's lifetime. Without ThreadSanitizer the class does nothing. Fiber switches are reported
+/// to ThreadSanitizer without synchronisation: ThreadSanitizer then finds replicas that share
+/// memory outside belfry's handles. Replicas also share state of the library by design (rounds,
+/// streams, logs). Code that accesses this state on a replica's stack holds an Unwatched object;
+/// user code never runs under an Unwatched object.
 class Unwatched {
  public:
   Unwatched() noexcept {

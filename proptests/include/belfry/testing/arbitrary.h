@@ -14,35 +14,36 @@
 #include <iosfwd>
 #include <vector>
 
-/// Generators of belfry's types for RapidCheck properties. Draw before `run` and assert after it:
-/// RapidCheck keeps what it draws with in static state, which replicas must not touch.
+/// Generators of belfry's types for RapidCheck properties. Draw before `run` and assert after
+/// `run`: RapidCheck has static state for draws, and replicas must not touch static state.
 namespace belfry::testing {
 
-/// Between 1 and `most` devices; few are likelier, and powers of two are among them.
+/// Between 1 and `most` devices; small numbers are likelier, and powers of two occur.
 rc::Gen<int> device_count(int most = 64);
-/// A backend with 1 to `most_devices` devices and some of them, at least one, in any order; often
-/// all. Shrinks towards few devices, and towards all of them in order.
+/// A backend with 1 to `most_devices` devices, and at least one of the devices, in any order; often
+/// all. Shrinks towards few devices, and towards all devices in order.
 rc::Gen<Topology> topology(int most_devices = 64);
-/// The same for a backend with so many.
+/// topology for a backend with `backend_devices` devices.
 rc::Gen<Topology> topology_of(int backend_devices);
-/// A schedule, a seed and a carrier for so many devices; shrinks towards the fixed schedule.
+/// A device count up to `most_devices`, a schedule, a seed and a carrier; shrinks towards the fixed
+/// schedule.
 rc::Gen<BackendRequest> backend_request(int most_devices = 64);
-/// A program whose rounds match. Shrinks by dropping whole rounds, so that it still does.
+/// A program with matching rounds. Shrinks by dropping whole rounds: the rest still matches.
 rc::Gen<ReplicaProgram> replica_program();
 
-/// One backend, one program.
+/// A backend and a program.
 struct ProgramCase {
   BackendRequest backend;
   ReplicaProgram program;
 };
-/// The same with one fault.
+/// A backend, a program and a single fault.
 struct MutatedCase {
   BackendRequest backend;
   ReplicaProgram program;  ///< Without the fault.
   Mutation mutation;
 };
 std::vector<MutationKind> all_mutations();
-/// At least two devices, a program, and a mutation of one of `kinds` that applies to it.
+/// At least two devices, a program, and a mutation of one of `kinds` that applies to the program.
 rc::Gen<MutatedCase> mutated_case(const std::vector<MutationKind>& kinds = all_mutations(),
                                   int most_devices = 64);
 

@@ -13,33 +13,33 @@
 
 namespace belfry::testing {
 
-/// How replicas are carried, as far as a backend has the choice.
+/// How replicas run, for backends with a choice.
 enum class CarrierKind : std::uint8_t { kFiber, kBaton, kConcurrent };
 
-/// What the environment variable BELFRY_TESTING_CARRIER asks for: fiber, baton or concurrent, for
-/// every request that does not name a carrier. Nothing when it is not set.
-/// Throws: std::invalid_argument for another word.
+/// The carrier in the environment variable BELFRY_TESTING_CARRIER (fiber, baton or concurrent), for
+/// every request that does not name a carrier. Nothing if the variable is not set.
+/// Throws: std::invalid_argument for any other word.
 std::optional<CarrierKind> carrier_of_environment();
 
-/// Whether the environment variable BELFRY_TESTING_SHARE_COPIES is set to 1: then simulated buffers
-/// that are copies of one another share their bytes. Otherwise they do not: a suite that looks
-/// whether copies are equal should compare different bytes.
+/// Whether the environment variable BELFRY_TESTING_SHARE_COPIES is 1: simulated buffers with copies
+/// of the same bytes then share memory. Default: no sharing, since a suite that checks whether
+/// copies are equal should compare different memory.
 bool share_copies_of_environment();
 
-/// Whether the environment variable BELFRY_TESTING_FUNCTIONS_OF is `last`. If so, merges on
+/// Whether the environment variable BELFRY_TESTING_FUNCTIONS_OF is `last`. If set, merges on
 /// simulated devices take the functions of the last replica and not replica 0's (SEM-135).
 /// Throws: std::invalid_argument for words other than `first` and `last`.
 bool functions_of_last_by_environment();
 
-/// Who decides whose turn it is.
+/// The rule for the next turn.
 enum class ScheduleKind : std::uint8_t {
   kFixed,   ///< The lowest replica first.
   kRandom,  ///< Drawn from the seed.
-  kReplay,  ///< As a token says.
+  kReplay,  ///< The choices of a token.
 };
 
-/// What a suite asks of a backend. A backend that cannot have something (threads have no replay)
-/// takes what comes closest: no property may depend on it.
+/// A suite's request for a backend. A backend without a requested feature (threads have no replay)
+/// takes the nearest feature: no property may depend on the difference.
 struct BackendRequest {
   int devices = 1;
   ScheduleKind schedule = ScheduleKind::kFixed;
@@ -54,9 +54,9 @@ struct BackendRequest {
 /// `4 devices, random schedule 17, fibers`.
 std::string to_string(const BackendRequest& request);
 
-/// What devices have executed.
+/// Counters of the work on devices.
 struct DeviceWork {
-  std::uint64_t commands = 0;     ///< Kernels, copies and the like.
+  std::uint64_t commands = 0;     ///< Kernels, copies and similar work.
   std::uint64_t collectives = 0;  ///< By communicators.
 
   DeviceWork& operator+=(const DeviceWork& more) {
@@ -66,25 +66,25 @@ struct DeviceWork {
   }
 };
 
-/// Makes the backends that suites run on, so that their text is the same for all.
+/// Makes the backends of suites; the text of a suite is the same for all backends.
 class BackendFactory {
  public:
   virtual ~BackendFactory() = default;
   /// `sim`, `cuda on the simulated driver`, ...
   virtual std::string_view name() const = 0;
-  /// A backend as asked for, as far as this one can. Throws: what its constructor throws;
-  /// InvalidArgumentError (kReplay) for a token that is none, where there is replay.
+  /// A backend for the request, as far as the backend has the features. Throws: errors of the
+  /// constructor; InvalidArgumentError (kReplay) for a malformed token, if the backend has replay.
   virtual std::unique_ptr<Backend> make(const BackendRequest& request) const = 0;
-  /// What the devices of a backend of this factory have executed so far.
+  /// The work of the devices of a backend of this factory so far.
   virtual DeviceWork work(Backend& backend) const = 0;
-  /// A hash of what replicas, merges and streams have done, the same for every order in which they
-  /// took turns; nothing where no log is kept. While nobody runs.
+  /// A hash of the operations of replicas, merges and streams, the same for every order of turns;
+  /// nothing without a log. Context: between runs.
   virtual std::optional<std::uint64_t> order_free_hash(Backend&) const { return std::nullopt; }
-  /// Names the choices made so far, for ScheduleKind::kReplay; empty where there is no replay.
+  /// The choices so far, for ScheduleKind::kReplay; empty without replay.
   virtual std::string replay_token(Backend& backend) const = 0;
 };
 
-/// The factory of this test binary. Each binary defines it beside its `main`.
+/// The factory of this test binary, defined beside `main`.
 const BackendFactory& backend_factory();
 
 }  // namespace belfry::testing

@@ -8,21 +8,22 @@
 
 namespace belfry::testing {
 
-/// As `compare_functions` for a body of any type. `body` keeps the results of its runs.
+/// compare_functions for a body of any type. `body` keeps the results of its runs.
 void compare_functions_of(ComparedBody& body, const sim::Options& options, CallSite site);
 
-/// Finds merge functions that depend on the replica that passed them, because of a captured value
-/// that differs between replicas: merges use replica 0's alone (SEM-136).
+/// Finds merge functions that depend on the replica that passes them, through a captured value that
+/// differs between replicas: merges use the function of replica 0 alone (SEM-136).
 ///
-/// `body` makes a strategy on a backend and runs programs on it. The runs of `body` have fresh
-/// backends of the same options: two runs take replica 0's functions, and one run takes those of
-/// each other replica. The results and exceptions of `body` are compared, and after each merge the
-/// values in the log: host values of nests, host reads, and data that work on devices writes first.
-/// Host values of other types are compared if `body` returns them. The result of `body` is void or
-/// comparable with `==`; floating-point results with equal bits are equal.
+/// `body` makes a strategy on a backend and runs programs with the strategy. Each run of `body` has
+/// a fresh backend with the same options: two runs take replica 0's functions, and for each other
+/// replica a further run takes the functions of this replica. The check compares the results and
+/// exceptions of `body`, and after each merge the values in the log: host values of nests, host
+/// reads, and data that work on devices writes first. Host values of all other types are compared
+/// if `body` returns them. The result of `body` is void or comparable with `==`; floating-point
+/// results with equal bits are equal.
 ///
-/// All runs have one schedule, on fibers. `options.functions_of` is ignored, and the log keeps at
-/// least 2^20 operations.
+/// All runs have the same schedule, on fibers. `options.functions_of` is ignored, and the log keeps
+/// at least 2^20 operations.
 ///
 /// Example:
 ///   testing::compare_functions({.devices = 4}, [](sim::Backend& backend) {

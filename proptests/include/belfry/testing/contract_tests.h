@@ -12,9 +12,9 @@
 
 namespace belfry::testing {
 
-/// Makes a GoogleTest test `<suite>.C_run` and so on of each contract. Call it before
-/// RUN_ALL_TESTS; the factories must live as long as the tests. Prints what is left out for
-/// strategies of one replica.
+/// Makes a GoogleTest test `<suite>.C_run`, ... for each contract. Call before RUN_ALL_TESTS; the
+/// factories must outlive the tests. For strategies with a single replica the tests print the parts
+/// that were not checked.
 inline void register_contract_tests(const std::string& suite, const StrategyFactory& strategies,
                                     const BackendFactory& backends,
                                     const ContractOptions& options = {}) {

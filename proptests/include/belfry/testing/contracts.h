@@ -11,27 +11,29 @@
 #include <string_view>
 #include <vector>
 
-/// What every strategy must keep, checked over random cases. Needs no test framework;
-/// `belfry/testing/contract_tests.h` makes GoogleTest tests of it.
+/// The contracts of every strategy, checked over random cases. Needs no test framework;
+/// `belfry/testing/contract_tests.h` makes GoogleTest tests of the contracts.
 namespace belfry::testing {
 
 struct ContractOptions {
-  /// Random cases for each contract. None: `max_success` of RapidCheck's RC_PARAMS, else 50.
+  /// Random cases for each contract. Without a value: `max_success` of RapidCheck's RC_PARAMS, else
+  /// 50.
   std::optional<int> cases{};
-  int most_devices = 9;                 ///< Of a case.
-  std::optional<std::uint64_t> seed{};  ///< None: as RapidCheck's environment says.
+  int most_devices = 9;                 ///< The largest number of devices in a case.
+  std::optional<std::uint64_t> seed{};  ///< Without a value: from RapidCheck's environment.
 };
 
-/// What came of one contract.
+/// The result of a contract.
 struct ContractResult {
   std::string id;  ///< `C-run`, ...
   bool kept = false;
-  std::string message;  ///< What was broken and by which case, shrunk; empty when it was kept.
-  /// What was not checked, since strategies of one replica cannot show it; empty when nothing.
+  std::string message;  ///< The broken rule and the shrunk case; empty if the contract was kept.
+  /// The parts that were not checked, since a strategy with a single replica cannot show them;
+  /// empty if all parts were checked.
   std::string left_out{};
 };
 
-/// One thing that a strategy must keep (docs/strategies.md has the list).
+/// A rule for strategies (docs/strategies.md has the list).
 struct Contract {
   std::string_view id;
   std::string_view sentence;
@@ -40,10 +42,10 @@ struct Contract {
 /// All contracts, in the order of the list.
 const std::vector<Contract>& contracts();
 
-/// Checks one contract. Throws: InvalidArgumentError (kInvalidArgument) for an id that is none.
+/// Checks a contract. Throws: InvalidArgumentError (kInvalidArgument) for an unknown id.
 ContractResult check_contract(std::string_view id, const StrategyFactory& strategies,
                               const BackendFactory& backends, const ContractOptions& options = {});
-/// Checks all of them, in the order of the list.
+/// Checks all contracts, in the order of the list.
 std::vector<ContractResult> check_contracts(const StrategyFactory& strategies,
                                             const BackendFactory& backends,
                                             const ContractOptions& options = {});

@@ -9,19 +9,20 @@
 
 namespace belfry::testing {
 
-/// One fault in a program whose rounds match. Each must be reported; `predict` says how.
+/// A fault in a program with matching rounds. Each fault must be reported; `predict` gives the
+/// report.
 enum class MutationKind : std::uint8_t {
   kNothing,
-  kDropMerge,      ///< One replica leaves a merge out.
-  kSwapMerges,     ///< One replica takes two merges in the other order.
-  kLonger,         ///< One replica brings one element more to a reduction.
-  kOtherOp,        ///< One replica asks for another operator.
-  kOtherFunction,  ///< One replica passes another function to the same merge.
-  kOtherType,      ///< One replica brings another type to the same merge.
-  kThrow,          ///< One replica throws.
-  kTwoThrow,       ///< That replica and the last one throw in the same round.
+  kDropMerge,      ///< A replica leaves out a merge.
+  kSwapMerges,     ///< A replica exchanges two merges.
+  kLonger,         ///< A replica brings an additional element to a reduction.
+  kOtherOp,        ///< A replica asks for another operator.
+  kOtherFunction,  ///< A replica passes another function to the same merge.
+  kOtherType,      ///< A replica brings another type to the same merge.
+  kThrow,          ///< A replica throws.
+  kTwoThrow,       ///< The mutation's replica and the last replica throw in the same round.
   kMergeThrows,    ///< The merge function throws.
-  kUpdateThrows,   ///< The function that updates a variable throws on its last component.
+  kUpdateThrows,   ///< The update function of a variable throws on the last component.
 };
 inline constexpr int kNumMutationKinds = 11;
 
@@ -32,10 +33,10 @@ struct Mutation {
 };
 std::string to_string(const Mutation& mutation);
 
-/// Whether `mutation` makes a difference to `program` on so many replicas.
+/// Whether `mutation` makes a difference to `program` on `replicas` replicas.
 bool applies(const Mutation& mutation, const ReplicaProgram& program, int replicas);
 
-/// The program with the fault, which must apply.
+/// The program with the fault. The mutation must apply to the program.
 ReplicaProgram mutated(const ReplicaProgram& program, const Mutation& mutation, int replicas);
 
 }  // namespace belfry::testing

@@ -12,7 +12,7 @@ namespace belfry::testing {
 
 void showValue(const NestShape& shape, std::ostream& out);
 
-/// Shapes of the nests that `nest_of` makes. Shrinks towards the smallest.
+/// Shapes of the nests of `nest_of`. Shrinks towards the smallest shape.
 rc::Gen<NestShape> nest_shape();
 
 }  // namespace belfry::testing

@@ -17,8 +17,8 @@
 
 namespace belfry::testing {
 
-/// One of every kind of container a nest is made of, with floating leaves, so that it can be
-/// reduced by both operators.
+/// A nest with every kind of container, and with floating-point leaves, for reduction by both
+/// operators.
 struct SampleNest {
   double scalar = 0;
   std::vector<float> row;
@@ -35,18 +35,19 @@ struct SampleNest {
   }
 };
 
-/// The same bits in the same structure. Order: blocks the host until the tensors are computed.
+/// Whether both nests have the same structure and bits. Order: blocks the host until the tensors
+/// are computed.
 bool same_bits(const SampleNest& a, const SampleNest& b);
 
-/// The structure of a nest: everything but its contents.
+/// The structure of a nest, without the contents.
 struct NestShape {
-  int length = 1;   ///< Of its rows.
-  int entries = 1;  ///< Of its map and of its ragged vector.
+  int length = 1;   ///< Of the rows.
+  int entries = 1;  ///< Of the map and of the ragged vector.
   bool has_maybe = false;
 };
 
-/// A nest whose i-th element, in the order of leaves, is `element(i)`, divided by `divisor` in the
-/// arithmetic of its type: 16-bit types divide in float and are rounded once.
+/// A nest with `element(i)` as the i-th element, in the order of leaves, divided by `divisor` in
+/// the arithmetic of the element type: 16-bit types divide in float and are rounded once.
 template <class ElementAt>
 SampleNest make_nest(const NestShape& shape, const ElementAt& element, int divisor = 1) {
   std::size_t next = 0;
@@ -78,9 +79,9 @@ SampleNest make_nest(const NestShape& shape, const ElementAt& element, int divis
   return nest;
 }
 
-/// Replica `replica`'s nest of small integers. Context: one in which tensors can be made.
+/// Replica `replica`'s nest of small integers. Context: any context that can make tensors.
 SampleNest nest_of(const NestShape& shape, std::uint64_t seed, int replica);
-/// What the nests of all replicas reduce to. Context: the same.
+/// The reduction of the nests of all replicas. Context: as nest_of.
 SampleNest reduced_nest(const NestShape& shape, std::uint64_t seed, int replicas, ReduceOp op);
 
 }  // namespace belfry::testing

@@ -28,7 +28,7 @@ class SimFactory final : public BackendFactory {
     if (request.functions_of_last && request.devices > 0) {
       options.functions_of = request.devices - 1;
     }
-    options.carrier = static_cast<sim::Carrier>(request.carrier);  // Declared in the same order.
+    options.carrier = static_cast<sim::Carrier>(request.carrier);  // Equal order of enumerators.
     return std::make_unique<sim::Backend>(options);
   }
   DeviceWork work(Backend& backend) const override {
@@ -50,7 +50,7 @@ class SimFactory final : public BackendFactory {
   }
 
  private:
-  /// Executes what is enqueued and not awaited, which may have been executed or not.
+  /// Executes all enqueued work. Work that the host has not waited for may be pending.
   static void finish(sim::Backend& backend) {
     for (const sim::DeviceMemoryReport& used : backend.memory_report()) {
       Device& device = backend.device(used.device);
@@ -58,7 +58,7 @@ class SimFactory final : public BackendFactory {
         try {
           stream->synchronize();
         } catch (const Error& planned) {
-          static_cast<void>(planned);  // Work that failed on purpose.
+          static_cast<void>(planned);  // The work failed on purpose.
         }
       }
     }

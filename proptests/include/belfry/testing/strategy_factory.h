@@ -15,37 +15,38 @@
 
 namespace belfry::testing {
 
-/// Which devices the strategies of a factory have replicas on.
+/// The devices of the replicas of a factory's strategies.
 enum class ReplicaDevices : std::uint8_t {
-  kEach,   ///< Each device of the backend, or each that the options name, in their order.
-  kFirst,  ///< The first of these alone.
-  kOwn,    ///< One of the strategy's own, which the backend does not have.
+  kEach,   ///< Each device of the backend, or each device in the options, in order.
+  kFirst,  ///< The first of these devices alone.
+  kOwn,    ///< A device of the strategy's own, unknown to the backend.
 };
 
-/// Makes the strategies that suites and contracts run on, so that their text is the same for all.
+/// Makes the strategies of suites and contracts; the text of a suite is the same for all
+/// strategies.
 class StrategyFactory {
  public:
   virtual ~StrategyFactory() = default;
   /// For messages: `mirrored`, `central storage`, ...
   virtual std::string_view name() const = 0;
-  /// A strategy with a replica on each device of `backend`, or on those the options name, which
-  /// reduces in the order they ask for, and requires names if they do. Throws: what its constructor
-  /// throws.
+  /// A strategy with a replica on each device of `backend`, or on each device in the options. The
+  /// strategy obeys the order and the required names of the options. Throws: errors of the
+  /// constructor.
   virtual std::unique_ptr<Strategy> make(Backend& backend,
                                          const StrategyOptions& options) const = 0;
-  /// With kFirst or kOwn there is one replica: the contracts leave out what takes two, and say so.
-  /// The suites are for kEach.
+  /// With kFirst or kOwn there is a single replica: the contracts skip and report the parts that
+  /// need two replicas. The suites are for kEach.
   virtual ReplicaDevices replica_devices() const { return ReplicaDevices::kEach; }
-  /// Whether tensors are reduced by the communicator where no order is asked for: then suites
-  /// demand that collectives ran. False for strategies whose `do_reduce` does without.
+  /// Whether the communicator reduces tensors if no order is given: suites then check that
+  /// collectives ran. False for strategies with a `do_reduce` without collectives.
   virtual bool uses_collectives() const { return true; }
-  /// What is wrong with what a strategy of this factory does beyond what all must do, and no suite
-  /// can know; nothing where all is well. Contracts and suites ask after each case that ended well,
-  /// and report what it returns or throws. Context: between runs; it may run the strategy.
+  /// The mistakes of a strategy in behaviour of its own, which no suite can know; empty without a
+  /// mistake. Contracts and suites call the function after each successful case, and report the
+  /// text or the exception. Context: between runs; the function may run the strategy.
   virtual std::string own_mistake(Strategy& /*strategy*/) const { return {}; }
 };
 
-/// What `own_mistake` returns, or what it throws in words.
+/// The text of `own_mistake`, or its exception in words.
 inline std::string own_mistake_in_words(const StrategyFactory& factory, Strategy& strategy) {
   try {
     return factory.own_mistake(strategy);
@@ -54,17 +55,17 @@ inline std::string own_mistake_in_words(const StrategyFactory& factory, Strategy
   }
 }
 
-/// What a factory says of its strategies: `StrategyFactory` has what each means.
+/// The properties of a factory's strategies; `StrategyFactory` explains each.
 struct StrategyTraits {
   ReplicaDevices replica_devices = ReplicaDevices::kEach;
   bool uses_collectives = true;
-  /// Makes all strategies with StrategyOptions::require_names, so that a suite whose programs name
-  /// their merges fails where one does not (SEM-133).
+  /// Makes all strategies with StrategyOptions::require_names: a suite whose programs name their
+  /// merges fails if a name is missing (SEM-133).
   bool require_names = false;
 };
 
-/// The factory of a strategy that is constructed from a backend and StrategyOptions. What
-/// `own_mistake` returns, `&S::mistake` say, is that of `StrategyFactory`.
+/// The factory of a strategy S that is constructed from a backend and StrategyOptions.
+/// `own_mistake`, for instance `&S::mistake`, implements StrategyFactory::own_mistake.
 template <class S>
 class StrategyOf final : public StrategyFactory {
  public:
@@ -90,7 +91,7 @@ class StrategyOf final : public StrategyFactory {
   std::function<std::string(S&)> own_mistake_;
 };
 
-/// The factory of this test binary. Each binary that links the suites defines it.
+/// The factory of this test binary. Each binary with the suites defines the function.
 const StrategyFactory& strategy_factory();
 
 }  // namespace belfry::testing

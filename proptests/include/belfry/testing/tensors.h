@@ -15,7 +15,8 @@
 
 namespace belfry::testing {
 
-/// Recipe of one tensor a replica: all have this shape, each its own contents.
+/// The recipe of a tensor for each replica: all tensors have the same shape, with different
+/// contents.
 struct TensorRecipe {
   std::vector<std::int64_t> extents{};
   Values values{};
@@ -26,7 +27,7 @@ struct TensorRecipe {
   std::vector<T> elements(int replica) const {
     return values_of<T>(values, replica, static_cast<std::size_t>(shape().count()));
   }
-  /// The tensor itself. Context: one in which tensors can be made.
+  /// The tensor of a replica. Context: any context that can make tensors.
   template <Element T>
   Tensor<T> tensor(int replica) const {
     return Tensor<T>::from(shape(), elements<T>(replica));

@@ -10,13 +10,13 @@
 
 namespace belfry::testing {
 
-/// Which devices of a backend a strategy takes: replica i runs on device `devices[i]`. Also a
-/// destination. `topology` of `belfry/testing/arbitrary.h` draws one.
+/// The devices of a strategy on a backend: replica i runs on device `devices[i]`. Also a
+/// destination. `topology` of `belfry/testing/arbitrary.h` draws a topology.
 struct Topology {
-  int backend_devices = 1;         ///< How many the backend has.
-  std::vector<int> devices = {0};  ///< Indices in the backend, at least one, none twice.
+  int backend_devices = 1;         ///< The number of the backend's devices.
+  std::vector<int> devices = {0};  ///< Indices in the backend: at least one, and no index twice.
 
-  /// All devices of a backend with so many, in order.
+  /// All devices of a backend with `backend_devices` devices, in order.
   static Topology whole(int backend_devices);
   bool is_whole() const { return *this == whole(backend_devices); }
   /// The names of the devices, in their order: StrategyOptions::devices.

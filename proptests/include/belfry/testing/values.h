@@ -13,15 +13,15 @@
 
 namespace belfry::testing {
 
-/// What the elements of generated data look like, simplest first: contents are computed from a
-/// pattern and a seed rather than drawn one by one, so that a counterexample shrinks in few steps.
+/// Patterns of generated data, simplest first. Elements are computed from a pattern and a seed, not
+/// drawn one by one: counterexamples shrink in few steps.
 enum class Pattern : std::uint8_t {
   kZeros,
   kOnes,
   kReplicaId,
   kIndex,
   kSmallIntegers,  ///< In [-8, 8], in [0, 16] for unsigned types: every sum is exact.
-  kRandom,         ///< Finite; of very different magnitudes for floating types.
+  kRandom,         ///< Finite; of very different magnitudes for floating-point types.
   kSpecials,       ///< Random with infinities, NaN and zeros of both signs; integers: extremes.
 };
 inline constexpr int kNumPatterns = 7;
@@ -29,11 +29,12 @@ inline constexpr int kNumPatterns = 7;
 /// `zeros`, `ones`, ...
 std::string to_string(Pattern pattern);
 
-/// Whether sums of a few hundred such values are the same in every order: they are exact in the
-/// type that is added up in, which is float for 16-bit floats. Integers always are.
+/// Whether sums of a few hundred values of the pattern are the same in every order: sums are exact
+/// in the type of the additions, which is float for 16-bit floats. Sums of integers are always
+/// exact.
 constexpr bool is_exact(Pattern pattern) { return pattern <= Pattern::kSmallIntegers; }
 
-/// Recipe of one value a replica.
+/// The recipe of a value for each replica.
 struct Values {
   Pattern pattern = Pattern::kZeros;
   std::uint64_t seed = 0;
@@ -42,10 +43,10 @@ struct Values {
 /// `random from seed 7`.
 std::string to_string(const Values& values);
 
-/// 64 well mixed bits for a position.
+/// 64 well mixed bits for an element.
 std::uint64_t mixed_bits(std::uint64_t seed, std::uint64_t replica, std::uint64_t index);
 
-/// A finite number whose magnitude varies over `spread` powers of two around 1.
+/// A finite number with a magnitude that varies over `spread` powers of two around 1.
 double wide_number(std::uint64_t bits, int spread);
 
 /// Element `index` of replica `replica`.

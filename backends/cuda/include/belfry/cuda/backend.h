@@ -12,11 +12,12 @@
 
 namespace belfry::cuda {
 
-/// GPUs through CUDA and NCCL. Devices on one GPU are combined by one kernel of belfry's own, in
-/// replica order, with the same bits as the simulator; devices on different GPUs by NCCL.
+/// GPUs through CUDA and NCCL. Reductions over devices on one GPU are a single kernel of belfry's
+/// own, in replica order, with the same bits as on the simulator; collectives over several GPUs run
+/// in NCCL.
 class Backend final : public belfry::Backend {
  public:
-  /// Throws: DeviceError (kNoDriver) where there is no driver or no GPU; InvalidArgumentError
+  /// Throws: DeviceError (kNoDriver) without a driver or a GPU; InvalidArgumentError
   /// (kUnknownDevice, kInvalidArgument) for options that do not fit the machine; UnsupportedError
   /// (kUnsupported) for a GPU without stream-ordered memory.
   explicit Backend(Options options = {});
@@ -30,10 +31,10 @@ class Backend final : public belfry::Backend {
   Executor& executor() override;
   bool verifies_mirrored() const override;
 
-  /// The number in CUDA of the GPU behind device `index`. Throws: InvalidArgumentError
+  /// The CUDA number of the GPU behind device `index`. Throws: InvalidArgumentError
   /// (kUnknownDevice).
   int gpu(int index) const;
-  /// What has been asked of the GPUs so far.
+  /// Counters of the calls to the GPUs so far.
   Statistics statistics() const;
 
  private:

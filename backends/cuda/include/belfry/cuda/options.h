@@ -12,42 +12,43 @@
 
 namespace belfry::cuda {
 
-/// How replicas are carried. With kConcurrent alone may threads of the user's share a backend.
+/// How replicas run. Several user threads may share a backend with kConcurrent only.
 enum class Carrier : std::uint8_t {
-  kConcurrent,  ///< One thread a replica, all running at once.
-  kFiber,       ///< One thread in all; replicas take turns in the order of the Chooser.
-  kBaton,       ///< One thread a replica, one of which runs at a time.
+  kConcurrent,  ///< A thread for each replica, all running at once.
+  kFiber,       ///< A single thread; replicas take turns in the order of the Chooser.
+  kBaton,       ///< A thread for each replica, with one thread running at a time.
 };
 
-/// What a cuda::Backend is made of.
+/// The options of a cuda::Backend.
 struct Options {
-  /// The GPU of each device of the backend, by its number in CUDA. A GPU may be named several
-  /// times: each time is a device of its own, with streams and memory counts of its own, so that
-  /// several replicas share one GPU. Empty: every GPU, `replicas_per_gpu` times each.
+  /// The GPU of each device of the backend, by CUDA number. A GPU may be listed several times:
+  /// every entry is a separate device with its own streams and memory counts, for several replicas
+  /// on one GPU. Empty: every GPU, `replicas_per_gpu` times each.
   std::vector<int> devices{};
-  int replicas_per_gpu = 1;  ///< Read when `devices` is empty.
-  int fitted = 0;            ///< Not 0: this many devices over the GPUs there are; see `fit`.
+  int replicas_per_gpu = 1;  ///< Used if `devices` is empty.
+  int fitted = 0;            ///< If not 0: this number of devices over all GPUs; see `fit`.
 
   Carrier carrier = Carrier::kConcurrent;
-  Chooser* chooser = nullptr;     ///< For fibers and the baton; null: lowest replica first.
-  OperationSink* sink = nullptr;  ///< Sees what replicas do; may be null.
+  Chooser* chooser = nullptr;     ///< For kFiber and kBaton; null: lowest replica first.
+  OperationSink* sink = nullptr;  ///< Receives the operations of replicas; may be null.
 
-  std::size_t memory_limit_bytes = 0;  ///< Of each device; 0: what the GPU has.
-  /// How long a communicator may take to be made and to accept work before a DeviceError
-  /// (kDeviceLost), and to end before it is aborted.
+  std::size_t memory_limit_bytes = 0;  ///< Of each device; 0: all memory of the GPU.
+  /// The time limit of a communicator. The constructor, and calls that hand over work, throw
+  /// DeviceError (kDeviceLost) after the limit. If work does not end within the limit, the
+  /// communicator is aborted.
   std::chrono::milliseconds deadline{60'000};
-  /// Whether communicators run a small and a large collective when they are made, so that NCCL's
-  /// connections and buffers are not made inside a first step.
+  /// Whether a new communicator runs a small and a large collective. NCCL then makes its
+  /// connections and buffers before the first step.
   bool warm_up = true;
-  /// Say so where CUDA_LAUNCH_BLOCKING=1 is set (the library reads no environment variables). One
-  /// launcher for several GPUs would wait for ever then, so communicators over GPUs are refused:
-  /// UnsupportedError (kUnsupported).
+  /// Must be true if CUDA_LAUNCH_BLOCKING=1 is set (the library reads no environment variables). A
+  /// single launcher for several GPUs would wait for ever in this case: communicators over several
+  /// GPUs are refused with UnsupportedError (kUnsupported).
   bool launches_block = false;
-  /// Whether values promised equal are compared at run time.
+  /// Whether values that are promised equal are compared at run time.
   bool verify_mirrored = false;
 
-  /// `replicas` devices, spread over the GPUs there are: one each while they suffice, else equally
-  /// many neighbours on each GPU.
+  /// Options for `replicas` devices, spread over all GPUs: one device for each GPU while the GPUs
+  /// suffice, else an equal number of neighbours on each GPU.
   static Options fit(int replicas) {
     Options options;
     options.fitted = replicas;

@@ -6,11 +6,11 @@
 
 namespace belfry::cuda {
 
-/// What a backend has asked of its GPUs since it was made, so that a test can assert that kernels
+/// Counters of a backend's calls to its GPUs, since the construction. Tests can assert that kernels
 /// and collectives really ran.
 struct Statistics {
   std::uint64_t kernel_launches = 0;    ///< Including those inside local collectives.
-  std::uint64_t local_collectives = 0;  ///< Carried out by one kernel or copies on one GPU.
+  std::uint64_t local_collectives = 0;  ///< Run as a kernel or as copies on one GPU.
   std::uint64_t nccl_collectives = 0;   ///< Groups handed to NCCL.
   std::uint64_t copies = 0;             ///< Between device memories.
   std::uint64_t host_writes = 0;        ///< From host to device memory.

@@ -16,19 +16,20 @@
 
 namespace belfry::sim {
 
-/// Simulated devices `SIM:0`, `SIM:1`, ... that do real arithmetic in host memory, in an order that
-/// the schedule chooses: streams run lazily, events are snapshots, and reads of memory that nobody
-/// has written are errors. Same program and options, same bits and same log, on every machine.
+/// Simulated devices `SIM:0`, `SIM:1`, ... that do real arithmetic in host memory, in an order
+/// chosen by the schedule: streams run lazily, events are snapshots, and reads of memory that was
+/// never written are errors. The same program and options give the same bits and the same log, on
+/// every machine.
 ///
-/// Devices are made when they are used, so a million of them cost nothing.
+/// Devices are made at first use: even a million devices cost nothing by themselves.
 ///
 /// Example:
 ///   sim::Backend backend{{.devices = 4, .seed = 7}};
 ///   MirroredStrategy strategy{backend};
 class Backend final : public belfry::Backend {
  public:
-  /// Throws: InvalidArgumentError (kNoDevices), (kInvalidArgument) for more than 2^26 devices, a
-  /// schedule of no kind, or functions of a replica that no device could carry.
+  /// Throws: InvalidArgumentError (kNoDevices), (kInvalidArgument) for more than 2^26 devices, for
+  /// a number that is no ScheduleKind, or for a functions_of without a device.
   explicit Backend(const Options& options = {}, CallSite site = CallSite::here());
   ~Backend() override;
 
@@ -39,24 +40,25 @@ class Backend final : public belfry::Backend {
   std::unique_ptr<Communicator> communicator(std::span<const int> devices) override;
   Executor& executor() override;
   bool verifies_mirrored() const override { return true; }
-  /// Host values are recorded with `Options::record` and `Digests::kAll`.
+  /// Host values are recorded if `Options::record` is set and the digests are `Digests::kAll`.
   RunSettings run_settings() const override;
 
   const Options& options() const;
-  /// What has happened so far. Empty unless options().record.
+  /// All operations so far. Empty unless options().record.
   const Log& log() const;
-  /// The hash of the log: equal for equal runs. Of data it has what Options::digests says, so that
-  /// runs which differ elsewhere, as in bytes that are not sampled, may share it (SEM-77).
+  /// The hash of the log: equal for equal runs. The hash covers the data that Options::digests
+  /// selects. Runs that differ in other data only, for example in bytes outside a sample, may have
+  /// the same hash (SEM-77).
   std::uint64_t hash() const { return log().hash(); }
-  /// Every choice so far. Empty unless options().record.
+  /// All choices so far. Empty unless options().record.
   std::vector<Choice> choices() const;
   /// The choices as a word for `Schedule::replay`.
-  /// Throws: UnsupportedError (kUnsupported) when nothing is recorded or more than
-  /// options().record_limit was.
+  /// Throws: UnsupportedError (kUnsupported) if nothing is recorded, or if there were more choices
+  /// than options().record_limit.
   std::string replay_token() const;
-  /// The memory of each device that has been used, in order.
+  /// The memory of each used device, in order.
   std::vector<DeviceMemoryReport> memory_report() const;
-  /// The buffers that are alive. What is still here when everything is said to be gone is a leak.
+  /// All live buffers. Buffers that are left after the release of all tensors are leaks.
   std::vector<LiveBuffer> leaks() const;
 
  private:

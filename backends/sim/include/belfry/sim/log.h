@@ -16,12 +16,12 @@
 
 namespace belfry::sim {
 
-/// One operation of a run, in 32 bytes. No addresses and no call sites: those differ between runs
-/// and compilers.
+/// An operation of a run, in 32 bytes; without addresses and call sites, since both differ between
+/// runs and compilers.
 struct LogRecord {
   std::uint64_t subject = 0;
   std::uint64_t value = 0;
-  std::uint64_t hash = 0;  ///< Of the log up to here.
+  std::uint64_t hash = 0;  ///< The hash of the log up to this record.
   std::int32_t agent_index = 0;
   AgentId::Kind agent_kind = AgentId::Kind::kHost;
   OperationKind kind = OperationKind::kStart;
@@ -32,11 +32,11 @@ struct LogRecord {
 };
 static_assert(sizeof(LogRecord) == 32);
 
-/// `R2 arrive 0`, with the value where there is one.
+/// `R2 arrive 0`, with the value if the operation has a value.
 std::string to_string(const LogRecord& record);
 
-/// What happened in a run, in order, and hashes of it. The first operations are kept, up to a
-/// limit and as long as memory lasts; the hashes cover all.
+/// The operations of a run, in order, and hashes of the operations. The first operations are kept,
+/// up to a limit and as long as memory suffices; the hashes cover all operations.
 class Log {
  public:
   explicit Log(std::size_t limit = 0, bool keep_merge_sites = false)
@@ -45,8 +45,8 @@ class Log {
   void append(const Operation& operation) {
     const AgentId& agent = operation.agent;
     const auto index = static_cast<std::uint32_t>(agent.index);
-    // Replicas' operations are the most, and the cheapest, so that what this takes counts. Nothing
-    // is called but at an end: the usual way through needs no stack.
+    // The fast path is for operations of replicas: the most frequent and the cheapest. Calls are
+    // made at the end only: the fast path needs no stack frame.
     if (agent.kind != AgentId::Kind::kReplica || index >= replicas_) [[unlikely]] {
       return append_other(operation);
     }
@@ -55,14 +55,15 @@ class Log {
   }
 
   const std::vector<LogRecord>& records() const { return records_; }
-  /// Of the merges among them, in order; empty unless asked for. Sites enter no hash.
+  /// The call sites of the merges, in order; empty unless asked for. Sites enter no hash.
   const std::vector<CallSite>& merge_sites() const { return merge_sites_; }
   std::uint64_t size() const { return size_; }
-  /// How many operations at the end are not kept.
+  /// The number of operations at the end that are not kept.
   std::uint64_t dropped() const { return size_ - records_.size(); }
-  /// Of the operations in the order in which they happened; 0 for none (SEM-77).
+  /// The hash of all operations in their order; 0 for an empty log (SEM-77).
   std::uint64_t hash() const { return hash_; }
-  /// The same for every order in which the agents took their turns, as long as each did the same.
+  /// A hash that is the same for every order of the agents' turns, as long as each agent does the
+  /// same.
   std::uint64_t order_free_hash() const;
 
  private:
@@ -72,16 +73,17 @@ class Log {
     return (std::rotl(hash, 23) ^ what) * 0xFF51AFD7ED558CCDu;
   }
   void count(AgentId agent, const Operation& operation, std::uint64_t& own) {
-    // Not 0: else a start, which has no subject and no value, would leave a hash of 0 as it is.
+    // Never 0: a start has neither subject nor value, and a kind of 0 would leave a hash of 0
+    // unchanged.
     const std::uint64_t kinds =
         (static_cast<unsigned>(agent.kind) << 5 | static_cast<unsigned>(operation.kind)) + 1;
     const std::uint64_t what =
         std::rotl(operation.subject, 8) ^ kinds ^ operation.value * 0xC2B2AE3D27D4EB4Fu;
     const std::uint64_t next = chain(own, what);
-    // Agents that did the same have the same hash: who it was enters here.
+    // Agents with equal operations have equal hashes: the agent's index enters here.
     hash_ = chain(hash_, next ^ static_cast<std::uint32_t>(agent.index));
-    // The host acts for whoever asks it to: its operations have no order of their own. Whether an
-    // agent had to wait for another is due to the order alone.
+    // The host acts for any caller: its operations have no order of their own. Whether an agent
+    // waits for another agent depends on the order alone.
     if (agent.kind == AgentId::Kind::kHost) [[unlikely]] {
       own += chain(what, what);
     } else if (operation.kind != OperationKind::kWait) [[likely]] {
@@ -97,24 +99,24 @@ class Log {
   std::size_t limit_;
   std::uint64_t size_ = 0;
   std::uint64_t hash_ = 0;
-  std::uint32_t replicas_ = 0;  // The size of their hashes, at hand.
+  std::uint32_t replicas_ = 0;  // The size of the replicas' hashes, for the fast path.
   bool keep_merge_sites_;
   std::vector<LogRecord> records_;
   std::vector<CallSite> merge_sites_;
-  std::array<std::vector<std::uint64_t>, 4> agent_hashes_;  // By kind and index, 0 until one acts,
-  std::map<AgentId, std::uint64_t> far_agent_hashes_;       // and those of large index.
-  std::uint64_t lost_hash_ = 0;  // Of all agents for whose hashes there was no memory.
+  std::array<std::vector<std::uint64_t>, 4> agent_hashes_;  // By kind and index, 0 before a step,
+  std::map<AgentId, std::uint64_t> far_agent_hashes_;       // and by id for large indices.
+  std::uint64_t lost_hash_ = 0;  // Of all agents whose hashes found no memory.
 };
 
-/// Where two logs part.
+/// The first difference between two logs.
 struct LogDifference {
-  std::uint64_t index = 0;         ///< Of the first operation that differs.
-  std::optional<LogRecord> first;  ///< Nothing where that log has ended or was not kept.
+  std::uint64_t index = 0;         ///< The index of the first operation that differs.
+  std::optional<LogRecord> first;  ///< Nothing if the log has ended, or has dropped the operation.
   std::optional<LogRecord> second;
-  std::string text;  ///< Both sides and what led to them, for people.
+  std::string text;  ///< Both sides and the operations before, for people.
 };
 
-/// The first difference of two logs, or nothing when they are the same.
+/// The first difference of two logs, or nothing if both are the same.
 std::optional<LogDifference> compare(const Log& first, const Log& second);
 
 }  // namespace belfry::sim

@@ -11,13 +11,13 @@
 
 namespace belfry::sim {
 
-/// The memory of one device.
+/// The memory of a device.
 struct DeviceMemoryReport {
   int device = 0;
   MemoryUse use{};
 };
 
-/// A buffer that is alive.
+/// A live buffer.
 struct LiveBuffer {
   int device = 0;
   std::uint64_t number = 0;  ///< Among the buffers of its device, from 0, in order of allocation.

@@ -9,11 +9,11 @@
 
 namespace belfry::sim {
 
-/// Runs `program` twice, each time on a fresh backend of the same options (with everything it
-/// writes recorded, on devices and in nests on the host), and compares what happened, operation by
-/// operation (SEM-70). Host data of types that are no nests is not seen.
-/// Throws: InvalidArgumentError (kNotDeterministic) with the first operation that differs; whatever
-/// `program` throws.
+/// Runs `program` twice, on fresh backends with the same options, and compares the logs operation
+/// by operation (SEM-70). The logs have digests of all data written on devices and of nests on the
+/// host; host data of types that are no nests is not compared.
+/// Throws: InvalidArgumentError (kNotDeterministic) with the first operation that differs;
+/// exceptions of `program`.
 void repeat_and_compare(const Options& options, const std::function<void(Backend&)>& program,
                         CallSite site = CallSite::here());
 

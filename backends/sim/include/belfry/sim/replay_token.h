@@ -13,11 +13,11 @@
 namespace belfry::sim {
 
 /// Choices as one printable word: `bf1.`, then the choices as variable-length numbers and a
-/// checksum in letters, digits, `-` and `_`. About three characters a choice.
+/// checksum, in letters, digits, `-` and `_`. About three characters for each choice.
 std::string encode_choices(std::span<const Choice> choices);
 
-/// The choices in `token`; any text is safe to pass.
-/// Throws: InvalidArgumentError (kReplay) saying what is wrong with it.
+/// The choices in `token`; any text is a valid argument.
+/// Throws: InvalidArgumentError (kReplay) with the fault in the token.
 std::vector<Choice> decode_choices(std::string_view token, CallSite site = CallSite::here());
 
 }  // namespace belfry::sim

@@ -13,7 +13,7 @@
 
 namespace belfry::sim {
 
-/// One decision of a run: `value` out of [0, count).
+/// A decision of a run: `value` out of [0, count).
 struct Choice {
   ChoiceKind kind = ChoiceKind::kAgent;
   std::uint32_t count = 1;
@@ -25,10 +25,10 @@ struct Choice {
 /// `agent 2 of 5`, `work 0 of 4`.
 std::string to_string(const Choice& choice);
 
-/// How a simulated run decides who takes the next step.
+/// How a simulated run chooses the agent of the next step.
 enum class ScheduleKind : std::uint8_t {
-  kFixed,     ///< The lowest replica that can go on; streams when the host waits (SEM-72).
-  kRandom,    ///< Any agent that can go on, drawn from the seed of the options.
+  kFixed,     ///< The lowest replica that can continue; streams when the host waits (SEM-72).
+  kRandom,    ///< Any agent that can continue, drawn from the seed of the options.
   kReplayed,  ///< The choices of an earlier run.
 };
 
@@ -38,12 +38,12 @@ std::string to_string(ScheduleKind kind);
 /// A schedule as a value: the same schedule, seed and program give the same run.
 struct Schedule {
   ScheduleKind kind = ScheduleKind::kRandom;
-  std::vector<Choice> choices{};  ///< Of kReplayed.
+  std::vector<Choice> choices{};  ///< For kReplayed.
 
   static Schedule fixed();
   static Schedule random();
-  /// The choices behind a token that `Backend::replay_token` printed.
-  /// Throws: InvalidArgumentError (kReplay) when `token` is none.
+  /// The choices of a token printed by `Backend::replay_token`.
+  /// Throws: InvalidArgumentError (kReplay) if `token` is malformed.
   static Schedule replay(std::string_view token, CallSite site = CallSite::here());
 
   bool operator==(const Schedule&) const = default;

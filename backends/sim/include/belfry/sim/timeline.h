@@ -11,11 +11,11 @@ namespace belfry::sim {
 
 struct TimelineOptions {
   std::size_t max_rows = 200;
-  int max_replicas = 8;  ///< Columns of their own; replicas beyond share one.
+  int max_replicas = 8;  ///< Replicas with a column each; all others share a column.
 };
 
-/// The log as a table: time runs down, one row an operation; one column for each replica, one for
-/// merges, one for streams and one for the host, as far as each does something.
+/// The log as a table, with a row for each operation, in order. Columns: each replica, merges,
+/// streams, and the host; columns without operations are left out.
 std::string timeline(const Log& log, const TimelineOptions& options = {});
 
 }  // namespace belfry::sim
