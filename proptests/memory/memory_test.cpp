@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace belfry::testing {
+namespace belfry::testing::memory_test {
 namespace {
 
 class Memory : public ::testing::TestWithParam<MemoryCase> {};
@@ -19,4 +19,4 @@ TEST_P(Memory, MayRunOutAtAnyAllocation) {
 INSTANTIATE_TEST_SUITE_P(Cases, Memory, ::testing::ValuesIn(memory_cases()), name_of_case);
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::memory_test

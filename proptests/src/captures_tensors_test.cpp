@@ -8,7 +8,7 @@
 
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::captures_tensors_test {
 namespace {
 
 using Weights = Tensor<float>;
@@ -166,4 +166,4 @@ TEST(CapturedTensors, ThatDifferAndAreOnlyAssignedAreFoundIfRead) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::captures_tensors_test

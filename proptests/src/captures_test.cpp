@@ -11,7 +11,7 @@
 #include <random>
 #include <utility>
 
-namespace belfry::testing {
+namespace belfry::testing::captures_test {
 namespace {
 
 TEST(Captures, OfAnEqualMeanAreNoFinding) {
@@ -324,4 +324,4 @@ TEST(Captures, OfMaskedRunsAreThoseOfReplicasThatTakePart) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::captures_test

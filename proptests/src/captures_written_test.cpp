@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::captures_written_test {
 namespace {
 
 double mean_of(CrossReplicaContext& cross, const PerReplica<double>& values) {
@@ -216,4 +216,4 @@ TEST(Writes, ThatMakeTheBodyThrowAreFound) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::captures_written_test

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::compare_functions_test {
 namespace {
 
 using ::testing::EndsWith;
@@ -176,4 +176,4 @@ TEST(CompareFunctions, TakesANaNAsEqualToItself) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::compare_functions_test

@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace belfry::testing {
+namespace belfry::testing::sim_factory_test {
 namespace {
 
 constexpr const char* kShareCopies = "BELFRY_TESTING_SHARE_COPIES";
@@ -93,4 +93,4 @@ TEST(SimFactory, TakesTheFunctionsThatTheEnvironmentNames) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::sim_factory_test

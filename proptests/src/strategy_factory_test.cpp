@@ -12,7 +12,7 @@
 
 #include <memory>
 
-namespace belfry::testing {
+namespace belfry::testing::strategy_factory_test {
 namespace {
 
 /// What a user's own suite runs: it names its merges, or not.
@@ -53,4 +53,4 @@ TEST(StrategyOf, RequiresNamesIfTheOptionsSaySo) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::strategy_factory_test

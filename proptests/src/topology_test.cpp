@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::topology_test {
 namespace {
 
 using Devices = std::vector<int>;
@@ -102,4 +102,4 @@ TEST(Topologies, NameTheDevicesInTheirOrder) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::topology_test

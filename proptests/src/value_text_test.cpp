@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::value_text_test {
 namespace {
 
 struct Opaque {};
@@ -39,4 +39,4 @@ TEST(ValueText, SaysThatATypeCannotBePrinted) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::value_text_test

@@ -9,7 +9,7 @@
 #include "strategies/folding_strategy.h"
 #include "strategies/one_replica_factories.h"
 
-namespace belfry::testing {
+namespace belfry::testing::contracts_test {
 namespace {
 
 const StrategyOf<MirroredStrategy> mirrored("mirrored");
@@ -32,4 +32,4 @@ const bool registered = [] {
 }();
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::contracts_test

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-namespace belfry::testing {
+namespace belfry::testing::one_replica_test {
 namespace {
 
 TEST(OneReplica, ObeysTheRulesOfMany) {
@@ -34,4 +34,4 @@ TEST(OneReplica, ObeysTheRulesOfMany) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::one_replica_test

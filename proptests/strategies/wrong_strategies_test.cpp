@@ -21,7 +21,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace belfry::testing {
+namespace belfry::testing::wrong_strategies_test {
 namespace {
 
 using ::testing::AllOf;
@@ -328,4 +328,4 @@ TEST(Contracts, HaveNamesAndOnlyThoseAreKnown) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::wrong_strategies_test

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::axis_props {
 namespace {
 
 using Extents = std::vector<std::int64_t>;
@@ -272,4 +272,4 @@ TEST_F(AxisVerbs, NestsAreGatheredLeafByLeaf) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::axis_props

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::cancellation_props {
 namespace {
 
 constexpr int kPatience = 16;
@@ -206,4 +206,4 @@ TEST_F(Cancellation, OfReplicasThatGoOnWithTheirDevicesIsGivenUp) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::cancellation_props

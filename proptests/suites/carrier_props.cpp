@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::carrier_props {
 namespace {
 
 class Carriers : public Property {
@@ -112,4 +112,4 @@ TEST_F(Carriers, MakeVariablesInReplicasTheSame) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::carrier_props

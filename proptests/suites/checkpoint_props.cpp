@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::checkpoint_props {
 namespace {
 
 using Row = std::vector<float>;
@@ -164,4 +164,4 @@ TEST_F(TransactionProps, ChangeNothingWhenTheyThrowWhereverTheyDo) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::checkpoint_props

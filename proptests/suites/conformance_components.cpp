@@ -20,7 +20,7 @@
 #include <variant>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::conformance_components {
 namespace {
 
 using Ints = std::vector<int>;
@@ -317,4 +317,4 @@ TEST(Conformance, DVF_09_ElementsOfAnArrayOfReals) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::conformance_components

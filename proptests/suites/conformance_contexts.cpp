@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::conformance_contexts {
 namespace {
 
 // Outside everything: the default strategy's only replica is current.
@@ -385,4 +385,4 @@ TEST_F(ContextConformance, CTX_33_AThreadBeginsOutside) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::conformance_contexts

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::conformance_gather {
 namespace {
 
 using Ints = std::vector<int>;
@@ -219,4 +219,4 @@ TEST(Conformance, GAT_20_MapsOfListsOnTheHost) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::conformance_gather

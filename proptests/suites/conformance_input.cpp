@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::conformance_input {
 namespace {
 
 using ::testing::ElementsAre;
@@ -556,4 +556,4 @@ TEST(Conformance, CTX_22_InputBelongsToTheCurrentStrategy) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::conformance_input

@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::conformance_mirrored {
 namespace {
 
 // Overridden (MVA-02): an error in every era; that row lets replicas write their components alone.
@@ -418,4 +418,4 @@ TEST(MirroredUpdate, ThatReturnsOtherShapesOrKeysIsRefused) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::conformance_mirrored

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::conformance_reduce {
 namespace {
 
 using Ints = std::vector<int>;
@@ -498,4 +498,4 @@ TYPED_TEST(ReductionRows, X24_X25_BatchesOfDifferentLength) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::conformance_reduce

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <utility>
 
-namespace belfry::testing {
+namespace belfry::testing::conformance_replica_local {
 namespace {
 
 constexpr Aggregation kReadable[] = {Aggregation::kSum, Aggregation::kMean,
@@ -303,4 +303,4 @@ TYPED_TEST(LocalRows, TLV_31_IntegersKeepTheirRemainder) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::conformance_replica_local

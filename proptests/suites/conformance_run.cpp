@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::conformance_run {
 namespace {
 
 using Numbers = std::map<std::string, double>;
@@ -515,4 +515,4 @@ TEST(Conformance, RUN_41_AnArgumentOfAnotherStrategy) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::conformance_run

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::conformance_scatter {
 namespace {
 
 using ::testing::AllOf;
@@ -273,4 +273,4 @@ TEST(Scatter, FlagsCanBeReplaced) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::conformance_scatter

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::conformance_slices {
 namespace {
 
 using ::testing::ElementsAre;
@@ -529,4 +529,4 @@ TEST(Slices, FlagsDoNotAddUp) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::conformance_slices

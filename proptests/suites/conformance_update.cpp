@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::conformance_update {
 namespace {
 
 using Reals = std::vector<double>;
@@ -330,4 +330,4 @@ TYPED_TEST(AverageRows, MA_04_TwoValuesWithoutBias) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::conformance_update

@@ -14,7 +14,7 @@
 #include <random>
 #include <type_traits>
 
-namespace belfry::testing {
+namespace belfry::testing::conformance_variables {
 namespace {
 
 // A mirrored variable of this name and value with a component on each device.
@@ -519,4 +519,4 @@ TEST(Conformance, VAR_39_AnotherOrderOfNames) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::conformance_variables

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::cross_replica_props {
 namespace {
 
 using Row = std::vector<float>;
@@ -167,4 +167,4 @@ TEST_F(CrossReplica, RunsNestInMergesAndComeBack) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::cross_replica_props

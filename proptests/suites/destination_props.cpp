@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::destination_props {
 namespace {
 
 using Row = std::vector<float>;
@@ -229,4 +229,4 @@ TEST_F(Destinations, OfMappedElementsGiveWhatTheyAddUpTo) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::destination_props

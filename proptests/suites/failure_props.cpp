@@ -8,7 +8,7 @@
 
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::failure_props {
 namespace {
 
 class Failures : public Property {
@@ -65,4 +65,4 @@ TEST_F(Failures, AreTheSameUnderEverySchedule) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::failure_props

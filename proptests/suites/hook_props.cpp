@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::hook_props {
 namespace {
 
 constexpr std::size_t kHooks = 7;
@@ -105,4 +105,4 @@ TEST_F(ThrowingHooks, AtAnyPointOfAnyVerbComeOutAndChangeAllOrNothing) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::hook_props

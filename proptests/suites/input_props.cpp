@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::input_props {
 namespace {
 
 using Ints = std::vector<int>;
@@ -271,4 +271,4 @@ TEST_F(Input, OfSomeReplicasIsReducedAsByAStrategyOverThese) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::input_props

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::invariant_props {
 namespace {
 
 using Row = std::vector<float>;
@@ -156,4 +156,4 @@ TEST_F(Invariants, Inv15_TheMeanOfEqualExactValuesIsThatValue) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::invariant_props

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::masked_props {
 namespace {
 
 using Row = std::vector<float>;
@@ -500,4 +500,4 @@ TEST_F(MaskedReplicas, AreNotWaitedForByGroups) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::masked_props

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::merge_name_props {
 namespace {
 
 using Named = std::map<std::string, Tensor<float>>;
@@ -206,4 +206,4 @@ TEST_F(MergeNames, AreWhatALoopInTwoOrdersLacks) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::merge_name_props

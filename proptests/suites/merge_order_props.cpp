@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::merge_order_props {
 namespace {
 
 class MergeOrder : public Property {};
@@ -121,4 +121,4 @@ TEST_F(MergeOrder, KeepsReplicaAndCrossReplicaWorkApart) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::merge_order_props

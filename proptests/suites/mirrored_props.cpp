@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::mirrored_props {
 namespace {
 
 using Row = std::vector<float>;
@@ -173,4 +173,4 @@ TEST_F(MirroredVariables, StayEqualWhateverChangesThem) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::mirrored_props

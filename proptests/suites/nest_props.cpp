@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::nest_props {
 namespace {
 
 struct NestCase {
@@ -133,4 +133,4 @@ TEST_F(Nests, OfMergeResultsAreUnpackedLeafByLeaf) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::nest_props

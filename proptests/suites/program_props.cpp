@@ -5,7 +5,7 @@
 // variables hold is what a sequential model says, whatever the backend and the schedule.
 #include "suites/property.h"
 
-namespace belfry::testing {
+namespace belfry::testing::program_props {
 namespace {
 
 class Programs : public Property {
@@ -72,4 +72,4 @@ TEST_F(Programs, LeaveNothingBehindForTheNext) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::program_props

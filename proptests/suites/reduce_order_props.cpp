@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::reduce_order_props {
 namespace {
 
 using Row = std::vector<float>;
@@ -105,4 +105,4 @@ TEST_F(ReduceOrder, LeavesMeanToBeSumThenOneDivision) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::reduce_order_props

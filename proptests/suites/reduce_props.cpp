@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::reduce_props {
 namespace {
 
 /// One reduction of one row a replica.
@@ -256,4 +256,4 @@ TYPED_TEST(IntegerMeans, AreTruncatedQuotientsOfTrueSums) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::reduce_props

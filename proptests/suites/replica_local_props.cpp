@@ -8,7 +8,7 @@
 
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::replica_local_props {
 namespace {
 
 using Row = std::vector<float>;
@@ -118,4 +118,4 @@ TEST_F(ReplicaLocal, ReadsAreTheReductionOfTheComponents) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::replica_local_props

@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::scatter_props {
 namespace {
 
 using Extents = std::vector<std::int64_t>;
@@ -209,4 +209,4 @@ TEST_F(Scatters, AreALoopOverRowsInReplicaOrder) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::scatter_props

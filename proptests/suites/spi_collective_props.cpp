@@ -15,7 +15,7 @@
 
 // Collectives over any number of devices, out of place and in place, on streams that the schedule
 // orders.
-namespace belfry::testing::spi {
+namespace belfry::testing::spi::spi_collective_props {
 namespace {
 
 constexpr int kMostDevices = 8;
@@ -383,4 +383,4 @@ TEST(SpiCollectives, KnowTheirRanks) {
 }
 
 }  // namespace
-}  // namespace belfry::testing::spi
+}  // namespace belfry::testing::spi::spi_collective_props

@@ -11,7 +11,7 @@
 #include <vector>
 
 // Every kind of kernel gives the bits of the host's implementation, whatever lies in memory.
-namespace belfry::testing::spi {
+namespace belfry::testing::spi::spi_kernel_props {
 namespace {
 
 constexpr int kKinds = static_cast<int>(KernelKind::kRandom) + 1;
@@ -231,4 +231,4 @@ RC_GTEST_PROP(SpiKernels, WorkInPlace, (std::uint64_t data, std::uint64_t schedu
 }
 
 }  // namespace
-}  // namespace belfry::testing::spi
+}  // namespace belfry::testing::spi::spi_kernel_props

@@ -13,7 +13,7 @@
 
 // Streams, events and memory: programs whose conflicts are ordered by events end as if everything
 // had run when it was enqueued.
-namespace belfry::testing::spi {
+namespace belfry::testing::spi::spi_stream_props {
 namespace {
 
 using Words = std::vector<std::int32_t>;
@@ -320,4 +320,4 @@ TEST(SpiStreams, DevicesAreNamedInOrder) {
 }
 
 }  // namespace
-}  // namespace belfry::testing::spi
+}  // namespace belfry::testing::spi::spi_stream_props

@@ -148,7 +148,7 @@ bool Campaign::throws_at(int at, Planter::Extent extent) {
 }
 
 void Campaign::play(Stage& stage) {
-  after_ = Numbers(strategy_.num_replicas());
+  after_ = StageNumbers(strategy_.num_replicas());
   before_ = after_;
   for (std::size_t index : drawn_.verbs) {
     const ThrowingVerb& verb = throwing_verbs()[index];

@@ -85,8 +85,8 @@ class Campaign {
   Planter planter_;
   std::unique_ptr<Strategy> owned_;
   Strategy& strategy_;
-  Numbers before_{1};
-  Numbers after_{1};
+  StageNumbers before_{1};
+  StageNumbers after_{1};
   bool changes_nothing_ = false;
   std::string problem_;  // The first one.
 };

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::throwing_props {
 namespace {
 
 rc::Gen<VerbsCase> verbs_case() {
@@ -148,4 +148,4 @@ TEST_F(Throwing, FromAPointOnComesOutAndChangesAllOrNothing) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::throwing_props

@@ -166,14 +166,14 @@ std::vector<ThrowingVerb> throwing_reductions() {
       {"reduce along an axis", call_reduce_along_an_axis, nothing, true},
       {"reduce to a destination", call_reduce_to_a_destination, nothing, true},
       {"reduce_slices, all_reduce_slices", call_slices, nothing, true},
-      {"scatter", call_scatter, [](Numbers& numbers) { numbers.tensor *= 2; }, true},
+      {"scatter", call_scatter, [](StageNumbers& numbers) { numbers.tensor *= 2; }, true},
       {"scatter to replica-local variables", call_scatter_to_locals,
-       [](Numbers& numbers) {
+       [](StageNumbers& numbers) {
          for (float& one : numbers.local_tensor) one += 5;
        },
        true},
       {"scatter in replicas", call_scatter_in_replicas,
-       [](Numbers& numbers) {
+       [](StageNumbers& numbers) {
          const int count = numbers.replicas();
          numbers.tensor += static_cast<float>(count * (count + 1)) / 2;
        },
@@ -181,7 +181,7 @@ std::vector<ThrowingVerb> throwing_reductions() {
       {"vector-Jacobian products", call_vjp, nothing, true},
       {"group", call_group, nothing, true},
       {"assign_total", call_assign_total,
-       [](Numbers& numbers) {
+       [](StageNumbers& numbers) {
          for (float& one : numbers.local_tensor) one = 0;
          numbers.local_tensor[0] = 8;
        },

@@ -54,7 +54,7 @@ bool Stage::is_seen_alike() {
   return std::ranges::all_of(seen, [&](const Row& row) { return row == expected; });
 }
 
-bool Stage::is_either(const Numbers& before, const Numbers& after) {
+bool Stage::is_either(const StageNumbers& before, const StageNumbers& after) {
   if (!is_seen_alike()) return false;
   return is_mirrored(components(strategy, host), before.host, after.host) &&
          is_mirrored(components(strategy, tensor), before.tensor, after.tensor) &&

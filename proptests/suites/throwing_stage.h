@@ -114,8 +114,8 @@ bool are_all(const std::vector<Row>& rows, float value);
 
 /// What the variables of a stage hold: small integers, so that all arithmetic is exact. Every
 /// element of a row is the same number.
-struct Numbers {
-  explicit Numbers(int replicas)
+struct StageNumbers {
+  explicit StageNumbers(int replicas)
       : local(static_cast<std::size_t>(replicas), 3.0F),
         local_tensor(local.size(), 4.0F),
         pair(local.size(), 6.0F) {}
@@ -147,7 +147,7 @@ class Stage {
 
   /// Whether each mirrored variable is in all components what it is in `before`, or in all what it
   /// is in `after`, and each component of the others one of these.
-  bool is_either(const Numbers& before, const Numbers& after);
+  bool is_either(const StageNumbers& before, const StageNumbers& after);
 
   Strategy& strategy;
   Planter& planter;
@@ -174,7 +174,7 @@ inline float id_of(const ReplicaContext& replica) {
   return static_cast<float>(replica.replica_id());
 }
 /// The effect of a verb that leaves all variables as they were.
-inline void nothing(Numbers&) {}
+inline void nothing(StageNumbers&) {}
 
 /// Some verbs with functions of the user's that come by points.
 struct ThrowingVerb {
@@ -182,7 +182,7 @@ struct ThrowingVerb {
   /// Calls the verb and compares what it gives.
   void (*call)(Stage& stage);
   /// What the variables hold afterwards.
-  void (*effect)(Numbers& numbers);
+  void (*effect)(StageNumbers& numbers);
   /// Whether a verb that throws leaves all variables as they were.
   bool changes_nothing_when_it_throws;
 };

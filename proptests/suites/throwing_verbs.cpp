@@ -390,12 +390,12 @@ void call_distribute_values(Stage& stage) {
   }
 }
 
-void after_update(Numbers& numbers) { numbers.host += 2; }
-void after_update_in_merge(Numbers& numbers) {
+void after_update(StageNumbers& numbers) { numbers.host += 2; }
+void after_update_in_merge(StageNumbers& numbers) {
   numbers.tensor += static_cast<float>(numbers.replicas());
 }
-void after_update_each(Numbers& numbers) { numbers.fussy += 1; }
-void after_local_writes(Numbers& numbers) {
+void after_update_each(StageNumbers& numbers) { numbers.fussy += 1; }
+void after_local_writes(StageNumbers& numbers) {
   for (std::size_t id = 0; id < numbers.local.size(); ++id) {
     numbers.local[id] = 40 + static_cast<float>(id);
     numbers.local_tensor[id] += static_cast<float>(id);
@@ -422,7 +422,7 @@ const std::vector<ThrowingVerb>& throwing_verbs() {
       {"update in a merge", call_update_in_merge, after_update_in_merge, false},
       {"update_each", call_update_each, after_update_each, true},
       {"update of a replica-local variable", call_update_of_local,
-       [](Numbers& numbers) {
+       [](StageNumbers& numbers) {
          for (float& one : numbers.local_tensor) one *= 2;
        },
        true},
@@ -431,7 +431,7 @@ const std::vector<ThrowingVerb>& throwing_verbs() {
       {"map", call_map, nothing, true},
       {"fetch", call_fetch, nothing, true},
       {"assign", call_assign,
-       [](Numbers& numbers) {
+       [](StageNumbers& numbers) {
          const int count = numbers.replicas();
          numbers.tensor += static_cast<float>(count * (count + 1)) / 2;
          numbers.fussy = 9;
@@ -443,7 +443,7 @@ const std::vector<ThrowingVerb>& throwing_verbs() {
       {"new variables in replicas", call_new_variables_in_replicas, nothing, true},
       {"nested run", call_nested_run, nothing, true},
       {"transaction", call_transaction,
-       [](Numbers& numbers) {
+       [](StageNumbers& numbers) {
          after_update(numbers);
          after_local_writes(numbers);
          after_update_each(numbers);

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::tower_props {
 namespace {
 
 using ::testing::ElementsAre;
@@ -340,4 +340,4 @@ TEST_F(Towers, OneDevice) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::tower_props

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::unwinding_props {
 namespace {
 
 class Unwinding : public Property {
@@ -247,4 +247,4 @@ TEST_F(UnwindingDeathTest, ThroughADestructorThatMergesEndsTheProgram) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::unwinding_props

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::testing {
+namespace belfry::testing::vjp_props {
 namespace {
 
 using Row = std::vector<double>;
@@ -175,4 +175,4 @@ TEST_F(Vjp, OfTheCrossReplicaVerbs) {
 }
 
 }  // namespace
-}  // namespace belfry::testing
+}  // namespace belfry::testing::vjp_props

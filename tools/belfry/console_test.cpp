@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-namespace belfry::demo {
+namespace belfry::demo::console_test {
 namespace {
 
 struct Printed {
@@ -59,4 +59,4 @@ TEST(Console, ColorsAreForVerdictsAndTitles) {
 }
 
 }  // namespace
-}  // namespace belfry::demo
+}  // namespace belfry::demo::console_test

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <string>
 
-namespace belfry::demo {
+namespace belfry::demo::demo_test {
 namespace {
 
 struct Said {
@@ -123,4 +123,4 @@ TEST(Demo, CudaWithoutADriverIsAnErrorOfTheEnvironment) {
 }
 
 }  // namespace
-}  // namespace belfry::demo
+}  // namespace belfry::demo::demo_test

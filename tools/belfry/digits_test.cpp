@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string>
 
-namespace belfry::demo {
+namespace belfry::demo::digits_test {
 namespace {
 
 // 64 pixels 0 to 15 in turn and the digit.
@@ -59,7 +59,7 @@ struct BadFile {
   friend void PrintTo(const BadFile& bad, std::ostream* out) { *out << bad.name; }
 };
 
-class MalformedDigits : public testing::TestWithParam<BadFile> {};
+class MalformedDigits : public ::testing::TestWithParam<BadFile> {};
 
 TEST_P(MalformedDigits, AreNamedByLineAndColumn) {
   try {
@@ -76,7 +76,7 @@ TEST_P(MalformedDigits, AreNamedByLineAndColumn) {
 // characters, then the digit in column 153.
 INSTANTIATE_TEST_SUITE_P(
     Table, MalformedDigits,
-    testing::Values(
+    ::testing::Values(
         BadFile{"Empty", "", ":1:1: the file has no images"},
         BadFile{"OnlyALineEnd", "\n", ":2:1: the file has no images"},
         BadFile{"EmptyLineInside", line_of(1) + "\n\n" + line_of(2) + "\n",
@@ -114,7 +114,7 @@ TEST(Digits, FilesThatCannotBeReadAreTold) {
     EXPECT_TRUE(error.report().hint.ends_with(" " BELFRY_DEMO_DATA)) << error.report().hint;
   }
   try {
-    read_digits(testing::TempDir());
+    read_digits(::testing::TempDir());
     FAIL() << "no error";
   } catch (const UnreadableFile& error) {
     EXPECT_NE(error.report().summary.find("Is a directory"), std::string::npos);
@@ -126,4 +126,4 @@ TEST(Digits, AnEndlessFileIsGivenUp) {
 }
 
 }  // namespace
-}  // namespace belfry::demo
+}  // namespace belfry::demo::digits_test

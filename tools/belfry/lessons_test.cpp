@@ -16,10 +16,10 @@
 #include <sstream>
 #include <string>
 
-namespace belfry::demo {
+namespace belfry::demo::lessons_test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 // `x.cpp:12` as `x.cpp:LINE`: lines move when a file is edited.
 std::string without_lines(std::string text) {
@@ -72,4 +72,4 @@ TEST(Lessons, TheBrokenStepIsExplainedInEveryOrder) {
 }
 
 }  // namespace
-}  // namespace belfry::demo
+}  // namespace belfry::demo::lessons_test

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace belfry::demo {
+namespace belfry::demo::linear_model_test {
 namespace {
 
 // The same training in 64-bit integers, with loops of its own.
@@ -97,4 +97,4 @@ TEST(Share, SplitsWithoutLossAsEvenlyAsPossible) {
 }
 
 }  // namespace
-}  // namespace belfry::demo
+}  // namespace belfry::demo::linear_model_test

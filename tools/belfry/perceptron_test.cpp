@@ -14,12 +14,12 @@
 #include <cmath>
 #include <vector>
 
-namespace belfry::demo {
+namespace belfry::demo::perceptron_test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
-class Perceptron : public testing::Test {
+class Perceptron : public ::testing::Test {
  protected:
   template <class T>
   Tensor<T> make(Shape shape, std::vector<T> values) {
@@ -145,4 +145,4 @@ TEST_F(Perceptron, ABatchOfNothingHasNoGradient) {
 }
 
 }  // namespace
-}  // namespace belfry::demo
+}  // namespace belfry::demo::perceptron_test

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace belfry::demo {
+namespace belfry::demo::rounding_bound_test {
 namespace {
 
 // 64 examples on 4 replicas of 16: 16 + 4 + 2 and 64 + 2 roundings, 88 units in all. The terms of
@@ -115,4 +115,4 @@ TEST(RoundingBound, IsExceededWhenAReplicaIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace belfry::demo
+}  // namespace belfry::demo::rounding_bound_test

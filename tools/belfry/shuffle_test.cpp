@@ -12,10 +12,10 @@
 #include <numeric>
 #include <vector>
 
-namespace belfry::demo {
+namespace belfry::demo::shuffle_test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 // Worked out by a second implementation, in another language with unbounded integers.
 TEST(CounterRandom, GivesTheSameNumbersEverywhere) {
@@ -74,4 +74,4 @@ TEST(Split, NeedsFiveImages) {
 }
 
 }  // namespace
-}  // namespace belfry::demo
+}  // namespace belfry::demo::shuffle_test

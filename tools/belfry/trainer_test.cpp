@@ -19,10 +19,10 @@
 #include <string>
 #include <vector>
 
-namespace belfry::demo {
+namespace belfry::demo::trainer_test {
 namespace {
 
-class Training : public testing::Test {
+class Training : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     digits_ = std::make_unique<Digits>(read_digits(BELFRY_DEMO_DATA));
@@ -176,4 +176,4 @@ TEST_F(Training, StartsAtTheLossOfAGuess) {
 }
 
 }  // namespace
-}  // namespace belfry::demo
+}  // namespace belfry::demo::trainer_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace belfry::cuda {
+namespace belfry::cuda::backend_test {
 namespace {
 
 using test::code_of;
@@ -183,4 +183,4 @@ TEST(CudaBackend, CarriesReplicasAsItIsTold) {
 }
 
 }  // namespace
-}  // namespace belfry::cuda
+}  // namespace belfry::cuda::backend_test

@@ -11,7 +11,7 @@
 #include <atomic>
 #include <vector>
 
-namespace belfry::cuda {
+namespace belfry::cuda::concurrent_test {
 namespace {
 
 constexpr int kReplicas = 4;
@@ -90,4 +90,4 @@ TEST(ConcurrentReplicas, HaveOneGpuEach) {
 }
 
 }  // namespace
-}  // namespace belfry::cuda
+}  // namespace belfry::cuda::concurrent_test

@@ -12,7 +12,7 @@
 
 // Each wait that the backend issues is there for a reason: without it, some order of the streams
 // shows a wrong result or a read of memory nobody wrote.
-namespace belfry::cuda {
+namespace belfry::cuda::dropped_wait_test {
 namespace {
 
 constexpr std::uint64_t kSchedules = 60;
@@ -70,4 +70,4 @@ TEST(DroppedWait, IsNoticedInSomeOrder) {
 }
 
 }  // namespace
-}  // namespace belfry::cuda
+}  // namespace belfry::cuda::dropped_wait_test

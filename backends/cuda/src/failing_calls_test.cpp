@@ -18,16 +18,16 @@
 // Every call into CUDA and NCCL may fail. A program is run again and again, and each time another
 // of its calls does: it must end with an error that names the call, leave nothing behind, and the
 // next program on the machine must be right.
-namespace belfry::cuda {
+namespace belfry::cuda::failing_calls_test {
 namespace {
 
 using test::kLaunchFailure;
 using test::kSystemError;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Le;
-using testing::Not;
-using testing::SizeIs;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Le;
+using ::testing::Not;
+using ::testing::SizeIs;
 
 constexpr std::uint64_t kSeeds[] = {0, 5, 7};
 
@@ -119,7 +119,7 @@ std::vector<float> train(const Machine& machine, std::uint64_t seed) {
   return merged[static_cast<int>(machine.devices.size()) - 1];
 }
 
-class FailingCalls : public testing::TestWithParam<Machine> {
+class FailingCalls : public ::testing::TestWithParam<Machine> {
  protected:
   // What the program must give: sums, all values, the variable.
   static std::vector<float> expected(const Machine& machine) {
@@ -205,10 +205,10 @@ TEST(FailingQuery, OfAnEventNamesTheCall) {
   EXPECT_TRUE(event->query());
 }
 
-INSTANTIATE_TEST_SUITE_P(Cliques, FailingCalls,
-                         testing::Values(Machine{"three GPUs", 3, {0, 1, 2}},
-                                         Machine{"one GPU", 1, {0, 0, 0}},
-                                         Machine{"two GPUs, two replicas each", 2, {0, 0, 1, 1}}));
+INSTANTIATE_TEST_SUITE_P(
+    Cliques, FailingCalls,
+    ::testing::Values(Machine{"three GPUs", 3, {0, 1, 2}}, Machine{"one GPU", 1, {0, 0, 0}},
+                      Machine{"two GPUs, two replicas each", 2, {0, 0, 1, 1}}));
 
 }  // namespace
-}  // namespace belfry::cuda
+}  // namespace belfry::cuda::failing_calls_test

@@ -18,7 +18,7 @@
 #include <vector>
 
 // What only a GPU can show, and no suite asks for.
-namespace belfry::cuda {
+namespace belfry::cuda::gpu_test {
 namespace {
 
 constexpr int kGpus[] = {0};
@@ -136,9 +136,9 @@ int steps_on_a_lost_gpu() {
 // In a process of its own, since CUDA gives a GPU that failed back to none.
 TEST(ALostGpuDeathTest, IsToldAtEveryStepAndHoldsNobodyUp) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(std::exit(steps_on_a_lost_gpu()), testing::ExitedWithCode(0),
+  EXPECT_EXIT(std::exit(steps_on_a_lost_gpu()), ::testing::ExitedWithCode(0),
               "cudaErrorLaunchFailure");
 }
 
 }  // namespace
-}  // namespace belfry::cuda
+}  // namespace belfry::cuda::gpu_test

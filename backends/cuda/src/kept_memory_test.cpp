@@ -13,7 +13,7 @@
 #include <vector>
 
 // Work in flight holds its memory, whatever fails around it; and nothing else does.
-namespace belfry::cuda {
+namespace belfry::cuda::kept_memory_test {
 namespace {
 
 using test::code_of;
@@ -193,4 +193,4 @@ TEST(Collectives, OfPartsThatOverlapAreRefused) {
 }
 
 }  // namespace
-}  // namespace belfry::cuda
+}  // namespace belfry::cuda::kept_memory_test

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace belfry::cuda {
+namespace belfry::cuda::local_clique_test {
 namespace {
 
 using test::code_of;
@@ -37,4 +37,4 @@ TEST(LocalClique, OrdersWhatItEnqueuedBeforeAFailure) {
 }
 
 }  // namespace
-}  // namespace belfry::cuda
+}  // namespace belfry::cuda::local_clique_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace belfry::cuda {
+namespace belfry::cuda::nccl_clique_test {
 namespace {
 
 using test::code_of;
@@ -234,4 +234,4 @@ TEST(NcclClique, RefusesTypesThatNcclDoesNotAdd) {
 }
 
 }  // namespace
-}  // namespace belfry::cuda
+}  // namespace belfry::cuda::nccl_clique_test

@@ -11,7 +11,7 @@
 
 // Linked with the real CUDA and NCCL. Says what is missing on a machine without a driver or a GPU,
 // and computes where there is one.
-namespace belfry::cuda {
+namespace belfry::cuda::real_libraries_test {
 namespace {
 
 bool has_gpu() {
@@ -53,4 +53,4 @@ TEST(RealLibraries, ComputeOrSayWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace belfry::cuda
+}  // namespace belfry::cuda::real_libraries_test

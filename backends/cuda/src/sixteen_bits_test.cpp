@@ -19,7 +19,7 @@
 
 // Sums and means of 16-bit floats over one GPU, several, and several replicas on some of them:
 // added up and divided as floats, rounded once (SEM-31, SEM-33), with no order asked for.
-namespace belfry::cuda {
+namespace belfry::cuda::sixteen_bits_test {
 namespace {
 
 using test::first_ranks;
@@ -237,4 +237,4 @@ TEST(SixteenBits, KeepNoMemory) {
 }
 
 }  // namespace
-}  // namespace belfry::cuda
+}  // namespace belfry::cuda::sixteen_bits_test

@@ -13,10 +13,10 @@
 #include <numeric>
 #include <vector>
 
-namespace belfry::cuda {
+namespace belfry::cuda::staging_test {
 namespace {
 
-using testing::IsEmpty;
+using ::testing::IsEmpty;
 
 constexpr std::uint64_t kLate = 0;  // The seed of streams that run as late as possible.
 constexpr std::size_t kMebibyte = std::size_t{1} << 20;
@@ -111,4 +111,4 @@ TEST(Writes, WaitWhereThereIsNoPinnedMemory) {
 }
 
 }  // namespace
-}  // namespace belfry::cuda
+}  // namespace belfry::cuda::staging_test

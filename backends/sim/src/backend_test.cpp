@@ -13,7 +13,7 @@
 #include <set>
 #include <vector>
 
-namespace belfry::sim {
+namespace belfry::sim::backend_test {
 namespace {
 
 using ::testing::Each;
@@ -346,4 +346,4 @@ TEST(RepeatAndCompare, ShowsTheFirstOperationThatDiffers) {
 }
 
 }  // namespace
-}  // namespace belfry::sim
+}  // namespace belfry::sim::backend_test

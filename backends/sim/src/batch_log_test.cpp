@@ -13,7 +13,7 @@
 #include <set>
 #include <vector>
 
-namespace belfry::sim {
+namespace belfry::sim::batch_log_test {
 namespace {
 
 using Row = Tensor<float>;
@@ -102,4 +102,4 @@ TEST(BatchThatFails, LeavesWhatIsReducedToLaterWork) {
 }
 
 }  // namespace
-}  // namespace belfry::sim
+}  // namespace belfry::sim::batch_log_test

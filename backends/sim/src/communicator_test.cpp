@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace belfry::sim {
+namespace belfry::sim::communicator_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -237,4 +237,4 @@ TEST(SimCommunicator, CollectivesFollowTheListAndNotTheIndices) {
 }
 
 }  // namespace
-}  // namespace belfry::sim
+}  // namespace belfry::sim::communicator_test

@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-namespace belfry::sim {
+namespace belfry::sim::completion_test {
 namespace {
 
 class Completions : public ::testing::Test {
@@ -69,4 +69,4 @@ TEST_F(Completions, DelayWhatComesLaterOnADevice) {
 }
 
 }  // namespace
-}  // namespace belfry::sim
+}  // namespace belfry::sim::completion_test

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace belfry::sim {
+namespace belfry::sim::failures_test {
 namespace {
 
 using ::testing::StartsWith;
@@ -191,4 +191,4 @@ TEST(FailuresUnderSchedules, ACompletionTellsOnce) {
 }
 
 }  // namespace
-}  // namespace belfry::sim
+}  // namespace belfry::sim::failures_test

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::sim {
+namespace belfry::sim::fetch_log_test {
 namespace {
 
 class CopiesInTheLog : public ::testing::Test {
@@ -116,4 +116,4 @@ TEST_F(CopiesInTheLog, AllGatherOfEqualPartsIsOneCollective) {
 }
 
 }  // namespace
-}  // namespace belfry::sim
+}  // namespace belfry::sim::fetch_log_test

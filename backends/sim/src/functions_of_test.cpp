@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace belfry::sim {
+namespace belfry::sim::functions_of_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -247,4 +247,4 @@ TEST(MergeSites, AreKeptWithAllDigestsAndEnterNoHash) {
 }
 
 }  // namespace
-}  // namespace belfry::sim
+}  // namespace belfry::sim::functions_of_test

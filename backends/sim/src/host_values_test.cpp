@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::sim {
+namespace belfry::sim::host_values_test {
 namespace {
 
 // A program that brings `number` somewhere on the host.
@@ -155,4 +155,4 @@ TEST(HostValues, DoNotDependOnTheOrder) {
 }
 
 }  // namespace
-}  // namespace belfry::sim
+}  // namespace belfry::sim::host_values_test

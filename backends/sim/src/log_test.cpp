@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace belfry::sim {
+namespace belfry::sim::log_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -303,4 +303,4 @@ TEST(Timeline, HasRoomForStepsOfFiveDigits) {
 }
 
 }  // namespace
-}  // namespace belfry::sim
+}  // namespace belfry::sim::log_test

@@ -6,7 +6,7 @@
 
 #include <sstream>
 
-namespace belfry::sim {
+namespace belfry::sim::options_test {
 namespace {
 
 TEST(Options, PrintWhatWasChosen) {
@@ -50,4 +50,4 @@ TEST(Options, AreComparedByValue) {
 }
 
 }  // namespace
-}  // namespace belfry::sim
+}  // namespace belfry::sim::options_test

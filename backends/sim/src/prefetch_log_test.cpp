@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry::sim {
+namespace belfry::sim::prefetch_log_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -65,4 +65,4 @@ TEST_F(Prefetch, DoesNotMakeTheHostWait) {
 }
 
 }  // namespace
-}  // namespace belfry::sim
+}  // namespace belfry::sim::prefetch_log_test

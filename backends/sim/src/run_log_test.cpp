@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace belfry::sim {
+namespace belfry::sim::run_log_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -77,4 +77,4 @@ TEST(RunsInTheLog, HaveAWaitForAVariableThatAnotherReplicaMakes) {
 }
 
 }  // namespace
-}  // namespace belfry::sim
+}  // namespace belfry::sim::run_log_test

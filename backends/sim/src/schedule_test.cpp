@@ -17,7 +17,7 @@
 #include <limits>
 #include <sstream>
 
-namespace belfry::sim {
+namespace belfry::sim::schedule_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -211,4 +211,4 @@ TEST(Schedule, PrintsItself) {
 }
 
 }  // namespace
-}  // namespace belfry::sim
+}  // namespace belfry::sim::schedule_test

@@ -15,7 +15,7 @@
 #include <set>
 #include <vector>
 
-namespace belfry::sim {
+namespace belfry::sim::shared_copies_test {
 namespace {
 
 constexpr int kDevices = 8;
@@ -109,4 +109,4 @@ TEST(SharedCopies, AreHeldByEachDeviceWhereTheyAreNotShared) {
 }
 
 }  // namespace
-}  // namespace belfry::sim
+}  // namespace belfry::sim::shared_copies_test

@@ -17,7 +17,7 @@
 // Programs of streams, drawn at random: with a wait for every conflict they must do what the same
 // operations do one after the other, whatever the schedule; with one wait missing they must not.
 
-namespace belfry::sim {
+namespace belfry::sim::stream_programs_test {
 namespace {
 
 constexpr std::size_t kCount = 4;
@@ -398,4 +398,4 @@ TEST(DroppedWait, OfOneReplicaBeforeAnAllReduceIsFound) {
 }
 
 }  // namespace
-}  // namespace belfry::sim
+}  // namespace belfry::sim::stream_programs_test

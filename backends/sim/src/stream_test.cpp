@@ -11,7 +11,7 @@
 #include <mutex>
 #include <vector>
 
-namespace belfry::sim {
+namespace belfry::sim::stream_test {
 namespace {
 
 using ::testing::Each;
@@ -291,4 +291,4 @@ TEST_F(StreamTest, StreamsHaveNumbersThatDependOnTheirDeviceAlone) {
 }
 
 }  // namespace
-}  // namespace belfry::sim
+}  // namespace belfry::sim::stream_test

@@ -14,7 +14,7 @@
 #include <set>
 #include <vector>
 
-namespace belfry::sim {
+namespace belfry::sim::tower_log_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -72,4 +72,4 @@ TEST(TowersInTheLog, AGroupIsDoneWithTheWork) {
 }
 
 }  // namespace
-}  // namespace belfry::sim
+}  // namespace belfry::sim::tower_log_test

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace belfry::sim {
+namespace belfry::sim::variable_log_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -56,4 +56,4 @@ TEST_F(VariablesInTheLog, AMirroredComponentIsReadAndAReplicaLocalOneWritten) {
 }
 
 }  // namespace
-}  // namespace belfry::sim
+}  // namespace belfry::sim::variable_log_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace belfry {
+namespace belfry::backend_test {
 namespace {
 
 // Devices /sim:0 to /sim:n-1 and nothing that works.
@@ -63,4 +63,4 @@ TEST(Backend, ALongListIsCutShort) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::backend_test

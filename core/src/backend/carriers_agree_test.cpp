@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace belfry {
+namespace belfry::carriers_agree_test {
 namespace {
 
 using testing::CountdownStreams;
@@ -139,4 +139,4 @@ TEST(Carriers, EveryOrderOfTwoStepsHappens) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::carriers_agree_test

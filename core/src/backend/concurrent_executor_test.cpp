@@ -10,7 +10,7 @@
 #include <set>
 #include <thread>
 
-namespace belfry {
+namespace belfry::concurrent_executor_test {
 namespace {
 
 using testing::ScriptedJob;
@@ -64,4 +64,4 @@ TEST(ConcurrentExecutor, AReplicaMayOpenTheGateOfAnother) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::concurrent_executor_test

@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <thread>
 
-namespace belfry {
+namespace belfry::executor_test {
 namespace {
 
 using testing::CountdownStreams;
@@ -425,4 +425,4 @@ TEST(Executors, ForOneThreadRefuseARunOfAnotherThreadDuringARun) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::executor_test

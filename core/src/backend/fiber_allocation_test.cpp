@@ -8,7 +8,7 @@
 
 #include <vector>
 
-namespace belfry {
+namespace belfry::fiber_allocation_test {
 namespace {
 
 using testing::ScriptedJob;
@@ -44,4 +44,4 @@ TEST(FiberAllocation, ASecondRunOfTheSameSizeAllocatesNothingEither) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::fiber_allocation_test

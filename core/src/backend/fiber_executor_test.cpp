@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace belfry {
+namespace belfry::fiber_executor_test {
 namespace {
 
 using detail::FiberExecutor;
@@ -182,4 +182,4 @@ TEST(FiberExecutor, RunsOfAnotherExecutorInterleave) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::fiber_executor_test

@@ -7,7 +7,7 @@
 
 #include <set>
 
-namespace belfry {
+namespace belfry::operation_test {
 namespace {
 
 TEST(AgentId, PrintsALetterAndANumber) {
@@ -28,4 +28,4 @@ TEST(OperationKind, EveryKindHasItsOwnName) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::operation_test

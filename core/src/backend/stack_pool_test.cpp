@@ -11,7 +11,7 @@
 #include <array>
 #include <cstdint>
 
-namespace belfry::detail {
+namespace belfry::detail::stack_pool_test {
 namespace {
 
 constexpr std::size_t kBytes = 64 << 10;
@@ -124,4 +124,4 @@ TEST(StackPool, MoreThanTheAddressSpaceIsAnError) {
 }
 
 }  // namespace
-}  // namespace belfry::detail
+}  // namespace belfry::detail::stack_pool_test

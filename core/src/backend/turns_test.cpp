@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace belfry::detail {
+namespace belfry::detail::turns_test {
 namespace {
 
 // Answers from a list.
@@ -261,4 +261,4 @@ TEST(Turns, NobodyIsAskedWhereThereIsNoChoice) {
 }
 
 }  // namespace
-}  // namespace belfry::detail
+}  // namespace belfry::detail::turns_test

@@ -22,16 +22,16 @@
 #include <utility>
 #include <vector>
 
-namespace belfry {
+namespace belfry::cross_device_ops_test {
 namespace {
 
-using testing::Each;
-using testing::ElementsAre;
+using ::testing::Each;
+using ::testing::ElementsAre;
 
 // 2^24: in float, L + 1 is a tie that goes to L, so (L + 1) + 1 is L, and L + (1 + 1) is L + 2.
 constexpr float kLarge = 16777216.0F;
 
-class Orders : public testing::Test {
+class Orders : public ::testing::Test {
  protected:
   // The sum of one float a replica, as a tensor or as a host leaf, on replica 0.
   float sum(std::optional<ReductionOrder> order, std::vector<float> values, bool tensor) {
@@ -248,4 +248,4 @@ TEST(CrossDeviceOps, RefusesBeforeAnythingChanges) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::cross_device_ops_test

@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-namespace belfry {
+namespace belfry::host_communicator_test {
 namespace {
 
 // Two ranks with a buffer of four floats each.
@@ -94,4 +94,4 @@ TEST_F(HostCommunicatorErrors, NothingIsCopiedWhenAPartIsRefused) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::host_communicator_test

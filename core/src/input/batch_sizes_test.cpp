@@ -17,10 +17,10 @@
 #include <tuple>
 #include <vector>
 
-namespace belfry {
+namespace belfry::batch_sizes_test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 using Sizes = std::vector<std::int64_t>;
 
 TEST(Conformance, B01_SizesAreEqualWhereItComesOutEven) {
@@ -111,4 +111,4 @@ TEST(Conformance, T18_TenDoNotComeOutEvenOverFour) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::batch_sizes_test

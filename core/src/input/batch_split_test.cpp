@@ -19,11 +19,11 @@
 #include <string>
 #include <vector>
 
-namespace belfry {
+namespace belfry::batch_split_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Ints = std::vector<int>;
 using Shares = std::vector<std::optional<Ints>>;  // Of a step; empty: the replica is masked.
 using Steps = std::vector<Shares>;
@@ -272,4 +272,4 @@ TEST(BatchSplits, HaveNames) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::batch_split_test

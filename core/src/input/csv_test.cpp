@@ -22,11 +22,11 @@
 #include <tuple>
 #include <vector>
 
-namespace belfry {
+namespace belfry::csv_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 CsvTable parse(const std::string& text, CsvOptions options = {}) {
   std::istringstream in(text);
@@ -146,7 +146,7 @@ struct BadText {
   friend void PrintTo(const BadText& bad, std::ostream* out) { *out << bad.name; }
 };
 
-class MalformedCsv : public testing::TestWithParam<BadText> {};
+class MalformedCsv : public ::testing::TestWithParam<BadText> {};
 
 TEST_P(MalformedCsv, IsNamedByLineAndColumn) {
   EXPECT_EQ(message_of([] { parse(GetParam().text).numbers<std::uint8_t>(); }),
@@ -155,7 +155,7 @@ TEST_P(MalformedCsv, IsNamedByLineAndColumn) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, MalformedCsv,
-    testing::Values(
+    ::testing::Values(
         BadText{"Empty", "", "1:1: the file is empty"},
         BadText{"TooFew", "1,2\n3\n", "2:1: the line has 1 of 2 fields"},
         BadText{"BlankLine", "1,2\n\n3,4\n", "2:1: the line has 1 of 2 fields"},
@@ -229,13 +229,13 @@ TEST(Csv, NamesThePlaceAtWhichADeviceFails) {
 }
 
 TEST(Csv, ReadsFiles) {
-  const std::string path = testing::TempDir() + "belfry_csv_test.csv";
+  const std::string path = ::testing::TempDir() + "belfry_csv_test.csv";
   std::ofstream(path, std::ios::binary) << "1,2\r\n3,4\r\n";
   EXPECT_THAT(read_csv(path).numbers<int>().values<int>(), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(message_of([] { read_csv("no/such/file.csv"); }), HasSubstr("No such file"));
-  EXPECT_THAT(message_of([] { read_csv(testing::TempDir()); }), HasSubstr("Is a directory"));
+  EXPECT_THAT(message_of([] { read_csv(::testing::TempDir()); }), HasSubstr("Is a directory"));
   EXPECT_THAT(message_of([] { read_csv("/dev/zero"); }), HasSubstr("more than a million"));
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::csv_test

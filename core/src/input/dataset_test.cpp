@@ -22,12 +22,12 @@
 #include <utility>
 #include <vector>
 
-namespace belfry {
+namespace belfry::dataset_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using Ints = std::vector<int>;
 
 template <class T>
@@ -117,7 +117,7 @@ TEST(Dataset, BatchesNumbersToVectorsAndRecordsToVectorsOfRecords) {
               ElementsAre(std::vector<bool>{true, false}, std::vector<bool>{true}));
 }
 
-class DatasetOfTensors : public testing::Test {
+class DatasetOfTensors : public ::testing::Test {
  protected:
   Tensor<float> tensor(Shape shape, std::vector<float> values) {
     return Tensor<float>::from(std::move(shape), values, Placement{&backend_, 1});
@@ -353,4 +353,4 @@ TEST(Dataset, RebatchKeepsAllThatBatchesHave) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::dataset_test

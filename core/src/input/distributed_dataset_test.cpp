@@ -20,17 +20,17 @@
 #include <utility>
 #include <vector>
 
-namespace belfry {
+namespace belfry::distributed_dataset_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using Ints = std::vector<int>;
 
 Dataset<Ints> batches(int count, int size) { return Dataset<int>::range(count).batch(size); }
 
-class DistributedDatasets : public testing::Test {
+class DistributedDatasets : public ::testing::Test {
  protected:
   template <class B>
   std::vector<PerReplica<B>> steps(const Dataset<B>& dataset, const DistributeOptions& options) {
@@ -339,4 +339,4 @@ TEST_F(DistributedDatasets, StartInsideTheirStrategy) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::distributed_dataset_test

@@ -13,11 +13,11 @@
 #include <tuple>
 #include <vector>
 
-namespace belfry {
+namespace belfry::host_array_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 template <class T>
 HostArray array_of(Shape shape, const std::vector<T>& values) {
@@ -74,4 +74,4 @@ TEST(HostArray, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::host_array_test

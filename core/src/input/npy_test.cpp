@@ -20,11 +20,11 @@
 #include <utility>
 #include <vector>
 
-namespace belfry {
+namespace belfry::npy_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // A file by hand: the length is little-endian, of 2 bytes in version 1 and 4 in the others.
 std::string npy(const std::string& header, const std::string& elements, int version = 1) {
@@ -182,7 +182,7 @@ struct BadFile {
   friend void PrintTo(const BadFile& bad, std::ostream* out) { *out << bad.name; }
 };
 
-class MalformedNpy : public testing::TestWithParam<BadFile> {};
+class MalformedNpy : public ::testing::TestWithParam<BadFile> {};
 
 TEST_P(MalformedNpy, IsNamedByItsByte) {
   try {
@@ -200,7 +200,7 @@ const std::string kGood = npy(dictionary("|u1", "(2, 3)"), "abcdef");
 
 INSTANTIATE_TEST_SUITE_P(
     Table, MalformedNpy,
-    testing::Values(
+    ::testing::Values(
         BadFile{"Empty", "", "0: the file ends within the magic string, after 0 of 6 bytes"},
         BadFile{"OtherFile", "PK\3\4 something else", "0: this is no npy file"},
         BadFile{"Magic", "\x93NUMPX\1", "5: this is no npy file"},
@@ -259,11 +259,11 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Npy, ReadsFiles) {
-  const std::string path = testing::TempDir() + "belfry_npy_test.npy";
+  const std::string path = ::testing::TempDir() + "belfry_npy_test.npy";
   std::ofstream(path, std::ios::binary) << kGood;
   EXPECT_THAT(read_npy(path).values<std::uint8_t>(), ElementsAre('a', 'b', 'c', 'd', 'e', 'f'));
   for (const auto& [bad, why] : {std::pair{std::string("no/such/file.npy"), "No such file"},
-                                 std::pair{testing::TempDir(), "Is a directory"},
+                                 std::pair{::testing::TempDir(), "Is a directory"},
                                  std::pair{std::string("/dev/zero"), "this is no npy file"}}) {
     try {
       read_npy(bad);
@@ -296,4 +296,4 @@ TEST(Npy, ReadsLargeArrays) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::npy_test

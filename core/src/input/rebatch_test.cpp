@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-namespace belfry {
+namespace belfry::rebatch_test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 using Ints = std::vector<int>;
 using Sizes = std::vector<std::int64_t>;
 
@@ -121,4 +121,4 @@ TEST(Rebatching, EndsAsTheRuleSaysForAllSmallListsOfSizes) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::rebatch_test

@@ -14,7 +14,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace belfry {
+namespace belfry::cast_test {
 namespace {
 
 using testing::Elements;
@@ -155,4 +155,4 @@ TEST(Cast, ToItsOwnTypeKeepsBits) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::cast_test

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace belfry::element {
+namespace belfry::element::element_math_test {
 namespace {
 
 // Distance from the exact value in units in the last place of the result type at that value. The
@@ -144,4 +144,4 @@ TEST(ElementMath, SineAndCosineOfQuarterTurns) {
 }
 
 }  // namespace
-}  // namespace belfry::element
+}  // namespace belfry::element::element_math_test

@@ -14,7 +14,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace belfry {
+namespace belfry::elementwise_test {
 namespace {
 
 using testing::assert_elements;
@@ -372,4 +372,4 @@ TEST(Elementwise, MinimumAndMaximumOfZerosAndNaN) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::elementwise_test

@@ -13,7 +13,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace belfry {
+namespace belfry::folds_test {
 namespace {
 
 using testing::Elements;
@@ -152,4 +152,4 @@ TEST(Folds, NegativeZeroIsKept) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::folds_test

@@ -17,7 +17,7 @@
 // Digests of results for all types and operations of each kind. They were the same for GCC 12 and
 // clang 19, with and without optimization, and must stay so everywhere: a change here is a change
 // of the bits that users' seeds stand for.
-namespace belfry {
+namespace belfry::known_answers_test {
 namespace {
 
 using testing::Elements;
@@ -249,4 +249,4 @@ TEST(KnownAnswers, Random) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::known_answers_test

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace belfry {
+namespace belfry::matmul_test {
 namespace {
 
 using testing::Elements;
@@ -163,4 +163,4 @@ TEST(Matmul, ByHand) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::matmul_test

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace belfry {
+namespace belfry::random_test {
 namespace {
 
 using testing::Elements;
@@ -170,4 +170,4 @@ TEST(Random, UniformStaysBelowOneAndNormalIsFinite) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::random_test

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry {
+namespace belfry::reduce_test {
 namespace {
 
 using testing::assert_elements;
@@ -344,4 +344,4 @@ TEST(ReduceReplicas, MeanIsATrueDivision) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::reduce_test

@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace belfry {
+namespace belfry::rows_by_index_test {
 namespace {
 
 using testing::Elements;
@@ -265,4 +265,4 @@ TEST(RowsByIndex, RowsWithoutElements) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::rows_by_index_test

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace belfry {
+namespace belfry::validate_test {
 namespace {
 
 /// Nobody asks it anything: validation looks at sizes only.
@@ -422,4 +422,4 @@ TEST(KernelNames, AreThoseOfTheKinds) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::validate_test

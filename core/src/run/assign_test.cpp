@@ -20,13 +20,13 @@
 #include <utility>
 #include <vector>
 
-namespace belfry {
+namespace belfry::assign_test {
 namespace {
 
-using testing::Each;
-using testing::ElementsAre;
+using ::testing::Each;
+using ::testing::ElementsAre;
 
-class Assign : public testing::Test {
+class Assign : public ::testing::Test {
  protected:
   HostBackend backend_{3};
   MirroredStrategy strategy_{backend_};
@@ -249,4 +249,4 @@ TEST(AssignCentrally, KeepsReferencesToWhatAReplicaSees) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::assign_test

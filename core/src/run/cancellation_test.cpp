@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace belfry {
+namespace belfry::cancellation_test {
 namespace {
 
 constexpr int kPatience = 16;
@@ -23,7 +23,7 @@ constexpr int kMany = 1000;  // Of those that are abandoned nobody comes so far.
 // What replicas throw on purpose.
 struct Boom {};
 
-class Cancellation : public testing::Test {
+class Cancellation : public ::testing::Test {
  protected:
   /// Runs `body`, which throws a Boom on replica 0, and sees whether the strategy still works.
   template <class Body>
@@ -204,4 +204,4 @@ TEST_F(Cancellation, OfANestedRunConcernsItsOwnReplicasAlone) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::cancellation_test

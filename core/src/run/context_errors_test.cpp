@@ -13,15 +13,15 @@
 #include <thread>
 #include <vector>
 
-namespace belfry {
+namespace belfry::context_errors_test {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 constexpr CallSite kHere{"train.cc", 11};
 
-class ContextErrors : public testing::Test {
+class ContextErrors : public ::testing::Test {
  protected:
   HostBackend backend_{2};
   MirroredStrategy strategy_{backend_};
@@ -222,4 +222,4 @@ TEST_F(ContextErrors, ComponentThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::context_errors_test

@@ -20,18 +20,18 @@
 #include <utility>
 #include <vector>
 
-namespace belfry {
+namespace belfry::inside_update_test {
 namespace {
 
-using testing::AllOf;
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 using Way = std::pair<std::string, std::function<void()>>;
 
-class InsideUpdate : public testing::Test {
+class InsideUpdate : public ::testing::Test {
  protected:
   // A run whose merge does `change`.
   std::function<void()> merging(const std::function<void()>& change) {
@@ -176,4 +176,4 @@ TEST_F(InsideUpdate, AnotherStrategyIsNoWay) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::inside_update_test

@@ -19,11 +19,11 @@
 #include <utility>
 #include <vector>
 
-namespace belfry {
+namespace belfry::integer_mean_test {
 namespace {
 
-using testing::Each;
-using testing::ElementsAre;
+using ::testing::Each;
+using ::testing::ElementsAre;
 
 template <class T>
 constexpr T kLeast = std::numeric_limits<T>::min();
@@ -208,4 +208,4 @@ TEST(PromotedMeans, AreExactAsLongAsTheirSumsAreDoubles) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::integer_mean_test

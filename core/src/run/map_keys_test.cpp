@@ -20,11 +20,11 @@
 #include <utility>
 #include <vector>
 
-namespace belfry {
+namespace belfry::map_keys_test {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 template <class T>
 using Named = std::map<std::string, T>;
@@ -41,7 +41,7 @@ PerReplica<Named<T>> all(const T& value) {
   return {two(0, value), two(1, value)};
 }
 
-class MapKeys : public testing::Test {
+class MapKeys : public ::testing::Test {
  protected:
   // The key `b` of replica 0 and the key `c` of replica 1 come first in order.
   static auto names_both() {
@@ -233,4 +233,4 @@ TEST_F(MapKeys, OfMembersArePartsOfTheType) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::map_keys_test

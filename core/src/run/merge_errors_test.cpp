@@ -19,12 +19,12 @@
 #include <utility>
 #include <vector>
 
-namespace belfry {
+namespace belfry::merge_errors_test {
 namespace {
 
-using testing::AllOf;
-using testing::EndsWith;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
 
 constexpr CallSite kLeft{"train.cc", 11};
 constexpr CallSite kRight{"train.cc", 22};
@@ -38,7 +38,7 @@ IndexedSlices<float> rows_of(Shape dense) {
                         Tensor<std::int64_t>::zeros({1}), dense);
 }
 
-class MergeErrors : public testing::Test {
+class MergeErrors : public ::testing::Test {
  protected:
   // What running `body` on every replica throws.
   template <class Expected, class Body>
@@ -209,7 +209,7 @@ TEST_F(MergeErrors, DifferentChangesOfOneVariable) {
                     HasSubstr("replica 0  train.cc:11  waits in assign: assign to loss\n"),
                     HasSubstr("replica 1  train.cc:11  waits in assign: assign_add to loss\n"),
                     HasSubstr("replica 2  train.cc:11  waits in assign: assign_sub to loss\n")));
-  EXPECT_THAT(strategy_.local_values(loss), testing::Each(2.0)) << "nothing was changed";
+  EXPECT_THAT(strategy_.local_values(loss), ::testing::Each(2.0)) << "nothing was changed";
 }
 
 TEST_F(MergeErrors, DifferentScatters) {
@@ -501,4 +501,4 @@ TEST_F(MergeErrors, ACancellationOfAUsersDoesNotLeaveTheRun) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::merge_errors_test

@@ -22,12 +22,12 @@
 #include <utility>
 #include <vector>
 
-namespace belfry {
+namespace belfry::merge_names_test {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr CallSite kLeft{"train.cc", 11};
 constexpr CallSite kRight{"train.cc", 22};
@@ -47,7 +47,7 @@ std::map<std::string, double> by_name(const Gradients& grads) {
 
 const std::map<std::string, double> kRightSums{{"b", 200.0}, {"w", 2.0}};
 
-class MergeNames : public testing::Test {
+class MergeNames : public ::testing::Test {
  protected:
   // Code and text of the error that running `body` throws.
   template <class Body>
@@ -512,4 +512,4 @@ TEST_F(RequiredNames, AreAskedByEveryStrategy) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::merge_names_test

@@ -17,11 +17,11 @@
 #include <utility>
 #include <vector>
 
-namespace belfry {
+namespace belfry::participation_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // Ten times the replica id, for the replicas `ids` of four.
 PerReplica<double> values_of(std::vector<int> ids) {
@@ -30,7 +30,7 @@ PerReplica<double> values_of(std::vector<int> ids) {
   return PerReplica<double>(std::move(values), detail::Participants(4, std::move(ids)));
 }
 
-class Participation : public testing::Test {
+class Participation : public ::testing::Test {
  protected:
   HostBackend backend_{4};
   MirroredStrategy strategy_{backend_};
@@ -288,4 +288,4 @@ TEST_F(Participation, SlicesFitBeforeTheyAreJoined) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::participation_test

@@ -24,11 +24,11 @@
 #include <utility>
 #include <vector>
 
-namespace belfry {
+namespace belfry::reduction_test {
 namespace {
 
-using testing::Each;
-using testing::ElementsAre;
+using ::testing::Each;
+using ::testing::ElementsAre;
 
 struct Largest {
   int combine(int folded, int next) const { return std::max(folded, next); }
@@ -54,7 +54,7 @@ struct GeometricMean {
   double on_restore(double logarithm, int, int) const { return std::exp2(logarithm); }
 };
 
-class Reductions : public testing::Test {
+class Reductions : public ::testing::Test {
  protected:
   template <class R, class F>
   auto reduced(const R& reduction, const F& own) {
@@ -237,7 +237,7 @@ TEST(ReduceOps, ThatAreNoneAreRefusedWhereverTheyReduce) {
         text = error.what();
         EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument) << text;
       }
-      EXPECT_THAT(text, testing::HasSubstr("reduce_op(99)"));
+      EXPECT_THAT(text, ::testing::HasSubstr("reduce_op(99)"));
     }
   }
 }
@@ -265,7 +265,7 @@ TEST(ReduceOps, ThatAreNoneAreRefusedWithNothingToReduce) {
   };
   for (const auto& reduction : reductions(invalid)) {
     EXPECT_THAT(error_of(reduction),
-                testing::StartsWith("BF-030 reduce_op(2) is no way to reduce values"));
+                ::testing::StartsWith("BF-030 reduce_op(2) is no way to reduce values"));
   }
   for (const auto& reduction : reductions(ReduceOp::kMean)) {
     EXPECT_EQ(error_of(reduction), "nothing was thrown");
@@ -273,4 +273,4 @@ TEST(ReduceOps, ThatAreNoneAreRefusedWithNothingToReduce) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::reduction_test

@@ -18,17 +18,17 @@
 #include <utility>
 #include <vector>
 
-namespace belfry {
+namespace belfry::replica_variables_test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 struct Last {
   int combine(int /*folded*/, int next) const { return next; }
   int finalize(int folded, int /*replicas*/) const { return folded; }
 };
 
-class VariablesOfReplicas : public testing::Test {
+class VariablesOfReplicas : public ::testing::Test {
  protected:
   /// What the message says that replicas 0 and 1 asked for, where replica 0 calls `first` and
   /// replica 1 `second`; nothing when there is no error.
@@ -71,7 +71,7 @@ TEST_F(VariablesOfReplicas, HaveOneType) {
                           "asked for \"v\", on write, aggregation none, float32"));
   // What an initialiser gives is not known before replica 0 calls it; which type it has is.
   EXPECT_THAT(asked_for(making([] { return 1.0; }), making([] { return 1.0F; })),
-              testing::SizeIs(2));
+              ::testing::SizeIs(2));
   EXPECT_THAT(asked_for(making([] { return 1.0; }), making([] { return 2.0; })), ElementsAre());
 }
 
@@ -137,12 +137,12 @@ TEST_F(VariablesOfReplicas, HaveOneFirstValue) {
   EXPECT_THAT(
       asked_for(making(1.0), making(2.0)),
       ElementsAre(asked + "float64, with its own value", asked + "float64, with another value"));
-  EXPECT_THAT(asked_for(making(Pair{1, {2, 3}}), making(Pair{1, {2, 4}})), testing::SizeIs(2));
+  EXPECT_THAT(asked_for(making(Pair{1, {2, 3}}), making(Pair{1, {2, 4}})), ::testing::SizeIs(2));
   EXPECT_THAT(asked_for(making(Pair{1, {2, 3}}), making(Pair{1, {2, 3}})), ElementsAre());
   // The bits are compared, so that a NaN equals itself and 0 is not -0.
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(asked_for(making(nan), making(nan)), ElementsAre());
-  EXPECT_THAT(asked_for(making(0.0), making(-0.0)), testing::SizeIs(2));
+  EXPECT_THAT(asked_for(making(0.0), making(-0.0)), ::testing::SizeIs(2));
 }
 
 TEST_F(VariablesOfReplicas, HaveOneFirstValueOfEveryKind) {
@@ -201,4 +201,4 @@ TEST_F(VariablesOfReplicas, AreTrainableAsTheyWereMade) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::replica_variables_test

@@ -16,18 +16,18 @@
 #include <string>
 #include <vector>
 
-namespace belfry {
+namespace belfry::report_test {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr CallSite kHere{"train.cc", 11};
 constexpr auto kNoOperator = static_cast<ReduceOp>(99);
 
-class Reports : public testing::Test {
+class Reports : public ::testing::Test {
  protected:
   static auto says(const std::string& start) {
     return AllOf(StartsWith(start), HasSubstr("\n  at train.cc:11"));
@@ -189,10 +189,10 @@ TEST_F(Reports, MirroredOfOtherReplicas) {
 }
 
 template <class T>
-class FullTensors : public testing::Test {};
-using AllElements =
-    testing::Types<float, double, Float16, BFloat16, std::int32_t, std::int64_t, bool, std::int8_t,
-                   std::uint8_t, std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t>;
+class FullTensors : public ::testing::Test {};
+using AllElements = ::testing::Types<float, double, Float16, BFloat16, std::int32_t, std::int64_t,
+                                     bool, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
+                                     std::uint32_t, std::uint64_t>;
 TYPED_TEST_SUITE(FullTensors, AllElements);
 
 TYPED_TEST(FullTensors, HaveTheValueEverywhere) {
@@ -213,4 +213,4 @@ TEST(FullTensor, OfTheLargestNumbers) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::report_test

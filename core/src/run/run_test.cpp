@@ -18,10 +18,10 @@
 #include <type_traits>
 #include <vector>
 
-namespace belfry {
+namespace belfry::run_test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 struct Pair {
   double first = 0;
@@ -29,7 +29,7 @@ struct Pair {
   static auto members(auto& self) { return std::tie(self.first, self.second); }
 };
 
-class Run : public testing::Test {
+class Run : public ::testing::Test {
  protected:
   HostBackend backend_{3};
   MirroredStrategy strategy_{backend_};
@@ -66,7 +66,7 @@ TEST_F(Run, MergesAndFailsForFewReplicasAndForMany) {
     const auto sums = strategy.run([](ReplicaContext& replica) {
       return replica.all_reduce(ReduceOp::kSum, replica.replica_id());
     });
-    EXPECT_THAT(sums, testing::Each(replicas * (replicas - 1) / 2));
+    EXPECT_THAT(sums, ::testing::Each(replicas * (replicas - 1) / 2));
     const auto fail = [](ReplicaContext& replica) {
       if (replica.replica_id() < replica.num_replicas() - 1) replica.all_reduce(ReduceOp::kSum, 1);
     };
@@ -251,8 +251,8 @@ TEST_F(Run, NamesThatAreOnlyANumberAreNoName) {
     };
     return named("", "_1") + named("a//b", "a/_1/b") + named("w", "w_2");
   });
-  EXPECT_THAT(sums, testing::Each(3));
+  EXPECT_THAT(sums, ::testing::Each(3));
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::run_test

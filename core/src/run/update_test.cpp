@@ -21,16 +21,16 @@
 #include <utility>
 #include <vector>
 
-namespace belfry {
+namespace belfry::update_test {
 namespace {
 
-using testing::AllOf;
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Pair;
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
 
-class Update : public testing::Test {
+class Update : public ::testing::Test {
  protected:
   // Which replica a refusal says differs, and what it says; -1 where nothing is refused.
   std::pair<int, std::string> divergence(const std::function<void()>& body) {
@@ -476,4 +476,4 @@ TEST_F(Update, LeavesTheRestToALaterRunWhenOneFails) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::update_test

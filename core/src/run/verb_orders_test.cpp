@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace belfry {
+namespace belfry::verb_orders_test {
 namespace {
 
 using Floats = std::vector<float>;
@@ -72,4 +72,4 @@ TEST(AxisElements, AreAddedInAscendingOrderThenByReplica) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::verb_orders_test

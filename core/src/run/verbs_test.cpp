@@ -35,16 +35,16 @@ std::vector<belfry::DeviceSpec> devices_of(const Rack& rack) { return rack.specs
 
 }  // namespace elsewhere
 
-namespace belfry {
+namespace belfry::verbs_test {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr CallSite kHere{"train.cc", 11};
 
-class Verbs : public testing::Test {
+class Verbs : public ::testing::Test {
  protected:
   DeviceSpec device(int index) { return backend_.device_spec(index); }
   Tensor<float> on(int index, float value) {
@@ -519,4 +519,4 @@ TEST(Divisions, By257Round16BitFloatsOnce) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::verbs_test

@@ -11,14 +11,14 @@
 
 #include <vector>
 
-namespace belfry {
+namespace belfry::central_storage_strategy_test {
 namespace {
 
-using testing::Each;
-using testing::ElementsAre;
+using ::testing::Each;
+using ::testing::ElementsAre;
 
 // Four devices: replicas on 1, 2 and 3, variables on 0.
-class CentralStorage : public testing::Test {
+class CentralStorage : public ::testing::Test {
  protected:
   CentralStorageOptions options() {
     return {.devices = {backend_.device_spec(1), backend_.device_spec(2), backend_.device_spec(3)},
@@ -148,4 +148,4 @@ TEST(CentralStorageDefaults, AreAsDocumented) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::central_storage_strategy_test

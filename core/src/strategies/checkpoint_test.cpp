@@ -19,12 +19,12 @@
 #include <tuple>
 #include <vector>
 
-namespace belfry {
+namespace belfry::checkpoint_test {
 namespace {
 
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 struct Layer {
   std::vector<float> weights;
@@ -158,7 +158,7 @@ TEST(Checkpoint, DividesTheLargestIntegersWithoutLosingAny) {
 }
 
 TEST(Checkpoint, GoesThroughAFile) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "belfry_checkpoint_test";
+  const auto path = std::filesystem::path(::testing::TempDir()) / "belfry_checkpoint_test";
   Model before(2);
   before.count();
   before.checkpoint().save(path);
@@ -245,7 +245,7 @@ TEST(Checkpoint, ChangesNothingIfItsFileCannotBeSaved) {
   Model model(2);
   const TensorFile before = model.checkpoint().contents();
   try {
-    model.checkpoint().save(std::filesystem::path(testing::TempDir()) / "no such folder" / "a");
+    model.checkpoint().save(std::filesystem::path(::testing::TempDir()) / "no such folder" / "a");
     FAIL() << "no error";
   } catch (const InvalidArgumentError& error) {
     EXPECT_EQ(error.code(), ErrorCode::kFile);
@@ -268,4 +268,4 @@ TEST(Checkpoint, RefusesWhatCannotBelongToIt) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::checkpoint_test

@@ -10,7 +10,7 @@
 
 #include <string>
 
-namespace belfry {
+namespace belfry::device_conformance_test {
 namespace {
 
 DeviceSpec spec(const char* text) { return DeviceSpec::parse(text); }
@@ -46,4 +46,4 @@ TEST(Conformance, DEV_06_FieldsMergeAndTheInnerOnesWin) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::device_conformance_test

@@ -19,13 +19,13 @@
 #include <string>
 #include <vector>
 
-namespace belfry {
+namespace belfry::strategy_hooks_test {
 namespace {
 
-using testing::AllOf;
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // Each hook is a function that a test may replace.
 class HookedStrategy final : public Strategy {
@@ -73,7 +73,7 @@ class HookedStrategy final : public Strategy {
   }
 };
 
-class Hooks : public testing::Test {
+class Hooks : public ::testing::Test {
  protected:
   template <class Body>
   std::string broken(const Body& body) {
@@ -422,4 +422,4 @@ TEST_F(Hooks, ThatBroadcastSomethingElseAreReported) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::strategy_hooks_test

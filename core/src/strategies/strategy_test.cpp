@@ -15,12 +15,12 @@
 #include <string>
 #include <vector>
 
-namespace belfry {
+namespace belfry::strategy_test {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 ErrorCode code_of(const auto& body) {
   try {
@@ -161,4 +161,4 @@ TEST(Strategies, DistributeValuesByReplica) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::strategy_test

@@ -16,15 +16,15 @@
 #include <tuple>
 #include <vector>
 
-namespace belfry {
+namespace belfry::tower_names_test {
 namespace {
 
-using testing::AllOf;
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
-class TowerNames : public testing::Test {
+class TowerNames : public ::testing::Test {
  protected:
   HostBackend backend_{3};
   tower::MirroredStrategy distribution_{backend_};
@@ -166,4 +166,4 @@ TEST_F(TowerNames, AScopeIsOpenedThroughTheCurrentTowersContext) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::tower_names_test

@@ -24,16 +24,16 @@
 #include <utility>
 #include <vector>
 
-namespace belfry {
+namespace belfry::tower_test {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 using Ints = std::vector<int>;
 
-class Tower : public testing::Test {
+class Tower : public ::testing::Test {
  protected:
   std::string text(int index) { return to_string(backend_.device_spec(index)); }
 
@@ -149,7 +149,7 @@ TEST_F(Tower, PropertiesOfAStrategy) {
   EXPECT_TRUE(found[0] && found[1]);
   tower::OneDeviceStrategy one(backend_, backend_.device_spec(1));
   EXPECT_TRUE(tower::is_single_tower(one));
-  EXPECT_THAT(tower::unwrap(one, tower::worker_device_index(one)), testing::ElementsAre(0));
+  EXPECT_THAT(tower::unwrap(one, tower::worker_device_index(one)), ::testing::ElementsAre(0));
   tower::DefaultStrategy single;
   EXPECT_TRUE(tower::is_single_tower(single));
 }
@@ -490,4 +490,4 @@ TEST_F(Tower, OutsideEverythingAMergeIsExecutedAtOnce) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::tower_test

@@ -13,17 +13,17 @@
 #include <stdexcept>
 #include <vector>
 
-namespace belfry {
+namespace belfry::transaction_test {
 namespace {
 
-using testing::Each;
-using testing::ElementsAre;
+using ::testing::Each;
+using ::testing::ElementsAre;
 
 struct OnPurpose : std::runtime_error {
   OnPurpose() : std::runtime_error("on purpose") {}
 };
 
-class Transactions : public testing::Test {
+class Transactions : public ::testing::Test {
  protected:
   // Two updates, an assignment and a write of each replica; throws at the end if asked to.
   void step(bool fails) {
@@ -38,7 +38,7 @@ class Transactions : public testing::Test {
   void expect(float w, int count, const std::vector<int>& local, float tensor) {
     for (const auto& one : strategy_.local_values(w_)) EXPECT_EQ(one.item(), w);
     EXPECT_THAT(strategy_.local_values(count_), Each(count));
-    EXPECT_THAT(strategy_.local_values(local_), testing::ElementsAreArray(local));
+    EXPECT_THAT(strategy_.local_values(local_), ::testing::ElementsAreArray(local));
     for (const auto& one : strategy_.local_values(tensor_)) EXPECT_EQ(one.item(), tensor);
   }
 
@@ -156,4 +156,4 @@ TEST(CentralTransactions, GiveReplicasBackWhatTheySaw) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::transaction_test

@@ -16,13 +16,13 @@
 #include <utility>
 #include <vector>
 
-namespace belfry {
+namespace belfry::variable_scope_test {
 namespace {
 
-using testing::Each;
-using testing::ElementsAre;
+using ::testing::Each;
+using ::testing::ElementsAre;
 
-class VariableScopes : public testing::Test {
+class VariableScopes : public ::testing::Test {
  protected:
   HostBackend backend_{2};
   MirroredStrategy strategy_{backend_};
@@ -234,4 +234,4 @@ TEST(DefaultStrategy, LendsItsReplicaToNobody) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::variable_scope_test

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-namespace belfry {
+namespace belfry::tensor_axis_test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
-class TensorAxis : public testing::Test {
+class TensorAxis : public ::testing::Test {
  protected:
   template <class T = float>
   Tensor<T> make(Shape shape, std::vector<T> values) {
@@ -148,4 +148,4 @@ TEST_F(TensorAxis, TensorsOfMoreBytesThanThereAreAddressesDoNotFit) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::tensor_axis_test

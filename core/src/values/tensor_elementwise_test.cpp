@@ -12,13 +12,13 @@
 #include <limits>
 #include <vector>
 
-namespace belfry {
+namespace belfry::tensor_elementwise_test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 using Bytes = std::vector<std::uint8_t>;
 
-class TensorElementwise : public testing::Test {
+class TensorElementwise : public ::testing::Test {
  protected:
   template <class T = float>
   Tensor<T> make(Shape shape, std::vector<T> values) {
@@ -204,4 +204,4 @@ TEST_F(TensorElementwise, NothingIsLaunchedForNoElements) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::tensor_elementwise_test

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-namespace belfry {
+namespace belfry::tensor_file_format_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // A file with this header and so many bytes of arrays; the header's length is `length`, if given.
 std::string file_of(const std::string& header, std::size_t arrays = 0, std::uint64_t length = 0) {
@@ -61,7 +61,7 @@ struct Header {
   const char* verdict;  // Part of it.
 };
 
-class TensorFileHeader : public testing::TestWithParam<Header> {};
+class TensorFileHeader : public ::testing::TestWithParam<Header> {};
 
 TEST_P(TensorFileHeader, IsJudgedAsTheFormatSays) {
   const Header& header = GetParam();
@@ -70,26 +70,26 @@ TEST_P(TensorFileHeader, IsJudgedAsTheFormatSays) {
 
 INSTANTIATE_TEST_SUITE_P(
     Bounds, TensorFileHeader,
-    testing::Values(Header{"Spaces", "{" + kOne + "}   ", 4, "read"},
-                    Header{"BlanksInside", "{ \n\t" + kOne + "\r }", 4, "read"},
-                    Header{"BlankFirst", " {" + kOne + "}", 4, "byte 8: expected '{'"},
-                    Header{"ByteOrderMark", "\xef\xbb\xbf{}", 0, "byte 8: expected '{'"},
-                    Header{"NoHeader", "", 0, "byte 8: expected '{'"},
-                    Header{"LineEndLast", "{}\n", 0, "byte 10: text after the end of the header"},
-                    Header{"TabLast", "{} \t ", 0, "byte 11: text after the end of the header"},
-                    Header{"ZeroLast", std::string("{}\0", 3), 0, "byte 10: text after the end"},
-                    Header{"ZeroInside", std::string("{\0}", 3), 0, "byte 9: syntax error"},
-                    Header{"TwoObjects", "{}{}", 0, "byte 10: text after the end"},
-                    Header{"Open", "{" + kOne, 4, "syntax error"},
-                    Header{"CommaLast", "{" + kOne + ",}", 4, "syntax error"},
-                    Header{"Comment", "{/**/}", 0, "byte 9: syntax error"},
-                    Header{"Deep", "{\"a\":" + std::string(100'000, '['), 0,
-                           "byte 13: expected an object"}),
+    ::testing::Values(Header{"Spaces", "{" + kOne + "}   ", 4, "read"},
+                      Header{"BlanksInside", "{ \n\t" + kOne + "\r }", 4, "read"},
+                      Header{"BlankFirst", " {" + kOne + "}", 4, "byte 8: expected '{'"},
+                      Header{"ByteOrderMark", "\xef\xbb\xbf{}", 0, "byte 8: expected '{'"},
+                      Header{"NoHeader", "", 0, "byte 8: expected '{'"},
+                      Header{"LineEndLast", "{}\n", 0, "byte 10: text after the end of the header"},
+                      Header{"TabLast", "{} \t ", 0, "byte 11: text after the end of the header"},
+                      Header{"ZeroLast", std::string("{}\0", 3), 0, "byte 10: text after the end"},
+                      Header{"ZeroInside", std::string("{\0}", 3), 0, "byte 9: syntax error"},
+                      Header{"TwoObjects", "{}{}", 0, "byte 10: text after the end"},
+                      Header{"Open", "{" + kOne, 4, "syntax error"},
+                      Header{"CommaLast", "{" + kOne + ",}", 4, "syntax error"},
+                      Header{"Comment", "{/**/}", 0, "byte 9: syntax error"},
+                      Header{"Deep", "{\"a\":" + std::string(100'000, '['), 0,
+                             "byte 13: expected an object"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(
     Names, TensorFileHeader,
-    testing::Values(
+    ::testing::Values(
         Header{"Utf8", "{" + entry("U8", "[4]", "[0,4]", "\xC3\xA9\xF0\x9F\x98\x80") + "}", 4,
                "read"},
         Header{"Escaped", "{" + entry("U8", "[4]", "[0,4]", "\\u00e9\\n\\u0000") + "}", 4, "read"},
@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Notes, TensorFileHeader,
-    testing::Values(
+    ::testing::Values(
         Header{"Last", "{" + kOne + ",\"__metadata__\":{\"k\":\"v\",\"l\":\"\"}}", 4, "read"},
         Header{"Empty", "{\"__metadata__\":{}}", 0, "read"},
         Header{"Null", "{\"__metadata__\":null}", 0, "byte 24: expected an object"},
@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Arrays, TensorFileHeader,
-    testing::Values(
+    ::testing::Values(
         Header{"NoObject", "{\"a\":1}", 0, "byte 13: expected an object"},
         Header{"NoDType", "{\"a\":{\"shape\":[4],\"data_offsets\":[0,4]}}", 4, "lacks its dtype"},
         Header{"DTypeTwice", "{\"a\":{\"dtype\":\"U8\",\"dtype\":\"U8\"}}", 0, "is there twice"},
@@ -337,4 +337,4 @@ TEST(TensorFileFormat, MayHaveHundredsOfThousandsOfArrays) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::tensor_file_format_test

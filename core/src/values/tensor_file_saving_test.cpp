@@ -19,12 +19,12 @@
 #include <string>
 #include <vector>
 
-namespace belfry {
+namespace belfry::tensor_file_saving_test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // An array of equal bytes.
 TensorFile file_of(std::int64_t bytes, int value) {
@@ -188,4 +188,4 @@ TEST(TensorFileReading, FindsTheEndOfTheArraysInAnyOrder) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::tensor_file_saving_test

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-namespace belfry {
+namespace belfry::tensor_file_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
   std::vector<std::byte> bytes;
@@ -176,4 +176,4 @@ RC_GTEST_PROP(TensorFiles, ThatWereDamagedAreRefusedOrReadAgain, (std::uint16_t 
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::tensor_file_test

@@ -10,12 +10,12 @@
 #include <cstdint>
 #include <vector>
 
-namespace belfry {
+namespace belfry::tensor_matrix_test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
-class TensorMatrix : public testing::Test {
+class TensorMatrix : public ::testing::Test {
  protected:
   template <class T = float>
   Tensor<T> make(Shape shape, std::vector<T> values) {
@@ -121,4 +121,4 @@ TEST_F(TensorMatrix, TheFirstOfSeveralLargestWins) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::tensor_matrix_test

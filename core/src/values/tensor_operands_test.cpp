@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-namespace belfry {
+namespace belfry::tensor_operands_test {
 namespace {
 
-class TensorOperands : public testing::Test {
+class TensorOperands : public ::testing::Test {
  protected:
   template <class T = float>
   Tensor<T> make(Shape shape, int device = 0) {
@@ -170,4 +170,4 @@ TEST_F(TensorOperands, FitsAreFound) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::tensor_operands_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace belfry {
+namespace belfry::call_site_test {
 namespace {
 
 CallSite place(CallSite site = CallSite::here()) { return site; }
@@ -40,4 +40,4 @@ TEST(CallSite, SamePlaceComparesTextNotAddresses) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::call_site_test

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace belfry {
+namespace belfry::device_spec_test {
 namespace {
 
 const DeviceSpec kHostCpu{"localhost", 0, 0, "CPU", 0};
@@ -123,4 +123,4 @@ RC_GTEST_PROP(DeviceSpecProperty, AnyTextIsReadOrRejectedWithAColumn, ()) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::device_spec_test

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <set>
 
-namespace belfry {
+namespace belfry::dtype_test {
 namespace {
 
 template <class T>
@@ -64,4 +64,4 @@ TEST(DType, NamesAreDistinct) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::dtype_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace belfry {
+namespace belfry::error_code_test {
 namespace {
 
 TEST(ErrorCode, PrintsThreeDigits) {
@@ -15,4 +15,4 @@ TEST(ErrorCode, PrintsThreeDigits) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::error_code_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-namespace belfry {
+namespace belfry::error_test {
 namespace {
 
 ReplicaReport waits(int replica, CallSite site, std::string what) {
@@ -122,4 +122,4 @@ TEST(ReplicaCancelled, IsNoStdException) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::error_test

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace belfry {
+namespace belfry::float16_test {
 namespace {
 
 std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
@@ -44,7 +44,7 @@ template <class Ours, class Theirs>
 void expect_every_pattern_agrees() {
   for (std::uint32_t bits = 0; bits <= 0xffffU; ++bits) {
     expect_same_storage<Ours, Theirs>(static_cast<std::uint16_t>(bits));
-    if (testing::Test::HasFatalFailure()) return;
+    if (::testing::Test::HasFatalFailure()) return;
   }
 }
 
@@ -56,7 +56,7 @@ void expect_rounding_agrees_around_every_value(std::uint32_t step) {
     const std::uint32_t wide = bits_of(Ours::from_bits(static_cast<std::uint16_t>(bits)));
     for (const std::uint32_t offset : {0U, 1U, step / 2 - 1, step / 2, step / 2 + 1, step - 1}) {
       expect_same_rounding<Ours, Theirs>(std::bit_cast<float>(wide + offset));
-      if (testing::Test::HasFatalFailure()) return;
+      if (::testing::Test::HasFatalFailure()) return;
     }
   }
 }
@@ -116,4 +116,4 @@ TEST(Float16, ConvertsAtCompileTime) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::float16_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace belfry {
+namespace belfry::reduce_op_test {
 namespace {
 
 TEST(ReduceOp, Prints) {
@@ -41,4 +41,4 @@ TEST(ReductionOrder, Prints) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::reduce_op_test

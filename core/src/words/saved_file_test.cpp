@@ -23,12 +23,12 @@
 #include <string>
 #include <vector>
 
-namespace belfry::detail {
+namespace belfry::detail::saved_file_test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 void save(const fs::path& path, std::string_view contents, const FileCalls& calls = {}) {
   const std::string_view pieces[] = {contents};
@@ -470,4 +470,4 @@ TEST(SavedFile, IsAsBeforeIfTheSystemHasNoRoom) {
 }
 
 }  // namespace
-}  // namespace belfry::detail
+}  // namespace belfry::detail::saved_file_test

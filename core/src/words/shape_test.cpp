@@ -12,7 +12,7 @@
 #include <limits>
 #include <vector>
 
-namespace belfry {
+namespace belfry::shape_test {
 namespace {
 
 using ::testing::ElementsAreArray;
@@ -85,4 +85,4 @@ TEST(Shape, BadExtentsAndAxesAreNamed) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::shape_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace belfry {
+namespace belfry::version_test {
 namespace {
 
 TEST(Version, HasThreeNumbers) {
@@ -18,4 +18,4 @@ TEST(Version, HasThreeNumbers) {
 }
 
 }  // namespace
-}  // namespace belfry
+}  // namespace belfry::version_test

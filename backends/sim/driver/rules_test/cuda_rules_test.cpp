@@ -9,7 +9,7 @@
 
 // What the CUDA backend takes for granted of CUDA. One source, run on the simulated driver by every
 // build, and on a GPU where there is one: so the driver is known to be like what it stands for.
-namespace belfry::driver::test {
+namespace belfry::driver::test::cuda_rules_test {
 namespace {
 
 int first_of(const int* data, cudaStream_t stream) {
@@ -240,4 +240,4 @@ TEST(CudaRules, ErrorsHaveNames) {
 }
 
 }  // namespace
-}  // namespace belfry::driver::test
+}  // namespace belfry::driver::test::cuda_rules_test

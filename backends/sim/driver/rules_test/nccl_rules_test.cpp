@@ -9,7 +9,7 @@
 #include <string>
 
 // The same for NCCL, as far as one GPU goes.
-namespace belfry::driver::test {
+namespace belfry::driver::test::nccl_rules_test {
 namespace {
 
 /// What a call that does not block may say when nothing is wrong.
@@ -177,4 +177,4 @@ TEST(NcclRules, WhatIsNotThereIsRefused) {
 }
 
 }  // namespace
-}  // namespace belfry::driver::test
+}  // namespace belfry::driver::test::nccl_rules_test

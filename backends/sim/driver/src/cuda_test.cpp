@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace belfry::driver {
+namespace belfry::driver::cuda_test {
 namespace {
 
 using test::allocate;
@@ -229,4 +229,4 @@ TEST(CudaOnDriver, MachinesDifferInWhatTheyHave) {
 }
 
 }  // namespace
-}  // namespace belfry::driver
+}  // namespace belfry::driver::cuda_test

@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-namespace belfry::driver {
+namespace belfry::driver::nccl_test {
 namespace {
 
 using test::allocate;
@@ -298,4 +298,4 @@ TEST(NcclOnDriver, TellsOfAllocationsInsideAGroup) {
 }
 
 }  // namespace
-}  // namespace belfry::driver
+}  // namespace belfry::driver::nccl_test

@@ -9,7 +9,7 @@
 #include <regex>
 #include <set>
 
-namespace belfry::driver {
+namespace belfry::driver::toolkit_test {
 namespace {
 
 TEST(Toolkit, OwnHeadersDeclareWhatTheRealOnesDo) {
@@ -41,4 +41,4 @@ TEST(Toolkit, TheComparisonIsComplete) {
 }
 
 }  // namespace
-}  // namespace belfry::driver
+}  // namespace belfry::driver::toolkit_test

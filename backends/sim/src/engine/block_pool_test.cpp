@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-namespace belfry::engine {
+namespace belfry::engine::block_pool_test {
 namespace {
 
 std::uintptr_t number_of(const Block& block) {
@@ -92,4 +92,4 @@ TEST(BlockPool, WhatCannotExistIsRefused) {
 }
 
 }  // namespace
-}  // namespace belfry::engine
+}  // namespace belfry::engine::block_pool_test

@@ -10,11 +10,11 @@
 #include <cstring>
 #include <string>
 
-namespace belfry::engine {
+namespace belfry::engine::device_memory_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST(DeviceMemory, CountsWhatIsAliveAndThePeak) {
   const auto memory = DeviceMemory::create({.device = 3});
@@ -186,4 +186,4 @@ TEST(AddressMap, ForgetsWhatWasFreed) {
 }
 
 }  // namespace
-}  // namespace belfry::engine
+}  // namespace belfry::engine::device_memory_test

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace belfry::engine {
+namespace belfry::engine::digest_test {
 namespace {
 
 TEST(Digest, SeesEveryByteOfSmallData) {
@@ -55,4 +55,4 @@ TEST(Digest, NoneIsNone) {
 }
 
 }  // namespace
-}  // namespace belfry::engine
+}  // namespace belfry::engine::digest_test

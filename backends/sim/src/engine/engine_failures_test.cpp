@@ -12,7 +12,7 @@
 #include <memory>
 #include <stdexcept>
 
-namespace belfry::engine {
+namespace belfry::engine::engine_failures_test {
 namespace {
 
 using engine::testing::EngineWorld;
@@ -314,4 +314,4 @@ TEST_F(EngineFailureTest, CommandsInFlightKeepTheirMemory) {
 }
 
 }  // namespace
-}  // namespace belfry::engine
+}  // namespace belfry::engine::engine_failures_test

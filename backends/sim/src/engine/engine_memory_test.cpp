@@ -10,7 +10,7 @@
 
 #include <new>
 
-namespace belfry::engine {
+namespace belfry::engine::engine_memory_test {
 namespace {
 
 using engine::testing::EngineWorld;
@@ -64,4 +64,4 @@ TEST_F(EngineMemory, TriesWithAStepInBetweenHaveNoLimit) {
 }
 
 }  // namespace
-}  // namespace belfry::engine
+}  // namespace belfry::engine::engine_memory_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace belfry::engine {
+namespace belfry::engine::engine_operations_test {
 namespace {
 
 using engine::testing::EngineWorld;
@@ -247,4 +247,4 @@ TEST_F(EngineClocks, OfAQueueDoNotGrowWithTheWorkOfAnother) {
 }
 
 }  // namespace
-}  // namespace belfry::engine
+}  // namespace belfry::engine::engine_operations_test

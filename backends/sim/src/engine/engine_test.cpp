@@ -10,7 +10,7 @@
 
 #include <utility>
 
-namespace belfry::engine {
+namespace belfry::engine::engine_test {
 namespace {
 
 using engine::testing::EngineWorld;
@@ -282,4 +282,4 @@ TEST(Engine, TellsOfEveryOperation) {
 }
 
 }  // namespace
-}  // namespace belfry::engine
+}  // namespace belfry::engine::engine_test

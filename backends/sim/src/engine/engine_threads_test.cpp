@@ -17,7 +17,7 @@
 #include <thread>
 #include <utility>
 
-namespace belfry::engine {
+namespace belfry::engine::engine_threads_test {
 namespace {
 
 using engine::testing::EngineWorld;
@@ -181,4 +181,4 @@ TEST(EngineThreads, ForOneThreadRefusesASecondThatComesIn) {
 }
 
 }  // namespace
-}  // namespace belfry::engine
+}  // namespace belfry::engine::engine_threads_test

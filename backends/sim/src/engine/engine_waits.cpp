@@ -197,8 +197,7 @@ void Engine::await_running(Lock& lock, HostWait& wait, CallSite site) {
       throw std::bad_alloc();
     }
     running_waits_.push_back(&wait);
-    const bool stuck =
-        enqueuing_ == 0 && static_cast<int>(running_waits_.size()) >= host_threads_;
+    const bool stuck = enqueuing_ == 0 && static_cast<int>(running_waits_.size()) >= host_threads_;
     if (stuck || !options_.threads) {
       fail_waits(site);
     } else {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <tuple>
 
-namespace belfry::engine {
+namespace belfry::engine::range_set_test {
 namespace {
 
 constexpr std::size_t kUniverse = 40;
@@ -67,4 +67,4 @@ TEST(RangeSet, NothingIsMissingFromNothing) {
 }
 
 }  // namespace
-}  // namespace belfry::engine
+}  // namespace belfry::engine::range_set_test

@@ -9,10 +9,10 @@
 #include <memory>
 #include <vector>
 
-namespace belfry::engine {
+namespace belfry::engine::ready_list_test {
 namespace {
 
-class ReadyListTest : public testing::Test {
+class ReadyListTest : public ::testing::Test {
  protected:
   ReadyListTest() {
     for (int i = 0; i < 6; ++i) queues_.push_back(std::make_unique<CommandQueue>(0, i, ""));
@@ -44,4 +44,4 @@ TEST_F(ReadyListTest, TheFirstMovesIntoTheGap) {
 }
 
 }  // namespace
-}  // namespace belfry::engine
+}  // namespace belfry::engine::ready_list_test
