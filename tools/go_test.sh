@@ -66,17 +66,17 @@ case "$*" in
 esac
 END
 chmod +x "$folder/bin/ctest"
-mkdir -p "$house/build/dev"
-touch "$house/build/dev/CTestTestfile.cmake"
+mkdir -p "$house/build/test"
+touch "$house/build/test/CTestTestfile.cmake"
 summary() { sed -n '/^== summary/,$p' <<<"$said" | tail -n +2; }
-stand_in "$house/build/dev/bin/belfry" belfry 7
+stand_in "$house/build/test/bin/belfry" belfry 7
 expect 1 "cannot be configured, or fails" "$elsewhere" "$house/tools/go" test
-stand_in "$house/build/dev/bin/belfry" belfry 0
+stand_in "$house/build/test/bin/belfry" belfry 0
 expect 0 "== configuring demo" "$elsewhere" "$house/tools/go" test
 expect 0 "belfry in $house given demo --epochs 1 --quiet" "$elsewhere" "$house/tools/go" test
-wanted="gcc:
+wanted="test:
 100% tests passed, 0 tests failed out of 5
-asan-ubsan:
+asan:
 100% tests passed, 0 tests failed out of 5
 lint:
 100% tests passed, 0 tests failed out of 9

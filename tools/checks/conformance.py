@@ -9,7 +9,9 @@ A test is named by the rows it covers: `TEST(Suite, CTX_07_StrategiesDoNotMix)`,
 decision gives belfry another outcome; `Overridden (GAT-06):` says it of some of the test's rows,
 and `Overridden: as above.` repeats the last one of the file. Elsewhere one is a problem.
 
-usage: conformance.py --root . --run NAME=TEST_PROGRAM ... [--write]
+A run is a program, or the report (.json) that its tests have left.
+
+usage: conformance.py --root . --run NAME=TEST_PROGRAM_OR_REPORT ... [--write]
 """
 
 import argparse
@@ -90,7 +92,7 @@ def overridden_in(text, families):
 
 
 def run(program, families):
-    """Runs a program's conformance tests; returns {test: passed}."""
+    """Runs a program's conformance tests; returns its report."""
     only = ":".join(f"*.{family}*" for family in families)
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder, "report.json")
@@ -98,8 +100,14 @@ def run(program, families):
                         "--gtest_brief=1"], stdout=subprocess.DEVNULL, check=False)
         if not report.exists():
             raise SystemExit(f"{program} reported nothing")
-        suites = json.loads(report.read_text())["testsuites"]
-    tests = [test for suite in suites for test in suite["testsuite"]]
+        return report.read_text()
+
+
+def results_of(program, families):
+    """Returns {test: passed} for the conformance tests of a program or of its report."""
+    report = pathlib.Path(program)
+    text = report.read_text() if report.suffix == ".json" else run(program, families)
+    tests = [test for suite in json.loads(text)["testsuites"] for test in suite["testsuite"]]
     passed = {}
     for test in tests:
         name = test["name"].split("/")[0]  # Of all types and parameters.
@@ -181,7 +189,7 @@ def main():
     results = {}
     for each in options.run:
         name, program = each.split("=", 1)
-        results.setdefault(name, {}).update(run(program, families))
+        results.setdefault(name, {}).update(results_of(program, families))
     results["must not compile"] = sections(files)
     rows, failed = tests_by_row(results, families)
     known = {f"{family}-{number}" for family, (_, numbers) in families.items()

@@ -7,5 +7,5 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source tools/ci/common.sh
 
-configure dev
-exec ctest --preset dev -L lint
+configure test
+exec ctest --preset test -L lint

@@ -36,6 +36,9 @@ function(belfry_library component)
   target_link_libraries(${target} PUBLIC ${arg_PUBLIC_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
   belfry_compile_options(${target})
   belfry_install_component(${component})
+  if(BELFRY_BUILD_TESTS)
+    add_dependencies(plain_tests ${target})  # Tests of the label install use what is installed.
+  endif()
 endfunction()
 
 # belfry_sources(<component> [OPTIMIZE] [SOURCES ...] [HEADERS ...])

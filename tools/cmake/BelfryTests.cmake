@@ -5,19 +5,25 @@
 # callers need no condition around them.
 #
 # Labels: unit (default), prop, cuda (host half on the simulated driver), gpu (needs a GPU), lint,
-# install. A test is also labelled asan, and built for the sanitizer step of `tools/go test`, unless
-# it says NO_ASAN.
+# install, consumers. `tools/go test` has two build trees, and two more labels say in which of them
+# a test is built and run:
+#   asan   with clang, AddressSanitizer and UndefinedBehaviorSanitizer: every test without NO_ASAN;
+#   plain  with GCC and optimized: tests with NO_ASAN or PLAIN.
+# A PLAIN test is in both: property suites, because sanitizers make their many cases slow, and the
+# kernels, because the optimized ones are what users run.
 
 if(BELFRY_BUILD_TESTS)
   include(GoogleTest)
-  # Builds what `ctest -L asan` runs.
+  # Build what `ctest -L asan` and `ctest -L plain` run.
   add_custom_target(asan_tests)
+  add_custom_target(plain_tests)
 endif()
 
-# belfry_test(<name> SOURCES ... [LABELS ...] [LINKS ...] [NO_ASAN] [NO_MAIN] [TIMEOUT seconds])
+# belfry_test(<name> SOURCES ... [LABELS ...] [LINKS ...] [NO_ASAN] [PLAIN] [NO_MAIN]
+#             [TIMEOUT seconds])
 # One executable; each TEST in it is a test of ctest, or with BELFRY_TESTS_TOGETHER all of them are
-# one, so that a sanitizer's start, a fifth of a second, is paid once. One executable per folder
-# links fastest.
+# one, whose results are in reports/<name>.json. A sanitizer's start, a fifth of a second, is paid
+# once then. One executable per folder links fastest.
 # LINKS defaults to belfry::core and comes with GoogleTest and GoogleMock;
 # RapidCheck is rapidcheck rapidcheck_gtest, Eigen is Eigen3::Eigen.
 # Tests below core/, backends/sim, ... can include the private headers of that library.
@@ -25,7 +31,7 @@ function(belfry_test name)
   if(NOT BELFRY_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_ASAN;NO_MAIN" "TIMEOUT" "SOURCES;LABELS;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_ASAN;PLAIN;NO_MAIN" "TIMEOUT" "SOURCES;LABELS;LINKS")
   if(NOT arg_LABELS)
     set(arg_LABELS unit)
   endif()
@@ -46,16 +52,31 @@ function(belfry_test name)
     list(APPEND arg_LABELS asan)
     add_dependencies(asan_tests ${name})
   endif()
+  if(arg_NO_ASAN OR arg_PLAIN)
+    list(APPEND arg_LABELS plain)
+    add_dependencies(plain_tests ${name})
+  endif()
   if(BELFRY_TESTS_TOGETHER)
-    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
-    set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 3600
-                         FAIL_REGULAR_EXPRESSION " 0 tests from")
+    belfry_test_run(${name} ${name} LABELS ${arg_LABELS})
     return()
   endif()
   # The property list takes one label at a time: a list would lose all but its first.
   list(TRANSFORM arg_LABELS PREPEND "LABELS;")
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                        PROPERTIES ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+# belfry_test_run(<test> <executable> LABELS ... [ENVIRONMENT NAME=VALUE ...])
+# All tests of an executable as one test of ctest. Long ones begin first.
+function(belfry_test_run test executable)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "LABELS;ENVIRONMENT")
+  add_test(NAME ${test} COMMAND ${executable} --gtest_brief=1
+           "--gtest_output=json:${PROJECT_BINARY_DIR}/reports/${test}.json")
+  set_tests_properties(${test} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 3600
+    FAIL_REGULAR_EXPRESSION " 0 tests from" ENVIRONMENT "${arg_ENVIRONMENT}")
+  if("prop" IN_LIST arg_LABELS)
+    set_tests_properties(${test} PROPERTIES COST 100)
+  endif()
 endfunction()
 
 # belfry_on_threads(<name>): all property tests of an executable once more, on threads. These cost
@@ -65,9 +86,8 @@ function(belfry_on_threads name)
     return()
   endif()
   foreach(carrier baton concurrent)
-    add_test(NAME ${name}.on_${carrier} COMMAND ${name} --gtest_brief=1)
-    set_tests_properties(${name}.on_${carrier} PROPERTIES LABELS prop TIMEOUT 600
-      ENVIRONMENT "BELFRY_TESTING_CARRIER=${carrier};RC_PARAMS=max_success=30")
+    belfry_test_run(${name}.on_${carrier} ${name} LABELS prop plain
+      ENVIRONMENT BELFRY_TESTING_CARRIER=${carrier} RC_PARAMS=max_success=30)
   endforeach()
 endfunction()
 

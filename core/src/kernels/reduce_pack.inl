@@ -7,12 +7,7 @@
 
 #define BELFRY_INLINE __attribute__((always_inline))
 
-// Sanitizers instrument every access that is unrolled: minutes for a file, and nothing gained.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define BELFRY_UNROLL
-#else
 #define BELFRY_UNROLL _Pragma("GCC unroll 16")
-#endif
 
 template <class A>
 struct VectorOf {
