@@ -69,6 +69,23 @@ def fresh(release, command, part, proves):
                 ("debootstrap",), {"BELFRY_COLD": ""})
 
 
+CONSUMERS = """\
+configure dev
+libraries=(belfry_core belfry_engine belfry_sim belfry_testing)
+! cmake --build --preset dev --target help | grep -q '^belfry_cuda:' || libraries+=(belfry_cuda)
+cmake --build --preset dev --target "${libraries[@]}"
+for consumer in fetchcontent own_strategy own_backend missing_component; do
+  ctest --preset dev -R "^install[.]$consumer\\$"
+done
+"""
+
+HEADERS = """\
+for preset in dev clang; do
+  configure "$preset"
+  cmake --build --preset "$preset" --target all_verify_interface_header_sets -- -k 0
+done
+"""
+
 # The number of cases changes neither the page of conformance nor its sources.
 PROPERTIES = """\
 configure_and_build dev
@@ -109,6 +126,12 @@ STEPS = [
          "configure_and_build clang\nctest --preset clang -LE lint -E '^tools[.]'", CLANG),
     *sanitized("tsan", "clang 19 with ThreadSanitizer", (*CLANG, "llvm-symbolizer-19")),
     *sanitized("asan", "GCC with ASan and UBSan", GCC),
+    Step("headers", "every public header compiles alone, with GCC and clang 19",
+         (*BUILD, "core/include/*", "backends/*.h", "proptests/include/*"), HEADERS,
+         (*GCC, "clang++-19")),
+    Step("consumers", "users' projects build against an installation, and by FetchContent",
+         (*TESTED, "!*_test.*", "docs/examples/*", "!core/src/compile_fail/*", "!tools/checks/*"),
+         CONSUMERS, GCC),
     Step("properties", "properties and contracts, {BELFRY_CAMPAIGN_CASES} cases each; threads: 30",
          TESTED, PROPERTIES, GCC, {"BELFRY_CAMPAIGN_CASES": "1000"}),
     Step("mutants", "planted faults, each killed by the test that its patch names",
