@@ -173,6 +173,8 @@ def run_google_test(given, test, filters, count):
     environment |= dict(each.split("=", 1) for each in test.environment)
     environment["RC_PARAMS"] = environment.get("RC_PARAMS", "") + " verbose_progress=1"
     names = set() if "" in filters else filters
+    where = " ".join([*test.environment, *test.program()])
+    print(f"running {where}", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder) / "report.json"
         command = [*test.program(), f"--gtest_output=json:{output}"]
@@ -182,7 +184,7 @@ def run_google_test(given, test, filters, count):
                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             report = json.loads(output.read_text())
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-            count.problems.append(f"{test.name}: {test.program()[0]} does not finish: {error}")
+            count.problems.append(f"{where}: no report: {error}")
             return
     executed, skipped, failed = read_report(report)
     add_run(count, test, given.cached("BELFRY_SANITIZE"), executed)
@@ -190,7 +192,6 @@ def run_google_test(given, test, filters, count):
         line.count(b".") for line in DOTS.findall(run.stderr))
     count.skipped += skipped
     count.failing += failed
-    where = " ".join([*test.environment, *test.program()])
     if run.returncode != 0 and not failed:
         count.problems.append(f"{where}: exit status {run.returncode}, and no test failed")
     if not executed + skipped:

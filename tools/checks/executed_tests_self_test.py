@@ -76,7 +76,8 @@ class CountTest(unittest.TestCase):
         (self.tree / "CTestTestfile.cmake").write_text("".join(self.lines))
         count = test_count.Count()
         given = executed_tests.Pass.parse(f"{environment} {self.tree} {' '.join(arguments)}")
-        executed_tests.count_pass(given, list_only, count)
+        with contextlib.redirect_stderr(io.StringIO()):
+            executed_tests.count_pass(given, list_only, count)
         return count
 
 
@@ -173,7 +174,7 @@ class Problems(CountTest):
     def test_reports_failures_and_crashes(self):
         self.add_all(self.program("core_test", A="passes", B="fails"), "A", "B")
         self.add("crash", self.program("crash_test", C="crashes"), "--gtest_brief=1")
-        self.has_problem(r"crash: .*crash_test does not finish.*\nSum\.B")
+        self.has_problem(r"crash_test: no report.*\nSum\.B")
 
 
 class Compares(CountTest):
