@@ -51,6 +51,14 @@ expect 7 "cmake in $house given --build --preset demo -- -k 0" "$elsewhere" "$ho
 expect 0 "one_bench in $elsewhere given --benchmark_out=x" \
   "$elsewhere" "$house/tools/go" bench --benchmark_out=x
 
+# A stand-in for the campaign, which is a script of Python.
+echo 'import os, sys; print("campaign in", os.getcwd(), "given", *sys.argv[1:])' \
+  >"$house/tools/ci/campaign.py"
+expect 0 "campaign in $house given list tsan" \
+  "$elsewhere" "$house/tools/go" campaign list tsan
+expect 0 "campaign in $house given --again fuzz" \
+  "$elsewhere" "$house/tools/go" campaign --again fuzz
+
 expect 2 "tools/go: no command 'dance'" "$elsewhere" "$house/tools/go" dance
 expect 2 "tools/go: this command takes no arguments" "$elsewhere" "$house/tools/go" test all
 expect 0 "usage: tools/go <command> [options]" "$elsewhere" "$house/tools/go"

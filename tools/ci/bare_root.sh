@@ -2,10 +2,11 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Makes a bare Debian system in a temporary folder, clones HEAD into it and runs commands there, to
-# see what a fresh machine sees. Needs root and debootstrap. The packages come from the mirror that
-# this machine uses. Where this machine has a ccache, the root shares it: what was compiled before,
-# from the same text by the same compiler, is not compiled again. BELFRY_COLD=1 compiles it all.
+# Makes a bare Debian system in a temporary folder, clones HEAD into it, adds the changes of tracked
+# files that are not committed, and runs commands there: a test of a fresh machine. Needs root and
+# debootstrap. The packages come from the mirror of this machine. If this machine has a ccache, the
+# root shares the cache: a text that the same compiler has compiled before is not compiled again.
+# BELFRY_COLD=1 compiles everything.
 # usage: tools/ci/bare_root.sh bookworm|trixie [command ...]     (default: tools/go test)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -40,7 +41,7 @@ include=()
 cache=()
 if [[ -z "${BELFRY_COLD:-}" ]] && command -v ccache >/dev/null; then
   include=(--include=ccache)
-  # What a compilation is known by must be the same here and there, but for the folder it is in.
+  # The key of a compilation must be the same here and in the root, the folder excepted.
   cache=(CCACHE_DIR=/ccache CCACHE_BASEDIR=/belfry
     CCACHE_COMPILERCHECK="$(ccache -k compiler_check)" CCACHE_MAXSIZE="$(ccache -k max_size)")
   [[ "$(ccache -k hash_dir)" == true ]] || cache+=(CCACHE_NOHASHDIR=1)
@@ -51,6 +52,7 @@ debootstrap --variant=minbase "${include[@]}" "$release" "$root" "$mirror" >"$ro
   { tail -20 "$root.log" >&2; exit 3; }
 rm -f "$root.log"
 git clone -q . "$root/belfry"
+git diff --binary --no-ext-diff HEAD | git -C "$root/belfry" apply --index --allow-empty
 # The way to the network is the machine's, not the project's.
 cp /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null || true
 mount -t proc proc "$root/proc" 2>/dev/null || mount --rbind /proc "$root/proc" || true

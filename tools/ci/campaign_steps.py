@@ -1,0 +1,167 @@
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of the campaign, in the order of a run.
+
+A step takes at most 40 minutes on two quiet cores. Longer checks are split into parts with a common
+build tree. Every part builds first, and therefore also runs alone.
+"""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """A long check and its inputs.
+
+    name      The steps `asan.units` and `asan.cuda` also answer to `asan`.
+    proves    A line for the list. A setting in braces stands for its value.
+    inputs    Patterns of paths; `*` matches `/` too, `!` excludes. The last matching pattern
+              decides.
+    script    Text for bash, run in the root after tools/ci/common.sh. Exit status 77 means that the
+              machine lacks a condition of the step.
+    tools     Programs whose versions are inputs.
+    settings  Variables of the environment with defaults.
+    """
+    name: str
+    proves: str
+    inputs: tuple
+    script: str
+    tools: tuple = ()
+    settings: dict = dataclasses.field(default_factory=dict)
+
+
+# Inputs of a build with tests: all files but the pages and the scripts that no such test runs.
+TESTED = ("*", "!*.md", "docs/conformance.md", "!.*", "!LICENSE", "!tools/go*", "!tools/gpu/*",
+          "!tools/ci/*", "tools/ci/common.sh", "!tools/apt-packages.txt", "!tools/bench/*",
+          "!tools/checks/check_*", "!tools/checks/*self_test.py", "!tools/checks/refresh_docs.py",
+          "!tools/checks/executed_tests.py", "!tools/checks/test_count.py",
+          "!proptests/mutants/planted/*")
+WITH_BENCHMARKS = (*TESTED, "tools/bench/*")
+BUILD = ("CMakeLists.txt", "CMakePresets.json", "*/CMakeLists.txt", "*.cmake", "*.in",
+         "tools/ci/common.sh")
+SOURCES = ("core/*", "backends/*", "proptests/*", "tools/belfry/*", "tools/bench/*", "!*_test.*",
+           "!*.expected", "!*.patch", "!*.py")
+# Inputs of a fresh machine: all files but the pages. Checks of pages depend on no release.
+FRESH = ("*", "!*.md", "docs/conformance.md", "!tools/gpu/*", "!tools/ci/campaign*",
+         "!proptests/mutants/planted/*")
+GCC = ("g++", "cmake", "python3")
+CLANG = ("clang++-19", "cmake", "python3")
+
+
+# `tools/go test` leaves them out: they take a third of its time.
+FAKE_STACKS = "export ASAN_OPTIONS=detect_stack_use_after_return=1\n"
+
+
+def sanitized(preset, proves, tools):
+    """Returns the parts of a sanitized build. Every test runs in exactly one part."""
+    parts = (
+        ("units", "the build, unit tests and programs",
+         "-LE 'prop|cuda|lint|install|consumers' -E '^tools[.]'"),
+        ("suites", "suites on fibers", r"-L prop -LE 'cuda|lint|install|consumers' -E '\.(on|with)_'"),
+        ("carriers", "suites on threads and on shared copies",
+         r"-L prop -LE 'cuda|lint|install|consumers' -R '\.(on|with)_'"),
+        ("cuda", "the CUDA host half", "-L cuda -LE 'lint|install|consumers'"))
+    return [Step(f"{preset}.{part}", f"{proves}: {what}", TESTED,
+                 f"{FAKE_STACKS}configure_and_build {preset}\nctest --preset {preset} {chosen}",
+                 tools)
+            for part, what, chosen in parts]
+
+
+def fresh(release, command, part, proves):
+    """Returns the step for a command in a bare Debian. Only root can make the bare system."""
+    return Step(f"{release}.{part}", f"{proves} in a bare Debian: {release}", FRESH,
+                f"[[ $EUID -eq 0 ]] || exit 77\ntools/ci/bare_root.sh {release} {command}",
+                ("debootstrap",), {"BELFRY_COLD": ""})
+
+
+CONSUMERS = """\
+configure dev
+libraries=(belfry_core belfry_engine belfry_sim belfry_testing)
+! cmake --build --preset dev --target help | grep -q '^belfry_cuda:' || libraries+=(belfry_cuda)
+cmake --build --preset dev --target "${libraries[@]}"
+for consumer in fetchcontent own_strategy own_backend missing_component; do
+  ctest --preset dev -R "^install[.]$consumer\\$"
+done
+"""
+
+HEADERS = """\
+for preset in dev clang; do
+  configure "$preset"
+  cmake --build --preset "$preset" --target all_verify_interface_header_sets -- -k 0
+done
+"""
+
+# The number of cases changes neither the page of conformance nor its sources.
+PROPERTIES = """\
+configure_and_build dev
+RC_PARAMS="max_success=$BELFRY_CAMPAIGN_CASES" \\
+  ctest --preset dev -L prop -E docs.conformance --timeout 3600
+"""
+
+# A build without sanitizers: sanitizers replace the allocator under test.
+MEMORY = """\
+configure dev
+cmake --build --preset dev --target memory_points
+build/dev/bin/memory_points --gtest_brief=1
+"""
+
+FUZZ = """\
+configure_and_build fuzz
+found=77
+for target in build/fuzz/bin/*_fuzz; do
+  [[ -x "$target" ]] || continue
+  found=0
+  "$target" -max_total_time="$BELFRY_CAMPAIGN_FUZZ_SECONDS" -artifact_prefix=build/campaign/
+done
+exit "$found"
+"""
+
+CUDA = """\
+command -v nvcc >/dev/null || [[ -n "${CUDACXX:-}" ]] || exit 77
+configure_and_build cuda
+"""
+
+BENCH = """\
+configure_and_build release
+for bench in build/release/bin/*_bench; do "$bench" --benchmark_min_time=0.01; done
+"""
+
+STEPS = [
+    Step("gcc", "GCC, warnings are errors, every test", TESTED,
+         "configure_and_build dev\nctest --preset dev -LE 'lint|consumers'", GCC),
+    Step("clang", "clang 19, warnings are errors, each file alone, every test", WITH_BENCHMARKS,
+         "configure_and_build clang\nctest --preset clang -LE 'lint|consumers' -E '^tools[.]'",
+         CLANG),
+    *sanitized("tsan", "clang 19 with ThreadSanitizer", (*CLANG, "llvm-symbolizer-19")),
+    *sanitized("asan", "clang 19 with ASan and UBSan, fake stacks, every case", CLANG),
+    Step("headers", "every public header compiles alone, with GCC and clang 19",
+         (*BUILD, "core/include/*", "backends/*.h", "proptests/include/*"), HEADERS,
+         (*GCC, "clang++-19")),
+    Step("consumers", "users' projects build against an installation, and by FetchContent",
+         (*TESTED, "!*_test.*", "docs/examples/*", "!core/src/compile_fail/*", "!tools/checks/*"),
+         CONSUMERS, GCC),
+    Step("properties", "properties and contracts, {BELFRY_CAMPAIGN_CASES} cases each; threads: 30",
+         TESTED, PROPERTIES, GCC, {"BELFRY_CAMPAIGN_CASES": "1000"}),
+    Step("mutants", "planted faults, each killed by the test that its patch names",
+         (*TESTED, "proptests/mutants/*", "!*.md"), "python3 tools/checks/run_mutants.py", GCC),
+    Step("memory", "memory runs out at every allocation: all cases, carriers, strategies, CUDA",
+         (*BUILD, *SOURCES), MEMORY, GCC),
+    Step("fuzz", "parsers under libFuzzer, {BELFRY_CAMPAIGN_FUZZ_SECONDS} s each",
+         (*BUILD, *SOURCES, "!*_bench.cpp", "!tools/belfry/*", "!tools/bench/*"), FUZZ, CLANG,
+         {"BELFRY_CAMPAIGN_FUZZ_SECONDS": "60"}),
+    Step("cuda", "the real CUDA backend for every architecture", TESTED, CUDA,
+         (*GCC, "nvcc", "$CUDACXX")),
+    Step("tidy", "clang-tidy 19", (*BUILD, *SOURCES, ".clang-tidy", "tools/ci/tidy.sh"),
+         "configure clang\ntools/ci/tidy.sh build/clang", (*CLANG, "clang-tidy-19")),
+    Step("bench", "the benchmarks build and run", (*BUILD, *SOURCES), BENCH, GCC),
+    Step("aarch64", "known answers of the kernels on an emulated aarch64",
+         ("core/include/*", "core/src/*", "tools/ci/aarch64.sh", "tools/ci/common.sh"),
+         "tools/ci/aarch64.sh build/aarch64", ("aarch64-linux-gnu-g++", "qemu-aarch64")),
+    fresh("bookworm", "tools/go demo", "demo", "tools/go demo"),
+    fresh("bookworm", "tools/go test", "test", "tools/go test"),
+    fresh("trixie", "tools/go demo", "demo", "tools/go demo"),
+    # The machine's ccache has no objects of trixie's compiler. This part adds them for the next.
+    fresh("trixie", "bash -c 'source tools/ci/common.sh; ensure_packages build test; "
+          "configure_and_build test'", "build", "the plain build of tools/go test"),
+    fresh("trixie", "tools/go test", "test", "tools/go test"),
+]
