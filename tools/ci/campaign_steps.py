@@ -57,13 +57,14 @@ def sanitized(preset, proves, tools):
     parts = (
         ("units", "the build, unit tests and programs",
          "-LE 'prop|cuda|lint|install|consumers' -E '^tools[.]'"),
-        ("suites", "suites on fibers", r"-L prop -LE 'cuda|lint|install|consumers' -E '\.(on|with)_'"),
+        ("suites", "suites on fibers",
+         r"-L prop -LE 'cuda|lint|install|consumers' -E '\.(on|with)_'"),
         ("carriers", "suites on threads and on shared copies",
          r"-L prop -LE 'cuda|lint|install|consumers' -R '\.(on|with)_'"),
         ("cuda", "the CUDA host half", "-L cuda -LE 'lint|install|consumers'"))
     return [Step(f"{preset}.{part}", f"{proves}: {what}", TESTED,
-                 f"{FAKE_STACKS}configure_and_build {preset}\nctest --preset {preset} {chosen}",
-                 tools)
+                 f"{FAKE_STACKS}configure_and_build {preset}\n"
+                 f"ctest --preset {preset} {chosen}", tools)
             for part, what, chosen in parts]
 
 

@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# What `tools/go test` and CI run: every test with clang and sanitizers; with GCC and optimized the
-# property suites, the kernels, what is installed, and the tool; the checks of the sources; the demo.
-# A failing step does not stop the later ones.
+# What `tools/go test` and CI run: every test with clang and sanitizers; the property suites, the
+# kernels, what is installed, and the tool with GCC and optimized; the checks of the sources; the
+# demo. A failing step does not stop the later ones.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 source tools/ci/common.sh
