@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles one section of a file whose sections must not compile, or none of them as the control.
+"""Compiles a file whose sections must not compile, and judges one section or the control.
 
 A section is guarded by a macro and says what the compiler's message must contain:
 
@@ -10,17 +10,36 @@ A section is guarded by a macro and says what the compiler's message must contai
     ...
     #endif
 
-usage: compile_fail.py SOURCE --sections A B --section A -- COMPILER OPTIONS
+The file is compiled without sections: this is the control, which must compile. Then the file is
+compiled with all sections. An error belongs to the section that contains its line; an error in a
+header belongs to the section that the compiler names as the origin of the instantiation. Compilers
+report some errors once for several sections, or without the origin: a section is compiled again,
+alone, if its expected message is not found. The report holds the messages of each section.
+
+usage: compile_fail.py SOURCE --report REPORT --sections A B -- COMPILER OPTIONS   writes the report
+       compile_fail.py SOURCE --report REPORT --section A                          reads it
+       compile_fail.py SOURCE --report REPORT --control                            reads it
 """
 
 import argparse
+import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
 
 SECTION = re.compile(r"^#ifdef (\w+)\n *// EXPECT: (.+)$", re.MULTILINE)
 MACRO = re.compile(r"^#\s*if(?:def|\s+defined\()?\s*(\w+)", re.MULTILINE)
+GUARDED = re.compile(r"^#ifdef (\w+)$.*?^#endif$", re.MULTILINE | re.DOTALL)
+PLACE = re.compile(r"(\S+?):(\d+)(?::\d+)?: +(?:(error|fatal error|warning|note):)?")
+# GCC prints these lines before the diagnostic that they explain.
+BEFORE = re.compile(r"In file included from |\s+from \S+:\d+|\S+: (?:In|At) "
+                    r"|\S+:\d+:(?:\d+:)? {2,}")
+# clang prints the origin of an instantiation as notes behind the error.
+ORIGIN = re.compile(r"note: .*(?:requested here|required here|while )")
+# Lines of source under a message, which may quote what a message should say.
+QUOTED = re.compile(r"^ *\d* \|.*$", re.MULTILINE)
 
 
 def compile_source(command, source, macros):
@@ -29,24 +48,90 @@ def compile_source(command, source, macros):
     return run.returncode, run.stderr
 
 
-def check_control(command, source, text, sections):
+def errors_of(messages):
+    """Returns (lines before, the error and the lines behind it) of each error."""
+    blocks, before = [], []
+    for line in messages.splitlines():
+        place = PLACE.match(line)
+        if BEFORE.match(line):
+            before.append(line)
+        elif place and place[3] not in (None, "note"):
+            blocks.append((place[3], before, [line]))
+            before = []
+        elif blocks:
+            blocks[-1][2].extend([*before, line])
+            before = []
+    return [(before, lines) for kind, before, lines in blocks if kind != "warning"]
+
+
+class Sections:
+    """Says which section of a file an error belongs to."""
+
+    def __init__(self, source, text):
+        self.source = source
+        self.ranges = {match[1]: (text.count("\n", 0, match.start()) + 1,
+                                  text.count("\n", 0, match.end()) + 1)
+                       for match in GUARDED.finditer(text)}
+
+    def at(self, line):
+        """Returns the section that contains the place at which a line of the compiler begins."""
+        place = PLACE.match(line)
+        if not place or place[1] != self.source:
+            return None
+        number = int(place[2])
+        return next((section for section, (first, last) in self.ranges.items()
+                     if first <= number <= last), None)
+
+    def of(self, before, lines):
+        """Returns the section of an error, or nothing."""
+        origins = [lines[0], *before, *(line for line in lines if ORIGIN.search(line))]
+        return next(filter(None, map(self.at, origins)), None)
+
+    def split(self, messages):
+        """Returns {section: its messages}."""
+        found = {}
+        for before, lines in errors_of(messages):
+            found.setdefault(self.of(before, lines), []).extend([*before, *lines])
+        return {section: "\n".join(lines) for section, lines in found.items() if section}
+
+
+def fails_as_expected(text, section, messages):
+    expected = dict(SECTION.findall(text)).get(section)
+    return expected is not None and re.search(expected, QUOTED.sub("", messages)) is not None
+
+
+def report_of(command, source, text, listed):
+    """Returns what the compiler says about the control and each section."""
+    control, why = compile_source(command, source, [])
+    _, together = compile_source(command, source, listed)
+    messages = Sections(source, text).split(together)
+    alone = [section for section in listed
+             if not fails_as_expected(text, section, messages.get(section, ""))]
+    for section in alone:
+        status, messages[section] = compile_source(command, source, [section])
+        if status == 0:
+            del messages[section]
+    return {"listed": listed, "control": why if control else "", "alone": alone,
+            "messages": messages}
+
+
+def check_control(report, text):
     """The file compiles without its sections, and each of them is both written and listed."""
     written = set(MACRO.findall(text))
-    if written != set(sections):
-        return f"sections written and listed differ: {sorted(written ^ set(sections))}"
-    status, messages = compile_source(command, source, [])
-    return f"the control does not compile:\n{messages}" if status else None
+    if written != set(report["listed"]):
+        return f"sections written and listed differ: {sorted(written ^ set(report['listed']))}"
+    return f"the control does not compile:\n{report['control']}" if report["control"] else None
 
 
-def check_section(command, source, text, section):
+def check_section(report, text, section):
     """The section does not compile, and for the reason that it gives."""
     expected = dict(SECTION.findall(text)).get(section)
-    if expected is None:
+    if not expected:
         return f"no `#ifdef {section}` followed by a line `// EXPECT: <regular expression>`"
-    status, messages = compile_source(command, source, [section])
-    if status == 0:
+    messages = report["messages"].get(section)
+    if messages is None:
         return f"{section} compiles, and must not"
-    if not re.search(expected, messages):
+    if not fails_as_expected(text, section, messages):
         return f"{section} fails for another reason than '{expected}':\n{messages}"
     return None
 
@@ -54,17 +139,22 @@ def check_section(command, source, text, section):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("source")
-    parser.add_argument("--sections", nargs="+", required=True)
+    parser.add_argument("--report", required=True, type=pathlib.Path)
+    parser.add_argument("--sections", nargs="+")
     parser.add_argument("--section")
-    split = sys.argv.index("--")
-    arguments = parser.parse_args(sys.argv[1:split])
-    command = sys.argv[split + 1:]
-    with open(arguments.source, encoding="utf-8") as file:
-        text = file.read()
-    if arguments.section:
-        failure = check_section(command, arguments.source, text, arguments.section)
-    else:
-        failure = check_control(command, arguments.source, text, arguments.sections)
+    parser.add_argument("--control", action="store_true")
+    split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    given = parser.parse_args(sys.argv[1:split])
+    text = pathlib.Path(given.source).read_text(encoding="utf-8")
+    if given.sections:
+        given.report.unlink(missing_ok=True)
+        report = report_of(sys.argv[split + 1:], given.source, text, given.sections)
+        given.report.write_text(json.dumps(report, indent=1), encoding="utf-8")
+        print("compiled alone:", ", ".join(report["alone"]) or "none")
+        return
+    report = json.loads(given.report.read_text(encoding="utf-8"))
+    failure = (check_control(report, text) if given.control
+               else check_section(report, text, given.section))
     print(failure or "ok")
     sys.exit(1 if failure else 0)
 

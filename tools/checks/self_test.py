@@ -445,33 +445,73 @@ class CompileFail(CheckTest):
 
     GOOD = "#ifdef A\n// EXPECT: no_such_name\nint a = no_such_name;\n#endif\n"
 
-    def compile(self, text, *options):
-        self.write("sections.cpp", text)
+    OTHER = GOOD.replace("ifdef A", "ifdef B").replace("int a", "int b")
+    # An error in a header, which names the origin; used twice with a type it is reported once.
+    HEADER = ("template <class T>\n"
+              "auto check(T t) { static_assert(sizeof(T) > 64, \"small\"); return t; }\n")
+    CALL = "#ifdef {0}\n// EXPECT: small\nauto {0}_ = check({1});\n#endif\n"
+
+    def script(self, *options):
         command = [sys.executable, CHECKS / "compile_fail.py", self.root / "sections.cpp",
-                   "--sections", "A", *options, "--", os.environ.get("CXX", "c++")]
+                   "--report", self.root / "report.json", *options]
         run = subprocess.run(command, capture_output=True, text=True)
         return run.returncode, run.stdout + run.stderr
 
+    def compile(self, text, *sections):
+        self.write("sections.cpp", text)
+        status, output = self.script("--sections", *sections or "A", "--",
+                                     os.environ.get("CXX", "c++"), "-std=c++20")
+        self.assertEqual(status, 0, output)
+        return output
+
+    def judge(self, text, section):
+        self.compile(text)
+        return self.script(*(["--section", section] if section else ["--control"]))
+
     def test_accepts_the_expected_failure(self):
-        self.assertEqual(self.compile(self.GOOD, "--section", "A"), (0, "ok\n"))
-        self.assertEqual(self.compile(self.GOOD), (0, "ok\n"))
+        self.assertEqual(self.judge(self.GOOD, "A"), (0, "ok\n"))
+        self.assertEqual(self.judge(self.GOOD, None), (0, "ok\n"))
 
     def test_reports_what_compiles(self):
-        status, output = self.compile(self.GOOD.replace("= no_such_name", ""), "--section", "A")
+        status, output = self.judge(self.GOOD.replace("= no_such_name", ""), "A")
         self.assertEqual((status, "A compiles, and must not" in output), (1, True), output)
 
     def test_reports_another_reason(self):
-        text = self.GOOD.replace("a = no_such_name", "a = other_name")
-        status, output = self.compile(text, "--section", "A")
+        status, output = self.judge(self.GOOD.replace("a = no_such_name", "a = other_name"), "A")
         self.assertEqual((status, "for another reason" in output), (1, True), output)
 
     def test_reports_a_broken_control(self):
-        status, output = self.compile(self.GOOD + "int b = no_such_name;\n")
+        status, output = self.judge(self.GOOD + "int b = no_such_name;\n", None)
         self.assertEqual((status, "the control does not compile" in output), (1, True), output)
 
     def test_reports_a_section_that_is_not_listed(self):
-        status, output = self.compile(self.GOOD + self.GOOD.replace("ifdef A", "ifdef B"))
+        status, output = self.judge(self.GOOD + self.OTHER, None)
         self.assertEqual((status, "listed differ: ['B']" in output), (1, True), output)
+
+    def test_judges_a_section_by_its_own_errors(self):
+        output = self.compile(self.GOOD + self.OTHER.replace("= no_such_name", ""), "A", "B")
+        self.assertEqual(output, "compiled alone: B\n")
+        self.assertEqual(self.script("--section", "A"), (0, "ok\n"))
+        self.assertEqual(self.script("--section", "B"), (1, "B compiles, and must not\n"))
+
+    def test_finds_the_section_of_an_error_in_a_header(self):
+        self.write("header.h", self.HEADER)
+        text = ('#include "header.h"\n' + self.CALL.format("A", "1") + self.CALL.format("B", "2L")
+                + self.CALL.format("C", "check"))
+        self.assertEqual(self.compile(text, "A", "B", "C"), "compiled alone: C\n")
+        self.assertEqual(self.script("--section", "A"), (0, "ok\n"))
+        self.assertEqual(self.script("--section", "B"), (0, "ok\n"))
+        status, output = self.script("--section", "C")
+        self.assertEqual((status, "for another reason" in output), (1, True), output)
+
+    def test_compiles_a_section_alone_whose_error_is_reported_for_another_one(self):
+        self.write("header.h", self.HEADER)
+        text = '#include "header.h"\n' + self.CALL.format("A", "1") + self.CALL.format("B", "2")
+        self.assertEqual(self.compile(text, "A", "B"), "compiled alone: B\n")
+        self.assertEqual(self.script("--section", "B"), (0, "ok\n"))
+
+    def test_has_no_verdict_without_a_report(self):
+        self.assertEqual(self.script("--section", "A")[0], 1)
 
 
 if __name__ == "__main__":

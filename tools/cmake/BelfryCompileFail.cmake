@@ -4,7 +4,9 @@
 # belfry_compile_fail(<name> SOURCE file SECTIONS a b ... [LINKS ...])
 # Each section of the file must fail to compile with the message that it expects, and the file
 # without sections, the control, must compile. tools/checks/compile_fail.py says how to write them.
-# Nothing with sanitizers: they change nothing about what compiles.
+# The test <name>.compile starts the compiler for all sections at once and writes a report; each
+# section and the control are tests that read the report. Nothing with sanitizers: they change
+# nothing about what compiles.
 function(belfry_compile_fail name)
   if(NOT BELFRY_BUILD_TESTS OR BELFRY_SANITIZE)
     return()
@@ -13,19 +15,29 @@ function(belfry_compile_fail name)
   if(NOT arg_LINKS)
     set(arg_LINKS belfry::core)
   endif()
-  # The control is built with everything else, and knows the include folders.
-  add_library(${name} OBJECT ${arg_SOURCE})
+  # Knows the include folders. The test of the control compiles the file.
+  add_library(${name} OBJECT EXCLUDE_FROM_ALL ${arg_SOURCE})
   target_link_libraries(${name} PRIVATE ${arg_LINKS})
   set(includes "$<TARGET_PROPERTY:${name},INCLUDE_DIRECTORIES>")
   set(check ${Python3_EXECUTABLE} "${PROJECT_SOURCE_DIR}/tools/checks/compile_fail.py"
-            "${CMAKE_CURRENT_SOURCE_DIR}/${arg_SOURCE}" --sections ${arg_SECTIONS})
-  set(compiler -- ${CMAKE_CXX_COMPILER} -std=c++20
-               "$<$<BOOL:${includes}>:-I$<JOIN:${includes},$<SEMICOLON>-I>>")
+            "${CMAKE_CURRENT_SOURCE_DIR}/${arg_SOURCE}"
+            --report "${CMAKE_CURRENT_BINARY_DIR}/${name}.json")
+  # GCC reports all errors; clang stops at the 20th.
+  set(all_errors "")
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    set(all_errors -ferror-limit=0)
+  endif()
+  add_test(NAME ${name}.compile
+           COMMAND ${check} --sections ${arg_SECTIONS} -- ${CMAKE_CXX_COMPILER} -std=c++20
+                   ${all_errors}
+                   "$<$<BOOL:${includes}>:-I$<JOIN:${includes},$<SEMICOLON>-I>>"
+           COMMAND_EXPAND_LISTS)
+  set_tests_properties(${name}.compile PROPERTIES LABELS "unit;plain" FIXTURES_SETUP ${name})
   foreach(section IN LISTS arg_SECTIONS)
-    add_test(NAME ${name}.${section} COMMAND ${check} --section ${section} ${compiler}
-             COMMAND_EXPAND_LISTS)
-    set_tests_properties(${name}.${section} PROPERTIES LABELS unit)
+    add_test(NAME ${name}.${section} COMMAND ${check} --section ${section})
   endforeach()
-  add_test(NAME ${name}.control COMMAND ${check} ${compiler} COMMAND_EXPAND_LISTS)
-  set_tests_properties(${name}.control PROPERTIES LABELS unit)
+  add_test(NAME ${name}.control COMMAND ${check} --control)
+  set(readers ${arg_SECTIONS} control)
+  list(TRANSFORM readers PREPEND "${name}.")
+  set_tests_properties(${readers} PROPERTIES LABELS "unit;plain" FIXTURES_REQUIRED ${name})
 endfunction()

@@ -174,7 +174,7 @@ void verbs_of_a_replica(ReplicaContext& replica) {
 #endif
 #ifdef ALL_GATHER_A_NUMBER
   // EXPECT: a number has none
-  replica.all_gather(1);
+  replica.all_gather(1.0);
 #endif
 #ifdef ENTER_A_REPLICA
   // EXPECT: no member named .?scope
@@ -188,11 +188,11 @@ void contexts_are_made_by_the_runner(CrossReplicaContext& cross, ReplicaContext&
   static_cast<void>(replica.strategy());
 #ifdef MAKE_A_REPLICA_CONTEXT
   // EXPECT: private
-  ReplicaContext made(replica.merges(), 0);
+  ReplicaContext made_replica(replica.merges(), 0);
 #endif
 #ifdef MAKE_A_CROSS_REPLICA_CONTEXT
   // EXPECT: private
-  CrossReplicaContext made(cross.core());
+  CrossReplicaContext made_cross(cross.core());
 #endif
 }
 
