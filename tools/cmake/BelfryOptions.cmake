@@ -34,7 +34,8 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
   set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
-  # Checks that every public header compiles alone: target all_verify_interface_header_sets.
+  # Writes a source for each public header (tools/checks/compile_headers.py), and the target
+  # all_verify_interface_header_sets, which compiles all of them.
   set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
   # Faster builds where these are installed.
   find_program(BELFRY_CCACHE ccache)
