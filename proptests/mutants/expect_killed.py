@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
-"""Passes when a test fails: the library it is linked with has a planted fault.
+"""Passes when a test fails: its program has a planted fault.
 
-A crash, a time-out or a filter that names no test is no proof that the fault was noticed.
+A crash, a time-out or a filter that names no test is no proof that the fault was noticed. The
+control, without a fault, passes when each of the tests runs and passes.
 
-usage: expect_killed.py PROGRAM TEST
+usage: expect_killed.py PROGRAM TEST [--fault NAME]
+       expect_killed.py PROGRAM TEST... --control
 """
 
+import argparse
 import json
 import os
 import pathlib
@@ -28,21 +31,42 @@ def failures_of(report):
     return ran, failed
 
 
-def main():
-    program, test = sys.argv[1:]
+def run(program, tests, fault):
+    """Returns the run, and the names of the tests that ran and of those that failed."""
+    chosen = {"BELFRY_TESTING_FAULT": fault} if fault else {}
+    environment = {name: value for name, value in os.environ.items()
+                   if name != "BELFRY_TESTING_FAULT"}
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder) / "report.json"
-        run = subprocess.run([program, f"--gtest_filter={test}", f"--gtest_output=json:{output}"],
-                             capture_output=True, text=True, timeout=240,
-                             env=os.environ | {"RC_PARAMS": "max_success=300"})
+        ended = subprocess.run([program, f"--gtest_filter={':'.join(tests)}",
+                                f"--gtest_output=json:{output}"],
+                               capture_output=True, text=True, timeout=240,
+                               env=environment | {"RC_PARAMS": "max_success=300"} | chosen)
         if not output.exists():
-            sys.exit(f"{test} did not finish (status {run.returncode})\n{run.stderr}")
-        ran, failed = failures_of(json.loads(output.read_text(encoding="utf-8")))
-    if ran != [test]:
-        sys.exit(f"ran {ran}, not {test}")
-    if not failed:
-        sys.exit(f"{test} passes although the library has a fault")
-    print(f"{test} noticed the fault:\n{run.stdout}")
+            sys.exit(f"{tests} did not finish (status {ended.returncode})\n{ended.stderr}")
+        return ended, *failures_of(json.loads(output.read_text(encoding="utf-8")))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("program")
+    parser.add_argument("tests", nargs="+", metavar="test")
+    parser.add_argument("--fault")
+    parser.add_argument("--control", action="store_true")
+    given = parser.parse_args()
+    if not given.control and len(given.tests) != 1:
+        parser.error("a fault is noticed by one test")
+    tests = sorted(set(given.tests))
+    ended, ran, failed = run(given.program, tests, given.fault)
+    if sorted(ran) != tests:
+        sys.exit(f"ran {ran}, not {tests}")
+    if given.control and (failed or ended.returncode != 0):
+        sys.exit(f"{failed or tests} fail without a fault (status {ended.returncode})\n"
+                 f"{ended.stdout}")
+    if not given.control and not failed:
+        sys.exit(f"{tests[0]} passes although the library has a fault")
+    says = "pass without a fault" if given.control else "noticed the fault"
+    print(f"{', '.join(tests)} {says}:\n{ended.stdout}")
 
 
 if __name__ == "__main__":

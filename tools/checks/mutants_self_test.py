@@ -5,14 +5,16 @@
 
 import contextlib
 import io
+import os
 import py_compile
+import subprocess
 import sys
 import unittest
 
 import planted_faults
 import run_mutants
 import tree
-from self_test import CheckTest
+from self_test import CHECKS, CheckTest
 
 # Its one test is about `total`; it reports as GoogleTest does.
 PROGRAM = """\
@@ -212,6 +214,81 @@ class RunMutants(MutantsTest):
         self.ends(0)
         self.assertFalse((copy / "core/src/gone.cpp").exists())
         self.assertEqual((copy / TEST).stat().st_mtime_ns, kept)
+
+
+class GuardedCopy(unittest.TestCase):
+    """One copy of a file has all of its faults."""
+
+    FILE = "core/src/sum.cpp"
+    TEXT = "int sum(int a, int b) {\n  a += b;\n  return a;\n}\n"
+
+    def plant(self, removed, added, context=("", ""), file=FILE, text=TEXT):
+        hunk = "".join((context[0], *(f"-{line}\n" for line in removed),
+                        *(f"+{line}\n" for line in added), context[1]))
+        patch = f"Wrong.\n--- a/{file}\n+++ b/{file}\n@@ -2 +2 @@\n{hunk}"
+        return planted_faults.guarded_copy.plant("wrong", patch, self.FILE, text)
+
+    def guarded(self, added, removed):
+        return self.TEXT.replace(removed, 'if (::belfry::testing::planted("wrong")) {\n'
+                                          f"{added}}} else {{\n{removed}}}\n")
+
+    def test_has_the_old_and_the_new_statements(self):
+        wanted = self.guarded("  a -= b;\n  b = 0;\n", "  a += b;\n")
+        self.assertEqual(self.plant(["  a += b;"], ["  a -= b;", "  b = 0;"]), wanted)
+        # Lines that both sides have stay outside the guard.
+        around = (" int sum(int a, int b) {\n", "   return a;\n")
+        self.assertEqual(self.plant(["  a += b;"], ["  a -= b;", "  b = 0;"], around), wanted)
+
+    def test_can_leave_out_a_statement(self):
+        self.assertEqual(self.plant(["  a += b;"], []), self.guarded("", "  a += b;\n"))
+
+    def test_takes_no_patch_that_does_not_fit(self):
+        for problem, given in (
+                ("found 0 times", {"removed": ["  a *= b;"], "added": []}),
+                ("found 2 times", {"removed": ["  a += b;"], "added": [], "text": 2 * self.TEXT}),
+                ("no patch of core/src/sum.cpp alone",
+                 {"removed": ["  a += b;"], "added": [], "file": "core/src/mean.cpp"})):
+            with self.assertRaises(SystemExit) as ended:
+                self.plant(**given)
+            self.assertIn(problem, str(ended.exception))
+
+
+class ExpectKilled(MutantsTest):
+    """The program is a script with a fault `zero`, which makes the sum 0, and a fault `crash`."""
+
+    def setUp(self):
+        super().setUp()
+        self.program = self.root / "program"
+        fault = "os.environ.get('BELFRY_TESTING_FAULT')"
+        faulty = (f"    if {fault} == 'crash': os.kill(os.getpid(), signal.SIGSEGV)\n"
+                  f"    return 0 if {fault} == 'zero' else sum(values)")
+        text = PROGRAM.replace("    return sum(values)", faulty)
+        self.program.write_text(f"#!{sys.executable}\n{text}")
+        self.program.chmod(0o755)
+
+    def ends(self, status, says, *options, **environment):
+        script = CHECKS.parents[1] / "proptests/mutants/expect_killed.py"
+        run = subprocess.run([sys.executable, script, self.program, *options], capture_output=True,
+                             text=True, env=os.environ | environment)
+        self.assertEqual(run.returncode, status, run.stdout + run.stderr)
+        self.assertIn(says, run.stdout + run.stderr)
+
+    def test_passes_if_the_test_fails_with_the_fault(self):
+        self.ends(0, "Sum.IsThree noticed the fault", "Sum.IsThree", "--fault", "zero")
+
+    def test_fails_if_the_test_passes(self):
+        self.ends(1, "passes although", "Sum.IsThree")
+        self.ends(1, "passes although", "Sum.IsThree", BELFRY_TESTING_FAULT="zero")
+
+    def test_fails_if_the_test_crashes_or_does_not_run(self):
+        self.ends(1, "did not finish", "Sum.IsThree", "--fault", "crash")
+        self.ends(1, "ran [], not ['Sum.IsFour']", "Sum.IsFour", "--fault", "zero")
+
+    def test_wants_every_test_to_pass_without_a_fault(self):
+        self.ends(0, "pass without a fault", "Sum.IsThree", "--control")
+        self.ends(1, "ran [], not", "Sum.IsFour", "--control")
+        self.program.write_text(self.program.read_text().replace("== 3", "== 4"))
+        self.ends(1, "fail without a fault", "Sum.IsThree", "--control")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "proptests/mutants"))
 
-import apply_patch  # noqa: E402
+import guarded_copy  # noqa: E402
 
 FOLDER = "proptests/mutants/planted/"
 
@@ -80,7 +80,7 @@ def parse(name, patch):
     ends = fields.get("Ends", FAILS)
     if ends not in ENDS:
         raise BadPatch(f"a test ends {', '.join(ENDS)}; not {ends}")
-    hunks = tuple(apply_patch.hunks_of(patch))
+    hunks = tuple(guarded_copy.hunks_of(patch))
     if not hunks or any(before == after for before, after in hunks):
         raise BadPatch("a hunk changes nothing" if hunks else "no hunk")
     return Fault(name, says, fields["Program"], fields["Test"], ends, old[0], hunks)
