@@ -4,21 +4,16 @@
 
 #include "belfry/detail/axis_verbs.h"
 #include "belfry/detail/batch_reduce_pairs.h"
-#include "belfry/detail/batch_reduce_verbs.h"
 #include "belfry/detail/custom_reduction.h"
 #include "belfry/detail/destination_verbs.h"
 #include "belfry/detail/distribute.h"
 #include "belfry/detail/map_elements.h"
-#include "belfry/detail/map_verbs.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/reduce_values.h"
-#include "belfry/detail/run_verbs.h"
 #include "belfry/detail/split_total.h"
 #include "belfry/detail/update_components.h"
-#include "belfry/detail/update_each_verbs.h"
-#include "belfry/detail/update_non_slot_verbs.h"
-#include "belfry/detail/update_verbs.h"
 #include "belfry/detail/variable_merge.h"
+#include "belfry/detail/verb.h"
 #include "belfry/distributed_values.h"
 #include "belfry/mean_only.h"
 #include "belfry/tensor.h"
@@ -37,14 +32,11 @@ namespace belfry {
 /// backend; DeviceError (kOutOfMemory) without room for tensors it makes or copies;
 /// UnsupportedError (kUnsupported) for what devices cannot do; StrategyError (kStrategyContract)
 /// where a user's strategy does not keep its part.
-class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
-                            public detail::UpdateVerbs<CrossReplicaContext>,
-                            public detail::UpdateNonSlotVerbs<CrossReplicaContext>,
-                            public detail::UpdateEachVerbs<CrossReplicaContext>,
-                            public detail::BatchReduceVerbs<CrossReplicaContext>,
-                            public detail::MapVerbs<CrossReplicaContext>,
-                            public detail::DestinationVerbs<CrossReplicaContext>,
+class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>,
                             public detail::AxisVerbs<CrossReplicaContext> {
+  template <class Call>
+  using Verb = detail::Verb<CrossReplicaContext, Call>;
+
  public:
   CrossReplicaContext(const CrossReplicaContext&) = delete;
   CrossReplicaContext& operator=(const CrossReplicaContext&) = delete;
@@ -55,15 +47,23 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   std::vector<DeviceSpec> devices() const;
 
   /// Runs `fn(ReplicaContext&, component of each argument...)` on every replica; see Strategy::run.
-  using RunVerbs<CrossReplicaContext>::run;
+  /// Throws, beside what replicas and merges throw: ContextError (kStrategyBusy) while another
+  /// thread runs this strategy, or runs on a backend that is for one thread at a time (SEM-9),
+  /// (kWrongContext, kOtherStrategy) inside a replica or another strategy (SEM-14), (kRunFailed) if
+  /// code threw ReplicaCancelled while no run had failed (SEM-7); InvalidArgumentError
+  /// (kInvalidArgument) for a PerReplica or Mirrored of another number of replicas (SEM-13), or if
+  /// no replica can take part (SEM-90); MergeMismatchError (SEM-5); VariableMismatchError
+  /// (kVariableMismatch) if replicas made different variables (SEM-48); DeviceError (kOutOfMemory)
+  /// without room for stacks, (kDeadlock, kStackOverflow); UnsupportedError (kUnsupported) without
+  /// threads for replicas; StrategyError (kStrategyContract) if a strategy does not keep its part.
+  Verb<detail::calls::Run> run{*this};
   template <class F, class... Args>
-  auto run(RunOptions options, const F& fn, const Args&... args) {
+  auto run_at(const RunOptions& options, const F& fn, const Args&... args) {
     return detail::distribute(core_, *this, options, fn, args...);
   }
   template <class F, class... Args>
   auto run_at(CallSite site, const F& fn, const Args&... args) {
-    return detail::distribute(core_, *this, RunOptions{.concurrent = true, .site = site}, fn,
-                              args...);
+    return run_at(RunOptions{.concurrent = true, .site = site}, fn, args...);
   }
 
   /// The reduction over all replicas, the same on each (SEM-30 to SEM-36; SEM-120 and SEM-122).
@@ -99,9 +99,11 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   }
   /// `batch_reduce(op, values...)`: a tuple of the reductions of each, in order. A value may come
   /// as a `std::pair` with its destination, and is a MirroredOn then; a `std::vector` of pairs of
-  /// one type gives a vector. All destinations are looked at before anything is reduced.
-  /// detail::BatchReduceVerbs has its order and errors.
-  using BatchReduceVerbs<CrossReplicaContext>::batch_reduce;
+  /// one type gives a vector.
+  /// Order: all values are one reduction of the strategy's, or one for each set of replicas that
+  /// bring them; then as reduce. Throws: as reduce, with and without a destination; numbers of
+  /// replicas, destinations and structures are looked at before anything is reduced.
+  Verb<detail::calls::BatchReduce> batch_reduce{*this};
   template <class... V>
   auto batch_reduce_at(CallSite site, ReduceOp op, const V&... values) {
     core_.require_cross("batch_reduce", site);
@@ -121,8 +123,19 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   /// `update(variable, fn, args...)` calls `fn(component, args...)` once for each component, on its
   /// device; Mirrored arguments and variables give the component that lives there (SEM-41). All or
   /// nothing: when one call throws, no component changes. Returns what fn returns, mirrored.
-  /// detail::UpdateVerbs has its order and errors.
-  using UpdateVerbs<CrossReplicaContext>::update;
+  /// Order: fn is called on the calling thread, for one component after another; its work on
+  /// tensors, and copies of arguments from other devices, are enqueued on compute streams, and the
+  /// host does not block unless fn does.
+  /// Throws: what fn throws; ContextError (kOtherStrategy) for a variable of another strategy, also
+  /// as an argument, (kWrongContext) inside the function of another update (SEM-41);
+  /// VariableMismatchError (kMirroredDiverged) if the backend compares components (SEM-11) and host
+  /// values of a mirrored variable, shapes of its tensors, or those of what fn returned for it,
+  /// differ between components; InvalidArgumentError (kDestination) for an argument that is a
+  /// variable or a MirroredOn and has nothing for the component's device, (kInvalidArgument) for a
+  /// Mirrored of another number of replicas or a Variable that is replica-local; UnsupportedError
+  /// (kUnsupported) if the strategy copies what fn returns (SEM-113) and copies are not possible.
+  /// No component has changed then (SEM-42).
+  Verb<detail::calls::Update> update{*this};
   template <class V, class F, class... Args>
   auto update_at(CallSite site, const V& variable, const F& fn, const Args&... args) {
     static_assert(!(detail::HoldsPerReplica<Args>::value || ...),
@@ -132,7 +145,7 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   }
 
   /// The same, but returns what each call returned, in the order of the components.
-  using UpdateEachVerbs<CrossReplicaContext>::update_each;
+  Verb<detail::calls::UpdateEach> update_each{*this};
   template <class V, class F, class... Args>
   auto update_each_at(CallSite site, const V& variable, const F& fn, const Args&... args) {
     static_assert(!(detail::HoldsPerReplica<Args>::value || ...),
@@ -143,8 +156,11 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
 
   /// `update_non_slot(devices, fn, args...)` calls `fn(args...)` once on each of `devices`, with
   /// arguments as update gives them, and returns what fn returns there (SEM-41).
-  /// detail::UpdateNonSlotVerbs has its order and errors.
-  using UpdateNonSlotVerbs<CrossReplicaContext>::update_non_slot;
+  /// Order: as update, for one device after another, in the order in which they are named.
+  /// Throws: as update; InvalidArgumentError (kDestination) for a device that is not the
+  /// strategy's, (kNoDevices) for none, (kDuplicateDevice) for a device that is named twice, all
+  /// before fn is called.
+  Verb<detail::calls::UpdateNonSlot> update_non_slot{*this};
   template <class F, class... Args>
   auto update_non_slot_at(CallSite site, const std::vector<DeviceSpec>& devices, const F& fn,
                           const Args&... args) {
@@ -176,8 +192,9 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
 
   /// `map(elements, fn, args...)` calls `fn(element, args...)` for element k on replica k mod N's
   /// device, with arguments as update gives them; every replica has a list, maybe empty (SEM-123).
-  /// detail::MapVerbs has its order and errors.
-  using MapVerbs<CrossReplicaContext>::map;
+  /// Order: fn is called on the calling thread, for one element after another; otherwise as
+  /// update. Throws: what fn throws; for arguments as update.
+  Verb<detail::calls::Map> map{*this};
   template <class X, class F, class... Args>
   auto map_at(CallSite site, const std::vector<X>& elements, const F& fn, const Args&... args) {
     core_.require_cross("map", site);
@@ -203,48 +220,6 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   detail::StrategyCore& core_;
 };
 
-template <class R, class T>
-  requires Reduction<R, T>
-ReductionResult<R, T> ReplicaContext::all_reduce(const R& reduction, T value,
-                                                 detail::MergePlace place) {
-  const auto merge = [&](CrossReplicaContext& cross, const PerReplica<T>& values) {
-    return cross.reduce(reduction, values, place.site);
-  };
-  return merge_at<detail::MergeKind::kAllReduce>(place, nullptr, merge, std::move(value));
-}
-
-template <Nest T>
-T ReplicaContext::all_gather(T value, Axis axis, detail::MergePlace place) {
-  const auto merge = [site = place.site](CrossReplicaContext& cross, const PerReplica<T>& values,
-                                         const PerReplica<int>& axes) {
-    detail::require_same_axis(axes, site);
-    return detail::all_gather_value(cross.core(), values, Axis(*axes.begin()), site);
-  };
-  return merge_at<detail::MergeKind::kAllGather>(place, nullptr, merge, std::move(value),
-                                                 axis.value);
-}
-
-template <class T, class V>
-void ReplicaContext::assign_merged(const MirroredVariable<T>& variable, detail::AssignOp op,
-                                   V value, detail::MergePlace place) {
-  detail::VariableState<T>& state = variable.state(place.site);
-  detail::require_aggregation(*this, state.info, place.site);
-  const auto change = [&variable, op, aggregation = state.info.aggregation, site = place.site](
-                          CrossReplicaContext& cross, const PerReplica<T>& values) {
-    const auto set = [op, site](T& component, const T& delta) {
-      detail::apply_assign(op, component, delta, site);
-    };
-    if (aggregation == Aggregation::kOnlyFirst) {
-      cross.update(variable, set, cross.broadcast(*values.begin(), site), site);
-    } else {
-      const ReduceOp reduce = aggregation == Aggregation::kSum ? ReduceOp::kSum : ReduceOp::kMean;
-      cross.update(variable, set, cross.reduce(reduce, values, site), site);
-    }
-  };
-  // Replicas must agree on the variable and on what they do to it: one address for each pair.
-  const void* identity = reinterpret_cast<const char*>(&state) + static_cast<int>(op);
-  merge_at<detail::MergeKind::kAssign>(
-      place, identity, detail::VariableMerge{change, op, state.info}, T(std::move(value)));
-}
-
 }  // namespace belfry
+
+#include "belfry/detail/replica_merges.h"

@@ -8,9 +8,8 @@
 #include "belfry/detail/merge_place.h"
 #include "belfry/detail/merge_point.h"
 #include "belfry/detail/merge_request.h"
-#include "belfry/detail/merge_verbs.h"
 #include "belfry/detail/mirror.h"
-#include "belfry/detail/tagged_verbs.h"
+#include "belfry/detail/verb.h"
 #include "belfry/nest.h"
 #include "belfry/placement.h"
 #include "belfry/reduce_op.h"
@@ -39,8 +38,7 @@ struct DefaultContext;
 /// reaches the replicas as ReplicaCancelled (SEM-7), as it does at later calls in a run that has
 /// failed. The default strategy's replica, whose merges are executed where they are called
 /// (SEM-16), gets there what others get from `run`.
-class ReplicaContext : public detail::MergeVerbs<ReplicaContext>,
-                       public detail::TaggedVerbs<ReplicaContext> {
+class ReplicaContext {
  public:
   ReplicaContext(const ReplicaContext&) = delete;
   ReplicaContext& operator=(const ReplicaContext&) = delete;
@@ -62,15 +60,9 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext>,
   /// Throws, from `run`: what merge_fn throws; MergeMismatchError; InvalidArgumentError
   /// (kInvalidArgument) for a result of another number of replicas, or that lacks a component
   /// (SEM-90).
-  /// `merge_call(fn, args..., site)` for 0 to 8 arguments is inherited; these two name the merge or
-  /// hand on a wrapper's call site.
-  using MergeVerbs<ReplicaContext>::merge_call;
-  template <class F, class... Args>
-  auto merge_call(const MergeTag& tag, F&& fn, Args&&... args) {
-    const std::decay_t<F>& function = fn;
-    return merge_at<detail::MergeKind::kMergeCall>(tag, nullptr, function,
-                                                   std::forward<Args>(args)...);
-  }
+  /// `merge_call(fn, args...)`, `merge_call(tag, fn, args...)`; merge_call_at takes a wrapper's
+  /// call site.
+  detail::Verb<ReplicaContext, detail::calls::MergeCall> merge_call{*this};
   template <class F, class... Args>
   auto merge_call_at(detail::MergePlace place, F&& fn, Args&&... args) {
     const std::decay_t<F>& function = fn;
@@ -86,7 +78,6 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext>,
   /// name different operators; InvalidArgumentError (kIntegerMean), (kDType) for bool,
   /// (kInvalidArgument) for no ReduceOp or a default-constructed tensor; DeviceError
   /// (kOutOfMemory).
-  using TaggedVerbs<ReplicaContext>::all_reduce;
   template <Nest T>
   T all_reduce(ReduceOp op, T value, detail::MergePlace place = CallSite::here()) {
     merges_.note(id_, value);
@@ -105,6 +96,11 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext>,
     requires Reduction<R, T>
   ReductionResult<R, T> all_reduce(const R& reduction, T value,
                                    detail::MergePlace place = CallSite::here());
+  /// Either, named by the tag.
+  template <class... A>
+  auto all_reduce(const MergeTag& tag, A&&... op_and_value) {
+    return all_reduce(std::forward<A>(op_and_value)..., detail::MergePlace(tag));
+  }
 
   /// The values of all replicas one after another along `axis`, in replica order, leaf by leaf;
   /// extents may differ along that axis alone. Tensors come to this replica's device (SEM-121).
@@ -112,12 +108,15 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext>,
   /// Throws, from `run`: MergeMismatchError; StructureMismatchError (kStructure) for other
   /// differences, also of the axes named; InvalidArgumentError (kShape) for an axis that is not
   /// there, (kInvalidArgument) for a default-constructed tensor; DeviceError (kOutOfMemory).
-  using TaggedVerbs<ReplicaContext>::all_gather;
   template <Nest T>
   T all_gather(T value, Axis axis, detail::MergePlace place = CallSite::here());
   template <Nest T>
   T all_gather(T value, detail::MergePlace place = CallSite::here()) {
     return all_gather(std::move(value), Axis(0), place);
+  }
+  template <class T>
+  T all_gather(const MergeTag& tag, T value, Axis axis = Axis(0)) {
+    return all_gather(std::move(value), axis, tag);
   }
 
   /// Sets, adds to or subtracts from a variable. A replica-local variable changes on this replica
@@ -133,9 +132,6 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext>,
   /// (kOutOfMemory). For a mirrored one, from `run`, also MergeMismatchError (kMergePlaces when
   /// replicas change different variables, or in different ways), and StructureMismatchError when
   /// they bring different structures.
-  using TaggedVerbs<ReplicaContext>::assign;
-  using TaggedVerbs<ReplicaContext>::assign_add;
-  using TaggedVerbs<ReplicaContext>::assign_sub;
   template <class T, class V>
   void assign(const MirroredVariable<T>& variable, V value,
               detail::MergePlace place = CallSite::here()) {
@@ -184,6 +180,20 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext>,
                   detail::MergePlace place = CallSite::here()) {
     variable.visit([&](const auto& kind) { assign_sub(kind, std::move(value), place); },
                    place.site);
+  }
+
+  /// The assignment of a replica-local variable is no merge, and its tag has no effect.
+  template <class V, class T>
+  void assign(const MergeTag& tag, const V& variable, T value) {
+    assign(variable, std::move(value), tag);
+  }
+  template <class V, class T>
+  void assign_add(const MergeTag& tag, const V& variable, T value) {
+    assign_add(variable, std::move(value), tag);
+  }
+  template <class V, class T>
+  void assign_sub(const MergeTag& tag, const V& variable, T value) {
+    assign_sub(variable, std::move(value), tag);
   }
 
   /// For the handles of variables.

@@ -4,8 +4,8 @@
 
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/make_variable.h"
-#include "belfry/detail/run_verbs.h"
 #include "belfry/detail/strategy_verbs.h"
+#include "belfry/detail/verb.h"
 #include "belfry/device_spec.h"
 #include "belfry/distribute_options.h"
 #include "belfry/input_context.h"
@@ -36,9 +36,7 @@ class DistributedDataset;
 /// of belfry, or a user's own, which replaces some hooks (docs/strategies.md). Not copyable;
 /// outlives its variables' last use; the backend outlives it. One `run` at a time: a second thread
 /// gets a ContextError (kStrategyBusy).
-class Strategy : public detail::RunVerbs<Strategy>,
-                 public detail::StrategyVerbs<Strategy>,
-                 protected StrategyHooks {
+class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks {
  public:
   virtual ~Strategy();
 
@@ -66,15 +64,12 @@ class Strategy : public detail::RunVerbs<Strategy>,
   /// Calls `fn(ReplicaContext&, const A&...)` once on every replica and returns what each returned:
   /// always a PerReplica, also for one replica; a variable as itself; nothing for void (SEM-1 to
   /// SEM-15). PerReplica and Mirrored arguments, also inside containers, give each replica its
-  /// component; anything else is handed to all. `run(fn, args..., site)` is inherited.
+  /// component; anything else is handed to all. `run(options, fn, args...)` takes RunOptions.
   /// Order: blocks until all replicas have ended; device work they enqueued may still be running.
   /// Throws: the exception of the failing replica with the lowest id, with its own type; errors of
-  /// belfry, see detail::RunVerbs. The strategy stays usable; `last_failure` has the whole story.
-  using RunVerbs<Strategy>::run;
-  template <class F, class... Args>
-  auto run(RunOptions options, const F& fn, const Args&... args) {
-    return cross_.run(options, fn, args...);
-  }
+  /// belfry, see CrossReplicaContext::run. The strategy stays usable; `last_failure` has the whole
+  /// story.
+  detail::Verb<CrossReplicaContext, detail::calls::Run> run{cross_};
   template <class F, class... Args>
   auto run_at(CallSite site, const F& fn, const Args&... args) {
     return cross_.run_at(site, fn, args...);
