@@ -143,7 +143,7 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   Verb<detail::calls::Update> update{*this};
   template <class V, class F, class... Args>
   auto update_at(CallSite site, const V& variable, const F& fn, const Args&... args) {
-    static_assert(!(detail::HoldsPerReplica<Args>::value || ...),
+    static_assert(!(detail::holds_per_replica<Args>() || ...),
                   "update takes Mirrored or plain arguments: reduce a PerReplica first");
     core_.require_change("update", site);
     return detail::update_components(core_, *this, site, variable, fn, args...);
@@ -153,7 +153,7 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   Verb<detail::calls::UpdateEach> update_each{*this};
   template <class V, class F, class... Args>
   auto update_each_at(CallSite site, const V& variable, const F& fn, const Args&... args) {
-    static_assert(!(detail::HoldsPerReplica<Args>::value || ...),
+    static_assert(!(detail::holds_per_replica<Args>() || ...),
                   "update takes Mirrored or plain arguments: reduce a PerReplica first");
     core_.require_change("update_each", site);
     return detail::update_each_component(core_, *this, site, variable, fn, args...);
