@@ -20,7 +20,7 @@ using Status = ReplicaState::Status;
 
 AgentId replica_agent(int replica) { return {AgentId::Kind::kReplica, replica}; }
 
-// As `current_context`, without a call: every merge asks.
+// The same as `current_context`, without a call: every merge needs the context.
 const CurrentContext* context_on_carrier() {
   const Unwatched unwatched;
   return static_cast<const CurrentContext*>(current.context);
@@ -28,7 +28,7 @@ const CurrentContext* context_on_carrier() {
 
 bool has_arrived(const ReplicaState& replica) { return replica.status == Status::kArrived; }
 
-// Absent replicas have no functions; the first participant stands in for them.
+// The replica whose merge functions run. If the wanted replica is absent, the first participant.
 int functions_of(StrategyCore& core, const Participants& present) {
   const int wanted = core.backend().run_settings().functions_of;
   return wanted < present.replicas() && present.has(wanted) ? wanted : present.id(0);
@@ -93,7 +93,7 @@ void ReplicaRunner::body(int replica) noexcept {
   current.replica = &context;
   current.backend = &core().backend();
   current.device = core().devices()[static_cast<std::size_t>(replica)];
-  // Nothing surrounds it on this carrier: what it may do follows from where the
+  // No other context surrounds this one on its carrier; its rights follow from the place where the
   // run was begun.
   current.in_update = in_update_;
   current.variables = rules_;
@@ -122,8 +122,8 @@ void ReplicaRunner::body(int replica) noexcept {
 
 void ReplicaRunner::meet(int replica, MergeRequest& request) {
   ReplicaState& own = state(replica);
-  // What is current is what this replica's body began with, as a rule; else
-  // MergePoint looks closer.
+  // Usually the current context is the context that the replica's body started with; otherwise
+  // MergePoint checks in detail.
   if (context_on_carrier() != own.context) [[unlikely]] {
     require_current(replica, request);
   }
@@ -132,14 +132,13 @@ void ReplicaRunner::meet(int replica, MergeRequest& request) {
     unnamed_->reach(replica, request, own.merges + 1);
   }
   own.merges += 1;
-  // Member by member, as they were stored just now: a load that spans both
-  // stores waits for them.
+  // Member by member, as in the store just before: a load that spans both stores waits for them.
   const CallSite site{request.site.file, request.site.line};
   own.last_site = site;
   own.status = Status::kArrived;
   requests_[static_cast<std::size_t>(replica)] = &request;
-  // One object for both: what lies between replicas' frames decides how many
-  // fit into a cache.
+  // One object for both announcements: the size of a waiting replica's frames decides how many of
+  // them fit into a cache.
   Operation operation{.kind = OperationKind::kArrive,
                       .agent = replica_agent(replica),
                       .subject = own.merges,
@@ -158,7 +157,7 @@ void ReplicaRunner::meet(int replica, MergeRequest& request) {
 }
 
 void ReplicaRunner::touch(int replica, OperationKind kind, std::uint64_t subject, CallSite site) {
-  // A destructor may put a component back; it could not let an exception out.
+  // A destructor may restore a component, and cannot let an exception out.
   if (is_being_unwound()) return;
   require_alive(replica);
   executor_.step({.kind = kind,
@@ -170,8 +169,7 @@ void ReplicaRunner::touch(int replica, OperationKind kind, std::uint64_t subject
 }
 
 Job::Settled ReplicaRunner::settle() noexcept {
-  // As a rule all have arrived, and this test is faster than a count of each
-  // status.
+  // Usually all replicas have arrived, and this test is faster than a count of each status.
   if (!std::ranges::all_of(states_, has_arrived)) return settle_some();
   if (!has_failed()) merge_round();
   executor_.open(gate_);
@@ -211,8 +209,8 @@ Job::Settled ReplicaRunner::settle_some() {
   return Settled::kResumed;
 }
 
-// All replicas have ended. Exceptions of failed runs were reported when the run
-// failed, but for those that came out of a merge afterwards.
+// All replicas have ended. If the run has failed, only an exception that came out of a merge
+// afterwards is not in the report yet.
 void ReplicaRunner::finish() {
   if (has_failed()) return fail_by_hidden_exception();
   if (const ReplicaState* const thrower = states_.find(Status::kThrew)) return fail_by(*thrower);

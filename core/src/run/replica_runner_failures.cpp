@@ -13,8 +13,8 @@
 
 namespace belfry::detail {
 
-// Memory may run out in `describe`: then `thrown` is all that is known of the
-// failure, or that memory ran out if nothing had been thrown.
+// If memory runs out in `describe`, the failure is `thrown` without a report, or std::bad_alloc if
+// `thrown` is null.
 template <class Describe>
 void ReplicaRunner::fail(const std::exception_ptr& thrown, const Describe& describe) noexcept {
   try {
@@ -47,9 +47,9 @@ void ReplicaRunner::fail_by(const ReplicaState& thrower) {
   fail(thrower.exception, [&](const RunFacts& run) { return replica_threw(run, thrower); });
 }
 
-// A replica that merges in a destructor while its own exception unwinds it had
-// thrown before the others missed it, and outranks that failure. The exception
-// comes out of its merge, and shows, only when the run is unwound.
+// A replica may merge in a destructor while its own exception unwinds the replica. The exception
+// was thrown before the other replicas failed to meet, and outranks their failure; it comes out of
+// the replica only when the failed run is unwound.
 void ReplicaRunner::fail_by_hidden_exception() {
   const auto hidden = std::ranges::find_if(states_, [](const ReplicaState& replica) {
     return replica.status == ReplicaState::Status::kThrew && replica.was_throwing;
@@ -77,8 +77,8 @@ void ReplicaRunner::deadlock(const std::vector<int>& blocked) noexcept {
   fail(nullptr, [&](const RunFacts& run) { return run_deadlock(run, blocked.size()); });
 }
 
-// Replicas that outlasted the failure appear in its report after the run. A
-// report that could not name them is dropped.
+// Abandoned replicas are known only after the run, and are added to its report. If memory runs out
+// for them, the report is dropped.
 void ReplicaRunner::report_abandoned() noexcept {
   std::optional<ErrorReport>& report = core().last_failure();
   try {
@@ -90,7 +90,7 @@ void ReplicaRunner::report_abandoned() noexcept {
 
 void ReplicaRunner::refuse(int replica) {
   ReplicaState& own = state(replica);
-  // What unwinds it before its first cancellation is an exception of its own.
+  // An exception in flight before the first cancellation is the replica's own.
   if (own.swallowed == 0) own.was_throwing = std::uncaught_exceptions() > 0;
   if (++own.swallowed > kPatience) {
     own.status = ReplicaState::Status::kAbandoned;
@@ -99,7 +99,7 @@ void ReplicaRunner::refuse(int replica) {
   throw ReplicaCancelled{};
 }
 
-// Destructors may wait for tensors; they could not let an exception out.
+// Destructors may wait for tensors, and cannot let an exception out.
 void ReplicaRunner::refuse_work(const CurrentContext& context) {
   if (!is_being_unwound()) refuse(context.replica->replica_id());
 }

@@ -6,9 +6,8 @@
 
 namespace belfry::detail {
 
-// The first replica that takes part, usually replica 0, never waits. Another
-// that is ahead of it pauses at a gate of its own, so that its request does not
-// count as the arrival at a merge.
+// The first participating replica, usually replica 0, makes the variable and never waits. A replica
+// ahead of it pauses at a separate gate: its request is not an arrival at a merge.
 std::shared_ptr<void> ReplicaRunner::make_variable(int replica, const VariableRequest& request,
                                                    FunctionRef<std::shared_ptr<void>()> make) {
   require_alive(replica);
@@ -46,9 +45,9 @@ void ReplicaRunner::seek(int replica, const VariableRequest& request) {
   require_alive(replica);
 }
 
-// All replicas are paused or ended, some for a variable. The first may have
-// made it between the look and the pause of a replica that runs beside it;
-// otherwise nobody will ever make it.
+// All replicas are paused or ended, and some wait for a variable. If replicas run side by side, the
+// first replica may have made the variable after the seeker's look and before its pause; otherwise
+// no replica will ever make it.
 void ReplicaRunner::serve_seekers() {
   bool found = has_failed();
   try {
