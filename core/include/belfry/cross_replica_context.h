@@ -4,21 +4,16 @@
 
 #include "belfry/detail/axis_verbs.h"
 #include "belfry/detail/batch_reduce_pairs.h"
-#include "belfry/detail/batch_reduce_verbs.h"
 #include "belfry/detail/custom_reduction.h"
 #include "belfry/detail/destination_verbs.h"
 #include "belfry/detail/distribute.h"
 #include "belfry/detail/map_elements.h"
-#include "belfry/detail/map_verbs.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/reduce_values.h"
-#include "belfry/detail/run_verbs.h"
 #include "belfry/detail/split_total.h"
 #include "belfry/detail/update_components.h"
-#include "belfry/detail/update_each_verbs.h"
-#include "belfry/detail/update_non_slot_verbs.h"
-#include "belfry/detail/update_verbs.h"
 #include "belfry/detail/variable_merge.h"
+#include "belfry/detail/verb.h"
 #include "belfry/distributed_values.h"
 #include "belfry/mean_only.h"
 #include "belfry/tensor.h"
@@ -30,21 +25,19 @@
 
 namespace belfry {
 
-/// What code outside the replicas may do: in merge_fn, and between runs through
-/// `Strategy::cross_replica()`. Every verb throws ContextError (kWrongContext, kOtherStrategy) when
-/// it is reached from inside a replica or another strategy (SEM-14); InvalidArgumentError
-/// (kVariableEmpty) for a handle that names no variable, (kForeignObject) for tensors of another
-/// backend; DeviceError (kOutOfMemory) without room for tensors it makes or copies;
-/// UnsupportedError (kUnsupported) for what devices cannot do; StrategyError (kStrategyContract)
-/// where a user's strategy does not keep its part.
-class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
-                            public detail::UpdateVerbs<CrossReplicaContext>,
-                            public detail::UpdateNonSlotVerbs<CrossReplicaContext>,
-                            public detail::UpdateEachVerbs<CrossReplicaContext>,
-                            public detail::BatchReduceVerbs<CrossReplicaContext>,
-                            public detail::MapVerbs<CrossReplicaContext>,
-                            public detail::DestinationVerbs<CrossReplicaContext>,
+/// The verbs of code outside the replicas: in merge_fn, and between runs through
+/// `Strategy::cross_replica()`. Errors of every verb:
+/// - ContextError (kWrongContext, kOtherStrategy) inside a replica or another strategy (SEM-14);
+/// - InvalidArgumentError (kVariableEmpty) for a handle that names no variable, (kForeignObject)
+///   for tensors of another backend;
+/// - DeviceError (kOutOfMemory) without room for tensors that the verb makes or copies;
+/// - UnsupportedError (kUnsupported) for operations that the devices lack;
+/// - StrategyError (kStrategyContract) if a user's strategy breaks a rule of its hooks.
+class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>,
                             public detail::AxisVerbs<CrossReplicaContext> {
+  template <class Call>
+  using Verb = detail::Verb<CrossReplicaContext, Call>;
+
  public:
   CrossReplicaContext(const CrossReplicaContext&) = delete;
   CrossReplicaContext& operator=(const CrossReplicaContext&) = delete;
@@ -55,20 +48,29 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   std::vector<DeviceSpec> devices() const;
 
   /// Runs `fn(ReplicaContext&, component of each argument...)` on every replica; see Strategy::run.
-  using RunVerbs<CrossReplicaContext>::run;
+  /// Throws, beside the exceptions of replicas and merges: ContextError (kStrategyBusy) while
+  /// another thread runs this strategy, or runs on a backend that is for one thread at a time
+  /// (SEM-9), (kWrongContext, kOtherStrategy) inside a replica or another strategy (SEM-14),
+  /// (kRunFailed) if code threw ReplicaCancelled while no run had failed (SEM-7);
+  /// InvalidArgumentError (kInvalidArgument) for a PerReplica or Mirrored of another number of
+  /// replicas (SEM-13), or if no replica can take part (SEM-90); MergeMismatchError (SEM-5);
+  /// VariableMismatchError (kVariableMismatch) if replicas made different variables (SEM-48);
+  /// DeviceError (kOutOfMemory) without room for stacks, (kDeadlock, kStackOverflow);
+  /// UnsupportedError (kUnsupported) without threads for replicas; StrategyError
+  /// (kStrategyContract) if a strategy breaks a rule of its hooks.
+  Verb<detail::calls::Run> run{*this};
   template <class F, class... Args>
-  auto run(RunOptions options, const F& fn, const Args&... args) {
+  auto run_at(const RunOptions& options, const F& fn, const Args&... args) {
     return detail::distribute(core_, *this, options, fn, args...);
   }
   template <class F, class... Args>
   auto run_at(CallSite site, const F& fn, const Args&... args) {
-    return detail::distribute(core_, *this, RunOptions{.concurrent = true, .site = site}, fn,
-                              args...);
+    return run_at(RunOptions{.concurrent = true, .site = site}, fn, args...);
   }
 
   /// The reduction over all replicas, the same on each (SEM-30 to SEM-36; SEM-120 and SEM-122).
-  /// Order: host leaves at once; tensors are enqueued on communication streams, between what made
-  /// them and later work of compute streams; the host does not block.
+  /// Order: host leaves at once; tensors are enqueued on communication streams, after the work that
+  /// made them and before later work of compute streams; the host does not block.
   /// Throws: StructureMismatchError (kStructure); InvalidArgumentError (kIntegerMean), (kDType) for
   /// bool, (kInvalidArgument) for another number of replicas or a default-constructed tensor.
   using DestinationVerbs<CrossReplicaContext>::reduce;
@@ -79,9 +81,11 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
     detail::require_replicas(core_, value.size(), site);
     return detail::reduce_value(core_, op, value, site);
   }
-  /// The same by a reduction of the user's, on replica 0's device; the result on every replica
-  /// (SEM-38). Order: as the reduction; copies of tensors are enqueued. Throws: what the reduction
-  /// throws; StructureMismatchError; InvalidArgumentError (kInvalidArgument) as above.
+  /// The same by a user-defined reduction, on replica 0's device; the result on every replica
+  /// (SEM-38).
+  /// Order: as the reduction; copies of tensors are enqueued.
+  /// Throws: exceptions of the reduction; StructureMismatchError; InvalidArgumentError
+  /// (kInvalidArgument) as above.
   template <class R, class T>
     requires Reduction<R, T>
   Mirrored<ReductionResult<R, T>> reduce(const R& reduction, const PerReplica<T>& value,
@@ -90,18 +94,21 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
     detail::require_replicas(core_, value.size(), site);
     return detail::mirror(core_, detail::fold_values(core_, reduction, value, site));
   }
-  /// MEAN of a value that all replicas share is that value; SUM of it does not compile (SEM-34).
+  /// MEAN of a value that all replicas share is the value itself; SUM does not compile (SEM-34).
   template <class T>
   Mirrored<T> reduce(MeanOnly, const Mirrored<T>& value, CallSite site = CallSite::here()) {
     core_.require_cross("reduce", site);
     detail::require_replicas(core_, value.size(), site);
     return value;
   }
-  /// `batch_reduce(op, values...)`: a tuple of the reductions of each, in order. A value may come
-  /// as a `std::pair` with its destination, and is a MirroredOn then; a `std::vector` of pairs of
-  /// one type gives a vector. All destinations are looked at before anything is reduced.
-  /// detail::BatchReduceVerbs has its order and errors.
-  using BatchReduceVerbs<CrossReplicaContext>::batch_reduce;
+  /// `batch_reduce(op, values...)`: a tuple of the reductions of each value, in order. The
+  /// reduction of a `std::pair` of a value and its destination is a MirroredOn; a `std::vector` of
+  /// pairs of one type gives a vector.
+  /// Order: all values are one reduction of the strategy, or one reduction for each set of
+  /// participating replicas; then as reduce.
+  /// Throws: as reduce, with and without a destination; numbers of replicas, destinations and
+  /// structures are checked before anything is reduced.
+  Verb<detail::calls::BatchReduce> batch_reduce{*this};
   template <class... V>
   auto batch_reduce_at(CallSite site, ReduceOp op, const V&... values) {
     core_.require_cross("batch_reduce", site);
@@ -118,33 +125,47 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
     return detail::mirror(core_, value);
   }
 
-  /// `update(variable, fn, args...)` calls `fn(component, args...)` once for each component, on its
-  /// device; Mirrored arguments and variables give the component that lives there (SEM-41). All or
-  /// nothing: when one call throws, no component changes. Returns what fn returns, mirrored.
-  /// detail::UpdateVerbs has its order and errors.
-  using UpdateVerbs<CrossReplicaContext>::update;
+  /// `update(variable, fn, args...)` calls `fn(component, args...)` once for each component, on the
+  /// component's device. A Mirrored argument or a variable gives its component for the same device
+  /// (SEM-41). Returns the results of fn, mirrored.
+  /// Order: fn is called on the calling thread, for each component in turn; its work on tensors,
+  /// and copies of arguments from other devices, are enqueued on compute streams, and the host does
+  /// not block unless fn does.
+  /// Throws: exceptions of fn; ContextError (kOtherStrategy) for a variable of another strategy,
+  /// also as an argument, (kWrongContext) inside the function of another update (SEM-41);
+  /// VariableMismatchError (kMirroredDiverged) if the backend compares components (SEM-11), and
+  /// host values of a mirrored variable, shapes of its tensors, or the same of results, differ
+  /// between components; InvalidArgumentError (kDestination) for an argument that is a variable or
+  /// a MirroredOn and has nothing for the component's device, (kInvalidArgument) for a Mirrored of
+  /// another number of replicas or a Variable that is replica-local; UnsupportedError
+  /// (kUnsupported) if the strategy copies results (SEM-113) and their type cannot be copied. After
+  /// an error no component has changed (SEM-42).
+  Verb<detail::calls::Update> update{*this};
   template <class V, class F, class... Args>
   auto update_at(CallSite site, const V& variable, const F& fn, const Args&... args) {
-    static_assert(!(detail::HoldsPerReplica<Args>::value || ...),
+    static_assert(!(detail::holds_per_replica<Args>() || ...),
                   "update takes Mirrored or plain arguments: reduce a PerReplica first");
     core_.require_change("update", site);
     return detail::update_components(core_, *this, site, variable, fn, args...);
   }
 
-  /// The same, but returns what each call returned, in the order of the components.
-  using UpdateEachVerbs<CrossReplicaContext>::update_each;
+  /// The same, but returns the results of all calls in a vector, in the order of the components.
+  Verb<detail::calls::UpdateEach> update_each{*this};
   template <class V, class F, class... Args>
   auto update_each_at(CallSite site, const V& variable, const F& fn, const Args&... args) {
-    static_assert(!(detail::HoldsPerReplica<Args>::value || ...),
+    static_assert(!(detail::holds_per_replica<Args>() || ...),
                   "update takes Mirrored or plain arguments: reduce a PerReplica first");
     core_.require_change("update_each", site);
     return detail::update_each_component(core_, *this, site, variable, fn, args...);
   }
 
   /// `update_non_slot(devices, fn, args...)` calls `fn(args...)` once on each of `devices`, with
-  /// arguments as update gives them, and returns what fn returns there (SEM-41).
-  /// detail::UpdateNonSlotVerbs has its order and errors.
-  using UpdateNonSlotVerbs<CrossReplicaContext>::update_non_slot;
+  /// arguments as in update, and returns the results as a MirroredOn (SEM-41).
+  /// Order: as update, for each device in turn, in the order of `devices`.
+  /// Throws: as update; InvalidArgumentError (kDestination) for a device of another strategy,
+  /// (kNoDevices) for an empty list, (kDuplicateDevice) for a repeated device, all before fn is
+  /// called.
+  Verb<detail::calls::UpdateNonSlot> update_non_slot{*this};
   template <class F, class... Args>
   auto update_non_slot_at(CallSite site, const std::vector<DeviceSpec>& devices, const F& fn,
                           const Args&... args) {
@@ -152,18 +173,20 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
     return detail::update_devices(core_, *this, site, devices, fn, args...);
   }
 
-  /// Gives every component of a replica-local variable this value: a sum is then as many times it
-  /// as there are components (SEM-57). Order: copies of tensors are enqueued. Throws: ContextError
-  /// (kOtherStrategy), also (kWrongContext) inside an update (SEM-41).
+  /// Gives every component of a replica-local variable this value: a sum is then the value times
+  /// the number of components (SEM-57).
+  /// Order: copies of tensors are enqueued.
+  /// Throws: ContextError (kOtherStrategy), also (kWrongContext) inside an update (SEM-41).
   template <class T>
   void assign_each(const ReplicaLocalVariable<T>& variable, const std::type_identity_t<T>& value,
                    CallSite site = CallSite::here()) {
     detail::VariableState<T>& state = assigned(variable, "assign_each", site);
     detail::put_components(core_, state, detail::value_for_each(core_, state.info, value));
   }
-  /// Makes the sum that a replica-local variable is read as this total (SEM-57).
-  /// Order: blocks the host to divide tensors. Throws: as assign_each; InvalidArgumentError
-  /// (kInvalidArgument) for one that is not read as a sum or no SumSplit, (kDType) for bool.
+  /// Makes this total the sum of the components of a replica-local variable (SEM-57).
+  /// Order: blocks the host to divide tensors.
+  /// Throws: as assign_each; InvalidArgumentError (kInvalidArgument) for a variable that is not
+  /// read as a sum or an invalid SumSplit, (kDType) for bool.
   template <Nest T>
   void assign_total(const ReplicaLocalVariable<T>& variable, const std::type_identity_t<T>& total,
                     SumSplit split = SumSplit::kFirst, CallSite site = CallSite::here()) {
@@ -174,10 +197,12 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
                            detail::split_total(core_, state.info, total, split, site));
   }
 
-  /// `map(elements, fn, args...)` calls `fn(element, args...)` for element k on replica k mod N's
-  /// device, with arguments as update gives them; every replica has a list, maybe empty (SEM-123).
-  /// detail::MapVerbs has its order and errors.
-  using MapVerbs<CrossReplicaContext>::map;
+  /// `map(elements, fn, args...)` calls `fn(element, args...)` for element k on the device of
+  /// replica k mod N, with arguments as in update; every replica has a list of results, possibly
+  /// empty (SEM-123).
+  /// Order: fn is called on the calling thread, for each element in turn; otherwise as update.
+  /// Throws: exceptions of fn; for arguments as update.
+  Verb<detail::calls::Map> map{*this};
   template <class X, class F, class... Args>
   auto map_at(CallSite site, const std::vector<X>& elements, const F& fn, const Args&... args) {
     core_.require_cross("map", site);
@@ -203,48 +228,6 @@ class CrossReplicaContext : public detail::RunVerbs<CrossReplicaContext>,
   detail::StrategyCore& core_;
 };
 
-template <class R, class T>
-  requires Reduction<R, T>
-ReductionResult<R, T> ReplicaContext::all_reduce(const R& reduction, T value,
-                                                 detail::MergePlace place) {
-  const auto merge = [&](CrossReplicaContext& cross, const PerReplica<T>& values) {
-    return cross.reduce(reduction, values, place.site);
-  };
-  return merge_at<detail::MergeKind::kAllReduce>(place, nullptr, merge, std::move(value));
-}
-
-template <Nest T>
-T ReplicaContext::all_gather(T value, Axis axis, detail::MergePlace place) {
-  const auto merge = [site = place.site](CrossReplicaContext& cross, const PerReplica<T>& values,
-                                         const PerReplica<int>& axes) {
-    detail::require_same_axis(axes, site);
-    return detail::all_gather_value(cross.core(), values, Axis(*axes.begin()), site);
-  };
-  return merge_at<detail::MergeKind::kAllGather>(place, nullptr, merge, std::move(value),
-                                                 axis.value);
-}
-
-template <class T, class V>
-void ReplicaContext::assign_merged(const MirroredVariable<T>& variable, detail::AssignOp op,
-                                   V value, detail::MergePlace place) {
-  detail::VariableState<T>& state = variable.state(place.site);
-  detail::require_aggregation(*this, state.info, place.site);
-  const auto change = [&variable, op, aggregation = state.info.aggregation, site = place.site](
-                          CrossReplicaContext& cross, const PerReplica<T>& values) {
-    const auto set = [op, site](T& component, const T& delta) {
-      detail::apply_assign(op, component, delta, site);
-    };
-    if (aggregation == Aggregation::kOnlyFirst) {
-      cross.update(variable, set, cross.broadcast(*values.begin(), site), site);
-    } else {
-      const ReduceOp reduce = aggregation == Aggregation::kSum ? ReduceOp::kSum : ReduceOp::kMean;
-      cross.update(variable, set, cross.reduce(reduce, values, site), site);
-    }
-  };
-  // Replicas must agree on the variable and on what they do to it: one address for each pair.
-  const void* identity = reinterpret_cast<const char*>(&state) + static_cast<int>(op);
-  merge_at<detail::MergeKind::kAssign>(
-      place, identity, detail::VariableMerge{change, op, state.info}, T(std::move(value)));
-}
-
 }  // namespace belfry
+
+#include "belfry/detail/replica_merges.h"

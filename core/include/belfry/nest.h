@@ -64,23 +64,6 @@ LeafRef leaf_ref(T& leaf) {
   }
 }
 
-/// Calls `visit(child)` for each child of a nest that is not a leaf, in order.
-template <class T, class Visit>
-void for_each_child(T& value, Visit&& visit) {
-  using Plain = std::remove_cv_t<T>;
-  if constexpr (IsVector<Plain>::value || IsArray<Plain>::value) {
-    for (auto& child : value) visit(child);
-  } else if constexpr (IsMap<Plain>::value) {
-    for (auto& [key, child] : value) visit(child);
-  } else if constexpr (IsOptional<Plain>::value) {
-    if (value) visit(*value);
-  } else if constexpr (IsTuple<Plain>::value) {
-    std::apply([&](auto&... child) { (visit(child), ...); }, value);
-  } else {
-    std::apply([&](auto&... child) { (visit(child), ...); }, Plain::members(value));
-  }
-}
-
 template <class T>
 std::string key_text(const T& key) {
   std::ostringstream text;

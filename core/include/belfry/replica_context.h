@@ -8,9 +8,8 @@
 #include "belfry/detail/merge_place.h"
 #include "belfry/detail/merge_point.h"
 #include "belfry/detail/merge_request.h"
-#include "belfry/detail/merge_verbs.h"
 #include "belfry/detail/mirror.h"
-#include "belfry/detail/tagged_verbs.h"
+#include "belfry/detail/verb.h"
 #include "belfry/nest.h"
 #include "belfry/placement.h"
 #include "belfry/reduce_op.h"
@@ -30,17 +29,16 @@ class ReplicaRunner;
 struct DefaultContext;
 }  // namespace detail
 
-/// What a replica function may do. One for each replica and run, made by the runner, valid inside
-/// the function alone (SEM-14).
-/// Merges throw ContextError (kMergeNested) through a context that is not current, and come out of
-/// `run` as MergeMismatchError (kMergeMissing, kMergePlaces, kMergeKinds, kMergeTypes) when
-/// replicas do not meet (SEM-5), and kMergeUnnamed if the strategy requires names (SEM-133). Every
-/// verb that merges takes a MergeTag as its first argument, too (SEM-132). What comes out of `run`
-/// reaches the replicas as ReplicaCancelled (SEM-7), as it does at later calls in a run that has
-/// failed. The default strategy's replica, whose merges are executed where they are called
-/// (SEM-16), gets there what others get from `run`.
-class ReplicaContext : public detail::MergeVerbs<ReplicaContext>,
-                       public detail::TaggedVerbs<ReplicaContext> {
+/// The verbs of a replica function. The runner makes one context for each replica of a run; a
+/// context is valid inside the replica function only (SEM-14). Every verb that merges also takes a
+/// MergeTag as its first argument (SEM-132). Errors of every merge:
+/// - A merge through a context that is not current throws ContextError (kMergeNested).
+/// - If replicas do not meet, `run` throws MergeMismatchError (kMergeMissing, kMergePlaces,
+///   kMergeKinds, kMergeTypes; SEM-5), or kMergeUnnamed if the strategy requires names (SEM-133).
+/// - If the run fails, pending merges and later calls throw ReplicaCancelled in each replica, and
+///   `run` throws the cause (SEM-7). The default strategy has no run: its merges are executed at
+///   the call and throw the cause directly (SEM-16).
+class ReplicaContext {
  public:
   ReplicaContext(const ReplicaContext&) = delete;
   ReplicaContext& operator=(const ReplicaContext&) = delete;
@@ -48,29 +46,22 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext>,
   /// This replica's number, from 0 to num_replicas() - 1.
   int replica_id() const { return id_; }
   int num_replicas() const { return merges_.core().size(); }
-  /// The device this replica runs on, where its tensors are made.
+  /// The device of this replica; the replica's tensors are made there.
   DeviceSpec device() const;
   Placement placement() const { return merges_.core().placement(id_); }
   Strategy& strategy() const { return merges_.core().owner(); }
 
-  /// Pauses until every replica has arrived here, then runs `merge_fn(CrossReplicaContext&, const
-  /// PerReplica<A>&...)` once, and returns its result: the component of a PerReplica or Mirrored
-  /// (through nests), a copy of anything else, nothing for void (SEM-2 to SEM-9, SEM-13). Lvalue
-  /// arguments are copied into the merge, rvalues moved.
+  /// `merge_call(merge_fn, args...)` or `merge_call(tag, merge_fn, args...)`: waits until every
+  /// replica has arrived here, calls `merge_fn(CrossReplicaContext&, const PerReplica<A>&...)`
+  /// once, and returns the result: the component of a PerReplica or Mirrored (through nests), a
+  /// copy of any other value, nothing for void (SEM-2 to SEM-9, SEM-13). Lvalue arguments are
+  /// copied into the merge, rvalues moved. merge_call_at takes the call site of a wrapper.
   /// Order: the host blocks until all replicas have arrived and merge_fn has returned; device work
   /// that merge_fn enqueued may still be running.
-  /// Throws, from `run`: what merge_fn throws; MergeMismatchError; InvalidArgumentError
-  /// (kInvalidArgument) for a result of another number of replicas, or that lacks a component
-  /// (SEM-90).
-  /// `merge_call(fn, args..., site)` for 0 to 8 arguments is inherited; these two name the merge or
-  /// hand on a wrapper's call site.
-  using MergeVerbs<ReplicaContext>::merge_call;
-  template <class F, class... Args>
-  auto merge_call(const MergeTag& tag, F&& fn, Args&&... args) {
-    const std::decay_t<F>& function = fn;
-    return merge_at<detail::MergeKind::kMergeCall>(tag, nullptr, function,
-                                                   std::forward<Args>(args)...);
-  }
+  /// Throws, from `run`: exceptions of merge_fn; MergeMismatchError; InvalidArgumentError
+  /// (kInvalidArgument) for a result of another number of replicas, or without a component for a
+  /// participating replica (SEM-90).
+  detail::Verb<ReplicaContext, detail::calls::MergeCall> merge_call{*this};
   template <class F, class... Args>
   auto merge_call_at(detail::MergePlace place, F&& fn, Args&&... args) {
     const std::decay_t<F>& function = fn;
@@ -80,13 +71,13 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext>,
 
   /// The reduction of every leaf of `value` over all replicas, in the structure of `value`; tensors
   /// on this replica's device (SEM-30 to SEM-36).
-  /// Order: a merge, for which the host waits; tensors are reduced on communication streams,
-  /// between what made them and later work of compute streams, and the host does not wait for that.
-  /// Throws, from `run`: MergeMismatchError; StructureMismatchError (kStructure) also when replicas
+  /// Order: a merge; the host waits for the other replicas. Tensors are reduced on communication
+  /// streams, after the work that made them and before later work of compute streams; the host does
+  /// not wait for the reduction.
+  /// Throws, from `run`: MergeMismatchError; StructureMismatchError (kStructure), also if replicas
   /// name different operators; InvalidArgumentError (kIntegerMean), (kDType) for bool,
-  /// (kInvalidArgument) for no ReduceOp or a default-constructed tensor; DeviceError
+  /// (kInvalidArgument) for an invalid ReduceOp or a default-constructed tensor; DeviceError
   /// (kOutOfMemory).
-  using TaggedVerbs<ReplicaContext>::all_reduce;
   template <Nest T>
   T all_reduce(ReduceOp op, T value, detail::MergePlace place = CallSite::here()) {
     merges_.note(id_, value);
@@ -96,46 +87,51 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext>,
     return value;
   }
 
-  /// The same by a reduction of the user's; replica 0's reduction is used (SEM-38).
-  /// Order: a merge; the values are brought to replica 0's device, folded there, and the result is
-  /// copied to every replica's; copies are enqueued.
-  /// Throws, from `run`: what the reduction throws; MergeMismatchError; StructureMismatchError
+  /// The same by a user-defined reduction; replica 0's reduction is used (SEM-38).
+  /// Order: a merge; the values are copied to replica 0's device and folded there, and the result
+  /// is copied to the device of every replica; copies are enqueued.
+  /// Throws, from `run`: exceptions of the reduction; MergeMismatchError; StructureMismatchError
   /// (kStructure); DeviceError (kOutOfMemory).
   template <class R, class T>
     requires Reduction<R, T>
   ReductionResult<R, T> all_reduce(const R& reduction, T value,
                                    detail::MergePlace place = CallSite::here());
+  /// Either form, with a tag.
+  template <class... A>
+  auto all_reduce(const MergeTag& tag, A&&... op_and_value) {
+    return all_reduce(std::forward<A>(op_and_value)..., detail::MergePlace(tag));
+  }
 
-  /// The values of all replicas one after another along `axis`, in replica order, leaf by leaf;
-  /// extents may differ along that axis alone. Tensors come to this replica's device (SEM-121).
+  /// The concatenation of the values of all replicas along `axis`, in replica order, leaf by leaf;
+  /// extents may differ along that axis only. Tensors come to this replica's device (SEM-121).
   /// Order: a merge; copies and collectives are enqueued.
   /// Throws, from `run`: MergeMismatchError; StructureMismatchError (kStructure) for other
-  /// differences, also of the axes named; InvalidArgumentError (kShape) for an axis that is not
-  /// there, (kInvalidArgument) for a default-constructed tensor; DeviceError (kOutOfMemory).
-  using TaggedVerbs<ReplicaContext>::all_gather;
+  /// differences, also between the axes; InvalidArgumentError (kShape) for an axis out of range,
+  /// (kInvalidArgument) for a default-constructed tensor; DeviceError (kOutOfMemory).
   template <Nest T>
   T all_gather(T value, Axis axis, detail::MergePlace place = CallSite::here());
   template <Nest T>
   T all_gather(T value, detail::MergePlace place = CallSite::here()) {
     return all_gather(std::move(value), Axis(0), place);
   }
+  template <class T>
+  T all_gather(const MergeTag& tag, T value, Axis axis = Axis(0)) {
+    return all_gather(std::move(value), axis, tag);
+  }
 
-  /// Sets, adds to or subtracts from a variable. A replica-local variable changes on this replica
-  /// alone. For a mirrored one this is a merge: the values of all replicas are combined by the
-  /// variable's aggregation and every component changes alike (SEM-45).
-  /// Order: of a replica-local variable, tensors are enqueued on this replica's device and the host
-  /// does not block; of a mirrored one, a merge.
-  /// Throws: ContextError (kOtherStrategy), (kWrongContext) for a replica-local variable where this
-  /// context is not current; InvalidArgumentError (kVariableEmpty), (kNoAggregation) for a mirrored
-  /// one without, (kDestination) for a replica-local one with no component here; of adding and
-  /// subtracting, StructureMismatchError (kStructure) for a value of another structure than the
-  /// variable's and InvalidArgumentError (kDType) for types without sums; DeviceError
-  /// (kOutOfMemory). For a mirrored one, from `run`, also MergeMismatchError (kMergePlaces when
-  /// replicas change different variables, or in different ways), and StructureMismatchError when
-  /// they bring different structures.
-  using TaggedVerbs<ReplicaContext>::assign;
-  using TaggedVerbs<ReplicaContext>::assign_add;
-  using TaggedVerbs<ReplicaContext>::assign_sub;
+  /// Sets, adds to or subtracts from a variable (SEM-45).
+  /// - Replica-local variable: changes on this replica only. Order: tensors are enqueued on this
+  ///   replica's device; the host does not block.
+  /// - Mirrored variable: a merge, in which the variable's aggregation combines the values of all
+  ///   replicas, and every component changes alike.
+  /// Throws: ContextError (kOtherStrategy); InvalidArgumentError (kVariableEmpty); DeviceError
+  /// (kOutOfMemory). Addition and subtraction: StructureMismatchError (kStructure) for a value of
+  /// another structure than the variable's, InvalidArgumentError (kDType) for types without sums.
+  /// Replica-local: ContextError (kWrongContext) if this context is not current,
+  /// InvalidArgumentError (kDestination) for a variable without a component here. Mirrored:
+  /// InvalidArgumentError (kNoAggregation) for a variable without an aggregation; from `run`,
+  /// MergeMismatchError (kMergePlaces if replicas change different variables, or in different
+  /// ways), StructureMismatchError if replicas bring different structures.
   template <class T, class V>
   void assign(const MirroredVariable<T>& variable, V value,
               detail::MergePlace place = CallSite::here()) {
@@ -184,6 +180,20 @@ class ReplicaContext : public detail::MergeVerbs<ReplicaContext>,
                   detail::MergePlace place = CallSite::here()) {
     variable.visit([&](const auto& kind) { assign_sub(kind, std::move(value), place); },
                    place.site);
+  }
+
+  /// The assignment of a replica-local variable is no merge, and its tag has no effect.
+  template <class V, class T>
+  void assign(const MergeTag& tag, const V& variable, T value) {
+    assign(variable, std::move(value), tag);
+  }
+  template <class V, class T>
+  void assign_add(const MergeTag& tag, const V& variable, T value) {
+    assign_add(variable, std::move(value), tag);
+  }
+  template <class V, class T>
+  void assign_sub(const MergeTag& tag, const V& variable, T value) {
+    assign_sub(variable, std::move(value), tag);
   }
 
   /// For the handles of variables.

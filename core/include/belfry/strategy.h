@@ -4,8 +4,8 @@
 
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/make_variable.h"
-#include "belfry/detail/run_verbs.h"
 #include "belfry/detail/strategy_verbs.h"
+#include "belfry/detail/verb.h"
 #include "belfry/device_spec.h"
 #include "belfry/distribute_options.h"
 #include "belfry/input_context.h"
@@ -32,29 +32,27 @@ class Dataset;
 template <class B>
 class DistributedDataset;
 
-/// Distributes work over replicas, one for each of its devices. Made as one of its children: those
-/// of belfry, or a user's own, which replaces some hooks (docs/strategies.md). Not copyable;
-/// outlives its variables' last use; the backend outlives it. One `run` at a time: a second thread
-/// gets a ContextError (kStrategyBusy).
-class Strategy : public detail::RunVerbs<Strategy>,
-                 public detail::StrategyVerbs<Strategy>,
-                 protected StrategyHooks {
+/// Distributes work over replicas, with a replica on each of its devices. A strategy is an object
+/// of a derived class, of belfry or of a user, which overrides hooks (docs/strategies.md). Not
+/// copyable; outlives the last use of its variables; the backend outlives the strategy. Allows a
+/// single `run` at a time: a second thread gets a ContextError (kStrategyBusy).
+class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks {
  public:
   virtual ~Strategy();
 
   int num_replicas() const { return core_.size(); }
-  /// The devices replicas run on, in replica order.
+  /// The devices of the replicas, in replica order.
   std::vector<DeviceSpec> worker_devices() const { return devices(); }
-  /// The devices mirrored variables live on (SEM-110).
+  /// The devices of mirrored variables (SEM-110).
   std::vector<DeviceSpec> parameter_devices() const;
-  /// Where state that belongs to no variable is updated: where variables live.
+  /// The devices for updates of state without a variable: the devices of variables.
   std::vector<DeviceSpec> non_slot_devices() const { return parameter_devices(); }
   using StrategyVerbs<Strategy>::non_slot_devices;
   std::vector<DeviceSpec> devices() const { return cross_.devices(); }
   /// Each replica's position in worker_devices().
   PerReplica<int> worker_device_index() const;
   Backend& backend() { return core_.backend(); }
-  /// Where a replica runs. Throws: InvalidArgumentError (kInvalidArgument) for an id that is none.
+  /// The placement of a replica. Throws: InvalidArgumentError (kInvalidArgument) for an invalid id.
   Placement placement(int replica, CallSite site = CallSite::here());
   /// The cross-replica context for code between runs.
   CrossReplicaContext& cross_replica() { return cross_; }
@@ -63,18 +61,15 @@ class Strategy : public detail::RunVerbs<Strategy>,
   /// Throws: ContextError (kWrongContext, kOtherStrategy) inside a replica or another strategy.
   Scope scope(CallSite site = CallSite::here()) { return {core_, cross_, site}; }
 
-  /// Calls `fn(ReplicaContext&, const A&...)` once on every replica and returns what each returned:
-  /// always a PerReplica, also for one replica; a variable as itself; nothing for void (SEM-1 to
-  /// SEM-15). PerReplica and Mirrored arguments, also inside containers, give each replica its
-  /// component; anything else is handed to all. `run(fn, args..., site)` is inherited.
-  /// Order: blocks until all replicas have ended; device work they enqueued may still be running.
-  /// Throws: the exception of the failing replica with the lowest id, with its own type; errors of
-  /// belfry, see detail::RunVerbs. The strategy stays usable; `last_failure` has the whole story.
-  using RunVerbs<Strategy>::run;
-  template <class F, class... Args>
-  auto run(RunOptions options, const F& fn, const Args&... args) {
-    return cross_.run(options, fn, args...);
-  }
+  /// Calls `fn(ReplicaContext&, const A&...)` once on every replica and returns the results: a
+  /// PerReplica, also for one replica; a variable is returned itself; nothing for void (SEM-1 to
+  /// SEM-15). A PerReplica or Mirrored argument, also inside containers, gives each replica its
+  /// component; all replicas get any other argument. `run(options, fn, args...)` takes RunOptions.
+  /// Order: blocks until all replicas have ended; device work of the replicas may still be running.
+  /// Throws: the exception of the failing replica with the lowest id, with its own type; for errors
+  /// of belfry see CrossReplicaContext::run. The strategy stays usable; `last_failure` has the
+  /// report.
+  detail::Verb<CrossReplicaContext, detail::calls::Run> run{cross_};
   template <class F, class... Args>
   auto run_at(CallSite site, const F& fn, const Args&... args) {
     return cross_.run_at(site, fn, args...);
@@ -86,8 +81,8 @@ class Strategy : public detail::RunVerbs<Strategy>,
   DistributedDataset<B> distribute_dataset(const Dataset<B>& dataset,
                                            const DistributeOptions& options,
                                            CallSite site = CallSite::here());
-  /// The same for what `fn(InputContext)` returns, a dataset or a function that returns the next
-  /// element: each replica takes the next one as it is (SEM-95). `fn` is called once, here.
+  /// The same for the result of `fn(InputContext)`, a dataset or a function that returns the next
+  /// element: each replica takes a whole element in turn (SEM-95). `fn` is called once, here.
   template <class F>
   auto distribute_datasets_from_function(const F& fn, DistributeOptions options,
                                          CallSite site = CallSite::here());
@@ -99,8 +94,9 @@ class Strategy : public detail::RunVerbs<Strategy>,
     };
     return distribute_values(with_context, site);
   }
-  /// A value for each replica: `fn(replica_id)`. Order: called one after another in replica order,
-  /// each with its replica's device current. Throws: ContextError as `read`; what `fn` throws.
+  /// A value for each replica: `fn(replica_id)`.
+  /// Order: called in replica order, each time with the replica's device current. Throws:
+  /// ContextError as `read`; exceptions of `fn`.
   template <class F>
   auto distribute_values(const F& fn, CallSite site = CallSite::here()) {
     using T = std::remove_cvref_t<std::invoke_result_t<const F&, int>>;
@@ -114,10 +110,10 @@ class Strategy : public detail::RunVerbs<Strategy>,
     return PerReplica<T>(std::move(values));
   }
 
-  /// A variable whose components are always equal. `init` is a value or a function of no arguments,
-  /// called once, on component 0's device; the others are copies of that one (SEM-40). Context: any
-  /// but another strategy's; replicas make it together (SEM-48). Order: copies of tensors are
-  /// enqueued. Throws: what `init` throws, and what detail::make_variable lists.
+  /// A variable with equal components. `init` is a value, or a function of no arguments that is
+  /// called once, on component 0's device; the other components are copies (SEM-40). Context: any,
+  /// except of another strategy; replicas make the variable together (SEM-48). Order: copies of
+  /// tensors are enqueued. Throws: exceptions of `init`, and the errors of detail::make_variable.
   using StrategyVerbs<Strategy>::mirrored_variable;
   template <class Init>
   auto mirrored_variable(const Init& init, VariableOptions options = {},
@@ -125,8 +121,8 @@ class Strategy : public detail::RunVerbs<Strategy>,
     options.synchronization = Synchronization::kOnWrite;
     return MirroredVariable(detail::make_variable(core_, cross_, init, std::move(options), place));
   }
-  /// A variable with independent components, which start equal (SEM-50), read as the reduction its
-  /// ReduceOp or aggregation names. Never trainable. Otherwise as mirrored_variable.
+  /// A variable with independent components, which start equal (SEM-50) and are read as the
+  /// reduction of its ReduceOp or aggregation. Never trainable. Otherwise as mirrored_variable.
   using StrategyVerbs<Strategy>::replica_local_variable;
   template <class Init>
   auto replica_local_variable(ReduceOp op, const Init& init, VariableOptions options = {},
@@ -140,7 +136,7 @@ class Strategy : public detail::RunVerbs<Strategy>,
     options.aggregation = by;
     return ReplicaLocalVariable(detail::make_variable(core_, cross_, init, std::move(options), at));
   }
-  /// The same, read, saved and restored by a reduction of the user's (SEM-38); throws the same.
+  /// The same, read, saved and restored by a user-defined reduction (SEM-38); throws the same.
   template <class R, class Init>
     requires(!std::same_as<R, ReduceOp> && !std::same_as<R, Aggregation>)
   auto replica_local_variable(const R& reduction, const Init& init, VariableOptions options = {},
@@ -148,8 +144,8 @@ class Strategy : public detail::RunVerbs<Strategy>,
     return ReplicaLocalVariable(
         detail::make_reduced_variable(core_, cross_, reduction, init, std::move(options), place));
   }
-  /// A variable of the kind that the options or the scopes in force ask for: mirrored without any
-  /// (SEM-47). Otherwise as the function for that kind.
+  /// A variable of the kind that the options or the scopes in force select; without a selection,
+  /// mirrored (SEM-47). Otherwise as the function for that kind.
   using StrategyVerbs<Strategy>::variable;
   template <class Init>
   auto variable(const Init& init, VariableOptions options = {},
@@ -161,8 +157,8 @@ class Strategy : public detail::RunVerbs<Strategy>,
   VariableScope replica_local_variable_scope(ReduceOp op, CallSite site = CallSite::here()) {
     return VariableScope(core_, cross_, {.replica_local = aggregation_of(op, site)}, site);
   }
-  /// Variables made in the scope have components on the devices of `other`, and nowhere else.
-  /// Throws: ContextError (kOtherStrategy) when `other` is not this strategy's.
+  /// Variables made in the scope have components on the devices of `other` only.
+  /// Throws: ContextError (kOtherStrategy) for a variable of another strategy.
   template <class T>
   VariableScope colocate_variables_with(const VariableHandle<T>& other,
                                         CallSite site = CallSite::here()) {
@@ -186,11 +182,12 @@ class Strategy : public detail::RunVerbs<Strategy>,
     return variable.state(site).info.owner == &core_;
   }
 
-  /// The value of a variable (SEM-46, SEM-51): of a mirrored one component 0, after all were
-  /// compared where the backend asks for it, for which the host waits; of a replica-local one the
-  /// reduction of its components, enqueued for tensors. Throws: ContextError (kWrongContext,
-  /// kOtherStrategy); VariableMismatchError (kMirroredDiverged); UnsupportedError where components
-  /// cannot be reduced; as CrossReplicaContext::reduce.
+  /// The value of a variable (SEM-46, SEM-51). Mirrored: component 0; if the backend compares
+  /// components, the host waits and all are compared first. Replica-local: the reduction of its
+  /// components, enqueued for tensors.
+  /// Throws: ContextError (kWrongContext, kOtherStrategy); VariableMismatchError
+  /// (kMirroredDiverged); UnsupportedError for components without a reduction; as
+  /// CrossReplicaContext::reduce.
   template <class T>
   T read(const VariableHandle<T>& variable, CallSite site = CallSite::here()) {
     core_.require_cross("read", site);
@@ -203,27 +200,30 @@ class Strategy : public detail::RunVerbs<Strategy>,
     return detail::components_of(core_, variable, site);
   }
 
-  /// Calls `fn()` and returns what it returns. When it throws, every variable that was there before
-  /// has its components of then again, also where replicas wrote them (SEM-59). Order: copies all
-  /// host values; tensors share storage until written. Throws: what `fn` throws; ContextError.
+  /// Calls `fn()` and returns its result. If `fn` throws, every variable that existed before gets
+  /// its former components back, also if replicas wrote them (SEM-59).
+  /// Order: copies all host values; tensors share storage until written. Throws: ContextError; the
+  /// exceptions of `fn`.
   template <class F>
   auto transaction(const F& fn, CallSite site = CallSite::here()) {
     core_.require_cross("transaction", site);
     return detail::transact(core_, fn);
   }
 
-  /// Sets anew the order of reductions and whether names are required; the options name the same
-  /// devices, or none (SEM-126). Throws: InvalidArgumentError (kInvalidArgument) for others;
+  /// Sets the order of reductions and whether names are required; the options name the same
+  /// devices, or none (SEM-126). Throws: InvalidArgumentError (kInvalidArgument) for other devices;
   /// ContextError (kStrategyBusy, kWrongContext, kOtherStrategy) while the strategy runs.
   void configure(const StrategyOptions& options, CallSite site = CallSite::here());
 
-  /// The last failed run's report, also of a user's exception; none if memory ran out (SEM-144).
+  /// The report of the last failed run, also for a user's exception; none if memory ran out
+  /// (SEM-144).
   const std::optional<ErrorReport>& last_failure() { return core_.last_failure(); }
   StrategyStatistics statistics() { return detail::statistics_of(core_); }
 
  protected:
-  /// A replica on each device that the options name, on all of the backend without any. Throws:
-  /// InvalidArgumentError (kDuplicateDevice, kUnknownDevice; kInvalidArgument for no such order).
+  /// A replica on each device in the options; without devices there, on all of the backend.
+  /// Throws: InvalidArgumentError (kDuplicateDevice, kUnknownDevice; kInvalidArgument for an
+  /// invalid order).
   Strategy(Backend& backend, const StrategyOptions& options, CallSite site);
 
   // The answers: a component with each replica; the initialiser for component 0, and copies; every

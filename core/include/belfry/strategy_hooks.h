@@ -16,6 +16,7 @@
 namespace belfry {
 
 namespace detail {
+class ReplicaRunner;
 class StrategyCore;
 }  // namespace detail
 
@@ -57,6 +58,7 @@ class StrategyHooks {
   virtual void do_merge(StrategyStep& merge) = 0;
 
  private:
+  friend class detail::ReplicaRunner;
   friend class detail::StrategyCore;
 };
 

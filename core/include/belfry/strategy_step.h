@@ -28,15 +28,31 @@ class StrategyStep {
   /// Carries out the step. Order: a run blocks until all replicas have ended.
   /// Throws: the failure of the run or merge; `run` throws the failure even if the strategy catches
   /// it (SEM-117). StrategyError (kStrategyContract) at the second call.
-  void carry_out();
+  void carry_out() {
+    if (carried_out_) refuse("twice");
+    carried_out_ = true;
+    try {
+      work_();
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
+    }
+  }
 
   /// For belfry itself: throws the failure, if the step failed.
-  void rethrow_failure() const;
+  void rethrow_failure() const {
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+  }
   /// For belfry itself: as rethrow_failure; throws StrategyError (kStrategyContract) if the step
   /// has not been carried out.
-  void finish() const;
+  void finish() const {
+    rethrow_failure();
+    if (!carried_out_) refuse("not at all");
+  }
 
  private:
+  [[noreturn]] void refuse(const char* what) const;
+
   const char* what_;
   CallSite site_;
   bool nested_;

@@ -169,7 +169,7 @@ auto for_each_tower(CrossTower at, const F& fn, const Args&... args) {
 }
 
 // In a tower. A tag may name the merge (SEM-132).
-template <belfry::detail::NotTag F, class... Args>
+template <belfry::detail::FirstWithoutSite<belfry::detail::calls::MergeCall> F, class... Args>
 auto merge_call(InTower at, F&& merge_fn, Args&&... args) {
   return at.replica.merge_call_at(at.site, std::forward<F>(merge_fn), std::forward<Args>(args)...);
 }

@@ -27,7 +27,7 @@ void reduce_host_leaf(KernelCall& call, std::span<const std::vector<LeafRef>> pa
   for (const auto& part : parts) call.inputs.push_back(host_operand(part[leaf]));
   const auto outputs = static_cast<std::ptrdiff_t>(everywhere ? parts.size() : 1);
   call.outputs.assign(call.inputs.begin(), call.inputs.begin() + outputs);
-  run_on_host(call);
+  reduce_on_host(call);
 }
 
 // As many as stay in a cache between being looked at and being enqueued.

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "belfry/backend/host_kernels.h"
-#include "kernels/dispatch.h"
 #include "kernels/reduce_call.h"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -16,6 +17,18 @@ namespace {
 // How far ahead of its use each input is asked for, in bytes. Measured: with more, more is on its
 // way at once than the processor has room for.
 constexpr std::size_t kAhead = 256;
+
+// Of the narrowest vector. Fewer bytes than that go one by one, without a look for vectors.
+constexpr std::size_t kVectorBytes = 16;
+
+// In bytes, 0 if the system does not tell.
+std::size_t last_level_cache() {
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  return static_cast<std::size_t>(std::max(::sysconf(_SC_LEVEL3_CACHE_SIZE), 0L));
+#else
+  return 0;
+#endif
+}
 
 std::size_t outputs_in_place(const KernelCall& call) {
   std::size_t found = 0;
@@ -37,8 +50,9 @@ std::size_t fetched_from(const ReduceCall<T>& call, const HostReduceTuning& tuni
 template <class T>
 ReduceCall<T> typed(const KernelCall& call, const HostReduceTuning& tuning) {
   ReduceCall<T> typed;
-  for (const KernelOperand& in : call.inputs) typed.inputs.push_back(elements_of<const T>(in));
-  for (const KernelOperand& out : call.outputs) typed.outputs.push_back(elements_of<T>(out));
+  for (const KernelOperand& in : call.inputs)
+    typed.inputs.push_back(static_cast<const T*>(in.data));
+  for (const KernelOperand& out : call.outputs) typed.outputs.push_back(static_cast<T*>(out.data));
   typed.count = call.outputs[0].count;
   // Integers have the same sum in every order.
   if constexpr (element::kIsFloating<T>) typed.order = call.parameters.order;
@@ -54,7 +68,12 @@ ReduceCall<T> typed(const KernelCall& call, const HostReduceTuning& tuning) {
 
 template <class T>
 void reduce(const KernelCall& call, const HostReduceTuning& tuning) {
-  reduce_vectors(typed<T>(call, tuning), tuning.wide_vectors);
+  const ReduceCall<T> reduction = typed<T>(call, tuning);
+  if (reduction.count * sizeof(T) < kVectorBytes) {
+    reduce_elements(reduction, 0, reduction.count);
+  } else {
+    reduce_vectors(reduction, tuning.wide_vectors);
+  }
 }
 
 }  // namespace
@@ -67,6 +86,11 @@ HostReduceTuning reduce_tuning_for(std::size_t bytes) {
   tuning.non_temporal_bytes =
       std::clamp(bytes, tuning.non_temporal_bytes, 4 * tuning.non_temporal_bytes);
   return tuning;
+}
+
+void reduce_on_host(const KernelCall& call) {
+  static const HostReduceTuning tuning = reduce_tuning_for(kernels::last_level_cache());
+  reduce_on_host(call, tuning);
 }
 
 void reduce_on_host(const KernelCall& call, const HostReduceTuning& tuning) {

@@ -4,29 +4,7 @@
 #include "belfry/backend/host_kernels.h"
 #include "kernels/families.h"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstddef>
-
 namespace belfry {
-namespace {
-
-// In bytes, 0 where the system does not tell.
-std::size_t last_level_cache() {
-#ifdef _SC_LEVEL3_CACHE_SIZE
-  return static_cast<std::size_t>(std::max(::sysconf(_SC_LEVEL3_CACHE_SIZE), 0L));
-#else
-  return 0;
-#endif
-}
-
-void reduce_replicas(const KernelCall& call) {
-  static const HostReduceTuning tuning = reduce_tuning_for(last_level_cache());
-  reduce_on_host(call, tuning);
-}
-
-}  // namespace
 
 void run_on_host(const KernelCall& call) {
   switch (call.kind) {
@@ -53,7 +31,7 @@ void run_on_host(const KernelCall& call) {
     case KernelKind::kMatmul:
       return kernels::run_matmul(call);
     case KernelKind::kReduceReplicas:
-      return reduce_replicas(call);
+      return reduce_on_host(call);
     case KernelKind::kRandom:
       return kernels::run_random(call);
   }

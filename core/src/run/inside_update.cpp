@@ -3,21 +3,11 @@
 
 #include "run/inside_update.h"
 
-#include "belfry/detail/current_context.h"
 #include "belfry/error.h"
 
 #include <string>
 
 namespace belfry::detail {
-
-// Contexts that were entered inside do not have the mark themselves, as they are no update: nothing
-// in them is the device of a component.
-bool is_inside_update(const CurrentContext* context) {
-  for (; context != nullptr; context = context->outer) {
-    if (context->in_update) return true;
-  }
-  return false;
-}
 
 void throw_inside_update(const char* what, CallSite site) {
   throw ContextError(ErrorCode::kWrongContext,

@@ -102,10 +102,6 @@ void throw_other_replicas(int size, int replicas, CallSite site) {
                              "give it one component for each replica", site);
 }
 
-void require_replicas(const StrategyCore& core, int replicas, CallSite site) {
-  if (replicas != core.size()) throw_other_replicas(replicas, core.size(), site);
-}
-
 void require_all_replicas(StrategyCore& core, int components, CallSite site) {
   if (components == core.size()) return;
   throw UnsupportedError(ErrorCode::kUnsupported,

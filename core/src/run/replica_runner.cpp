@@ -7,8 +7,8 @@
 #include "belfry/cross_replica_context.h"
 #include "belfry/replica_context.h"
 #include "run/exception_text.h"
-#include "run/failure_words.h"
-#include "run/inside_update.h"
+#include "run/rendezvous.h"
+#include "words/with_report.h"
 
 #include <algorithm>
 #include <utility>
@@ -16,21 +16,19 @@
 namespace belfry::detail {
 namespace {
 
+using Status = ReplicaState::Status;
+
 AgentId replica_agent(int replica) { return {AgentId::Kind::kReplica, replica}; }
 
-// As `current_context`, without a call: every merge asks.
+// The same as `current_context`, without a call: every merge needs the context.
 const CurrentContext* context_on_carrier() {
   const Unwatched unwatched;
   return static_cast<const CurrentContext*>(current.context);
 }
 
-bool has_arrived(const ReplicaState& replica) {
-  return replica.status == ReplicaState::Status::kArrived;
-}
+bool has_arrived(const ReplicaState& replica) { return replica.status == Status::kArrived; }
 
-bool has_ended(ReplicaState::Status status) { return status >= ReplicaState::Status::kEnded; }
-
-// Absent replicas have no functions; the first participant stands in for them.
+// The replica whose merge functions run. If the wanted replica is absent, the first participant.
 int functions_of(StrategyCore& core, const Participants& present) {
   const int wanted = core.backend().run_settings().functions_of;
   return wanted < present.replicas() && present.has(wanted) ? wanted : present.id(0);
@@ -46,6 +44,7 @@ ReplicaRunner::ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
       present_(std::move(present)),
       functions_(functions_of(core, present_)),
       executor_(core.backend().executor()),
+      variables_(core.size(), present_.id(0)),
       states_(core.size()),
       requests_(static_cast<std::size_t>(core.size())),
       cross_current_(core.cross_context(cross)) {
@@ -58,22 +57,34 @@ void ReplicaRunner::run(const RunOptions& options) {
   if (current_context() != nullptr) rules_ = current_context()->variables;
   in_update_ = is_inside_update(current_context());
   nested_ = !lock.is_outermost();
-  const auto carry = [&] {
-    const HookDepth::Pause pause(core().hook_depth(), Hook::kRun);
-    executor_.carry(core().size(), *this, {options.concurrent});
-    if (primary_ == nullptr) return;
-    report_abandoned();
-    std::rethrow_exception(primary_);
-  };
-  StrategyStep step("run", options.site, nested_, FunctionRef<void()>(carry));
+  const auto work = [&] { carry(options.concurrent); };
+  StrategyStep replicas("run", options.site, nested_, FunctionRef<void()>(work));
   CurrentContext here = core().cross_context(cross_);
   const CurrentScope scope(here);
-  core().run(step);
+  const HookDepth::Call call(core().hook_depth(), Hook::kRun, options.site);
+  try {
+    core().hooks().do_run(replicas);
+  } catch (const ReplicaCancelled&) {
+    replicas.rethrow_failure();
+    std::rethrow_exception(at_site(stray_cancellation("do_run"), options.site));
+  } catch (...) {
+    replicas.rethrow_failure();
+    throw;
+  }
+  replicas.finish();
+}
+
+void ReplicaRunner::carry(bool concurrent) {
+  const HookDepth::Pause pause(core().hook_depth(), Hook::kRun);
+  executor_.carry(core().size(), *this, {concurrent});
+  if (primary_ == nullptr) return;
+  report_abandoned();
+  std::rethrow_exception(primary_);
 }
 
 void ReplicaRunner::body(int replica) noexcept {
   if (!present_.has(replica)) {
-    state(replica).status = ReplicaState::Status::kAbsent;
+    state(replica).status = Status::kAbsent;
     return;
   }
   ReplicaContext context(*this, replica);
@@ -82,37 +93,37 @@ void ReplicaRunner::body(int replica) noexcept {
   current.replica = &context;
   current.backend = &core().backend();
   current.device = core().devices()[static_cast<std::size_t>(replica)];
-  // Nothing surrounds it on this carrier: what it may do follows from where the run was begun.
+  // No other context surrounds this one on its carrier; its rights follow from the place where the
+  // run was begun.
   current.in_update = in_update_;
   current.variables = rules_;
   current.failure = this;
   ReplicaState& own = state(replica);
   own.context = &current;
-  auto ended = ReplicaState::Status::kEnded;
+  auto ended = Status::kEnded;
   {
     const CurrentScope scope(current);
     try {
       function_(context);
     } catch (const ReplicaCancelled&) {
-      ended = has_failed() ? ReplicaState::Status::kCancelled : ReplicaState::Status::kThrew;
+      ended = has_failed() ? Status::kCancelled : Status::kThrew;
       if (!has_failed()) own.exception = stray_cancellation("a replica");
     } catch (...) {
-      ended = ReplicaState::Status::kThrew;
+      ended = Status::kThrew;
       own.exception = std::current_exception();
     }
   }
   own.status = ended;
-  executor_.announce(
-      {.kind = ended == ReplicaState::Status::kEnded ? OperationKind::kEnd : OperationKind::kThrow,
-       .agent = replica_agent(replica),
-       .subject = own.merges,
-       .value = ordinal_});
+  executor_.announce({.kind = ended == Status::kEnded ? OperationKind::kEnd : OperationKind::kThrow,
+                      .agent = replica_agent(replica),
+                      .subject = own.merges,
+                      .value = ordinal_});
 }
 
 void ReplicaRunner::meet(int replica, MergeRequest& request) {
   ReplicaState& own = state(replica);
-  // What is current is what this replica's body began with, as a rule; else MergePoint looks
-  // closer.
+  // Usually the current context is the context that the replica's body started with; otherwise
+  // MergePoint checks in detail.
   if (context_on_carrier() != own.context) [[unlikely]] {
     require_current(replica, request);
   }
@@ -121,12 +132,13 @@ void ReplicaRunner::meet(int replica, MergeRequest& request) {
     unnamed_->reach(replica, request, own.merges + 1);
   }
   own.merges += 1;
-  // Member by member, as they were stored just now: a load that spans both stores waits for them.
+  // Member by member, as in the store just before: a load that spans both stores waits for them.
   const CallSite site{request.site.file, request.site.line};
   own.last_site = site;
-  own.status = ReplicaState::Status::kArrived;
+  own.status = Status::kArrived;
   requests_[static_cast<std::size_t>(replica)] = &request;
-  // One object for both: what lies between replicas' frames decides how many fit into a cache.
+  // One object for both announcements: the size of a waiting replica's frames decides how many of
+  // them fit into a cache.
   Operation operation{.kind = OperationKind::kArrive,
                       .agent = replica_agent(replica),
                       .subject = own.merges,
@@ -135,17 +147,17 @@ void ReplicaRunner::meet(int replica, MergeRequest& request) {
   try {
     executor_.block_until(operation, gate_);
   } catch (...) {
-    own.status = ReplicaState::Status::kRunning;
+    own.status = Status::kRunning;
     throw;
   }
-  own.status = ReplicaState::Status::kRunning;
+  own.status = Status::kRunning;
   require_alive(replica);
   operation.kind = OperationKind::kResume;
   executor_.announce(operation);
 }
 
 void ReplicaRunner::touch(int replica, OperationKind kind, std::uint64_t subject, CallSite site) {
-  // A destructor may put a component back; it could not let an exception out.
+  // A destructor may restore a component, and cannot let an exception out.
   if (is_being_unwound()) return;
   require_alive(replica);
   executor_.step({.kind = kind,
@@ -156,45 +168,27 @@ void ReplicaRunner::touch(int replica, OperationKind kind, std::uint64_t subject
   require_alive(replica);
 }
 
-void ReplicaRunner::refuse(int replica) {
-  ReplicaState& own = state(replica);
-  // What unwinds it before its first cancellation is an exception of its own.
-  if (own.swallowed == 0) own.was_throwing = std::uncaught_exceptions() > 0;
-  if (++own.swallowed > kPatience) {
-    own.status = ReplicaState::Status::kAbandoned;
-    executor_.abandon();
-  }
-  throw ReplicaCancelled{};
-}
-
-// Destructors may wait for tensors; they could not let an exception out.
-void ReplicaRunner::refuse_work(const CurrentContext& context) {
-  if (!is_being_unwound()) refuse(context.replica->replica_id());
-}
-
 Job::Settled ReplicaRunner::settle() noexcept {
-  // As a rule all have arrived, which is seen faster than who has done what.
-  if (std::ranges::all_of(states_, has_arrived)) {
-    if (!has_failed()) merge_round();
-    executor_.open(gate_);
-    return Settled::kResumed;
-  }
+  // Usually all replicas have arrived, and this test is faster than a count of each status.
+  if (!std::ranges::all_of(states_, has_arrived)) return settle_some();
+  if (!has_failed()) merge_round();
+  executor_.open(gate_);
+  return Settled::kResumed;
+}
+
+Job::Settled ReplicaRunner::settle_some() {
   std::size_t arrived = 0;
   std::size_t ended = 0;
   std::size_t seeking = 0;
   std::size_t absent = 0;
   for (const ReplicaState& replica : states_) {
-    absent += replica.status == ReplicaState::Status::kAbsent ? 1 : 0;
-    seeking += replica.status == ReplicaState::Status::kSeeking ? 1 : 0;
+    absent += replica.status == Status::kAbsent ? 1 : 0;
+    seeking += replica.status == Status::kSeeking ? 1 : 0;
     arrived += has_arrived(replica) ? 1 : 0;
-    ended += has_ended(replica.status) ? 1 : 0;
+    ended += replica.status >= Status::kEnded ? 1 : 0;
   }
   if (ended + absent == states_.size()) {
-    if (has_failed()) {
-      record_hidden_exceptions();
-    } else if (!record_own_exceptions() && variables_) {
-      check_variables();
-    }
+    finish();
     return Settled::kFinished;
   }
   if (arrived + ended + seeking + absent < states_.size()) return Settled::kWaiting;
@@ -205,22 +199,31 @@ Job::Settled ReplicaRunner::settle() noexcept {
   if (!has_failed()) {
     if (ended == 0) {
       merge_round();
-    } else if (!record_own_exceptions()) {
-      fail_with_mismatch();
+    } else if (const ReplicaState* const thrower = states_.find(Status::kThrew)) {
+      fail_by(*thrower);
+    } else {
+      fail_without_merge();
     }
   }
   executor_.open(gate_);
   return Settled::kResumed;
 }
 
+// All replicas have ended. If the run has failed, only an exception that came out of a merge
+// afterwards is not in the report yet.
+void ReplicaRunner::finish() {
+  if (has_failed()) return fail_by_hidden_exception();
+  if (const ReplicaState* const thrower = states_.find(Status::kThrew)) return fail_by(*thrower);
+  if (variables_.any()) fail_unless_variables_agree();
+}
+
 void ReplicaRunner::merge_round() {
-  if (variables_ && !check_variables()) return;
+  if (variables_.any()) {
+    fail_unless_variables_agree();
+    if (has_failed()) return;
+  }
   if (!belong_together(requests_, present_)) [[unlikely]] {
-    return fail_with([this] {
-      ErrorReport mismatch = describe_mismatch(requests_, present_);
-      mismatch.summary += numbered(rounds_ + 1, nullptr);
-      return mismatch;
-    });
+    return fail_with_mismatch();
   }
   const std::uint64_t round = ++rounds_;
   core().statistics().merges += 1;
@@ -231,13 +234,8 @@ void ReplicaRunner::merge_round() {
                       .subject = round,
                       .value = ordinal_,
                       .site = first.site});
-  const auto execute = [&] {
-    const HookDepth::Pause pause(core().hook_depth(), Hook::kMerge);
-    first.type->execute(cross_, requests_.data(), present_, functions_);
-  };
-  StrategyStep step(to_string(first.type->kind), first.site, nested_, FunctionRef<void()>(execute));
   try {
-    core().merge(step);
+    execute_merge(first);
   } catch (const ReplicaCancelled&) {
     fail_in_merge(first, stray_cancellation(to_string(first.type->kind)));
   } catch (...) {
@@ -245,26 +243,20 @@ void ReplicaRunner::merge_round() {
   }
 }
 
-void ReplicaRunner::fail_with_mismatch() {
-  fail_with([this] {
-    ErrorReport report;
-    report.code = ErrorCode::kMergeMissing;
-    report.summary = "some replicas ended without a merge that others wait in";
-    report.replicas = replica_reports();
-    report.expected = "every replica reaches the same merges in the same order";
-    report.hint = "take merges out of branches and loops whose length depends on the replica";
-    return report;
-  });
-}
-
-template <class Describe>
-void ReplicaRunner::fail_with(const Describe& describe) {
-  blamed_ = static_cast<int>(states_.size());
-  fail_as(nullptr, [&] {
-    ErrorReport mismatch = describe();
-    std::exception_ptr error = std::make_exception_ptr(MergeMismatchError(mismatch));
-    fail(std::move(error), std::move(mismatch));
-  });
+void ReplicaRunner::execute_merge(const MergeRequest& first) {
+  const auto work = [&] {
+    const HookDepth::Pause pause(core().hook_depth(), Hook::kMerge);
+    first.type->execute(cross_, requests_.data(), present_, functions_);
+  };
+  StrategyStep merge(to_string(first.type->kind), first.site, nested_, FunctionRef<void()>(work));
+  const HookDepth::Call call(core().hook_depth(), Hook::kMerge, first.site);
+  try {
+    core().hooks().do_merge(merge);
+  } catch (...) {
+    merge.rethrow_failure();
+    throw;
+  }
+  merge.finish();
 }
 
 }  // namespace belfry::detail

@@ -77,10 +77,11 @@ std::string canonical_name(std::string_view name) {
   return canonical.empty() ? "Variable" : canonical;
 }
 
-ReplicaVariables::ReplicaVariables(int replicas, int maker)
-    : maker_(maker),
-      taken_(static_cast<std::size_t>(replicas)),
-      sites_(static_cast<std::size_t>(replicas)) {}
+// Most runs make no variables, and need no lists.
+void ReplicaVariables::begin() {
+  sites_.resize(static_cast<std::size_t>(replicas_));
+  taken_.resize(static_cast<std::size_t>(replicas_));
+}
 
 const MadeVariable* ReplicaVariables::find(int replica, const VariableRequest& request) const {
   const std::string name = canonical_name(request.name);
@@ -101,7 +102,7 @@ const MadeVariable* ReplicaVariables::find(int replica, const VariableRequest& r
   return &variable;
 }
 
-void ReplicaVariables::take(int replica, const VariableRequest& request) {
+void ReplicaVariables::count(int replica, const VariableRequest& request) {
   std::vector<CallSite>& sites = sites_[static_cast<std::size_t>(replica)];
   sites.push_back(request.site);
   try {
@@ -112,11 +113,22 @@ void ReplicaVariables::take(int replica, const VariableRequest& request) {
   }
 }
 
+std::shared_ptr<void> ReplicaVariables::take(int replica, const VariableRequest& request) {
+  const std::lock_guard lock(mutex_);
+  begin();
+  const MadeVariable* const variable = find(replica, request);
+  if (variable == nullptr) return nullptr;
+  count(replica, request);
+  return variable->state;
+}
+
 void ReplicaVariables::add(const VariableRequest& request, std::shared_ptr<void> state) {
+  const std::lock_guard lock(mutex_);
+  begin();
   std::vector<MadeVariable>& made = made_[canonical_name(request.name)];
   made.push_back({request, std::move(state)});
   try {
-    take(maker_, request);
+    count(maker_, request);
   } catch (...) {
     made.pop_back();
     throw;

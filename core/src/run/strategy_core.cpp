@@ -4,9 +4,7 @@
 #include "belfry/detail/strategy_core.h"
 
 #include "belfry/detail/make_variable.h"
-#include "run/exception_text.h"
 #include "run/inside_update.h"
-#include "words/with_report.h"
 
 #include <string>
 #include <utility>
@@ -53,20 +51,10 @@ StrategyCore::StrategyCore(Strategy& owner, StrategyHooks& hooks, Backend& backe
       devices_(std::move(devices)),
       ops_(backend, devices_, order) {}
 
-CurrentContext StrategyCore::cross_context(CrossReplicaContext& cross) {
-  CurrentContext context;
-  context.strategy = this;
-  context.cross = &cross;
-  context.backend = &backend_;
-  context.device = devices_.front();
-  return context;
-}
-
-void StrategyCore::require_cross(const char* what, CallSite site) {
-  const CurrentContext* context = current_context();
-  if (context == nullptr) return;
-  if (context->strategy != this) throw_other_strategy(what, site);
-  if (context->replica != nullptr) throw_inside_replica(what, *context, site);
+void StrategyCore::refuse_cross(const char* what, const CurrentContext& context,
+                                CallSite site) const {
+  if (context.strategy != this) throw_other_strategy(what, site);
+  throw_inside_replica(what, context, site);
 }
 
 void StrategyCore::require_change(const char* what, CallSite site) {
@@ -115,11 +103,6 @@ void StrategyCore::update(ComponentWork& update, CallSite site) {
   hooks_.do_update(update);
 }
 
-void StrategyCore::reduce(const ReduceCall& call) {
-  const HookDepth::Call depth(hook_depth_, Hook::kReduce, {});
-  hooks_.do_reduce(call);
-}
-
 std::vector<AnyTensor> StrategyCore::broadcast(const AnyTensor& source,
                                                std::span<const Placement> targets) {
   const HookDepth::Call call(hook_depth_, Hook::kBroadcast, {});
@@ -159,44 +142,9 @@ std::vector<std::function<void()>> StrategyCore::snapshots() const {
   return all;
 }
 
-void StrategyCore::run(StrategyStep& replicas) {
-  const HookDepth::Call call(hook_depth_, Hook::kRun, replicas.site());
-  try {
-    hooks_.do_run(replicas);
-  } catch (const ReplicaCancelled&) {
-    replicas.rethrow_failure();
-    std::rethrow_exception(at_site(stray_cancellation("do_run"), replicas.site()));
-  } catch (...) {
-    replicas.rethrow_failure();
-    throw;
-  }
-  replicas.finish();
-}
-
-void StrategyCore::merge(StrategyStep& merge) {
-  const HookDepth::Call call(hook_depth_, Hook::kMerge, merge.site());
-  try {
-    hooks_.do_merge(merge);
-  } catch (...) {
-    merge.rethrow_failure();
-    throw;
-  }
-  merge.finish();
-}
-
-StrategyCore::RunLock::RunLock(StrategyCore& core, CallSite site) : core_(core) {
-  core.require_cross("run", site);
-  const CurrentContext* context = current_context();
-  // A context of this strategy on this carrier means that its run is the one that called us.
-  outermost_ = context == nullptr || context->in_scope;
-  if (outermost_ && core.running_.exchange(true)) {
-    throw ContextError(ErrorCode::kStrategyBusy, "this strategy is running already",
-                       "one run at a time: give every thread a strategy of its own", site);
-  }
-}
-
-StrategyCore::RunLock::~RunLock() {
-  if (outermost_) core_.running_.store(false);
+void StrategyCore::RunLock::refuse(CallSite site) {
+  throw ContextError(ErrorCode::kStrategyBusy, "this strategy is running already",
+                     "one run at a time: give every thread a strategy of its own", site);
 }
 
 StrategyStatistics statistics_of(StrategyCore& core) {

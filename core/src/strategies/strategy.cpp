@@ -79,7 +79,7 @@ void Strategy::do_update(ComponentWork& update) {
 }
 
 void Strategy::do_reduce(const ReduceCall& call) {
-  reductions().all_reduce(call.op, call.parts, call.everywhere, call.present);
+  core_.ops().all_reduce(call.op, call.parts, call.everywhere, call.present);
 }
 
 std::vector<AnyTensor> Strategy::do_broadcast(const AnyTensor& source,

@@ -30,7 +30,9 @@ struct HostReduceTuning {
 /// The tuning for a last-level cache of `bytes`; 0: unknown size.
 HostReduceTuning reduce_tuning_for(std::size_t bytes);
 
-/// The n-way reduction alone, with a given tuning, for benchmarks.
+/// The n-way reduction alone, tuned for this machine.
+void reduce_on_host(const KernelCall& call);
+/// The same, with a given tuning, for benchmarks.
 void reduce_on_host(const KernelCall& call, const HostReduceTuning& tuning);
 
 }  // namespace belfry

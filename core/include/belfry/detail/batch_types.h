@@ -14,30 +14,23 @@
 /// first axis. Containers and aggregates of batches are batches with as many rows as each part.
 namespace belfry::detail {
 
+/// Whether a batch of a type may consist of a batch for each part of the type.
 template <class T>
-constexpr bool is_stackable();
-template <class Tuple>
-struct PartsAreStackable;
-template <class... T>
-struct PartsAreStackable<std::tuple<T...>>
-    : std::bool_constant<(is_stackable<std::remove_cvref_t<T>>() && ...)> {};
-template <class A, class B>
-struct PartsAreStackable<std::pair<A, B>>
-    : std::bool_constant<is_stackable<A>() && is_stackable<B>()> {};
+constexpr bool has_parts() {
+  if constexpr (IsTuple<T>::value) {
+    return std::tuple_size_v<T> != 0;
+  } else {
+    return IsArray<T>::value || IsMap<T>::value || HasMembers<T>;
+  }
+}
 
 /// Whether a type is a tensor, or a tuple, array, map or aggregate of nothing else.
 template <class T>
 constexpr bool is_stackable() {
   if constexpr (IsTensor<T>::value) {
     return true;
-  } else if constexpr (IsArray<T>::value) {
-    return is_stackable<typename T::value_type>();
-  } else if constexpr (IsMap<T>::value) {
-    return is_stackable<typename T::mapped_type>();
-  } else if constexpr (IsTuple<T>::value) {
-    return std::tuple_size_v<T> != 0 && PartsAreStackable<T>::value;
-  } else if constexpr (HasMembers<T>) {
-    return PartsAreStackable<decltype(T::members(std::declval<T&>()))>::value;
+  } else if constexpr (has_parts<T>()) {
+    return all_elements<T>([]<class E>() { return is_stackable<E>(); });
   } else {
     return false;
   }
@@ -58,29 +51,13 @@ struct Batched<std::pair<A, B>> {
   using type = std::pair<typename Batched<A>::type, typename Batched<B>::type>;
 };
 
-template <class T>
-constexpr bool is_batch();
-template <class Tuple>
-struct PartsAreBatches;
-template <class... T>
-struct PartsAreBatches<std::tuple<T...>>
-    : std::bool_constant<(is_batch<std::remove_cvref_t<T>>() && ...)> {};
-template <class A, class B>
-struct PartsAreBatches<std::pair<A, B>> : std::bool_constant<is_batch<A>() && is_batch<B>()> {};
-
 /// Whether a type has rows.
 template <class T>
 constexpr bool is_batch() {
   if constexpr (IsVector<T>::value || IsTensor<T>::value) {
     return true;
-  } else if constexpr (IsArray<T>::value) {
-    return is_batch<typename T::value_type>();
-  } else if constexpr (IsMap<T>::value) {
-    return is_batch<typename T::mapped_type>();
-  } else if constexpr (IsTuple<T>::value) {
-    return std::tuple_size_v<T> != 0 && PartsAreBatches<T>::value;
-  } else if constexpr (HasMembers<T>) {
-    return PartsAreBatches<decltype(T::members(std::declval<T&>()))>::value;
+  } else if constexpr (has_parts<T>()) {
+    return all_elements<T>([]<class E>() { return is_batch<E>(); });
   } else {
     return false;
   }

@@ -3,17 +3,11 @@
 #pragma once
 
 #include "belfry/call_site.h"
-#include "belfry/detail/nest_traits.h"
+#include "belfry/detail/containers.h"
 #include "belfry/distributed_values.h"
 
-#include <algorithm>
-#include <array>
-#include <map>
-#include <optional>
-#include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace belfry::detail {
 
@@ -31,26 +25,15 @@ struct IsPerReplica<PerReplica<T>> : std::true_type {};
 
 /// Whether a value is a PerReplica, or a container that is unpacked has one in it.
 template <class T>
-struct HoldsPerReplica : IsPerReplica<T> {};
-template <class... T>
-struct HoldsPerReplica<std::tuple<T...>> : std::disjunction<HoldsPerReplica<T>...> {};
-template <class A, class B>
-struct HoldsPerReplica<std::pair<A, B>> : std::disjunction<HoldsPerReplica<A>, HoldsPerReplica<B>> {
-};
-template <class T>
-struct HoldsPerReplica<std::vector<T>> : HoldsPerReplica<T> {};
-template <class T, std::size_t N>
-struct HoldsPerReplica<std::array<T, N>> : HoldsPerReplica<T> {};
-template <class K, class V>
-struct HoldsPerReplica<std::map<K, V>> : HoldsPerReplica<V> {};
-template <class T>
-struct HoldsPerReplica<std::optional<T>> : HoldsPerReplica<T> {};
-
-/// Of an aggregate its members. Declared as a reference by what lists them.
-template <HasMembers T>
-struct HoldsPerReplica<T> : HoldsPerReplica<decltype(T::members(std::declval<T&>()))> {};
-template <class T>
-struct HoldsPerReplica<T&> : HoldsPerReplica<std::remove_cv_t<T>> {};
+constexpr bool holds_per_replica() {
+  if constexpr (IsPerReplica<T>::value) {
+    return true;
+  } else if constexpr (is_rebuilt<T>() || HasMembers<T>) {
+    return any_element<T>([]<class E>() { return holds_per_replica<E>(); });
+  } else {
+    return false;
+  }
+}
 
 /// Specialised by the variable handles.
 template <class T>
@@ -93,100 +76,36 @@ struct Component<Mirrored<T>> {
   }
 };
 
-template <class... T>
-  requires(Component<T>::kDistributed || ...)
-struct Component<std::tuple<T...>> {
-  using type = std::tuple<typename Component<T>::type...>;
-  static constexpr bool kDistributed = true;
-  static type of(const std::tuple<T...>& value, int replica) {
-    return std::apply([&](const T&... part) { return type{Component<T>::of(part, replica)...}; },
-                      value);
+template <class T>
+constexpr bool is_unpacked() {
+  if constexpr (is_rebuilt<T>()) {
+    return any_element<T>([]<class E>() { return Component<E>::kDistributed; });
+  } else {
+    return false;
   }
-  template <class Holds>
-  static bool all(const std::tuple<T...>& value, const Holds& holds) {
-    return std::apply([&](const T&... part) { return (Component<T>::all(part, holds) && ...); },
-                      value);
-  }
-};
-
-template <class A, class B>
-  requires(Component<A>::kDistributed || Component<B>::kDistributed)
-struct Component<std::pair<A, B>> {
-  using type = std::pair<typename Component<A>::type, typename Component<B>::type>;
-  static constexpr bool kDistributed = true;
-  static type of(const std::pair<A, B>& value, int replica) {
-    return {Component<A>::of(value.first, replica), Component<B>::of(value.second, replica)};
-  }
-  template <class Holds>
-  static bool all(const std::pair<A, B>& value, const Holds& holds) {
-    return Component<A>::all(value.first, holds) && Component<B>::all(value.second, holds);
-  }
-};
+}
 
 template <class T>
-  requires Component<T>::kDistributed
-struct Component<std::vector<T>> {
-  using type = std::vector<typename Component<T>::type>;
-  static constexpr bool kDistributed = true;
-  static type of(const std::vector<T>& value, int replica) {
-    type out;
-    out.reserve(value.size());
-    for (const T& part : value) out.push_back(Component<T>::of(part, replica));
-    return out;
-  }
-  template <class Holds>
-  static bool all(const std::vector<T>& value, const Holds& holds) {
-    return std::all_of(value.begin(), value.end(),
-                       [&](const T& part) { return Component<T>::all(part, holds); });
-  }
-};
-
-template <class T, std::size_t N>
-  requires Component<T>::kDistributed
-struct Component<std::array<T, N>> {
-  using type = std::array<typename Component<T>::type, N>;
-  static constexpr bool kDistributed = true;
-  static type of(const std::array<T, N>& value, int replica) {
-    return std::apply([&](const auto&... part) { return type{Component<T>::of(part, replica)...}; },
-                      value);
-  }
-  template <class Holds>
-  static bool all(const std::array<T, N>& value, const Holds& holds) {
-    return std::all_of(value.begin(), value.end(),
-                       [&](const T& part) { return Component<T>::all(part, holds); });
-  }
-};
-
-template <class K, class V>
-  requires Component<V>::kDistributed
-struct Component<std::map<K, V>> {
-  using type = std::map<K, typename Component<V>::type>;
-  static constexpr bool kDistributed = true;
-  static type of(const std::map<K, V>& value, int replica) {
-    type out;
-    for (const auto& [key, part] : value) {
-      out.emplace_hint(out.end(), key, Component<V>::of(part, replica));
+  requires(is_unpacked<T>())
+struct Component<T> {
+  struct OfReplica {
+    template <class Part>
+    decltype(auto) operator()(const Part& part) const {
+      return Component<Part>::of(part, replica);
     }
-    return out;
-  }
-  template <class Holds>
-  static bool all(const std::map<K, V>& value, const Holds& holds) {
-    return std::all_of(value.begin(), value.end(),
-                       [&](const auto& entry) { return Component<V>::all(entry.second, holds); });
-  }
-};
+    int replica;
+  };
 
-template <class T>
-  requires Component<T>::kDistributed
-struct Component<std::optional<T>> {
-  using type = std::optional<typename Component<T>::type>;
+  using type = decltype(rebuild(std::declval<const T&>(), OfReplica{}));
   static constexpr bool kDistributed = true;
-  static type of(const std::optional<T>& value, int replica) {
-    return value ? type{Component<T>::of(*value, replica)} : type{};
-  }
+  static type of(const T& value, int replica) { return rebuild(value, OfReplica{replica}); }
   template <class Holds>
-  static bool all(const std::optional<T>& value, const Holds& holds) {
-    return !value || Component<T>::all(*value, holds);
+  static bool all(const T& value, const Holds& holds) {
+    bool all = true;
+    for_each_child(value, [&]<class Part>(const Part& part) {
+      all = all && Component<Part>::all(part, holds);
+    });
+    return all;
   }
 };
 

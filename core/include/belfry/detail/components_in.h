@@ -76,16 +76,8 @@ void collect_devices(StrategyCore& core, const V& value, CallSite site, std::set
     std::apply(collect, TensorsIn<V>::of(value));
   } else if constexpr (IsVariant<V>::value) {
     std::visit(collect, value);
-  } else if constexpr (IsVector<V>::value || IsArray<V>::value) {
-    for (const auto& element : value) collect(element);
-  } else if constexpr (IsMap<V>::value) {
-    for (const auto& [key, part] : value) collect(part);
-  } else if constexpr (IsOptional<V>::value) {
-    if (value) collect(*value);
-  } else if constexpr (IsTuple<V>::value) {
-    std::apply(collect, value);
-  } else if constexpr (HasMembers<V>) {
-    std::apply(collect, V::members(value));
+  } else if constexpr (is_container<V>()) {
+    for_each_child(value, collect);
   } else {
     static_assert(is_on_the_host<V>(),
                   "group looks into tensors, variables, distributed values, slices, the standard "

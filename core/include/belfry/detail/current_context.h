@@ -16,8 +16,9 @@ namespace detail {
 class StrategyCore;
 struct VariableRules;
 
-/// What is current on a carrier: exactly one of `replica` and `cross`, and where new tensors go.
-/// Lives on the stack of whoever entered it; the slot points at the innermost one.
+/// The context that is current on a carrier: exactly one of `replica` and `cross`, and the device
+/// of new tensors. Lives on the stack of the function that entered the context; the slot points at
+/// the innermost context.
 struct CurrentContext {
   StrategyCore* strategy = nullptr;
   ReplicaContext* replica = nullptr;
@@ -36,8 +37,18 @@ inline CurrentContext* current_context() noexcept {
   return static_cast<CurrentContext*>(current_slot());
 }
 
-/// Before a device gets work, or the host asks it or waits for it. Throws: ReplicaCancelled on a
-/// replica whose run has failed, unless that is being unwound (SEM-7).
+/// Whether `context` lies in a function that is called for each component, device or element
+/// (SEM-41), also by way of a scope, a fetch or a run that was begun there. Such inner contexts do
+/// not have the mark themselves: nothing in them is the device of a component.
+inline bool is_inside_update(const CurrentContext* context) {
+  for (; context != nullptr; context = context->outer) {
+    if (context->in_update) return true;
+  }
+  return false;
+}
+
+/// Called before a device gets work, and before the host queries a device or waits for it. Throws:
+/// ReplicaCancelled on a replica whose run has failed, unless the replica is being unwound (SEM-7).
 inline void require_alive() {
   const CurrentContext* const context = current_context();
   if (context != nullptr && context->failure != nullptr) context->failure->require_none(*context);

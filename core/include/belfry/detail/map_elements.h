@@ -17,7 +17,7 @@ namespace belfry::detail {
 template <class X, class F, class... Args>
 auto map_elements(StrategyCore& core, CrossReplicaContext& cross, [[maybe_unused]] CallSite site,
                   const std::vector<X>& elements, const F& fn, const Args&... args) {
-  static_assert(!(HoldsPerReplica<Args>::value || ...),
+  static_assert(!(holds_per_replica<Args>() || ...),
                 "map takes Mirrored or plain arguments: reduce a PerReplica first");
   using Result =
       std::remove_cvref_t<std::invoke_result_t<const F&, const X&, const UpdateArgument<Args>&...>>;

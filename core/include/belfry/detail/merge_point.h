@@ -15,11 +15,12 @@
 
 namespace belfry::detail {
 
-/// Where the replicas of one run meet. A run has a runner; the default replica, which nobody has to
-/// wait for, merges at once.
+/// The meeting point of the replicas of a run. A run has a runner; the default replica has no other
+/// replicas to wait for and merges at once.
 class MergePoint {
  public:
-  explicit MergePoint(StrategyCore& core) : core_(core), notes_(notes_host_values(core)) {}
+  explicit MergePoint(StrategyCore& core)
+      : core_(core), notes_(core.backend().run_settings().records_host_values) {}
   MergePoint(const MergePoint&) = delete;
   MergePoint& operator=(const MergePoint&) = delete;
 
@@ -34,12 +35,12 @@ class MergePoint {
   virtual std::shared_ptr<void> make_variable(int replica, const VariableRequest& request,
                                               FunctionRef<std::shared_ptr<void>()> make) = 0;
 
-  /// Whether the log wants to know what replicas have on the host (SEM-77).
+  /// Whether the log records the host values of replicas (SEM-77).
   bool notes() const { return notes_; }
-  /// On a replica: tells the log what it has on the host now, where it wants to know.
+  /// On a replica: tells the log the replica's present host values, if the log records them.
   template <class... T>
   void note([[maybe_unused]] int replica, const T&... values) {
-    // Most merges bring nothing, and should not ask either.
+    // Most merges have no values, and skip the test as well.
     if constexpr (sizeof...(values) > 0) {
       if (notes_) [[unlikely]] {
         note_host_values(core_, {AgentId::Kind::kReplica, replica}, values...);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/any_tensor.h"
+#include "belfry/detail/component.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/distributed_values.h"
@@ -41,7 +42,9 @@ std::string leaf_text(const std::vector<LeafDescription>& leaves, std::size_t le
 
 /// Throws InvalidArgumentError (kInvalidArgument) unless a value is of as many replicas as the
 /// strategy has, whoever of them take part. Verbs ask before they do anything.
-void require_replicas(const StrategyCore& core, int replicas, CallSite site);
+inline void require_replicas(const StrategyCore& core, int replicas, CallSite site) {
+  if (replicas != core.size()) throw_other_replicas(replicas, core.size(), site);
+}
 
 /// Throws UnsupportedError unless a value with tensors has a component on every replica.
 void require_all_replicas(StrategyCore& core, int components, CallSite site);

@@ -6,80 +6,33 @@
 #include "belfry/detail/function_ref.h"
 #include "belfry/detail/merge_point.h"
 #include "belfry/detail/participants.h"
+#include "belfry/detail/replica_states.h"
 #include "belfry/detail/run_failure.h"
 #include "belfry/detail/unnamed_merges.h"
-#include "belfry/error.h"
 #include "belfry/run_options.h"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <vector>
 
 namespace belfry::detail {
 
-/// Where one replica of a run is.
-struct alignas(64) ReplicaState {
-  enum class Status : std::uint8_t {
-    kRunning,
-    kArrived,    ///< Paused at a merge.
-    kSeeking,    ///< Paused until the first replica makes a variable.
-    kAbsent,     ///< Takes no part in this run.
-    kEnded,      ///< Returned.
-    kThrew,      ///< Left with an exception of its own.
-    kCancelled,  ///< Unwound because the run had failed.
-    kAbandoned,  ///< Swallowed its cancellation too often.
-  };
-  Status status = Status::kRunning;
-  bool was_throwing = false;  ///< Waited, when the run failed, while its own exception unwound it.
-  std::uint32_t merges = 0;   ///< Merges reached so far.
-  std::uint32_t swallowed = 0;  ///< Calls into belfry since the run failed.
-  CallSite last_site{};
-  const VariableRequest* sought = nullptr;  ///< While kSeeking.
-  const CurrentContext* context = nullptr;  ///< Of its body, from its start to its end.
-  std::exception_ptr exception{};
-};
-
-/// The states of a run's replicas: of few of them in the runner itself, as memory so aligned is
-/// dear.
-class ReplicaStates {
- public:
-  explicit ReplicaStates(int replicas)
-      : size_(static_cast<std::size_t>(replicas)),
-        many_(size_ > kFew ? size_ : 0),
-        first_(size_ > kFew ? many_.data() : few_.data()) {}
-  ReplicaStates(const ReplicaStates&) = delete;
-  ReplicaStates& operator=(const ReplicaStates&) = delete;
-
-  std::size_t size() const { return size_; }
-  ReplicaState& operator[](std::size_t replica) { return first_[replica]; }
-  const ReplicaState& operator[](std::size_t replica) const { return first_[replica]; }
-  const ReplicaState* begin() const { return first_; }
-  const ReplicaState* end() const { return first_ + size_; }
-
- private:
-  static constexpr std::size_t kFew = 8;
-
-  std::array<ReplicaState, kFew> few_{};
-  std::size_t size_;
-  std::vector<ReplicaState> many_;  // Empty where those suffice.
-  ReplicaState* first_;
-};
-
-/// One run: carries the replicas through rounds until all have ended. In each round every replica
-/// goes on until it arrives at a merge or ends; then, on the thread that called `run`, the requests
-/// are matched and the merge executed once (SEM-1 to SEM-9). Replicas that take no part have a
-/// body that does nothing, and no round waits for them (SEM-90).
+/// One run: carries the replicas through rounds until all have ended. In each
+/// round every replica goes on until it arrives at a merge or ends; then, on
+/// the thread that called `run`, the requests are matched and the merge
+/// executed once (SEM-1 to SEM-9). Replicas that take no part have a body that
+/// does nothing, and no round waits for them (SEM-90).
 class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
  public:
   ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
                 FunctionRef<void(ReplicaContext&)> function, Participants present);
 
   /// Runs all replicas to their end. Order: blocks the caller.
-  /// Throws: the exception of the lowest failing replica or of the merge function; belfry's errors.
+  /// Throws: the exception of the lowest failing replica or of the merge
+  /// function; belfry's errors.
   void run(const RunOptions& options);
 
   void meet(int replica, MergeRequest& request) override;
@@ -92,24 +45,27 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void deadlock(const std::vector<int>& blocked) noexcept override;
 
  private:
+  void carry(bool concurrent);
+  Settled settle_some();
+  void finish();
   void merge_round();
+  void execute_merge(const MergeRequest& first);
+  void seek(int replica, const VariableRequest& request);
+  void serve_seekers();
+
+  // The run fails. If memory runs out for the report there is none, and the run
+  // fails all the same (SEM-144). `describe` returns a Failure.
+  template <class Describe>
+  void fail(const std::exception_ptr& thrown, const Describe& describe) noexcept;
+  void fail_without_merge();
   void fail_with_mismatch();
   void fail_in_merge(const MergeRequest& first, const std::exception_ptr& thrown);
-  void report_abandoned() noexcept;
-  void add_abandoned();
-  void serve_seekers();
+  void fail_by(const ReplicaState& thrower);
+  void fail_by_hidden_exception();
   void fail_for_seekers();
-  bool check_variables();
-  void fail(std::exception_ptr primary, ErrorReport report) noexcept;
-  // Functions that describe a failure may throw std::bad_alloc: the run fails all the same.
-  template <class Describe>
-  void fail_as(const std::exception_ptr& thrown, const Describe& describe) noexcept;
-  template <class Describe>
-  void fail_with(const Describe& describe);
-  template <class Replicas>
-  void blame(const ReplicaState& thrower, const Replicas& replicas);
-  bool record_own_exceptions();
-  void record_hidden_exceptions();
+  void fail_unless_variables_agree();
+  void report_abandoned() noexcept;
+
   void require_alive(int replica) {
     if (has_failed()) [[unlikely]] {
       refuse(replica);
@@ -119,8 +75,6 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void refuse_work(const CurrentContext& context) override;
   /// Whether the calling replica's destructors run because its run has failed.
   bool is_being_unwound() const { return has_failed() && std::uncaught_exceptions() > 0; }
-  std::vector<ReplicaReport> replica_reports() const;
-  int id_of(const ReplicaState& state) const { return static_cast<int>(&state - states_.begin()); }
   ReplicaState& state(int replica) { return states_[static_cast<std::size_t>(replica)]; }
 
   CrossReplicaContext& cross_;
@@ -130,14 +84,14 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   Executor& executor_;
   Gate gate_;
   Gate seekers_;
-  std::mutex variables_mutex_;
-  std::optional<ReplicaVariables> variables_;  // From the first request on.
+  ReplicaVariables variables_;
   ReplicaStates states_;
   std::vector<MergeRequest*> requests_;
   std::optional<UnnamedMerges> unnamed_;  // If the strategy requires names.
   CurrentContext cross_current_;
   const VariableRules* rules_ = nullptr;
-  // Apart from the next number, lest one load of both waits for what a round has just stored here.
+  // Apart from the next number, lest one load of both waits for what a round
+  // has just stored here.
   std::uint64_t rounds_ = 0;
   bool nested_ = false;
   bool in_update_ = false;  // Begun in a function that is called for each component.
@@ -145,26 +99,5 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   int blamed_ = -1;  // Exceptions of lower replicas than this outrank `primary_`.
   std::uint64_t ordinal_ = 0;
 };
-
-// The run fails with `thrown`, as `describe` says it. Memory may run out meanwhile: then `thrown`
-// is all that is known of the failure, or that memory ran out if nothing had been thrown (SEM-144).
-template <class Describe>
-void ReplicaRunner::fail_as(const std::exception_ptr& thrown, const Describe& describe) noexcept {
-  try {
-    describe();
-  } catch (...) {
-    primary_ = thrown != nullptr ? thrown : std::current_exception();
-    core().last_failure().reset();
-    set_failed();
-  }
-}
-
-/// Whether requests of replicas that have all arrived belong together. `requests` are indexed by
-/// replica id.
-bool belong_together(const std::vector<MergeRequest*>& requests, const Participants& present);
-
-/// The first way in which they do not. `what` of the report says what was expected.
-ErrorReport describe_mismatch(const std::vector<MergeRequest*>& requests,
-                              const Participants& present);
 
 }  // namespace belfry::detail

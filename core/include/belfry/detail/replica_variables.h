@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +23,7 @@ namespace belfry::detail {
 /// dropped, and nothing is `Variable` (SEM-48).
 std::string canonical_name(std::string_view name);
 
-/// What a replica asks for when it makes a variable.
+/// The request of a replica that makes a variable.
 struct VariableRequest {
   std::string name;
   Synchronization synchronization = Synchronization::kOnWrite;
@@ -36,33 +37,47 @@ struct VariableRequest {
   std::optional<std::string> tag{};  ///< The name of its MergeTag, if it has one.
 };
 
-/// A variable that the first replica has made, and what it asked for.
+/// A variable that the first replica has made, and its request.
 struct MadeVariable {
   VariableRequest request;
   // Owned by the handles as well.
   std::shared_ptr<void> state;
 };
 
-/// The variables made inside one run: `maker`, the first replica that takes part, makes them, the
-/// others find them by name and order.
+/// The variables made inside a run. `maker`, the first participating replica, makes them; the other
+/// replicas find them by name and order. Replicas may run side by side in `add` and `take`; during
+/// the other functions no replica runs.
 class ReplicaVariables {
  public:
-  ReplicaVariables(int replicas, int maker);
+  ReplicaVariables(int replicas, int maker) : replicas_(replicas), maker_(maker) {}
 
-  /// The variable that belongs to `replica`'s next request of this name; null when it has not
-  /// been made yet. Throws: VariableMismatchError (kVariableMismatch) when the requests differ.
-  const MadeVariable* find(int replica, const VariableRequest& request) const;
-  /// Counts a request as served. If memory runs out it is not counted.
-  void take(int replica, const VariableRequest& request);
-  /// Adds what the maker made, and counts its request as served: both, or nothing.
+  /// Adds a variable of the maker, and counts the request as served: both, or nothing.
   void add(const VariableRequest& request, std::shared_ptr<void> state);
+  /// The state of the variable that belongs to `replica`'s next request of this name; null if the
+  /// variable does not exist yet. Counts the request as served unless the state is null or memory
+  /// runs out.
+  /// Throws: VariableMismatchError (kVariableMismatch) if the requests differ.
+  std::shared_ptr<void> take(int replica, const VariableRequest& request);
 
-  /// Throws VariableMismatchError (kVariableMismatch) unless all that take part have asked for as
-  /// many.
+  /// Whether any replica has asked for a variable.
+  bool any() const { return !taken_.empty(); }
+  /// Whether `take` would return a variable. Throws: as `take`.
+  bool has(int replica, const VariableRequest& request) const {
+    return any() && find(replica, request) != nullptr;
+  }
+
+  /// Throws VariableMismatchError (kVariableMismatch) unless all participating replicas have made
+  /// equal numbers of requests for each name.
   void require_equal_counts(const Participants& present) const;
 
  private:
+  void begin();
+  const MadeVariable* find(int replica, const VariableRequest& request) const;
+  void count(int replica, const VariableRequest& request);
+
+  int replicas_;
   int maker_;
+  std::mutex mutex_;
   std::map<std::string, std::vector<MadeVariable>> made_;
   // How often each replica has asked for each name; empty until the first request.
   std::vector<std::map<std::string, std::size_t>> taken_;

@@ -23,7 +23,7 @@ namespace belfry {
 class CrossReplicaContext;
 class Strategy;
 
-/// What a strategy has done so far.
+/// Counts of the work of a strategy.
 struct StrategyStatistics {
   std::uint64_t runs = 0;
   std::uint64_t merges = 0;  ///< merge_calls, reductions in replicas, and assignments.
@@ -37,7 +37,8 @@ namespace detail {
 
 struct VariableRecord;
 
-/// What a strategy, its contexts and its runs share. Outlives all of them but the variables.
+/// The state that a strategy, its contexts and its runs share. Outlives all of them except the
+/// variables.
 class StrategyCore {
  public:
   StrategyCore(Strategy& owner, StrategyHooks& hooks, Backend& backend, std::vector<int> devices,
@@ -60,52 +61,80 @@ class StrategyCore {
   std::optional<ErrorReport>& last_failure() { return last_failure_; }
 
   /// A context that is cross-replica for this strategy, on replica 0's device.
-  CurrentContext cross_context(CrossReplicaContext& cross);
-  /// Throws: ContextError unless cross-replica work of this strategy may happen here.
-  void require_cross(const char* what, CallSite site);
-  /// The same for work that changes variables: not where a function is called for each component,
-  /// device or element, where it would be done once for each call (SEM-41).
+  CurrentContext cross_context(CrossReplicaContext& cross) {
+    CurrentContext context;
+    context.strategy = this;
+    context.cross = &cross;
+    context.backend = &backend_;
+    context.device = devices_.front();
+    return context;
+  }
+  /// Throws: ContextError unless cross-replica work of this strategy is allowed in the current
+  /// context.
+  void require_cross(const char* what, CallSite site) {
+    const CurrentContext* const context = current_context();
+    if (context == nullptr || (context->strategy == this && context->replica == nullptr)) return;
+    refuse_cross(what, *context, site);
+  }
+  /// The same for work that changes variables: not allowed in a function that is called for each
+  /// component, device or element, as each call would repeat the work (SEM-41).
   void require_change(const char* what, CallSite site);
 
-  // What the strategy decides. Each checks that the hook has kept its part, and has not called
-  // itself too often.
-  // Throws: StrategyError (kStrategyContract), and what the hook throws.
+  // The decisions of the strategy. Each function checks the result of the hook and the depth of its
+  // calls within one another.
+  // Throws: StrategyError (kStrategyContract), and exceptions of the hook.
   VariablePlaces place(Synchronization kind) const;
   void initialise(ComponentWork& variable, CallSite site);
   void update(ComponentWork& update, CallSite site);
-  void reduce(const ReduceCall& call);
+  void reduce(const ReduceCall& call) {
+    const HookDepth::Call depth(hook_depth_, Hook::kReduce, {});
+    hooks_.do_reduce(call);
+  }
   std::vector<AnyTensor> broadcast(const AnyTensor& source, std::span<const Placement> targets);
-  void run(StrategyStep& replicas);
-  void merge(StrategyStep& merge);
 
+  /// For runs, which ask `do_run` and `do_merge` themselves.
+  StrategyHooks& hooks() { return hooks_; }
   HookDepth& hook_depth() { return hook_depth_; }
 
-  /// Remembers a variable for as long as somebody else owns it.
+  /// Remembers a variable until its last handle is gone.
   void track(std::weak_ptr<VariableRecord> variable);
-  /// For each living variable what puts its components back as they are now.
+  /// For each living variable a function that restores its present components.
   std::vector<std::function<void()>> snapshots() const;
 
-  /// Number of the next variable; also its name when it has none.
+  /// Number of the next variable; also the name of a variable without a name.
   std::uint64_t next_variable() { return variables_++; }
 
   /// Marks the strategy as running for the outermost run of a call chain.
   /// Throws: ContextError (kStrategyBusy, kWrongContext, kOtherStrategy).
   class RunLock {
    public:
-    RunLock(StrategyCore& core, CallSite site);
+    RunLock(StrategyCore& core, CallSite site) : core_(core) {
+      core.require_cross("run", site);
+      const CurrentContext* const context = current_context();
+      // A context of this strategy is current: a run of the strategy called us.
+      outermost_ = context == nullptr || context->in_scope;
+      if (outermost_ && core.running_.exchange(true)) refuse(site);
+    }
     RunLock(const RunLock&) = delete;
     RunLock& operator=(const RunLock&) = delete;
-    ~RunLock();
+    ~RunLock() {
+      if (outermost_) core_.running_.store(false);
+    }
 
     /// False for a run inside a run of the same strategy.
     bool is_outermost() const { return outermost_; }
 
    private:
+    [[noreturn]] static void refuse(CallSite site);
+
     StrategyCore& core_;
-    bool outermost_;
+    bool outermost_ = false;
   };
 
  private:
+  [[noreturn]] void refuse_cross(const char* what, const CurrentContext& context,
+                                 CallSite site) const;
+
   Strategy& owner_;
   StrategyHooks& hooks_;
   Backend& backend_;

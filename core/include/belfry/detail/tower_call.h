@@ -59,12 +59,12 @@ template <class F, class... Args>
 auto run_in_towers(const CrossTower& at, bool concurrent, const F& fn, const Args&... args) {
   const RunOptions options{.concurrent = concurrent, .site = at.site};
   if constexpr (std::is_invocable_v<const F&, ReplicaContext&, const ComponentOf<Args>&...>) {
-    return at.cross.run(options, fn, args...);
+    return at.cross.run_at(options, fn, args...);
   } else {
     const auto without_context = [&fn](ReplicaContext&, const ComponentOf<Args>&... own) {
       return fn(own...);
     };
-    return at.cross.run(options, without_context, args...);
+    return at.cross.run_at(options, without_context, args...);
   }
 }
 

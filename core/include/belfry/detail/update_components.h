@@ -205,7 +205,7 @@ auto update_each_component(StrategyCore& core, CrossReplicaContext& cross, CallS
 template <class F, class... Args>
 auto update_devices(StrategyCore& core, CrossReplicaContext& cross, CallSite site,
                     const std::vector<DeviceSpec>& devices, const F& fn, const Args&... args) {
-  static_assert(!(HoldsPerReplica<Args>::value || ...),
+  static_assert(!(holds_per_replica<Args>() || ...),
                 "update takes Mirrored or plain arguments: reduce a PerReplica first");
   using Returned = std::invoke_result_t<const F&, const UpdateArgument<Args>&...>;
   constexpr bool kVoid = std::is_void_v<Returned>;

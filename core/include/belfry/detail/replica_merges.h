@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/cross_replica_context.h"
+#include "belfry/replica_context.h"
+
+#include <utility>
+
+/// The verbs of a replica whose merges call verbs of the cross-replica context.
+namespace belfry {
+
+template <class R, class T>
+  requires Reduction<R, T>
+ReductionResult<R, T> ReplicaContext::all_reduce(const R& reduction, T value,
+                                                 detail::MergePlace place) {
+  const auto merge = [&](CrossReplicaContext& cross, const PerReplica<T>& values) {
+    return cross.reduce(reduction, values, place.site);
+  };
+  return merge_at<detail::MergeKind::kAllReduce>(place, nullptr, merge, std::move(value));
+}
+
+template <Nest T>
+T ReplicaContext::all_gather(T value, Axis axis, detail::MergePlace place) {
+  const auto merge = [site = place.site](CrossReplicaContext& cross, const PerReplica<T>& values,
+                                         const PerReplica<int>& axes) {
+    detail::require_same_axis(axes, site);
+    return detail::all_gather_value(cross.core(), values, Axis(*axes.begin()), site);
+  };
+  return merge_at<detail::MergeKind::kAllGather>(place, nullptr, merge, std::move(value),
+                                                 axis.value);
+}
+
+template <class T, class V>
+void ReplicaContext::assign_merged(const MirroredVariable<T>& variable, detail::AssignOp op,
+                                   V value, detail::MergePlace place) {
+  detail::VariableState<T>& state = variable.state(place.site);
+  detail::require_aggregation(*this, state.info, place.site);
+  const auto change = [&variable, op, aggregation = state.info.aggregation, site = place.site](
+                          CrossReplicaContext& cross, const PerReplica<T>& values) {
+    const auto set = [op, site](T& component, const T& delta) {
+      detail::apply_assign(op, component, delta, site);
+    };
+    if (aggregation == Aggregation::kOnlyFirst) {
+      cross.update(variable, set, cross.broadcast(*values.begin(), site), site);
+    } else {
+      const ReduceOp reduce = aggregation == Aggregation::kSum ? ReduceOp::kSum : ReduceOp::kMean;
+      cross.update(variable, set, cross.reduce(reduce, values, site), site);
+    }
+  };
+  // Replicas must agree on the variable and on what they do to it: one address for each pair.
+  const void* identity = reinterpret_cast<const char*>(&state) + static_cast<int>(op);
+  merge_at<detail::MergeKind::kAssign>(
+      place, identity, detail::VariableMerge{change, op, state.info}, T(std::move(value)));
+}
+
+}  // namespace belfry

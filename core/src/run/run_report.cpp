@@ -1,0 +1,189 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "run/run_report.h"
+
+#include "belfry/detail/replica_variables.h"
+#include "run/exception_text.h"
+#include "run/rendezvous.h"
+#include "words/with_report.h"
+
+#include <new>
+#include <string>
+#include <utility>
+
+namespace belfry::detail {
+namespace {
+
+std::string merges_text(std::uint32_t merges) {
+  return merges == 0 ? "before its first merge" : "after merge #" + std::to_string(merges);
+}
+
+// `merge_call #3`, `all_reduce #3 "weight"`.
+std::string numbered_name(const MergeRequest& request, std::uint64_t merge) {
+  return std::string(to_string(request.type->kind)) + " #" + std::to_string(merge) +
+         text_of(request.tag);
+}
+
+// The end of a sentence about a merge. In a loop the places do not tell the
+// merges apart.
+std::string numbered(std::uint64_t round, const MergeTag* tag) {
+  return " (merge #" + std::to_string(round) + text_of(tag) + ")";
+}
+
+std::string sought_text(const VariableRequest& sought) {
+  return sought.name.empty() ? "a variable" : '"' + sought.name + '"';
+}
+
+std::vector<ReplicaReport> replica_reports(const RunFacts& run) {
+  std::vector<ReplicaReport> reports;
+  for (const ReplicaState& own : run.states) {
+    const int replica = run.states.id_of(own);
+    ReplicaReport report{replica, own.last_site, {}, own.exception};
+    switch (own.status) {
+      case ReplicaState::Status::kArrived:
+        report.what = "waits in " +
+                      numbered_name(*run.requests[static_cast<std::size_t>(replica)], own.merges);
+        break;
+      case ReplicaState::Status::kSeeking:
+        report.site = own.sought->site;
+        report.what = "waits for replica " + std::to_string(run.present.id(0)) + " to make " +
+                      sought_text(*own.sought);
+        break;
+      case ReplicaState::Status::kAbsent:
+        report.what = "takes no part in this run";
+        break;
+      case ReplicaState::Status::kThrew:
+        report.what = "threw " + text_of(own.exception) + " " + merges_text(own.merges);
+        break;
+      case ReplicaState::Status::kEnded:
+        report.what = "returned " + merges_text(own.merges);
+        break;
+      case ReplicaState::Status::kRunning:
+        report.what = "waits for its device " + merges_text(own.merges);
+        break;
+      case ReplicaState::Status::kCancelled:
+      case ReplicaState::Status::kAbandoned:
+        report.what = "was cancelled " + merges_text(own.merges);
+        break;
+    }
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+template <class E>
+Failure failure_of(ErrorReport report) {
+  std::exception_ptr error = std::make_exception_ptr(E(report));
+  return {std::move(error), std::move(report)};
+}
+
+// An error of belfry that names no replica gets that one.
+Failure thrown_by(const RunFacts& run, const ReplicaState& thrower,
+                  std::vector<ReplicaReport> replicas) {
+  std::exception_ptr thrown = thrower.exception;
+  ErrorReport report = report_of(thrown);
+  if (report.code == ErrorCode::kMergeThrew) {
+    report.code = ErrorCode::kReplicaThrew;
+    report.summary = "a replica threw " + report.summary;
+  } else if (report.replicas.empty()) {
+    report.replicas = {
+        {run.states.id_of(thrower), report.site, "threw this " + merges_text(thrower.merges), {}}};
+    thrown = with_report(std::move(thrown), report);
+  }
+  report.replicas = std::move(replicas);
+  return {std::move(thrown), std::move(report)};
+}
+
+}  // namespace
+
+Failure merge_missing(const RunFacts& run) {
+  ErrorReport report;
+  report.code = ErrorCode::kMergeMissing;
+  report.summary = "some replicas ended without a merge that others wait in";
+  report.replicas = replica_reports(run);
+  report.expected = "every replica reaches the same merges in the same order";
+  report.hint =
+      "take merges out of branches and loops whose length depends on "
+      "the replica";
+  return failure_of<MergeMismatchError>(std::move(report));
+}
+
+Failure merge_mismatch(const RunFacts& run, std::uint64_t round) {
+  ErrorReport mismatch = describe_mismatch(run.requests, run.present);
+  mismatch.summary += numbered(round, nullptr);
+  return failure_of<MergeMismatchError>(std::move(mismatch));
+}
+
+Failure merge_threw(const RunFacts& run, std::uint64_t round, const MergeRequest& first,
+                    const std::exception_ptr& thrown) {
+  ErrorReport report = report_of(thrown);
+  const bool ours = report.code != ErrorCode::kMergeThrew;
+  if (report.replicas.empty()) {
+    report.replicas = replica_reports(run);
+  } else if (first.type->kind != MergeKind::kMergeCall || first.tag != nullptr) {
+    report.summary += numbered(round, first.tag);
+  }
+  if (ours) {
+    std::exception_ptr described = with_report(thrown, report);
+    return {std::move(described), std::move(report)};
+  }
+  report.summary = numbered_name(first, round) + " threw " + report.summary;
+  return {thrown, std::move(report)};
+}
+
+Failure replica_threw(const RunFacts& run, const ReplicaState& thrower) {
+  return thrown_by(run, thrower, replica_reports(run));
+}
+
+Failure replica_had_thrown(const RunFacts& run, const ReplicaState& thrower,
+                           const std::optional<ErrorReport>& last) {
+  if (!last) throw std::bad_alloc();
+  std::vector<ReplicaReport> replicas = last->replicas;
+  for (ReplicaReport& report : replicas) {
+    if (report.replica_id != run.states.id_of(thrower)) continue;
+    report.what = "threw " + text_of(thrower.exception) + ", then " + report.what;
+    report.exception = thrower.exception;
+  }
+  return thrown_by(run, thrower, std::move(replicas));
+}
+
+Failure variable_missing(const RunFacts& run) {
+  ErrorReport report;
+  report.code = ErrorCode::kVariableMismatch;
+  report.summary = "a replica asked for a variable that replica " +
+                   std::to_string(run.present.id(0)) + " does not make";
+  report.replicas = replica_reports(run);
+  report.expected = "every replica makes the same variables";
+  report.hint = "make variables outside branches that depend on the replica";
+  std::exception_ptr error = exception_of(report);
+  return {std::move(error), std::move(report)};
+}
+
+Failure variables_differ(const std::exception_ptr& thrown) { return {thrown, report_of(thrown)}; }
+
+Failure run_deadlock(const RunFacts& run, std::size_t blocked) {
+  ErrorReport report;
+  report.code = ErrorCode::kDeadlock;
+  report.summary = "every agent waits: " + std::to_string(blocked) + " of " +
+                   std::to_string(run.states.size()) +
+                   " replicas are blocked and no stream can move";
+  report.replicas = replica_reports(run);
+  report.hint =
+      "a collective misses a member, or host code waits for what "
+      "comes after it";
+  return failure_of<DeviceError>(std::move(report));
+}
+
+void add_abandoned(const ReplicaStates& states, ErrorReport& report) {
+  for (const ReplicaState& state : states) {
+    if (state.status != ReplicaState::Status::kAbandoned) continue;
+    report.replicas.push_back(
+        {states.id_of(state),
+         state.last_site,
+         "was abandoned: it swallowed its cancellation " + std::to_string(kPatience) + " times",
+         {}});
+  }
+}
+
+}  // namespace belfry::detail

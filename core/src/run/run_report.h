@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/detail/merge_request.h"
+#include "belfry/detail/participants.h"
+#include "belfry/detail/replica_states.h"
+#include "belfry/error.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <vector>
+
+/// The texts of failed runs. Each function may throw std::bad_alloc; the run
+/// fails all the same.
+namespace belfry::detail {
+
+/// Calls into belfry that a replica may make, and swallow the exception of,
+/// after its run failed.
+inline constexpr std::uint32_t kPatience = 16;
+
+/// The part of a run that reports describe.
+struct RunFacts {
+  const ReplicaStates& states;
+  const std::vector<MergeRequest*>& requests;  ///< By replica id.
+  const Participants& present;
+};
+
+/// The failure of a run: the exception that `run` throws, and the report of the
+/// strategy's last failure.
+struct Failure {
+  std::exception_ptr exception;
+  ErrorReport report;
+};
+
+/// Some replicas ended and others wait in a merge.
+Failure merge_missing(const RunFacts& run);
+/// The requests of merge number `round` do not belong together.
+Failure merge_mismatch(const RunFacts& run, std::uint64_t round);
+/// Merge number `round` threw. An error of belfry that names no replica gets
+/// the places where all replicas wait, unless the type of the error does not
+/// belong to its code; an exception of the user's stays as it is.
+Failure merge_threw(const RunFacts& run, std::uint64_t round, const MergeRequest& first,
+                    const std::exception_ptr& thrown);
+
+/// A replica threw, and no merge had failed before.
+Failure replica_threw(const RunFacts& run, const ReplicaState& thrower);
+/// A replica had thrown before the failure that `last` reports, and was being
+/// unwound. Throws: std::bad_alloc if there is no last report.
+Failure replica_had_thrown(const RunFacts& run, const ReplicaState& thrower,
+                           const std::optional<ErrorReport>& last);
+
+/// A replica waits for a variable that no replica will make.
+Failure variable_missing(const RunFacts& run);
+/// Replicas have made different variables.
+Failure variables_differ(const std::exception_ptr& thrown);
+
+/// Every replica is blocked, and no stream can move.
+Failure run_deadlock(const RunFacts& run, std::size_t blocked);
+
+/// Adds the replicas that were abandoned after the failure.
+void add_abandoned(const ReplicaStates& states, ErrorReport& report);
+
+}  // namespace belfry::detail
