@@ -15,7 +15,7 @@ bool is_digit_suffix(std::string_view part) {
          std::isdigit(static_cast<unsigned char>(part.back())) != 0;
 }
 
-std::string text_of(const VariableRequest& request) {
+std::string name_of(const VariableRequest& request) {
   std::string text = "asked for \"" + request.name + "\", " + to_string(request.synchronization) +
                      ", aggregation " + to_string(request.aggregation) +
                      (request.trainable ? "" : ", not trainable");
@@ -36,8 +36,8 @@ bool same_signature(const VariableRequest& a, const VariableRequest& b) {
   report.code = ErrorCode::kVariableMismatch;
   report.summary = "replicas made different variables under one name";
   report.site = other.site;
-  report.replicas.push_back({maker, first.site, text_of(first)});
-  report.replicas.push_back({replica, other.site, text_of(other)});
+  report.replicas.push_back({maker, first.site, name_of(first)});
+  report.replicas.push_back({replica, other.site, name_of(other)});
   report.expected = "the same type, kind, aggregation and structure on every replica";
   report.hint = "give different variables different names";
   if (first.tag != other.tag) {
@@ -53,8 +53,8 @@ bool same_signature(const VariableRequest& a, const VariableRequest& b) {
   report.code = ErrorCode::kVariableMismatch;
   report.summary = "replicas gave one variable different first values";
   report.site = other.site;
-  report.replicas.push_back({maker, first.site, text_of(first) + ", with its own value"});
-  report.replicas.push_back({replica, other.site, text_of(other) + ", with another value"});
+  report.replicas.push_back({maker, first.site, name_of(first) + ", with its own value"});
+  report.replicas.push_back({replica, other.site, name_of(other) + ", with another value"});
   report.expected = "the same first value on every replica";
   report.hint = "hand over a function instead of a value: it runs on the first replica alone";
   throw VariableMismatchError(std::move(report));
