@@ -45,8 +45,8 @@ import tree
 TEST_SECONDS = 3600
 # Kinds of commands other than GoogleTest programs, by the name of the test.
 COMMANDS = (
-    ("planted faults", re.compile(r"^mutants\.|^suites\.notice")),
-    ("compile-fail sections", re.compile(r"^\S*compile_fail")),
+    ("planted faults", re.compile(r"^mutants\.(?!control$|unknown$)|^suites\.notice")),
+    ("compile-fail sections", re.compile(r"^\S*compile_fail\S*\.(?!compile$|control$)")),
     ("programs compared", re.compile(r"^programs\.")),
     ("programs as bodies", re.compile(r"_as_body$")),
     ("documents compared", re.compile(r"^docs\.")),

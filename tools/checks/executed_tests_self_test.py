@@ -131,11 +131,15 @@ class Counts(CountTest):
         noted = self.tree / "noted"
         self.add("mutants.a", "/bin/sh", "-c", f"echo >>{noted}")
         self.add("docs.first", "/bin/sh", "-c", "exit 3", SKIP_RETURN_CODE="3")
+        self.add("mutants.control", "/bin/true")
         self.add("compile_fail_x.SECTION", "/bin/false", WILL_FAIL="TRUE")
+        self.add("compile_fail_x.compile", "/bin/true")
         self.add("lint.a", "/bin/false", LABELS="lint")
         count = self.count("-LE", "lint")
         self.assertEqual(count.commands, {"planted faults": {"mutants.a": 1},
-                                          "compile-fail sections": {"compile_fail_x.SECTION": 1}})
+                                          "compile-fail sections": {"compile_fail_x.SECTION": 1},
+                                          "other commands": {"compile_fail_x.compile": 1,
+                                                             "mutants.control": 1}})
         self.assertEqual((noted.read_text(), count.skipped, count.failing),
                          ("\n", ["docs.first"], []))
         self.assertEqual(self.count().failing, ["lint.a (fail)"])
