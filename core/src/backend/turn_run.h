@@ -131,7 +131,10 @@ class TurnRun final : public Run {
   Place* next_place(Turn turn) {
     for (;;) {
       turn = run_agents(turn);
-      if (turn.kind == Turn::Kind::kReplica) return &place_of(turn);
+      if (turn.kind == Turn::Kind::kReplica) {
+        const Unwatched unwatched;
+        return &place_of(turn);
+      }
       switch (settle()) {
         case Job::Settled::kFinished:
           return nullptr;
