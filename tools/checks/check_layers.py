@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that a file includes its own layer or lower, and third parties only where they belong.
 
-A public header of core belongs to the layer of the folder whose CMakeLists.txt lists it. Those of
-the others are listed too: only headers that CMake knows are compiled alone and installed.
+A public header of core belongs to the layer of the folder of core/src whose CMakeLists.txt, or that
+of a folder in it, lists the header. Headers of the other libraries are listed too: only headers that
+CMake knows are compiled alone and installed.
 """
 
 import re
@@ -39,9 +40,11 @@ USERS = re.compile(r"proptests/programs/|tools/consumers/|docs/")  # They write 
 def listed_headers(files):
     """Returns the layer of each public header of core, from the lists in core/src/*."""
     layer_of = {}
-    for folder, layer in LAYERS.items():
-        text = re.sub(r"#.*", "", files.text(f"core/src/{folder}/CMakeLists.txt")) \
-            if f"core/src/{folder}/CMakeLists.txt" in files.files else ""
+    for name in files.files:
+        if not re.match(r"core/src/.*/CMakeLists\.txt$", name):
+            continue
+        layer = LAYERS.get(name.split("/")[2])
+        text = re.sub(r"#.*", "", files.text(name))
         for call in re.findall(r"belfry_sources\(\s*core\b([^)]*)\)", text):
             for header in re.findall(r"[\w/]+\.h\b", call.partition("HEADERS")[2]):
                 layer_of[header] = layer

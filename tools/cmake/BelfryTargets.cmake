@@ -8,7 +8,7 @@
 #   belfry_sources(sim SOURCES stream.cpp HEADERS sim/stream.h)   # any folder below it
 #
 # SOURCES are relative to the current folder, HEADERS to the library's include/belfry.
-# Private headers are included relative to the library's src folder ("run/rendezvous.h").
+# Private headers are included relative to the library's src folder ("kernels/dispatch.h").
 
 # Warnings and floating-point rules of every target of the project.
 function(belfry_compile_options target)

@@ -6,7 +6,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/central_storage_strategy.h"
 #include "belfry/tower.h"
-#include "run/error_of_test.h"
+#include "run/testing/error_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,8 +9,8 @@
 #include "belfry/dataset.h"
 #include "belfry/scatter.h"
 #include "belfry/tensor_ops.h"
-#include "run/code_of_test.h"
-#include "run/error_of_test.h"
+#include "run/testing/code_of_test.h"
+#include "run/testing/error_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

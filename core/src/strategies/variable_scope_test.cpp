@@ -7,7 +7,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/current.h"
 #include "belfry/mirrored_strategy.h"
-#include "run/code_of_test.h"
+#include "run/testing/code_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 #include "belfry/variable_scope.h"
 #include "collectives/require_reducible.h"
 #include "kernels/dispatch.h"
-#include "run/inside_update.h"
+#include "run/variables/inside_update.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -10,7 +10,7 @@
 #include "belfry/mirrored_strategy.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/vjp.h"
-#include "run/error_of_test.h"
+#include "run/testing/error_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 // texts are in run_report.cpp.
 #include "belfry/detail/replica_runner.h"
 #include "belfry/replica_context.h"
-#include "run/run_report.h"
+#include "run/rounds/run_report.h"
 
 #include <algorithm>
 #include <new>

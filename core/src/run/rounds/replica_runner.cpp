@@ -6,8 +6,8 @@
 #include "backend/carrier.h"
 #include "belfry/cross_replica_context.h"
 #include "belfry/replica_context.h"
-#include "run/exception_text.h"
-#include "run/rendezvous.h"
+#include "run/rounds/exception_text.h"
+#include "run/rounds/rendezvous.h"
 #include "words/with_report.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 // Verbs, handles and strategies where they do not belong.
 #include "belfry/backend/host_backend.h"
 #include "belfry/mirrored_strategy.h"
-#include "run/error_of_test.h"
+#include "run/testing/error_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

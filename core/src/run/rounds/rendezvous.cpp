@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "run/rendezvous.h"
+#include "run/rounds/rendezvous.h"
 
 #include <string>
 #include <string_view>

@@ -8,7 +8,7 @@
 #include "belfry/checkpoint.h"
 #include "belfry/integer_mean.h"
 #include "belfry/mirrored_strategy.h"
-#include "run/error_of_test.h"
+#include "run/testing/error_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

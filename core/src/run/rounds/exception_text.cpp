@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "run/exception_text.h"
+#include "run/rounds/exception_text.h"
 
 #include <cxxabi.h>
 

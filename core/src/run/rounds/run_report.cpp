@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "run/run_report.h"
+#include "run/rounds/run_report.h"
 
 #include "belfry/detail/replica_variables.h"
-#include "run/exception_text.h"
-#include "run/rendezvous.h"
+#include "run/rounds/exception_text.h"
+#include "run/rounds/rendezvous.h"
 #include "words/with_report.h"
 
 #include <new>

@@ -7,7 +7,7 @@
 #include "belfry/integer_mean.h"
 #include "belfry/mirrored_strategy.h"
 #include "belfry/tensor_ops.h"
-#include "run/code_of_test.h"
+#include "run/testing/code_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include "belfry/detail/strategy_core.h"
 
 #include "belfry/detail/make_variable.h"
-#include "run/inside_update.h"
+#include "run/variables/inside_update.h"
 
 #include <string>
 #include <utility>
