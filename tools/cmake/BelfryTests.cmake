@@ -66,11 +66,15 @@ function(belfry_test name)
                        PROPERTIES ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
-# belfry_test_run(<test> <executable> LABELS ... [ENVIRONMENT NAME=VALUE ...])
-# All tests of an executable as one test of ctest. Long ones begin first.
+# belfry_test_run(<test> <executable> LABELS ... [ENVIRONMENT NAME=VALUE ...] [ONE_CPU])
+# All tests of an executable as one test of ctest, with ONE_CPU on one CPU. Long ones begin first.
 function(belfry_test_run test executable)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "LABELS;ENVIRONMENT")
-  add_test(NAME ${test} COMMAND ${executable} --gtest_brief=1
+  cmake_parse_arguments(PARSE_ARGV 2 arg "ONE_CPU" "" "LABELS;ENVIRONMENT")
+  set(launcher)
+  if(arg_ONE_CPU)
+    set(launcher ${Python3_EXECUTABLE} "${PROJECT_SOURCE_DIR}/tools/ci/on_one_cpu.py")
+  endif()
+  add_test(NAME ${test} COMMAND ${launcher} $<TARGET_FILE:${executable}> --gtest_brief=1
            "--gtest_output=json:${PROJECT_BINARY_DIR}/reports/${test}.json")
   set_tests_properties(${test} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 3600
     FAIL_REGULAR_EXPRESSION " 0 tests from" ENVIRONMENT "${arg_ENVIRONMENT}")
@@ -85,8 +89,12 @@ function(belfry_on_threads name)
   if(NOT TARGET ${name})
     return()
   endif()
-  foreach(carrier baton concurrent)
-    belfry_test_run(${name}.on_${carrier} ${name} LABELS prop plain
+  foreach(carrier IN ITEMS baton concurrent)
+    set(one_cpu)
+    if(carrier STREQUAL "baton")  # Its threads never run at once.
+      set(one_cpu ONE_CPU)
+    endif()
+    belfry_test_run(${name}.on_${carrier} ${name} LABELS prop plain ${one_cpu}
       ENVIRONMENT BELFRY_TESTING_CARRIER=${carrier} RC_PARAMS=max_success=30)
   endforeach()
 endfunction()
