@@ -10,9 +10,10 @@
 #   tools/gpu/run_all.sh --from FOLDER   run what was gathered; needs a driver and NCCL, no compiler
 #
 # CASES is the number of cases of each property (100), CHECKED_CASES that under compute-sanitizer
-# (10); ARCHITECTURES is what to compile for, as CMake spells it (all that belfry supports). NCCL is
-# not gathered, for its size: where no libnccl.so.2 is installed, that of a Python package
-# (nvidia-nccl-cu13, as PyTorch brings it) is used.
+# (10); ARCHITECTURES is what to compile for, as CMake spells it (all that belfry supports). STEPS
+# names the steps to run, as "gpu demo" (all). NCCL is not gathered, for its size: where no
+# libnccl.so.2 is installed, that of a Python package (nvidia-nccl-cu13, as PyTorch brings it) is
+# used.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 3
 
@@ -54,11 +55,13 @@ nccl_folder() {
 step() {
   local name="$1"
   shift
+  [[ -z ${STEPS:-} || " $STEPS " == *" $name "* ]] || return 0
   echo "== $name"
   local start=$SECONDS
   "$@" >"$out/$name.txt" 2>&1
   local status=$?
   tail -n 4 "$out/$name.txt"
+  echo "-- $((SECONDS - start)) s"
   if [[ $status -eq 0 ]]; then
     verdicts+=("ok      $name, $((SECONDS - start)) s")
   else
@@ -147,6 +150,12 @@ run() {
     fi
   done
   step local_clique_bench "$folder/local_clique_bench" --benchmark_repetitions=3
+  local asked
+  read -ra asked <<<"${STEPS:-}"
+  if [[ ${#verdicts[@]} -lt ${#asked[@]} ]]; then
+    verdicts+=("FAILED  a step of STEPS does not exist: $STEPS")
+    failed=1
+  fi
   printf '%s\n' "${verdicts[@]}" | tee "$out/verdicts.txt"
   return "$failed"
 }
@@ -156,7 +165,7 @@ case "${1:-}" in
   --pack) pack "${2:?a folder}" ;;
   --from) run "${2:?a folder}" "$2/digits.csv" ;;
   *)
-    sed -n '5,17s/^# \{0,1\}//p' "$0" >&2
+    sed -n '5,19s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac
