@@ -4,8 +4,8 @@
 """Checks that a file includes its own layer or lower, and third parties only where they belong.
 
 A public header of core belongs to the layer of the folder of core/src whose CMakeLists.txt, or that
-of a folder in it, lists the header. Headers of the other libraries are listed too: only headers that
-CMake knows are compiled alone and installed.
+of a folder in it, lists the header. Headers of the other libraries are listed too: only headers
+that CMake knows are compiled alone and installed.
 """
 
 import re
