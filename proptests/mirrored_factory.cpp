@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The suites on MirroredStrategy.
-#include "belfry/mirrored_strategy.h"
+#include "belfry/strategies.h"
 #include "belfry/testing/strategy_factory.h"
 
 namespace belfry::testing {

@@ -3,8 +3,8 @@
 
 // The steps of docs/input.md, in order. Each prints its name and then what the page shows.
 #include <belfry/belfry.h>
-#include <belfry/csv.h>
-#include <belfry/npy.h>
+#include <belfry/files/csv.h>
+#include <belfry/files/npy.h>
 #include <belfry/sim/backend.h>
 
 #include <cstddef>

@@ -4,11 +4,9 @@
 // Memory runs out at each allocation of every case: on each carrier, with each strategy, for one
 // allocation and for all that follow, and in the host half of CUDA.
 #include "belfry/backend/host_backend.h"
-#include "belfry/central_storage_strategy.h"
 #include "belfry/cuda/backend.h"
-#include "belfry/default_strategy.h"
-#include "belfry/one_device_strategy.h"
 #include "belfry/sim/driver.h"
+#include "belfry/strategies.h"
 #include "memory/memory_settings.h"
 
 #include <gtest/gtest.h>

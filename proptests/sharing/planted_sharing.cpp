@@ -5,8 +5,8 @@
 // writes its own number instead, and nothing is wrong. For ThreadSanitizer.
 //
 // usage: planted_sharing fiber|baton|concurrent shared|own
-#include "belfry/mirrored_strategy.h"
 #include "belfry/sim/backend.h"
+#include "belfry/strategies.h"
 
 #include <atomic>
 #include <cstdio>

@@ -6,7 +6,7 @@
 
 #include "belfry/backend/host_backend.h"
 #include "belfry/error.h"
-#include "belfry/mirrored_strategy.h"
+#include "belfry/strategies.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/central_storage_strategy.h"
+#include "belfry/strategies.h"
 #include "belfry/testing/strategy_factory.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Belfry's own strategies, and the example of a user's, keep every contract.
-#include "belfry/mirrored_strategy.h"
+#include "belfry/strategies.h"
 #include "belfry/testing/contract_tests.h"
 #include "local_sgd_trained.h"
 #include "strategies/central_factory.h"

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/default_strategy.h"
-#include "belfry/one_device_strategy.h"
+#include "belfry/strategies.h"
 #include "belfry/testing/strategy_factory.h"
 
 #include <memory>

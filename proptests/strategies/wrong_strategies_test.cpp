@@ -4,7 +4,7 @@
 // The contracts notice strategies that break them, and say what is broken.
 #include "strategies/wrong_strategies.h"
 
-#include "belfry/mirrored_strategy.h"
+#include "belfry/strategies.h"
 #include "belfry/testing/contracts.h"
 #include "strategies/one_replica_factories.h"
 #include "strategies/wrong_sgd.h"

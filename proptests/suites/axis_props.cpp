@@ -3,7 +3,7 @@
 
 // Verbs that work along an axis: gather, all_gather, and reduce with an axis. What they must give
 // is worked out on the host from indices, one element at a time.
-#include "belfry/axis.h"
+#include "belfry/shape.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
 

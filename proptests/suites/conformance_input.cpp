@@ -4,7 +4,7 @@
 // What the reference systems do with input, a test for each row of the catalogue. Elements are
 // tensors where devices matter. Workers are strategies of their own, one after another: what they
 // would agree on over a network is theirs to add.
-#include "belfry/npy.h"
+#include "belfry/files/npy.h"
 #include "suites/property.h"
 
 #include <gmock/gmock.h>

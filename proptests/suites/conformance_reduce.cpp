@@ -5,7 +5,7 @@
 // belfry's outcome and says so. What must not compile is in core/src/compile_fail. Not here,
 // because belfry has no such thing: algorithms chosen by links, packs and specs of algorithms (C01
 // to C15).
-#include "belfry/default_strategy.h"
+#include "belfry/strategies.h"
 #include "belfry/vjp.h"
 #include "suites/machine.h"
 #include "suites/residence.h"

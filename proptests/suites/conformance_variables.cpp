@@ -3,10 +3,10 @@
 
 // What the reference systems do when variables are made. Rows about deferred initialisation
 // (VAR-21, VAR-22) have nothing here that they could be about.
-#include "belfry/central_storage_strategy.h"
 #include "belfry/checkpoint.h"
 #include "belfry/current.h"
 #include "belfry/detail/replica_variables.h"
+#include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "suites/residence.h"
 #include "suites/variable_stage.h"

@@ -5,7 +5,6 @@
 // legal operations change it and in which order.
 #include "belfry/backend/host_backend.h"
 #include "belfry/tensor_ops.h"
-#include "belfry/tensor_random.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
 

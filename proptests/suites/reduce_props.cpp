@@ -5,7 +5,7 @@
 // by replica id, with one division and one rounding at the end. Truncated means of integers are the
 // quotients of true sums.
 #include "belfry/checkpoint.h"
-#include "belfry/integer_mean.h"
+#include "belfry/reduction.h"
 #include "belfry/tensor_ops.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"

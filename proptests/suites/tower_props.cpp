@@ -3,7 +3,7 @@
 
 // The older names on devices, with tensors: core/src/strategies/tower_test.cpp has every one of
 // them on the host. A test passes only if devices worked and met.
-#include "belfry/integer_mean.h"
+#include "belfry/reduction.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/tower.h"
 #include "suites/machine.h"

@@ -4,7 +4,7 @@
 #include "demo.h"
 
 #include "batch.h"
-#include "belfry/mirrored_strategy.h"
+#include "belfry/strategies.h"
 #include "digits.h"
 #include "lessons.h"
 #include "linear_model.h"

@@ -4,9 +4,9 @@
 #include "lessons.h"
 
 #include "belfry/error.h"
-#include "belfry/mirrored_strategy.h"
 #include "belfry/sim/backend.h"
 #include "belfry/sim/timeline.h"
+#include "belfry/strategies.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

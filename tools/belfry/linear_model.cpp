@@ -4,7 +4,7 @@
 #include "linear_model.h"
 
 #include "batch.h"
-#include "belfry/one_device_strategy.h"
+#include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 
 #include <algorithm>

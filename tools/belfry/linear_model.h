@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/mirrored_strategy.h"
+#include "belfry/strategies.h"
 #include "digits.h"
 
 #include <cstdint>

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/mirrored_strategy.h"
-#include "belfry/one_device_strategy.h"
+#include "belfry/strategies.h"
 #include "digits.h"
 #include "perceptron.h"
 #include "rounding_bound.h"

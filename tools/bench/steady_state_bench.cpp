@@ -4,8 +4,7 @@
 #include "backend/testing/allocation_counter.h"
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
-#include "belfry/tensor_matrix.h"
-#include "belfry/tensor_random.h"
+#include "belfry/tensor_ops.h"
 
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>

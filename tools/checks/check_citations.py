@@ -15,7 +15,7 @@ import re
 
 import tree
 
-CODES = "core/include/belfry/error_code.h"
+CODES = "core/include/belfry/error.h"
 ERRORS = "docs/errors.md"
 RULES = "docs/semantics.md"
 INTERFACE = "docs/backends.md"

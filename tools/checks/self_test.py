@@ -279,7 +279,7 @@ class Docs(CheckTest):
 
 
 class Citations(CheckTest):
-    CODES = "core/include/belfry/error_code.h"
+    CODES = "core/include/belfry/error.h"
 
     def setUp(self):
         super().setUp()

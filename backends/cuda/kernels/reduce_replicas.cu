@@ -20,7 +20,7 @@ template <class T>
 using Sum = std::conditional_t<element::kIsFloating<T>, element::Compute<T>,
                                std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>;
 
-// A GPU widens and rounds a Float16 in one instruction each, where belfry/float16.h takes many. The
+// A GPU widens and rounds a Float16 in one instruction each, where belfry/dtype.h takes many. The
 // bits are the same but for those of a NaN, which `Finish` gives.
 template <class T>
 __device__ Sum<T> widen(T value) {

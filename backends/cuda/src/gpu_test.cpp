@@ -3,7 +3,7 @@
 
 #include "belfry/cuda/backend.h"
 #include "belfry/error.h"
-#include "belfry/mirrored_strategy.h"
+#include "belfry/strategies.h"
 #include "belfry/tensor.h"
 #include "device.h"
 #include "nccl_clique.h"

@@ -5,7 +5,7 @@
 // SEM-74).
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
-#include "belfry/tensor_matrix.h"
+#include "belfry/tensor_ops.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/error.h"
-#include "belfry/mirrored_strategy.h"
 #include "belfry/sim/backend.h"
 #include "belfry/sim/replay_token.h"
+#include "belfry/strategies.h"
 #include "belfry/tensor.h"
 #include "engine/digest.h"
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "belfry/detail/saved_variable.h"
+#include "belfry/detail/variable/sum_split.h"
 #include "belfry/strategy.h"
-#include "belfry/sum_split.h"
 #include "belfry/tensor_file.h"
 
 #include <filesystem>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "belfry/backend/event.h"
-#include "belfry/placement.h"
+#include "belfry/tensor.h"
 
 #include <memory>
 #include <vector>

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/any_tensor.h"
 #include "belfry/backend/backend.h"
 #include "belfry/detail/participants.h"
 #include "belfry/nest.h"
 #include "belfry/reduce_op.h"
+#include "belfry/tensor.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -8,6 +8,7 @@
 #include "belfry/detail/destination_verbs.h"
 #include "belfry/detail/distribute.h"
 #include "belfry/detail/map_elements.h"
+#include "belfry/detail/mean_only.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/split_total.h"
@@ -15,7 +16,6 @@
 #include "belfry/detail/variable_merge.h"
 #include "belfry/detail/verb.h"
 #include "belfry/distributed_values.h"
-#include "belfry/mean_only.h"
 #include "belfry/tensor.h"
 
 #include <tuple>

@@ -6,7 +6,6 @@
 #include "belfry/detail/update_components.h"
 #include "belfry/device_spec.h"
 #include "belfry/distributed_values.h"
-#include "belfry/mirrored_on.h"
 #include "belfry/variable.h"
 
 #include <concepts>

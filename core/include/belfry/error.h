@@ -3,7 +3,6 @@
 #pragma once
 
 #include "belfry/call_site.h"
-#include "belfry/error_code.h"
 
 #include <exception>
 #include <memory>
@@ -12,6 +11,67 @@
 #include <vector>
 
 namespace belfry {
+
+/// Stable numbers of all errors, printed as `BF-012`. Never renumbered. `docs/errors.md` has a
+/// section on each, with an example or the reason for having none.
+enum class ErrorCode : int {
+  // Contexts.
+  kWrongContext = 1,      ///< Cross-replica work inside a replica, or the reverse.
+  kStrategyBusy = 2,      ///< A second run on a busy strategy, or a call refused while a run lasts.
+  kRunFailed = 3,         ///< ReplicaCancelled thrown by user code in a run that had not failed.
+  kOtherStrategy = 4,     ///< A context, variable or scope of another strategy.
+  kReplicaThrew = 5,      ///< A replica's own exception ended the run (reports only).
+  kMergeThrew = 6,        ///< A merge function's own exception ended the run (reports only).
+  kStrategyContract = 7,  ///< A user's strategy broke a rule for strategies.
+  // Merges.
+  kMergeMissing = 10,   ///< Some replicas ended, and others wait in a merge.
+  kMergePlaces = 11,    ///< Replicas wait at different places, names, functions or variables.
+  kMergeKinds = 12,     ///< Replicas wait in different kinds of merge.
+  kMergeTypes = 13,     ///< Same place, different structure of types.
+  kMergeNested = 14,    ///< A merge through a replica context that is not current.
+  kMergeUnnamed = 15,   ///< A second merge without a name, although names are required.
+  kCapturedValue = 16,  ///< The merge functions of different replicas have different effects.
+  // Structures.
+  kStructure = 20,  ///< Values of different structure or length in one reduction.
+  kShape = 21,      ///< Shapes that do not fit an operation.
+  kDType = 22,      ///< Element types that do not fit an operation.
+  // Arguments.
+  kInvalidArgument = 30,  ///< An argument outside its documented range.
+  kNoDevices = 31,        ///< No device where at least one is needed.
+  kDuplicateDevice = 32,  ///< One device named twice.
+  kUnknownDevice = 33,    ///< A device that the backend or strategy lacks.
+  kDeviceString = 34,     ///< A device string that does not parse.
+  kIntegerMean = 35,      ///< MEAN over integers without a policy.
+  kNoAggregation = 36,    ///< A mirrored variable assigned in a replica without an aggregation.
+  kSumOfMirrored = 37,    ///< SUM of a value that all replicas share.
+  kDestination = 38,      ///< A destination without a device, or a place without a component.
+  kFileFormat = 39,       ///< A file that breaks its format or cannot be read.
+  kFile = 40,             ///< A file that cannot be saved.
+  // Variables.
+  kVariableMismatch = 50,  ///< A variable of another kind, type or shape than asked for.
+  kVariableForeign = 51,   ///< Reserved. A variable of another strategy is kOtherStrategy.
+  kVariableEmpty = 52,     ///< A default-constructed handle was used.
+  kMirroredDiverged = 53,  ///< Components of a mirrored variable differ.
+  kTransaction = 54,       ///< Reserved for updates that are rolled back together.
+  // Devices.
+  kOutOfMemory = 60,    ///< A device's memory, or its limit, is used up.
+  kOutOfBounds = 61,    ///< A view beyond its buffer, or an index without a row or element.
+  kUninitialised = 62,  ///< A read of memory that was never written.
+  kDeviceLost = 63,     ///< The driver or NCCL reported an error; the text has its words.
+  kNoDriver = 64,       ///< No driver or no GPU on this machine.
+  kDeadlock = 65,       ///< Every agent waits.
+  kForeignObject = 66,  ///< An object of another backend, or tensors on different devices.
+  kStackOverflow = 67,  ///< A replica needs more stack than it has.
+  kLeak = 68,           ///< Reserved for buffers alive when their backend is destroyed.
+  // Others.
+  kUnsupported = 80,       ///< Documented as not available here.
+  kReplay = 81,            ///< A replay token that does not fit this program.
+  kNotDeterministic = 82,  ///< Two runs of one schedule differed.
+  kInternal = 99,          ///< A broken invariant of belfry itself.
+};
+
+/// `BF-` and three digits.
+std::string to_string(ErrorCode code);
 
 /// The part of a replica in an error: its place, and its state there.
 struct ReplicaReport {

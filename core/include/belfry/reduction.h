@@ -2,9 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/assign.h"
+#include "belfry/detail/divided_once.h"
+#include "belfry/detail/integer_sums.h"
+#include "belfry/detail/tensor/arithmetic.h"
+#include "belfry/detail/tensor/math.h"
+#include "belfry/nest.h"
+
 #include <concepts>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace belfry {
 
@@ -56,5 +64,79 @@ using ReductionResult = std::remove_cvref_t<decltype(std::declval<const R&>().fi
 /// Without them the value itself is saved, and every component gets the saved value.
 template <class R, class T>
 concept VariableReduction = Reduction<R, T> && std::same_as<ReductionResult<R, T>, T>;
+
+/// The reduction that divides the sum of integers by the number of replicas, towards zero
+/// (SEM-39): `replica.all_reduce(TruncatedMean{}, value)`. The sum does not wrap: integers of up to
+/// 32 bits are added up in 64 bits, 64-bit integers in 128 bits, on the host and on devices
+/// (SEM-141). Leaves of floating-point numbers are divided truly. Throws InvalidArgumentError
+/// (kDType) for bool.
+struct TruncatedMean {
+  template <Nest T>
+  detail::TruncatedSum<T> prepare(const T& value) const {
+    return detail::TruncatedSum<T>(value);
+  }
+  template <Nest T>
+  detail::TruncatedSum<T> combine(detail::TruncatedSum<T> folded,
+                                  detail::TruncatedSum<T> next) const {
+    folded.integers.add(next.integers);
+    detail::add_floating_leaves(leaves_of(folded.value), leaves_of(next.value));
+    return folded;
+  }
+  template <Nest T>
+  T finalize(detail::TruncatedSum<T> sum, int replicas) const {
+    sum.integers.divide_into(leaves_of(sum.value), replicas);
+    for_each_leaf(sum.value, [replicas](auto& leaf) { divide_truly(leaf, replicas); });
+    return std::move(sum.value);
+  }
+
+ private:
+  // Divides floating-point leaves; integer leaves are unchanged.
+  template <Element E>
+  static void divide_truly(E& value, int replicas) {
+    if constexpr (!std::is_integral_v<E>) value = detail::divided_once(value, replicas);
+  }
+  template <Element E>
+  static void divide_truly(std::vector<E>& values, int replicas) {
+    for (E& value : values) divide_truly(value, replicas);
+  }
+  template <Element E>
+  static void divide_truly(Tensor<E>& tensor, int replicas) {
+    if constexpr (!std::is_integral_v<E>) {
+      tensor = Tensor<E>(detail::divided_once(tensor.any(), replicas, "divide", {}));
+    }
+  }
+};
+
+/// The reduction that gives the MEAN of integers as doubles (SEM-39): of a number, a vector of
+/// numbers or a tensor. The values become doubles before the addition, so that no sum wraps. Only
+/// the division rounds as long as all values and sums are at most 2^53 in magnitude. Above 2^53
+/// every conversion, every addition and the division round to the nearest double.
+struct PromotedMean {
+  template <Element E>
+  double prepare(E value) const {
+    return static_cast<double>(value);
+  }
+  template <Element E>
+  std::vector<double> prepare(const std::vector<E>& values) const {
+    return {values.begin(), values.end()};
+  }
+  template <Element E>
+  Tensor<double> prepare(const Tensor<E>& tensor) const {
+    return cast<double>(tensor);
+  }
+  template <Nest P>
+  P combine(P folded, P next) const {
+    detail::combine_leaves(detail::AssignOp::kAdd, leaves_of(folded), leaves_of(next));
+    return folded;
+  }
+  double finalize(double sum, int replicas) const { return sum / replicas; }
+  std::vector<double> finalize(std::vector<double> sums, int replicas) const {
+    for (double& sum : sums) sum /= replicas;
+    return sums;
+  }
+  Tensor<double> finalize(const Tensor<double>& sum, int replicas) const {
+    return divide(sum, static_cast<double>(replicas));
+  }
+};
 
 }  // namespace belfry

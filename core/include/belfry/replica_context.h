@@ -2,19 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/aggregation.h"
-#include "belfry/axis.h"
 #include "belfry/detail/all_reduce_request.h"
 #include "belfry/detail/merge_place.h"
 #include "belfry/detail/merge_point.h"
 #include "belfry/detail/merge_request.h"
 #include "belfry/detail/mirror.h"
+#include "belfry/detail/strategy/run_options.h"
+#include "belfry/detail/variable/aggregation.h"
 #include "belfry/detail/verb.h"
 #include "belfry/nest.h"
-#include "belfry/placement.h"
 #include "belfry/reduce_op.h"
 #include "belfry/reduction.h"
-#include "belfry/run_options.h"
+#include "belfry/shape.h"
+#include "belfry/tensor.h"
 #include "belfry/variable.h"
 
 #include <optional>

@@ -48,4 +48,12 @@ class Shape {
 /// `[2,3]`; a scalar is `[]`.
 std::string to_string(const Shape& shape);
 
+/// A dimension of a tensor or vector (a vector has axis 0 alone). Negative numbers count from the
+/// last: `Axis(-1)`.
+struct Axis {
+  explicit constexpr Axis(int number) : value(number) {}
+
+  int value;
+};
+
 }  // namespace belfry

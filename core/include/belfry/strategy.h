@@ -3,19 +3,18 @@
 #pragma once
 
 #include "belfry/cross_replica_context.h"
+#include "belfry/detail/dataset/distribute_options.h"
+#include "belfry/detail/dataset/input_context.h"
 #include "belfry/detail/make_variable.h"
+#include "belfry/detail/strategy/options.h"
+#include "belfry/detail/strategy/scope.h"
 #include "belfry/detail/strategy_verbs.h"
 #include "belfry/detail/verb.h"
 #include "belfry/device_spec.h"
-#include "belfry/distribute_options.h"
-#include "belfry/input_context.h"
 #include "belfry/reduction.h"
 #include "belfry/replica_context.h"
-#include "belfry/scope.h"
 #include "belfry/strategy_hooks.h"
-#include "belfry/strategy_options.h"
 #include "belfry/variable.h"
-#include "belfry/variable_scope.h"
 
 #include <concepts>
 #include <memory>

@@ -2,18 +2,114 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/aggregation.h"
-#include "belfry/any_tensor.h"
-#include "belfry/component_work.h"
-#include "belfry/placement.h"
-#include "belfry/reduce_call.h"
-#include "belfry/strategy_step.h"
-#include "belfry/variable_places.h"
+#include "belfry/call_site.h"
+#include "belfry/detail/function_ref.h"
+#include "belfry/detail/participants.h"
+#include "belfry/detail/variable/aggregation.h"
+#include "belfry/detail/variable/places.h"
+#include "belfry/nest.h"
+#include "belfry/reduce_op.h"
+#include "belfry/tensor.h"
 
+#include <exception>
 #include <span>
 #include <vector>
 
 namespace belfry {
+
+/// Work that gives every component of a variable a value: the first value, or the value of an
+/// update. The strategy chooses the components to compute and the components to copy (SEM-112,
+/// SEM-113).
+class ComponentWork {
+ public:
+  ComponentWork() = default;
+  ComponentWork(const ComponentWork&) = delete;
+  ComponentWork& operator=(const ComponentWork&) = delete;
+
+  virtual const VariablePlaces& places() const = 0;
+  /// Whether all components end with the same value. False for updates of replica-local variables:
+  /// their components cannot be copied.
+  virtual bool ends_equal() const = 0;
+  /// Calls the initialiser, or the function of `update`, for `component`, on the component's
+  /// device.
+  /// Throws: StrategyError (kStrategyContract) for a missing component, or a component that has its
+  /// value already; exceptions of the user's code.
+  virtual void compute(int component) = 0;
+  /// Copies the value of component `from` to every component without a value.
+  /// Order: copies of tensors are enqueued. Throws: StrategyError (kStrategyContract) if component
+  /// `from` has no value, or if ends_equal() is false; DeviceError (kOutOfMemory).
+  virtual void copy_from(int from) = 0;
+
+  int size() const { return places().size(); }
+
+ protected:
+  ~ComponentWork() = default;
+};
+
+/// The arguments of a strategy's reduction.
+struct ReduceCall {
+  ReduceOp op = ReduceOp::kSum;
+  /// The leaves of each participating replica, by replica id. All structures are equal.
+  std::span<const std::vector<LeafRef>> parts{};
+  /// False: the results of host leaves go to part 0 alone.
+  bool everywhere = true;
+  const detail::Participants& present;
+
+  /// The replica id of part `part`.
+  int replica(int part) const { return present.id(part); }
+};
+
+/// A run of all replicas, or the merge for which all replicas have met. The strategy must carry out
+/// the step exactly once, before or after any other work (SEM-115, SEM-116).
+class StrategyStep {
+ public:
+  /// `what` is a literal: `run`, `merge_call`, `all_reduce`, `all_gather`, `assign` or `scatter`.
+  StrategyStep(const char* what, CallSite site, bool nested, detail::FunctionRef<void()> work)
+      : what_(what), site_(site), nested_(nested), work_(work) {}
+  StrategyStep(const StrategyStep&) = delete;
+  StrategyStep& operator=(const StrategyStep&) = delete;
+
+  const char* what() const { return what_; }
+  /// The call in the user's program.
+  CallSite site() const { return site_; }
+  /// Whether the step belongs to a run started by code of the same strategy's run.
+  bool nested() const { return nested_; }
+
+  /// Carries out the step. Order: a run blocks until all replicas have ended.
+  /// Throws: the failure of the run or merge; `run` throws the failure even if the strategy catches
+  /// it (SEM-117). StrategyError (kStrategyContract) at the second call.
+  void carry_out() {
+    if (carried_out_) refuse("twice");
+    carried_out_ = true;
+    try {
+      work_();
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
+    }
+  }
+
+  /// For belfry itself: throws the failure, if the step failed.
+  void rethrow_failure() const {
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+  }
+  /// For belfry itself: as rethrow_failure; throws StrategyError (kStrategyContract) if the step
+  /// has not been carried out.
+  void finish() const {
+    rethrow_failure();
+    if (!carried_out_) refuse("not at all");
+  }
+
+ private:
+  [[noreturn]] void refuse(const char* what) const;
+
+  const char* what_;
+  CallSite site_;
+  bool nested_;
+  bool carried_out_ = false;
+  detail::FunctionRef<void()> work_;
+  std::exception_ptr failure_{};
+};
 
 namespace detail {
 class ReplicaRunner;

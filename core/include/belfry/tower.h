@@ -3,13 +3,11 @@
 #pragma once
 
 #include "belfry/current.h"
-#include "belfry/default_strategy.h"
 #include "belfry/destination.h"
 #include "belfry/detail/tower_call.h"
-#include "belfry/mirrored_on.h"
-#include "belfry/mirrored_strategy.h"
+#include "belfry/distributed_values.h"
 #include "belfry/nest.h"
-#include "belfry/one_device_strategy.h"
+#include "belfry/strategies.h"
 #include "belfry/variable.h"
 
 #include <string>

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/axis.h"
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/vjp_leaves.h"
 #include "belfry/nest.h"
 #include "belfry/reduce_op.h"
 #include "belfry/replica_context.h"
+#include "belfry/shape.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "belfry/cross_device_ops.h"
+#include "belfry/detail/tensor/axis.h"
 #include "belfry/error.h"
-#include "belfry/tensor_axis.h"
 #include "collectives/order_after.h"
 
 #include <algorithm>

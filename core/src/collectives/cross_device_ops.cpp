@@ -3,9 +3,9 @@
 
 #include "belfry/cross_device_ops.h"
 
-#include "belfry/any_tensor.h"
 #include "belfry/backend/host_kernels.h"
 #include "belfry/error.h"
+#include "belfry/tensor.h"
 #include "collectives/order_after.h"
 #include "collectives/require_reducible.h"
 #include "collectives/result_pages.h"

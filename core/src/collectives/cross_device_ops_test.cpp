@@ -4,10 +4,9 @@
 #include "belfry/cross_device_ops.h"
 
 #include "belfry/backend/host_backend.h"
-#include "belfry/mirrored_strategy.h"
 #include "belfry/nest.h"
+#include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
-#include "belfry/tensor_update.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/any_tensor.h"
 #include "belfry/backend/host_kernels.h"
 #include "belfry/cross_device_ops.h"
 #include "belfry/detail/tensor_launch.h"
+#include "belfry/tensor.h"
 #include "collectives/require_reducible.h"
 
 #include <algorithm>

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/batch_sizes.h"
-
 #include "belfry/detail/readers.h"
+#include "belfry/distributed_dataset.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/batch_sizes.h"
-
+#include "belfry/distributed_dataset.h"
 #include "belfry/error.h"
-#include "belfry/input_context.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

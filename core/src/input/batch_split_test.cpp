@@ -5,7 +5,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/distributed_dataset.h"
 #include "belfry/error.h"
-#include "belfry/mirrored_strategy.h"
+#include "belfry/strategies.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,8 +3,8 @@
 
 #include "belfry/detail/batches.h"
 
+#include "belfry/detail/tensor/axis.h"
 #include "belfry/error.h"
-#include "belfry/tensor_axis.h"
 
 #include <span>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/csv.h"
+#include "belfry/files/csv.h"
 
 #include "belfry/error.h"
 

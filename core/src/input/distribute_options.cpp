@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/distribute_options.h"
+#include "belfry/detail/dataset/distribute_options.h"
 
 #include "belfry/detail/step_reader.h"
 #include "belfry/error.h"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/host_array.h"
+#include "belfry/files/host_array.h"
 
 #include "belfry/error.h"
 

@@ -3,7 +3,7 @@
 
 // A file is: 6 bytes of magic, 2 of version, the length of the header (2 bytes in version 1, else
 // 4), the header, which is a Python dictionary in text, and the elements.
-#include "belfry/npy.h"
+#include "belfry/files/npy.h"
 
 #include "belfry/error.h"
 #include "input/npy_header.h"

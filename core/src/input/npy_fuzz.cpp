@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/error.h"
-#include "belfry/npy.h"
+#include "belfry/files/npy.h"
 
 #include <cstddef>
 #include <cstdint>

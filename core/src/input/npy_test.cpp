@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/npy.h"
+#include "belfry/files/npy.h"
 
 #include "belfry/error.h"
 

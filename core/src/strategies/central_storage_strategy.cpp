@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/central_storage_strategy.h"
+#include "belfry/strategies.h"
 
 namespace belfry {
 namespace {

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/central_storage_strategy.h"
-
 #include "belfry/backend/host_backend.h"
+#include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 
 #include <gmock/gmock.h>

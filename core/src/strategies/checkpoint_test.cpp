@@ -4,8 +4,7 @@
 #include "belfry/checkpoint.h"
 
 #include "belfry/backend/host_backend.h"
-#include "belfry/central_storage_strategy.h"
-#include "belfry/mirrored_strategy.h"
+#include "belfry/strategies.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,10 +3,10 @@
 
 #include "belfry/current.h"
 
-#include "belfry/default_strategy.h"
 #include "belfry/detail/current_context.h"
 #include "belfry/detail/merge_point.h"
-#include "belfry/variable_scope.h"
+#include "belfry/strategies.h"
+#include "belfry/variable.h"
 
 #include <cstdio>
 #include <exception>

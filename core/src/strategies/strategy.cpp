@@ -3,10 +3,8 @@
 
 #include "belfry/strategy.h"
 
-#include "belfry/default_strategy.h"
 #include "belfry/detail/current_context.h"
-#include "belfry/mirrored_strategy.h"
-#include "belfry/one_device_strategy.h"
+#include "belfry/strategies.h"
 
 #include <numeric>
 #include <optional>

@@ -5,9 +5,7 @@
 
 #include "belfry/backend/host_backend.h"
 #include "belfry/current.h"
-#include "belfry/default_strategy.h"
-#include "belfry/mirrored_strategy.h"
-#include "belfry/one_device_strategy.h"
+#include "belfry/strategies.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

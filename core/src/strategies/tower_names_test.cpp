@@ -4,7 +4,7 @@
 // What the functions of belfry/tower.h hand on to the functions that they are named beside:
 // tower_test.cpp uses each of them once.
 #include "belfry/backend/host_backend.h"
-#include "belfry/central_storage_strategy.h"
+#include "belfry/strategies.h"
 #include "belfry/tower.h"
 #include "run/testing/error_of_test.h"
 

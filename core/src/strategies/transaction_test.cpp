@@ -3,8 +3,7 @@
 
 // Several updates and runs are made together or not at all.
 #include "belfry/backend/host_backend.h"
-#include "belfry/central_storage_strategy.h"
-#include "belfry/mirrored_strategy.h"
+#include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 
 #include <gmock/gmock.h>

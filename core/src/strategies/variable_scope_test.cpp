@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What options, scopes and creators make of a variable, and variables of the default strategy.
-#include "belfry/variable_scope.h"
-
 #include "belfry/backend/host_backend.h"
 #include "belfry/current.h"
-#include "belfry/mirrored_strategy.h"
+#include "belfry/strategies.h"
+#include "belfry/variable.h"
 #include "run/testing/code_of_test.h"
 
 #include <gmock/gmock.h>

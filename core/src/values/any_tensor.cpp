@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/any_tensor.h"
-
 #include "belfry/backend/backend.h"
 #include "belfry/backend/device.h"
 #include "belfry/error.h"
+#include "belfry/tensor.h"
 
 #include <cstddef>
 #include <limits>

@@ -3,8 +3,8 @@
 
 #include "belfry/nest.h"
 
-#include "belfry/any_tensor.h"
 #include "belfry/distributed_values.h"
+#include "belfry/tensor.h"
 
 #include <string>
 #include <utility>

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/placement.h"
-
 #include "belfry/backend/backend.h"
 #include "belfry/detail/current_context.h"
 #include "belfry/error.h"
+#include "belfry/tensor.h"
 
 namespace belfry {
 

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/tensor_axis.h"
-
 #include "belfry/backend/device.h"
+#include "belfry/detail/tensor/axis.h"
 #include "belfry/detail/tensor_launch.h"
 #include "values/tensor_operands.h"
 

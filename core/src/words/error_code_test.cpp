@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/error_code.h"
+#include "belfry/error.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/float16.h"
+#include "belfry/dtype.h"
 
 #include <gtest/gtest.h>
 #include <Eigen/Core>

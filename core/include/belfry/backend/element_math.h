@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/host_device.h"
+#include "belfry/backend/host_device.h"
 
 #include <bit>
 #include <cstdint>

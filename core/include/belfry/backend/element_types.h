@@ -3,8 +3,8 @@
 #pragma once
 
 #include "belfry/backend/element_math.h"
+#include "belfry/backend/host_device.h"
 #include "belfry/dtype.h"
-#include "belfry/host_device.h"
 
 #include <cstdint>
 #include <limits>

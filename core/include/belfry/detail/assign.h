@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/aggregation.h"
 #include "belfry/call_site.h"
+#include "belfry/detail/variable/aggregation.h"
 #include "belfry/nest.h"
 
 #include <string>

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/any_tensor.h"
-#include "belfry/axis.h"
 #include "belfry/detail/gather_values.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/distributed_values.h"
+#include "belfry/shape.h"
 #include "belfry/tensor.h"
 
 #include <cstdint>

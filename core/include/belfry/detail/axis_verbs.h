@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/axis.h"
 #include "belfry/call_site.h"
 #include "belfry/detail/axis_reduce.h"
 #include "belfry/detail/gather_values.h"
 #include "belfry/nest.h"
+#include "belfry/shape.h"
 
 #include <utility>
 #include <vector>

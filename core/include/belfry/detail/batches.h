@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/any_tensor.h"
 #include "belfry/call_site.h"
 #include "belfry/detail/batch_types.h"
 #include "belfry/detail/nest_traits.h"

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/component_work.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/detail/variable_state.h"
 #include "belfry/device_spec.h"
+#include "belfry/strategy_hooks.h"
 
 #include <type_traits>
 #include <utility>

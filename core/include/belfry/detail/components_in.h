@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/any_tensor.h"
 #include "belfry/detail/component.h"
 #include "belfry/detail/update_components.h"
-#include "belfry/mirrored_on.h"
+#include "belfry/distributed_values.h"
 #include "belfry/nest.h"
 #include "belfry/tensor.h"
 #include "belfry/variable.h"

@@ -7,10 +7,10 @@
 #include "belfry/destination.h"
 #include "belfry/detail/components_in.h"
 #include "belfry/detail/fetch_value.h"
+#include "belfry/detail/mean_only.h"
 #include "belfry/detail/not_site.h"
 #include "belfry/detail/place.h"
 #include "belfry/detail/reduce_values.h"
-#include "belfry/mean_only.h"
 #include "belfry/nest.h"
 
 #include <concepts>

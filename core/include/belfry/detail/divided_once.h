@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/any_tensor.h"
 #include "belfry/call_site.h"
 #include "belfry/dtype.h"
+#include "belfry/tensor.h"
 
 #include <string_view>
 #include <type_traits>

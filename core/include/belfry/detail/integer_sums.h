@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/any_tensor.h"
 #include "belfry/nest.h"
+#include "belfry/tensor.h"
 
 #include <cstdint>
 #include <vector>

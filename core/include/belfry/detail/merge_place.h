@@ -3,7 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
-#include "belfry/run_options.h"
+#include "belfry/detail/strategy/run_options.h"
 
 namespace belfry::detail {
 

@@ -6,7 +6,6 @@
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/distributed_values.h"
-#include "belfry/mirrored_on.h"
 
 #include <algorithm>
 #include <utility>

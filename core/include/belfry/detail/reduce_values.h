@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/any_tensor.h"
 #include "belfry/detail/component.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/distributed_values.h"
 #include "belfry/nest.h"
+#include "belfry/tensor.h"
 
 #include <cstddef>
 #include <span>

@@ -8,8 +8,8 @@
 #include "belfry/detail/participants.h"
 #include "belfry/detail/replica_states.h"
 #include "belfry/detail/run_failure.h"
+#include "belfry/detail/strategy/run_options.h"
 #include "belfry/detail/unnamed_merges.h"
-#include "belfry/run_options.h"
 
 #include <cstddef>
 #include <cstdint>

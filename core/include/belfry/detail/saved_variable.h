@@ -5,7 +5,7 @@
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/make_variable.h"
 #include "belfry/detail/split_total.h"
-#include "belfry/sum_split.h"
+#include "belfry/detail/variable/sum_split.h"
 #include "belfry/tensor_file.h"
 #include "belfry/variable.h"
 

@@ -5,8 +5,8 @@
 #include "belfry/detail/component_values.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/strategy_core.h"
+#include "belfry/detail/variable/sum_split.h"
 #include "belfry/detail/variable_state.h"
-#include "belfry/sum_split.h"
 
 #include <utility>
 #include <vector>

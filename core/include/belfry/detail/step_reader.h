@@ -4,9 +4,9 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/batches.h"
+#include "belfry/detail/dataset/distribute_options.h"
 #include "belfry/detail/readers.h"
 #include "belfry/detail/row_reader.h"
-#include "belfry/distribute_options.h"
 
 #include <algorithm>
 #include <cstddef>

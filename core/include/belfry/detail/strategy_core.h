@@ -7,8 +7,8 @@
 #include "belfry/detail/current_context.h"
 #include "belfry/detail/hook_depth.h"
 #include "belfry/error.h"
-#include "belfry/placement.h"
 #include "belfry/strategy_hooks.h"
+#include "belfry/tensor.h"
 
 #include <atomic>
 #include <cstdint>

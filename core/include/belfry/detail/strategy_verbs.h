@@ -3,9 +3,9 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/strategy/run_options.h"
 #include "belfry/detail/update_components.h"
 #include "belfry/device_spec.h"
-#include "belfry/run_options.h"
 #include "belfry/variable.h"
 
 #include <utility>

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/any_tensor.h"
 #include "belfry/backend/event.h"
 #include "belfry/backend/stream.h"
-#include "belfry/placement.h"
+#include "belfry/tensor.h"
 
 #include <map>
 #include <memory>

@@ -2,13 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/any_tensor.h"
 #include "belfry/backend/kernel.h"
 #include "belfry/call_site.h"
+#include "belfry/dtype.h"
+#include "belfry/shape.h"
 
 #include <concepts>
 #include <cstdint>
 #include <string_view>
+
+namespace belfry {
+class AnyTensor;
+struct Placement;
+}  // namespace belfry
 
 /// What the typed functions of `belfry/tensor_ops.h` are made of: each checks its operands, makes
 /// the result and launches kernels on the compute stream of the operands' device. `what` is the

@@ -4,7 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/dataset.h"
-#include "belfry/distribute_options.h"
+#include "belfry/detail/dataset/distribute_options.h"
 #include "belfry/distributed_dataset.h"
 #include "belfry/strategy.h"
 

@@ -5,7 +5,6 @@
 #include "belfry/completion.h"
 #include "belfry/detail/tower_call.h"
 #include "belfry/distributed_values.h"
-#include "belfry/mirrored_on.h"
 #include "belfry/nest.h"
 
 #include <utility>

@@ -6,8 +6,8 @@
 #include "belfry/call_site.h"
 #include "belfry/detail/component.h"
 #include "belfry/detail/strategy_core.h"
-#include "belfry/mirrored_on.h"
-#include "belfry/placement.h"
+#include "belfry/distributed_values.h"
+#include "belfry/tensor.h"
 #include "belfry/variable.h"
 
 #include <type_traits>

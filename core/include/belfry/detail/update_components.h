@@ -10,7 +10,7 @@
 #include "belfry/detail/update_argument.h"
 #include "belfry/detail/update_function.h"
 #include "belfry/device_spec.h"
-#include "belfry/mirrored_on.h"
+#include "belfry/distributed_values.h"
 #include "belfry/variable.h"
 
 #include <optional>

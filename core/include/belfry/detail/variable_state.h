@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/aggregation.h"
 #include "belfry/call_site.h"
 #include "belfry/detail/replica_array.h"
+#include "belfry/detail/variable/aggregation.h"
+#include "belfry/detail/variable/places.h"
 #include "belfry/device_spec.h"
 #include "belfry/error.h"
 #include "belfry/reduce_op.h"
-#include "belfry/variable_places.h"
 
 #include <cstdint>
 #include <functional>

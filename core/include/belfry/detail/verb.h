@@ -4,8 +4,8 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/not_site.h"
+#include "belfry/detail/strategy/run_options.h"
 #include "belfry/device_spec.h"
-#include "belfry/run_options.h"
 
 #include <type_traits>
 #include <utility>

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/axis.h"
 #include "belfry/detail/divided_once.h"
+#include "belfry/detail/tensor/axis.h"
 #include "belfry/nest.h"
 #include "belfry/reduce_op.h"
+#include "belfry/shape.h"
 #include "belfry/tensor.h"
-#include "belfry/tensor_axis.h"
 
 #include <cstddef>
 #include <cstdint>

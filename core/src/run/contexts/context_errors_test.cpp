@@ -3,7 +3,7 @@
 
 // Verbs, handles and strategies where they do not belong.
 #include "belfry/backend/host_backend.h"
-#include "belfry/mirrored_strategy.h"
+#include "belfry/strategies.h"
 #include "run/testing/error_of_test.h"
 
 #include <gmock/gmock.h>

@@ -3,7 +3,7 @@
 
 // What becomes of replicas whose run has failed (SEM-7). The suites try it on other carriers.
 #include "belfry/backend/host_backend.h"
-#include "belfry/mirrored_strategy.h"
+#include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 // What users read when replicas do not meet, and that the strategy goes on working.
 #include "belfry/backend/host_backend.h"
 #include "belfry/indexed_slices.h"
-#include "belfry/mirrored_strategy.h"
 #include "belfry/scatter.h"
+#include "belfry/strategies.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,11 +4,10 @@
 // Tags of merges and of variables made in replicas (SEM-132), and the switch that requires tags
 // (SEM-133).
 #include "belfry/backend/host_backend.h"
-#include "belfry/central_storage_strategy.h"
 #include "belfry/indexed_slices.h"
-#include "belfry/integer_mean.h"
-#include "belfry/mirrored_strategy.h"
+#include "belfry/reduction.h"
 #include "belfry/scatter.h"
+#include "belfry/strategies.h"
 #include "belfry/vjp.h"
 #include "run/testing/error_of_test.h"
 

@@ -3,8 +3,8 @@
 
 // Runs in which some replicas take no part (SEM-90, SEM-91).
 #include "belfry/backend/host_backend.h"
-#include "belfry/mirrored_strategy.h"
 #include "belfry/scatter.h"
+#include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 
 #include <gmock/gmock.h>

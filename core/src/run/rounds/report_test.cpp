@@ -3,7 +3,7 @@
 
 // What errors report: the code, the call, the replica.
 #include "belfry/backend/host_backend.h"
-#include "belfry/mirrored_strategy.h"
+#include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/vjp.h"
 #include "run/testing/error_of_test.h"

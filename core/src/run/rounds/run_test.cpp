@@ -3,8 +3,8 @@
 
 // What goes into runs and merges, and what comes out.
 #include "belfry/backend/host_backend.h"
-#include "belfry/mirrored_strategy.h"
-#include "belfry/strategy_options.h"
+#include "belfry/strategies.h"
+#include "belfry/strategy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/strategy_step.h"
-
 #include "belfry/error.h"
+#include "belfry/strategy_hooks.h"
 
 #include <string>
 #include <utility>

@@ -3,9 +3,8 @@
 
 // What can be assigned, added and subtracted, and where the result lives.
 #include "belfry/backend/host_backend.h"
-#include "belfry/central_storage_strategy.h"
-#include "belfry/integer_mean.h"
-#include "belfry/mirrored_strategy.h"
+#include "belfry/reduction.h"
+#include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "run/testing/code_of_test.h"
 

@@ -6,8 +6,8 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/checkpoint.h"
 #include "belfry/current.h"
-#include "belfry/mirrored_strategy.h"
 #include "belfry/scatter.h"
+#include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "run/testing/error_of_test.h"
 

@@ -3,9 +3,9 @@
 
 #include "belfry/detail/mirrored_check.h"
 
-#include "belfry/any_tensor.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/error.h"
+#include "belfry/tensor.h"
 
 #include <cstddef>
 #include <cstring>

@@ -5,7 +5,7 @@
 #include "belfry/detail/replica_variables.h"
 
 #include "belfry/backend/host_backend.h"
-#include "belfry/mirrored_strategy.h"
+#include "belfry/strategies.h"
 #include "belfry/tensor.h"
 
 #include <gmock/gmock.h>

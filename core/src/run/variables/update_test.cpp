@@ -3,8 +3,8 @@
 
 // Updates and assignments change all components or none.
 #include "belfry/backend/host_backend.h"
-#include "belfry/mirrored_strategy.h"
 #include "belfry/scatter.h"
+#include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "run/testing/error_of_test.h"
 

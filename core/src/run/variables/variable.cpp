@@ -8,7 +8,6 @@
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/make_variable.h"
 #include "belfry/error.h"
-#include "belfry/variable_scope.h"
 #include "collectives/require_reducible.h"
 #include "kernels/dispatch.h"
 #include "run/variables/inside_update.h"

@@ -4,9 +4,9 @@
 #include "belfry/detail/axis_reduce.h"
 
 #include "belfry/detail/gather_values.h"
+#include "belfry/detail/tensor/axis.h"
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/error.h"
-#include "belfry/tensor_axis.h"
 #include "collectives/require_reducible.h"
 
 #include <string>

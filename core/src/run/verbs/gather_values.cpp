@@ -3,8 +3,8 @@
 
 #include "belfry/detail/gather_values.h"
 
+#include "belfry/detail/tensor/axis.h"
 #include "belfry/error.h"
-#include "belfry/tensor_axis.h"
 
 #include <algorithm>
 #include <string>

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // SEM-141: means of integers are those of the true sum, however large it is.
-#include "belfry/integer_mean.h"
-
 #include "belfry/backend/host_backend.h"
 #include "belfry/checkpoint.h"
-#include "belfry/mirrored_strategy.h"
+#include "belfry/reduction.h"
+#include "belfry/strategies.h"
 #include "run/testing/code_of_test.h"
 
 #include <gmock/gmock.h>

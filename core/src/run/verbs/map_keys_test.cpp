@@ -5,8 +5,8 @@
 // every verb that combines the maps refuses, and the error names the replicas and the keys
 // (SEM-36).
 #include "belfry/backend/host_backend.h"
-#include "belfry/integer_mean.h"
-#include "belfry/mirrored_strategy.h"
+#include "belfry/reduction.h"
+#include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/vjp.h"
 

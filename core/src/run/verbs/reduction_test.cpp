@@ -6,8 +6,7 @@
 
 #include "belfry/backend/host_backend.h"
 #include "belfry/checkpoint.h"
-#include "belfry/integer_mean.h"
-#include "belfry/mirrored_strategy.h"
+#include "belfry/strategies.h"
 #include "run/testing/error_of_test.h"
 
 #include <gmock/gmock.h>

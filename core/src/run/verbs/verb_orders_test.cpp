@@ -4,7 +4,7 @@
 // In which order the elements of lists and axes are added up. In float, 2^24 + 1 is a tie that goes
 // to 2^24, and 2^24 + 2 is a number: what comes before the large one is kept.
 #include "belfry/backend/host_backend.h"
-#include "belfry/mirrored_strategy.h"
+#include "belfry/strategies.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

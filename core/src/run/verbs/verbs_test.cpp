@@ -3,11 +3,10 @@
 
 // Destinations, axes, results of updates, groups and configuration: examples and refusals.
 #include "belfry/backend/host_backend.h"
-#include "belfry/central_storage_strategy.h"
 #include "belfry/current.h"
 #include "belfry/indexed_slices.h"
-#include "belfry/integer_mean.h"
-#include "belfry/mirrored_strategy.h"
+#include "belfry/reduction.h"
+#include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/vjp.h"
 #include "run/testing/error_of_test.h"

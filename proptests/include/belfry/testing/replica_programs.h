@@ -3,7 +3,6 @@
 #pragma once
 
 #include "belfry/error.h"
-#include "belfry/run_options.h"
 #include "belfry/strategy.h"
 
 #include <cstdint>

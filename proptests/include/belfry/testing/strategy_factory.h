@@ -3,7 +3,6 @@
 #pragma once
 
 #include "belfry/strategy.h"
-#include "belfry/strategy_options.h"
 
 #include <cstdint>
 #include <exception>

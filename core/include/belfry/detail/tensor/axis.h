@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/axis.h"
+#include "belfry/shape.h"
 #include "belfry/tensor.h"
 
 #include <cstdint>

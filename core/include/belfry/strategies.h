@@ -2,12 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/host_backend.h"
 #include "belfry/strategy.h"
 
 #include <optional>
 #include <vector>
 
 namespace belfry {
+
+/// A synchronous replica on each device; variables are mirrored on all devices.
+class MirroredStrategy final : public Strategy {
+ public:
+  /// Over all devices of `backend`.
+  explicit MirroredStrategy(Backend& backend, CallSite site = CallSite::here());
+  /// Over the devices in the options. Throws: InvalidArgumentError (kDuplicateDevice,
+  /// kUnknownDevice), (kInvalidArgument) for a number that is no ReductionOrder.
+  MirroredStrategy(Backend& backend, const StrategyOptions& options,
+                   CallSite site = CallSite::here());
+};
 
 /// Options of a CentralStorageStrategy.
 struct CentralStorageOptions {
@@ -41,6 +53,27 @@ class CentralStorageStrategy final : public Strategy {
   VariablePlaces do_place(Synchronization kind) const override;
 
   int storage_;  // Index in the backend.
+};
+
+/// A single replica on one device. The rules for several replicas hold (SEM-15).
+class OneDeviceStrategy final : public Strategy {
+ public:
+  /// Throws: InvalidArgumentError (kUnknownDevice).
+  OneDeviceStrategy(Backend& backend, const DeviceSpec& device, CallSite site = CallSite::here());
+};
+
+namespace detail {
+/// A base class: the backend is constructed before the strategy that uses the backend.
+struct DefaultBackend {
+  HostBackend host_backend{1};
+};
+}  // namespace detail
+
+/// A single replica in host memory: the strategy of code outside every other strategy. The rules
+/// for several replicas hold (SEM-15).
+class DefaultStrategy final : private detail::DefaultBackend, public Strategy {
+ public:
+  DefaultStrategy();
 };
 
 }  // namespace belfry

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/tensor/math.h"
 #include "belfry/detail/tensor_launch.h"
-#include "belfry/tensor_math.h"
 
 #include <cstdint>
 #include <utility>

@@ -4,7 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/dtype.h"
-#include "belfry/host_array.h"
+#include "belfry/files/host_array.h"
 
 #include <cstddef>
 #include <cstdint>

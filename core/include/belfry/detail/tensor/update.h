@@ -9,7 +9,7 @@
 
 /// Updates in place, for optimizers. Storage of `x` alone is written directly; shared storage is
 /// copied first, and other tensors keep their values. Operands fit as in
-/// `belfry/tensor_arithmetic.h`.
+/// `belfry/detail/tensor/arithmetic.h`.
 ///
 /// Order: enqueued on the compute stream of the operands' device; the host does not block.
 /// Throws: InvalidArgumentError with kShape, kDType, kForeignObject, or kInvalidArgument for a

@@ -8,7 +8,7 @@
 #include <type_traits>
 
 /// Element by element comparisons, into tensors of bool, and selection by a condition. The right
-/// operand may be a row, a column or a single element, as in `belfry/tensor_arithmetic.h`.
+/// operand may be a row, a column or a single element, as in `belfry/detail/tensor/arithmetic.h`.
 /// Comparisons with NaN are false, except `not_equal`, which is true.
 ///
 /// Order: enqueued on the compute stream of the operands' device; the host does not block.

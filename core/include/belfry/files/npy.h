@@ -3,7 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
-#include "belfry/host_array.h"
+#include "belfry/files/host_array.h"
 
 #include <cstddef>
 #include <span>
