@@ -54,12 +54,16 @@ FAKE_STACKS = "export ASAN_OPTIONS=detect_stack_use_after_return=1\n"
 
 
 def sanitized(preset, proves, tools):
-    """Returns the parts of a sanitized build. Every test runs in exactly one part."""
+    """Returns the parts of a sanitized build. Every test runs in exactly one part.
+
+    The exception is docs.conformance: its page has results of two parts, and the steps `gcc` and
+    `clang` compare it.
+    """
     parts = (
         ("units", "the build, unit tests and programs",
          "-LE 'prop|cuda|lint|install|consumers' -E '^tools[.]'"),
         ("suites", "suites on fibers",
-         r"-L prop -LE 'cuda|lint|install|consumers' -E '\.(on|with)_'"),
+         r"-L prop -LE 'cuda|lint|install|consumers' -E '\.(on|with)_|^docs[.]conformance$'"),
         ("carriers", "suites on threads and on shared copies",
          r"-L prop -LE 'cuda|lint|install|consumers' -R '\.(on|with)_'"),
         ("cuda", "the CUDA host half", "-L cuda -LE 'lint|install|consumers'"))
