@@ -1,6 +1,13 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+// The cost of a property test over strategies: RapidCheck's cases a second, the time to shrink a
+// counterexample, and the time of many reductions in one merge.
+//
+// Each benchmark compares with a baseline of the same run; `base/ours` says how many times as long
+// the baseline takes (core/src/backend/testing/paired.h); the comment of each benchmark has the
+// goal.
+
 #include "backend/testing/paired.h"
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
@@ -16,8 +23,6 @@
 #include <utility>
 #include <vector>
 
-// What a property test over strategies costs beside RapidCheck itself: cases a second, and how long
-// it takes to shrink a counterexample.
 namespace belfry {
 namespace {
 
@@ -29,34 +34,37 @@ constexpr int kCases = 2000;
 
 using List = std::vector<float>;
 
-struct Quiet final : rc::detail::TestListener {
+// Counts the attempts to shrink, and prints nothing.
+struct SilentListener final : rc::detail::TestListener {
   void onTestCaseFinished(const rc::detail::CaseDescription&) override {}
   void onShrinkTried(const rc::detail::CaseDescription&, bool) override { ++shrinks; }
   void onTestFinished(const rc::detail::TestMetadata&, const rc::detail::TestResult&) override {}
   int shrinks = 0;
 };
 
-// Seconds of one check; `fails` says what must come of it.
+enum class Outcome { kHolds, kFails };
+
+// Seconds in which RapidCheck checks `property`. Throws if the outcome is not `expected`.
 template <class Property>
-double check_seconds(const Property& property, bool fails) {
+double check_seconds(const Property& property, Outcome expected) {
   rc::detail::TestParams params;
   params.seed = 1;
   params.maxSuccess = kCases;
-  Quiet listener;
-  bool failed = false;
+  SilentListener listener;
+  Outcome outcome = Outcome::kHolds;
   const double seconds = testing::cpu_seconds([&] {
     const auto result =
         rc::detail::checkTestable(property, rc::detail::TestMetadata{}, params, listener);
-    failed = result.template is<rc::detail::FailureResult>();
+    if (result.template is<rc::detail::FailureResult>()) outcome = Outcome::kFails;
   });
-  if (failed != fails) throw std::runtime_error("a property came out the other way");
+  if (outcome != expected) throw std::runtime_error("a property has not the expected outcome");
   return seconds;
 }
 
-// Strategies made once, as a fixture does.
-class Bodies {
+// The body of a property, with a strategy for each number of replicas, made once as in a fixture.
+class StrategyBody {
  public:
-  Bodies() {
+  StrategyBody() {
     for (int replicas = 1; replicas <= kMostReplicas; ++replicas) {
       backends_.push_back(std::make_unique<sim::Backend>(
           sim::Options{.devices = replicas, .record_limit = 1024, .seed = 1}));
@@ -64,7 +72,7 @@ class Bodies {
     }
   }
 
-  // One merge_call and one all_reduce; every sum is exact. Each replica gives its list away.
+  // One merge_call and one all_reduce. Every sum is exact. Each replica moves its list away.
   void operator()(std::vector<List> lists) {
     const int replicas = static_cast<int>(lists.size());
     float first = 0;
@@ -88,7 +96,7 @@ class Bodies {
   std::vector<std::unique_ptr<MirroredStrategy>> strategies_;
 };
 
-// What the property is about: a list for each replica, from a seed that is drawn.
+// Draws a number of replicas, and a list for each replica.
 std::vector<List> draw_lists() {
   const int replicas = *rc::gen::inRange(1, kMostReplicas + 1);
   const auto elements = static_cast<std::size_t>(*rc::gen::inRange(0, 201));
@@ -100,20 +108,21 @@ std::vector<List> draw_lists() {
   return lists;
 }
 
-// GOAL-21: base/ours at least 0.5. Both draw the same lists; one does nothing with them.
+// GOAL-21: base/ours at least 0.5. The baseline draws the same lists and does nothing with them.
 void BM_PropertyAgainstEmptyBody(benchmark::State& state) {
-  Bodies body;
+  StrategyBody body;
   const auto with = [&] { body(draw_lists()); };
   const auto without = [] { benchmark::DoNotOptimize(draw_lists()); };
   double ours = 0;
-  testing::report_pair(
-      state, [&] { return ours = check_seconds(with, false); },
-      [&] { return check_seconds(without, false); });
+  testing::report_ratio(
+      state, [&] { return ours = check_seconds(with, Outcome::kHolds); },
+      [&] { return check_seconds(without, Outcome::kHolds); });
   state.counters["cases/s"] = kCases / ours;
 }
 BENCHMARK(BM_PropertyAgainstEmptyBody)->UseManualTime()->Iterations(15);
 
-// GOAL-22: base/ours at least 50. Eight lists of a hundred floats: a recipe, or element by element.
+// GOAL-22: base/ours at least 50. Shrinks eight lists of a hundred floats: as a recipe (Values),
+// and element by element as the baseline.
 void BM_ShrinkingAgainstElementwise(benchmark::State& state) {
   const auto recipe = [] {
     const Values values = *rc::gen::arbitrary<Values>();
@@ -130,19 +139,19 @@ void BM_ShrinkingAgainstElementwise(benchmark::State& state) {
       for (const float x : list) RC_ASSERT(x <= 3.0F);
     }
   };
-  testing::report_pair(
-      state, [&] { return check_seconds(recipe, true); },
-      [&] { return check_seconds(elementwise, true); });
+  testing::report_ratio(
+      state, [&] { return check_seconds(recipe, Outcome::kFails); },
+      [&] { return check_seconds(elementwise, Outcome::kFails); });
 }
 BENCHMARK(BM_ShrinkingAgainstElementwise)->UseManualTime()->Iterations(15);
 
-// A thousand tensors of a hundred floats on each of eight replicas, and what they are reduced with.
+// A thousand tensors of a hundred floats on each of eight replicas, with their strategy.
 class Batch {
  public:
   using Row = Tensor<float>;
   using Rows = std::vector<Row>;
 
-  // The processor's time until all that `reduce(replica, rows)` returns is computed.
+  // Processor time until the results of `reduce(replica, rows)` are computed.
   template <class F>
   double seconds(const F& reduce) {
     return testing::cpu_seconds([&] {
@@ -163,8 +172,8 @@ class Batch {
   });
 };
 
-// GOAL-26: base/ours at least 3. One merge that reduces all of them as a batch, or a merge for
-// each.
+// GOAL-26: base/ours at least 3. One merge reduces all tensors as a batch; the baseline has a merge
+// for each tensor.
 void BM_BatchAgainstSeparateMerges(benchmark::State& state) {
   using Row = Batch::Row;
   using Rows = Batch::Rows;
@@ -183,17 +192,17 @@ void BM_BatchAgainstSeparateMerges(benchmark::State& state) {
     for (const Row& row : rows) sums.push_back(replica.merge_call(reduce, row));
     return sums;
   };
-  testing::report_pair(
+  testing::report_ratio(
       state, [&] { return batch.seconds(together); }, [&] { return batch.seconds(apart); });
 }
 BENCHMARK(BM_BatchAgainstSeparateMerges)->UseManualTime()->Iterations(15);
 
-// The same of lists on the host: one reduction of a nest, or a reduction of each list.
+// The same for lists on the host: one reduction of a nest; the baseline reduces each list.
 void BM_NestAgainstSeparateReductions(benchmark::State& state) {
   constexpr int kLists = 1000;
   sim::Backend backend{{.devices = 8, .record_limit = 1024, .seed = 1}};
   MirroredStrategy strategy{backend};
-  // Zeros stay zeros however often they are added up, and what comes back is what is sent next.
+  // Each round reduces the results of the round before. The lists are zeros, so sums do not grow.
   constexpr int kRounds = 20;
   const auto seconds = [&](auto reduce) {
     return testing::cpu_seconds([&] {
@@ -214,7 +223,7 @@ void BM_NestAgainstSeparateReductions(benchmark::State& state) {
       for (auto& list : own) list = replica.all_reduce(ReduceOp::kSum, std::move(list));
     });
   };
-  testing::report_pair(state, together, apart);
+  testing::report_ratio(state, together, apart);
 }
 BENCHMARK(BM_NestAgainstSeparateReductions)->UseManualTime()->Iterations(15);
 

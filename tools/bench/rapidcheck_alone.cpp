@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What compile_bench compares with: the property of docs/examples/property.cpp without belfry.
+// Baseline of compile_bench: the property of docs/examples/property.cpp without belfry.
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,6 +1,13 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+// The reduction of replicas that share a GPU. Needs a GPU. The baseline is a copy of 256 MiB in the
+// same run, too large for any cache of a GPU. Both count each byte that they read or write once.
+// Counters of a reduction:
+//
+//     of_copy  bytes a second, as a share of the copy's: 1 is the speed of the memory
+//     calls    reductions a second
+
 #include "belfry/cuda/backend.h"
 #include "belfry/error.h"
 
@@ -12,9 +19,6 @@
 #include <numeric>
 #include <vector>
 
-// The reduction of replicas that share a GPU, and the copy it is measured against: both move each
-// byte they count once. `of_copy` is the reduction's rate over that of a copy of 256 MiB in the
-// same run, too large for any cache of a GPU. Needs a GPU.
 namespace belfry::cuda {
 namespace {
 
@@ -81,7 +85,7 @@ void all_reduce(benchmark::State& state, DType dtype) {
   std::iota(ranks.begin(), ranks.end(), 0);
   const auto clique = backend.communicator(ranks);
   for (auto _ : state) {
-    // The mean of ones is one again, however often.
+    // Each call reduces the results of the call before: the mean of ones is one.
     for (int call = 0; call < kCallsAtOnce; ++call) clique->all_reduce(ReduceOp::kMean, parts);
     for (const CollectivePart& part : parts) part.stream->synchronize();
   }

@@ -1,6 +1,14 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+// The executor alone, without the library above: the time of one rendezvous, in which every replica
+// waits until all replicas have arrived. A seeded order, the log and its hash are on, except in the
+// benchmark of their own cost.
+//
+// Each benchmark compares with one baseline of the same run; `base/ours` says how many times as
+// long the baseline takes (testing/paired.h). The goals are stated for a whole merge_call:
+// tools/bench/merge_call_bench.cpp.
+
 #include "backend/testing/paired.h"
 #include "backend/testing/rendezvous_baselines.h"
 #include "backend/testing/rounds_job.h"
@@ -12,16 +20,19 @@ namespace {
 
 using testing::Cpus;
 
-// Seconds of one rendezvous of `replicas` fibers; with everything on or off.
-class Fibers {
+enum class Features { kNone, kSeededOrderAndLog };
+
+// Seconds of one rendezvous of `replicas` fibers.
+class FiberRendezvous {
  public:
-  Fibers(int replicas, bool everything)
-      : executor_(make_fiber_executor(
-            everything ? ExecutorParts{.chooser = &chooser_, .sink = &sink_} : ExecutorParts{})),
+  FiberRendezvous(int replicas, Features features)
+      : executor_(make_fiber_executor(features == Features::kNone
+                                          ? ExecutorParts{}
+                                          : ExecutorParts{.chooser = &chooser_, .sink = &sink_})),
         rounds_(std::max(20, 100'000 / replicas)),
         job_(*executor_, replicas, rounds_) {}
 
-  double operator()() {
+  double wall_seconds() {
     return testing::seconds([this] { job_.carry(); }) / rounds_;
   }
   double cpu_seconds() {
@@ -38,15 +49,16 @@ class Fibers {
 
 int replicas_of(const benchmark::State& state) { return static_cast<int>(state.range(0)); }
 
-// Times of one replica's part, as the goal is stated for any number of replicas.
-void BM_BareSwitch(benchmark::State& state) {
+// Both times are divided by the number of replicas: the part of one replica, with one bare switch
+// there and back as baseline.
+void BM_AgainstBareSwitch(benchmark::State& state) {
   const int replicas = replicas_of(state);
-  Fibers fibers(replicas, true);
-  testing::report_pair(
+  FiberRendezvous fibers(replicas, Features::kSeededOrderAndLog);
+  testing::report_ratio(
       state, [&] { return fibers.cpu_seconds() / replicas; },
       [&] { return testing::bare_switch_seconds(replicas, 100'000 / replicas) / replicas; });
 }
-BENCHMARK(BM_BareSwitch)
+BENCHMARK(BM_AgainstBareSwitch)
     ->Arg(2)
     ->Arg(8)
     ->Arg(64)
@@ -55,12 +67,14 @@ BENCHMARK(BM_BareSwitch)
     ->UseManualTime()
     ->Iterations(25);
 
-void BM_RecordingAndSeededOrder(benchmark::State& state) {
-  Fibers on(replicas_of(state), true);
-  Fibers off(replicas_of(state), false);
-  testing::report_pair(state, [&] { return on.cpu_seconds(); }, [&] { return off.cpu_seconds(); });
+// The cost of the seeded order and the log: the baseline is the same executor without both, so
+// `ours/base` is the factor that both cost.
+void BM_SeededOrderAndLogAgainstNeither(benchmark::State& state) {
+  FiberRendezvous on(replicas_of(state), Features::kSeededOrderAndLog);
+  FiberRendezvous off(replicas_of(state), Features::kNone);
+  testing::report_ratio(state, [&] { return on.cpu_seconds(); }, [&] { return off.cpu_seconds(); });
 }
-BENCHMARK(BM_RecordingAndSeededOrder)
+BENCHMARK(BM_SeededOrderAndLogAgainstNeither)
     ->Arg(2)
     ->Arg(8)
     ->Arg(64)
@@ -68,24 +82,40 @@ BENCHMARK(BM_RecordingAndSeededOrder)
     ->UseManualTime()
     ->Iterations(25);
 
-void BM_Condvar(benchmark::State& state) {
-  Fibers fibers(replicas_of(state), true);
+// Compares with threads that wait on one condition variable.
+void BM_AgainstCondvar(benchmark::State& state) {
+  FiberRendezvous fibers(replicas_of(state), Features::kSeededOrderAndLog);
   const auto cpus = static_cast<Cpus>(state.range(1));
-  testing::report_pair(state, fibers,
-                       [&] { return testing::condvar_seconds(replicas_of(state), 500, cpus); });
+  testing::report_ratio(
+      state, [&] { return fibers.wall_seconds(); },
+      [&] { return testing::condvar_seconds(replicas_of(state), 500, cpus); });
 }
-BENCHMARK(BM_Condvar)->Args({8, 0})->Args({8, 1})->Args({64, 1})->UseManualTime()->Iterations(7);
+BENCHMARK(BM_AgainstCondvar)
+    ->ArgNames({"replicas", "one_cpu"})
+    ->Args({8, 0})
+    ->Args({8, 1})
+    ->Args({64, 1})
+    ->UseManualTime()
+    ->Iterations(7);
 
-void BM_Barrier(benchmark::State& state) {
-  Fibers fibers(replicas_of(state), true);
+// Compares with threads that wait at a std::barrier.
+void BM_AgainstBarrier(benchmark::State& state) {
+  FiberRendezvous fibers(replicas_of(state), Features::kSeededOrderAndLog);
   const auto cpus = static_cast<Cpus>(state.range(1));
-  testing::report_pair(state, fibers,
-                       [&] { return testing::barrier_seconds(replicas_of(state), 2000, cpus); });
+  testing::report_ratio(
+      state, [&] { return fibers.wall_seconds(); },
+      [&] { return testing::barrier_seconds(replicas_of(state), 2000, cpus); });
 }
-BENCHMARK(BM_Barrier)->Args({8, 0})->Args({8, 1})->Args({64, 1})->UseManualTime()->Iterations(7);
+BENCHMARK(BM_AgainstBarrier)
+    ->ArgNames({"replicas", "one_cpu"})
+    ->Args({8, 0})
+    ->Args({8, 1})
+    ->Args({64, 1})
+    ->UseManualTime()
+    ->Iterations(7);
 
-// A whole run with range(1) merges.
-void BM_EventPairRun(benchmark::State& state) {
+// A whole run with `merges` rendezvous, compared with threads that are started for each run.
+void BM_RunAgainstThreadsPerRun(benchmark::State& state) {
   testing::DrawnChooser chooser{1};
   testing::HashingSink sink;
   const auto executor = make_fiber_executor({.chooser = &chooser, .sink = &sink});
@@ -98,11 +128,12 @@ void BM_EventPairRun(benchmark::State& state) {
            }) /
            kRuns;
   };
-  testing::report_pair(state, ours, [&] {
+  testing::report_ratio(state, ours, [&] {
     return testing::event_pair_run_seconds(replicas_of(state), merges, Cpus::kAll);
   });
 }
-BENCHMARK(BM_EventPairRun)
+BENCHMARK(BM_RunAgainstThreadsPerRun)
+    ->ArgNames({"replicas", "merges"})
     ->Args({8, 0})
     ->Args({8, 1})
     ->Args({8, 10})

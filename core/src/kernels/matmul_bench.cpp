@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The matrix product, whose order of additions is fixed, against Eigen's, whose order is free: how
-// many times as long Eigen took (compiled for the same processors), and the arithmetic done.
+// The matrix product of the host kernels, with a fixed order of additions. The baseline is Eigen's
+// product in the same run, with a free order, compiled for the same processors. Counters:
+//
+//     eigen  how many times as long Eigen takes
+//     flops  operations a second of belfry's product
 
 #include "belfry/backend/host_kernels.h"
 #include "kernels/paired_bench.h"
@@ -25,7 +28,7 @@ void matmul(benchmark::State& state) {
   Matrix left = Matrix::Random(rows, inner);
   Matrix right = Matrix::Random(inner, columns);
   Matrix out(rows, columns);
-  Matrix theirs(rows, columns);
+  Matrix eigens(rows, columns);
   const auto operand = [](Matrix& matrix) {
     return KernelOperand{matrix.data(), static_cast<std::size_t>(matrix.size()), dtype_of<T>()};
   };
@@ -37,7 +40,7 @@ void matmul(benchmark::State& state) {
   call.inputs = {operand(left), operand(right)};
   call.outputs = {operand(out)};
   const bench::Comparison comparison(
-      state, {[&] { run_on_host(call); }, [&] { theirs.noalias() = left * right; }});
+      state, {[&] { run_on_host(call); }, [&] { eigens.noalias() = left * right; }});
   comparison.report("eigen", {1});
   state.counters["flops"] = benchmark::Counter(2.0 * static_cast<double>(rows * inner * columns),
                                                benchmark::Counter::kIsIterationInvariantRate);

@@ -15,14 +15,15 @@
 #include <utility>
 #include <vector>
 
-/// Measuring one thing against others in the same run: machines differ, and one machine differs
-/// from minute to minute, so what is reported are ratios of neighbours in time.
+/// Comparisons of loops in the same run. Benchmarks report ratios of neighbours in time, because
+/// the speed of a machine changes within minutes.
 namespace belfry::bench {
 
-/// Something to time, once.
+/// One call of a loop.
 using Work = std::function<void()>;
 
-/// Of this thread's processor time: what other programs do beside it does not count.
+/// Processor time of this thread for one call of `work`. Other programs do not add to processor
+/// time.
 inline double seconds_of(const Work& work, int repetitions) {
   const auto now = [] {
     timespec time{};
@@ -34,10 +35,11 @@ inline double seconds_of(const Work& work, int repetitions) {
   return (now() - start) / repetitions;
 }
 
-/// Medians of the times of all works, and of ratios within one round of them.
+/// Times several works in rounds, and reports ratios between the times of one round.
 class Comparison {
  public:
-  /// Times every work in turn, beginning with another each time, until `state` has enough.
+  /// Times every work once a round, until `state` has enough rounds. Each round begins with the
+  /// next work.
   Comparison(benchmark::State& state, const std::vector<Work>& works) : state_(state) {
     const double once = seconds_of(works[0], 1);
     const double warm = std::min(once, seconds_of(works[0], 1));
@@ -47,7 +49,7 @@ class Comparison {
       std::vector<double> round(works.size());
       for (std::size_t w = 0; w < works.size(); ++w) {
         const std::size_t at = (turn + w) % works.size();
-        works[at]();  // What the one before left in the caches is not this one's doing.
+        works[at]();  // Fills the caches with the data of this work.
         round[at] = seconds_of(works[at], repetitions);
       }
       ++turn;
@@ -56,9 +58,9 @@ class Comparison {
     }
   }
 
-  /// Reports how many times as long as work 0 the fastest of the others named took: that of the
-  /// shortest median. The shortest time of each round would be as much shorter as there are more of
-  /// them to be lucky, though they are equally fast.
+  /// Reports how many times as long as work 0 the fastest of `others` takes: the median and the
+  /// quartiles of the ratios of all rounds. The fastest work has the least median. The least time
+  /// of each round would favour long lists: of equally fast works, more have more chances.
   void report(const std::string& name, const std::vector<std::size_t>& others) const {
     const std::size_t fastest =
         *std::ranges::min_element(others, {}, [this](std::size_t work) { return median_of(work); });
@@ -82,9 +84,9 @@ class Comparison {
   std::vector<std::vector<double>> rounds_;
 };
 
-/// Buffers in one block of touched memory, on huge pages where there are any. They begin neither at
-/// the same place of a page, where they would compete for the same lines of the caches, nor in the
-/// same row of the memory's banks, as those do that are a large power of two apart.
+/// Buffers in one block of memory, with all pages touched, on huge pages if the system has any. No
+/// two buffers begin at the same offset of a page: they would compete for the same cache lines. No
+/// distance is a large power of two: buffers in one row of the memory's banks would be slow.
 class Arena {
  public:
   Arena(std::size_t count, std::size_t bytes)

@@ -1,12 +1,17 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The n-way reduction against what moving the same bytes costs, against the obvious ways to write
-// it, and its orders and types against each other. Every benchmark reports ratios: how many times
-// as long the other took, medians and quartiles over rounds in which both are timed in turn.
+// The reduction of n buffers in host memory, compared in the same run with loops that move the same
+// bytes, with the reduction as a user of a matrix library writes it, and with other orders and
+// types.
+//
+// Every counter is a ratio: how many times as long the baseline takes. `of_NAME` is
+// the share that the reduction reaches of the speed of NAME; `pairwise` and `eigen` are the factors
+// by which the reduction is faster. Counters are medians over rounds in which all loops are timed
+// in turn; `_q1` and `_q3` are the quartiles. The comment of each benchmark names the goal.
 
 #include "belfry/backend/host_kernels.h"
-#include "kernels/floors_bench.h"
+#include "kernels/byte_moves_bench.h"
 #include "kernels/paired_bench.h"
 
 #include <Eigen/Core>
@@ -22,8 +27,8 @@ namespace belfry {
 namespace {
 
 using bench::Arena;
+using bench::ByteMoves;
 using bench::Comparison;
-using bench::Floors;
 
 /// N inputs and N outputs of small integers, and the reduction over them.
 template <class T>
@@ -53,13 +58,13 @@ class Replicas {
     return call;
   }
 
-  Floors floors() const {
-    Floors floors{{}, {}, count_ * sizeof(T)};
+  ByteMoves byte_moves() const {
+    ByteMoves moves{{}, {}, count_ * sizeof(T)};
     for (std::size_t k = 0; k < n_; ++k) {
-      floors.in.push_back(reinterpret_cast<std::byte*>(in(k)));
-      floors.out.push_back(reinterpret_cast<std::byte*>(out(k)));
+      moves.in.push_back(reinterpret_cast<std::byte*>(in(k)));
+      moves.out.push_back(reinterpret_cast<std::byte*>(out(k)));
     }
-    return floors;
+    return moves;
   }
 
  private:
@@ -68,67 +73,69 @@ class Replicas {
   Arena arena_;
 };
 
-bool give_up(benchmark::State& state, bool allocated) {
+// Skips the benchmark if memory was not allocated, and says so.
+bool skips(benchmark::State& state, bool allocated) {
   if (!allocated) state.SkipWithError("not enough memory");
   return !allocated;
 }
 
-// GOAL-10: how much of the speed of copying every input to its output. With floats of 8 replicas,
-// 256 KiB, and with halves, it also says how near what GOAL-13 and 15 ask for is to that limit.
+// GOAL-10: the reduction reaches most of the speed of a copy of every input to its output. The copy
+// is also the limit of `pairwise` (GOAL-13: 8 replicas of 256 KiB) and of `half` (GOAL-15).
 template <class T>
 void all_reduce(benchmark::State& state) {
   const Replicas<T> replicas(state.range(0), state.range(1));
-  if (give_up(state, replicas.is_allocated())) return;
+  if (skips(state, replicas.is_allocated())) return;
   const KernelCall call = replicas.all_reduce();
-  const Floors floors = replicas.floors();
-  const Comparison comparison(state, {[&] { run_on_host(call); }, [&] { floors.copy(); },
-                                      [&] { floors.stream(); }, [&] { floors.memcpy_all(); }});
+  const ByteMoves moves = replicas.byte_moves();
+  const Comparison comparison(state, {[&] { run_on_host(call); }, [&] { moves.copy(); },
+                                      [&] { moves.stream(); }, [&] { moves.memcpy_all(); }});
   comparison.report("of_copy", {1, 2});
   comparison.report("of_memcpy", {3});
 }
 
-// GOAL-10 where a reduction just fills the second-level cache: with somebody who reads the outputs
-// next. Stores that pass by the caches are over sooner, and leave that reader waiting.
+// GOAL-10 at sizes that just fill the second-level cache, with a read of the outputs afterwards.
+// Stores that bypass the caches end sooner, but the reader then waits for the memory.
 void all_reduce_and_read(benchmark::State& state) {
   const Replicas<float> replicas(state.range(0), state.range(1));
-  if (give_up(state, replicas.is_allocated())) return;
+  if (skips(state, replicas.is_allocated())) return;
   const KernelCall call = replicas.all_reduce();
-  const Floors floors = replicas.floors();
-  const Floors outputs{floors.out, {}, floors.bytes};
+  const ByteMoves moves = replicas.byte_moves();
+  const ByteMoves outputs{moves.out, {}, moves.bytes};
   const auto read = [&] { benchmark::DoNotOptimize(outputs.read()); };
-  const auto and_read = [&](auto&& write) {
+  const auto then_read = [&](auto&& write) {
     return [write, read] {
       write();
       read();
     };
   };
   const Comparison comparison(
-      state, {and_read([&] { run_on_host(call); }), and_read([&] { floors.copy(); }),
-              and_read([&] { floors.stream(); })});
+      state, {then_read([&] { run_on_host(call); }), then_read([&] { moves.copy(); }),
+              then_read([&] { moves.stream(); })});
   comparison.report("of_copy_and_read", {1, 2});
   comparison.report("of_stream_and_read", {2});
 }
 
-// GOAL-12: in place, against scaling every buffer in place.
+// GOAL-12: a reduction in place. The baseline multiplies every buffer in place.
 void in_place(benchmark::State& state) {
   const Replicas<float> replicas(state.range(0), state.range(1));
-  if (give_up(state, replicas.is_allocated())) return;
+  if (skips(state, replicas.is_allocated())) return;
   KernelCall call = replicas.all_reduce();
   call.outputs = call.inputs;
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     std::fill_n(replicas.in(k), replicas.count(), 0.0F);  // Sums would grow from run to run.
   }
-  const Floors floors = replicas.floors();
-  const Comparison comparison(state, {[&] { run_on_host(call); }, [&] { floors.scale(); }});
+  const ByteMoves moves = replicas.byte_moves();
+  const Comparison comparison(state, {[&] { run_on_host(call); }, [&] { moves.scale(); }});
   comparison.report("of_scale", {1});
 }
 
-// GOAL-13: pass by pass, as one writes it with a matrix library.
+// GOAL-13: the baseline is written with a matrix library, with one pass over memory for each
+// replica.
 void pairwise(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
   const Replicas<float> replicas(n, state.range(1));
   const Arena scratch(1, state.range(1));
-  if (give_up(state, replicas.is_allocated() && scratch.is_allocated())) return;
+  if (skips(state, replicas.is_allocated() && scratch.is_allocated())) return;
   const KernelCall call = replicas.all_reduce();
   const auto map = [&](float* data) {
     return Eigen::Map<Eigen::ArrayXf>(data, static_cast<Eigen::Index>(replicas.count()));
@@ -143,26 +150,26 @@ void pairwise(benchmark::State& state) {
   comparison.report("pairwise", {1});
 }
 
-// GOAL-14: the other orders' share of the speed of replica order.
+// GOAL-14: tree and ring order. The baseline is replica order.
 void orders(benchmark::State& state, ReductionOrder order) {
   const Replicas<float> replicas(state.range(0), state.range(1));
-  if (give_up(state, replicas.is_allocated())) return;
+  if (skips(state, replicas.is_allocated())) return;
   const KernelCall call = replicas.all_reduce(order);
   const KernelCall canonical = replicas.all_reduce();
   const Comparison comparison(state, {[&] { run_on_host(call); }, [&] { run_on_host(canonical); }});
   comparison.report("of_replica_order", {1});
 }
 
-// GOAL-15: elements per second against float's, and against Eigen's arithmetic on the 16-bit type,
-// to one output; and to as many as inputs, where most of the time goes into moving what arithmetic
-// made.
+// GOAL-15: 16-bit types. The baselines are the reduction of as many floats, Eigen's arithmetic on
+// the same type, and a read of the inputs. With one output; and with as many outputs as inputs,
+// which spends most of the time on copies of the result.
 template <class T, class Theirs>
 void half(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
   const auto count = static_cast<std::size_t>(state.range(1));
   const Replicas<T> replicas(n, count * sizeof(T));
   const Replicas<float> floats(n, count * sizeof(float));
-  if (give_up(state, replicas.is_allocated() && floats.is_allocated() && n == 8)) return;
+  if (skips(state, replicas.is_allocated() && floats.is_allocated() && n == 8)) return;
   const auto outputs = static_cast<std::size_t>(state.range(2));
   KernelCall call = replicas.all_reduce();
   KernelCall wide = floats.all_reduce();
@@ -180,8 +187,8 @@ void half(benchmark::State& state) {
       std::memcpy(replicas.out(k), replicas.out(0), count * sizeof(T));
     }
   };
-  const Floors floors = replicas.floors();
-  const auto read = [&] { benchmark::DoNotOptimize(floors.read()); };
+  const ByteMoves moves = replicas.byte_moves();
+  const auto read = [&] { benchmark::DoNotOptimize(moves.read()); };
   const Comparison comparison(
       state, {[&] { run_on_host(call); }, [&] { run_on_host(wide); }, expression, read});
   comparison.report("of_float32", {1});
@@ -189,7 +196,7 @@ void half(benchmark::State& state) {
   comparison.report("of_read", {3});
 }
 
-// Many replicas, tile by tile, against copying.
+// Many replicas, reduced tile by tile. The baseline is a copy.
 void many(benchmark::State& state) { all_reduce<float>(state); }
 
 void settings(benchmark::internal::Benchmark* benchmark) {

@@ -19,14 +19,15 @@ double seconds(Work&& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Seconds that the calling thread has computed so far. For work on one thread: what others do on a
-/// shared machine counts less than it does on the clock.
+/// Processor time of the calling thread so far, in seconds. For work on one thread: other programs
+/// on the machine disturb processor time less than wall time.
 inline double cpu_now() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
+/// Processor time of the calling thread in `work()`, in seconds.
 template <class Work>
 double cpu_seconds(Work&& work) {
   const double begin = cpu_now();
@@ -40,10 +41,14 @@ inline double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Measures `ours` and `baseline` in turn, so that both see the same machine, and reports the
-/// median of the quotients of neighbouring measurements. Each returns seconds for one unit of work.
+/// Times `ours` and `baseline` in turn, because the speed of a machine changes within minutes, and
+/// reports the medians. Each function returns the seconds of one unit of work. Counters:
+///
+///     base/ours  how many times as long the baseline takes: the median of the ratios of neighbours
+///     ours/base  the inverse: what belfry costs, in units of the baseline
+///     min        the least base/ours
 template <class Ours, class Baseline>
-void report_pair(benchmark::State& state, Ours&& ours, Baseline&& baseline) {
+void report_ratio(benchmark::State& state, Ours&& ours, Baseline&& baseline) {
   std::vector<double> own;
   std::vector<double> other;
   std::vector<double> quotients;

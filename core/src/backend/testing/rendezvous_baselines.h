@@ -2,27 +2,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a user would write instead of merge_call, and what it cannot beat. Each `..._seconds` runs
-// `rounds` rendezvous of `replicas` that add up one double each, and returns the seconds of one.
+// Baselines of merge_call: the programs with threads that a user would write instead, and a bare
+// switch of fibers, the lower limit of any implementation. Each `..._seconds` runs `rounds`
+// rendezvous, in which `replicas` participants add up one double each, and returns the wall time of
+// one rendezvous.
 
 namespace belfry::testing {
 
-/// A switch to each of `replicas` bare fibers and back: no order, no log, no exception state. In
-/// seconds of the thread, as opposed to the others.
+/// A switch to each of `replicas` bare fibers and back: no order, no log, no exception state.
+/// Returns processor time of the thread, not wall time.
 double bare_switch_seconds(int replicas, int rounds);
 
-/// Where the threads of a baseline may run. All on one CPU is their best case on many machines: a
-/// wake-up across CPUs is slow.
+/// The CPUs that the threads of a baseline may use. One CPU is the best case on many machines,
+/// because a wake-up across CPUs is slow.
 enum class Cpus { kAll, kOne };
 
-/// Threads, one mutex and one condition variable; the last to arrive merges.
+/// Threads, one mutex and one condition variable. The last thread to arrive merges.
 double condvar_seconds(int replicas, int rounds, Cpus cpus);
 
-/// Threads and a std::barrier whose completion merges.
+/// Threads and a std::barrier with the merge as its completion.
 double barrier_seconds(int replicas, int rounds, Cpus cpus);
 
-/// A whole run in the shape of TensorFlow's: threads made for the run and stepped one by one, two
-/// events each, `rounds` merges, joined. Seconds of the run.
+/// A whole run as TensorFlow executes it: threads are started for the run, step one after another
+/// with two events each, merge `rounds` times, and are joined. Returns the wall time of the run.
 double event_pair_run_seconds(int replicas, int rounds, Cpus cpus);
 
 }  // namespace belfry::testing

@@ -9,7 +9,7 @@
 
 namespace belfry::testing {
 
-/// The least a runner does: every replica waits `rounds` times for all others.
+/// The smallest job of a runner: every replica waits `rounds` times for all replicas.
 class RoundsJob final : public Job {
  public:
   RoundsJob(Executor& executor, int replicas, int rounds)
@@ -53,7 +53,7 @@ class RoundsJob final : public Job {
   Gate gate_;
 };
 
-/// Uniform choices from a seed, each remembered as a token would.
+/// Uniform choices from a seed. Stores the latest choices, as a replay token would.
 class DrawnChooser final : public Chooser {
  public:
   explicit DrawnChooser(std::uint64_t seed) : state_(seed) {}
@@ -72,7 +72,7 @@ class DrawnChooser final : public Chooser {
   std::array<std::uint32_t, 4096> recorded_{};
 };
 
-/// Keeps the latest operations and a running hash of all.
+/// Keeps the latest operations, and a hash of all operations.
 class HashingSink final : public OperationSink {
  public:
   void on_operation(const Operation& operation) override {

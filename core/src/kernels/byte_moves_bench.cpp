@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "kernels/floors_bench.h"
+#include "kernels/byte_moves_bench.h"
 
 #include <cstring>
 #if defined(__x86_64__)
@@ -108,26 +108,26 @@ BELFRY_WIDE std::uint64_t read_wide(const std::byte* from, std::size_t bytes) {
 
 }  // namespace
 
-void Floors::copy() const {
+void ByteMoves::copy() const {
   const auto copy = kernels::has_wide_vectors() ? copy_wide : copy_baseline;
   for (std::size_t k = 0; k < in.size(); ++k) copy(out[k], in[k], bytes);
 }
 
-void Floors::stream() const {
+void ByteMoves::stream() const {
   const auto stream = kernels::has_wide_vectors() ? stream_wide : stream_baseline;
   for (std::size_t k = 0; k < in.size(); ++k) stream(out[k], in[k], bytes);
 }
 
-void Floors::memcpy_all() const {
+void ByteMoves::memcpy_all() const {
   for (std::size_t k = 0; k < in.size(); ++k) std::memcpy(out[k], in[k], bytes);
 }
 
-void Floors::scale() const {
+void ByteMoves::scale() const {
   const auto scale = kernels::has_wide_vectors() ? scale_wide : scale_baseline;
   for (std::byte* data : in) scale(reinterpret_cast<float*>(data), bytes / sizeof(float));
 }
 
-std::uint64_t Floors::read() const {
+std::uint64_t ByteMoves::read() const {
   const auto read = kernels::has_wide_vectors() ? read_wide : read_baseline;
   std::uint64_t sum = 0;
   for (const std::byte* data : in) sum += read(data, bytes);
