@@ -7,7 +7,7 @@
 #include "belfry/scatter.h"
 #include "belfry/tensor_ops.h"
 #include "suites/property.h"
-#include "suites/throwing_stage.h"
+#include "suites/throwing_fixture.h"
 
 #include <optional>
 #include <string>
@@ -130,7 +130,7 @@ class Cancellation : public Property {
         Outcome outcome = Outcome::kNone;
         const auto body = [&](ReplicaContext& replica) {
           meet_with_a_tensor(replica);
-          if (replica.replica_id() == 0) throw Planted{1};
+          if (replica.replica_id() == 0) throw InjectedFault{1};
           Belongings own{replica,
                          strategy,
                          mirrored,
@@ -142,7 +142,7 @@ class Cancellation : public Property {
                          Tensor<std::int32_t>::full({1}, 0)};
           outcome = later(own, call);
         };
-        EXPECT_THROW(strategy.run(body), Planted);
+        EXPECT_THROW(strategy.run(body), InjectedFault);
         EXPECT_EQ(outcome, expected);
       }
       strategy.run(meet_with_a_tensor);
@@ -183,7 +183,7 @@ TEST_F(Cancellation, OfReplicasThatGoOnWithTheirDevicesIsGivenUp) {
     TensorRow sum;  // Outlives the replica, whose stack is lost.
     const auto body = [&](ReplicaContext& replica) {
       meet_with_a_tensor(replica);
-      if (replica.replica_id() == 0) throw Planted{1};
+      if (replica.replica_id() == 0) throw InjectedFault{1};
       sum = tensor_of(0);
       for (int i = 0; i < kMany; ++i) {
         try {
@@ -195,7 +195,7 @@ TEST_F(Cancellation, OfReplicasThatGoOnWithTheirDevicesIsGivenUp) {
         }
       }
     };
-    EXPECT_THROW(strategy.run(body), Planted);
+    EXPECT_THROW(strategy.run(body), InjectedFault);
     EXPECT_EQ(swallowed, kPatience);
     ASSERT_TRUE(strategy.last_failure());
     const ReplicaReport& last = strategy.last_failure()->replicas.back();

@@ -4,8 +4,8 @@
 // What the reference systems say is current where, a test for each row of the catalogue.
 #include "belfry/current.h"
 #include "belfry/tensor_ops.h"
-#include "suites/machine.h"
 #include "suites/property.h"
+#include "suites/strategy_fixture.h"
 
 #include <gmock/gmock.h>
 

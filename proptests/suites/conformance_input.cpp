@@ -44,9 +44,9 @@ Dataset<Tensor<int>> tensors(int count) {
 }
 
 // A strategy over `devices` devices of a backend of this binary's factory.
-class Machine {
+class StrategyFixture {
  public:
-  explicit Machine(int count)
+  explicit StrategyFixture(int count)
       : backend_(backend_factory().make(devices(count))), strategy_(*backend_) {}
   Strategy& strategy() { return strategy_; }
 
@@ -97,20 +97,20 @@ Batches ones(const Ints& numbers) {
 }
 
 TEST(Conformance, T01_OneDeviceSeesElementAfterElement) {
-  const auto steps = Machine(1).steps(tensors(10), kDropElements);
+  const auto steps = StrategyFixture(1).steps(tensors(10), kDropElements);
   ASSERT_EQ(steps.size(), 10U);
   for (int i = 0; i < 10; ++i) EXPECT_EQ(steps[static_cast<std::size_t>(i)], ones({i}));
 }
 
 TEST(Conformance, T02_AnUnevenLastStepIsPadded) {
-  EXPECT_THAT(Machine(2).steps(tensors(9).batch(2), kPadElements),
+  EXPECT_THAT(StrategyFixture(2).steps(tensors(9).batch(2), kPadElements),
               ElementsAre(Batches{{0, 1}, {2, 3}}, Batches{{4, 5}, {6, 7}}, Batches{{8}, {}}));
 }
 
 TEST(Conformance, T03_OrItIsDropped) {
-  EXPECT_THAT(Machine(2).steps(tensors(9).batch(2), kDropElements),
+  EXPECT_THAT(StrategyFixture(2).steps(tensors(9).batch(2), kDropElements),
               ElementsAre(Batches{{0, 1}, {2, 3}}, Batches{{4, 5}, {6, 7}}));
-  EXPECT_THAT(Machine(2).steps(tensors(9).batch(2, Remainder::kDrop), kPadElements),
+  EXPECT_THAT(StrategyFixture(2).steps(tensors(9).batch(2, Remainder::kDrop), kPadElements),
               ElementsAre(Batches{{0, 1}, {2, 3}}, Batches{{4, 5}, {6, 7}}));
 }
 
@@ -121,7 +121,7 @@ Ints from_to(int begin, int end) {
 }
 
 TEST(Conformance, T04_AGlobalBatchIsSplit) {
-  const auto steps = Machine(2).steps(tensors(100).batch(10), kDrop);
+  const auto steps = StrategyFixture(2).steps(tensors(100).batch(10), kDrop);
   ASSERT_EQ(steps.size(), 10U);
   for (int k = 0; k < 10; ++k) {
     EXPECT_EQ(steps[static_cast<std::size_t>(k)],
@@ -130,7 +130,7 @@ TEST(Conformance, T04_AGlobalBatchIsSplit) {
 }
 
 TEST(Conformance, T05_WithoutASplitEveryReplicaTakesABatch) {
-  const auto steps = Machine(2).steps(tensors(100).batch(10), kDropElements);
+  const auto steps = StrategyFixture(2).steps(tensors(100).batch(10), kDropElements);
   ASSERT_EQ(steps.size(), 5U);
   for (int k = 0; k < 5; ++k) {
     EXPECT_EQ(steps[static_cast<std::size_t>(k)],
@@ -142,9 +142,9 @@ TEST(Conformance, T06_RowsMayHaveDifferentLengths) {
   // Row i is i % 4 times the number i.
   const auto rows = range(20).map([](int i) { return Ints(static_cast<std::size_t>(i % 4), i); });
   const auto total = [](const Dataset<std::vector<Ints>>& dataset) {
-    Machine machine(2);
+    StrategyFixture fixture(2);
     int sum = 0;
-    for (const auto& step : machine.strategy().distribute_dataset(dataset, kPad)) {
+    for (const auto& step : fixture.strategy().distribute_dataset(dataset, kPad)) {
       for (const std::vector<Ints>& share : step) {
         for (const Ints& row : share) {
           for (const int number : row) sum += number;
@@ -153,8 +153,8 @@ TEST(Conformance, T06_RowsMayHaveDifferentLengths) {
     }
     return sum;
   };
-  Machine machine(2);
-  const auto distributed = machine.strategy().distribute_dataset(rows.batch(8), kPad);
+  StrategyFixture fixture(2);
+  const auto distributed = fixture.strategy().distribute_dataset(rows.batch(8), kPad);
   const auto first = distributed.begin();
   EXPECT_THAT((*first)[0], ElementsAre(Ints{}, Ints{1}, Ints{2, 2}, Ints{3, 3, 3}));
   EXPECT_THAT((*first)[1], ElementsAre(Ints{}, Ints{5}, Ints{6, 6}, Ints{7, 7, 7}));
@@ -169,7 +169,7 @@ std::vector<std::vector<Batches>> on_workers(int count, int devices, const Part&
   std::vector<std::vector<Batches>> workers;
   workers.reserve(static_cast<std::size_t>(count));
   for (int worker = 0; worker < count; ++worker) {
-    workers.push_back(Machine(devices).steps(part(worker), options));
+    workers.push_back(StrategyFixture(devices).steps(part(worker), options));
   }
   return workers;
 }
@@ -193,8 +193,8 @@ TEST(Conformance, T08_NotShardedEveryWorkerSeesEverything) {
 // What a worker sees of an input function.
 template <class F>
 Steps from_function(int devices, const F& fn, DistributeOptions options) {
-  Machine machine(devices);
-  return machine.steps_of(machine.strategy().distribute_datasets_from_function(fn, options));
+  StrategyFixture fixture(devices);
+  return fixture.steps_of(fixture.strategy().distribute_datasets_from_function(fn, options));
 }
 
 TEST(Conformance, T09_AnInputFunctionFeedsEachWorker) {
@@ -257,7 +257,7 @@ TEST(Conformance, T16_WorkersMayHaveDifferentData) {
 }
 
 TEST(Conformance, T17_WithoutPartialStepsTheLastBatchIsLost) {
-  EXPECT_THAT(Machine(2).steps(tensors(6).batch(2), kDropElements),
+  EXPECT_THAT(StrategyFixture(2).steps(tensors(6).batch(2), kDropElements),
               ElementsAre(Batches{{0, 1}, {2, 3}}));
 }
 
@@ -266,8 +266,8 @@ TEST(Conformance, T17_WithoutPartialStepsTheLastBatchIsLost) {
 TEST(Conformance, T19_ThereIsNoInputForAWorkerThatIsNot) {
   DistributeOptions options = kDrop;
   options.worker = 1;
-  Machine machine(1);
-  EXPECT_THROW(machine.strategy().distribute_dataset(range(4).batch(2), options),
+  StrategyFixture fixture(1);
+  EXPECT_THROW(fixture.strategy().distribute_dataset(range(4).batch(2), options),
                InvalidArgumentError);
 }
 
@@ -276,7 +276,7 @@ TEST(Conformance, T19_ThereIsNoInputForAWorkerThatIsNot) {
 
 Steps rebatched(int count, const std::vector<std::int64_t>& sizes,
                 Remainder remainder = Remainder::kKeep) {
-  return Machine(1).steps(tensors(count).batch(4).rebatch(sizes, remainder), kDropElements);
+  return StrategyFixture(1).steps(tensors(count).batch(4).rebatch(sizes, remainder), kDropElements);
 }
 
 Steps one_each(const std::vector<Ints>& batches) {
@@ -308,11 +308,11 @@ TEST(Conformance, B15_OneSizeWillDo) {
 
 // A replica sees two rows of two.
 TEST(Conformance, B16_BatchesOfBatchesAreSplitOnTheOutside) {
-  Machine machine(1);
+  StrategyFixture fixture(1);
   std::vector<Ints> seen;
-  for (const auto& step : machine.strategy().distribute_dataset(
+  for (const auto& step : fixture.strategy().distribute_dataset(
            tensors(16).batch(2).batch(4).rebatch({2, 2}), kDropElements)) {
-    const auto shares = machine.strategy().run(
+    const auto shares = fixture.strategy().run(
         [](ReplicaContext& replica, const Tensor<int>& share) {
           EXPECT_EQ(share.placement(), replica.placement());
           EXPECT_EQ(share.shape(), Shape({2, 2}));
@@ -328,16 +328,16 @@ TEST(Conformance, B16_BatchesOfBatchesAreSplitOnTheOutside) {
 TEST(Conformance, B18_ABatchOfUnknownSizeIsCutIntoEqualParts) {
   const auto unknown = Dataset<Ints>::from({{0, 1, 2, 3}, {4, 5, 6, 7}});
   const Steps expected{Batches{{0, 1}, {2, 3}, {}}, Batches{{4, 5}, {6, 7}, {}}};
-  EXPECT_EQ(Machine(3).steps(unknown, kPad), expected);
+  EXPECT_EQ(StrategyFixture(3).steps(unknown, kPad), expected);
   DistributeOptions each = kPad;
   each.split = BatchSplit::kEachBatch;
-  EXPECT_EQ(Machine(3).steps(range(8).batch(4), each), expected);
+  EXPECT_EQ(StrategyFixture(3).steps(range(8).batch(4), each), expected);
 }
 
 TEST(Conformance, B20_ADatasetWithoutBatchesCannotBeSplit) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   try {
-    machine.strategy().distribute_dataset(range(4), kDrop);
+    fixture.strategy().distribute_dataset(range(4), kDrop);
     FAIL() << "no error";
   } catch (const InvalidArgumentError& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
@@ -346,13 +346,13 @@ TEST(Conformance, B20_ADatasetWithoutBatchesCannotBeSplit) {
 }
 
 TEST(Conformance, DS_01_OneDeviceThenTheEnd) {
-  EXPECT_THAT(Machine(1).steps(tensors(10), kDropElements),
+  EXPECT_THAT(StrategyFixture(1).steps(tensors(10), kDropElements),
               ElementsAre(ones({0}), ones({1}), ones({2}), ones({3}), ones({4}), ones({5}),
                           ones({6}), ones({7}), ones({8}), ones({9})));
 }
 
 TEST(Conformance, DS_02_TwoDevicesTakeTurns) {
-  EXPECT_THAT(Machine(2).steps(tensors(10), kDropElements),
+  EXPECT_THAT(StrategyFixture(2).steps(tensors(10), kDropElements),
               ElementsAre(ones({0, 1}), ones({2, 3}), ones({4, 5}), ones({6, 7}), ones({8, 9})));
 }
 
@@ -360,13 +360,13 @@ TEST(Conformance, DS_02_TwoDevicesTakeTurns) {
 // what each worker reads.
 TEST(Conformance, DS_04_WorkersTakeTurnsAndAgainWhenReadAgain) {
   for (const int worker : {0, 1}) {
-    Machine machine(1);
+    StrategyFixture fixture(1);
     const auto distributed =
-        machine.strategy().distribute_dataset(tensors(8).shard(2, worker), kDropElements);
+        fixture.strategy().distribute_dataset(tensors(8).shard(2, worker), kDropElements);
     const Steps expected{ones({worker}), ones({2 + worker}), ones({4 + worker}),
                          ones({6 + worker})};
-    EXPECT_EQ(machine.steps_of(distributed), expected);
-    EXPECT_EQ(machine.steps_of(distributed), expected);
+    EXPECT_EQ(fixture.steps_of(distributed), expected);
+    EXPECT_EQ(fixture.steps_of(distributed), expected);
   }
 }
 
@@ -381,8 +381,8 @@ TEST(Conformance, DS_05_ADeviceIsNamedOnce) {
   } catch (const InvalidArgumentError& error) {
     EXPECT_EQ(error.code(), ErrorCode::kDuplicateDevice);
   }
-  Machine two(2);
-  Machine three(3);
+  StrategyFixture two(2);
+  StrategyFixture three(3);
   const auto steps = two.strategy().distribute_dataset(tensors(4), kDropElements);
   const PerReplica<Tensor<int>> step = *steps.begin();
   try {
@@ -394,7 +394,8 @@ TEST(Conformance, DS_05_ADeviceIsNamedOnce) {
 }
 
 TEST(Conformance, DS_06_AnOddLastElementIsDropped) {
-  EXPECT_THAT(Machine(2).steps(tensors(5), kDropElements), ElementsAre(ones({0, 1}), ones({2, 3})));
+  EXPECT_THAT(StrategyFixture(2).steps(tensors(5), kDropElements),
+              ElementsAre(ones({0, 1}), ones({2, 3})));
 }
 
 // Overridden: rows are shared out by even sizes, as without automatic sharding, unless the program
@@ -403,7 +404,7 @@ TEST(Conformance, DS_07_AShortLastBatchIsHalvedIfEachBatchIsCut) {
   const Dataset<Tensor<int>> batches = tensors(14).batch(8);
   const auto second_step = [&](int replicas, DistributeOptions options, BatchSplit split) {
     options.split = split;
-    return Machine(replicas).steps(batches, options).at(1);
+    return StrategyFixture(replicas).steps(batches, options).at(1);
   };
   DistributeOptions options = kPad;
   EXPECT_THAT(second_step(2, options, BatchSplit::kEachBatch),
@@ -431,7 +432,7 @@ TEST(Conformance, DS_08_AShortLastBatchOfAFunctionIsOneReplicas) {
 TEST(Conformance, DEV_08_WorkersTimesDevicesAreInSync) {
   for (const int devices : {1, 3}) {
     for (const int worker : {0, 1}) {
-      Machine machine(devices);
+      StrategyFixture fixture(devices);
       InputContext told;
       const auto input = [&](const InputContext& context) {
         told = context;
@@ -441,9 +442,9 @@ TEST(Conformance, DEV_08_WorkersTimesDevicesAreInSync) {
       options.num_workers = 2;
       options.worker = worker;
       const auto steps =
-          machine.steps_of(machine.strategy().distribute_datasets_from_function(input, options));
+          fixture.steps_of(fixture.strategy().distribute_datasets_from_function(input, options));
       EXPECT_EQ(steps.size(), 2U);
-      EXPECT_EQ(machine.strategy().num_replicas(), devices);
+      EXPECT_EQ(fixture.strategy().num_replicas(), devices);
       EXPECT_EQ(told.num_replicas_in_sync, 2 * devices);
       EXPECT_EQ(told.num_input_pipelines, 2);
       EXPECT_EQ(told.input_pipeline_id, worker);
@@ -490,13 +491,13 @@ HostArray array_of(const std::string& shape, std::size_t count) {
 // Two replicas get an array in one step, half of it each, as tensors on their devices.
 void expect_halves(const Dataset<Bytes>& dataset, const DistributeOptions& options,
                    const HostArray& array) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   const auto tensors = dataset.map([](const Bytes& bytes) {
     return Tensor<std::uint8_t>::from({static_cast<std::int64_t>(bytes.size())}, bytes);
   });
   std::vector<Bytes> halves;
-  for (const auto& step : machine.strategy().distribute_dataset(tensors, options)) {
-    const auto seen = machine.strategy().run(
+  for (const auto& step : fixture.strategy().distribute_dataset(tensors, options)) {
+    const auto seen = fixture.strategy().run(
         [](ReplicaContext& replica, const Tensor<std::uint8_t>& share) {
           EXPECT_EQ(share.placement(), replica.placement());
           return share.to_host();
@@ -549,7 +550,7 @@ TEST(Conformance, CTX_22_InputBelongsToTheCurrentStrategy) {
     EXPECT_THAT(collected(), ElementsAre(1.0));
     EXPECT_EQ(total_of_ones(), 10.0);
   }
-  Machine other(1);
+  StrategyFixture other(1);
   const Scope scope = other.strategy().scope();
   EXPECT_THROW(collected(), ContextError);
   EXPECT_THROW(total_of_ones(), ContextError);

@@ -3,7 +3,7 @@
 
 // SEM-92 to SEM-97, SEM-142: every example is delivered once, in order, or left out as the policy
 // says.
-#include "suites/masks.h"
+#include "suites/masked_values.h"
 #include "suites/property.h"
 
 #include <algorithm>

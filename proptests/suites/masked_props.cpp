@@ -9,7 +9,7 @@
 #include "belfry/scatter.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/vjp.h"
-#include "suites/masks.h"
+#include "suites/masked_values.h"
 #include "suites/property.h"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 // its destructors may do what cannot fail; what they cannot do ends the program with a message.
 #include "belfry/tensor_ops.h"
 #include "suites/property.h"
-#include "suites/throwing_stage.h"
+#include "suites/throwing_fixture.h"
 
 #include <exception>
 #include <string>
@@ -21,8 +21,8 @@ class Unwinding : public Property {
   static int point_of(Strategy& strategy, const Body& body) {
     try {
       strategy.run(body);
-    } catch (const Planted& planted) {
-      return planted.point;
+    } catch (const InjectedFault& fault) {
+      return fault.point;
     }
     return 0;
   }
@@ -56,7 +56,7 @@ TEST_F(Unwinding, OfReplicasThatSwallowEverythingHidesNoException) {
     const int point = point_of(strategy, [&](ReplicaContext& replica) {
       const auto id = static_cast<std::size_t>(replica.replica_id());
       for (int round = 0; round < rounds; ++round) {
-        if (replica.replica_id() == thrower && round == throws_in) throw Planted{thrower + 1};
+        if (replica.replica_id() == thrower && round == throws_in) throw InjectedFault{thrower + 1};
         try {
           try {
             sum_of(replica);
@@ -67,7 +67,7 @@ TEST_F(Unwinding, OfReplicasThatSwallowEverythingHidesNoException) {
           swallowed[id] += 1;
         }
       }
-      if (replica.replica_id() == thrower) throw Planted{thrower + 1};
+      if (replica.replica_id() == thrower) throw InjectedFault{thrower + 1};
     });
     RC_ASSERT(point == thrower + 1);
     for (std::size_t id = 0; id < swallowed.size(); ++id) {
@@ -87,7 +87,7 @@ TEST_F(Unwinding, OfWhatReplicasCatchThemselvesFailsNoRun) {
       float sum = 0;
       try {
         const AtEnd met([&] { sum = sum_of(replica); });  // While it is unwound.
-        throw Planted{1};
+        throw InjectedFault{1};
       } catch (...) {
         sum += sum_of(replica);  // While the exception is handled.
       }
@@ -107,7 +107,7 @@ TEST_F(Unwinding, OfAllReplicasLetsDestructorsMeet) {
       meet_with_a_tensor(replica);
       const int id = replica.replica_id();
       const AtEnd met([&] { sums[static_cast<std::size_t>(id)] = sum_of(replica); });
-      throw Planted{id + 1};
+      throw InjectedFault{id + 1};
     });
     RC_ASSERT(point == 1);
     for (float sum : sums) RC_ASSERT(sum == sum_of_ids(request.devices));
@@ -125,7 +125,7 @@ TEST_F(Unwinding, LetsDestructorsReadAndWriteComponents) {
       meet_with_a_tensor(replica);
       const AtEnd back([&] { local.on(replica) = mirrored.on(replica); });
       local.on(replica) = row_of(2);
-      if (replica.replica_id() == thrower) throw Planted{thrower + 1};
+      if (replica.replica_id() == thrower) throw InjectedFault{thrower + 1};
       sum_of(replica);
     });
     RC_ASSERT(point == thrower + 1);
@@ -151,7 +151,7 @@ TEST_F(Unwinding, LetsDestructorsWaitForTensorsOnEveryCarrier) {
         const TensorRow own = tensor_of(static_cast<float>(id));
         const AtEnd waits(
             [&] { seen[static_cast<std::size_t>(id)] = add(own, local.on(replica)).to_host(); });
-        if (id == thrower) throw Planted{thrower + 1};
+        if (id == thrower) throw InjectedFault{thrower + 1};
         sum_of(replica);
       });
       RC_ASSERT(point == thrower + 1);
@@ -175,7 +175,7 @@ TEST_F(Unwinding, OfAMergeLetsDestructorsDoCrossReplicaWork) {
           cross.update(variable, [](TensorRow& component) { component = tensor_of(2); });
           cross.run(meet_with_a_tensor);
         });
-        throw Planted{9};
+        throw InjectedFault{9};
       });
     });
     RC_ASSERT(point == 9);
@@ -193,7 +193,7 @@ TEST_F(Unwinding, LetsDestructorsCatchWhatMergesThrow) {
     std::vector<int> caught(static_cast<std::size_t>(request.devices));
     const int point = point_of(strategy, [&](ReplicaContext& replica) {
       meet_with_a_tensor(replica);
-      if (replica.replica_id() == thrower) throw Planted{thrower + 1};
+      if (replica.replica_id() == thrower) throw InjectedFault{thrower + 1};
       const AtEnd meets([&] {
         try {
           sum_of(replica);
@@ -219,7 +219,7 @@ TEST_F(Unwinding, DoesNotConcernFunctionsWithoutExceptionsInRunsThatGoWell) {
   for (const Row& sum : sums) EXPECT_EQ(sum, row_of(12));  // Three times 0 + 1 + 2 and 1.
 }
 
-// What lets no exception out cannot be unwound. The program ends, and says why.
+// A noexcept function cannot be unwound: the program ends with a message.
 class UnwindingDeathTest : public ::testing::Test {
  protected:
   template <class Body>
@@ -227,7 +227,7 @@ class UnwindingDeathTest : public ::testing::Test {
     const auto backend = backend_factory().make(devices(2));
     const auto strategy = strategy_factory().make(*backend, {});
     strategy->run([&](ReplicaContext& replica) {
-      if (replica.replica_id() == 0) throw Planted{1};
+      if (replica.replica_id() == 0) throw InjectedFault{1};
       body(replica);
     });
   }

@@ -22,11 +22,11 @@
 namespace belfry::testing {
 
 /// What a contract is checked on.
-struct Scene {
+struct ContractSubject {
   const StrategyFactory& strategies;
   const BackendFactory& backends;
   int most_devices = 9;
-  /// Where a stage says what is wrong with the strategy's own work, as it ends.
+  /// Where a fixture says what is wrong with the strategy's own work, as it ends.
   std::string& own_mistake;
 
   bool has_one_replica() const { return strategies.replica_devices() != ReplicaDevices::kEach; }
@@ -49,8 +49,8 @@ struct Setting {
   BackendRequest backend;
   Topology topology;
 };
-inline Setting draw_setting(const Scene& scene) {
-  const Topology drawn = *topology(scene.most_devices).as("replicas on");
+inline Setting draw_setting(const ContractSubject& subject) {
+  const Topology drawn = *topology(subject.most_devices).as("replicas on");
   // By value: the generator is asked again while a case shrinks.
   const auto so_many = [devices = drawn.backend_devices](BackendRequest request) {
     request.devices = devices;
@@ -62,26 +62,27 @@ inline std::uint64_t draw_seed() { return *rc::gen::arbitrary<std::uint16_t>().a
 
 /// A backend and a strategy on it, for one case. At its end, if nothing was thrown, the factory is
 /// asked what is wrong with the strategy.
-class Stage {
+class ContractFixture {
  public:
   /// Without an order: as the strategy likes.
-  Stage(const Scene& scene, const Setting& setting, std::optional<ReductionOrder> order = {})
-      : scene_(scene),
-        backend_(scene.backends.make(setting.backend)),
+  ContractFixture(const ContractSubject& subject, const Setting& setting,
+                  std::optional<ReductionOrder> order = {})
+      : subject_(subject),
+        backend_(subject.backends.make(setting.backend)),
         devices_(setting.topology.specs(*backend_)) {
     StrategyOptions options{.order = order};
     if (!setting.topology.is_whole()) options.devices = devices_;
-    strategy_ = scene.strategies.make(*backend_, options);
-    if (scene.has_one_replica()) devices_.resize(1);
-    if (scene.strategies.replica_devices() == ReplicaDevices::kOwn) {
+    strategy_ = subject.strategies.make(*backend_, options);
+    if (subject.has_one_replica()) devices_.resize(1);
+    if (subject.strategies.replica_devices() == ReplicaDevices::kOwn) {
       devices_ = strategy_->backend().devices();
     }
   }
-  Stage(const Stage&) = delete;
-  Stage& operator=(const Stage&) = delete;
-  ~Stage() {
+  ContractFixture(const ContractFixture&) = delete;
+  ContractFixture& operator=(const ContractFixture&) = delete;
+  ~ContractFixture() {
     if (std::uncaught_exceptions() > thrown_before_) return;
-    scene_.own_mistake = own_mistake_in_words(scene_.strategies, *strategy_);
+    subject_.own_mistake = own_mistake_in_words(subject_.strategies, *strategy_);
   }
 
   Backend& backend() { return *backend_; }
@@ -91,7 +92,7 @@ class Stage {
   const std::vector<DeviceSpec>& devices() const { return devices_; }
 
  private:
-  const Scene& scene_;
+  const ContractSubject& subject_;
   int thrown_before_ = std::uncaught_exceptions();
   std::unique_ptr<Backend> backend_;
   std::vector<DeviceSpec> devices_;
@@ -137,16 +138,16 @@ inline std::string component_text(int component) {
 }
 
 // The contracts; each checks one random case.
-void check_run(const Scene& scene);
-void check_input(const Scene& scene);
-void check_merge(const Scene& scene);
-void check_reduce(const Scene& scene);
-void check_broadcast(const Scene& scene);
-void check_initial_values(const Scene& scene);
-void check_update(const Scene& scene);
-void check_replica_local(const Scene& scene);
-void check_destinations(const Scene& scene);
-void check_programs(const Scene& scene);
-void check_failures(const Scene& scene);
+void check_run(const ContractSubject& subject);
+void check_input(const ContractSubject& subject);
+void check_merge(const ContractSubject& subject);
+void check_reduce(const ContractSubject& subject);
+void check_broadcast(const ContractSubject& subject);
+void check_initial_values(const ContractSubject& subject);
+void check_update(const ContractSubject& subject);
+void check_replica_local(const ContractSubject& subject);
+void check_destinations(const ContractSubject& subject);
+void check_programs(const ContractSubject& subject);
+void check_failures(const ContractSubject& subject);
 
 }  // namespace belfry::testing

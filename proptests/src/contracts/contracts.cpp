@@ -18,7 +18,7 @@ namespace {
 
 struct Entry {
   Contract contract;
-  void (*check)(const Scene& scene);
+  void (*check)(const ContractSubject& subject);
   std::string_view of_several{};  // What only strategies of several replicas can show.
 };
 
@@ -104,11 +104,11 @@ ContractResult check_contract(std::string_view id, const StrategyFactory& strate
   for (const Entry& entry : entries()) {
     if (entry.contract.id != id) continue;
     std::string own_mistake;
-    const Scene scene{strategies, backends, options.most_devices, own_mistake};
+    const ContractSubject subject{strategies, backends, options.most_devices, own_mistake};
     const auto property = [&] {
       own_mistake.clear();
       try {
-        entry.check(scene);
+        entry.check(subject);
       } catch (const rc::GenerationFailure&) {
         throw;
       } catch (const std::exception& error) {
@@ -123,7 +123,7 @@ ContractResult check_contract(std::string_view id, const StrategyFactory& strate
     const auto result =
         rc::detail::checkTestable(property, rc::detail::TestMetadata{name, name}, params);
     if (result.is<rc::detail::SuccessResult>()) {
-      return {name, true, {}, std::string(scene.has_one_replica() ? entry.of_several : "")};
+      return {name, true, {}, std::string(subject.has_one_replica() ? entry.of_several : "")};
     }
     return {name, false, message_of(entry.contract, strategies, backends, result), {}};
   }

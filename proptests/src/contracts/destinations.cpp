@@ -8,11 +8,11 @@
 #include <algorithm>
 
 namespace belfry::testing {
-void check_destinations(const Scene& scene) {
-  const Setting setting = draw_setting(scene);
+void check_destinations(const ContractSubject& subject) {
+  const Setting setting = draw_setting(subject);
   const std::uint64_t seed = draw_seed();
-  Stage stage(scene, setting);
-  Strategy& strategy = stage.strategy();
+  ContractFixture fixture(subject, setting);
+  Strategy& strategy = fixture.strategy();
   CrossReplicaContext& cross = strategy.cross_replica();
   const Row row = random_row(seed, 0);
   const auto variable = strategy.mirrored_variable([&] { return tensor_of(row); });

@@ -221,16 +221,16 @@ void check_dataset(Strategy& strategy, Feed feed) {
 
 }  // namespace
 
-void check_input(const Scene& scene) {
-  const Setting setting = draw_setting(scene);
+void check_input(const ContractSubject& subject) {
+  const Setting setting = draw_setting(subject);
   const std::uint64_t seed = draw_seed();
   const TensorRecipe recipe = *tensor_recipe().as("tensor");
   const NestShape shape = *nest_shape().as("nest");
   const Feed feed = draw_feed();
-  Stage stage(scene, setting);
-  check_shapes(stage.strategy(), recipe, shape, seed);
-  check_arguments(stage.strategy(), seed);
-  check_dataset(stage.strategy(), feed);
+  ContractFixture fixture(subject, setting);
+  check_shapes(fixture.strategy(), recipe, shape, seed);
+  check_arguments(fixture.strategy(), seed);
+  check_dataset(fixture.strategy(), feed);
 }
 
 }  // namespace belfry::testing

@@ -40,13 +40,13 @@ struct Progress {
 
 }  // namespace
 
-void check_merge(const Scene& scene) {
-  const Setting setting = draw_setting(scene);
+void check_merge(const ContractSubject& subject) {
+  const Setting setting = draw_setting(subject);
   const int rounds = *rc::gen::inRange(1, 4).as("rounds");
   const std::uint64_t seed = draw_seed();
-  Stage stage(scene, setting);
-  Strategy& strategy = stage.strategy();
-  const int replicas = stage.replicas();
+  ContractFixture fixture(subject, setting);
+  Strategy& strategy = fixture.strategy();
+  const int replicas = fixture.replicas();
   Progress progress(replicas);
   const auto value = [&](int round, int id) {
     return static_cast<int>(mixed_bits(seed, static_cast<std::uint64_t>(round), id) % 1000);

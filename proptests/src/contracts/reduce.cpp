@@ -165,14 +165,14 @@ void check_integer_mean(Strategy& strategy) {
 
 }  // namespace
 
-void check_reduce(const Scene& scene) {
-  const Setting setting = draw_setting(scene);
+void check_reduce(const ContractSubject& subject) {
+  const Setting setting = draw_setting(subject);
   const AskedOrder asked = draw_order();
   const Shape shape = draw_shape();
   const NestShape nest = *nest_shape().as("nest");
   const std::uint64_t seed = draw_seed();
-  Stage stage(scene, setting, asked.order);
-  Strategy& strategy = stage.strategy();
+  ContractFixture fixture(subject, setting, asked.order);
+  Strategy& strategy = fixture.strategy();
   const auto check = [&]<class T>(T) { check_type<T>(strategy, asked, shape, seed); };
   for_each_type<FloatingTypes>(check);
   for_each_type<IntegerTypes>(check);

@@ -133,12 +133,12 @@ void check_update_of_each(const Locals& locals) {
 
 }  // namespace
 
-void check_replica_local(const Scene& scene) {
-  const Setting setting = draw_setting(scene);
+void check_replica_local(const ContractSubject& subject) {
+  const Setting setting = draw_setting(subject);
   const std::uint64_t seed = draw_seed();
-  Stage stage(scene, setting);
+  ContractFixture fixture(subject, setting);
   for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
-    const Locals locals(stage.strategy(), op, seed);
+    const Locals locals(fixture.strategy(), op, seed);
     const auto own = [&](int id) { return locals.own(id); };
     write(locals);
     demand_components(locals, own, "after its replica wrote it");

@@ -47,11 +47,11 @@ void demand_one_call(const Initialiser& initialiser) {
 
 }  // namespace
 
-void check_initial_values(const Scene& scene) {
-  const Setting setting = draw_setting(scene);
+void check_initial_values(const ContractSubject& subject) {
+  const Setting setting = draw_setting(subject);
   const std::uint64_t seed = draw_seed();
-  Stage stage(scene, setting);
-  Strategy& strategy = stage.strategy();
+  ContractFixture fixture(subject, setting);
+  Strategy& strategy = fixture.strategy();
   const Row wanted = random_row(seed, 0);
   Initialiser host{seed};
   Initialiser device{seed};
@@ -199,14 +199,14 @@ void assign(Strategy& strategy, Updated& all, Change change, std::uint64_t seed)
 
 }  // namespace
 
-void check_update(const Scene& scene) {
-  const Setting setting = draw_setting(scene);
+void check_update(const ContractSubject& subject) {
+  const Setting setting = draw_setting(subject);
   const std::uint64_t seed = draw_seed();
   const auto changes = *rc::gen::resize(5, rc::gen::container<std::vector<int>>(rc::gen::resize(
                                                rc::kNominalSize, rc::gen::inRange(0, kNumChanges))))
                             .as("kinds of changes");
-  Stage stage(scene, setting);
-  Strategy& strategy = stage.strategy();
+  ContractFixture fixture(subject, setting);
+  Strategy& strategy = fixture.strategy();
   Updated all(strategy, seed);
   for (std::size_t step = 0; step < changes.size(); ++step) {
     const auto change = static_cast<Change>(changes[step]);

@@ -15,8 +15,8 @@
 namespace belfry::testing {
 
 /// A mirrored strategy over so many devices of the binary's backend: for rows of a catalogue.
-struct VariableStage {
-  explicit VariableStage(int replicas = 2)
+struct VariableFixture {
+  explicit VariableFixture(int replicas = 2)
       : backend(backend_factory().make(request_for(replicas))), strategy(*backend) {}
 
   static BackendRequest request_for(int replicas) {
