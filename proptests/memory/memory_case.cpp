@@ -33,7 +33,7 @@ Values advanced(Values values) {
   return values;
 }
 
-// What left the step, without a need for memory.
+// The exception of the step, computed without a need for memory.
 std::exception_ptr outcome_of(const MemoryCase& one, MemoryFixture& fixture) {
   try {
     one.step(fixture);
@@ -58,13 +58,13 @@ std::string text_of(const std::exception_ptr& outcome) {
   }
 }
 
-// Replicas that did what they should have met (BF-010 to BF-014).
+// Errors of replicas that should have met (BF-010 to BF-014) are permitted.
 bool is_permitted(const std::string& outcome, const std::string& usual) {
   return outcome == usual || outcome == "nothing" || outcome == "std::bad_alloc" ||
          (outcome.starts_with("BF-") && !outcome.starts_with("BF-01"));
 }
 
-MemoryFixture make_stage(const MemorySetting& setting) {
+MemoryFixture make_fixture(const MemorySetting& setting) {
   MemoryFixture fixture;
   fixture.backend = setting.backend();
   fixture.strategy = setting.strategy(*fixture.backend);
@@ -75,7 +75,7 @@ MemoryFixture make_stage(const MemorySetting& setting) {
   return fixture;
 }
 
-// A report says what happened, and what each replica it names did.
+// A report must have the summary, and the state of each named replica.
 void expect_whole(const std::optional<ErrorReport>& report) {
   if (!report) return;
   EXPECT_FALSE(report->summary.empty());
@@ -123,7 +123,7 @@ std::size_t live_buffers(const MemorySetting& setting, MemoryFixture& fixture) {
 // How the step ends with memory enough, twice.
 struct Usual {
   Usual(const MemoryCase& one, const MemorySetting& setting, bool warm) {
-    MemoryFixture fixture = make_stage(setting);
+    MemoryFixture fixture = make_fixture(setting);
     if (warm) outcome_of(one, fixture);
     outcome = text_of(outcome_of(one, fixture));
     expect_usable(fixture);
@@ -147,7 +147,7 @@ void expect_all_or_nothing(const MemoryCase& one, const Values& before, const Va
 // Whether the step got as far as the point.
 bool survives(const MemoryCase& one, const MemorySetting& setting, bool warm, const Usual& usual,
               std::uint64_t point, Shortage shortage) {
-  MemoryFixture fixture = make_stage(setting);
+  MemoryFixture fixture = make_fixture(setting);
   if (warm) outcome_of(one, fixture);
   const Values before = values_of(fixture);
   std::exception_ptr left;

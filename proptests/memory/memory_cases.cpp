@@ -263,7 +263,7 @@ void run_masked(MemoryFixture& fixture) {
   EXPECT_EQ(last_of(sums), 2.5);
 }
 
-// A record that fails leaves the event as it was: nobody waits for a record that never comes.
+// A failed record leaves the event unchanged: no stream waits for a record that never comes.
 void record_events(MemoryFixture& fixture) {
   Device& device = fixture.strategy->backend().device(0);
   const auto event = device.create_event();
@@ -277,7 +277,7 @@ void record_events(MemoryFixture& fixture) {
   }
 }
 
-// A replica for which a merge found no memory does other work before it merges again.
+// A replica whose merge found no memory does other work and merges again.
 void merge_until_it_works(MemoryFixture& fixture) {
   const auto sums = fixture.strategy->run([](ReplicaContext& replica) {
     for (;;) {
@@ -291,7 +291,8 @@ void merge_until_it_works(MemoryFixture& fixture) {
   EXPECT_EQ(sums[0], fixture.strategy->num_replicas());
 }
 
-// A replica for which a variable found no memory makes the variable again. All replicas get one.
+// A replica whose variable found no memory makes the variable again. All replicas get the same
+// variable.
 void make_a_variable_until_it_works(MemoryFixture& fixture) {
   std::vector<MirroredVariable<double>> made(
       static_cast<std::size_t>(fixture.strategy->num_replicas()));

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems do with the components of results and values: how nests are put
-// together, what stands for a component, how values are made for each replica. A test's name begins
-// with the fact it is about.
+// Conformance rows about components of results and values: assembly of nests, stand-ins for
+// components, and values made for each replica. The name of a test begins with its rows.
 //
-// Not here, because C++ has no such thing: proxies of objects (RG-13).
+// Not covered, because C++ has no proxies of objects: RG-13.
 #include "belfry/tensor_ops.h"
 #include "suites/strategy_fixture.h"
 
@@ -98,7 +97,7 @@ TEST(Conformance, RG_10_Records) {
   EXPECT_EQ(all[1].loss, 0.5);
 }
 
-// A class that is a mapping of the library with more to it, and one that only behaves like one.
+// A class derived from a mapping of the library, and a class that only behaves like a mapping.
 struct DictBased : std::map<std::string, std::string> {
   using map::map;
 };
@@ -113,7 +112,7 @@ class Mapping {
 static_assert(Nest<std::map<std::string, int>>);
 static_assert(!Nest<DictBased> && !Nest<Mapping>);
 
-// Overridden: such a class is no nest, and is handed over whole.
+// Overridden: such classes are no nests, and are passed as a whole.
 TEST(Conformance, RG_11_RG_12_ClassesThatImitateMappings) {
   StrategyFixture fixture(2);
   const auto expect_whole = [&](const auto& make) {
@@ -133,13 +132,13 @@ TEST(Conformance, RG_11_RG_12_ClassesThatImitateMappings) {
 }
 
 TEST(Conformance, RG_14_ComponentsByReplica) {
-  // Overridden: a component is asked for by its replica, not by a device string.
+  // Overridden: a component is found by its replica, not by a device string.
   const PerReplica<int> value{1, 2};
   EXPECT_EQ(value[1], 2);
   EXPECT_THROW(value[2], InvalidArgumentError);
 }
 
-// Overridden: whether components are tensors is in their type; one of several types is no nest.
+// Overridden: the type says whether components are tensors; a variant of types is no nest.
 TEST(Conformance, RG_15_WhetherComponentsAreTensors) {
   using Mixed = std::variant<Tensor<float>, float>;
   static_assert(Nest<Tensor<float>> && Nest<float> && !Nest<Mixed>);
@@ -161,7 +160,8 @@ concept HasY = requires(const T& value) { value.y; };
 template <class T>
 concept HasElements = requires(const T& value) { value[2]; };
 
-// Overridden: a distributed value does not stand for its component, which is asked for.
+// Overridden: a distributed value does not stand for its component. The program asks for the
+// component.
 TEST(Conformance, RG_16_Members) {
   static_assert(HasX<Foo> && !HasY<Foo> && !HasX<PerReplica<Foo>>);
   StrategyFixture fixture(2);
@@ -172,8 +172,8 @@ TEST(Conformance, RG_16_Members) {
       Ints({7, 8}));
 }
 
-// What `fn` gives of the component 7: as one of a PerReplica, as a replica's argument, and as a
-// variable's in the replica that has it.
+// The result of `fn` for the component 7: in a PerReplica, in a replica's argument, and in a
+// variable on its replica.
 template <class F>
 auto of_seven(const F& fn) {
   StrategyFixture fixture(2);
@@ -299,7 +299,7 @@ TEST(Conformance, DVF_06_RunOnThem) {
 TEST(Conformance, DVF_07_TensorsWithoutAPlacement) {
   StrategyFixture fixture(2);
   const auto values = per_replica(fixture, [](int) { return Tensor<float>::full({1}, 1); });
-  // Overridden: they are made on the device of the replica they are for.
+  // Overridden: the values are made on the devices of their replicas.
   for (int i : {0, 1}) EXPECT_EQ(values[i].placement(), fixture.placement(i));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems give for gather and all_gather. GAT-09 and GAT-15, which are about
-// sparse values, must not compile: see core/src/compile_fail.
+// Conformance rows about gather and all_gather. GAT-09 and GAT-15, about sparse values, must not
+// compile: see core/src/compile_fail.
 #include "belfry/vjp.h"
 #include "suites/strategy_fixture.h"
 
@@ -28,7 +28,7 @@ Reals repeated(const Reals& block, int times) {
   return out;
 }
 
-/// gather of one tensor a replica, made by `own(replica)`, checked against all_gather's.
+/// gather of a tensor for each replica, made by `own(replica)`, compared with all_gather.
 template <class F>
 Tensor<float> gathered(StrategyFixture& fixture, const F& own, Axis axis) {
   const Tensor<float> all = fixture.cross.gather(per_replica(fixture, own), axis);
@@ -92,7 +92,7 @@ TEST(Conformance, GAT_06_GAT_11_Q05_DifferentLengthsOfAxis1) {
   }
 }
 
-// `call` throws the error that names what each replica brings, in a line of its own: shapes[id].
+// Expects an error from `call` with a line for each replica, which names its shape, shapes[id].
 template <class F>
 void expect_shapes_named(const F& call, CallSite site, const std::vector<std::string>& shapes) {
   try {
@@ -108,7 +108,7 @@ void expect_shapes_named(const F& call, CallSite site, const std::vector<std::st
   }
 }
 
-// Neither gather nor all_gather takes what these replicas bring: ones of `extents(id)`, which
+// Expects that gather and all_gather refuse tensors of ones with the extents `extents(id)`, which
 // messages call `shapes[id]`.
 template <class F>
 void expect_no_gather(const F& extents, const std::vector<std::string>& shapes) {
@@ -155,7 +155,7 @@ TEST(Conformance, GAT_13_Nests) {
 TEST(Conformance, GAT_16_GradientOfAllGather) {
   for (int n = 1; n <= kMost; ++n) {
     StrategyFixture fixture(n);
-    // y = all_gather(x) * (id + 1), so that the cotangent of the gathered value is id + 1.
+    // y = all_gather(x) * (id + 1): the cotangent of the gathered value is id + 1.
     const auto gradients = fixture.strategy.run([&](ReplicaContext& r) {
       const auto x = Tensor<float>::from({2, 1}, Reals{3, 5});
       const auto cotangent = Tensor<float>::full({2, n}, static_cast<float>(r.replica_id() + 1));
@@ -188,8 +188,8 @@ TEST(Conformance, GAT_17_GradientOfANest) {
 TEST(Conformance, GAT_19_Q11_EachContextHasItsOwn) {
   StrategyFixture fixture(2);
   const auto lists = per_replica(fixture, [](int id) { return Ints{id}; });
-  // all_gather outside a replica does not compile, nor gather through a replica's context; what is
-  // captured is refused.
+  // all_gather outside a replica does not compile, nor does gather through a replica's context. A
+  // captured context is refused.
   EXPECT_EQ(
       code_of([&] { fixture.strategy.run([&](ReplicaContext&) { fixture.cross.gather(lists); }); }),
       ErrorCode::kWrongContext);

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems do with input, a test for each row of the catalogue. Elements are
-// tensors where devices matter. Workers are strategies of their own, one after another: what they
-// would agree on over a network is theirs to add.
+// Conformance rows about input. Elements are tensors in rows about devices. Workers are separate
+// strategies, executed one after another: belfry has no network over which workers agree.
 #include "belfry/npy.h"
 #include "suites/property.h"
 
@@ -50,7 +49,7 @@ class StrategyFixture {
       : backend_(backend_factory().make(devices(count))), strategy_(*backend_) {}
   Strategy& strategy() { return strategy_; }
 
-  /// What the replicas see in each step; tensors are read on the device they are on.
+  /// The elements of all replicas in each step. Tensors are read on their own devices.
   template <class B>
   std::vector<Batches> steps(const Dataset<B>& dataset, const DistributeOptions& options) {
     return steps_of(strategy_.distribute_dataset(dataset, options));
@@ -78,7 +77,7 @@ class StrategyFixture {
   MirroredStrategy strategy_;
 };
 
-// The code of the error that `call` throws; kInternal when it throws none.
+// The code of the error that `call` throws; kInternal if `call` throws no error.
 template <class F>
 ErrorCode code_of(const F& call) {
   try {
@@ -162,7 +161,7 @@ TEST(Conformance, T06_RowsMayHaveDifferentLengths) {
   EXPECT_EQ(total(rows.batch(8, Remainder::kDrop)), 200);
 }
 
-// What each of `count` workers of `devices` devices sees of `part(worker)`.
+// The elements that `count` workers with `devices` devices see of `part(worker)`.
 template <class Part>
 std::vector<std::vector<Batches>> on_workers(int count, int devices, const Part& part,
                                              const DistributeOptions& options) {
@@ -176,8 +175,8 @@ std::vector<std::vector<Batches>> on_workers(int count, int devices, const Part&
 
 using Steps = std::vector<Batches>;
 
-// Overridden: a strategy knows its own machine, and shards nothing by itself: the caller shards
-// what each worker reads.
+// Overridden: a strategy knows its own machine, and does not shard. The caller shards the data of
+// each worker.
 TEST(Conformance, T07_ShardedByDataWorkersTakeTurns) {
   const auto part = [](int worker) { return tensors(4).shard(2, worker); };
   EXPECT_THAT(on_workers(2, 1, part, kDropElements),
@@ -190,7 +189,7 @@ TEST(Conformance, T08_NotShardedEveryWorkerSeesEverything) {
   EXPECT_THAT(on_workers(2, 1, part, kDropElements), ElementsAre(all, all));
 }
 
-// What a worker sees of an input function.
+// The elements that a worker sees of an input function.
 template <class F>
 Steps from_function(int devices, const F& fn, DistributeOptions options) {
   StrategyFixture fixture(devices);
@@ -208,8 +207,8 @@ TEST(Conformance, T09_AnInputFunctionFeedsEachWorker) {
   }
 }
 
-// Overridden: a strategy knows its own machine, and shards nothing by itself: the caller shards
-// what each worker reads.
+// Overridden: a strategy knows its own machine, and does not shard. The caller shards the data of
+// each worker.
 TEST(Conformance, T10_TwoWorkersOfTwoGetTheEvenAndTheOdd) {
   const auto part = [](int worker) { return tensors(4).shard(2, worker); };
   EXPECT_THAT(on_workers(2, 2, part, kDropElements),
@@ -221,8 +220,8 @@ TEST(Conformance, T11_AnInputFunctionIsNotSharded) {
   EXPECT_THAT(from_function(2, fn, kDrop), ElementsAre(ones({0, 1}), ones({2, 3})));
 }
 
-// Overridden: that worker 1 takes the second step too, with empty batches, is for workers to agree
-// on; a strategy knows its own data.
+// Overridden: workers must agree that worker 1 takes the second step too, with empty batches. A
+// strategy knows its own data.
 TEST(Conformance, T13_BatchesAreShardedAmongWorkers) {
   const auto part = [](int worker) { return tensors(9).batch(2).shard(2, worker); };
   const auto workers = on_workers(2, 2, part, kPadElements);
@@ -233,7 +232,7 @@ TEST(Conformance, T13_BatchesAreShardedAmongWorkers) {
               ElementsAre(Batches{{0, 1}, {2, 3}}, Batches{{4, 5}, {6, 7}}, Batches{{8}, {}}));
 }
 
-// Overridden: that worker 1 takes the second step too is for workers to agree on.
+// Overridden: workers must agree that worker 1 takes the second step too.
 TEST(Conformance, T14_TheLastBatchIsOneWorkers) {
   const auto part = [](int worker) { return tensors(5).batch(2).shard(2, worker); };
   const auto workers = on_workers(2, 1, part, kPadElements);
@@ -247,7 +246,7 @@ TEST(Conformance, T15_NotShardedEveryWorkerSeesEveryBatch) {
   EXPECT_THAT(on_workers(2, 1, part, kPadElements), ElementsAre(all, all));
 }
 
-// Overridden: that worker 0 takes the third step too is for workers to agree on.
+// Overridden: workers must agree that worker 0 takes the third step too.
 TEST(Conformance, T16_WorkersMayHaveDifferentData) {
   const auto part = [](int worker) { return tensors(8 + worker).batch(2); };
   const auto workers = on_workers(2, 2, part, kPadElements);
@@ -261,8 +260,8 @@ TEST(Conformance, T17_WithoutPartialStepsTheLastBatchIsLost) {
               ElementsAre(Batches{{0, 1}, {2, 3}}));
 }
 
-// Overridden: the strategy makes the input contexts, so that their number cannot be wrong; a
-// worker's number can.
+// Overridden: the strategy makes the input contexts, and their number cannot be wrong. A worker's
+// number can.
 TEST(Conformance, T19_ThereIsNoInputForAWorkerThatIsNot) {
   DistributeOptions options = kDrop;
   options.worker = 1;
@@ -271,8 +270,8 @@ TEST(Conformance, T19_ThereIsNoInputForAWorkerThatIsNot) {
                InvalidArgumentError);
 }
 
-// Rebatching: the rows of all batches in order, by sizes that are used over and over. One replica
-// sees the batches as they are.
+// Rebatching: the rows of all batches in order, with repeated sizes. A single replica sees the
+// batches unchanged.
 
 Steps rebatched(int count, const std::vector<std::int64_t>& sizes,
                 Remainder remainder = Remainder::kKeep) {
@@ -356,8 +355,8 @@ TEST(Conformance, DS_02_TwoDevicesTakeTurns) {
               ElementsAre(ones({0, 1}), ones({2, 3}), ones({4, 5}), ones({6, 7}), ones({8, 9})));
 }
 
-// Overridden: a strategy knows its own machine, and shards nothing by itself: the caller shards
-// what each worker reads.
+// Overridden: a strategy knows its own machine, and does not shard. The caller shards the data of
+// each worker.
 TEST(Conformance, DS_04_WorkersTakeTurnsAndAgainWhenReadAgain) {
   for (const int worker : {0, 1}) {
     StrategyFixture fixture(1);
@@ -370,7 +369,7 @@ TEST(Conformance, DS_04_WorkersTakeTurnsAndAgainWhenReadAgain) {
   }
 }
 
-// Overridden: iterators and devices are not named apart, so that they cannot disagree; values and a
+// Overridden: iterators and devices are not named separately, and cannot disagree. Values and a
 // strategy can.
 TEST(Conformance, DS_05_ADeviceIsNamedOnce) {
   const auto backend = backend_factory().make(devices(2));
@@ -398,8 +397,8 @@ TEST(Conformance, DS_06_AnOddLastElementIsDropped) {
               ElementsAre(ones({0, 1}), ones({2, 3})));
 }
 
-// Overridden: rows are shared out by even sizes, as without automatic sharding, unless the program
-// asks for parts of each batch, which the reference makes of data in memory by default.
+// Overridden: rows are shared by even sizes, as without automatic sharding, unless the program asks
+// for parts of each batch, the default of the reference for data in memory.
 TEST(Conformance, DS_07_AShortLastBatchIsHalvedIfEachBatchIsCut) {
   const Dataset<Tensor<int>> batches = tensors(14).batch(8);
   const auto second_step = [&](int replicas, DistributeOptions options, BatchSplit split) {
@@ -411,7 +410,7 @@ TEST(Conformance, DS_07_AShortLastBatchIsHalvedIfEachBatchIsCut) {
               ElementsAre(Ints{8, 9, 10}, Ints{11, 12, 13}));
   EXPECT_THAT(second_step(2, options, BatchSplit::kEvenSizes),
               ElementsAre(Ints{8, 9, 10, 11}, Ints{12, 13}));
-  // Two workers of one replica, as there.
+  // Two workers with a single replica each, as in the reference.
   options.num_workers = 2;
   EXPECT_THAT(second_step(1, options, BatchSplit::kEachBatch), ElementsAre(Ints{8, 9, 10}));
   options.worker = 1;
@@ -419,7 +418,7 @@ TEST(Conformance, DS_07_AShortLastBatchIsHalvedIfEachBatchIsCut) {
 }
 
 TEST(Conformance, DS_08_AShortLastBatchOfAFunctionIsOneReplicas) {
-  // Per-replica batches of 4 of a dataset that both replicas draw from.
+  // Per-replica batches of 4, of a dataset that both replicas share.
   const auto fn = [](const InputContext& context) {
     return tensors(14).batch(context.get_per_replica_batch_size(8));
   };
@@ -452,8 +451,8 @@ TEST(Conformance, DEV_08_WorkersTimesDevicesAreInSync) {
   }
 }
 
-// Overridden: an empty list means all devices, and there is no number beside it to contradict it.
-// Where a list of devices must be given, it must not be empty.
+// Overridden: an empty list means all devices, and no second number can contradict the list. A list
+// of devices must not be empty if the list is required.
 TEST(Conformance, DEV_09_DevicesAreNamedOnceAndThereAreSome) {
   const auto backend = backend_factory().make(devices(2));
   const DeviceSpec first = backend->device_spec(0);
@@ -473,7 +472,7 @@ TEST(Conformance, DEV_09_DevicesAreNamedOnceAndThereAreSome) {
 
 using Bytes = std::vector<std::uint8_t>;
 
-// An array of bytes, read from a file: the i-th of them is 31 i modulo 256.
+// An array of bytes, read from a file: byte i is 31 i modulo 256.
 HostArray array_of(const std::string& shape, std::size_t count) {
   const std::string header = "{'descr': '|u1', 'fortran_order': False, 'shape': " + shape + ", }\n";
   std::string file("\x93NUMPY\1\0", 8);
@@ -488,7 +487,7 @@ HostArray array_of(const std::string& shape, std::size_t count) {
   return parse_npy(std::as_bytes(std::span(file)), "x.npy");
 }
 
-// Two replicas get an array in one step, half of it each, as tensors on their devices.
+// Two replicas get an array in a single step, half of the array each, as tensors on their devices.
 void expect_halves(const Dataset<Bytes>& dataset, const DistributeOptions& options,
                    const HostArray& array) {
   StrategyFixture fixture(2);

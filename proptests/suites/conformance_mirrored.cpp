@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems do with mirrored variables. Rows about scatter operations (MVA-26 to
-// MVA-34) are in conformance_scatter.cpp; MVA-45 is about fetching.
+// Conformance rows about mirrored variables. MVA-26 to MVA-34 are in conformance_scatter.cpp;
+// MVA-45 is about fetching.
 #include "belfry/checkpoint.h"
 #include "belfry/tensor_ops.h"
 #include "suites/residence.h"
@@ -17,7 +17,8 @@
 namespace belfry::testing::conformance_mirrored {
 namespace {
 
-// Overridden (MVA-02): an error in every era; that row lets replicas write their components alone.
+// Overridden (MVA-02): an error in every version of the reference. The row lets replicas write
+// their components alone.
 TEST(Conformance, MVA_01_MVA_02_AssigningWithoutAnAggregation) {
   VariableFixture fixture;
   const auto v = fixture.strategy.mirrored_variable(1.0F);
@@ -37,7 +38,7 @@ class MirroredRows : public NumericRows<Where, VariableFixture> {
     return fixture.strategy.mirrored_variable([first] { return Where::number(first); },
                                               {.aggregation = aggregation});
   }
-  /// One that can be saved, as `v`.
+  /// A variable that can be saved, named `v`.
   static auto named(VariableFixture& fixture, float first,
                     Aggregation aggregation = Aggregation::kNone) {
     return fixture.strategy.mirrored_variable([first] { return Where::number(first); },
@@ -53,7 +54,8 @@ class MirroredRows : public NumericRows<Where, VariableFixture> {
 };
 TYPED_TEST_SUITE(MirroredRows, Residences, ResidenceNames);
 
-/// Sets a variable to a number, adds it, or subtracts its negative: from 0 all lead to the number.
+/// Sets a variable to a number, adds the number, or subtracts its negative: equal results, starting
+/// from 0.
 enum class Way : std::uint8_t { kSet, kAdd, kSubtract };
 constexpr Way kWays[] = {Way::kSet, Way::kAdd, Way::kSubtract};
 
@@ -63,14 +65,14 @@ void assign_in(ReplicaContext& replica, Way way, const V& variable, const N& num
   if (way == Way::kAdd) replica.assign_add(variable, number);
   if (way == Way::kSubtract) replica.assign_sub(variable, number);
 }
-// In cross-replica context, from a number that lives beside the component.
+// In cross-replica context, with a number on the device of the component.
 template <class N>
 N changed(Way way, const N& component, const N& number) {
   if (way == Way::kSet) return number;
   return way == Way::kAdd ? component + number : component - number;
 }
 
-// Overridden: what every replica brings is a value of that replica, equal or not.
+// Overridden: a value from a replica is a value of the replica, whether equal or not.
 TYPED_TEST(MirroredRows, MVA_03_TheSameLiteralOnEveryReplicaIsSummed) {
   VariableFixture& fixture = this->fixture();
   const auto v = this->make(fixture, 1.0F, Aggregation::kSum);
@@ -157,7 +159,8 @@ TYPED_TEST(MirroredRows, MVA_15_CrossReplicaUnderEveryAggregation) {
   }
 }
 
-// Overridden (MVA-16): without an aggregation it is an error (MVA-01), so that there are two.
+// Overridden (MVA-16): without an aggregation an assignment is an error (MVA-01): two aggregations
+// remain.
 TYPED_TEST(MirroredRows, MVA_16_MVA_18_InReplicas) {
   VariableFixture& fixture = this->fixture();
   const auto expect = [&](Aggregation aggregation, float number, const Reals& wanted) {
@@ -313,7 +316,8 @@ TEST(Conformance, MVA_40_RestoringReadsWhatWasReadBefore) {
   }
 }
 
-// Overridden: a variable is no leaf of a nest; it is fetched by itself, or what was read of it is.
+// Overridden: a variable is no leaf of a nest. A program fetches the variable itself, or a value
+// read from the variable.
 TEST(Conformance, MVA_45_FetchingAMirroredVariable) {
   VariableFixture fixture(1);
   const auto v = fixture.strategy.mirrored_variable(2.0F);
@@ -351,8 +355,8 @@ TEST(Conformance, MVA_43_MeanOfIntegersIsRefusedWhenTheVariableIsMade) {
             ErrorCode::kIntegerMean);
 }
 
-// Overridden: no component of its own is read; backends that compare report the difference
-// (SEM-11), and these do.
+// Overridden: no read reaches a component alone. Backends that compare components report the
+// difference (SEM-11); the backends of the suites do.
 TEST(Conformance, MVA_44_ComponentsThatDifferAreReported) {
   VariableFixture fixture;
   const auto v = fixture.strategy.mirrored_variable([] { return Tensor<float>::full({1}, 3.0F); },
@@ -372,7 +376,8 @@ TEST(Conformance, MVA_44_ComponentsThatDifferAreReported) {
   EXPECT_EQ(error_of([&] { checkpoint.contents(); }), ErrorCode::kMirroredDiverged);
 }
 
-// SEM-11, without a row of the catalogue: what hosts know of components is compared at once.
+// SEM-11, without a row of the catalogue: properties of components that the host knows are compared
+// at once.
 TEST(MirroredUpdate, OfComponentsToOtherShapesOrKeysIsRefused) {
   using Table = std::map<std::string, float>;
   VariableFixture fixture;

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems give for reductions. Where belfry decides otherwise, the test has
-// belfry's outcome and says so. What must not compile is in core/src/compile_fail. Not here,
-// because belfry has no such thing: algorithms chosen by links, packs and specs of algorithms (C01
-// to C15).
+// Conformance rows about reductions. If belfry decides otherwise, the test has belfry's outcome and
+// says "Overridden". Code that must not compile is in core/src/compile_fail. Not covered, because
+// belfry has no algorithms chosen by links, packs and specs of algorithms: C01 to C15.
 #include "belfry/default_strategy.h"
 #include "belfry/vjp.h"
 #include "suites/residence.h"
@@ -50,7 +49,7 @@ std::vector<T> repeated_id(int id) {
   return std::vector<T>(static_cast<std::size_t>(id) + 1, static_cast<T>(id));
 }
 
-// Of those, over axis 0.
+// The reduction of the ids over axis 0.
 template <class Where, class T>
 T reduced_ids(StrategyFixture& fixture, ReduceOp op) {
   const auto lists = per_replica(fixture, [](int id) { return Where::list(repeated_id<T>(id)); });
@@ -103,7 +102,7 @@ TYPED_TEST(ReductionRows, RED_06_SumOfOnesInAndOutOfTheScope) {
   }
 }
 
-// What each of two replicas gets for its pair.
+// The result of each of two replicas for its pair.
 template <class Where>
 std::vector<Pair> all_reduced(StrategyFixture& fixture, ReduceOp op, const Pair& first,
                               const Pair& second) {
@@ -220,7 +219,7 @@ TEST(Conformance, RED_23_X26_AxesThatAreNotThere) {
     EXPECT_EQ(code_of([&] { fixture.cross.reduce(ReduceOp::kSum, rows, Axis(axis)); }),
               ErrorCode::kShape);
   }
-  // Overridden: an axis is an Axis. A text is a device string, and this is none.
+  // Overridden: an axis is an Axis. A text is a device string, and "0" is no device string.
   EXPECT_EQ(code_of([&] { fixture.cross.reduce(ReduceOp::kSum, rows, "0"); }),
             ErrorCode::kDeviceString);
 }
@@ -261,7 +260,7 @@ TEST(Conformance, RED_28_TheDefaultStrategy) {
   DefaultStrategy strategy;
   CrossReplicaContext& cross = strategy.cross_replica();
   const PerReplica<float> value{3};
-  // Of its own host memory, since this strategy is over no other backend.
+  // In the strategy's own host memory: the strategy uses no other backend.
   const PerReplica<Tensor<float>> tensors =
       strategy.distribute_values([](int) { return tensor({3, 4}); });
   for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
@@ -334,7 +333,7 @@ struct Placed {
   bool operator==(const Placed&) const = default;
 };
 
-// On its devices, each component where it says.
+// The components of `value` on their devices, each checked against its device.
 Placed placed(Backend& backend, const MirroredOn<Tensor<float>>& value) {
   Placed out{value.devices(), {}};
   for (int i = 0; i < value.size(); ++i) {
@@ -404,7 +403,7 @@ TEST(Conformance, X06_BatchReduceToEveryPairOfDestinations) {
             [&](const auto& d2, const std::vector<DeviceSpec>& on2) { check(d1, on1, d2, on2); });
       });
   EXPECT_EQ(pairs, 11 * 11);
-  // A list whose length is known at run time only.
+  // A list with a length known only at run time.
   using Pairs = std::vector<std::pair<PerReplica<Tensor<float>>, DeviceSpec>>;
   const Pairs list = {{two.x, backend.device_spec(1)}, {two.y, backend.device_spec(2)}};
   const auto sums = two.cross.batch_reduce(ReduceOp::kSum, list);
@@ -443,7 +442,7 @@ TEST(Conformance, X19_ValuesOnDevicesInAnotherOrder) {
   const auto straight = per_replica(fixture, [](int id) { return tensor({id_of(id)}); });
   const PerReplica<Tensor<float>> crossed{Tensor<float>::full({1}, 5, fixture.placement(1)),
                                           Tensor<float>::full({1}, 7, fixture.placement(0))};
-  // Overridden: a component belongs to a replica, wherever it lies, so that this is no error.
+  // Overridden: a component belongs to a replica, on whatever device, and the call is no error.
   const auto [a, b] = fixture.cross.batch_reduce(ReduceOp::kSum, straight, crossed);
   for (int id : {0, 1}) {
     EXPECT_EQ(a[id].item(), 1);
@@ -452,7 +451,7 @@ TEST(Conformance, X19_ValuesOnDevicesInAnotherOrder) {
   }
 }
 
-// SUM of the variable does not compile; of what each replica reads there it is 4 everywhere.
+// SUM of the variable does not compile. The SUM of the values that replicas read is 4 everywhere.
 TYPED_TEST(ReductionRows, X20_SumOfAMirroredVariable) {
   StrategyFixture& fixture = this->fixture(4);
   const auto ones = fixture.strategy.mirrored_variable([] { return TypeParam::list(Reals{1, 1}); });
@@ -473,7 +472,7 @@ TYPED_TEST(ReductionRows, X22_MeanOfWhatMapReturned) {
   EXPECT_EQ(TypeParam::value(fixture.cross.reduce(ReduceOp::kMean, joined, Axis(0)).value()), 3);
 }
 
-// It takes one output, on one of the replicas, for there to be a result.
+// A result needs an output on at least a single replica.
 TYPED_TEST(ReductionRows, X23_MapOfNothing) {
   StrategyFixture& fixture = this->fixture(2);
   const auto mapped = [&](const Reals& elements) {

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems do with replica-local variables. TLV-21 and TLV-30 are about
-// a verb that belfry does not have, adding to a sum from outside; TLV-27 is in
-// conformance_scatter.cpp.
+// Conformance rows about replica-local variables. TLV-21 and TLV-30 are about a verb that belfry
+// does not have, adding to a sum from outside; TLV-27 is in conformance_scatter.cpp.
 #include "belfry/checkpoint.h"
 #include "belfry/tensor_ops.h"
 #include "suites/residence.h"
@@ -82,7 +81,7 @@ TYPED_TEST(LocalRows, TLV_02_OneVariableForAllReplicas) {
   EXPECT_NE(seen[0], seen[1]);
   const auto returned = fixture.strategy.run([&](ReplicaContext&) { return v; });
   EXPECT_TRUE(returned == v);
-  // They share no storage either.
+  // The components share no storage either.
   fixture.strategy.run([&](ReplicaContext& replica) {
     if (replica.replica_id() == 1) v.on(replica) = v.on(replica) + 4.0F;
   });
@@ -183,8 +182,8 @@ TYPED_TEST(LocalRows, TLV_15_TLV_16_BetweenOneReplicaAndTwo) {
   }
 }
 
-// Overridden (TLV-17, TLV-22): one without an aggregation cannot be made (TLV-25), so that there
-// are three.
+// Overridden (TLV-17, TLV-22): a variable without an aggregation cannot be made (TLV-25): three
+// aggregations remain.
 TYPED_TEST(LocalRows, TLV_17_TLV_22_TLV_24_InReplicas) {
   VariableFixture& fixture = this->fixture();
   for (Aggregation aggregation : kReadable) {
@@ -253,14 +252,14 @@ TYPED_TEST(LocalRows, TLV_23_ReadingReduces) {
   }
 }
 
-// Overridden: one that could never be read is refused when it is made.
+// Overridden: a variable that could never be read is refused when made.
 TEST(Conformance, TLV_25_WithoutAnAggregation) {
   VariableFixture fixture;
   EXPECT_EQ(error_of([&] { fixture.strategy.replica_local_variable(Aggregation::kNone, 1.0F); }),
             ErrorCode::kNoAggregation);
 }
 
-// Overridden (TLV-29): no context makes replicas read the sum; it is read in cross-replica context.
+// Overridden (TLV-29): no context makes replicas read the sum. Cross-replica context reads the sum.
 TYPED_TEST(LocalRows, TLV_26_TLV_29_Operators) {
   VariableFixture& fixture = this->fixture();
   const auto mean = this->local(fixture, Aggregation::kMean, 0);

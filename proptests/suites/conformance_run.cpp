@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems do with run, its arguments and its results. A test's name begins with
-// the fact it is about. Where belfry decides otherwise, the test has belfry's outcome and says so.
+// Conformance rows about run, its arguments and its results. The name of a test begins with its
+// rows. If belfry decides otherwise, the test has belfry's outcome and says "Overridden".
 //
-// Not here, because belfry has no such thing: ambient execution modes (RUN-18) and names of
-// operations (RUN-20). What becomes of results is in conformance_components.cpp.
+// Not covered, because belfry has none of these: ambient execution modes (RUN-18) and names of
+// operations (RUN-20). Rows about the form of results are in conformance_components.cpp.
 #include "belfry/current.h"
 #include "belfry/tensor_ops.h"
 #include "suites/residence.h"
@@ -35,7 +35,7 @@ struct Boom : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What RUN-05 and RUN-06 give by name.
+// The named results of RUN-05 and RUN-06.
 struct Named {
   double a = 0;
   double b = 0;
@@ -43,7 +43,7 @@ struct Named {
   bool operator==(const Named&) const = default;
 };
 
-// Arguments by name: what differs by the replica, and what does not.
+// Named arguments: some differ between replicas, some do not.
 struct Given {
   PerReplica<Named> x;
   double two = 0;
@@ -117,7 +117,7 @@ TEST(Conformance, RUN_06_OneReplica) {
 
 TEST(Conformance, RUN_07_ListsOfDifferentLengthDoNotReduce) {
   StrategyFixture fixture(2);
-  // Overridden: results are not taken apart, so that only what combines them asks for equal
+  // Overridden: run does not take results apart. Only verbs that combine results require equal
   // lengths.
   const auto lists = fixture.strategy.run(
       [](ReplicaContext& r) { return Ints(static_cast<std::size_t>(r.replica_id()), 1); });
@@ -178,7 +178,7 @@ TEST(Conformance, RUN_13_AMergeThatReturnsNothing) {
     r.merge_call([](CrossReplicaContext&) {});
     return 0.0;
   });
-  // Overridden: equal results are not made one; a result is a PerReplica always.
+  // Overridden: equal results are not merged into a single value. A result is always a PerReplica.
   EXPECT_EQ(list_of(zeros), Reals({0, 0}));
 }
 
@@ -259,7 +259,7 @@ TEST(Conformance, RUN_21_SumOfThreePlusId) {
 TEST(Conformance, RUN_23_EqualResultsStayPerReplica) {
   StrategyFixture fixture(2);
   const auto twos = per_replica(fixture, [](int) { return 2; });
-  // Overridden: one for each replica, also when they are equal.
+  // Overridden: a value for each replica, even if all are equal.
   EXPECT_EQ(list_of(fixture.strategy.run([](ReplicaContext&, int x) { return 2 * x; }, twos)),
             Ints({4, 4}));
 }
@@ -309,11 +309,11 @@ TYPED_TEST(RunRows, RUN_28_TwoVariablesInAReplica) {
   EXPECT_EQ(list_of(sums), Reals({5.5, 5.5}));
 }
 
-// RUN-29 and RUN-30: a function of two tensors, with its gradient beside it.
+// RUN-29 and RUN-30: a function of two tensors, with its gradient.
 struct Differentiable {
   using Row = Tensor<float>;
   Row (*value)(const Row& v, const Row& w);
-  /// What one more of the result is worth, by v and by w.
+  /// The derivatives by v and by w, times `worth`.
   std::pair<Row, Row> (*gradient)(const Row& worth);
 };
 const Differentiable kTwoVariables{
@@ -324,8 +324,8 @@ const Differentiable kLine{
     [](const Tensor<float>& w, const Tensor<float>& b) { return 1.0F * w + b - 1.0F; },
     [](const Tensor<float>& worth) { return std::pair{worth * 1.0F, worth * 1.0F}; }};
 
-// On every replica the gradient is `wanted`, is what one more of v or w adds, and is computed
-// there.
+// Expects on every replica that the gradient is `wanted`, equals finite differences of v and w, and
+// is computed on the replica's device.
 void expect_gradient(const Differentiable& f, float v0, float w0, const Pair& wanted) {
   StrategyFixture fixture(2);
   const auto of = [](float first) { return [first] { return Tensor<float>::full({1}, first); }; };
@@ -343,8 +343,8 @@ void expect_gradient(const Differentiable& f, float v0, float w0, const Pair& wa
   EXPECT_EQ(list_of(seen), std::vector<Pair>({wanted, wanted}));
 }
 
-// Overridden: nothing is recorded; a function's gradient is written beside it, and its work is on
-// the device of the replica that asks.
+// Overridden: nothing is recorded. The program writes the gradient of a function, which is computed
+// on the device of its replica.
 TEST(Conformance, RUN_29_GradientOfTwoVariables) {
   expect_gradient(kTwoVariables, 1.25F, 2, {2, 1});
 }
@@ -354,8 +354,8 @@ TEST(Conformance, RUN_30_GradientsAreWorkedOutOnTheReplicasDevice) {
   expect_gradient(kLine, 1.5F, 0.5F, {1, 1});
 }
 
-// Overridden: there is no recorder that drops what replicas other than the first record: what a
-// replica function does is done by each, and what a merge function does is done once.
+// Overridden: no recorder drops the work of replicas other than the first. Each replica does the
+// work of a replica function; the work of a merge function is done once.
 TEST(Conformance, RUN_31_AMergeRecordsOnce) {
   for (int n : {1, 2}) {
     StrategyFixture fixture(n);
@@ -409,7 +409,7 @@ TEST(Conformance, RUN_34_OneReplicaThrowsBeforeItsMerge) {
   EXPECT_THROW(fixture.strategy.run({.concurrent = false}, fn), Boom);
   EXPECT_FALSE(merged);
   EXPECT_TRUE(cancelled);
-  // Overridden: the others do start, so that the report can say where each of them is.
+  // Overridden: the other replicas do start: the report says where each replica is.
   EXPECT_TRUE(third_started);
 }
 
@@ -418,7 +418,7 @@ TEST(Conformance, RUN_35_APlainResultGoesToAllReplicas) {
   const auto got = fixture.strategy.run([](ReplicaContext& r) {
     return r.merge_call([](CrossReplicaContext&) { return std::string("one"); });
   });
-  // Overridden: each replica has a copy of it.
+  // Overridden: each replica has a copy.
   EXPECT_EQ(list_of(got), std::vector<std::string>({"one", "one"}));
 }
 
@@ -437,7 +437,7 @@ struct Keywords {
   static auto members(auto& self) { return std::tie(self.k); }
 };
 
-// Overridden: keywords are an aggregate, and the merge function gets a PerReplica of it.
+// Overridden: keywords are an aggregate, and the merge function gets a PerReplica of the aggregate.
 TEST(Conformance, RUN_37_NamedArgumentsOfAMerge) {
   StrategyFixture fixture(2);
   const auto merge = [](CrossReplicaContext&, const PerReplica<Keywords>& words) {
@@ -465,13 +465,13 @@ TEST(Conformance, RUN_38_DifferentNumbersOfArguments) {
 
 TEST(Conformance, RUN_39_NothingFromAllReplicas) {
   StrategyFixture fixture(2);
-  // Overridden: one nothing for each replica.
+  // Overridden: an empty value for each replica.
   EXPECT_EQ(list_of(fixture.strategy.run([](ReplicaContext&) { return std::optional<int>(); })),
             std::vector<std::optional<int>>(2));
 }
 
-// Overridden: run compares no results: an optional that is empty is one of its values. What
-// combines them compares.
+// Overridden: run compares no results. An empty optional is an ordinary value. Verbs that combine
+// results compare.
 TEST(Conformance, RUN_40_NothingFromOneReplicaOnly) {
   StrategyFixture fixture(2);
   using Maybe = std::optional<Ints>;
@@ -485,8 +485,8 @@ TEST(Conformance, RUN_40_NothingFromOneReplicaOnly) {
                StructureMismatchError);
 }
 
-// Overridden: components belong to replicas and not to devices (SEM-13). What another strategy's
-// replicas gave fits as many replicas anywhere; tensors stay where they are until they are reduced.
+// Overridden: components belong to replicas and not to devices (SEM-13). Results of a strategy fit
+// every strategy with as many replicas; tensors stay on their devices until a reduction.
 TEST(Conformance, RUN_41_AnArgumentOfAnotherStrategy) {
   StrategyFixture two(2);
   StrategyFixture three(3);

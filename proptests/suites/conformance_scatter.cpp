@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems give when rows are scattered to variables (SEM-131).
+// Conformance rows about scattering rows to variables (SEM-131).
 #include "belfry/scatter.h"
 #include "suites/variable_fixture.h"
 
@@ -92,8 +92,8 @@ TEST(Conformance, MVA_29_ScatterMultiplies) {
   expect_everywhere(fixture, v, {2, 1.5F, 1});
 }
 
-// Sums and means refuse the operation and stay as they are; the first replica's slices change
-// `from` to `to`.
+// Expects that variables with sums and means refuse the operation and stay unchanged, and that the
+// first replica's slices change `from` to `to`.
 void expect_only_of_the_first(ScatterOp op, const Reals& from, float value, std::int64_t at,
                               const Reals& to) {
   VariableFixture fixture;
@@ -159,7 +159,7 @@ TEST(Conformance, TLV_27_NoScatterToReplicaLocalVariablesInReplicas) {
   }
 }
 
-// What follows has no row.
+// The tests below have no row of the catalogue.
 
 TEST(Scatter, OfTheFirstReplicaHasEveryOperation) {
   const Reals wanted[] = {{8, 9, 8}, {8, 7, 8}, {8, 8, 8}, {8, 8, 8},
@@ -239,7 +239,8 @@ TEST(Scatter, MirroredSlicesAreThoseOfTheComponentsReplica) {
   expect_everywhere(fixture, v, {0, 1, 2});
 }
 
-// From outside every component changes alike; a replica changes its own, and nothing is combined.
+// Outside replicas, every component changes in the same way. A replica changes its own component,
+// and nothing is combined.
 TEST(Scatter, ToReplicaLocalVariables) {
   VariableFixture fixture;
   const Scope scope = fixture.strategy.scope();

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems give for sparse slices, and for collectives of a group: a group of g
-// members is a strategy of g replicas here. What members of one group must not do to each other
-// (A20 to A23, A31) is told at once instead of after a time limit.
+// Conformance rows about sparse slices, and about collectives of a group. A group of g members is a
+// strategy with g replicas. Mistakes of members of a group (A20 to A23, A31) are reported at once,
+// without a time limit.
 #include "belfry/indexed_slices.h"
 #include "suites/residence.h"
 #include "suites/strategy_fixture.h"
@@ -39,7 +39,7 @@ Slices slices(const Reals& values, const Rows& rows, std::int64_t height,
                         Tensor<std::int64_t>::from(Shape{count}, rows), Shape{height, columns});
 }
 
-// One list of values and rows for each replica.
+// A list of values and rows for each replica.
 using Parts = std::vector<std::pair<Reals, Rows>>;
 
 PerReplica<Slices> parts_of(StrategyFixture& fixture, const Parts& parts, std::int64_t height,
@@ -62,8 +62,8 @@ Reals dense(const Slices& sparse) { return to_dense(sparse).to_host(); }
 template <class Where>
 class GroupRows : public NumericRows<Where, StrategyFixture> {
  protected:
-  /// What the first members get for numbers, or lists, of this residence: reduced in cross-replica
-  /// context, and by every replica the same.
+  /// The first members' results for numbers, or lists, of the residence: reduced in cross-replica
+  /// context, and equally by every replica.
   template <class Make, class Read>
   auto reduced(int members, ReduceOp op, const Make& make, const Read& read) {
     StrategyFixture& fixture = this->fixture(members);
@@ -135,7 +135,7 @@ TEST(Conformance, A10_SlicesOfDifferentLengths) {
   expect_everywhere(all, {1, 2, 3, 4}, {0, 0, 1, 2});
 }
 
-// Overridden: slices are reduced one after another; there is no batch of them.
+// Overridden: slices are reduced one after another; belfry has no batch of slices.
 TEST(Conformance, A11_BatchesOfSlicesOfTwoShapes) {
   StrategyFixture fixture(2);
   const auto first = reduce_slices(fixture.cross, ReduceOp::kSum,
@@ -157,8 +157,8 @@ TEST(Conformance, A12_FourMembersBatches) {
                     {3, 4, 7, 8, 11, 12, 15, 16}, {1, 2, 0, 1, 3, 4, 3, 4});
 }
 
-// Two members with two numbers and two slices each; outputs come in the order of the inputs.
-// Overridden: a round each, since there is no batch of slices.
+// Two members with two numbers and two slices each. Outputs are in the order of the inputs.
+// Overridden: a round for each, because belfry has no batch of slices.
 TEST(Conformance, A13_DenseAndSparseOneByOne) {
   StrategyFixture fixture(2);
   const auto seen = fixture.strategy.run([](ReplicaContext& replica) {
@@ -178,8 +178,8 @@ TEST(Conformance, A13_DenseAndSparseOneByOne) {
   }
 }
 
-// Overridden: slices of equal rows stay apart until they become dense (SEM-130), so that 1 and 1 at
-// row 0 are two rows and not a 2.
+// Overridden: slices of equal rows stay apart until they become dense (SEM-130): 1 and 1 at row 0
+// are two rows, not a 2.
 TEST(Conformance, A16_SparseAndDenseInTurn) {
   StrategyFixture fixture(2);
   const auto seen = fixture.strategy.run([](ReplicaContext& replica) {
@@ -194,10 +194,10 @@ TEST(Conformance, A16_SparseAndDenseInTurn) {
   }
 }
 
-// With the carrier that lets threads share a backend: each has a strategy of its own on it.
-// Overridden: one thread has a strategy at a time, which launches its collectives in one order on
-// all devices (SEM-9), so that nothing forces the orders of the row; both threads reduce fifty
-// times.
+// On the carrier that lets threads share a backend. Each thread has its own strategy on the
+// backend. Overridden: a single thread uses a strategy at a time, and the strategy launches its
+// collectives in the same order on all devices (SEM-9). No test can force the orders of the row;
+// both threads reduce fifty times.
 TEST(Conformance, A18_TwoThreadsReduceAtOnce) {
   BackendRequest request = StrategyFixture::request_for(2);
   request.carrier = CarrierKind::kConcurrent;
@@ -243,7 +243,7 @@ TEST(Conformance, A19_TwiceTheSameInput) {
   }
 }
 
-// What the launcher is told when a member is missing.
+// The error that the caller of run gets if a member is missing.
 template <class Verb>
 ErrorCode code_without_member_one(Verb verb) {
   StrategyFixture fixture(2);
@@ -275,8 +275,8 @@ TEST(Conformance, A22_A23_AMissingMemberOfASparseReduction) {
             ErrorCode::kMergeMissing);
 }
 
-// reduce `value` to destinations of every kind, or to none, by the default order and
-// by a ring. Nothing is packed, so that there are no sizes of packs to go through.
+// reduce `value` to destinations of every kind, or to none, in the default order and
+// in ring order. belfry packs nothing, and the sizes of packs are left out.
 void expect_reduced(StrategyFixture& fixture, const PerReplica<Tensor<float>>& value, float sum,
                     float mean) {
   const std::vector<DeviceSpec> all = fixture.backend->devices();
@@ -341,7 +341,7 @@ TEST(Conformance, A27_SomeRowsFromEachOfSix) {
               ElementsAre(0, 0, 1, 2, 6, 8, 2, 1, 0, 0, 3, 1, 4, 2, 0, 0, 0, 0, 0, 0));
 }
 
-// Overridden: groups have no keys: a group is a strategy, and a member a device of it.
+// Overridden: groups have no keys. A group is a strategy, and a member is a device of the strategy.
 TEST(Conformance, A29_DevicesThatAreNotInTheGroup) {
   StrategyFixture fixture(2);
   Backend& backend = *fixture.backend;
@@ -357,7 +357,7 @@ TEST(Conformance, A29_DevicesThatAreNotInTheGroup) {
             ErrorCode::kDestination);
 }
 
-// Overridden: rounds have no keys; messages count them from 1, on each member.
+// Overridden: rounds have no keys. Messages count the rounds of each member from 1.
 TEST(Conformance, A30_RoundsAreCounted) {
   for (int round : {1, 2, 3}) {
     StrategyFixture fixture(2);
@@ -373,8 +373,8 @@ TEST(Conformance, A30_RoundsAreCounted) {
   }
 }
 
-// The message has a line for each member, with its shape and where it called: at one place, since
-// members that call at two do not meet at all.
+// The message has a line for each member, with its shape and its call site. All members call in the
+// same place: members at two places do not meet.
 TEST(Conformance, A31_MembersWithDifferentShapes) {
   StrategyFixture fixture(2);
   const CallSite site = CallSite::here();
@@ -401,7 +401,7 @@ TEST(Conformance, I01_TheSumOfTwo) {
   EXPECT_EQ(all.value().values.placement(), fixture.placement(0));
 }
 
-// Overridden: there is no batch of slices, and one way to reduce them, in both contexts.
+// Overridden: belfry has no batch of slices, and reduces slices in a single way, in both contexts.
 TEST(Conformance, I02_TheSumAndTheMeanOfTwo) {
   StrategyFixture fixture(2);
   const auto parts = parts_of(fixture, kTwo, 5, 2);
@@ -430,7 +430,7 @@ struct TwoTensors {
 };
 const Reals kTotal{1, 2, 5, 6, 10, 12};
 
-/// The gradient that is there, of the kind that is expected.
+/// The present gradient, of the expected kind.
 template <class T>
 const T& in(const Sparse& gradient) {
   if (!gradient) throw std::logic_error("there is no gradient");
@@ -491,7 +491,7 @@ TEST(Conformance, I11_SlicesAndADenseOneAreDense) {
   EXPECT_EQ(in<Tensor<float>>(sum).to_host(), kTotal);
 }
 
-// Shapes that differ are an error, whatever would come out of them.
+// Different shapes are an error, whatever the result would be.
 TEST(Conformance, I12_ShapesMustBeEqual) {
   StrategyFixture fixture(2);
   const auto value =

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems give for update, for steps of optimisers and for moving averages.
-// UPD-09 must not compile: see core/src/compile_fail.
+// Conformance rows about update, steps of optimisers and moving averages. UPD-09 must not compile:
+// see core/src/compile_fail.
 #include "belfry/tensor_ops.h"
 #include "suites/residence.h"
 #include "suites/strategy_fixture.h"
@@ -55,7 +55,7 @@ class DescentRows : public NumericRows<Where, StrategyFixture> {
     };
     replica.merge_call(merge, weight, gradient);
   }
-  // One step of w = 2 on x = [2, 7], y = [6, 21], which every replica has as a whole.
+  // A step of w = 2 on x = [2, 7], y = [6, 21]. Every replica has all of x and y.
   double step_of(int n, double scale, ReduceOp op) {
     StrategyFixture& fixture = this->fixture(n);
     const Variable w = variable(fixture, 2);
@@ -66,9 +66,9 @@ class DescentRows : public NumericRows<Where, StrategyFixture> {
     });
     return read(fixture, w);
   }
-  // w + b - 1 after each of five steps from 0 on. Every replica's loss is its square, so that both
-  // gradients are 2 (w + b - 1). `step` changes a parameter and its slot, which begins at `slot`,
-  // by the sum of the gradients.
+  // w + b - 1 after each of five steps, starting from 0. The loss of every replica is the square,
+  // with both gradients equal to 2 (w + b - 1). `step` changes a parameter and its slot, which
+  // begins at `slot`, by the sum of the gradients.
   template <class Step>
   Reals errors_of(int n, double slot, const Step& step) {
     StrategyFixture& fixture = this->fixture(n);
@@ -139,7 +139,7 @@ TYPED_TEST(DescentRows, UPD_05_OneStepOfADenseLayer) {
     const auto kernel =
         fixture.strategy.mirrored_variable([] { return TypeParam::list(Reals(10, 1.0)); });
     const auto bias = this->variable(fixture, 1);
-    // The loss is the output, so that the gradient is the input, which is ones.
+    // The loss is the output. The gradient is therefore the input, ones.
     fixture.strategy.run([&](ReplicaContext& r) {
       const auto merge = [&](CrossReplicaContext& cross, const PerReplica<Gradients>& gradients) {
         const Mirrored<Gradients> sums = cross.reduce(ReduceOp::kSum, gradients);
@@ -155,7 +155,8 @@ TYPED_TEST(DescentRows, UPD_05_OneStepOfADenseLayer) {
   }
 }
 
-// The errors come to what they must for each optimiser, up to a few roundings, and never grow.
+// The final errors are the expected errors of each optimiser, up to a few roundings. Errors never
+// grow.
 void expect_errors(const Reals& errors, const Reals& wanted) {
   ASSERT_EQ(errors.size(), wanted.size());
   double last = 1;
@@ -175,8 +176,8 @@ TYPED_TEST(DescentRows, UPD_06_TheErrorNeverGrowsByGradientDescent) {
   expect_errors(this->errors_of(2, 0, step), {-0.2, -0.04, -0.008, -0.0016, -0.00032});
 }
 
-// v = v / 4 + g, w -= v / 32: as e(k+1) = e(k) + (e(k) - e(k-1)) / 4 - n e(k) / 8, in fractions. Of
-// two replicas that is -(1 + k / 2) / 2^k.
+// v = v / 4 + g, w -= v / 32: as e(k+1) = e(k) + (e(k) - e(k-1)) / 4 - n e(k) / 8, in fractions.
+// For two replicas e(k) = -(1 + k / 2) / 2^k.
 TYPED_TEST(DescentRows, UPD_06_TheErrorNeverGrowsByMomentum) {
   const auto step = [](auto& cross, const auto& own, const auto& velocity, const auto& gradient) {
     cross.update(velocity, [](auto& v, const auto& g) { v = 0.25 * v + g; }, gradient);
@@ -187,8 +188,8 @@ TYPED_TEST(DescentRows, UPD_06_TheErrorNeverGrowsByMomentum) {
   expect_errors(this->errors_of(2, 0, step), {-3. / 4, -1. / 2, -5. / 16, -3. / 16, -7. / 64});
 }
 
-// a += g * g, from 9 / 4 on, and w -= g / (8 root(a)): worked out with 40 digits. The first step
-// of one replica is 2 / root(9 / 4 + 4) / 8 = 0.1, of two 4 / root(9 / 4 + 16) / 8.
+// a += g * g, starting at 9 / 4, and w -= g / (8 root(a)): computed with 40 digits. The first step
+// of a single replica is 2 / root(9 / 4 + 4) / 8 = 0.1, of two replicas 4 / root(9 / 4 + 16) / 8.
 TYPED_TEST(DescentRows, UPD_06_TheErrorNeverGrowsByAdagrad) {
   const auto step = [](auto& cross, const auto& own, const auto& total, const auto& gradient) {
     using std::sqrt;
@@ -204,9 +205,8 @@ TYPED_TEST(DescentRows, UPD_06_TheErrorNeverGrowsByAdagrad) {
                  -0.43023317305735127, -0.36301898011132742});
 }
 
-// Overridden: w is an argument, and fn sees its component on the device. To change w in there is
-// refused, as it would be changed once for each component of v (SEM-41): to write both, update
-// both.
+// Overridden: w is an argument, and fn sees its component on the device. fn may not change w: each
+// component of v would change w again (SEM-41). To write both variables, update both.
 TYPED_TEST(DescentRows, UPD_11_OneVariableInsideTheUpdateOfAnother) {
   using Number = decltype(TypeParam::number(0.0));
   StrategyFixture& fixture = this->fixture(2);
@@ -231,7 +231,7 @@ TYPED_TEST(DescentRows, UPD_11_OneVariableInsideTheUpdateOfAnother) {
 TEST(Conformance, UPD_12_ResultsOfUpdate) {
   StrategyFixture fixture(2);
   const auto v = fixture.strategy.mirrored_variable(1.0);
-  // Overridden: a Mirrored also when all calls return one object.
+  // Overridden: a Mirrored, even if all calls return the same object.
   const Mirrored<int> same = fixture.cross.update(v, [](double&) { return 5; });
   EXPECT_EQ(list_of(same), std::vector<int>({5, 5}));
   const auto tensors = fixture.cross.update(
@@ -256,7 +256,7 @@ class AverageRows : public NumericRows<Where, StrategyFixture> {
   static Reals read(StrategyFixture& fixture, const Variable& variable) {
     return Where::values(fixture.strategy.read(variable));
   }
-  /// One step of a moving average of replicas' values, by the mean over replicas.
+  /// A step of a moving average of replicas' values, by the mean over replicas.
   template <class F>
   static void average(StrategyFixture& fixture, const Variable& variable, const F& value) {
     const auto values = per_replica(fixture, [&](int id) { return Where::list(value(id)); });
@@ -323,7 +323,7 @@ TYPED_TEST(AverageRows, MA_04_TwoValuesWithoutBias) {
     EXPECT_EQ(this->without_bias(this->read(fixture, variable), 1), Reals({1, 2}));
     this->average(fixture, variable, [](int) { return Reals{10, 0}; });
     const Reals second = this->without_bias(this->read(fixture, variable), 2);
-    // 7.6875 / 0.9375 and 0.375 / 0.9375: one rounding each.
+    // 7.6875 / 0.9375 and 0.375 / 0.9375: a single rounding each.
     EXPECT_DOUBLE_EQ(second[0], 8.2);
     EXPECT_DOUBLE_EQ(second[1], 0.4);
   }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems do when variables are made. Rows about deferred initialisation
-// (VAR-21, VAR-22) have nothing here that they could be about.
+// Conformance rows about making variables. Rows about deferred initialisation (VAR-21, VAR-22) have
+// no subject in belfry.
 #include "belfry/central_storage_strategy.h"
 #include "belfry/checkpoint.h"
 #include "belfry/current.h"
@@ -17,7 +17,7 @@
 namespace belfry::testing::conformance_variables {
 namespace {
 
-// A mirrored variable of this name and value with a component on each device.
+// Expects a mirrored variable with the given name and value, and a component on each device.
 template <class T>
 void expect_mirrored(VariableFixture& fixture, const Variable<T>& variable, const std::string& name,
                      T value) {
@@ -45,7 +45,7 @@ TEST(Conformance, VAR_01_OneVariableForAllReplicas) {
   }
 }
 
-// Overridden: names have no `:0`, and one without a name is numbered.
+// Overridden: names have no `:0`, and variables without a name are numbered.
 TEST(Conformance, VAR_02_WithoutAName) {
   VariableFixture fixture;
   const auto variable =
@@ -76,7 +76,7 @@ TEST(Conformance, VAR_05_NamesThatDifferByTheReplica) {
   expect_mirrored(fixture, foo, "foo_0", 1.0F);
 }
 
-// Overridden: there are no name scopes; names are given whole.
+// Overridden: belfry has no name scopes; a program gives the whole name.
 TEST(Conformance, VAR_06_VAR_07_KindsBesideOneAnother) {
   for (const std::string scope : {"", "main/"}) {
     VariableFixture fixture;
@@ -149,8 +149,8 @@ TEST(Conformance, VAR_09_SynchronizationNone) {
   EXPECT_NE(text.find("\"v\""), std::string::npos) << text;
 }
 
-// Making `v` with these options is refused, outside replicas and inside them: the error names the
-// variable and `mode`.
+// Expects that making `v` with the options is refused, outside replicas and in replicas, with an
+// error that names the variable and `mode`.
 void expect_refused(const VariableOptions& options, const std::string& mode) {
   VariableFixture fixture;
   const auto make = [&] { fixture.strategy.variable(1.0F, options); };
@@ -197,7 +197,7 @@ TEST(Conformance, VAR_12_OtherNamesOnOtherReplicas) {
             ErrorCode::kVariableMismatch);
 }
 
-// Overridden: there are no name scopes, and components have no names of their own.
+// Overridden: belfry has no name scopes, and components have no names.
 TEST(Conformance, VAR_13_VAR_14_MadeBeforeInsideAndInAMerge) {
   for (const std::string scope : {"main/", ""}) {
     VariableFixture fixture;
@@ -249,7 +249,7 @@ TEST(Conformance, VAR_18_VAR_19_RandomFirstValuesAreEqual) {
   }
 }
 
-// Overridden: a replica-local variable is never trainable, whatever was asked for.
+// Overridden: a replica-local variable is never trainable, whatever the options say.
 TEST(Conformance, VAR_20_Trainable) {
   for (int replicas : {1, 2}) {
     VariableFixture fixture(replicas);
@@ -274,8 +274,8 @@ TEST(Conformance, VAR_23_KnowTheirStrategy) {
   EXPECT_FALSE(other.strategy.created_in_scope(mirrored));
 }
 
-// A variable of this name and aggregation, whose component with replica 0 is a tensor of doubles of
-// shape [2, 3] on `device`.
+// Expects a variable with the given name and aggregation. The component with replica 0 is a tensor
+// of doubles of shape [2, 3] on `device`.
 template <class V>
 void expect_described(Strategy& strategy, const V& variable, const std::string& name,
                       Aggregation aggregation, const DeviceSpec& device) {
@@ -289,8 +289,8 @@ void expect_described(Strategy& strategy, const V& variable, const std::string& 
 }
 const auto kTwoByThree = [] { return Tensor<double>::full({2, 3}, 1.0); };
 
-// Overridden: a strategy has one machine, so that the other device is another one of it; and a
-// component of a replica-local variable is where its replica is (SEM-110).
+// Overridden: a strategy has one machine: the other device is a second device of the machine. A
+// component of a replica-local variable is on the device of its replica (SEM-110).
 TEST(Conformance, VAR_25_OnAnotherDevice) {
   const auto backend = backend_factory().make(VariableFixture::request_for(2));
   const DeviceSpec other = backend->device_spec(0);
@@ -317,8 +317,8 @@ TEST(Conformance, VAR_26_NameTypeAndAggregation) {
   }
 }
 
-// Overridden: a second variable of one name is another variable, told apart by order; a file could
-// not tell them apart, and refuses.
+// Overridden: a second variable with the same name is a different variable, distinguished by order.
+// A file could not distinguish both, and refuses.
 TEST(Conformance, VAR_27_TheSameNameTwice) {
   for (int replicas : {1, 2}) {
     VariableFixture fixture(replicas);
@@ -356,7 +356,7 @@ TYPED_TEST(VariableRows, VAR_28_AreUsableAsValues) {
   }
 }
 
-// Copies a mirrored variable of ones, and changes the copy of its own.
+// Makes a variable of ones as a copy of a mirrored variable, and changes the new variable.
 template <class Where>
 void expect_copies(VariableFixture& fixture, Aggregation aggregation) {
   const auto original = fixture.strategy.mirrored_variable([] { return Where::number(1.0F); },
@@ -382,7 +382,7 @@ void expect_copies(VariableFixture& fixture, Aggregation aggregation) {
   EXPECT_EQ(values(original), Reals(size, 1));
 }
 
-// Overridden: copies of a handle are the same variable; a copy of its own is made from its value.
+// Overridden: copies of a handle are the same variable. A separate copy is made from the value.
 TYPED_TEST(VariableRows, VAR_29_Copies) {
   for (int replicas : {1, 2}) {
     VariableFixture& fixture = this->fixture(replicas);
@@ -425,7 +425,7 @@ TEST(Conformance, VAR_35_OthersFindReplicaZeros) {
 
 using Names = std::vector<std::string>;
 
-// Makes what an optimiser keeps for two weights: `shared`, and `slots` for each of them.
+// Makes the variables of an optimiser for two weights: `shared`, and `slots` for each weight.
 std::vector<Variable<float>> make_optimiser(Strategy& strategy, const Names& shared,
                                             const Names& slots) {
   std::vector<Variable<float>> made;
@@ -441,8 +441,7 @@ std::vector<Variable<float>> make_optimiser(Strategy& strategy, const Names& sha
   return made;
 }
 
-// Overridden: an optimiser is the user's, and names what it keeps; components have no names of
-// their own.
+// Overridden: an optimiser belongs to the user and names its variables. Components have no names.
 TEST(Conformance, VAR_36_VariablesOfAnOptimiserMadeInReplicas) {
   struct Optimiser {
     Names shared;

@@ -30,7 +30,7 @@ class FaultInjector {
   }
   void disarm() { at_ = 0; }
   void point() {
-    // Exactly one context is current (INV-2).
+    // Exactly 1 context is current (INV-2).
     if ((current_replica() == nullptr) == (current_cross_replica() == nullptr))
       wrong_context_ = true;
     const int now = ++points_;

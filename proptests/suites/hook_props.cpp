@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// SEM-117 and what StrategyHooks promises: what a hook throws, before its work, amid it or after
-// it, comes out of the verb that asked for it as it was thrown, whatever its type. Then variables
-// are as before or as after, nothing stays behind, and the strategy goes on working.
+// SEM-117 and StrategyHooks: an exception of a hook, thrown before, during or after the work of the
+// hook, leaves the verb as it was thrown, whatever its type. Afterwards variables have their values
+// from before or from after, no memory is left over, and the strategy goes on working.
 #include "suites/fault_sweep.h"
 
 #include <array>
@@ -22,7 +22,7 @@ constexpr std::size_t kHooks = 7;
 // How often each hook was asked. Replicas may make variables at the same time.
 using Asked = std::array<std::atomic<int>, kHooks>;
 
-// Does what MirroredStrategy does, and comes by a point before and after.
+// Behaves like MirroredStrategy, with a fault point before and after each hook.
 class StrategyWithFaultPoints final : public Strategy {
  public:
   StrategyWithFaultPoints(Backend& backend, FaultInjector& injector, Asked& asked)

@@ -36,7 +36,7 @@ struct OnHost {
   }
 };
 
-/// The same as tensors, on whatever device is current.
+/// The same values as tensors, on the current device.
 struct OnDevices {
   static constexpr bool kOnDevices = true;
   static std::string name() { return "devices"; }
@@ -66,8 +66,8 @@ struct ResidenceNames {
   }
 };
 
-/// Rows whose numbers are tried in both residences (SEM-21). With tensors a test passes only if a
-/// backend of its stages ran kernels or collectives.
+/// Rows of the catalogue whose numbers are tried in both residences (SEM-21). With tensors a test
+/// passes only if a backend of its fixtures ran kernels or collectives.
 template <class Where, class Fixture>
 class NumericRows : public ::testing::Test {
  protected:

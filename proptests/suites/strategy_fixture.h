@@ -12,8 +12,8 @@
 
 namespace belfry::testing {
 
-/// Devices of this binary's backend and a strategy over all of them: for examples whose outcome is
-/// known, on every backend.
+/// Devices of the test program's backend, and a strategy over all devices: for examples with a
+/// known outcome on every backend.
 struct StrategyFixture {
   explicit StrategyFixture(int devices)
       : backend(backend_factory().make(request_for(devices))), strategy(*backend) {}
@@ -49,7 +49,7 @@ std::vector<T> list_of(const Mirrored<T>& value) {
   return out;
 }
 
-/// The code of the error that `call` throws; kInternal when it throws none.
+/// The code of the error that `call` throws; kInternal if `call` throws no error.
 template <class F>
 ErrorCode code_of(F&& call) {
   try {

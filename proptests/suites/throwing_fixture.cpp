@@ -46,7 +46,7 @@ bool is_local(const std::vector<Row>& rows, const std::vector<float>& before,
 
 }  // namespace
 
-// What replicas see is component 0, wherever that lives.
+// Every replica sees component 0, on whatever device.
 bool ThrowingFixture::is_seen_alike() {
   const Row expected = components(strategy, tensor).front();
   const auto seen =

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The verbs that combine values, along axes, to destinations, as slices, and backwards; with points
-// around them.
+// Verbs that combine values, along axes, to destinations, as slices, and as vjp, with fault points
+// in their functions.
 #include "belfry/indexed_slices.h"
 #include "belfry/scatter.h"
 #include "belfry/tensor_ops.h"
@@ -16,7 +16,7 @@
 namespace belfry::testing {
 namespace {
 
-// `count` rows of one number.
+// `count` rows of equal numbers.
 TensorRow rows_of(int count, float value) {
   return TensorRow::full({count, static_cast<std::int64_t>(kRowLength)}, value);
 }
@@ -61,7 +61,7 @@ void call_reduce_to_a_destination(ThrowingFixture& fixture) {
   });
 }
 
-// All rows of a row, one by one.
+// All rows of a row, each as a slice.
 IndexedSlices<float> slices_of(float value) {
   const std::vector<std::int64_t> all{0, 1, 2};
   return indexed_slices(tensor_of(value), Tensor<std::int64_t>::from({3}, all), Shape{3});

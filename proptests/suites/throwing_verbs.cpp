@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Every verb that calls functions of the user's, with points in them, and what it must give.
+// Every verb that calls functions of the user, with fault points in the functions, and the expected
+// results.
 #include "belfry/checkpoint.h"
 #include "belfry/distributed_dataset.h"
 #include "belfry/tensor_ops.h"
@@ -59,7 +60,7 @@ void call_all_reduce(ThrowingFixture& fixture) {
   });
 }
 
-// The sum, and that times ten as what is saved.
+// The sum, saved as ten times the sum.
 struct Total {
   ThrowingFixture* fixture;
   Row combine(Row folded, const Row& next) const {
@@ -195,7 +196,7 @@ void call_map(ThrowingFixture& fixture) {
         return add(own, static_cast<float>(element));
       },
       cross.broadcast(tensor_of(1)));
-  // 1 + ... + 5, and one more for each of the five.
+  // 1 + ... + 5, and 1 more for each of the five.
   fixture.expect(cross.reduce_mapped(ReduceOp::kSum, lists)[0].to_host() == row_of(20));
 }
 
@@ -222,7 +223,7 @@ void call_assign(ThrowingFixture& fixture) {
 }
 
 void call_local_writes(ThrowingFixture& fixture) {
-  // Somebody else has the tensors too, so that writing them takes memory.
+  // Holds the tensors a second time: writing them allocates memory.
   const auto shared = fixture.strategy.local_values(fixture.pair);
   fixture.strategy.run([&](ReplicaContext& replica) {
     fixture.point();

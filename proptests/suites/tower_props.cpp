@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The older names on devices, with tensors: core/src/strategies/tower_test.cpp has every one of
-// them on the host. A test passes only if devices worked and met.
+// The older names on devices, with tensors. core/src/strategies/tower_test.cpp tests all names on
+// the host. A test passes only if kernels and collectives ran.
 #include "belfry/integer_mean.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/tower.h"
@@ -83,8 +83,8 @@ TEST_F(Towers, EachHasTheDeviceOfItsIndex) {
             std::vector<bool>(4, true));
 }
 
-// -3, -7, -11 and -15: the sum is -36 and the mean -9; of the first two it is -5. With -3, -6, -9
-// and -12 the sum is -30, and the mean is no whole number.
+// -3, -7, -11 and -15: the sum is -36 and the mean -9; the mean of the first two is -5. With -3,
+// -6, -9 and -12 the sum is -30, and the mean is no whole number.
 TEST_F(Towers, MeansOfIntegers) {
   const auto seen = tower::run(distribution_, [](tower::ReplicaContext& replica) {
     const auto own = [&](int by) {
@@ -115,7 +115,7 @@ TEST_F(Towers, AsManyDevicesAsAreAskedFor) {
   }
 }
 
-// 1e8, 1, -1e8 and 1 in float: what is added to 1e8 alone is lost.
+// 1e8, 1, -1e8 and 1 in float: a 1 that is added to 1e8 alone is lost.
 TEST_F(Towers, CrossTowerOpsAreOrders) {
   const auto sum_by = [&](ReductionOrder order) {
     tower::configure(distribution_, {.order = order});
@@ -305,7 +305,7 @@ TEST_F(Towers, InputByOtherNames) {
   EXPECT_EQ(std::accumulate(sums.begin(), sums.end(), 0.0F), 28);
 }
 
-// One tower, with the scope of its strategy and the data set that belongs to it.
+// A single tower, with the scope of its strategy and its data set.
 TEST_F(Towers, OneDevice) {
   tower::OneDeviceStrategy one(*fixture_.backend, fixture_.backend->device_spec(2));
   {

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// SEM-7: what user code may do while a failed run is unwound. It may swallow its cancellation, and
-// its destructors may do what cannot fail; what they cannot do ends the program with a message.
+// SEM-7: user code during the unwinding of a failed run. The code may swallow its cancellation, and
+// its destructors may make calls that cannot fail. All other calls of a destructor end the program
+// with a message.
 #include "belfry/tensor_ops.h"
 #include "suites/property.h"
 #include "suites/throwing_fixture.h"
@@ -16,7 +17,7 @@ namespace {
 
 class Unwinding : public Property {
  protected:
-  /// Runs `body`, and returns the point of what came out of it; 0 when nothing did.
+  /// Runs `body` and returns the point of its exception; 0 without an exception.
   template <class Body>
   static int point_of(Strategy& strategy, const Body& body) {
     try {
@@ -28,7 +29,7 @@ class Unwinding : public Property {
   }
 };
 
-/// Calls `fn` when it is destroyed.
+/// Calls `fn` in its destructor.
 template <class F>
 struct AtEnd {
   explicit AtEnd(F what) : fn(std::move(what)) {}
@@ -71,7 +72,7 @@ TEST_F(Unwinding, OfReplicasThatSwallowEverythingHidesNoException) {
     });
     RC_ASSERT(point == thrower + 1);
     for (std::size_t id = 0; id < swallowed.size(); ++id) {
-      // Every round from that one on; and a cancellation is no std::exception.
+      // Every round from the failed round on. A cancellation is no std::exception.
       RC_ASSERT(swallowed[id] == (static_cast<int>(id) == thrower ? 0 : rounds - throws_in));
       RC_ASSERT(standard[id] == 0);
     }

@@ -21,12 +21,12 @@
 
 namespace belfry::testing {
 
-/// What a contract is checked on.
+/// The factories under test.
 struct ContractSubject {
   const StrategyFactory& strategies;
   const BackendFactory& backends;
   int most_devices = 9;
-  /// Where a fixture says what is wrong with the strategy's own work, as it ends.
+  /// Receives the text of a mistake in the strategy's own work, at the end of a fixture.
   std::string& own_mistake;
 
   bool has_one_replica() const { return strategies.replica_devices() != ReplicaDevices::kEach; }
@@ -39,12 +39,12 @@ struct ContractSubject {
 inline void demand(bool kept, const std::string& sentence) {
   if (!kept) fail(sentence);
 }
-/// `notes` are what replicas found wrong; empty: nothing.
+/// `notes` are the mistakes that replicas found; empty text: no mistake.
 inline void demand_nothing(const PerReplica<std::string>& notes) {
   for (const std::string& note : notes) demand(note.empty(), note);
 }
 
-/// A backend, and the devices of it that the options of the strategy name.
+/// A backend, and the devices in the options of the strategy.
 struct Setting {
   BackendRequest backend;
   Topology topology;
@@ -60,8 +60,8 @@ inline Setting draw_setting(const ContractSubject& subject) {
 }
 inline std::uint64_t draw_seed() { return *rc::gen::arbitrary<std::uint16_t>().as("seed"); }
 
-/// A backend and a strategy on it, for one case. At its end, if nothing was thrown, the factory is
-/// asked what is wrong with the strategy.
+/// A backend and a strategy for one case. The destructor asks the factory for mistakes of the
+/// strategy, unless an exception was thrown.
 class ContractFixture {
  public:
   /// Without an order: as the strategy likes.
@@ -88,7 +88,7 @@ class ContractFixture {
   Backend& backend() { return *backend_; }
   Strategy& strategy() { return *strategy_; }
   int replicas() { return strategy_->num_replicas(); }
-  /// What replicas must run on, in their order.
+  /// The devices of the replicas, in order.
   const std::vector<DeviceSpec>& devices() const { return devices_; }
 
  private:
@@ -108,7 +108,7 @@ inline Row random_row(std::uint64_t seed, int replica, std::size_t length = 5) {
   return values_of<float>({Pattern::kRandom, seed}, replica, length);
 }
 
-/// Whether `tensor` says that it lives at `place`, and its storage does.
+/// Whether `tensor` names `place` as its placement, and the storage is there.
 template <class T>
 bool lives_at(const Tensor<T>& tensor, Placement place) {
   return tensor.placement() == place &&
@@ -137,7 +137,7 @@ inline std::string component_text(int component) {
   return "component " + std::to_string(component);
 }
 
-// The contracts; each checks one random case.
+// Each contract checks a random case.
 void check_run(const ContractSubject& subject);
 void check_input(const ContractSubject& subject);
 void check_merge(const ContractSubject& subject);

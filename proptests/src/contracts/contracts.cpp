@@ -65,7 +65,7 @@ std::string case_text(const rc::detail::Example& example) {
   return text;
 }
 
-// RapidCheck's configuration does not tell its own default from what somebody asked for.
+// RapidCheck's configuration does not tell a default from a setting of the user.
 int usual_cases() {
   const char* const asked = std::getenv("RC_PARAMS");
   const bool is_set =
@@ -73,7 +73,7 @@ int usual_cases() {
   return is_set ? rc::detail::configuration().testParams.maxSuccess : 50;
 }
 
-// What RapidCheck says, as one story.
+// RapidCheck's result as a single text.
 std::string message_of(const Contract& contract, const StrategyFactory& strategies,
                        const BackendFactory& backends, const rc::detail::TestResult& result) {
   std::string text = std::string(contract.id) + " is broken by " + std::string(strategies.name()) +

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// C-dest: where variables live, and where replicas see them.
+// C-dest: the devices of variables, and the devices on which replicas see the variables.
 #include "belfry/tensor_ops.h"
 #include "contracts/contract_case.h"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// C-merge: merges run once, between the last arrival and the first that goes on.
+// C-merge: a merge runs once, after the last arrival and before any replica goes on.
 #include "belfry/current.h"
 #include "contracts/contract_case.h"
 
@@ -11,7 +11,7 @@
 namespace belfry::testing {
 namespace {
 
-// Where everybody is; replicas write their own slot, merges read while no replica runs.
+// The round of each replica. Replicas write their own slot; merges read while no replica runs.
 struct Progress {
   explicit Progress(int replicas)
       : arrived(static_cast<std::size_t>(replicas)), resumed(static_cast<std::size_t>(replicas)) {}

@@ -12,7 +12,7 @@
 namespace belfry::testing {
 namespace {
 
-// The first respect in which two outcomes differ.
+// The first difference between two outcomes.
 std::string difference(const Outcome& got, const Outcome& wanted) {
   const auto ended = [](const Outcome& outcome) {
     return outcome.failed ? "failed with " + to_string(outcome.code) : std::string("ended well");
@@ -38,7 +38,7 @@ void demand_outcome(const Outcome& got, const Outcome& wanted, const std::string
   demand(got == wanted, when + ": " + difference(got, wanted));
 }
 
-// Of faults that one replica can have, by itself or in its merges.
+// Draws a fault of a single replica, in its own steps or in its merges.
 MutatedCase draw_fault_of_one(const ContractSubject& subject) {
   MutatedCase drawn;
   drawn.backend = *backend_request(subject.most_devices).as("backend");
@@ -61,7 +61,7 @@ MutatedCase draw_fault_of_one(const ContractSubject& subject) {
   return drawn;
 }
 
-// A replica on each device of the request, behind so many devices without one.
+// A replica on each device of the request, after `spare` devices without a replica.
 Setting behind(int spare, BackendRequest request) {
   Topology topology = Topology::whole(request.devices);
   topology.backend_devices = request.devices += spare;

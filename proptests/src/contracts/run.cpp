@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// C-run: where and as what replicas run.
+// C-run: the devices and the contexts of replicas.
 #include "belfry/current.h"
 #include "contracts/contract_case.h"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// C-init and C-upd: mirrored variables against one plain row.
+// C-init and C-upd: mirrored variables, compared with a plain row.
 #include "belfry/current.h"
 #include "belfry/tensor_ops.h"
 #include "contracts/contract_case.h"
@@ -14,7 +14,7 @@ namespace {
 Row host_row(const Row& row) { return row; }
 Row host_row(const Tensor<float>& tensor) { return tensor.to_host(); }
 
-// All components of `variable`, and what every replica sees of it, are `wanted`.
+// Requires that all components of `variable`, as every replica sees them, equal `wanted`.
 template <class V>
 void demand_value(Strategy& strategy, const V& variable, const Row& wanted, const char* when) {
   const auto components = strategy.local_values(variable);
@@ -33,7 +33,7 @@ void demand_value(Strategy& strategy, const V& variable, const Row& wanted, cons
   demand_nothing(seen);
 }
 
-// Never the same row twice, so that a second call shows.
+// Returns a different row for every call: a second call shows.
 struct Initialiser {
   std::uint64_t seed;
   int calls = 0;
@@ -103,7 +103,7 @@ Row plus(Row a, const Row& b) {
   return a;
 }
 
-// Counts calls for each component, and looks at where they happen.
+// Counts the calls for each component, and checks the device of each call.
 class Calls {
  public:
   explicit Calls(std::vector<DeviceSpec> devices)
