@@ -30,10 +30,10 @@ class SeededChooser final : public Chooser {
   std::uint64_t choices_ = 0;
 };
 
-/// Replicas spread over all GPUs, or all on one of them: that is two kinds of communicator.
+/// Spreads replicas over all GPUs, or places all replicas on one GPU: two kinds of communicator.
 class CudaFactory final : public BackendFactory {
  public:
-  /// `reseed` tells a simulated driver of each backend's seed; it may be null.
+  /// `reseed` passes the seed of each backend to a simulated driver; may be null.
   CudaFactory(std::string name, void (*reseed)(std::uint64_t seed))
       : name_(std::move(name)), reseed_(reseed) {}
 
@@ -45,7 +45,7 @@ class CudaFactory final : public BackendFactory {
       options.fitted = 0;
       options.devices = std::vector<int>(static_cast<std::size_t>(request.devices), 0);
     }
-    // Declared in another order than the requests'.
+    // The enumerators are declared in a different order.
     options.carrier = request.carrier == CarrierKind::kFiber   ? cuda::Carrier::kFiber
                       : request.carrier == CarrierKind::kBaton ? cuda::Carrier::kBaton
                                                                : cuda::Carrier::kConcurrent;
@@ -73,13 +73,13 @@ class CudaFactory final : public BackendFactory {
   }
   std::string replay_token(Backend&) const override { return {}; }
 
-  /// Whether any backend that was asked for its work has combined replicas of one GPU, and whether
-  /// any has called NCCL.
+  /// Whether a backend has combined replicas of a single GPU, and whether a backend has called
+  /// NCCL. Counts backends whose `work` was asked for.
   bool saw_local_collectives() const { return saw_local_; }
   bool saw_nccl_collectives() const { return saw_nccl_; }
 
  private:
-  /// What replicas do, by themselves and in merges.
+  /// The operations of replicas and merges.
   struct Book final : OperationSink {
     void on_operation(const Operation& operation) override {
       const std::lock_guard lock(mutex);
@@ -91,7 +91,7 @@ class CudaFactory final : public BackendFactory {
 
   std::string name_;
   void (*reseed_)(std::uint64_t seed);
-  // As long as any backend that asks them.
+  // Kept until the backends have been destroyed.
   mutable std::vector<std::unique_ptr<Chooser>> choosers_;
   mutable std::map<const Backend*, std::unique_ptr<Book>> books_;
   mutable bool saw_local_ = false;

@@ -22,8 +22,8 @@ const CudaFactory& factory() {
 }
 
 #ifndef BELFRY_CONTRACTS_ALONE
-// Each property demands that collectives ran, of either kind: that both kinds did can only be told
-// of all of them together. A part of the tests may well have one kind alone.
+// All properties together must have run both kinds of collectives. A single property may run one
+// kind only.
 class BothKindsOfCollectives final : public ::testing::Environment {
  public:
   void TearDown() override {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The suites on real GPUs: replicas spread over those there are, or all on the first.
+// The suites on real GPUs: replicas spread over all GPUs, or all on the first.
 #include "cuda_factory.h"
 
 namespace belfry::testing {

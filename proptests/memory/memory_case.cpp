@@ -22,8 +22,9 @@ struct Values {
   bool operator==(const Values&) const = default;
 };
 
-Values values_of(MemoryStage& stage) {
-  return {stage.strategy->read(stage.weights).to_host(), stage.strategy->read(stage.history)};
+Values values_of(MemoryFixture& fixture) {
+  return {fixture.strategy->read(fixture.weights).to_host(),
+          fixture.strategy->read(fixture.history)};
 }
 
 Values advanced(Values values) {
@@ -32,10 +33,10 @@ Values advanced(Values values) {
   return values;
 }
 
-// What left the step, without a need for memory.
-std::exception_ptr outcome_of(const MemoryCase& one, MemoryStage& stage) {
+// The exception of the step, computed without a need for memory.
+std::exception_ptr outcome_of(const MemoryCase& one, MemoryFixture& fixture) {
   try {
-    one.step(stage);
+    one.step(fixture);
   } catch (...) {
     return std::current_exception();
   }
@@ -57,32 +58,32 @@ std::string text_of(const std::exception_ptr& outcome) {
   }
 }
 
-// Replicas that did what they should have met (BF-010 to BF-014).
+// Errors of replicas that should have met (BF-010 to BF-014) are permitted.
 bool is_permitted(const std::string& outcome, const std::string& usual) {
   return outcome == usual || outcome == "nothing" || outcome == "std::bad_alloc" ||
          (outcome.starts_with("BF-") && !outcome.starts_with("BF-01"));
 }
 
-MemoryStage make_stage(const MemorySetting& setting) {
-  MemoryStage stage;
-  stage.backend = setting.backend();
-  stage.strategy = setting.strategy(*stage.backend);
-  stage.weights = stage.strategy->mirrored_variable(
+MemoryFixture make_fixture(const MemorySetting& setting) {
+  MemoryFixture fixture;
+  fixture.backend = setting.backend();
+  fixture.strategy = setting.strategy(*fixture.backend);
+  fixture.weights = fixture.strategy->mirrored_variable(
       [] { return Tensor<float>::full(Shape({5}), 2.0F); }, {.name = "weights"});
-  stage.history =
-      stage.strategy->mirrored_variable(std::vector<double>{1, 2, 3}, {.name = "history"});
-  return stage;
+  fixture.history =
+      fixture.strategy->mirrored_variable(std::vector<double>{1, 2, 3}, {.name = "history"});
+  return fixture;
 }
 
-// A report says what happened, and what each replica it names did.
+// A report must have the summary, and the state of each named replica.
 void expect_whole(const std::optional<ErrorReport>& report) {
   if (!report) return;
   EXPECT_FALSE(report->summary.empty());
   for (const ReplicaReport& replica : report->replicas) EXPECT_FALSE(replica.what.empty());
 }
 
-void expect_usable(MemoryStage& stage) {
-  Strategy& strategy = *stage.strategy;
+void expect_usable(MemoryFixture& fixture) {
+  Strategy& strategy = *fixture.strategy;
   const int replicas = strategy.num_replicas();
   const auto sums = strategy.run([](ReplicaContext& replica) {
     const auto tensor = Tensor<float>::full(Shape({3}), 1.0F);
@@ -95,8 +96,8 @@ void expect_usable(MemoryStage& stage) {
   }
 }
 
-void drain(MemoryStage& stage) {
-  Backend& backend = stage.strategy->backend();
+void drain(MemoryFixture& fixture) {
+  Backend& backend = fixture.strategy->backend();
   for (int device = 0; device < backend.device_count(); ++device) {
     backend.device(device).communication_stream().synchronize();
     backend.device(device).compute_stream().synchronize();
@@ -104,30 +105,30 @@ void drain(MemoryStage& stage) {
 }
 
 // Waits for all streams, each of which may have a failure to tell.
-void hear_of_failures(MemoryStage& stage) {
-  const int most = 2 * stage.strategy->backend().device_count();
+void hear_of_failures(MemoryFixture& fixture) {
+  const int most = 2 * fixture.strategy->backend().device_count();
   for (int failure = 0; failure < most; ++failure) {
     try {
-      return drain(stage);
+      return drain(fixture);
     } catch (const Error&) {  // As the step does with memory enough.
     }
   }
 }
 
-std::size_t live_buffers(const MemorySetting& setting, MemoryStage& stage) {
-  drain(stage);
-  return setting.live_buffers == nullptr ? 0 : setting.live_buffers(*stage.backend);
+std::size_t live_buffers(const MemorySetting& setting, MemoryFixture& fixture) {
+  drain(fixture);
+  return setting.live_buffers == nullptr ? 0 : setting.live_buffers(*fixture.backend);
 }
 
 // How the step ends with memory enough, twice.
 struct Usual {
   Usual(const MemoryCase& one, const MemorySetting& setting, bool warm) {
-    MemoryStage stage = make_stage(setting);
-    if (warm) outcome_of(one, stage);
-    outcome = text_of(outcome_of(one, stage));
-    expect_usable(stage);
-    outcome_of(one, stage);
-    buffers = live_buffers(setting, stage);
+    MemoryFixture fixture = make_fixture(setting);
+    if (warm) outcome_of(one, fixture);
+    outcome = text_of(outcome_of(one, fixture));
+    expect_usable(fixture);
+    outcome_of(one, fixture);
+    buffers = live_buffers(setting, fixture);
   }
 
   std::string outcome;
@@ -146,33 +147,33 @@ void expect_all_or_nothing(const MemoryCase& one, const Values& before, const Va
 // Whether the step got as far as the point.
 bool survives(const MemoryCase& one, const MemorySetting& setting, bool warm, const Usual& usual,
               std::uint64_t point, Shortage shortage) {
-  MemoryStage stage = make_stage(setting);
-  if (warm) outcome_of(one, stage);
-  const Values before = values_of(stage);
+  MemoryFixture fixture = make_fixture(setting);
+  if (warm) outcome_of(one, fixture);
+  const Values before = values_of(fixture);
   std::exception_ptr left;
   FailingAllocator failing(point, shortage);
-  left = outcome_of(one, stage);
+  left = outcome_of(one, fixture);
   failing.stop();
   if (!failing.has_failed()) return false;
   const std::string outcome = text_of(left);
   left = nullptr;
   EXPECT_TRUE(is_permitted(outcome, usual.outcome)) << outcome;
-  expect_whole(stage.strategy->last_failure());
-  if (one.fails_on_devices) hear_of_failures(stage);
-  const Values after = values_of(stage);
+  expect_whole(fixture.strategy->last_failure());
+  if (one.fails_on_devices) hear_of_failures(fixture);
+  const Values after = values_of(fixture);
   expect_all_or_nothing(one, before, after, outcome == "nothing");
-  expect_usable(stage);
-  EXPECT_EQ(text_of(outcome_of(one, stage)), usual.outcome);
-  expect_all_or_nothing(one, after, values_of(stage), usual.outcome == "nothing");
-  EXPECT_EQ(live_buffers(setting, stage), usual.buffers);
+  expect_usable(fixture);
+  EXPECT_EQ(text_of(outcome_of(one, fixture)), usual.outcome);
+  expect_all_or_nothing(one, after, values_of(fixture), usual.outcome == "nothing");
+  EXPECT_EQ(live_buffers(setting, fixture), usual.buffers);
   return true;
 }
 
 }  // namespace
 
-void advance(CrossReplicaContext& cross, const MemoryStage& stage) {
-  cross.update(stage.history, [](std::vector<double>& history) { history.push_back(4); });
-  cross.update(stage.weights, [](Tensor<float>& weights) { weights = weights + 1.0F; });
+void advance(CrossReplicaContext& cross, const MemoryFixture& fixture) {
+  cross.update(fixture.history, [](std::vector<double>& history) { history.push_back(4); });
+  cross.update(fixture.weights, [](Tensor<float>& weights) { weights = weights + 1.0F; });
 }
 
 std::uint64_t expect_survival(const MemoryCase& one, const MemorySetting& setting, bool warm,

@@ -14,20 +14,20 @@
 namespace belfry::testing {
 
 /// A backend, a strategy and its variables, made anew for every point at which memory runs out.
-struct MemoryStage {
+struct MemoryFixture {
   std::unique_ptr<Backend> backend;
   std::unique_ptr<Strategy> strategy;
   MirroredVariable<Tensor<float>> weights;        ///< Five numbers.
   MirroredVariable<std::vector<double>> history;  ///< Grows.
 };
 
-/// The way a stage is made.
+/// The way a fixture is made.
 struct MemorySetting {
   std::function<std::unique_ptr<Backend>()> backend;
   std::function<std::unique_ptr<Strategy>(Backend&)> strategy;
   /// The number of device buffers that are alive; null if the backend does not tell.
   std::function<std::size_t(Backend&)> live_buffers;
-  /// The remains of a destroyed stage, a line each; null if the backend does not tell.
+  /// The remains of a destroyed fixture, a line each; null if the backend does not tell.
   std::function<std::vector<std::string>()> left_over;
 };
 
@@ -41,14 +41,14 @@ enum class Changes : std::uint8_t {
 struct MemoryCase {
   const char* name;
   Changes changes;
-  std::function<void(MemoryStage&)> step;
+  std::function<void(MemoryFixture&)> step;
   /// Work on devices fails: a host wait tells of the failure, after the step if the step waits for
   /// nothing.
   bool fails_on_devices = false;
 };
 
 /// Adds 1 to `weights`, and an element to `history`.
-void advance(CrossReplicaContext& cross, const MemoryStage& stage);
+void advance(CrossReplicaContext& cross, const MemoryFixture& fixture);
 
 /// Carries out the step of a case again and again; allocation number 0, 1, 2, ... of the step
 /// fails, until a step needs fewer allocations. After each step (SEM-144):
@@ -57,14 +57,14 @@ void advance(CrossReplicaContext& cross, const MemoryStage& stage);
 /// - the report of the failure is whole or missing;
 /// - a reduction gives the right sums, and a second step ends as usual;
 /// - no device buffer is left over.
-/// `warm`: the stage has carried out the step before. Returns the number of points; failed
+/// `warm`: the fixture has carried out the step before. Returns the number of points; failed
 /// expectations name the point.
 std::uint64_t expect_survival(const MemoryCase& one, const MemorySetting& setting, bool warm,
                               Shortage shortage = Shortage::kOnce);
 
 /// The cases, whatever the backend and the strategy.
 std::vector<MemoryCase> memory_cases();
-/// The cases of the simulator's own functions, on stages with simulated devices.
+/// The cases of the simulator's own functions, on fixtures with simulated devices.
 std::vector<MemoryCase> simulator_memory_cases();
 
 }  // namespace belfry::testing

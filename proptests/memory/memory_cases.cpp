@@ -26,29 +26,29 @@ const T& last_of(const PerReplica<T>& values) {
   return *(values.end() - 1);
 }
 
-void reduce_hosts_and_tensors(MemoryStage& stage) {
-  const auto sums = stage.strategy->run([&](ReplicaContext& replica) {
-    const auto tensor = replica.all_reduce(ReduceOp::kSum, stage.weights.on(replica));
+void reduce_hosts_and_tensors(MemoryFixture& fixture) {
+  const auto sums = fixture.strategy->run([&](ReplicaContext& replica) {
+    const auto tensor = replica.all_reduce(ReduceOp::kSum, fixture.weights.on(replica));
     const double host = replica.all_reduce(ReduceOp::kMean, 1.0 + replica.replica_id());
     return host + tensor.to_host()[0];
   });
   EXPECT_EQ(sums[0], last_of(sums));
 }
 
-void merge_with_updates(MemoryStage& stage) {
-  stage.strategy->run([&](ReplicaContext& replica) {
-    const auto sum = replica.all_reduce(ReduceOp::kSum, stage.weights.on(replica));
-    replica.merge_call([&](CrossReplicaContext& cross) { advance(cross, stage); });
+void merge_with_updates(MemoryFixture& fixture) {
+  fixture.strategy->run([&](ReplicaContext& replica) {
+    const auto sum = replica.all_reduce(ReduceOp::kSum, fixture.weights.on(replica));
+    replica.merge_call([&](CrossReplicaContext& cross) { advance(cross, fixture); });
     static_cast<void>(sum.to_host());
   });
 }
 
-void change_in_a_transaction(MemoryStage& stage) {
-  stage.strategy->transaction([&] { advance(stage.strategy->cross_replica(), stage); });
+void change_in_a_transaction(MemoryFixture& fixture) {
+  fixture.strategy->transaction([&] { advance(fixture.strategy->cross_replica(), fixture); });
 }
 
-void run_in_a_merge(MemoryStage& stage) {
-  stage.strategy->run([&](ReplicaContext& replica) {
+void run_in_a_merge(MemoryFixture& fixture) {
+  fixture.strategy->run([&](ReplicaContext& replica) {
     replica.merge_call([](CrossReplicaContext& cross) {
       const auto inner =
           cross.run([](ReplicaContext& nested) { return nested.all_reduce(ReduceOp::kSum, 1.0); });
@@ -57,39 +57,39 @@ void run_in_a_merge(MemoryStage& stage) {
   });
 }
 
-void throw_in_a_replica(MemoryStage& stage) {
-  stage.strategy->run([](ReplicaContext& replica) {
+void throw_in_a_replica(MemoryFixture& fixture) {
+  fixture.strategy->run([](ReplicaContext& replica) {
     if (is_last(replica)) throw std::runtime_error("a replica's own, of some length");
     replica.all_reduce(ReduceOp::kSum, 1.0);
   });
 }
 
-void throw_in_every_replica(MemoryStage& stage) {
-  stage.strategy->run([](ReplicaContext& replica) {
+void throw_in_every_replica(MemoryFixture& fixture) {
+  fixture.strategy->run([](ReplicaContext& replica) {
     replica.merge_call([](CrossReplicaContext&) {});
     throw std::runtime_error("a replica's own, of some length");
   });
 }
 
-void throw_in_a_merge(MemoryStage& stage) {
-  stage.strategy->run([](ReplicaContext& replica) {
+void throw_in_a_merge(MemoryFixture& fixture) {
+  fixture.strategy->run([](ReplicaContext& replica) {
     replica.merge_call(
         [](CrossReplicaContext&) { throw std::runtime_error("a merge's own, of some length"); });
   });
 }
 
-void cancel_by_hand(MemoryStage& stage) {
-  stage.strategy->run([](ReplicaContext&) { throw ReplicaCancelled{}; });
+void cancel_by_hand(MemoryFixture& fixture) {
+  fixture.strategy->run([](ReplicaContext&) { throw ReplicaCancelled{}; });
 }
 
-void miss_a_merge(MemoryStage& stage) {
-  stage.strategy->run([](ReplicaContext& replica) {
+void miss_a_merge(MemoryFixture& fixture) {
+  fixture.strategy->run([](ReplicaContext& replica) {
     if (replica.replica_id() == 0) replica.merge_call([](CrossReplicaContext&) {});
   });
 }
 
-void meet_at_two_places(MemoryStage& stage) {
-  stage.strategy->run([](ReplicaContext& replica) {
+void meet_at_two_places(MemoryFixture& fixture) {
+  fixture.strategy->run([](ReplicaContext& replica) {
     if (replica.replica_id() == 0) {
       replica.all_reduce(ReduceOp::kSum, 1.0);
     } else {
@@ -98,11 +98,11 @@ void meet_at_two_places(MemoryStage& stage) {
   });
 }
 
-void meet_with_two_types(MemoryStage& stage) {
+void meet_with_two_types(MemoryFixture& fixture) {
   const auto reduce = [](ReplicaContext& replica, auto value) {
     replica.all_reduce(ReduceOp::kSum, value);
   };
-  stage.strategy->run([&](ReplicaContext& replica) {
+  fixture.strategy->run([&](ReplicaContext& replica) {
     if (replica.replica_id() == 0) {
       reduce(replica, 1.0);
     } else {
@@ -111,45 +111,45 @@ void meet_with_two_types(MemoryStage& stage) {
   });
 }
 
-void reduce_two_lengths(MemoryStage& stage) {
-  stage.strategy->run([](ReplicaContext& replica) {
+void reduce_two_lengths(MemoryFixture& fixture) {
+  fixture.strategy->run([](ReplicaContext& replica) {
     const auto length = static_cast<std::size_t>(replica.replica_id() + 1);
     replica.all_reduce(ReduceOp::kSum, std::vector<double>(length, 1.0));
   });
 }
 
-void make_two_variables_in_one(MemoryStage& stage) {
-  stage.strategy->run([&](ReplicaContext& replica) {
-    stage.strategy->mirrored_variable(1.0, {.name = "v", .trainable = replica.replica_id() == 0});
+void make_two_variables_in_one(MemoryFixture& fixture) {
+  fixture.strategy->run([&](ReplicaContext& replica) {
+    fixture.strategy->mirrored_variable(1.0, {.name = "v", .trainable = replica.replica_id() == 0});
   });
 }
 
-void make_variables_on_one_replica(MemoryStage& stage) {
-  stage.strategy->run([&](ReplicaContext& replica) {
-    if (replica.replica_id() == 0) stage.strategy->mirrored_variable(1.0, {.name = "v"});
+void make_variables_on_one_replica(MemoryFixture& fixture) {
+  fixture.strategy->run([&](ReplicaContext& replica) {
+    if (replica.replica_id() == 0) fixture.strategy->mirrored_variable(1.0, {.name = "v"});
     replica.merge_call([](CrossReplicaContext&) {});
   });
 }
 
-void ask_for_what_nobody_makes(MemoryStage& stage) {
-  stage.strategy->run([&](ReplicaContext& replica) {
-    if (replica.replica_id() == 1) stage.strategy->mirrored_variable(1.0, {.name = "v"});
+void ask_for_what_nobody_makes(MemoryFixture& fixture) {
+  fixture.strategy->run([&](ReplicaContext& replica) {
+    if (replica.replica_id() == 1) fixture.strategy->mirrored_variable(1.0, {.name = "v"});
     replica.merge_call([](CrossReplicaContext&) {});
   });
 }
 
-void wait_for_ever(MemoryStage& stage) {
+void wait_for_ever(MemoryFixture& fixture) {
   Gate gate;
-  stage.strategy->run([&](ReplicaContext& replica) {
+  fixture.strategy->run([&](ReplicaContext& replica) {
     if (is_last(replica)) {
-      stage.strategy->backend().executor().block_until({.kind = OperationKind::kWait}, gate);
+      fixture.strategy->backend().executor().block_until({.kind = OperationKind::kWait}, gate);
     }
     replica.merge_call([](CrossReplicaContext&) {});
   });
 }
 
-void swallow_cancellation(MemoryStage& stage) {
-  stage.strategy->run([](ReplicaContext& replica) {
+void swallow_cancellation(MemoryFixture& fixture) {
+  fixture.strategy->run([](ReplicaContext& replica) {
     if (replica.replica_id() == 0) throw std::runtime_error("a replica's own, of some length");
     for (int call = 0; call < 4; ++call) {
       try {
@@ -160,8 +160,8 @@ void swallow_cancellation(MemoryStage& stage) {
   });
 }
 
-void make_variables(MemoryStage& stage) {
-  Strategy& strategy = *stage.strategy;
+void make_variables(MemoryFixture& fixture) {
+  Strategy& strategy = *fixture.strategy;
   const auto tensor =
       strategy.mirrored_variable([] { return Tensor<float>::full(Shape({2}), 1.0F); });
   const auto local = strategy.replica_local_variable(ReduceOp::kSum, 1.0);
@@ -171,42 +171,43 @@ void make_variables(MemoryStage& stage) {
   EXPECT_EQ(strategy.read(some), (std::vector<float>{1, 2}));
 }
 
-void make_variables_in_replicas(MemoryStage& stage) {
-  stage.strategy->run([&](ReplicaContext& replica) {
-    const auto tensor = stage.strategy->mirrored_variable(
+void make_variables_in_replicas(MemoryFixture& fixture) {
+  fixture.strategy->run([&](ReplicaContext& replica) {
+    const auto tensor = fixture.strategy->mirrored_variable(
         [] { return Tensor<float>::full(Shape({2}), 1.0F); }, {.name = "tensor"});
-    const auto local = stage.strategy->replica_local_variable(ReduceOp::kSum, 1.0);
+    const auto local = fixture.strategy->replica_local_variable(ReduceOp::kSum, 1.0);
     local.on(replica) += 1;
     replica.merge_call([&](CrossReplicaContext& cross) {
-      EXPECT_EQ(stage.strategy->read(tensor).to_host(), (std::vector<float>{1, 1}));
-      EXPECT_EQ(stage.strategy->read(local), 2.0 * cross.num_replicas());
+      EXPECT_EQ(fixture.strategy->read(tensor).to_host(), (std::vector<float>{1, 1}));
+      EXPECT_EQ(fixture.strategy->read(local), 2.0 * cross.num_replicas());
     });
   });
 }
 
-void assign_in_replicas(MemoryStage& stage) {
+void assign_in_replicas(MemoryFixture& fixture) {
   const auto total =
-      stage.strategy->mirrored_variable(1.0, {.name = "total", .aggregation = Aggregation::kSum});
-  stage.strategy->run([&](ReplicaContext& replica) { replica.assign_add(total, 1.0); });
-  EXPECT_EQ(stage.strategy->read(total), 1.0 + stage.strategy->num_replicas());
+      fixture.strategy->mirrored_variable(1.0, {.name = "total", .aggregation = Aggregation::kSum});
+  fixture.strategy->run([&](ReplicaContext& replica) { replica.assign_add(total, 1.0); });
+  EXPECT_EQ(fixture.strategy->read(total), 1.0 + fixture.strategy->num_replicas());
 }
 
-void gather_and_broadcast(MemoryStage& stage) {
-  const int replicas = stage.strategy->num_replicas();
-  const auto gathered = stage.strategy->run([](ReplicaContext& replica) {
+void gather_and_broadcast(MemoryFixture& fixture) {
+  const int replicas = fixture.strategy->num_replicas();
+  const auto gathered = fixture.strategy->run([](ReplicaContext& replica) {
     const auto mine = Tensor<float>::full(Shape({1, 2}), static_cast<float>(replica.replica_id()));
     return replica.all_gather(mine, Axis(0)).to_host();
   });
   EXPECT_EQ(gathered[0].size(), static_cast<std::size_t>(2 * replicas));
-  CrossReplicaContext& cross = stage.strategy->cross_replica();
-  const auto copies = cross.broadcast(stage.strategy->read(stage.weights));
+  CrossReplicaContext& cross = fixture.strategy->cross_replica();
+  const auto copies = cross.broadcast(fixture.strategy->read(fixture.weights));
   EXPECT_EQ(copies[replicas - 1].to_host(), copies[0].to_host());
 }
 
-void save_and_restore(MemoryStage& stage) {
-  const auto local = stage.strategy->replica_local_variable(ReduceOp::kSum, 1.0, {.name = "local"});
-  Checkpoint checkpoint(*stage.strategy);
-  checkpoint.add(stage.weights).add(stage.history).add(local);
+void save_and_restore(MemoryFixture& fixture) {
+  const auto local =
+      fixture.strategy->replica_local_variable(ReduceOp::kSum, 1.0, {.name = "local"});
+  Checkpoint checkpoint(*fixture.strategy);
+  checkpoint.add(fixture.weights).add(fixture.history).add(local);
   const std::string bytes = checkpoint.contents().contents();
   checkpoint.restore(TensorFile::parse(bytes, "memory"));
 }
@@ -218,28 +219,28 @@ const std::filesystem::path& saved_file() {
   return path;
 }
 
-void save_to_a_file(MemoryStage& stage) {
+void save_to_a_file(MemoryFixture& fixture) {
   const std::filesystem::path& path = saved_file();
-  Checkpoint checkpoint(*stage.strategy);
-  checkpoint.add(stage.weights).add(stage.history);
+  Checkpoint checkpoint(*fixture.strategy);
+  checkpoint.add(fixture.weights).add(fixture.history);
   checkpoint.save(path);
   checkpoint.restore(path);
 }
 
-void read_and_look(MemoryStage& stage) {
-  const auto all = stage.strategy->local_values(stage.weights);
-  EXPECT_EQ(all[0].to_host(), stage.strategy->read(stage.weights).to_host());
-  static_cast<void>(stage.strategy->devices());
-  static_cast<void>(stage.strategy->parameter_devices());
+void read_and_look(MemoryFixture& fixture) {
+  const auto all = fixture.strategy->local_values(fixture.weights);
+  EXPECT_EQ(all[0].to_host(), fixture.strategy->read(fixture.weights).to_host());
+  static_cast<void>(fixture.strategy->devices());
+  static_cast<void>(fixture.strategy->parameter_devices());
 }
 
-void loop_over_data(MemoryStage& stage) {
+void loop_over_data(MemoryFixture& fixture) {
   const auto rows = Dataset<std::vector<double>>::from({{1, 2, 3, 4}, {5, 6, 7}});
-  auto steps = stage.strategy->distribute_dataset(
+  auto steps = fixture.strategy->distribute_dataset(
       rows, {.end_of_data = EndOfData::kMaskReplicas, .prefetch = 1});
   double sum = 0;
   for (const PerReplica<std::vector<double>>& step : steps) {
-    const auto sums = stage.strategy->run(
+    const auto sums = fixture.strategy->run(
         [](ReplicaContext& replica, const std::vector<double>& share) {
           double own = 0;
           for (const double row : share) own += row;
@@ -251,20 +252,20 @@ void loop_over_data(MemoryStage& stage) {
   EXPECT_EQ(sum, 28.0);
 }
 
-void run_masked(MemoryStage& stage) {
-  const int replicas = stage.strategy->num_replicas();
+void run_masked(MemoryFixture& fixture) {
+  const int replicas = fixture.strategy->num_replicas();
   detail::ReplicaArray<double> value(1);
   value.emplace_back(2.5);
   const PerReplica<double> some(std::move(value), detail::Participants(replicas, {replicas - 1}));
-  const auto sums = stage.strategy->run(
+  const auto sums = fixture.strategy->run(
       [](ReplicaContext& replica, double own) { return replica.all_reduce(ReduceOp::kSum, own); },
       some);
   EXPECT_EQ(last_of(sums), 2.5);
 }
 
-// A record that fails leaves the event as it was: nobody waits for a record that never comes.
-void record_events(MemoryStage& stage) {
-  Device& device = stage.strategy->backend().device(0);
+// A failed record leaves the event unchanged: no stream waits for a record that never comes.
+void record_events(MemoryFixture& fixture) {
+  Device& device = fixture.strategy->backend().device(0);
   const auto event = device.create_event();
   for (int record = 0; record < 4; ++record) {
     try {
@@ -276,9 +277,9 @@ void record_events(MemoryStage& stage) {
   }
 }
 
-// A replica for which a merge found no memory does other work before it merges again.
-void merge_until_it_works(MemoryStage& stage) {
-  const auto sums = stage.strategy->run([](ReplicaContext& replica) {
+// A replica whose merge found no memory does other work and merges again.
+void merge_until_it_works(MemoryFixture& fixture) {
+  const auto sums = fixture.strategy->run([](ReplicaContext& replica) {
     for (;;) {
       try {
         return replica.all_reduce(ReduceOp::kSum, 1);
@@ -287,18 +288,19 @@ void merge_until_it_works(MemoryStage& stage) {
       }
     }
   });
-  EXPECT_EQ(sums[0], stage.strategy->num_replicas());
+  EXPECT_EQ(sums[0], fixture.strategy->num_replicas());
 }
 
-// A replica for which a variable found no memory makes the variable again. All replicas get one.
-void make_a_variable_until_it_works(MemoryStage& stage) {
+// A replica whose variable found no memory makes the variable again. All replicas get the same
+// variable.
+void make_a_variable_until_it_works(MemoryFixture& fixture) {
   std::vector<MirroredVariable<double>> made(
-      static_cast<std::size_t>(stage.strategy->num_replicas()));
-  stage.strategy->run([&](ReplicaContext& replica) {
+      static_cast<std::size_t>(fixture.strategy->num_replicas()));
+  fixture.strategy->run([&](ReplicaContext& replica) {
     auto& own = made[static_cast<std::size_t>(replica.replica_id())];
     for (;;) {
       try {
-        own = stage.strategy->mirrored_variable(1.0, {.name = "again"});
+        own = fixture.strategy->mirrored_variable(1.0, {.name = "again"});
         return;
       } catch (const std::bad_alloc&) {
         static_cast<void>(Tensor<float>::full(Shape({2}), 1.0F).to_host());
@@ -308,8 +310,8 @@ void make_a_variable_until_it_works(MemoryStage& stage) {
   for (const auto& variable : made) EXPECT_TRUE(variable == made[0]);
 }
 
-void read_beyond_the_end(MemoryStage& stage) {
-  stage.strategy->run([](ReplicaContext&) {
+void read_beyond_the_end(MemoryFixture& fixture) {
+  fixture.strategy->run([](ReplicaContext&) {
     const auto table = Tensor<float>::full(Shape({2, 1}), 1.0F);
     const auto index = Tensor<std::int64_t>::full(Shape({1}), 2);
     static_cast<void>(gather_rows(table, index).to_host());

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Memory runs out at each allocation of every case: on each carrier, with each strategy, for one
-// allocation and for all that follow, and in the host half of CUDA.
+// Memory runs out at each allocation of every case: on each carrier, with each strategy, for a
+// single allocation and for all later allocations, and in the host half of CUDA.
 #include "belfry/backend/host_backend.h"
 #include "belfry/cuda/backend.h"
 #include "belfry/sim/driver.h"
@@ -73,7 +73,7 @@ TEST_P(SimulatorMemoryPoints, OnFibers) { expect_survival_in(simulated<MirroredS
 INSTANTIATE_TEST_SUITE_P(Cases, SimulatorMemoryPoints,
                          ::testing::ValuesIn(simulator_memory_cases()), name_of_case);
 
-// What the simulated driver needs is CUDA's affair.
+// Allocations of the simulated driver do not count: a real driver would make its own.
 class UncountedDriver final : public sim::CallObserver {
  public:
   void enter() noexcept override { exempt().emplace(); }

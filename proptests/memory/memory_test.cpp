@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Memory runs out at each allocation, one after another, of what programs do on the simulator.
+// Memory runs out at each allocation of programs on the simulator.
 #include "memory/memory_settings.h"
 
 #include <gtest/gtest.h>

@@ -20,16 +20,16 @@ void train_once(sim::Backend& backend) {
   });
 }
 
-void make_and_destroy(MemoryStage&) {
+void make_and_destroy(MemoryFixture&) {
   sim::Backend backend{{.devices = 2, .seed = 3}};
   train_once(backend);
 }
 
-void compare_two_runs(MemoryStage&) {
+void compare_two_runs(MemoryFixture&) {
   sim::repeat_and_compare({.devices = 2, .seed = 3}, train_once);
 }
 
-void describe_a_run(MemoryStage&) {
+void describe_a_run(MemoryFixture&) {
   sim::Backend backend{{.devices = 2, .seed = 3}};
   train_once(backend);
   EXPECT_FALSE(sim::timeline(backend.log()).empty());

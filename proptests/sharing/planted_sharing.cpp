@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A user's mistake: replicas write one number that no handle of belfry's guards. With `own` each
-// writes its own number instead, and nothing is wrong. For ThreadSanitizer.
+// A mistake of a user: replicas write the same number without a handle of belfry. With `own` each
+// replica writes a number of its own, which is correct. For ThreadSanitizer.
 //
 // usage: planted_sharing fiber|baton|concurrent shared|own
 #include "belfry/sim/backend.h"
@@ -27,11 +27,11 @@ int main(int count, char** words) {
   sim::Backend backend{options};
   MirroredStrategy strategy{backend};
   std::vector<int> written(64);
-  // Threads that run at once may still come one after the other, with belfry's locks between them.
-  // Nothing is ordered by this counter; it is there so that both are inside at a time.
+  // Waits until two replicas are inside. Threads that run at once may still come one after the
+  // other, with belfry's locks between them. The counter itself orders nothing.
   std::atomic<int> inside{0};
   const auto sums = strategy.run([&](ReplicaContext& replica) {
-    // Far apart: numbers on one line of a cache are no mistake.
+    // 32 numbers apart. Different numbers on the same cache line would be no mistake either.
     int& number = written[shared ? 0 : static_cast<std::size_t>(32 * replica.replica_id())];
     int sum = 0;
     for (int round = 1; round <= 4; ++round) {

@@ -11,13 +11,13 @@
 #include <string>
 #include <vector>
 
-// The CUDA backend on the simulated driver, with devices on one GPU, one on each or two on each, as
-// the seed says: that is every kind of communicator.
+// The CUDA backend on the simulated driver. The seed chooses all devices on a single GPU, a GPU for
+// each device, or two devices on each GPU: every kind of communicator.
 namespace belfry::testing {
 namespace {
 
-/// The machine of the test that runs: new for each, and at its end nothing may be left on it and
-/// nothing have been misused.
+/// The simulated machine of the running test. Each test gets a new machine. At the end of the test
+/// nothing may be left over, and no function may have been misused.
 class FreshMachine final : public ::testing::EmptyTestEventListener {
  public:
   void OnTestStart(const ::testing::TestInfo& /*test*/) override {
@@ -38,7 +38,7 @@ class FreshMachine final : public ::testing::EmptyTestEventListener {
 class DriverFactory final : public BackendFactory {
  public:
   DriverFactory() {
-    // GoogleTest owns it.
+    // GoogleTest owns the listener.
     ::testing::UnitTest::GetInstance()->listeners().Append(machine_);
   }
 

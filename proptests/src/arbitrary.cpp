@@ -16,7 +16,7 @@ namespace {
 // The first line of a program's merges; rounds are ten lines apart.
 constexpr int kFirstSite = 100;
 
-// Sites follow from the rounds that are left, so that shrinking keeps them apart.
+// Sites follow from the remaining rounds: a shrunk program still has different sites.
 ReplicaProgram with_sites(int length, std::vector<Step> rounds) {
   for (std::size_t i = 0; i < rounds.size(); ++i) {
     rounds[i].site = kFirstSite + 10 * static_cast<int>(i);
@@ -24,7 +24,7 @@ ReplicaProgram with_sites(int length, std::vector<Step> rounds) {
   return {length, std::move(rounds), {}};
 }
 
-// From [0, count), whatever the size: these are choices, not amounts.
+// From [0, count), independent of the size of the case: a choice, not an amount.
 rc::Gen<int> choice(int count) {
   return rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, count));
 }
@@ -49,7 +49,7 @@ std::vector<Mutation> mutations_of(const ReplicaProgram& program, int replicas,
   return all;
 }
 
-// By kind first, so that rare ones get their share.
+// The kind is drawn first: rare kinds get an equal share.
 rc::Gen<Mutation> any_kind_of(std::vector<Mutation> all, int replicas) {
   std::vector<MutationKind> kinds;
   for (const Mutation& one : all) {
@@ -88,7 +88,7 @@ rc::Gen<BackendRequest> backend_request(int most_devices) {
         BackendRequest request;
         request.devices = devices;
         request.schedule = schedule == 0 ? ScheduleKind::kFixed : ScheduleKind::kRandom;
-        // Threads cost a thousand times what fibers cost.
+        // Threads cost a thousand times as much as fibers.
         const CarrierKind usual = carrier == 6   ? CarrierKind::kBaton
                                   : carrier == 7 ? CarrierKind::kConcurrent
                                                  : CarrierKind::kFiber;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Merge functions that capture tensors. Those of different replicas lie on different devices, so
-// that equal ones are copied in other places, which is no finding.
+// Merge functions that capture tensors. The tensors of different replicas lie on different devices:
+// copies of equal tensors are made in different places, which is no finding.
 #include "belfry/tensor_ops.h"
 #include "captures_support_test.h"
 
@@ -45,7 +45,7 @@ TEST(CapturedTensors, ThatAreEqualAreNoFindingIfReadOrReturned) {
   });
 }
 
-// The sum was written on all devices by one operation; its copy is written by another.
+// A single operation wrote the sum on all devices; a second operation writes the copy.
 TEST(CapturedTensors, ThatAreEqualAreNoFindingIfCopiedToOneDevice) {
   expect_none([](MirroredStrategy& strategy) {
     return strategy.run([&](ReplicaContext& replica) {
@@ -96,7 +96,7 @@ TEST(CapturedTensors, ThatDifferAreFound) {
       kFirstMerge);
 }
 
-// Nothing reads what was computed: the devices finish their work all the same.
+// No code reads the result: the devices finish their work in any case.
 TEST(CapturedTensors, ThatDifferAreFoundIfNobodyReadsTheResult) {
   expect_found(
       [](MirroredStrategy& strategy) {
@@ -147,7 +147,7 @@ TEST(CapturedTensors, ThatDifferAfterEqualOnesAreFoundAtTheirMerge) {
       "merge #6 of run 1");
 }
 
-// A copy writes what is there already, so that a later merge shows it, or a reader.
+// A copy writes known data: a later merge, or a reader, shows the difference.
 TEST(CapturedTensors, ThatDifferAndAreOnlyAssignedAreFoundIfRead) {
   const auto body = [](bool read) {
     return [read](MirroredStrategy& strategy) {

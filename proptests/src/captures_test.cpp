@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Merge functions that capture values on the host, and others that look as if they did.
+// Merge functions that capture values of the host, and functions that only look like captures.
 #include "captures_support_test.h"
 
 #include <array>
@@ -53,7 +53,8 @@ TEST(Captures, ByValueAreFound) {
       kFirstMerge);
 }
 
-// Both the function and what it calls are of one type, so that SEM-4 tells none of them apart.
+// The function and the called function have the same types on all replicas: SEM-4 finds no
+// difference.
 TEST(Captures, InAStdFunctionAreFound) {
   using Function = std::function<double(CrossReplicaContext&)>;
   expect_found(
@@ -217,7 +218,7 @@ TEST(Captures, OfGeneratorsAreFoundUnlessTheyAreEqual) {
   expect_found(drawing(false), kFirstMerge);
 }
 
-// Momentum: one replica's closures run all merges, so that its state is always the same one.
+// Momentum: the closures of a single replica run all merges, with the same state.
 TEST(Captures, OfStateInALocalOfTheClosuresOwnAreNoFinding) {
   const auto training = [](int wrong_round) {
     return [wrong_round](MirroredStrategy& strategy) {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Merge functions that write to variables of the host: to those of one replica, or to shared ones.
+// Merge functions that write to variables of the host: to variables of a single replica, or to
+// shared variables.
 #include "captures_support_test.h"
 
 #include <array>
@@ -17,7 +18,7 @@ double mean_of(CrossReplicaContext& cross, const PerReplica<double>& values) {
   return cross.reduce(ReduceOp::kMean, values).value();
 }
 
-// The merge writes the `seen` of one replica, and the others go on with theirs.
+// The merge writes `seen` of a single replica. The other replicas go on with their own values.
 TEST(Writes, ToALocalThatAllReplicasReadAreFound) {
   expect_found(
       [](MirroredStrategy& strategy) {
@@ -34,7 +35,8 @@ TEST(Writes, ToALocalThatAllReplicasReadAreFound) {
       kFirstMerge);
 }
 
-// SEM-3 allows it, as replica 0's function runs; the check says so and reports it.
+// SEM-3 allows the write, because the function of replica 0 runs. The check reports the write and
+// says so.
 TEST(Writes, ToALocalThatReplica0AloneReadsAreReported) {
   const auto body = [](MirroredStrategy& strategy) {
     return strategy.run([](ReplicaContext& replica) {
@@ -110,7 +112,7 @@ TEST(Writes, ToAScratchBufferOfTheClosuresOwnAreNoFinding) {
   });
 }
 
-// Every replica's own is written, through a pointer that it brings.
+// The merge writes a variable of every replica, through pointers in the arguments.
 TEST(Writes, ThroughArgumentsAreNoFinding) {
   expect_none([](MirroredStrategy& strategy) {
     return strategy.run([](ReplicaContext& replica) {
@@ -125,7 +127,7 @@ TEST(Writes, ThroughArgumentsAreNoFinding) {
   });
 }
 
-// Nothing shows before the value is used, so that a later merge is named.
+// No value differs before the variable is used: a later merge is named.
 TEST(Writes, ThatAreUsedThreeMergesLaterAreNamedThere) {
   expect_found(
       [](MirroredStrategy& strategy) {
@@ -160,7 +162,7 @@ TEST(Writes, ThatOnlyTheBodysResultShowsListTheMerges) {
   EXPECT_EQ(report->replicas[1].what, "with its functions the body returns {0, 7, 0}");
 }
 
-// The list has eight merges at most, and counts the others.
+// The list has at most eight merges and the number of the others.
 TEST(Writes, ThatOnlyTheBodysResultShowsListAFewOfManyMerges) {
   const auto report = finding({.devices = 2}, [](MirroredStrategy& strategy) {
     std::array<double, 2> seen{};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What compare_functions asks for, says and lets through.
+// The requirements, messages and limits of compare_functions.
 #include "belfry/testing/compare_functions.h"
 
 #include "captures_support_test.h"
@@ -90,7 +90,7 @@ TEST(CompareFunctions, SaysThatABodyIsNotDeterministic) {
   EXPECT_EQ(report->code, ErrorCode::kNotDeterministic);
   EXPECT_THAT(report->summary, EndsWith("functions of replica 0 differ before the first merge"));
   EXPECT_EQ(runs, 2);
-  // Nothing but the result shows this one.
+  // Only the result shows the difference.
   const auto result = finding({.devices = 2}, [&](MirroredStrategy&) { return ++runs; });
   ASSERT_TRUE(result);
   EXPECT_EQ(result->code, ErrorCode::kNotDeterministic);
@@ -112,7 +112,7 @@ TEST(CompareFunctions, ThrowsWhatTheBodyThrows) {
   EXPECT_THROW(compare_functions({.devices = 2}, throwing), std::out_of_range);
 }
 
-// Replica 2 stops the body, and its error is the same whoever's functions run.
+// Replica 2 stops the body with the same error, whichever function runs.
 TEST(CompareFunctions, LetsABodyPassThatHandlesItsErrors) {
   expect_none([](MirroredStrategy& strategy) {
     try {

@@ -12,7 +12,7 @@ bool is_all_reduce(StepKind kind) {
   return kind >= StepKind::kAllReduceSum && kind <= StepKind::kAllReduceNest;
 }
 
-// Only reductions mind the lengths; a merge function may be handed what it likes.
+// Only reductions compare lengths; merge functions accept any lengths.
 bool needs_equal_lengths(StepKind kind) {
   return is_all_reduce(kind) || kind == StepKind::kUpdate || kind == StepKind::kAssignSum ||
          kind == StepKind::kAssignMean;

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <vector>
 
-// What programs compute on the host. Rows stay small integers, so that float arithmetic is exact
-// wherever and in whatever order it happens.
+// Host arithmetic of programs. Rows hold small integers: float arithmetic is exact in any order on
+// any device.
 namespace belfry::testing {
 
 using Row = std::vector<float>;
@@ -35,7 +35,7 @@ inline Row first_row(int replica, int length) {
   return row;
 }
 
-/// What a mirrored variable starts with.
+/// The initial value of a mirrored variable.
 inline Row first_mirrored(int length, float start) {
   return plus(Row(static_cast<std::size_t>(length), 0.0F), start);
 }

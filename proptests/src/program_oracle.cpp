@@ -20,7 +20,7 @@ struct SimpleReplica {
   Row row;
 };
 
-// Which verb a step calls: replicas in different verbs cannot meet.
+// The verb of a step: replicas in different verbs cannot meet.
 int verb(StepKind kind) {
   if (kind < StepKind::kMergeSum) return 0;
   if (kind >= StepKind::kAssignSum) return 3;
@@ -200,7 +200,7 @@ class Oracle {
       } else if (now.kind == StepKind::kAllReduceMean) {
         x = quantised(average);
       } else if (now.kind == StepKind::kAllReduceNest) {
-        // total, total + N (each row was raised by one), and the first element of total.
+        // total, total + N (each row was raised by 1), and the first element of total.
         x = quantised(plus(plus(plus(total, total), number), total[0]));
       } else if (now.kind == StepKind::kNestedRun) {
         x = quantised(plus(total, static_cast<float>(r)));

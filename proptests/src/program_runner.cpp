@@ -70,7 +70,8 @@ class Interpreter {
       note_failure(strategy_.last_failure()->code);
       out_.thrower = error.replica;
     } catch (const Error& error) {
-      // What did not come from the run itself is the caller's: a replay that does not fit, say.
+      // Errors that are not failures of the run belong to the caller, for example a replay that
+      // does not fit.
       const auto& failure = strategy_.last_failure();
       if (!failure || failure->code != error.code()) throw;
       note_failure(error.code());
@@ -253,7 +254,7 @@ class Interpreter {
         else
           cross.update(tensor_, function, total, site);
       };
-      // The last of the components that the strategy computes, however many that are.
+      // The last of the components that the strategy computes, whatever their number.
       const bool throws = step.deviation == Deviation::kUpdateThrows;
       std::size_t left = 0;
       if (throws) update([&](R&, const R&) { ++left; });

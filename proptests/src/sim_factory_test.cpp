@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The settings of simulated backends that the environment decides: whether copies share their
-// bytes, and whose functions merges take.
+// Settings of simulated backends from the environment: sharing of copies, and the replica whose
+// functions merges take.
 #include "belfry/testing/sim_factory.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kShareCopies = "BELFRY_TESTING_SHARE_COPIES";
 constexpr const char* kFunctionsOf = "BELFRY_TESTING_FUNCTIONS_OF";
 
-// Sets a variable of the environment, or takes it away, and puts back what was there.
+// Sets or deletes a variable of the environment, and restores the old value at the end.
 class Environment {
  public:
   explicit Environment(const char* word, const char* name = kShareCopies) : name_(name) {

@@ -15,7 +15,7 @@
 namespace belfry::testing::strategy_factory_test {
 namespace {
 
-/// What a user's own suite runs: it names its merges, or not.
+/// A suite of a user, whose merges have names if `named`.
 void sum_twice(Strategy& strategy, bool named) {
   strategy.run([named](ReplicaContext& replica) {
     for (const char* name : {"w", "b"}) {

@@ -16,7 +16,7 @@
 namespace belfry::testing {
 namespace {
 
-// One of four kinds: all in order, all in any order, some in order, some in any order.
+// Four kinds: all devices in order, all in any order, some in order, some in any order.
 Topology drawn_from(int backend_devices, int kind, std::uint64_t seed) {
   Topology topology = Topology::whole(backend_devices);
   std::vector<int>& devices = topology.devices;
@@ -33,7 +33,7 @@ Topology drawn_from(int backend_devices, int kind, std::uint64_t seed) {
   return topology;
 }
 
-// Without one device of the backend, and the later ones numbered anew. It may leave none.
+// The topology without a device of the backend; later devices are renumbered. May be empty.
 Topology without(const Topology& topology, int gone) {
   Topology rest{topology.backend_devices - 1, {}};
   for (int device : topology.devices) {
@@ -42,8 +42,8 @@ Topology without(const Topology& topology, int gone) {
   return rest;
 }
 
-// All of the same devices; one more of them; or in an order that is nearer to theirs. None of these
-// leads back, so that shrinking ends.
+// Simpler topologies: all devices of the same backend; an additional device; an order closer to the
+// backend's. No step leads back, so shrinking ends.
 std::vector<Topology> nearer_to_whole(const Topology& topology) {
   const Topology whole = Topology::whole(topology.backend_devices);
   if (topology == whole) return {};
@@ -80,7 +80,7 @@ std::vector<Topology> simpler(const Topology& topology) {
   return all;
 }
 
-// Without what RapidCheck would do by itself: it knows neither order nor whole.
+// Disables RapidCheck's own shrinking, which knows neither order nor whole topologies.
 rc::Gen<Topology> random_topology(const rc::Gen<int>& backend_devices) {
   return rc::gen::noShrink(rc::gen::map(
       rc::gen::tuple(backend_devices, rc::gen::resize(rc::kNominalSize,

@@ -27,7 +27,7 @@ void check_valid(const Topology& drawn) {
   RC_ASSERT(*once.rbegin() < drawn.backend_devices);
 }
 
-// The last of what RapidCheck tries, one after the other, while `fails` says so.
+// Follows RapidCheck's shrinks as long as `fails` holds. Returns the last.
 template <class F>
 Topology shrunk(rc::Shrinkable<Topology> start, const F& fails) {
   while (true) {
@@ -43,7 +43,7 @@ Topology shrunk(rc::Shrinkable<Topology> start, const F& fails) {
   }
 }
 
-// Some draw for which `fails`, made as simple as it gets.
+// Draws until `fails` holds, and returns the simplest topology found by shrinking.
 template <class F>
 Topology simplest(const rc::Gen<Topology>& gen, const F& fails) {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
@@ -70,7 +70,7 @@ TEST(Topologies, AreAllDevicesSomeOfThemAndInAnyOrder) {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     drawn.insert(gen(rc::Random(seed), rc::kNominalSize).value().devices);
   }
-  // Of 3 devices one can be taken in 3 ways, two in 6, three in 6.
+  // Of 3 devices: 3 ways to take a single device, 6 ways to take two, 6 ways to take three.
   EXPECT_EQ(drawn.size(), 15U);
 }
 

@@ -50,7 +50,7 @@ class Parts {
   std::vector<MergeValues> take() { return std::move(parts_); }
 
  private:
-  // A stream and the number of a piece of work there.
+  // A stream and the number of a command.
   using Work = std::pair<std::uint64_t, std::uint64_t>;
 
   void add(const sim::LogRecord& record) {

@@ -10,8 +10,8 @@
 
 namespace belfry::testing {
 
-/// Names the backend's last device as the storage where there is an even number of them, and else
-/// leaves it to the strategy.
+/// Names the backend's last device as the storage if the number of devices is even. The strategy
+/// chooses otherwise.
 class CentralFactory final : public StrategyFactory {
  public:
   std::string_view name() const override { return "central storage"; }
@@ -27,7 +27,7 @@ class CentralFactory final : public StrategyFactory {
   }
 };
 
-/// Keeps variables on the first device without a replica, where the options leave one.
+/// Keeps variables on the first device without a replica, if the options leave such a device.
 class StorageApartFactory final : public StrategyFactory {
  public:
   std::string_view name() const override { return "central storage apart"; }

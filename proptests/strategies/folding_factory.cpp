@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The suites on a strategy that reduces without collectives, and says so.
+// The suites on a strategy that reduces without collectives, with a factory that says so.
 #include "belfry/testing/strategy_factory.h"
 #include "strategies/folding_strategy.h"
 

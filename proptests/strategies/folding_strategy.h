@@ -9,8 +9,8 @@
 
 namespace belfry::testing {
 
-/// A right strategy with a reduction of its own: tensors are brought to the host and reduced there,
-/// without a collective.
+/// A correct strategy with its own reduction: copies tensors to the host and reduces there, without
+/// a collective.
 class FoldingStrategy final : public Strategy {
  public:
   FoldingStrategy(Backend& backend, const StrategyOptions& options)

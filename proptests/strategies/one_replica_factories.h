@@ -9,7 +9,7 @@
 
 namespace belfry::testing {
 
-/// On the first device that the options name, or that the backend has.
+/// A replica on the first device of the options, or of the backend.
 class OneDeviceFactory final : public StrategyFactory {
  public:
   std::string_view name() const override { return "one device"; }
@@ -22,7 +22,7 @@ class OneDeviceFactory final : public StrategyFactory {
   ReplicaDevices replica_devices() const override { return ReplicaDevices::kFirst; }
 };
 
-/// In host memory, whatever the backend.
+/// A replica in host memory, whatever the backend.
 class DefaultFactory final : public StrategyFactory {
  public:
   std::string_view name() const override { return "default"; }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// INV-14 for belfry's strategies of one replica, which are no business of who tests another one.
+// INV-14 for belfry's own strategies with a single replica. Not installed: tests of user strategies
+// do not need the file.
 #include "suites/one_replica.h"
 
 #include "belfry/testing/backend_factory.h"

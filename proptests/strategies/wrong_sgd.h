@@ -18,7 +18,7 @@ enum class SgdMistake {
   kSetsToZero,       ///< Instead of taking means.
 };
 
-/// Keeps all that every strategy must, and makes one mistake in what is its own: the means.
+/// Keeps all rules for strategies, and makes a mistake in its own work, the means.
 template <SgdMistake kMistake>
 class WrongSgd : public Mistaken {
  public:

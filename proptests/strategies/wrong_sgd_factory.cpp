@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The suites on local SGD whose means forget a replica.
+// The suites on a local SGD strategy whose means leave out a replica.
 #include "belfry/testing/strategy_factory.h"
 #include "strategies/wrong_sgd.h"
 

@@ -41,7 +41,7 @@ std::vector<std::vector<LeafRef>> without_the_last(const ReduceCall& call) {
 }
 
 void ForgetfulReduce::do_reduce(const ReduceCall& call) {
-  // The others' reduction, which the last replica gets too.
+  // The last replica gets the result of the others.
   std::vector<std::vector<LeafRef>> some = without_the_last(call);
   Strategy::do_reduce({call.op, some, call.everywhere, call.present});
 }

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-// Strategies with one mistake each, as somebody might write them: the contracts must notice.
+// Strategies with one mistake each, as a user might write them: the contracts must notice.
 namespace belfry::testing {
 
-/// What most of them begin with: all that `Strategy` decides, on the devices that are asked for.
+/// Base of most strategies: the defaults of `Strategy` on the requested devices.
 class Mistaken : public Strategy {
  public:
   Mistaken(Backend& backend, const StrategyOptions& options)
@@ -35,7 +35,7 @@ class ForgetfulReduce final : public Mistaken {
   void do_reduce(const ReduceCall& call) override;
 };
 
-/// MEAN of host values divides by one replica too many.
+/// Divides MEAN of host values by the number of replicas plus 1.
 class WrongMean final : public Mistaken {
  public:
   using Mistaken::Mistaken;
@@ -44,7 +44,7 @@ class WrongMean final : public Mistaken {
   void do_reduce(const ReduceCall& call) override;
 };
 
-/// MEAN of host values divides by the replicas that take no part, too.
+/// Divides MEAN of host values by the number of all replicas, including replicas without values.
 class CountsTheAbsent final : public Mistaken {
  public:
   using Mistaken::Mistaken;
@@ -115,7 +115,7 @@ class RunOnce final : public Mistaken {
   bool tired_ = false;
 };
 
-/// Says that variables live on the first device, and places them on the last.
+/// Names the first device as the place of variables, and places variables on the last.
 class MovingVariables final : public Mistaken {
  public:
   using Mistaken::Mistaken;
@@ -131,14 +131,14 @@ class MovingVariables final : public Mistaken {
   mutable std::atomic<int> calls_{0};
 };
 
-/// Has a replica on every device there is, whatever was asked for.
+/// Has a replica on every device of the backend, and ignores the requested devices.
 class IgnoresDevices final : public Strategy {
  public:
   IgnoresDevices(Backend& backend, const StrategyOptions& options)
       : Strategy(backend, {.order = options.order}, CallSite::here()) {}
 };
 
-/// Takes the devices that were asked for from the last to the first.
+/// Takes the requested devices in reverse order.
 class ReversesDevices final : public Strategy {
  public:
   ReversesDevices(Backend& backend, StrategyOptions options)
@@ -151,14 +151,14 @@ class ReversesDevices final : public Strategy {
   }
 };
 
-/// Reduces in whatever order it likes.
+/// Ignores the requested order of reductions.
 class DropsOrder final : public Strategy {
  public:
   DropsOrder(Backend& backend, const StrategyOptions& options)
       : Strategy(backend, {.devices = options.devices, .order = {}}, CallSite::here()) {}
 };
 
-/// Reduces by replica id, which is not what everybody asks for.
+/// Reduces by replica id, whatever order was requested.
 class AlwaysReplicaOrder final : public Strategy {
  public:
   AlwaysReplicaOrder(Backend& backend, const StrategyOptions& options)
@@ -184,7 +184,7 @@ class FirstLeaves final : public Mistaken {
   void do_reduce(const ReduceCall& call) override;
 };
 
-/// Gets the last bit of some host leaves wrong: those that `Which` says.
+/// Changes the last bit of the host leaves that `Which` selects.
 template <class Which>
 class WrongLeaves final : public Mistaken {
  public:
@@ -215,7 +215,7 @@ struct Long {
   bool operator()(const LeafRef& leaf) const { return leaf.count > 8; }
 };
 
-/// Cannot reduce some leaves: those that `Which` says.
+/// Refuses to reduce the leaves that `Which` selects.
 template <class Which>
 class RefusesLeaves final : public Mistaken {
  public:
@@ -239,7 +239,7 @@ struct OfRankTwo {
   }
 };
 
-/// Broadcasts zeros instead of long tensors, and of all types but one.
+/// Broadcasts zeros in place of long tensors, for all element types except one.
 class ShortBroadcast final : public Mistaken {
  public:
   using Mistaken::Mistaken;
@@ -249,7 +249,7 @@ class ShortBroadcast final : public Mistaken {
                                       std::span<const Placement> targets) override;
 };
 
-/// Tries an update again when its function threw.
+/// Calls the function of an update again after an exception.
 class RetriesUpdates final : public Mistaken {
  public:
   using Mistaken::Mistaken;
@@ -258,7 +258,7 @@ class RetriesUpdates final : public Mistaken {
   void do_update(ComponentWork& update) override;
 };
 
-/// Computes every update once, also of variables whose components are each replica's own.
+/// Computes every update once, even of replica-local variables.
 class CopiesUpdates final : public Mistaken {
  public:
   using Mistaken::Mistaken;
@@ -270,7 +270,7 @@ class CopiesUpdates final : public Mistaken {
   }
 };
 
-/// Makes room for copies, and forgets to fill it.
+/// Allocates copies and does not fill them.
 class EmptyCopies final : public Mistaken {
  public:
   using Mistaken::Mistaken;
@@ -280,7 +280,7 @@ class EmptyCopies final : public Mistaken {
                                       std::span<const Placement> targets) override;
 };
 
-/// Leaves reduced tensors in the storage of what was brought, which others may share.
+/// Leaves reduced tensors in the storage of the inputs, which other tensors may share.
 class ReducesInPlace final : public Mistaken {
  public:
   using Mistaken::Mistaken;
@@ -315,7 +315,7 @@ class ReversesComponents final : public Mistaken {
   }
 };
 
-/// Keeps variables on the first replica's device, and lends its storage out as copies.
+/// Keeps variables on the first replica's device, and returns their storage as copies.
 class LendsStorage final : public Mistaken {
  public:
   using Mistaken::Mistaken;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The contracts notice strategies that break them, and say what is broken.
+// The contracts find strategies with mistakes, and name the mistake.
 #include "strategies/wrong_strategies.h"
 
 #include "belfry/strategies.h"
@@ -36,7 +36,7 @@ ContractResult result_of(const char* id) {
   return check_contract(id, strategies, backend_factory(), {.cases = 100, .seed = 1});
 }
 
-// The contract is broken, and its message begins with the contract and holds `sentence`.
+// Expects a broken contract with a message that begins with the contract and contains `sentence`.
 template <class S>
 void expect_broken(const char* id, const char* sentence) {
   const ContractResult result = result_of<S>(id);
@@ -146,8 +146,8 @@ TEST(WrongStrategies, ThatKeepVariablesElsewhereBreakCDest) {
   expect_broken<CrowdedVariables>("C-dest", " is named twice");
 }
 
-// A strategy may do right all that every strategy must, and wrong what is its own: no contract
-// alone can tell.
+// A strategy may keep all rules for strategies and make mistakes in its own work. No contract alone
+// can find such mistakes.
 template <SgdMistake kMistake>
 void expect_found_by_its_factory() {
   using Sgd = Trained<WrongSgd<kMistake>>;
@@ -168,7 +168,7 @@ TEST(WrongStrategies, ThatAreWrongInTheirOwnWorkAreFoundByTheirFactory) {
   expect_found_by_its_factory<SgdMistake::kSetsToZero>();
 }
 
-// What an answer throws is reported as well.
+// An exception of `own_mistake` is reported as well.
 TEST(WrongStrategies, ThatThrowInTheirOwnWorkAreFoundByTheirFactory) {
   const StrategyOf<MirroredStrategy> strategies(
       "the wrong one", {},
@@ -178,7 +178,7 @@ TEST(WrongStrategies, ThatThrowInTheirOwnWorkAreFoundByTheirFactory) {
   EXPECT_THAT(found.message, HasSubstr("its own work went wrong: it threw nobody knows"));
 }
 
-// Notes where its replicas are run.
+// Records the lines in which a program calls `run`.
 class NotesRuns final : public Strategy {
  public:
   NotesRuns(Backend& backend, const StrategyOptions& options, std::set<std::uint32_t>& lines)
@@ -205,7 +205,8 @@ class NotesRunsFactory final : public StrategyFactory {
   std::set<std::uint32_t>& lines_;
 };
 
-// No hook sees what a replica is handed, so that no strategy can get it wrong.
+// Hooks do not see the arguments of replicas: no strategy can break that part of the contract. The
+// test checks instead that the contract calls `run` in three places.
 TEST(Contracts, HandOverShapesArgumentsAndDatasetsInCInput) {
   std::set<std::uint32_t> lines;
   const ContractResult result = check_contract("C-input", NotesRunsFactory(lines),
@@ -243,7 +244,7 @@ TEST(WrongStrategies, AreShrunkToTheFewestDevicesInAnOrderThatShowsTheMistake) {
   }
 }
 
-// With one replica there is less to see, and what is not seen is said.
+// Contracts with a single replica leave out some checks, and say so.
 TEST(Contracts, OfOneReplicaSayWhatTheyLeaveOut) {
   const OneDeviceFactory one;
   const StrategyOf<MirroredStrategy> several("mirrored");
@@ -259,7 +260,8 @@ TEST(Contracts, OfOneReplicaSayWhatTheyLeaveOut) {
   }
 }
 
-// A factory that promises one replica is held to it, and one that promises many too.
+// A factory that promises a single replica must make strategies with a single replica, and vice
+// versa.
 class WrongCount final : public StrategyFactory {
  public:
   explicit WrongCount(ReplicaDevices promised) : promised_(promised) {}
@@ -302,7 +304,7 @@ class CountingFactory final : public StrategyFactory {
   int& made_;
 };
 
-// ctest runs this one with and without RC_PARAMS.
+// ctest runs the test with and without RC_PARAMS.
 TEST(Contracts, TryAsManyCasesAsWereAskedFor) {
   const auto cases = [](const ContractOptions& options) {
     int made = 0;

@@ -1,29 +1,29 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# The property suites, to be run on a strategy and a backend of one's own. They are installed as
-# sources, beside this file, and compiled with the program that tests:
+# The property suites, for strategies and backends of users. The suites are installed as sources
+# beside this file and are compiled with the test program of the user:
 #
 #   add_executable(my_test my_factories.cpp)
 #   belfry_add_suites(my_test SUITES merge_order_props reduce_props)
 #   target_link_libraries(my_test PRIVATE GTest::gtest_main)
 #
-# my_factories.cpp defines belfry::testing::strategy_factory() and backend_factory(). All that the
-# suites test is made by these. Without SUITES all of them are added. Needs the packages rapidcheck,
-# GTest and Eigen3. For a backend of one's own there are the suites of the backend interface before
-# them, spi_*, which need no strategy_factory() and no Eigen3:
+# my_factories.cpp defines belfry::testing::strategy_factory() and backend_factory(), which make the
+# strategies and backends under test. Without SUITES all suites are added. Needs the packages
+# rapidcheck, GTest and Eigen3. A new backend should first pass the suites of the backend interface,
+# spi_*, which need no strategy_factory() and no Eigen3:
 #
 #   belfry_add_spi_suites(my_backend_test)
 
-# In the cache, since whoever calls the function may see no variable of this folder.
+# In the cache: callers in other folders do not see ordinary variables of this folder.
 set(BELFRY_SUITES
   axis_props cancellation_props carrier_props cross_replica_props destination_props failure_props
   input_props invariant_props masked_props merge_name_props merge_order_props mirrored_props
   nest_props program_props reduce_props reduce_order_props replica_local_props scatter_props
   throwing_props unwinding_props vjp_props checkpoint_props
-  CACHE INTERNAL "The suites there are")
+  CACHE INTERNAL "All suites")
 set(BELFRY_SUITE_LINKS belfry::testing rapidcheck_gtest GTest::gtest Eigen3::Eigen
-  CACHE INTERNAL "What suites are linked with")
+  CACHE INTERNAL "Libraries of the suites")
 set(BELFRY_SPI_SUITES spi_collective_props spi_kernel_props spi_stream_props
   CACHE INTERNAL "The suites of the backend interface")
 
@@ -44,7 +44,7 @@ function(belfry_add_suites target)
     endif()
     target_sources(${target} PRIVATE "${here}/${suite}.cpp")
     if(suite STREQUAL "throwing_props")
-      target_sources(${target} PRIVATE "${here}/throwing_campaign.cpp" "${here}/throwing_stage.cpp"
+      target_sources(${target} PRIVATE "${here}/fault_sweep.cpp" "${here}/throwing_fixture.cpp"
         "${here}/throwing_verbs.cpp" "${here}/throwing_reductions.cpp")
     endif()
   endforeach()

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Verbs that work along an axis: gather, all_gather, and reduce with an axis. What they must give
-// is worked out on the host from indices, one element at a time.
+// Verbs along an axis: gather, all_gather, and reduce with an axis. The expected results are
+// computed on the host from indices, element by element.
 #include "belfry/shape.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
@@ -20,7 +20,7 @@ using Extents = std::vector<std::int64_t>;
 
 class AxisVerbs : public Property {};
 
-/// One tensor a replica: all extents equal but for one axis.
+/// A tensor for each replica. Only the extent of `axis` differs between replicas.
 struct Layout {
   Extents common;         ///< At `axis`: anything.
   int axis = 0;           ///< From 0.
@@ -105,7 +105,7 @@ double number(T value) {
   }
 }
 
-/// An exact sum, or the mean of so many, rounded once to T. Integers wrap.
+/// An exact sum, or the mean of `count` values, rounded once to T. Integers wrap.
 template <class T>
 T stored(ReduceOp op, double sum, std::int64_t count) {
   if constexpr (std::is_integral_v<T>) {
@@ -117,7 +117,7 @@ T stored(ReduceOp op, double sum, std::int64_t count) {
   }
 }
 
-/// The sum or the mean over the axis and all replicas, whose data is exact.
+/// The sum or the mean over the axis and all replicas, for data with exact sums.
 template <class T>
 std::vector<T> reduced(ReduceOp op, const Layout& layout, std::uint64_t seed) {
   std::map<std::pair<std::int64_t, std::int64_t>, double> sums;

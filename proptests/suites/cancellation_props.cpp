@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// SEM-7: what a replica that swallowed its cancellation may go on with, on every carrier.
+// SEM-7: the calls that a replica may make after it swallowed its cancellation, on every carrier.
 #include "belfry/completion.h"
 #include "belfry/dataset.h"
 #include "belfry/scatter.h"
 #include "belfry/tensor_ops.h"
 #include "suites/property.h"
-#include "suites/throwing_stage.h"
+#include "suites/throwing_fixture.h"
 
 #include <optional>
 #include <string>
@@ -20,7 +20,7 @@ namespace {
 constexpr int kPatience = 16;
 constexpr int kMany = 1000;  // Nobody who is abandoned comes so far.
 
-/// What a replica has when its run fails.
+/// The objects of a replica whose run fails.
 struct Belongings {
   ReplicaContext& replica;
   Strategy& strategy;
@@ -38,7 +38,7 @@ struct LaterCall {
   void (*make)(Belongings&);
 };
 
-// Merges, variables, and whatever a device would have to do.
+// Merges, variables, and work on devices.
 const LaterCall kRefused[] = {
     {"all_reduce", [](Belongings& own) { own.replica.all_reduce(ReduceOp::kSum, 1.0F); }},
     {"all_gather", [](Belongings& own) { own.replica.all_gather(Row{1}); }},
@@ -79,7 +79,7 @@ const LaterCall kRefused[] = {
      }},
 };
 
-// What the host knows.
+// Questions that the host can answer.
 const LaterCall kAnswered[] = {
     {"replica_id", [](Belongings& own) { own.replica.replica_id(); }},
     {"num_replicas", [](Belongings& own) { own.replica.num_replicas(); }},
@@ -114,7 +114,7 @@ class Cancellation : public Property {
   static constexpr CarrierKind kCarriers[] = {CarrierKind::kFiber, CarrierKind::kBaton,
                                               CarrierKind::kConcurrent};
 
-  /// What each of `calls` does in a run of its own that has failed.
+  /// Checks the outcome of each of `calls` in a separate run that has failed.
   template <std::size_t N>
   void expect(Outcome expected, const LaterCall (&calls)[N]) {
     for (const CarrierKind carrier : kCarriers) {
@@ -130,7 +130,7 @@ class Cancellation : public Property {
         Outcome outcome = Outcome::kNone;
         const auto body = [&](ReplicaContext& replica) {
           meet_with_a_tensor(replica);
-          if (replica.replica_id() == 0) throw Planted{1};
+          if (replica.replica_id() == 0) throw InjectedFault{1};
           Belongings own{replica,
                          strategy,
                          mirrored,
@@ -142,7 +142,7 @@ class Cancellation : public Property {
                          Tensor<std::int32_t>::full({1}, 0)};
           outcome = later(own, call);
         };
-        EXPECT_THROW(strategy.run(body), Planted);
+        EXPECT_THROW(strategy.run(body), InjectedFault);
         EXPECT_EQ(outcome, expected);
       }
       strategy.run(meet_with_a_tensor);
@@ -150,7 +150,7 @@ class Cancellation : public Property {
   }
 
  private:
-  /// Of a replica that swallows the cancellation before.
+  /// Calls on a replica that has swallowed its cancellation.
   static Outcome later(Belongings& own, const LaterCall& call) {
     try {
       meet_with_a_tensor(own.replica);
@@ -183,7 +183,7 @@ TEST_F(Cancellation, OfReplicasThatGoOnWithTheirDevicesIsGivenUp) {
     TensorRow sum;  // Outlives the replica, whose stack is lost.
     const auto body = [&](ReplicaContext& replica) {
       meet_with_a_tensor(replica);
-      if (replica.replica_id() == 0) throw Planted{1};
+      if (replica.replica_id() == 0) throw InjectedFault{1};
       sum = tensor_of(0);
       for (int i = 0; i < kMany; ++i) {
         try {
@@ -195,7 +195,7 @@ TEST_F(Cancellation, OfReplicasThatGoOnWithTheirDevicesIsGivenUp) {
         }
       }
     };
-    EXPECT_THROW(strategy.run(body), Planted);
+    EXPECT_THROW(strategy.run(body), InjectedFault);
     EXPECT_EQ(swallowed, kPatience);
     ASSERT_TRUE(strategy.last_failure());
     const ReplicaReport& last = strategy.last_failure()->replicas.back();

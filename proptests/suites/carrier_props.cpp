@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// INV-4 for carriers: fibers, threads that take turns and threads that run all at once do the same,
-// down to what each replica, merge and stream has done by itself.
+// INV-4 for carriers: fibers, threads that take turns and threads that run at once have the same
+// results and the same operations of each replica, merge and stream.
 #include "suites/property.h"
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class Carriers : public Property {
       RC_ASSERT(threads.outcome == fibers.outcome);
       RC_ASSERT(threads.hash == fibers.hash);
     }
-    // The schedule is no part of it either.
+    // The schedule does not change the operations either.
     BackendRequest other = request;
     other.schedule = ScheduleKind::kRandom;
     other.seed = request.seed + 2;  // Of the same parity: the same machine, on some backends.
@@ -56,8 +56,8 @@ TEST_F(Carriers, FailTheSame) {
   });
 }
 
-// Makes variables of both kinds inside replicas, which ask for them in two orders: whoever is
-// ahead of the first replica waits for it, for some of them more than once.
+// Makes variables of both kinds in replicas, in two different orders: a replica that is ahead of
+// replica 0 waits until replica 0 has made the variable, some replicas more than once.
 float make_variables(Strategy& strategy, ReplicaContext& replica, bool odd_ones_fail) {
   const bool odd = replica.replica_id() % 2 == 1;
   const auto host = [&] {
@@ -83,7 +83,7 @@ float make_variables(Strategy& strategy, ReplicaContext& replica, bool odd_ones_
 TEST_F(Carriers, MakeVariablesInReplicasTheSame) {
   holds([this] {
     BackendRequest request = *backend_request(8);
-    // Whatever replica 0 asks for it makes; so one replica alone does not fail.
+    // Replica 0 makes the variables of its own requests: a single replica does not fail.
     const bool fails = request.devices > 1 && *rc::gen::arbitrary<bool>();
     const std::uint64_t parity = request.seed % 2;  // The same machine, on some backends.
     std::optional<std::uint64_t> first;

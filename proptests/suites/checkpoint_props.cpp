@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// INV-9: what is saved on some replicas reads the same on others. And a transaction that fails has
-// changed nothing, whatever was done in it.
+// INV-9: a checkpoint saved with some number of replicas reads the same with any other number. A
+// failed transaction changes nothing, whatever its body did.
 #include "belfry/checkpoint.h"
 #include "belfry/tensor_ops.h"
 #include "suites/property.h"
@@ -25,7 +25,7 @@ Tensor<float> tensor_of(const Row& row) {
   return Tensor<float>::from({static_cast<std::int64_t>(row.size())}, row);
 }
 
-/// A variable of each kind, with values of so many replicas.
+/// A variable of each kind, with values for all replicas.
 struct Variables {
   Variables(Strategy& owner, std::uint64_t from) : strategy(owner), seed(from) {
     mirrored = strategy.mirrored_variable([&] { return tensor_of(row(0)); }, {.name = "mirrored"});
@@ -42,17 +42,18 @@ struct Variables {
   Row row(int replica) const {
     return values_of<float>({Pattern::kRandom, seed}, replica, kLength);
   }
-  // Every replica writes its components.
+  // Writes the components of every replica.
   void write() {
     strategy.run([&](ReplicaContext& replica) {
       const int id = replica.replica_id();
       sum.on(replica) = tensor_of(row(id));
-      // Of one sign, and sometimes the other; and any bits, whose sum wraps around.
+      // `count`: numbers of equal sign, negative for odd seeds. `wide`: any bits, with a sum that
+      // wraps.
       const auto number = static_cast<std::int64_t>(mixed_bits(seed, 7, id) >> 20);
       count.on(replica) = seed % 2 == 0 ? number : -number;
       wide.on(replica) = mixed_bits(seed, 8, id);
       first.on(replica) = row(id + 1);
-      // Exact numbers, and the same everywhere: their mean is each of them.
+      // Exact numbers, equal on all replicas: the mean is the same number.
       mean.on(replica) = values_of<float>({Pattern::kSmallIntegers, seed}, 0, kLength);
       meet_with_a_tensor(replica);
     });
@@ -74,8 +75,8 @@ struct Variables {
   ReplicaLocalVariable<Row> mean;
 };
 
-/// Asserts that the components have `total`, and that none is further from 0 than the last by more
-/// than one.
+/// Asserts that the components have the sum `total`, and that no component is further from 0 than
+/// the last by more than 1.
 template <class E>
 void require_even(Strategy& strategy, const ReplicaLocalVariable<E>& sum, E total) {
   RC_ASSERT(strategy.read(sum) == total);
@@ -97,7 +98,7 @@ TEST_F(Checkpoints, ReadTheSameOnAnyNumberOfReplicas) {
     RC_ASSERT(TensorFile::parse(file.contents(), "memory") == file);
     restored.checkpoint().restore(file);
     RC_ASSERT(restored.checkpoint().contents() == file);
-    // Integers keep their total however it is split.
+    // Every split keeps the total of integers.
     restored.checkpoint().restore(file, {.sums = SumSplit::kDivide, .site = CallSite::here()});
     require_even(restored.strategy, restored.count, saved.strategy.read(saved.count));
     require_even(restored.strategy, restored.wide, saved.strategy.read(saved.wide));
@@ -114,7 +115,7 @@ struct OnPurpose : std::runtime_error {
   OnPurpose() : std::runtime_error("on purpose") {}
 };
 
-// One change of all variables; throws in place number `fails`, counted from 0.
+// Changes all variables once. Throws at place `fails`, counted from 0.
 void change(Variables& all, int fails, int writer) {
   CrossReplicaContext& cross = all.strategy.cross_replica();
   cross.update(all.mirrored, [](Tensor<float>& one) { one = multiply(one, 2.0F); });

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems do with the components of results and values: how nests are put
-// together, what stands for a component, how values are made for each replica. A test's name begins
-// with the fact it is about.
+// Conformance rows about components of results and values: assembly of nests, stand-ins for
+// components, and values made for each replica. The name of a test begins with its rows.
 //
-// Not here, because C++ has no such thing: proxies of objects (RG-13).
+// Not covered, because C++ has no proxies of objects: RG-13.
 #include "belfry/tensor_ops.h"
-#include "suites/machine.h"
+#include "suites/strategy_fixture.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -37,33 +36,33 @@ Nested nested(int id) {
 // Overridden (RG-01): results are not taken apart: a PerReplica of nests, not a nest of
 // PerReplicas.
 TEST(Conformance, RG_01_RG_02_ComponentsAreTheOriginalNests) {
-  Machine machine(2);
-  const auto all = machine.strategy.run([](ReplicaContext& r) { return nested(r.replica_id()); });
+  StrategyFixture fixture(2);
+  const auto all = fixture.strategy.run([](ReplicaContext& r) { return nested(r.replica_id()); });
   for (int id : {0, 1}) EXPECT_EQ(all[id], nested(id));
 }
 
 // Overridden: a Mirrored of a nest, not a nest of Mirrored values.
 TEST(Conformance, RG_04_MirroredNestsGiveTheSameToAll) {
-  Machine machine(2);
-  const auto all = machine.cross.broadcast(nested(0));
-  EXPECT_EQ(list_of(machine.strategy.run([](ReplicaContext&, const Nested& x) { return x; }, all)),
+  StrategyFixture fixture(2);
+  const auto all = fixture.cross.broadcast(nested(0));
+  EXPECT_EQ(list_of(fixture.strategy.run([](ReplicaContext&, const Nested& x) { return x; }, all)),
             std::vector<Nested>({nested(0), nested(0)}));
 }
 
 // Overridden: results are not taken apart: a PerReplica of pairs, not a pair of PerReplicas.
 TEST(Conformance, RG_05_ListsOfPairs) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   using Pair = std::pair<std::string, std::string>;
-  const auto pairs = machine.strategy.run(
+  const auto pairs = fixture.strategy.run(
       [](ReplicaContext& r) { return r.replica_id() == 0 ? Pair("1", "2") : Pair("3", "4"); });
   EXPECT_EQ(list_of(pairs), (std::vector<Pair>{{"1", "2"}, {"3", "4"}}));
 }
 
 // Overridden: as above.
 TEST(Conformance, RG_07_OneObjectStaysOneObject) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   const auto object = std::make_shared<int>(5);
-  const auto got = machine.strategy.run([&](ReplicaContext& r) {
+  const auto got = fixture.strategy.run([&](ReplicaContext& r) {
     return std::pair{std::string(r.replica_id() == 0 ? "a" : "b"), object};
   });
   EXPECT_EQ(got[0], (std::pair{std::string("a"), object}));
@@ -71,9 +70,9 @@ TEST(Conformance, RG_07_OneObjectStaysOneObject) {
 }
 
 TEST(Conformance, RG_09_AVariableOfOneReplicaIsThatVariable) {
-  Machine machine(1);
-  auto variable = machine.strategy.mirrored_variable(1);
-  const auto returned = machine.strategy.run([&](ReplicaContext&) { return variable; });
+  StrategyFixture fixture(1);
+  auto variable = fixture.strategy.mirrored_variable(1);
+  const auto returned = fixture.strategy.run([&](ReplicaContext&) { return variable; });
   EXPECT_EQ(returned, variable);
 }
 
@@ -87,18 +86,18 @@ struct Record {
 
 // Overridden: results are not taken apart: a PerReplica of records, also where a field is equal.
 TEST(Conformance, RG_10_Records) {
-  Machine machine(3);
+  StrategyFixture fixture(3);
   const std::vector<std::shared_ptr<int>> scaffolds = {
       std::make_shared<int>(0), std::make_shared<int>(1), std::make_shared<int>(2)};
   const auto record = [&](int id) {
     return Record{"train", id / 2.0, id, scaffolds[static_cast<std::size_t>(id)]};
   };
-  const auto all = machine.strategy.run([&](ReplicaContext& r) { return record(r.replica_id()); });
+  const auto all = fixture.strategy.run([&](ReplicaContext& r) { return record(r.replica_id()); });
   for (int id : {0, 1, 2}) EXPECT_EQ(all[id], record(id));
   EXPECT_EQ(all[1].loss, 0.5);
 }
 
-// A class that is a mapping of the library with more to it, and one that only behaves like one.
+// A class derived from a mapping of the library, and a class that only behaves like a mapping.
 struct DictBased : std::map<std::string, std::string> {
   using map::map;
 };
@@ -113,17 +112,17 @@ class Mapping {
 static_assert(Nest<std::map<std::string, int>>);
 static_assert(!Nest<DictBased> && !Nest<Mapping>);
 
-// Overridden: such a class is no nest, and is handed over whole.
+// Overridden: such classes are no nests, and are passed as a whole.
 TEST(Conformance, RG_11_RG_12_ClassesThatImitateMappings) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   const auto expect_whole = [&](const auto& make) {
-    const auto all = machine.strategy.run([&](ReplicaContext& r) {
+    const auto all = fixture.strategy.run([&](ReplicaContext& r) {
       const std::string k = std::to_string(r.replica_id() + 1);
       return make("a" + k, "b" + k);
     });
     static_assert(
         std::is_same_v<typename std::decay_t<decltype(all)>::value_type, decltype(make("", ""))>);
-    const auto seen = machine.strategy.run(
+    const auto seen = fixture.strategy.run(
         [](ReplicaContext&, const auto& own) { return own.at("a") + own.at("b"); }, all);
     EXPECT_EQ(list_of(seen), std::vector<std::string>({"a1b1", "a2b2"}));
   };
@@ -133,18 +132,18 @@ TEST(Conformance, RG_11_RG_12_ClassesThatImitateMappings) {
 }
 
 TEST(Conformance, RG_14_ComponentsByReplica) {
-  // Overridden: a component is asked for by its replica, not by a device string.
+  // Overridden: a component is found by its replica, not by a device string.
   const PerReplica<int> value{1, 2};
   EXPECT_EQ(value[1], 2);
   EXPECT_THROW(value[2], InvalidArgumentError);
 }
 
-// Overridden: whether components are tensors is in their type; one of several types is no nest.
+// Overridden: the type says whether components are tensors; a variant of types is no nest.
 TEST(Conformance, RG_15_WhetherComponentsAreTensors) {
   using Mixed = std::variant<Tensor<float>, float>;
   static_assert(Nest<Tensor<float>> && Nest<float> && !Nest<Mixed>);
-  Machine machine(2);
-  const auto mixed = machine.strategy.run([](ReplicaContext& r) {
+  StrategyFixture fixture(2);
+  const auto mixed = fixture.strategy.run([](ReplicaContext& r) {
     return r.replica_id() == 0 ? Mixed(Tensor<float>::full({1}, 2)) : Mixed(2.0F);
   });
   EXPECT_TRUE(std::holds_alternative<Tensor<float>>(mixed[0]));
@@ -161,28 +160,29 @@ concept HasY = requires(const T& value) { value.y; };
 template <class T>
 concept HasElements = requires(const T& value) { value[2]; };
 
-// Overridden: a distributed value does not stand for its component, which is asked for.
+// Overridden: a distributed value does not stand for its component. The program asks for the
+// component.
 TEST(Conformance, RG_16_Members) {
   static_assert(HasX<Foo> && !HasY<Foo> && !HasX<PerReplica<Foo>>);
-  Machine machine(2);
+  StrategyFixture fixture(2);
   const PerReplica<Foo> foos{Foo{7}, Foo{8}};
   EXPECT_EQ(foos[0].x, 7);
   EXPECT_EQ(
-      list_of(machine.strategy.run([](ReplicaContext&, const Foo& foo) { return foo.x; }, foos)),
+      list_of(fixture.strategy.run([](ReplicaContext&, const Foo& foo) { return foo.x; }, foos)),
       Ints({7, 8}));
 }
 
-// What `fn` gives of the component 7: as one of a PerReplica, as a replica's argument, and as a
-// variable's in the replica that has it.
+// The result of `fn` for the component 7: in a PerReplica, in a replica's argument, and in a
+// variable on its replica.
 template <class F>
 auto of_seven(const F& fn) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   const PerReplica<int> value{7, 8};
   auto expected = fn(value[0]);
-  const auto given = machine.strategy.run([&](ReplicaContext&, int own) { return fn(own); }, value);
+  const auto given = fixture.strategy.run([&](ReplicaContext&, int own) { return fn(own); }, value);
   EXPECT_EQ(given[0], expected);
-  const auto variable = machine.strategy.replica_local_variable(ReduceOp::kSum, 7);
-  const auto read = machine.strategy.run([&](ReplicaContext& r) {
+  const auto variable = fixture.strategy.replica_local_variable(ReduceOp::kSum, 7);
+  const auto read = fixture.strategy.run([&](ReplicaContext& r) {
     variable.on(r) += r.replica_id();
     return fn(variable.on(r));
   });
@@ -204,10 +204,10 @@ TEST(Conformance, RG_17_Arithmetic) {
 
 // Overridden: as above.
 TEST(Conformance, RG_17_ArithmeticOfTensors) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   const auto variable =
-      machine.strategy.mirrored_variable([] { return Tensor<double>::full({1}, 7); });
-  const auto seen = machine.strategy.run([&](ReplicaContext& r) {
+      fixture.strategy.mirrored_variable([] { return Tensor<double>::full({1}, 7); });
+  const auto seen = fixture.strategy.run([&](ReplicaContext& r) {
     const Tensor<double>& v = variable.on(r);
     Reals results;
     for (const auto& one : {v + 1.0, 3.0 + v, v + v, v - 2.0, 13.0 - v, v - v, v * 2.0, 3.0 * v,
@@ -244,16 +244,16 @@ TEST(Conformance, RG_19_BitsPowersAndSigns) {
 
 TEST(Conformance, DVF_01_OneNumber) {
   for (int n = 1; n <= 4; ++n) {
-    Machine machine(n);
-    EXPECT_EQ(list_of(per_replica(machine, [](int) { return 1; })),
+    StrategyFixture fixture(n);
+    EXPECT_EQ(list_of(per_replica(fixture, [](int) { return 1; })),
               Ints(static_cast<std::size_t>(n), 1));
   }
 }
 
 TEST(Conformance, DVF_02_OneList) {
   for (int n = 1; n <= 4; ++n) {
-    Machine machine(n);
-    for (const Ints& list : per_replica(machine, [](int) { return Ints{1, 2, 3}; })) {
+    StrategyFixture fixture(n);
+    for (const Ints& list : per_replica(fixture, [](int) { return Ints{1, 2, 3}; })) {
       EXPECT_EQ(list, Ints({1, 2, 3}));
     }
   }
@@ -263,16 +263,16 @@ TEST(Conformance, DVF_02_OneList) {
 TEST(Conformance, DVF_03_OneTuple) {
   const std::tuple tuple{1.0, 2.0, 3.0};
   for (int n = 1; n <= 4; ++n) {
-    Machine machine(n);
-    const auto all = per_replica(machine, [&](int) { return tuple; });
+    StrategyFixture fixture(n);
+    const auto all = per_replica(fixture, [&](int) { return tuple; });
     EXPECT_EQ(list_of(all), std::vector(static_cast<std::size_t>(n), tuple));
   }
 }
 
 // Overridden: a PerReplica of tuples, not a tuple of PerReplicas.
 TEST(Conformance, DVF_04_TuplesThatDiffer) {
-  Machine machine(2);
-  const auto got = per_replica(machine, [](int i) { return std::tuple{i, 2 * i, 3 * i}; });
+  StrategyFixture fixture(2);
+  const auto got = per_replica(fixture, [](int i) { return std::tuple{i, 2 * i, 3 * i}; });
   EXPECT_EQ(got[0], (std::tuple{0, 0, 0}));
   EXPECT_EQ(got[1], (std::tuple{1, 2, 3}));
 }
@@ -280,8 +280,8 @@ TEST(Conformance, DVF_04_TuplesThatDiffer) {
 TEST(Conformance, DVF_05_ElementsOfAnArray) {
   const std::vector<Ints> ranges = {{}, {0}, {0, 1}, {0, 1, 2}, {0, 1, 2, 3}};
   for (std::size_t n = 1; n <= 4; ++n) {
-    Machine machine(static_cast<int>(n));
-    EXPECT_EQ(list_of(per_replica(machine, [](int i) { return Ints{0, 1, 2, 3}.at(i); })),
+    StrategyFixture fixture(static_cast<int>(n));
+    EXPECT_EQ(list_of(per_replica(fixture, [](int i) { return Ints{0, 1, 2, 3}.at(i); })),
               ranges[n]);
   }
 }
@@ -289,30 +289,30 @@ TEST(Conformance, DVF_05_ElementsOfAnArray) {
 TEST(Conformance, DVF_06_RunOnThem) {
   const std::vector<Ints> squares = {{}, {0}, {0, 1}, {0, 1, 4}, {0, 1, 4, 9}};
   for (std::size_t n = 1; n <= 4; ++n) {
-    Machine machine(static_cast<int>(n));
-    const auto values = per_replica(machine, [](int i) { return i; });
-    EXPECT_EQ(list_of(machine.strategy.run([](ReplicaContext&, int x) { return x * x; }, values)),
+    StrategyFixture fixture(static_cast<int>(n));
+    const auto values = per_replica(fixture, [](int i) { return i; });
+    EXPECT_EQ(list_of(fixture.strategy.run([](ReplicaContext&, int x) { return x * x; }, values)),
               squares[n]);
   }
 }
 
 TEST(Conformance, DVF_07_TensorsWithoutAPlacement) {
-  Machine machine(2);
-  const auto values = per_replica(machine, [](int) { return Tensor<float>::full({1}, 1); });
-  // Overridden: they are made on the device of the replica they are for.
-  for (int i : {0, 1}) EXPECT_EQ(values[i].placement(), machine.place(i));
+  StrategyFixture fixture(2);
+  const auto values = per_replica(fixture, [](int) { return Tensor<float>::full({1}, 1); });
+  // Overridden: the values are made on the devices of their replicas.
+  for (int i : {0, 1}) EXPECT_EQ(values[i].placement(), fixture.placement(i));
 }
 
 TEST(Conformance, DVF_08_TensorsWithAPlacement) {
-  Machine machine(2);
-  const auto values =
-      per_replica(machine, [&](int i) { return Tensor<float>::full({1}, 1, machine.place(i)); });
-  for (int i : {0, 1}) EXPECT_EQ(values[i].placement(), machine.place(i));
+  StrategyFixture fixture(2);
+  const auto values = per_replica(
+      fixture, [&](int i) { return Tensor<float>::full({1}, 1, fixture.placement(i)); });
+  for (int i : {0, 1}) EXPECT_EQ(values[i].placement(), fixture.placement(i));
 }
 
 TEST(Conformance, DVF_09_ElementsOfAnArrayOfReals) {
-  Machine machine(2);
-  EXPECT_EQ(list_of(per_replica(machine, [](int i) { return Reals{3, 2, 1}.at(i); })),
+  StrategyFixture fixture(2);
+  EXPECT_EQ(list_of(per_replica(fixture, [](int i) { return Reals{3, 2, 1}.at(i); })),
             Reals({3, 2}));
 }
 

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems say is current where, a test for each row of the catalogue.
+// Conformance rows about current contexts, strategies and devices.
 #include "belfry/current.h"
 #include "belfry/tensor_ops.h"
-#include "suites/machine.h"
 #include "suites/property.h"
+#include "suites/strategy_fixture.h"
 
 #include <gmock/gmock.h>
 
@@ -39,7 +39,7 @@ void expect_in_scope_of(const Strategy& strategy) {
   expect_cross_context_of(strategy);
 }
 
-// The default strategy is none that one has.
+// The default strategy is current, and does not count as a strategy of the program.
 void expect_in_scope_of_default(const Strategy& fallback) {
   EXPECT_FALSE(has_strategy());
   expect_cross_context_of(fallback);
@@ -115,7 +115,8 @@ TEST_F(ContextConformance, CTX_07_StrategiesDoNotMix) {
 template <class S>
 concept CanBeSet = requires(S& strategy) { set_strategy(strategy); };
 
-// Overridden: nothing sets a strategy; scopes make one current, and one's own may be entered again.
+// Overridden: no function sets a strategy. Scopes make a strategy current, and a scope of the
+// current strategy may be entered again.
 TEST_F(ContextConformance, CTX_09_NothingSetsTheCurrentStrategy) {
   static_assert(!CanBeSet<Strategy>);
   {
@@ -141,8 +142,8 @@ TEST_F(ContextConformance, CTX_10_TheDefaultReplicaMerges) {
   expect_default_state();
 }
 
-// Overridden: one replica obeys the rules of many (SEM-15), so that the default strategy's scope is
-// a scope like any other.
+// Overridden: a single replica obeys the rules of many (SEM-15), and the default strategy's scope
+// is a scope like any other.
 TEST_F(ContextConformance, CTX_11_TheDefaultStrategysScopeNestsInItself) {
   Strategy& fallback = current_strategy();
   const Scope first = fallback.scope();
@@ -172,8 +173,8 @@ TEST_F(ContextConformance, CTX_13_NoDefaultScopeInsideAnothers) {
   EXPECT_EQ(code_of([&] { const Scope inner = fallback.scope(); }), ErrorCode::kOtherStrategy);
 }
 
-// Overridden: scopes are objects, and a destructor cannot throw. Devices are made current by
-// updates alone, whose scopes users do not hold, so that a colocation scope stands for CTX-14.
+// Overridden: scopes are objects, and a destructor cannot throw. Only updates make devices current,
+// with scopes that users do not hold: a colocation scope stands for CTX-14.
 TEST_F(ContextConformance, CTX_14_AScopeThatEndsBeforeADeviceScopeEndsTheProgram) {
   const auto misuse = [this] {
     std::optional<Scope> outer(std::in_place, strategy_.cross_replica().core(),
@@ -206,7 +207,8 @@ TEST_F(ContextConformance, CTX_16_AScopeThatEndsBeforeAVariableScopeEndsTheProgr
   EXPECT_DEATH(misuse(), "a scope ends while one that was opened inside it is open");
 }
 
-// Calls `check` outside everything and in the default strategy's scope; in another's it is refused.
+// Calls `check` outside all scopes and in the default strategy's scope. In the scope of a different
+// strategy the call is refused.
 template <class F>
 void expect_refused_elsewhere(Strategy& elsewhere, F&& check) {
   check();
@@ -250,8 +252,8 @@ TEST_F(ContextConformance, CTX_19_TheDefaultStrategyReducesBatches) {
   });
 }
 
-// Overridden: fn sees the very same t, and a copy of v's component, which takes the component's
-// place when all has gone well (SEM-42).
+// Overridden: fn sees t itself, and a copy of v's component. The copy becomes the component if the
+// update succeeds (SEM-42).
 TEST_F(ContextConformance, CTX_20_TheDefaultStrategyUpdates) {
   Strategy& fallback = current_strategy();
   const auto variable = fallback.mirrored_variable(2.0);
@@ -341,7 +343,7 @@ TEST_F(ContextConformanceOfTwo, CTX_30_ReplicasMustMergeForCrossReplicaWork) {
   EXPECT_EQ(strategy_.read(variable), 1.0F);
 }
 
-// Overridden: a replica's number is a plain value that its context object always knows.
+// Overridden: a replica's number is a plain value that the context object always knows.
 TEST_F(ContextConformanceOfTwo, CTX_31_NoMergeThroughAReplicaThatWaits) {
   EXPECT_EQ(code_of([&] {
               strategy_.run([](ReplicaContext& replica) {
@@ -364,8 +366,8 @@ TEST_F(ContextConformanceOfTwo, CTX_32_NoMergeThroughAnotherReplicasContext) {
             ErrorCode::kMergeNested);
 }
 
-// Overridden: a strategy has one machine. In its scope, what names no device is on the first of its
-// devices.
+// Overridden: a strategy has one machine. In its scope, tensors without a named device are on the
+// first of its devices.
 TEST_F(ContextConformanceOfTwo, DEV_07_WhatNamesNoDeviceIsOnTheFirst) {
   Backend& backend = bench_.backend();
   const DeviceSpec first = backend.device_spec(1);

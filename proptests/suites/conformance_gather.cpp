@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems give for gather and all_gather. GAT-09 and GAT-15, which are about
-// sparse values, must not compile: see core/src/compile_fail.
+// Conformance rows about gather and all_gather. GAT-09 and GAT-15, about sparse values, must not
+// compile: see core/src/compile_fail.
 #include "belfry/vjp.h"
-#include "suites/machine.h"
+#include "suites/strategy_fixture.h"
 
 #include <cstdint>
 #include <map>
@@ -28,14 +28,14 @@ Reals repeated(const Reals& block, int times) {
   return out;
 }
 
-/// gather of one tensor a replica, made by `own(replica)`, checked against all_gather's.
+/// gather of a tensor for each replica, made by `own(replica)`, compared with all_gather.
 template <class F>
-Tensor<float> gathered(Machine& machine, const F& own, Axis axis) {
-  const Tensor<float> all = machine.cross.gather(per_replica(machine, own), axis);
-  const auto everywhere = machine.strategy.run(
+Tensor<float> gathered(StrategyFixture& fixture, const F& own, Axis axis) {
+  const Tensor<float> all = fixture.cross.gather(per_replica(fixture, own), axis);
+  const auto everywhere = fixture.strategy.run(
       [&](ReplicaContext& r) { return r.all_gather(own(r.replica_id()), axis); });
-  for (int id = 0; id < machine.size(); ++id) {
-    EXPECT_EQ(everywhere[id].placement(), machine.place(id));
+  for (int id = 0; id < fixture.size(); ++id) {
+    EXPECT_EQ(everywhere[id].placement(), fixture.placement(id));
     EXPECT_EQ(everywhere[id].shape(), all.shape());
     EXPECT_EQ(everywhere[id].to_host(), all.to_host());
   }
@@ -44,31 +44,31 @@ Tensor<float> gathered(Machine& machine, const F& own, Axis axis) {
 
 TEST(Conformance, GAT_01_Q01_ListsOfEqualLength) {
   for (int n = 1; n <= kMost; ++n) {
-    Machine machine(n);
+    StrategyFixture fixture(n);
     const auto own = [](int) { return Ints{1, 2, 3}; };
     Ints expected;
     for (int i = 0; i < n; ++i) expected.insert(expected.end(), {1, 2, 3});
-    EXPECT_EQ(machine.cross.gather(per_replica(machine, own), Axis(0)), expected);
+    EXPECT_EQ(fixture.cross.gather(per_replica(fixture, own), Axis(0)), expected);
     const auto vector = [](int) { return Tensor<float>::from({3}, Reals{1, 2, 3}); };
-    EXPECT_EQ(gathered(machine, vector, Axis(0)).to_host(), repeated({1, 2, 3}, n));
+    EXPECT_EQ(gathered(fixture, vector, Axis(0)).to_host(), repeated({1, 2, 3}, n));
   }
 }
 
 TEST(Conformance, GAT_10_Q02_Q03_Q09_Q10_TensorsOfEqualShape) {
   for (int n = 1; n <= kMost; ++n) {
-    Machine machine(n);
+    StrategyFixture fixture(n);
     const auto row = [](int) { return Tensor<float>::from({1, 3}, Reals{1, 2, 3}); };
-    const auto rows = gathered(machine, row, Axis(0));
+    const auto rows = gathered(fixture, row, Axis(0));
     EXPECT_EQ(rows.shape(), Shape({n, 3}));
     EXPECT_EQ(rows.to_host(), repeated({1, 2, 3}, n));
-    EXPECT_EQ(gathered(machine, row, Axis(1)).shape(), Shape({1, std::int64_t{3} * n}));
+    EXPECT_EQ(gathered(fixture, row, Axis(1)).shape(), Shape({1, std::int64_t{3} * n}));
 
     const auto cube = [](int) { return Tensor<float>::from({1, 2, 2}, Reals{1, 2, 1, 2}); };
-    EXPECT_EQ(gathered(machine, cube, Axis(0)).shape(), Shape({n, 2, 2}));
-    const auto middle = gathered(machine, cube, Axis(1));
+    EXPECT_EQ(gathered(fixture, cube, Axis(0)).shape(), Shape({n, 2, 2}));
+    const auto middle = gathered(fixture, cube, Axis(1));
     EXPECT_EQ(middle.shape(), Shape({1, std::int64_t{2} * n, 2}));
     EXPECT_EQ(middle.to_host(), repeated({1, 2}, 2 * n));
-    const auto last = gathered(machine, cube, Axis(2));
+    const auto last = gathered(fixture, cube, Axis(2));
     EXPECT_EQ(last.shape(), Shape({1, 2, std::int64_t{2} * n}));
     EXPECT_EQ(last.to_host(), repeated({1, 2}, 2 * n));
   }
@@ -76,8 +76,8 @@ TEST(Conformance, GAT_10_Q02_Q03_Q09_Q10_TensorsOfEqualShape) {
 
 TEST(Conformance, GAT_05_GAT_11_Q04_DifferentLengthsOfAxis0) {
   for (int n = 1; n <= kMost; ++n) {
-    Machine machine(n);
-    const auto all = gathered(machine, [](int id) { return ones({id + 1, 1}); }, Axis(0));
+    StrategyFixture fixture(n);
+    const auto all = gathered(fixture, [](int id) { return ones({id + 1, 1}); }, Axis(0));
     EXPECT_EQ(all.shape(), Shape({n * (n + 1) / 2, 1}));
     EXPECT_EQ(all.to_host(), repeated({1}, n * (n + 1) / 2));
   }
@@ -85,14 +85,14 @@ TEST(Conformance, GAT_05_GAT_11_Q04_DifferentLengthsOfAxis0) {
 
 TEST(Conformance, GAT_06_GAT_11_Q05_DifferentLengthsOfAxis1) {
   for (int n = 1; n <= kMost; ++n) {
-    Machine machine(n);
-    const auto all = gathered(machine, [](int id) { return ones({1, id + 1}); }, Axis(1));
+    StrategyFixture fixture(n);
+    const auto all = gathered(fixture, [](int id) { return ones({1, id + 1}); }, Axis(1));
     EXPECT_EQ(all.shape(), Shape({1, n * (n + 1) / 2}));
     EXPECT_EQ(all.to_host(), repeated({1}, n * (n + 1) / 2));
   }
 }
 
-// `call` throws the error that names what each replica brings, in a line of its own: shapes[id].
+// Expects an error from `call` with a line for each replica, which names its shape, shapes[id].
 template <class F>
 void expect_shapes_named(const F& call, CallSite site, const std::vector<std::string>& shapes) {
   try {
@@ -108,18 +108,18 @@ void expect_shapes_named(const F& call, CallSite site, const std::vector<std::st
   }
 }
 
-// Neither gather nor all_gather takes what these replicas bring: ones of `extents(id)`, which
+// Expects that gather and all_gather refuse tensors of ones with the extents `extents(id)`, which
 // messages call `shapes[id]`.
 template <class F>
 void expect_no_gather(const F& extents, const std::vector<std::string>& shapes) {
-  Machine machine(static_cast<int>(shapes.size()));
+  StrategyFixture fixture(static_cast<int>(shapes.size()));
   const auto own = [&](int id) { return ones(Shape(extents(id))); };
   const CallSite site = CallSite::here();
-  const auto values = per_replica(machine, own);
-  expect_shapes_named([&] { machine.cross.gather(values, Axis(0), site); }, site, shapes);
+  const auto values = per_replica(fixture, own);
+  expect_shapes_named([&] { fixture.cross.gather(values, Axis(0), site); }, site, shapes);
   expect_shapes_named(
       [&] {
-        machine.strategy.run(
+        fixture.strategy.run(
             [&](ReplicaContext& r) { r.all_gather(own(r.replica_id()), Axis(0), site); });
       },
       site, shapes);
@@ -143,8 +143,8 @@ TEST(Conformance, GAT_08_GAT_14_Q08_DifferentRanks) {
 
 TEST(Conformance, GAT_13_Nests) {
   for (int n = 1; n <= kMost; ++n) {
-    Machine machine(n);
-    const auto all = machine.strategy.run(
+    StrategyFixture fixture(n);
+    const auto all = fixture.strategy.run(
         [](ReplicaContext& r) { return r.all_gather(std::vector<Reals>{{1, 2, 3}, {1, 2, 3}}); });
     for (const auto& own : all) {
       EXPECT_EQ(own, (std::vector<Reals>{repeated({1, 2, 3}, n), repeated({1, 2, 3}, n)}));
@@ -154,9 +154,9 @@ TEST(Conformance, GAT_13_Nests) {
 
 TEST(Conformance, GAT_16_GradientOfAllGather) {
   for (int n = 1; n <= kMost; ++n) {
-    Machine machine(n);
-    // y = all_gather(x) * (id + 1), so that the cotangent of the gathered value is id + 1.
-    const auto gradients = machine.strategy.run([&](ReplicaContext& r) {
+    StrategyFixture fixture(n);
+    // y = all_gather(x) * (id + 1): the cotangent of the gathered value is id + 1.
+    const auto gradients = fixture.strategy.run([&](ReplicaContext& r) {
       const auto x = Tensor<float>::from({2, 1}, Reals{3, 5});
       const auto cotangent = Tensor<float>::full({2, n}, static_cast<float>(r.replica_id() + 1));
       return all_gather_vjp(r, x, cotangent, Axis(1));
@@ -171,8 +171,8 @@ TEST(Conformance, GAT_16_GradientOfAllGather) {
 
 TEST(Conformance, GAT_17_GradientOfANest) {
   for (int n = 1; n <= kMost; ++n) {
-    Machine machine(n);
-    const auto gradients = machine.strategy.run([&](ReplicaContext& r) {
+    StrategyFixture fixture(n);
+    const auto gradients = fixture.strategy.run([&](ReplicaContext& r) {
       const auto x = Tensor<float>::from({2, 1}, Reals{3, 5});
       const auto cotangent = Tensor<float>::full({2, n}, static_cast<float>(r.replica_id() + 1));
       return all_gather_vjp(r, std::pair{x, x}, std::pair{cotangent, cotangent}, Axis(1));
@@ -186,35 +186,35 @@ TEST(Conformance, GAT_17_GradientOfANest) {
 }
 
 TEST(Conformance, GAT_19_Q11_EachContextHasItsOwn) {
-  Machine machine(2);
-  const auto lists = per_replica(machine, [](int id) { return Ints{id}; });
-  // all_gather outside a replica does not compile, nor gather through a replica's context; what is
-  // captured is refused.
+  StrategyFixture fixture(2);
+  const auto lists = per_replica(fixture, [](int id) { return Ints{id}; });
+  // all_gather outside a replica does not compile, nor does gather through a replica's context. A
+  // captured context is refused.
   EXPECT_EQ(
-      code_of([&] { machine.strategy.run([&](ReplicaContext&) { machine.cross.gather(lists); }); }),
+      code_of([&] { fixture.strategy.run([&](ReplicaContext&) { fixture.cross.gather(lists); }); }),
       ErrorCode::kWrongContext);
 }
 
 TEST(Conformance, GAT_20_MapsOfLists) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   using Value = std::pair<Ints, Tensor<float>>;
   const auto own = [](int id) {
     return id == 0 ? Value({0}, Tensor<float>::from({1, 2}, Reals{0, 1}))
                    : Value({1}, Tensor<float>::from({2, 2}, Reals{2, 3, 4, 5}));
   };
-  const Value all = machine.cross.gather(per_replica(machine, own), Axis(0));
+  const Value all = fixture.cross.gather(per_replica(fixture, own), Axis(0));
   EXPECT_EQ(all.first, Ints({0, 1}));
   EXPECT_EQ(all.second.shape(), Shape({3, 2}));
   EXPECT_EQ(all.second.to_host(), Reals({0, 1, 2, 3, 4, 5}));
 }
 
 TEST(Conformance, GAT_20_MapsOfListsOnTheHost) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   using Value = std::map<std::string, Ints>;
   const auto own = [](int id) {
     return id == 0 ? Value{{"a", {0}}, {"b", {0, 1}}} : Value{{"a", {1}}, {"b", {2, 3, 4, 5}}};
   };
-  EXPECT_EQ(machine.cross.gather(per_replica(machine, own)),
+  EXPECT_EQ(fixture.cross.gather(per_replica(fixture, own)),
             (Value{{"a", {0, 1}}, {"b", {0, 1, 2, 3, 4, 5}}}));
 }
 

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems do with input, a test for each row of the catalogue. Elements are
-// tensors where devices matter. Workers are strategies of their own, one after another: what they
-// would agree on over a network is theirs to add.
+// Conformance rows about input. Elements are tensors in rows about devices. Workers are separate
+// strategies, executed one after another: belfry has no network over which workers agree.
 #include "belfry/files/npy.h"
 #include "suites/property.h"
 
@@ -44,13 +43,13 @@ Dataset<Tensor<int>> tensors(int count) {
 }
 
 // A strategy over `devices` devices of a backend of this binary's factory.
-class Machine {
+class StrategyFixture {
  public:
-  explicit Machine(int count)
+  explicit StrategyFixture(int count)
       : backend_(backend_factory().make(devices(count))), strategy_(*backend_) {}
   Strategy& strategy() { return strategy_; }
 
-  /// What the replicas see in each step; tensors are read on the device they are on.
+  /// The elements of all replicas in each step. Tensors are read on their own devices.
   template <class B>
   std::vector<Batches> steps(const Dataset<B>& dataset, const DistributeOptions& options) {
     return steps_of(strategy_.distribute_dataset(dataset, options));
@@ -78,7 +77,7 @@ class Machine {
   MirroredStrategy strategy_;
 };
 
-// The code of the error that `call` throws; kInternal when it throws none.
+// The code of the error that `call` throws; kInternal if `call` throws no error.
 template <class F>
 ErrorCode code_of(const F& call) {
   try {
@@ -97,20 +96,20 @@ Batches ones(const Ints& numbers) {
 }
 
 TEST(Conformance, T01_OneDeviceSeesElementAfterElement) {
-  const auto steps = Machine(1).steps(tensors(10), kDropElements);
+  const auto steps = StrategyFixture(1).steps(tensors(10), kDropElements);
   ASSERT_EQ(steps.size(), 10U);
   for (int i = 0; i < 10; ++i) EXPECT_EQ(steps[static_cast<std::size_t>(i)], ones({i}));
 }
 
 TEST(Conformance, T02_AnUnevenLastStepIsPadded) {
-  EXPECT_THAT(Machine(2).steps(tensors(9).batch(2), kPadElements),
+  EXPECT_THAT(StrategyFixture(2).steps(tensors(9).batch(2), kPadElements),
               ElementsAre(Batches{{0, 1}, {2, 3}}, Batches{{4, 5}, {6, 7}}, Batches{{8}, {}}));
 }
 
 TEST(Conformance, T03_OrItIsDropped) {
-  EXPECT_THAT(Machine(2).steps(tensors(9).batch(2), kDropElements),
+  EXPECT_THAT(StrategyFixture(2).steps(tensors(9).batch(2), kDropElements),
               ElementsAre(Batches{{0, 1}, {2, 3}}, Batches{{4, 5}, {6, 7}}));
-  EXPECT_THAT(Machine(2).steps(tensors(9).batch(2, Remainder::kDrop), kPadElements),
+  EXPECT_THAT(StrategyFixture(2).steps(tensors(9).batch(2, Remainder::kDrop), kPadElements),
               ElementsAre(Batches{{0, 1}, {2, 3}}, Batches{{4, 5}, {6, 7}}));
 }
 
@@ -121,7 +120,7 @@ Ints from_to(int begin, int end) {
 }
 
 TEST(Conformance, T04_AGlobalBatchIsSplit) {
-  const auto steps = Machine(2).steps(tensors(100).batch(10), kDrop);
+  const auto steps = StrategyFixture(2).steps(tensors(100).batch(10), kDrop);
   ASSERT_EQ(steps.size(), 10U);
   for (int k = 0; k < 10; ++k) {
     EXPECT_EQ(steps[static_cast<std::size_t>(k)],
@@ -130,7 +129,7 @@ TEST(Conformance, T04_AGlobalBatchIsSplit) {
 }
 
 TEST(Conformance, T05_WithoutASplitEveryReplicaTakesABatch) {
-  const auto steps = Machine(2).steps(tensors(100).batch(10), kDropElements);
+  const auto steps = StrategyFixture(2).steps(tensors(100).batch(10), kDropElements);
   ASSERT_EQ(steps.size(), 5U);
   for (int k = 0; k < 5; ++k) {
     EXPECT_EQ(steps[static_cast<std::size_t>(k)],
@@ -142,9 +141,9 @@ TEST(Conformance, T06_RowsMayHaveDifferentLengths) {
   // Row i is i % 4 times the number i.
   const auto rows = range(20).map([](int i) { return Ints(static_cast<std::size_t>(i % 4), i); });
   const auto total = [](const Dataset<std::vector<Ints>>& dataset) {
-    Machine machine(2);
+    StrategyFixture fixture(2);
     int sum = 0;
-    for (const auto& step : machine.strategy().distribute_dataset(dataset, kPad)) {
+    for (const auto& step : fixture.strategy().distribute_dataset(dataset, kPad)) {
       for (const std::vector<Ints>& share : step) {
         for (const Ints& row : share) {
           for (const int number : row) sum += number;
@@ -153,8 +152,8 @@ TEST(Conformance, T06_RowsMayHaveDifferentLengths) {
     }
     return sum;
   };
-  Machine machine(2);
-  const auto distributed = machine.strategy().distribute_dataset(rows.batch(8), kPad);
+  StrategyFixture fixture(2);
+  const auto distributed = fixture.strategy().distribute_dataset(rows.batch(8), kPad);
   const auto first = distributed.begin();
   EXPECT_THAT((*first)[0], ElementsAre(Ints{}, Ints{1}, Ints{2, 2}, Ints{3, 3, 3}));
   EXPECT_THAT((*first)[1], ElementsAre(Ints{}, Ints{5}, Ints{6, 6}, Ints{7, 7, 7}));
@@ -162,22 +161,22 @@ TEST(Conformance, T06_RowsMayHaveDifferentLengths) {
   EXPECT_EQ(total(rows.batch(8, Remainder::kDrop)), 200);
 }
 
-// What each of `count` workers of `devices` devices sees of `part(worker)`.
+// The elements that `count` workers with `devices` devices see of `part(worker)`.
 template <class Part>
 std::vector<std::vector<Batches>> on_workers(int count, int devices, const Part& part,
                                              const DistributeOptions& options) {
   std::vector<std::vector<Batches>> workers;
   workers.reserve(static_cast<std::size_t>(count));
   for (int worker = 0; worker < count; ++worker) {
-    workers.push_back(Machine(devices).steps(part(worker), options));
+    workers.push_back(StrategyFixture(devices).steps(part(worker), options));
   }
   return workers;
 }
 
 using Steps = std::vector<Batches>;
 
-// Overridden: a strategy knows its own machine, and shards nothing by itself: the caller shards
-// what each worker reads.
+// Overridden: a strategy knows its own machine, and does not shard. The caller shards the data of
+// each worker.
 TEST(Conformance, T07_ShardedByDataWorkersTakeTurns) {
   const auto part = [](int worker) { return tensors(4).shard(2, worker); };
   EXPECT_THAT(on_workers(2, 1, part, kDropElements),
@@ -190,11 +189,11 @@ TEST(Conformance, T08_NotShardedEveryWorkerSeesEverything) {
   EXPECT_THAT(on_workers(2, 1, part, kDropElements), ElementsAre(all, all));
 }
 
-// What a worker sees of an input function.
+// The elements that a worker sees of an input function.
 template <class F>
 Steps from_function(int devices, const F& fn, DistributeOptions options) {
-  Machine machine(devices);
-  return machine.steps_of(machine.strategy().distribute_datasets_from_function(fn, options));
+  StrategyFixture fixture(devices);
+  return fixture.steps_of(fixture.strategy().distribute_datasets_from_function(fn, options));
 }
 
 TEST(Conformance, T09_AnInputFunctionFeedsEachWorker) {
@@ -208,8 +207,8 @@ TEST(Conformance, T09_AnInputFunctionFeedsEachWorker) {
   }
 }
 
-// Overridden: a strategy knows its own machine, and shards nothing by itself: the caller shards
-// what each worker reads.
+// Overridden: a strategy knows its own machine, and does not shard. The caller shards the data of
+// each worker.
 TEST(Conformance, T10_TwoWorkersOfTwoGetTheEvenAndTheOdd) {
   const auto part = [](int worker) { return tensors(4).shard(2, worker); };
   EXPECT_THAT(on_workers(2, 2, part, kDropElements),
@@ -221,8 +220,8 @@ TEST(Conformance, T11_AnInputFunctionIsNotSharded) {
   EXPECT_THAT(from_function(2, fn, kDrop), ElementsAre(ones({0, 1}), ones({2, 3})));
 }
 
-// Overridden: that worker 1 takes the second step too, with empty batches, is for workers to agree
-// on; a strategy knows its own data.
+// Overridden: workers must agree that worker 1 takes the second step too, with empty batches. A
+// strategy knows its own data.
 TEST(Conformance, T13_BatchesAreShardedAmongWorkers) {
   const auto part = [](int worker) { return tensors(9).batch(2).shard(2, worker); };
   const auto workers = on_workers(2, 2, part, kPadElements);
@@ -233,7 +232,7 @@ TEST(Conformance, T13_BatchesAreShardedAmongWorkers) {
               ElementsAre(Batches{{0, 1}, {2, 3}}, Batches{{4, 5}, {6, 7}}, Batches{{8}, {}}));
 }
 
-// Overridden: that worker 1 takes the second step too is for workers to agree on.
+// Overridden: workers must agree that worker 1 takes the second step too.
 TEST(Conformance, T14_TheLastBatchIsOneWorkers) {
   const auto part = [](int worker) { return tensors(5).batch(2).shard(2, worker); };
   const auto workers = on_workers(2, 1, part, kPadElements);
@@ -247,7 +246,7 @@ TEST(Conformance, T15_NotShardedEveryWorkerSeesEveryBatch) {
   EXPECT_THAT(on_workers(2, 1, part, kPadElements), ElementsAre(all, all));
 }
 
-// Overridden: that worker 0 takes the third step too is for workers to agree on.
+// Overridden: workers must agree that worker 0 takes the third step too.
 TEST(Conformance, T16_WorkersMayHaveDifferentData) {
   const auto part = [](int worker) { return tensors(8 + worker).batch(2); };
   const auto workers = on_workers(2, 2, part, kPadElements);
@@ -257,26 +256,26 @@ TEST(Conformance, T16_WorkersMayHaveDifferentData) {
 }
 
 TEST(Conformance, T17_WithoutPartialStepsTheLastBatchIsLost) {
-  EXPECT_THAT(Machine(2).steps(tensors(6).batch(2), kDropElements),
+  EXPECT_THAT(StrategyFixture(2).steps(tensors(6).batch(2), kDropElements),
               ElementsAre(Batches{{0, 1}, {2, 3}}));
 }
 
-// Overridden: the strategy makes the input contexts, so that their number cannot be wrong; a
-// worker's number can.
+// Overridden: the strategy makes the input contexts, and their number cannot be wrong. A worker's
+// number can.
 TEST(Conformance, T19_ThereIsNoInputForAWorkerThatIsNot) {
   DistributeOptions options = kDrop;
   options.worker = 1;
-  Machine machine(1);
-  EXPECT_THROW(machine.strategy().distribute_dataset(range(4).batch(2), options),
+  StrategyFixture fixture(1);
+  EXPECT_THROW(fixture.strategy().distribute_dataset(range(4).batch(2), options),
                InvalidArgumentError);
 }
 
-// Rebatching: the rows of all batches in order, by sizes that are used over and over. One replica
-// sees the batches as they are.
+// Rebatching: the rows of all batches in order, with repeated sizes. A single replica sees the
+// batches unchanged.
 
 Steps rebatched(int count, const std::vector<std::int64_t>& sizes,
                 Remainder remainder = Remainder::kKeep) {
-  return Machine(1).steps(tensors(count).batch(4).rebatch(sizes, remainder), kDropElements);
+  return StrategyFixture(1).steps(tensors(count).batch(4).rebatch(sizes, remainder), kDropElements);
 }
 
 Steps one_each(const std::vector<Ints>& batches) {
@@ -308,11 +307,11 @@ TEST(Conformance, B15_OneSizeWillDo) {
 
 // A replica sees two rows of two.
 TEST(Conformance, B16_BatchesOfBatchesAreSplitOnTheOutside) {
-  Machine machine(1);
+  StrategyFixture fixture(1);
   std::vector<Ints> seen;
-  for (const auto& step : machine.strategy().distribute_dataset(
+  for (const auto& step : fixture.strategy().distribute_dataset(
            tensors(16).batch(2).batch(4).rebatch({2, 2}), kDropElements)) {
-    const auto shares = machine.strategy().run(
+    const auto shares = fixture.strategy().run(
         [](ReplicaContext& replica, const Tensor<int>& share) {
           EXPECT_EQ(share.placement(), replica.placement());
           EXPECT_EQ(share.shape(), Shape({2, 2}));
@@ -328,16 +327,16 @@ TEST(Conformance, B16_BatchesOfBatchesAreSplitOnTheOutside) {
 TEST(Conformance, B18_ABatchOfUnknownSizeIsCutIntoEqualParts) {
   const auto unknown = Dataset<Ints>::from({{0, 1, 2, 3}, {4, 5, 6, 7}});
   const Steps expected{Batches{{0, 1}, {2, 3}, {}}, Batches{{4, 5}, {6, 7}, {}}};
-  EXPECT_EQ(Machine(3).steps(unknown, kPad), expected);
+  EXPECT_EQ(StrategyFixture(3).steps(unknown, kPad), expected);
   DistributeOptions each = kPad;
   each.split = BatchSplit::kEachBatch;
-  EXPECT_EQ(Machine(3).steps(range(8).batch(4), each), expected);
+  EXPECT_EQ(StrategyFixture(3).steps(range(8).batch(4), each), expected);
 }
 
 TEST(Conformance, B20_ADatasetWithoutBatchesCannotBeSplit) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   try {
-    machine.strategy().distribute_dataset(range(4), kDrop);
+    fixture.strategy().distribute_dataset(range(4), kDrop);
     FAIL() << "no error";
   } catch (const InvalidArgumentError& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
@@ -346,31 +345,31 @@ TEST(Conformance, B20_ADatasetWithoutBatchesCannotBeSplit) {
 }
 
 TEST(Conformance, DS_01_OneDeviceThenTheEnd) {
-  EXPECT_THAT(Machine(1).steps(tensors(10), kDropElements),
+  EXPECT_THAT(StrategyFixture(1).steps(tensors(10), kDropElements),
               ElementsAre(ones({0}), ones({1}), ones({2}), ones({3}), ones({4}), ones({5}),
                           ones({6}), ones({7}), ones({8}), ones({9})));
 }
 
 TEST(Conformance, DS_02_TwoDevicesTakeTurns) {
-  EXPECT_THAT(Machine(2).steps(tensors(10), kDropElements),
+  EXPECT_THAT(StrategyFixture(2).steps(tensors(10), kDropElements),
               ElementsAre(ones({0, 1}), ones({2, 3}), ones({4, 5}), ones({6, 7}), ones({8, 9})));
 }
 
-// Overridden: a strategy knows its own machine, and shards nothing by itself: the caller shards
-// what each worker reads.
+// Overridden: a strategy knows its own machine, and does not shard. The caller shards the data of
+// each worker.
 TEST(Conformance, DS_04_WorkersTakeTurnsAndAgainWhenReadAgain) {
   for (const int worker : {0, 1}) {
-    Machine machine(1);
+    StrategyFixture fixture(1);
     const auto distributed =
-        machine.strategy().distribute_dataset(tensors(8).shard(2, worker), kDropElements);
+        fixture.strategy().distribute_dataset(tensors(8).shard(2, worker), kDropElements);
     const Steps expected{ones({worker}), ones({2 + worker}), ones({4 + worker}),
                          ones({6 + worker})};
-    EXPECT_EQ(machine.steps_of(distributed), expected);
-    EXPECT_EQ(machine.steps_of(distributed), expected);
+    EXPECT_EQ(fixture.steps_of(distributed), expected);
+    EXPECT_EQ(fixture.steps_of(distributed), expected);
   }
 }
 
-// Overridden: iterators and devices are not named apart, so that they cannot disagree; values and a
+// Overridden: iterators and devices are not named separately, and cannot disagree. Values and a
 // strategy can.
 TEST(Conformance, DS_05_ADeviceIsNamedOnce) {
   const auto backend = backend_factory().make(devices(2));
@@ -381,8 +380,8 @@ TEST(Conformance, DS_05_ADeviceIsNamedOnce) {
   } catch (const InvalidArgumentError& error) {
     EXPECT_EQ(error.code(), ErrorCode::kDuplicateDevice);
   }
-  Machine two(2);
-  Machine three(3);
+  StrategyFixture two(2);
+  StrategyFixture three(3);
   const auto steps = two.strategy().distribute_dataset(tensors(4), kDropElements);
   const PerReplica<Tensor<int>> step = *steps.begin();
   try {
@@ -394,23 +393,24 @@ TEST(Conformance, DS_05_ADeviceIsNamedOnce) {
 }
 
 TEST(Conformance, DS_06_AnOddLastElementIsDropped) {
-  EXPECT_THAT(Machine(2).steps(tensors(5), kDropElements), ElementsAre(ones({0, 1}), ones({2, 3})));
+  EXPECT_THAT(StrategyFixture(2).steps(tensors(5), kDropElements),
+              ElementsAre(ones({0, 1}), ones({2, 3})));
 }
 
-// Overridden: rows are shared out by even sizes, as without automatic sharding, unless the program
-// asks for parts of each batch, which the reference makes of data in memory by default.
+// Overridden: rows are shared by even sizes, as without automatic sharding, unless the program asks
+// for parts of each batch, the default of the reference for data in memory.
 TEST(Conformance, DS_07_AShortLastBatchIsHalvedIfEachBatchIsCut) {
   const Dataset<Tensor<int>> batches = tensors(14).batch(8);
   const auto second_step = [&](int replicas, DistributeOptions options, BatchSplit split) {
     options.split = split;
-    return Machine(replicas).steps(batches, options).at(1);
+    return StrategyFixture(replicas).steps(batches, options).at(1);
   };
   DistributeOptions options = kPad;
   EXPECT_THAT(second_step(2, options, BatchSplit::kEachBatch),
               ElementsAre(Ints{8, 9, 10}, Ints{11, 12, 13}));
   EXPECT_THAT(second_step(2, options, BatchSplit::kEvenSizes),
               ElementsAre(Ints{8, 9, 10, 11}, Ints{12, 13}));
-  // Two workers of one replica, as there.
+  // Two workers with a single replica each, as in the reference.
   options.num_workers = 2;
   EXPECT_THAT(second_step(1, options, BatchSplit::kEachBatch), ElementsAre(Ints{8, 9, 10}));
   options.worker = 1;
@@ -418,7 +418,7 @@ TEST(Conformance, DS_07_AShortLastBatchIsHalvedIfEachBatchIsCut) {
 }
 
 TEST(Conformance, DS_08_AShortLastBatchOfAFunctionIsOneReplicas) {
-  // Per-replica batches of 4 of a dataset that both replicas draw from.
+  // Per-replica batches of 4, of a dataset that both replicas share.
   const auto fn = [](const InputContext& context) {
     return tensors(14).batch(context.get_per_replica_batch_size(8));
   };
@@ -431,7 +431,7 @@ TEST(Conformance, DS_08_AShortLastBatchOfAFunctionIsOneReplicas) {
 TEST(Conformance, DEV_08_WorkersTimesDevicesAreInSync) {
   for (const int devices : {1, 3}) {
     for (const int worker : {0, 1}) {
-      Machine machine(devices);
+      StrategyFixture fixture(devices);
       InputContext told;
       const auto input = [&](const InputContext& context) {
         told = context;
@@ -441,9 +441,9 @@ TEST(Conformance, DEV_08_WorkersTimesDevicesAreInSync) {
       options.num_workers = 2;
       options.worker = worker;
       const auto steps =
-          machine.steps_of(machine.strategy().distribute_datasets_from_function(input, options));
+          fixture.steps_of(fixture.strategy().distribute_datasets_from_function(input, options));
       EXPECT_EQ(steps.size(), 2U);
-      EXPECT_EQ(machine.strategy().num_replicas(), devices);
+      EXPECT_EQ(fixture.strategy().num_replicas(), devices);
       EXPECT_EQ(told.num_replicas_in_sync, 2 * devices);
       EXPECT_EQ(told.num_input_pipelines, 2);
       EXPECT_EQ(told.input_pipeline_id, worker);
@@ -451,8 +451,8 @@ TEST(Conformance, DEV_08_WorkersTimesDevicesAreInSync) {
   }
 }
 
-// Overridden: an empty list means all devices, and there is no number beside it to contradict it.
-// Where a list of devices must be given, it must not be empty.
+// Overridden: an empty list means all devices, and no second number can contradict the list. A list
+// of devices must not be empty if the list is required.
 TEST(Conformance, DEV_09_DevicesAreNamedOnceAndThereAreSome) {
   const auto backend = backend_factory().make(devices(2));
   const DeviceSpec first = backend->device_spec(0);
@@ -472,7 +472,7 @@ TEST(Conformance, DEV_09_DevicesAreNamedOnceAndThereAreSome) {
 
 using Bytes = std::vector<std::uint8_t>;
 
-// An array of bytes, read from a file: the i-th of them is 31 i modulo 256.
+// An array of bytes, read from a file: byte i is 31 i modulo 256.
 HostArray array_of(const std::string& shape, std::size_t count) {
   const std::string header = "{'descr': '|u1', 'fortran_order': False, 'shape': " + shape + ", }\n";
   std::string file("\x93NUMPY\1\0", 8);
@@ -487,16 +487,16 @@ HostArray array_of(const std::string& shape, std::size_t count) {
   return parse_npy(std::as_bytes(std::span(file)), "x.npy");
 }
 
-// Two replicas get an array in one step, half of it each, as tensors on their devices.
+// Two replicas get an array in a single step, half of the array each, as tensors on their devices.
 void expect_halves(const Dataset<Bytes>& dataset, const DistributeOptions& options,
                    const HostArray& array) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   const auto tensors = dataset.map([](const Bytes& bytes) {
     return Tensor<std::uint8_t>::from({static_cast<std::int64_t>(bytes.size())}, bytes);
   });
   std::vector<Bytes> halves;
-  for (const auto& step : machine.strategy().distribute_dataset(tensors, options)) {
-    const auto seen = machine.strategy().run(
+  for (const auto& step : fixture.strategy().distribute_dataset(tensors, options)) {
+    const auto seen = fixture.strategy().run(
         [](ReplicaContext& replica, const Tensor<std::uint8_t>& share) {
           EXPECT_EQ(share.placement(), replica.placement());
           return share.to_host();
@@ -549,7 +549,7 @@ TEST(Conformance, CTX_22_InputBelongsToTheCurrentStrategy) {
     EXPECT_THAT(collected(), ElementsAre(1.0));
     EXPECT_EQ(total_of_ones(), 10.0);
   }
-  Machine other(1);
+  StrategyFixture other(1);
   const Scope scope = other.strategy().scope();
   EXPECT_THROW(collected(), ContextError);
   EXPECT_THROW(total_of_ones(), ContextError);

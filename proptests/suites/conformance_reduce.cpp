@@ -1,14 +1,13 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems give for reductions. Where belfry decides otherwise, the test has
-// belfry's outcome and says so. What must not compile is in core/src/compile_fail. Not here,
-// because belfry has no such thing: algorithms chosen by links, packs and specs of algorithms (C01
-// to C15).
+// Conformance rows about reductions. If belfry decides otherwise, the test has belfry's outcome and
+// says "Overridden". Code that must not compile is in core/src/compile_fail. Not covered, because
+// belfry has no algorithms chosen by links, packs and specs of algorithms: C01 to C15.
 #include "belfry/strategies.h"
 #include "belfry/vjp.h"
-#include "suites/machine.h"
 #include "suites/residence.h"
+#include "suites/strategy_fixture.h"
 
 #include <string>
 #include <tuple>
@@ -32,14 +31,14 @@ Tensor<float> tensor(Reals values) {
 }
 
 template <class Where>
-class ReductionRows : public NumericRows<Where, Machine> {};
+class ReductionRows : public NumericRows<Where, StrategyFixture> {};
 TYPED_TEST_SUITE(ReductionRows, Residences, ResidenceNames);
 
 TYPED_TEST(ReductionRows, RED_01_SumOfIds) {
   for (int n = 1; n <= kMost; ++n) {
-    Machine& machine = this->stage(n);
-    const auto ids = per_replica(machine, [](int id) { return TypeParam::number(id); });
-    const auto sum = machine.cross.reduce(ReduceOp::kSum, ids);
+    StrategyFixture& fixture = this->fixture(n);
+    const auto ids = per_replica(fixture, [](int id) { return TypeParam::number(id); });
+    const auto sum = fixture.cross.reduce(ReduceOp::kSum, ids);
     EXPECT_EQ(TypeParam::value(sum.value()), n * (n - 1) / 2);
   }
 }
@@ -50,40 +49,40 @@ std::vector<T> repeated_id(int id) {
   return std::vector<T>(static_cast<std::size_t>(id) + 1, static_cast<T>(id));
 }
 
-// Of those, over axis 0.
+// The reduction of the ids over axis 0.
 template <class Where, class T>
-T reduced_ids(Machine& machine, ReduceOp op) {
-  const auto lists = per_replica(machine, [](int id) { return Where::list(repeated_id<T>(id)); });
-  return Where::value(machine.cross.reduce(op, lists, Axis(0)).value());
+T reduced_ids(StrategyFixture& fixture, ReduceOp op) {
+  const auto lists = per_replica(fixture, [](int id) { return Where::list(repeated_id<T>(id)); });
+  return Where::value(fixture.cross.reduce(op, lists, Axis(0)).value());
 }
 
 TYPED_TEST(ReductionRows, RED_02_SumOverAnAxis) {
   const int sums[] = {0, 0, 2, 8, 20};
   for (int n = 1; n <= kMost; ++n) {
-    Machine& machine = this->stage(n);
-    EXPECT_EQ((reduced_ids<TypeParam, float>(machine, ReduceOp::kSum)),
+    StrategyFixture& fixture = this->fixture(n);
+    EXPECT_EQ((reduced_ids<TypeParam, float>(fixture, ReduceOp::kSum)),
               static_cast<float>(sums[n]));
-    EXPECT_EQ((reduced_ids<TypeParam, int>(machine, ReduceOp::kSum)), sums[n]);
+    EXPECT_EQ((reduced_ids<TypeParam, int>(fixture, ReduceOp::kSum)), sums[n]);
   }
 }
 
 TYPED_TEST(ReductionRows, RED_03_RED_04_MeanOverAnAxisCountsElements) {
   const float means[] = {0, 0, 2.0F / 3.0F, 4.0F / 3.0F, 2.0F};
   for (int n = 1; n <= kMost; ++n) {
-    Machine& machine = this->stage(n);
-    EXPECT_EQ((reduced_ids<TypeParam, float>(machine, ReduceOp::kMean)), means[n]);
+    StrategyFixture& fixture = this->fixture(n);
+    EXPECT_EQ((reduced_ids<TypeParam, float>(fixture, ReduceOp::kMean)), means[n]);
     // Overridden (RED-03): the mean of integers asks for a conversion first.
-    EXPECT_EQ(code_of([&] { reduced_ids<TypeParam, int>(machine, ReduceOp::kMean); }),
+    EXPECT_EQ(code_of([&] { reduced_ids<TypeParam, int>(fixture, ReduceOp::kMean); }),
               ErrorCode::kIntegerMean);
   }
 }
 
 TYPED_TEST(ReductionRows, RED_05_TheSameListEverywhere) {
   for (int n = 1; n <= kMost; ++n) {
-    Machine& machine = this->stage(n);
-    const auto lists = per_replica(machine, [](int) { return TypeParam::list(Reals{1, 2}); });
+    StrategyFixture& fixture = this->fixture(n);
+    const auto lists = per_replica(fixture, [](int) { return TypeParam::list(Reals{1, 2}); });
     const auto reduced = [&](ReduceOp op) {
-      return TypeParam::value(machine.cross.reduce(op, lists, Axis(0)).value());
+      return TypeParam::value(fixture.cross.reduce(op, lists, Axis(0)).value());
     };
     EXPECT_EQ(reduced(ReduceOp::kMean), 1.5F);
     EXPECT_EQ(reduced(ReduceOp::kSum), static_cast<float>(3 * n));
@@ -92,22 +91,22 @@ TYPED_TEST(ReductionRows, RED_05_TheSameListEverywhere) {
 
 TYPED_TEST(ReductionRows, RED_06_SumOfOnesInAndOutOfTheScope) {
   for (int n = 1; n <= kMost; ++n) {
-    Machine& machine = this->stage(n);
-    const auto ones = per_replica(machine, [](int) { return TypeParam::number(1.0F); });
+    StrategyFixture& fixture = this->fixture(n);
+    const auto ones = per_replica(fixture, [](int) { return TypeParam::number(1.0F); });
     const auto sum = [&] {
-      return TypeParam::value(machine.cross.reduce(ReduceOp::kSum, ones).value());
+      return TypeParam::value(fixture.cross.reduce(ReduceOp::kSum, ones).value());
     };
     EXPECT_EQ(sum(), static_cast<float>(n));
-    const Scope scope = machine.strategy.scope();
+    const Scope scope = fixture.strategy.scope();
     EXPECT_EQ(sum(), static_cast<float>(n));
   }
 }
 
-// What each of two replicas gets for its pair.
+// The result of each of two replicas for its pair.
 template <class Where>
-std::vector<Pair> all_reduced(Machine& machine, ReduceOp op, const Pair& first,
+std::vector<Pair> all_reduced(StrategyFixture& fixture, ReduceOp op, const Pair& first,
                               const Pair& second) {
-  return list_of(machine.strategy.run([&](ReplicaContext& r) {
+  return list_of(fixture.strategy.run([&](ReplicaContext& r) {
     const auto& [number, list] = r.replica_id() == 0 ? first : second;
     const auto reduced = r.all_reduce(op, std::pair{Where::number(number), Where::list(list)});
     return Pair(Where::value(reduced.first), Where::values(reduced.second));
@@ -118,64 +117,64 @@ std::vector<Pair> twice(const Pair& pair) { return {pair, pair}; }
 TYPED_TEST(ReductionRows, RED_07_RED_08_AllReduce) {
   const Pair first(1, {39, 2});
   const Pair second(3, {3, 41});
-  EXPECT_EQ(all_reduced<TypeParam>(this->stage(2), ReduceOp::kSum, first, second),
+  EXPECT_EQ(all_reduced<TypeParam>(this->fixture(2), ReduceOp::kSum, first, second),
             twice({4, {42, 43}}));
-  EXPECT_EQ(all_reduced<TypeParam>(this->stage(2), ReduceOp::kMean, first, second),
+  EXPECT_EQ(all_reduced<TypeParam>(this->fixture(2), ReduceOp::kMean, first, second),
             twice({2, {21, 21.5}}));
 }
 
 // The gradient of all_reduce(op, x) * factor by x.
 template <class Where>
-std::vector<float> gradients(Machine& machine, ReduceOp op, const Reals& factors) {
-  return list_of(machine.strategy.run([&](ReplicaContext& r) {
+std::vector<float> gradients(StrategyFixture& fixture, ReduceOp op, const Reals& factors) {
+  return list_of(fixture.strategy.run([&](ReplicaContext& r) {
     const float factor = factors[static_cast<std::size_t>(r.replica_id())];
     return Where::value(all_reduce_vjp(r, op, Where::number(factor)));
   }));
 }
 
 TYPED_TEST(ReductionRows, RED_09_RED_10_Gradients) {
-  EXPECT_EQ(gradients<TypeParam>(this->stage(2), ReduceOp::kSum, {1, 3}), Reals({4, 4}));
-  EXPECT_EQ(gradients<TypeParam>(this->stage(2), ReduceOp::kMean, {1, 3}), Reals({2, 2}));
+  EXPECT_EQ(gradients<TypeParam>(this->fixture(2), ReduceOp::kSum, {1, 3}), Reals({4, 4}));
+  EXPECT_EQ(gradients<TypeParam>(this->fixture(2), ReduceOp::kMean, {1, 3}), Reals({2, 2}));
 }
 
 TYPED_TEST(ReductionRows, RED_12_GradientsOnOneReplica) {
-  EXPECT_EQ(gradients<TypeParam>(this->stage(1), ReduceOp::kSum, {4}), Reals({4}));
-  EXPECT_EQ(gradients<TypeParam>(this->stage(1), ReduceOp::kMean, {5}), Reals({5}));
+  EXPECT_EQ(gradients<TypeParam>(this->fixture(1), ReduceOp::kSum, {4}), Reals({4}));
+  EXPECT_EQ(gradients<TypeParam>(this->fixture(1), ReduceOp::kMean, {5}), Reals({5}));
 }
 
 TYPED_TEST(ReductionRows, RED_13_Nests) {
   const Pair first(1, {40, 1});
   const Pair second(3, {2, 98});
-  EXPECT_EQ(all_reduced<TypeParam>(this->stage(2), ReduceOp::kSum, first, second),
+  EXPECT_EQ(all_reduced<TypeParam>(this->fixture(2), ReduceOp::kSum, first, second),
             twice({4, {42, 99}}));
-  EXPECT_EQ(all_reduced<TypeParam>(this->stage(2), ReduceOp::kMean, first, second),
+  EXPECT_EQ(all_reduced<TypeParam>(this->fixture(2), ReduceOp::kMean, first, second),
             twice({2, {21, 49.5}}));
 }
 
 TYPED_TEST(ReductionRows, RED_15_WithAndWithoutAnAxis) {
-  Machine& machine = this->stage(2);
-  const auto rows = per_replica(machine, [](int id) {
+  StrategyFixture& fixture = this->fixture(2);
+  const auto rows = per_replica(fixture, [](int id) {
     return TypeParam::list(id == 0 ? Reals{0, 1, 2, 3} : Reals{4, 5, 6, 7});
   });
-  EXPECT_EQ(TypeParam::values(machine.cross.reduce(ReduceOp::kSum, rows).value()),
+  EXPECT_EQ(TypeParam::values(fixture.cross.reduce(ReduceOp::kSum, rows).value()),
             Reals({4, 6, 8, 10}));
-  EXPECT_EQ(TypeParam::value(machine.cross.reduce(ReduceOp::kSum, rows, Axis(0)).value()), 28);
+  EXPECT_EQ(TypeParam::value(fixture.cross.reduce(ReduceOp::kSum, rows, Axis(0)).value()), 28);
 }
 
 TYPED_TEST(ReductionRows, RED_16_TheLastBatch) {
-  Machine& machine = this->stage(2);
+  StrategyFixture& fixture = this->fixture(2);
   const auto rows = per_replica(
-      machine, [](int id) { return TypeParam::list(id == 0 ? Reals{0, 1, 2, 3} : Reals{4, 5}); });
-  EXPECT_EQ(TypeParam::value(machine.cross.reduce(ReduceOp::kMean, rows, Axis(0)).value()), 2.5F);
-  EXPECT_EQ(code_of([&] { machine.cross.reduce(ReduceOp::kMean, rows); }), ErrorCode::kStructure);
+      fixture, [](int id) { return TypeParam::list(id == 0 ? Reals{0, 1, 2, 3} : Reals{4, 5}); });
+  EXPECT_EQ(TypeParam::value(fixture.cross.reduce(ReduceOp::kMean, rows, Axis(0)).value()), 2.5F);
+  EXPECT_EQ(code_of([&] { fixture.cross.reduce(ReduceOp::kMean, rows); }), ErrorCode::kStructure);
 }
 
 TYPED_TEST(ReductionRows, RED_17_ReduceToAVariableAndUpdateIt) {
   using Number = decltype(TypeParam::number(0.0F));
   for (int n : {1, 2}) {
-    Machine& machine = this->stage(n);
-    const auto v = machine.strategy.mirrored_variable([] { return TypeParam::number(0.0F); });
-    machine.strategy.run([&](ReplicaContext& r) {
+    StrategyFixture& fixture = this->fixture(n);
+    const auto v = fixture.strategy.mirrored_variable([] { return TypeParam::number(0.0F); });
+    fixture.strategy.run([&](ReplicaContext& r) {
       const auto merge = [](CrossReplicaContext& cross, const MirroredVariable<Number>& variable,
                             const PerReplica<Number>& values) {
         cross.update(
@@ -184,7 +183,7 @@ TYPED_TEST(ReductionRows, RED_17_ReduceToAVariableAndUpdateIt) {
       };
       r.merge_call(merge, v, TypeParam::number(1.0F));
     });
-    for (const Number& component : machine.strategy.local_values(v)) {
+    for (const Number& component : fixture.strategy.local_values(v)) {
       EXPECT_EQ(TypeParam::value(component), static_cast<float>(n));
     }
   }
@@ -192,7 +191,7 @@ TYPED_TEST(ReductionRows, RED_17_ReduceToAVariableAndUpdateIt) {
 
 TYPED_TEST(ReductionRows, RED_18_AllReduceOfOnes) {
   for (int n = 1; n <= kMost; ++n) {
-    const auto sums = this->stage(n).strategy.run([](ReplicaContext& r) {
+    const auto sums = this->fixture(n).strategy.run([](ReplicaContext& r) {
       return TypeParam::value(r.all_reduce(ReduceOp::kSum, TypeParam::number(1.0F)));
     });
     for (float sum : sums) EXPECT_EQ(sum, static_cast<float>(n));
@@ -200,36 +199,36 @@ TYPED_TEST(ReductionRows, RED_18_AllReduceOfOnes) {
 }
 
 TYPED_TEST(ReductionRows, RED_22_MeanOfAMirrored) {
-  Machine& machine = this->stage(2);
-  const Scope scope = machine.strategy.scope();
-  const auto m = machine.cross.broadcast(TypeParam::number(7.0F));
-  const auto mean = machine.cross.reduce(ReduceOp::kMean, m);
+  StrategyFixture& fixture = this->fixture(2);
+  const Scope scope = fixture.strategy.scope();
+  const auto m = fixture.cross.broadcast(TypeParam::number(7.0F));
+  const auto mean = fixture.cross.reduce(ReduceOp::kMean, m);
   static_assert(std::is_same_v<decltype(mean), decltype(m)>);
   for (int id : {0, 1}) {
     EXPECT_EQ(TypeParam::value(mean[id]), 7.0F);
     if constexpr (TypeParam::kOnDevices) {
-      EXPECT_EQ(mean[id].placement(), machine.place(id));
+      EXPECT_EQ(mean[id].placement(), fixture.placement(id));
     }
   }
 }
 
 TEST(Conformance, RED_23_X26_AxesThatAreNotThere) {
-  Machine machine(2);
-  const auto rows = per_replica(machine, [](int) { return Reals{1, 2}; });
+  StrategyFixture fixture(2);
+  const auto rows = per_replica(fixture, [](int) { return Reals{1, 2}; });
   for (int axis : {1, 3, -2}) {
-    EXPECT_EQ(code_of([&] { machine.cross.reduce(ReduceOp::kSum, rows, Axis(axis)); }),
+    EXPECT_EQ(code_of([&] { fixture.cross.reduce(ReduceOp::kSum, rows, Axis(axis)); }),
               ErrorCode::kShape);
   }
-  // Overridden: an axis is an Axis. A text is a device string, and this is none.
-  EXPECT_EQ(code_of([&] { machine.cross.reduce(ReduceOp::kSum, rows, "0"); }),
+  // Overridden: an axis is an Axis. A text is a device string, and "0" is no device string.
+  EXPECT_EQ(code_of([&] { fixture.cross.reduce(ReduceOp::kSum, rows, "0"); }),
             ErrorCode::kDeviceString);
 }
 
 TYPED_TEST(ReductionRows, RED_26_DifferentNumbersOfLeaves) {
   using Leaves = std::vector<decltype(TypeParam::list(Reals()))>;
-  Machine& machine = this->stage(2);
+  StrategyFixture& fixture = this->fixture(2);
   const auto reduce = [&](std::size_t first, std::size_t second) {
-    return machine.strategy.run([&](ReplicaContext& r) {
+    return fixture.strategy.run([&](ReplicaContext& r) {
       const std::size_t count = r.replica_id() == 0 ? first : second;
       return r.all_reduce(ReduceOp::kSum, Leaves(count, TypeParam::list(Reals{1}))).size();
     });
@@ -240,18 +239,18 @@ TYPED_TEST(ReductionRows, RED_26_DifferentNumbersOfLeaves) {
 
 TYPED_TEST(ReductionRows, RED_27_EqualNumbersOfLeavesInAnotherStructure) {
   using Lists = std::vector<std::vector<decltype(TypeParam::list(Reals()))>>;
-  Machine& machine = this->stage(2);
+  StrategyFixture& fixture = this->fixture(2);
   const auto x = [] { return TypeParam::list(Reals{1, 2}); };
   const auto y = [] { return TypeParam::list(Reals{3, 4}); };
   const auto straight = [&] { return Lists{{x()}, {y(), y()}}; };
   const auto other = [&] { return Lists{{x(), y()}, {y()}}; };
   EXPECT_EQ(code_of([&] {
-              machine.strategy.run([&](ReplicaContext& r) {
+              fixture.strategy.run([&](ReplicaContext& r) {
                 r.all_reduce(ReduceOp::kSum, r.replica_id() == 0 ? straight() : other());
               });
             }),
             ErrorCode::kStructure);
-  const auto sums = machine.strategy.run([&](ReplicaContext& r) {
+  const auto sums = fixture.strategy.run([&](ReplicaContext& r) {
     return TypeParam::values(r.all_reduce(ReduceOp::kSum, straight())[1][1]);
   });
   for (const Reals& sum : sums) EXPECT_EQ(sum, Reals({6, 8}));
@@ -261,7 +260,7 @@ TEST(Conformance, RED_28_TheDefaultStrategy) {
   DefaultStrategy strategy;
   CrossReplicaContext& cross = strategy.cross_replica();
   const PerReplica<float> value{3};
-  // Of its own host memory, since this strategy is over no other backend.
+  // In the strategy's own host memory: the strategy uses no other backend.
   const PerReplica<Tensor<float>> tensors =
       strategy.distribute_values([](int) { return tensor({3, 4}); });
   for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
@@ -276,14 +275,14 @@ TEST(Conformance, RED_28_TheDefaultStrategy) {
 void expect_basics(int n, std::optional<ReductionOrder> order) {
   const float x_mean[] = {0, 0, 0.5, 1, 1.5};
   const float x_sum[] = {0, 0, 1, 3, 6};
-  Machine machine(n);
-  machine.strategy.configure({.order = order});
+  StrategyFixture fixture(n);
+  fixture.strategy.configure({.order = order});
   const auto check = [&](float (*own)(int), float mean, float sum) {
-    const auto host = per_replica(machine, own);
-    const auto device = per_replica(machine, [&](int id) { return tensor({own(id)}); });
+    const auto host = per_replica(fixture, own);
+    const auto device = per_replica(fixture, [&](int id) { return tensor({own(id)}); });
     for (const auto& [op, wanted] : {std::pair{ReduceOp::kMean, mean}, {ReduceOp::kSum, sum}}) {
-      EXPECT_EQ(machine.cross.reduce(op, host).value(), wanted);
-      for (const auto& got : list_of(machine.cross.reduce(op, device))) {
+      EXPECT_EQ(fixture.cross.reduce(op, host).value(), wanted);
+      for (const auto& got : list_of(fixture.cross.reduce(op, device))) {
         EXPECT_EQ(got.item(), wanted);
       }
     }
@@ -307,8 +306,8 @@ TEST(Conformance, X08_X09_EveryWayToReduceGivesTheSame) {
 
 /// Every kind of destination, for two replicas on devices 0 and 1 of three, and the devices meant.
 template <class Visit>
-void for_each_destination(Machine& machine, MirroredStrategy& strategy, Visit&& visit) {
-  Backend& backend = *machine.backend;
+void for_each_destination(StrategyFixture& fixture, MirroredStrategy& strategy, Visit&& visit) {
+  Backend& backend = *fixture.backend;
   const auto spec = [&](int device) { return backend.device_spec(device); };
   const auto both = strategy.mirrored_variable(0.0F);
   visit(spec(0), {spec(0)});
@@ -334,7 +333,7 @@ struct Placed {
   bool operator==(const Placed&) const = default;
 };
 
-// On its devices, each component where it says.
+// The components of `value` on their devices, each checked against its device.
 Placed placed(Backend& backend, const MirroredOn<Tensor<float>>& value) {
   Placed out{value.devices(), {}};
   for (int i = 0; i < value.size(); ++i) {
@@ -347,10 +346,10 @@ Placed placed(Backend& backend, const MirroredOn<Tensor<float>>& value) {
 }
 
 struct TwoOfThree {
-  Machine machine{3};
+  StrategyFixture fixture{3};
   MirroredStrategy strategy{
-      *machine.backend,
-      {.devices = {machine.backend->device_spec(0), machine.backend->device_spec(1)}}};
+      *fixture.backend,
+      {.devices = {fixture.backend->device_spec(0), fixture.backend->device_spec(1)}}};
   CrossReplicaContext& cross = strategy.cross_replica();
   PerReplica<Tensor<float>> x =
       strategy.distribute_values([](int id) { return tensor({id_of(id)}); });
@@ -365,10 +364,10 @@ Reals times(std::size_t count, float value) {
 
 TEST(Conformance, X04_X05_ReduceToEveryKindOfDestination) {
   TwoOfThree two;
-  Backend& backend = *two.machine.backend;
+  Backend& backend = *two.fixture.backend;
   int kinds = 0;
   for_each_destination(
-      two.machine, two.strategy,
+      two.fixture, two.strategy,
       [&](const auto& destination, const std::vector<DeviceSpec>& devices) {
         ++kinds;
         const std::size_t count = devices.size();
@@ -385,7 +384,7 @@ TEST(Conformance, X04_X05_ReduceToEveryKindOfDestination) {
 
 TEST(Conformance, X06_BatchReduceToEveryPairOfDestinations) {
   TwoOfThree two;
-  Backend& backend = *two.machine.backend;
+  Backend& backend = *two.fixture.backend;
   int pairs = 0;
   const auto check = [&](const auto& d1, const std::vector<DeviceSpec>& on1, const auto& d2,
                          const std::vector<DeviceSpec>& on2) {
@@ -398,13 +397,13 @@ TEST(Conformance, X06_BatchReduceToEveryPairOfDestinations) {
     }
   };
   for_each_destination(
-      two.machine, two.strategy, [&](const auto& d1, const std::vector<DeviceSpec>& on1) {
+      two.fixture, two.strategy, [&](const auto& d1, const std::vector<DeviceSpec>& on1) {
         for_each_destination(
-            two.machine, two.strategy,
+            two.fixture, two.strategy,
             [&](const auto& d2, const std::vector<DeviceSpec>& on2) { check(d1, on1, d2, on2); });
       });
   EXPECT_EQ(pairs, 11 * 11);
-  // A list whose length is known at run time only.
+  // A list with a length known only at run time.
   using Pairs = std::vector<std::pair<PerReplica<Tensor<float>>, DeviceSpec>>;
   const Pairs list = {{two.x, backend.device_spec(1)}, {two.y, backend.device_spec(2)}};
   const auto sums = two.cross.batch_reduce(ReduceOp::kSum, list);
@@ -416,9 +415,9 @@ TEST(Conformance, X07_BroadcastToEveryKindOfDestination) {
   TwoOfThree two;
   const Scope scope = two.strategy.scope();
   for_each_destination(
-      two.machine, two.strategy,
+      two.fixture, two.strategy,
       [&](const auto& destination, const std::vector<DeviceSpec>& devices) {
-        EXPECT_EQ(placed(*two.machine.backend, two.cross.broadcast(tensor({1}), destination)),
+        EXPECT_EQ(placed(*two.fixture.backend, two.cross.broadcast(tensor({1}), destination)),
                   (Placed{devices, times(devices.size(), 1)}));
       });
 }
@@ -429,7 +428,7 @@ TEST(Conformance, X15_EmptyDestinations) {
   EXPECT_EQ(code_of([&] { two.cross.reduce(ReduceOp::kSum, two.x, std::vector<DeviceSpec>()); }),
             ErrorCode::kDestination);
   EXPECT_EQ(code_of([&] { two.cross.broadcast(1, "/device:TPU:0"); }), ErrorCode::kDestination);
-  const auto spec = two.machine.backend->device_spec(0);
+  const auto spec = two.fixture.backend->device_spec(0);
   EXPECT_EQ(code_of([&] { two.cross.broadcast(1, std::vector{spec, spec}); }),
             ErrorCode::kDuplicateDevice);
   EXPECT_EQ(code_of([&] { two.cross.broadcast(1, PerReplica<int>{1, 2, 3}); }),
@@ -439,59 +438,59 @@ TEST(Conformance, X15_EmptyDestinations) {
 }
 
 TEST(Conformance, X19_ValuesOnDevicesInAnotherOrder) {
-  Machine machine(2);
-  const auto straight = per_replica(machine, [](int id) { return tensor({id_of(id)}); });
-  const PerReplica<Tensor<float>> crossed{Tensor<float>::full({1}, 5, machine.place(1)),
-                                          Tensor<float>::full({1}, 7, machine.place(0))};
-  // Overridden: a component belongs to a replica, wherever it lies, so that this is no error.
-  const auto [a, b] = machine.cross.batch_reduce(ReduceOp::kSum, straight, crossed);
+  StrategyFixture fixture(2);
+  const auto straight = per_replica(fixture, [](int id) { return tensor({id_of(id)}); });
+  const PerReplica<Tensor<float>> crossed{Tensor<float>::full({1}, 5, fixture.placement(1)),
+                                          Tensor<float>::full({1}, 7, fixture.placement(0))};
+  // Overridden: a component belongs to a replica, on whatever device, and the call is no error.
+  const auto [a, b] = fixture.cross.batch_reduce(ReduceOp::kSum, straight, crossed);
   for (int id : {0, 1}) {
     EXPECT_EQ(a[id].item(), 1);
     EXPECT_EQ(b[id].item(), 12);
-    EXPECT_EQ(b[id].placement(), machine.place(id));
+    EXPECT_EQ(b[id].placement(), fixture.placement(id));
   }
 }
 
-// SUM of the variable does not compile; of what each replica reads there it is 4 everywhere.
+// SUM of the variable does not compile. The SUM of the values that replicas read is 4 everywhere.
 TYPED_TEST(ReductionRows, X20_SumOfAMirroredVariable) {
-  Machine& machine = this->stage(4);
-  const auto ones = machine.strategy.mirrored_variable([] { return TypeParam::list(Reals{1, 1}); });
-  const auto sums = machine.strategy.run([&](ReplicaContext& r) {
+  StrategyFixture& fixture = this->fixture(4);
+  const auto ones = fixture.strategy.mirrored_variable([] { return TypeParam::list(Reals{1, 1}); });
+  const auto sums = fixture.strategy.run([&](ReplicaContext& r) {
     return TypeParam::values(r.all_reduce(ReduceOp::kSum, ones.on(r)));
   });
   for (const Reals& sum : sums) EXPECT_EQ(sum, Reals({4, 4}));
 }
 
 TYPED_TEST(ReductionRows, X22_MeanOfWhatMapReturned) {
-  Machine& machine = this->stage(2);
+  StrategyFixture& fixture = this->fixture(2);
   const auto lists =
-      machine.cross.map(Reals{1, 6, 2}, [](float x) { return TypeParam::number(x); });
+      fixture.cross.map(Reals{1, 6, 2}, [](float x) { return TypeParam::number(x); });
   EXPECT_EQ(lists[0].size(), 2U);
-  EXPECT_EQ(TypeParam::value(machine.cross.reduce_mapped(ReduceOp::kMean, lists).value()), 3);
+  EXPECT_EQ(TypeParam::value(fixture.cross.reduce_mapped(ReduceOp::kMean, lists).value()), 3);
   const auto joined = per_replica(
-      machine, [](int id) { return TypeParam::list(id == 0 ? Reals{1, 2} : Reals{6}); });
-  EXPECT_EQ(TypeParam::value(machine.cross.reduce(ReduceOp::kMean, joined, Axis(0)).value()), 3);
+      fixture, [](int id) { return TypeParam::list(id == 0 ? Reals{1, 2} : Reals{6}); });
+  EXPECT_EQ(TypeParam::value(fixture.cross.reduce(ReduceOp::kMean, joined, Axis(0)).value()), 3);
 }
 
-// It takes one output, on one of the replicas, for there to be a result.
+// A result needs an output on at least a single replica.
 TYPED_TEST(ReductionRows, X23_MapOfNothing) {
-  Machine& machine = this->stage(2);
+  StrategyFixture& fixture = this->fixture(2);
   const auto mapped = [&](const Reals& elements) {
-    return machine.cross.map(elements, [](float x) { return TypeParam::number(x); });
+    return fixture.cross.map(elements, [](float x) { return TypeParam::number(x); });
   };
   for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
-    EXPECT_EQ(code_of([&] { machine.cross.reduce_mapped(op, mapped({})); }),
+    EXPECT_EQ(code_of([&] { fixture.cross.reduce_mapped(op, mapped({})); }),
               ErrorCode::kInvalidArgument);
-    EXPECT_EQ(TypeParam::value(machine.cross.reduce_mapped(op, mapped({5})).value()), 5.0F);
+    EXPECT_EQ(TypeParam::value(fixture.cross.reduce_mapped(op, mapped({5})).value()), 5.0F);
   }
 }
 
 TYPED_TEST(ReductionRows, X24_X25_BatchesOfDifferentLength) {
-  Machine& machine = this->stage(2);
+  StrategyFixture& fixture = this->fixture(2);
   const auto batches = per_replica(
-      machine, [](int id) { return TypeParam::list(id == 0 ? Reals{1, 2, 3} : Reals{9}); });
+      fixture, [](int id) { return TypeParam::list(id == 0 ? Reals{1, 2, 3} : Reals{9}); });
   const auto reduced = [&](ReduceOp op) {
-    return TypeParam::value(machine.cross.reduce(op, batches, Axis(0)).value());
+    return TypeParam::value(fixture.cross.reduce(op, batches, Axis(0)).value());
   };
   EXPECT_EQ(reduced(ReduceOp::kMean), 3.75F);
   EXPECT_EQ(reduced(ReduceOp::kSum), 15);

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems do with run, its arguments and its results. A test's name begins with
-// the fact it is about. Where belfry decides otherwise, the test has belfry's outcome and says so.
+// Conformance rows about run, its arguments and its results. The name of a test begins with its
+// rows. If belfry decides otherwise, the test has belfry's outcome and says "Overridden".
 //
-// Not here, because belfry has no such thing: ambient execution modes (RUN-18) and names of
-// operations (RUN-20). What becomes of results is in conformance_components.cpp.
+// Not covered, because belfry has none of these: ambient execution modes (RUN-18) and names of
+// operations (RUN-20). Rows about the form of results are in conformance_components.cpp.
 #include "belfry/current.h"
 #include "belfry/tensor_ops.h"
-#include "suites/machine.h"
 #include "suites/residence.h"
+#include "suites/strategy_fixture.h"
 
 #include <algorithm>
 #include <atomic>
@@ -35,7 +35,7 @@ struct Boom : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What RUN-05 and RUN-06 give by name.
+// The named results of RUN-05 and RUN-06.
 struct Named {
   double a = 0;
   double b = 0;
@@ -43,61 +43,61 @@ struct Named {
   bool operator==(const Named&) const = default;
 };
 
-// Arguments by name: what differs by the replica, and what does not.
+// Named arguments: some differ between replicas, some do not.
 struct Given {
   PerReplica<Named> x;
   double two = 0;
   static auto members(auto& self) { return std::tie(self.x, self.two); }
 };
 
-PerReplica<Named> second_run(Machine& machine, const PerReplica<double>& first) {
-  return machine.strategy.run(
+PerReplica<Named> second_run(StrategyFixture& fixture, const PerReplica<double>& first) {
+  return fixture.strategy.run(
       [](ReplicaContext&, double x) { return Named{.a = 2 * x, .b = x * x}; }, first);
 }
-PerReplica<double> third_run(Machine& machine, const PerReplica<Named>& second) {
-  return machine.strategy.run([](ReplicaContext&, const Named& x) { return x.a + 2 * x.b + 2; },
+PerReplica<double> third_run(StrategyFixture& fixture, const PerReplica<Named>& second) {
+  return fixture.strategy.run([](ReplicaContext&, const Named& x) { return x.a + 2 * x.b + 2; },
                               second);
 }
 
 TEST(Conformance, RUN_01_EveryReplicaHasItsId) {
   for (int n : {1, 2, 3}) {
-    Machine machine(n);
+    StrategyFixture fixture(n);
     Ints marks(static_cast<std::size_t>(n));
-    machine.strategy.run(
+    fixture.strategy.run(
         [&](ReplicaContext& replica) { ++marks[static_cast<std::size_t>(replica.replica_id())]; });
     EXPECT_EQ(marks, Ints(static_cast<std::size_t>(n), 1));
   }
 }
 
 TEST(Conformance, RUN_02_NumberOfReplicas) {
-  Machine machine(2);
-  EXPECT_EQ(machine.strategy.num_replicas(), 2);
-  EXPECT_EQ(list_of(machine.strategy.run([](ReplicaContext& r) { return r.num_replicas(); })),
+  StrategyFixture fixture(2);
+  EXPECT_EQ(fixture.strategy.num_replicas(), 2);
+  EXPECT_EQ(list_of(fixture.strategy.run([](ReplicaContext& r) { return r.num_replicas(); })),
             Ints({2, 2}));
 }
 
 TEST(Conformance, RUN_03_IdPlusOne) {
-  Machine machine(2);
-  EXPECT_EQ(list_of(machine.strategy.run([](ReplicaContext& r) { return r.replica_id() + 1; })),
+  StrategyFixture fixture(2);
+  EXPECT_EQ(list_of(fixture.strategy.run([](ReplicaContext& r) { return r.replica_id() + 1; })),
             Ints({1, 2}));
 }
 
 // Overridden: results are not taken apart: a PerReplica of nests, not a nest of PerReplicas.
 TEST(Conformance, RUN_04_ResultsAreArgumentsOfTheNextRun) {
-  Machine machine(2);
-  const auto out1 = per_replica(machine, [](int id) { return id + 1.0; });
-  const auto out2 = machine.strategy.run(
+  StrategyFixture fixture(2);
+  const auto out1 = per_replica(fixture, [](int id) { return id + 1.0; });
+  const auto out2 = fixture.strategy.run(
       [](ReplicaContext&, double x) { return Numbers{{"a", 2 * x}, {"b", x * x}}; }, out1);
   EXPECT_EQ(out2[0], (Numbers{{"a", 2}, {"b", 1}}));
   EXPECT_EQ(out2[1], (Numbers{{"a", 4}, {"b", 4}}));
 }
 
 TEST(Conformance, RUN_05_NamedArguments) {
-  Machine machine(2);
-  const auto out1 = per_replica(machine, [](int id) { return id + 1.0; });
-  const auto out2 = second_run(machine, out1);
-  EXPECT_EQ(list_of(third_run(machine, out2)), Reals({6, 14}));
-  const auto out3 = machine.strategy.run(
+  StrategyFixture fixture(2);
+  const auto out1 = per_replica(fixture, [](int id) { return id + 1.0; });
+  const auto out2 = second_run(fixture, out1);
+  EXPECT_EQ(list_of(third_run(fixture, out2)), Reals({6, 14}));
+  const auto out3 = fixture.strategy.run(
       [](ReplicaContext& r, const Given& given) {
         const Named& own = given.x[r.replica_id()];
         return own.a + given.two * own.b + given.two;
@@ -107,64 +107,64 @@ TEST(Conformance, RUN_05_NamedArguments) {
 }
 
 TEST(Conformance, RUN_06_OneReplica) {
-  Machine machine(1);
-  const auto out1 = machine.strategy.run([](ReplicaContext&, double x) { return x; }, 4.0);
+  StrategyFixture fixture(1);
+  const auto out1 = fixture.strategy.run([](ReplicaContext&, double x) { return x; }, 4.0);
   EXPECT_EQ(list_of(out1), Reals({4}));
-  const auto out2 = second_run(machine, out1);
+  const auto out2 = second_run(fixture, out1);
   EXPECT_EQ(list_of(out2), (std::vector<Named>{{.a = 8, .b = 16}}));
-  EXPECT_EQ(list_of(third_run(machine, out2)), Reals({42}));
+  EXPECT_EQ(list_of(third_run(fixture, out2)), Reals({42}));
 }
 
 TEST(Conformance, RUN_07_ListsOfDifferentLengthDoNotReduce) {
-  Machine machine(2);
-  // Overridden: results are not taken apart, so that only what combines them asks for equal
+  StrategyFixture fixture(2);
+  // Overridden: run does not take results apart. Only verbs that combine results require equal
   // lengths.
-  const auto lists = machine.strategy.run(
+  const auto lists = fixture.strategy.run(
       [](ReplicaContext& r) { return Ints(static_cast<std::size_t>(r.replica_id()), 1); });
   EXPECT_EQ(lists[1].size(), 1U);
-  EXPECT_THROW(machine.cross.reduce(ReduceOp::kSum, lists), StructureMismatchError);
+  EXPECT_THROW(fixture.cross.reduce(ReduceOp::kSum, lists), StructureMismatchError);
 }
 
 TEST(Conformance, RUN_08_ExceptionOfAReplicaFunction) {
   for (int n : {1, 2}) {
-    Machine machine(n);
-    EXPECT_THROW(machine.strategy.run([](ReplicaContext&) { throw Boom("fn"); }), Boom);
+    StrategyFixture fixture(n);
+    EXPECT_THROW(fixture.strategy.run([](ReplicaContext&) { throw Boom("fn"); }), Boom);
   }
 }
 
 TEST(Conformance, RUN_09_ExceptionOfAMergeFunction) {
   for (int n : {1, 2}) {
-    Machine machine(n);
+    StrategyFixture fixture(n);
     const auto merge = [](CrossReplicaContext&) { throw Boom("merge"); };
-    EXPECT_THROW(machine.strategy.run([&](ReplicaContext& r) { r.merge_call(merge); }), Boom);
+    EXPECT_THROW(fixture.strategy.run([&](ReplicaContext& r) { r.merge_call(merge); }), Boom);
   }
 }
 
 TEST(Conformance, RUN_10_ExceptionOfARunInsideAMerge) {
   for (int n : {1, 2}) {
-    Machine machine(n);
+    StrategyFixture fixture(n);
     const auto merge = [](CrossReplicaContext& cross) {
       cross.run([](ReplicaContext&) { throw Boom("inner"); });
     };
-    EXPECT_THROW(machine.strategy.run([&](ReplicaContext& r) { r.merge_call(merge); }), Boom);
+    EXPECT_THROW(fixture.strategy.run([&](ReplicaContext& r) { r.merge_call(merge); }), Boom);
   }
 }
 
 TEST(Conformance, RUN_11_ExceptionOfAMergeInsideARunInsideAMerge) {
   for (int n : {1, 2}) {
-    Machine machine(n);
+    StrategyFixture fixture(n);
     const auto inner = [](CrossReplicaContext&) { throw Boom("inner"); };
     const auto merge = [&](CrossReplicaContext& cross) {
       cross.run([&](ReplicaContext& r) { r.merge_call(inner); });
     };
-    EXPECT_THROW(machine.strategy.run([&](ReplicaContext& r) { r.merge_call(merge); }), Boom);
+    EXPECT_THROW(fixture.strategy.run([&](ReplicaContext& r) { r.merge_call(merge); }), Boom);
   }
 }
 
 TEST(Conformance, RUN_12_TheFunctionRunsOnceForEachReplica) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   std::atomic<int> calls{0};
-  const auto ids = machine.strategy.run({.concurrent = false}, [&](ReplicaContext& r) {
+  const auto ids = fixture.strategy.run({.concurrent = false}, [&](ReplicaContext& r) {
     ++calls;
     return r.replica_id();
   });
@@ -173,63 +173,63 @@ TEST(Conformance, RUN_12_TheFunctionRunsOnceForEachReplica) {
 }
 
 TEST(Conformance, RUN_13_AMergeThatReturnsNothing) {
-  Machine machine(2);
-  const auto zeros = machine.strategy.run([](ReplicaContext& r) {
+  StrategyFixture fixture(2);
+  const auto zeros = fixture.strategy.run([](ReplicaContext& r) {
     r.merge_call([](CrossReplicaContext&) {});
     return 0.0;
   });
-  // Overridden: equal results are not made one; a result is a PerReplica always.
+  // Overridden: equal results are not merged into a single value. A result is always a PerReplica.
   EXPECT_EQ(list_of(zeros), Reals({0, 0}));
 }
 
 TEST(Conformance, RUN_14_MergeFromAnotherThread) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   const auto fn = [](ReplicaContext& r) {
     ErrorCode code = ErrorCode::kInternal;
     std::thread([&] { code = code_of([&] { r.merge_call([](CrossReplicaContext&) {}); }); }).join();
     return code;
   };
-  EXPECT_EQ(list_of(machine.strategy.run(fn)), std::vector<ErrorCode>(2, ErrorCode::kMergeNested));
+  EXPECT_EQ(list_of(fixture.strategy.run(fn)), std::vector<ErrorCode>(2, ErrorCode::kMergeNested));
 }
 
 TEST(Conformance, RUN_15_MergeFromAFunctionCalledDeepInside) {
   // Overridden: how deep the call is makes no difference, since nothing is recorded.
-  Machine machine(2);
+  StrategyFixture fixture(2);
   const auto deep = [](const auto& self, ReplicaContext& r, int depth) -> int {
     return depth == 0 ? r.all_reduce(ReduceOp::kSum, 1) : self(self, r, depth - 1);
   };
-  EXPECT_EQ(list_of(machine.strategy.run([&](ReplicaContext& r) { return deep(deep, r, 9); })),
+  EXPECT_EQ(list_of(fixture.strategy.run([&](ReplicaContext& r) { return deep(deep, r, 9); })),
             Ints({2, 2}));
 }
 
 TEST(Conformance, RUN_16_AVariableMadeInAReplicaIsThatVariable) {
-  Machine machine(3);
-  const Variable<double> variable = machine.strategy.run([&](ReplicaContext& r) {
-    auto made = machine.strategy.variable(1.0, {.name = "foo"});
+  StrategyFixture fixture(3);
+  const Variable<double> variable = fixture.strategy.run([&](ReplicaContext& r) {
+    auto made = fixture.strategy.variable(1.0, {.name = "foo"});
     r.merge_call([](CrossReplicaContext&) {});
     return made;
   });
   EXPECT_EQ(variable.name(), "foo");
   EXPECT_EQ(variable.synchronization(), Synchronization::kOnWrite);
   EXPECT_EQ(variable.as_mirrored(), variable);
-  EXPECT_EQ(variable.devices(), machine.strategy.worker_devices());
-  EXPECT_EQ(list_of(machine.strategy.local_values(variable)), Reals({1, 1, 1}));
+  EXPECT_EQ(variable.devices(), fixture.strategy.worker_devices());
+  EXPECT_EQ(list_of(fixture.strategy.local_values(variable)), Reals({1, 1, 1}));
 }
 
 TEST(Conformance, RUN_17_CreatorsOfAReplicaAreItsOwn) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   std::vector<std::string> names(2);
   const VariableScope outer =
-      machine.strategy.variable_creator_scope([&](VariableOptions& options) {
+      fixture.strategy.variable_creator_scope([&](VariableOptions& options) {
         options.name = "main_thread" + options.name;
         names[static_cast<std::size_t>(current_replica()->replica_id())] = options.name;
       });
-  machine.strategy.run([&](ReplicaContext& r) {
+  fixture.strategy.run([&](ReplicaContext& r) {
     const std::string own = ":thread_" + std::to_string(r.replica_id());
-    const VariableScope inner = machine.strategy.variable_creator_scope(
+    const VariableScope inner = fixture.strategy.variable_creator_scope(
         [own](VariableOptions& options) { options.name = own; });
     r.merge_call([](CrossReplicaContext&) {});
-    machine.strategy.variable(1.0);
+    fixture.strategy.variable(1.0);
   });
   EXPECT_EQ(names, (std::vector<std::string>{"main_thread:thread_0", "main_thread:thread_1"}));
 }
@@ -238,8 +238,8 @@ TEST(Conformance, RUN_21_SumOfThreePlusId) {
   const std::map<int, Ints> expected = {
       {1, {6}}, {2, {10, 11}}, {3, {15, 16, 17}}, {4, {21, 22, 23, 24}}};
   for (const auto& [n, results] : expected) {
-    Machine machine(n);
-    const auto merged = machine.strategy.run(
+    StrategyFixture fixture(n);
+    const auto merged = fixture.strategy.run(
         [](ReplicaContext& r, int three) {
           const int v = three + r.replica_id();
           const int s = r.merge_call(
@@ -252,68 +252,68 @@ TEST(Conformance, RUN_21_SumOfThreePlusId) {
           return s + v;
         },
         3);
-    EXPECT_EQ(machine.strategy.local_results(merged), results);
+    EXPECT_EQ(fixture.strategy.local_results(merged), results);
   }
 }
 
 TEST(Conformance, RUN_23_EqualResultsStayPerReplica) {
-  Machine machine(2);
-  const auto twos = per_replica(machine, [](int) { return 2; });
-  // Overridden: one for each replica, also when they are equal.
-  EXPECT_EQ(list_of(machine.strategy.run([](ReplicaContext&, int x) { return 2 * x; }, twos)),
+  StrategyFixture fixture(2);
+  const auto twos = per_replica(fixture, [](int) { return 2; });
+  // Overridden: a value for each replica, even if all are equal.
+  EXPECT_EQ(list_of(fixture.strategy.run([](ReplicaContext&, int x) { return 2 * x; }, twos)),
             Ints({4, 4}));
 }
 
 TEST(Conformance, RUN_24_AllReduceByName) {
-  Machine machine(2);
-  const auto sums = machine.strategy.run(
+  StrategyFixture fixture(2);
+  const auto sums = fixture.strategy.run(
       [](ReplicaContext& r) { return r.all_reduce(parse_reduce_op("sum"), r.replica_id()); });
   EXPECT_EQ(list_of(sums), Ints({1, 1}));
 }
 
 template <class Where>
-class RunRows : public NumericRows<Where, Machine> {
+class RunRows : public NumericRows<Where, StrategyFixture> {
  protected:
   using Number = decltype(Where::number(0.0));
 
-  static MirroredVariable<Number> mirrored(Machine& machine, double first) {
-    return machine.strategy.mirrored_variable([first] { return Where::number(first); });
+  static MirroredVariable<Number> mirrored(StrategyFixture& fixture, double first) {
+    return fixture.strategy.mirrored_variable([first] { return Where::number(first); });
   }
 };
 TYPED_TEST_SUITE(RunRows, Residences, ResidenceNames);
 
 TYPED_TEST(RunRows, RUN_25_PerReplicaArguments) {
-  Machine& machine = this->stage();
-  const auto v = this->mirrored(machine, 1.25);
+  StrategyFixture& fixture = this->fixture();
+  const auto v = this->mirrored(fixture, 1.25);
   const auto factor =
-      per_replica(machine, [](int id) { return TypeParam::number(id == 0 ? 5.0 : 3.0); });
-  const auto products = machine.strategy.run(
+      per_replica(fixture, [](int id) { return TypeParam::number(id == 0 ? 5.0 : 3.0); });
+  const auto products = fixture.strategy.run(
       [&](ReplicaContext& r, const auto& f) { return TypeParam::value(f * v.on(r)); }, factor);
   EXPECT_EQ(list_of(products), Reals({6.25, 3.75}));
 }
 
 TYPED_TEST(RunRows, RUN_26_AVariableInAReplica) {
-  Machine& machine = this->stage();
-  const auto v = this->mirrored(machine, 1.25);
+  StrategyFixture& fixture = this->fixture();
+  const auto v = this->mirrored(fixture, 1.25);
   const auto doubled =
-      machine.strategy.run([&](ReplicaContext& r) { return TypeParam::value(2.0 * v.on(r)); });
+      fixture.strategy.run([&](ReplicaContext& r) { return TypeParam::value(2.0 * v.on(r)); });
   EXPECT_EQ(list_of(doubled), Reals({2.5, 2.5}));
 }
 
 TYPED_TEST(RunRows, RUN_28_TwoVariablesInAReplica) {
-  Machine& machine = this->stage();
-  const auto v = this->mirrored(machine, 1.25);
-  const auto w = this->mirrored(machine, 2);
-  const auto sums = machine.strategy.run(
+  StrategyFixture& fixture = this->fixture();
+  const auto v = this->mirrored(fixture, 1.25);
+  const auto w = this->mirrored(fixture, 2);
+  const auto sums = fixture.strategy.run(
       [&](ReplicaContext& r) { return TypeParam::value(2.0 * v.on(r) + w.on(r) + 1.0); });
   EXPECT_EQ(list_of(sums), Reals({5.5, 5.5}));
 }
 
-// RUN-29 and RUN-30: a function of two tensors, with its gradient beside it.
+// RUN-29 and RUN-30: a function of two tensors, with its gradient.
 struct Differentiable {
   using Row = Tensor<float>;
   Row (*value)(const Row& v, const Row& w);
-  /// What one more of the result is worth, by v and by w.
+  /// The derivatives by v and by w, times `worth`.
   std::pair<Row, Row> (*gradient)(const Row& worth);
 };
 const Differentiable kTwoVariables{
@@ -324,14 +324,14 @@ const Differentiable kLine{
     [](const Tensor<float>& w, const Tensor<float>& b) { return 1.0F * w + b - 1.0F; },
     [](const Tensor<float>& worth) { return std::pair{worth * 1.0F, worth * 1.0F}; }};
 
-// On every replica the gradient is `wanted`, is what one more of v or w adds, and is computed
-// there.
+// Expects on every replica that the gradient is `wanted`, equals finite differences of v and w, and
+// is computed on the replica's device.
 void expect_gradient(const Differentiable& f, float v0, float w0, const Pair& wanted) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   const auto of = [](float first) { return [first] { return Tensor<float>::full({1}, first); }; };
-  const auto v = machine.strategy.mirrored_variable(of(v0));
-  const auto w = machine.strategy.mirrored_variable(of(w0));
-  const auto seen = machine.strategy.run([&](ReplicaContext& r) {
+  const auto v = fixture.strategy.mirrored_variable(of(v0));
+  const auto w = fixture.strategy.mirrored_variable(of(w0));
+  const auto seen = fixture.strategy.run([&](ReplicaContext& r) {
     const auto [by_v, by_w] = f.gradient(Tensor<float>::full({1}, 1));
     EXPECT_EQ(by_v.placement(), r.placement());
     EXPECT_EQ(by_w.placement(), r.placement());
@@ -343,8 +343,8 @@ void expect_gradient(const Differentiable& f, float v0, float w0, const Pair& wa
   EXPECT_EQ(list_of(seen), std::vector<Pair>({wanted, wanted}));
 }
 
-// Overridden: nothing is recorded; a function's gradient is written beside it, and its work is on
-// the device of the replica that asks.
+// Overridden: nothing is recorded. The program writes the gradient of a function, which is computed
+// on the device of its replica.
 TEST(Conformance, RUN_29_GradientOfTwoVariables) {
   expect_gradient(kTwoVariables, 1.25F, 2, {2, 1});
 }
@@ -354,14 +354,14 @@ TEST(Conformance, RUN_30_GradientsAreWorkedOutOnTheReplicasDevice) {
   expect_gradient(kLine, 1.5F, 0.5F, {1, 1});
 }
 
-// Overridden: there is no recorder that drops what replicas other than the first record: what a
-// replica function does is done by each, and what a merge function does is done once.
+// Overridden: no recorder drops the work of replicas other than the first. Each replica does the
+// work of a replica function; the work of a merge function is done once.
 TEST(Conformance, RUN_31_AMergeRecordsOnce) {
   for (int n : {1, 2}) {
-    Machine machine(n);
+    StrategyFixture fixture(n);
     std::vector<Reals> by_replica(static_cast<std::size_t>(n));
     Reals in_merge;
-    machine.strategy.run([&](ReplicaContext& r) {
+    fixture.strategy.run([&](ReplicaContext& r) {
       const auto id = static_cast<std::size_t>(r.replica_id());
       by_replica[id].push_back(r.replica_id());
       r.merge_call([&](CrossReplicaContext&,
@@ -378,7 +378,7 @@ TEST(Conformance, RUN_31_AMergeRecordsOnce) {
 TEST(Conformance, RUN_32_DifferentNumbersOfMerges) {
   const std::vector<std::pair<int, int>> merges = {{1, 0}, {0, 1}, {2, 1}, {1, 2}};
   for (const auto& [first, second] : merges) {
-    Machine machine(2);
+    StrategyFixture fixture(2);
     int executed = 0;
     const Ints wanted = {first, second};
     const auto fn = [&](ReplicaContext& r) {
@@ -386,13 +386,13 @@ TEST(Conformance, RUN_32_DifferentNumbersOfMerges) {
         r.merge_call([&](CrossReplicaContext&) { ++executed; });
       }
     };
-    EXPECT_EQ(code_of([&] { machine.strategy.run(fn); }), ErrorCode::kMergeMissing);
+    EXPECT_EQ(code_of([&] { fixture.strategy.run(fn); }), ErrorCode::kMergeMissing);
     EXPECT_EQ(executed, std::min(first, second));
   }
 }
 
 TEST(Conformance, RUN_34_OneReplicaThrowsBeforeItsMerge) {
-  Machine machine(3);
+  StrategyFixture fixture(3);
   bool merged = false;
   bool cancelled = false;
   bool third_started = false;
@@ -406,28 +406,28 @@ TEST(Conformance, RUN_34_OneReplicaThrowsBeforeItsMerge) {
       throw;
     }
   };
-  EXPECT_THROW(machine.strategy.run({.concurrent = false}, fn), Boom);
+  EXPECT_THROW(fixture.strategy.run({.concurrent = false}, fn), Boom);
   EXPECT_FALSE(merged);
   EXPECT_TRUE(cancelled);
-  // Overridden: the others do start, so that the report can say where each of them is.
+  // Overridden: the other replicas do start: the report says where each replica is.
   EXPECT_TRUE(third_started);
 }
 
 TEST(Conformance, RUN_35_APlainResultGoesToAllReplicas) {
-  Machine machine(2);
-  const auto got = machine.strategy.run([](ReplicaContext& r) {
+  StrategyFixture fixture(2);
+  const auto got = fixture.strategy.run([](ReplicaContext& r) {
     return r.merge_call([](CrossReplicaContext&) { return std::string("one"); });
   });
-  // Overridden: each replica has a copy of it.
+  // Overridden: each replica has a copy.
   EXPECT_EQ(list_of(got), std::vector<std::string>({"one", "one"}));
 }
 
 TEST(Conformance, RUN_36_ResultsAreUnpackedThroughNests) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   const auto merge = [](CrossReplicaContext& cross) {
     return std::pair{PerReplica<int>{1, 2}, std::pair{cross.broadcast(3), std::optional<int>()}};
   };
-  const auto got = machine.strategy.run([&](ReplicaContext& r) { return r.merge_call(merge); });
+  const auto got = fixture.strategy.run([&](ReplicaContext& r) { return r.merge_call(merge); });
   EXPECT_EQ(got[0], (std::pair{1, std::pair{3, std::optional<int>()}}));
   EXPECT_EQ(got[1], (std::pair{2, std::pair{3, std::optional<int>()}}));
 }
@@ -437,20 +437,20 @@ struct Keywords {
   static auto members(auto& self) { return std::tie(self.k); }
 };
 
-// Overridden: keywords are an aggregate, and the merge function gets a PerReplica of it.
+// Overridden: keywords are an aggregate, and the merge function gets a PerReplica of the aggregate.
 TEST(Conformance, RUN_37_NamedArgumentsOfAMerge) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   const auto merge = [](CrossReplicaContext&, const PerReplica<Keywords>& words) {
     return Ints{words[0].k, words[1].k};
   };
-  const auto got = machine.strategy.run(
+  const auto got = fixture.strategy.run(
       [&](ReplicaContext& r) { return r.merge_call(merge, Keywords{.k = r.replica_id()}); });
   EXPECT_EQ(got[0], Ints({0, 1}));
   EXPECT_EQ(got[1], Ints({0, 1}));
 }
 
 TEST(Conformance, RUN_38_DifferentNumbersOfArguments) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   const auto fn = [](ReplicaContext& r) {
     const MergeTag tag{"same"};
     if (r.replica_id() == 0) {
@@ -460,40 +460,40 @@ TEST(Conformance, RUN_38_DifferentNumbersOfArguments) {
           tag, [](CrossReplicaContext&, const PerReplica<int>&, const PerReplica<int>&) {}, 1, 2);
     }
   };
-  EXPECT_EQ(code_of([&] { machine.strategy.run(fn); }), ErrorCode::kMergeTypes);
+  EXPECT_EQ(code_of([&] { fixture.strategy.run(fn); }), ErrorCode::kMergeTypes);
 }
 
 TEST(Conformance, RUN_39_NothingFromAllReplicas) {
-  Machine machine(2);
-  // Overridden: one nothing for each replica.
-  EXPECT_EQ(list_of(machine.strategy.run([](ReplicaContext&) { return std::optional<int>(); })),
+  StrategyFixture fixture(2);
+  // Overridden: an empty value for each replica.
+  EXPECT_EQ(list_of(fixture.strategy.run([](ReplicaContext&) { return std::optional<int>(); })),
             std::vector<std::optional<int>>(2));
 }
 
-// Overridden: run compares no results: an optional that is empty is one of its values. What
-// combines them compares.
+// Overridden: run compares no results. An empty optional is an ordinary value. Verbs that combine
+// results compare.
 TEST(Conformance, RUN_40_NothingFromOneReplicaOnly) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   using Maybe = std::optional<Ints>;
-  const auto maybe = machine.strategy.run(
+  const auto maybe = fixture.strategy.run(
       [](ReplicaContext& r) { return r.replica_id() == 0 ? Maybe() : Maybe(Ints{1}); });
   EXPECT_EQ(list_of(maybe), (std::vector<Maybe>{std::nullopt, Ints{1}}));
-  EXPECT_THROW(machine.cross.reduce(ReduceOp::kSum, maybe), StructureMismatchError);
-  EXPECT_THROW(machine.strategy.run([](ReplicaContext& r) {
+  EXPECT_THROW(fixture.cross.reduce(ReduceOp::kSum, maybe), StructureMismatchError);
+  EXPECT_THROW(fixture.strategy.run([](ReplicaContext& r) {
     r.all_reduce(ReduceOp::kSum, r.replica_id() == 0 ? Maybe() : Maybe(Ints{1}));
   }),
                StructureMismatchError);
 }
 
-// Overridden: components belong to replicas and not to devices (SEM-13). What another strategy's
-// replicas gave fits as many replicas anywhere; tensors stay where they are until they are reduced.
+// Overridden: components belong to replicas and not to devices (SEM-13). Results of a strategy fit
+// every strategy with as many replicas; tensors stay on their devices until a reduction.
 TEST(Conformance, RUN_41_AnArgumentOfAnotherStrategy) {
-  Machine two(2);
-  Machine three(3);
+  StrategyFixture two(2);
+  StrategyFixture three(3);
   const auto pair = per_replica(two, [](int id) { return id; });
   EXPECT_THROW(three.strategy.run([](ReplicaContext&, int) {}, pair), InvalidArgumentError);
 
-  Machine four(4);
+  StrategyFixture four(4);
   const std::vector<DeviceSpec> all = four.backend->devices();
   MirroredStrategy low(*four.backend, {.devices = {all[0], all[1]}});
   MirroredStrategy high(*four.backend, {.devices = {all[2], all[3]}});

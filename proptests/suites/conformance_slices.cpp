@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems give for sparse slices, and for collectives of a group: a group of g
-// members is a strategy of g replicas here. What members of one group must not do to each other
-// (A20 to A23, A31) is told at once instead of after a time limit.
+// Conformance rows about sparse slices, and about collectives of a group. A group of g members is a
+// strategy with g replicas. Mistakes of members of a group (A20 to A23, A31) are reported at once,
+// without a time limit.
 #include "belfry/indexed_slices.h"
-#include "suites/machine.h"
 #include "suites/residence.h"
+#include "suites/strategy_fixture.h"
 
 #include <gmock/gmock.h>
 
@@ -39,12 +39,12 @@ Slices slices(const Reals& values, const Rows& rows, std::int64_t height,
                         Tensor<std::int64_t>::from(Shape{count}, rows), Shape{height, columns});
 }
 
-// One list of values and rows for each replica.
+// A list of values and rows for each replica.
 using Parts = std::vector<std::pair<Reals, Rows>>;
 
-PerReplica<Slices> parts_of(Machine& machine, const Parts& parts, std::int64_t height,
+PerReplica<Slices> parts_of(StrategyFixture& fixture, const Parts& parts, std::int64_t height,
                             std::int64_t columns = 1) {
-  return per_replica(machine, [&](int id) {
+  return per_replica(fixture, [&](int id) {
     const auto& [values, rows] = parts[static_cast<std::size_t>(id)];
     return slices(values, rows, height, columns);
   });
@@ -60,16 +60,16 @@ void expect_everywhere(const Mirrored<Slices>& all, const Reals& values, const R
 Reals dense(const Slices& sparse) { return to_dense(sparse).to_host(); }
 
 template <class Where>
-class GroupRows : public NumericRows<Where, Machine> {
+class GroupRows : public NumericRows<Where, StrategyFixture> {
  protected:
-  /// What the first members get for numbers, or lists, of this residence: reduced in cross-replica
-  /// context, and by every replica the same.
+  /// The first members' results for numbers, or lists, of the residence: reduced in cross-replica
+  /// context, and equally by every replica.
   template <class Make, class Read>
   auto reduced(int members, ReduceOp op, const Make& make, const Read& read) {
-    Machine& machine = this->stage(members);
-    const auto value = per_replica(machine, make);
-    auto result = read(machine.cross.reduce(op, value).value());
-    const auto all = machine.strategy.run(
+    StrategyFixture& fixture = this->fixture(members);
+    const auto value = per_replica(fixture, make);
+    auto result = read(fixture.cross.reduce(op, value).value());
+    const auto all = fixture.strategy.run(
         [&](ReplicaContext& replica, const auto& own) { return read(replica.all_reduce(op, own)); },
         value);
     for (const auto& own : all) EXPECT_EQ(own, result);
@@ -109,59 +109,59 @@ TYPED_TEST(GroupRows, A04_A05_A06_ListsInGroupsOfOneTwoAndFour) {
 const Parts kSparse{{{1, 2}, {0, 1}}, {{3, 4}, {1, 2}}, {{5, 6}, {7, 8}}, {{7, 8}, {3, 2}}};
 
 TEST(Conformance, A07_OneMembersSlices) {
-  Machine machine(1);
-  const auto all = reduce_slices(machine.cross, ReduceOp::kSum, parts_of(machine, kSparse, 10));
+  StrategyFixture fixture(1);
+  const auto all = reduce_slices(fixture.cross, ReduceOp::kSum, parts_of(fixture, kSparse, 10));
   expect_everywhere(all, {1, 2}, {0, 1});
 }
 
 TEST(Conformance, A08_TwoMembersSlices) {
-  Machine machine(2);
-  const auto all = reduce_slices(machine.cross, ReduceOp::kSum, parts_of(machine, kSparse, 10));
+  StrategyFixture fixture(2);
+  const auto all = reduce_slices(fixture.cross, ReduceOp::kSum, parts_of(fixture, kSparse, 10));
   expect_everywhere(all, {1, 2, 3, 4}, {0, 1, 1, 2});
   EXPECT_THAT(dense(all.value()), ElementsAre(1, 5, 4, 0, 0, 0, 0, 0, 0, 0));
 }
 
 TEST(Conformance, A09_FourMembersSlices) {
-  Machine machine(4);
-  const auto all = reduce_slices(machine.cross, ReduceOp::kSum, parts_of(machine, kSparse, 10));
+  StrategyFixture fixture(4);
+  const auto all = reduce_slices(fixture.cross, ReduceOp::kSum, parts_of(fixture, kSparse, 10));
   expect_everywhere(all, {1, 2, 3, 4, 5, 6, 7, 8}, {0, 1, 1, 2, 7, 8, 3, 2});
   EXPECT_THAT(dense(all.value()), ElementsAre(1, 5, 12, 7, 0, 0, 0, 5, 6, 0));
 }
 
 TEST(Conformance, A10_SlicesOfDifferentLengths) {
-  Machine machine(2);
-  const auto all = reduce_slices(machine.cross, ReduceOp::kSum,
-                                 parts_of(machine, {{{1}, {0}}, {{2, 3, 4}, {0, 1, 2}}}, 10));
+  StrategyFixture fixture(2);
+  const auto all = reduce_slices(fixture.cross, ReduceOp::kSum,
+                                 parts_of(fixture, {{{1}, {0}}, {{2, 3, 4}, {0, 1, 2}}}, 10));
   expect_everywhere(all, {1, 2, 3, 4}, {0, 0, 1, 2});
 }
 
-// Overridden: slices are reduced one after another; there is no batch of them.
+// Overridden: slices are reduced one after another; belfry has no batch of slices.
 TEST(Conformance, A11_BatchesOfSlicesOfTwoShapes) {
-  Machine machine(2);
-  const auto first = reduce_slices(machine.cross, ReduceOp::kSum,
-                                   parts_of(machine, {{{1, 2}, {0, 1}}, {{5, 6}, {1, 2}}}, 10));
-  const auto second = reduce_slices(machine.cross, ReduceOp::kSum,
-                                    parts_of(machine, {{{3, 4}, {1, 2}}, {{7, 8}, {0, 1}}}, 5));
+  StrategyFixture fixture(2);
+  const auto first = reduce_slices(fixture.cross, ReduceOp::kSum,
+                                   parts_of(fixture, {{{1, 2}, {0, 1}}, {{5, 6}, {1, 2}}}, 10));
+  const auto second = reduce_slices(fixture.cross, ReduceOp::kSum,
+                                    parts_of(fixture, {{{3, 4}, {1, 2}}, {{7, 8}, {0, 1}}}, 5));
   expect_everywhere(first, {1, 2, 5, 6}, {0, 1, 1, 2});
   expect_everywhere(second, {3, 4, 7, 8}, {1, 2, 0, 1});
 }
 
 // Overridden: as above.
 TEST(Conformance, A12_FourMembersBatches) {
-  Machine machine(4);
+  StrategyFixture fixture(4);
   const Parts first{{{1, 2}, {0, 1}}, {{5, 6}, {1, 2}}, {{9, 10}, {3, 4}}, {{13, 14}, {8, 9}}};
   const Parts second{{{3, 4}, {1, 2}}, {{7, 8}, {0, 1}}, {{11, 12}, {3, 4}}, {{15, 16}, {3, 4}}};
-  expect_everywhere(reduce_slices(machine.cross, ReduceOp::kSum, parts_of(machine, first, 10)),
+  expect_everywhere(reduce_slices(fixture.cross, ReduceOp::kSum, parts_of(fixture, first, 10)),
                     {1, 2, 5, 6, 9, 10, 13, 14}, {0, 1, 1, 2, 3, 4, 8, 9});
-  expect_everywhere(reduce_slices(machine.cross, ReduceOp::kSum, parts_of(machine, second, 5)),
+  expect_everywhere(reduce_slices(fixture.cross, ReduceOp::kSum, parts_of(fixture, second, 5)),
                     {3, 4, 7, 8, 11, 12, 15, 16}, {1, 2, 0, 1, 3, 4, 3, 4});
 }
 
-// Two members with two numbers and two slices each; outputs come in the order of the inputs.
-// Overridden: a round each, since there is no batch of slices.
+// Two members with two numbers and two slices each. Outputs are in the order of the inputs.
+// Overridden: a round for each, because belfry has no batch of slices.
 TEST(Conformance, A13_DenseAndSparseOneByOne) {
-  Machine machine(2);
-  const auto seen = machine.strategy.run([](ReplicaContext& replica) {
+  StrategyFixture fixture(2);
+  const auto seen = fixture.strategy.run([](ReplicaContext& replica) {
     const bool first = replica.replica_id() == 0;
     const auto x = replica.all_reduce(ReduceOp::kSum, first ? 1.0F : 3.0F);
     const auto y = replica.all_reduce(ReduceOp::kSum, first ? 2.0F : 4.0F);
@@ -178,11 +178,11 @@ TEST(Conformance, A13_DenseAndSparseOneByOne) {
   }
 }
 
-// Overridden: slices of equal rows stay apart until they become dense (SEM-130), so that 1 and 1 at
-// row 0 are two rows and not a 2.
+// Overridden: slices of equal rows stay apart until they become dense (SEM-130): 1 and 1 at row 0
+// are two rows, not a 2.
 TEST(Conformance, A16_SparseAndDenseInTurn) {
-  Machine machine(2);
-  const auto seen = machine.strategy.run([](ReplicaContext& replica) {
+  StrategyFixture fixture(2);
+  const auto seen = fixture.strategy.run([](ReplicaContext& replica) {
     const Slices a = all_reduce_slices(replica, ReduceOp::kSum, slices({1}, {0}, 3));
     const auto x = replica.all_reduce(ReduceOp::kSum, 1.0F);
     const Slices b = all_reduce_slices(replica, ReduceOp::kSum, slices({3}, {2}, 3));
@@ -194,12 +194,12 @@ TEST(Conformance, A16_SparseAndDenseInTurn) {
   }
 }
 
-// With the carrier that lets threads share a backend: each has a strategy of its own on it.
-// Overridden: one thread has a strategy at a time, which launches its collectives in one order on
-// all devices (SEM-9), so that nothing forces the orders of the row; both threads reduce fifty
-// times.
+// On the carrier that lets threads share a backend. Each thread has its own strategy on the
+// backend. Overridden: a single thread uses a strategy at a time, and the strategy launches its
+// collectives in the same order on all devices (SEM-9). No test can force the orders of the row;
+// both threads reduce fifty times.
 TEST(Conformance, A18_TwoThreadsReduceAtOnce) {
-  BackendRequest request = Machine::request_for(2);
+  BackendRequest request = StrategyFixture::request_for(2);
   request.carrier = CarrierKind::kConcurrent;
   const auto backend = backend_factory().make(request);
   std::vector<std::set<Reals>> sums(2);
@@ -225,10 +225,10 @@ TEST(Conformance, A18_TwoThreadsReduceAtOnce) {
 // Both variants of the row: [1, 1] and [1, 2].
 TEST(Conformance, A19_TwiceTheSameInput) {
   for (const float second : {1.0F, 2.0F}) {
-    Machine machine(2);
+    StrategyFixture fixture(2);
     const auto v = per_replica(
-        machine, [&](int id) { return Tensor<float>::full({}, id == 0 ? 1.0F : second); });
-    const auto seen = machine.strategy.run(
+        fixture, [&](int id) { return Tensor<float>::full({}, id == 0 ? 1.0F : second); });
+    const auto seen = fixture.strategy.run(
         [](ReplicaContext& replica, const Tensor<float>& own) {
           Reals sums;
           for (int time = 0; time < 2; ++time) {
@@ -243,12 +243,12 @@ TEST(Conformance, A19_TwiceTheSameInput) {
   }
 }
 
-// What the launcher is told when a member is missing.
+// The error that the caller of run gets if a member is missing.
 template <class Verb>
 ErrorCode code_without_member_one(Verb verb) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   return code_of([&] {
-    machine.strategy.run([&](ReplicaContext& replica) {
+    fixture.strategy.run([&](ReplicaContext& replica) {
       if (replica.replica_id() == 0) verb(replica);
     });
   });
@@ -275,29 +275,29 @@ TEST(Conformance, A22_A23_AMissingMemberOfASparseReduction) {
             ErrorCode::kMergeMissing);
 }
 
-// reduce `value` to destinations of every kind, or to none, by the default order and
-// by a ring. Nothing is packed, so that there are no sizes of packs to go through.
-void expect_reduced(Machine& machine, const PerReplica<Tensor<float>>& value, float sum,
+// reduce `value` to destinations of every kind, or to none, in the default order and
+// in ring order. belfry packs nothing, and the sizes of packs are left out.
+void expect_reduced(StrategyFixture& fixture, const PerReplica<Tensor<float>>& value, float sum,
                     float mean) {
-  const std::vector<DeviceSpec> all = machine.backend->devices();
+  const std::vector<DeviceSpec> all = fixture.backend->devices();
   const auto to = [&](const std::vector<DeviceSpec>& devices, const auto&... destination) {
     for (const auto& [op, wanted] : {std::pair{ReduceOp::kSum, sum}, {ReduceOp::kMean, mean}}) {
-      const auto reduced = machine.cross.reduce(op, value, destination...);
+      const auto reduced = fixture.cross.reduce(op, value, destination...);
       ASSERT_EQ(static_cast<std::size_t>(reduced.size()), devices.size());
       for (int i = 0; i < reduced.size(); ++i) {
         EXPECT_EQ(reduced[i].item(), wanted);
-        EXPECT_EQ(machine.backend->device_spec(reduced[i].placement().device),
+        EXPECT_EQ(fixture.backend->device_spec(reduced[i].placement().device),
                   devices[static_cast<std::size_t>(i)]);
       }
     }
   };
-  const auto beside_all = machine.strategy.mirrored_variable(0.0F);
+  const auto beside_all = fixture.strategy.mirrored_variable(0.0F);
   for (const std::optional<ReductionOrder> order :
        {std::optional<ReductionOrder>(), std::optional(ReductionOrder::kRing)}) {
-    machine.strategy.configure({.order = order});
+    fixture.strategy.configure({.order = order});
     to(all);
     to(all, beside_all);
-    to({all[1]}, machine.cross.broadcast(1, all[1]));
+    to({all[1]}, fixture.cross.broadcast(1, all[1]));
     to({all[1]}, all[1]);
     to({all[1]}, to_string(all[1]));
     to({all[2], all[0]}, std::vector{all[2], all[0]});
@@ -305,46 +305,46 @@ void expect_reduced(Machine& machine, const PerReplica<Tensor<float>>& value, fl
 }
 
 TEST(Conformance, A24_ThreeMembers) {
-  Machine machine(3);
+  StrategyFixture fixture(3);
   const auto same = [](float number) {
     return [number](int) { return Tensor<float>::full({1}, number); };
   };
-  expect_reduced(machine, per_replica(machine, same(0)), 0, 0);
-  expect_reduced(machine, per_replica(machine, same(1)), 3, 1);
+  expect_reduced(fixture, per_replica(fixture, same(0)), 0, 0);
+  expect_reduced(fixture, per_replica(fixture, same(1)), 3, 1);
 }
 
 // The first of each worker's two devices has [0] and [1], the second [1] and [2].
 TEST(Conformance, A25_ThreeTimesTwoMembers) {
-  Machine machine(6);
+  StrategyFixture fixture(6);
   const auto number = [](int from) {
     return [from](int id) { return Tensor<float>::full({1}, static_cast<float>(from + id % 2)); };
   };
-  expect_reduced(machine, per_replica(machine, number(0)), 3, 0.5F);
-  expect_reduced(machine, per_replica(machine, number(1)), 9, 1.5F);
+  expect_reduced(fixture, per_replica(fixture, number(0)), 3, 0.5F);
+  expect_reduced(fixture, per_replica(fixture, number(1)), 9, 1.5F);
 }
 
 TEST(Conformance, A26_ARowFromEachOfSix) {
-  Machine machine(6);
+  StrategyFixture fixture(6);
   const Parts parts{{{1, 2}, {1}}, {{3, 4}, {2}}, {{2, 1}, {3}},
                     {{0, 0}, {4}}, {{3, 1}, {5}}, {{2, 1}, {6}}};
-  const auto all = reduce_slices(machine.cross, ReduceOp::kSum, parts_of(machine, parts, 10, 2));
+  const auto all = reduce_slices(fixture.cross, ReduceOp::kSum, parts_of(fixture, parts, 10, 2));
   EXPECT_THAT(dense(all.value()),
               ElementsAre(0, 0, 1, 2, 3, 4, 2, 1, 0, 0, 3, 1, 2, 1, 0, 0, 0, 0, 0, 0));
 }
 
 TEST(Conformance, A27_SomeRowsFromEachOfSix) {
-  Machine machine(6);
+  StrategyFixture fixture(6);
   const Parts parts{{{1, 2, 3, 4}, {1, 2}}, {{3, 4}, {2}},          {{2, 1}, {3}},
                     {{0, 0}, {4}},          {{3, 1, 2, 1}, {5, 6}}, {{2, 1}, {6}}};
-  const auto all = reduce_slices(machine.cross, ReduceOp::kSum, parts_of(machine, parts, 10, 2));
+  const auto all = reduce_slices(fixture.cross, ReduceOp::kSum, parts_of(fixture, parts, 10, 2));
   EXPECT_THAT(dense(all[5]),
               ElementsAre(0, 0, 1, 2, 6, 8, 2, 1, 0, 0, 3, 1, 4, 2, 0, 0, 0, 0, 0, 0));
 }
 
-// Overridden: groups have no keys: a group is a strategy, and a member a device of it.
+// Overridden: groups have no keys. A group is a strategy, and a member is a device of the strategy.
 TEST(Conformance, A29_DevicesThatAreNotInTheGroup) {
-  Machine machine(2);
-  Backend& backend = *machine.backend;
+  StrategyFixture fixture(2);
+  Backend& backend = *fixture.backend;
   DeviceSpec absent = backend.device_spec(0);
   absent.index = 7;
   EXPECT_EQ(code_of([&] { const MirroredStrategy group(backend, {.devices = {absent}}); }),
@@ -357,12 +357,12 @@ TEST(Conformance, A29_DevicesThatAreNotInTheGroup) {
             ErrorCode::kDestination);
 }
 
-// Overridden: rounds have no keys; messages count them from 1, on each member.
+// Overridden: rounds have no keys. Messages count the rounds of each member from 1.
 TEST(Conformance, A30_RoundsAreCounted) {
   for (int round : {1, 2, 3}) {
-    Machine machine(2);
+    StrategyFixture fixture(2);
     try {
-      machine.strategy.run([&](ReplicaContext& replica) {
+      fixture.strategy.run([&](ReplicaContext& replica) {
         const int rounds = replica.replica_id() == 0 ? round : round - 1;
         for (int i = 0; i < rounds; ++i) replica.all_reduce(ReduceOp::kSum, 1.0F);
       });
@@ -373,13 +373,13 @@ TEST(Conformance, A30_RoundsAreCounted) {
   }
 }
 
-// The message has a line for each member, with its shape and where it called: at one place, since
-// members that call at two do not meet at all.
+// The message has a line for each member, with its shape and its call site. All members call in the
+// same place: members at two places do not meet.
 TEST(Conformance, A31_MembersWithDifferentShapes) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   const CallSite site = CallSite::here();
   try {
-    machine.strategy.run([&](ReplicaContext& replica) {
+    fixture.strategy.run([&](ReplicaContext& replica) {
       const auto own = Tensor<float>::full({replica.replica_id() == 0 ? 28 : 39}, 1.0F);
       replica.all_reduce(ReduceOp::kSum, own, site);
     });
@@ -394,35 +394,35 @@ TEST(Conformance, A31_MembersWithDifferentShapes) {
 const Parts kTwo{{{1, 2}, {1}}, {{3, 4, 5, 6}, {1, 3}}};
 
 TEST(Conformance, I01_TheSumOfTwo) {
-  Machine machine(2);
-  const auto all = reduce_slices(machine.cross, ReduceOp::kSum, parts_of(machine, kTwo, 5, 2));
+  StrategyFixture fixture(2);
+  const auto all = reduce_slices(fixture.cross, ReduceOp::kSum, parts_of(fixture, kTwo, 5, 2));
   expect_everywhere(all, {1, 2, 3, 4, 5, 6}, {1, 1, 3});
   EXPECT_THAT(dense(all.value()), ElementsAre(0, 0, 4, 6, 0, 0, 5, 6, 0, 0));
-  EXPECT_EQ(all.value().values.placement(), machine.place(0));
+  EXPECT_EQ(all.value().values.placement(), fixture.placement(0));
 }
 
-// Overridden: there is no batch of slices, and one way to reduce them, in both contexts.
+// Overridden: belfry has no batch of slices, and reduces slices in a single way, in both contexts.
 TEST(Conformance, I02_TheSumAndTheMeanOfTwo) {
-  Machine machine(2);
-  const auto parts = parts_of(machine, kTwo, 5, 2);
-  const auto sum = reduce_slices(machine.cross, ReduceOp::kSum, parts);
+  StrategyFixture fixture(2);
+  const auto parts = parts_of(fixture, kTwo, 5, 2);
+  const auto sum = reduce_slices(fixture.cross, ReduceOp::kSum, parts);
   expect_everywhere(sum, {1, 2, 3, 4, 5, 6}, {1, 1, 3});
-  for (int id : {0, 1}) EXPECT_EQ(sum[id].values.placement(), machine.place(id));
-  const auto means = machine.strategy.run(
+  for (int id : {0, 1}) EXPECT_EQ(sum[id].values.placement(), fixture.placement(id));
+  const auto means = fixture.strategy.run(
       [](ReplicaContext& replica, const Slices& own) {
         return dense(all_reduce_slices(replica, ReduceOp::kMean, own));
       },
       parts);
   for (const Reals& mean : means) EXPECT_THAT(mean, ElementsAre(0, 0, 2, 3, 0, 0, 2.5, 3, 0, 0));
-  const auto all = reduce_slices(machine.cross, ReduceOp::kMean, parts);
+  const auto all = reduce_slices(fixture.cross, ReduceOp::kMean, parts);
   expect_everywhere(all, {.5, 1, 1.5, 2, 2.5, 3}, {1, 1, 3});
   EXPECT_THAT(dense(all[1]), ElementsAre(0, 0, 2, 3, 0, 0, 2.5, 3, 0, 0));
 }
 
 // Two tensors of three rows, dense and as slices over all rows.
 struct TwoTensors {
-  Machine machine{1};
-  Scope scope = machine.strategy.scope();
+  StrategyFixture fixture{1};
+  Scope scope = fixture.strategy.scope();
   Tensor<float> t0 = Tensor<float>::from({3, 2}, Reals{1, 2, 0, 0, 3, 4});
   Tensor<float> t1 = Tensor<float>::from({3, 2}, Reals{0, 0, 5, 6, 7, 8});
   Slices s0 = slices({1, 2, 0, 0, 3, 4}, {0, 1, 2}, 3, 2);
@@ -430,7 +430,7 @@ struct TwoTensors {
 };
 const Reals kTotal{1, 2, 5, 6, 10, 12};
 
-/// The gradient that is there, of the kind that is expected.
+/// The present gradient, of the expected kind.
 template <class T>
 const T& in(const Sparse& gradient) {
   if (!gradient) throw std::logic_error("there is no gradient");
@@ -458,12 +458,12 @@ TEST(Conformance, I05_DividedSlicesStaySlices) {
 }
 
 TEST(Conformance, I07_CopiesAreOnTheOtherDevice) {
-  Machine machine(2);
-  const auto scope = machine.strategy.scope();
+  StrategyFixture fixture(2);
+  const auto scope = fixture.strategy.scope();
   const Slices here = slices({1, 2}, {1}, 3, 2);
-  const Slices there = copy_to(here, machine.place(1));
-  EXPECT_EQ(there.values.placement(), machine.place(1));
-  EXPECT_EQ(there.indices.placement(), machine.place(1));
+  const Slices there = copy_to(here, fixture.placement(1));
+  EXPECT_EQ(there.values.placement(), fixture.placement(1));
+  EXPECT_EQ(there.indices.placement(), fixture.placement(1));
   EXPECT_EQ(dense(there), dense(here));
 }
 
@@ -491,40 +491,40 @@ TEST(Conformance, I11_SlicesAndADenseOneAreDense) {
   EXPECT_EQ(in<Tensor<float>>(sum).to_host(), kTotal);
 }
 
-// Shapes that differ are an error, whatever would come out of them.
+// Different shapes are an error, whatever the result would be.
 TEST(Conformance, I12_ShapesMustBeEqual) {
-  Machine machine(2);
+  StrategyFixture fixture(2);
   const auto value =
-      per_replica(machine, [](int id) { return slices({1}, {0}, id == 0 ? 10 : 5); });
-  EXPECT_EQ(code_of([&] { reduce_slices(machine.cross, ReduceOp::kSum, value); }),
+      per_replica(fixture, [](int id) { return slices({1}, {0}, id == 0 ? 10 : 5); });
+  EXPECT_EQ(code_of([&] { reduce_slices(fixture.cross, ReduceOp::kSum, value); }),
             ErrorCode::kStructure);
   EXPECT_EQ(code_of([&] {
-              const auto scope = machine.strategy.scope();
+              const auto scope = fixture.strategy.scope();
               slices({1, 2, 3}, {0, 1}, 10);
             }),
             ErrorCode::kShape);
 }
 
 TEST(Slices, MeanOfIntegersIsRefused) {
-  Machine machine(2);
-  const auto value = per_replica(machine, [](int) {
+  StrategyFixture fixture(2);
+  const auto value = per_replica(fixture, [](int) {
     return indexed_slices(Tensor<int>::full({1, 1}, 2), Tensor<std::int64_t>::full({1}, 0),
                           Shape{3, 1});
   });
-  EXPECT_EQ(code_of([&] { reduce_slices(machine.cross, ReduceOp::kMean, value); }),
+  EXPECT_EQ(code_of([&] { reduce_slices(fixture.cross, ReduceOp::kMean, value); }),
             ErrorCode::kIntegerMean);
-  EXPECT_EQ(reduce_slices(machine.cross, ReduceOp::kSum, value).value().values.to_host(),
+  EXPECT_EQ(reduce_slices(fixture.cross, ReduceOp::kSum, value).value().values.to_host(),
             (std::vector<int>{2, 2}));
 }
 
 TEST(Slices, FlagsDoNotAddUp) {
-  Machine machine(2);
-  const auto value = per_replica(machine, [](int) {
+  StrategyFixture fixture(2);
+  const auto value = per_replica(fixture, [](int) {
     return indexed_slices(Tensor<bool>::full({1, 1}, true), Tensor<std::int64_t>::full({1}, 0),
                           Shape{3, 1});
   });
   for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
-    EXPECT_EQ(code_of([&] { reduce_slices(machine.cross, op, value); }), ErrorCode::kDType);
+    EXPECT_EQ(code_of([&] { reduce_slices(fixture.cross, op, value); }), ErrorCode::kDType);
   }
 }
 

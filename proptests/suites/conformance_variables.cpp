@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems do when variables are made. Rows about deferred initialisation
-// (VAR-21, VAR-22) have nothing here that they could be about.
+// Conformance rows about making variables. Rows about deferred initialisation (VAR-21, VAR-22) have
+// no subject in belfry.
 #include "belfry/checkpoint.h"
 #include "belfry/current.h"
 #include "belfry/detail/replica_variables.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "suites/residence.h"
-#include "suites/variable_stage.h"
+#include "suites/variable_fixture.h"
 
 #include <random>
 #include <type_traits>
@@ -17,77 +17,77 @@
 namespace belfry::testing::conformance_variables {
 namespace {
 
-// A mirrored variable of this name and value with a component on each device.
+// Expects a mirrored variable with the given name and value, and a component on each device.
 template <class T>
-void expect_mirrored(VariableStage& stage, const Variable<T>& variable, const std::string& name,
+void expect_mirrored(VariableFixture& fixture, const Variable<T>& variable, const std::string& name,
                      T value) {
   EXPECT_EQ(variable.name(), name);
   EXPECT_EQ(variable.synchronization(), Synchronization::kOnWrite);
-  EXPECT_EQ(variable.devices(), stage.strategy.worker_devices());
-  EXPECT_TRUE(stage.strategy.created_in_scope(variable));
-  EXPECT_EQ(stage.components(variable), std::vector<T>(variable.devices().size(), value));
+  EXPECT_EQ(variable.devices(), fixture.strategy.worker_devices());
+  EXPECT_TRUE(fixture.strategy.created_in_scope(variable));
+  EXPECT_EQ(fixture.components(variable), std::vector<T>(variable.devices().size(), value));
 }
 
 TEST(Conformance, VAR_01_OneVariableForAllReplicas) {
-  VariableStage stage;
-  const auto foo = stage.strategy.run([&](ReplicaContext& replica) {
-    const auto made = stage.strategy.variable(1.0F, {.name = "foo"});
+  VariableFixture fixture;
+  const auto foo = fixture.strategy.run([&](ReplicaContext& replica) {
+    const auto made = fixture.strategy.variable(1.0F, {.name = "foo"});
     replica.merge_call([](CrossReplicaContext&) {});
     return made;
   });
-  expect_mirrored(stage, foo, "foo", 1.0F);
-  const auto tensors = stage.strategy.run([&](ReplicaContext&) {
-    return stage.strategy.variable([] { return Tensor<float>::full({1}, 1.0F); });
+  expect_mirrored(fixture, foo, "foo", 1.0F);
+  const auto tensors = fixture.strategy.run([&](ReplicaContext&) {
+    return fixture.strategy.variable([] { return Tensor<float>::full({1}, 1.0F); });
   });
-  const auto components = stage.strategy.local_values(tensors);
+  const auto components = fixture.strategy.local_values(tensors);
   for (int id = 0; id < 2; ++id) {
-    EXPECT_EQ(components[id].placement(), stage.strategy.placement(id));
+    EXPECT_EQ(components[id].placement(), fixture.strategy.placement(id));
   }
 }
 
-// Overridden: names have no `:0`, and one without a name is numbered.
+// Overridden: names have no `:0`, and variables without a name are numbered.
 TEST(Conformance, VAR_02_WithoutAName) {
-  VariableStage stage;
+  VariableFixture fixture;
   const auto variable =
-      stage.strategy.run([&](ReplicaContext&) { return stage.strategy.variable(1.0F); });
-  expect_mirrored(stage, variable, "variable 0", 1.0F);
+      fixture.strategy.run([&](ReplicaContext&) { return fixture.strategy.variable(1.0F); });
+  expect_mirrored(fixture, variable, "variable 0", 1.0F);
 }
 
 TEST(Conformance, VAR_03_SeveralVariables) {
-  VariableStage stage;
+  VariableFixture fixture;
   std::vector<Variable<float>> made(5);
-  stage.strategy.run([&](ReplicaContext& replica) {
+  fixture.strategy.run([&](ReplicaContext& replica) {
     for (std::size_t i = 0; i < 5; ++i) {
       const auto one =
-          stage.strategy.variable(static_cast<float>(i), {.name = "foo" + std::to_string(i)});
+          fixture.strategy.variable(static_cast<float>(i), {.name = "foo" + std::to_string(i)});
       if (replica.replica_id() == 1) made[i] = one;
     }
   });
   for (std::size_t i = 0; i < 5; ++i) {
-    expect_mirrored(stage, made[i], "foo" + std::to_string(i), static_cast<float>(i));
+    expect_mirrored(fixture, made[i], "foo" + std::to_string(i), static_cast<float>(i));
   }
 }
 
 TEST(Conformance, VAR_05_NamesThatDifferByTheReplica) {
-  VariableStage stage;
-  const auto foo = stage.strategy.run([&](ReplicaContext& replica) {
-    return stage.strategy.variable(1.0F, {.name = "foo_" + std::to_string(replica.replica_id())});
+  VariableFixture fixture;
+  const auto foo = fixture.strategy.run([&](ReplicaContext& replica) {
+    return fixture.strategy.variable(1.0F, {.name = "foo_" + std::to_string(replica.replica_id())});
   });
-  expect_mirrored(stage, foo, "foo_0", 1.0F);
+  expect_mirrored(fixture, foo, "foo_0", 1.0F);
 }
 
-// Overridden: there are no name scopes; names are given whole.
+// Overridden: belfry has no name scopes; a program gives the whole name.
 TEST(Conformance, VAR_06_VAR_07_KindsBesideOneAnother) {
   for (const std::string scope : {"", "main/"}) {
-    VariableStage stage;
-    const auto before = stage.strategy.variable(1.0F, {.name = scope + "var-main0"});
+    VariableFixture fixture;
+    const auto before = fixture.strategy.variable(1.0F, {.name = scope + "var-main0"});
     Variable<float> var0;
     Variable<float> var1;
     Variable<float> var2;
     Variable<float> var3;
-    stage.strategy.run([&](ReplicaContext& replica) {
+    fixture.strategy.run([&](ReplicaContext& replica) {
       const auto make = [&](const char* name, Synchronization kind, Aggregation aggregation) {
-        return stage.strategy.variable(
+        return fixture.strategy.variable(
             1.0F, {.name = scope + name, .aggregation = aggregation, .synchronization = kind});
       };
       const auto a = make("var0", Synchronization::kAuto, Aggregation::kNone);
@@ -102,46 +102,46 @@ TEST(Conformance, VAR_06_VAR_07_KindsBesideOneAnother) {
         var3 = d;
       }
     });
-    expect_mirrored(stage, before, scope + "var-main0", 1.0F);
-    expect_mirrored(stage, var0, scope + "var0", 1.0F);
-    expect_mirrored(stage, var1, scope + "common/var1", 1.0F);
+    expect_mirrored(fixture, before, scope + "var-main0", 1.0F);
+    expect_mirrored(fixture, var0, scope + "var0", 1.0F);
+    expect_mirrored(fixture, var1, scope + "common/var1", 1.0F);
     EXPECT_EQ(var2.name(), scope + "common/var2");
     EXPECT_EQ(var2.synchronization(), Synchronization::kOnRead);
     EXPECT_EQ(var2.aggregation(), Aggregation::kSum);
-    expect_mirrored(stage, var3, scope + "common/var3", 1.0F);
+    expect_mirrored(fixture, var3, scope + "common/var3", 1.0F);
     EXPECT_EQ(var3.aggregation(), Aggregation::kMean);
   }
 }
 
 // Overridden: as above.
 TEST(Conformance, VAR_08_LayersAroundAMerge) {
-  VariableStage stage;
+  VariableFixture fixture;
   std::vector<Variable<float>> made;
-  stage.strategy.run([&](ReplicaContext& replica) {
+  fixture.strategy.run([&](ReplicaContext& replica) {
     for (const char* layer : {"common/dense", "common/dense_1", "common/dense_2"}) {
       for (const char* part : {"/kernel", "/bias"}) {
-        const auto one = stage.strategy.variable(0.0F, {.name = std::string(layer) + part});
+        const auto one = fixture.strategy.variable(0.0F, {.name = std::string(layer) + part});
         if (replica.replica_id() == 0) made.push_back(one);
       }
       if (std::string(layer) == "common/dense_1") replica.merge_call([](CrossReplicaContext&) {});
     }
   });
   ASSERT_EQ(made.size(), 6U);
-  expect_mirrored(stage, made[0], "common/dense/kernel", 0.0F);
-  expect_mirrored(stage, made[1], "common/dense/bias", 0.0F);
-  expect_mirrored(stage, made[2], "common/dense_1/kernel", 0.0F);
-  expect_mirrored(stage, made[3], "common/dense_1/bias", 0.0F);
-  expect_mirrored(stage, made[4], "common/dense_2/kernel", 0.0F);
-  expect_mirrored(stage, made[5], "common/dense_2/bias", 0.0F);
+  expect_mirrored(fixture, made[0], "common/dense/kernel", 0.0F);
+  expect_mirrored(fixture, made[1], "common/dense/bias", 0.0F);
+  expect_mirrored(fixture, made[2], "common/dense_1/kernel", 0.0F);
+  expect_mirrored(fixture, made[3], "common/dense_1/bias", 0.0F);
+  expect_mirrored(fixture, made[4], "common/dense_2/kernel", 0.0F);
+  expect_mirrored(fixture, made[5], "common/dense_2/bias", 0.0F);
 }
 
 TEST(Conformance, VAR_09_SynchronizationNone) {
-  VariableStage stage;
+  VariableFixture fixture;
   std::string text;
   const auto code = error_of(
       [&] {
-        stage.strategy.run([&](ReplicaContext&) {
-          stage.strategy.variable(1.0F, {.name = "v", .synchronization = Synchronization::kNone});
+        fixture.strategy.run([&](ReplicaContext&) {
+          fixture.strategy.variable(1.0F, {.name = "v", .synchronization = Synchronization::kNone});
         });
       },
       &text);
@@ -149,17 +149,17 @@ TEST(Conformance, VAR_09_SynchronizationNone) {
   EXPECT_NE(text.find("\"v\""), std::string::npos) << text;
 }
 
-// Making `v` with these options is refused, outside replicas and inside them: the error names the
-// variable and `mode`.
+// Expects that making `v` with the options is refused, outside replicas and in replicas, with an
+// error that names the variable and `mode`.
 void expect_refused(const VariableOptions& options, const std::string& mode) {
-  VariableStage stage;
-  const auto make = [&] { stage.strategy.variable(1.0F, options); };
+  VariableFixture fixture;
+  const auto make = [&] { fixture.strategy.variable(1.0F, options); };
   for (const bool inside : {false, true}) {
     std::string text;
     const auto code = error_of(
         [&] {
           if (!inside) return make();
-          stage.strategy.run([&](ReplicaContext&) { make(); });
+          fixture.strategy.run([&](ReplicaContext&) { make(); });
         },
         &text);
     EXPECT_EQ(code, ErrorCode::kInvalidArgument) << text;
@@ -181,99 +181,101 @@ TEST(Conformance, VAR_11_AnAggregationThatIsNone) {
     expect_refused({.name = "v", .aggregation = invalid, .synchronization = kind},
                    "aggregation(99)");
   }
-  VariableStage stage;
-  EXPECT_EQ(error_of([&] { stage.strategy.replica_local_variable(invalid, 1.0F); }),
+  VariableFixture fixture;
+  EXPECT_EQ(error_of([&] { fixture.strategy.replica_local_variable(invalid, 1.0F); }),
             ErrorCode::kInvalidArgument);
 }
 
 TEST(Conformance, VAR_12_OtherNamesOnOtherReplicas) {
-  VariableStage stage;
+  VariableFixture fixture;
   EXPECT_EQ(error_of([&] {
-              stage.strategy.run([&](ReplicaContext& replica) {
-                stage.strategy.variable(1.0F, {.name = replica.replica_id() == 0 ? "foo" : "bar"});
+              fixture.strategy.run([&](ReplicaContext& replica) {
+                fixture.strategy.variable(1.0F,
+                                          {.name = replica.replica_id() == 0 ? "foo" : "bar"});
               });
             }),
             ErrorCode::kVariableMismatch);
 }
 
-// Overridden: there are no name scopes, and components have no names of their own.
+// Overridden: belfry has no name scopes, and components have no names.
 TEST(Conformance, VAR_13_VAR_14_MadeBeforeInsideAndInAMerge) {
   for (const std::string scope : {"main/", ""}) {
-    VariableStage stage;
-    const auto a = stage.strategy.variable(1.0F, {.name = scope + "a"});
-    const auto b = stage.strategy.run(
-        [&](ReplicaContext&) { return stage.strategy.variable(2.0F, {.name = scope + "b"}); });
+    VariableFixture fixture;
+    const auto a = fixture.strategy.variable(1.0F, {.name = scope + "a"});
+    const auto b = fixture.strategy.run(
+        [&](ReplicaContext&) { return fixture.strategy.variable(2.0F, {.name = scope + "b"}); });
     const auto make = [&](CrossReplicaContext& cross) {
       return cross.strategy().variable(3.0F, {.name = scope + "foo/c"});
     };
     const auto c =
-        stage.strategy.run([&](ReplicaContext& replica) { return replica.merge_call(make); });
-    expect_mirrored(stage, a, scope + "a", 1.0F);
-    expect_mirrored(stage, b, scope + "b", 2.0F);
-    expect_mirrored(stage, c, scope + "foo/c", 3.0F);
+        fixture.strategy.run([&](ReplicaContext& replica) { return replica.merge_call(make); });
+    expect_mirrored(fixture, a, scope + "a", 1.0F);
+    expect_mirrored(fixture, b, scope + "b", 2.0F);
+    expect_mirrored(fixture, c, scope + "foo/c", 3.0F);
   }
 }
 
 TEST(Conformance, VAR_16_OutsideAndInsideReplicas) {
-  VariableStage stage;
-  const Scope scope = stage.strategy.scope();
-  const auto foo = stage.strategy.variable(1.0F, {.name = "foo"});
-  const auto bar = stage.strategy.run(
-      [&](ReplicaContext&) { return stage.strategy.variable(2.0F, {.name = "bar"}); });
-  expect_mirrored(stage, foo, "foo", 1.0F);
-  expect_mirrored(stage, bar, "bar", 2.0F);
+  VariableFixture fixture;
+  const Scope scope = fixture.strategy.scope();
+  const auto foo = fixture.strategy.variable(1.0F, {.name = "foo"});
+  const auto bar = fixture.strategy.run(
+      [&](ReplicaContext&) { return fixture.strategy.variable(2.0F, {.name = "bar"}); });
+  expect_mirrored(fixture, foo, "foo", 1.0F);
+  expect_mirrored(fixture, bar, "bar", 2.0F);
 }
 
 TEST(Conformance, VAR_17_FromATensorMadeInTheReplica) {
-  VariableStage stage;
-  const auto variable = stage.strategy.run([&](ReplicaContext&) {
-    return stage.strategy.variable([] { return Tensor<float>::zeros({2}); });
+  VariableFixture fixture;
+  const auto variable = fixture.strategy.run([&](ReplicaContext&) {
+    return fixture.strategy.variable([] { return Tensor<float>::zeros({2}); });
   });
-  for (const Tensor<float>& component : stage.components(variable)) {
+  for (const Tensor<float>& component : fixture.components(variable)) {
     EXPECT_EQ(component.to_host(), Reals({0, 0}));
   }
 }
 
 TEST(Conformance, VAR_18_VAR_19_RandomFirstValuesAreEqual) {
-  VariableStage stage;
+  VariableFixture fixture;
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
   for (auto kind : {Synchronization::kOnWrite, Synchronization::kOnRead}) {
-    const auto variable = stage.strategy.run([&](ReplicaContext&) {
-      return stage.strategy.variable([&] { return Reals{normal(random), normal(random)}; },
-                                     {.aggregation = Aggregation::kMean, .synchronization = kind});
+    const auto variable = fixture.strategy.run([&](ReplicaContext&) {
+      return fixture.strategy.variable(
+          [&] { return Reals{normal(random), normal(random)}; },
+          {.aggregation = Aggregation::kMean, .synchronization = kind});
     });
-    EXPECT_EQ(stage.components(variable)[0], stage.components(variable)[1]);
+    EXPECT_EQ(fixture.components(variable)[0], fixture.components(variable)[1]);
   }
 }
 
-// Overridden: a replica-local variable is never trainable, whatever was asked for.
+// Overridden: a replica-local variable is never trainable, whatever the options say.
 TEST(Conformance, VAR_20_Trainable) {
   for (int replicas : {1, 2}) {
-    VariableStage stage(replicas);
-    EXPECT_TRUE(stage.strategy.variable(1.0F).trainable());
+    VariableFixture fixture(replicas);
+    EXPECT_TRUE(fixture.strategy.variable(1.0F).trainable());
     const auto local = [&](bool trainable) {
-      return stage.strategy.replica_local_variable(ReduceOp::kSum, 1.0F, {.trainable = trainable})
+      return fixture.strategy.replica_local_variable(ReduceOp::kSum, 1.0F, {.trainable = trainable})
           .trainable();
     };
-    EXPECT_FALSE(stage.strategy.replica_local_variable(ReduceOp::kSum, 1.0F).trainable());
+    EXPECT_FALSE(fixture.strategy.replica_local_variable(ReduceOp::kSum, 1.0F).trainable());
     EXPECT_FALSE(local(true));
     EXPECT_FALSE(local(false));
   }
 }
 
 TEST(Conformance, VAR_23_KnowTheirStrategy) {
-  VariableStage stage;
-  VariableStage other;
-  const auto mirrored = stage.strategy.mirrored_variable(1.0F);
-  const auto local = stage.strategy.replica_local_variable(ReduceOp::kSum, 1.0F);
-  EXPECT_TRUE(stage.strategy.created_in_scope(mirrored));
-  EXPECT_TRUE(stage.strategy.created_in_scope(local));
+  VariableFixture fixture;
+  VariableFixture other;
+  const auto mirrored = fixture.strategy.mirrored_variable(1.0F);
+  const auto local = fixture.strategy.replica_local_variable(ReduceOp::kSum, 1.0F);
+  EXPECT_TRUE(fixture.strategy.created_in_scope(mirrored));
+  EXPECT_TRUE(fixture.strategy.created_in_scope(local));
   EXPECT_FALSE(other.strategy.created_in_scope(mirrored));
 }
 
-// A variable of this name and aggregation, whose component with replica 0 is a tensor of doubles of
-// shape [2, 3] on `device`.
+// Expects a variable with the given name and aggregation. The component with replica 0 is a tensor
+// of doubles of shape [2, 3] on `device`.
 template <class V>
 void expect_described(Strategy& strategy, const V& variable, const std::string& name,
                       Aggregation aggregation, const DeviceSpec& device) {
@@ -287,10 +289,10 @@ void expect_described(Strategy& strategy, const V& variable, const std::string& 
 }
 const auto kTwoByThree = [] { return Tensor<double>::full({2, 3}, 1.0); };
 
-// Overridden: a strategy has one machine, so that the other device is another one of it; and a
-// component of a replica-local variable is where its replica is (SEM-110).
+// Overridden: a strategy has one machine: the other device is a second device of the machine. A
+// component of a replica-local variable is on the device of its replica (SEM-110).
 TEST(Conformance, VAR_25_OnAnotherDevice) {
-  const auto backend = backend_factory().make(VariableStage::request_for(2));
+  const auto backend = backend_factory().make(VariableFixture::request_for(2));
   const DeviceSpec other = backend->device_spec(0);
   const DeviceSpec own = backend->device_spec(1);
   CentralStorageStrategy strategy(*backend, {.devices = {own}, .storage = other});
@@ -304,47 +306,47 @@ TEST(Conformance, VAR_25_OnAnotherDevice) {
 
 TEST(Conformance, VAR_26_NameTypeAndAggregation) {
   for (int replicas : {1, 2}) {
-    VariableStage stage(replicas);
-    const DeviceSpec first = stage.backend->device_spec(0);
-    const auto mean = stage.strategy.mirrored_variable(
+    VariableFixture fixture(replicas);
+    const DeviceSpec first = fixture.backend->device_spec(0);
+    const auto mean = fixture.strategy.mirrored_variable(
         kTwoByThree, {.name = "mean", .aggregation = Aggregation::kMean});
     const auto sum =
-        stage.strategy.replica_local_variable(ReduceOp::kSum, kTwoByThree, {.name = "sum"});
-    expect_described(stage.strategy, mean, "mean", Aggregation::kMean, first);
-    expect_described(stage.strategy, sum, "sum", Aggregation::kSum, first);
+        fixture.strategy.replica_local_variable(ReduceOp::kSum, kTwoByThree, {.name = "sum"});
+    expect_described(fixture.strategy, mean, "mean", Aggregation::kMean, first);
+    expect_described(fixture.strategy, sum, "sum", Aggregation::kSum, first);
   }
 }
 
-// Overridden: a second variable of one name is another variable, told apart by order; a file could
-// not tell them apart, and refuses.
+// Overridden: a second variable with the same name is a different variable, distinguished by order.
+// A file could not distinguish both, and refuses.
 TEST(Conformance, VAR_27_TheSameNameTwice) {
   for (int replicas : {1, 2}) {
-    VariableStage stage(replicas);
-    const auto first = stage.strategy.mirrored_variable(1.0F, {.name = "foo"});
-    const auto second = stage.strategy.mirrored_variable(2.0F, {.name = "foo"});
+    VariableFixture fixture(replicas);
+    const auto first = fixture.strategy.mirrored_variable(1.0F, {.name = "foo"});
+    const auto second = fixture.strategy.mirrored_variable(2.0F, {.name = "foo"});
     EXPECT_FALSE(first == second);
-    Checkpoint all(stage.strategy);
+    Checkpoint all(fixture.strategy);
     all.add(first);
     EXPECT_EQ(error_of([&] { all.add(second); }), ErrorCode::kInvalidArgument);
   }
 }
 
 template <class Where>
-class VariableRows : public NumericRows<Where, VariableStage> {};
+class VariableRows : public NumericRows<Where, VariableFixture> {};
 TYPED_TEST_SUITE(VariableRows, Residences, ResidenceNames);
 
 TYPED_TEST(VariableRows, VAR_28_AreUsableAsValues) {
   for (int replicas : {1, 2}) {
-    VariableStage& stage = this->stage(replicas);
+    VariableFixture& fixture = this->fixture(replicas);
     for (auto kind : {Synchronization::kOnWrite, Synchronization::kOnRead}) {
       for (auto aggregation : {Aggregation::kMean, Aggregation::kSum, Aggregation::kOnlyFirst}) {
         const auto variable =
-            stage.strategy.variable([] { return TypeParam::number(2.0F); },
-                                    {.aggregation = aggregation, .synchronization = kind});
+            fixture.strategy.variable([] { return TypeParam::number(2.0F); },
+                                      {.aggregation = aggregation, .synchronization = kind});
         const bool adds = kind == Synchronization::kOnRead && aggregation == Aggregation::kSum;
         const float whole = adds ? 2.0F * static_cast<float>(replicas) : 2.0F;
-        EXPECT_EQ(TypeParam::value(stage.strategy.read(variable) + 1.0F), whole + 1);
-        for (float one : stage.run([&](ReplicaContext& replica, int) {
+        EXPECT_EQ(TypeParam::value(fixture.strategy.read(variable) + 1.0F), whole + 1);
+        for (float one : fixture.run([&](ReplicaContext& replica, int) {
                return TypeParam::value(variable.on(replica) + 1.0F);
              })) {
           EXPECT_EQ(one, 3.0F);
@@ -354,50 +356,50 @@ TYPED_TEST(VariableRows, VAR_28_AreUsableAsValues) {
   }
 }
 
-// Copies a mirrored variable of ones, and changes the copy of its own.
+// Makes a variable of ones as a copy of a mirrored variable, and changes the new variable.
 template <class Where>
-void expect_copies(VariableStage& stage, Aggregation aggregation) {
-  const auto original = stage.strategy.mirrored_variable([] { return Where::number(1.0F); },
-                                                         {.aggregation = aggregation});
+void expect_copies(VariableFixture& fixture, Aggregation aggregation) {
+  const auto original = fixture.strategy.mirrored_variable([] { return Where::number(1.0F); },
+                                                           {.aggregation = aggregation});
   const auto same = original;  // NOLINT(performance-unnecessary-copy-*)
   EXPECT_TRUE(same == original);
-  const auto own = stage.strategy.mirrored_variable(stage.strategy.read(original),
-                                                    {.aggregation = original.aggregation()});
+  const auto own = fixture.strategy.mirrored_variable(fixture.strategy.read(original),
+                                                      {.aggregation = original.aggregation()});
   static_assert(std::is_same_v<decltype(own), decltype(original)>);
   EXPECT_FALSE(own == original);
   EXPECT_EQ(own.aggregation(), aggregation);
-  EXPECT_TRUE(stage.strategy.created_in_scope(own));
-  EXPECT_EQ(own.devices(), stage.strategy.worker_devices());
+  EXPECT_TRUE(fixture.strategy.created_in_scope(own));
+  EXPECT_EQ(own.devices(), fixture.strategy.worker_devices());
   const auto values = [&](const auto& variable) {
     Reals list;
-    for (const auto& one : stage.components(variable)) list.push_back(Where::value(one));
+    for (const auto& one : fixture.components(variable)) list.push_back(Where::value(one));
     return list;
   };
   const std::size_t size = own.devices().size();
   EXPECT_EQ(values(own), Reals(size, 1));
-  stage.cross().update(own, [](auto& component) { component = component + 4.0F; });
+  fixture.cross().update(own, [](auto& component) { component = component + 4.0F; });
   EXPECT_EQ(values(own), Reals(size, 5));
   EXPECT_EQ(values(original), Reals(size, 1));
 }
 
-// Overridden: copies of a handle are the same variable; a copy of its own is made from its value.
+// Overridden: copies of a handle are the same variable. A separate copy is made from the value.
 TYPED_TEST(VariableRows, VAR_29_Copies) {
   for (int replicas : {1, 2}) {
-    VariableStage& stage = this->stage(replicas);
+    VariableFixture& fixture = this->fixture(replicas);
     for (const Aggregation aggregation : all_aggregations()) {
-      expect_copies<TypeParam>(stage, aggregation);
-      const Scope scope = stage.strategy.scope();
-      expect_copies<TypeParam>(stage, aggregation);
+      expect_copies<TypeParam>(fixture, aggregation);
+      const Scope scope = fixture.strategy.scope();
+      expect_copies<TypeParam>(fixture, aggregation);
     }
   }
 }
 
 TEST(Conformance, VAR_30_FromAnotherVariable) {
-  VariableStage stage;
-  const auto seen = stage.run([&](ReplicaContext& replica, int) {
-    const auto w = stage.strategy.mirrored_variable(0.0F, {.aggregation = Aggregation::kMean});
+  VariableFixture fixture;
+  const auto seen = fixture.run([&](ReplicaContext& replica, int) {
+    const auto w = fixture.strategy.mirrored_variable(0.0F, {.aggregation = Aggregation::kMean});
     const float first = w.on(replica);
-    const auto v = stage.strategy.mirrored_variable(first, {.aggregation = Aggregation::kMean});
+    const auto v = fixture.strategy.mirrored_variable(first, {.aggregation = Aggregation::kMean});
     replica.assign_add(v, 2.0F);
     return v.on(replica);
   });
@@ -411,11 +413,11 @@ TEST(Conformance, VAR_31_VAR_32_VAR_33_CanonicalNames) {
 }
 
 TEST(Conformance, VAR_35_OthersFindReplicaZeros) {
-  VariableStage stage(3);
+  VariableFixture fixture(3);
   std::vector<Variable<float>> made(3);
-  stage.strategy.run([&](ReplicaContext& replica) {
+  fixture.strategy.run([&](ReplicaContext& replica) {
     made[static_cast<std::size_t>(replica.replica_id())] =
-        stage.strategy.variable(1.0F, {.name = "foo"});
+        fixture.strategy.variable(1.0F, {.name = "foo"});
   });
   EXPECT_TRUE(made[1] == made[0]);
   EXPECT_TRUE(made[2] == made[0]);
@@ -423,7 +425,7 @@ TEST(Conformance, VAR_35_OthersFindReplicaZeros) {
 
 using Names = std::vector<std::string>;
 
-// Makes what an optimiser keeps for two weights: `shared`, and `slots` for each of them.
+// Makes the variables of an optimiser for two weights: `shared`, and `slots` for each weight.
 std::vector<Variable<float>> make_optimiser(Strategy& strategy, const Names& shared,
                                             const Names& slots) {
   std::vector<Variable<float>> made;
@@ -439,8 +441,7 @@ std::vector<Variable<float>> make_optimiser(Strategy& strategy, const Names& sha
   return made;
 }
 
-// Overridden: an optimiser is the user's, and names what it keeps; components have no names of
-// their own.
+// Overridden: an optimiser belongs to the user and names its variables. Components have no names.
 TEST(Conformance, VAR_36_VariablesOfAnOptimiserMadeInReplicas) {
   struct Optimiser {
     Names shared;
@@ -458,19 +459,19 @@ TEST(Conformance, VAR_36_VariablesOfAnOptimiserMadeInReplicas) {
        {"dense/kernel", "dense/bias", "dense/kernel/Adagrad", "dense/bias/Adagrad"}}};
   for (int replicas : {1, 2}) {
     for (const Optimiser& optimiser : optimisers) {
-      VariableStage stage(replicas);
+      VariableFixture fixture(replicas);
       std::vector<Names> names(static_cast<std::size_t>(replicas));
       const VariableScope scope =
-          stage.strategy.variable_creator_scope([&](const VariableOptions& options) {
+          fixture.strategy.variable_creator_scope([&](const VariableOptions& options) {
             names[static_cast<std::size_t>(current_replica()->replica_id())].push_back(
                 options.name);
           });
-      const auto made = stage.run([&](ReplicaContext&, int) {
-        return make_optimiser(stage.strategy, optimiser.shared, optimiser.slots);
+      const auto made = fixture.run([&](ReplicaContext&, int) {
+        return make_optimiser(fixture.strategy, optimiser.shared, optimiser.slots);
       });
       for (const Names& own : names) EXPECT_EQ(own, optimiser.expected);
       for (std::size_t i = 0; i < optimiser.expected.size(); ++i) {
-        expect_mirrored(stage, made[0][i], optimiser.expected[i], 1.0F);
+        expect_mirrored(fixture, made[0][i], optimiser.expected[i], 1.0F);
         for (const auto& own : made) EXPECT_TRUE(own[i] == made[0][i]);
       }
     }
@@ -478,10 +479,10 @@ TEST(Conformance, VAR_36_VariablesOfAnOptimiserMadeInReplicas) {
 }
 
 TYPED_TEST(VariableRows, VAR_37_AnotherShapeIsAMismatch) {
-  VariableStage& stage = this->stage();
+  VariableFixture& fixture = this->fixture();
   const auto sums = [&](std::size_t first, std::size_t second) {
-    return stage.run([&](ReplicaContext& replica, int id) {
-      const auto v = stage.strategy.variable(TypeParam::list(Reals(id == 0 ? first : second, 1)));
+    return fixture.run([&](ReplicaContext& replica, int id) {
+      const auto v = fixture.strategy.variable(TypeParam::list(Reals(id == 0 ? first : second, 1)));
       return TypeParam::values(replica.all_reduce(ReduceOp::kSum, v.on(replica)));
     });
   };
@@ -490,12 +491,12 @@ TYPED_TEST(VariableRows, VAR_37_AnotherShapeIsAMismatch) {
 }
 
 TEST(Conformance, VAR_38_OneVariableMoreIsAMismatchAtTheNextMerge) {
-  VariableStage stage;
+  VariableFixture fixture;
   int merges = 0;
   EXPECT_EQ(error_of([&] {
-              stage.strategy.run([&](ReplicaContext& replica) {
-                stage.strategy.variable(1.0F, {.name = "a"});
-                if (replica.replica_id() == 0) stage.strategy.variable(1.0F, {.name = "b"});
+              fixture.strategy.run([&](ReplicaContext& replica) {
+                fixture.strategy.variable(1.0F, {.name = "a"});
+                if (replica.replica_id() == 0) fixture.strategy.variable(1.0F, {.name = "b"});
                 replica.merge_call([&](CrossReplicaContext&) { ++merges; });
               });
             }),
@@ -504,11 +505,11 @@ TEST(Conformance, VAR_38_OneVariableMoreIsAMismatchAtTheNextMerge) {
 }
 
 TEST(Conformance, VAR_39_AnotherOrderOfNames) {
-  VariableStage stage;
-  const auto seen = stage.run([&](ReplicaContext& replica, int id) {
+  VariableFixture fixture;
+  const auto seen = fixture.run([&](ReplicaContext& replica, int id) {
     const auto make = [&](bool a) {
-      return a ? stage.strategy.variable(1.0F, {.name = "a"})
-               : stage.strategy.variable(2.0F, {.name = "b"});
+      return a ? fixture.strategy.variable(1.0F, {.name = "a"})
+               : fixture.strategy.variable(2.0F, {.name = "b"});
     };
     const auto first = make(id == 0);
     const auto second = make(id != 0);

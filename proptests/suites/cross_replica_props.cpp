@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What cross-replica code does to whole distributed values: broadcast, gather, map, batch_reduce,
+// Cross-replica functions on whole distributed values: broadcast, gather, map, batch_reduce,
 // update_non_slot and nested runs.
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
@@ -78,7 +78,7 @@ TEST_F(CrossReplica, BatchReduceIsEachReduction) {
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();
     CrossReplicaContext& cross = strategy.cross_replica();
-    // Exact data: a communicator may add up in another order each time.
+    // Data with exact sums: a communicator may add in a different order each time.
     const auto row_of = [](std::uint64_t from, int replica, std::size_t length) {
       return values_of<float>({Pattern::kSmallIntegers, from}, replica, length);
     };
@@ -147,7 +147,7 @@ TEST_F(CrossReplica, RunsNestInMergesAndComeBack) {
     const int depth = *rc::gen::inRange(1, 4);
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();
-    // Level k merges and runs level k + 1; each adds what all its replicas bring.
+    // Level k merges and runs level k + 1. Each level adds the values of all replicas.
     const auto level = [&](const auto& self, ReplicaContext& replica, int left) -> int {
       const int sum = replica.all_reduce(ReduceOp::kSum, replica.replica_id() + left);
       meet_with_a_tensor(replica);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Verbs that say where results go: every kind of destination, in its order, on those devices alone.
+// Verbs with destinations: results are on the devices of every kind of destination, in order, and
+// nowhere else.
 #include "belfry/tensor_ops.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
@@ -78,7 +79,7 @@ TEST_F(Destinations, AreTheDevicesTheResultIsOnInTheirOrder) {
 
     const auto copies = cross.broadcast(tensors[0], list);
     check_placed(backend, copies, devices, row_of(seed, 0));
-    // A value that is somewhere is a destination too, and MEAN of what is the same is that.
+    // A placed value is a destination too, and MEAN of equal values is the same value.
     check_placed(backend, cross.reduce(op, tensors, copies), devices, expected);
     check_placed(backend, cross.reduce(ReduceOp::kMean, cross.broadcast(tensors[0]), copies),
                  devices, row_of(seed, 0));
@@ -114,7 +115,7 @@ TEST_F(Destinations, ThatAreVariablesOrValuesStandForTheirDevices) {
       check_placed(backend, cross.reduce(ReduceOp::kSum, tensors, other), homes, expected);
     }
 
-    // What is on the devices of a variable can update it.
+    // A value on the devices of a variable can update the variable.
     cross.update(
         variable,
         [](Tensor<float>& component, const Tensor<float>& by) {
@@ -176,7 +177,7 @@ TEST_F(Destinations, OfAGroupAreDoneWhenItIs) {
     });
     const auto sum = cross.reduce(ReduceOp::kSum, tensors);
     const Completion all = cross.group(std::pair{tensors, sum});
-    // Later work of one device waits for all of them, though it needs its own alone.
+    // Later work on a device waits for the whole group, although the work needs a single tensor.
     const int last = request.devices - 1;
     all.delay(strategy.placement(last));
     const Tensor<float> after = tensors[last] + 1.0F;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// INV-5 and INV-6: a program with one fault is reported at the round where replicas differ, with
-// the right code and everybody's place; no merge function of that round runs, nothing is half
-// changed, and the strategy goes on working.
+// INV-5 and INV-6: a program with a single fault fails in the round where replicas differ, with the
+// right code and the place of every replica. No merge function of the round runs, no variable is
+// half changed, and the strategy goes on working.
 #include "suites/property.h"
 
 #include <vector>

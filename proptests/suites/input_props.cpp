@@ -3,7 +3,7 @@
 
 // SEM-92 to SEM-97, SEM-142: every example is delivered once, in order, or left out as the policy
 // says.
-#include "suites/masks.h"
+#include "suites/masked_values.h"
 #include "suites/property.h"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ void showValue(const InputCase& drawn, std::ostream& out) {
       << to_string(drawn.backend);
 }
 
-// Amounts from [0, most], whatever the size.
+// Amounts from [0, most], independent of the size of the case.
 rc::Gen<int> up_to(int most) {
   return rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, most + 1));
 }
@@ -61,7 +61,7 @@ rc::Gen<InputCase> input_case() {
       rc::gen::set(&InputCase::prefetch, up_to(3)));
 }
 
-// Where example `index` goes, by arithmetic alone: its step and its replica.
+// The step and the replica of example `index`, by arithmetic alone.
 struct Place {
   int step;
   int replica;
@@ -71,7 +71,7 @@ Place place_of(const InputCase& drawn, int index) {
   const int row = index % drawn.batch;
   const int replicas = drawn.backend.devices;
   if (drawn.by_sizes()) {
-    // The first `larger` replicas have one row more than the others.
+    // The first `larger` replicas have an additional row.
     const int size = drawn.batch / replicas;
     const int larger = drawn.batch % replicas;
     const int of_larger = larger * (size + 1);
@@ -81,7 +81,7 @@ Place place_of(const InputCase& drawn, int index) {
   return {step, row / ((rows + replicas - 1) / replicas)};
 }
 
-// The steps that must come out.
+// The expected steps.
 std::vector<Shares> expected_steps(const InputCase& drawn) {
   const auto replicas = static_cast<std::size_t>(drawn.backend.devices);
   std::vector<Shares> steps;
@@ -106,7 +106,7 @@ std::vector<Shares> expected_steps(const InputCase& drawn) {
   return steps;
 }
 
-// Whether dropping is refused: batches in the middle that leave replicas without examples.
+// Whether dropping is refused: batches in the middle leave replicas without examples.
 bool is_refused(const InputCase& drawn) {
   if (drawn.policy != EndOfData::kDropPartialStep) return false;
   if (drawn.by_sizes()) return drawn.batch < drawn.backend.devices;
@@ -177,7 +177,7 @@ TEST_F(Input, ReachesTheReplicasThatItIsFor) {
     std::size_t at = 0;
     for (const auto& step : strategy.distribute_dataset(dataset, drawn.options())) {
       RC_ASSERT(at < expected.size());
-      // From the last replica on: what replica 0's device waits for cannot help it.
+      // From the last replica down: no wait for replica 0's device can help the others.
       for (int replica = strategy.num_replicas(); replica-- > 0;) {
         const auto& share = expected[at][static_cast<std::size_t>(replica)];
         if (share) RC_ASSERT(step[replica].first.to_host() == twice(*share));
@@ -206,7 +206,7 @@ TEST_F(Input, ReachesTheReplicasThatItIsFor) {
 
 using Row = std::vector<float>;
 
-// One float row for each of `ids`: what the i-th of them brings does not depend on its id.
+// A row of floats for each of `ids`. The row of entry i does not depend on the id.
 PerReplica<Row> rows_of(const std::vector<int>& ids, int replicas, std::uint64_t seed) {
   return values_of_some(ids, replicas,
                         [&](int i) { return values_of<float>({Pattern::kRandom, seed}, i, 5); });
@@ -219,7 +219,7 @@ struct Reductions {
   bool operator==(const Reductions&) const = default;
 };
 
-// What each replica that takes part gets, and all components of what was assigned.
+// The results of each participating replica, and all components of the assigned variable.
 std::pair<std::vector<Reductions>, std::vector<Row>> reductions(Strategy& strategy, ReduceOp op,
                                                                 const PerReplica<Row>& rows) {
   const auto sum = strategy.mirrored_variable([] { return Tensor<float>::zeros({5}); });

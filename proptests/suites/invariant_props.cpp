@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Invariants that are nobody else's subject. docs/semantics.md lists all of them, and which tests
-// hold them.
+// Invariants without a suite of their own. docs/semantics.md lists all invariants with their tests.
 #include "belfry/current.h"
 #include "suites/one_replica.h"
 #include "suites/property.h"
@@ -54,8 +53,9 @@ bool are_close(const Row& a, const Row& b, const std::vector<Row>& rows, int ste
   return true;
 }
 
-// A sum of N terms is rounded N - 1 times, whatever the order; so two sums are 2 (N - 1) roundings
-// apart. A mean is rounded once more, and so is the product that makes a sum of it again.
+// A sum of N terms is rounded N - 1 times in every order: two sums are at most 2 (N - 1) roundings
+// apart. A mean is rounded once more, and the product that makes a sum of the mean again is rounded
+// too.
 TEST_F(Invariants, Inv10_SumsForgetWhoBroughtWhatAndMeansTimesNAreSums) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
@@ -129,7 +129,8 @@ TEST_F(Invariants, Inv14_OneReplicaObeysTheRulesOfMany) {
   });
 }
 
-// Of other data the sum of N equal numbers may be rounded, and then the mean is another number.
+// For other data the sum of N equal numbers may be rounded, and the mean is then a different
+// number.
 TEST_F(Invariants, Inv15_TheMeanOfEqualExactValuesIsThatValue) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     const int exponent = *rc::gen::inRange(-20, 20);

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// SEM-90 and SEM-91: replicas that are masked run nothing and bring nothing, and every verb gives
-// what follows from those that take part, to all replicas. The wanted outcomes are loops over their
-// ids. Numbers are small integers, so that sums are exact and a mean is rounded once.
+// SEM-90 and SEM-91: masked replicas run nothing and contribute nothing. Every verb gives all
+// replicas the result for the participating replicas. The expected results are loops over the
+// participating ids. Numbers are small integers: sums are exact, and a mean is rounded once.
 #include "belfry/current.h"
 #include "belfry/indexed_slices.h"
 #include "belfry/scatter.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/vjp.h"
-#include "suites/masks.h"
+#include "suites/masked_values.h"
 #include "suites/property.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ namespace {
 using Row = std::vector<float>;
 using Ids = std::vector<int>;
 
-/// Who takes part, of how many, and what each of these brings.
+/// The participating replicas, the number of all replicas, and the values of each.
 struct Masked {
   int replicas = 1;
   Ids ids{};
@@ -36,7 +36,7 @@ struct Masked {
 
   bool has(int id) const { return std::ranges::binary_search(ids, id); }
   float count() const { return static_cast<float>(ids.size()); }
-  /// What replica `id` brings as its `which`-th value.
+  /// Value `which` of replica `id`.
   Row row(int id, std::size_t length = kLength, std::uint64_t which = 0) const {
     return values_of<float>({Pattern::kSmallIntegers, seed + which}, id, length);
   }
@@ -44,15 +44,15 @@ struct Masked {
   Tensor<float> tensor(int id, std::size_t length = kLength, std::uint64_t which = 0) const {
     return Tensor<float>::from({static_cast<std::int64_t>(length)}, row(id, length, which));
   }
-  /// Of values with another length on each replica: 1 to 3.
+  /// Lengths 1 to 3, different on neighbouring replicas.
   std::size_t length(int id) const { return 1 + (seed + 5 * static_cast<std::uint64_t>(id)) % 3; }
 
-  /// An argument that masks the others: each gets its id.
+  /// An argument with each participating replica's id, which masks all other replicas.
   PerReplica<int> argument() const {
     return values_of_some(ids, replicas,
                           [this](int i) { return ids[static_cast<std::size_t>(i)]; });
   }
-  /// The reduction, element by element, over those that take part.
+  /// The reduction, element by element, over the participating replicas.
   Row reduced(ReduceOp op, std::size_t length = kLength, std::uint64_t which = 0) const {
     Row sum(length, 0);
     for (const int id : ids) {
@@ -64,7 +64,7 @@ struct Masked {
     }
     return sum;
   }
-  /// The rows of different lengths one after another, in replica order.
+  /// The rows of different lengths, concatenated in replica order.
   Row joined() const {
     Row all;
     for (const int id : ids) {
@@ -79,7 +79,7 @@ struct Masked {
 
 constexpr ReduceOp kBoth[] = {ReduceOp::kSum, ReduceOp::kMean};
 
-/// What those that take part have in `values`; the others have nothing.
+/// The components of the participating replicas. Requires that other replicas have no component.
 template <class T>
 std::vector<T> list_of(const Masked& drawn, const PerReplica<T>& values) {
   RC_ASSERT(values.size() == drawn.replicas);
@@ -87,13 +87,14 @@ std::vector<T> list_of(const Masked& drawn, const PerReplica<T>& values) {
   return std::vector<T>(values.begin(), values.end());
 }
 
-/// Each of those that take part has `wanted`.
+/// Expects `wanted` on each participating replica.
 template <class T>
 void expect_each(const Masked& drawn, const PerReplica<T>& values, const T& wanted) {
   RC_ASSERT(list_of(drawn, values) == std::vector<T>(drawn.ids.size(), wanted));
 }
 
-/// All components, those of masked replicas too, are `wanted`, each on its replica's device.
+/// Expects `wanted` in all components, including components of masked replicas, each on its
+/// replica's device.
 void expect_everywhere(Strategy& strategy, const Mirrored<Tensor<float>>& value,
                        const Row& wanted) {
   RC_ASSERT(value.size() == strategy.num_replicas());
@@ -222,7 +223,7 @@ TEST_F(MaskedReplicas, BringNothingToReductionsInBatchesAndToDevices) {
   });
 }
 
-/// Not commutative: "(a + b)", and at the end how many there were.
+/// Not commutative: "(a + b)", and the number of terms at the end.
 struct Sentence {
   std::string combine(std::string folded, const std::string& next) const {
     return "(" + folded + " + " + next + ")";
@@ -270,7 +271,7 @@ TEST_F(MaskedReplicas, BringNothingToProductsOfReplicas) {
               .to_host();
         },
         drawn.argument());
-    // One after another they are the sum of the cotangents.
+    // The concatenated slices are the sum of the cotangents.
     Row joined;
     for (const Row& own : list_of(drawn, slices))
       joined.insert(joined.end(), own.begin(), own.end());
@@ -333,7 +334,7 @@ IndexedSlices<float> slices_of(const Masked& drawn, int id) {
       Tensor<std::int64_t>::from({count}, std::vector<std::int64_t>(rows.begin(), rows.end())),
       Shape{kRows, 1});
 }
-/// The values of one replica, divided by `divisor`, added to `table`.
+/// Adds the values of replica `id`, divided by `divisor`, to `table`.
 void add_slices(const Masked& drawn, int id, float divisor, Row& table) {
   const Row values = drawn.row(id, drawn.length(id));
   const Row rows = places(drawn, id);
@@ -369,7 +370,7 @@ TEST_F(MaskedReplicas, BringNoSlices) {
   });
 }
 
-/// Every component, wherever it is, has these values.
+/// Expects these values in every component.
 void expect_components(Strategy& strategy, const MirroredVariable<Tensor<float>>& variable,
                        const Row& wanted) {
   RC_ASSERT(strategy.local_values(variable).size() == strategy.parameter_devices().size());

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// INV-2 and INV-3: the k-th merge runs after every replica has arrived at it and before any goes
-// on, once, in program order; contexts are current exactly where they belong.
+// INV-2 and INV-3: the k-th merge runs once, in program order, after every replica has arrived and
+// before any replica goes on. Contexts are current exactly where they belong.
 #include "suites/property.h"
 
 #include <stdexcept>
@@ -13,7 +13,7 @@ namespace {
 
 class MergeOrder : public Property {};
 
-// Where each replica is: written by it alone, read by merges, while no replica runs.
+// The round of each replica. Each replica writes its own entry; merges read while no replica runs.
 struct Progress {
   explicit Progress(int replicas)
       : arrived(static_cast<std::size_t>(replicas)), resumed(static_cast<std::size_t>(replicas)) {}
@@ -34,7 +34,7 @@ TEST_F(MergeOrder, HasEveryMergeBetweenTheLastArrivalAndTheFirstResume) {
     strategy.run([&](ReplicaContext& replica) {
       const auto id = static_cast<std::size_t>(replica.replica_id());
       for (int round = 1; round <= rounds; ++round) {
-        // Replicas wait for their devices differently long before they arrive.
+        // Replicas wait for their devices for different times before they arrive.
         for (std::size_t i = 0; i < id % 3; ++i) wait_for_the_device();
         progress.arrived[id] = round;
         replica.merge_call([&progress, round](CrossReplicaContext&) {
@@ -115,7 +115,7 @@ TEST_F(MergeOrder, KeepsReplicaAndCrossReplicaWorkApart) {
       for (bool fine : strategy.run(body)) RC_ASSERT(fine);
     }
     RC_ASSERT(in_merge);
-    // After a normal and after an exceptional end, this is cross-replica again.
+    // After a normal and after an exceptional end, the caller is in cross-replica context again.
     RC_ASSERT(strategy.cross_replica().broadcast(3).value() == 3);
   });
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// INV-7: the components of a mirrored variable have the same bits from its creation on, whatever
-// legal operations change it and in which order.
+// INV-7: the components of a mirrored variable have the same bits from creation on, after any
+// sequence of legal operations.
 #include "belfry/backend/host_backend.h"
 #include "belfry/tensor_ops.h"
 #include "suites/property.h"
@@ -70,8 +70,8 @@ TEST_F(MirroredVariables, StartEqualFromOneCallOfTheInitialiser) {
   });
 }
 
-// Random numbers are a function of seed, offset and place in the tensor, so that the host draws the
-// same ones.
+// Random numbers are a function of seed, offset and place in the tensor: the host draws the same
+// numbers.
 TEST_F(MirroredVariables, StartFromOneDrawOfARandomInitialiser) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
@@ -99,7 +99,7 @@ TEST_F(MirroredVariables, StartFromOneDrawOfARandomInitialiser) {
   });
 }
 
-// One change of a variable, and what a plain row becomes by it.
+// A change of a variable. `apply_to_row` is the same change of a plain row.
 enum class Change { kUpdate, kUpdateReduced, kAssign, kAssignAdd, kAssignSubtract, kFailedUpdate };
 constexpr int kNumChanges = 6;
 
@@ -113,7 +113,7 @@ Row changed(Change change, Row row, const Row& sum) {
   return row;
 }
 
-// Applies `change` on a strategy; `rows` are what replicas bring.
+// Applies `change` on a strategy. `rows` are the values of replicas.
 void apply_change(Strategy& strategy, const MirroredVariable<Tensor<float>>& variable,
                   Change change, const std::vector<Row>& rows) {
   if (change == Change::kUpdate) {

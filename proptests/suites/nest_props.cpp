@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Nests: what goes into a run, a merge or a result comes out at the replica it belongs to (INV-1),
-// and a reduction of a nest is the reductions of its leaves.
+// Nests: each leaf of an argument, a merge or a result arrives at its own replica (INV-1), and the
+// reduction of a nest is the reductions of its leaves.
 #include "belfry/testing/nests.h"
 #include "suites/property.h"
 
@@ -40,7 +40,7 @@ rc::Gen<NestCase> nest_case() {
 
 class Nests : public Property {
  protected:
-  // Lets `body` tell, on every replica, whether what it saw was right.
+  // Runs `body` on every replica. `body` returns whether all values were right.
   template <class Body>
   void hold_on_every_replica(const Body& body) {
     holds([this, &body] {
@@ -66,7 +66,7 @@ TEST_F(Nests, ReduceToTheReductionsOfTheirLeaves) {
       fine &= same_bits(got, reduced_nest(drawn.shape, drawn.seed, replicas, op));
       fine &= got.tensor.placement() == replica.placement();
     }
-    // What was brought is as it was.
+    // The argument of the reduction is unchanged.
     return fine && same_bits(own, nest_of(drawn.shape, drawn.seed, replica.replica_id()));
   });
 }

@@ -9,10 +9,10 @@
 
 #include <vector>
 
-// What strategies of one replica have in common with those of many (INV-14).
+// Properties that strategies with a single replica share with all others (INV-14).
 namespace belfry::testing {
 
-/// What a program does, or may not do, and the codes that it is refused with.
+/// The error codes of programs with mistakes.
 inline std::vector<ErrorCode> codes_of_mistakes(Strategy& strategy) {
   std::vector<ErrorCode> codes;
   const auto refused = [&](const auto& body) {
@@ -36,8 +36,8 @@ inline std::vector<ErrorCode> codes_of_mistakes(Strategy& strategy) {
   return codes;
 }
 
-/// Whether the program, and the program with each fault that one replica can have, does what the
-/// model says.
+/// Whether the outcomes of the program, and of the program with each possible fault of a single
+/// replica, are the model's.
 inline bool obeys_the_model(Strategy& strategy, const ReplicaProgram& program) {
   if (run_program(strategy, program) != predict(program, 1)) return false;
   for (MutationKind kind : all_mutations()) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// INV-3, INV-4, INV-7 and INV-8 over random programs: what replicas see, what merges do and what
-// variables hold is what a sequential model says, whatever the backend and the schedule.
+// INV-3, INV-4, INV-7 and INV-8 over random programs: the values that replicas see, the merges and
+// the variables match a sequential model, for every backend and schedule.
 #include "suites/property.h"
 
 namespace belfry::testing::program_props {
@@ -47,7 +47,7 @@ TEST_F(Programs, DoTheSameUnderEverySchedule) {
 TEST_F(Programs, DoTheSameWhenTheirChoicesAreReplayed) {
   holds([this](ProgramCase drawn) {
     drawn.backend.schedule = ScheduleKind::kRandom;
-    // Threads that run all at once have no schedule that could be replayed.
+    // Threads that run at once have no schedule to replay.
     if (drawn.backend.carrier == CarrierKind::kConcurrent) {
       drawn.backend.carrier = CarrierKind::kBaton;
     }

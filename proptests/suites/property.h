@@ -18,8 +18,8 @@
 
 namespace belfry::testing {
 
-/// Fixture of all suites. A property passes only if its cases made devices work: kernels or copies,
-/// and collectives, where the strategy uses them. One that ran nothing on a device says nothing
+/// Fixture of all suites. A property passes only if its cases ran kernels or copies on devices, and
+/// collectives, if the strategy uses collectives. A property without work on devices says nothing
 /// about the backend.
 class Property : public ::testing::Test {
  public:
@@ -46,9 +46,9 @@ class Property : public ::testing::Test {
   DeviceWork work_;
 };
 
-/// A backend of the factory for one case, whose work counts for the property. At its end, if
-/// nothing was thrown, the factory is asked what is wrong with the strategies; what they do then
-/// does not count.
+/// A backend of the factory for one case, whose work counts for the property. The destructor asks
+/// the factory for mistakes of the strategies, unless an exception was thrown; the work of this
+/// check does not count.
 class Bench {
  public:
   Bench(Property& property, const BackendRequest& request)
@@ -68,7 +68,7 @@ class Bench {
   }
 
   Backend& backend() { return *backend_; }
-  /// A strategy of the factory on it, which lives as long as it does.
+  /// A strategy of the factory on the backend. Lives as long as the Bench.
   Strategy& strategy(const StrategyOptions& options = {}) {
     strategies_.push_back(strategy_factory().make(*backend_, options));
     return *strategies_.back();
@@ -82,7 +82,7 @@ class Bench {
   std::vector<std::unique_ptr<Strategy>> strategies_;
 };
 
-/// Meets once with a tensor: for properties whose own data stays on the host.
+/// A reduction of a tensor, for properties whose own data stays on the host.
 inline void meet_with_a_tensor(ReplicaContext& replica) {
   replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({2}, 1.0F));
 }

@@ -17,14 +17,14 @@
 #include <utility>
 #include <vector>
 
-// What reductions must give, written from the rules and not from the library: 16-bit floats go
-// through Eigen's conversions, integers through 64-bit arithmetic modulo 2^w.
+// Expected results of reductions, written from the rules and independent of the library: 16-bit
+// floats through Eigen's conversions, integers through 64-bit arithmetic modulo 2^w.
 namespace belfry::testing {
 
 template <class T>
 inline constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
 
-/// The type that is added up in.
+/// The type of the additions.
 template <class T>
 using Wide = std::conditional_t<kIsHalf<T>, float,
                                 std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>>;
@@ -51,7 +51,7 @@ T narrowed(Wide<T> value) {
   }
 }
 
-/// The reduction of one element over all replicas, rounded once.
+/// The reduction of an element over all replicas, rounded once.
 template <class T>
 T expected_element(ReduceOp op, const std::vector<T>& parts, ReductionOrder order,
                    std::size_t chunk) {
@@ -62,7 +62,7 @@ T expected_element(ReduceOp op, const std::vector<T>& parts, ReductionOrder orde
   return narrowed<T>(sum);
 }
 
-/// Element by element; `rows[r]` is what replica r brings.
+/// Element by element; `rows[r]` is the row of replica r.
 template <class T>
 std::vector<T> expected_reduction(ReduceOp op, const std::vector<std::vector<T>>& rows,
                                   ReductionOrder order = ReductionOrder::kReplicaOrder) {
@@ -76,7 +76,7 @@ std::vector<T> expected_reduction(ReduceOp op, const std::vector<std::vector<T>>
   return out;
 }
 
-/// Equal bits, or NaN in both: which NaN a sum gives is nobody's business.
+/// Equal bits, or NaN in both. The rules leave the bits of a NaN open.
 template <class T>
 bool same_numbers(const std::vector<T>& a, const std::vector<T>& b) {
   if (a.size() != b.size()) return false;
@@ -90,7 +90,7 @@ bool same_numbers(const std::vector<T>& a, const std::vector<T>& b) {
   return true;
 }
 
-/// Numbers that are compared as above, and shown where an assertion about them fails.
+/// Numbers compared by same_numbers, and printed if an assertion fails.
 template <class T>
 struct Numbers {
   explicit Numbers(std::vector<T> all) : values(std::move(all)) {}
@@ -102,7 +102,7 @@ struct Numbers {
   std::vector<T> values;
 };
 
-/// Each with as many digits as tell it from its neighbours.
+/// Prints enough digits to tell neighbouring numbers apart.
 template <class T>
 void showValue(const Numbers<T>& numbers, std::ostream& out) {
   const auto digits = out.precision(std::numeric_limits<Wide<T>>::max_digits10);

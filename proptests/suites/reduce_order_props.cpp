@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The order in which reductions add up: the named ones to the last bit, any other within what
-// rounding allows; and what MEAN has to do with SUM.
+// The order of additions: named orders give the exact bits, any other order a result within the
+// rounding error. MEAN is compared with SUM.
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
 
@@ -57,9 +57,9 @@ TEST_F(ReduceOrder, IsTheOneThatWasAskedFor) {
   });
 }
 
-// n terms are added with n - 1 roundings, each of at most eps/2 of a partial sum, and no partial
-// sum is larger than the sum of magnitudes, but for the roundings themselves: the error is at most
-// (n - 1) eps/2 (1 + eps)^n, and (n - 1) eps of that sum is more for every n up to 64.
+// n terms are added with n - 1 roundings, each of at most eps/2 of a partial sum. No partial sum
+// exceeds the sum of magnitudes, except by the roundings. The error is at most (n - 1) eps/2 (1 +
+// eps)^n, and (n - 1) eps of the sum of magnitudes is larger for every n up to 64.
 TEST_F(ReduceOrder, OfTheBackendIsWithinWhatRoundingAllows) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
@@ -77,7 +77,7 @@ TEST_F(ReduceOrder, OfTheBackendIsWithinWhatRoundingAllows) {
                              static_cast<double>(std::numeric_limits<float>::epsilon());
       RC_ASSERT(std::abs(got[0][i] - exact) <= allowed);
     }
-    // Whatever the order, all replicas have the same bits.
+    // In every order, all replicas have the same bits.
     for (const Row& row : got) RC_ASSERT(Numbers(row) == Numbers(got[0]));
   });
 }
@@ -85,7 +85,7 @@ TEST_F(ReduceOrder, OfTheBackendIsWithinWhatRoundingAllows) {
 TEST_F(ReduceOrder, LeavesMeanToBeSumThenOneDivision) {
   holds([this](const BackendRequest& request, std::uint16_t seed, bool named) {
     Bench bench(*this, request);
-    // Without a named order two sums of one thing may differ: then the data are exact.
+    // Without a named order two sums of the same values may differ: the data then have exact sums.
     StrategyOptions options;
     if (named) options.order = ReductionOrder::kTree;
     const Pattern pattern = named ? Pattern::kRandom : Pattern::kSmallIntegers;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Reduce semantics, for every element type and for both residences: SUM and MEAN are the left fold
-// by replica id, with one division and one rounding at the end. Truncated means of integers are the
-// quotients of true sums.
+// Results of reductions, for every element type, of host values and of tensors. SUM and MEAN are
+// the left fold by replica id, with a single division and a single rounding at the end. Truncated
+// means of integers are the quotients of exact sums.
 #include "belfry/checkpoint.h"
 #include "belfry/reduction.h"
 #include "belfry/tensor_ops.h"
@@ -19,7 +19,7 @@
 namespace belfry::testing::reduce_props {
 namespace {
 
-/// One reduction of one row a replica.
+/// A backend, and a row of values for each replica.
 struct RowCase {
   BackendRequest backend;
   Values values;
@@ -47,7 +47,7 @@ rc::Gen<RowCase> row_case() {
       });
 }
 
-// What every replica gets from all_reduce: one row each.
+// The result of all_reduce on every replica, of tensors or of host values.
 template <class T>
 std::vector<std::vector<T>> all_reduced(Strategy& strategy, ReduceOp op,
                                         const std::vector<std::vector<T>>& rows, bool tensors) {
@@ -104,7 +104,7 @@ TYPED_TEST(Reduce, OfExactDataIsTheSameInTheBackendsOwnOrder) {
     if (!std::is_integral_v<TypeParam> && !is_exact(drawn.values.pattern)) {
       drawn.values.pattern = Pattern::kSmallIntegers;
     }
-    // Partial sums that are rounded on the way stay exact up to 2^8 in bfloat16: 64 ones.
+    // A backend may round partial sums. In bfloat16 sums stay exact up to 2^8: 64 ones.
     if (!std::is_integral_v<TypeParam> && sizeof(TypeParam) == 2) {
       drawn.values.pattern = Pattern::kOnes;
     }
@@ -116,7 +116,7 @@ TYPED_TEST(Reduce, OfExactDataIsTheSameInTheBackendsOwnOrder) {
       for (const auto& got : all_reduced(strategy, op, rows, true)) {
         RC_ASSERT(Numbers(got) == Numbers(expected));
       }
-      // And whoever brings which row.
+      // The result is the same if the rows go to different replicas.
       std::rotate(rows.begin(), rows.begin() + rows.size() / 2, rows.end());
       for (bool tensors : {false, true}) {
         for (const auto& got : all_reduced(strategy, op, rows, tensors)) {
@@ -127,8 +127,8 @@ TYPED_TEST(Reduce, OfExactDataIsTheSameInTheBackendsOwnOrder) {
   });
 }
 
-// A user's own: terms are taken from one another, so that their order shows, and the count is
-// added.
+// A reduction of the user whose result depends on the order: each term is subtracted from the next,
+// and the count is added at the end.
 struct Alternating {
   Tensor<float> combine(const Tensor<float>& folded, const Tensor<float>& next) const {
     RC_ASSERT(folded.placement() == next.placement());
@@ -187,7 +187,7 @@ T hard_integer(std::uint64_t seed, int replica, std::size_t index) {
     return static_cast<T>(small << (bits % 2 == 0 ? 0 : 4 * sizeof(T)));
   }
   if (bits % 4 == 0) return value_at<T>({Pattern::kRandom, seed}, replica, index);
-  // For two seeds of three the same end in all rows, so that the sum is far from 0.
+  // For two of three seeds all rows are at the same end of the type, far from a sum of 0.
   const bool is_high = seed % 3 == 0 ? bits % 8 < 4 : seed % 3 == 1;
   const auto away = static_cast<T>(bits / 8 % 3);
   return static_cast<T>(is_high ? std::numeric_limits<T>::max() - away

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// INV-8: replica-local variables start equal, from one call of their initialiser, and each replica
-// writes its own component alone. Reading them across replicas reduces them.
+// INV-8: components of a replica-local variable start equal, from a single call of the initialiser.
+// Each replica writes only its own component. A read across replicas reduces the components.
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
 
@@ -15,7 +15,7 @@ using Row = std::vector<float>;
 
 class ReplicaLocal : public Property {};
 
-// A generator that never gives the same row twice, so that a second call shows.
+// Returns a different row for every call: a second call shows.
 struct ForgetfulSource {
   std::uint64_t seed = 0;
   int calls = 0;

@@ -36,7 +36,7 @@ struct OnHost {
   }
 };
 
-/// The same as tensors, on whatever device is current.
+/// The same values as tensors, on the current device.
 struct OnDevices {
   static constexpr bool kOnDevices = true;
   static std::string name() { return "devices"; }
@@ -66,26 +66,26 @@ struct ResidenceNames {
   }
 };
 
-/// Rows whose numbers are tried in both residences (SEM-21). With tensors a test passes only if a
-/// backend of its stages ran kernels or collectives.
-template <class Where, class Stage>
+/// Rows of the catalogue whose numbers are tried in both residences (SEM-21). With tensors a test
+/// passes only if a backend of its fixtures ran kernels or collectives.
+template <class Where, class Fixture>
 class NumericRows : public ::testing::Test {
  protected:
   /// Lives as long as the test.
-  Stage& stage(int replicas = 2) {
-    stages_.push_back(std::make_unique<Stage>(replicas));
-    return *stages_.back();
+  Fixture& fixture(int replicas = 2) {
+    fixtures_.push_back(std::make_unique<Fixture>(replicas));
+    return *fixtures_.back();
   }
   void TearDown() override {
     if (HasFailure() || !Where::kOnDevices) return;
     DeviceWork work;
-    for (const auto& stage : stages_) work += backend_factory().work(*stage->backend);
+    for (const auto& fixture : fixtures_) work += backend_factory().work(*fixture->backend);
     EXPECT_GT(work.commands + work.collectives, 0U)
         << "nothing ran on devices of " << backend_factory().name();
   }
 
  private:
-  std::vector<std::unique_ptr<Stage>> stages_;
+  std::vector<std::unique_ptr<Fixture>> fixtures_;
 };
 
 }  // namespace belfry::testing

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// SEM-131: scattering to a variable is what a loop over rows and columns does to a list of numbers,
-// whatever the operation, the type, the shape and the aggregation.
+// SEM-131: scattering to a variable equals a loop over rows and columns of a list of numbers, for
+// every operation, type, shape and aggregation.
 #include "belfry/scatter.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
@@ -21,7 +21,7 @@ using Extents = std::vector<std::int64_t>;
 
 class Scatters : public Property {};
 
-/// What is scattered, by whom, to what. Nothing is drawn inside a replica.
+/// The operation, the sources, and the variable. Nothing is drawn inside a replica.
 struct Recipe {
   ScatterOp op = ScatterOp::kAdd;
   Aggregation aggregation = Aggregation::kNone;  ///< None: by one call from outside.
@@ -33,7 +33,7 @@ struct Recipe {
   std::size_t columns() const {
     return static_cast<std::size_t>(shape().count() / extents.front());
   }
-  /// What is in the variable, and what each replica's rows are.
+  /// The initial values of the variable, and the rows of each replica.
   template <class T>
   std::vector<T> table() const {
     return values_of<T>(values, 1000, static_cast<std::size_t>(shape().count()));
@@ -76,7 +76,7 @@ Recipe draw_recipe(int replicas, bool has_mean) {
   recipe.values.pattern =
       *rc::gen::element(Pattern::kSmallIntegers, Pattern::kRandom, Pattern::kSpecials);
   recipe.values.seed = *rc::gen::arbitrary<std::uint16_t>();
-  // Rows of equal numbers are gathered by a collective, others by copies.
+  // Equal numbers of rows are gathered by a collective, different numbers by copies.
   const bool even = *rc::gen::arbitrary<bool>();
   const auto row = rc::gen::inRange<std::int64_t>(0, recipe.extents.front());
   std::size_t count = *rc::gen::inRange<std::size_t>(0, 5);
@@ -87,7 +87,7 @@ Recipe draw_recipe(int replicas, bool has_mean) {
   return recipe;
 }
 
-// Whether replicas may ask for it.
+// Whether replicas may scatter.
 bool combines(const Recipe& recipe) {
   return recipe.aggregation == Aggregation::kNone ||
          recipe.aggregation == Aggregation::kOnlyFirst || recipe.op <= ScatterOp::kDivide;
@@ -128,7 +128,7 @@ T cut(W value) {
   }
 }
 
-// A row as it goes to the table.
+// The addend of a row in the table.
 template <class T>
 T part(const Recipe& recipe, T row, int replicas) {
   if (recipe.aggregation != Aggregation::kMean) return row;

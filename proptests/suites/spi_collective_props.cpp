@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-// Collectives over any number of devices, out of place and in place, on streams that the schedule
-// orders.
+// Collectives over any number of devices, out of place and in place, on streams in the order of the
+// schedule.
 namespace belfry::testing::spi::spi_collective_props {
 namespace {
 
@@ -31,7 +31,8 @@ struct Members {
   const BufferView& output(int rank) const { return parts[static_cast<std::size_t>(rank)].output; }
 };
 
-// The communication stream of each device starts after what its compute stream was given.
+// Lets the communication stream of each device start after the commands of its compute stream, or
+// the reverse.
 void hand_over(Members& members, bool to_communication) {
   for (int rank = 0; rank < members.size(); ++rank) {
     Device& device = members.device(rank);
@@ -73,7 +74,7 @@ std::vector<HostArray> inputs_of(DType dtype, int size, std::size_t count, bool 
   return inputs;
 }
 
-// The fold by replica id. For exact data it is what every order gives.
+// The fold by replica id. For data with exact sums, every order gives the same result.
 HostArray folded(std::vector<HostArray> inputs, ReduceOp op, ReductionOrder order) {
   HostArray result(inputs[0].dtype, inputs[0].count());
   KernelCall call;
@@ -105,7 +106,7 @@ Drawn draw(Bits& bits) {
   drawn.in_place = bits.below(2) == 1;
   drawn.root = static_cast<int>(bits.below(static_cast<std::size_t>(drawn.size)));
   drawn.op = is_floating(drawn.dtype) && bits.below(2) == 1 ? ReduceOp::kMean : ReduceOp::kSum;
-  // Means of exact sums are exact, whoever divides, when they divide by a power of two.
+  // Means of exact sums are exact if the divisor is a power of two.
   if (drawn.op == ReduceOp::kMean) drawn.size = 1 << bits.below(4);
   drawn.root %= drawn.size;
   return drawn;
@@ -134,7 +135,7 @@ RC_GTEST_PROP(SpiCollectives, AllReduceFoldsByReplica,
   members.communicator->check_health();
 }
 
-// More collectives of the same members, to go into one call; each has inputs of its own.
+// Adds a collective of the same members to a call, with inputs of its own.
 void add_collective(Members& members, const std::vector<HostArray>& inputs, bool in_place) {
   for (int rank = 0; rank < static_cast<int>(inputs.size()); ++rank) {
     Device& device = members.device(rank);
@@ -264,7 +265,7 @@ TEST(SpiCollectives, RefuseWhatDoesNotFit) {
   EXPECT_EQ(sum(parts), ErrorCode::kStructure);
   EXPECT_EQ(sum({members.parts[0]}), ErrorCode::kStructure);
   EXPECT_EQ(sum({}), ErrorCode::kStructure);
-  // Two collectives in one call: the second lacks a part, or is of another type, or cannot be.
+  // Two collectives in a call. The second lacks a part, has a different type, or is impossible.
   parts = members.parts;
   parts.push_back(parts[0]);
   EXPECT_EQ(sum(parts), ErrorCode::kStructure);
@@ -282,7 +283,7 @@ TEST(SpiCollectives, RefuseWhatDoesNotFit) {
   Members whole = make_members(2, 0, integers, 1, false);
   EXPECT_EQ(code_of([&] { whole.communicator->all_reduce(ReduceOp::kMean, whole.parts); }),
             ErrorCode::kIntegerMean);
-  // And nothing of that was enqueued.
+  // Nothing of the refused call was enqueued.
   communicator.all_reduce(ReduceOp::kSum, members.parts);
   hand_over(members, false);
   EXPECT_EQ(download(members.output(1)),
@@ -304,7 +305,7 @@ std::string words_of(Call&& call) {
   return "nothing was refused";
 }
 
-// Every backend refuses these, in these words.
+// Every backend refuses these calls with the same words.
 TEST(SpiCollectives, RefuseInTheSameWords) {
   const Members members = two_of_four_floats();
   Communicator& communicator = *members.communicator;
@@ -330,7 +331,7 @@ TEST(SpiCollectives, RefuseInTheSameWords) {
          "all_reduce: a view of rank 1 is 4 elements of float32 from byte 4 of a buffer of 16");
 }
 
-// In place means a rank's own input, and the whole of it.
+// In place means a rank's own input, and all of the input.
 TEST(SpiCollectives, RefuseOutputsThatOverlapAnythingElse) {
   const Members members = two_of_four_floats();
   Communicator& communicator = *members.communicator;

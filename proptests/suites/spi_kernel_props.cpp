@@ -10,13 +10,14 @@
 
 #include <vector>
 
-// Every kind of kernel gives the bits of the host's implementation, whatever lies in memory.
+// Every kind of kernel gives the same bits as the host's implementation, for any contents of
+// memory.
 namespace belfry::testing::spi::spi_kernel_props {
 namespace {
 
 constexpr int kKinds = static_cast<int>(KernelKind::kRandom) + 1;
 
-/// A kernel on host memory: what is launched, and the operands it is launched on.
+/// A kernel on host memory: its parameters and operands.
 struct Case {
   KernelKind kind = KernelKind::kFill;
   KernelParameters parameters;
@@ -28,7 +29,7 @@ DType any_dtype(Bits& bits, int count = kNumDTypes) {
   return static_cast<DType>(bits.below(static_cast<std::size_t>(count)));
 }
 
-// One of the types for which `supported` holds.
+// Draws a type for which `supported` holds.
 template <class Supported>
 DType dtype_with(Bits& bits, Supported&& supported) {
   for (;;) {
@@ -186,7 +187,7 @@ std::vector<HostArray> outputs_on_host(Case made) {
 std::vector<HostArray> outputs_on_device(const Case& made, Device& device) {
   Kernel kernel{made.kind, made.parameters, {}, {}};
   for (const HostArray& array : made.outputs) {
-    // Only what is changed is written before.
+    // Outputs are written beforehand only if the kernel changes its output.
     kernel.outputs.push_back(made.kind == KernelKind::kScatterRows
                                  ? upload(device, array)
                                  : allocate(device, array.dtype, array.count()));

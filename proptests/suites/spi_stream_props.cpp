@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-// Streams, events and memory: programs whose conflicts are ordered by events end as if everything
-// had run when it was enqueued.
+// Streams, events and memory: programs with events between conflicting operations end as if every
+// operation had run when enqueued.
 namespace belfry::testing::spi::spi_stream_props {
 namespace {
 
@@ -21,8 +21,8 @@ using Words = std::vector<std::int32_t>;
 constexpr std::size_t kCells = 4;
 constexpr std::size_t kCellCount = 3;  // Elements of a cell.
 
-/// Cells of memory on several devices, and the same cells on the host, where everything happens at
-/// once. Before an operation its stream waits for whoever touched its cells last.
+/// Cells of memory on several devices, and the same cells on the host, where operations take effect
+/// at once. Before an operation its stream waits for the last operations on its cells.
 class Board {
  public:
   explicit Board(Backend& backend) {
@@ -251,7 +251,7 @@ TEST(SpiStreams, RefuseWhatIsOutOfBounds) {
   EXPECT_EQ(code_of([&] { stream.copy(view, shorter); }), ErrorCode::kShape);
 }
 
-// The word from byte 2 on lies in a buffer of four: what is wrong is where it starts.
+// The word from byte 2 on lies in a buffer of four: the start is the mistake.
 TEST(SpiStreams, RefuseOffsetsWithinAnElement) {
   const auto backend = make_backend(1, 0);
   Device& device = backend->device(0);

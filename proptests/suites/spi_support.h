@@ -12,7 +12,8 @@
 #include <span>
 #include <vector>
 
-/// What the suites of the backend interface share. They use devices directly, without a strategy.
+/// Shared by the suites of the backend interface. The suites use devices directly, without a
+/// strategy.
 namespace belfry::testing::spi {
 
 /// Elements in host memory.
@@ -28,7 +29,7 @@ struct HostArray {
   bool operator==(const HostArray&) const = default;
 };
 
-/// Random numbers for data, from a seed that was drawn: SplitMix64.
+/// Random numbers for data, from a drawn seed: SplitMix64.
 class Bits {
  public:
   explicit Bits(std::uint64_t seed) : state_(seed) {}
@@ -40,10 +41,10 @@ class Bits {
   std::uint64_t state_;
 };
 
-/// Any values: finite ones of many magnitudes, and for floating types zeros of both signs,
+/// Any values: finite values of many magnitudes, and for floating types zeros of both signs,
 /// infinities and NaN; 0 and 1 for bool.
 HostArray random_array(DType dtype, std::size_t count, Bits& bits);
-/// Small integers, whose sums are exact in every type and order.
+/// Small integers, with exact sums in every type and order.
 HostArray exact_array(DType dtype, std::size_t count, Bits& bits);
 
 /// A backend of the binary's factory with some devices.
@@ -51,9 +52,9 @@ std::unique_ptr<Backend> make_backend(int devices, std::uint64_t seed);
 
 /// Memory on a device with the contents of `array`, written on its compute stream.
 BufferView upload(Device& device, const HostArray& array);
-/// Memory nobody has written, ready for any stream.
+/// Memory without contents, ready for any stream.
 BufferView allocate(Device& device, DType dtype, std::size_t count);
-/// What lies on the device after everything its compute stream was given.
+/// The contents on the device after all commands of its compute stream.
 HostArray download(const BufferView& view);
 
 }  // namespace belfry::testing::spi

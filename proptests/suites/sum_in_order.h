@@ -15,7 +15,8 @@ template <class W>
 W sum_in_order(std::vector<W> terms, ReductionOrder order, std::size_t chunk) {
   const std::size_t count = terms.size();
   if (order == ReductionOrder::kTree) {
-    // Neighbours are added until one is left; one without a neighbour waits for the next level.
+    // Neighbours are added until a single term is left. A term without a neighbour waits for the
+    // next level.
     while (terms.size() > 1) {
       std::vector<W> level;
       for (std::size_t i = 0; i + 1 < terms.size(); i += 2)

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// INV-2 and INV-6, and SEM-6, SEM-7, SEM-42, SEM-59: whatever throws, wherever it does, every
-// exception comes out as it was thrown, variables are as before or as after, nothing stays behind,
-// and the strategy goes on working. Each property goes through all places: the first, the second,
-// and so on until the program ends without having come by one.
+// Exceptions of the user (INV-2, INV-6, SEM-6, SEM-7, SEM-42, SEM-59). For a fault at any point of
+// any verb: the exception leaves the run as it was thrown, all variables have their values from
+// before or from after the verb, no memory is left over, and the strategy goes on working. Each
+// property repeats a program with a fault at point 1, 2, 3, ..., until the program ends before the
+// point (FaultSweep).
+#include "suites/fault_sweep.h"
 #include "suites/property.h"
-#include "suites/throwing_campaign.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -27,38 +28,38 @@ rc::Gen<VerbsCase> verbs_case() {
       backend_request(4), rc::gen::resize(3, rc::gen::container<std::vector<std::size_t>>(verb)));
 }
 
-class Throwing : public Property {
+class UserExceptions : public Property {
  protected:
-  std::string go(const VerbsCase& drawn, Planter::Extent extent) {
+  std::string sweep(const VerbsCase& drawn, FaultInjector::Extent extent) {
     Bench bench(*this, drawn.backend);
-    return Campaign(bench, drawn, subject_).go(extent);
+    return FaultSweep(bench, drawn, subject_).sweep(extent);
   }
 
-  // With every amount of memory that makes a difference, from none but the strategy's own on.
-  std::string go_with_short_memory(VerbsCase drawn, int burdened) {
+  // Repeats the verbs with the strategy's own memory and 0, 1, 2, ... rows more, up to the peak.
+  std::string sweep_memory_limits(VerbsCase drawn, int occupied_device) {
     const OwnMemory own = own_memory(drawn.backend);
     Subject subject = subject_;
     subject.own_bytes = own.of_a_run;
     std::size_t peak = 0;
     {
       Bench bench(*this, drawn.backend);
-      Campaign(bench, drawn, subject).go_once(ends_, burdened);
+      FaultSweep(bench, drawn, subject).run_once(endings_, occupied_device);
       for (int device = 0; device < drawn.backend.devices; ++device) {
         peak = std::max(peak, bench.backend().device(device).memory().peak_bytes);
       }
     }
     std::string problem;
-    // All tensors are rows, or some of them one after another.
+    // Memory is allocated in rows: steps of one row reach every limit that makes a difference.
     for (std::size_t rows = 0; rows * kRowBytes < peak && problem.empty(); ++rows) {
       drawn.backend.memory_limit_bytes =
           own.always + own.of_a_run + std::max<std::size_t>(1, rows * kRowBytes);
       Bench bench(*this, drawn.backend);
-      problem = Campaign(bench, drawn, subject).go_once(ends_, burdened);
+      problem = FaultSweep(bench, drawn, subject).run_once(endings_, occupied_device);
     }
     return problem;
   }
 
-  // Bytes of a device that the strategy takes without being asked.
+  // Bytes of a device that the strategy allocates for itself.
   struct OwnMemory {
     std::size_t always = 0;
     std::size_t of_a_run = 0;
@@ -66,13 +67,13 @@ class Throwing : public Property {
   OwnMemory own_memory(const BackendRequest& request) {
     Bench bench(*this, request);
     const auto strategy = strategy_factory().make(bench.backend(), {});
-    live_memory(bench.backend());  // Waits for what is in flight.
+    live_memory(bench.backend());  // Waits for work in flight.
     OwnMemory own;
     for (int index = 0; index < request.devices; ++index) {
       own.always = std::max(own.always, bench.backend().device(index).memory().live_bytes);
     }
     strategy->run([](ReplicaContext&) {});
-    // What a communicator keeps of it is of the run.
+    // Memory that a communicator keeps counts as memory of the run.
     for (int index = 0; index < request.devices; ++index) {
       const std::size_t peak = bench.backend().device(index).memory().peak_bytes;
       own.of_a_run = std::max(own.of_a_run, peak - std::min(peak, own.always));
@@ -82,24 +83,24 @@ class Throwing : public Property {
 
   static constexpr std::size_t kRowBytes = kRowLength * sizeof(float);
   const Subject subject_{
-      [](Backend& backend, Planter&) { return strategy_factory().make(backend, {}); }};
-  Ends ends_;
+      [](Backend& backend, FaultInjector&) { return strategy_factory().make(backend, {}); }};
+  Endings endings_;
 };
 
-TEST_F(Throwing, AtAnyPointOfAnyVerbComesOutAndChangesAllOrNothing) {
+TEST_F(UserExceptions, InOneVerbChangeAllOrNothing) {
   for (std::size_t verb = 0; verb < throwing_verbs().size(); ++verb) {
     for (const BackendRequest& backend : small_backends(verb)) {
       const VerbsCase drawn{backend, {verb}};
-      EXPECT_EQ(go(drawn, Planter::Extent::kOnce), "") << to_string(drawn);
+      EXPECT_EQ(sweep(drawn, FaultInjector::Extent::kOnce), "") << to_string(drawn);
     }
   }
 }
 
-TEST_F(Throwing, AtAnyPointOfAnyProgramComesOutAndChangesAllOrNothing) {
-  holds([this] { RC_ASSERT(go(*verbs_case(), Planter::Extent::kOnce) == ""); });
+TEST_F(UserExceptions, InProgramsChangeAllOrNothing) {
+  holds([this] { RC_ASSERT(sweep(*verbs_case(), FaultInjector::Extent::kOnce) == ""); });
 }
 
-TEST_F(Throwing, AtAnyStepOfAnyReplicaIsReportedAsTheModelSays) {
+TEST_F(UserExceptions, InReplicaProgramsMatchTheModel) {
   holds([this](const ReplicaProgram& program) {
     const BackendRequest request = *backend_request(4);
     Bench bench(*this, request);
@@ -125,26 +126,26 @@ TEST_F(Throwing, AtAnyStepOfAnyReplicaIsReportedAsTheModelSays) {
   });
 }
 
-TEST_F(Throwing, OfDevicesWithoutMemoryComesOutAndChangesAllOrNothing) {
+TEST_F(UserExceptions, OfDevicesWithoutMemoryChangeAllOrNothing) {
   holds([this] {
     const VerbsCase drawn = *verbs_case();
-    const int burdened = *rc::gen::inRange(-1, drawn.backend.devices);
-    RC_ASSERT(go_with_short_memory(drawn, burdened) == "");
+    const int occupied_device = *rc::gen::inRange(-1, drawn.backend.devices);
+    RC_ASSERT(sweep_memory_limits(drawn, occupied_device) == "");
   });
   for (std::size_t verb = 0; verb < throwing_verbs().size(); ++verb) {
-    for (int burdened : {0, 1}) {
-      EXPECT_EQ(go_with_short_memory({devices(2), {verb}}, burdened), "")
+    for (int occupied_device : {0, 1}) {
+      EXPECT_EQ(sweep_memory_limits({devices(2), {verb}}, occupied_device), "")
           << throwing_verbs()[verb].name;
     }
   }
-  EXPECT_GT(ends_.well, 0);
-  EXPECT_GT(ends_.before_verbs, 0);
-  EXPECT_GT(ends_.in_verbs, 0);
+  EXPECT_GT(endings_.well, 0);
+  EXPECT_GT(endings_.before_verbs, 0);
+  EXPECT_GT(endings_.in_verbs, 0);
 }
 
-// Copies that are made on the way out throw as well.
-TEST_F(Throwing, FromAPointOnComesOutAndChangesAllOrNothing) {
-  holds([this] { RC_ASSERT(go(*verbs_case(), Planter::Extent::kFromThenOn) == ""); });
+// Copies during the handling of the first exception throw as well.
+TEST_F(UserExceptions, FromOnePointOnChangeAllOrNothing) {
+  holds([this] { RC_ASSERT(sweep(*verbs_case(), FaultInjector::Extent::kFromThenOn) == ""); });
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The older names on devices, with tensors: core/src/strategies/tower_test.cpp has every one of
-// them on the host. A test passes only if devices worked and met.
+// The older names on devices, with tensors. extras/tower/src/tower_test.cpp tests all names on
+// the host. A test passes only if kernels and collectives ran.
 #include "belfry/reduction.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/tower.h"
-#include "suites/machine.h"
 #include "suites/property.h"
+#include "suites/strategy_fixture.h"
 
 #include <gmock/gmock.h>
 
@@ -37,13 +37,13 @@ Reals host(const T& tensor) {
 class Towers : public Property {
  protected:
   void TearDown() override {
-    add_work(backend_factory().work(*machine_.backend));
+    add_work(backend_factory().work(*fixture_.backend));
     Property::TearDown();
   }
-  std::string text(int device) { return to_string(machine_.backend->device_spec(device)); }
+  std::string text(int device) { return to_string(fixture_.backend->device_spec(device)); }
 
-  Machine machine_{4};
-  tower::MirroredStrategy& distribution_ = machine_.strategy;
+  StrategyFixture fixture_{4};
+  tower::MirroredStrategy& distribution_ = fixture_.strategy;
 };
 
 TEST_F(Towers, MergeReduceAndUpdate) {
@@ -76,15 +76,15 @@ TEST_F(Towers, EachHasTheDeviceOfItsIndex) {
     const Row sum = tower::all_reduce(ctx, "sum", own);
     EXPECT_THAT(host(sum), ElementsAre(10, 10));
     EXPECT_EQ(tower::device(ctx), text(device_id));
-    return machine_.backend->device_spec(sum.placement().device) ==
+    return fixture_.backend->device_spec(sum.placement().device) ==
            tower::worker_devices(distribution_)[static_cast<std::size_t>(device_id)];
   };
   EXPECT_EQ(list_of(tower::call_for_each_tower(distribution_, fn, index)),
             std::vector<bool>(4, true));
 }
 
-// -3, -7, -11 and -15: the sum is -36 and the mean -9; of the first two it is -5. With -3, -6, -9
-// and -12 the sum is -30, and the mean is no whole number.
+// -3, -7, -11 and -15: the sum is -36 and the mean -9; the mean of the first two is -5. With -3,
+// -6, -9 and -12 the sum is -30, and the mean is no whole number.
 TEST_F(Towers, MeansOfIntegers) {
   const auto seen = tower::run(distribution_, [](tower::ReplicaContext& replica) {
     const auto own = [&](int by) {
@@ -102,9 +102,9 @@ TEST_F(Towers, MeansOfIntegers) {
 
 TEST_F(Towers, AsManyDevicesAsAreAskedFor) {
   for (int num_gpus : {1, 2, 3}) {
-    std::vector<DeviceSpec> devices = machine_.backend->devices();
+    std::vector<DeviceSpec> devices = fixture_.backend->devices();
     devices.resize(static_cast<std::size_t>(num_gpus));
-    tower::MirroredStrategy strategy(*machine_.backend, {.devices = devices});
+    tower::MirroredStrategy strategy(*fixture_.backend, {.devices = devices});
     EXPECT_EQ(tower::num_towers(strategy), num_gpus);
     EXPECT_EQ(tower::is_single_tower(strategy), num_gpus == 1);
     EXPECT_EQ(tower::worker_devices(strategy), devices);
@@ -115,7 +115,7 @@ TEST_F(Towers, AsManyDevicesAsAreAskedFor) {
   }
 }
 
-// 1e8, 1, -1e8 and 1 in float: what is added to 1e8 alone is lost.
+// 1e8, 1, -1e8 and 1 in float: a 1 that is added to 1e8 alone is lost.
 TEST_F(Towers, CrossTowerOpsAreOrders) {
   const auto sum_by = [&](ReductionOrder order) {
     tower::configure(distribution_, {.order = order});
@@ -159,20 +159,20 @@ TEST_F(Towers, BroadcastToAListAndFetchOfAList) {
       EXPECT_THAT(host(value[i]), ElementsAre(5, 5));
     }
   };
-  const auto spec = [&](int device) { return machine_.backend->device_spec(device); };
+  const auto spec = [&](int device) { return fixture_.backend->device_spec(device); };
   expect_there(tower::broadcast(distribution_, row(5), std::vector{spec(3), spec(1)}), {3, 1});
   expect_there(tower::broadcast(distribution_, row(5), std::vector{text(2), text(0)}), {2, 0});
   const auto rows = tower::broadcast(distribution_, std::vector<Row>{row(1), row(2)});
   const std::vector<Row> first = tower::fetch(distribution_, rows);
   const std::vector<Row> third = tower::fetch(distribution_, rows, text(2));
   for (std::size_t i : {0U, 1U}) {
-    EXPECT_EQ(first[i].placement(), machine_.place(0));
-    EXPECT_EQ(third[i].placement(), machine_.place(2));
+    EXPECT_EQ(first[i].placement(), fixture_.placement(0));
+    EXPECT_EQ(third[i].placement(), fixture_.placement(2));
     EXPECT_EQ(host(third[i]), Reals(2, static_cast<float>(i + 1)));
   }
   const auto sum_of = [](const std::vector<Row>& list) { return add(list[0], list[1]); };
   const Row sum = tower::fetch(distribution_, rows, text(1), sum_of);
-  EXPECT_EQ(sum.placement(), machine_.place(1));
+  EXPECT_EQ(sum.placement(), fixture_.placement(1));
   EXPECT_THAT(host(sum), ElementsAre(3, 3));
   const auto ones = distribution_.distribute_values([](int) { return row(1); });
   EXPECT_THAT(host(tower::fetch(distribution_, tower::reduce(distribution_, "sum", ones))),
@@ -188,13 +188,13 @@ TEST_F(Towers, VariablesOfATower) {
   // 1, 3, 5 and 7.
   EXPECT_THAT(host(tower::read_var(distribution_, local)), ElementsAre(4, 4));
   const auto beside = tower::colocate_variables_with(
-      distribution_, std::vector{machine_.backend->device_spec(2)},
+      distribution_, std::vector{fixture_.backend->device_spec(2)},
       [&] { return distribution_.mirrored_variable([] { return row(3); }); });
-  EXPECT_EQ(tower::read_var(distribution_, beside).placement(), machine_.place(2));
+  EXPECT_EQ(tower::read_var(distribution_, beside).placement(), fixture_.placement(2));
   EXPECT_TRUE(tower::variable_created_in_scope(distribution_, beside));
   const auto seen = tower::update_non_slot(
       distribution_, tower::non_slot_devices(distribution_, beside), [] { return add(row(1), 4); });
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(seen[i].placement(), machine_.place(i));
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(seen[i].placement(), fixture_.placement(i));
   auto done = tower::group(distribution_, seen);
   done.wait();
   EXPECT_TRUE(done.done());
@@ -205,14 +205,14 @@ TEST_F(Towers, MapAndBatches) {
   const auto mapped = tower::map(distribution_, Ints{1, 2, 3, 4, 5},
                                  [](int x) { return add(row(1), static_cast<float>(x)); });
   ASSERT_EQ(mapped[0].size(), 2U);
-  EXPECT_EQ(mapped[0][1].placement(), machine_.place(0));
-  EXPECT_EQ(mapped[3][0].placement(), machine_.place(3));
+  EXPECT_EQ(mapped[0][1].placement(), fixture_.placement(0));
+  EXPECT_EQ(mapped[3][0].placement(), fixture_.placement(3));
   EXPECT_THAT(host(mapped[3][0]), ElementsAre(5, 5));
   const auto rows =
       distribution_.distribute_values([](int id) { return row(static_cast<float>(id)); });
   const auto [sum, again] =
       tower::batch_reduce(distribution_, "sum", std::pair{rows, text(3)}, rows);
-  EXPECT_EQ(sum.value().placement(), machine_.place(3));
+  EXPECT_EQ(sum.value().placement(), fixture_.placement(3));
   EXPECT_THAT(host(sum.value()), ElementsAre(6, 6));
   EXPECT_THAT(host(again[1]), ElementsAre(6, 6));
 }
@@ -237,19 +237,19 @@ TEST_F(Towers, RunAndReduceByOtherNames) {
     EXPECT_THAT(values, ElementsAre(2, 3, 4, 5));
     EXPECT_EQ(tower::experimental_local_results(distribution_, rows).size(), 4U);
     const auto sum = tower::reduce_to(distribution_, "sum", rows, text(2));
-    EXPECT_EQ(sum.value().placement(), machine_.place(2));
+    EXPECT_EQ(sum.value().placement(), fixture_.placement(2));
     EXPECT_THAT(host(sum.value()), ElementsAre(14, 14));
     const auto [first, second] =
         tower::batch_reduce_to(distribution_, "mean", std::pair{rows, text(3)},
                                std::pair{rows, std::vector{text(1), text(0)}});
-    EXPECT_EQ(first.value().placement(), machine_.place(3));
-    EXPECT_EQ(second[0].placement(), machine_.place(1));
-    EXPECT_EQ(second[1].placement(), machine_.place(0));
+    EXPECT_EQ(first.value().placement(), fixture_.placement(3));
+    EXPECT_EQ(second[0].placement(), fixture_.placement(1));
+    EXPECT_EQ(second[1].placement(), fixture_.placement(0));
     for (const Row& mean : {first.value(), second[0], second[1]}) {
       EXPECT_THAT(host(mean), ElementsAre(3.5F, 3.5F));
     }
   }
-  EXPECT_EQ(tower::parameter_devices(distribution_), machine_.backend->devices());
+  EXPECT_EQ(tower::parameter_devices(distribution_), fixture_.backend->devices());
   distribution_.run(meet_with_a_tensor);
 }
 
@@ -260,12 +260,12 @@ TEST_F(Towers, ScopesAndWhatIsCurrentByOtherNames) {
   }();
   const auto beside = [&] {
     const auto scope =
-        tower::colocate_vars_with(distribution_, std::vector{machine_.backend->device_spec(2)});
+        tower::colocate_vars_with(distribution_, std::vector{fixture_.backend->device_spec(2)});
     return distribution_.mirrored_variable([] { return row(1); });
   }();
   const Scope inside = tower::scope(distribution_);
   EXPECT_EQ(&tower::current_strategy(), &distribution_);
-  EXPECT_EQ(tower::get_cross_tower_context(), &machine_.cross);
+  EXPECT_EQ(tower::get_cross_tower_context(), &fixture_.cross);
   tower::run(distribution_, [&](tower::TowerContext& ctx) {
     EXPECT_EQ(tower::get_tower_context(), &ctx);
     EXPECT_EQ(tower::current_update_device(), std::nullopt);
@@ -276,7 +276,7 @@ TEST_F(Towers, ScopesAndWhatIsCurrentByOtherNames) {
   EXPECT_THAT(host(tower::read_var(distribution_, local)), ElementsAre(2.5F, 2.5F));
   const std::vector<Row> components = tower::unwrap(distribution_, local);
   EXPECT_THAT(host(components[3]), ElementsAre(4, 4));
-  EXPECT_EQ(components[3].placement(), machine_.place(3));
+  EXPECT_EQ(components[3].placement(), fixture_.placement(3));
   tower::update(distribution_, beside, [&](Row& own) {
     EXPECT_EQ(tower::current_update_device(), text(2));
     own = add(own, 6);
@@ -305,15 +305,15 @@ TEST_F(Towers, InputByOtherNames) {
   EXPECT_EQ(std::accumulate(sums.begin(), sums.end(), 0.0F), 28);
 }
 
-// One tower, with the scope of its strategy and the data set that belongs to it.
+// A single tower, with the scope of its strategy and its data set.
 TEST_F(Towers, OneDevice) {
-  tower::OneDeviceStrategy one(*machine_.backend, machine_.backend->device_spec(2));
+  tower::OneDeviceStrategy one(*fixture_.backend, fixture_.backend->device_spec(2));
   {
     const Scope inside = tower::scope(one);
     EXPECT_EQ(&tower::get_strategy(), &one);
     EXPECT_EQ(tower::current_device(), text(2));
     EXPECT_EQ(one.variable([] { return row(1); }).devices(),
-              std::vector{machine_.backend->device_spec(2)});
+              std::vector{fixture_.backend->device_spec(2)});
     EXPECT_EQ(code_of([&] { const Scope other = tower::scope(distribution_); }),
               ErrorCode::kOtherStrategy);
   }

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// SEM-7: what user code may do while a failed run is unwound. It may swallow its cancellation, and
-// its destructors may do what cannot fail; what they cannot do ends the program with a message.
+// SEM-7: user code during the unwinding of a failed run. The code may swallow its cancellation, and
+// its destructors may make calls that cannot fail. All other calls of a destructor end the program
+// with a message.
 #include "belfry/tensor_ops.h"
 #include "suites/property.h"
-#include "suites/throwing_stage.h"
+#include "suites/throwing_fixture.h"
 
 #include <exception>
 #include <string>
@@ -16,19 +17,19 @@ namespace {
 
 class Unwinding : public Property {
  protected:
-  /// Runs `body`, and returns the point of what came out of it; 0 when nothing did.
+  /// Runs `body` and returns the point of its exception; 0 without an exception.
   template <class Body>
   static int point_of(Strategy& strategy, const Body& body) {
     try {
       strategy.run(body);
-    } catch (const Planted& planted) {
-      return planted.point;
+    } catch (const InjectedFault& fault) {
+      return fault.point;
     }
     return 0;
   }
 };
 
-/// Calls `fn` when it is destroyed.
+/// Calls `fn` in its destructor.
 template <class F>
 struct AtEnd {
   explicit AtEnd(F what) : fn(std::move(what)) {}
@@ -56,7 +57,7 @@ TEST_F(Unwinding, OfReplicasThatSwallowEverythingHidesNoException) {
     const int point = point_of(strategy, [&](ReplicaContext& replica) {
       const auto id = static_cast<std::size_t>(replica.replica_id());
       for (int round = 0; round < rounds; ++round) {
-        if (replica.replica_id() == thrower && round == throws_in) throw Planted{thrower + 1};
+        if (replica.replica_id() == thrower && round == throws_in) throw InjectedFault{thrower + 1};
         try {
           try {
             sum_of(replica);
@@ -67,11 +68,11 @@ TEST_F(Unwinding, OfReplicasThatSwallowEverythingHidesNoException) {
           swallowed[id] += 1;
         }
       }
-      if (replica.replica_id() == thrower) throw Planted{thrower + 1};
+      if (replica.replica_id() == thrower) throw InjectedFault{thrower + 1};
     });
     RC_ASSERT(point == thrower + 1);
     for (std::size_t id = 0; id < swallowed.size(); ++id) {
-      // Every round from that one on; and a cancellation is no std::exception.
+      // Every round from the failed round on. A cancellation is no std::exception.
       RC_ASSERT(swallowed[id] == (static_cast<int>(id) == thrower ? 0 : rounds - throws_in));
       RC_ASSERT(standard[id] == 0);
     }
@@ -87,7 +88,7 @@ TEST_F(Unwinding, OfWhatReplicasCatchThemselvesFailsNoRun) {
       float sum = 0;
       try {
         const AtEnd met([&] { sum = sum_of(replica); });  // While it is unwound.
-        throw Planted{1};
+        throw InjectedFault{1};
       } catch (...) {
         sum += sum_of(replica);  // While the exception is handled.
       }
@@ -107,7 +108,7 @@ TEST_F(Unwinding, OfAllReplicasLetsDestructorsMeet) {
       meet_with_a_tensor(replica);
       const int id = replica.replica_id();
       const AtEnd met([&] { sums[static_cast<std::size_t>(id)] = sum_of(replica); });
-      throw Planted{id + 1};
+      throw InjectedFault{id + 1};
     });
     RC_ASSERT(point == 1);
     for (float sum : sums) RC_ASSERT(sum == sum_of_ids(request.devices));
@@ -125,7 +126,7 @@ TEST_F(Unwinding, LetsDestructorsReadAndWriteComponents) {
       meet_with_a_tensor(replica);
       const AtEnd back([&] { local.on(replica) = mirrored.on(replica); });
       local.on(replica) = row_of(2);
-      if (replica.replica_id() == thrower) throw Planted{thrower + 1};
+      if (replica.replica_id() == thrower) throw InjectedFault{thrower + 1};
       sum_of(replica);
     });
     RC_ASSERT(point == thrower + 1);
@@ -151,7 +152,7 @@ TEST_F(Unwinding, LetsDestructorsWaitForTensorsOnEveryCarrier) {
         const TensorRow own = tensor_of(static_cast<float>(id));
         const AtEnd waits(
             [&] { seen[static_cast<std::size_t>(id)] = add(own, local.on(replica)).to_host(); });
-        if (id == thrower) throw Planted{thrower + 1};
+        if (id == thrower) throw InjectedFault{thrower + 1};
         sum_of(replica);
       });
       RC_ASSERT(point == thrower + 1);
@@ -175,7 +176,7 @@ TEST_F(Unwinding, OfAMergeLetsDestructorsDoCrossReplicaWork) {
           cross.update(variable, [](TensorRow& component) { component = tensor_of(2); });
           cross.run(meet_with_a_tensor);
         });
-        throw Planted{9};
+        throw InjectedFault{9};
       });
     });
     RC_ASSERT(point == 9);
@@ -193,7 +194,7 @@ TEST_F(Unwinding, LetsDestructorsCatchWhatMergesThrow) {
     std::vector<int> caught(static_cast<std::size_t>(request.devices));
     const int point = point_of(strategy, [&](ReplicaContext& replica) {
       meet_with_a_tensor(replica);
-      if (replica.replica_id() == thrower) throw Planted{thrower + 1};
+      if (replica.replica_id() == thrower) throw InjectedFault{thrower + 1};
       const AtEnd meets([&] {
         try {
           sum_of(replica);
@@ -219,7 +220,7 @@ TEST_F(Unwinding, DoesNotConcernFunctionsWithoutExceptionsInRunsThatGoWell) {
   for (const Row& sum : sums) EXPECT_EQ(sum, row_of(12));  // Three times 0 + 1 + 2 and 1.
 }
 
-// What lets no exception out cannot be unwound. The program ends, and says why.
+// A noexcept function cannot be unwound: the program ends with a message.
 class UnwindingDeathTest : public ::testing::Test {
  protected:
   template <class Body>
@@ -227,7 +228,7 @@ class UnwindingDeathTest : public ::testing::Test {
     const auto backend = backend_factory().make(devices(2));
     const auto strategy = strategy_factory().make(*backend, {});
     strategy->run([&](ReplicaContext& replica) {
-      if (replica.replica_id() == 0) throw Planted{1};
+      if (replica.replica_id() == 0) throw InjectedFault{1};
       body(replica);
     });
   }

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Vector-Jacobian products of the collectives. A collective is linear, f(x) = J x, so that J is
-// known from f alone: its columns are f(x + e) - f(x), exactly, for data of small integers. A
-// product is right when <J u, v> = <u, J^T v> for all u and v, and when it is the product with
-// those columns.
+// Vector-Jacobian products of the collectives. A collective is linear, f(x) = J x, and f alone
+// determines J: its columns are f(x + e) - f(x), exactly, for data of small integers. A product is
+// right if <J u, v> = <u, J^T v> for all u and v, and if the product equals the product with those
+// columns.
 #include "belfry/tensor_ops.h"
 #include "suites/property.h"
 
@@ -41,7 +41,7 @@ Tensor<double> tensor(const Row& values) {
   return Tensor<double>::from({static_cast<std::int64_t>(values.size())}, values);
 }
 
-/// Runs `fn(replica, tensor of its row)` and reads what it returns.
+/// Runs `fn(replica, tensor of its row)` and reads the results.
 template <class F>
 Rows through(Strategy& strategy, const Rows& rows, const F& fn) {
   Rows out;
@@ -53,7 +53,7 @@ Rows through(Strategy& strategy, const Rows& rows, const F& fn) {
   return out;
 }
 
-/// One collective and its product, as functions of one row a replica.
+/// Checks a collective and its product, as functions of a row for each replica.
 template <class Forward, class Backward>
 void check_product(const Rows& u, const Rows& v, Forward&& forward, Backward&& backward) {
   const Rows transposed = backward(v);
@@ -62,7 +62,7 @@ void check_product(const Rows& u, const Rows& v, Forward&& forward, Backward&& b
   const Rows at = forward(u);
   for (std::size_t i = 0; i < u[0].size(); ++i) {
     Rows moved = u;
-    // A whole multiple of every divisor there is.
+    // A multiple of every divisor of the means.
     const double step = 840;
     moved[0][i] += step;
     Rows column = forward(moved);
@@ -71,7 +71,7 @@ void check_product(const Rows& u, const Rows& v, Forward&& forward, Backward&& b
         column[r][k] = (column[r][k] - at[r][k]) / step;
       }
     }
-    // Exact but for a mean's thirds and the like: one rounding of each term and each sum.
+    // Exact except for the rounding of each term and each sum, for example of thirds in a mean.
     const double difference = inner(column, v) - transposed[0][i];
     RC_ASSERT(difference < 1e-9 && difference > -1e-9);
   }
@@ -87,7 +87,7 @@ TEST_F(Vjp, OfAllReduceIsAllReduce) {
     for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
       Rows u;
       Rows v;
-      // Multiples of N, so that means are whole.
+      // Multiples of N: means are whole.
       const int n = request.devices;
       for (int id = 0; id < n; ++id) u.push_back(row(seed, id, length, n));
       for (int id = 0; id < n; ++id) v.push_back(row(seed + 1, id, length, n));

@@ -74,8 +74,8 @@ class Demo {
         console_(console),
         digits_(read_digits(options.file)),
         split_(split(digits_.count(), options.seed)),
-        machine_(make_machine(options.backend, options.replicas, options.seed)),
-        strategy_(*machine_.backend),
+        demo_backend_(make_demo_backend(options.backend, options.replicas, options.seed)),
+        strategy_(*demo_backend_.backend),
         trainer_(strategy_, digits_,
                  {.seed = options.seed,
                   .rate = static_cast<float>(options.rate),
@@ -95,7 +95,7 @@ class Demo {
   void introduce() {
     const int batch = std::min(options_.batch, static_cast<int>(split_.training.size()));
     const int last = static_cast<int>(split_.training.size()) % batch;
-    console_.heading(fmt::format("Training on handwritten digits with {}", machine_.devices));
+    console_.heading(fmt::format("Training on handwritten digits with {}", demo_backend_.devices));
     console_.line(fmt::format("data      {}: {} images, {} to train on and {} held out (seed {})",
                               shown_path(options_.file), digits_.count(), split_.training.size(),
                               split_.held_out.size(), options_.seed));
@@ -158,7 +158,7 @@ class Demo {
     console_.result(fmt::format("accuracy  {} of the held-out images ({} of {})",
                                 percent(correct_, held_out), correct_, held_out));
     console_.result(fmt::format("weights   digest {:016x}", trainer_.digest()));
-    if (!machine_.claim.empty()) console_.result("claim     " + machine_.claim);
+    if (!demo_backend_.claim.empty()) console_.result("claim     " + demo_backend_.claim);
     const bool within = totals_.outside == 0;
     console_.verdict(
         within,
@@ -199,7 +199,7 @@ class Demo {
   Console& console_;
   Digits digits_;
   Split split_;
-  Machine machine_;
+  DemoBackend demo_backend_;
   MirroredStrategy strategy_;
   Trainer trainer_;
   Totals totals_;

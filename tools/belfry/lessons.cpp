@@ -64,16 +64,16 @@ std::string broken_step(Backend& backend) {
 
 void show_lessons(BackendKind kind, Console& console) {
   if (console.quiet()) return;
-  const Machine machine = make_machine(kind, kReplicas, kSeed);
+  const DemoBackend demo = make_demo_backend(kind, kReplicas, kSeed);
 
   console.heading("The reference example: v = 3 + id; each returns merge_call(sum of all v) + v");
   console.line(fmt::format("  {} replicas: {}", kReplicas,
-                           fmt::join(reference_example(*machine.backend), " ")));
+                           fmt::join(reference_example(*demo.backend), " ")));
 
   console.heading("A mistake: replica 1 has no image left and returns before the all_reduce");
-  print_block(console, broken_step(*machine.backend));
+  print_block(console, broken_step(*demo.backend));
   console.line(fmt::format("The same devices afterwards: {}",
-                           fmt::join(reference_example(*machine.backend), " ")));
+                           fmt::join(reference_example(*demo.backend), " ")));
 
   console.heading("What happened in the reference example, time running down");
   if (kind != BackendKind::kSim) {

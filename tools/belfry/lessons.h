@@ -3,7 +3,7 @@
 #pragma once
 
 #include "console.h"
-#include "machine.h"
+#include "demo_backend.h"
 
 #include <string>
 #include <vector>

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # belfry_compile_fail(<name> SOURCE file SECTIONS a b ... [LINKS ...])
-# Each section of the file must fail to compile with the message that it expects, and the file
-# without sections, the control, must compile. tools/checks/compile_fail.py says how to write them.
-# The test <name>.compile starts the compiler for all sections at once and writes a report; each
-# section and the control are tests that read the report. Nothing with sanitizers: they change
-# nothing about what compiles.
+# Each section of the file must fail to compile with the message in the section. The file without
+# sections, the control, must compile. tools/checks/compile_fail.py describes the format.
+# The test <name>.compile compiles all sections at once and writes a report; each section and the
+# control are tests that read the report. No tests in builds with sanitizers, which accept the same
+# programs.
 function(belfry_compile_fail name)
   if(NOT BELFRY_BUILD_TESTS OR BELFRY_SANITIZE)
     return()
@@ -15,7 +15,8 @@ function(belfry_compile_fail name)
   if(NOT arg_LINKS)
     set(arg_LINKS belfry::core)
   endif()
-  # Knows the include folders. The test of the control compiles the file.
+  # Provides the include folders. The target is never built; the test of the control compiles the
+  # file.
   add_library(${name} OBJECT EXCLUDE_FROM_ALL ${arg_SOURCE})
   target_link_libraries(${name} PRIVATE ${arg_LINKS})
   set(includes "$<TARGET_PROPERTY:${name},INCLUDE_DIRECTORIES>")

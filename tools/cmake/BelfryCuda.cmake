@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Decides whether belfry::cuda is built with the real libraries: sets BELFRY_HAVE_CUDA. When it is
-# ON, CUDA is enabled as a language, and CUDA::cudart_static and NCCL::nccl exist.
-# The host half linked with the simulated driver needs none of this and is always built.
+# Sets BELFRY_HAVE_CUDA: whether belfry::cuda is built with the real libraries. If ON, CUDA is
+# enabled as a language, and CUDA::cudart_static and NCCL::nccl exist. The host half on the
+# simulated driver is always built and needs no toolkit.
 
 set(BELFRY_HAVE_CUDA OFF)
 
-# Leaves CUDA out, unless it was asked for.
+# Builds without CUDA, or fails if the user asked for CUDA.
 macro(belfry_without_cuda reason)
   if(BELFRY_BUILD_CUDA STREQUAL "ON")
     message(FATAL_ERROR "BELFRY_BUILD_CUDA=ON, but ${reason}")
@@ -27,7 +27,8 @@ if(NOT BELFRY_BUILD_CUDA STREQUAL "OFF")
 endif()
 
 if(BELFRY_HAVE_CUDA)
-  # Asked for before CUDA is a language: an old nvcc fails there, at architectures it does not know.
+  # The version is checked before CUDA is enabled: an old nvcc fails there with a message about
+  # unknown architectures.
   execute_process(COMMAND "${CMAKE_CUDA_COMPILER}" --version
                   OUTPUT_VARIABLE BELFRY_NVCC_VERSION ERROR_QUIET)
   if(BELFRY_NVCC_VERSION MATCHES "release ([0-9]+[.][0-9]+)" AND CMAKE_MATCH_1 VERSION_LESS 12.0)
@@ -37,7 +38,7 @@ endif()
 
 if(BELFRY_HAVE_CUDA)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    # Real code for each generation from Turing on, and portable code for those to come.
+    # Machine code for each generation from Turing on, and PTX for later generations.
     set(CMAKE_CUDA_ARCHITECTURES
         75-real 80-real 86-real 89-real 90-real 100-real 120
         CACHE STRING "GPU architectures")

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# What the build needs from outside. None of the first group appears in a public header.
+# Packages that the build needs. No public header includes the first group.
 
 find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS context)
 find_package(fmt 9 CONFIG REQUIRED)
@@ -13,7 +13,8 @@ if(BELFRY_BUILD_TESTS)
   find_package(Eigen3 3.4 REQUIRED NO_MODULE)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
 endif()
-# The generators of belfry::testing are for users' own property tests too.
+# belfry::testing is installed for property tests of users, so RapidCheck is found without tests
+# too.
 find_package(rapidcheck CONFIG QUIET)
 if(BELFRY_BUILD_TESTS AND NOT rapidcheck_FOUND)
   message(FATAL_ERROR "RapidCheck is needed for the tests (Debian: librapidcheck-dev)")

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Everything a person can choose when configuring, and the settings that hold for the whole build.
+# All options of the build, and the settings of every target.
 
 option(BELFRY_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(BELFRY_BUILD_TOOLS "Build the command-line tools" ${PROJECT_IS_TOP_LEVEL})
@@ -14,8 +14,8 @@ set(BELFRY_BUILD_CUDA AUTO CACHE STRING
     "Build belfry::cuda with the real CUDA and NCCL: AUTO (when nvcc is found), ON or OFF")
 set_property(CACHE BELFRY_BUILD_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(BELFRY_SANITIZE "" CACHE STRING "Sanitizers, as a list: address;undefined or thread")
-# Checks of every access for null, which ends a sanitized program anyhow, and for alignment make
-# test code twice as large. The libraries have them all.
+# Test code is compiled without the checks for null and alignment, which double its size; an access
+# to null ends a sanitized program in any case. The libraries have all checks.
 set(test_flags "-O0 -g1")
 if("undefined" IN_LIST BELFRY_SANITIZE)
   string(APPEND test_flags " -fno-sanitize=null,alignment")
@@ -37,7 +37,7 @@ if(PROJECT_IS_TOP_LEVEL)
   # Writes a source for each public header (tools/checks/compile_headers.py), and the target
   # all_verify_interface_header_sets, which compiles all of them.
   set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
-  # Faster builds where these are installed.
+  # Optional programs that make builds faster.
   find_program(BELFRY_CCACHE ccache)
   if(BELFRY_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_CXX_COMPILER_LAUNCHER "${BELFRY_CCACHE}")

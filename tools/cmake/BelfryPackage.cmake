@@ -1,9 +1,8 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# The files that let others find an installed belfry: a CMake package and a pkg-config module. Each
-# component has its own export file (belfry_install_component), so that a package is usable without
-# the components that were not built.
+# Installs a CMake package and a pkg-config module. Each component has its own export file
+# (belfry_install_component): a package without some components is usable.
 
 include(CMakePackageConfigHelpers)
 
@@ -23,7 +22,8 @@ if(TARGET belfry_cuda)
   install(FILES "${PROJECT_SOURCE_DIR}/tools/cmake/FindNCCL.cmake" DESTINATION ${package_dir})
 endif()
 
-# From where the module lies, since the prefix may be another when it is installed.
+# Paths relative to the module: the prefix of the installation may differ from the configured
+# prefix.
 set(package_prefix "${CMAKE_INSTALL_PREFIX}")
 if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
   file(RELATIVE_PATH package_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Helpers for libraries. A library is declared once, in the folder that holds its include/ and src/,
-# and filled from the folders below it, so that each folder lists its own files:
+# Helpers for libraries. A library is declared once, in the folder with its include/ and src/. Each
+# folder below adds its own files:
 #
 #   belfry_library(sim PUBLIC_LINKS belfry::core)                 # backends/sim/CMakeLists.txt
 #   belfry_sources(sim SOURCES stream.cpp HEADERS sim/stream.h)   # any folder below it
@@ -48,7 +48,7 @@ function(belfry_sources component)
   set(target belfry_${component})
   list(TRANSFORM arg_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
   target_sources(${target} PRIVATE ${arg_SOURCES})
-  # Sanitizers instrument every access that -O3 unrolls: minutes for a file, and nothing gained.
+  # With sanitizers, -O3 takes minutes for a file: every access of an unrolled loop is instrumented.
   if(arg_OPTIMIZE AND arg_SOURCES)
     set(level "-O3")
     if(BELFRY_SANITIZE)
@@ -64,8 +64,8 @@ function(belfry_sources component)
   endif()
 endfunction()
 
-# Installs one component with an export file of its own, so that a package built without a component
-# is complete for those who do not ask for it.
+# Installs one component with its own export file. A package without the component remains complete
+# for users of the others.
 function(belfry_install_component component)
   install(TARGETS belfry_${component} EXPORT belfry-${component}-targets
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}

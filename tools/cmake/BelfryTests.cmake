@@ -1,31 +1,30 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Helpers for tests and benchmarks. They do nothing when tests or benchmarks are not built, so that
-# callers need no condition around them.
+# Helpers for tests and benchmarks. Builds without tests or benchmarks ignore the calls: callers
+# need no condition.
 #
 # Labels: unit (default), prop, cuda (host half on the simulated driver), gpu (needs a GPU), lint,
-# install, consumers. `tools/go test` has two build trees, and two more labels say in which of them
-# a test is built and run:
+# install, consumers. `tools/go test` has two build trees, and two more labels name the tree that
+# builds and runs a test:
 #   asan   with clang, AddressSanitizer and UndefinedBehaviorSanitizer: every test without NO_ASAN;
 #   plain  with GCC and optimized: tests with NO_ASAN or PLAIN.
-# A PLAIN test is in both: property suites, because sanitizers make their many cases slow, and the
-# kernels, because the optimized ones are what users run.
+# A PLAIN test is in both trees: property suites, because sanitizers make many cases slow, and
+# kernels, because users run optimized kernels.
 
 if(BELFRY_BUILD_TESTS)
   include(GoogleTest)
-  # Build what `ctest -L asan` and `ctest -L plain` run.
+  # These targets build all programs of `ctest -L asan` and `ctest -L plain`.
   add_custom_target(asan_tests)
   add_custom_target(plain_tests)
 endif()
 
 # belfry_test(<name> SOURCES ... [LABELS ...] [LINKS ...] [NO_ASAN] [PLAIN] [NO_MAIN]
 #             [TIMEOUT seconds])
-# One executable; each TEST in it is a test of ctest, or with BELFRY_TESTS_TOGETHER all of them are
-# one, whose results are in reports/<name>.json. A sanitizer's start, a fifth of a second, is paid
-# once then. One executable per folder links fastest.
-# LINKS defaults to belfry::core and comes with GoogleTest and GoogleMock;
-# RapidCheck is rapidcheck rapidcheck_gtest, Eigen is Eigen3::Eigen.
+# Adds one executable. Each TEST is a test of ctest. With BELFRY_TESTS_TOGETHER the executable is a
+# single test with results in reports/<name>.json: the start of a sanitized program takes a fifth of
+# a second. One executable per folder links fastest. LINKS defaults to belfry::core and comes with
+# GoogleTest and GoogleMock; RapidCheck is rapidcheck rapidcheck_gtest, Eigen is Eigen3::Eigen.
 # Tests below core/, backends/sim, ... can include the private headers of that library.
 function(belfry_test name)
   if(NOT BELFRY_BUILD_TESTS)
@@ -60,14 +59,14 @@ function(belfry_test name)
     belfry_test_run(${name} ${name} LABELS ${arg_LABELS})
     return()
   endif()
-  # The property list takes one label at a time: a list would lose all but its first.
+  # One label at a time: gtest_discover_tests passes on the first element of a list only.
   list(TRANSFORM arg_LABELS PREPEND "LABELS;")
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                        PROPERTIES ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
 # belfry_test_run(<test> <executable> LABELS ... [ENVIRONMENT NAME=VALUE ...] [ONE_CPU])
-# All tests of an executable as one test of ctest, with ONE_CPU on one CPU. Long ones begin first.
+# All tests of an executable as one test of ctest, with ONE_CPU on one CPU. Long tests start first.
 function(belfry_test_run test executable)
   cmake_parse_arguments(PARSE_ARGV 2 arg "ONE_CPU" "" "LABELS;ENVIRONMENT")
   set(launcher)
@@ -83,8 +82,8 @@ function(belfry_test_run test executable)
   endif()
 endfunction()
 
-# belfry_on_threads(<name>): all property tests of an executable once more, on threads. These cost
-# more, so that there are fewer cases.
+# belfry_on_threads(<name>): all property tests of an executable once more, with replicas on
+# threads. Fewer cases, because threads are slower.
 function(belfry_on_threads name)
   if(NOT TARGET ${name})
     return()
@@ -99,8 +98,8 @@ function(belfry_on_threads name)
   endforeach()
 endfunction()
 
-# belfry_gpu_test(<name> SOURCES ... LINKS ...): a test executable that needs a GPU. Built wherever
-# there is a toolkit; a test where a GPU is promised (BELFRY_GPU_TESTS).
+# belfry_gpu_test(<name> SOURCES ... LINKS ...): a test executable that needs a GPU. Built if there
+# is a toolkit; a test of ctest with BELFRY_GPU_TESTS only.
 function(belfry_gpu_test name)
   if(NOT BELFRY_BUILD_TESTS OR NOT BELFRY_HAVE_CUDA)
     return()
@@ -147,7 +146,7 @@ function(belfry_fuzz name)
   target_link_libraries(${name} PRIVATE ${arg_LINKS})
 endfunction()
 
-# Lets a test see the private headers of the libraries that it tests.
+# Adds the private headers of the tested libraries to the include folders.
 function(belfry_private_includes name)
   foreach(link IN LISTS ARGN)
     if(link MATCHES "^belfry(::|_)")

@@ -3,9 +3,9 @@
 
 #include "belfry/files/csv.h"
 
+#include "belfry/detail/file_source.h"
 #include "belfry/error.h"
 #include "input/parse_number.h"
-#include "words/file_source.h"
 
 #include <algorithm>
 #include <utility>

@@ -5,9 +5,9 @@
 // 4), the header, which is a Python dictionary in text, and the elements.
 #include "belfry/files/npy.h"
 
+#include "belfry/detail/file_source.h"
 #include "belfry/error.h"
 #include "input/npy_header.h"
-#include "words/file_source.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -6,8 +6,8 @@
 // padded with blanks, with a line end as its last character.
 #include "input/npy_header.h"
 
+#include "belfry/detail/file_source.h"
 #include "belfry/error.h"
-#include "words/file_source.h"
 
 #include <limits>
 #include <optional>

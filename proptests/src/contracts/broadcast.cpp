@@ -7,7 +7,7 @@
 namespace belfry::testing {
 namespace {
 
-// The broadcast of one tensor and of one host value.
+// The broadcast of a tensor and of a host value.
 template <class T>
 void check_round(Strategy& strategy, const Shape& shape, const RowsOf<T>& rows, int source) {
   const auto row = [&](int id) -> const std::vector<T>& {
@@ -37,17 +37,17 @@ void check_round(Strategy& strategy, const Shape& shape, const RowsOf<T>& rows, 
 
 }  // namespace
 
-void check_broadcast(const Scene& scene) {
-  const Setting setting = draw_setting(scene);
+void check_broadcast(const ContractSubject& subject) {
+  const Setting setting = draw_setting(subject);
   const Shape shape = draw_shape();
   const std::uint64_t seed = draw_seed();
-  Stage stage(scene, setting);
-  const int replicas = stage.replicas();
+  ContractFixture fixture(subject, setting);
+  const int replicas = fixture.replicas();
   const auto check = [&]<class T>(T) {
-    // More than once, so that what was kept from the last time shows.
+    // More than once: a second broadcast shows values kept from the first.
     for (int round = 0; round < 2; ++round) {
       const auto from = seed + static_cast<std::uint64_t>(round);
-      check_round(stage.strategy(), shape, rows_of<T>({Pattern::kRandom, from}, replicas, shape),
+      check_round(fixture.strategy(), shape, rows_of<T>({Pattern::kRandom, from}, replicas, shape),
                   static_cast<int>(from % static_cast<std::uint64_t>(replicas)));
     }
   };

@@ -21,12 +21,12 @@
 
 namespace belfry::testing {
 
-/// What a contract is checked on.
-struct Scene {
+/// The factories under test.
+struct ContractSubject {
   const StrategyFactory& strategies;
   const BackendFactory& backends;
   int most_devices = 9;
-  /// Where a stage says what is wrong with the strategy's own work, as it ends.
+  /// Receives the text of a mistake in the strategy's own work, at the end of a fixture.
   std::string& own_mistake;
 
   bool has_one_replica() const { return strategies.replica_devices() != ReplicaDevices::kEach; }
@@ -39,18 +39,18 @@ struct Scene {
 inline void demand(bool kept, const std::string& sentence) {
   if (!kept) fail(sentence);
 }
-/// `notes` are what replicas found wrong; empty: nothing.
+/// `notes` are the mistakes that replicas found; empty text: no mistake.
 inline void demand_nothing(const PerReplica<std::string>& notes) {
   for (const std::string& note : notes) demand(note.empty(), note);
 }
 
-/// A backend, and the devices of it that the options of the strategy name.
+/// A backend, and the devices in the options of the strategy.
 struct Setting {
   BackendRequest backend;
   Topology topology;
 };
-inline Setting draw_setting(const Scene& scene) {
-  const Topology drawn = *topology(scene.most_devices).as("replicas on");
+inline Setting draw_setting(const ContractSubject& subject) {
+  const Topology drawn = *topology(subject.most_devices).as("replicas on");
   // By value: the generator is asked again while a case shrinks.
   const auto so_many = [devices = drawn.backend_devices](BackendRequest request) {
     request.devices = devices;
@@ -60,38 +60,39 @@ inline Setting draw_setting(const Scene& scene) {
 }
 inline std::uint64_t draw_seed() { return *rc::gen::arbitrary<std::uint16_t>().as("seed"); }
 
-/// A backend and a strategy on it, for one case. At its end, if nothing was thrown, the factory is
-/// asked what is wrong with the strategy.
-class Stage {
+/// A backend and a strategy for one case. The destructor asks the factory for mistakes of the
+/// strategy, unless an exception was thrown.
+class ContractFixture {
  public:
   /// Without an order: as the strategy likes.
-  Stage(const Scene& scene, const Setting& setting, std::optional<ReductionOrder> order = {})
-      : scene_(scene),
-        backend_(scene.backends.make(setting.backend)),
+  ContractFixture(const ContractSubject& subject, const Setting& setting,
+                  std::optional<ReductionOrder> order = {})
+      : subject_(subject),
+        backend_(subject.backends.make(setting.backend)),
         devices_(setting.topology.specs(*backend_)) {
     StrategyOptions options{.order = order};
     if (!setting.topology.is_whole()) options.devices = devices_;
-    strategy_ = scene.strategies.make(*backend_, options);
-    if (scene.has_one_replica()) devices_.resize(1);
-    if (scene.strategies.replica_devices() == ReplicaDevices::kOwn) {
+    strategy_ = subject.strategies.make(*backend_, options);
+    if (subject.has_one_replica()) devices_.resize(1);
+    if (subject.strategies.replica_devices() == ReplicaDevices::kOwn) {
       devices_ = strategy_->backend().devices();
     }
   }
-  Stage(const Stage&) = delete;
-  Stage& operator=(const Stage&) = delete;
-  ~Stage() {
+  ContractFixture(const ContractFixture&) = delete;
+  ContractFixture& operator=(const ContractFixture&) = delete;
+  ~ContractFixture() {
     if (std::uncaught_exceptions() > thrown_before_) return;
-    scene_.own_mistake = own_mistake_in_words(scene_.strategies, *strategy_);
+    subject_.own_mistake = own_mistake_in_words(subject_.strategies, *strategy_);
   }
 
   Backend& backend() { return *backend_; }
   Strategy& strategy() { return *strategy_; }
   int replicas() { return strategy_->num_replicas(); }
-  /// What replicas must run on, in their order.
+  /// The devices of the replicas, in order.
   const std::vector<DeviceSpec>& devices() const { return devices_; }
 
  private:
-  const Scene& scene_;
+  const ContractSubject& subject_;
   int thrown_before_ = std::uncaught_exceptions();
   std::unique_ptr<Backend> backend_;
   std::vector<DeviceSpec> devices_;
@@ -107,7 +108,7 @@ inline Row random_row(std::uint64_t seed, int replica, std::size_t length = 5) {
   return values_of<float>({Pattern::kRandom, seed}, replica, length);
 }
 
-/// Whether `tensor` says that it lives at `place`, and its storage does.
+/// Whether `tensor` names `place` as its placement, and the storage is there.
 template <class T>
 bool lives_at(const Tensor<T>& tensor, Placement place) {
   return tensor.placement() == place &&
@@ -136,17 +137,17 @@ inline std::string component_text(int component) {
   return "component " + std::to_string(component);
 }
 
-// The contracts; each checks one random case.
-void check_run(const Scene& scene);
-void check_input(const Scene& scene);
-void check_merge(const Scene& scene);
-void check_reduce(const Scene& scene);
-void check_broadcast(const Scene& scene);
-void check_initial_values(const Scene& scene);
-void check_update(const Scene& scene);
-void check_replica_local(const Scene& scene);
-void check_destinations(const Scene& scene);
-void check_programs(const Scene& scene);
-void check_failures(const Scene& scene);
+// Each contract checks a random case.
+void check_run(const ContractSubject& subject);
+void check_input(const ContractSubject& subject);
+void check_merge(const ContractSubject& subject);
+void check_reduce(const ContractSubject& subject);
+void check_broadcast(const ContractSubject& subject);
+void check_initial_values(const ContractSubject& subject);
+void check_update(const ContractSubject& subject);
+void check_replica_local(const ContractSubject& subject);
+void check_destinations(const ContractSubject& subject);
+void check_programs(const ContractSubject& subject);
+void check_failures(const ContractSubject& subject);
 
 }  // namespace belfry::testing

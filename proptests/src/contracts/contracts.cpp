@@ -18,7 +18,7 @@ namespace {
 
 struct Entry {
   Contract contract;
-  void (*check)(const Scene& scene);
+  void (*check)(const ContractSubject& subject);
   std::string_view of_several{};  // What only strategies of several replicas can show.
 };
 
@@ -65,7 +65,7 @@ std::string case_text(const rc::detail::Example& example) {
   return text;
 }
 
-// RapidCheck's configuration does not tell its own default from what somebody asked for.
+// RapidCheck's configuration does not tell a default from a setting of the user.
 int usual_cases() {
   const char* const asked = std::getenv("RC_PARAMS");
   const bool is_set =
@@ -73,7 +73,7 @@ int usual_cases() {
   return is_set ? rc::detail::configuration().testParams.maxSuccess : 50;
 }
 
-// What RapidCheck says, as one story.
+// RapidCheck's result as a single text.
 std::string message_of(const Contract& contract, const StrategyFactory& strategies,
                        const BackendFactory& backends, const rc::detail::TestResult& result) {
   std::string text = std::string(contract.id) + " is broken by " + std::string(strategies.name()) +
@@ -104,11 +104,11 @@ ContractResult check_contract(std::string_view id, const StrategyFactory& strate
   for (const Entry& entry : entries()) {
     if (entry.contract.id != id) continue;
     std::string own_mistake;
-    const Scene scene{strategies, backends, options.most_devices, own_mistake};
+    const ContractSubject subject{strategies, backends, options.most_devices, own_mistake};
     const auto property = [&] {
       own_mistake.clear();
       try {
-        entry.check(scene);
+        entry.check(subject);
       } catch (const rc::GenerationFailure&) {
         throw;
       } catch (const std::exception& error) {
@@ -123,7 +123,7 @@ ContractResult check_contract(std::string_view id, const StrategyFactory& strate
     const auto result =
         rc::detail::checkTestable(property, rc::detail::TestMetadata{name, name}, params);
     if (result.is<rc::detail::SuccessResult>()) {
-      return {name, true, {}, std::string(scene.has_one_replica() ? entry.of_several : "")};
+      return {name, true, {}, std::string(subject.has_one_replica() ? entry.of_several : "")};
     }
     return {name, false, message_of(entry.contract, strategies, backends, result), {}};
   }

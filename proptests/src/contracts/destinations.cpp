@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// C-dest: where variables live, and where replicas see them.
+// C-dest: the devices of variables, and the devices on which replicas see the variables.
 #include "belfry/tensor_ops.h"
 #include "contracts/contract_case.h"
 
 #include <algorithm>
 
 namespace belfry::testing {
-void check_destinations(const Scene& scene) {
-  const Setting setting = draw_setting(scene);
+void check_destinations(const ContractSubject& subject) {
+  const Setting setting = draw_setting(subject);
   const std::uint64_t seed = draw_seed();
-  Stage stage(scene, setting);
-  Strategy& strategy = stage.strategy();
+  ContractFixture fixture(subject, setting);
+  Strategy& strategy = fixture.strategy();
   CrossReplicaContext& cross = strategy.cross_replica();
   const Row row = random_row(seed, 0);
   const auto variable = strategy.mirrored_variable([&] { return tensor_of(row); });

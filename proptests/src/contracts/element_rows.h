@@ -15,7 +15,7 @@
 
 namespace belfry::testing {
 
-/// Every type that can be reduced.
+/// The types of elements that can be reduced.
 using IntegerTypes = std::tuple<std::int32_t, std::int8_t, std::int64_t, std::uint8_t, std::int16_t,
                                 std::uint16_t, std::uint32_t, std::uint64_t>;
 using FloatingTypes = std::tuple<float, double, Float16, BFloat16>;
@@ -36,7 +36,7 @@ inline Shape draw_shape() {
   return Shape(*extents.as("shape"));
 }
 
-/// What each replica brings, by replica id.
+/// The row of each replica, by replica id.
 template <class T>
 using RowsOf = std::vector<std::vector<T>>;
 

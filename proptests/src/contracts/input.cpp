@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// C-input: what is meant for a replica reaches it, as arguments and from datasets.
+// C-input: each replica gets its own part of arguments and datasets.
 #include "belfry/dataset.h"
 #include "belfry/distributed_dataset.h"
 #include "belfry/testing/nest_shapes.h"
@@ -70,7 +70,7 @@ void check_arguments(Strategy& strategy, std::uint64_t seed) {
 enum class Sharing { kByRow, kInParts, kByElement };
 constexpr const char* kSharings[] = {"shared out", "of unknown size", "one a replica"};
 
-// The numbers from 0 on, in batches, distributed in one of three ways.
+// The numbers from 0 on, in batches, distributed in three ways.
 struct Feed {
   int examples = 0;
   int batch = 1;
@@ -99,10 +99,10 @@ Feed draw_feed() {
               .as("dataset");
 }
 
-// What each replica gets of one step; nothing: it takes no part.
+// The numbers of each replica in a step; empty for a replica that takes no part.
 using Shares = std::vector<std::optional<std::vector<int>>>;
 
-// The step and the replica that example `index` goes to (SEM-95).
+// The step and the replica of example `index` (SEM-95).
 std::pair<int, int> place_of(const Feed& feed, int index, int replicas) {
   const int batch = index / feed.batch;
   const int row = index % feed.batch;
@@ -111,14 +111,15 @@ std::pair<int, int> place_of(const Feed& feed, int index, int replicas) {
     const int rows = std::min(feed.batch, feed.examples - batch * feed.batch);
     return {batch, row / ((rows + replicas - 1) / replicas)};
   }
-  // The first `larger` replicas have one row more than the others.
+  // The first `larger` replicas have an additional row.
   const int size = feed.batch / replicas;
   const int larger = feed.batch % replicas;
   const int of_larger = larger * (size + 1);
   return {batch, row < of_larger ? row / (size + 1) : larger + (row - of_larger) / size};
 }
 
-// Whether a whole batch leaves replicas without rows, so that it makes no sense to drop such steps.
+// Whether a whole batch leaves replicas without rows. A program cannot drop such steps in a useful
+// way.
 bool leaves_some_out(const Feed& feed, int replicas) {
   if (feed.sharing == Sharing::kByElement) return false;
   if (feed.sharing == Sharing::kByRow) return feed.batch < replicas;
@@ -148,8 +149,8 @@ std::vector<Shares> wanted_steps(const Feed& feed, int replicas) {
   return steps;
 }
 
-// What a replica makes of its share: the numbers it got, and the mean over those who take part of
-// how many each got, of numbers and of tensors.
+// The results of a replica for its share: its numbers, and the mean count of numbers over the
+// participating replicas, as a number and as a tensor.
 struct Seen {
   std::vector<int> numbers;
   Row tensor;
@@ -221,16 +222,16 @@ void check_dataset(Strategy& strategy, Feed feed) {
 
 }  // namespace
 
-void check_input(const Scene& scene) {
-  const Setting setting = draw_setting(scene);
+void check_input(const ContractSubject& subject) {
+  const Setting setting = draw_setting(subject);
   const std::uint64_t seed = draw_seed();
   const TensorRecipe recipe = *tensor_recipe().as("tensor");
   const NestShape shape = *nest_shape().as("nest");
   const Feed feed = draw_feed();
-  Stage stage(scene, setting);
-  check_shapes(stage.strategy(), recipe, shape, seed);
-  check_arguments(stage.strategy(), seed);
-  check_dataset(stage.strategy(), feed);
+  ContractFixture fixture(subject, setting);
+  check_shapes(fixture.strategy(), recipe, shape, seed);
+  check_arguments(fixture.strategy(), seed);
+  check_dataset(fixture.strategy(), feed);
 }
 
 }  // namespace belfry::testing

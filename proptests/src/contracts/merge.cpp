@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// C-merge: merges run once, between the last arrival and the first that goes on.
+// C-merge: a merge runs once, after the last arrival and before any replica goes on.
 #include "belfry/current.h"
 #include "contracts/contract_case.h"
 
@@ -11,7 +11,7 @@
 namespace belfry::testing {
 namespace {
 
-// Where everybody is; replicas write their own slot, merges read while no replica runs.
+// The round of each replica. Replicas write their own slot; merges read while no replica runs.
 struct Progress {
   explicit Progress(int replicas)
       : arrived(static_cast<std::size_t>(replicas)), resumed(static_cast<std::size_t>(replicas)) {}
@@ -40,13 +40,13 @@ struct Progress {
 
 }  // namespace
 
-void check_merge(const Scene& scene) {
-  const Setting setting = draw_setting(scene);
+void check_merge(const ContractSubject& subject) {
+  const Setting setting = draw_setting(subject);
   const int rounds = *rc::gen::inRange(1, 4).as("rounds");
   const std::uint64_t seed = draw_seed();
-  Stage stage(scene, setting);
-  Strategy& strategy = stage.strategy();
-  const int replicas = stage.replicas();
+  ContractFixture fixture(subject, setting);
+  Strategy& strategy = fixture.strategy();
+  const int replicas = fixture.replicas();
   Progress progress(replicas);
   const auto value = [&](int round, int id) {
     return static_cast<int>(mixed_bits(seed, static_cast<std::uint64_t>(round), id) % 1000);

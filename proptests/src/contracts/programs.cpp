@@ -12,7 +12,7 @@
 namespace belfry::testing {
 namespace {
 
-// The first respect in which two outcomes differ.
+// The first difference between two outcomes.
 std::string difference(const Outcome& got, const Outcome& wanted) {
   const auto ended = [](const Outcome& outcome) {
     return outcome.failed ? "failed with " + to_string(outcome.code) : std::string("ended well");
@@ -38,10 +38,10 @@ void demand_outcome(const Outcome& got, const Outcome& wanted, const std::string
   demand(got == wanted, when + ": " + difference(got, wanted));
 }
 
-// Of faults that one replica can have, by itself or in its merges.
-MutatedCase draw_fault_of_one(const Scene& scene) {
+// Draws a fault of a single replica, in its own steps or in its merges.
+MutatedCase draw_fault_of_one(const ContractSubject& subject) {
   MutatedCase drawn;
-  drawn.backend = *backend_request(scene.most_devices).as("backend");
+  drawn.backend = *backend_request(subject.most_devices).as("backend");
   drawn.program = *rc::gen::suchThat(replica_program(), [](const auto& one) {
                      return !one.rounds.empty();
                    }).as("program");
@@ -61,7 +61,7 @@ MutatedCase draw_fault_of_one(const Scene& scene) {
   return drawn;
 }
 
-// A replica on each device of the request, behind so many devices without one.
+// A replica on each device of the request, after `spare` devices without a replica.
 Setting behind(int spare, BackendRequest request) {
   Topology topology = Topology::whole(request.devices);
   topology.backend_devices = request.devices += spare;
@@ -71,32 +71,33 @@ Setting behind(int spare, BackendRequest request) {
 
 }  // namespace
 
-void check_programs(const Scene& scene) {
-  const Setting setting = draw_setting(scene);
+void check_programs(const ContractSubject& subject) {
+  const Setting setting = draw_setting(subject);
   const ReplicaProgram program = *replica_program().as("program");
-  Stage stage(scene, setting);
-  const Outcome wanted = predict(program, stage.replicas());
-  demand_outcome(run_program(stage.strategy(), program), wanted, "under the schedule drawn");
+  ContractFixture fixture(subject, setting);
+  const Outcome wanted = predict(program, fixture.replicas());
+  demand_outcome(run_program(fixture.strategy(), program), wanted, "under the schedule drawn");
   demand_outcome(
-      run_program(stage.strategy(), program, {.concurrent = false, .site = CallSite::here()}),
+      run_program(fixture.strategy(), program, {.concurrent = false, .site = CallSite::here()}),
       wanted, "under the serial schedule");
 }
 
-void check_failures(const Scene& scene) {
+void check_failures(const ContractSubject& subject) {
   const MutatedCase drawn =
-      scene.has_one_replica()
-          ? draw_fault_of_one(scene)
-          : *mutated_case(all_mutations(), std::max(scene.most_devices, 2)).as("case");
-  const int free = std::max(scene.most_devices - drawn.backend.devices, 0);
+      subject.has_one_replica()
+          ? draw_fault_of_one(subject)
+          : *mutated_case(all_mutations(), std::max(subject.most_devices, 2)).as("case");
+  const int free = std::max(subject.most_devices - drawn.backend.devices, 0);
   const int spare = *rc::gen::inRange(0, 1 + std::min(free, 2)).as("devices without a replica");
-  Stage stage(scene, behind(spare, drawn.backend));
-  const int replicas = stage.replicas();
+  ContractFixture fixture(subject, behind(spare, drawn.backend));
+  const int replicas = fixture.replicas();
   demand(applies(drawn.mutation, drawn.program, replicas),
          "there are " + std::to_string(replicas) + " replicas on " +
-             std::to_string(stage.devices().size()) + " devices");
+             std::to_string(fixture.devices().size()) + " devices");
   const ReplicaProgram faulty = mutated(drawn.program, drawn.mutation, replicas);
-  demand_outcome(run_program(stage.strategy(), faulty), predict(faulty, replicas), "with a fault");
-  demand_outcome(run_program(stage.strategy(), drawn.program), predict(drawn.program, replicas),
+  demand_outcome(run_program(fixture.strategy(), faulty), predict(faulty, replicas),
+                 "with a fault");
+  demand_outcome(run_program(fixture.strategy(), drawn.program), predict(drawn.program, replicas),
                  "after a failure");
 }
 

@@ -11,7 +11,7 @@
 namespace belfry::testing {
 namespace {
 
-/// The type that is added up in: 16-bit floats are rounded once, integers wrap.
+/// The type of the additions: 16-bit floats are rounded once, integers wrap.
 template <class T>
 using Wide = std::conditional_t<std::is_integral_v<T>, std::uint64_t,
                                 std::conditional_t<sizeof(T) == 2, float, T>>;
@@ -32,7 +32,7 @@ std::vector<T> folded(ReduceOp op, const RowsOf<T>& rows, ReductionOrder order) 
   return reduced;
 }
 
-/// One reduction, of a row and a tensor of each replica.
+/// A reduction of a row and of a tensor of each replica.
 template <class T>
 struct Reduction {
   ReduceOp op;
@@ -56,7 +56,7 @@ struct Reduction {
     }
     return note(what, id, got.to_host());
   }
-  // What `replica` finds wrong.
+  // The mistakes that `replica` finds.
   std::string operator()(ReplicaContext& replica) const {
     const int id = replica.replica_id();
     const std::vector<T>& own = rows[static_cast<std::size_t>(id)];
@@ -97,7 +97,7 @@ AskedOrder draw_order() {
               .as("order asked for");
 }
 
-/// Data whose sum is the same in every order where none is asked for.
+/// Data with the same sum in every order, if no order was asked for.
 template <class T>
 Pattern pattern_for(const AskedOrder& asked, int replicas) {
   if (asked.order || std::is_integral_v<T>) return Pattern::kRandom;
@@ -165,14 +165,14 @@ void check_integer_mean(Strategy& strategy) {
 
 }  // namespace
 
-void check_reduce(const Scene& scene) {
-  const Setting setting = draw_setting(scene);
+void check_reduce(const ContractSubject& subject) {
+  const Setting setting = draw_setting(subject);
   const AskedOrder asked = draw_order();
   const Shape shape = draw_shape();
   const NestShape nest = *nest_shape().as("nest");
   const std::uint64_t seed = draw_seed();
-  Stage stage(scene, setting, asked.order);
-  Strategy& strategy = stage.strategy();
+  ContractFixture fixture(subject, setting, asked.order);
+  Strategy& strategy = fixture.strategy();
   const auto check = [&]<class T>(T) { check_type<T>(strategy, asked, shape, seed); };
   for_each_type<FloatingTypes>(check);
   for_each_type<IntegerTypes>(check);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// C-local: replica-local variables are their replicas' until they are read, saved or restored.
+// C-local: replica-local variables belong to their replicas until a program reads, saves or
+// restores the variables.
 #include "belfry/checkpoint.h"
 #include "belfry/tensor_ops.h"
 #include "contracts/contract_case.h"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::size_t kLength = 4;
 
-// Two variables that are read by `op`, and what each replica writes to both.
+// Two variables that are read by `op`, and the values that each replica writes.
 struct Locals {
   Locals(Strategy& owner, ReduceOp by, std::uint64_t from)
       : strategy(owner),
@@ -24,7 +25,7 @@ struct Locals {
             op, [] { return Tensor<float>::full({kLength}, 0.0F); }, {.name = "device"})) {}
 
   Row own(int id) const { return values_of<float>({Pattern::kSmallIntegers, seed}, id, kLength); }
-  // What reading must give.
+  // The expected result of a read.
   Row reduced() const {
     Row sum(kLength);
     for (int id = 0; id < strategy.num_replicas(); ++id) {
@@ -112,7 +113,8 @@ void check_file(const Locals& locals) {
       locals, [&](int id) { return is_sum && id > 0 ? Row(kLength) : saved; }, "restored");
 }
 
-// From outside each component is updated for itself: they do not end equal.
+// An update outside the replicas changes each component separately: the components differ
+// afterwards.
 void check_update_of_each(const Locals& locals) {
   CrossReplicaContext& cross = locals.strategy.cross_replica();
   cross.update(locals.host, [](Row& component) { component[0] += 1; });
@@ -133,12 +135,12 @@ void check_update_of_each(const Locals& locals) {
 
 }  // namespace
 
-void check_replica_local(const Scene& scene) {
-  const Setting setting = draw_setting(scene);
+void check_replica_local(const ContractSubject& subject) {
+  const Setting setting = draw_setting(subject);
   const std::uint64_t seed = draw_seed();
-  Stage stage(scene, setting);
+  ContractFixture fixture(subject, setting);
   for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
-    const Locals locals(stage.strategy(), op, seed);
+    const Locals locals(fixture.strategy(), op, seed);
     const auto own = [&](int id) { return locals.own(id); };
     write(locals);
     demand_components(locals, own, "after its replica wrote it");

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// C-run: where and as what replicas run.
+// C-run: the devices and the contexts of replicas.
 #include "belfry/current.h"
 #include "contracts/contract_case.h"
 
@@ -39,18 +39,18 @@ void demand_devices(const std::vector<DeviceSpec>& got, const std::vector<Device
 
 }  // namespace
 
-void check_run(const Scene& scene) {
-  const Setting setting = draw_setting(scene);
+void check_run(const ContractSubject& subject) {
+  const Setting setting = draw_setting(subject);
   const bool concurrent = *rc::gen::arbitrary<bool>().as("concurrent");
-  Stage stage(scene, setting);
-  Strategy& strategy = stage.strategy();
-  const int replicas = stage.replicas();
+  ContractFixture fixture(subject, setting);
+  Strategy& strategy = fixture.strategy();
+  const int replicas = fixture.replicas();
   demand(replicas >= 1, "there are no replicas");
   demand(static_cast<int>(strategy.worker_devices().size()) == replicas,
          "there is not one worker device for each replica");
-  demand(replicas == 1 || !scene.has_one_replica(),
+  demand(replicas == 1 || !subject.has_one_replica(),
          "there are " + std::to_string(replicas) + " replicas, and one was promised");
-  demand_devices(strategy.worker_devices(), stage.devices());
+  demand_devices(strategy.worker_devices(), fixture.devices());
   for (int round = 0; round < 2; ++round) {
     std::vector<int> calls(static_cast<std::size_t>(replicas));
     const auto notes = strategy.run({.concurrent = concurrent, .site = CallSite::here()},

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// C-init and C-upd: mirrored variables against one plain row.
+// C-init and C-upd: mirrored variables, compared with a plain row.
 #include "belfry/current.h"
 #include "belfry/tensor_ops.h"
 #include "contracts/contract_case.h"
@@ -14,7 +14,7 @@ namespace {
 Row host_row(const Row& row) { return row; }
 Row host_row(const Tensor<float>& tensor) { return tensor.to_host(); }
 
-// All components of `variable`, and what every replica sees of it, are `wanted`.
+// Requires that all components of `variable`, as every replica sees them, equal `wanted`.
 template <class V>
 void demand_value(Strategy& strategy, const V& variable, const Row& wanted, const char* when) {
   const auto components = strategy.local_values(variable);
@@ -33,7 +33,7 @@ void demand_value(Strategy& strategy, const V& variable, const Row& wanted, cons
   demand_nothing(seen);
 }
 
-// Never the same row twice, so that a second call shows.
+// Returns a different row for every call: a second call shows.
 struct Initialiser {
   std::uint64_t seed;
   int calls = 0;
@@ -47,11 +47,11 @@ void demand_one_call(const Initialiser& initialiser) {
 
 }  // namespace
 
-void check_initial_values(const Scene& scene) {
-  const Setting setting = draw_setting(scene);
+void check_initial_values(const ContractSubject& subject) {
+  const Setting setting = draw_setting(subject);
   const std::uint64_t seed = draw_seed();
-  Stage stage(scene, setting);
-  Strategy& strategy = stage.strategy();
+  ContractFixture fixture(subject, setting);
+  Strategy& strategy = fixture.strategy();
   const Row wanted = random_row(seed, 0);
   Initialiser host{seed};
   Initialiser device{seed};
@@ -103,7 +103,7 @@ Row plus(Row a, const Row& b) {
   return a;
 }
 
-// Counts calls for each component, and looks at where they happen.
+// Counts the calls for each component, and checks the device of each call.
 class Calls {
  public:
   explicit Calls(std::vector<DeviceSpec> devices)
@@ -199,14 +199,14 @@ void assign(Strategy& strategy, Updated& all, Change change, std::uint64_t seed)
 
 }  // namespace
 
-void check_update(const Scene& scene) {
-  const Setting setting = draw_setting(scene);
+void check_update(const ContractSubject& subject) {
+  const Setting setting = draw_setting(subject);
   const std::uint64_t seed = draw_seed();
   const auto changes = *rc::gen::resize(5, rc::gen::container<std::vector<int>>(rc::gen::resize(
                                                rc::kNominalSize, rc::gen::inRange(0, kNumChanges))))
                             .as("kinds of changes");
-  Stage stage(scene, setting);
-  Strategy& strategy = stage.strategy();
+  ContractFixture fixture(subject, setting);
+  Strategy& strategy = fixture.strategy();
   Updated all(strategy, seed);
   for (std::size_t step = 0; step < changes.size(); ++step) {
     const auto change = static_cast<Change>(changes[step]);

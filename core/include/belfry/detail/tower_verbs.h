@@ -3,9 +3,9 @@
 #pragma once
 
 #include "belfry/completion.h"
-#include "belfry/detail/tower_call.h"
 #include "belfry/distributed_values.h"
 #include "belfry/nest.h"
+#include "belfry/tower/call.h"
 
 #include <utility>
 #include <vector>

@@ -14,9 +14,9 @@
 
 namespace belfry::testing {
 
-/// A mirrored strategy over so many devices of the binary's backend: for rows of a catalogue.
-struct VariableStage {
-  explicit VariableStage(int replicas = 2)
+/// A mirrored strategy over devices of the test program's backend, for rows of the catalogue.
+struct VariableFixture {
+  explicit VariableFixture(int replicas = 2)
       : backend(backend_factory().make(request_for(replicas))), strategy(*backend) {}
 
   static BackendRequest request_for(int replicas) {
@@ -38,7 +38,7 @@ struct VariableStage {
   void assign_add(const MirroredVariable<T>& variable, T value) {
     cross().update(variable, [](T& component, const T& by) { component += by; }, value);
   }
-  /// Runs `fn(replica, id)` and lists what replicas return.
+  /// Runs `fn(replica, id)` and returns the results of all replicas.
   template <class F>
   auto run(const F& fn) {
     const auto results =
@@ -51,7 +51,7 @@ struct VariableStage {
   MirroredStrategy strategy;
 };
 
-/// The code of what `body` throws; kInternal when it throws nothing of belfry's.
+/// The code of the error that `body` throws; kInternal without an error of belfry's.
 template <class Body>
 ErrorCode error_of(const Body& body, std::string* text = nullptr) {
   try {

@@ -1,29 +1,29 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "suites/throwing_stage.h"
+#include "suites/throwing_fixture.h"
 
 #include <algorithm>
 
 namespace belfry::testing {
 
-Stage::Stage(Strategy& owner, Planter& plants)
+ThrowingFixture::ThrowingFixture(Strategy& owner, FaultInjector& faults)
     : strategy(owner),
-      planter(plants),
+      injector(faults),
       host(owner.mirrored_variable(row_of(1))),
       tensor(
           owner.mirrored_variable([] { return tensor_of(2); }, {.aggregation = Aggregation::kSum})),
-      fussy(owner.mirrored_variable([this] { return number(5); },
-                                    {.aggregation = Aggregation::kOnlyFirst})),
+      throwing_number(owner.mirrored_variable([this] { return number(5); },
+                                              {.aggregation = Aggregation::kOnlyFirst})),
       local(owner.replica_local_variable(ReduceOp::kSum, row_of(3))),
       local_tensor(owner.replica_local_variable(ReduceOp::kSum, [] { return tensor_of(4); })),
       pair(owner.replica_local_variable(ReduceOp::kSum,
                                         [] { return Pair(tensor_of(6), tensor_of(6)); })) {}
 
-void Stage::burden(int replica) {
+void ThrowingFixture::occupy_memory(int replica) {
   constexpr std::int64_t kRows = 8;
-  burden_ = TensorRow::full({kRows * static_cast<std::int64_t>(kRowLength)}, 0.0F,
-                            strategy.placement(replica));
+  occupied_ = TensorRow::full({kRows * static_cast<std::int64_t>(kRowLength)}, 0.0F,
+                              strategy.placement(replica));
 }
 
 bool are_all(const std::vector<Row>& rows, float value) {
@@ -46,19 +46,20 @@ bool is_local(const std::vector<Row>& rows, const std::vector<float>& before,
 
 }  // namespace
 
-// What replicas see is component 0, wherever that lives.
-bool Stage::is_seen_alike() {
+// Every replica sees component 0, on whatever device.
+bool ThrowingFixture::is_seen_alike() {
   const Row expected = components(strategy, tensor).front();
   const auto seen =
       strategy.run([&](ReplicaContext& replica) { return tensor.on(replica).to_host(); });
   return std::ranges::all_of(seen, [&](const Row& row) { return row == expected; });
 }
 
-bool Stage::is_either(const StageNumbers& before, const StageNumbers& after) {
+bool ThrowingFixture::is_either(const ExpectedNumbers& before, const ExpectedNumbers& after) {
   if (!is_seen_alike()) return false;
   return is_mirrored(components(strategy, host), before.host, after.host) &&
          is_mirrored(components(strategy, tensor), before.tensor, after.tensor) &&
-         is_mirrored(components(strategy, fussy), before.fussy, after.fussy) &&
+         is_mirrored(components(strategy, throwing_number), before.throwing_number,
+                     after.throwing_number) &&
          is_local(components(strategy, local), before.local, after.local) &&
          is_local(components(strategy, local_tensor), before.local_tensor, after.local_tensor) &&
          is_local(components(strategy, pair), before.pair, after.pair);

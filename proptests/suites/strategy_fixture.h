@@ -12,10 +12,10 @@
 
 namespace belfry::testing {
 
-/// Devices of this binary's backend and a strategy over all of them: for examples whose outcome is
-/// known, on every backend.
-struct Machine {
-  explicit Machine(int devices)
+/// Devices of the test program's backend, and a strategy over all devices: for examples with a
+/// known outcome on every backend.
+struct StrategyFixture {
+  explicit StrategyFixture(int devices)
       : backend(backend_factory().make(request_for(devices))), strategy(*backend) {}
 
   static BackendRequest request_for(int devices) {
@@ -24,7 +24,7 @@ struct Machine {
     return request;
   }
   int size() const { return strategy.num_replicas(); }
-  Placement place(int replica) { return strategy.placement(replica); }
+  Placement placement(int replica) { return strategy.placement(replica); }
 
   std::unique_ptr<Backend> backend;
   MirroredStrategy strategy;
@@ -33,8 +33,8 @@ struct Machine {
 
 /// Replica i's component is `fn(i)`, made on replica i's device.
 template <class F>
-auto per_replica(Machine& machine, const F& fn) {
-  return machine.strategy.distribute_values(fn);
+auto per_replica(StrategyFixture& fixture, const F& fn) {
+  return fixture.strategy.distribute_values(fn);
 }
 
 template <class T>
@@ -49,7 +49,7 @@ std::vector<T> list_of(const Mirrored<T>& value) {
   return out;
 }
 
-/// The code of the error that `call` throws; kInternal when it throws none.
+/// The code of the error that `call` throws; kInternal if `call` throws no error.
 template <class F>
 ErrorCode code_of(F&& call) {
   try {

@@ -13,7 +13,7 @@ namespace belfry::demo {
 enum class BackendKind : std::uint8_t { kSim, kCuda };
 
 /// A backend and what may be said about results from it.
-struct Machine {
+struct DemoBackend {
   std::unique_ptr<Backend> backend;
   std::string devices;  ///< `4 simulated devices`.
   std::string claim;    ///< What a result from here shows; empty when there is nothing to add.
@@ -21,6 +21,6 @@ struct Machine {
 
 /// `count` devices. The seed decides the order in which a simulator lets things happen.
 /// Throws: DeviceError (kNoDriver) for CUDA without a driver or GPU.
-Machine make_machine(BackendKind kind, int count, std::uint64_t seed);
+DemoBackend make_demo_backend(BackendKind kind, int count, std::uint64_t seed);
 
 }  // namespace belfry::demo

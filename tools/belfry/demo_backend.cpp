@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "machine.h"
+#include "demo_backend.h"
 
 #include "belfry/cuda/backend.h"
 #include "belfry/sim/backend.h"
@@ -13,12 +13,12 @@
 namespace belfry::demo {
 namespace {
 
-Machine make_simulator(int count, std::uint64_t seed) {
+DemoBackend make_simulator(int count, std::uint64_t seed) {
   return {std::make_unique<sim::Backend>(sim::Options{.devices = count, .seed = seed}),
           fmt::format("{} simulated device{}", count, count == 1 ? "" : "s"), ""};
 }
 
-Machine make_cuda(int count) {
+DemoBackend make_cuda(int count) {
   auto backend = std::make_unique<cuda::Backend>(cuda::Options::fit(count));
 #ifdef BELFRY_HOST_HALF
   return {std::move(backend),
@@ -32,7 +32,7 @@ Machine make_cuda(int count) {
 
 }  // namespace
 
-Machine make_machine(BackendKind kind, int count, std::uint64_t seed) {
+DemoBackend make_demo_backend(BackendKind kind, int count, std::uint64_t seed) {
   return kind == BackendKind::kSim ? make_simulator(count, seed) : make_cuda(count);
 }
 

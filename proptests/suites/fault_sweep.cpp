@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "suites/throwing_campaign.h"
+#include "suites/fault_sweep.h"
 
 #include <utility>
 
@@ -57,46 +57,46 @@ std::vector<BackendRequest> small_backends(std::uint64_t seed) {
   return all;
 }
 
-std::string Campaign::go(Planter::Extent extent) {
-  const int points = rehearse();
+std::string FaultSweep::sweep(FaultInjector::Extent extent) {
+  const int points = count_points();
   int at = 1;
   while (problem_.empty() && throws_at(at, extent)) ++at;
   require(at == points + 1, "that each of the points was reached");
-  require(!planter_.lost_its_way(), "which context is current");
+  require(!injector_.had_wrong_context(), "which context is current");
   return problem_.empty() ? "" : problem_ + " at point " + std::to_string(at);
 }
 
-std::string Campaign::go_once(Ends& ends, int burdened) {
-  bool has_stage = false;
+std::string FaultSweep::run_once(Endings& endings, int occupied_device) {
+  bool has_fixture = false;
   try {
     std::vector<TensorRow> reserved = reserve();
-    Stage stage(strategy_, planter_);
-    if (burdened >= 0) stage.burden(burdened);
-    has_stage = true;
+    ThrowingFixture fixture(strategy_, injector_);
+    if (occupied_device >= 0) fixture.occupy_memory(occupied_device);
+    has_fixture = true;
     bool failed = false;
     try {
-      play(stage);
+      run_verbs(fixture);
     } catch (const DeviceError& error) {
       failed = true;
       require(error.code() == ErrorCode::kOutOfMemory, error.what());
     }
-    (failed ? ends.in_verbs : ends.well) += 1;
+    (failed ? endings.in_verbs : endings.well) += 1;
     reserved.clear();
-    require(!stage.was_wrong(), "the results");
-    require(stage.is_either(before_, failed && changes_nothing_ ? before_ : after_),
+    require(!fixture.was_wrong(), "the results");
+    require(fixture.is_either(before_, failed && changes_nothing_ ? before_ : after_),
             "the variables");
     require(works(strategy_, false), "the strategy afterwards");
   } catch (const DeviceError& error) {
-    require(error.code() == ErrorCode::kOutOfMemory && !has_stage, error.what());
-    ends.before_verbs += 1;
+    require(error.code() == ErrorCode::kOutOfMemory && !has_fixture, error.what());
+    endings.before_verbs += 1;
   }
-  require(planter_.alive == 0, "what is left on the host");
+  require(injector_.alive == 0, "what is left on the host");
   owned_.reset();  // A communicator may keep memory.
   for (std::size_t live : live_memory(backend_)) require(live == 0, "what is left on devices");
   return problem_;
 }
 
-std::vector<TensorRow> Campaign::reserve() {
+std::vector<TensorRow> FaultSweep::reserve() {
   std::vector<TensorRow> reserved;
   if (subject_.own_bytes == 0) return reserved;
   const auto count = static_cast<std::int64_t>(subject_.own_bytes / sizeof(float));
@@ -106,49 +106,49 @@ std::vector<TensorRow> Campaign::reserve() {
   return reserved;
 }
 
-int Campaign::rehearse() {
-  Stage stage(strategy_, planter_);
-  planter_.arm(0);
-  play(stage);
-  const int points = planter_.points();
-  require(!stage.was_wrong(), "the results without a throw");
-  require(stage.is_either(after_, after_), "the variables without a throw");
+int FaultSweep::count_points() {
+  ThrowingFixture fixture(strategy_, injector_);
+  injector_.arm(0);
+  run_verbs(fixture);
+  const int points = injector_.points();
+  require(!fixture.was_wrong(), "the results without a throw");
+  require(fixture.is_either(after_, after_), "the variables without a throw");
   require(works(strategy_), "the strategy without a throw");
   return points;
 }
 
-bool Campaign::throws_at(int at, Planter::Extent extent) {
+bool FaultSweep::throws_at(int at, FaultInjector::Extent extent) {
   const auto level = live_memory(backend_);
-  const int alive = planter_.alive;
+  const int alive = injector_.alive;
   bool thrown = false;
   {
-    planter_.arm(0);
-    Stage stage(strategy_, planter_);
-    planter_.arm(at, extent);
+    injector_.arm(0);
+    ThrowingFixture fixture(strategy_, injector_);
+    injector_.arm(at, extent);
     int point = 0;
     try {
-      play(stage);
-    } catch (const Planted& planted) {
+      run_verbs(fixture);
+    } catch (const InjectedFault& fault) {
       thrown = true;
-      point = planted.point;
+      point = fault.point;
     }
-    planter_.disarm();
-    const bool once = extent == Planter::Extent::kOnce;
-    require(thrown == (planter_.thrown() > 0), "that what was thrown came out");
-    require(!thrown || (once ? point == at && planter_.thrown() == 1 : point >= at),
+    injector_.disarm();
+    const bool once = extent == FaultInjector::Extent::kOnce;
+    require(thrown == (injector_.thrown() > 0), "that what was thrown came out");
+    require(!thrown || (once ? point == at && injector_.thrown() == 1 : point >= at),
             "what came out");
-    require(!stage.was_wrong(), "the results");
-    require(stage.is_either(before_, thrown && changes_nothing_ ? before_ : after_),
+    require(!fixture.was_wrong(), "the results");
+    require(fixture.is_either(before_, thrown && changes_nothing_ ? before_ : after_),
             "the variables");
     require(works(strategy_), "the strategy afterwards");
   }
-  require(planter_.alive == alive, "what is left on the host");
+  require(injector_.alive == alive, "what is left on the host");
   require(live_memory(backend_) == level, "what is left on the devices");
   return thrown;
 }
 
-void Campaign::play(Stage& stage) {
-  after_ = StageNumbers(strategy_.num_replicas());
+void FaultSweep::run_verbs(ThrowingFixture& fixture) {
+  after_ = ExpectedNumbers(strategy_.num_replicas());
   before_ = after_;
   for (std::size_t index : drawn_.verbs) {
     const ThrowingVerb& verb = throwing_verbs()[index];
@@ -156,7 +156,7 @@ void Campaign::play(Stage& stage) {
     verb.effect(after_);
     changes_nothing_ =
         verb.changes_nothing_when_it_throws && !subject_.has_points && subject_.own_bytes == 0;
-    verb.call(stage);
+    verb.call(fixture);
   }
   before_ = after_;
 }

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-// Values that some replicas lack, as the end of a dataset gives them (SEM-90).
+// Values that some replicas lack, as at the end of a dataset (SEM-90).
 namespace belfry::testing {
 
 /// Some of the replicas, at least one, in ascending order.
@@ -26,7 +26,7 @@ inline std::vector<int> some_of(int replicas) {
   return ids;
 }
 
-/// The i-th of `ids` has the component `fn(i)`; the other replicas have none.
+/// Entry i of `ids` has the component `fn(i)`; the other replicas have none.
 template <class F>
 auto values_of_some(const std::vector<int>& ids, int replicas, const F& fn) {
   using T = decltype(fn(0));
