@@ -5,6 +5,7 @@
 // MVA-34) are in conformance_scatter.cpp; MVA-45 is about fetching.
 #include "belfry/checkpoint.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "suites/residence.h"
 #include "suites/variable_stage.h"
 
@@ -205,6 +206,7 @@ TYPED_TEST(MirroredRows, MVA_17_FromAnotherMirroredVariable) {
 }
 
 TYPED_TEST(MirroredRows, MVA_19_MVA_20_MVA_21_ReadingInBothContexts) {
+  testing::asserts("SEM-43", "SEM-46");
   VariableStage& stage = this->stage();
   const auto added = this->make(stage, 1.0F, Aggregation::kMean);
   EXPECT_EQ(stage.run([&](ReplicaContext& replica, int) {
@@ -337,6 +339,7 @@ TEST(Conformance, MVA_42_TheValueAfterAnAssignment) {
 }
 
 TEST(Conformance, MVA_43_MeanOfIntegersIsRefusedWhenTheVariableIsMade) {
+  testing::asserts("SEM-58");
   VariableStage stage;
   const VariableOptions mean{.name = "v", .aggregation = Aggregation::kMean};
   EXPECT_EQ(error_of([&] { stage.strategy.mirrored_variable(1, mean); }), ErrorCode::kIntegerMean);
@@ -352,6 +355,7 @@ TEST(Conformance, MVA_43_MeanOfIntegersIsRefusedWhenTheVariableIsMade) {
 // Overridden: no component of its own is read; backends that compare report the difference
 // (SEM-11), and these do.
 TEST(Conformance, MVA_44_ComponentsThatDifferAreReported) {
+  testing::asserts("SEM-11", "SEM-46");
   VariableStage stage;
   const auto v = stage.strategy.mirrored_variable([] { return Tensor<float>::full({1}, 3.0F); },
                                                   {.name = "v"});

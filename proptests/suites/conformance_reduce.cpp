@@ -6,6 +6,7 @@
 // because belfry has no such thing: algorithms chosen by links, packs and specs of algorithms (C01
 // to C15).
 #include "belfry/strategies.h"
+#include "belfry/testing/asserts.h"
 #include "belfry/vjp.h"
 #include "suites/machine.h"
 #include "suites/residence.h"
@@ -200,6 +201,7 @@ TYPED_TEST(ReductionRows, RED_18_AllReduceOfOnes) {
 }
 
 TYPED_TEST(ReductionRows, RED_22_MeanOfAMirrored) {
+  testing::asserts("SEM-34");
   Machine& machine = this->stage(2);
   const Scope scope = machine.strategy.scope();
   const auto m = machine.cross.broadcast(TypeParam::number(7.0F));
@@ -214,6 +216,7 @@ TYPED_TEST(ReductionRows, RED_22_MeanOfAMirrored) {
 }
 
 TEST(Conformance, RED_23_X26_AxesThatAreNotThere) {
+  testing::asserts("SEM-120");
   Machine machine(2);
   const auto rows = per_replica(machine, [](int) { return Reals{1, 2}; });
   for (int axis : {1, 3, -2}) {
@@ -475,6 +478,7 @@ TYPED_TEST(ReductionRows, X22_MeanOfWhatMapReturned) {
 
 // It takes one output, on one of the replicas, for there to be a result.
 TYPED_TEST(ReductionRows, X23_MapOfNothing) {
+  testing::asserts("SEM-123");
   Machine& machine = this->stage(2);
   const auto mapped = [&](const Reals& elements) {
     return machine.cross.map(elements, [](float x) { return TypeParam::number(x); });

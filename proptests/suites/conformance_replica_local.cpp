@@ -6,6 +6,7 @@
 // conformance_scatter.cpp.
 #include "belfry/checkpoint.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "suites/residence.h"
 #include "suites/variable_stage.h"
 
@@ -207,6 +208,7 @@ TYPED_TEST(LocalRows, TLV_17_TLV_22_TLV_24_InReplicas) {
 }
 
 TYPED_TEST(LocalRows, TLV_18_AssignEachInCrossReplicaContext) {
+  testing::asserts("SEM-57");
   VariableStage& stage = this->stage();
   for (Aggregation aggregation : {Aggregation::kMean, Aggregation::kOnlyFirst}) {
     const auto v = this->local(stage, aggregation, 0);
@@ -220,6 +222,7 @@ TYPED_TEST(LocalRows, TLV_18_AssignEachInCrossReplicaContext) {
 // Overridden: with `kDivide` as in the reference; by default component 0 gets the whole total
 // (SEM-57).
 TYPED_TEST(LocalRows, TLV_20_AssignTotalInCrossReplicaContext) {
+  testing::asserts("SEM-57");
   for (int replicas : {1, 2, 3}) {
     VariableStage& stage = this->stage(replicas);
     const auto size = static_cast<std::size_t>(replicas);
@@ -255,6 +258,7 @@ TYPED_TEST(LocalRows, TLV_23_ReadingReduces) {
 
 // Overridden: one that could never be read is refused when it is made.
 TEST(Conformance, TLV_25_WithoutAnAggregation) {
+  testing::asserts("SEM-51");
   VariableStage stage;
   EXPECT_EQ(error_of([&] { stage.strategy.replica_local_variable(Aggregation::kNone, 1.0F); }),
             ErrorCode::kNoAggregation);

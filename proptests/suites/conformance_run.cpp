@@ -8,6 +8,7 @@
 // operations (RUN-20). What becomes of results is in conformance_components.cpp.
 #include "belfry/current.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "suites/machine.h"
 #include "suites/residence.h"
 
@@ -60,6 +61,7 @@ PerReplica<double> third_run(Machine& machine, const PerReplica<Named>& second) 
 }
 
 TEST(Conformance, RUN_01_EveryReplicaHasItsId) {
+  testing::asserts("SEM-1");
   for (int n : {1, 2, 3}) {
     Machine machine(n);
     Ints marks(static_cast<std::size_t>(n));
@@ -162,6 +164,7 @@ TEST(Conformance, RUN_11_ExceptionOfAMergeInsideARunInsideAMerge) {
 }
 
 TEST(Conformance, RUN_12_TheFunctionRunsOnceForEachReplica) {
+  testing::asserts("SEM-1");
   Machine machine(2);
   std::atomic<int> calls{0};
   const auto ids = machine.strategy.run({.concurrent = false}, [&](ReplicaContext& r) {
@@ -488,6 +491,7 @@ TEST(Conformance, RUN_40_NothingFromOneReplicaOnly) {
 // Overridden: components belong to replicas and not to devices (SEM-13). What another strategy's
 // replicas gave fits as many replicas anywhere; tensors stay where they are until they are reduced.
 TEST(Conformance, RUN_41_AnArgumentOfAnotherStrategy) {
+  testing::asserts("SEM-13");
   Machine two(2);
   Machine three(3);
   const auto pair = per_replica(two, [](int id) { return id; });

@@ -3,6 +3,7 @@
 
 // What the reference systems give when rows are scattered to variables (SEM-131).
 #include "belfry/scatter.h"
+#include "belfry/testing/asserts.h"
 #include "suites/variable_stage.h"
 
 #include <gmock/gmock.h>
@@ -135,6 +136,7 @@ TEST(Conformance, MVA_34_ScatterInCrossReplicaContext) {
 }
 
 TEST(Conformance, TLV_27_NoScatterToReplicaLocalVariablesInReplicas) {
+  testing::asserts("SEM-131");
   VariableStage stage;
   for (const Aggregation aggregation :
        {Aggregation::kMean, Aggregation::kSum, Aggregation::kOnlyFirst}) {
@@ -161,6 +163,7 @@ TEST(Conformance, TLV_27_NoScatterToReplicaLocalVariablesInReplicas) {
 // What follows has no row.
 
 TEST(Scatter, OfTheFirstReplicaHasEveryOperation) {
+  testing::asserts("SEM-131");
   const Reals wanted[] = {{8, 9, 8}, {8, 7, 8}, {8, 8, 8}, {8, 8, 8},
                           {8, 1, 8}, {8, 8, 8}, {8, 1, 8}};
   VariableStage stage(3);
@@ -184,6 +187,7 @@ TEST(Scatter, RowsOfOnePlaceMeetItOneAfterTheOther) {
 }
 
 TEST(Scatter, WithoutAnAggregationIsOneOfCrossReplicaContext) {
+  testing::asserts("SEM-131");
   VariableStage stage;
   const auto v = three<float>(stage, Aggregation::kNone, {1, 1, 1});
   for (const ScatterOp op : kAllOps) {
@@ -213,6 +217,7 @@ TEST(Scatter, ReplicasAgreeOnWhatIsDoneAndWhereTo) {
 }
 
 TEST(Scatter, SlicesAreOfATensorOfTheVariablesShape) {
+  testing::asserts("SEM-131");
   VariableStage stage;
   const Scope scope = stage.strategy.scope();
   const auto v = three<float>(stage, Aggregation::kSum, {1, 1, 1});

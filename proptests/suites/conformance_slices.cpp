@@ -5,6 +5,7 @@
 // members is a strategy of g replicas here. What members of one group must not do to each other
 // (A20 to A23, A31) is told at once instead of after a time limit.
 #include "belfry/indexed_slices.h"
+#include "belfry/testing/asserts.h"
 #include "suites/machine.h"
 #include "suites/residence.h"
 
@@ -403,6 +404,7 @@ TEST(Conformance, I01_TheSumOfTwo) {
 
 // Overridden: there is no batch of slices, and one way to reduce them, in both contexts.
 TEST(Conformance, I02_TheSumAndTheMeanOfTwo) {
+  testing::asserts("SEM-130");
   Machine machine(2);
   const auto parts = parts_of(machine, kTwo, 5, 2);
   const auto sum = reduce_slices(machine.cross, ReduceOp::kSum, parts);
@@ -493,6 +495,7 @@ TEST(Conformance, I11_SlicesAndADenseOneAreDense) {
 
 // Shapes that differ are an error, whatever would come out of them.
 TEST(Conformance, I12_ShapesMustBeEqual) {
+  testing::asserts("SEM-130");
   Machine machine(2);
   const auto value =
       per_replica(machine, [](int id) { return slices({1}, {0}, id == 0 ? 10 : 5); });
@@ -506,6 +509,7 @@ TEST(Conformance, I12_ShapesMustBeEqual) {
 }
 
 TEST(Slices, MeanOfIntegersIsRefused) {
+  testing::asserts("SEM-130");
   Machine machine(2);
   const auto value = per_replica(machine, [](int) {
     return indexed_slices(Tensor<int>::full({1, 1}, 2), Tensor<std::int64_t>::full({1}, 0),

@@ -4,6 +4,7 @@
 // SEM-131: scattering to a variable is what a loop over rows and columns does to a list of numbers,
 // whatever the operation, the type, the shape and the aggregation.
 #include "belfry/scatter.h"
+#include "belfry/testing/asserts.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
 
@@ -196,6 +197,7 @@ void check_scatter(Strategy& strategy) {
 }
 
 TEST_F(Scatters, AreALoopOverRowsInReplicaOrder) {
+  testing::asserts("SEM-131");
   holds([this](const BackendRequest& request) {
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();

@@ -5,6 +5,7 @@
 // exception comes out as it was thrown, variables are as before or as after, nothing stays behind,
 // and the strategy goes on working. Each property goes through all places: the first, the second,
 // and so on until the program ends without having come by one.
+#include "belfry/testing/asserts.h"
 #include "suites/property.h"
 #include "suites/throwing_campaign.h"
 
@@ -87,6 +88,7 @@ class Throwing : public Property {
 };
 
 TEST_F(Throwing, AtAnyPointOfAnyVerbComesOutAndChangesAllOrNothing) {
+  testing::asserts("SEM-42");
   for (std::size_t verb = 0; verb < throwing_verbs().size(); ++verb) {
     for (const BackendRequest& backend : small_backends(verb)) {
       const VerbsCase drawn{backend, {verb}};

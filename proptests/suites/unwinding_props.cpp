@@ -4,6 +4,7 @@
 // SEM-7: what user code may do while a failed run is unwound. It may swallow its cancellation, and
 // its destructors may do what cannot fail; what they cannot do ends the program with a message.
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "suites/property.h"
 #include "suites/throwing_stage.h"
 
@@ -99,6 +100,7 @@ TEST_F(Unwinding, OfWhatReplicasCatchThemselvesFailsNoRun) {
 }
 
 TEST_F(Unwinding, OfAllReplicasLetsDestructorsMeet) {
+  testing::asserts("SEM-7");
   holds([this](const BackendRequest& request) {
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();
@@ -115,6 +117,7 @@ TEST_F(Unwinding, OfAllReplicasLetsDestructorsMeet) {
 }
 
 TEST_F(Unwinding, LetsDestructorsReadAndWriteComponents) {
+  testing::asserts("SEM-7");
   holds([this](const BackendRequest& request) {
     const int thrower = *rc::gen::inRange(0, request.devices);
     Bench bench(*this, request);
