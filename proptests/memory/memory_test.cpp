@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Memory runs out at each allocation of programs on the simulator.
+#include "belfry/testing/asserts.h"
 #include "memory/memory_settings.h"
 
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@ namespace {
 class Memory : public ::testing::TestWithParam<MemoryCase> {};
 
 TEST_P(Memory, MayRunOutAtAnyAllocation) {
+  testing::asserts("SEM-144");
   const MemorySetting setting = simulated<MirroredStrategy>({});
   for (const bool warm : {false, true}) EXPECT_GT(expect_survival(GetParam(), setting, warm), 0U);
 }

@@ -4,6 +4,7 @@
 // The requirements, messages and limits of compare_functions.
 #include "belfry/testing/compare_functions.h"
 
+#include "belfry/testing/asserts.h"
 #include "captures_support_test.h"
 
 #include <cmath>
@@ -20,6 +21,7 @@ using ::testing::HasSubstr;
 
 // The first program of the README, with the gradient captured instead of brought and reduced.
 TEST(CompareFunctions, NamesTheLineOfTheMergeAndTheFormToWrite) {
+  testing::asserts("SEM-136");
   int line = 0;
   const auto body = [&](sim::Backend& backend) {
     MirroredStrategy strategy{backend};
@@ -79,6 +81,7 @@ TEST(CompareFunctions, RunsTwiceWithReplica0sAndOnceWithEachOthers) {
 }
 
 TEST(CompareFunctions, SaysThatABodyIsNotDeterministic) {
+  testing::asserts("SEM-136");
   int runs = 0;
   const auto counting = [&](MirroredStrategy& strategy) {
     const int run = ++runs;
@@ -108,6 +111,7 @@ TEST(CompareFunctions, SaysThatABodyThrowsInSomeRuns) {
 }
 
 TEST(CompareFunctions, ThrowsWhatTheBodyThrows) {
+  testing::asserts("SEM-136");
   const auto throwing = [](sim::Backend&) { throw std::out_of_range("label 12"); };
   EXPECT_THROW(compare_functions({.devices = 2}, throwing), std::out_of_range);
 }

@@ -4,6 +4,7 @@
 // Verbs along an axis: gather, all_gather, and reduce with an axis. The expected results are
 // computed on the host from indices, element by element.
 #include "belfry/shape.h"
+#include "belfry/testing/asserts.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
 
@@ -172,6 +173,7 @@ void check_gathers(Property& property, const BackendRequest& request, const Layo
 }
 
 TEST_F(AxisVerbs, GatherJoinsAlongAnyAxisInReplicaOrder) {
+  testing::asserts("SEM-121");
   holds([this] {
     const auto request = *backend_request(8);
     const auto even = *rc::gen::arbitrary<bool>();
@@ -203,6 +205,7 @@ void check_reductions(Property& property, const BackendRequest& request, const L
 }
 
 TEST_F(AxisVerbs, ReduceCountsTrueElements) {
+  testing::asserts("SEM-120");
   holds([this] {
     const auto request = *backend_request(8);
     const Layout layout = draw_layout(request.devices, false);
@@ -246,6 +249,7 @@ TEST_F(AxisVerbs, ListsOnTheHostObeyTheSameRules) {
 }
 
 TEST_F(AxisVerbs, NestsAreGatheredLeafByLeaf) {
+  testing::asserts("SEM-121");
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();

@@ -6,6 +6,7 @@
 #include "belfry/dataset.h"
 #include "belfry/scatter.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "suites/property.h"
 #include "suites/throwing_fixture.h"
 
@@ -169,10 +170,14 @@ class Cancellation : public Property {
 };
 
 TEST_F(Cancellation, IsThrownAgainByCallsThatNeedOthersOrADevice) {
+  testing::asserts("SEM-7");
   expect(Outcome::kCancelled, kRefused);
 }
 
-TEST_F(Cancellation, IsNotThrownByCallsThatOnlyLook) { expect(Outcome::kReturned, kAnswered); }
+TEST_F(Cancellation, IsNotThrownByCallsThatOnlyLook) {
+  testing::asserts("SEM-7");
+  expect(Outcome::kReturned, kAnswered);
+}
 
 TEST_F(Cancellation, OfReplicasThatGoOnWithTheirDevicesIsGivenUp) {
   for (const CarrierKind carrier : kCarriers) {

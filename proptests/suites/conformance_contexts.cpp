@@ -4,6 +4,7 @@
 // Conformance rows about current contexts, strategies and devices.
 #include "belfry/current.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "suites/property.h"
 #include "suites/strategy_fixture.h"
 
@@ -69,10 +70,12 @@ class ContextConformanceOfTwo : public ContextConformance {
 };
 
 TEST_F(ContextConformance, CTX_01_OutsideEverythingTheDefaultReplicaIsCurrent) {
+  testing::asserts("SEM-16");
   expect_default_state();
 }
 
 TEST_F(ContextConformance, CTX_02_AScopeMakesTheStrategyCurrent) {
+  testing::asserts("SEM-16", "SEM-17");
   {
     const Scope scope = strategy_.scope();
     expect_in_scope_of(strategy_);
@@ -81,6 +84,7 @@ TEST_F(ContextConformance, CTX_02_AScopeMakesTheStrategyCurrent) {
 }
 
 TEST_F(ContextConformance, CTX_03_AReplicaIsCurrentInsideARun) {
+  testing::asserts("SEM-16");
   strategy_.run([this](ReplicaContext& replica) {
     EXPECT_EQ(current_replica(), &replica);
     EXPECT_EQ(current_cross_replica(), nullptr);
@@ -90,6 +94,7 @@ TEST_F(ContextConformance, CTX_03_AReplicaIsCurrentInsideARun) {
 }
 
 TEST_F(ContextConformance, CTX_06_ScopesOfOneStrategyNest) {
+  testing::asserts("SEM-17");
   {
     const Scope first = strategy_.scope();
     expect_in_scope_of(strategy_);
@@ -107,6 +112,7 @@ TEST_F(ContextConformance, CTX_06_ScopesOfOneStrategyNest) {
 }
 
 TEST_F(ContextConformance, CTX_07_StrategiesDoNotMix) {
+  testing::asserts("SEM-17");
   const Scope scope = strategy_.scope();
   EXPECT_EQ(code_of([&] { const Scope inner = other_.scope(); }), ErrorCode::kOtherStrategy);
   expect_in_scope_of(strategy_);
@@ -176,6 +182,7 @@ TEST_F(ContextConformance, CTX_13_NoDefaultScopeInsideAnothers) {
 // Overridden: scopes are objects, and a destructor cannot throw. Only updates make devices current,
 // with scopes that users do not hold: a colocation scope stands for CTX-14.
 TEST_F(ContextConformance, CTX_14_AScopeThatEndsBeforeADeviceScopeEndsTheProgram) {
+  testing::asserts("SEM-17");
   const auto misuse = [this] {
     std::optional<Scope> outer(std::in_place, strategy_.cross_replica().core(),
                                strategy_.cross_replica(), CallSite::here());
@@ -381,6 +388,7 @@ TEST_F(ContextConformanceOfTwo, DEV_07_WhatNamesNoDeviceIsOnTheFirst) {
 }
 
 TEST_F(ContextConformance, CTX_33_AThreadBeginsOutside) {
+  testing::asserts("SEM-16");
   const Scope scope = strategy_.scope();
   std::thread([] { expect_default_state(); }).join();
   expect_in_scope_of(strategy_);

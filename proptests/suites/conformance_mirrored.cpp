@@ -5,6 +5,7 @@
 // MVA-45 is about fetching.
 #include "belfry/checkpoint.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "suites/residence.h"
 #include "suites/variable_fixture.h"
 
@@ -209,6 +210,7 @@ TYPED_TEST(MirroredRows, MVA_17_FromAnotherMirroredVariable) {
 }
 
 TYPED_TEST(MirroredRows, MVA_19_MVA_20_MVA_21_ReadingInBothContexts) {
+  testing::asserts("SEM-43", "SEM-46");
   VariableFixture& fixture = this->fixture();
   const auto added = this->make(fixture, 1.0F, Aggregation::kMean);
   EXPECT_EQ(fixture.run([&](ReplicaContext& replica, int) {
@@ -342,6 +344,7 @@ TEST(Conformance, MVA_42_TheValueAfterAnAssignment) {
 }
 
 TEST(Conformance, MVA_43_MeanOfIntegersIsRefusedWhenTheVariableIsMade) {
+  testing::asserts("SEM-58");
   VariableFixture fixture;
   const VariableOptions mean{.name = "v", .aggregation = Aggregation::kMean};
   EXPECT_EQ(error_of([&] { fixture.strategy.mirrored_variable(1, mean); }),
@@ -358,6 +361,7 @@ TEST(Conformance, MVA_43_MeanOfIntegersIsRefusedWhenTheVariableIsMade) {
 // Overridden: no read reaches a component alone. Backends that compare components report the
 // difference (SEM-11); the backends of the suites do.
 TEST(Conformance, MVA_44_ComponentsThatDifferAreReported) {
+  testing::asserts("SEM-11", "SEM-46");
   VariableFixture fixture;
   const auto v = fixture.strategy.mirrored_variable([] { return Tensor<float>::full({1}, 3.0F); },
                                                     {.name = "v"});

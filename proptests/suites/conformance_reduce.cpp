@@ -5,6 +5,7 @@
 // says "Overridden". Code that must not compile is in core/src/compile_fail. Not covered, because
 // belfry has no algorithms chosen by links, packs and specs of algorithms: C01 to C15.
 #include "belfry/strategies.h"
+#include "belfry/testing/asserts.h"
 #include "belfry/vjp.h"
 #include "suites/residence.h"
 #include "suites/strategy_fixture.h"
@@ -199,6 +200,7 @@ TYPED_TEST(ReductionRows, RED_18_AllReduceOfOnes) {
 }
 
 TYPED_TEST(ReductionRows, RED_22_MeanOfAMirrored) {
+  testing::asserts("SEM-34");
   StrategyFixture& fixture = this->fixture(2);
   const Scope scope = fixture.strategy.scope();
   const auto m = fixture.cross.broadcast(TypeParam::number(7.0F));
@@ -213,6 +215,7 @@ TYPED_TEST(ReductionRows, RED_22_MeanOfAMirrored) {
 }
 
 TEST(Conformance, RED_23_X26_AxesThatAreNotThere) {
+  testing::asserts("SEM-120");
   StrategyFixture fixture(2);
   const auto rows = per_replica(fixture, [](int) { return Reals{1, 2}; });
   for (int axis : {1, 3, -2}) {
@@ -474,6 +477,7 @@ TYPED_TEST(ReductionRows, X22_MeanOfWhatMapReturned) {
 
 // A result needs an output on at least a single replica.
 TYPED_TEST(ReductionRows, X23_MapOfNothing) {
+  testing::asserts("SEM-123");
   StrategyFixture& fixture = this->fixture(2);
   const auto mapped = [&](const Reals& elements) {
     return fixture.cross.map(elements, [](float x) { return TypeParam::number(x); });

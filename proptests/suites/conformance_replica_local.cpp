@@ -5,6 +5,7 @@
 // does not have, adding to a sum from outside; TLV-27 is in conformance_scatter.cpp.
 #include "belfry/checkpoint.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "suites/residence.h"
 #include "suites/variable_fixture.h"
 
@@ -206,6 +207,7 @@ TYPED_TEST(LocalRows, TLV_17_TLV_22_TLV_24_InReplicas) {
 }
 
 TYPED_TEST(LocalRows, TLV_18_AssignEachInCrossReplicaContext) {
+  testing::asserts("SEM-57");
   VariableFixture& fixture = this->fixture();
   for (Aggregation aggregation : {Aggregation::kMean, Aggregation::kOnlyFirst}) {
     const auto v = this->local(fixture, aggregation, 0);
@@ -219,6 +221,7 @@ TYPED_TEST(LocalRows, TLV_18_AssignEachInCrossReplicaContext) {
 // Overridden: with `kDivide` as in the reference; by default component 0 gets the whole total
 // (SEM-57).
 TYPED_TEST(LocalRows, TLV_20_AssignTotalInCrossReplicaContext) {
+  testing::asserts("SEM-57");
   for (int replicas : {1, 2, 3}) {
     VariableFixture& fixture = this->fixture(replicas);
     const auto size = static_cast<std::size_t>(replicas);
@@ -254,6 +257,7 @@ TYPED_TEST(LocalRows, TLV_23_ReadingReduces) {
 
 // Overridden: a variable that could never be read is refused when made.
 TEST(Conformance, TLV_25_WithoutAnAggregation) {
+  testing::asserts("SEM-51");
   VariableFixture fixture;
   EXPECT_EQ(error_of([&] { fixture.strategy.replica_local_variable(Aggregation::kNone, 1.0F); }),
             ErrorCode::kNoAggregation);

@@ -8,6 +8,7 @@
 // operations (RUN-20). Rows about the form of results are in conformance_components.cpp.
 #include "belfry/current.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "suites/residence.h"
 #include "suites/strategy_fixture.h"
 
@@ -60,6 +61,7 @@ PerReplica<double> third_run(StrategyFixture& fixture, const PerReplica<Named>& 
 }
 
 TEST(Conformance, RUN_01_EveryReplicaHasItsId) {
+  testing::asserts("SEM-1");
   for (int n : {1, 2, 3}) {
     StrategyFixture fixture(n);
     Ints marks(static_cast<std::size_t>(n));
@@ -162,6 +164,7 @@ TEST(Conformance, RUN_11_ExceptionOfAMergeInsideARunInsideAMerge) {
 }
 
 TEST(Conformance, RUN_12_TheFunctionRunsOnceForEachReplica) {
+  testing::asserts("SEM-1");
   StrategyFixture fixture(2);
   std::atomic<int> calls{0};
   const auto ids = fixture.strategy.run({.concurrent = false}, [&](ReplicaContext& r) {
@@ -488,6 +491,7 @@ TEST(Conformance, RUN_40_NothingFromOneReplicaOnly) {
 // Overridden: components belong to replicas and not to devices (SEM-13). Results of a strategy fit
 // every strategy with as many replicas; tensors stay on their devices until a reduction.
 TEST(Conformance, RUN_41_AnArgumentOfAnotherStrategy) {
+  testing::asserts("SEM-13");
   StrategyFixture two(2);
   StrategyFixture three(3);
   const auto pair = per_replica(two, [](int id) { return id; });

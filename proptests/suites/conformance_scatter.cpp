@@ -3,6 +3,7 @@
 
 // Conformance rows about scattering rows to variables (SEM-131).
 #include "belfry/scatter.h"
+#include "belfry/testing/asserts.h"
 #include "suites/variable_fixture.h"
 
 #include <gmock/gmock.h>
@@ -136,6 +137,7 @@ TEST(Conformance, MVA_34_ScatterInCrossReplicaContext) {
 }
 
 TEST(Conformance, TLV_27_NoScatterToReplicaLocalVariablesInReplicas) {
+  testing::asserts("SEM-131");
   VariableFixture fixture;
   for (const Aggregation aggregation :
        {Aggregation::kMean, Aggregation::kSum, Aggregation::kOnlyFirst}) {
@@ -162,6 +164,7 @@ TEST(Conformance, TLV_27_NoScatterToReplicaLocalVariablesInReplicas) {
 // The tests below have no row of the catalogue.
 
 TEST(Scatter, OfTheFirstReplicaHasEveryOperation) {
+  testing::asserts("SEM-131");
   const Reals wanted[] = {{8, 9, 8}, {8, 7, 8}, {8, 8, 8}, {8, 8, 8},
                           {8, 1, 8}, {8, 8, 8}, {8, 1, 8}};
   VariableFixture fixture(3);
@@ -185,6 +188,7 @@ TEST(Scatter, RowsOfOnePlaceMeetItOneAfterTheOther) {
 }
 
 TEST(Scatter, WithoutAnAggregationIsOneOfCrossReplicaContext) {
+  testing::asserts("SEM-131");
   VariableFixture fixture;
   const auto v = three<float>(fixture, Aggregation::kNone, {1, 1, 1});
   for (const ScatterOp op : kAllOps) {
@@ -214,6 +218,7 @@ TEST(Scatter, ReplicasAgreeOnWhatIsDoneAndWhereTo) {
 }
 
 TEST(Scatter, SlicesAreOfATensorOfTheVariablesShape) {
+  testing::asserts("SEM-131");
   VariableFixture fixture;
   const Scope scope = fixture.strategy.scope();
   const auto v = three<float>(fixture, Aggregation::kSum, {1, 1, 1});

@@ -5,6 +5,7 @@
 // strategy with g replicas. Mistakes of members of a group (A20 to A23, A31) are reported at once,
 // without a time limit.
 #include "belfry/indexed_slices.h"
+#include "belfry/testing/asserts.h"
 #include "suites/residence.h"
 #include "suites/strategy_fixture.h"
 
@@ -403,6 +404,7 @@ TEST(Conformance, I01_TheSumOfTwo) {
 
 // Overridden: belfry has no batch of slices, and reduces slices in a single way, in both contexts.
 TEST(Conformance, I02_TheSumAndTheMeanOfTwo) {
+  testing::asserts("SEM-130");
   StrategyFixture fixture(2);
   const auto parts = parts_of(fixture, kTwo, 5, 2);
   const auto sum = reduce_slices(fixture.cross, ReduceOp::kSum, parts);
@@ -493,6 +495,7 @@ TEST(Conformance, I11_SlicesAndADenseOneAreDense) {
 
 // Different shapes are an error, whatever the result would be.
 TEST(Conformance, I12_ShapesMustBeEqual) {
+  testing::asserts("SEM-130");
   StrategyFixture fixture(2);
   const auto value =
       per_replica(fixture, [](int id) { return slices({1}, {0}, id == 0 ? 10 : 5); });
@@ -506,6 +509,7 @@ TEST(Conformance, I12_ShapesMustBeEqual) {
 }
 
 TEST(Slices, MeanOfIntegersIsRefused) {
+  testing::asserts("SEM-130");
   StrategyFixture fixture(2);
   const auto value = per_replica(fixture, [](int) {
     return indexed_slices(Tensor<int>::full({1, 1}, 2), Tensor<std::int64_t>::full({1}, 0),

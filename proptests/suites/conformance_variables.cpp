@@ -8,6 +8,7 @@
 #include "belfry/detail/replica_variables.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "suites/residence.h"
 #include "suites/variable_fixture.h"
 
@@ -251,6 +252,7 @@ TEST(Conformance, VAR_18_VAR_19_RandomFirstValuesAreEqual) {
 
 // Overridden: a replica-local variable is never trainable, whatever the options say.
 TEST(Conformance, VAR_20_Trainable) {
+  testing::asserts("SEM-53");
   for (int replicas : {1, 2}) {
     VariableFixture fixture(replicas);
     EXPECT_TRUE(fixture.strategy.variable(1.0F).trainable());
@@ -491,6 +493,7 @@ TYPED_TEST(VariableRows, VAR_37_AnotherShapeIsAMismatch) {
 }
 
 TEST(Conformance, VAR_38_OneVariableMoreIsAMismatchAtTheNextMerge) {
+  testing::asserts("SEM-48");
   VariableFixture fixture;
   int merges = 0;
   EXPECT_EQ(error_of([&] {

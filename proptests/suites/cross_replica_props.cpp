@@ -3,6 +3,7 @@
 
 // Cross-replica functions on whole distributed values: broadcast, gather, map, batch_reduce,
 // update_non_slot and nested runs.
+#include "belfry/testing/asserts.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
 
@@ -25,6 +26,7 @@ Tensor<float> tensor_of(const Row& row, int columns = 1) {
 }
 
 TEST_F(CrossReplica, BroadcastPutsTheSameBitsEverywhere) {
+  testing::asserts("SEM-114");
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();
@@ -99,6 +101,7 @@ TEST_F(CrossReplica, BatchReduceIsEachReduction) {
 }
 
 TEST_F(CrossReplica, MapDealsElementsOutInTurn) {
+  testing::asserts("SEM-123");
   holds([this](const BackendRequest& request, const std::vector<int>& elements) {
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();
@@ -143,6 +146,7 @@ TEST_F(CrossReplica, UpdateNonSlotVisitsEachNamedDeviceOnce) {
 }
 
 TEST_F(CrossReplica, RunsNestInMergesAndComeBack) {
+  testing::asserts("SEM-9");
   holds([this](const BackendRequest& request) {
     const int depth = *rc::gen::inRange(1, 4);
     Bench bench(*this, request);

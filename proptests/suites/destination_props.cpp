@@ -4,6 +4,7 @@
 // Verbs with destinations: results are on the devices of every kind of destination, in order, and
 // nowhere else.
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
 
@@ -49,6 +50,7 @@ void check_placed(Backend& backend, const MirroredOn<Tensor<float>>& value,
 }
 
 TEST_F(Destinations, AreTheDevicesTheResultIsOnInTheirOrder) {
+  testing::asserts("SEM-122");
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     const Topology replicas_on = *topology_of(request.devices);
     const auto devices = (*topology_of(request.devices)).devices;
@@ -87,6 +89,7 @@ TEST_F(Destinations, AreTheDevicesTheResultIsOnInTheirOrder) {
 }
 
 TEST_F(Destinations, ThatAreVariablesOrValuesStandForTheirDevices) {
+  testing::asserts("SEM-122");
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     auto homes = (*topology_of(request.devices)).devices;
     Bench bench(*this, request);
@@ -128,6 +131,7 @@ TEST_F(Destinations, ThatAreVariablesOrValuesStandForTheirDevices) {
 }
 
 TEST_F(Destinations, OfFetchGetsTheFunctionOfTheValue) {
+  testing::asserts("SEM-124");
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     const auto homes = (*topology_of(request.devices)).devices;
     const int target = *rc::gen::inRange(0, request.devices);

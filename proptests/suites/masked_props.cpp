@@ -8,6 +8,7 @@
 #include "belfry/indexed_slices.h"
 #include "belfry/scatter.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "belfry/vjp.h"
 #include "suites/masked_values.h"
 #include "suites/property.h"
@@ -122,6 +123,7 @@ class MaskedReplicas : public Property {
 };
 
 TEST_F(MaskedReplicas, RunNothingAndAreNotWaitedFor) {
+  testing::asserts("SEM-90");
   holds_for_some([](const Masked& drawn, Strategy& strategy) {
     int merges = 0;
     Ids merged;
@@ -204,6 +206,7 @@ TEST_F(MaskedReplicas, BringNothingToReductionsAlongAnAxis) {
 }
 
 TEST_F(MaskedReplicas, BringNothingToReductionsInBatchesAndToDevices) {
+  testing::asserts("SEM-91");
   holds_for_some([](const Masked& drawn, Strategy& strategy) {
     const auto tensors =
         strategy.run([&](ReplicaContext&, int id) { return drawn.tensor(id); }, drawn.argument());

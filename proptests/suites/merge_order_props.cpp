@@ -3,9 +3,11 @@
 
 // INV-2 and INV-3: the k-th merge runs once, in program order, after every replica has arrived and
 // before any replica goes on. Contexts are current exactly where they belong.
+#include "belfry/testing/asserts.h"
 #include "suites/property.h"
 
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace belfry::testing::merge_order_props {
@@ -26,6 +28,7 @@ struct Progress {
 void wait_for_the_device() { Tensor<float>::full({2}, 1.0F).to_host(); }
 
 TEST_F(MergeOrder, HasEveryMergeBetweenTheLastArrivalAndTheFirstResume) {
+  testing::asserts("SEM-2");
   holds([this](const BackendRequest& request) {
     const int rounds = *rc::gen::inRange(1, 6);
     Bench bench(*this, request);
@@ -51,7 +54,27 @@ TEST_F(MergeOrder, HasEveryMergeBetweenTheLastArrivalAndTheFirstResume) {
   });
 }
 
+TEST_F(MergeOrder, HasEveryMergeOnTheThreadThatCalledRun) {
+  testing::asserts("SEM-2");
+  holds([this](const BackendRequest& drawn) {
+    BackendRequest request = drawn;
+    for (const CarrierKind carrier :
+         {CarrierKind::kFiber, CarrierKind::kBaton, CarrierKind::kConcurrent}) {
+      request.carrier = carrier;
+      Bench bench(*this, request);
+      const std::thread::id caller = std::this_thread::get_id();
+      const auto here = bench.strategy().run([&](ReplicaContext& replica) {
+        meet_with_a_tensor(replica);
+        return replica.merge_call(
+            [&](CrossReplicaContext&) { return std::this_thread::get_id() == caller; });
+      });
+      for (const bool one : here) RC_ASSERT(one);
+    }
+  });
+}
+
 TEST_F(MergeOrder, HandsArgumentsOverByReplicaId) {
+  testing::asserts("SEM-3", "SEM-12");
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();

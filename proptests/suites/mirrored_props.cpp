@@ -5,6 +5,7 @@
 // sequence of legal operations.
 #include "belfry/backend/host_backend.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
 
@@ -47,6 +48,7 @@ void require_components(Strategy& strategy, const MirroredVariable<T>& variable,
 }
 
 TEST_F(MirroredVariables, StartEqualFromOneCallOfTheInitialiser) {
+  testing::asserts("SEM-40");
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();
@@ -73,6 +75,7 @@ TEST_F(MirroredVariables, StartEqualFromOneCallOfTheInitialiser) {
 // Random numbers are a function of seed, offset and place in the tensor: the host draws the same
 // numbers.
 TEST_F(MirroredVariables, StartFromOneDrawOfARandomInitialiser) {
+  testing::asserts("SEM-40");
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();

@@ -3,6 +3,7 @@
 
 // Nests: each leaf of an argument, a merge or a result arrives at its own replica (INV-1), and the
 // reduction of a nest is the reductions of its leaves.
+#include "belfry/testing/asserts.h"
 #include "belfry/testing/nests.h"
 #include "suites/property.h"
 
@@ -57,6 +58,7 @@ class Nests : public Property {
 };
 
 TEST_F(Nests, ReduceToTheReductionsOfTheirLeaves) {
+  testing::asserts("SEM-20");
   hold_on_every_replica([](ReplicaContext& replica, const NestCase& drawn) {
     const int replicas = replica.num_replicas();
     const SampleNest own = nest_of(drawn.shape, drawn.seed, replica.replica_id());
@@ -117,6 +119,7 @@ TEST_F(Nests, AreSelectedByReplicaFromResultsAndArguments) {
 }
 
 TEST_F(Nests, OfMergeResultsAreUnpackedLeafByLeaf) {
+  testing::asserts("SEM-13");
   hold_on_every_replica([](ReplicaContext& replica, const NestCase&) {
     const int id = replica.replica_id();
     const auto [mine, shared, both, maybe, listed] = replica.merge_call(

@@ -3,6 +3,7 @@
 
 // INV-3, INV-4, INV-7 and INV-8 over random programs: the values that replicas see, the merges and
 // the variables match a sequential model, for every backend and schedule.
+#include "belfry/testing/asserts.h"
 #include "suites/property.h"
 
 namespace belfry::testing::program_props {
@@ -29,6 +30,7 @@ TEST_F(Programs, DoWhatTheSequentialModelSays) {
 }
 
 TEST_F(Programs, DoTheSameUnderEverySchedule) {
+  testing::asserts("SEM-8");
   holds([this](const ProgramCase& drawn) {
     const Outcome serial =
         outcome(drawn.backend, drawn.program, {.concurrent = false, .site = CallSite::here()});

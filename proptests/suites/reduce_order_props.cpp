@@ -3,6 +3,7 @@
 
 // The order of additions: named orders give the exact bits, any other order a result within the
 // rounding error. MEAN is compared with SUM.
+#include "belfry/testing/asserts.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
 
@@ -38,6 +39,7 @@ class ReduceOrder : public Property {
 };
 
 TEST_F(ReduceOrder, IsTheOneThatWasAskedFor) {
+  testing::asserts("SEM-32");
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     const int length = *rc::gen::inRange(1, 20);
     Bench bench(*this, request);
@@ -83,6 +85,7 @@ TEST_F(ReduceOrder, OfTheBackendIsWithinWhatRoundingAllows) {
 }
 
 TEST_F(ReduceOrder, LeavesMeanToBeSumThenOneDivision) {
+  testing::asserts("SEM-31");
   holds([this](const BackendRequest& request, std::uint16_t seed, bool named) {
     Bench bench(*this, request);
     // Without a named order two sums of the same values may differ: the data then have exact sums.

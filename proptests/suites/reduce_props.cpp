@@ -7,6 +7,7 @@
 #include "belfry/checkpoint.h"
 #include "belfry/reduction.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
 
@@ -84,6 +85,7 @@ using ElementTypes =
 TYPED_TEST_SUITE(Reduce, ElementTypes);
 
 TYPED_TEST(Reduce, IsTheLeftFoldByReplicaId) {
+  testing::asserts("SEM-30");
   this->holds_for_rows([this](const RowCase& drawn, Backend& backend) {
     const auto made = strategy_factory().make(backend, {.order = ReductionOrder::kReplicaOrder});
     Strategy& strategy = *made;
@@ -142,6 +144,7 @@ struct Alternating {
 class OwnReductions : public Property {};
 
 TEST_F(OwnReductions, FoldTensorsByReplicaIdOnEveryDevice) {
+  testing::asserts("SEM-38");
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();

@@ -3,6 +3,7 @@
 
 // INV-8: components of a replica-local variable start equal, from a single call of the initialiser.
 // Each replica writes only its own component. A read across replicas reduces the components.
+#include "belfry/testing/asserts.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
 
@@ -27,6 +28,7 @@ struct ForgetfulSource {
 };
 
 TEST_F(ReplicaLocal, InitialiserRunsOnceAndComponentsStartWithEqualBits) {
+  testing::asserts("SEM-50");
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();
@@ -64,6 +66,7 @@ TEST_F(ReplicaLocal, TensorsLiveWithTheirReplicas) {
 }
 
 TEST_F(ReplicaLocal, WritesAreSeenByTheReplicaThatMakesThemAlone) {
+  testing::asserts("SEM-52");
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     const int writer = *rc::gen::inRange(0, request.devices);
     Bench bench(*this, request);
@@ -91,6 +94,7 @@ TEST_F(ReplicaLocal, WritesAreSeenByTheReplicaThatMakesThemAlone) {
 }
 
 TEST_F(ReplicaLocal, ReadsAreTheReductionOfTheComponents) {
+  testing::asserts("SEM-51");
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy({.order = ReductionOrder::kReplicaOrder});

@@ -4,6 +4,7 @@
 // SEM-131: scattering to a variable equals a loop over rows and columns of a list of numbers, for
 // every operation, type, shape and aggregation.
 #include "belfry/scatter.h"
+#include "belfry/testing/asserts.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
 
@@ -196,6 +197,7 @@ void check_scatter(Strategy& strategy) {
 }
 
 TEST_F(Scatters, AreALoopOverRowsInReplicaOrder) {
+  testing::asserts("SEM-131");
   holds([this](const BackendRequest& request) {
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();

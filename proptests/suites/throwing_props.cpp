@@ -6,6 +6,7 @@
 // before or from after the verb, no memory is left over, and the strategy goes on working. Each
 // property repeats a program with a fault at point 1, 2, 3, ..., until the program ends before the
 // point (FaultSweep).
+#include "belfry/testing/asserts.h"
 #include "suites/fault_sweep.h"
 #include "suites/property.h"
 
@@ -88,6 +89,7 @@ class UserExceptions : public Property {
 };
 
 TEST_F(UserExceptions, InOneVerbChangeAllOrNothing) {
+  testing::asserts("SEM-42");
   for (std::size_t verb = 0; verb < throwing_verbs().size(); ++verb) {
     for (const BackendRequest& backend : small_backends(verb)) {
       const VerbsCase drawn{backend, {verb}};

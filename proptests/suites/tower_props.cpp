@@ -5,6 +5,7 @@
 // the host. A test passes only if kernels and collectives ran.
 #include "belfry/reduction.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "belfry/tower.h"
 #include "suites/property.h"
 #include "suites/strategy_fixture.h"
@@ -69,6 +70,7 @@ TEST_F(Towers, MergeReduceAndUpdate) {
 }
 
 TEST_F(Towers, EachHasTheDeviceOfItsIndex) {
+  testing::asserts("SEM-1");
   const auto index = tower::worker_device_index(distribution_);
   EXPECT_THAT(tower::unwrap(distribution_, index), ElementsAre(0, 1, 2, 3));
   const auto fn = [&](tower::TowerContext& ctx, int device_id) {

@@ -5,6 +5,7 @@
 // its destructors may make calls that cannot fail. All other calls of a destructor end the program
 // with a message.
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "suites/property.h"
 #include "suites/throwing_fixture.h"
 
@@ -100,6 +101,7 @@ TEST_F(Unwinding, OfWhatReplicasCatchThemselvesFailsNoRun) {
 }
 
 TEST_F(Unwinding, OfAllReplicasLetsDestructorsMeet) {
+  testing::asserts("SEM-7");
   holds([this](const BackendRequest& request) {
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();
@@ -116,6 +118,7 @@ TEST_F(Unwinding, OfAllReplicasLetsDestructorsMeet) {
 }
 
 TEST_F(Unwinding, LetsDestructorsReadAndWriteComponents) {
+  testing::asserts("SEM-7");
   holds([this](const BackendRequest& request) {
     const int thrower = *rc::gen::inRange(0, request.devices);
     Bench bench(*this, request);

@@ -6,6 +6,7 @@
 // right if <J u, v> = <u, J^T v> for all u and v, and if the product equals the product with those
 // columns.
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "suites/property.h"
 
 #include <cstdint>
@@ -78,6 +79,7 @@ void check_product(const Rows& u, const Rows& v, Forward&& forward, Backward&& b
 }
 
 TEST_F(Vjp, OfAllReduceIsAllReduce) {
+  testing::asserts("SEM-127");
   holds([this] {
     const auto request = *backend_request(8);
     const auto seed = *rc::gen::arbitrary<std::uint16_t>();
@@ -108,6 +110,7 @@ TEST_F(Vjp, OfAllReduceIsAllReduce) {
 }
 
 TEST_F(Vjp, OfAllGatherIsASliceOfTheSum) {
+  testing::asserts("SEM-127");
   holds([this] {
     const auto request = *backend_request(8);
     const auto seed = *rc::gen::arbitrary<std::uint16_t>();
@@ -140,6 +143,7 @@ TEST_F(Vjp, OfAllGatherIsASliceOfTheSum) {
 }
 
 TEST_F(Vjp, OfTheCrossReplicaVerbs) {
+  testing::asserts("SEM-127");
   holds([this] {
     const auto request = *backend_request(8);
     const auto seed = *rc::gen::arbitrary<std::uint16_t>();

@@ -440,6 +440,38 @@ class ConformanceSections(CheckTest):
                          {"RUN_01_SUCH": True, "RUN_02_OTHER": False})
 
 
+class Rules(CheckTest):
+    """A rule without a test, and declarations that count for nothing."""
+    PAGE = "### SEM-1 First\n\n### SEM-22 Second\n"
+    TEST = 'TEST(Run, Merges) {\n  testing::asserts("SEM-1", "SEM-22");\n}\n'
+
+    def setUp(self):
+        super().setUp()
+        self.write("docs/semantics.md", self.PAGE)
+
+    def test_accepts_rules_that_tests_declare(self):
+        self.write("core/src/run/a_test.cpp", self.TEST)
+        self.accepts("rules")
+        self.write("core/src/run/a_test.cpp", self.TEST.replace(', "SEM-22"', ""))
+        self.write("core/src/run/b_test.cpp", 'RC_GTEST_PROP(Runs, Merge,\n  (int i)) {\n'
+                   '  testing::asserts(\n      "SEM-22");\n}\n')
+        self.accepts("rules")
+
+    def test_reports_rules_that_no_test_declares(self):
+        self.write("core/src/run/a_test.cpp", self.TEST.replace(', "SEM-22"', ""))
+        self.reports("rules", "no test declares SEM-22")
+
+    def test_reports_comments_and_calls_outside_tests(self):
+        self.write("core/src/run/a_test.cpp", self.TEST.replace("testing", "// testing"))
+        self.reports("rules", "no test declares SEM-1", "no test declares SEM-22")
+        self.write("core/src/run/a_test.cpp", 'void f() {\n  testing::asserts("SEM-1");\n}\n')
+        self.reports("rules", "a_test.cpp:2: asserts() outside", "no test declares SEM-1")
+
+    def test_reports_rules_that_do_not_exist(self):
+        self.write("core/src/run/a_test.cpp", self.TEST.replace("22", "23"))
+        self.reports("rules", "Run.Merges declares SEM-23", "no test declares SEM-22")
+
+
 class CompileFail(CheckTest):
     """The harness must tell a section that fails for its reason from one that does not."""
 

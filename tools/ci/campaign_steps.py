@@ -31,8 +31,9 @@ class Step:
 
 
 # Inputs of a build with tests: all files but the pages and the scripts that no such test runs.
-TESTED = ("*", "!*.md", "docs/conformance.md", "!.*", "!LICENSE", "!tools/go*", "!tools/gpu/*",
-          "!tools/ci/*", "tools/ci/common.sh", "!tools/apt-packages.txt", "!tools/bench/*",
+TESTED = ("*", "!*.md", "docs/conformance.md", "docs/semantics.md", "!.*", "!LICENSE",
+          "!tools/go*", "!tools/gpu/*", "!tools/ci/*", "tools/ci/common.sh",
+          "!tools/apt-packages.txt", "!tools/bench/*",
           "!tools/checks/check_*", "!tools/checks/*self_test.py", "!tools/checks/refresh_docs.py",
           "!tools/checks/executed_tests.py", "!tools/checks/test_count.py",
           "!tools/checks/compile_headers.py",
@@ -43,8 +44,8 @@ BUILD = ("CMakeLists.txt", "CMakePresets.json", "*/CMakeLists.txt", "*.cmake", "
 SOURCES = ("core/*", "backends/*", "proptests/*", "tools/belfry/*", "tools/bench/*", "!*_test.*",
            "!*.expected", "!*.patch", "!*.py")
 # Inputs of a fresh machine: all files but the pages. Checks of pages depend on no release.
-FRESH = ("*", "!*.md", "docs/conformance.md", "!tools/gpu/*", "!tools/ci/campaign*",
-         "!proptests/mutants/planted/*")
+FRESH = ("*", "!*.md", "docs/conformance.md", "docs/semantics.md", "!tools/gpu/*",
+         "!tools/ci/campaign*", "!proptests/mutants/planted/*")
 GCC = ("g++", "cmake", "python3")
 CLANG = ("clang++-19", "cmake", "python3")
 
@@ -56,14 +57,15 @@ FAKE_STACKS = "export ASAN_OPTIONS=detect_stack_use_after_return=1\n"
 def sanitized(preset, proves, tools):
     """Returns the parts of a sanitized build. Every test runs in exactly one part.
 
-    The exception is docs.conformance: its page has results of two parts, and the steps `gcc` and
-    `clang` compare it.
+    The exceptions are docs.conformance and docs.rules, which read results of several parts. The
+    steps `gcc` and `clang` run both.
     """
     parts = (
         ("units", "the build, unit tests and programs",
          "-LE 'prop|cuda|lint|install|consumers' -E '^tools[.]'"),
         ("suites", "suites on fibers",
-         r"-L prop -LE 'cuda|lint|install|consumers' -E '\.(on|with)_|^docs[.]conformance$'"),
+         r"-L prop -LE 'cuda|lint|install|consumers' "
+         r"-E '\.(on|with)_|^docs[.](conformance|rules)$'"),
         ("carriers", "suites on threads and on shared copies",
          r"-L prop -LE 'cuda|lint|install|consumers' -R '\.(on|with)_'"),
         ("cuda", "the CUDA host half", "-L cuda -LE 'lint|install|consumers'"))
@@ -97,11 +99,11 @@ for preset in dev clang; do
 done
 """
 
-# The number of cases changes neither the page of conformance nor its sources.
+# The number of cases changes neither the page of conformance nor the tests of rules.
 PROPERTIES = """\
 configure_and_build dev
 RC_PARAMS="max_success=$BELFRY_CAMPAIGN_CASES" \\
-  ctest --preset dev -L prop -E docs.conformance --timeout 3600
+  ctest --preset dev -L prop -E 'docs[.](conformance|rules)' --timeout 3600
 """
 
 # A build without sanitizers: sanitizers replace the allocator under test.

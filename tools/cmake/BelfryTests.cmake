@@ -43,6 +43,8 @@ function(belfry_test name)
   add_executable(${name} ${arg_SOURCES})
   belfry_compile_options(${name})
   belfry_private_includes(${name} ${arg_LINKS})
+  # belfry/testing/asserts.h needs GoogleTest alone, unlike belfry::testing.
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/proptests/include")
   separate_arguments(flags UNIX_COMMAND "${BELFRY_TEST_FLAGS}")
   target_compile_options(${name} PRIVATE ${flags})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gmock

@@ -6,6 +6,7 @@
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -69,6 +70,7 @@ void expect_bad_row(Strategy& strategy, int row, const Body& body) {
 }
 
 TEST(FailuresUnderSchedules, EachReplicaHearsOfItsOwn) {
+  testing::asserts("SEM-74");
   under_schedules([](MirroredStrategy& strategy) {
     expect_bad_row(strategy, 100, [](ReplicaContext& replica) {
       const auto row = row_of_table(100 + replica.replica_id());
@@ -132,6 +134,7 @@ TEST(FailuresUnderSchedules, AllHearWhyWhatTheyShareHasNoValue) {
 }
 
 TEST(FailuresUnderSchedules, AllHearWhyASharedVariableHasNoValue) {
+  testing::asserts("SEM-74");
   Options options;
   options.devices = 2;
   for (int seed = 0; seed < kSeeds; ++seed) {

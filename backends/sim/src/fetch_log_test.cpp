@@ -6,6 +6,7 @@
 #include "belfry/current.h"
 #include "belfry/sim/backend.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "testing/operation_count.h"
 
 #include <gtest/gtest.h>
@@ -42,6 +43,7 @@ class CopiesInTheLog : public ::testing::Test {
 };
 
 TEST_F(CopiesInTheLog, FetchOfWhatIsThereIsNone) {
+  testing::asserts("SEM-124");
   const auto mirrored = cross_.broadcast(ones());
   const auto variable = strategy_.mirrored_variable(ones());
   for (int index : {0, 1, 2}) {
@@ -52,6 +54,7 @@ TEST_F(CopiesInTheLog, FetchOfWhatIsThereIsNone) {
 }
 
 TEST_F(CopiesInTheLog, FetchOfWhatIsElsewhereIsOne) {
+  testing::asserts("SEM-124");
   const auto mirrored = cross_.broadcast(ones());
   EXPECT_EQ(allocations([&] { cross_.fetch(mirrored, device(3)); }), 1);
   const auto one = cross_.broadcast(ones(), device(1));

@@ -5,6 +5,7 @@
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "buffer.h"
 
 #include <gtest/gtest.h>
@@ -87,6 +88,7 @@ TEST(SharedCopies, OfABroadcastAreHeldOnceUntilEachIsWritten) {
 }
 
 TEST(SharedCopies, OfAMirroredVariableAreHeldOnceUntilItIsUpdated) {
+  testing::asserts("SEM-76");
   Machine machine(true);
   const auto variable = machine.strategy.mirrored_variable(
       [&] { return Tensor<float>::full({kCount}, 1.0F, machine.strategy.placement(0)); });

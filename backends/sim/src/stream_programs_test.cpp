@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/error.h"
 #include "belfry/sim/backend.h"
+#include "belfry/testing/asserts.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -346,6 +347,7 @@ bool in_order(const Conflict& conflict, bool waits, int tail, std::uint64_t seed
 }
 
 TEST(DroppedWait, IsFoundBySomeSeedAndAWaitHoldsForAll) {
+  testing::asserts("SEM-72");
   for (const Conflict& conflict : conflicts()) {
     for (const int tail : {0, 1, 3}) {
       int wrong = 0;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/error.h"
 #include "belfry/sim/backend.h"
+#include "belfry/testing/asserts.h"
 #include "testing/bodies.h"
 
 #include <gmock/gmock.h>
@@ -99,6 +100,7 @@ TEST_F(StreamTest, PartsOfABufferAreWrittenAndReadSeparately) {
 }
 
 TEST_F(StreamTest, AnUninitialisedInputNamesKernelStreamBufferAndBytes) {
+  testing::asserts("SEM-73");
   const BufferView a = make(0, {1, 2, 3});
   const BufferView b = empty(0, 3);
   stream(0).launch(add(a, a, b));

@@ -7,6 +7,7 @@
 #include "belfry/nest.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,6 +48,7 @@ class Orders : public ::testing::Test {
 };
 
 TEST_F(Orders, AreWhatTheirNamesSay) {
+  testing::asserts("SEM-32");
   for (bool tensor : {false, true}) {
     SCOPED_TRACE(tensor ? "tensor" : "host");
     // ((L + 1) + 1) + 1 = L; (L + 1) + (1 + 1) = L + 2.
@@ -63,10 +65,12 @@ TEST_F(Orders, AreWhatTheirNamesSay) {
 }
 
 TEST_F(Orders, OfHostLeavesIsByReplicaUnlessAskedForAnother) {
+  testing::asserts("SEM-21", "SEM-32");
   EXPECT_EQ(sum(std::nullopt, {kLarge, 1, 1, 1}, false), kLarge);
 }
 
 TEST_F(Orders, OfARingTurnsWithTheChunk) {
+  testing::asserts("SEM-32");
   HostBackend backend(3);
   MirroredStrategy strategy(backend, {.order = ReductionOrder::kRing});
   const auto sums = strategy.run([&](ReplicaContext& replica) {
@@ -92,6 +96,7 @@ TEST(CrossDeviceOps, LeavesWhatOthersHoldAsItWas) {
 }
 
 TEST(CrossDeviceOps, BringsTensorsToTheirReplicasDevice) {
+  testing::asserts("SEM-21");
   HostBackend backend(3);
   MirroredStrategy strategy(backend);
   const auto sums = strategy.run([&](ReplicaContext& replica) {

@@ -6,6 +6,7 @@
 #include "belfry/distributed_dataset.h"
 #include "belfry/error.h"
 #include "belfry/strategies.h"
+#include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -121,6 +122,7 @@ std::optional<Steps> expected_steps(const SplitCase& one) {
 }
 
 TEST(BatchSplits, EachBatchIsCutByItself) {
+  testing::asserts("SEM-142");
   HostBackend backend(2);
   MirroredStrategy strategy(backend);
   const auto batches = Dataset<int>::range(14).batch(8);
@@ -148,6 +150,7 @@ TEST(BatchSplits, EachBatchMayLeaveReplicasWithoutRows) {
 
 // The first batch has four parts of a row; worker 0 takes the parts 0 and 2.
 TEST(BatchSplits, WorkersTakeTurnsWithTheParts) {
+  testing::asserts("SEM-142");
   HostBackend backend(2);
   MirroredStrategy strategy(backend);
   SplitCase one{.rows = 5, .batch = 4, .replicas = 2, .workers = 2};
@@ -236,6 +239,7 @@ void expect_refused(const DistributeOptions& options, const char* summary) {
 }
 
 TEST(BatchSplits, AreRefusedWhereTheyCannotBe) {
+  testing::asserts("SEM-142");
   DistributeOptions options{.end_of_data = EndOfData::kDropPartialStep,
                             .split = BatchSplit::kEachBatch};
   expect_refused(options,

@@ -6,6 +6,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/error.h"
 #include "belfry/strategies.h"
+#include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -61,6 +62,7 @@ TEST(Dataset, HasTheElementsOfItsSourceInOrder) {
 }
 
 TEST(Dataset, IsReadAnewByEachLoop) {
+  testing::asserts("SEM-92");
   int passes = 0;
   const auto countdown = Dataset<int>::from_generator([&passes] {
     ++passes;
@@ -73,6 +75,7 @@ TEST(Dataset, IsReadAnewByEachLoop) {
 }
 
 TEST(Dataset, ReadsNoFurtherThanItIsAsked) {
+  testing::asserts("SEM-92");
   std::vector<int> asked;
   const auto seen = range(10).map([&asked](int i) {
     asked.push_back(i);
@@ -96,6 +99,7 @@ TEST(Dataset, MapsFiltersTakesSkipsZipsAndShards) {
 }
 
 TEST(Dataset, BatchesNumbersToVectorsAndRecordsToVectorsOfRecords) {
+  testing::asserts("SEM-93");
   static_assert(std::is_same_v<BatchOf<int>, Ints>);
   static_assert(std::is_same_v<BatchOf<Ints>, std::vector<Ints>>);
   static_assert(std::is_same_v<BatchOf<Example>, std::vector<Example>>);
@@ -127,6 +131,7 @@ class DatasetOfTensors : public ::testing::Test {
 };
 
 TEST_F(DatasetOfTensors, StacksThemAlongANewFirstAxis) {
+  testing::asserts("SEM-93");
   const auto dataset =
       Dataset<Tensor<float>>::from({tensor({2}, {1, 2}), tensor({2}, {3, 4}), tensor({2}, {5, 6})});
   const auto batches = all(dataset.batch(2));
@@ -156,6 +161,7 @@ TEST_F(DatasetOfTensors, StacksTheTensorsOfRecords) {
 }
 
 TEST_F(DatasetOfTensors, RefusesShapesThatDoNotFitTogether) {
+  testing::asserts("SEM-93");
   const auto dataset = Dataset<Tensor<float>>::from({tensor({2}, {1, 2}), tensor({3}, {3, 4, 5})});
   try {
     all(dataset.batch(2, Remainder::kKeep, {"train.cc", 9}));
@@ -176,6 +182,7 @@ TEST_F(DatasetOfTensors, RefusesShapesThatDoNotFitTogether) {
 }
 
 TEST(Dataset, RefusesBatchesWhosePartsDiffer) {
+  testing::asserts("SEM-93");
   const auto uneven = Dataset<std::pair<Ints, Ints>>::from({std::pair(Ints{1, 2}, Ints{1, 2, 3})});
   try {
     all(uneven.rebatch({1}));
@@ -186,6 +193,7 @@ TEST(Dataset, RefusesBatchesWhosePartsDiffer) {
 }
 
 TEST(Dataset, ShufflesTheSameWayEachTimeAndAnotherWayInEachRepetition) {
+  testing::asserts("SEM-94");
   const auto shuffled = range(100).shuffle(7);
   const Ints first = all(shuffled);
   EXPECT_EQ(all(shuffled), first);
@@ -215,12 +223,14 @@ TEST(Dataset, ShufflesToEachOrderEquallyOften) {
 }
 
 TEST(Dataset, HasTheSameShuffleOnEveryMachine) {
+  testing::asserts("SEM-94");
   // Worked out by another program, which draws with Philox and shuffles after Fisher and Yates.
   EXPECT_THAT(all(range(8).shuffle(1)), ElementsAre(0, 5, 3, 6, 7, 2, 4, 1));
   EXPECT_THAT(all(range(8).shuffle(1).epoch(1)), ElementsAre(2, 4, 7, 5, 1, 6, 3, 0));
 }
 
 TEST(Dataset, RepeatsSoOftenOrWithoutEnd) {
+  testing::asserts("SEM-94");
   EXPECT_THAT(all(range(2).repeat(3)), ElementsAre(0, 1, 0, 1, 0, 1));
   EXPECT_THAT(all(range(2).repeat(0)), IsEmpty());
   EXPECT_THAT(all(range(2).repeat().take(5)), ElementsAre(0, 1, 0, 1, 0));
@@ -318,6 +328,7 @@ void expect_keys_refused(const std::vector<Columns>& batches) {
 }
 
 TEST(Dataset, RefusesRowsUnderOtherKeys) {
+  testing::asserts("SEM-93");
   expect_keys_refused({{{"a", {1, 2}}, {"b", {3, 4}}}, {{"a", {5, 6}}}});
   expect_keys_refused({{{"a", {5, 6}}}, {{"a", {1, 2}}, {"b", {3, 4}}}});
   expect_keys_refused({{{"a", {1, 2}}, {"b", {3, 4}}}, {{"b", {5, 6}}, {"c", {7, 8}}}});

@@ -6,6 +6,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/error.h"
 #include "belfry/strategies.h"
+#include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,22 +49,26 @@ class DistributedDatasets : public ::testing::Test {
 using Three = PerReplica<Ints>;
 
 TEST_F(DistributedDatasets, ShareOutGlobalBatchesInOrder) {
+  testing::asserts("SEM-95");
   EXPECT_THAT(steps(batches(14, 7), {.end_of_data = EndOfData::kDropPartialStep}),
               ElementsAre(Three{{0, 1, 2}, {3, 4}, {5, 6}}, Three{{7, 8, 9}, {10, 11}, {12, 13}}));
 }
 
 TEST_F(DistributedDatasets, DropAPartialStep) {
+  testing::asserts("SEM-96");
   EXPECT_THAT(steps(batches(13, 7), {.end_of_data = EndOfData::kDropPartialStep}),
               ElementsAre(Three{{0, 1, 2}, {3, 4}, {5, 6}}));
   EXPECT_THAT(steps(batches(6, 7), {.end_of_data = EndOfData::kDropPartialStep}), IsEmpty());
 }
 
 TEST_F(DistributedDatasets, PadAPartialStepWithEmptyBatches) {
+  testing::asserts("SEM-96");
   EXPECT_THAT(steps(batches(11, 7), {.end_of_data = EndOfData::kPadWithEmpties}),
               ElementsAre(Three{{0, 1, 2}, {3, 4}, {5, 6}}, Three{{7, 8, 9}, {10}, {}}));
 }
 
 TEST_F(DistributedDatasets, MaskReplicasThatGetNothing) {
+  testing::asserts("SEM-96");
   const auto all = steps(batches(11, 7), {.end_of_data = EndOfData::kMaskReplicas});
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[0], (Three{{0, 1, 2}, {3, 4}, {5, 6}}));
@@ -73,6 +78,7 @@ TEST_F(DistributedDatasets, MaskReplicasThatGetNothing) {
 }
 
 TEST_F(DistributedDatasets, AreNotReadInReplicas) {
+  testing::asserts("SEM-97");
   const auto dataset =
       strategy_.distribute_dataset(batches(14, 7), {.end_of_data = EndOfData::kMaskReplicas});
   try {
@@ -100,6 +106,7 @@ TEST_F(DistributedDatasets, GlobalBatchesMayBeSmallerThanTheReplicas) {
 }
 
 TEST_F(DistributedDatasets, CutBatchesOfUnknownSizeIntoEqualParts) {
+  testing::asserts("SEM-95", "SEM-96");
   const auto unknown = Dataset<Ints>::from({{1, 2, 3, 4, 5, 6, 7}, {8, 9}, {}, {10}});
   const auto masked = steps(unknown, {.end_of_data = EndOfData::kMaskReplicas});
   ASSERT_EQ(masked.size(), 3U);
@@ -118,6 +125,7 @@ TEST_F(DistributedDatasets, CutBatchesOfUnknownSizeIntoEqualParts) {
 }
 
 TEST_F(DistributedDatasets, LetEveryReplicaTakeElements) {
+  testing::asserts("SEM-95");
   const DistributeOptions drop{.end_of_data = EndOfData::kDropPartialStep,
                                .elements = ElementUse::kPerReplica};
   EXPECT_THAT(steps(Dataset<int>::range(7), drop),
@@ -151,6 +159,7 @@ TEST_F(DistributedDatasets, AskForAChoiceAtTheEndOfTheData) {
 }
 
 TEST_F(DistributedDatasets, PutTensorsOnTheReplicasDevices) {
+  testing::asserts("SEM-97");
   const auto images = Dataset<int>::range(7).map(
       [](int i) { return std::pair(Tensor<float>::full({2}, static_cast<float>(i)), i); });
   for (const int prefetch : {0, 1, 5}) {
@@ -180,6 +189,7 @@ struct Images {
 };
 
 TEST_F(DistributedDatasets, PutTensorsBesideStringsOnTheReplicasDevices) {
+  testing::asserts("SEM-97");
   const auto images = Dataset<int>::range(6).map([](int i) {
     return std::pair(Tensor<float>::full({2}, static_cast<float>(i)), std::to_string(i));
   });
@@ -209,6 +219,7 @@ TEST_F(DistributedDatasets, PutTensorsBesideStringsOnTheReplicasDevices) {
 }
 
 TEST_F(DistributedDatasets, ReadAheadAsFarAsTheyAreTold) {
+  testing::asserts("SEM-97");
   int read = 0;
   const auto counted = Dataset<int>::range(60).map([&read](int i) { return read++, i; }).batch(6);
   const auto ahead = [&](int prefetch) {
@@ -225,6 +236,7 @@ TEST_F(DistributedDatasets, ReadAheadAsFarAsTheyAreTold) {
 }
 
 TEST_F(DistributedDatasets, ThrowWhatReadingThrewAtItsStep) {
+  testing::asserts("SEM-97");
   const auto failing = Dataset<int>::range(9).map([](int i) {
     if (i == 4) throw std::runtime_error("bad example");
     return i;
@@ -258,6 +270,7 @@ TEST_F(DistributedDatasets, BelongToTheirStrategysCrossReplicaContext) {
 }
 
 TEST_F(DistributedDatasets, ServeOneOfSeveralWorkers) {
+  testing::asserts("SEM-95");
   // Sizes of 10 examples over 2 workers of 3: worker 0 uses 2 2 2 2 1 1, worker 1 2 1 1 2 2 2.
   DistributeOptions options{.end_of_data = EndOfData::kPadWithEmpties, .num_workers = 2};
   EXPECT_THAT(steps(batches(10, 10), options),

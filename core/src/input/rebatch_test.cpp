@@ -3,6 +3,7 @@
 
 // SEM-93: where a rebatched dataset ends, with sizes of 0 among its sizes.
 #include "belfry/dataset.h"
+#include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,6 +44,7 @@ std::vector<Ints> rebatched(int rows, int size, const Sizes& sizes, Remainder re
 }
 
 TEST(Rebatching, EndsWithTheBatchThatFallsShort) {
+  testing::asserts("SEM-93");
   const auto two_and_none = [](int rows, Remainder remainder) {
     return rebatched(rows, 4, {2, 0}, remainder);
   };

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "belfry/backend/host_kernels.h"
+#include "belfry/testing/asserts.h"
 #include "kernels/operands_test.h"
 
 #include <gtest/gtest.h>
@@ -323,6 +324,7 @@ TEST(ReduceReplicas, EveryPatternOf16BitFloats) {
 }
 
 TEST(ReduceReplicas, HalvesAreRoundedOnce) {
+  testing::asserts("SEM-33");
   // 2048 + 1 + 1: rounding to float16 after each addition would lose both ones.
   const std::vector<float> terms = {2048, 1, 1};
   std::vector<Elements<Float16>> in;
@@ -335,6 +337,7 @@ TEST(ReduceReplicas, HalvesAreRoundedOnce) {
 }
 
 TEST(ReduceReplicas, MeanIsATrueDivision) {
+  testing::asserts("SEM-31");
   // 1/3 in float, which multiplying by a rounded third would not give for every sum.
   std::vector<Elements<float>> in;
   for (const float term : {5.0F, 0.0F, 0.0F}) {

@@ -4,6 +4,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,6 +32,7 @@ class CentralStorage : public ::testing::Test {
 };
 
 TEST_F(CentralStorage, KeepsOneComponentOnTheStorageDevice) {
+  testing::asserts("SEM-110");
   const auto variable = strategy_.mirrored_variable([] { return Tensor<float>::full({2}, 3.0F); });
   EXPECT_THAT(variable.devices(), ElementsAre(backend_.device_spec(0)));
   EXPECT_EQ(strategy_.local_values(variable).size(), 1);
@@ -41,6 +43,7 @@ TEST_F(CentralStorage, KeepsOneComponentOnTheStorageDevice) {
 }
 
 TEST_F(CentralStorage, LetsReplicasSeeVariablesOnTheirOwnDevices) {
+  testing::asserts("SEM-111");
   const auto variable = strategy_.mirrored_variable([] { return Tensor<float>::full({2}, 3.0F); });
   const auto seen = strategy_.run([&](ReplicaContext& replica) {
     EXPECT_EQ(variable.on(replica).placement(), replica.placement());
@@ -51,6 +54,7 @@ TEST_F(CentralStorage, LetsReplicasSeeVariablesOnTheirOwnDevices) {
 }
 
 TEST_F(CentralStorage, UpdatesOnceWhereTheVariableLives) {
+  testing::asserts("SEM-111", "SEM-113");
   const auto variable = strategy_.mirrored_variable([] { return Tensor<float>::full({1}, 1.0F); });
   std::vector<int> devices;
   const auto seen = strategy_.run([&](ReplicaContext& replica) {
@@ -74,6 +78,7 @@ TEST_F(CentralStorage, UpdatesOnceWhereTheVariableLives) {
 }
 
 TEST_F(CentralStorage, HandsTheResultOfAnUpdateToEveryReplica) {
+  testing::asserts("SEM-113");
   const auto variable = strategy_.mirrored_variable([] { return Tensor<float>::full({1}, 1.0F); });
   const auto seen = strategy_.run([&](ReplicaContext& replica) {
     const Tensor<float> next = replica.merge_call([&](CrossReplicaContext& cross) {
@@ -111,6 +116,7 @@ TEST_F(CentralStorage, GivesEveryReplicaItsReplicaLocalComponent) {
 
 // Each component of the variable has one replica, but that one runs elsewhere (SEM-110).
 TEST_F(CentralStorage, PlacesReplicaLocalVariablesBesideOneThatIsSeenFromAfar) {
+  testing::asserts("SEM-110");
   CentralStorageStrategy one(
       backend_,
       {.devices = {backend_.device_spec(1)}, .order = {}, .storage = backend_.device_spec(0)});

@@ -5,6 +5,7 @@
 
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategies.h"
+#include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -66,6 +67,7 @@ struct Model {
 };
 
 TEST(Checkpoint, HasWhatReadingGives) {
+  testing::asserts("SEM-54", "SEM-55");
   Model model(3);
   model.count();
   const TensorFile file = model.checkpoint().contents();
@@ -83,6 +85,7 @@ TEST(Checkpoint, HasWhatReadingGives) {
 }
 
 TEST(Checkpoint, GivesComponentsBackOnAnyNumberOfReplicas) {
+  testing::asserts("SEM-56");
   Model before(3);
   before.count();  // 1, 2, 3
   const TensorFile file = before.checkpoint().contents();
@@ -109,6 +112,7 @@ TEST(Checkpoint, GivesComponentsBackOnAnyNumberOfReplicas) {
 }
 
 TEST(Checkpoint, DividesIntegersWithoutLosingAny) {
+  testing::asserts("SEM-56");
   HostBackend backend(3);
   MirroredStrategy strategy(backend);
   const auto up = strategy.replica_local_variable(ReduceOp::kSum, 8, {.name = "up"});
@@ -157,6 +161,7 @@ TEST(Checkpoint, DividesTheLargestIntegersWithoutLosingAny) {
 }
 
 TEST(Checkpoint, GoesThroughAFile) {
+  testing::asserts("SEM-54");
   const auto path = std::filesystem::path(::testing::TempDir()) / "belfry_checkpoint_test";
   Model before(2);
   before.count();
@@ -192,6 +197,7 @@ std::string refusal_of(Model& model, const TensorFile& file) {
 }
 
 TEST(Checkpoint, ThatDoesNotFitChangesNothing) {
+  testing::asserts("SEM-56");
   Model model(2);
   TensorFile file = model.checkpoint().contents();
   TensorFile changed = file;
@@ -225,6 +231,7 @@ TEST(Checkpoint, LooksAtNoArrayThatNobodyAsksFor) {
 }
 
 TEST(Checkpoint, TakesNoBooleanThatIsNone) {
+  testing::asserts("SEM-139");
   HostBackend backend(2);
   MirroredStrategy strategy(backend);
   const auto flag = strategy.mirrored_variable(true, {.name = "flag"});

@@ -7,6 +7,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategy.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "belfry/vjp.h"
 #include "run/testing/error_of_test.h"
 
@@ -104,6 +105,7 @@ TEST_F(Hooks, AreAskedInTheOrderOfTheWork) {
 }
 
 TEST_F(Hooks, MayComputeOneComponentAndCopyIt) {
+  testing::asserts("SEM-112", "SEM-113");
   const auto one_then_copies = [](ComponentWork& work) {
     work.compute(1);
     work.copy_from(1);
@@ -130,6 +132,7 @@ TEST_F(Hooks, MayComputeOneComponentAndCopyIt) {
 }
 
 TEST_F(Hooks, MayNotCopyWhatReplicasHaveOfTheirOwn) {
+  testing::asserts("SEM-113");
   const auto local = strategy_.replica_local_variable(ReduceOp::kSum, 1, {.name = "seen"});
   strategy_.update = [](ComponentWork& work) {
     EXPECT_FALSE(work.ends_equal());
@@ -168,6 +171,7 @@ TEST_F(Hooks, MayPlaceComponentsInAnotherOrderThanReplicas) {
 }
 
 TEST_F(Hooks, MayWorkBeforeAndAfterARun) {
+  testing::asserts("SEM-115");
   const auto count = strategy_.replica_local_variable(ReduceOp::kSum, 0);
   strategy_.run_hook = [&](StrategyStep& replicas) {
     replicas.carry_out();
@@ -180,6 +184,7 @@ TEST_F(Hooks, MayWorkBeforeAndAfterARun) {
 }
 
 TEST_F(Hooks, ThatForgetOrRepeatAStepAreReported) {
+  testing::asserts("SEM-115", "SEM-116");
   const auto nothing = [](ReplicaContext&) {};
   strategy_.run_hook = [](StrategyStep&) {};
   EXPECT_EQ(broken([&] { strategy_.run(nothing); }), "a strategy carried out one run not at all");
@@ -252,6 +257,7 @@ TEST_F(Hooks, ThatGoOnWithoutEndAfterTheirWorkAreReported) {
 }
 
 TEST_F(Hooks, ThatStartAVerbAgainWithoutEndAreReported) {
+  testing::asserts("SEM-145");
   const auto w = strategy_.mirrored_variable(1.0);
   const auto increase = [](double& component) { component += 1; };
   strategy_.update = [&](ComponentWork&) { cross_.update(w, increase); };
@@ -276,6 +282,7 @@ TEST_F(Hooks, ThatStartAVerbAgainWithoutEndAreReported) {
 
 // The hook itself starts one run more within each of the program's, which are as deep as they like.
 TEST_F(Hooks, MayStartTheirVerbAgain) {
+  testing::asserts("SEM-145");
   strategy_.run_hook = [&](StrategyStep& replicas) {
     if (!replicas.nested()) {
       for (int i = 0; i < 40; ++i) strategy_.run([](ReplicaContext&) {});
@@ -292,6 +299,7 @@ TEST_F(Hooks, MayStartTheirVerbAgain) {
 }
 
 TEST_F(Hooks, CannotHideAFailure) {
+  testing::asserts("SEM-117");
   const auto swallow = [](StrategyStep& step) {
     try {
       step.carry_out();
@@ -359,6 +367,7 @@ TEST_F(Hooks, LetNoCancellationOutOfARun) {
 }
 
 TEST_F(Hooks, ThatLeaveComponentsWithoutValuesAreReported) {
+  testing::asserts("SEM-113");
   const auto w = strategy_.mirrored_variable(1, {.name = "w"});
   const auto increment = [](int& component) { component += 1; };
   strategy_.update = [](ComponentWork& work) { work.compute(0); };
@@ -379,6 +388,7 @@ TEST_F(Hooks, ThatLeaveComponentsWithoutValuesAreReported) {
 }
 
 TEST_F(Hooks, ThatPlaceVariablesNowhereAreReported) {
+  testing::asserts("SEM-110");
   const auto make = [&] { strategy_.mirrored_variable(1); };
   strategy_.place = [] { return VariablePlaces{}; };
   EXPECT_EQ(broken(make), "a strategy has no place for a variable");
@@ -397,6 +407,7 @@ TEST_F(Hooks, ThatPlaceVariablesNowhereAreReported) {
 }
 
 TEST_F(Hooks, ThatBroadcastSomethingElseAreReported) {
+  testing::asserts("SEM-114");
   const auto source = Tensor<float>::full({2}, 1.0F, strategy_.placement(0));
   strategy_.broadcast = [](const AnyTensor&, std::span<const Placement>) {
     return std::vector<AnyTensor>{};

@@ -6,6 +6,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/current.h"
 #include "belfry/strategies.h"
+#include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -90,6 +91,7 @@ TEST(Strategies, NameTheDevicesThereAre) {
 }
 
 TEST(Strategies, OfOneReplicaKeepEveryRule) {
+  testing::asserts("SEM-15");
   HostBackend backend(2);
   OneDeviceStrategy one(backend, backend.device_spec(1));
   DefaultStrategy standard;

@@ -5,6 +5,7 @@
 // tower_test.cpp uses each of them once.
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategies.h"
+#include "belfry/testing/asserts.h"
 #include "belfry/tower.h"
 #include "run/testing/error_of_test.h"
 
@@ -67,6 +68,7 @@ TEST_F(TowerNames, AVariableIsOfTheStrategyThatMadeIt) {
 }
 
 TEST_F(TowerNames, TheMeanOfAMirroredValueMayHaveADestination) {
+  testing::asserts("SEM-34");
   const auto everywhere = tower::broadcast(distribution_, 4);
   const DeviceSpec last = backend_.device_spec(2);
   const auto mean = tower::reduce(distribution_, "mean", everywhere, to_string(last));

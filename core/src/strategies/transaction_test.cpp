@@ -5,6 +5,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,6 +64,7 @@ TEST_F(Transactions, ThatEndWellKeepEverything) {
 }
 
 TEST_F(Transactions, ThatThrowChangeNothing) {
+  testing::asserts("SEM-59");
   step(false);
   EXPECT_THROW(strategy_.transaction([&] {
     step(false);
@@ -76,6 +78,7 @@ TEST_F(Transactions, ThatThrowChangeNothing) {
 }
 
 TEST_F(Transactions, Nest) {
+  testing::asserts("SEM-59");
   strategy_.transaction([&] {
     step(false);
     EXPECT_THROW(strategy_.transaction([&] { step(true); }), OnPurpose);
@@ -102,6 +105,7 @@ TEST_F(Transactions, HappenInMerges) {
 }
 
 TEST_F(Transactions, LeaveWhatTheyMade) {
+  testing::asserts("SEM-59");
   MirroredVariable<int> made;
   EXPECT_THROW(strategy_.transaction([&] {
     made = strategy_.mirrored_variable(3);

@@ -5,6 +5,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/current.h"
 #include "belfry/strategies.h"
+#include "belfry/testing/asserts.h"
 #include "belfry/variable.h"
 #include "run/testing/code_of_test.h"
 
@@ -28,6 +29,7 @@ class VariableScopes : public ::testing::Test {
 };
 
 TEST_F(VariableScopes, LeaveAnAggregationThatOptionsName) {
+  testing::asserts("SEM-47");
   const VariableScope scope = strategy_.replica_local_variable_scope(ReduceOp::kSum);
   const auto mean = strategy_.variable(1.0, {.aggregation = Aggregation::kMean});
   EXPECT_EQ(mean.synchronization(), Synchronization::kOnRead);
@@ -49,6 +51,7 @@ TEST_F(VariableScopes, CountWhatReplicasMade) {
 }
 
 TEST_F(VariableScopes, LeaveTheKindOfATypedHandle) {
+  testing::asserts("SEM-47");
   {
     const VariableScope scope = strategy_.variable_creator_scope([](VariableOptions& options) {
       options.synchronization = Synchronization::kOnRead;
@@ -73,6 +76,7 @@ TEST_F(VariableScopes, LeaveAKindThatOptionsName) {
 }
 
 TEST_F(VariableScopes, OfPlacesNestAndTheInnerOneWins) {
+  testing::asserts("SEM-47");
   const VariableScope outer = strategy_.colocate_variables_with({backend_.device_spec(0)});
   {
     const VariableScope inner = strategy_.colocate_variables_with({backend_.device_spec(1)});
@@ -82,6 +86,7 @@ TEST_F(VariableScopes, OfPlacesNestAndTheInnerOneWins) {
 }
 
 TEST_F(VariableScopes, LeaveSomeReplicasWithoutAComponent) {
+  testing::asserts("SEM-47");
   const VariableScope scope = strategy_.colocate_variables_with({backend_.device_spec(1)});
   const auto shared = strategy_.mirrored_variable(5);
   const auto own = strategy_.replica_local_variable(ReduceOp::kSum, 5);

@@ -4,6 +4,7 @@
 // SEM-139: files are read and written as strictly as the format says, no more and no less.
 #include "belfry/error.h"
 #include "belfry/tensor_file.h"
+#include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>  // before RapidCheck's
@@ -64,6 +65,7 @@ struct Header {
 class TensorFileHeader : public ::testing::TestWithParam<Header> {};
 
 TEST_P(TensorFileHeader, IsJudgedAsTheFormatSays) {
+  testing::asserts("SEM-139");
   const Header& header = GetParam();
   EXPECT_THAT(verdict_on(file_of(header.text, header.arrays)), HasSubstr(header.verdict));
 }
@@ -186,6 +188,7 @@ TEST(TensorFileFormat, LimitsTheHeaderInBothDirections) {
 }
 
 TEST(TensorFileFormat, RefusesToWriteWhatCouldNotBeRead) {
+  testing::asserts("SEM-139");
   const FileTensor good{DType::kUInt8, Shape({1}), std::vector<std::byte>(1)};
   const auto verdict = [](const std::string& name, const FileTensor& tensor) {
     TensorFile file;
@@ -215,6 +218,7 @@ TEST(TensorFileFormat, RefusesToWriteWhatCouldNotBeRead) {
 }
 
 TEST(TensorFileFormat, KeepsArraysOfTypesThatBelfryLacks) {
+  testing::asserts("SEM-139");
   const std::string header =
       "{" + entry("F8_E4M3", "[2,2]", "[0,4]", "f8") + "," + entry("F4", "[3,2]", "[4,7]", "f4") +
       "," + entry("F6_E2M3", "[4]", "[7,10]", "f6") + "," + entry("U8", "[1]", "[10,11]", "ours") +

@@ -4,6 +4,7 @@
 #include "words/saved_file.h"
 
 #include "belfry/error.h"
+#include "belfry/testing/asserts.h"
 #include "words/temporary_folder_test.h"
 
 #include <gmock/gmock.h>
@@ -126,6 +127,7 @@ TEST(SavedFile, IsBehindAsManyLinksAsTheSystemFollows) {
 }
 
 TEST(SavedFile, IsMadeWhereADanglingLinkLeads) {
+  testing::asserts("SEM-138");
   const TemporaryFolder folder;
   fs::create_directory(folder / "real");
   fs::create_symlink("real/a", folder / "latest");
@@ -144,6 +146,7 @@ TEST(SavedFile, KeepsItsOtherNamesContents) {
 }
 
 TEST(SavedFile, TakesThePlaceOfRegularFilesAlone) {
+  testing::asserts("SEM-138");
   const TemporaryFolder folder;
   fs::create_directory(folder / "folder");
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
@@ -219,6 +222,7 @@ TEST(SavedFile, MayHaveTheLongestName) {
 }
 
 TEST(SavedFile, KeepsItsMode) {
+  testing::asserts("SEM-138");
   const TemporaryFolder folder;
   const mode_t before = ::umask(027);
   save(folder / "a", "new");
@@ -350,6 +354,7 @@ std::size_t open_files() {
 }
 
 TEST(SavedFile, IsMadeInTheOrderThatLosesNothing) {
+  testing::asserts("SEM-138");
   const TemporaryFolder folder;
   folder.file("a", "old");
   Failing none;
@@ -361,6 +366,7 @@ TEST(SavedFile, IsMadeInTheOrderThatLosesNothing) {
 // Each call fails once, in each of its places. The old file stays, except for the sync of the
 // folder, after the rename.
 TEST(SavedFile, IsAsBeforeIfAnyCallFails) {
+  testing::asserts("SEM-138");
   const TemporaryFolder folder;
   for (const char* call :
        {"open", "readlink", "stat", "access", "write", "fchmod", "fsync", "close", "rename"}) {

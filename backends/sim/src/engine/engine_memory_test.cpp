@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Commands that find no memory (SEM-144).
+#include "belfry/testing/asserts.h"
 #include "engine/engine.h"
 #include "engine/testing/engine_world.h"
 
@@ -38,6 +39,7 @@ class EngineMemory : public ::testing::Test {
 };
 
 TEST_F(EngineMemory, ACommandThatFindsNoneIsTriedAgainBehindTheOtherQueues) {
+  testing::asserts("SEM-144");
   enqueue_hungry(3);
   world_.enqueue(0, "behind");
   world_.enqueue(1, "other");
@@ -46,6 +48,7 @@ TEST_F(EngineMemory, ACommandThatFindsNoneIsTriedAgainBehindTheOtherQueues) {
 }
 
 TEST_F(EngineMemory, AnEngineThatFindsNoneAnyMoreTellsTheHost) {
+  testing::asserts("SEM-144");
   enqueue_hungry(kManyTries);
   EXPECT_THROW(world_.engine->synchronize(world_.queue(0)), std::bad_alloc);
   EXPECT_THAT(world_.done, IsEmpty());

@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 
 #include "belfry/error.h"
+#include "belfry/testing/asserts.h"
 #include "engine/testing/engine_world.h"
 
 #include <gmock/gmock.h>
@@ -20,6 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(Engine, NothingRunsWhenItIsEnqueued) {
+  testing::asserts("SEM-72");
   EngineWorld world;
   world.enqueue(0, "a");
   world.enqueue(1, "b");
@@ -88,6 +90,7 @@ TEST(Engine, SynchronizeCoversWhatWasEnqueuedBeforeIt) {
 }
 
 TEST(Engine, AWaitOrdersTwoQueues) {
+  testing::asserts("SEM-72");
   EngineWorld world;
   EventPoint event;
   world.enqueue(0, "producer");
@@ -184,6 +187,7 @@ TEST(Engine, ACollectiveRunsOnceWhenAllHaveArrived) {
 }
 
 TEST(Engine, AMissingMemberIsADeadlockThatNamesTheHeads) {
+  testing::asserts("SEM-75");
   EngineWorld world(3);
   const auto collective = std::make_shared<Collective>(2);
   collective->command = world.work("all_reduce");
@@ -236,6 +240,7 @@ TEST(Engine, QueuesAreDescribedInTheOrderOfTheirNumbers) {
 }
 
 TEST(Engine, ALongQueueIsWorkedOffWhileItGrows) {
+  testing::asserts("SEM-72");
   EngineWorld world(1, {.queue_limit = 4});
   for (int i = 0; i < 10; ++i) world.enqueue(0, "a");
   EXPECT_EQ(world.done.size(), 6u);

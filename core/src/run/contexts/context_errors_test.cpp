@@ -4,6 +4,7 @@
 // Verbs, handles and strategies where they do not belong.
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategies.h"
+#include "belfry/testing/asserts.h"
 #include "run/testing/error_of_test.h"
 
 #include <gmock/gmock.h>
@@ -28,6 +29,7 @@ class ContextErrors : public ::testing::Test {
 };
 
 TEST_F(ContextErrors, CrossReplicaWorkInsideAReplica) {
+  testing::asserts("SEM-14");
   EXPECT_EQ(error_of([&] {
               strategy_.run([&](ReplicaContext& replica) {
                 if (replica.replica_id() == 1) strategy_.cross_replica().broadcast(1, kHere);
@@ -61,6 +63,7 @@ TEST_F(ContextErrors, MergeInsideAMerge) {
 }
 
 TEST_F(ContextErrors, MergeThroughAnotherReplicasContext) {
+  testing::asserts("SEM-14");
   ReplicaContext* first = nullptr;  // Replica 0 waits in its merge while replica 1 uses it.
   const auto body = [&](ReplicaContext& replica) {
     if (replica.replica_id() == 0)
@@ -87,6 +90,7 @@ TEST_F(ContextErrors, MergeOnAThreadOfAReplica) {
 }
 
 TEST_F(ContextErrors, VariableThroughAnotherReplicasContext) {
+  testing::asserts("SEM-14");
   auto variable = strategy_.mirrored_variable(1, {.name = "weights"});
   ReplicaContext* first = nullptr;
   const auto body = [&](ReplicaContext& replica) {
@@ -101,6 +105,7 @@ TEST_F(ContextErrors, VariableThroughAnotherReplicasContext) {
 }
 
 TEST_F(ContextErrors, MergeInANestedRunThroughTheOuterReplica) {
+  testing::asserts("SEM-9");
   EXPECT_THAT(error_of([&] {
                 strategy_.run([](ReplicaContext& outer) {
                   outer.merge_call([&](CrossReplicaContext& cross) {
@@ -122,6 +127,7 @@ TEST_F(ContextErrors, VariableOfAMergeThroughAReplica) {
 }
 
 TEST_F(ContextErrors, AnotherThreadRunsABusyStrategy) {
+  testing::asserts("SEM-9");
   std::string text;
   strategy_.run([&](ReplicaContext& replica) {
     if (replica.replica_id() != 0) return;
@@ -138,6 +144,7 @@ TEST_F(ContextErrors, AnotherThreadRunsABusyStrategy) {
 
 // The backend's carrier is for one thread at a time.
 TEST_F(ContextErrors, AnotherThreadRunsOnTheBackendOfARun) {
+  testing::asserts("SEM-9");
   MirroredStrategy other(backend_);
   std::string text;
   strategy_.run([&](ReplicaContext& replica) {
@@ -153,6 +160,7 @@ TEST_F(ContextErrors, AnotherThreadRunsOnTheBackendOfARun) {
 }
 
 TEST_F(ContextErrors, WorkOfAnotherStrategyInsideARun) {
+  testing::asserts("SEM-14");
   MirroredStrategy other(backend_);
   EXPECT_THAT(error_of([&] {
                 strategy_.run([&](ReplicaContext& replica) {
@@ -167,6 +175,7 @@ TEST_F(ContextErrors, WorkOfAnotherStrategyInsideARun) {
 }
 
 TEST_F(ContextErrors, VariableOfAnotherStrategy) {
+  testing::asserts("SEM-14", "SEM-44");
   MirroredStrategy other(backend_);
   auto foreign = other.mirrored_variable(1, {.name = "theirs"}, {"model.cc", 5});
   const auto is_refused = AllOf(HasSubstr("BF-004 theirs belongs to another strategy"),
@@ -181,6 +190,7 @@ TEST_F(ContextErrors, VariableOfAnotherStrategy) {
 }
 
 TEST_F(ContextErrors, HandleOfNoVariable) {
+  testing::asserts("SEM-44");
   const MirroredVariable<int> mirrored;
   const ReplicaLocalVariable<int> local;
   const auto is_refused = HasSubstr("BF-052 a default-constructed variable handle was used");
@@ -194,6 +204,7 @@ TEST_F(ContextErrors, HandleOfNoVariable) {
 }
 
 TEST_F(ContextErrors, AssignmentWithoutAnAggregation) {
+  testing::asserts("SEM-45");
   auto variable = strategy_.mirrored_variable(1, {.name = "step"}, {"model.cc", 5});
   EXPECT_THAT(
       error_of([&] {

@@ -5,6 +5,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 
 #include <gtest/gtest.h>
 
@@ -77,6 +78,7 @@ struct AtEnd {
 };
 
 TEST_F(Cancellation, OfReplicasThatMergeAllTheSameIsGivenUp) {
+  testing::asserts("SEM-7");
   std::vector<int> swallowed(3);
   EXPECT_THROW(strategy_.run([&](ReplicaContext& replica) {
     const int id = replica.replica_id();

@@ -6,6 +6,7 @@
 #include "belfry/indexed_slices.h"
 #include "belfry/scatter.h"
 #include "belfry/strategies.h"
+#include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,6 +61,7 @@ class MergeErrors : public ::testing::Test {
 };
 
 TEST_F(MergeErrors, OneReplicaSkips) {
+  testing::asserts("SEM-5");
   EXPECT_EQ(text_of<MergeMismatchError>([](ReplicaContext& replica) {
               if (replica.replica_id() != 1) replica.merge_call(count, kLeft);
             }),
@@ -71,6 +73,7 @@ TEST_F(MergeErrors, OneReplicaSkips) {
 }
 
 TEST_F(MergeErrors, OneReplicaMeetsOnceMore) {
+  testing::asserts("SEM-5");
   EXPECT_THAT(
       text_of<MergeMismatchError>([](ReplicaContext& replica) {
         replica.merge_call(count, kLeft);
@@ -81,6 +84,7 @@ TEST_F(MergeErrors, OneReplicaMeetsOnceMore) {
 }
 
 TEST_F(MergeErrors, DifferentPlaces) {
+  testing::asserts("SEM-4", "SEM-5");
   EXPECT_EQ(text_of<MergeMismatchError>([](ReplicaContext& replica) {
               if (replica.replica_id() == 0)
                 replica.merge_call(count, kLeft);
@@ -95,6 +99,7 @@ TEST_F(MergeErrors, DifferentPlaces) {
 }
 
 TEST_F(MergeErrors, DifferentPlacesOfOtherVerbs) {
+  testing::asserts("SEM-4");
   const auto v = strategy_.mirrored_variable(0, {.aggregation = Aggregation::kSum});
   const auto place = [](ReplicaContext& replica) {
     return replica.replica_id() == 0 ? kLeft : kRight;
@@ -122,6 +127,7 @@ TEST_F(MergeErrors, DifferentNames) {
 }
 
 TEST_F(MergeErrors, DifferentKinds) {
+  testing::asserts("SEM-4", "SEM-5");
   EXPECT_EQ(text_of<MergeMismatchError>([](ReplicaContext& replica) {
               if (replica.replica_id() == 2)
                 replica.all_reduce(ReduceOp::kSum, 1, kLeft);
@@ -154,6 +160,7 @@ TEST_F(MergeErrors, InALoopNameTheRoundThatDiffers) {
 }
 
 TEST_F(MergeErrors, DifferentTypes) {
+  testing::asserts("SEM-4", "SEM-5");
   const auto any = [](CrossReplicaContext&, const auto&) {};
   EXPECT_THAT(
       text_of<MergeMismatchError>([&](ReplicaContext& replica) {
@@ -166,6 +173,7 @@ TEST_F(MergeErrors, DifferentTypes) {
 }
 
 TEST_F(MergeErrors, DifferentFunctions) {
+  testing::asserts("SEM-4", "SEM-5");
   EXPECT_EQ(text_of<MergeMismatchError>([](ReplicaContext& replica) {
               replica.merge_call(replica.replica_id() == 1 ? &count : &other, kLeft);
             }),
@@ -177,6 +185,7 @@ TEST_F(MergeErrors, DifferentFunctions) {
 }
 
 TEST_F(MergeErrors, DifferentVariablesOnOneLine) {
+  testing::asserts("SEM-4", "SEM-5");
   const auto left =
       strategy_.mirrored_variable(0.0, {.name = "left", .aggregation = Aggregation::kSum});
   const auto right =
@@ -250,6 +259,7 @@ TEST_F(MergeErrors, DifferentReductionsOfSlices) {
 }
 
 TEST_F(MergeErrors, DifferentLengths) {
+  testing::asserts("SEM-36");
   EXPECT_EQ(text_of<StructureMismatchError>([](ReplicaContext& replica) {
               const auto length = static_cast<std::size_t>(1 + replica.replica_id());
               replica.all_reduce(ReduceOp::kSum, std::vector<int>(length, 1), kLeft);
@@ -264,6 +274,7 @@ TEST_F(MergeErrors, DifferentLengths) {
 
 // Replica 2 differs in an earlier leaf than replica 1 does.
 TEST_F(MergeErrors, DifferentLengthsInTheFirstLeafOfAny) {
+  testing::asserts("SEM-36");
   using Lists = std::vector<std::vector<int>>;
   const PerReplica<Lists> values{Lists{{1}, {1}}, Lists{{1}, {1, 2}}, Lists{{1, 2}, {1}}};
   EXPECT_THAT(text_of<StructureMismatchError>([&](ReplicaContext& replica) {
@@ -314,6 +325,7 @@ TEST_F(MergeErrors, AReplicaThrows) {
 }
 
 TEST_F(MergeErrors, AReplicaThrowsAndTheReportTellsTheWholeStory) {
+  testing::asserts("SEM-6");
   EXPECT_THROW(strategy_.run([](ReplicaContext& replica) {
     replica.merge_call(count, kLeft);
     if (replica.replica_id() == 1) throw std::runtime_error("bad label");
@@ -328,6 +340,7 @@ TEST_F(MergeErrors, AReplicaThrowsAndTheReportTellsTheWholeStory) {
 }
 
 TEST_F(MergeErrors, SeveralReplicasThrowAndTheLowestIsRethrown) {
+  testing::asserts("SEM-6");
   EXPECT_EQ(text_of<std::runtime_error>([](ReplicaContext& replica) {
               if (replica.replica_id() > 0) {
                 throw std::runtime_error("from " + std::to_string(replica.replica_id()));
@@ -350,6 +363,7 @@ struct SumAtEnd {
 };
 
 TEST_F(MergeErrors, AnExceptionOutranksTheMergeOfADestructorThatItRuns) {
+  testing::asserts("SEM-6");
   EXPECT_EQ(text_of<std::runtime_error>([](ReplicaContext& replica) {
               const SumAtEnd sum{replica};
               if (replica.replica_id() == 1) throw std::runtime_error("bad label");
@@ -397,6 +411,7 @@ TEST_F(MergeErrors, WhatACancelledReplicaThrowsOutranksNothing) {
 }
 
 TEST_F(MergeErrors, TheMergeFunctionThrows) {
+  testing::asserts("SEM-6");
   EXPECT_EQ(text_of<std::runtime_error>([](ReplicaContext& replica) {
               replica.merge_call([](CrossReplicaContext&) { throw std::runtime_error("no room"); },
                                  kLeft);
@@ -416,6 +431,7 @@ TEST_F(MergeErrors, TheMergeFunctionThrowsSomethingElse) {
 }
 
 TEST_F(MergeErrors, IntegersHaveNoMean) {
+  testing::asserts("SEM-35");
   EXPECT_THAT(text_of<InvalidArgumentError>([](ReplicaContext& replica) {
                 replica.all_reduce(ReduceOp::kMean, std::vector<int>{1, 2}, kLeft);
               }),
@@ -423,12 +439,14 @@ TEST_F(MergeErrors, IntegersHaveNoMean) {
 }
 
 TEST_F(MergeErrors, BoolsAreNotReduced) {
+  testing::asserts("SEM-35");
   EXPECT_THAT(text_of<InvalidArgumentError>(
                   [](ReplicaContext& replica) { replica.all_reduce(ReduceOp::kSum, true, kLeft); }),
               AllOf(HasSubstr("BF-022"), HasSubstr("bool")));
 }
 
 TEST_F(MergeErrors, CancellationUnwindsWhatReplicasHold) {
+  testing::asserts("SEM-7");
   std::atomic<int> alive{0};
   struct Guard {
     std::atomic<int>& alive;
@@ -482,6 +500,7 @@ TEST_F(MergeErrors, ErrorsOfAMergeFunctionKeepTheirTypes) {
 }
 
 TEST_F(MergeErrors, ACancellationOfAUsersDoesNotLeaveTheRun) {
+  testing::asserts("SEM-7");
   EXPECT_THAT(text_of<ContextError>([](ReplicaContext& replica) {
                 if (replica.replica_id() == 1) throw ReplicaCancelled{};
                 return std::string(100, 'x');

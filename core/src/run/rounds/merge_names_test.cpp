@@ -8,6 +8,7 @@
 #include "belfry/reduction.h"
 #include "belfry/scatter.h"
 #include "belfry/strategies.h"
+#include "belfry/testing/asserts.h"
 #include "belfry/vjp.h"
 #include "run/testing/error_of_test.h"
 
@@ -245,6 +246,7 @@ std::vector<Verb> verbs_of(Strategy& strategy) {
 }
 
 TEST_F(MergeNames, ThatAreEqualMeetAtDifferentLines) {
+  testing::asserts("SEM-132");
   for (const Verb& verb : verbs_of(strategy_)) {
     EXPECT_EQ(text_of([&](ReplicaContext& replica) {
                 const CallSite site = replica.replica_id() == 0 ? kLeft : kRight;
@@ -257,6 +259,7 @@ TEST_F(MergeNames, ThatAreEqualMeetAtDifferentLines) {
 }
 
 TEST_F(MergeNames, ThatDifferDoNotMeetAtOneLine) {
+  testing::asserts("SEM-132");
   for (const Verb& verb : verbs_of(strategy_)) {
     const std::string text = text_of([&](ReplicaContext& replica) {
       verb.named(replica, MergeTag{replica.replica_id() == 0 ? "left" : "right", kLeft});
@@ -268,6 +271,7 @@ TEST_F(MergeNames, ThatDifferDoNotMeetAtOneLine) {
 }
 
 TEST_F(MergeNames, OfOneReplicaAloneDoNotMeetCallsWithout) {
+  testing::asserts("SEM-132");
   for (const Verb& verb : verbs_of(strategy_)) {
     EXPECT_THAT(text_of([&](ReplicaContext& replica) {
                   if (replica.replica_id() == 0)
@@ -305,6 +309,7 @@ TEST_F(MergeNames, MayBeTemporariesOfTheCall) {
 }
 
 TEST_F(MergeNames, DoNotReplaceKindsAndTypes) {
+  testing::asserts("SEM-132");
   EXPECT_THAT(text_of([](ReplicaContext& replica) {
                 if (replica.replica_id() == 0)
                   replica.all_reduce(MergeTag{"x"}, ReduceOp::kSum, 1);
@@ -360,6 +365,7 @@ std::vector<std::function<void(Strategy&, const MergeTag&)>> makers() {
 }
 
 TEST_F(MergeNames, OfVariablesAreCompared) {
+  testing::asserts("SEM-132");
   for (const auto& make : makers()) {
     EXPECT_EQ(text_of([&](ReplicaContext& replica) {
                 const std::string name = "w";
@@ -422,6 +428,7 @@ class RequiredNames : public MergeNames {
 };
 
 TEST_F(RequiredNames, AreAskedOfEveryVerbThatIsReachedAgain) {
+  testing::asserts("SEM-133");
   for (const Verb& verb : verbs_of(strict_)) {
     EXPECT_EQ(strict_text([&](ReplicaContext& replica) { verb.unnamed(replica); }),
               "nothing was thrown")
@@ -442,6 +449,7 @@ TEST_F(RequiredNames, AreAskedOfEveryVerbThatIsReachedAgain) {
 }
 
 TEST_F(RequiredNames, AreNotAskedOfCallsThatAreReachedOnce) {
+  testing::asserts("SEM-133");
   const auto once = [](ReplicaContext& replica) {
     replica.all_reduce(ReduceOp::kSum, 1, kLeft);
     replica.all_reduce(ReduceOp::kSum, 1, kRight);

@@ -6,6 +6,7 @@
 #include "belfry/scatter.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,6 +38,7 @@ class Participation : public ::testing::Test {
 };
 
 TEST_F(Participation, ReplicasWithoutAComponentDoNotRun) {
+  testing::asserts("SEM-90");
   std::vector<int> ran(4, 0);
   const auto results = strategy_.run(
       [&](ReplicaContext& replica, double own) {
@@ -56,6 +58,7 @@ TEST_F(Participation, ReplicasWithoutAComponentDoNotRun) {
 }
 
 TEST_F(Participation, AskingForAMissingComponentIsAnError) {
+  testing::asserts("SEM-90");
   const PerReplica<double> values = values_of({1, 3});
   try {
     std::ignore = values[2];
@@ -72,6 +75,7 @@ TEST_F(Participation, AskingForAMissingComponentIsAnError) {
 
 // What would be lost, or missing, is said at the call, before any replica runs.
 TEST_F(Participation, ValuesOfOtherReplicasAreRefused) {
+  testing::asserts("SEM-13");
   bool ran = false;
   const auto refused = [&](const auto& argument) {
     const CallSite here = CallSite::here();
@@ -109,6 +113,7 @@ TEST_F(Participation, MergesReturnValuesOfAllReplicas) {
 }
 
 TEST_F(Participation, MeansAreOverThoseThatTakePart) {
+  testing::asserts("SEM-91");
   const auto means = strategy_.run(
       [](ReplicaContext& replica, double own) {
         return std::pair(
@@ -123,6 +128,7 @@ TEST_F(Participation, MeansAreOverThoseThatTakePart) {
 }
 
 TEST_F(Participation, ThoseThatTakeNoPartGetWhatMergesGiveToAll) {
+  testing::asserts("SEM-91");
   const auto weight = strategy_.mirrored_variable([] { return Tensor<double>::zeros({1}); });
   strategy_.run(
       [&](ReplicaContext& replica, double own) {
@@ -147,6 +153,7 @@ TEST_F(Participation, ThoseThatTakeNoPartGetWhatMergesGiveToAll) {
 }
 
 TEST_F(Participation, TheFirstThatTakesPartStandsForReplica0) {
+  testing::asserts("SEM-90");
   auto first = strategy_.mirrored_variable(0.0, {.aggregation = Aggregation::kOnlyFirst});
   int calls = 0;
   const auto made = strategy_.run(

@@ -5,6 +5,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "belfry/vjp.h"
 #include "run/testing/error_of_test.h"
 
@@ -74,6 +75,7 @@ TEST_F(Reports, NumbersThatStandForNoSplit) {
 }
 
 TEST_F(Reports, ATotalThatCannotBeSplit) {
+  testing::asserts("SEM-57");
   const auto total = strategy_.replica_local_variable(ReduceOp::kSum, false);
   EXPECT_THAT(error_of([&] { cross_.assign_total(total, true, SumSplit::kFirst, kHere); }),
               says("BF-022 bool values have no total"));

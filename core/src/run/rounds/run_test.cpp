@@ -5,6 +5,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategies.h"
 #include "belfry/strategy.h"
+#include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,12 +37,14 @@ class Run : public ::testing::Test {
 };
 
 TEST_F(Run, GivesWhatEachReplicaReturned) {
+  testing::asserts("SEM-10");
   const auto ids = strategy_.run([](ReplicaContext& replica) { return replica.replica_id(); });
   static_assert(std::is_same_v<decltype(ids), const PerReplica<int>>);
   EXPECT_THAT(ids, ElementsAre(0, 1, 2));
 }
 
 TEST_F(Run, GivesNothingForVoid) {
+  testing::asserts("SEM-10");
   std::atomic<int> calls{0};
   static_assert(std::is_void_v<decltype(strategy_.run([](ReplicaContext&) {}))>);
   strategy_.run([&](ReplicaContext&) { ++calls; });
@@ -49,6 +52,7 @@ TEST_F(Run, GivesNothingForVoid) {
 }
 
 TEST_F(Run, GivesAPerReplicaForOneReplicaToo) {
+  testing::asserts("SEM-10", "SEM-15");
   HostBackend backend(1);
   MirroredStrategy one(backend);
   const auto ids = one.run([](ReplicaContext& replica) {
@@ -77,6 +81,7 @@ TEST_F(Run, MergesAndFailsForFewReplicasAndForMany) {
 }
 
 TEST_F(Run, GivesAReturnedVariableAsItself) {
+  testing::asserts("SEM-10");
   auto variable = strategy_.mirrored_variable(1);
   const auto returned = strategy_.run([&](ReplicaContext&) { return variable; });
   static_assert(std::is_same_v<decltype(returned), const MirroredVariable<int>>);
@@ -92,6 +97,7 @@ TEST_F(Run, TakesBoolsAndTypesThatCannotBeCopied) {
 }
 
 TEST_F(Run, HandsEachReplicaItsComponent) {
+  testing::asserts("SEM-13");
   const PerReplica<int> values{10, 20, 30};
   const auto sums = strategy_.run([](ReplicaContext&, int own, const std::vector<int>& nested,
                                      int same) { return own + nested[0] + nested[1] + same; },
@@ -140,6 +146,7 @@ TEST_F(Run, MergesGiveComponentsOrCopies) {
 }
 
 TEST_F(Run, MergesKeepPerReplicaValuesAndVariablesAsTheyAre) {
+  testing::asserts("SEM-12");
   auto variable = strategy_.mirrored_variable(4);
   const PerReplica<int> outside{1, 2, 3};
   strategy_.run([&](ReplicaContext& replica) {
@@ -155,6 +162,7 @@ TEST_F(Run, MergesKeepPerReplicaValuesAndVariablesAsTheyAre) {
 }
 
 TEST_F(Run, MergesMoveWhatTheyAreGivenToKeep) {
+  testing::asserts("SEM-3");
   const auto sizes = strategy_.run([](ReplicaContext& replica) {
     auto own = std::make_unique<int>(replica.replica_id());
     return replica.merge_call(
@@ -190,6 +198,7 @@ TEST_F(Run, MergesMeetThroughWrappersThatHandTheirSiteOn) {
 }
 
 TEST_F(Run, ReducesNestsOfEveryKind) {
+  testing::asserts("SEM-20", "SEM-35");
   using Nest = std::tuple<int, std::map<std::string, std::vector<double>>, std::optional<float>,
                           std::array<std::int8_t, 2>, std::vector<Pair>>;
   const auto sums = strategy_.run([](ReplicaContext& replica) {

@@ -6,6 +6,7 @@
 #include "belfry/reduction.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "run/testing/code_of_test.h"
 
 #include <gmock/gmock.h>
@@ -33,6 +34,7 @@ class Assign : public ::testing::Test {
 };
 
 TEST_F(Assign, AddsIntegersOfEveryWidth) {
+  testing::asserts("SEM-45");
   const auto count =
       strategy_.mirrored_variable(std::uint64_t{0}, {.aggregation = Aggregation::kSum});
   const auto small = strategy_.replica_local_variable(Aggregation::kOnlyFirst,
@@ -54,6 +56,7 @@ TEST_F(Assign, AddsIntegersOfEveryWidth) {
 }
 
 TEST_F(Assign, SetsValuesOfOtherLengthsAndShapes) {
+  testing::asserts("SEM-45");
   const auto list =
       strategy_.mirrored_variable(std::vector<int>{1, 2}, {.aggregation = Aggregation::kOnlyFirst});
   const auto tensor = strategy_.mirrored_variable([] { return Tensor<float>::zeros({2}); });
@@ -74,6 +77,7 @@ TEST_F(Assign, AddsIntegersOfEveryWidthForTheirMean) {
 }
 
 TEST_F(Assign, RefusesWhatHasNoSumBeforeAnythingChanges) {
+  testing::asserts("SEM-45");
   const auto flag = strategy_.replica_local_variable(Aggregation::kOnlyFirst, true);
   const auto refuse = [&](const auto& variable, auto by) {
     EXPECT_EQ(code_of([&] {

@@ -9,6 +9,7 @@
 #include "belfry/scatter.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "run/testing/error_of_test.h"
 
 #include <gmock/gmock.h>
@@ -86,6 +87,7 @@ class InsideUpdate : public ::testing::Test {
 };
 
 TEST_F(InsideUpdate, NoWayChangesAVariable) {
+  testing::asserts("SEM-41");
   const auto rows = strategy_.mirrored_variable([] { return Tensor<float>::zeros({2, 1}); });
   const auto slices =
       indexed_slices(Tensor<float>::full({1, 1}, 1.0F, strategy_.placement(0)),

@@ -7,6 +7,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor.h"
+#include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -66,6 +67,7 @@ TEST_F(VariablesOfReplicas, AreOneIfAllAskForTheSame) {
 }
 
 TEST_F(VariablesOfReplicas, HaveOneType) {
+  testing::asserts("SEM-48");
   EXPECT_THAT(asked_for(making(1.0), making(1.0F)),
               ElementsAre("asked for \"v\", on write, aggregation none, float64",
                           "asked for \"v\", on write, aggregation none, float32"));
@@ -96,6 +98,7 @@ TEST_F(VariablesOfReplicas, HaveOneAggregation) {
 }
 
 TEST_F(VariablesOfReplicas, ShareNamesThatDifferInOneDigit) {
+  testing::asserts("SEM-48");
   const auto named = [&](const std::string& name) {
     return [this, name] { strategy_.variable(1.0, {.name = name}); };
   };
@@ -132,6 +135,7 @@ TEST_F(VariablesOfReplicas, HaveOneStructureAlsoWithoutLeaves) {
 
 // The second value of each pair differs in one host leaf (SEM-48).
 TEST_F(VariablesOfReplicas, HaveOneFirstValue) {
+  testing::asserts("SEM-48");
   using Pair = std::pair<std::int32_t, std::vector<float>>;
   const std::string asked = "asked for \"v\", on write, aggregation none, ";
   EXPECT_THAT(
@@ -163,6 +167,7 @@ TEST_F(VariablesOfReplicas, HaveOneFirstValueOfEveryKind) {
 }
 
 TEST_F(VariablesOfReplicas, HaveAFirstValueOfTheFirstReplicaFromAFunction) {
+  testing::asserts("SEM-48");
   const auto made = strategy_.run([&](ReplicaContext& replica) {
     const double own = 1.0 + replica.replica_id();
     return strategy_.mirrored_variable([own] { return own; }).on(replica);

@@ -6,6 +6,7 @@
 #include "belfry/scatter.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "run/testing/error_of_test.h"
 
 #include <gmock/gmock.h>
@@ -49,6 +50,7 @@ class Update : public ::testing::Test {
 };
 
 TEST_F(Update, CallsTheFunctionOnceForEachComponent) {
+  testing::asserts("SEM-41");
   auto variable = strategy_.mirrored_variable(10);
   int calls = 0;
   const auto seen = cross_.update(
@@ -64,6 +66,7 @@ TEST_F(Update, CallsTheFunctionOnceForEachComponent) {
 }
 
 TEST_F(Update, GivesVariablesAndMirroredValuesByComponent) {
+  testing::asserts("SEM-41");
   auto variable = strategy_.mirrored_variable([] { return Tensor<float>::full({1}, 2.0F); });
   auto velocity = strategy_.mirrored_variable([] { return Tensor<float>::full({1}, 0.5F); });
   const auto gradient = cross_.broadcast(Tensor<float>::full({1}, 4.0F, strategy_.placement(0)));
@@ -82,6 +85,7 @@ TEST_F(Update, GivesVariablesAndMirroredValuesByComponent) {
 }
 
 TEST_F(Update, ThatThrowsChangesNothing) {
+  testing::asserts("SEM-42");
   auto variable = strategy_.mirrored_variable(std::vector<int>{1, 2});
   int left = 3;
   EXPECT_THROW(cross_.update(variable,
@@ -94,6 +98,7 @@ TEST_F(Update, ThatThrowsChangesNothing) {
 }
 
 TEST_F(Update, ThatWouldMakeMirroredComponentsDifferIsRefused) {
+  testing::asserts("SEM-11", "SEM-42");
   auto variable = strategy_.mirrored_variable(1.0, {.name = "weights"});
   int next = 0;
   try {
@@ -132,6 +137,7 @@ TEST_F(Update, ThatReturnsAnotherNumberForEachComponentIsRefused) {
 }
 
 TEST_F(Update, OfTensorsThatDifferIsSeenWhenTheyAreRead) {
+  testing::asserts("SEM-11", "SEM-46");
   auto variable = strategy_.mirrored_variable([] { return Tensor<float>::full({2}, 1.0F); });
   float next = 0;
   cross_.update(variable, [&](Tensor<float>& component) { component = add(component, next++); });
@@ -329,6 +335,7 @@ TEST_F(Update, OfReplicaLocalComponentsMayDiffer) {
 // As a PerReplica would, it has another value beside each component. What kind it is of shows only
 // when it is handed over.
 TEST_F(Update, TakesNoReplicaLocalVariableAsAnArgument) {
+  testing::asserts("SEM-41");
   constexpr CallSite kHere{"train.cc", 11};
   const auto target = strategy_.mirrored_variable(1);
   const Variable<int> local = strategy_.replica_local_variable(ReduceOp::kSum, 4, {.name = "seen"});
@@ -358,6 +365,7 @@ TEST_F(Update, TakesNoReplicaLocalVariableAsAnArgument) {
 }
 
 TEST_F(Update, AggregatesWhatReplicasAssign) {
+  testing::asserts("SEM-45");
   auto sum = strategy_.mirrored_variable(1.0, {.aggregation = Aggregation::kSum});
   auto mean = strategy_.mirrored_variable(1.0, {.aggregation = Aggregation::kMean});
   auto first = strategy_.mirrored_variable(1.0, {.aggregation = Aggregation::kOnlyFirst});
@@ -373,6 +381,7 @@ TEST_F(Update, AggregatesWhatReplicasAssign) {
 }
 
 TEST_F(Update, AssignsReplicaLocalComponentsAlone) {
+  testing::asserts("SEM-52");
   auto local = strategy_.replica_local_variable(ReduceOp::kSum, std::vector<int>{10});
   strategy_.run([&](ReplicaContext& replica) {
     if (replica.replica_id() == 0) replica.assign(local, std::vector<int>{1});

@@ -6,6 +6,7 @@
 #include "belfry/checkpoint.h"
 #include "belfry/reduction.h"
 #include "belfry/strategies.h"
+#include "belfry/testing/asserts.h"
 #include "run/testing/code_of_test.h"
 
 #include <gmock/gmock.h>
@@ -52,6 +53,7 @@ std::vector<T> means(const std::vector<T>& terms) {
 }
 
 TEST(IntegerMeans, OfNarrowTypesDoNotWrap) {
+  testing::asserts("SEM-141");
   EXPECT_THAT(means<std::uint8_t>({200, 200}), Each(200));
   EXPECT_THAT(means<std::uint8_t>({255, 255, 255, 254}), Each(254)) << "1019 / 4";
   EXPECT_THAT(means<std::int8_t>({127, 127, 126}), Each(126)) << "380 / 3";
@@ -65,6 +67,7 @@ TEST(IntegerMeans, OfNarrowTypesDoNotWrap) {
 }
 
 TEST(IntegerMeans, OfWideTypesDoNotWrap) {
+  testing::asserts("SEM-141");
   using Signed = std::int64_t;
   constexpr Signed kLow = kLeast<Signed>;
   constexpr Signed kHigh = kMost<Signed>;
@@ -125,6 +128,7 @@ TEST(IntegerMeans, OfNestsTreatEachLeafByItsType) {
 }
 
 TEST(IntegerMeans, AreReadFromVariablesAsTheyWereSaved) {
+  testing::asserts("SEM-141");
   const auto make = [](Strategy& strategy) {
     return strategy.replica_local_variable(
         TruncatedMean{},
@@ -187,6 +191,7 @@ TEST(IntegerMeans, OfNothingAreNothing) {
 // 2^53 + 1 is no double and is rounded to 2^53. 2^53 + 3 lies between 2^53 + 2 and 2^53 + 4 and is
 // rounded to the latter, whose last bit is even. Up to 2^53 only the division rounds.
 TEST(PromotedMeans, AreExactAsLongAsTheirSumsAreDoubles) {
+  testing::asserts("SEM-39");
   constexpr std::int64_t kEnd = std::int64_t{1} << 53;
   HostBackend backend(2);
   MirroredStrategy strategy(backend);

@@ -8,6 +8,7 @@
 #include "belfry/reduction.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "belfry/vjp.h"
 
 #include <gmock/gmock.h>
@@ -73,6 +74,7 @@ class MapKeys : public ::testing::Test {
 };
 
 TEST_F(MapKeys, AreComparedByTheReductionsOfReplicas) {
+  testing::asserts("SEM-36");
   EXPECT_THAT(in_replicas([](ReplicaContext& replica) {
                 replica.all_reduce(ReduceOp::kSum, two(replica.replica_id(), 1.0));
               }),

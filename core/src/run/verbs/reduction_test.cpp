@@ -7,6 +7,7 @@
 #include "belfry/backend/host_backend.h"
 #include "belfry/checkpoint.h"
 #include "belfry/strategies.h"
+#include "belfry/testing/asserts.h"
 #include "run/testing/error_of_test.h"
 
 #include <gmock/gmock.h>
@@ -68,6 +69,7 @@ class Reductions : public ::testing::Test {
 };
 
 TEST_F(Reductions, FoldByReplicaId) {
+  testing::asserts("SEM-38");
   EXPECT_THAT(reduced(Largest{}, [](int id) { return id == 1 ? 9 : id; }), Each(9));
   const auto letter = [](int id) { return std::string(1, static_cast<char>('a' + id)); };
   EXPECT_THAT(reduced(Listed{}, letter), Each("((ab)c)3"));
@@ -105,6 +107,7 @@ TEST_F(Reductions, OfTensorsLeaveTheResultOnEveryDevice) {
 
 // Replica 1 takes no part (SEM-90): neither its value nor its number is there.
 TEST_F(Reductions, CountTheReplicasThatTakePart) {
+  testing::asserts("SEM-38", "SEM-91");
   detail::ReplicaArray<std::string> values(2);
   values.emplace_back("a");
   values.emplace_back("c");
@@ -118,6 +121,7 @@ TEST_F(Reductions, CountTheReplicasThatTakePart) {
 }
 
 TEST_F(Reductions, CompareStructuresFirst) {
+  testing::asserts("SEM-38");
   EXPECT_THROW(reduced(TruncatedMean{}, [](int id) { return std::vector<int>(id == 2 ? 2 : 1); }),
                StructureMismatchError);
 }
@@ -132,6 +136,7 @@ TEST_F(Reductions, ReadVariables) {
 }
 
 TEST_F(Reductions, SayWhatIsSavedAndRestored) {
+  testing::asserts("SEM-38", "SEM-55", "SEM-56");
   const auto mean = strategy_.replica_local_variable(GeometricMean{}, 1.0, {.name = "mean"});
   strategy_.run([&](ReplicaContext& replica) {
     mean.on(replica) = std::exp2(1 + replica.replica_id());  // 2, 4, 8
@@ -163,6 +168,7 @@ TEST_F(Reductions, SayWhatEachComponentIsRestoredTo) {
 }
 
 TEST_F(Reductions, TruncateMeansOfIntegers) {
+  testing::asserts("SEM-39");
   // -1, -2, -4: -7 / 3 is -2 and a third.
   const auto own = [](int id) { return -(1 << id); };
   EXPECT_THAT(reduced(TruncatedMean{}, own), Each(-2));
@@ -177,6 +183,7 @@ TEST_F(Reductions, TruncateMeansOfIntegers) {
 }
 
 TEST_F(Reductions, PromoteMeansOfIntegers) {
+  testing::asserts("SEM-39");
   EXPECT_THAT(reduced(PromotedMean{}, [](int id) { return 1 << id; }), Each(7.0 / 3));
   // The sum of integers would wrap.
   const auto large = [](int) { return std::numeric_limits<std::int32_t>::max(); };

@@ -5,6 +5,7 @@
 // to 2^24, and 2^24 + 2 is a number: what comes before the large one is kept.
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategies.h"
+#include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,6 +22,7 @@ constexpr float kLarge = 16777216.0F;
 
 // SEM-123: whatever order the strategy asks for, of whom the elements are.
 TEST(MappedElements, AreAddedFromLeftToRight) {
+  testing::asserts("SEM-123");
   HostBackend backend(2);
   MirroredStrategy strategy(backend, {.order = ReductionOrder::kTree});
   CrossReplicaContext& cross = strategy.cross_replica();
@@ -51,6 +53,7 @@ TEST(MappedElements, Of16BitsAreRoundedOnce) {
 
 // SEM-120: each replica's own in ascending order, then replica by replica.
 TEST(AxisElements, AreAddedInAscendingOrderThenByReplica) {
+  testing::asserts("SEM-120");
   HostBackend backend(3);
   MirroredStrategy strategy(backend);
   CrossReplicaContext& cross = strategy.cross_replica();

@@ -8,6 +8,7 @@
 #include "belfry/reduction.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "belfry/vjp.h"
 #include "run/testing/error_of_test.h"
 
@@ -57,6 +58,7 @@ class Verbs : public ::testing::Test {
 };
 
 TEST_F(Verbs, ADestinationMayBeAUsersType) {
+  testing::asserts("SEM-122");
   const elsewhere::Rack rack{{device(3), device(1)}};
   const auto sum = cross_.reduce(ReduceOp::kSum, ids_, rack);
   EXPECT_THAT(sum.devices(), ElementsAre(device(3), device(1)));
@@ -85,6 +87,7 @@ TEST_F(Verbs, AValueIsOnItsDevicesAlone) {
 }
 
 TEST_F(Verbs, DestinationsAreRefusedBeforeAnythingIsReduced) {
+  testing::asserts("SEM-122");
   const auto before = strategy_.statistics();
   const std::pair good{ids_, device(0)};
   const std::pair bad{ids_, std::string("/device:CPU:9")};
@@ -135,6 +138,7 @@ TEST_F(Verbs, LocalResultsAreTheComponents) {
 }
 
 TEST_F(Verbs, UpdateNonSlotReturnsWhatTheCallsReturn) {
+  testing::asserts("SEM-41");
   const auto offset = strategy_.mirrored_variable(10);
   const auto here = cross_.update_non_slot(
       {device(2), device(0)},
@@ -155,6 +159,7 @@ TEST_F(Verbs, UpdateNonSlotReturnsWhatTheCallsReturn) {
 }
 
 TEST_F(Verbs, UpdateEachReturnsWhatEachCallReturned) {
+  testing::asserts("SEM-41");
   const VariableScope scope = strategy_.colocate_variables_with({device(2), device(1)});
   const auto variable = strategy_.mirrored_variable(5);
   const auto seen = cross_.update_each(variable, [](int& component) {
@@ -235,6 +240,7 @@ TEST_F(Verbs, AllGatherIsAMergeOfItsOwnKind) {
 }
 
 TEST_F(Verbs, GatherNamesTheShapesThatDoNotFit) {
+  testing::asserts("SEM-121");
   const auto rows = strategy_.distribute_values(
       [](int id) { return Tensor<float>::zeros({2, id == 2 ? 4 : 3}); });
   EXPECT_EQ(error_of([&] { cross_.gather(rows, Axis(0), kHere); }),
@@ -254,6 +260,7 @@ TEST_F(Verbs, AxisMeanRounds16BitsOnce) {
 }
 
 TEST_F(Verbs, ConfigureSetsTheOrderOfReductions) {
+  testing::asserts("SEM-126");
   // 2^24 + 1 is a tie that goes to 2^24: the order shows.
   const PerReplica<float> values{16777216.0F, 1.0F, 1.0F};
   const auto sum = [&] { return cross_.reduce(ReduceOp::kSum, values).value(); };
@@ -268,6 +275,7 @@ TEST_F(Verbs, ConfigureSetsTheOrderOfReductions) {
 }
 
 TEST_F(Verbs, ConfigureRefusesWhatCannotChange) {
+  testing::asserts("SEM-126");
   EXPECT_EQ(error_of([&] { strategy_.configure({.devices = {device(3)}}, kHere); }),
             "BF-030 the devices of a strategy cannot change\n"
             "  at train.cc:11\n"
@@ -485,6 +493,7 @@ TEST_F(Verbs, GroupsLookIntoWhatHoldsTensors) {
 }
 
 TEST(Divisions, By257Round16BitFloatsOnce) {
+  testing::asserts("SEM-31", "SEM-33");
   // 256 / 257 is 0.99610..., which lies between the bfloat16 numbers 0.99609375 and 1, next to the
   // former. As a bfloat16, 257 is 256.
   constexpr int kReplicas = 257;
