@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The older names on devices, with tensors: core/src/strategies/tower_test.cpp has every one of
+// The older names on devices, with tensors: extras/tower/src/tower_test.cpp has every one of
 // them on the host. A test passes only if devices worked and met.
 #include "belfry/reduction.h"
 #include "belfry/tensor_ops.h"

@@ -3,9 +3,9 @@
 
 // The parts of a safetensors file: 8 bytes with the length of the header, the header in JSON, the
 // arrays side by side. The header has each array's element type, shape and span.
+#include "belfry/detail/file_source.h"
 #include "belfry/tensor_file.h"
 #include "values/tensor_header.h"
-#include "words/file_source.h"
 
 #include <algorithm>
 #include <cstring>

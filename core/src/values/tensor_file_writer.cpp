@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "belfry/detail/file_source.h"
 #include "belfry/error.h"
 #include "belfry/tensor_file.h"
 #include "values/tensor_file_dtypes.h"
 #include "values/tensor_header.h"
-#include "words/file_source.h"
 #include "words/saved_file.h"
 
 #include <nlohmann/json.hpp>

@@ -6,8 +6,8 @@
 // lie blanks, commas and colons alone.
 #include "values/tensor_header.h"
 
+#include "belfry/detail/file_source.h"
 #include "belfry/error.h"
-#include "words/file_source.h"
 
 #include <nlohmann/json.hpp>
 

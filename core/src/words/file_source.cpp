@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "words/file_source.h"
+#include "belfry/detail/file_source.h"
 
 #include "belfry/error.h"
 

@@ -4,10 +4,10 @@
 
 #include "belfry/current.h"
 #include "belfry/destination.h"
-#include "belfry/detail/tower_call.h"
 #include "belfry/distributed_values.h"
 #include "belfry/nest.h"
 #include "belfry/strategies.h"
+#include "belfry/tower/call.h"
 #include "belfry/variable.h"
 
 #include <string>
@@ -186,5 +186,5 @@ T all_reduce(InTower at, const MergeTag& tag, Method reduce_op, T value) {
 
 }  // namespace belfry::tower
 
-#include "belfry/detail/tower_input.h"
-#include "belfry/detail/tower_verbs.h"
+#include "belfry/tower/input.h"
+#include "belfry/tower/verbs.h"
