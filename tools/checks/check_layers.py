@@ -16,6 +16,8 @@ import tree
 LAYERS = {"words": 0, "backend": 1, "kernels": 1, "host": 1, "values": 2, "collectives": 3,
           "run": 4, "input": 5, "strategies": 5}
 BACKENDS_SEE = 1  # The highest layer that backends may include.
+EXTRAS = ("files", "to" + "wer")  # The libraries beside core, which nothing but users includes.
+LIBRARIES = ("core", "sim", "cuda", *EXTRAS)
 
 # Third parties, and the files that may include them.
 THIRD_PARTIES = [
@@ -53,8 +55,8 @@ def listed_headers(files):
 
 def component_of(name):
     """Returns the component that a public include such as sim/backend.h belongs to."""
-    first = name.split("/")[0]
-    return first if first in ("sim", "cuda", "testing") else "core"
+    first = name.split("/")[0].removesuffix(".h")
+    return first if first in ("sim", "cuda", "testing", *EXTRAS) else "core"
 
 
 def owner_of(name):
@@ -62,7 +64,7 @@ def owner_of(name):
     parts = name.split("/")
     if name.startswith("core/src/"):
         return "core", LAYERS.get(parts[2])
-    if name.startswith("backends/"):
+    if name.startswith(("backends/", "extras/")):
         return parts[1], None
     return parts[0], None
 
@@ -113,10 +115,15 @@ class LayerCheck:
         component = component_of(header)
         owner, _ = owner_of(name)
         layer = self.layer_of.get(header)
-        if owner in ("core", "sim", "cuda") and component == "testing" and not tree.is_test(name):
+        if owner in LIBRARIES and component == "testing" and not tree.is_test(name):
             self.report.error(where, f"a library includes belfry/{header}, which is for tests")
-        elif owner in ("core", "sim", "cuda") and header == "belfry.h" and not tree.is_test(name):
+        elif owner in LIBRARIES and header == "belfry.h" and not tree.is_test(name):
             self.report.error(where, "belfry/belfry.h is for users; include what is used")
+        elif (owner in LIBRARIES and component in EXTRAS and component != owner
+              and not tree.is_test(name)):
+            self.report.error(where, f"{owner} includes belfry/{header}, a library for users")
+        elif owner in EXTRAS and component in ("sim", "cuda") and not tree.is_test(name):
+            self.report.error(where, f"{owner} includes a backend, belfry/{header}")
         elif owner == "core" and component in ("sim", "cuda"):
             self.report.error(where, f"core includes a backend, belfry/{header}")
         elif owner == "core" and layer is not None:

@@ -41,8 +41,8 @@ TESTED = ("*", "!*.md", "docs/conformance.md", "docs/semantics.md", "!.*", "!LIC
 WITH_BENCHMARKS = (*TESTED, "tools/bench/*")
 BUILD = ("CMakeLists.txt", "CMakePresets.json", "*/CMakeLists.txt", "*.cmake", "*.in",
          "tools/ci/common.sh")
-SOURCES = ("core/*", "backends/*", "proptests/*", "tools/belfry/*", "tools/bench/*", "!*_test.*",
-           "!*.expected", "!*.patch", "!*.py")
+SOURCES = ("core/*", "extras/*", "backends/*", "proptests/*", "tools/belfry/*", "tools/bench/*",
+           "!*_test.*", "!*.expected", "!*.patch", "!*.py")
 # Inputs of a fresh machine: all files but the pages. Checks of pages depend on no release.
 FRESH = ("*", "!*.md", "docs/conformance.md", "docs/semantics.md", "!tools/gpu/*",
          "!tools/ci/campaign*", "!proptests/mutants/planted/*")
@@ -84,7 +84,7 @@ def fresh(release, command, part, proves):
 
 CONSUMERS = """\
 configure dev
-libraries=(belfry_core belfry_engine belfry_sim belfry_testing)
+libraries=(belfry_core belfry_files belfry_tower belfry_engine belfry_sim belfry_testing)
 ! cmake --build --preset dev --target help | grep -q '^belfry_cuda:' || libraries+=(belfry_cuda)
 cmake --build --preset dev --target "${libraries[@]}"
 for consumer in fetchcontent own_strategy own_backend missing_component; do
@@ -143,7 +143,7 @@ STEPS = [
     *sanitized("tsan", "clang 19 with ThreadSanitizer", (*CLANG, "llvm-symbolizer-19")),
     *sanitized("asan", "clang 19 with ASan and UBSan, fake stacks, every case", CLANG),
     Step("headers", "every public header compiles alone, with GCC and clang 19",
-         (*BUILD, "core/include/*", "backends/*.h", "proptests/include/*",
+         (*BUILD, "core/include/*", "extras/*.h", "backends/*.h", "proptests/include/*",
           "tools/checks/compile_headers.py"), HEADERS,
          (*GCC, "clang++-19")),
     Step("consumers", "users' projects build against an installation, and by FetchContent",

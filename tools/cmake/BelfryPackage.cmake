@@ -32,3 +32,10 @@ endif()
 configure_file("${PROJECT_SOURCE_DIR}/tools/cmake/belfry.pc.in" "${PROJECT_BINARY_DIR}/belfry.pc"
                @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/belfry.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+# Each library of extras has a module of its own, which requires the module belfry.
+foreach(extra files tower)
+  configure_file("${PROJECT_SOURCE_DIR}/tools/cmake/belfry-extra.pc.in"
+                 "${PROJECT_BINARY_DIR}/belfry-${extra}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/belfry-${extra}.pc"
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

@@ -2,10 +2,12 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Compiles and runs a program with what pkg-config says about an installed belfry, unaided.
-# usage: pkg_config.sh PREFIX COMPILER PROGRAM FOLDER
+# Compiles and runs each program with the flags of its pkg-config module of an installed belfry. A
+# program prints the text of the .expected file beside its source, or nothing without such a file.
+# usage: pkg_config.sh PREFIX COMPILER FOLDER MODULE PROGRAM [MODULE PROGRAM ...]
 set -euo pipefail
-prefix="$1" compiler="$2" program="$3" folder="$4"
+prefix="$1" compiler="$2" folder="$3"
+shift 3
 
 if ! command -v pkg-config >/dev/null; then
   echo "SKIPPED: pkg-config is not installed"
@@ -16,8 +18,14 @@ PKG_CONFIG_PATH="$(dirname "$module")"
 export PKG_CONFIG_PATH
 
 mkdir -p "$folder"
-# The flags are words on purpose.
-# shellcheck disable=SC2046
-"$compiler" "$program" -o "$folder/program" \
-  $(pkg-config --cflags --libs belfry)
-"$folder/program" | diff "${program%.cpp}.expected" -
+while (($#)); do
+  module="$1" program="$2"
+  shift 2
+  # The flags are words on purpose.
+  # shellcheck disable=SC2046
+  "$compiler" "$program" -o "$folder/program" \
+    $(pkg-config --cflags --libs "$module")
+  expected="${program%.cpp}.expected"
+  [[ -e "$expected" ]] || expected=/dev/null
+  "$folder/program" | diff "$expected" -
+done

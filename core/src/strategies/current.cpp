@@ -56,7 +56,7 @@ detail::DefaultContext& default_context() {
   return context;
 }
 
-// That of another thread is not current here.
+// A context of a different thread is not current here.
 bool ImmediateMerges::is_default() const { return this == &default_context().merges; }
 
 }  // namespace

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the reference systems do with the names of devices, a test for each row of the catalogue
-// that needs no devices.
+// Names of devices in the reference systems, a test for each row of the catalogue without devices.
 #include "belfry/device_spec.h"
 #include "belfry/error.h"
 

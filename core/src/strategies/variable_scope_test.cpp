@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What options, scopes and creators make of a variable, and variables of the default strategy.
+// The effects of options, scopes and creators on variables, and variables of the default strategy.
 #include "belfry/backend/host_backend.h"
 #include "belfry/current.h"
 #include "belfry/strategies.h"
@@ -135,7 +135,7 @@ TEST_F(VariableScopes, RefuseDevicesThatCannotBeMeant) {
   EXPECT_EQ(beside(Devices()), ErrorCode::kNoDevices);
   EXPECT_EQ(beside(Devices{device, device}), ErrorCode::kDuplicateDevice);
   EXPECT_EQ(beside(Devices{device, absent}), ErrorCode::kDestination);
-  // What was refused is not in force.
+  // A refused scope is not in force.
   EXPECT_EQ(strategy_.variable(1.0).devices(), backend_.devices());
 }
 

@@ -13,17 +13,18 @@
 #include <utility>
 #include <vector>
 
-/// The input of `belfry/tower.h`. How data ends has to be said, so that all take options.
+/// The input of `belfry/tower.h`. Every function takes options: the end of the data has no default.
 namespace belfry::tower {
 
-/// The steps of a dataset, the next one with each call of `get_next`. A loop reads them anew.
+/// The steps of a dataset, the next step with each call of `get_next`. A loop reads the steps anew.
 template <class B>
 class DistributedIterator : public DistributedDataset<B> {
  public:
   explicit DistributedIterator(DistributedDataset<B> steps)
       : DistributedDataset<B>(std::move(steps)) {}
 
-  /// Throws: what a loop throws, and InvalidArgumentError (kOutOfBounds) when the data has ended.
+  /// Throws: the errors of a loop, and InvalidArgumentError (kOutOfBounds) after the end of the
+  /// data.
   PerReplica<B> get_next(CallSite site = CallSite::here()) {
     if (at_) {
       ++*at_;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Uses every name of docs/tf_mapping.md that can be used. tools/checks/check_mapping.py compares
-// the two. What must not compile is in core/src/compile_fail.
+// both files. Calls that must not compile are in core/src/compile_fail.
 #include "belfry/tower.h"
 
 #include "belfry/backend/host_backend.h"
@@ -60,7 +60,7 @@ TEST_F(Tower, CallForEachTowerWithMergeCall) {
   EXPECT_THAT(tower::unwrap(distribution_, merged_results), ElementsAre(10, 11));
 }
 
-// The same as the later systems write it: the function asks for its context.
+// The same as the later systems write the call: the function asks for the context.
 TEST_F(Tower, RunWithTheCurrentReplicaContext) {
   const auto merge_fn = [](CrossReplicaContext& distribution,
                            const PerReplica<int>& three_plus_replica_id) {
@@ -367,7 +367,8 @@ TEST_F(Tower, StepsAreAskedForOneByOne) {
   auto iterator = tower::distribute_dataset(distribution_, batches,
                                             {.end_of_data = EndOfData::kDropPartialStep});
   EXPECT_EQ(iterator.get_next(), (PerReplica<Ints>{{0, 1}, {2, 3}}));
-  for (const auto& step : iterator) EXPECT_EQ(step[0].size(), 2U);  // Takes nothing from it.
+  for (const auto& step : iterator)
+    EXPECT_EQ(step[0].size(), 2U);  // Takes nothing from the iterator.
   EXPECT_EQ(iterator.get_next(), (PerReplica<Ints>{{4, 5}, {6, 7}}));
   for (int again = 0; again < 2; ++again) {
     EXPECT_EQ(code_of([&] { iterator.get_next(); }), ErrorCode::kOutOfBounds);
@@ -388,7 +389,7 @@ TEST_F(Tower, StepsAreSharedAsWithAutomaticShardingOrWithout) {
   EXPECT_EQ(last_step(BatchSplit::kEachBatch), (PerReplica<Ints>{{4}, {5}}));
 }
 
-// 8 meets 2 in every way there is.
+// 8 meets 2 in every possible way.
 TEST_F(Tower, VariablesAreScatteredTo) {
   const auto after = [&](ScatterOp op) {
     const auto variable = distribution_.mirrored_variable(
@@ -409,7 +410,7 @@ TEST_F(Tower, VariablesAreScatteredTo) {
   EXPECT_THAT(after(ScatterOp::kSet), ElementsAre(8, 2));
 }
 
-// Its component is a tensor like any other.
+// The component is a tensor like all tensors.
 TEST_F(Tower, RowsOfATowerLocalVariableAreScatteredToByItsTower) {
   const auto local = distribution_.replica_local_variable(
       ReduceOp::kSum, [] { return Tensor<float>::full({2, 1}, 8.0F); });
@@ -479,7 +480,7 @@ TEST_F(Tower, OutsideEverythingAMergeIsExecutedAtOnce) {
   };
   EXPECT_EQ(tower::merge_call(*tower::get_tower_context(), merge_fn, std::string("bar")),
             "foo_bar");
-  // A tensor is the mean of itself, which lies in host memory.
+  // A tensor in host memory is the mean of itself.
   const auto mean_fn = [](CrossReplicaContext& cross, const PerReplica<Tensor<float>>& x) {
     return cross.reduce(ReduceOp::kMean, x);
   };

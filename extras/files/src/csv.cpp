@@ -5,7 +5,7 @@
 
 #include "belfry/detail/file_source.h"
 #include "belfry/error.h"
-#include "input/parse_number.h"
+#include "parse_number.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,7 +13,7 @@
 namespace belfry {
 namespace {
 
-// So that endless files come to an end.
+// The limit ends endless files.
 constexpr std::size_t kMaxField = std::size_t{1} << 20;
 constexpr std::size_t kMaxFields = std::size_t{1} << 20;
 constexpr int kEnd = std::istream::traits_type::eof();
@@ -31,12 +31,12 @@ struct Place {
       "lines of fields separated by commas, each with as many", site);
 }
 
-// Characters with their places, and the one after the next.
+// Characters with their places, and the character after the next.
 class Characters {
  public:
   Characters(std::streambuf& buffer, const std::string& name, CallSite site)
       : buffer_(buffer), name_(name), site_(site) {
-    // Some programs begin UTF-8 with this mark.
+    // Some programs begin UTF-8 with a mark.
     static constexpr std::string_view kMark = "\xef\xbb\xbf";
     while (start_.size() < kMark.size()) {
       const int next = read_buffer();
@@ -66,7 +66,7 @@ class Characters {
     if (used_ < start_.size()) return static_cast<unsigned char>(start_[used_++]);
     return read_buffer();
   }
-  // A file of the standard library reports a failed device by an exception of this type.
+  // A file of the standard library reports a failed device by an ios_base::failure.
   int read_buffer() {
     try {
       return buffer_.sbumpc();
@@ -78,7 +78,7 @@ class Characters {
   std::streambuf& buffer_;
   const std::string& name_;
   CallSite site_;
-  std::string start_;  // Read to look for the mark, which is not there.
+  std::string start_;  // Read in search of the mark, and no mark.
   std::size_t used_ = 0;
   int next_ = kEnd;
   int second_ = kEnd;
@@ -93,7 +93,7 @@ class FieldReader {
 
   bool ended() const { return characters_.ended(); }
   Place place() const { return characters_.place(); }
-  /// Appends the next field to `text`; true when another one follows on its line.
+  /// Appends the next field to `text`; true if a further field follows on the line.
   bool next(std::string& text) {
     begin_ = characters_.place();
     size_ = 0;
@@ -156,7 +156,7 @@ class FieldReader {
 
 using Line = std::vector<detail::CsvField>;
 
-// The next line; its text is appended to `text`. `width`: of the lines before it, or 0.
+// The next line, with the text appended to `text`. `width`: of the lines before, or 0.
 Line read_line(FieldReader& reader, std::size_t width, std::string& text) {
   const Place begin = reader.place();
   const std::size_t most = width == 0 ? kMaxFields : width;

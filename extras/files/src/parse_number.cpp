@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "input/parse_number.h"
+#include "parse_number.h"
 
 #include "belfry/error.h"
 

@@ -7,7 +7,7 @@
 
 #include "belfry/detail/file_source.h"
 #include "belfry/error.h"
-#include "input/npy_header.h"
+#include "npy_header.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -69,7 +69,7 @@ class NpyReader {
     return detail::parse_npy_header(text, {name_, begin, site_});
   }
 
-  // In pieces, so that a header which promises too much costs no memory.
+  // In pieces: a header that promises too much costs no memory.
   std::vector<std::byte> read_bytes(std::size_t size, const char* what) {
     std::vector<std::byte> bytes;
     while (bytes.size() < size) {
@@ -94,7 +94,7 @@ class NpyReader {
     }
   }
 
-  // The first index varies fastest in Fortran order; in ours the last one does.
+  // The first index varies fastest in Fortran order, the last in row-major order.
   static std::vector<std::byte> row_major(const std::vector<std::byte>& bytes,
                                           const detail::NpyHeader& header) {
     const std::size_t rank = header.extents.size();

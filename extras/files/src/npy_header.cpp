@@ -4,7 +4,7 @@
 // A header is the text of a Python dictionary, such as
 // {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
 // padded with blanks, with a line end as its last character.
-#include "input/npy_header.h"
+#include "npy_header.h"
 
 #include "belfry/detail/file_source.h"
 #include "belfry/error.h"

@@ -13,7 +13,7 @@ namespace belfry::detail {
 
 enum class NumberText : std::uint8_t { kFine, kNoNumber, kOutOfRange };
 
-/// Appends the bytes of the number that `text` is as a whole, in any locale's absence: `-1.5e3`.
+/// Appends the bytes of the number in `text`, the whole text, whatever the locale: `-1.5e3`.
 NumberText append_number(std::string_view text, DType dtype, std::vector<std::byte>& bytes);
 
 }  // namespace belfry::detail

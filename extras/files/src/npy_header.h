@@ -13,7 +13,7 @@
 
 namespace belfry::detail {
 
-/// What the header of an npy file says.
+/// The contents of the header of an npy file.
 struct NpyHeader {
   DType dtype = DType::kFloat32;
   bool is_fortran = false;
@@ -21,7 +21,7 @@ struct NpyHeader {
   std::size_t bytes = 0;  ///< Of all elements.
 };
 
-/// Where a header is, for messages.
+/// The place of a header, for messages.
 struct NpyPlace {
   const std::string& file;
   std::size_t begin;  ///< Its first byte in the file.

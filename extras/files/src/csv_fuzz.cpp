@@ -23,7 +23,7 @@ std::optional<belfry::CsvTable> parse(const std::string& text) {
   }
 }
 
-// The table in quotes, as one that any reader of this format takes for the same.
+// The table in quotes: every reader of the format reads the same table.
 std::string written(const belfry::CsvTable& table) {
   std::string text;
   for (std::int64_t row = 0; row < table.num_rows(); ++row) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the functions of belfry/tower.h hand on to the functions that they are named beside:
-// tower_test.cpp uses each of them once.
+// The arguments that the functions of belfry/tower.h hand on to the functions beside their names;
+// tower_test.cpp uses each function once.
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategies.h"
 #include "belfry/testing/asserts.h"
@@ -80,7 +80,7 @@ TEST_F(TowerNames, TheMeanOfAMirroredValueMayHaveADestination) {
               AllOf(HasSubstr("BF-037"), HasSubstr("tower_names_test.cpp")));
 }
 
-// 2^24 + 1 is a tie that goes to 2^24: a tree of four adds two ones before.
+// 2^24 + 1 is a tie that goes to 2^24: a tree of four adds 1 and 1 before.
 TEST(TowerConfiguration, OfNoOptionsAsksForNoOrder) {
   HostBackend backend(4);
   tower::MirroredStrategy strategy(backend, {.order = ReductionOrder::kTree});

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-/// The cross-tower verbs of `belfry/tower.h`. Where a destination may be left out, the result is on
-/// all towers' devices.
+/// The cross-tower verbs of `belfry/tower.h`. Without a destination, the result is on the devices
+/// of all towers.
 namespace belfry::tower {
 
 template <Nest T, class... Where>
@@ -50,7 +50,7 @@ auto fetch(CrossTower at, const V& value, const More&... destination_and_fn) {
   static_assert(sizeof...(More) <= 2, "a destination and a function");
   return at.cross.fetch(value, destination_and_fn..., at.site);
 }
-/// The value of a variable: its reduction where it is tower-local.
+/// The value of a variable, the reduction of the components if the variable is tower-local.
 template <class T>
 T read_var(CrossTower at, const VariableHandle<T>& variable) {
   return at.cross.strategy().read(variable, at.site);

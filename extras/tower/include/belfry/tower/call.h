@@ -13,11 +13,11 @@
 #include <type_traits>
 #include <utility>
 
-/// Parameter types of the functions of `belfry/tower.h`. They are made where a function is called,
-/// and know the place, which a defaulted parameter behind a parameter pack could not.
+/// Parameter types of the functions of `belfry/tower.h`. An object is made at the call of a
+/// function and knows the call site; a default argument cannot follow a parameter pack.
 namespace belfry::tower {
 
-/// A strategy, or the cross-tower context it is in, and the place of the call.
+/// A strategy or its cross-tower context, and the place of the call.
 struct CrossTower {
   CrossTower(Strategy& strategy, CallSite where = CallSite::here())  // NOLINT: implicit.
       : cross(strategy.cross_replica()), site(where) {}
@@ -40,7 +40,8 @@ struct InTower {
 /// A reduction by its name or as a ReduceOp. Throws: InvalidArgumentError (kInvalidArgument).
 struct Method {
   Method(ReduceOp reduction) : op(reduction) {}  // NOLINT: implicit.
-  /// Any text: a std::string would become a view by a conversion of its own, and a call allows one.
+  /// Any text: the conversion of a std::string to a view would be a second conversion of the
+  /// argument, and a call allows a single conversion.
   template <class Name>
     requires std::is_convertible_v<const Name&, std::string_view>
   Method(const Name& name, CallSite where = CallSite::here())  // NOLINT: implicit.
@@ -53,8 +54,8 @@ namespace detail {
 
 using namespace belfry::detail;  // NOLINT: the same folder by another name.
 
-/// Calls `fn` with the tower's context where it takes one, else without: it finds the context with
-/// get_tower_context.
+/// Calls `fn` with the tower's context if `fn` has a parameter for the context, else without: `fn`
+/// finds the context with get_tower_context.
 template <class F, class... Args>
 auto run_in_towers(const CrossTower& at, bool concurrent, const F& fn, const Args&... args) {
   const RunOptions options{.concurrent = concurrent, .site = at.site};
@@ -68,11 +69,11 @@ auto run_in_towers(const CrossTower& at, bool concurrent, const F& fn, const Arg
   }
 }
 
-/// The MEAN of a value that is the same everywhere is that value.
+/// The MEAN of a value that is the same everywhere is the value.
 /// Throws: InvalidArgumentError (kSumOfMirrored) for any other method.
 void require_mean_of_mirrored(ReduceOp op, CallSite site);
 
-/// Throws: ContextError (kWrongContext) unless this tower is the one that asks (SEM-14).
+/// Throws: ContextError (kWrongContext) unless the tower is current (SEM-14).
 void require_current(const ReplicaContext& tower, CallSite site);
 
 }  // namespace detail

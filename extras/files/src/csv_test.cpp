@@ -113,7 +113,7 @@ std::string message_of(const F& body) {
   return "no error";
 }
 
-// Fields of the characters that matter, in quotes where they must be and sometimes elsewhere.
+// Fields of the characters that matter, in quotes if necessary, and sometimes if not.
 RC_GTEST_PROP(Csv, AnyFieldsComeBack, ()) {
   const auto width = *rc::gen::inRange<std::size_t>(1, 5);
   const auto field =
@@ -207,7 +207,7 @@ TEST(Csv, RefusesFieldsThatAreNotThere) {
   EXPECT_THROW(parse("1", {.separator = '"'}), InvalidArgumentError);
 }
 
-// Has three characters before its device fails, which is reported by an exception.
+// Has three characters before the device fails; an exception reports the failure.
 template <class Failure>
 class FailingBuffer final : public std::streambuf {
  public:
