@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The older names on devices, with tensors. extras/tower/src/tower_test.cpp tests all names on
+// The older names on devices, with tensors. core/extras/tower/src/tower_test.cpp tests all names on
 // the host. A test passes only if kernels and collectives ran.
 #include "belfry/reduction.h"
 #include "belfry/tensor_ops.h"

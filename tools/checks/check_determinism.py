@@ -8,7 +8,7 @@ import re
 import cpp_scan
 import tree
 
-PLACES = re.compile(r"core/(include|src)/|extras/|backends/sim/")
+PLACES = re.compile(r"core/(include|src)/|core/extras/|backends/sim/")
 
 FORBIDDEN = [
     ("an unordered container", r"\bunordered_(multi)?(map|set)\b"),

@@ -64,7 +64,9 @@ def owner_of(name):
     parts = name.split("/")
     if name.startswith("core/src/"):
         return "core", LAYERS.get(parts[2])
-    if name.startswith(("backends/", "extras/")):
+    if name.startswith("core/extras/"):
+        return parts[2], None
+    if name.startswith("backends/"):
         return parts[1], None
     return parts[0], None
 

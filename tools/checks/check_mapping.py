@@ -17,8 +17,8 @@ import re
 import tree
 
 PAGE = "docs/tf_mapping.md"
-TEST = "extras/to" + "wer/src/to" + "wer_test.cpp"
-HEADERS = re.compile(r"extras/to" + r"wer/include/belfry/to" + r"wer(/verbs|/input)?\.h$")
+TEST = "core/extras/to" + "wer/src/to" + "wer_test.cpp"
+HEADERS = re.compile(r"core/extras/to" + r"wer/include/belfry/to" + r"wer(/verbs|/input)?\.h$")
 SECTIONS = re.compile(r"core/src/compile_fail/\w+\.cpp$")
 
 SPACE = "to" + "wer::"

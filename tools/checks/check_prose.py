@@ -21,7 +21,7 @@ import tree
 
 LIMITS = "tools/checks/prose_limits.txt"
 # A folder is the first pattern that a path begins with.
-FOLDERS = re.compile(r"core/include|core/src/\w+|backends/\w+|extras/\w+|proptests|tools|docs|"
+FOLDERS = re.compile(r"core/include|core/src/\w+|backends/\w+|core/extras/\w+|proptests|tools|docs|"
                      r"README[.]md")
 PRONOUN = re.compile(
     r"\b(?:it|its|this|that|those|these|they|them|who|whom|whoever|whose|which|what|whatever|one|"

@@ -24,7 +24,7 @@ FORBIDDEN = [
 # Files that are about the older words may be named for them.
 OLD_WORD = re.compile(r"(?<!belfry::)\bto" + r"wers?\b(?!\.(?:h|cpp)\b)|"
                       r"\bTo" + r"wers?\b|Tow" + r"er(?=[A-Z])")
-OLD_WORD_PLACES = re.compile(r"README\.md|docs/|.*/to" + r"wer[_.\w]*|extras/CMakeLists\.txt|"
+OLD_WORD_PLACES = re.compile(r"README\.md|docs/|.*/to" + r"wer[_.\w]*|core/extras/CMakeLists\.txt|"
                              r"tools/(checks|cmake|consumers)/|" + tree.VERBATIM)
 
 # Addresses may be named for attribution and documentation.

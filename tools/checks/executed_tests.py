@@ -121,7 +121,7 @@ class Test:
             return "cuda host half"
         if re.search(r"(_|=)sim\b", words) or self.part in ("backends", "proptests"):
             return "sim"
-        return "host/core" if self.part in ("core", "extras") else "tools and docs"
+        return "host/core" if self.part == "core" else "tools and docs"
 
     def suites(self):
         """Returns the strategy and the variables, the differences between passes of one suite."""

@@ -90,12 +90,13 @@ class Layers(CheckTest):
         self.reports("layers", "a suite includes a backend")
 
     def test_reports_a_library_that_includes_an_extra(self):
-        self.write("extras/files/CMakeLists.txt", "f(HEADERS files/csv.h)\n")
-        self.write("extras/files/include/belfry/files/csv.h", HEADER + '#include "belfry/run.h"\n')
-        self.write("extras/files/src/csv.cpp", '#include "belfry/files/csv.h"\n')
+        self.write("core/extras/files/CMakeLists.txt", "f(HEADERS files/csv.h)\n")
+        self.write("core/extras/files/include/belfry/files/csv.h",
+                   HEADER + '#include "belfry/run.h"\n')
+        self.write("core/extras/files/src/csv.cpp", '#include "belfry/files/csv.h"\n')
         self.accepts("layers")
         self.write("core/src/run/run.cpp", '#include "belfry/files/csv.h"\n')
-        self.write("extras/files/src/csv.cpp", '#include "belfry/sim/backend.h"\n')
+        self.write("core/extras/files/src/csv.cpp", '#include "belfry/sim/backend.h"\n')
         self.reports("layers", "core includes belfry/files/csv.h", "files includes a backend",
                      "2 errors")
 
@@ -354,9 +355,9 @@ class Mapping(CheckTest):
 
     def setUp(self):
         super().setUp()
-        self.header = f"extras/{self.OLD}/include/belfry/{self.OLD}.h"
+        self.header = f"core/extras/{self.OLD}/include/belfry/{self.OLD}.h"
         self.write(self.header, HEADER + "using Old = int;\ninline int id(int x) { return x; }\n")
-        self.test = f"extras/{self.OLD}/src/{self.OLD}_test.cpp"
+        self.test = f"core/extras/{self.OLD}/src/{self.OLD}_test.cpp"
         self.write(self.test, f"{self.OLD}::Old x = {self.OLD}::id(1);\nf(serially);\n")
         self.write("core/src/compile_fail/a.cpp", "#ifdef NO_SUCH_CALL\n#endif\n")
         self.rows = [f"| `Old` | `{self.OLD}::Old` | test |",

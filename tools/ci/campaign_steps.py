@@ -41,7 +41,7 @@ TESTED = ("*", "!*.md", "docs/conformance.md", "docs/semantics.md", "!.*", "!LIC
 WITH_BENCHMARKS = (*TESTED, "tools/bench/*")
 BUILD = ("CMakeLists.txt", "CMakePresets.json", "*/CMakeLists.txt", "*.cmake", "*.in",
          "tools/ci/common.sh")
-SOURCES = ("core/*", "extras/*", "backends/*", "proptests/*", "tools/belfry/*", "tools/bench/*",
+SOURCES = ("core/*", "backends/*", "proptests/*", "tools/belfry/*", "tools/bench/*",
            "!*_test.*", "!*.expected", "!*.patch", "!*.py")
 # Inputs of a fresh machine: all files but the pages. Checks of pages depend on no release.
 FRESH = ("*", "!*.md", "docs/conformance.md", "docs/semantics.md", "!tools/gpu/*",
@@ -143,7 +143,7 @@ STEPS = [
     *sanitized("tsan", "clang 19 with ThreadSanitizer", (*CLANG, "llvm-symbolizer-19")),
     *sanitized("asan", "clang 19 with ASan and UBSan, fake stacks, every case", CLANG),
     Step("headers", "every public header compiles alone, with GCC and clang 19",
-         (*BUILD, "core/include/*", "extras/*.h", "backends/*.h", "proptests/include/*",
+         (*BUILD, "core/include/*", "core/extras/*.h", "backends/*.h", "proptests/include/*",
           "tools/checks/compile_headers.py"), HEADERS,
          (*GCC, "clang++-19")),
     Step("consumers", "users' projects build against an installation, and by FetchContent",

@@ -9,7 +9,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build="${1:-build/clang}" files="${2:-.}"
 
-git ls-files 'core/*.cpp' 'extras/*.cpp' 'backends/*.cpp' 'tools/*.cpp' 'proptests/*.cpp' |
+git ls-files 'core/*.cpp' 'backends/*.cpp' 'tools/*.cpp' 'proptests/*.cpp' |
   grep -Ev '_test\.cpp$|_props\.cpp$|/conformance_\w*\.cpp$|_bench\.cpp$' |
   grep -Ev 'compile_fail|/programs/|/consumers/' |
   grep -E -- "$files" |
