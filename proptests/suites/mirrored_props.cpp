@@ -102,7 +102,7 @@ TEST_F(MirroredVariables, StartFromOneDrawOfARandomInitialiser) {
   });
 }
 
-// A change of a variable. `apply_to_row` is the same change of a plain row.
+// A change of a variable. `changed` makes the same change of a plain row.
 enum class Change { kUpdate, kUpdateReduced, kAssign, kAssignAdd, kAssignSubtract, kFailedUpdate };
 constexpr int kNumChanges = 6;
 

@@ -27,8 +27,8 @@ struct BatchScales {
 /// The images numbered `rows` on the current device.
 Batch make_batch(const Digits& digits, std::span<const int> rows, BatchScales scales = {});
 
-/// Part `part` of `parts` of `rows`: neighbours, and the first parts take one more when it does not
-/// come out even, so that some may be empty.
+/// Part `part` of `parts` of `rows`, a contiguous range. If the division has a remainder, the first
+/// parts have an additional row; parts may be empty.
 std::span<const int> share(std::span<const int> rows, int part, int parts);
 
 }  // namespace belfry::demo

@@ -12,12 +12,12 @@ struct ConsoleOptions {
   bool progress = false;  ///< A line that changes, on the stream for notes.
   bool quiet = false;     ///< Results alone.
 
-  /// What suits this process: colours on a terminal unless NO_COLOR is set, progress on a terminal;
-  /// neither where TERM is `dumb`.
+  /// The options for this process: colours on a terminal unless NO_COLOR is set, progress on a
+  /// terminal, neither if TERM is `dumb`.
   static ConsoleOptions of_process();
 };
 
-/// Results go to one stream, progress and complaints to another.
+/// Writes results to one stream, progress and errors to another.
 class Console {
  public:
   Console(std::ostream& out, std::ostream& notes, ConsoleOptions options)
@@ -28,14 +28,14 @@ class Console {
 
   bool quiet() const { return options_.quiet; }
 
-  /// A line of a report that `quiet` leaves out.
+  /// A line of a report, left out if `quiet`.
   void line(std::string_view text = {});
   void heading(std::string_view text);
-  /// A line about something that was checked; never left out.
+  /// A line about a check; never left out.
   void verdict(bool good, std::string_view text);
   /// A line never left out.
   void result(std::string_view text);
-  /// Replaces the line of progress; nothing happens where there is no terminal.
+  /// Replaces the line of progress. Does nothing without a terminal.
   void progress(std::string_view text);
   /// An error, on the stream for notes.
   void complain(std::string_view text);

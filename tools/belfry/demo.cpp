@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kLinearSteps = 20;
 
-// What all steps of a training showed.
+// Totals of all steps of a training.
 struct Totals {
   int steps = 0;
   int outside = 0;  // Steps with a difference beyond its bound.
@@ -148,7 +148,7 @@ class Demo {
     return loss;
   }
 
-  // What training showed, in verdicts.
+  // Prints the verdicts on the training.
   bool judge() {
     const auto held_out = static_cast<int>(split_.held_out.size());
     if (!totals_.finite) {
@@ -186,7 +186,7 @@ class Demo {
     return equal;
   }
 
-  // Not what moved between devices, which depends on how the backend reduces.
+  // Leaves out bytes moved between devices, which depend on the backend's way of reducing.
   void report_reductions(const StrategyStatistics& done) {
     console_.line(
         fmt::format("reduced   training took {} merges and {} reductions of {} tensors and {} host "

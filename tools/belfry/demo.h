@@ -11,7 +11,7 @@
 
 namespace belfry::demo {
 
-/// What `belfry demo` was asked for.
+/// The options of `belfry demo`.
 struct DemoOptions {
   BackendKind backend = BackendKind::kSim;
   int replicas = 4;
@@ -23,7 +23,7 @@ struct DemoOptions {
   std::optional<int> dropped_replica{};
 };
 
-/// What the tool says to its caller.
+/// The exit status of the tool.
 enum class ExitCode : int {
   kGood = 0,
   kMismatch = 1,     ///< Something was checked and found wrong.
@@ -31,8 +31,8 @@ enum class ExitCode : int {
   kEnvironment = 3,  ///< A file or a device that is not there, an output that takes nothing.
 };
 
-/// Trains on the digits, compares each step with one device, then shows the reference example, a
-/// mistake and a timeline. Throws: what reading the file and making the backend throw.
+/// Trains on the digits, compares each step with a single device, then shows the reference example,
+/// a mistake and a timeline. Throws: errors of reading the file and of making the backend.
 ExitCode run_demo(const DemoOptions& options, Console& console);
 
 }  // namespace belfry::demo

@@ -47,9 +47,10 @@ TEST(Demo, TellsWhatItDoesAndWhatItFound) {
   EXPECT_TRUE(said.has("\n    2   ")) << said.out;
   EXPECT_TRUE(said.has("[ok]    46 steps match one device")) << said.out;
   EXPECT_TRUE(said.has("[ok]    20 steps of a linear model in whole numbers match")) << said.out;
-  // By hand: 2 merges a step and one an epoch; a step reduces 4 gradients and a loss, an epoch a
-  // count. Each of 4 replicas gives 64 * 64 + 64 + 64 * 10 + 10 = 4810 floats and one for the loss
-  // in each of 46 steps, and an int in each of 2 epochs: 4 * (46 * 4811 * 4 + 2 * 4) bytes.
+  // By hand: 2 merges for each step and 1 for each epoch; a step reduces 4 gradients and a loss, an
+  // epoch a count. Each of 4 replicas gives 64 * 64 + 64 + 64 * 10 + 10 = 4810 floats and a float
+  // for the loss in each of 46 steps, and an int in each of 2 epochs: 4 * (46 * 4811 * 4 + 2 * 4)
+  // bytes.
   EXPECT_TRUE(
       said.has("reduced   training took 94 merges and 94 reductions of 230 tensors and 2 host "
                "values: 3540928 bytes of inputs\n"))

@@ -20,7 +20,7 @@ constexpr int kMaxImages = 10'000'000;  // So that an endless file comes to an e
 constexpr const char* kHint =
     "each line is one image: 64 pixels from 0 to 16 and the digit, as in 0,5,16,...,7";
 
-// Reads the numbers of one line from left to right.
+// Reads the numbers of a line from left to right.
 class LineReader {
  public:
   LineReader(std::string_view line, const std::string& file, int number)

@@ -23,16 +23,16 @@ struct Digits {
   int count() const { return static_cast<int>(labels.size()); }
 };
 
-/// A file that is not there or cannot be read.
+/// A file that is missing or unreadable.
 struct UnreadableFile : InvalidArgumentError {
   using InvalidArgumentError::InvalidArgumentError;
 };
 
 /// The project's own images, wherever the process runs: an absolute path.
 std::string project_digits();
-/// Reads one image a line: 64 pixels and the digit, separated by commas; line ends may be CR LF.
-/// Throws: UnreadableFile; InvalidArgumentError (kFileFormat) with file, line and column of the
-/// first character that is not as it should be.
+/// Reads an image from each line: 64 pixels and the digit, separated by commas; line ends may be CR
+/// LF. Throws: UnreadableFile; InvalidArgumentError (kFileFormat) with file, line and column of the
+/// first wrong character.
 Digits read_digits(const std::string& path);
 /// The same from a stream; `name` stands for the file in messages.
 Digits parse_digits(std::istream& in, const std::string& name);

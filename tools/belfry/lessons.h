@@ -10,11 +10,11 @@
 
 namespace belfry::demo {
 
-/// The reference documents' own example: each replica adds its id to 3, the merge sums these up,
-/// and each adds its own again. For two replicas 10 and 11.
+/// The example of the reference documents: each replica adds its id to 3, the merge sums the
+/// results, and each replica adds its own result again. For two replicas 10 and 11.
 std::vector<int> reference_example(Backend& backend);
 
-/// A step in which one replica leaves before a merge. Returns what the user is told.
+/// A step in which a replica leaves before a merge. Returns the error message for the user.
 std::string broken_step(Backend& backend);
 
 /// Prints the reference example, the mistake, and a timeline of the former.

@@ -67,7 +67,7 @@ LinearReport train_linear_model(Strategy& strategy, const Digits& digits, std::s
   const auto batch = std::min(rows.size(), std::size_t{kLinearBatch});
   LinearReport report;
   for (report.steps = 0; report.steps < steps; ++report.steps) {
-    // The batches move on by a third of their size, so that later ones differ.
+    // Batches advance by a third of their size: later batches differ.
     const auto first =
         static_cast<std::size_t>(report.steps) * (batch / 3 + 1) % (rows.size() - batch + 1);
     const auto chosen = rows.subspan(first, batch);

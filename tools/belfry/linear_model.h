@@ -12,7 +12,7 @@
 
 namespace belfry::demo {
 
-/// What training a linear model in whole numbers showed.
+/// The results of training a linear model in whole numbers.
 struct LinearReport {
   int steps = 0;
   std::int64_t compared = 0;         ///< Numbers compared with those of one device.
@@ -21,14 +21,14 @@ struct LinearReport {
   std::vector<float> last_gradient;  ///< Of the last step, [64, 10].
 };
 
-/// Trains a linear model whose numbers are all small integers on the replicas and, from the same
-/// state, on one device, and compares gradients and weights bit for bit after each step.
+/// Trains a linear model of small integers on the replicas and, from the same state, on a single
+/// device. Compares gradients and weights bit for bit after each step.
 ///
-/// Pixels are 0 to 16, targets 0 or 16, and weights stay within -3 and 3: a step moves each by the
-/// sign of its gradient. An output is at most 64 * 16 * 3 = 3072 in magnitude, an error 3088, and
-/// an element of the gradient over 256 examples 256 * 16 * 3088 < 2^24. So binary32 holds every
-/// partial sum exactly, and sums in any order have the same bits: unlike with real numbers there is
-/// no rounding to allow for.
+/// Pixels are 0 to 16, targets 0 or 16, and weights stay within -3 and 3: a step moves each weight
+/// by the sign of its gradient. An output is at most 64 * 16 * 3 = 3072 in magnitude, an error
+/// 3088, and an element of the gradient over 256 examples 256 * 16 * 3088 < 2^24. Therefore
+/// binary32 holds every partial sum exactly, and sums in any order have the same bits, without an
+/// allowance for rounding.
 LinearReport train_linear_model(Strategy& strategy, const Digits& digits, std::span<const int> rows,
                                 int steps);
 

@@ -17,7 +17,7 @@
 namespace belfry::demo::linear_model_test {
 namespace {
 
-// The same training in 64-bit integers, with loops of its own.
+// The same training in 64-bit integers, with separate loops.
 struct IntegerModel {
   std::vector<std::int64_t> weights = std::vector<std::int64_t>(kPixels * kDigits, 0);
   std::vector<std::int64_t> gradient;

@@ -101,7 +101,7 @@ ExitCode run(const Arguments& arguments) {
   }
 }
 
-// What was not written is no success, as where a disk is full.
+// A failed write is an error, for example on a full disk.
 int finish(ExitCode code) {
   if (std::cout.flush()) return static_cast<int>(code);
   std::cerr << "belfry: standard output could not be written\n";
@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
       "is missing, or the output cannot be written.");
   belfry::demo::add_demo(app, arguments);
   try {
-    // What is misspelt is named; the parser would only miss a subcommand.
+    // Names a misspelt subcommand; the parser would only report a missing subcommand.
     const std::string first = argc > 1 ? argv[1] : "";
     const bool option = first.starts_with('-');
     const bool known = option ? app.get_option_no_throw(first) != nullptr : first == "demo";

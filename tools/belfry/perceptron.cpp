@@ -46,7 +46,7 @@ GradientTerms<T> gradient_terms(const Weights<T>& weights, const Tensor<T>& imag
   const auto hidden = relu(before);
   const auto scores = matmul(hidden, weights.output) + weights.output_bias;
 
-  // The largest score of a row is taken off first, so that no exponential overflows.
+  // The largest score of a row is subtracted first: no exponential overflows.
   const auto shifted = scores - as_column(row_max(scores));
   const auto exponentials = exp(shifted);
   const auto totals = row_sum(exponentials);
@@ -87,7 +87,7 @@ template Weights<float> sums(const GradientTerms<float>&);
 template Weights<float> magnitudes(const GradientTerms<float>&);
 template Tensor<float> total_loss(const GradientTerms<float>&);
 
-// Tests compare gradients with differences of the loss, which need more digits.
+// For tests that compare gradients with differences of the loss and need more digits.
 template GradientTerms<double> gradient_terms(const Weights<double>&, const Tensor<double>&,
                                               const Tensor<double>&);
 template Weights<double> sums(const GradientTerms<double>&);

@@ -9,7 +9,7 @@
 
 namespace belfry::demo {
 
-/// The weights of a perceptron with one hidden layer, or anything with one number for each of them:
+/// The weights of a perceptron with a hidden layer, or values with a number for each weight:
 /// gradients, velocities.
 template <class T>
 struct Weights {
@@ -23,9 +23,9 @@ struct Weights {
   }
 };
 
-/// The factors that the gradient of the loss is made of: each element of a gradient is the sum over
-/// the examples of an activation times a slope. They depend on an example alone, never on which
-/// others are in its batch.
+/// The factors of the gradient of the loss: each element of a gradient is the sum over the examples
+/// of an activation times a slope. The factors of an example do not depend on other examples in the
+/// batch.
 template <class T>
 struct GradientTerms {
   Tensor<T> images;         ///< [rows, inputs].
@@ -40,7 +40,7 @@ Weights<float> initial_weights(std::uint64_t seed);
 /// The same shapes, all 0, on the current device.
 Weights<float> zero_weights();
 
-/// What the network says before the softmax: [rows, outputs].
+/// The outputs of the network before the softmax: [rows, outputs].
 template <class T>
 Tensor<T> logits(const Weights<T>& weights, const Tensor<T>& images);
 
@@ -53,7 +53,7 @@ GradientTerms<T> gradient_terms(const Weights<T>& weights, const Tensor<T>& imag
 template <class T>
 Weights<T> sums(const GradientTerms<T>& terms);
 
-/// The sums of the terms' absolute values, which bound what rounding can do to `sums`.
+/// The sums of the terms' absolute values, which bound the effect of rounding on `sums`.
 template <class T>
 Weights<T> magnitudes(const GradientTerms<T>& terms);
 

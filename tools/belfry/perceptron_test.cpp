@@ -30,11 +30,10 @@ class Perceptron : public ::testing::Test {
 
 // Two inputs, hidden units and outputs, and two examples, by hand; all numbers are exact.
 //
-// Example 1, x = (2, 1), target (1, 0): before the ReLU (2.5, 0.5), both scores 6.5, so the softmax
-// is (1/2, 1/2), the loss log 2, the output slopes (-1/2, 1/2) and the hidden slopes (1, -5).
-// Example 2, x = (-2, 1), target (0, 1): before the ReLU (-1.5, 4.5), so the first unit is dead;
-// scores (36, -9), whose softmax is (1, 0) to the precision of binary32, the loss 45, the output
-// slopes (1, -1) and the hidden slopes (0, 10).
+// Example 1, x = (2, 1), target (1, 0): before the ReLU (2.5, 0.5), both scores 6.5, softmax (1/2,
+// 1/2), loss log 2, output slopes (-1/2, 1/2) and hidden slopes (1, -5). Example 2, x = (-2, 1),
+// target (0, 1): before the ReLU (-1.5, 4.5), with the first unit dead; scores (36, -9), softmax
+// (1, 0) to the precision of binary32, loss 45, output slopes (1, -1) and hidden slopes (0, 10).
 TEST_F(Perceptron, GradientsOfACaseWorkedByHand) {
   const Weights<float> weights{make<float>({2, 2}, {1, -1, 0.5, 2}), make<float>({2}, {0, 0.5}),
                                make<float>({2, 2}, {1, 3, 8, -2}), make<float>({2}, {0, 0})};
@@ -56,8 +55,8 @@ TEST_F(Perceptron, GradientsOfACaseWorkedByHand) {
   EXPECT_THAT(magnitude.output.to_host(), ElementsAre(1.25, 1.25, 4.75, 4.75));
   EXPECT_THAT(magnitude.output_bias.to_host(), ElementsAre(1.5, 1.5));
 
-  // The logarithm is within one unit in the last place, 2^-24, and the sum is rounded by at most
-  // half of one, 2^-19: together less than 2^-18.
+  // The logarithm is within 2^-24, a unit in the last place, and the sum is rounded by at most half
+  // a unit, 2^-19: together less than 2^-18.
   EXPECT_NEAR(total_loss(terms).item(), std::log(2.0) + 45, 0x1p-18);
   EXPECT_THAT(logits(weights, make<float>({1, 2}, {2, 1})).to_host(), ElementsAre(6.5, 6.5));
 }
@@ -111,8 +110,8 @@ TEST_F(Perceptron, GradientsAreSlopesOfTheLoss) {
   EXPECT_EQ(leaf, 4U);
 }
 
-// What an example adds does not depend on the examples beside it: the ground of the comparison with
-// one device.
+// The terms of an example do not depend on other examples in the batch: the basis of the comparison
+// with a single device.
 TEST_F(Perceptron, TermsOfAnExampleHaveTheSameBitsInEveryBatch) {
   const Placement here{&backend_, 0};
   const Weights<float> weights{random_normal({64, 64}, 1, 0, here), random_normal({64}, 2, 0, here),

@@ -13,7 +13,7 @@ namespace {
 constexpr double kUnit = 0x1p-24;
 constexpr double kEnlarged = 1 + 0x1p-40;
 
-// The relative error that `roundings` roundings can amount to.
+// The relative error of `roundings` roundings.
 double relative_error(int roundings) {
   const double total = roundings * kUnit;
   check(total < 0.5, "examples in a step beyond what the rounding bound covers");

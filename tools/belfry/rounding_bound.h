@@ -36,17 +36,17 @@ namespace belfry::demo {
 /// rounding.
 class RoundingBound {
  public:
-  /// B examples on N replicas, the largest share of which is `share`.
+  /// B examples on N replicas; `share` is the size of the largest share.
   RoundingBound(int examples, int replicas, int share);
 
-  /// For an element of the gradient whose terms' absolute values sum up to `magnitude` (A).
+  /// For an element of the gradient with terms whose absolute values sum up to `magnitude` (A).
   double gradient(double magnitude) const;
 
   struct Pair {
     double many = 0;  ///< On N replicas.
     double one = 0;   ///< On one device.
   };
-  /// For a weight after a step with `rate` whose gradient had the bound `gradient`.
+  /// For a weight after a step with `rate`, if the gradient had the bound `gradient`.
   static double weight(double gradient, double rate, Pair velocity, Pair weight);
 
  private:

@@ -15,7 +15,7 @@ namespace belfry::demo::rounding_bound_test {
 namespace {
 
 // 64 examples on 4 replicas of 16: 16 + 4 + 2 and 64 + 2 roundings, 88 units in all. The terms of
-// second order are below (22^2 + 66^2 + 64 * 88) u^2 < 2^14 u^2, so less than 2^-9 units.
+// second order are below (22^2 + 66^2 + 64 * 88) u^2 < 2^14 u^2, less than 2^-9 units.
 TEST(RoundingBound, CountsTheRoundings) {
   const RoundingBound bound(64, 4, 16);
   EXPECT_GE(bound.gradient(64), 88 * 0x1p-24);
@@ -25,8 +25,8 @@ TEST(RoundingBound, CountsTheRoundings) {
 }
 
 TEST(RoundingBound, OfAWeightFollowsFromThatOfItsGradient) {
-  // rate 1/2, velocities 1, weights 2, no doubt about the gradient: u of each velocity twice (once
-  // for itself, once for its product), times the rate, and u of each weight: (2 + 4) u.
+  // rate 1/2, velocities 1, weights 2, an exact gradient: u of each velocity twice (for itself and
+  // for its product), times the rate, and u of each weight: (2 + 4) u.
   const double bound = RoundingBound::weight(0, 0.5, {1, 1}, {2, 2});
   EXPECT_GE(bound, 6 * 0x1p-24);
   EXPECT_LE(bound, 6 * 0x1p-24 * (1 + 0x1p-20));
@@ -75,7 +75,7 @@ One on_one_device(const std::vector<Term>& terms) {
 
 constexpr std::size_t kNone = 1000;
 
-// Terms of very different sizes and both signs, subnormal products among them.
+// Terms of very different sizes and both signs, with subnormal products.
 std::vector<Term> draw_terms() {
   const auto numbers =
       *rc::gen::nonEmpty(rc::gen::container<std::vector<std::pair<std::int16_t, int>>>(
@@ -99,8 +99,8 @@ RC_GTEST_PROP(RoundingBound, CoversEverySplitOfRandomTerms, ()) {
   RC_ASSERT(difference <= bound.gradient(one.magnitude));
 }
 
-// A bound that nothing exceeds would show nothing: without one replica's terms, which are as large
-// as the others', the difference is thousands of bounds.
+// A bound that is never exceeded would show nothing. Without the terms of a replica, which are as
+// large as the others', the difference is thousands of bounds.
 TEST(RoundingBound, IsExceededWhenAReplicaIsLeftOut) {
   std::vector<Term> terms;
   for (int i = 0; i < 64; ++i) terms.push_back({1.0F + 0.01F * static_cast<float>(i), 0.5F});

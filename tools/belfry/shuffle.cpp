@@ -29,7 +29,7 @@ CounterRandom::CounterRandom(std::uint64_t seed, std::uint64_t stream)
 std::uint64_t CounterRandom::next() { return mixed(key_ + ++counter_ * kOdd); }
 
 std::uint64_t CounterRandom::below(std::uint64_t count) {
-  // The largest multiple of count that fits; draws beyond it would favour small values.
+  // The largest multiple of count that fits; larger draws would favour small values.
   const std::uint64_t limit = ~std::uint64_t{0} - ~std::uint64_t{0} % count;
   std::uint64_t draw = next();
   while (draw >= limit) draw = next();

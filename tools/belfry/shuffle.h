@@ -25,7 +25,7 @@ class CounterRandom {
 /// 0 to count - 1 in an order chosen by the seed and the stream; all orders are equally likely.
 std::vector<int> shuffled(int count, std::uint64_t seed, std::uint64_t stream);
 
-/// Which images to train on and which to judge by.
+/// The images for training, and the images for the judgement.
 struct Split {
   std::vector<int> training;
   std::vector<int> held_out;

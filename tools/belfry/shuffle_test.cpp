@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Worked out by a second implementation, in another language with unbounded integers.
+// Computed by a second implementation, in a different language with unbounded integers.
 TEST(CounterRandom, GivesTheSameNumbersEverywhere) {
   CounterRandom random(7, 3);
   EXPECT_EQ(random.next(), 0xd3dd092059fbc64cU);

@@ -69,8 +69,8 @@ double Trainer::step_on_replicas(std::span<const int> rows, Outcome& outcome) {
   const int parts = strategy_.num_replicas();
   const auto batches = strategy_.distribute_values(
       [&](int replica) { return make_batch(digits_, share(rows, replica, parts)); });
-  // The mean over replicas of (N / B) times each one's sum is the mean over all B examples,
-  // whatever their shares.
+  // Each replica's sum is scaled by N / B: the mean over replicas is then the mean over all B
+  // examples, for any shares.
   const float weight = static_cast<float>(parts) / static_cast<float>(rows.size());
 
   const auto losses = strategy_.run(

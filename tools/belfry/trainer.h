@@ -18,12 +18,12 @@ struct TrainingOptions {
   std::uint64_t seed = 1;  ///< Of the weights to start from.
   float rate = 0.05F;
   float momentum = 0.9F;
-  /// Leaves the gradient of this replica out of each step: a fault that the comparison with one
-  /// device must find.
+  /// Leaves the gradient of this replica out of each step: a fault for the comparison with a single
+  /// device to find.
   std::optional<int> dropped_replica{};
 };
 
-/// What a step did, and how far it was from the same step on one device.
+/// The results of a step, and their differences from the same step on a single device.
 struct StepReport {
   double loss = 0;            ///< The mean over the examples, before the step.
   bool finite = true;         ///< False once numbers have overflown; nothing is compared then.
@@ -34,13 +34,13 @@ struct StepReport {
 };
 
 /// Trains a perceptron by gradient descent with momentum on the replicas of a strategy, and repeats
-/// each step on one device from the same state.
+/// each step on a single device from the same state.
 class Trainer {
  public:
   Trainer(Strategy& strategy, const Digits& digits, TrainingOptions options);
 
-  /// One step on the images numbered `rows`: they are split over the replicas, the gradient is the
-  /// mean over all of them whatever the replicas' shares. Order: blocks the host.
+  /// A step on the images numbered `rows`. The images are split over the replicas; the gradient is
+  /// the mean over all images, whatever the replicas' shares. Order: blocks the host.
   StepReport step(std::span<const int> rows);
   /// How many of the images numbered `rows` the network tells right. Order: blocks the host.
   int count_correct(std::span<const int> rows);
@@ -50,7 +50,7 @@ class Trainer {
   std::uint64_t digest();
 
  private:
-  // Both sides of the comparison have these.
+  // The results on either side of the comparison.
   struct Outcome {
     Weights<float> gradient;
     Weights<float> velocity;
@@ -73,7 +73,7 @@ class Trainer {
   MirroredVariable<Weights<float>> velocity_;
 };
 
-/// The elements of all leaves, one after another. Order: blocks the host.
+/// The elements of all leaves, concatenated. Order: blocks the host.
 std::vector<float> flat(const Weights<float>& weights);
 
 }  // namespace belfry::demo

@@ -41,7 +41,7 @@ class Training : public ::testing::Test {
     int outside = 0;  // Steps beyond their bounds.
   };
 
-  // As the command does it: shuffled batches of 64, then a judgement of the held-out images.
+  // The training of the command: shuffled batches of 64, then a judgement of the held-out images.
   static Result train(std::unique_ptr<Backend> backend, std::uint64_t seed, int epochs) {
     MirroredStrategy strategy(*backend);
     Trainer trainer(strategy, *digits_, {.seed = seed});
@@ -69,8 +69,8 @@ class Training : public ::testing::Test {
   static inline std::unique_ptr<Digits> digits_;
 };
 
-// What the pages promise: 96 % from the seed that the demo has when none is given, and 94 % from
-// any of the seeds 1 to 60, of which 41 does worst.
+// The accuracies in the pages: 96 % with the default seed of the demo, and 94 % with every seed
+// from 1 to 60; 41 is the worst.
 TEST_F(Training, ReachesTheAccuracyThatThePagesSay) {
   const Result usual = train(simulator(4, 1), 1, 20);
   EXPECT_GE(usual.accuracy, 0.96);
@@ -90,8 +90,8 @@ TEST_F(Training, HasTheSameBitsOnEveryBackendAndCarrierInEveryOrder) {
   EXPECT_NE(train(simulator(4, 5), 8, 2).digest, fibers.digest) << "another seed";
 }
 
-// Replicas that share a GPU are combined in replica order, like the simulator's; those on GPUs of
-// their own by NCCL, in its order, unless the strategy asks for replica order.
+// Replicas that share a GPU are combined in replica order, as on the simulator. Replicas on
+// separate GPUs are combined by NCCL, in its order, unless the strategy asks for replica order.
 TEST_F(Training, HasTheSimulatorsBitsOnTheHostHalfOfCuda) {
   const auto train_three_steps = [](Backend& backend, const StrategyOptions& options) {
     MirroredStrategy strategy(backend, options);
@@ -117,7 +117,7 @@ TEST_F(Training, HasTheSimulatorsBitsOnTheHostHalfOfCuda) {
 }
 
 // The gradient is the mean over the examples, not over the replicas' means: shares of any size,
-// also of none, stay within the bound of one device.
+// even empty shares, stay within the bound of a single device.
 TEST_F(Training, WeighsUnevenShares) {
   for (const int replicas : {1, 2, 3, 5, 8}) {
     const auto backend = simulator(replicas);
@@ -132,7 +132,7 @@ TEST_F(Training, WeighsUnevenShares) {
   }
 }
 
-// The planted fault: a bound that it stayed within would be no check at all.
+// The planted fault: a bound that holds with the fault would be no check.
 TEST_F(Training, FindsADroppedGradient) {
   for (const int dropped : {0, 1, 3}) {
     const auto backend = simulator(4);
@@ -159,8 +159,8 @@ TEST_F(Training, TellsNumbersThatAreNoLongerFinite) {
 }
 
 TEST_F(Training, StartsAtTheLossOfAGuess) {
-  // Before the first step the loss is near that of a guess, log 10 = 2.3, and the first weights are
-  // those of `initial_weights`: uniform within sqrt(6 / 64), biases 0.
+  // Before the first step the loss is near the loss of a guess, log 10 = 2.3. The first weights
+  // come from `initial_weights`: uniform within sqrt(6 / 64), biases 0.
   const auto backend = simulator(2);
   MirroredStrategy strategy(*backend);
   Trainer trainer(strategy, *digits_, {});

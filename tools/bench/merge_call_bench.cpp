@@ -30,7 +30,7 @@ double total(CrossReplicaContext&, const PerReplica<double>& values) {
 
 enum class Features { kNone, kSeededOrderAndLog };
 
-// Seconds of one merge_call of `replicas` replicas, in a run of many merge_calls.
+// Seconds of a merge_call of `replicas` replicas, in a run of many merge_calls.
 class MergeCalls {
  public:
   explicit MergeCalls(int replicas, Features features = Features::kSeededOrderAndLog)
@@ -46,7 +46,7 @@ class MergeCalls {
   double wall_seconds() {
     return testing::seconds([this] { run(); }) / rounds_;
   }
-  // For baselines on one thread.
+  // For baselines on a single thread.
   double cpu_seconds() {
     return testing::cpu_seconds([this] { run(); }) / rounds_;
   }

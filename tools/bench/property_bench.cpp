@@ -172,8 +172,8 @@ class Batch {
   });
 };
 
-// GOAL-26: base/ours at least 3. One merge reduces all tensors as a batch; the baseline has a merge
-// for each tensor.
+// GOAL-26: base/ours at least 3. A single merge reduces all tensors as a batch; the baseline has a
+// merge for each tensor.
 void BM_BatchAgainstSeparateMerges(benchmark::State& state) {
   using Row = Batch::Row;
   using Rows = Batch::Rows;

@@ -114,7 +114,7 @@ void BM_PagesOfAllReduce(benchmark::State& state) {
 }
 BENCHMARK(BM_PagesOfAllReduce)->Arg(4096)->Arg(1 << 18)->Iterations(5);
 
-// GOAL-25: memory of a mirrored variable of eight replicas, as a multiple of one component: before
+// GOAL-25: memory of a mirrored variable of eight replicas, as a multiple of a component: before
 // any write, at most 1.1 if copies share their bytes, and after an update of all components.
 void BM_MemoryOfAMirroredVariable(benchmark::State& state) {
   constexpr int kReplicas = 8;

@@ -8,7 +8,7 @@
 namespace belfry::cuda::kernels {
 namespace {
 
-// Which element of the right operand meets element i of the left one.
+// Maps element i of the left operand to its element of the right operand.
 struct RightIndex {
   Broadcast broadcast;
   std::size_t columns;

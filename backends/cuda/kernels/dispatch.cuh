@@ -9,8 +9,9 @@
 #include <algorithm>
 #include <cstddef>
 
-/// From the types of a call, known at run time, to templates; and the shape of launches. Operations
-/// are chosen inside kernels: all threads choose the same one, and there are fewer kernels.
+/// Maps the types of a call, known at run time, to templates, and chooses the shape of launches.
+/// Operations are chosen inside kernels: all threads choose the same operation, and the number of
+/// kernels is smaller.
 namespace belfry::cuda::kernels {
 
 template <class... Ts>
@@ -55,7 +56,7 @@ inline unsigned blocks_for(std::size_t count) {
 }
 
 #ifdef __CUDACC__
-/// This thread's place in a grid of one dimension, and the number of threads in it.
+/// The index of this thread in a grid of a single dimension, and the number of threads.
 __device__ inline std::size_t place_in_grid() {
   return std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
 }

@@ -6,8 +6,8 @@
 
 #include <cuda_runtime.h>
 
-/// The GPU implementation of each kind of kernel, for validated calls. Each enqueues on a stream
-/// whose GPU is current, and does nothing where there is nothing to write.
+/// The GPU implementation of each kind of kernel, for validated calls. Each function enqueues on a
+/// stream whose GPU is current, and enqueues nothing if the output is empty.
 namespace belfry::cuda::kernels {
 
 void launch_fill(const KernelCall& call, cudaStream_t stream);

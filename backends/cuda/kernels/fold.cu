@@ -5,8 +5,8 @@
 #include "dispatch.cuh"
 #include "families.h"
 
-// Each output is folded by one thread, in ascending order, whatever the shape of the launch: that
-// is the order of the host.
+// A single thread folds each output, in ascending order, for any shape of the launch: the order of
+// the host.
 namespace belfry::cuda::kernels {
 namespace {
 
@@ -42,7 +42,7 @@ __global__ void fold_columns(T* out, const T* in, std::size_t rows, std::size_t 
 constexpr int kTile = 32;  // A warp: rows folded by a block, and columns read at a time.
 constexpr int kReaders = 8;
 
-// A block reads tiles of kTile x kTile along rows, as memory likes it, and its first warp folds
+// A block reads tiles of kTile x kTile along rows, for coalesced access, and its first warp folds
 // each row of the tile.
 template <class T>
 __global__ void fold_rows(T* out, const T* in, std::size_t rows, std::size_t columns, FoldOp op) {

@@ -42,7 +42,7 @@ void enqueue(const KernelCall& call, cudaStream_t stream) {
 }  // namespace
 
 void launch(const KernelCall& call, cudaStream_t stream) {
-  // What the user left there is not this launch's.
+  // Clears an error that the user's code left behind.
   static_cast<void>(cudaGetLastError());
   enqueue(call, stream);
   BELFRY_CUDA_TRY(cudaGetLastError());

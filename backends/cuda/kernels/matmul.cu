@@ -11,7 +11,7 @@
 namespace belfry::cuda::kernels {
 namespace {
 
-/// Integers are accumulated modulo 2^32 or 2^64, of which the result's modulus is a factor.
+/// Integers are accumulated modulo 2^32 or 2^64, a multiple of the result's modulus.
 template <class T>
 using Accumulator =
     std::conditional_t<element::kIsFloating<T>, element::Compute<T>,
@@ -38,8 +38,9 @@ struct Extent {
 constexpr int kTile = 16;
 constexpr std::size_t kMostTileRows = 65535;  // What a grid may have in y.
 
-// One thread an element, a left fold over ascending inner; blocks share tiles of both factors. A
-// block takes every gridDim.y-th row of tiles: all its threads the same ones, for the barriers.
+// A thread for each element, a left fold over ascending inner; blocks share tiles of both factors.
+// A block takes every gridDim.y-th row of tiles: all its threads take the same rows, because of the
+// barriers.
 template <class T>
 __global__ void matmul(T* out, Factor<T> left, Factor<T> right, Extent extent) {
   using A = Accumulator<T>;

@@ -25,8 +25,8 @@ __device__ T draw(const element::RandomBlock& block, int index) {
   }
 }
 
-// A thread makes a block of the generator and writes those of its draws that are asked for. Blocks
-// are counted from the first, since the numbers of draws go on with 0 behind 2^64 - 1.
+// A thread computes a block of the generator and writes the requested draws. Blocks are counted
+// from the first requested block: the numbers of draws wrap from 2^64 - 1 to 0.
 template <Distribution distribution, class T>
 __global__ void random(T* out, Sequence sequence) {
   constexpr auto kDraws = static_cast<std::uint64_t>(element::kDrawsPerBlock<T>);

@@ -10,18 +10,19 @@
 #include <string>
 #include <type_traits>
 
-// One kernel reads every input and writes every output once: all addresses travel as kernel
-// parameters, so that nothing is copied or allocated before it.
+// A single kernel reads every input and writes every output once. All addresses are kernel
+// parameters: nothing is copied or allocated before the kernel.
 namespace belfry::cuda::kernels {
 namespace {
 
-/// What is added up: floats as they are or, from 16 bits, widened; integers as bits that wrap.
+/// The type of the additions: floats of 32 and 64 bits, 16-bit floats widened, integers as unsigned
+/// integers that wrap.
 template <class T>
 using Sum = std::conditional_t<element::kIsFloating<T>, element::Compute<T>,
                                std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>;
 
-// A GPU widens and rounds a Float16 in one instruction each, where belfry/dtype.h takes many. The
-// bits are the same but for those of a NaN, which `Finish` gives.
+// A GPU widens and rounds a Float16 in a single instruction each; belfry/dtype.h needs many. The
+// bits are the same except for the bits of a NaN, which `Finish` sets.
 template <class T>
 __device__ Sum<T> widen(T value) {
   if constexpr (std::is_same_v<T, Float16>) {
@@ -61,7 +62,7 @@ struct Members {
   }
 };
 
-// Few members for small launches; many for others. More than that is refused.
+// Few members for small launches, many for all others. A larger number is refused.
 constexpr int kFew = 64;
 constexpr int kMany = 1024;
 constexpr int kTreeDepth = 11;  // Partial sums of kMany inputs at a time.
@@ -72,7 +73,8 @@ struct Finish {
   template <int kMost>
   __device__ explicit Finish(const Members<kMost>& members)
       : mean(members.mean), members(static_cast<Sum<T>>(members.num_inputs)) {
-    // The bits of the division, for less: one over a power of two is exact.
+    // Multiplication by the inverse of a power of two gives the bits of the division, and is
+    // faster.
     if ((members.num_inputs & (members.num_inputs - 1)) == 0) inverse = 1 / this->members;
   }
 
@@ -145,7 +147,7 @@ __global__ void reduce_elements(const __grid_constant__ Members<kMost> members) 
   }
 }
 
-/// As much as a thread loads at once.
+/// The elements that a thread loads at once.
 template <class T>
 struct alignas(16) Pack {
   static constexpr int kSize = 16 / sizeof(T);
@@ -157,7 +159,8 @@ __device__ Pack<T> load_pack(const void* from, std::size_t pack) {
   return static_cast<const Pack<T>*>(from)[pack];
 }
 
-// The usual case: replica order, everything aligned. The rest that fills no pack goes by elements.
+// The usual case: replica order and aligned operands. Elements after the last whole pack are
+// reduced one by one.
 template <class T, int kMost>
 __global__ void reduce_packs(const __grid_constant__ Members<kMost> members) {
   constexpr int kSize = Pack<T>::kSize;

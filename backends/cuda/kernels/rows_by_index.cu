@@ -32,8 +32,7 @@ __global__ void gather(Word* out, const Index* index, const Word* table, Rows ro
   }
 }
 
-// Whether one of the indices from `first` up to `last` is `row`; for all threads of a block at
-// once.
+// Whether an index in [first, last) is `row`. All threads of a block search together.
 template <class Index>
 __device__ bool is_among(Index row, const Index* index, std::size_t first, std::size_t last) {
   bool found = false;
@@ -62,8 +61,9 @@ __device__ C meet(ScatterOp op, C table, C x) {
   return table;
 }
 
-// A block for each index: that of the first of equal ones takes the rows of all of them, ascending,
-// so that nothing depends on which block runs when, and 16-bit floats are rounded once.
+// A block for each index. The block of the first of equal indices takes the rows of all of them, in
+// ascending order: the result does not depend on the order of blocks, and 16-bit floats are rounded
+// once.
 template <class T, class Index>
 __global__ void scatter(ScatterOp op, T* out, const Index* index, const T* in, Rows rows,
                         std::size_t indices) {

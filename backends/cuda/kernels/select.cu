@@ -9,7 +9,7 @@
 namespace belfry::cuda::kernels {
 namespace {
 
-// Elements are copied whatever they mean, so their size is all that matters.
+// Elements are copied as bits: only the size of the type matters.
 template <class Word>
 __global__ void select(Word* out, const std::uint8_t* condition, const Word* left,
                        const Word* right, std::size_t count) {

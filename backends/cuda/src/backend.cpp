@@ -19,7 +19,7 @@
 namespace belfry::cuda {
 namespace {
 
-// Lowest first: the order of a carrier for which no Chooser was given.
+// Chooses the lowest number: the order of a carrier without a Chooser.
 class FirstChooser final : public Chooser {
  public:
   std::uint32_t choose(ChoiceKind /*kind*/, std::uint32_t /*count*/) override { return 0; }
@@ -53,7 +53,7 @@ int count_gpus() {
 std::vector<int> place_devices(const Options& options, int gpus) {
   if (options.fitted < 0) throw_option(ErrorCode::kInvalidArgument, "fewer than no replicas");
   if (options.fitted > 0) {
-    // Neighbours share a GPU, so that groups of ranks stay together.
+    // Neighbours share a GPU: groups of ranks stay together.
     std::vector<int> placed;
     placed.reserve(static_cast<std::size_t>(options.fitted));
     const std::int64_t used = std::min(options.fitted, gpus);

@@ -9,8 +9,8 @@
 
 namespace belfry::cuda {
 
-/// Device memory that is allocated and freed in the order of its home stream. Work on the home
-/// stream needs no hold on it; work on other streams keeps it alive (Stream::hold).
+/// Device memory, allocated and freed in the order of its home stream. Work on the home stream
+/// needs no hold on the buffer; work on other streams keeps the buffer alive (Stream::hold).
 class Buffer final : public belfry::Buffer {
  public:
   Buffer(belfry::Device& device, std::shared_ptr<StreamHandle> home, std::size_t bytes);

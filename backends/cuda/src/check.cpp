@@ -55,7 +55,7 @@ std::string function_of(std::string_view call) {
 
 void check_call(cudaError_t code, const char* call, CallSite site) {
   if (code == cudaSuccess) return;
-  // Takes the error off the thread, so that a later call does not report it once more.
+  // Clears the error of the thread: a later call would report the error again.
   static_cast<void>(cudaGetLastError());
   throw DeviceError(ErrorReport{
       .code = code_of(code),

@@ -9,14 +9,14 @@
 
 namespace belfry::cuda {
 
-/// Throws DeviceError unless `code` is success: with the vendor's name and text of the code, the
-/// call as it is written, and where. kOutOfMemory, kNoDriver and kDeviceLost are told apart.
+/// Throws DeviceError unless `code` is success, with the vendor's name and text of the code, the
+/// text of the call, and its site. Distinguishes kOutOfMemory, kNoDriver and kDeviceLost.
 void check_call(cudaError_t code, const char* call, CallSite site);
 
-/// As above; `ncclInProgress` is no error: whoever needs the end of it polls.
+/// As above, but accepts `ncclInProgress`: a caller that needs the end of the call polls.
 void check_call(ncclResult_t code, const char* call, CallSite site);
 
-/// For destructors: what fails there has nobody to be told, and shows again at the next call.
+/// For destructors, which cannot report failures. The next call reports the failure again.
 inline void ignore_failure(cudaError_t code) noexcept {
   if (code != cudaSuccess) static_cast<void>(cudaGetLastError());
 }

@@ -22,7 +22,8 @@ void Clique::all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
   for (const auto& own : collectives) {
     require({.kind = CollectiveKind::kAllReduce, .parts = own, .op = op});
   }
-  // Of one element type: if the library lacks it, the first fails before it enqueues anything.
+  // All collectives have the same element type: if the library lacks the type, the first call fails
+  // and enqueues nothing.
   for (const auto& own : collectives) do_all_reduce(op, own);
 }
 

@@ -12,8 +12,8 @@
 
 namespace belfry::cuda {
 
-/// What all communicators of this backend share: their members, all in this process, and the checks
-/// of what a caller hands in.
+/// Base of all communicators of the backend: the members, all in this process, and the checks of
+/// arguments.
 class Clique : public Communicator {
  public:
   int size() const final { return static_cast<int>(devices_.size()); }
@@ -35,7 +35,7 @@ class Clique : public Communicator {
   static std::vector<BufferPtr> buffers_of(std::span<const CollectivePart> parts);
 
  private:
-  // The checks are done when these are called.
+  // Called after the checks.
   virtual void do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) = 0;
   virtual void do_reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) = 0;
   virtual void do_broadcast(int root, std::span<const CollectivePart> parts) = 0;

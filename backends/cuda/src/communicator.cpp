@@ -15,7 +15,7 @@ std::unique_ptr<Communicator> make_communicator(const std::shared_ptr<SharedStat
                                                 std::vector<Device*> devices) {
   std::set<int> gpus;
   for (const Device* device : devices) gpus.insert(device->gpu());
-  // NCCL is not asked for one member: it would take memory for nothing.
+  // NCCL is not used for a single member: a communicator of NCCL would take memory without a use.
   if (gpus.size() == 1) {
     return std::make_unique<LocalClique>(shared, std::move(devices));
   }

@@ -10,8 +10,9 @@
 
 namespace belfry::cuda {
 
-/// The communicator that fits where `devices` are: one kernel when they share a GPU, NCCL when each
-/// has its own, both when several GPUs hold several each. Throws: DeviceError, UnsupportedError.
+/// The communicator for the GPUs of `devices`: a kernel if all devices share a GPU, NCCL if each
+/// device has its own GPU, both if several GPUs hold several devices each. Throws: DeviceError,
+/// UnsupportedError.
 std::unique_ptr<Communicator> make_communicator(const std::shared_ptr<SharedState>& shared,
                                                 std::vector<Device*> devices);
 

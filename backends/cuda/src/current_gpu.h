@@ -8,8 +8,8 @@
 
 namespace belfry::cuda {
 
-/// Makes a GPU current on this thread, and the previous one when it ends, so that users' own CUDA
-/// code on the thread finds what it left.
+/// Makes a GPU current on this thread. The destructor restores the previous GPU, as CUDA code of
+/// the user expects.
 class CurrentGpu {
  public:
   explicit CurrentGpu(int gpu) : gpu_(gpu) {

@@ -40,7 +40,7 @@ BufferPtr Device::allocate(std::size_t bytes, belfry::Stream& stream) {
   } catch (const DeviceError& error) {
     if (error.code() != ErrorCode::kOutOfMemory) throw;
   }
-  // Streams let go when they are given more, which those that fell idle were not.
+  // Streams release finished work when new work is enqueued. Idle streams have not: release now.
   Stream::let_go_of_finished(*shared_);
   return std::make_shared<Buffer>(*this, mine.handle(), bytes);
 }

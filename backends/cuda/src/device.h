@@ -29,7 +29,7 @@ class Device final : public belfry::Device {
 
   int gpu() const { return state_->gpu(); }
   DeviceState& state() const { return *state_; }
-  /// Throws what work on this device has reported, if anything.
+  /// Throws the error that work on this device has reported, if any.
   void check_health();
 
  private:

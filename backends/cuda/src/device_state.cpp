@@ -27,7 +27,7 @@ cudaMemPool_t make_pool(int gpu) {
   return pool;
 }
 
-// Memory once taken from the GPU stays in the pool: giving it back would synchronize.
+// Memory stays in the pool, because a release to the GPU would synchronize.
 void keep_memory(cudaMemPool_t pool) {
   std::uint64_t threshold = std::numeric_limits<std::uint64_t>::max();
   BELFRY_CUDA_TRY(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));

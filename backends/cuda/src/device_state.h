@@ -16,11 +16,11 @@
 
 namespace belfry::cuda {
 
-/// What streams and buffers of a device need for as long as they live, which may be longer than
-/// the Device: its memory pool, its memory counts, and spare events.
+/// The parts of a device that its streams and buffers need, possibly longer than the Device lives:
+/// memory pool, memory counts, spare events.
 class DeviceState {
  public:
-  /// `peers` are the GPUs that may touch this device's memory where the hardware lets them.
+  /// `peers` are the GPUs that may access the memory of this device, if the hardware permits.
   DeviceState(std::shared_ptr<SharedState> shared, int index, int gpu, std::span<const int> peers);
   DeviceState(const DeviceState&) = delete;
   DeviceState& operator=(const DeviceState&) = delete;
@@ -41,7 +41,7 @@ class DeviceState {
   cudaEvent_t take_event();
   void give_event(cudaEvent_t event) noexcept;
 
-  /// The way from the host to this device.
+  /// Writes of the host to this device.
   Staging& staging() { return *staging_; }
 
  private:
@@ -56,7 +56,7 @@ class DeviceState {
   mutable std::mutex mutex_;  // for all below
   MemoryUse use_;
   std::vector<cudaEvent_t> spare_events_;
-  // Gives events back when it ends.
+  // The destructor returns its events.
   std::optional<Staging> staging_;
 };
 

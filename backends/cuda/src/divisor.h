@@ -7,14 +7,14 @@
 
 namespace belfry::cuda {
 
-/// The number of replicas on a device, as float and as double, so that MEAN is one true division by
-/// it. Made before it is needed: to enqueue a division takes no memory.
+/// The number of replicas on a device, as float and as double: MEAN is a true division by the
+/// number. Made in advance: to enqueue a division then allocates no memory.
 class Divisor {
  public:
   /// Order: blocks the host.
   Divisor(Device& device, int value);
 
-  /// Enqueues `view` = `view` / value on `stream`. The view is of one of these two types.
+  /// Enqueues `view` = `view` / value on `stream`. The view has type float or double.
   void divide(const BufferView& view, belfry::Stream& stream) const;
 
  private:

@@ -10,17 +10,17 @@
 
 #include <optional>
 
-// Each wait that the backend issues is there for a reason: without it, some order of the streams
-// shows a wrong result or a read of memory nobody wrote.
+// Every wait of the backend has a reason: without the wait, some order of the streams gives a wrong
+// result or reads memory without contents.
 namespace belfry::cuda::dropped_wait_test {
 namespace {
 
 constexpr std::uint64_t kSchedules = 60;
 constexpr int kMembers = 3;
 
-/// One all-reduce on fresh memory in one order of streams; the `dropped`-th wait, counted from 1,
-/// is not carried out. Returns the sum that the last member reads on its compute stream, or nothing
-/// when a device reported an error.
+/// An all-reduce on fresh memory, in an order of streams given by `schedule`. Wait number
+/// `dropped`, counted from 1, is left out. Returns the sum that the last member reads on its
+/// compute stream; empty if a device reported an error.
 std::optional<float> run(std::uint64_t schedule, std::uint64_t dropped, std::uint64_t* waits) {
   sim::SimulatedDriver machine({.gpus = 1, .seed = schedule});
   Backend backend{{.devices = std::vector<int>(kMembers, 0)}};
@@ -57,9 +57,9 @@ TEST(DroppedWait, IsNoticedInSomeOrder) {
   for (std::uint64_t schedule = 0; schedule < kSchedules; ++schedule) {
     ASSERT_EQ(run(schedule, 0, &waits), 6.0F) << "order " << schedule;
   }
-  // The leader waits for the two others, and each of them for the end.
+  // The leader waits for the two other members, and each of the two waits for the end.
   ASSERT_EQ(waits, 4U);
-  // The third of them protects the second member's output, which nobody looks at here.
+  // The third wait protects the second member's output, which this test does not read.
   for (const std::uint64_t dropped : {1, 2, 4}) {
     std::uint64_t noticed = 0;
     for (std::uint64_t schedule = 0; schedule < kSchedules; ++schedule) {

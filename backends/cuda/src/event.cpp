@@ -36,7 +36,7 @@ void Event::synchronize() {
 
 bool Event::query() { return event_ == nullptr || has_happened(event_); }
 
-// Waits that were issued hold on to what they captured, so the next owner may record anew.
+// Issued waits keep the recorded work: the next owner may record the event again.
 void Event::give_back() noexcept {
   if (event_ != nullptr) device_->give_event(event_);
   event_ = nullptr;

@@ -11,12 +11,12 @@
 
 namespace belfry::cuda {
 
-/// Whether the work recorded in `event` is done. Throws: DeviceError where that work failed, of
-/// which this call may be the first to hear.
+/// Whether the work recorded in `event` is done. Throws: DeviceError if the work failed; the call
+/// may be the first to report the failure.
 bool has_happened(cudaEvent_t event);
 
-/// A CUDA event without timing, taken when it is first recorded: CUDA ties an event to one GPU,
-/// and belfry's may be recorded on any.
+/// A CUDA event without timing, taken at the first record: CUDA ties an event to a GPU, and an
+/// event of belfry may be recorded on any GPU.
 class Event final : public belfry::Event {
  public:
   explicit Event(std::shared_ptr<SharedState> shared) : shared_(std::move(shared)) {}

@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-// Every call into CUDA and NCCL may fail. A program is run again and again, and each time another
-// of its calls does: it must end with an error that names the call, leave nothing behind, and the
-// next program on the machine must be right.
+// Every call into CUDA and NCCL may fail. The test repeats a program with a failure of each call in
+// turn: the program must end with an error that names the call, and leave nothing behind. The next
+// program on the simulated machine must be right.
 namespace belfry::cuda::failing_calls_test {
 namespace {
 
@@ -31,8 +31,8 @@ using ::testing::SizeIs;
 
 constexpr std::uint64_t kSeeds[] = {0, 5, 7};
 
-// The seed with which communicators warm up. Their calls fail in one order only, and the program
-// after a failure does without: the megabytes that they add are most of what this test computes.
+// Communicators warm up with this seed only, and their calls fail in a single order. The program
+// after a failure does not warm up: the additions over megabytes are most of the time of the test.
 constexpr std::uint64_t kWarm = 0;
 constexpr std::uint64_t kCold = 5;
 
@@ -71,7 +71,7 @@ constexpr Function kFunctions[] = {
     {"cudaEventQuery"},
     {"cudaMemcpyAsync"},
     {"cudaMemcpyPeerAsync"},
-    // A launch has no code of its own: the call after it tells.
+    // A launch returns no code: the next call returns the error.
     {"launch", Told::kAlways, ErrorCode::kDeviceLost, "cudaGetLastError"},
     {"ncclGetUniqueId"},
     {"ncclCommInitRankConfig"},
@@ -97,7 +97,7 @@ struct Machine {
 
 void PrintTo(const Machine& machine, std::ostream* out) { *out << machine.name; }
 
-// With three replicas that bring 1, 2 and 3 of everything: the variable becomes 10 + 6 + 6.
+// Replicas contribute their id + 1. With three replicas the variable becomes 10 + 6 + 6.
 std::vector<float> train(const Machine& machine, std::uint64_t seed) {
   Backend backend{{.devices = machine.devices,
                    .carrier = Carrier::kFiber,
@@ -122,7 +122,7 @@ std::vector<float> train(const Machine& machine, std::uint64_t seed) {
 
 class FailingCalls : public ::testing::TestWithParam<Machine> {
  protected:
-  // What the program must give: sums, all values, the variable.
+  // The expected results: sums, all values, the variable.
   static std::vector<float> expected(const Machine& machine) {
     const auto count = static_cast<float>(machine.devices.size());
     const float sum = count * (count + 1) / 2;
@@ -133,7 +133,7 @@ class FailingCalls : public ::testing::TestWithParam<Machine> {
     return values;
   }
 
-  // In one order of the streams.
+  // In the order of streams that `seed` gives.
   void fail(const Function& function, std::uint64_t which, std::uint64_t seed) {
     const Machine& on = GetParam();
     const bool nccl = function.name[0] == 'n';
@@ -185,7 +185,7 @@ TEST_P(FailingCalls, EndWithTheirNameAndLeaveNothingBehind) {
       if (HasFatalFailure()) return;
     }
   }
-  // Neither few calls nor few that were noticed: this test is not about nothing.
+  // The test must have failed many calls, and many failures must have been reported.
   EXPECT_GT(failed_, 600U);
   EXPECT_GT(told_, failed_ / 3);
 }

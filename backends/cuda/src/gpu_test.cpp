@@ -17,13 +17,13 @@
 #include <string>
 #include <vector>
 
-// What only a GPU can show, and no suite asks for.
+// Properties that only a real GPU can show, and no suite covers.
 namespace belfry::cuda::gpu_test {
 namespace {
 
 constexpr int kGpus[] = {0};
 
-/// One device and a communicator of NCCL's on it, which a backend would not ask for.
+/// A device with a communicator of NCCL for a single rank, which the backend itself never makes.
 struct OneRank {
   explicit OneRank(bool warm_up) {
     shared->options.warm_up = warm_up;
@@ -74,7 +74,7 @@ TEST(NcclOnOneGpu, CommunicatorsCanBeMadeAgain) {
   }
 }
 
-// NCCL finds out while it makes the communicators, behind the call's back.
+// NCCL reports the error later, while making the communicators.
 TEST(NcclOnOneGpu, TwoRanksAreRefused) {
   try {
     const NcclCommunicators two({0, 0}, std::chrono::seconds(30));
@@ -99,7 +99,7 @@ TEST(MemoryOfAGpu, IsRefusedAndThereAgain) {
   EXPECT_EQ(test::code_of([&] { static_cast<void>(allocate(everything + 1)); }),
             ErrorCode::kOutOfMemory)
       << "belfry's count says so";
-  // Two devices share the GPU, and neither may have all of it: here CUDA says so.
+  // Two devices share the GPU, and neither may allocate all memory: CUDA itself reports the error.
   belfry::Device& other = backend.device(1);
   const BufferPtr most = allocate(everything / 10 * 6);
   EXPECT_EQ(test::code_of([&] {
@@ -133,7 +133,7 @@ int steps_on_a_lost_gpu() {
   return 0;
 }
 
-// In a process of its own, since CUDA gives a GPU that failed back to none.
+// In a separate process: CUDA returns a failed GPU to no process.
 TEST(ALostGpuDeathTest, IsToldAtEveryStepAndHoldsNobodyUp) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(std::exit(steps_on_a_lost_gpu()), ::testing::ExitedWithCode(0),

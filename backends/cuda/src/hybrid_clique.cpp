@@ -113,7 +113,7 @@ std::size_t HybridClique::group_of(int rank) const {
   return static_cast<std::size_t>(std::ranges::find_if(groups_, holds) - groups_.begin());
 }
 
-// Each group's sum into its view of `sums`, on its leader's stream.
+// Reduces each group into its view of `sums`, on its leader's stream.
 void HybridClique::sum_groups(std::span<const CollectivePart> parts,
                               std::span<const BufferView> sums) {
   for (std::size_t i = 0; i < groups_.size(); ++i) {
@@ -133,7 +133,7 @@ HybridClique::Parts HybridClique::leaders(std::span<const CollectivePart> parts,
   return leading;
 }
 
-// The leader's output to the other members of its group.
+// Copies the leader's output to the other members of its group.
 void HybridClique::spread(const Group& group, std::span<const CollectivePart> parts) {
   Parts local;
   for (const int rank : group.ranks) local.push_back(part_of(parts, rank));

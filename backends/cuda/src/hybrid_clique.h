@@ -10,8 +10,8 @@
 
 namespace belfry::cuda {
 
-/// Several devices on each of several GPUs: one kernel among the devices of each GPU, NCCL among
-/// one leader (the lowest rank) of each, and copies back.
+/// Several devices on each of several GPUs: a kernel among the devices of each GPU, NCCL among the
+/// leaders (the lowest rank of each GPU), and copies back.
 class HybridClique final : public Clique {
  public:
   HybridClique(const std::shared_ptr<SharedState>& shared, std::vector<Device*> devices);

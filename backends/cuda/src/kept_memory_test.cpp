@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-// Work in flight holds its memory, whatever fails around it; and nothing else does.
+// Work in flight keeps its memory, whatever call fails, and nothing else keeps memory.
 namespace belfry::cuda::kept_memory_test {
 namespace {
 
@@ -22,8 +22,8 @@ using test::first_ranks;
 using test::kLaunchFailure;
 using test::Members;
 
-/// Copies from memory of another stream's, which is let go as soon as the call is over; the
-/// `which`-th call of `function` during the copy fails. Gives back whether the copy was refused.
+/// Copies from memory of a different stream, and drops the memory after the call. Call number
+/// `which` of `function` during the copy fails. Returns whether the copy was refused.
 bool copy_and_let_go(std::uint64_t seed, const std::string& function, std::uint64_t which) {
   sim::SimulatedDriver machine({.gpus = 1, .seed = seed});
   Backend backend;
@@ -61,8 +61,8 @@ TEST(KeptMemory, OutlivesACallThatFailsAfterTheWork) {
   EXPECT_GE(refused, 5 * 12) << "one event made, one recorded, and three times the GPU asked for";
 }
 
-// The copy is enqueued, and its end not marked: the end of its stream waits, and is told of an
-// error first.
+// The copy is enqueued without a mark of its end: the destructor of its stream waits, and first
+// gets an error.
 TEST(KeptMemory, OutlivesTheEndOfAStreamThatReportsAnError) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE(seed);
@@ -106,7 +106,7 @@ TEST(KeptMemory, EndsAfterTheWorkWhenAStreamReportsAnError) {
   }
 }
 
-// The first sum's memory is held by the leader's stream until somebody looks.
+// The leader's stream keeps the memory of the first sum until a later call checks.
 TEST(KeptMemory, IsLetGoWhenTheDeviceHasNoMore) {
   const sim::SimulatedDriver machine({.gpus = 1});
   Backend backend{{.devices = {0, 0}, .memory_limit_bytes = 100}};
@@ -161,7 +161,8 @@ TEST(Views, ThatLieAskewAreRefused) {
   EXPECT_EQ(code_of([&] { clique->broadcast(0, members.parts); }), expected);
 }
 
-// Two elements a rank: a gather's input is a part of its output, a broadcast's reaches into it.
+// Two elements for each rank: a gather's input is a part of its output, a broadcast's input
+// overlaps its output.
 TEST(Collectives, OfPartsThatOverlapAreRefused) {
   const sim::SimulatedDriver machine({.gpus = 2});
   for (const std::vector<int>& gpus : {std::vector{0, 0}, std::vector{0, 1}}) {

@@ -8,9 +8,9 @@
 
 namespace belfry::cuda {
 
-/// Enqueues a validated kernel on `stream`, whose GPU is current. The one function of the backend
-/// with two implementations: GPU kernels in `kernels/`, and the host's for the simulated driver.
-/// Throws: DeviceError for what the launch reports.
+/// Enqueues a validated kernel on `stream`, whose GPU is current. The only function of the backend
+/// with two implementations: GPU kernels in `kernels/`, and the host's kernels for the simulated
+/// driver. Throws: DeviceError for errors of the launch.
 void launch(const KernelCall& call, cudaStream_t stream);
 
 }  // namespace belfry::cuda

@@ -61,8 +61,8 @@ void LocalClique::reduce_to(ReduceOp op, int leader, std::span<const CollectiveP
   });
 }
 
-// Does `work` on the leader's stream, in order with every member's stream. The memory of all is
-// kept from before the first call that may fail.
+// Does `work` on the leader's stream, in order with every member's stream. Holds the memory of all
+// members before the first call that may fail.
 template <class Work>
 void LocalClique::lead(int leader, std::span<const CollectivePart> parts, Work&& work) {
   Stream& leading = stream(parts[static_cast<std::size_t>(leader)]);
@@ -71,8 +71,8 @@ void LocalClique::lead(int leader, std::span<const CollectivePart> parts, Work&&
   try {
     work(leading);
   } catch (...) {
-    // Some of it may have been enqueued, and touches the memory of all members. To make their
-    // streams wait takes calls that may fail as well, so the host does.
+    // A part of the work may be enqueued and use the memory of all members. To let their streams
+    // wait would need calls that may fail too: the host waits.
     leading.handle()->finish();
     throw;
   }
@@ -81,7 +81,7 @@ void LocalClique::lead(int leader, std::span<const CollectivePart> parts, Work&&
   Counters::add(shared().counters.local_collectives);
 }
 
-// The leader's stream continues after what every member's stream has been given so far.
+// Lets the leader's stream continue after the present work of every member's stream.
 void LocalClique::begin(Stream& leading, std::span<const CollectivePart> parts) {
   for (std::size_t rank = 0; rank < parts.size(); ++rank) {
     if (parts[rank].stream == &leading) continue;
@@ -90,7 +90,7 @@ void LocalClique::begin(Stream& leading, std::span<const CollectivePart> parts) 
   }
 }
 
-// Every member's stream continues after the collective: its output is written and its input read.
+// Lets every member's stream continue after the collective: outputs are written and inputs read.
 void LocalClique::end(Stream& leading, std::span<const CollectivePart> parts) {
   if (parts.size() > 1) leading.record(done_);
   for (const CollectivePart& part : parts) {

@@ -7,8 +7,8 @@
 
 namespace belfry::cuda {
 
-/// Devices that share one GPU: one kernel reads every input and writes every output. No kernel
-/// waits for another, so that nothing can deadlock however many devices there are.
+/// Devices that share a GPU: a single kernel reads every input and writes every output. No kernel
+/// waits for another kernel, and no number of devices can deadlock.
 class LocalClique final : public Clique {
  public:
   LocalClique(const std::shared_ptr<SharedState>& shared, std::vector<Device*> devices);

@@ -18,8 +18,8 @@ using test::first_ranks;
 using test::kLaunchFailure;
 using test::Members;
 
-// The copy to the second member is enqueued on the first's stream, that to the third fails. What
-// the second member writes next comes after that copy, in whatever order the streams run.
+// The copy to the second member is enqueued on the first member's stream; the copy to the third
+// fails. A later write of the second member comes after the copy, in any order of the streams.
 TEST(LocalClique, OrdersWhatItEnqueuedBeforeAFailure) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);

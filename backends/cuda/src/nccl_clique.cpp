@@ -27,7 +27,7 @@ std::vector<int> gpus_of(const SharedState& shared, const std::vector<Device*>& 
   return gpus;
 }
 
-// NCCL rounds each partial sum to its type: it is given no 16-bit floats to add.
+// NCCL rounds each partial sum to its type, and therefore gets no 16-bit floats to add.
 ncclDataType_t type_of(DType dtype) {
   switch (dtype) {
     case DType::kFloat32:
@@ -67,7 +67,7 @@ NcclClique::NcclClique(const std::shared_ptr<SharedState>& shared,
 }
 
 NcclClique::~NcclClique() {
-  // What failed may never end: it is aborted instead.
+  // A failed collective may never end: it is aborted.
   if (communicators_.failed()) return;
   for (const auto& done : done_) {
     if (done->get() != nullptr) ignore_failure(cudaEventSynchronize(done->get()));
@@ -121,8 +121,8 @@ void NcclClique::do_all_gather(std::span<const CollectivePart> parts) {
   });
 }
 
-// Inside the group nothing is called but NCCL, which takes the GPU from the communicator: what was
-// given to it before another call failed would be started at the end of the group.
+// Only NCCL is called inside the group, and NCCL takes the GPU from the communicator. If another
+// call failed inside the group, the end of the group would start the calls made before.
 template <class Call>
 void NcclClique::grouped(const char* what, std::span<const CollectivePart> parts, Call&& call) {
   communicators_.require_usable();
@@ -160,8 +160,8 @@ void NcclClique::divide(int rank, const CollectivePart& part) {
   part.stream->record(*done_[static_cast<std::size_t>(rank)]);
 }
 
-// NCCL connects members, and allocates, at the first use of each of its algorithms: small messages
-// use another than large ones.
+// NCCL connects members and allocates at the first use of each of its algorithms. Small and large
+// messages use different algorithms.
 void NcclClique::warm_up() {
   for (const std::size_t count : {std::size_t{1}, std::size_t{1} << 20}) {
     std::vector<CollectivePart> parts;

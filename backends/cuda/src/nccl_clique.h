@@ -9,19 +9,19 @@
 
 namespace belfry::cuda {
 
-/// Devices on different GPUs, through NCCL. One thread enqueues the calls of all GPUs as a group.
-/// MEAN is SUM and one division: NCCL's own average multiplies by a rounded 1/n first. 16-bit
-/// floats are added and divided as floats: NCCL would round each partial sum.
+/// Devices on different GPUs, through NCCL. A single thread enqueues the calls of all GPUs as a
+/// group. MEAN is SUM and a division, because NCCL's own average multiplies by a rounded 1/n.
+/// 16-bit floats are added and divided as floats, because NCCL would round each partial sum.
 class NcclClique final : public Clique {
  public:
-  /// Makes the communicators and, unless told otherwise, warms them up. Order: blocks the host.
-  /// Throws: DeviceError, UnsupportedError where launches block.
+  /// Makes the communicators and warms them up, unless the options say otherwise. Order: blocks the
+  /// host. Throws: DeviceError; UnsupportedError if launches block.
   NcclClique(const std::shared_ptr<SharedState>& shared, const std::vector<Device*>& devices);
   ~NcclClique() override;
 
   ReductionOrder order() const override { return ReductionOrder::kUnspecified; }
   void check_health() override;
-  /// Throws: UnsupportedError for an element type that NCCL does not add by our rules.
+  /// Throws: UnsupportedError for an element type that NCCL does not add by belfry's rules.
   static void require_addable(DType dtype);
 
  private:

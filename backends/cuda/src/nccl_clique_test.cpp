@@ -25,7 +25,7 @@ using test::Members;
 constexpr int kUnhandledCudaError = 1;
 constexpr int kRemoteError = 6;
 
-// 1 + 2 + 3 + 4, and that divided by 4.
+// 1 + 2 + 3 + 4, and the sum divided by 4.
 TEST(NcclClique, AddsAndDivides) {
   const sim::SimulatedDriver machine({.gpus = 4});
   Backend backend;
@@ -123,7 +123,7 @@ TEST(NcclClique, ClosesItsGroupWhenACallFails) {
   EXPECT_EQ(machine.calls("ncclGroupEnd"), machine.calls("ncclGroupStart"));
 }
 
-// Groups are opened to finalize, then to destroy, and to abort where one of these failed.
+// Groups are opened to finalize, then to destroy, and to abort if either fails.
 TEST(NcclClique, ClosesNoGroupThatItDidNotOpen) {
   const std::vector<std::vector<std::uint64_t>> plans = {{1}, {2}, {1, 2}, {2, 3}};
   for (const auto& failing : plans) {
@@ -138,7 +138,7 @@ TEST(NcclClique, ClosesNoGroupThatItDidNotOpen) {
   }
 }
 
-// One member was given the collective: its stream would wait for ever.
+// Only the first member got the collective: its stream would wait for ever.
 TEST(NcclClique, IsGivenUpWhenACallFails) {
   sim::SimulatedDriver machine({.gpus = 2});
   Backend backend;
@@ -152,7 +152,7 @@ TEST(NcclClique, IsGivenUpWhenACallFails) {
   EXPECT_EQ(code_of([&] { clique->check_health(); }), ErrorCode::kDeviceLost);
 }
 
-// No member was given anything. 1 + 2 is what the next call gives.
+// No member got a call. The next call gives 1 + 2.
 TEST(NcclClique, IsKeptWhenNoGroupOpens) {
   sim::SimulatedDriver machine({.gpus = 2});
   Backend backend;
@@ -168,7 +168,7 @@ TEST(NcclClique, IsKeptWhenNoGroupOpens) {
   EXPECT_EQ(members.value(1), 3.0F);
 }
 
-// 1 + 2 is what a call that returns gives, and one after another that did not: or it throws.
+// A successful call gives 1 + 2. A call after a failure gives 1 + 2 too, or throws.
 TEST(NcclClique, NeverAddsPartsOfDifferentCalls) {
   for (const char* function : {"cudaGetDevice", "cudaSetDevice", "cudaEventRecord"}) {
     for (std::uint64_t which = 1; which <= 20; ++which) {

@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-// What happens behind a call's back is told by the next question.
+// Errors of asynchronous work are reported by the next question.
 constexpr const char* kAskForState = "ncclCommGetAsyncError(comm, &state)";
 
 bool accepted(ncclResult_t code) { return code == ncclSuccess || code == ncclInProgress; }
@@ -118,7 +118,7 @@ bool NcclCommunicators::wait_quietly() const noexcept {
 
 // Finalizing ends outstanding work, destroying frees; both need every member.
 void NcclCommunicators::end() noexcept {
-  // Without every member the others would wait until the deadline.
+  // If a member were missing, the others would wait until the deadline.
   if (!finalize() || !wait_quietly() || !accepted(ncclGroupStart())) {
     abort();
     return;
@@ -134,8 +134,8 @@ bool NcclCommunicators::finalize() noexcept {
   return accepted(ncclGroupEnd()) && begun;
 }
 
-// In one group: each must be marked before any is freed, since they wait for one another. But a
-// group that did not open is not closed: NCCL would close what else the thread has open.
+// In a group: all must be marked before any is freed, because they wait for one another. A group
+// that did not open is not closed: NCCL would close an outer group of the thread.
 void NcclCommunicators::abort() noexcept {
   if (std::ranges::count(comms_, nullptr) == std::ssize(comms_)) return;
   const bool open = accepted(ncclGroupStart());

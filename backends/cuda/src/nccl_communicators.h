@@ -9,29 +9,31 @@
 
 namespace belfry::cuda {
 
-/// The NCCL communicators of one clique, one for each GPU, made and ended together. They do not
-/// block: every call may answer "in progress", and `wait` polls for its end with a deadline.
+/// The NCCL communicators of a clique, one for each GPU, made and ended together. No call blocks: a
+/// call may return "in progress", and `wait` polls for the end with a deadline.
 class NcclCommunicators {
  public:
   /// Throws: DeviceError when NCCL reports an error or the deadline passes.
   NcclCommunicators(std::vector<int> gpus, std::chrono::milliseconds deadline);
   NcclCommunicators(const NcclCommunicators&) = delete;
   NcclCommunicators& operator=(const NcclCommunicators&) = delete;
-  /// Ends them in order, or by force after a failure. The work on them is done.
+  /// Ends the communicators in order, or by force after a failure. Requires that their work is
+  /// done.
   ~NcclCommunicators();
 
   ncclComm_t operator[](int rank) const { return comms_[static_cast<std::size_t>(rank)]; }
-  /// Waits until NCCL has taken in the calls made so far; work may be enqueued behind them then.
+  /// Waits until NCCL has accepted the calls made before; work may then be enqueued behind them.
   /// Throws: DeviceError.
   void wait(const char* what);
-  /// Throws: DeviceError when NCCL has reported an error for any of them, or had before.
+  /// Throws: DeviceError if NCCL has reported an error for a communicator, now or before.
   void check();
-  /// Whether NCCL has reported an error, or they were given up: good for nothing any more.
+  /// Whether NCCL has reported an error, or `give_up` was called. A failed communicator is of no
+  /// further use.
   bool failed() const { return failed_; }
-  /// Throws: DeviceError when they have failed.
+  /// Throws: DeviceError if the communicators have failed.
   void require_usable() const;
-  /// Ends them by force, at once: also a collective that not every member was given, for which the
-  /// others' streams would wait for ever.
+  /// Ends the communicators by force, at once, even during a collective that only some members got.
+  /// The streams of these members would wait for ever.
   void give_up() noexcept;
 
  private:

@@ -6,8 +6,8 @@
 
 namespace belfry::cuda {
 
-/// Brackets NCCL calls, so that one thread can make the calls of several GPUs. The bracket closes
-/// also when an exception passes: NCCL counts open groups per thread.
+/// Brackets NCCL calls: a single thread can make the calls of several GPUs. An exception closes the
+/// bracket too, because NCCL counts open groups for each thread.
 class NcclGroup {
  public:
   NcclGroup() { BELFRY_NCCL_TRY(ncclGroupStart()); }

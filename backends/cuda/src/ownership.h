@@ -11,13 +11,13 @@
 
 namespace belfry::cuda {
 
-// Each gives the object behind an interface as this backend's own.
-// Throws: InvalidArgumentError (kForeignObject) when another backend made it.
+// Each function returns the object behind an interface as an object of this backend. Throws:
+// InvalidArgumentError (kForeignObject) for an object of a different backend.
 
 Stream& own(const SharedState& shared, belfry::Stream& stream);
 Event& own(const SharedState& shared, belfry::Event& event);
-/// Throws also: InvalidArgumentError (kInvalidArgument, kOutOfBounds) when the view has no buffer,
-/// lies askew in it, or ends behind it.
+/// Also throws: InvalidArgumentError (kInvalidArgument, kOutOfBounds) if the view has no buffer, is
+/// misaligned, or ends after the buffer.
 Buffer& own(const SharedState& shared, const BufferView& view);
 
 /// The address of a view's first element. Throws: as `own`.

@@ -9,8 +9,8 @@
 
 #include <string>
 
-// Linked with the real CUDA and NCCL. Says what is missing on a machine without a driver or a GPU,
-// and computes where there is one.
+// Linked with the real CUDA and NCCL. On a machine without a driver or a GPU, the error names the
+// missing part. On a machine with a GPU, a program computes.
 namespace belfry::cuda::real_libraries_test {
 namespace {
 

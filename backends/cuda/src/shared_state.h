@@ -11,7 +11,7 @@
 
 namespace belfry::cuda {
 
-/// The counts behind Statistics; replica threads add to them at the same time.
+/// The counts behind Statistics. Replica threads may add at the same time.
 class Counters {
  public:
   using Count = std::atomic<std::uint64_t>;
@@ -25,16 +25,16 @@ class Counters {
 
 class Stream;
 
-/// What all parts of one backend share, also those that outlive it. Its address tells the objects
-/// of one backend from another's.
+/// State that all parts of a backend share, including parts that outlive the Backend. The address
+/// identifies the backend of an object.
 struct SharedState {
   Options options;
   Counters counters;
-  /// Held while one group of collectives is enqueued: communicators that share GPUs must enqueue
-  /// in one order on all of them.
+  /// Held while a group of collectives is enqueued: communicators that share GPUs must enqueue in
+  /// the same order on all of them.
   std::mutex launch_order;
   std::mutex streams_mutex;  // for `streams`
-  /// All there are. Work on a stream may hold memory of any device.
+  /// All streams of the backend. Work on a stream may hold memory of any device.
   std::vector<Stream*> streams;
 };
 

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-// Sums and means of 16-bit floats over one GPU, several, and several replicas on some of them:
-// added up and divided as floats, rounded once (SEM-31, SEM-33), with no order asked for.
+// Sums and means of 16-bit floats over a single GPU, several GPUs, and several replicas on some of
+// the GPUs: added and divided as floats, rounded once (SEM-31, SEM-33), without a requested order.
 namespace belfry::cuda::sixteen_bits_test {
 namespace {
 
@@ -27,8 +27,8 @@ using test::first_ranks;
 constexpr int kGpus = 4;
 constexpr int kMostReplicas = 8;
 
-/// A 16-bit type as its definition has it: numbers are up to `significand` bits times 2^unit, from
-/// 2^lowest on, up to `most`.
+/// A 16-bit type by its definition: multiples of 2^unit with up to `significand` bits, from
+/// 2^lowest to `most`.
 struct Format {
   int significand;
   int lowest;
@@ -46,7 +46,7 @@ Format format_of<BFloat16>() {
   return {8, -133, std::ldexp(255.0, 120)};
 }
 
-/// To the nearest number of the format, of two to the even one.
+/// To the nearest number of the format, ties to even.
 double rounded(double exact, const Format& format) {
   int exponent = 0;
   std::frexp(exact, &exponent);
@@ -58,8 +58,9 @@ double rounded(double exact, const Format& format) {
 
 using Values = std::vector<std::vector<double>>;  // of each replica
 
-/// What the rules give for values whose sum is a float: that of the doubles is exact then. The
-/// quotient is rounded to a double first, which has bits enough to make no difference to the float.
+/// The results by the rules, for values with a sum that is a float: the sum of doubles is then
+/// exact. The quotient is first rounded to a double, with enough bits to make no difference to the
+/// float.
 std::vector<double> expected(const Values& values, ReduceOp op, const Format& format) {
   std::vector<double> results;
   for (std::size_t i = 0; i < values[0].size(); ++i) {
@@ -84,7 +85,7 @@ std::vector<double> widened(const std::vector<T>& values) {
   return {values.begin(), values.end()};
 }
 
-/// Devices on these GPUs, of replicas that take turns.
+/// Options for devices on these GPUs, with replicas that take turns.
 Options on(std::vector<int> gpus) {
   Options options;
   options.devices = std::move(gpus);
@@ -93,7 +94,7 @@ Options on(std::vector<int> gpus) {
   return options;
 }
 
-/// What each replica has after a reduction of a tensor.
+/// The result of each replica after a reduction of a tensor.
 template <class T>
 Values all_reduced(Strategy& strategy, ReduceOp op, const Values& values) {
   const auto results = strategy.run([&](ReplicaContext& replica) {
@@ -107,8 +108,8 @@ Values all_reduced(Strategy& strategy, ReduceOp op, const Values& values) {
   return found;
 }
 
-/// Numbers of the format with a sum of at most 24 bits, whichever are added first: they have
-/// `significand` bits, lie at most 2^spread apart in scale, and are at most eight.
+/// Numbers of the format with a sum of at most 24 bits in any order of additions: at most eight
+/// numbers with `significand` bits, at most 2^spread apart in scale.
 rc::Gen<Values> any_values(const Format& format, std::size_t replicas) {
   const int spread = 24 - format.significand - 3;
   const int highest = std::ilogb(format.most) + 1 - format.significand;
@@ -153,8 +154,8 @@ RC_GTEST_PROP(SixteenBits, AreRoundedOnceOverAnyGpus, (std::uint64_t schedule)) 
 const std::vector<std::vector<int>> kPlaces = {
     {0, 0, 0, 0}, {0, 1, 2, 3}, {0, 0, 1, 1}, {0, 1, 1, 0}, {1, 0, 2, 1}};
 
-// The sum of four 60000 is no Float16, their mean is. Neither is 2049: 2048 + 1 + 1 + 1 = 2051 is
-// rounded to 2052, and a quarter of it, 512.75, to 513.
+// The sum of four 60000 is no Float16, but their mean is. 2048 + 1 + 1 + 1 = 2051 would be rounded
+// to 2052; a quarter of 2051, 512.75, is rounded to 513.
 TEST(SixteenBits, AreNotRoundedOnTheWay) {
   const Values values = {{60000, 2048}, {60000, 1}, {60000, 1}, {60000, 1}};
   for (const auto& gpus : kPlaces) {
@@ -171,7 +172,7 @@ TEST(SixteenBits, AreNotRoundedOnTheWay) {
   }
 }
 
-/// One Float16 for each device, and another for its result.
+/// A Float16 for each device, and a second for its result.
 struct Halves {
   explicit Halves(Backend& backend) {
     for (int rank = 0; rank < backend.device_count(); ++rank) {
@@ -196,7 +197,7 @@ struct Halves {
   std::vector<CollectivePart> parts;
 };
 
-// 60000 again, and where there is no root what was there before.
+// 60000 at the root; other outputs keep their old values.
 TEST(SixteenBits, AreRoundedOnceAtTheRootAlone) {
   for (const auto& gpus : kPlaces) {
     for (int root = 0; root < 4; ++root) {
@@ -214,7 +215,7 @@ TEST(SixteenBits, AreRoundedOnceAtTheRootAlone) {
   }
 }
 
-// What they are widened to goes back to the pool.
+// The memory of the widened floats returns to the pool.
 TEST(SixteenBits, KeepNoMemory) {
   for (const auto& gpus : kPlaces) {
     SCOPED_TRACE(::testing::PrintToString(gpus));

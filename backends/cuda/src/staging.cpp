@@ -17,7 +17,7 @@ constexpr std::size_t kRing = std::size_t{4} << 20;
 // Large writes are cut into pieces: a piece is filled while the piece before is copied out.
 constexpr std::size_t kLargest = kRing / 4;
 constexpr std::size_t kAlignment = 256;
-// Bounds the events of a host that never waits.
+// Limits the number of events of a host that never waits.
 constexpr std::size_t kMostPieces = 256;
 
 }  // namespace
@@ -70,8 +70,8 @@ void Staging::write_piece(void* to, const void* from, std::size_t bytes, cudaStr
   pieces_.splice(pieces_.end(), piece);
 }
 
-// Pieces are freed in the order of the ring, so that the free bytes lie from `next_` to the oldest
-// piece. `next_` reaches the oldest piece only in an empty ring.
+// Pieces are freed in the order of the ring: the free bytes lie from `next_` to the oldest piece.
+// `next_` reaches the oldest piece only in an empty ring.
 std::size_t Staging::make_room(std::size_t bytes) {
   const std::size_t needed = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   while (!pieces_.empty() && has_happened(pieces_.front().done)) free_oldest();

@@ -25,7 +25,7 @@ sim::DriverOptions late(std::uint64_t seed) {
   return {.gpus = 1, .seed = seed, .pageable_read_late = true};
 }
 
-// Writes `count` numbers from `first` on, and spoils them on the host before they are read back.
+// Writes `count` numbers from `first` on, and overwrites them on the host before reading them back.
 void expect_taken_in(Backend& backend, std::size_t count, std::int32_t first) {
   belfry::Device& device = backend.device(0);
   belfry::Stream& stream = device.compute_stream();
@@ -58,7 +58,7 @@ TEST(Writes, TakeInWhatIsLargerThanTheirPinnedMemory) {
   expect_taken_in(backend, kMebibyte, 3);
 }
 
-// No stream runs before the host waits: the writes themselves wait where they find no room.
+// No stream runs before the host waits: a write without room in the ring waits itself.
 TEST(Writes, TakeInAnyNumberWithoutAWaitBetween) {
   const sim::SimulatedDriver machine(late(kLate));
   Backend backend;

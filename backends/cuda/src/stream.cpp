@@ -18,7 +18,7 @@
 namespace belfry::cuda {
 namespace {
 
-// A host that never waits would otherwise collect buffers without end.
+// A limit for a host that never waits and would collect buffers without end.
 constexpr std::size_t kMaxInFlight = 256;
 constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();
 
@@ -150,7 +150,7 @@ Stream::Hold::Hold(Stream& stream, std::vector<BufferPtr> buffers) : stream_(str
   event_ = stream.state_->take_event();
 }
 
-// What was enqueued before the exception is not told from what was not.
+// Work enqueued before the exception cannot be told from work that was not enqueued.
 Stream::Hold::~Hold() {
   if (work_.empty()) return;
   stream_.state_->give_event(event_);

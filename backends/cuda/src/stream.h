@@ -31,8 +31,8 @@ class Stream final : public belfry::Stream {
   cudaStream_t get() const { return handle_->get(); }
   const std::shared_ptr<StreamHandle>& handle() const { return handle_; }
   DeviceState& state() const { return *state_; }
-  /// Lets go of what finished work of all streams of the backend has held. Throws: DeviceError for
-  /// what that work reports.
+  /// Releases the buffers that finished work has held, on all streams of the backend. Throws:
+  /// DeviceError with an error of the work.
   static void let_go_of_finished(SharedState& shared);
 
  private:
@@ -42,9 +42,9 @@ class Stream final : public belfry::Stream {
   };
 
  public:
-  /// Keeps buffers until the work that a stream is given during its life is done. Made before that
-  /// work is enqueued, it keeps them also when an exception comes between the two; holds of one
-  /// stream do not nest. Buffers at home on the stream are freed in its order anyway and are let go
+  /// Keeps buffers until the work that a stream gets during the life of the Hold is done. A Hold is
+  /// made before the work is enqueued, and keeps the buffers if an exception follows. Holds of a
+  /// stream do not nest. Buffers at home on the stream are freed in stream order, and are released
   /// at once.
   class Hold {
    public:
@@ -56,7 +56,7 @@ class Stream final : public belfry::Stream {
 
     /// Everything is enqueued. Throws: DeviceError; the buffers are kept then too.
     void close();
-    /// The work is done, and nobody needs the buffers.
+    /// Releases the buffers of finished work.
     void let_go() noexcept;
 
    private:

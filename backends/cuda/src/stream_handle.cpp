@@ -18,16 +18,15 @@ StreamHandle::StreamHandle(std::shared_ptr<DeviceState> device, Priority priorit
                                                priority == Priority::kHigh ? greatest : least));
 }
 
-// CUDA would finish work still enqueued by itself. But the pool is destroyed next, and a driver
-// (580.159) was seen to crash, in a thread of its own, where streams and their pool ended with work
-// outstanding.
+// CUDA itself would finish enqueued work. But the pool is destroyed next, and a driver (580.159)
+// has crashed in its own thread after the end of streams and their pool with unfinished work.
 StreamHandle::~StreamHandle() {
   finish();
   ignore_failure(cudaStreamDestroy(stream_));
 }
 
-// The first answer may be an earlier call's error, and no wait. Where the second is an error too,
-// the GPU is lost and does no more work.
+// The first result may be the error of an earlier call, returned without a wait. If the second
+// result is an error too, the GPU is lost and does no more work.
 void StreamHandle::finish() noexcept {
   const cudaError_t first = cudaStreamSynchronize(stream_);
   ignore_failure(first);

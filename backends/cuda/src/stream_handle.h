@@ -12,8 +12,8 @@ namespace belfry::cuda {
 
 enum class Priority { kNormal, kHigh };
 
-/// Owns a CUDA stream. Shared by the Stream and by the buffers allocated on it, which are freed in
-/// its order and may outlive the Stream.
+/// Owns a CUDA stream. Shared by the Stream and its buffers, which are freed in stream order and
+/// may outlive the Stream.
 class StreamHandle {
  public:
   StreamHandle(std::shared_ptr<DeviceState> device, Priority priority);
@@ -23,7 +23,7 @@ class StreamHandle {
 
   cudaStream_t get() const { return stream_; }
   DeviceState& device() const { return *device_; }
-  /// Waits until all that was enqueued is done, for destructors: errors have nobody to be told.
+  /// Waits until all enqueued work is done. For destructors: errors are ignored.
   void finish() noexcept;
 
  private:

@@ -9,13 +9,13 @@
 #include <numeric>
 #include <vector>
 
-/// What the tests of this folder share.
+/// Shared by the tests of this folder.
 namespace belfry::cuda::test {
 
 constexpr int kLaunchFailure = 719;  // cudaErrorLaunchFailure
 constexpr int kSystemError = 2;      // ncclSystemError
 
-/// The code of what `call` throws; kInternal when it returns.
+/// The code of the error that `call` throws; kInternal without an error.
 template <class Call>
 ErrorCode code_of(Call&& call) {
   try {
@@ -41,7 +41,7 @@ inline void fill_on_each_stream(belfry::Device& device) {
   }
 }
 
-/// One float for each device, in place, on its communication stream after the write.
+/// A float for each device, in place, on its communication stream after the write.
 struct Members {
   explicit Members(Backend& backend, float first = 1.0F) {
     for (int rank = 0; rank < backend.device_count(); ++rank) {

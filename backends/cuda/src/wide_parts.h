@@ -9,8 +9,9 @@
 
 namespace belfry::cuda {
 
-/// What a reduction adds up in place of its parts, so that 16 bits are rounded once (SEM-33): for
-/// 16-bit floats temporaries of floats that hold the inputs, reduced in place; else the parts.
+/// The operands of a reduction in place of its parts: 16 bits are then rounded once (SEM-33). For
+/// 16-bit floats, float temporaries that hold the inputs and are reduced in place; for other types
+/// the parts themselves.
 class WideParts {
  public:
   /// Order: enqueues the widening on each part's stream. Throws: DeviceError; before anything is
@@ -21,7 +22,7 @@ class WideParts {
 
   std::span<const CollectivePart> parts() const { return parts_; }
   DType dtype() const { return parts_[0].input.dtype; }
-  /// Enqueues the rounding of the result of `rank` to its own output, where they differ.
+  /// Enqueues the rounding of the result of `rank` to its own output, if both differ.
   void round(int rank) const;
 
  private:

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-// The other implementation of the backend's `launch`: the host's kernels as commands of simulated
+// The second implementation of the backend's `launch`: the host's kernels as commands of simulated
 // streams.
 namespace belfry::driver {
 namespace {
@@ -74,8 +74,8 @@ cudaError_t launch_kernel(const KernelCall& kernel, cudaStream_t stream) {
 namespace belfry::cuda {
 
 void launch(const KernelCall& call, cudaStream_t stream) {
-  // As around a real launch, which has no other way to report: an error of an earlier call that
-  // nobody took note of would show too.
+  // As in a real launch, which has no other way to report errors: an unread error of an earlier
+  // call would show too.
   static_cast<void>(cudaGetLastError());
   static_cast<void>(driver::launch_kernel(call, stream));
   BELFRY_CUDA_TRY(cudaGetLastError());

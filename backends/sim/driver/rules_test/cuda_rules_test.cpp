@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-// What the CUDA backend takes for granted of CUDA. One source, run on the simulated driver by every
-// build, and on a GPU where there is one: so the driver is known to be like what it stands for.
+// The rules of CUDA that the backend relies on. The same source runs on the simulated driver in
+// every build, and on a GPU if available: the simulated driver is known to behave like CUDA.
 namespace belfry::driver::test::cuda_rules_test {
 namespace {
 

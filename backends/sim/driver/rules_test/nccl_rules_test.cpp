@@ -8,11 +8,11 @@
 
 #include <string>
 
-// The same for NCCL, as far as one GPU goes.
+// The same for NCCL, as far as a single GPU can show.
 namespace belfry::driver::test::nccl_rules_test {
 namespace {
 
-/// What a call that does not block may say when nothing is wrong.
+/// The codes that a call without blocking may return if no error happened.
 bool accepted(ncclResult_t code) { return code == ncclSuccess || code == ncclInProgress; }
 
 ncclResult_t end_of(ncclComm_t comm) {
@@ -31,7 +31,7 @@ ncclConfig_t unblocking() {
   return config;
 }
 
-/// One rank by itself, with the integers 7, 8.
+/// A rank without others, with the integers 7, 8.
 struct Rank {
   Rank() {
     EXPECT_EQ(write(data, {7, 8}, stream), cudaSuccess);

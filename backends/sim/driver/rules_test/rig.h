@@ -8,8 +8,8 @@
 
 namespace belfry::driver::test {
 
-/// What the rules are tried on: one GPU of the simulated driver, or the first of this machine.
-/// Which of them it is, the program was linked with.
+/// The test rig of the rules: a GPU of the simulated driver, or the first GPU of this machine,
+/// depending on the linked source file.
 class Rig {
  public:
   Rig();
@@ -17,7 +17,7 @@ class Rig {
   Rig(const Rig&) = delete;
   Rig& operator=(const Rig&) = delete;
 
-  /// Keeps what is put on a stream after this from being done, until `release`. Once in a rig.
+  /// Delays later work of a stream until `release`. Once for each Rig.
   void hold(cudaStream_t stream);
   void release();
 

@@ -15,7 +15,8 @@ struct Rig::Parts {
 Rig::Rig() : parts_(std::make_unique<Parts>()) {}
 Rig::~Rig() = default;
 
-// Nothing runs until somebody waits, and a question takes one step: this is more than one.
+// No work runs before the host waits. A question takes a step: the work below takes more than a
+// single step.
 void Rig::hold(cudaStream_t stream) {
   int* const scratch = allocate(make_pool(), stream, 1);
   for (int i = 0; i < 10; ++i) EXPECT_EQ(write(scratch, parts_->one, stream), cudaSuccess);

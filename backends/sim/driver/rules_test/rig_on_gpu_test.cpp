@@ -15,7 +15,7 @@ struct Rig::Parts {
 
 Rig::Rig() : parts_(std::make_unique<Parts>()) {}
 
-// A test that failed while it held a stream would otherwise leave CUDA waiting for ever.
+// Without the release, a test that fails while holding a stream would leave CUDA waiting for ever.
 Rig::~Rig() {
   release();
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);

@@ -11,11 +11,10 @@
 
 namespace belfry::driver {
 
-/// Which functions were called how often, which calls are to fail, and what was done wrong. May be
-/// used by several threads.
+/// Numbers of calls, planned failures, and misuses. Several threads may use a CallBook.
 class CallBook {
  public:
-  /// Counts a call, and says with which code it has to fail, if it has.
+  /// Counts a call. Returns the code with which the call must fail, if any.
   std::optional<int> enter(const char* function);
   void plan_failure(const std::string& function, std::uint64_t which, int code);
   std::uint64_t calls(const std::string& function) const;

@@ -49,7 +49,7 @@ std::string to_string(const CliqueCall& call) {
 CliqueBook::CliqueBook(engine::Engine& engine, std::uint64_t seed)
     : engine_(engine), orders_(seed) {}
 
-// Collectives that some rank never joined hold their communicators, which hold the clique.
+// A collective that some rank never joined holds its communicators, and they hold the clique.
 CliqueBook::~CliqueBook() {
   for (auto& [id, clique] : cliques_) clique->open.clear();
 }
@@ -177,7 +177,7 @@ OpenCollective& CliqueBook::open_for(const CliqueCall& call) {
   open.first = call;
   engine::Command& command = open.collective->command;
   command.name = name_of(call.verb);
-  // Which order NCCL adds up in is its own affair, so it is the schedule's here.
+  // NCCL does not say in which order it adds: the schedule chooses.
   constexpr ReductionOrder kOrders[] = {ReductionOrder::kRing, ReductionOrder::kTree,
                                         ReductionOrder::kReplicaOrder};
   const ReductionOrder order = kOrders[orders_.choose(ChoiceKind::kOrder, 3)];

@@ -25,7 +25,7 @@ namespace belfry::driver {
 
 struct CliqueObject;
 
-/// One rank's communicator. Guarded by the lock of the CliqueBook.
+/// The communicator of a rank. Guarded by the lock of the CliqueBook.
 struct CommunicatorObject {
   std::shared_ptr<CliqueObject> clique;  // with the other ranks
   int rank = 0;
@@ -38,7 +38,7 @@ struct CommunicatorObject {
 
 enum class Verb : std::uint8_t { kAllReduce, kReduce, kBroadcast, kAllGather };
 
-/// One rank's call of a collective.
+/// The call of a collective by a rank.
 struct CliqueCall {
   Verb verb = Verb::kAllReduce;
   std::shared_ptr<CommunicatorObject> communicator;  // with its handle
@@ -56,7 +56,7 @@ struct CliqueCall {
 /// `all-reduce of 8 elements of type 7, root 0`.
 std::string to_string(const CliqueCall& call);
 
-/// A collective that some ranks have been given and others not yet.
+/// A collective whose calls have arrived from some ranks, not from all.
 struct OpenCollective {
   engine::CollectivePtr collective;
   std::shared_ptr<std::vector<CliqueCall>> calls;  // with the collective's command; by rank
@@ -64,7 +64,7 @@ struct OpenCollective {
   std::size_t joined = 0;
 };
 
-/// The ranks that were made from one id.
+/// The ranks made with the same id.
 struct CliqueObject {
   explicit CliqueObject(int ranks) : members(static_cast<std::size_t>(ranks)) {}
 
@@ -79,7 +79,7 @@ struct CliqueObject {
 /// Every communicator of a machine. May be used by several threads.
 class CliqueBook {
  public:
-  /// What was wrong with a call; nothing when all was right.
+  /// The mistake in a call; empty without a mistake.
   using Complaint = std::optional<std::string>;
   using CommunicatorPtr = std::shared_ptr<CommunicatorObject>;
 
@@ -90,13 +90,14 @@ class CliqueBook {
 
   void reseed(std::uint64_t seed) { orders_ = RandomChooser(seed); }
   ncclUniqueId make_id();
-  /// Makes a rank's communicator. Of ranks that share a GPU every one fails, the last one told.
+  /// Makes the communicator of a rank. If ranks share a GPU, all of them fail; the last to join
+  /// learns the reason.
   Complaint join(const ncclUniqueId& id, int ranks, int rank, int gpu, int polls,
                  ncclComm_t* handle);
   CommunicatorPtr find(ncclComm_t handle) const { return communicators_.find(handle); }
-  /// What a poll answers.
+  /// The result of a poll.
   ncclResult_t poll(CommunicatorObject& communicator);
-  /// What went wrong with it so far.
+  /// The first failure of the communicator so far.
   ncclResult_t failure_of(const CommunicatorObject& communicator) const;
   void fail(CommunicatorObject& communicator, ncclResult_t code);
   bool busy(const CommunicatorObject& communicator) const;
@@ -104,9 +105,10 @@ class CliqueBook {
   void finalize(CommunicatorObject& communicator, int polls);
   bool finalized(const CommunicatorObject& communicator) const;
   bool destroy(ncclComm_t handle);
-  /// Gives up what the communicator's clique still has to do.
+  /// Gives up the unfinished collectives of the communicator's clique.
   void abort(CommunicatorObject& communicator);
-  /// Puts one rank's call on its stream; it runs when every rank's has arrived there.
+  /// Puts the call of a rank on its stream. The collective runs when the calls of all ranks have
+  /// arrived there.
   Complaint post(const CliqueCall& call);
   std::size_t alive() const { return communicators_.size(); }
 

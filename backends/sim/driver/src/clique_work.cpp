@@ -12,11 +12,11 @@
 namespace belfry::driver {
 namespace {
 
-// Other types were refused when the call was made.
+// Other types were refused at the call.
 DType dtype_in(const CliqueCall& call) { return dtype_of(call.type).value_or(DType::kUInt8); }
 
-// As NCCL adds 16-bit floats: every partial sum is rounded to their type. It says nothing of the
-// order; this is rank after rank.
+// Adds 16-bit floats as NCCL does: every partial sum is rounded to the type. NCCL does not define
+// the order; this function adds rank after rank.
 void add_rounding_each_sum(const KernelCall& kernel) {
   const KernelOperand& first = kernel.inputs.front();
   const std::size_t bytes = first.count * size_of(first.dtype);

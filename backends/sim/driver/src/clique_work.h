@@ -11,11 +11,11 @@
 
 namespace belfry::driver {
 
-/// The element type NCCL calls `type`; nothing for those the simulated driver does not add up.
+/// The element type that NCCL calls `type`; empty for types that the simulated driver does not add.
 std::optional<DType> dtype_of(ncclDataType_t type);
 
-/// Does on host memory what the calls of all ranks ask for. Sums are added up in `order`,
-/// but those of 16-bit floats, each partial sum of which is rounded.
+/// Executes the calls of all ranks on host memory. Sums are in `order`, except sums of 16-bit
+/// floats, with rounded partial sums.
 void run_collective(const std::vector<CliqueCall>& calls, ReductionOrder order);
 
 }  // namespace belfry::driver

@@ -46,7 +46,7 @@ cudaError_t read(const Call& call, const StreamObject& stream, void* to, const v
                  std::size_t bytes) {
   const auto access = call.machine.find(from, bytes);
   if (!access) return bad_address(call, "source", bytes);
-  // A copy to pageable memory returns when it is done.
+  // A copy to pageable memory returns after its end.
   call.machine.engine().read(*stream.queue, to, *access);
   return cudaSuccess;
 }

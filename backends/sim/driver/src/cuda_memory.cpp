@@ -18,8 +18,8 @@ cudaError_t no_pool(const Call& call) {
   return misuse(call, cudaErrorInvalidValue, "no memory pool has this handle");
 }
 
-// Frees are commands of their streams, which may not have run yet: a real pool would reuse their
-// memory in stream order.
+// Frees are commands of their streams, and may not have run yet. A real pool would reuse the memory
+// in stream order.
 AllocationPtr allocate(const Call& call, int gpu, std::size_t bytes) {
   auto& memory = call.machine.memory(gpu);
   try {
@@ -52,7 +52,7 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t memPool) {
   return guarded_cuda(__func__, [&](const Call& call) {
     const auto pool = call.machine.pools.erase(memPool);
     if (pool == nullptr) return no_pool(call);
-    // Memory that is not freed holds the pool, and so do frees that have not run.
+    // Memory without a free, and frees that have not run, keep the pool alive.
     if (pool.use_count() > 1) {
       call.machine.book().report("a memory pool is destroyed before what is to be freed to it");
     }
@@ -126,7 +126,7 @@ cudaError_t cudaFreeAsync(void* devPtr, cudaStream_t hStream) {
     }
     belfry::engine::Command command;
     command.name = "free";
-    // Whatever touches the memory after this, on any stream, is told.
+    // Later accesses to the memory, on any stream, are reported.
     command.run = [memory](const belfry::engine::Command&) { memory->allocation->retire(); };
     call.machine.engine().enqueue(*object->queue, std::move(command));
     return cudaSuccess;

@@ -21,7 +21,7 @@ TEST(CudaOnDriver, NothingRunsUntilSomebodyWaits) {
   cudaStream_t stream = make_stream();
   int* data = allocate(make_pool(), stream, 2);
   ASSERT_EQ(write(data, {1, 2}, stream), cudaSuccess);
-  // Asking takes one step, so that asking again and again ends.
+  // A question takes a step: a loop of questions ends.
   cudaEvent_t event = make_event();
   ASSERT_EQ(write(data, {3, 4}, stream), cudaSuccess);
   ASSERT_EQ(write(data, {5, 6}, stream), cudaSuccess);
@@ -72,7 +72,7 @@ TEST(CudaOnDriver, AFreeThatOvertakesItsUseIsFoundInSomeOrder) {
     ASSERT_EQ(cudaStreamSynchronize(home), cudaSuccess);
     ASSERT_EQ(cudaMemcpyAsync(copy, data, 4, cudaMemcpyDeviceToDevice, other), cudaSuccess);
     ASSERT_EQ(cudaFreeAsync(data, home), cudaSuccess);
-    // In one order the free runs first.
+    // In some of the orders the free runs first.
     found += cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
   }
   EXPECT_GT(found, 0);

@@ -13,22 +13,22 @@
 
 namespace belfry::driver {
 
-/// What every function of the interface has at hand.
+/// The state that every function of the interface uses.
 struct Call {
   Machine& machine;
   ThreadState& thread;
   const char* function;
 };
 
-/// Notes a misuse, keeps its text for cudaGetErrorString, and gives back `code`.
+/// Records a misuse, keeps its text for cudaGetErrorString, and returns `code`.
 cudaError_t misuse(const Call& call, cudaError_t code, const std::string& what);
 /// The same for NCCL, for ncclGetLastError.
 ncclResult_t misuse(const Call& call, ncclResult_t code, const std::string& what);
 
-/// The code for what a simulated command threw; its text is kept as that of a misuse.
+/// The code for an exception of a simulated command. The text is kept as for a misuse.
 cudaError_t failure(const Call& call, std::exception_ptr thrown);
 
-/// A call, for whoever observes the machine.
+/// Reports a call to the observer of the machine.
 class ObservedCall {
  public:
   explicit ObservedCall(const Machine& machine) : observer_(machine.options().observer) {
@@ -44,7 +44,7 @@ class ObservedCall {
   sim::CallObserver* observer_;
 };
 
-/// Runs the body of a CUDA function: counts the call, fails it where that is planned, turns
+/// Runs the body of a CUDA function: counts the call, lets the call fail if planned, turns
 /// exceptions into codes, and keeps the last error of the thread.
 template <class Body>
 cudaError_t guarded_cuda(const char* function, Body&& body) {
@@ -63,7 +63,7 @@ cudaError_t guarded_cuda(const char* function, Body&& body) {
       code = failure(call, std::current_exception());
     }
   }
-  // "Not ready" is an answer, which CUDA does not keep.
+  // "Not ready" is an answer, not an error, and CUDA does not keep the code.
   if (code != cudaSuccess && code != cudaErrorNotReady) call.thread.last_error = code;
   return code;
 }

@@ -11,15 +11,15 @@
 
 namespace belfry::driver {
 
-/// The live objects of one kind. Handles are looked up here before they are used, so that a bad one
-/// is an error and no crash; they decide nothing else. May be used by several threads.
+/// The live objects of a kind. Handles are looked up before use: a bad handle is an error and no
+/// crash. Addresses decide nothing else. Several threads may use a table.
 template <class Object>
 class HandleTable {
  public:
   // Shared by the table and calls in progress.
   using Ptr = std::shared_ptr<Object>;
 
-  /// The object's own address is its handle unless the caller has another.
+  /// The object's own address is its handle, unless the caller has a handle.
   void* insert(Ptr object) {
     void* handle = object.get();
     insert_as(handle, std::move(object));
@@ -29,13 +29,13 @@ class HandleTable {
     const std::lock_guard lock(mutex_);
     objects_[handle] = std::move(object);
   }
-  /// Null when nothing lives there.
+  /// Null if no object has the handle.
   Ptr find(const void* handle) const {
     const std::lock_guard lock(mutex_);
     const auto place = objects_.find(handle);
     return place == objects_.end() ? nullptr : place->second;
   }
-  /// The object with the last handle that is not behind `address`; null if there is none.
+  /// The object with the greatest handle not above `address`; null without such an object.
   Ptr find_before(const void* address) const {
     const std::lock_guard lock(mutex_);
     const auto place = objects_.upper_bound(address);

@@ -9,7 +9,7 @@
 namespace belfry::driver {
 namespace {
 
-// CUDA's functions have no parameter to hold their state: the one place for it is the process.
+// CUDA's functions have no parameter for their state: the state belongs to the process.
 struct Installed {
   std::mutex mutex;
   std::shared_ptr<Machine> machine;  // with calls in progress

@@ -23,7 +23,7 @@
 
 namespace belfry::driver {
 
-/// Everything behind the functions of CUDA and NCCL: GPUs, and what lives on them.
+/// The state behind the functions of CUDA and NCCL: GPUs with their objects.
 class Machine {
  public:
   explicit Machine(const sim::DriverOptions& options);
@@ -39,7 +39,7 @@ class Machine {
 
   /// The live memory from `address` on, or nothing: freed, never allocated, or too short.
   std::optional<engine::Access> find(const void* address, std::size_t bytes) const;
-  /// The pinned memory that holds the byte at `address`; null if it is pageable.
+  /// The pinned memory with the byte at `address`; null for pageable memory.
   std::shared_ptr<HostMemoryObject> find_pinned(const void* address) const;
   /// Whether kernels on `gpu` may use `access`.
   bool reachable(const engine::Access& access, int gpu) const;
@@ -64,9 +64,9 @@ class Machine {
   CliqueBook cliques{engine_, options_.seed};
 };
 
-/// The machine that functions called now work on.
+/// The machine of the present calls.
 std::shared_ptr<Machine> machine();
-/// Puts another in its place; null: that of default options.
+/// Installs a machine; null: a machine with default options.
 void replace_machine(std::shared_ptr<Machine> machine);
 
 }  // namespace belfry::driver

@@ -21,18 +21,18 @@ ncclResult_t no_communicator(const Call& call) {
   return misuse(call, ncclInvalidArgument, "no communicator has this handle: destroyed?");
 }
 
-// To end what is no communicator is to do nothing.
+// To end a null communicator does nothing.
 ncclResult_t nothing_to_end(const Call& call, ncclComm_t comm) {
   return comm == nullptr ? ncclSuccess : no_communicator(call);
 }
 
-// A call that is refused inside a group takes the group with it.
+// A refused call inside a group lets the whole group fail.
 ncclResult_t refused(const Call& call, ncclResult_t code) {
   if (call.thread.group_depth > 0) call.thread.group_error = code;
   return code;
 }
 
-// Hands a rank's call to its clique.
+// Passes the call of a rank to its clique.
 ncclResult_t post(const Call& call, const CliqueCall& collective) {
   const int polls = call.machine.options().polls;
   const CliqueBook::Complaint complaint = call.machine.cliques.post(collective);
@@ -41,7 +41,7 @@ ncclResult_t post(const Call& call, const CliqueCall& collective) {
   return polls > 0 ? ncclInProgress : ncclSuccess;
 }
 
-// What a collective of one rank reads and writes.
+// The extents that a collective of a rank reads and writes.
 struct Extents {
   std::size_t read = 0;
   std::size_t written = 0;
@@ -63,7 +63,7 @@ Extents extents_of(const CliqueCall& collective, std::size_t bytes) {
   return {bytes, bytes * static_cast<std::size_t>(collective.communicator->clique->size())};
 }
 
-// What is wrong with a rank's call; the places it reads and writes, when nothing is.
+// Checks the call of a rank. Without a mistake, fills in the memory that the call reads and writes.
 ncclResult_t check(const Call& call, cudaStream_t stream, CliqueCall& given) {
   if (call.machine.cliques.busy(*given.communicator)) {
     return misuse(call, ncclInvalidArgument, "the communicator's last call is still in progress");
@@ -105,7 +105,7 @@ ncclResult_t collect(const Call& call, ncclComm_t handle, cudaStream_t stream, C
   ncclResult_t code = call.machine.cliques.failure_of(*given.communicator);
   if (code == ncclSuccess) {
     code = check(call, stream, given);
-    // The communicator keeps what was refused, and refuses everything from then on.
+    // The communicator stores the refusal, and refuses all later calls.
     if (code != ncclSuccess) call.machine.cliques.fail(*given.communicator, code);
   }
   if (code != ncclSuccess) return refused(call, code);
@@ -186,7 +186,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId c
                                                      call.machine.options().polls, comm);
     if (!complaint) return ncclInProgress;
     const ncclResult_t told = misuse(call, ncclInvalidUsage, *complaint);
-    // A member hears of it when it asks.
+    // A member learns of the failure by its next question.
     return *comm != nullptr ? ncclInProgress : refused(call, told);
   });
 }
@@ -260,7 +260,8 @@ ncclResult_t ncclGroupEnd() {
     const ncclResult_t refused = std::exchange(call.thread.group_error, ncclSuccess);
     if (refused != ncclSuccess) return refused;
     ncclResult_t result = call.machine.options().polls > 0 ? ncclInProgress : ncclSuccess;
-    // A host thread that waits meanwhile sees some members of a collective and not the others.
+    // During the loop, a waiting host thread can see some members of a collective without the
+    // others. `enqueuing` tells the engine that the rest is to come.
     const belfry::engine::Engine::Enqueuing enqueuing(call.machine.engine());
     for (const CliqueCall& collective : group) {
       const ncclResult_t posted = post(call, collective);
@@ -268,7 +269,7 @@ ncclResult_t ncclGroupEnd() {
     }
     return result;
   });
-  // A group that failed is over, with all it is nested in.
+  // A failed group ends together with all outer groups.
   if (ended != ncclSuccess && ended != ncclInProgress) {
     belfry::driver::ThreadState& thread = belfry::driver::thread_state(belfry::driver::machine());
     thread.group_depth = 0;

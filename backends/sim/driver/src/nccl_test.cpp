@@ -65,7 +65,8 @@ struct Ranks {
   std::vector<ncclComm_t> comms;
 };
 
-// A thread that waits may look between the members of a group: the rest is under way.
+// A waiting thread may look between the calls of the members of a group, when the rest is still to
+// come.
 TEST(NcclOnDriver, AWaitBetweenTheMembersOfAGroupIsNoDeadlock) {
   const sim::SimulatedDriver machine({.gpus = 2});
   Ranks ranks(2);
@@ -129,7 +130,7 @@ TEST(NcclOnDriver, TellsOfRanksThatDiffer) {
       << last_report(machine);
   EXPECT_NE(std::string(ncclGetLastError(nullptr)).find("rank 1 calls all-reduce of 1 elements"),
             std::string::npos);
-  // Nobody hangs: the streams end with an error.
+  // No thread hangs: the streams end with an error.
   EXPECT_NE(cudaStreamSynchronize(ranks.streams[0]), cudaSuccess);
   ncclResult_t state = ncclSuccess;
   EXPECT_EQ(ncclCommGetAsyncError(ranks.comms[1], &state), ncclSuccess);

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-/// What handles stand for.
+/// The objects behind handles.
 namespace belfry::driver {
 
 struct StreamObject {
@@ -28,7 +28,7 @@ struct PoolObject {
   std::vector<int> reachable_from;
 };
 
-/// Memory that its user has not freed.
+/// Memory without a free by the user.
 struct MemoryObject {
   engine::AllocationPtr allocation;
   std::shared_ptr<PoolObject> pool;  // with the table of pools; outlives the pool's handle

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-/// What the tests of the driver share.
+/// Shared by the tests of the driver.
 namespace belfry::driver::test {
 
 /// The latest report of the driver, or nothing.

@@ -8,7 +8,7 @@
 namespace belfry::driver {
 
 ThreadState& thread_state(const std::shared_ptr<Machine>& machine) {
-  // CUDA defines a current device and a last error for each thread, and gives them no handle.
+  // CUDA defines a current device and a last error for each thread, without a handle.
   thread_local ThreadState state;
   const bool same = !state.machine.owner_before(machine) && !machine.owner_before(state.machine);
   if (!same) {

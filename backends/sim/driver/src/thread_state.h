@@ -15,7 +15,7 @@ namespace belfry::driver {
 
 class Machine;
 
-/// What CUDA and NCCL keep for each host thread. Belongs to one machine, and starts afresh on the
+/// The state of CUDA and NCCL for each host thread. Belongs to a machine, and starts anew with the
 /// next.
 struct ThreadState {
   std::weak_ptr<Machine> machine;
@@ -29,7 +29,7 @@ struct ThreadState {
   ncclResult_t group_error = ncclSuccess;  ///< What was refused in the group.
 };
 
-/// That of the calling thread on `machine`.
+/// The state of the calling thread on `machine`.
 ThreadState& thread_state(const std::shared_ptr<Machine>& machine);
 
 }  // namespace belfry::driver

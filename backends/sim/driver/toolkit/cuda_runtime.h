@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The part of CUDA's runtime interface that belfry uses, declared afresh for machines without the
-// toolkit: same names, values, layouts and signatures, as `toolkit_test` checks against the real
-// header where there is one. The simulated driver defines these functions.
+// The part of CUDA's runtime interface that belfry uses, declared for machines without the toolkit,
+// with the same names, values, layouts and signatures. `toolkit_test` compares the declarations
+// with the real header, if installed. The simulated driver defines the functions.
 
 #include <stddef.h>
 

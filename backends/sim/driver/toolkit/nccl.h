@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The part of NCCL's interface that belfry uses, declared afresh as `cuda_runtime.h` is.
+// The part of NCCL's interface that belfry uses, declared like `cuda_runtime.h`.
 
 #include "cuda_runtime.h"
 

@@ -20,7 +20,7 @@ std::string type_text() {
   return typeid(T).name();
 }
 
-// The macros that follow write down a word of the headers and what the compiler makes of it.
+// The macros below record a word of the headers, and its meaning for the compiler.
 #define VALUE(word) surface[#word] = std::to_string(static_cast<long long>(word))
 #define FUNCTION(word) surface[#word] = type_text<decltype(word)>()
 #define SIZE(type) surface[#type] = std::to_string(sizeof(type)) + " " + type_text<type>()
@@ -146,7 +146,7 @@ void add_cuda_functions(Surface& surface) {
   FUNCTION(cudaMemPoolDestroy);
   FUNCTION(cudaMemPoolSetAttribute);
   FUNCTION(cudaMemPoolSetAccess);
-  // The toolkit has templates of this name beside the function.
+  // The toolkit has templates with the name of the function.
   surface["cudaMallocFromPoolAsync"] =
       type_text<decltype(static_cast<Allocate*>(cudaMallocFromPoolAsync))>();
   FUNCTION(cudaFreeAsync);

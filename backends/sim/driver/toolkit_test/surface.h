@@ -7,8 +7,8 @@
 
 namespace belfry::driver {
 
-/// What headers declare: the value of each constant, the layout of each structure and the type of
-/// each function, by name.
+/// Declarations of headers: the value of each constant, the layout of each structure and the type
+/// of each function, by name.
 using Surface = std::map<std::string, std::string>;
 
 /// Of the driver's own headers.

@@ -19,7 +19,7 @@ TEST(Toolkit, OwnHeadersDeclareWhatTheRealOnesDo) {
   for (const auto& [name, meaning] : own) EXPECT_EQ(meaning, real.at(name)) << name;
 }
 
-// Every function and enumerator the headers declare, so that none is left out of the comparison.
+// Compares the list with every function and enumerator of the headers: none may be missing.
 TEST(Toolkit, TheComparisonIsComplete) {
   std::set<std::string> declared;
   const std::regex pattern(R"(\b(cuda\w+|nccl\w+)(?=\(| = \d))");
@@ -33,7 +33,7 @@ TEST(Toolkit, TheComparisonIsComplete) {
       }
     }
   }
-  // These count what a version of NCCL has, and belong to no call.
+  // Counts of enumerators, which differ between versions of NCCL and belong to no call.
   for (const char* name : {"ncclNumResults", "ncclNumTypes"}) declared.erase(name);
   EXPECT_GT(declared.size(), 100U);
   const Surface own = own_surface();

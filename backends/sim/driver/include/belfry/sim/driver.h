@@ -22,14 +22,14 @@ class CallObserver {
   virtual void leave() noexcept = 0;
 };
 
-/// What machine the simulated CUDA driver pretends to run on.
+/// The machine that the simulated CUDA driver runs on.
 struct DriverOptions {
   bool installed = true;  ///< False: as on a machine without an NVIDIA driver.
   int gpus = 8;
   std::size_t memory_bytes = std::size_t{1} << 30;  ///< Of each GPU.
   bool peer_access = true;  ///< Whether kernels can use the memory of other GPUs.
-  /// Orders the work of streams: 0 runs it as late as possible, first come first; others are seeds
-  /// of random orders.
+  /// Orders the work of streams: 0 executes work as late as possible, in the order of arrival;
+  /// other values are seeds of random orders.
   std::uint64_t seed = 0;
   Chooser* chooser = nullptr;     ///< Orders it instead, if not null.
   OperationSink* sink = nullptr;  ///< Sees every operation; may be null.
@@ -44,9 +44,9 @@ struct DriverOptions {
   CallObserver* observer = nullptr;
 };
 
-/// The machine behind CUDA's and NCCL's functions in this process while the object lives; without
-/// one they see the machine of default DriverOptions. Streams, events, memory and communicators of
-/// one machine mean nothing on the next.
+/// The machine behind the functions of CUDA and NCCL in this process while the object lives.
+/// Without an object, the functions use a machine with default DriverOptions. Streams, events,
+/// memory and communicators of a machine are invalid on the next.
 class SimulatedDriver {
  public:
   /// Throws: InvalidArgumentError.
@@ -57,16 +57,16 @@ class SimulatedDriver {
 
   /// Goes on with the orders of another seed. No other call may be in progress.
   void reseed(std::uint64_t seed);
-  /// Makes the `which`-th call from now of a function, counted from 1, fail with a CUDA or NCCL
-  /// code; that of ncclCommGetAsyncError succeeds and reports the code.
+  /// Lets call number `which` of a function from now, counted from 1, fail with a CUDA or NCCL
+  /// code. A call of ncclCommGetAsyncError succeeds and reports the code.
   void fail(const std::string& function, std::uint64_t which, int code);
   /// How often a function was called.
   std::uint64_t calls(const std::string& function) const;
-  /// What was done wrong so far, one sentence each: what a real driver would answer with a bare
-  /// code, with a hang, or not at all.
+  /// The misuses so far, a sentence each. A real driver would return a bare code, hang, or not
+  /// notice.
   std::vector<std::string> reports() const;
-  /// What is still alive: streams, events, memory pools, allocations, pinned ones, communicators,
-  /// one line each.
+  /// The living objects: streams, events, memory pools, allocations, pinned memory, communicators,
+  /// a line each.
   std::vector<std::string> alive() const;
 
  private:
