@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What belongs to one context must not compile in the other. Each section fails; the rest compiles.
+// Functions of the wrong context must not compile. Each section fails; the rest compiles.
 #include "belfry/belfry.h"
 
 #include <vector>

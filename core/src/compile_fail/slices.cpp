@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Verbs that values and variables of some kinds do not have. Each section fails; the rest compiles.
+// Verbs that some kinds of values and variables do not have. Each section fails; the rest compiles.
 #include "belfry/belfry.h"
 #include "belfry/indexed_slices.h"
 

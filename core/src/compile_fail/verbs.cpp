@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What verbs with destinations, axes and batches must not take. Each section fails; the rest
-// compiles. Sections named after a fact about the reference systems are belfry's outcome of it.
+// Arguments that verbs with destinations, axes and batches must refuse. Each section fails; the
+// rest compiles. A section named after a row of the catalogue has belfry's outcome of the row.
 #include "belfry/belfry.h"
 
 #include <tuple>
@@ -11,7 +11,7 @@
 
 namespace belfry {
 
-// An aggregate whose members are known.
+// An aggregate with known members.
 struct Step {
   PerReplica<int> sizes;
   int count;
@@ -182,7 +182,7 @@ void verbs_of_a_replica(ReplicaContext& replica) {
 #endif
 }
 
-// Not by what belfry itself is handed them with, either.
+// The objects that belfry hands to functions make no contexts either.
 void contexts_are_made_by_the_runner(CrossReplicaContext& cross, ReplicaContext& replica) {
   static_cast<void>(cross.strategy());
   static_cast<void>(replica.strategy());

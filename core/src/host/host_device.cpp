@@ -81,7 +81,8 @@ DeviceSpec HostDevice::spec() const {
 BufferPtr HostDevice::allocate(std::size_t bytes, Stream&) {
   const detail::Unwatched unwatched;
   try {
-    // What no address space has room for; allocators that look for faults end the program instead.
+    // Too many bytes for any address space. Checked here, because allocators that look for faults
+    // would end the program.
     if (bytes > (SIZE_MAX >> 2)) throw std::bad_alloc();
     return std::make_shared<HostBuffer>(*this, bytes, meter_);
   } catch (const std::bad_alloc&) {

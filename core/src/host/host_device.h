@@ -34,7 +34,7 @@ class HostStream final : public Stream {
   Device& device_;
 };
 
-/// Live and peak bytes of a device; outlives it, because buffers may.
+/// Live and peak bytes of a device. Outlives the device, like its buffers.
 struct HostMeter {
   MemoryUse use{};
 };
@@ -56,7 +56,7 @@ class HostDevice final : public Device {
   int index_;
   HostStream compute_;
   HostStream communication_;
-  // Shared with the buffers that are still alive.
+  // Shared with the live buffers.
   std::shared_ptr<HostMeter> meter_ = std::make_shared<HostMeter>();
 };
 

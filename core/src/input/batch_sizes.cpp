@@ -9,8 +9,8 @@
 
 namespace belfry {
 
-// Worker 0's list has the larger sizes first; each later worker begins further on in it, by the
-// replicas of one worker. So in one step all workers together go once round the list.
+// Worker 0's list has the larger sizes first. The list of each later worker is rotated by the
+// number of replicas of a worker: in each step all workers together go once through the list.
 std::vector<std::int64_t> batch_sizes_for_worker(std::int64_t global_batch, int num_workers,
                                                  int replicas_per_worker, int worker,
                                                  CallSite site) {

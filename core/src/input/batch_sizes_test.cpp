@@ -57,8 +57,8 @@ RC_GTEST_PROP(Conformance, B07_SizesAddUpForEachWorkerAndEachStep, ()) {
     const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
     RC_ASSERT(*most - *least <= 1);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      // The definition, element by element: how many of positions 0 to global - 1, dealt out one
-      // after another, fall on this place of the turned list.
+      // The definition, element by element: positions 0 to global - 1 are dealt out in turn; the
+      // number of positions on this place of the rotated list.
       const auto n = static_cast<std::int64_t>(sizes.size());
       const auto place = (static_cast<std::int64_t>(i) + std::int64_t{worker} * replicas) % n;
       RC_ASSERT(sizes[i] == (global + n - 1 - place) / n);

@@ -17,7 +17,7 @@ std::vector<std::int64_t> row_extents(const AnyTensor& tensor) {
   return {extents.begin() + 1, extents.end()};
 }
 
-// On the first part's device, wherever the others are.
+// On the device of the first part, wherever the other parts are.
 AnyTensor concatenate_rows(const std::vector<AnyTensor>& parts, CallSite site) {
   std::vector<AnyTensor> here;
   here.reserve(parts.size());

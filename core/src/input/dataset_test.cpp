@@ -224,7 +224,7 @@ TEST(Dataset, ShufflesToEachOrderEquallyOften) {
 
 TEST(Dataset, HasTheSameShuffleOnEveryMachine) {
   testing::asserts("SEM-94");
-  // Worked out by another program, which draws with Philox and shuffles after Fisher and Yates.
+  // Computed by a different program, which draws with Philox and shuffles after Fisher and Yates.
   EXPECT_THAT(all(range(8).shuffle(1)), ElementsAre(0, 5, 3, 6, 7, 2, 4, 1));
   EXPECT_THAT(all(range(8).shuffle(1).epoch(1)), ElementsAre(2, 4, 7, 5, 1, 6, 3, 0));
 }
@@ -275,7 +275,7 @@ TEST(Dataset, RefusesNumbersThatCannotBe) {
   for (const auto& mistake : mistakes) EXPECT_THROW(mistake(), InvalidArgumentError);
 }
 
-// Rebatching: the rows of all batches in order, by sizes that are used over and over.
+// Rebatching: the rows of all batches in order, with repeated sizes.
 
 Dataset<Ints> batches_of(int count, int size) { return range(count).batch(size); }
 
@@ -338,7 +338,7 @@ TEST(Dataset, RefusesRowsUnderOtherKeys) {
                                                   Columns{{"a", {6}}, {"b", {8}}}));
 }
 
-// With more than its rows.
+// An element with more than its rows.
 struct Page {
   Ints rows;
   Columns columns;

@@ -12,7 +12,7 @@
 namespace belfry::detail {
 namespace {
 
-// Keeps shuffling apart from other uses of one seed.
+// Separates shuffling from other uses of the same seed.
 constexpr std::uint32_t kPurpose = 0x5ff1e000U;
 
 // 64 random bits by number.

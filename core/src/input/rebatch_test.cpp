@@ -54,7 +54,7 @@ TEST(Rebatching, EndsWithTheBatchThatFallsShort) {
   EXPECT_THAT(two_and_none(1, Remainder::kDrop), ElementsAre());
 }
 
-// A size of 0 reads nothing, so that the end of the rows is still unknown.
+// A size of 0 reads nothing: the end of the rows is still unknown.
 TEST(Rebatching, EndsAfterTheSizesOfZeroThatFollowAFullBatch) {
   EXPECT_THAT(rebatched(2, 2, {2, 0, 0, 1}, Remainder::kKeep),
               ElementsAre(Ints{0, 1}, Ints{}, Ints{}));

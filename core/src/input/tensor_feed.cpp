@@ -18,8 +18,8 @@ void order_after(Stream& later, Stream& earlier) {
 
 }  // namespace
 
-// The memory is that of the compute stream, so that it is freed in its order. The copy waits for
-// what is enqueued there now, and for the source; neither waits for the copy yet.
+// The memory belongs to the compute stream, and is freed in stream order. The copy waits for the
+// present work of the compute stream and for the source. Neither stream waits for the copy yet.
 AnyTensor TensorFeed::send(const AnyTensor& tensor, Placement target, Parcel& parcel) {
   if (tensor.empty() || target == tensor.placement()) return tensor;
   if (target.backend != tensor.placement().backend || tensor.view().count == 0) {

@@ -23,7 +23,7 @@ using testing::Pattern;
 using testing::Stored;
 using testing::value_of;
 
-// The 16-bit float nearest to `x`, ties to even, found by bisection over the patterns: they are
+// The 16-bit float nearest to `x`, ties to even, found by bisection over the patterns. Patterns are
 // ordered by value, and long double holds every source type exactly.
 template <class To>
 To nearest_pattern(long double x) {
@@ -39,7 +39,7 @@ To nearest_pattern(long double x) {
     const std::uint32_t middle = (low + high) / 2;
     (value(middle) <= magnitude ? low : high) = middle;
   }
-  // Infinity stands for the value that its pattern would have in a wider format.
+  // Infinity counts as the value of its pattern in a wider format.
   const long double above = high == infinity ? 2 * value(low) - value(low - 1) : value(high);
   const long double to_low = magnitude - value(low);
   const long double to_high = above - magnitude;
@@ -95,7 +95,7 @@ RC_GTEST_PROP(Cast, EveryTypeToEveryTypeIsRoundedOnceOrSaturates, ()) {
   const auto offset = *rc::gen::inRange<std::size_t>(0, 3);
   const auto pattern = *testing::any_pattern();
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
-  // Bits of a NaN that is copied stay; assert_elements expects the one NaN of computed results.
+  // A copied NaN keeps its bits, but assert_elements expects the NaN of computed results.
   testing::for_all_types([&](auto* to) {
     using To = std::remove_pointer_t<decltype(to)>;
     testing::for_all_types([&](auto* from) {
@@ -111,8 +111,8 @@ To one_cast(From x) {
 }
 
 TEST(Cast, SixteenBitsAreRoundedOnceFromWiderTypes) {
-  // Halfway between two float16 or bfloat16 neighbours and a little more, or less: rounding to
-  // float first would make it a tie.
+  // Slightly above or below the tie between two float16 or bfloat16 neighbours: a rounding to float
+  // first would give the tie.
   EXPECT_EQ(one_cast<Float16>(1 + 0x1p-11 + 0x1p-40).bits, 0x3c01);
   EXPECT_EQ(one_cast<Float16>(1 + 3 * 0x1p-11 - 0x1p-40).bits, 0x3c01);
   EXPECT_EQ(one_cast<BFloat16>(1 + 0x1p-8 + 0x1p-40).bits, 0x3f81);

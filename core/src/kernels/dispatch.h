@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <utility>
 
-// Iterations of the next loop do not depend on one another: outputs are an input's very view or do
-// not overlap it, which compilers cannot see.
+// Iterations of the next loop are independent, which compilers cannot see: an output is the same
+// view as an input, or does not overlap the input.
 #if defined(__clang__)
 #define BELFRY_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -38,7 +38,7 @@ struct Tag {
 };
 
 /// Calls `function` with the Tag of the type in the list that has this DType. A validated call
-/// always finds one.
+/// always finds a type.
 template <class... Ts, class Function>
 void visit_type(TypeList<Ts...>, DType dtype, Function&& function) {
   const bool found =
@@ -51,7 +51,7 @@ struct Constant {
   static constexpr auto kValue = value;
 };
 
-/// Calls `function` with the Constant of the enumerator, of which `last` is the last.
+/// Calls `function` with the Constant of the enumerator. `last` is the last enumerator.
 template <auto last, class Function>
 void visit_enum(decltype(last) value, Function&& function) {
   using Enum = decltype(last);

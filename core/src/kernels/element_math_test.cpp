@@ -13,9 +13,9 @@
 namespace belfry::element::element_math_test {
 namespace {
 
-// Distance from the exact value in units in the last place of the result type at that value. The
-// oracle is long double: at least 64 bits of significand and errors below 1 of its own ulp, which
-// is less than 0.001 ulp of double.
+// Distance from the exact value, in units in the last place of the result type at the value. The
+// exact value is a long double: at least 64 bits of significand and errors below 1 of its own ulp,
+// less than 0.001 ulp of double.
 template <class C>
 double ulps(C actual, long double exact) {
   const auto rounded = static_cast<C>(exact);
@@ -48,8 +48,8 @@ double largest_error(Ours ours, Exact exact, std::uint64_t step) {
 
 // Over all 2^32 floats (step 1) the largest errors are: exp 1.023, log 0.955, tanh 1.459.
 constexpr std::uint64_t kFloatStep = 1021;
-// About a million doubles; the bounds for them are those of float with room for what sampling
-// misses: the steps are the same, with shorter remainders of the series.
+// About a million doubles. The bounds are those of float with room for values between the samples:
+// the steps are the same, with shorter remainders of the series.
 constexpr std::uint64_t kDoubleStep = 0x0000101234567891U;
 
 const auto kExp = [](auto x) { return exp(x); };
@@ -71,7 +71,8 @@ TEST(ElementMath, DoubleErrorsAreSmall) {
   EXPECT_LE(largest_error<double>(kTanh, kExactTanh, kDoubleStep), 1.7);
 }
 
-// Bit patterns seldom fall where functions neither vanish nor saturate: there, evenly.
+// Random bit patterns are rarely in the ranges where functions neither vanish nor saturate: samples
+// at even distances cover these ranges.
 TEST(ElementMath, DoubleErrorsAreSmallWhereItMatters) {
   const auto largest = [](auto ours, auto exact, double low, double high) {
     double error = 0;
@@ -129,7 +130,7 @@ TEST(ElementMath, SubnormalResultsAndArguments) {
 }
 
 TEST(ElementMath, SineAndCosineOfQuarterTurns) {
-  // 3 ulp of 1: the angle is rounded twice before a Taylor series whose remainder is smaller.
+  // 3 ulp of 1: the angle is rounded twice before a Taylor series with a smaller remainder.
   const long double half_pi = std::acos(0.0L);
   for (int i = -500; i <= 500; ++i) {
     const double x = i / 1000.0;

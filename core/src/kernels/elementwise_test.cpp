@@ -27,7 +27,7 @@ using testing::value_of;
 
 __extension__ using Int128 = __int128;
 
-// A second implementation: floats as the language computes them; integers in 128 bits, cut to size.
+// A second implementation: floats with the operations of C++, integers in 128 bits, cut to size.
 template <class T>
 auto wide(T x) {
   if constexpr (kIsFloat<T>) {
@@ -331,7 +331,8 @@ TEST(Elementwise, FillWritesTheScalar) {
 }
 
 TEST(Elementwise, ScalarsAreRoundedOnce) {
-  // Just above the tie between 1 and its float16 successor: by way of float it would be the tie.
+  // Slightly above the tie between 1 and its float16 successor: a rounding to float first would
+  // give the tie.
   Elements<Float16> half(1);
   KernelCall call = call_of(KernelKind::kFill, half.operand(), {});
   call.parameters.scalar = 1 + 0x1p-11 + 0x1p-40;

@@ -14,9 +14,8 @@
 #include <utility>
 #include <vector>
 
-// Digests of results for all types and operations of each kind. They were the same for GCC 12 and
-// clang 19, with and without optimization, and must stay so everywhere: a change here is a change
-// of the bits that users' seeds stand for.
+// Digests of results for all types and operations of each kind, equal for GCC 12 and clang 19, with
+// and without optimization. A change of a digest is a change of the bits that users' seeds give.
 namespace belfry::known_answers_test {
 namespace {
 
@@ -61,7 +60,7 @@ KernelCall call_of(KernelKind kind) {
   return call;
 }
 
-// Runs `call` on two operands of each pattern and adds what it writes.
+// Runs `call` on two operands of each pattern and adds the results.
 template <class Out, class T>
 void add_results(Digest& digest, KernelCall call, std::size_t inputs, std::size_t count) {
   for (const Pattern pattern : kPatterns) {

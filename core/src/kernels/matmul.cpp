@@ -12,10 +12,10 @@
 #include <memory>
 #include <type_traits>
 
-// Blocks of both factors are packed, in the type accumulated in, into the order in which the tile
-// kernel reads them; transposition and conversion happen there. Sums of elements that are not
-// finished yet lie in the output itself, or in a panel where that holds 16-bit or 8-bit elements,
-// so that each element still is one left fold.
+// How the product works. Blocks of both factors are packed, in the type of the additions, in the
+// order in which the tile kernel reads: packing transposes and converts. Unfinished sums of
+// elements lie in the output, or in a panel if the output has 16-bit or 8-bit elements. Each
+// element is a single left fold.
 namespace belfry::kernels {
 namespace {
 
@@ -23,7 +23,7 @@ constexpr std::size_t kRowBlock = 96;      // A multiple of every tile's height.
 constexpr std::size_t kColumnBlock = 512;  // And of its width.
 constexpr std::size_t kInnerBlock = 256;
 
-/// Integers are accumulated modulo 2^32 or 2^64, of which the result's modulus is a factor.
+/// Integers are accumulated modulo 2^32 or 2^64, a multiple of the result's modulus.
 template <class T>
 using Accumulator =
     std::conditional_t<element::kIsFloating<T>, element::Compute<T>,
@@ -48,7 +48,7 @@ struct Sums {
   std::size_t stride;
 };
 
-// Writes a group of lines, element k of each line side by side; lines that are missing are zeros.
+// Writes a group of lines, element k of each line side by side. Missing lines are zeros.
 template <std::size_t group, class A, class T>
 void pack_group(A* to, const T* from, std::size_t line_step, std::size_t depth_step,
                 std::size_t lines, std::size_t depth) {
@@ -112,7 +112,7 @@ struct Extent {
   std::size_t inner;
 };
 
-/// Room for packed blocks of both factors and, where the output cannot hold them, for the sums.
+/// Memory for packed blocks of both factors, and for the sums if the output cannot hold sums.
 template <class A>
 struct Workspace {
   using Tile = MatmulTile<A>;
@@ -180,7 +180,7 @@ void matmul(const KernelCall& call) {
   const auto right =
       parameters.transpose_right ? Factor<T>{b, 1, all.inner} : Factor<T>{b, all.columns, 1};
   auto* const out = elements_of<T>(call.outputs[0]);
-  // Same size: the same type, or its unsigned twin.
+  // Equal sizes: the same type, or its unsigned counterpart.
   constexpr bool kSumsInOutput = sizeof(A) == sizeof(T);
   const std::size_t width = std::min(kColumnBlock, all.columns);
   const Workspace<A> workspace({std::min(kRowBlock, all.rows), width, 0},

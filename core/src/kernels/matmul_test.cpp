@@ -121,9 +121,8 @@ TEST(Matmul, BlocksInAllDirections) {
   }
 }
 
-// Eigen adds in an order of its own. Both results are within n u sum |a b| of the exact one, with
-// u = 2^-24 and n additions and multiplications in a chain at most (1.01: products of such
-// factors).
+// Eigen adds in its own order. Both results are within n u sum |a b| of the exact result, with u =
+// 2^-24 and at most n additions and multiplications in a chain (1.01: products of such factors).
 TEST(Matmul, HasTheValuesOfEigen) {
   using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const Product p{

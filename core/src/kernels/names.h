@@ -8,7 +8,7 @@
 
 namespace belfry::kernels {
 
-/// What messages call an operation: `exp`, `multiply`, `sum`, `normal`.
+/// Names of operations in messages: `exp`, `multiply`, `sum`, `normal`.
 std::string_view name_of(UnaryOp op);
 std::string_view name_of(BinaryOp op);
 std::string_view name_of(FoldOp op);

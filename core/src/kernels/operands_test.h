@@ -21,7 +21,7 @@
 /// Operands of kernels under test. Properties draw a shape, a pattern and a seed, never elements.
 namespace belfry::testing {
 
-/// Kinds of contents, from the simplest to the nastiest, so that shrinking ends at simple ones.
+/// Kinds of contents, simplest first: shrinking ends at simple contents.
 enum class Pattern { kZeros, kOnes, kIndex, kSmallIntegers, kUnitInterval, kAnyBits };
 
 inline void showValue(Pattern pattern, std::ostream& os) {
@@ -71,7 +71,7 @@ Stored<T> element_of(Pattern pattern, std::uint64_t seed, std::uint64_t index) {
   }
 }
 
-/// Elements that begin `offset` elements after an aligned address.
+/// Elements from `offset` elements after an aligned address on.
 template <class T>
 class Elements {
  public:
@@ -98,7 +98,7 @@ class Elements {
   std::size_t count_;
 };
 
-/// The value of a 16-bit float by another implementation than ours; of others themselves.
+/// The value of a 16-bit float by a second implementation; the value itself for other types.
 template <class T>
 auto value_of(T x) {
   if constexpr (std::is_same_v<T, Float16>) {
@@ -110,7 +110,7 @@ auto value_of(T x) {
   }
 }
 
-/// A float rounded to a 16-bit type by another implementation than ours.
+/// A float rounded to a 16-bit type by a second implementation.
 template <class T, class V>
 T rounded_to(V value) {
   if constexpr (std::is_same_v<T, Float16>) {
@@ -139,7 +139,7 @@ std::uint64_t nan_bits() {
   return 0;
 }
 
-/// Equal bits; where a NaN is expected, the one that kernels compute.
+/// Equal bits. An expected NaN stands for the NaN that kernels compute.
 template <class T>
 bool is_result(T actual, T expected) {
   if constexpr (kIsFloat<T>) {

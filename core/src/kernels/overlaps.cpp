@@ -35,8 +35,8 @@ std::optional<Overlap> compare_all_pairs(const Kernel& kernel, bool in_place) {
   return std::nullopt;
 }
 
-// For many operands. Addresses group the views by buffer; what is found does not depend on the
-// order of the groups.
+// For many operands. Addresses group the views by buffer; the result does not depend on the order
+// of the groups.
 class SortedOutputs {
  public:
   explicit SortedOutputs(const Kernel& kernel) : kernel_(kernel) {
@@ -56,8 +56,8 @@ class SortedOutputs {
     }
   }
 
-  // Outputs that do not overlap: only the last to begin before the input's end can reach into it,
-  // and those before it that begin within the input.
+  // Outputs do not overlap one another. Only two kinds can overlap the input: the last output that
+  // begins before the input's end, and outputs before it that begin within the input.
   void compare(std::size_t input, bool in_place, std::optional<Overlap>& found) const {
     const BufferView& view = kernel_.inputs[input];
     BufferView end = view;

@@ -10,7 +10,7 @@
 
 namespace belfry::kernels {
 
-/// An output, and an operand that it must not share bytes with.
+/// An output, and an operand that shares bytes with the output.
 struct Overlap {
   std::size_t output = 0;
   bool with_input = false;  ///< Else with another output.
@@ -22,8 +22,7 @@ struct Overlap {
 /// Whether both are the same elements of the same bytes.
 bool same_view(const BufferView& a, const BufferView& b);
 
-/// The first overlap that a kernel must not have. `in_place`: an output may be an input's very
-/// view.
+/// The first forbidden overlap of a kernel. `in_place`: an output may be the same view as an input.
 std::optional<Overlap> find_overlap(const Kernel& kernel, bool in_place);
 
 }  // namespace belfry::kernels

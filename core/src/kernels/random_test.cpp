@@ -97,7 +97,8 @@ TEST(Random, UniformDrawsAreTheUpperBitsOfTheWords) {
 }
 
 // Sample moments of n draws with variance v have standard deviations sqrt(v / n) (mean) and about
-// sqrt(2 / n) v (variance; less for the uniform distribution). Six of them, for fixed seeds.
+// sqrt(2 / n) v (variance; less for the uniform distribution). The limits are six deviations, for
+// fixed seeds.
 template <class T>
 void expect_moments(Distribution distribution, double mean, double variance) {
   constexpr std::size_t kCount = 200000;
@@ -118,7 +119,7 @@ void expect_moments(Distribution distribution, double mean, double variance) {
 TEST(Random, MomentsAreThoseOfTheDistribution) {
   expect_moments<float>(Distribution::kUniform, 0.5, 1.0 / 12);
   expect_moments<double>(Distribution::kUniform, 0.5, 1.0 / 12);
-  // Draws are cut to multiples of 2^-11 and 2^-8, which lowers the mean by half of that.
+  // Draws are cut to multiples of 2^-11 and 2^-8. The cut lowers the mean by half a multiple.
   expect_moments<Float16>(Distribution::kUniform, 0.5 - 0x1p-12, 1.0 / 12);
   expect_moments<BFloat16>(Distribution::kUniform, 0.5 - 0x1p-9, 1.0 / 12);
   expect_moments<float>(Distribution::kNormal, 0, 1);
@@ -143,7 +144,7 @@ TEST(Random, NormalDrawsAreNormal) {
   EXPECT_LT(distance, 3 / std::sqrt(static_cast<double>(kCount)));
 }
 
-// Both draws of a pair come from one radius and one angle, which must not make them depend.
+// Both draws of a pair come from the same radius and angle, but must be independent.
 TEST(Random, NeighbouringNormalDrawsAreUncorrelated) {
   constexpr std::size_t kPairs = 100000;
   const auto x = draw<float>(Distribution::kNormal, 5, 0, 2 * kPairs);

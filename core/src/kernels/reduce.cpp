@@ -14,11 +14,11 @@ namespace belfry {
 namespace kernels {
 namespace {
 
-// How far ahead of its use each input is asked for, in bytes. Measured: with more, more is on its
-// way at once than the processor has room for.
+// Distance of prefetches ahead of use, in bytes. Measured: with a greater distance more lines are
+// in flight than the processor can hold.
 constexpr std::size_t kAhead = 256;
 
-// Of the narrowest vector. Fewer bytes than that go one by one, without a look for vectors.
+// The size of the narrowest vector. Fewer bytes are reduced one by one, without vectors.
 constexpr std::size_t kVectorBytes = 16;
 
 // In bytes, 0 if the system does not tell.
@@ -38,9 +38,9 @@ std::size_t outputs_in_place(const KernelCall& call) {
   return found;
 }
 
-// From how many bytes on inputs are fetched ahead. In place half as many places are touched, and
-// the processor fetches them as well by itself, as long as the cache holds them; fewer places keep
-// it less busy.
+// The number of bytes from which inputs are prefetched. A reduction in place touches half as many
+// places, and the processor itself fetches them while the cache holds the data. Few inputs keep the
+// processor less busy.
 template <class T>
 std::size_t fetched_from(const ReduceCall<T>& call, const HostReduceTuning& tuning) {
   if (!call.in_place) return tuning.fetched_bytes;
@@ -60,7 +60,7 @@ ReduceCall<T> typed(const KernelCall& call, const HostReduceTuning& tuning) {
   const std::size_t bytes = (call.inputs.size() + call.outputs.size()) * typed.count * sizeof(T);
   const std::size_t in_place = outputs_in_place(call);
   typed.in_place = in_place == call.inputs.size() && in_place == call.outputs.size();
-  // What is stored where it was just read is in the cache already.
+  // In place, the stored lines are in the cache already.
   typed.stream = in_place == 0 && bytes >= tuning.non_temporal_bytes;
   if (bytes >= fetched_from(typed, tuning)) typed.ahead = kAhead;
   return typed;
@@ -79,8 +79,8 @@ void reduce(const KernelCall& call, const HostReduceTuning& tuning) {
 }  // namespace
 }  // namespace kernels
 
-// Where operands fit into the cache, stores that pass it by take up to twice as long. From 32 MiB
-// on they were the faster ones also where it has 480 MiB.
+// If operands fit into the cache, stores that bypass the cache take up to twice as long. From 32
+// MiB on such stores were faster, even with a cache of 480 MiB.
 HostReduceTuning reduce_tuning_for(std::size_t bytes) {
   HostReduceTuning tuning;
   tuning.non_temporal_bytes =

@@ -29,7 +29,7 @@ inline void stream_vector(void* to, const ByteVector& bytes) {
 #endif
 }
 
-/// Of lanes whose bits are all the same.
+/// For lanes with all bits equal.
 inline bool any_bit(const ByteVector& lanes) {
 #if defined(__SSE2__)
   return _mm_movemask_epi8((__m128i)lanes) != 0;
@@ -41,7 +41,7 @@ inline bool any_bit(const ByteVector& lanes) {
 }
 
 #include "kernels/reduce_pack.inl"
-// Packs come before what works on them.
+// The included loops use the packs defined above.
 #include "kernels/reduce_loops.inl"
 
 }  // namespace

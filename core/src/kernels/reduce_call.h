@@ -12,13 +12,14 @@
 
 /// The n-way reduction behind `reduce_on_host`.
 ///
-/// Moving memory is all it costs when done well: one pass that reads each input and writes each
-/// output once, in registers (`fused`), for up to 16 replicas; beyond, and where the outputs are
-/// not as many as the inputs, tiles that stay in the first-level cache. Orders are orders of
-/// additions per element, so vectors of any width give the same bits.
+/// A good reduction costs no more than moving the memory: a single pass reads each input and writes
+/// each output once, in registers (`fused`), for up to 16 replicas. For more replicas, and if the
+/// numbers of outputs and inputs differ, tiles stay in the first-level cache. An order is an order
+/// of additions for each element: vectors of any width give the same bits.
 namespace belfry::kernels {
 
-/// What is added up: floats as they are or, from 16 bits, widened; integers as bits that wrap.
+/// The type of the additions: floats of 32 and 64 bits, 16-bit floats widened, integers as unsigned
+/// integers that wrap.
 template <class T>
 struct SumOf {
   using Type = std::make_unsigned_t<T>;
@@ -31,15 +32,15 @@ struct SumOf<T> {
 template <class T>
 using Sum = typename SumOf<T>::Type;
 
-/// Elements of one chunk of a ring: chunk c starts at replica c.
+/// The number of elements in a chunk of a ring: chunk c starts at replica c.
 inline std::size_t ring_chunk(std::size_t count, std::size_t replicas) {
   return (count + replicas - 1) / replicas;
 }
 
-/// A typed reduction. Outputs are inputs' very views or do not overlap them.
+/// A typed reduction. An output is the same view as an input, or does not overlap the input.
 template <class T>
 struct ReduceCall {
-  // Of 100 elements a leaf, making lists on the heap took longer than adding them up.
+  // Small vectors: for leaves of 100 elements, lists on the heap took longer than the additions.
   boost::container::small_vector<const T*, 16> inputs;
   boost::container::small_vector<T*, 16> outputs;
   std::size_t count = 0;
@@ -54,7 +55,7 @@ struct ReduceCall {
 template <class T>
 void reduce_elements(const ReduceCall<T>& call, std::size_t first, std::size_t last);
 
-/// The same with vectors. `wide`: use the widest vectors this processor has.
+/// The same with vectors. `wide`: with the widest vectors of this processor.
 template <class T>
 void reduce_vectors(const ReduceCall<T>& call, bool wide);
 

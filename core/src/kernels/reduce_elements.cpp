@@ -27,7 +27,7 @@ Sum<T> fold_from(const ReduceCall<T>& call, std::size_t start, std::size_t i) {
   return sum;
 }
 
-// Neighbours are added, then neighbouring sums, and so on; one without neighbour waits.
+// Neighbours are added, then neighbouring sums, and further. A term without a neighbour waits.
 template <class T>
 Sum<T> fold_tree(const ReduceCall<T>& call, std::size_t i, std::vector<Sum<T>>& sums) {
   const std::size_t n = call.inputs.size();

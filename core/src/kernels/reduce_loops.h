@@ -10,26 +10,26 @@ namespace belfry::kernels {
 
 inline constexpr std::size_t kLineBytes = 64;  ///< Of a cache.
 
-/// What ends a sum, and how it is stored.
+/// The last step of a sum, and the way of storing the result.
 struct ReduceEnd {
   std::size_t divisor = 0;  ///< MEAN's; 0: none.
   std::size_t ahead = 0;    ///< How far ahead inputs are fetched, in bytes; not by `fused`.
   bool stream = false;  ///< Outputs begin at multiples of 64 bytes, and stores pass the caches by.
 };
 
-/// The loops of a reduction for one element type and one width of vectors. A *pack* is what is
-/// worked on at once; `tile` holds the sums of packs, in a form that only these functions know.
+/// The loops of a reduction for an element type and a width of vectors. A *pack* is the unit of
+/// work; `tile` holds the sums of packs, in a form that only these functions know.
 template <class T>
 struct ReduceLoops {
-  /// As many outputs as inputs: works on whole steps of elements from `first`, and returns where
-  /// it stopped before `last`.
+  /// For as many outputs as inputs: reduces whole steps of elements from `first` on. Returns the
+  /// end of the last whole step before `last`.
   using Fused = std::size_t (*)(const T* const* in, T* const* out, std::size_t first,
                                 std::size_t last, ReduceEnd end);
-  /// For this order, which is not a ring's, and number of inputs; null where there is none.
+  /// The loop for an order except ring order, and a number of inputs; null without a loop.
   Fused (*fused)(ReductionOrder order, std::size_t inputs);
-  /// The same where each output is where its input is.
+  /// The same if each output is the same view as its input.
   Fused (*fused_in_place)(ReductionOrder order, std::size_t inputs);
-  /// The same for operands that do not fit into a cache: fetches inputs ahead.
+  /// The same for operands larger than a cache: prefetches inputs.
   Fused (*fused_far)(ReductionOrder order, std::size_t inputs);
   Fused (*fused_in_place_far)(ReductionOrder order, std::size_t inputs);
   /// Fetches ahead as well, and streams.
@@ -48,11 +48,11 @@ struct ReduceLoops {
   void (*finish_tile)(T* out, const std::byte* tile, std::size_t packs, ReduceEnd end);
 };
 
-/// With vectors that every processor of this architecture has.
+/// With vectors that every processor of the architecture has.
 template <class T>
 ReduceLoops<T> baseline_loops();
 
-/// With wider ones, where `has_wide_vectors`.
+/// With wider vectors; requires `has_wide_vectors`.
 template <class T>
 ReduceLoops<T> wide_loops();
 bool has_wide_vectors();

@@ -26,7 +26,7 @@ using testing::kIsFloat;
 using testing::Pattern;
 using testing::Stored;
 
-/// One reduction: everything but the element type.
+/// A reduction: everything except the element type.
 struct Reduction {
   std::size_t inputs = 1;
   std::size_t outputs = 1;
@@ -75,11 +75,11 @@ rc::Gen<Reduction> any_reduction() {
       rc::gen::set(&Reduction::wide, rc::gen::arbitrary<bool>()));
 }
 
-// A second implementation of the orders: which two of the terms are added next. It uses them up.
+// A second implementation of the orders: chooses the next two terms to add. Consumes the terms.
 template <class V>
 V naive_sum(std::vector<V>& terms, ReductionOrder order, std::size_t element, std::size_t count) {
   if (order == ReductionOrder::kRing) {
-    // Equal chunks but for the last, as few elements in each as there can be.
+    // Equal chunks except the last, with as few elements as possible.
     std::size_t chunk = 1;
     while (chunk * terms.size() < count) ++chunk;
     for (std::size_t i = chunk; i <= element; i += chunk) {
@@ -127,7 +127,7 @@ std::vector<Elements<T>> inputs_of(const Reduction& r) {
   return in;
 }
 
-/// Every output is an input: its own, or those of the last inputs, backwards.
+/// Every output is an input: its own, or the last inputs in reverse order.
 template <class T>
 KernelCall in_place(const std::vector<Elements<T>>& all, std::size_t backwards = 0) {
   KernelCall call;
@@ -163,7 +163,8 @@ void check_reduction(Reduction r) {
   for (const auto& output : out) call.outputs.push_back(output.operand());
   run(r, call);
   for (const auto& output : out) assert_elements(output, expected);
-  // In place: each of its own, and in another order; fewer outputs are the last inputs.
+  // In place: each output is its own input, and in a different order; fewer outputs are the last
+  // inputs.
   const auto own = inputs_of<T>(r);
   run(r, in_place(own));
   for (const auto& output : own) assert_elements(output, expected);
@@ -193,7 +194,8 @@ TEST(ReduceReplicas, StoresPassByWhatACacheHasNoRoomFor) {
   EXPECT_EQ(from(std::size_t{480} << 20), std::size_t{32} << 20);
 }
 
-/// In each order, in a cache, beyond it, and past it, with and without the widest vectors.
+/// In each order, with operands within a cache, beyond a cache, and stored past the cache, with and
+/// without the widest vectors.
 std::vector<Reduction> all_ways(const Reduction& like) {
   std::vector<Reduction> all;
   for (const auto order :
@@ -212,7 +214,7 @@ std::vector<Reduction> all_ways(const Reduction& like) {
   return all;
 }
 
-// Numbers up to 16 have loops of their own; larger ones are added in groups of 8. With sanitizers,
+// Numbers up to 16 have separate loops; larger numbers are added in groups of 8. With sanitizers,
 // which take ten times as long, larger numbers are left to the optimized build.
 TEST(ReduceReplicas, EveryNumberOfReplicas) {
   const std::size_t most = BELFRY_TESTS_ARE_SANITIZED ? 18 : 34;
@@ -232,7 +234,7 @@ TEST(ReduceReplicas, EveryNumberOfReplicas) {
   }
 }
 
-// A NaN that no kernel computes: negative, and with bits of its own.
+// A NaN that no kernel computes: negative, with different bits.
 template <class T>
 T foreign_nan() {
   if constexpr (std::is_same_v<T, double>) return std::bit_cast<double>(0xfff8000000000123U);
@@ -241,8 +243,8 @@ T foreign_nan() {
   if constexpr (std::is_same_v<T, BFloat16>) return T::from_bits(0xffc1);
 }
 
-// NaNs are looked for in several vectors at once: one alone is found wherever it is, and what
-// stands beside it stays, infinities of both signs too.
+// Kernels search several vectors at once for NaNs: a single NaN is found at any place, and its
+// neighbours stay, even infinities of both signs.
 TEST(ReduceReplicas, ANaNAmongNumbersIsTheOnlyOne) {
   constexpr std::size_t kCount = 150;
   for (const std::size_t n : {2, 3, 6, 9, 13, 16, 20}) {
@@ -272,8 +274,8 @@ TEST(ReduceReplicas, ANaNAmongNumbersIsTheOnlyOne) {
   }
 }
 
-// Each replica adds its own power of two: a contribution that is missing, doubled or misplaced
-// shows as a wrong bit.
+// Each replica adds its own power of two: a missing, doubled or misplaced contribution shows as a
+// wrong bit.
 TEST(ReduceReplicas, EveryReplicaCountsOnce) {
   constexpr std::size_t kCount = 1000;
   for (const std::size_t n : {1, 2, 7, 8, 16, 23}) {
@@ -289,8 +291,8 @@ TEST(ReduceReplicas, EveryReplicaCountsOnce) {
   }
 }
 
-// All patterns of 16-bit floats are widened and rounded as others do it, with and without special
-// instructions: x + y for every x, and y that make sums of all kinds.
+// All patterns of 16-bit floats are widened and rounded as by the second implementation, with and
+// without special instructions: x + y for every x, and values of y with all kinds of sums.
 template <class T>
 void check_every_pattern(bool wide) {
   constexpr std::size_t kPatterns = 65536;
@@ -325,7 +327,7 @@ TEST(ReduceReplicas, EveryPatternOf16BitFloats) {
 
 TEST(ReduceReplicas, HalvesAreRoundedOnce) {
   testing::asserts("SEM-33");
-  // 2048 + 1 + 1: rounding to float16 after each addition would lose both ones.
+  // 2048 + 1 + 1: a rounding to float16 after each addition would lose both ones.
   const std::vector<float> terms = {2048, 1, 1};
   std::vector<Elements<Float16>> in;
   for (const float term : terms) {
@@ -338,7 +340,7 @@ TEST(ReduceReplicas, HalvesAreRoundedOnce) {
 
 TEST(ReduceReplicas, MeanIsATrueDivision) {
   testing::asserts("SEM-31");
-  // 1/3 in float, which multiplying by a rounded third would not give for every sum.
+  // 1/3 in float. Multiplication by a rounded third gives different bits for some sums.
   std::vector<Elements<float>> in;
   for (const float term : {5.0F, 0.0F, 0.0F}) {
     in.emplace_back(1);

@@ -24,7 +24,8 @@ std::size_t line_offset(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % kLineBytes;
 }
 
-/// Elements until outputs begin at a cache line, all of them; else streaming is off.
+/// The number of elements before all outputs begin at a cache line. Turns streaming off without
+/// such a number.
 template <class T>
 std::size_t align_streams(const ReduceCall<T>& call, bool& stream) {
   if (!stream) return 0;
@@ -35,7 +36,7 @@ std::size_t align_streams(const ReduceCall<T>& call, bool& stream) {
   return std::min(call.count, (kLineBytes - offset) % kLineBytes / sizeof(T));
 }
 
-/// Stores that passed the caches by become visible before what is stored next.
+/// Makes stores that bypassed the caches visible before later stores.
 void end_streams() {
 #if defined(__SSE2__)
   _mm_sfence();
@@ -56,7 +57,8 @@ typename ReduceLoops<T>::Fused find_fused(const ReduceCall<T>& call, const Reduc
   return find(call.order, call.inputs.size());
 }
 
-/// Each input and each output once, if there are loops for so many; else does nothing.
+/// Reads each input and writes each output once, if a loop exists for the number of inputs. Does
+/// nothing otherwise.
 template <class T>
 bool reduce_fused(const ReduceCall<T>& call, const ReduceLoops<T>& loops) {
   bool stream = call.stream;
@@ -88,7 +90,7 @@ class Tiles {
  public:
   Tiles(const ReduceCall<T>& call, const ReduceLoops<T>& loops) : call_(call), loops_(loops) {}
 
-  /// All whole packs; returns where they end.
+  /// Reduces all whole packs. Returns their end.
   std::size_t run() {
     bool stream = call_.stream;
     const std::size_t head = align_streams(call_, stream);
@@ -126,7 +128,7 @@ class Tiles {
     }
   }
 
-  // Sums of equal size are added as soon as there are two, as in counting in binary.
+  // Two sums of equal size are added at once, as carries in binary counting.
   void fold_tree(std::size_t first, std::size_t packs) {
     std::size_t depth = 0;
     for (std::size_t k = 0, group = 0; k < call_.inputs.size(); k += kGroup, ++group) {
@@ -155,7 +157,7 @@ void reduce_whole(const ReduceCall<T>& call, const ReduceLoops<T>& loops) {
   reduce_elements(call, Tiles<T>(call, loops).run(), call.count);
 }
 
-// Each chunk of a ring is in replica order, but for the replica it starts at.
+// Each chunk of a ring is in replica order, starting at the chunk's replica.
 template <class T>
 void reduce_ring(const ReduceCall<T>& call, const ReduceLoops<T>& loops) {
   const std::size_t n = call.inputs.size();

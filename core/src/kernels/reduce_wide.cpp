@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The same loops with 32-byte vectors and conversions of 16-bit floats in hardware, chosen at run
-// time. Additions and divisions are the same IEEE operations, conversions differ in no pattern but
-// those of NaNs (of which results have one), so that results are the same bits.
+// time. Results have the same bits: additions and divisions are the same IEEE operations.
+// Conversions differ only in the patterns of NaNs, and results have a single NaN.
 
 #include "belfry/backend/element_types.h"
 #include "kernels/reduce_loops.h"
@@ -30,13 +30,13 @@ BELFRY_TARGET inline void stream_vector(void* to, const ByteVector& bytes) {
   _mm256_stream_si256(static_cast<__m256i*>(to), (__m256i)bytes);
 }
 
-/// Of lanes whose bits are all the same.
+/// For lanes with all bits equal.
 BELFRY_TARGET inline bool any_bit(const ByteVector& lanes) {
   return _mm256_movemask_epi8((__m256i)lanes) != 0;
 }
 
 #include "kernels/reduce_pack.inl"
-// Packs come before what works on them.
+// The included loops use the packs defined above.
 #include "kernels/reduce_loops.inl"
 
 }  // namespace

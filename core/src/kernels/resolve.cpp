@@ -14,7 +14,7 @@ std::vector<KernelOperand> resolve_all(const std::vector<BufferView>& views) {
   operands.reserve(views.size());
   for (const BufferView& view : views) {
     auto* const start = static_cast<std::byte*>(view.buffer->address());
-    // Empty buffers may have no address, to which nothing may be added.
+    // Empty buffers may have no address, and an offset may not be added to null.
     operands.push_back({view.offset == 0 ? start : start + view.offset, view.count, view.dtype});
   }
   return operands;

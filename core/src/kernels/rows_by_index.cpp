@@ -28,7 +28,7 @@ struct Rows {
 
 Rows rows_of(const KernelOperand& table, const KernelParameters& parameters) {
   const auto columns = static_cast<std::size_t>(parameters.columns);
-  // Of rows without elements there are as many as one likes.
+  // A table without columns has any number of rows.
   return {columns == 0 ? ~std::size_t{0} : table.count / columns, columns};
 }
 
@@ -49,7 +49,7 @@ void gather(const KernelCall& call) {
   }
 }
 
-// One row of the table, as it is computed with, and one that meets it.
+// Combines a row of the table, in the type of computations, with a row of the input.
 template <class C, class T>
 using RowFunction = void (*)(C* table, const T* row, std::size_t columns);
 
@@ -69,7 +69,7 @@ RowFunction<C, T> row_function(ScatterOp op) {
   return function;
 }
 
-// Copies bits, so that it is the same for all types of one size.
+// Copies bits: the same function for all types of a size.
 template <class Index>
 void scatter_bytes(const KernelCall& call) {
   const auto* index = elements_of<const Index>(call.inputs[0]);
@@ -99,7 +99,8 @@ void scatter(const KernelCall& call) {
   }
 }
 
-// Row after row of the table, since each is rounded when all that goes there has met it.
+// Goes through the rows of the table, because each row is rounded after all its input rows have
+// been combined.
 template <class T, class Index>
 void scatter_rounding_once(const KernelCall& call) {
   const auto* index = elements_of<const Index>(call.inputs[0]);

@@ -100,7 +100,7 @@ RC_GTEST_PROP(GatherRows, CopiesTheRowsNamed, ()) {
   testing::for_each_type<bool>(check);
 }
 
-// A step of scattering, written a second time: floats as C++ computes them, integers modulo 2^w.
+// A second implementation of a step of scattering: floats as in C++, integers modulo 2^w.
 template <class V>
 V step(ScatterOp op, V table, V x) {
   if constexpr (std::is_floating_point_v<V>) {
@@ -126,8 +126,8 @@ V step(ScatterOp op, V table, V x) {
   return x > table ? x : table;
 }
 
-// Column by column, row by row: the table's element and what meets it, in order, rounded at the
-// end.
+// Column by column, row by row: combines the table's element with its inputs in order, and rounds
+// at the end.
 template <class T, class Index>
 T naive_scatter(ScatterOp op, const Lookup& lookup, const Elements<Index>& index,
                 const Elements<T>& table, const Elements<T>& in, std::size_t element) {
@@ -140,7 +140,7 @@ T naive_scatter(ScatterOp op, const Lookup& lookup, const Elements<Index>& index
   return testing::rounded_to<T>(value);
 }
 
-// The bits of the last row that goes there.
+// The bits of the last input row for the element's row.
 template <class T, class Index>
 std::uint64_t naive_set(const Lookup& lookup, const Elements<Index>& index,
                         const Elements<T>& table, const Elements<T>& in, std::size_t element) {
@@ -169,7 +169,7 @@ void check_scatter(ScatterOp op, const Lookup& lookup) {
   call.outputs = {out.operand()};
   run_on_host(call);
   for (std::size_t i = 0; i < out.count(); ++i) {
-    // A row nobody named keeps its bits, even those of a NaN.
+    // A row without an index keeps its bits, even the bits of a NaN.
     const auto row = static_cast<std::int64_t>(i / lookup.columns);
     if (op == ScatterOp::kSet || !names_row(lookup, index, row)) {
       RC_ASSERT(testing::bits_of(out[i]) == naive_set(lookup, index, table, in, i));
@@ -201,7 +201,7 @@ RC_GTEST_PROP(ScatterRows, ReplaceTheRowsNamedByTheLast, ()) {
   testing::for_each_type<bool>(check);
 }
 
-// Found by hand: 2048 is where Float16 stops counting by one.
+// By hand: from 2048 on, the distance of Float16 values is 2.
 TEST(ScatterRows, RoundSixteenBitsOnce) {
   const auto result = [](ScatterOp op, float first) {
     Elements<std::int64_t> index(2);

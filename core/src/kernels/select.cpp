@@ -10,7 +10,7 @@
 namespace belfry::kernels {
 namespace {
 
-// Elements are copied whatever they mean, so their size is all that matters.
+// Elements are copied as bits: only the size of the type matters.
 template <class Word>
 void select_all(const KernelCall& call) {
   auto* out = elements_of<Word>(call.outputs[0]);

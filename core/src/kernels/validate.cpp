@@ -20,7 +20,7 @@ namespace {
 
 using kernels::name_of;
 
-/// The checks of one kernel, with what their messages need.
+/// The checks of a kernel, with the data for their messages.
 class Validator {
  public:
   Validator(const Kernel& kernel, CallSite site)

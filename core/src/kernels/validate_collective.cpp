@@ -16,7 +16,7 @@
 namespace belfry {
 namespace {
 
-/// The checks of one collective, with what their messages need.
+/// The checks of a collective, with the data for their messages.
 class CollectiveValidator {
  public:
   CollectiveValidator(const Collective& collective, int members)
@@ -101,7 +101,7 @@ void CollectiveValidator::check_view(int rank, const BufferView& view, std::size
   }
 }
 
-// In place is a rank's own input alone; inputs may overlap one another.
+// In place, only a rank's own input may be its output. Inputs may overlap one another.
 void CollectiveValidator::check_overlaps() const {
   Kernel kernel;
   kernel.inputs.reserve(collective_.parts.size());
@@ -118,7 +118,7 @@ void CollectiveValidator::check_overlaps() const {
        "in place means that input and output are the very same view");
 }
 
-// What can be added up and divided is a matter of the kernel.
+// The kernel decides which types can be added and divided.
 void CollectiveValidator::check_reduction() const {
   if (collective_.kind > CollectiveKind::kReduce) return;
   Kernel kernel;

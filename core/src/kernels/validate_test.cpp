@@ -19,7 +19,7 @@
 namespace belfry::validate_test {
 namespace {
 
-/// Nobody asks it anything: validation looks at sizes only.
+/// Validation looks at sizes only, and calls no function of the device.
 class NoDevice final : public Device {
  public:
   int index() const override { return 0; }
@@ -266,8 +266,8 @@ TEST_F(Validate, ElementTypesThatMustAgree) {
   }
 }
 
-// Which kinds an element type has, written down a second time: rows are types in the order of
-// DType; y: yes.
+// The kinds of kernels for each element type, a second time. Rows are types in the order of DType;
+// y: yes.
 TEST_F(Validate, ElementTypesOfEachKind) {
   //                        fill cast neg exp add max cmp sel sum max gat sca mat red uni bit set
   const std::string rows[] = {"yyyyyyyyyyyyyyyny", "yyyyyyyyyyyyyyyny", "yyyyyyyyyyyyyyyny",
@@ -348,7 +348,7 @@ TEST_F(Validate, Overlaps) {
             ErrorCode::kInvalidArgument);
   EXPECT_EQ(code_of(kernel(KernelKind::kCast, {{whole.buffer, 0, 8, DType::kInt32}}, {whole})),
             ErrorCode::kInvalidArgument);
-  // Others do not.
+  // Other kinds do not work in place.
   EXPECT_EQ(code_of(matrix(KernelKind::kRowReduce, 4, 1, {part(0, 4)}, {part(0, 4)})),
             ErrorCode::kInvalidArgument);
   EXPECT_EQ(code_of(kernel(KernelKind::kReduceReplicas, {part(0, 4), part(4, 4)},
@@ -358,21 +358,21 @@ TEST_F(Validate, Overlaps) {
             ErrorCode::kInvalidArgument);
   EXPECT_EQ(code_of(kernel(KernelKind::kReduceReplicas, {part(0, 4)}, {part(0, 4), part(2, 4)})),
             ErrorCode::kInvalidArgument);
-  // Inputs may be one another; what is empty overlaps nothing.
+  // Inputs may be equal; empty views overlap nothing.
   EXPECT_EQ(code_of(kernel(KernelKind::kReduceReplicas, {view(4)}, {part(0, 4), part(2, 4)})),
             kFine);
   EXPECT_EQ(code_of(kernel(KernelKind::kReduceReplicas, {part(2, 0), part(2, 0)}, {part(0, 0)})),
             kFine);
 }
 
-// With many outputs the search is another one: both must find the same.
+// With many outputs a different search runs. Both searches must find the same overlap.
 RC_GTEST_FIXTURE_PROP(Validate, OverlapsAmongMany, ()) {
   const auto n = *rc::gen::inRange<std::size_t>(17, 40);
   const auto in_place = *rc::gen::arbitrary<bool>();
   const auto one = *rc::gen::inRange<std::size_t>(0, 2 * n);
   const auto other = *rc::gen::inRange<std::size_t>(0, 2 * n);
   const auto shift = *rc::gen::inRange<std::size_t>(0, 9);
-  // Views of 4 elements in one buffer, shuffled by a step that 2 n has no factor of.
+  // Views of 4 elements in a buffer, shuffled by a step without a common factor with 2 n.
   const BufferView whole = view(2 * n * 4 + 8);
   std::vector<BufferView> views;
   for (std::size_t v = 0; v < 2 * n; ++v) {

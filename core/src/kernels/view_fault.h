@@ -10,7 +10,8 @@
 
 namespace belfry::kernels {
 
-/// Why nobody can use a view; the text goes on after its name, as in `input 0 has no buffer`.
+/// The reason why a view is unusable. The text continues the name of the view: `input 0 has no
+/// buffer`.
 struct ViewFault {
   ErrorCode code;
   std::string text;

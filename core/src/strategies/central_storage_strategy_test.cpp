@@ -114,7 +114,7 @@ TEST_F(CentralStorage, GivesEveryReplicaItsReplicaLocalComponent) {
   EXPECT_EQ(strategy_.mirrored_variable(0).devices(), strategy_.parameter_devices());
 }
 
-// Each component of the variable has one replica, but that one runs elsewhere (SEM-110).
+// Each component of the variable belongs to a replica on a different device (SEM-110).
 TEST_F(CentralStorage, PlacesReplicaLocalVariablesBesideOneThatIsSeenFromAfar) {
   testing::asserts("SEM-110");
   CentralStorageStrategy one(

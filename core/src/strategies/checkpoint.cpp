@@ -13,7 +13,7 @@ namespace belfry {
 namespace detail {
 namespace {
 
-// Whether the array has a byte that is no bool of C++.
+// Whether the array has a byte that is no bool in C++.
 bool has_odd_boolean(const FileTensor& tensor) {
   return tensor.dtype == DType::kBool &&
          std::ranges::any_of(tensor.bytes, [](std::byte byte) { return byte > std::byte{1}; });

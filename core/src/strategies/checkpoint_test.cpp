@@ -32,7 +32,7 @@ struct Layer {
   static auto members(auto& self) { return std::tie(self.weights, self.bias); }
 };
 
-// One of each kind of variable, on so many replicas.
+// A variable of each kind, on `replicas` replicas.
 struct Model {
   explicit Model(int replicas) : backend(replicas), strategy(backend) {
     w = strategy.mirrored_variable([] { return Tensor<float>::from({2}, std::vector{1.0F, 2.0F}); },
@@ -139,7 +139,8 @@ TEST(Checkpoint, DividesIntegersWithoutLosingAny) {
   EXPECT_EQ(downs[2].item(), -8);
 }
 
-// Whole numbers of 64 bits, as far from 0 as there are, with two left over for three components.
+// The integers of 64 bits farthest from 0. The division among three components has a remainder of
+// two.
 TEST(Checkpoint, DividesTheLargestIntegersWithoutLosingAny) {
   HostBackend backend(3);
   MirroredStrategy strategy(backend);
@@ -202,7 +203,7 @@ TEST(Checkpoint, ThatDoesNotFitChangesNothing) {
   TensorFile file = model.checkpoint().contents();
   TensorFile changed = file;
   changed.tensors.at("first").bytes[0] = std::byte{7};
-  // Variables are restored in the order they were added: `first` comes last.
+  // Variables are restored in the order of `add`: `first` comes last.
   const TensorFile whole = changed;
   changed.tensors.erase("w");
   EXPECT_THAT(refusal_of(model, changed), HasSubstr("the file has no \"w\""));
@@ -267,7 +268,7 @@ TEST(Checkpoint, RefusesWhatCannotBelongToIt) {
   EXPECT_THROW(all.add(model.w), InvalidArgumentError);
   EXPECT_THROW(all.add(other.w), ContextError);
   EXPECT_THROW(model.strategy.run([&](ReplicaContext&) { all.contents(); }), ContextError);
-  // Two names that a file could not tell apart.
+  // Two names that a file could not distinguish.
   const auto same = model.strategy.mirrored_variable(1, {.name = "layer[0]"});
   all.add(same);
   EXPECT_THROW(all.contents(), InvalidArgumentError);

@@ -16,7 +16,7 @@
 namespace belfry {
 namespace {
 
-// Merges of a replica that has nobody to wait for: executed where they are called.
+// The merges of a replica without other replicas: executed at the call.
 class ImmediateMerges final : public detail::MergePoint {
  public:
   explicit ImmediateMerges(CrossReplicaContext& cross) : MergePoint(cross.core()), cross_(cross) {}
@@ -42,7 +42,7 @@ class ImmediateMerges final : public detail::MergePoint {
 
 }  // namespace
 
-// The bottom of the current slot: what is current when nobody has entered anything.
+// The bottom of the current slot: current outside all contexts and scopes.
 struct detail::DefaultContext {
   DefaultStrategy strategy;
   ImmediateMerges merges{strategy.cross_replica()};
@@ -69,7 +69,7 @@ Strategy& current_strategy() {
 bool has_strategy() {
   const detail::CurrentContext* context = detail::current_context();
   if (context == nullptr) return false;
-  // By type first, so that no thread makes its default strategy only to compare.
+  // The type is compared first: a thread need not make its default strategy for the comparison.
   const Strategy* const strategy = &context->strategy->owner();
   return dynamic_cast<const DefaultStrategy*>(strategy) == nullptr ||
          strategy != &default_context().strategy;
@@ -101,7 +101,7 @@ std::optional<DeviceSpec> current_update_device() {
 namespace detail {
 namespace {
 
-// A variable scope inside a replica leaves that replica current.
+// A variable scope inside a replica leaves the replica current.
 CurrentContext context_for_scope(StrategyCore& core, CrossReplicaContext& cross, CallSite site) {
   const CurrentContext* outer = current_context();
   if (outer != nullptr && outer->strategy == &core) return *outer;
@@ -111,7 +111,7 @@ CurrentContext context_for_scope(StrategyCore& core, CrossReplicaContext& cross,
   return context;
 }
 
-// A destructor cannot throw, and what is current would point at scopes that are gone.
+// A destructor cannot throw, and the current context would point at ended scopes.
 void require_innermost(const CurrentContext& ending) {
   if (current_context() == &ending) return;
   std::fputs(

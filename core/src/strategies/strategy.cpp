@@ -36,7 +36,7 @@ std::vector<int> named_devices(Backend& backend, const std::vector<DeviceSpec>& 
   return devices;
 }
 
-// A number that was read from somewhere may stand for no order.
+// A number from a file or a message may be no order.
 std::optional<ReductionOrder> known(std::optional<ReductionOrder> order, CallSite site) {
   if (!order || *order <= ReductionOrder::kUnspecified) return order;
   throw InvalidArgumentError(ErrorCode::kInvalidArgument,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What a strategy may decide, and what belfry says when it does not keep its part.
+// The decisions of a strategy's hooks, and belfry's errors for hooks that break their rules.
 #include "belfry/strategy_hooks.h"
 
 #include "belfry/backend/host_backend.h"
@@ -28,7 +28,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Each hook is a function that a test may replace.
+// Each hook calls a function that a test may replace.
 class HookedStrategy final : public Strategy {
  public:
   explicit HookedStrategy(Backend& backend)
@@ -236,7 +236,7 @@ TEST_F(Hooks, ThatMergeAgainWithoutEndAreReported) {
             "do_merge of a strategy called itself again, 32 calls within one another");
 }
 
-// The functions of the program, which a hook carries out first, leave the depth of the hook alone.
+// A hook first carries out the functions of the program, which do not change the depth of the hook.
 TEST_F(Hooks, ThatGoOnWithoutEndAfterTheirWorkAreReported) {
   const auto meet = [](ReplicaContext& replica) {
     replica.merge_call([](CrossReplicaContext&) {});
@@ -280,7 +280,7 @@ TEST_F(Hooks, ThatStartAVerbAgainWithoutEndAreReported) {
             "do_broadcast of a strategy called itself again, 32 calls within one another");
 }
 
-// The hook itself starts one run more within each of the program's, which are as deep as they like.
+// The hook starts a run within each run of the program, at any depth.
 TEST_F(Hooks, MayStartTheirVerbAgain) {
   testing::asserts("SEM-145");
   strategy_.run_hook = [&](StrategyStep& replicas) {
@@ -325,7 +325,8 @@ TEST_F(Hooks, CannotHideAFailure) {
   }
 }
 
-// It is for replicas of a failed run alone (SEM-7), whoever throws it.
+// ReplicaCancelled is only for replicas of a failed run (SEM-7), whatever code throws the
+// exception.
 TEST_F(Hooks, LetNoCancellationOutOfARun) {
   constexpr CallSite kHere{"train.cc", 7};
   const auto run = [&](const std::function<void(ReplicaContext&)>& replica) {

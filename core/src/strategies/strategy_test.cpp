@@ -66,8 +66,7 @@ TEST(Strategies, RefuseDevicesThatCannotBe) {
   EXPECT_EQ(code_of([] { HostBackend none(0); }), ErrorCode::kNoDevices);
 }
 
-// A number read from a file may stand for no order, and nobody would see in which one sums are
-// made.
+// A number from a file may be no order, and the order of the sums would then be unknown.
 TEST(Strategies, RefuseOrdersThatAreNone) {
   HostBackend backend(2);
   const StrategyOptions none{.order = static_cast<ReductionOrder>(99)};
@@ -117,7 +116,7 @@ TEST(Strategies, OfOneReplicaKeepEveryRule) {
   EXPECT_EQ(one.worker_devices()[0].index, 1);
 }
 
-// A strategy of the default's type that somebody made is one that he has.
+// A DefaultStrategy that the program made counts as a strategy of the program.
 TEST(Strategies, AreHadUnlessTheDefaultOneStandsIn) {
   Strategy& fallback = current_strategy();
   const auto has = [](Strategy& strategy) {

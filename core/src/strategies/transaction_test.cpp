@@ -115,7 +115,7 @@ TEST_F(Transactions, LeaveWhatTheyMade) {
   EXPECT_EQ(strategy_.read(made), 3);
 }
 
-// A number that can be copied as long as its owner allows it.
+// A number that can be copied while `is_closed` is false.
 struct Guarded {
   Guarded(const bool& is_closed, int number) : closed(&is_closed), value(number) {}
   Guarded(const Guarded& other) : closed(other.closed), value(other.value) {

@@ -139,7 +139,7 @@ TEST_F(VariableScopes, RefuseDevicesThatCannotBeMeant) {
   EXPECT_EQ(strategy_.variable(1.0).devices(), backend_.devices());
 }
 
-// A device of the backend that is none of the strategy's.
+// A device of the backend without a replica of the strategy.
 TEST_F(VariableScopes, RefuseDevicesOfOtherStrategies) {
   MirroredStrategy first(backend_, {.devices = {backend_.device_spec(0)}});
   EXPECT_EQ(code_of([&] {
@@ -149,7 +149,7 @@ TEST_F(VariableScopes, RefuseDevicesOfOtherStrategies) {
             ErrorCode::kDestination);
 }
 
-// Nor are scopes for the variables of a strategy that is not current.
+// Scopes for the variables of a strategy that is not current are refused too.
 TEST_F(VariableScopes, RefuseToOpenInsideAnotherStrategy) {
   MirroredStrategy other(backend_);
   const auto require_refused = [&] {

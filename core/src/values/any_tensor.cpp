@@ -45,7 +45,7 @@ AnyTensor::AnyTensor(BufferView view, Shape shape, Placement placement)
 AnyTensor AnyTensor::allocate(DType dtype, Shape shape, Placement placement) {
   Device& device = device_of(placement);
   const auto count = static_cast<std::size_t>(shape.count());
-  // A shape's count fits 63 bits; its bytes may not.
+  // The number of elements of a shape fits 63 bits; the number of bytes may not.
   if (count > kMostBytes / size_of(dtype)) {
     throw DeviceError(
         ErrorCode::kOutOfMemory,

@@ -20,7 +20,7 @@ Placement current_placement(CallSite site) {
   return {context->backend, context->device};
 }
 
-// Whatever tensors have done on a device comes by here.
+// All work of tensors on a device calls this function.
 Device& device_of(const Placement& placement) {
   detail::require_alive();
   if (placement.backend == nullptr) {

@@ -12,9 +12,9 @@
 #include <string>
 #include <utility>
 
-// A tensor and an axis are seen as outer x extent x inner: what comes before the axis, the axis,
-// and what comes after it. The elements of one outer and one axis index lie together, `inner` of
-// them, and are moved as one row.
+// A tensor and an axis are seen as outer x extent x inner: the axes before the axis, the axis, and
+// the axes after. The elements with the same outer and axis index lie together, `inner` elements,
+// and are moved as a row.
 namespace belfry::detail {
 namespace {
 
@@ -27,7 +27,7 @@ Blocks blocks_of(const Shape& shape, int axis) {
   return {extents_product(shape, 0, axis), extents_product(shape, axis + 1, shape.rank())};
 }
 
-// A type of the same width for which there is a kernel that moves rows; it keeps all bits.
+// A type of the same width for which a kernel moves rows. All bits are kept.
 DType carrier_of(DType dtype) {
   switch (size_of(dtype)) {
     case 1:
@@ -198,7 +198,7 @@ AnyTensor launch_axis_sum(const AnyTensor& x, int axis, std::string_view what, C
   }
   AnyTensor columns = x;
   if (blocks.outer != 1 && x.shape().count() != 0) {
-    // To extent x outer x inner, so that the axis comes first.
+    // Reorders to extent x outer x inner: the axis is first.
     std::vector<std::int64_t> rows;
     for (std::int64_t i = 0; i < extent; ++i) {
       for (std::int64_t outer = 0; outer < blocks.outer; ++outer) {

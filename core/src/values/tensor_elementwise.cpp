@@ -65,7 +65,7 @@ Scalar negated(Scalar scalar) {
   return {-scalar.real, static_cast<std::int64_t>(-static_cast<std::uint64_t>(scalar.integer))};
 }
 
-// What a device says when its memory is used up names no call.
+// A device's error for exhausted memory names no call.
 AnyTensor allocate_at(CallSite site, DType dtype, Shape shape, Placement placement) {
   try {
     return AnyTensor::allocate(dtype, std::move(shape), placement);
@@ -74,7 +74,7 @@ AnyTensor allocate_at(CallSite site, DType dtype, Shape shape, Placement placeme
   }
 }
 
-// One element that meets all of `like`.
+// A single element, combined with all elements of `like`.
 AnyTensor scalar_beside(const AnyTensor& like, Scalar value, CallSite site) {
   return launch_fill(like.dtype(), Shape{}, value, like.placement(), site);
 }

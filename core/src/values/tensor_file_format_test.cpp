@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A file with this header and so many bytes of arrays; the header's length is `length`, if given.
+// A file with this header and `arrays` bytes of arrays. `length`, if given, is the header's length.
 std::string file_of(const std::string& header, std::size_t arrays = 0, std::uint64_t length = 0) {
   std::string file;
   if (length == 0) length = header.size();
@@ -262,12 +262,12 @@ TEST(TensorFileFormat, RefusesToWriteTypesThatTheFormatLacks) {
   EXPECT_THAT(verdict(good, "mine"), HasSubstr("\"mine\" names two arrays"));
   EXPECT_THAT(verdict(good, "__metadata__"), HasSubstr("the name of the notes"));
   EXPECT_THAT(verdict({"F8\"", Shape({2}), good.bytes}), HasSubstr("cannot be written"));
-  // Belfry has this one.
+  // Belfry has the type U8.
   EXPECT_THAT(verdict({"U8", Shape({2}), good.bytes}), HasSubstr("cannot be written"));
   EXPECT_THAT(verdict({"F8_E5M2", Shape({3}), good.bytes}), HasSubstr("with 2 bytes"));
 }
 
-// The same arrays, as version 0.8.0 of the format's own library writes them.
+// The file of the same arrays as version 0.8.0 of the format's own library writes.
 TEST(TensorFileFormat, WritesTheFileOfTheReferenceLibrary) {
   TensorFile file;
   const auto add = [&](const char* name, DType dtype, std::int64_t count = 1) {
@@ -313,7 +313,7 @@ RC_GTEST_PROP(TensorFilesOnDisk, HaveEveryArrayAtAMultipleOfItsElementsSize, ())
         dtype, Shape({count}),
         std::vector<std::byte>(static_cast<std::size_t>(count) * size_of(dtype))};
   }
-  // 3 bytes that fit no alignment of others.
+  // 3 bytes, for which no alignment of other arrays fits.
   if (*rc::gen::arbitrary<bool>()) {
     file.unsupported["odd"] = {"F8_E4M3", Shape({3}), std::vector<std::byte>(3)};
   }
@@ -324,7 +324,7 @@ RC_GTEST_PROP(TensorFilesOnDisk, HaveEveryArrayAtAMultipleOfItsElementsSize, ())
   RC_ASSERT(TensorFile::parse(contents, "w") == file);
 }
 
-// Work that grew with the square of their number would not end within the time that a test has.
+// Work that grows with the square of the number would not end within the time limit of the test.
 TEST(TensorFileFormat, MayHaveHundredsOfThousandsOfArrays) {
   constexpr int kArrays = 300'000;
   std::string header = "{";

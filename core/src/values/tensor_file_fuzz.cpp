@@ -21,7 +21,7 @@ std::optional<belfry::TensorFile> parse(std::string_view contents) {
 
 }  // namespace
 
-// Any bytes are either refused as no such file, or are one whose contents are the same file again.
+// Any bytes are either refused, or a file whose contents write the same file again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto file = parse({reinterpret_cast<const char*>(data), size});
   if (!file) return 0;

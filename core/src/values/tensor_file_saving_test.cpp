@@ -169,7 +169,7 @@ TEST(TensorFileReading, TakesPipesAndStopsAtTheEnd) {
               HasSubstr("\"a\" lies at 0 to 3000000 of 2999999 bytes"));
 }
 
-// The header may list the arrays in another order than that of their bytes.
+// The header may list the arrays in a different order from their bytes.
 TEST(TensorFileReading, FindsTheEndOfTheArraysInAnyOrder) {
   const std::string header =
       "{\"a\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[4,7]},"

@@ -25,7 +25,7 @@ std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
   return bytes;
 }
 
-// A file with this header and so many bytes of arrays.
+// A file with this header and `arrays` bytes of arrays.
 std::string file_of(const std::string& header, std::size_t arrays = 0) {
   std::string file;
   for (int shift = 0; shift < 64; shift += 8) {
@@ -95,7 +95,7 @@ TEST(TensorFile, NamesTheByteWhereItStopsMakingSense) {
   EXPECT_THAT(refusal_of(file_of("{\"\\ud800\"")), HasSubstr("U+D800"));
 }
 
-// An array of one header; `%` marks what a case replaces.
+// The entry of an array in a header; `%` marks the part that a case replaces.
 std::string entry(const std::string& dtype, const std::string& shape, const std::string& place) {
   return "{\"a\":{\"dtype\":" + dtype + ",\"shape\":" + shape + ",\"data_offsets\":" + place + "}}";
 }

@@ -108,7 +108,8 @@ void update_scatter_rows(ScatterOp op, AnyTensor& table, const AnyTensor& indice
                  "for these indices the rows are " + to_string(expected));
   }
   if (expected.count() == 0) return;
-  // A second handle, so that rows that are the table itself are read from storage of their own.
+  // A second handle: if the rows are the table itself, the kernel reads the rows from separate
+  // storage.
   const AnyTensor scattered = rows;  // NOLINT(performance-unnecessary-copy-initialization)
   Kernel kernel;
   kernel.kind = KernelKind::kScatterRows;

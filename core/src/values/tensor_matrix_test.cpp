@@ -35,7 +35,7 @@ TEST_F(TensorMatrix, FoldsOfRowsAndColumns) {
 }
 
 TEST_F(TensorMatrix, SumsAscend) {
-  // (1 + 2^24) + -2^24 loses the 1 in binary32; no other order does.
+  // (1 + 2^24) + -2^24 loses the 1 in binary32; every other order keeps the 1.
   const auto a = make({1, 3}, {1, 16777216, -16777216});
   EXPECT_EQ(row_sum(a).item(), 0);
   EXPECT_EQ(column_sum(a.reshaped({3, 1})).item(), 0);

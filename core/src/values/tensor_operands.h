@@ -31,7 +31,7 @@ void require_matrix(const TensorCall& call, const AnyTensor& x);
 [[noreturn]] void throw_shapes(const TensorCall& call, const Shape& left, const Shape& right,
                                std::string hint);
 
-/// How the right operand of an elementwise kernel meets the left one.
+/// The relation of the right operand of an elementwise kernel to the left operand.
 struct Fit {
   Broadcast broadcast = Broadcast::kNone;
   std::int64_t rows = 1;
@@ -41,7 +41,7 @@ struct Fit {
 /// Throws: InvalidArgumentError (kShape).
 Fit fit(const TensorCall& call, const Shape& left, const Shape& right);
 
-/// Launches on the compute stream; does nothing when there is nothing to write.
+/// Launches on the compute stream. Does nothing if all outputs are empty.
 void launch(const Placement& placement, Kernel kernel);
 
 }  // namespace belfry::detail

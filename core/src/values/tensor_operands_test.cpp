@@ -24,7 +24,7 @@ class TensorOperands : public ::testing::Test {
     return Tensor<T>::full(std::move(shape), T(1), Placement{&backend_, device});
   }
 
-  // Runs `work`, which must fail with `code`, and returns what it said.
+  // Runs `work`, which must fail with `code`, and returns the report.
   template <class Work>
   static ErrorReport failure(ErrorCode code, Work work) {
     try {

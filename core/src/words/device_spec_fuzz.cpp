@@ -22,8 +22,7 @@ std::optional<belfry::DeviceSpec> parse(std::string_view text) {
 
 }  // namespace
 
-// Any text is either refused as no device, or read as a device that prints as text which is read as
-// the same device.
+// Any text is either refused, or read as a device whose printed text is read as the same device.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto spec = parse({reinterpret_cast<const char*>(data), size});
   if (spec && parse(to_string(*spec)) != spec) std::abort();

@@ -32,7 +32,7 @@ struct Group {
   std::vector<int> ids;
 };
 
-// Replicas that did the same at the same place, in order of first appearance.
+// Replicas with equal states and places, in order of first appearance.
 std::vector<Group> group(const std::vector<ReplicaReport>& replicas) {
   std::vector<Group> groups;
   std::map<std::tuple<std::string_view, int, std::string_view>, std::size_t> index;

@@ -16,7 +16,7 @@ namespace {
 
 std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
 
-// Eigen is the second implementation. It may choose other payloads for NaN; those compare as NaN.
+// Eigen is the second implementation. Eigen may choose other payloads for NaN: NaNs compare as NaN.
 template <class Ours, class Theirs>
 void expect_same_storage(std::uint16_t bits) {
   const float ours = Ours::from_bits(bits);
@@ -48,8 +48,8 @@ void expect_every_pattern_agrees() {
   }
 }
 
-// Around every representable value: the value itself, the tie to its successor, and the floats
-// next to both. `step` is the weight of the last kept bit in the float's pattern.
+// Around every representable value: the value itself, the tie to its successor, and the floats next
+// to both. `step` is the weight of the last kept bit in the float's pattern.
 template <class Ours, class Theirs>
 void expect_rounding_agrees_around_every_value(std::uint32_t step) {
   for (std::uint32_t bits = 0; bits <= 0xffffU; ++bits) {
@@ -106,7 +106,7 @@ TEST(BFloat16, HandWorkedValues) {
   EXPECT_EQ(BFloat16(1.0F + 0x1p-8F).bits, 0x3f80);      // tie to even below
   EXPECT_EQ(BFloat16(1.0F + 3 * 0x1p-8F).bits, 0x3f82);  // tie to even above
   EXPECT_EQ(BFloat16(std::numeric_limits<float>::max()).bits, 0x7f80);
-  // A NaN whose payload lies in the lower half alone stays a NaN.
+  // A NaN with a payload only in the lower half stays a NaN.
   EXPECT_TRUE(std::isnan(static_cast<float>(BFloat16(std::bit_cast<float>(0x7f800001U)))));
 }
 

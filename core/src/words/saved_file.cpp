@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The contents are written to a new file in the folder of the target, under an unused name. The new
-// file gets the mode of the old file, is synced and takes the target's name by one rename. The
-// folder is opened first and all names are relative to the open folder, so that a move of the
-// folder during the save makes no difference.
+// file gets the mode of the old file, is synced and takes the target's name by a rename. The folder
+// is opened first and all names are relative to the open folder: a move of the folder during the
+// save makes no difference.
 #include "words/saved_file.h"
 
 #include "belfry/error.h"
@@ -47,7 +47,7 @@ class Descriptor {
   int number_ = -1;
 };
 
-// A call again and again while signals interrupt it.
+// Repeats a call while signals interrupt the call.
 template <class F>
 auto uninterrupted(const F& call) {
   auto result = call();
@@ -102,7 +102,7 @@ class FileSaver {
       const std::optional<std::string> link = link_at_name();
       if (!link) return;
       if (links == kMostLinks) fail("readlink", ELOOP);
-      // Joined as text: GCC 12's paths free a part twice if memory runs out while they are joined.
+      // Joined as text: GCC 12's paths free a part twice if memory runs out during a join.
       place = link->starts_with('/') ? *link : folder + '/' + *link;
     }
   }
@@ -154,7 +154,8 @@ class FileSaver {
     }
   }
 
-  // After the last write: a write clears the bits that lend the owner's and the group's rights.
+  // After the last write, because a write clears the bits that lend the owner's and the group's
+  // rights.
   void keep_properties(const struct stat& old) {
     struct stat made{};
     require(calls_.status(folder_.number(), fresh_.c_str(), &made), "stat");

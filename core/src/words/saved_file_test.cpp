@@ -36,7 +36,7 @@ void save(const fs::path& path, std::string_view contents, const FileCalls& call
   save_file(path, pieces, CallSite::here(), calls);
 }
 
-// The message of a save that is refused.
+// The message of a refused save.
 std::string refusal_of(const fs::path& path, const FileCalls& calls = {}) {
   try {
     save(path, "new", calls);
@@ -170,7 +170,7 @@ TEST(SavedFile, TakesThePlaceOfRegularFilesAlone) {
   ::close(socket);
 }
 
-// Making a device needs privileges, so that the status of a file names a device.
+// Making a device needs privileges: instead, the reported status of a file names a device.
 TEST(SavedFile, TakesThePlaceOfNoDevice) {
   const TemporaryFolder folder;
   folder.file("device", "old");
@@ -379,7 +379,7 @@ TEST(SavedFile, IsAsBeforeIfAnyCallFails) {
       const std::string where = call + (" " + std::to_string(number));
       EXPECT_EQ(open_files(), open_before) << where;
       EXPECT_THAT(folder.names(), ElementsAre("a")) << where;
-      // The last close is of the folder, from which nothing can be lost.
+      // The last close is of the folder, and can lose no data.
       const bool matters = failing.has_failed && where != "close 1";
       EXPECT_EQ(message == "saved", !matters) << where << ": " << message;
       if (!failing.has_failed) {

@@ -15,7 +15,7 @@
 
 namespace belfry {
 
-/// A new folder that goes away with its contents.
+/// A new folder. The destructor deletes the folder and its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -31,7 +31,7 @@ class TemporaryFolder {
   }
 
   std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  /// Makes a file and gives its path.
+  /// Makes a file and returns its path.
   std::filesystem::path file(const std::string& name, const std::string& contents) const {
     std::ofstream(path_ / name, std::ios::binary) << contents;
     return path_ / name;
@@ -40,7 +40,7 @@ class TemporaryFolder {
     std::ifstream in(path_ / name, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  /// The names of everything in it, sorted.
+  /// The names of all files and folders inside, sorted.
   std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(path_)) {

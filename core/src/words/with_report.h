@@ -8,11 +8,12 @@
 
 namespace belfry::detail {
 
-/// A belfry error with another report, if its type is the one that belongs to the report; else the
-/// error itself.
+/// The error with `report` in place of its own, if the type of the error belongs to the report.
+/// Otherwise the error itself.
 std::exception_ptr with_report(std::exception_ptr error, const ErrorReport& report);
 
-/// A belfry error that names no call site, with this one; any other exception as it is.
+/// A belfry error without a call site, with `site` added. Any other exception is returned
+/// unchanged.
 std::exception_ptr at_site(std::exception_ptr error, CallSite site);
 
 }  // namespace belfry::detail

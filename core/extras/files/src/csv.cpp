@@ -85,7 +85,7 @@ class Characters {
   Place place_;
 };
 
-// Reads one field after another.
+// Reads fields in order.
 class FieldReader {
  public:
   FieldReader(std::istream& in, const std::string& name, char separator, CallSite site)

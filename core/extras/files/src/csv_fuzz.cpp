@@ -49,7 +49,7 @@ bool same(const belfry::CsvTable& a, const belfry::CsvTable& b) {
 
 }  // namespace
 
-// Any text is either refused, or a table that is read again from how it is written; its numbers are
+// Any text is either refused, or a table that reads back equal after writing. Its numbers are
 // refused or read.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto table = parse(std::string(reinterpret_cast<const char*>(data), size));

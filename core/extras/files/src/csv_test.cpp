@@ -221,7 +221,7 @@ class FailingBuffer final : public std::streambuf {
 TEST(Csv, NamesThePlaceAtWhichADeviceFails) {
   FailingBuffer<std::ios_base::failure> buffer;
   std::istream in(&buffer);
-  // The fourth character is read as the second one is taken.
+  // The fourth character is read when the second is taken.
   EXPECT_EQ(message_of([&] { parse_csv(in, "x.csv"); }), "x.csv:1:3: the device reported an error");
   FailingBuffer<std::runtime_error> own;
   std::istream other(&own);

@@ -8,7 +8,8 @@
 #include <cstdlib>
 #include <span>
 
-// Any bytes are either refused with a message about the file, or an array with all its elements.
+// Any bytes are either refused with a message about the file, or give an array with all its
+// elements.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
     const auto bytes = std::as_bytes(std::span(data, size));

@@ -124,7 +124,7 @@ class HeaderParser {
       value = value * 10 + (c - '0');
     }
     if (position_ == begin) fail("an extent is missing");
-    // Python 2 wrote long integers so.
+    // Python 2 wrote long integers with an L.
     if (position_ < text_.size() && text_[position_] == 'L') ++position_;
     return value;
   }

@@ -139,7 +139,7 @@ RC_GTEST_PROP(Npy, ReadsAnyArrayInEitherOrder, (bool fortran)) {
   }
   std::string elements;
   for (int position = 0; position < count; ++position) {
-    // The indices of this position, then the number of the element with these indices.
+    // The indices of the position, then the number of the element with these indices.
     std::vector<int> index(extents.size());
     int rest = position;
     for (std::size_t k = 0; k < extents.size(); ++k) {

@@ -42,7 +42,7 @@ class Tower : public ::testing::Test {
   const tower::PerDevice<int> ids_{0, 1};
 };
 
-// The first example of the reference: the function knows its tower.
+// The first example of the reference, with the tower as an argument.
 TEST_F(Tower, CallForEachTowerWithMergeCall) {
   const auto merge_fn = [](tower::CrossTowerContext& distribution,
                            const tower::PerDevice<int>& three_plus_tower_id) {
@@ -138,7 +138,7 @@ TEST_F(Tower, PropertiesOfAStrategy) {
   EXPECT_EQ(tower::worker_devices(distribution_), backend_.devices());
   EXPECT_EQ(tower::parameter_devices(distribution_), backend_.devices());
   EXPECT_FALSE(tower::between_graph(distribution_));
-  // The index is an argument that gives each tower its own.
+  // The index is an argument with a different value for each tower.
   const auto fn = [&](tower::TowerContext& ctx, int device_id) {
     const std::vector<DeviceSpec> workers =
         tower::worker_devices(tower::distribution_strategy(ctx));
@@ -194,7 +194,8 @@ TEST_F(Tower, ReductionsAreNamed) {
   static_assert(std::is_same_v<tower::Reduction, ReduceOp>);
 }
 
-// The older systems have two; one's own is a type that combines and finalizes.
+// The older systems have two reductions. A reduction of the user is a type with combine and
+// finalize.
 struct Span {
   std::pair<int, int> prepare(int value) const { return {value, value}; }
   std::pair<int, int> combine(std::pair<int, int> folded, std::pair<int, int> next) const {
@@ -436,7 +437,7 @@ TEST_F(Tower, ConfigureTakesOptions) {
 
 TEST_F(Tower, MergesAtDifferentPlacesAreToldApart) {
   const auto merge_fn = [](CrossReplicaContext&) {};
-  // Outside the assertion, which would put all of it on one line.
+  // Outside the assertion, because a macro puts all code on the same line.
   const auto fn = [&](tower::TowerContext& ctx) {
     if (tower::tower_id(ctx) == 0) {
       tower::merge_call(ctx, merge_fn);

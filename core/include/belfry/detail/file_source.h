@@ -13,8 +13,7 @@
 
 namespace belfry::detail {
 
-/// A file that is there and can be read. Throws: InvalidArgumentError (kFileFormat) with the
-/// reason.
+/// An existing, readable file. Throws: InvalidArgumentError (kFileFormat) with the reason.
 std::ifstream open_file(const std::string& path, CallSite site);
 
 /// Appends the next bytes of the file `name` to `contents`: `bytes` bytes, or fewer at the end of
@@ -26,13 +25,13 @@ void read_up_to(std::size_t bytes, std::istream& in, const std::string& name, st
 class MemoryBuffer final : public std::streambuf {
  public:
   explicit MemoryBuffer(std::span<const std::byte> bytes) {
-    // A stream that is only read from writes nothing there.
+    // A stream without writes does not change the bytes.
     char* begin = const_cast<char*>(reinterpret_cast<const char*>(bytes.data()));
     setg(begin, begin, begin + bytes.size());
   }
 };
 
-/// At most 20 characters of `text`, those that cannot be printed as `?`: for messages.
+/// At most 20 characters of `text` for messages, with `?` for unprintable characters.
 std::string printable(std::string_view text);
 
 }  // namespace belfry::detail
