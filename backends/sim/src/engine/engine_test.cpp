@@ -246,6 +246,15 @@ TEST(Engine, ALongQueueIsWorkedOffWhileItGrows) {
   EXPECT_EQ(world.done.size(), 6u);
 }
 
+TEST(Engine, AQueueHolds1024Commands) {
+  testing::asserts("SEM-72");
+  EngineWorld world;
+  for (int i = 0; i < 1024; ++i) world.enqueue(0, "a");
+  EXPECT_THAT(world.done, IsEmpty());
+  world.enqueue(0, "a");
+  EXPECT_EQ(world.done.size(), 1u);
+}
+
 TEST(Engine, ADestroyedQueueStillDoesItsWork) {
   EngineWorld world(2);
   EventPoint event;
