@@ -3,7 +3,6 @@
 #pragma once
 
 #include "belfry/detail/all_reduce_request.h"
-#include "belfry/detail/merge_place.h"
 #include "belfry/detail/merge_point.h"
 #include "belfry/detail/merge_request.h"
 #include "belfry/detail/mirror.h"

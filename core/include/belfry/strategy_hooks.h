@@ -3,7 +3,6 @@
 #pragma once
 
 #include "belfry/call_site.h"
-#include "belfry/detail/function_ref.h"
 #include "belfry/detail/participants.h"
 #include "belfry/detail/variable/aggregation.h"
 #include "belfry/detail/variable/places.h"
@@ -63,12 +62,10 @@ struct ReduceCall {
 /// the step exactly once, before or after any other work (SEM-115, SEM-116).
 class StrategyStep {
  public:
-  /// `what` is a literal: `run`, `merge_call`, `all_reduce`, `all_gather`, `assign` or `scatter`.
-  StrategyStep(const char* what, CallSite site, bool nested, detail::FunctionRef<void()> work)
-      : what_(what), site_(site), nested_(nested), work_(work) {}
   StrategyStep(const StrategyStep&) = delete;
   StrategyStep& operator=(const StrategyStep&) = delete;
 
+  /// A literal: `run`, `merge_call`, `all_reduce`, `all_gather`, `assign` or `scatter`.
   const char* what() const { return what_; }
   /// The call in the user's program.
   CallSite site() const { return site_; }
@@ -82,32 +79,37 @@ class StrategyStep {
     if (carried_out_) refuse("twice");
     carried_out_ = true;
     try {
-      work_();
+      work();
     } catch (...) {
       failure_ = std::current_exception();
       throw;
     }
   }
 
-  /// For belfry itself: throws the failure, if the step failed.
+ protected:
+  StrategyStep(const char* what, CallSite site, bool nested)
+      : what_(what), site_(site), nested_(nested) {}
+  ~StrategyStep() = default;
+
+  /// Throws the failure, if the step failed.
   void rethrow_failure() const {
     if (failure_ != nullptr) std::rethrow_exception(failure_);
   }
-  /// For belfry itself: as rethrow_failure; throws StrategyError (kStrategyContract) if the step
-  /// has not been carried out.
+  /// Throws the failure, if the step failed, and StrategyError (kStrategyContract) if the strategy
+  /// has not carried out the step.
   void finish() const {
     rethrow_failure();
     if (!carried_out_) refuse("not at all");
   }
 
  private:
+  virtual void work() = 0;
   [[noreturn]] void refuse(const char* what) const;
 
   const char* what_;
   CallSite site_;
   bool nested_;
   bool carried_out_ = false;
-  detail::FunctionRef<void()> work_;
   std::exception_ptr failure_{};
 };
 

@@ -3,7 +3,8 @@
 #pragma once
 
 #include "belfry/detail/component.h"
-#include "belfry/detail/replica_runner.h"
+#include "belfry/detail/function_ref.h"
+#include "belfry/detail/strategy/run_options.h"
 #include "belfry/replica_context.h"
 
 #include <type_traits>
@@ -11,6 +12,13 @@
 #include <vector>
 
 namespace belfry::detail {
+
+/// Runs `function` on each replica of `present` until all have ended. Order: blocks the caller.
+/// Throws: the exception of the failing replica with the lowest id, or of a merge function; errors
+/// of belfry (see CrossReplicaContext::run).
+void run_replicas(StrategyCore& core, CrossReplicaContext& cross,
+                  FunctionRef<void(ReplicaContext&)> function, const Participants& present,
+                  const RunOptions& options);
 
 /// Throws: InvalidArgumentError (kInvalidArgument): no replica could run.
 [[noreturn]] void throw_nobody_takes_part(CallSite site);
@@ -64,7 +72,7 @@ auto distribute(StrategyCore& core, CrossReplicaContext& cross, const RunOptions
     return fn(replica, component(args, replica.replica_id())...);
   };
   if constexpr (std::is_void_v<Returned>) {
-    ReplicaRunner(core, cross, FunctionRef<void(ReplicaContext&)>(call), present).run(options);
+    run_replicas(core, cross, call, present, options);
   } else {
     using Result = std::remove_cvref_t<Returned>;
     std::vector<std::optional<Result>> slots(static_cast<std::size_t>(core.size()));
@@ -73,7 +81,7 @@ auto distribute(StrategyCore& core, CrossReplicaContext& cross, const RunOptions
       slot.emplace(call(replica));
       replica.merges().note(replica.replica_id(), *slot);
     };
-    ReplicaRunner(core, cross, FunctionRef<void(ReplicaContext&)>(body), present).run(options);
+    run_replicas(core, cross, body, present, options);
     if constexpr (IsVariable<Result>::value) {
       return std::move(*slots[static_cast<std::size_t>(present.id(0))]);
     } else {

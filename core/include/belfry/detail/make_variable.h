@@ -6,7 +6,7 @@
 #include "belfry/detail/component_values.h"
 #include "belfry/detail/custom_reduction.h"
 #include "belfry/detail/host_values.h"
-#include "belfry/detail/merge_place.h"
+#include "belfry/detail/merge_request.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/mirrored_check.h"
 #include "belfry/detail/update_components.h"

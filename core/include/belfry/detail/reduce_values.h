@@ -65,7 +65,7 @@ class ReducedValue {
   /// Throws: UnsupportedError unless a value with tensors has a component on every replica.
   ReducedValue(StrategyCore& core, const PerReplica<T>& value, CallSite site)
       : value_(value), components_(value.present().count()) {
-    if (has_tensor<T>()) require_all_replicas(core, value.size(), site);
+    if constexpr (has_tensor<T>()) require_all_replicas(core, value.size(), site);
     for (const T& component : value) components_.emplace_back(component);
   }
 
@@ -107,7 +107,8 @@ Mirrored<T> reduce_value(StrategyCore& core, ReduceOp op, const PerReplica<T>& v
   ReducedValue<T> reduced(core, value, site);
   std::vector<std::vector<LeafRef>> parts(static_cast<std::size_t>(value.present().count()));
   reduced.append_to(parts, site);
-  reduce_at(site, core, {op, parts, has_tensor<T>(), value.present()});
+  constexpr bool kEverywhere = has_tensor<T>();
+  reduce_at(site, core, {op, parts, kEverywhere, value.present()});
   return reduced.result(core);
 }
 

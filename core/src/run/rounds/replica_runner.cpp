@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/detail/replica_runner.h"
+#include "run/rounds/replica_runner.h"
 
 #include "backend/carrier.h"
 #include "belfry/cross_replica_context.h"
+#include "belfry/detail/distribute.h"
 #include "belfry/replica_context.h"
 #include "run/rounds/exception_text.h"
 #include "run/rounds/rendezvous.h"
@@ -20,7 +21,7 @@ using Status = ReplicaState::Status;
 
 AgentId replica_agent(int replica) { return {AgentId::Kind::kReplica, replica}; }
 
-// The same as `current_context`, without a call: every merge needs the context.
+// The current context, read without a call: every merge needs the context.
 const CurrentContext* context_on_carrier() {
   const Unwatched unwatched;
   return static_cast<const CurrentContext*>(current.context);
@@ -35,6 +36,73 @@ int functions_of(StrategyCore& core, const Participants& present) {
 }
 
 }  // namespace
+
+// The replicas of a run, as the hook `do_run` gets them.
+class ReplicaRunner::ReplicasStep final : public StrategyStep {
+ public:
+  ReplicasStep(ReplicaRunner& runner, const RunOptions& options)
+      : StrategyStep("run", options.site, runner.nested_),
+        runner_(runner),
+        concurrent_(options.concurrent) {}
+
+  void take_to(StrategyHooks& hooks) {
+    const HookDepth::Call call(runner_.core().hook_depth(), Hook::kRun, site());
+    try {
+      hooks.do_run(*this);
+    } catch (const ReplicaCancelled&) {
+      rethrow_failure();
+      std::rethrow_exception(at_site(stray_cancellation("do_run"), site()));
+    } catch (...) {
+      rethrow_failure();
+      throw;
+    }
+    finish();
+  }
+
+ private:
+  void work() override {
+    const HookDepth::Pause pause(runner_.core().hook_depth(), Hook::kRun);
+    runner_.carry(concurrent_);
+  }
+
+  ReplicaRunner& runner_;
+  bool concurrent_;
+};
+
+// The merge of a round, as the hook `do_merge` gets it.
+class ReplicaRunner::MergeStep final : public StrategyStep {
+ public:
+  MergeStep(ReplicaRunner& runner, const MergeRequest& first)
+      : StrategyStep(to_string(first.type->kind), first.site, runner.nested_),
+        runner_(runner),
+        execute_(first.type->execute) {}
+
+  void take_to(StrategyHooks& hooks) {
+    const HookDepth::Call call(runner_.core().hook_depth(), Hook::kMerge, site());
+    try {
+      hooks.do_merge(*this);
+    } catch (...) {
+      rethrow_failure();
+      throw;
+    }
+    finish();
+  }
+
+ private:
+  void work() override {
+    const HookDepth::Pause pause(runner_.core().hook_depth(), Hook::kMerge);
+    execute_(runner_.cross_, runner_.requests_.data(), runner_.present_, runner_.functions_);
+  }
+
+  ReplicaRunner& runner_;
+  decltype(MergeType::execute) execute_;
+};
+
+void run_replicas(StrategyCore& core, CrossReplicaContext& cross,
+                  FunctionRef<void(ReplicaContext&)> function, const Participants& present,
+                  const RunOptions& options) {
+  ReplicaRunner(core, cross, function, present).run(options);
+}
 
 ReplicaRunner::ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
                              FunctionRef<void(ReplicaContext&)> function, Participants present)
@@ -57,25 +125,12 @@ void ReplicaRunner::run(const RunOptions& options) {
   if (current_context() != nullptr) rules_ = current_context()->variables;
   in_update_ = is_inside_update(current_context());
   nested_ = !lock.is_outermost();
-  const auto work = [&] { carry(options.concurrent); };
-  StrategyStep replicas("run", options.site, nested_, FunctionRef<void()>(work));
   CurrentContext here = core().cross_context(cross_);
   const CurrentScope scope(here);
-  const HookDepth::Call call(core().hook_depth(), Hook::kRun, options.site);
-  try {
-    core().hooks().do_run(replicas);
-  } catch (const ReplicaCancelled&) {
-    replicas.rethrow_failure();
-    std::rethrow_exception(at_site(stray_cancellation("do_run"), options.site));
-  } catch (...) {
-    replicas.rethrow_failure();
-    throw;
-  }
-  replicas.finish();
+  ReplicasStep(*this, options).take_to(core().hooks());
 }
 
 void ReplicaRunner::carry(bool concurrent) {
-  const HookDepth::Pause pause(core().hook_depth(), Hook::kRun);
   executor_.carry(core().size(), *this, {concurrent});
   if (primary_ == nullptr) return;
   report_abandoned();
@@ -235,28 +290,12 @@ void ReplicaRunner::merge_round() {
                       .value = ordinal_,
                       .site = first.site});
   try {
-    execute_merge(first);
+    MergeStep(*this, first).take_to(core().hooks());
   } catch (const ReplicaCancelled&) {
     fail_in_merge(first, stray_cancellation(to_string(first.type->kind)));
   } catch (...) {
     fail_in_merge(first, std::current_exception());
   }
-}
-
-void ReplicaRunner::execute_merge(const MergeRequest& first) {
-  const auto work = [&] {
-    const HookDepth::Pause pause(core().hook_depth(), Hook::kMerge);
-    first.type->execute(cross_, requests_.data(), present_, functions_);
-  };
-  StrategyStep merge(to_string(first.type->kind), first.site, nested_, FunctionRef<void()>(work));
-  const HookDepth::Call call(core().hook_depth(), Hook::kMerge, first.site);
-  try {
-    core().hooks().do_merge(merge);
-  } catch (...) {
-    merge.rethrow_failure();
-    throw;
-  }
-  merge.finish();
 }
 
 }  // namespace belfry::detail

@@ -3,8 +3,8 @@
 
 // The failures of a run: which failure counts, and how replicas hear of it. The
 // texts are in run_report.cpp.
-#include "belfry/detail/replica_runner.h"
 #include "belfry/replica_context.h"
+#include "run/rounds/replica_runner.h"
 #include "run/rounds/run_report.h"
 
 #include <algorithm>

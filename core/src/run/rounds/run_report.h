@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/detail/merge_request.h"
-#include "belfry/detail/participants.h"
-#include "belfry/detail/replica_states.h"
 #include "belfry/error.h"
+#include "run/rounds/replica_runner.h"
 
 #include <cstddef>
 #include <cstdint>

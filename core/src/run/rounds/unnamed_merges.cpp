@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/detail/unnamed_merges.h"
+#include "run/rounds/unnamed_merges.h"
 
 #include "belfry/error.h"
 

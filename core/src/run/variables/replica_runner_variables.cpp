@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Variables that replicas make in a run.
-#include "belfry/detail/replica_runner.h"
+#include "run/rounds/replica_runner.h"
 
 namespace belfry::detail {
 
