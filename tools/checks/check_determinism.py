@@ -27,7 +27,7 @@ FORBIDDEN = [
 # no parameter for their state, and some of it belongs to threads.
 EXCEPTIONS = {
     ("core/src/backend/carrier.h", "a thread-local variable"),
-    ("core/src/backend/current_slot.cpp", "a thread-local variable"),
+    ("core/src/backend/carrier.cpp", "a thread-local variable"),
     ("core/src/strategies/current.cpp", "a thread-local variable"),
     ("core/src/backend/stack_pool.cpp", "a mutable static variable"),
     ("backends/sim/driver/src/machine.cpp", "a mutable static variable"),

@@ -9,12 +9,12 @@
 
 namespace belfry::detail {
 
-/// A place code of a run executes in: one replica, or the caller of `carry` (which settles).
-/// The chain of `outer` leads from the innermost run to the outermost.
+/// The fiber or thread that executes the code of one replica, or the code that called `carry` and
+/// settles the job. The chain of `outer` leads from the innermost run to the outermost.
 struct Carrier {
   Run* run = nullptr;
   int replica = -1;          ///< -1: the caller of `carry`.
-  Carrier* outer = nullptr;  ///< For a replica its run's caller; for that, who called `carry`.
+  Carrier* outer = nullptr;  ///< A replica's: the caller of its run. A caller's: its own carrier.
 };
 
 /// One call of `carry`.
@@ -36,24 +36,25 @@ class Run {
   const Executor* executor_;
 };
 
-/// What follows the carrier and not the thread: the runner's context, and the carrier itself.
+/// The state that belongs to a carrier and not to a thread: the context of the runner, and the
+/// carrier itself.
 struct CurrentSlot {
   void* context = nullptr;
   Carrier* carrier = nullptr;
 };
 
-// The model of thread-local storage that needs no call, though the library may become part of a
-// shared object: the C library keeps room for so little in those that are loaded late.
+// This model of thread-local storage needs no call, also if the library becomes part of a shared
+// object: the C library reserves enough room for a late shared object with so few bytes.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local CurrentSlot current;
 
-/// The innermost carrier of `executor` that the caller is on, or null.
+/// The innermost carrier of `executor` among the carriers of the calling code, or null.
 inline Carrier* carrier_on(const Executor& executor) {
   Carrier* carrier = current.carrier;
   while (carrier != nullptr && &carrier->run->executor() != &executor) carrier = carrier->outer;
   return carrier;
 }
 
-/// As above, and a replica's. Throws: InternalError.
+/// The same for code on a replica. Throws: InternalError elsewhere.
 Carrier& outer_replica_on(const Executor& executor);
 inline Carrier& replica_on(const Executor& executor) {
   Carrier* const carrier = current.carrier;

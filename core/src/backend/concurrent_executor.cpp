@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "backend/concurrent_run.h"
-#include "backend/thread_carriage.h"
-#include "backend/turn_run.h"
+#include "backend/thread_carriers.h"
+#include "backend/turn_scheduler.h"
+#include "belfry/backend/unwatched.h"
 
 #include <cstdlib>
+#include <memory>
 
 namespace belfry {
 namespace {
@@ -24,7 +26,8 @@ class ConcurrentExecutor final : public Executor {
       detail::ConcurrentRun run(*this, parts_.sink, workers_, mutex_);
       run.carry(replicas, job);
     } else {
-      detail::TurnRun<detail::ThreadCarriage> run(*this, parts_, workers_);
+      const detail::Unwatched unwatched;
+      detail::TurnScheduler run(*this, parts_, std::make_unique<detail::ThreadCarriers>(workers_));
       run.carry(replicas, job, false);
     }
   }

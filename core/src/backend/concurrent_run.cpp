@@ -25,7 +25,7 @@ void ConcurrentRun::carry(int replicas, Job& job) {
 }
 
 void ConcurrentRun::start(int replicas) {
-  // All the memory that the run needs by itself: threads cannot be left behind.
+  // Gets all the memory that the run itself needs: once threads run, `carry` cannot throw.
   admitted_.reserve(static_cast<std::size_t>(replicas));
   workers_ = pool_->take(static_cast<std::size_t>(replicas));
   running_ = workers_.size();
@@ -33,9 +33,9 @@ void ConcurrentRun::start(int replicas) {
     Worker& worker = *workers_[static_cast<std::size_t>(i)];
     static_cast<Carrier&>(worker) = {this, i, &caller_};
     worker.cancelled = false;
-    worker.live = &ConcurrentRun::live;
+    worker.main = &ConcurrentRun::execute_body;
   }
-  // Those that end take themselves off the list, but none before it is woken here.
+  // A worker that ends leaves `workers_`, but no worker ends before it is woken here.
   for (Worker* const worker : workers_) worker->wake.post();
 }
 
@@ -99,12 +99,13 @@ void ConcurrentRun::admit(std::span<const Gate::Waiter> replicas) {
   }
 }
 
-// The run may be gone when the mutex is let go; so nothing follows this but that.
+// The run may be gone as soon as the mutex is released: the caller only releases it.
 void ConcurrentRun::stop_running() {
   if (--running_ == 0) idle_.notify_one();
 }
 
-void ConcurrentRun::live(Worker& worker) {
+void ConcurrentRun::execute_body(TurnCarrier& carrier) {
+  auto& worker = static_cast<Worker&>(carrier);
   auto& run = static_cast<ConcurrentRun&>(*worker.run);
   const int replica = worker.replica;
   current = {nullptr, &worker};

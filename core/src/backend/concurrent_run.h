@@ -25,7 +25,7 @@ class ConcurrentRun final : public Run {
   [[noreturn]] void abandon(Carrier& replica) override;
 
  private:
-  static void live(Worker& worker);
+  static void execute_body(TurnCarrier& carrier);
   void start(int replicas);
   void wait_until_idle();
   void resume_admitted();

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "backend/fiber_executor.h"
-
 #include "backend/testing/scripted_job.h"
+#include "backend/turn_executor.h"
 
 #include <gtest/gtest.h>
 
@@ -14,9 +13,10 @@
 namespace belfry::fiber_executor_test {
 namespace {
 
-using detail::FiberExecutor;
+using detail::CarrierKind;
 using detail::Stack;
 using detail::StackPool;
+using detail::TurnExecutor;
 using testing::ScriptedJob;
 using testing::SeededChooser;
 using testing::Trace;
@@ -67,7 +67,7 @@ TEST(FiberExecutor, WithoutGuardsAnOverflowIsReportedAfterTheRun) {
   pool.take(kBytes, 4, stacks);
   const std::vector<Stack> known = stacks;
   pool.give(kBytes, stacks);
-  FiberExecutor executor({.stack_bytes = kBytes}, pool);
+  TurnExecutor executor(CarrierKind::kFiber, {.stack_bytes = kBytes}, pool);
   int feet = 0;
   ScriptedJob job(executor, 4, [&](ScriptedJob& self, int replica) {
     self.meet(replica);
@@ -116,7 +116,7 @@ TEST(FiberExecutor, BodiesThatNeverWaitShareAStack) {
     return;
   }
   StackPool pool;
-  FiberExecutor executor({}, pool);
+  TurnExecutor executor(CarrierKind::kFiber, {}, pool);
   std::uintptr_t first = 0;
   int elsewhere = 0;
   ScriptedJob job(executor, 1000, [&](ScriptedJob&, int) {

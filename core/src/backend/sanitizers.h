@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Every word that executors say to sanitizers. In other builds the functions are empty.
+// All calls of executors to sanitizers. In builds without sanitizers the functions are empty.
 
 #include "belfry/backend/unwatched.h"
 
@@ -21,8 +21,8 @@
 #include <sanitizer/common_interface_defs.h>
 #include <sanitizer/lsan_interface.h>
 #endif
-// For the few functions that run before a fiber can say, or after it has said, what is not to be
-// watched.
+// BELFRY_UNWATCHED is for functions that run partly on one fiber and partly on another: an
+// Unwatched object belongs to one fiber.
 #ifdef BELFRY_TSAN
 #include <sanitizer/tsan_interface.h>
 #include <sys/mman.h>
@@ -34,7 +34,7 @@
 
 namespace belfry::detail {
 
-/// What AddressSanitizer keeps for a stack that is not running.
+/// The data of AddressSanitizer about a stack that is not running.
 struct AsanStack {
 #ifdef BELFRY_ASAN
   void* fake = nullptr;
@@ -43,7 +43,7 @@ struct AsanStack {
 #endif
 };
 
-/// About to leave `from` for `to`; `last` when `from` never runs again.
+/// Called before a switch from `from` to `to`. `last`: `from` never runs again.
 inline void asan_leave([[maybe_unused]] AsanStack& from, [[maybe_unused]] const AsanStack& to,
                        [[maybe_unused]] bool last) {
 #ifdef BELFRY_ASAN
@@ -51,21 +51,21 @@ inline void asan_leave([[maybe_unused]] AsanStack& from, [[maybe_unused]] const 
 #endif
 }
 
-/// Has arrived at `here`, from `from`, whose bounds become known by this.
+/// Called after a switch from `from` to `here`; stores the bounds of `from`.
 inline void asan_arrive([[maybe_unused]] AsanStack& here, [[maybe_unused]] AsanStack& from) {
 #ifdef BELFRY_ASAN
   __sanitizer_finish_switch_fiber(here.fake, &from.low, &from.bytes);
 #endif
 }
 
-/// A stack is used anew: nothing of its former life is poisoned any more.
+/// Called before [low, high) is used by a new fiber: no byte is poisoned any more.
 inline void asan_renew([[maybe_unused]] char* low, [[maybe_unused]] char* high) {
 #ifdef BELFRY_ASAN
   __asan_unpoison_memory_region(low, static_cast<std::size_t>(high - low));
 #endif
 }
 
-/// The bounds of a stack of our own.
+/// Stores the bounds of a stack that the library has allocated.
 inline void asan_bounds([[maybe_unused]] AsanStack& stack, [[maybe_unused]] char* low,
                         [[maybe_unused]] char* high) {
 #ifdef BELFRY_ASAN
@@ -75,7 +75,7 @@ inline void asan_bounds([[maybe_unused]] AsanStack& stack, [[maybe_unused]] char
 }
 
 #ifdef BELFRY_ASAN
-// AddressSanitizer may put locals beside the stack, and then the stack has their addresses alone.
+// AddressSanitizer may keep locals in memory of its own; the stack then holds only their addresses.
 [[gnu::noinline, gnu::no_sanitize_address]] inline void lsan_keep_beside(const char* high) {
   void* const fake = __asan_get_current_fake_stack();
   auto* word = static_cast<void* const*>(__builtin_frame_address(0));
@@ -89,22 +89,22 @@ inline void asan_bounds([[maybe_unused]] AsanStack& stack, [[maybe_unused]] char
 }
 #endif
 
-/// What lives on the caller's stack, [low, high), is lost on purpose: it is left, and neither ended
-/// nor run again.
+/// Declares that the objects on the caller's stack, [low, high), are lost on purpose: the stack is
+/// abandoned without unwinding.
 inline void lsan_keep([[maybe_unused]] char* low, [[maybe_unused]] char* high) {
 #ifdef BELFRY_ASAN
   __lsan_register_root_region(low, static_cast<std::size_t>(high - low));
-  __builtin_unwind_init();  // An address that is in a register alone comes onto the stack.
+  __builtin_unwind_init();  // Stores registers on the stack, with the addresses in them.
   lsan_keep_beside(high);
 #endif
 }
 
-/// A fiber as ThreadSanitizer knows it. Making one orders what the maker did before what it does.
+/// A fiber of ThreadSanitizer. The creation of a fiber happens before everything the fiber does.
 struct TsanFiber {
 #ifdef BELFRY_TSAN
   void* handle = nullptr;
   void make() {
-    // As long as there is one thread, libstdc++ counts owners without atomic operations.
+    // While a process has one thread, libstdc++ counts owners without atomic operations.
     if (__libc_single_threaded != 0) __libc_single_threaded = 0;
     handle = __tsan_create_fiber(0);
   }
@@ -115,8 +115,8 @@ struct TsanFiber {
 #endif
 };
 
-/// About to leave `from` for `to`. The switch itself orders nothing. Inlined: a call would begin in
-/// the history of one fiber and end in that of the other.
+/// Called before a switch from `from` to `to`, which orders nothing by itself. Inlined: a call
+/// would begin in the history of one fiber and end in the history of the other.
 [[gnu::always_inline]] inline void tsan_leave([[maybe_unused]] TsanFiber& from,
                                               [[maybe_unused]] const TsanFiber& to) {
 #ifdef BELFRY_TSAN
@@ -125,16 +125,18 @@ struct TsanFiber {
 #endif
 }
 
-/// A stack is used anew, by somebody that what its former user did is not ordered with.
+/// Called before [low, high) is used by a new fiber: the accesses of the former fiber are not
+/// ordered with those of the new one.
 inline void tsan_renew([[maybe_unused]] char* low, [[maybe_unused]] char* high) {
 #ifdef BELFRY_TSAN
-  // ThreadSanitizer forgets what it knows of memory that is mapped anew.
+  // ThreadSanitizer forgets the accesses to memory that is mapped again.
   ::mmap(low, static_cast<std::size_t>(high - low), PROT_READ | PROT_WRITE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 #endif
 }
 
-/// Declares that what happened before a release at `edge` precedes what follows an acquire there.
+/// Declares that everything before a release at `edge` happens before everything after a later
+/// acquire at `edge`.
 inline void tsan_release([[maybe_unused]] void* edge) {
 #ifdef BELFRY_TSAN
   __tsan_release(edge);
@@ -146,11 +148,30 @@ inline void tsan_acquire([[maybe_unused]] void* edge) {
 #endif
 }
 
-/// Whether each body has a stack and a history of its own, or may go on where another ended.
+/// Whether the build has ThreadSanitizer: every body then has a fiber of its own.
 #ifdef BELFRY_TSAN
 inline constexpr bool kTsan = true;
 #else
 inline constexpr bool kTsan = false;
 #endif
+
+/// Turns ThreadSanitizer on again for code of the user that is called under one Unwatched object.
+class [[maybe_unused]] Watched {
+ public:
+#ifdef BELFRY_TSAN
+  Watched() {
+    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+  }
+  ~Watched() {
+    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+  }
+#else
+  Watched() = default;
+#endif
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+};
 
 }  // namespace belfry::detail

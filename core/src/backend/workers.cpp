@@ -15,8 +15,8 @@ namespace {
 void work(Worker& worker) {
   for (;;) {
     worker.wake.wait();
-    if (worker.live == nullptr) return;
-    worker.live(worker);
+    if (worker.main == nullptr) return;
+    worker.main(worker);
   }
 }
 
@@ -24,7 +24,7 @@ void work(Worker& worker) {
 
 Workers::~Workers() {
   for (Worker* const worker : idle_) {
-    worker->live = nullptr;
+    worker->main = nullptr;
     worker->wake.post();
     worker->thread.join();
     delete worker;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "backend/carrier.h"
+#include "backend/carriers.h"
 #include "backend/semaphore.h"
 
 #include <cstddef>
@@ -12,17 +12,10 @@
 
 namespace belfry::detail {
 
-/// Somewhere a thread can be left and resumed.
-struct ThreadPlace {
+/// A thread that carries one replica at a time. `main` is called once after each wake; without
+/// `main` the thread ends. The caller of a run is a Worker without a thread of its own.
+struct Worker : TurnCarrier {
   Semaphore wake;
-  bool detour = false;  ///< For whoever takes turns.
-};
-
-/// A thread that carries one replica at a time.
-struct Worker : Carrier, ThreadPlace {
-  Gate* gate = nullptr;
-  bool cancelled = false;
-  void (*live)(Worker&) = nullptr;  ///< Called once after each wake; null ends the thread.
   std::thread thread;
 };
 
@@ -36,9 +29,9 @@ class Workers {
 
   /// Throws: UnsupportedError when the system has no more threads; std::bad_alloc.
   std::vector<Worker*> take(std::size_t count);
-  /// From here on the worker's own code touches nothing of `worker` but its `wake`.
+  /// Takes `worker` back. Afterwards the code on the thread uses only `wake` of `worker`.
   void give(Worker& worker);
-  /// Keeps the calling thread, which is `worker`'s, for ever.
+  /// Keeps the calling thread, the thread of `worker`, for ever.
   [[noreturn]] static void forsake(Worker& worker);
 
  private:

@@ -27,20 +27,20 @@ namespace belfry::detail {
 /// memory outside belfry's handles. Replicas also share state of the library by design (rounds,
 /// streams, logs). Code that accesses this state on a replica's stack holds an Unwatched object;
 /// user code never runs under an Unwatched object.
-class Unwatched {
+class [[maybe_unused]] Unwatched {
  public:
-  Unwatched() noexcept {
 #ifdef BELFRY_TSAN
+  Unwatched() noexcept {
     AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
     AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
-#endif
   }
   ~Unwatched() {
-#ifdef BELFRY_TSAN
     AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
     AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
-#endif
   }
+#else
+  Unwatched() = default;
+#endif
   Unwatched(const Unwatched&) = delete;
   Unwatched& operator=(const Unwatched&) = delete;
 };

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backend/workers.h"
+
+#include <vector>
+
+namespace belfry::detail {
+
+/// Carries each replica on a thread of its own. A switch wakes the next thread and puts the calling
+/// thread to sleep.
+class ThreadCarriers final : public Carriers {
+ public:
+  /// `workers` outlive the object.
+  explicit ThreadCarriers(Workers& workers);
+
+  TurnCarrier& begin(int replicas, bool serial) override;
+  void end() override {}
+  TurnCarrier& start(int replica, void (*main)(TurnCarrier&)) override;
+  void switch_to(TurnCarrier& from, TurnCarrier& to) override;
+  void leave(TurnCarrier& from, TurnCarrier& to) override;
+  [[noreturn]] void abandon(TurnCarrier& from, TurnCarrier& to) override;
+  bool has_overflowed(const TurnCarrier&) const override { return false; }
+
+ private:
+  Workers* pool_;
+  std::vector<Worker*> taken_;
+  Worker caller_;
+};
+
+}  // namespace belfry::detail

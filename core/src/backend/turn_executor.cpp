@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "backend/turn_executor.h"
+
+#include "backend/fiber_carriers.h"
+#include "backend/thread_carriers.h"
+#include "belfry/backend/unwatched.h"
+#include "belfry/error.h"
+
+#include <cstdlib>
+
+namespace belfry {
+namespace detail {
+namespace {
+
+[[noreturn]] void throw_busy() {
+  throw ContextError(
+      ErrorCode::kStrategyBusy,
+      "another thread runs on this backend, whose carrier is for one thread at a time",
+      "let the threads take turns, give each a backend of its own, or use the concurrent carrier");
+}
+
+}  // namespace
+
+// The calling thread owns the executor for the lifetime of the object. A run within a run of the
+// executor, on whatever thread, changes nothing. The owner may have several runs that began outside
+// all runs: replicas of another executor, all on one thread, each begin one.
+class TurnExecutor::ThreadScope {
+ public:
+  // Throws: ContextError (kStrategyBusy) during runs of another thread.
+  explicit ThreadScope(TurnExecutor& executor)
+      : executor_(carrier_on(executor) == nullptr ? &executor : nullptr) {
+    if (executor_ == nullptr) return;
+    std::thread::id owner;
+    const std::thread::id caller = std::this_thread::get_id();
+    if (!executor.owner_.compare_exchange_strong(owner, caller, std::memory_order_relaxed) &&
+        owner != caller) {
+      throw_busy();
+    }
+    ++executor.runs_;
+  }
+  ~ThreadScope() {
+    if (executor_ == nullptr || --executor_->runs_ > 0) return;
+    executor_->owner_.store(std::thread::id(), std::memory_order_relaxed);
+  }
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
+
+ private:
+  TurnExecutor* executor_;
+};
+
+// A scheduler for one call of `carry`.
+class TurnExecutor::SchedulerLease {
+ public:
+  explicit SchedulerLease(TurnExecutor& executor) : idle_(executor.idle_) {
+    if (idle_.empty()) {
+      idle_.reserve(executor.schedulers_ + 1);  // The destructor needs no memory.
+      idle_.push_back(
+          std::make_unique<TurnScheduler>(executor, executor.parts_, executor.make_carriers()));
+      executor.schedulers_ += 1;
+    }
+    scheduler_ = std::move(idle_.back());
+    idle_.pop_back();
+  }
+  ~SchedulerLease() { idle_.push_back(std::move(scheduler_)); }
+  SchedulerLease(const SchedulerLease&) = delete;
+  SchedulerLease& operator=(const SchedulerLease&) = delete;
+
+  TurnScheduler& operator*() const { return *scheduler_; }
+
+ private:
+  std::vector<std::unique_ptr<TurnScheduler>>& idle_;
+  std::unique_ptr<TurnScheduler> scheduler_;
+};
+
+TurnExecutor::TurnExecutor(CarrierKind kind, const ExecutorParts& parts, StackPool& stacks)
+    : kind_(kind), parts_(parts), stacks_(stacks, parts.stack_bytes) {
+  parts_.stack_bytes = stacks_.bytes();
+}
+
+std::unique_ptr<Carriers> TurnExecutor::make_carriers() {
+  if (kind_ == CarrierKind::kFiber) return std::make_unique<FiberCarriers>(stacks_);
+  return std::make_unique<ThreadCarriers>(workers_);
+}
+
+std::string_view TurnExecutor::name() const {
+  return kind_ == CarrierKind::kFiber ? "fiber" : "baton";
+}
+
+void TurnExecutor::carry(int replicas, Job& job, const CarryOptions& options) {
+  const Unwatched unwatched;
+  const ThreadScope alone(*this);
+  const SchedulerLease scheduler(*this);
+  (*scheduler).carry(replicas, job, options.concurrent);
+}
+
+void TurnExecutor::announce(const Operation& operation) {
+  const Unwatched unwatched;
+  if (parts_.sink != nullptr) parts_.sink->on_operation(operation);
+}
+
+void TurnExecutor::step(const Operation& operation) {
+  const Unwatched unwatched;
+  Carrier* const carrier = carrier_on(*this);
+  if (carrier == nullptr) return host_step(operation);
+  static_cast<TurnScheduler*>(carrier->run)->step(*carrier, operation);
+}
+
+// A step of the host, outside every run. Other agents may go first.
+void TurnExecutor::host_step(const Operation& operation) {
+  Turns turns;
+  turns.begin(0, parts_.chooser, parts_.agents);
+  Turn turn = turns.preempt_caller();
+  for (; turn.kind == Turn::Kind::kAgent; turn = turns.preempt_caller()) {
+    parts_.agents->run(turn.index);
+  }
+  if (parts_.sink != nullptr) parts_.sink->on_operation(operation);
+}
+
+void TurnExecutor::block_until(const Operation& operation, Gate& gate) {
+  const Unwatched unwatched;
+  Carrier& replica = replica_on(*this);
+  static_cast<TurnScheduler*>(replica.run)->block_until(replica, operation, gate);
+}
+
+void TurnExecutor::open(Gate& gate) {
+  const Unwatched unwatched;
+  open_gate(gate);
+}
+
+bool TurnExecutor::on_replica() const {
+  const Unwatched unwatched;
+  const Carrier* const carrier = carrier_on(*this);
+  if (carrier == nullptr) require_calling_thread();
+  return carrier != nullptr && carrier->replica >= 0;
+}
+
+void TurnExecutor::require_calling_thread() const {
+  const std::thread::id owner = owner_.load(std::memory_order_relaxed);
+  if (owner != std::thread::id() && owner != std::this_thread::get_id()) throw_busy();
+}
+
+void TurnExecutor::abandon() {
+  Carrier* replica = nullptr;
+  {
+    const Unwatched unwatched;
+    replica = &replica_on(*this);
+  }
+  static_cast<TurnScheduler*>(replica->run)->abandon(*replica);
+}
+
+}  // namespace detail
+
+std::unique_ptr<Executor> make_fiber_executor(const ExecutorParts& parts) {
+  return std::make_unique<detail::TurnExecutor>(detail::CarrierKind::kFiber, parts);
+}
+
+std::unique_ptr<Executor> make_baton_executor(const ExecutorParts& parts) {
+  return std::make_unique<detail::TurnExecutor>(detail::CarrierKind::kThread, parts);
+}
+
+}  // namespace belfry

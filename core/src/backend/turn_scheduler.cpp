@@ -1,0 +1,306 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "backend/turn_scheduler.h"
+
+#include "belfry/backend/unwatched.h"
+#include "belfry/error.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+namespace belfry::detail {
+namespace {
+
+// Rare work stands in functions of its own: the frames of waiting replicas stay small, and more of
+// the frames fit into a cache.
+[[gnu::noinline]] void make_room(std::vector<Gate::Waiter>& waiters) {
+  waiters.reserve(std::max<std::size_t>(8, 2 * waiters.size()));
+}
+
+[[noreturn, gnu::noinline]] void throw_cancelled(TurnCarrier& carrier) {
+  carrier.cancelled = false;
+  throw ReplicaCancelled{};
+}
+
+void order_resumptions(std::span<const Gate::Waiter> replicas,
+                       const std::vector<TurnCarrier*>& carriers) {
+  if constexpr (kTsan) {
+    for (const Gate::Waiter& waiter : replicas) {
+      Carriers::order_resumption(*carriers[static_cast<std::size_t>(waiter.replica)]);
+    }
+  }
+}
+
+}  // namespace
+
+TurnScheduler::TurnScheduler(const Executor& executor, const ExecutorParts& parts,
+                             std::unique_ptr<Carriers> carriers)
+    : Run(executor), parts_(&parts), kind_(std::move(carriers)) {}
+
+TurnScheduler::~TurnScheduler() = default;
+
+void TurnScheduler::carry(int replicas, Job& job, bool concurrent) {
+  begin(replicas, job, concurrent);
+  const CarrierScope scope(*caller_);
+  TurnCarrier* const first = run_until_replica(turns_.next());
+  if (first != nullptr) switch_from(*caller_, first);
+  finish();
+}
+
+void TurnScheduler::step(Carrier& carrier, const Operation& operation) {
+  const bool is_replica = carrier.replica >= 0;
+  if (is_replica) {
+    const Turn turn = turns_.preempt(carrier.replica);
+    const bool stays = turn.kind == Turn::Kind::kReplica &&
+                       turn.index == static_cast<std::uint32_t>(carrier.replica);
+    if (!stays) switch_from(static_cast<TurnCarrier&>(carrier), &carrier_of(turn));
+  } else {
+    Turn turn = turns_.preempt_caller();
+    for (; turn.kind == Turn::Kind::kAgent; turn = turns_.preempt_caller()) {
+      parts_->agents->run(turn.index);
+    }
+  }
+  announce(operation);
+}
+
+void TurnScheduler::block_until(Carrier& replica, const Operation& operation, Gate& gate) {
+  auto& carrier = static_cast<TurnCarrier&>(replica);
+  announce(operation);
+  std::vector<Gate::Waiter>& waiters = gate.waiters();
+  if (waiters.size() == waiters.capacity()) [[unlikely]] {
+    make_room(waiters);
+  }
+  waiters.push_back({this, carrier.replica});
+  carrier.gate = &gate;
+  switch_from(carrier, &carrier_of(next_turn()));
+  if (carrier.cancelled) [[unlikely]] {
+    throw_cancelled(carrier);
+  }
+}
+
+void TurnScheduler::admit(std::span<const Gate::Waiter> replicas) {
+  order_resumptions(replicas, carriers_);
+  turns_.admit(replicas.data(), replicas.size());
+}
+
+void TurnScheduler::abandon(Carrier& replica) {
+  auto& carrier = static_cast<TurnCarrier&>(replica);
+  TurnCarrier* next = nullptr;
+  {
+    const Unwatched unwatched;
+    next = &carrier_of(end(carrier));
+  }
+  kind_->abandon(carrier, *next);
+  std::abort();  // Not reached; GCC forgets the attribute of virtual functions.
+}
+
+// On the caller's stack.
+
+// Gets all the memory that the run itself needs: once replicas have started, `carry` cannot throw
+// before their end.
+void TurnScheduler::begin(int replicas, Job& job, bool concurrent) {
+  job_ = &job;
+  overflowed_ = -1;
+  failure_ = nullptr;
+  carriers_.assign(static_cast<std::size_t>(replicas), nullptr);
+  blocked_.clear();
+  blocked_.reserve(carriers_.size());
+  turns_.begin(replicas, concurrent ? parts_->chooser : nullptr, parts_->agents);
+  caller_ = &kind_->begin(replicas, !concurrent);
+  static_cast<Carrier&>(*caller_) = {this, -1, nullptr};
+}
+
+// Runs agents and settles the job until the turn of a replica comes. Returns the carrier of the
+// replica, or null at the end of the run.
+TurnCarrier* TurnScheduler::run_until_replica(Turn turn) {
+  for (;;) {
+    turn = run_agents(turn);
+    if (turn.kind == Turn::Kind::kReplica) return &carrier_of(turn);
+    switch (settle()) {
+      case Job::Settled::kFinished:
+        return nullptr;
+      case Job::Settled::kResumed:
+        break;
+      case Job::Settled::kWaiting:
+        const bool is_deadlock = !wait_for_agents();
+        const bool can_go_on = !is_deadlock || cancel_blocked();
+        if (!can_go_on) return nullptr;
+        break;
+    }
+    turn = turns_.next();
+  }
+}
+
+// Until the turn of a replica, or of nobody.
+Turn TurnScheduler::run_agents(Turn turn) {
+  for (; turn.kind == Turn::Kind::kAgent; turn = turns_.next()) run_agent(turn.index);
+  return turn;
+}
+
+// An exception waits in `failure_`: replicas are suspended, and their stacks must be unwound first.
+void TurnScheduler::run_agent(std::uint32_t which) {
+  try {
+    parts_->agents->run(which);
+  } catch (...) {
+    if (failure_ == nullptr) failure_ = std::current_exception();
+  }
+}
+
+// If the job lets replicas go on but none is ready, the run waits for other agents.
+Job::Settled TurnScheduler::settle() {
+  kind_->order_settling();
+  Job::Settled settled;
+  {
+    const Watched users_code;
+    settled = job_->settle();
+  }
+  return settled == Job::Settled::kResumed && turns_.empty() ? Job::Settled::kWaiting : settled;
+}
+
+// Runs agents until a replica can go on. False if no agent can take a step.
+bool TurnScheduler::wait_for_agents() {
+  while (turns_.empty()) {
+    const Turn turn = turns_.wait();
+    if (turn.kind == Turn::Kind::kNobody) return false;
+    run_agent(turn.index);
+  }
+  return true;
+}
+
+// Makes every waiting replica leave its wait with ReplicaCancelled. False if no replica waits.
+bool TurnScheduler::cancel_blocked() {
+  blocked_.clear();
+  for (std::size_t i = 0; i < carriers_.size(); ++i) {
+    if (carriers_[i] != nullptr) blocked_.push_back(static_cast<int>(i));
+  }
+  job_->deadlock(blocked_);
+  if (blocked_.empty()) {
+    fail_without_replicas();
+    return false;
+  }
+  for (const int id : blocked_) {
+    TurnCarrier& carrier = *carriers_[static_cast<std::size_t>(id)];
+    carrier.cancelled = true;
+    std::erase_if(carrier.gate->waiters(),
+                  [&](const Gate::Waiter& waiter) { return waiter.run == this; });
+    Carriers::order_resumption(carrier);
+  }
+  turns_.admit(blocked_);
+  return true;
+}
+
+void TurnScheduler::fail_without_replicas() {
+  if (failure_ != nullptr) return;
+  try {
+    throw InternalError(ErrorCode::kInternal, "a run waits, but no replica is left");
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+}
+
+void TurnScheduler::finish() {
+  kind_->end();
+  if (failure_ != nullptr) std::rethrow_exception(failure_);
+  if (overflowed_ < 0) return;
+  throw DeviceError({.code = ErrorCode::kStackOverflow,
+                     .summary = "replica " + std::to_string(overflowed_) +
+                                " used more stack than the " +
+                                std::to_string(parts_->stack_bytes >> 10) + " KiB it has",
+                     .site = {},
+                     .replicas = {},
+                     .expected = {},
+                     .hint = "keep large data on the heap, or ask for larger stacks"});
+}
+
+// On the stack that gives up its turn.
+
+// Returns when `here` has its next turn; for the caller, at the end of the run. All carriers are
+// suspended and resumed at the one call of switch_to: the processor predicts a return by the call
+// that it saw last, and that call is then the right one on every stack.
+[[gnu::noinline]] void TurnScheduler::switch_from(TurnCarrier& here, TurnCarrier* next) {
+  do {
+    kind_->switch_to(here, *next);
+  } while (&here == caller_ && (next = run_until_replica(callers_turn_)) != nullptr);
+}
+
+Turn TurnScheduler::next_turn() {
+  const Turn turn = turns_.next();
+  if (turns_.looks_ahead()) [[unlikely]] {
+    kind_->prefetch(turns_, carriers_);
+  }
+  return turn;
+}
+
+// The carrier that executes `turn`: the replica's, or the caller for an agent and for nobody.
+TurnCarrier& TurnScheduler::carrier_of(Turn turn) {
+  if (turn.kind != Turn::Kind::kReplica) {
+    callers_turn_ = turn;
+    return *caller_;
+  }
+  TurnCarrier* const carrier = carriers_[turn.index];
+  if (carrier == nullptr) [[unlikely]] {
+    return start_carrier(turn.index);
+  }
+  return *carrier;
+}
+
+[[gnu::noinline]] TurnCarrier& TurnScheduler::start_carrier(std::uint32_t replica) {
+  TurnCarrier& carrier = kind_->start(static_cast<int>(replica), &TurnScheduler::execute_bodies);
+  static_cast<Carrier&>(carrier) = {this, static_cast<int>(replica), caller_};
+  carriers_[replica] = &carrier;
+  return carrier;
+}
+
+void TurnScheduler::announce(const Operation& operation) {
+  if (parts_->sink != nullptr) parts_->sink->on_operation(operation);
+}
+
+// On the carriers of replicas.
+
+// Executes the body of the carrier's replica, and further bodies while the carrier is reused. The
+// run may be over as soon as `leave` has resumed the next carrier.
+void TurnScheduler::execute_bodies(TurnCarrier& carrier) {
+  Departure departure{nullptr, nullptr};
+  while (departure.next == nullptr) {
+    const Body body = start_body(carrier);
+    body.job->body(body.replica);
+    departure = after_body(carrier);
+  }
+  departure.kind->leave(carrier, *departure.next);
+}
+
+TurnScheduler::Body TurnScheduler::start_body(TurnCarrier& carrier) {
+  const Unwatched unwatched;
+  current = {nullptr, &carrier};
+  auto& run = static_cast<TurnScheduler&>(*carrier.run);
+  run.announce(
+      {.kind = OperationKind::kStart, .agent = {AgentId::Kind::kReplica, carrier.replica}});
+  return {run.job_, carrier.replica};
+}
+
+// The next carrier is null if the next turn starts a body on `carrier`.
+TurnScheduler::Departure TurnScheduler::after_body(TurnCarrier& carrier) {
+  const Unwatched unwatched;
+  auto& run = static_cast<TurnScheduler&>(*carrier.run);
+  Carriers& kind = *run.kind_;
+  const Turn turn = run.end(carrier);
+  const bool starts_body =
+      turn.kind == Turn::Kind::kReplica && run.carriers_[turn.index] == nullptr;
+  const bool is_reused = starts_body && kind.reuses() && !kind.has_overflowed(carrier);
+  if (!is_reused) return {&kind, &run.carrier_of(turn)};
+  carrier.replica = static_cast<int>(turn.index);
+  run.carriers_[turn.index] = &carrier;
+  return {&kind, nullptr};
+}
+
+// The next turn after the end of the body on `carrier`.
+Turn TurnScheduler::end(TurnCarrier& carrier) {
+  if (kind_->has_overflowed(carrier) && overflowed_ < 0) overflowed_ = carrier.replica;
+  carriers_[static_cast<std::size_t>(carrier.replica)] = nullptr;
+  return next_turn();
+}
+
+}  // namespace belfry::detail
