@@ -41,7 +41,7 @@ class EngineFailureTest : public ::testing::Test {
 };
 
 TEST_F(EngineFailureTest, AReadOfBytesNobodyWroteIsReported) {
-  testing::asserts("SEM-73");
+  belfry::testing::asserts("SEM-73");
   world_.enqueue(0, "fill", {}, {{memory_, {0, 40}}});
   world_.enqueue(0, "sum", {{memory_, {20, 60}}});
   const std::string text =
@@ -89,7 +89,7 @@ TEST_F(EngineFailureTest, UseAfterFreeIsReported) {
 }
 
 TEST_F(EngineFailureTest, TheHostReadsOnlyWhatWasWritten) {
-  testing::asserts("SEM-73");
+  belfry::testing::asserts("SEM-73");
   world_.enqueue(0, "fill", {}, {{memory_, {0, 8}}});
   char bytes[16] = {};
   EXPECT_NO_THROW(world_.engine->read(world_.queue(0), bytes, {memory_, {0, 8}}));
@@ -99,7 +99,7 @@ TEST_F(EngineFailureTest, TheHostReadsOnlyWhatWasWritten) {
 }
 
 TEST_F(EngineFailureTest, WhatFollowsAFailureIsSkippedUntilItIsKnown) {
-  testing::asserts("SEM-74");
+  belfry::testing::asserts("SEM-74");
   EventPoint event;
   world_.enqueue(0, "bad", {{memory_, {0, 1}}});
   world_.enqueue(0, "behind");
@@ -117,7 +117,7 @@ TEST_F(EngineFailureTest, WhatFollowsAFailureIsSkippedUntilItIsKnown) {
 }
 
 TEST_F(EngineFailureTest, WhoeverReadsWhatWasNotWrittenHearsWhy) {
-  testing::asserts("SEM-74");
+  belfry::testing::asserts("SEM-74");
   const AllocationPtr sum = world_.memory->allocate(8);
   Command bad = world_.work("bad", {}, {{memory_, {0, 50}}});
   bad.run = [](const Command&) { throw std::runtime_error("no such row"); };
@@ -138,7 +138,7 @@ TEST_F(EngineFailureTest, WhoeverReadsWhatWasNotWrittenHearsWhy) {
 }
 
 TEST_F(EngineFailureTest, AFailedWriteInPlaceLeavesWhatWasThere) {
-  testing::asserts("SEM-74");
+  belfry::testing::asserts("SEM-74");
   world_.enqueue(0, "fill", {}, {{memory_, {0, 100}}});
   Command bad = world_.work("bad", {}, {{memory_, {0, 50}}});
   bad.run = [](const Command&) { throw std::runtime_error("no such row"); };
@@ -279,7 +279,7 @@ TEST_F(EngineFailureTest, ACollectiveIsAbandonedThoughAllMembersHaveArrived) {
 }
 
 TEST_F(EngineFailureTest, ADeadlockNamesTheCallThatWaits) {
-  testing::asserts("SEM-75");
+  belfry::testing::asserts("SEM-75");
   const auto collective = std::make_shared<Collective>(2);
   world_.engine->join(world_.queue(1), collective, 0);
   world_.engine->join(world_.queue(0), std::make_shared<Collective>(2), 0);

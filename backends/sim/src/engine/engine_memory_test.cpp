@@ -39,7 +39,7 @@ class EngineMemory : public ::testing::Test {
 };
 
 TEST_F(EngineMemory, ACommandThatFindsNoneIsTriedAgainBehindTheOtherQueues) {
-  testing::asserts("SEM-144");
+  belfry::testing::asserts("SEM-144");
   enqueue_hungry(3);
   world_.enqueue(0, "behind");
   world_.enqueue(1, "other");
@@ -48,7 +48,7 @@ TEST_F(EngineMemory, ACommandThatFindsNoneIsTriedAgainBehindTheOtherQueues) {
 }
 
 TEST_F(EngineMemory, AnEngineThatFindsNoneAnyMoreTellsTheHost) {
-  testing::asserts("SEM-144");
+  belfry::testing::asserts("SEM-144");
   enqueue_hungry(kManyTries);
   EXPECT_THROW(world_.engine->synchronize(world_.queue(0)), std::bad_alloc);
   EXPECT_THAT(world_.done, IsEmpty());

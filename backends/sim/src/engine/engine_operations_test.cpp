@@ -91,7 +91,7 @@ class EngineOperations : public ::testing::Test {
 };
 
 TEST_F(EngineOperations, AHostReadTouchesItsBytesAsARead) {
-  testing::asserts("SEM-60");
+  belfry::testing::asserts("SEM-60");
   world_.engine->enqueue(world_.queue(0), count({}, {{memory_, {0, 100}}}));
   char bytes[8] = {};
   world_.engine->read(world_.queue(0), bytes, {memory_, {0, 8}}, kSite);
@@ -107,7 +107,7 @@ TEST_F(EngineOperations, AHostReadTouchesItsBytesAsARead) {
 }
 
 TEST_F(EngineOperations, ACommandTouchesWhatItReadsAndWhatItWrites) {
-  testing::asserts("SEM-60");
+  belfry::testing::asserts("SEM-60");
   world_.engine->enqueue(world_.queue(0), count({}, {{memory_, {0, 40}}}));
   world_.engine->enqueue(world_.queue(0),
                          count({{memory_, {8, 24}}}, {{memory_, {40, 50}}, {other_, {90, 100}}}));
@@ -132,7 +132,7 @@ TEST_F(EngineOperations, TheDigestOfACommandIsThatOfAllThatItWrites) {
 
 // The digest of a member covers the data on its own device.
 TEST_F(EngineOperations, AMemberOfACollectiveTouchesAllThatTheCollectiveTouches) {
-  testing::asserts("SEM-60");
+  belfry::testing::asserts("SEM-60");
   const AllocationPtr there = DeviceMemory::create({.device = 1})->allocate(100);
   world_.engine->enqueue_together(world_.queues, count({}, {{memory_, {0, 10}}, {there, {0, 7}}}));
   world_.engine->drain();

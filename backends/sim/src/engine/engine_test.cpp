@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(Engine, NothingRunsWhenItIsEnqueued) {
-  testing::asserts("SEM-72");
+  belfry::testing::asserts("SEM-72");
   EngineWorld world;
   world.enqueue(0, "a");
   world.enqueue(1, "b");
@@ -90,7 +90,7 @@ TEST(Engine, SynchronizeCoversWhatWasEnqueuedBeforeIt) {
 }
 
 TEST(Engine, AWaitOrdersTwoQueues) {
-  testing::asserts("SEM-72");
+  belfry::testing::asserts("SEM-72");
   EngineWorld world;
   EventPoint event;
   world.enqueue(0, "producer");
@@ -187,7 +187,7 @@ TEST(Engine, ACollectiveRunsOnceWhenAllHaveArrived) {
 }
 
 TEST(Engine, AMissingMemberIsADeadlockThatNamesTheHeads) {
-  testing::asserts("SEM-75");
+  belfry::testing::asserts("SEM-75");
   EngineWorld world(3);
   const auto collective = std::make_shared<Collective>(2);
   collective->command = world.work("all_reduce");
@@ -240,14 +240,14 @@ TEST(Engine, QueuesAreDescribedInTheOrderOfTheirNumbers) {
 }
 
 TEST(Engine, ALongQueueIsWorkedOffWhileItGrows) {
-  testing::asserts("SEM-72");
+  belfry::testing::asserts("SEM-72");
   EngineWorld world(1, {.queue_limit = 4});
   for (int i = 0; i < 10; ++i) world.enqueue(0, "a");
   EXPECT_EQ(world.done.size(), 6u);
 }
 
 TEST(Engine, AQueueHolds1024Commands) {
-  testing::asserts("SEM-72");
+  belfry::testing::asserts("SEM-72");
   EngineWorld world;
   for (int i = 0; i < 1024; ++i) world.enqueue(0, "a");
   EXPECT_THAT(world.done, IsEmpty());
