@@ -95,7 +95,7 @@ TEST(Backend, NeedsADevice) {
 }
 
 TEST(Backend, TheSameSeedGivesTheSameLog) {
-  testing::asserts("SEM-70");
+  belfry::testing::asserts("SEM-70");
   for (const std::uint64_t seed : {0u, 1u, 2u, 3u}) {
     Backend a{{.devices = 4, .seed = seed}};
     Backend b{{.devices = 4, .seed = seed}};
@@ -120,7 +120,7 @@ TEST(Backend, SomeSeedsGiveDifferentRuns) {
 }
 
 TEST(Backend, AReplayedRunIsTheRecordedOne) {
-  testing::asserts("SEM-71");
+  belfry::testing::asserts("SEM-71");
   for (std::uint64_t seed = 0; seed < 16; ++seed) {
     Backend recorded{{.devices = 4, .seed = seed}};
     const auto sums = add_neighbours(recorded);
@@ -132,7 +132,7 @@ TEST(Backend, AReplayedRunIsTheRecordedOne) {
 }
 
 TEST(Backend, AReplayOfAnotherProgramIsNoticed) {
-  testing::asserts("SEM-71");
+  belfry::testing::asserts("SEM-71");
   Backend recorded{{.devices = 4, .seed = 3}};
   add_neighbours(recorded);
   Backend other{{.devices = 3, .schedule = Schedule::replay(recorded.replay_token())}};
@@ -146,7 +146,7 @@ TEST(Backend, AReplayOfAnotherProgramIsNoticed) {
 }
 
 TEST(Backend, SerialRunsAreFixedRuns) {
-  testing::asserts("SEM-71");
+  belfry::testing::asserts("SEM-71");
   Backend fixed{{.devices = 4, .schedule = Schedule::fixed()}};
   Backend serial{{.devices = 4, .schedule = Schedule::fixed()}};
   EXPECT_EQ(add_neighbours(fixed), add_neighbours(serial, false));
@@ -170,7 +170,7 @@ std::vector<int> order_of_replicas(Backend& backend, RunOptions options) {
 }
 
 TEST(Backend, SerialRunsGoByReplicaWhateverIsDrawn) {
-  testing::asserts("SEM-8");
+  belfry::testing::asserts("SEM-8");
   const std::vector<int> by_replica = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
   std::set<std::vector<int>> drawn;
   for (const auto carrier : {Carrier::kFiber, Carrier::kBaton, Carrier::kConcurrent}) {
@@ -186,7 +186,7 @@ TEST(Backend, SerialRunsGoByReplicaWhateverIsDrawn) {
 }
 
 TEST(Backend, FibersAndBatonMakeTheSameRun) {
-  testing::asserts("SEM-71");
+  belfry::testing::asserts("SEM-71");
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     Backend fiber{{.devices = 4, .seed = seed}};
     Backend baton{{.devices = 4, .carrier = Carrier::kBaton, .seed = seed}};
@@ -258,7 +258,7 @@ TEST(Backend, LeaksKeepTheNumbersOfTheirAllocations) {
 }
 
 TEST(Backend, ReportsMemoryAndLeaks) {
-  testing::asserts("SEM-76");
+  belfry::testing::asserts("SEM-76");
   Backend backend{{.devices = 3}};
   EXPECT_THAT(backend.memory_report(), IsEmpty());
   Device& device = backend.device(1);
@@ -276,7 +276,7 @@ TEST(Backend, ReportsMemoryAndLeaks) {
 }
 
 TEST(Backend, TheMemoryLimitHoldsForEachDevice) {
-  testing::asserts("SEM-76");
+  belfry::testing::asserts("SEM-76");
   Backend backend{{.devices = 2, .memory_limit_bytes = 64}};
   Device& device = backend.device(0);
   const BufferPtr first = device.allocate(64, device.compute_stream());
@@ -335,7 +335,7 @@ void write_the_number_of_the_run(Backend& backend, std::int32_t run) {
 }
 
 TEST(RepeatAndCompare, ShowsTheFirstOperationThatDiffers) {
-  testing::asserts("SEM-70");
+  belfry::testing::asserts("SEM-70");
   // Whatever the options say about records.
   for (const Options& options : {Options{}, {.record = false}, {.record_limit = 2}}) {
     Options fixed = options;

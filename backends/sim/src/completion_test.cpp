@@ -36,7 +36,7 @@ class Completions : public ::testing::Test {
 };
 
 TEST_F(Completions, AreDoneWithTheLastOfTheirDevices) {
-  testing::asserts("SEM-125");
+  belfry::testing::asserts("SEM-125");
   for (const std::vector<int>& order : {std::vector{0, 1, 2}, {2, 1, 0}, {1, 2, 0}}) {
     const auto first = work(order[0], kFew);
     const auto second = work(order[1], kMore);
@@ -60,7 +60,7 @@ TEST_F(Completions, WaitForAllOfTheirDevices) {
 }
 
 TEST_F(Completions, DelayWhatComesLaterOnADevice) {
-  testing::asserts("SEM-125");
+  belfry::testing::asserts("SEM-125");
   for (const bool delayed : {false, true}) {
     const auto tensors = std::tuple(work(0, kMost), work(1, kFew), work(2, kMost));
     const Completion all = strategy_.cross_replica().group(tensors);

@@ -70,7 +70,7 @@ void expect_bad_row(Strategy& strategy, int row, const Body& body) {
 }
 
 TEST(FailuresUnderSchedules, EachReplicaHearsOfItsOwn) {
-  testing::asserts("SEM-74");
+  belfry::testing::asserts("SEM-74");
   under_schedules([](MirroredStrategy& strategy) {
     expect_bad_row(strategy, 100, [](ReplicaContext& replica) {
       const auto row = row_of_table(100 + replica.replica_id());
@@ -134,7 +134,7 @@ TEST(FailuresUnderSchedules, AllHearWhyWhatTheyShareHasNoValue) {
 }
 
 TEST(FailuresUnderSchedules, AllHearWhyASharedVariableHasNoValue) {
-  testing::asserts("SEM-74");
+  belfry::testing::asserts("SEM-74");
   Options options;
   options.devices = 2;
   for (int seed = 0; seed < kSeeds; ++seed) {

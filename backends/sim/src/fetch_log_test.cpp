@@ -43,7 +43,7 @@ class CopiesInTheLog : public ::testing::Test {
 };
 
 TEST_F(CopiesInTheLog, FetchOfWhatIsThereIsNone) {
-  testing::asserts("SEM-124");
+  belfry::testing::asserts("SEM-124");
   const auto mirrored = cross_.broadcast(ones());
   const auto variable = strategy_.mirrored_variable(ones());
   for (int index : {0, 1, 2}) {
@@ -54,7 +54,7 @@ TEST_F(CopiesInTheLog, FetchOfWhatIsThereIsNone) {
 }
 
 TEST_F(CopiesInTheLog, FetchOfWhatIsElsewhereIsOne) {
-  testing::asserts("SEM-124");
+  belfry::testing::asserts("SEM-124");
   const auto mirrored = cross_.broadcast(ones());
   EXPECT_EQ(allocations([&] { cross_.fetch(mirrored, device(3)); }), 1);
   const auto one = cross_.broadcast(ones(), device(1));

@@ -44,7 +44,7 @@ TEST(FunctionsOf, IsReplica0UnlessAsked) {
 }
 
 TEST(FunctionsOf, ChoosesTheFunctionOfAMerge) {
-  testing::asserts("SEM-3", "SEM-135");
+  belfry::testing::asserts("SEM-3", "SEM-135");
   EXPECT_THAT(with_functions_of_each([](MirroredStrategy& strategy) {
                 return strategy.run([](ReplicaContext& replica) {
                   const double mine = own(replica);
@@ -75,7 +75,7 @@ struct Weighted {
 };
 
 TEST(FunctionsOf, ChoosesTheReductionOfAnAllReduce) {
-  testing::asserts("SEM-38", "SEM-135");
+  belfry::testing::asserts("SEM-38", "SEM-135");
   EXPECT_THAT(with_functions_of_each([](MirroredStrategy& strategy) {
                 return strategy.run([](ReplicaContext& replica) {
                   return replica.all_reduce(Weighted{own(replica)}, 1.0);
@@ -85,7 +85,7 @@ TEST(FunctionsOf, ChoosesTheReductionOfAnAllReduce) {
 }
 
 TEST(FunctionsOf, ChoosesVariablesAndDistributedArguments) {
-  testing::asserts("SEM-12", "SEM-135");
+  belfry::testing::asserts("SEM-12", "SEM-135");
   EXPECT_THAT(with_functions_of_each([](MirroredStrategy& strategy) {
                 std::vector<MirroredVariable<double>> variables;
                 for (double first : {1.0, 2.0, 3.0}) {
@@ -152,7 +152,7 @@ TEST(FunctionsOf, ChoosesInNestedRunsToo) {
 
 // Replica 1 takes no part: then the first that does stands in for it.
 TEST(FunctionsOf, FallsBackToTheFirstThatTakesPart) {
-  testing::asserts("SEM-135");
+  belfry::testing::asserts("SEM-135");
   EXPECT_THAT(with_functions_of_each([](MirroredStrategy& strategy) {
                 belfry::detail::ReplicaArray<double> components(2);
                 components.emplace_back(0);
@@ -184,7 +184,7 @@ TEST(FunctionsOf, IsOfTheStrategysReplicasAndNotOfDevices) {
 }
 
 TEST(FunctionsOf, EntersNeitherLogNorHash) {
-  testing::asserts("SEM-135");
+  belfry::testing::asserts("SEM-135");
   const auto log_with = [](int functions_of, const auto& look) {
     Backend backend{{.devices = kDevices, .digests = Digests::kAll, .functions_of = functions_of}};
     MirroredStrategy strategy{backend};
@@ -226,7 +226,7 @@ TEST(FunctionsOf, IsOfAReplicaThatADeviceCarries) {
 }
 
 TEST(MergeSites, AreKeptWithAllDigestsAndEnterNoHash) {
-  testing::asserts("SEM-77");
+  belfry::testing::asserts("SEM-77");
   const auto run_on = [](Backend& backend) {
     MirroredStrategy strategy{backend};
     strategy.run([](ReplicaContext& replica) {

@@ -87,7 +87,7 @@ const std::vector<std::pair<std::string, Program>> kPrograms = {
 };
 
 TEST(HostValues, AreComparedWhereverTheyGo) {
-  testing::asserts("SEM-77");
+  belfry::testing::asserts("SEM-77");
   for (const auto& [name, program] : kPrograms) {
     SCOPED_TRACE(name);
     EXPECT_TRUE(tells_apart(program, 1.0, 2.0));
@@ -127,7 +127,7 @@ Log log_of(const Options& options, double number) {
 }
 
 TEST(HostValues, AreInTheLogOnRequestAlone) {
-  testing::asserts("SEM-77");
+  belfry::testing::asserts("SEM-77");
   for (const Digests digests : {Digests::kNone, Digests::kSampled}) {
     const Options options{.devices = 2, .digests = digests};
     EXPECT_EQ(log_of(options, 1).hash(), log_of(options, 2).hash());

@@ -38,7 +38,7 @@ Log log_of(const std::vector<Operation>& operations, std::size_t limit = 1000) {
 }
 
 TEST(Log, EveryFieldButTheSiteCounts) {
-  testing::asserts("SEM-77");
+  belfry::testing::asserts("SEM-77");
   const Operation base = replica(1, OperationKind::kArrive, 2);
   const auto hash = [](const Operation& each) { return log_of({each}).hash(); };
   Operation other = base;
@@ -124,7 +124,7 @@ TEST(Log, TheOrderFreeHashCountsAgentsOfLargeNumbers) {
 // Agents' own orders are kept, their interleaving is drawn.
 RC_GTEST_PROP(Log, TheOrderFreeHashForgetsTheInterleavingOnly,
               (const std::vector<std::uint8_t>& turns)) {
-  testing::asserts("SEM-77");
+  belfry::testing::asserts("SEM-77");
   std::vector<std::uint8_t> sorted = turns;
   std::sort(sorted.begin(), sorted.end());
   const auto log_in_order = [](const std::vector<std::uint8_t>& order) {
@@ -165,7 +165,7 @@ RC_GTEST_PROP(Log, TheOrderFreeHashTakesTheHostsOperationsAsASet,
 
 // A replica that is ahead waits for another, in some orders once, in some often, in others never.
 TEST(Log, TheOrderFreeHashLeavesOutWhoHadToWait) {
-  testing::asserts("SEM-77");
+  belfry::testing::asserts("SEM-77");
   const Operation start = replica(1, OperationKind::kStart);
   const Operation wait = replica(1, OperationKind::kWait);
   const Operation end = replica(1, OperationKind::kEnd);

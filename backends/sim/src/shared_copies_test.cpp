@@ -88,7 +88,7 @@ TEST(SharedCopies, OfABroadcastAreHeldOnceUntilEachIsWritten) {
 }
 
 TEST(SharedCopies, OfAMirroredVariableAreHeldOnceUntilItIsUpdated) {
-  testing::asserts("SEM-76");
+  belfry::testing::asserts("SEM-76");
   Machine machine(true);
   const auto variable = machine.strategy.mirrored_variable(
       [&] { return Tensor<float>::full({kCount}, 1.0F, machine.strategy.placement(0)); });

@@ -347,7 +347,7 @@ bool in_order(const Conflict& conflict, bool waits, int tail, std::uint64_t seed
 }
 
 TEST(DroppedWait, IsFoundBySomeSeedAndAWaitHoldsForAll) {
-  testing::asserts("SEM-72");
+  belfry::testing::asserts("SEM-72");
   for (const Conflict& conflict : conflicts()) {
     for (const int tail : {0, 1, 3}) {
       int wrong = 0;

@@ -100,7 +100,7 @@ TEST_F(StreamTest, PartsOfABufferAreWrittenAndReadSeparately) {
 }
 
 TEST_F(StreamTest, AnUninitialisedInputNamesKernelStreamBufferAndBytes) {
-  testing::asserts("SEM-73");
+  belfry::testing::asserts("SEM-73");
   const BufferView a = make(0, {1, 2, 3});
   const BufferView b = empty(0, 3);
   stream(0).launch(add(a, a, b));
