@@ -162,7 +162,7 @@ TEST(CapturedTensors, ThatDifferAndAreOnlyAssignedAreFoundIfRead) {
     };
   };
   expect_found(body(true), kFirstMerge);
-  expect_none(body(false));  // The documented gap: no value ever depends on it.
+  expect_none(body(false));  // The documented gap: no value depends on the capture.
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace belfry::testing::cancellation_props {
 namespace {
 
 constexpr int kPatience = 16;
-constexpr int kMany = 1000;  // Nobody who is abandoned comes so far.
+constexpr int kMany = 1000;  // More rounds than an abandoned replica reaches.
 
 /// The objects of a replica whose run fails.
 struct Belongings {

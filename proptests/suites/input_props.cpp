@@ -19,7 +19,8 @@ namespace belfry::testing::input_props {
 namespace {
 
 using Ints = std::vector<int>;
-using Shares = std::vector<std::optional<Ints>>;  // Of one step; nothing: takes no part.
+using Shares =
+    std::vector<std::optional<Ints>>;  // Of a step; empty for a replica that takes no part.
 
 struct InputCase {
   BackendRequest backend;
@@ -255,7 +256,7 @@ TEST_F(Input, OfSomeReplicasIsReducedAsByAStrategyOverThese) {
     bench.strategy().run(meet_with_a_tensor);  // By the communicator.
     StrategyOptions fewer{.order = order};
     for (const int id : ids) fewer.devices.push_back(bench.backend().device_spec(id));
-    MirroredStrategy alone(bench.backend(), fewer);  // The model, whatever is tested.
+    MirroredStrategy alone(bench.backend(), fewer);  // The model.
     const ReduceOp op = mean ? ReduceOp::kMean : ReduceOp::kSum;
     const auto rows = rows_of(ids, request.devices, seed);
     const auto [results, components] = reductions(strategy, op, rows);

@@ -88,7 +88,7 @@ TEST_F(Unwinding, OfWhatReplicasCatchThemselvesFailsNoRun) {
     const auto sums = strategy.run([](ReplicaContext& replica) {
       float sum = 0;
       try {
-        const AtEnd met([&] { sum = sum_of(replica); });  // While it is unwound.
+        const AtEnd met([&] { sum = sum_of(replica); });  // During the unwinding.
         throw InjectedFault{1};
       } catch (...) {
         sum += sum_of(replica);  // While the exception is handled.

@@ -123,7 +123,7 @@ TEST(KeptMemory, IsLetGoWhenTheDeviceHasNoMore) {
     clique->all_reduce(ReduceOp::kSum, parts);
     const auto done = backend.device(0).create_event();
     parts[0].stream->record(*done);
-    done->synchronize();  // Unlike the stream's own, this lets nothing go.
+    done->synchronize();  // Releases no memory, unlike a wait for the stream.
     parts[1].stream->synchronize();
   }
   for (int rank = 0; rank < 2; ++rank) {

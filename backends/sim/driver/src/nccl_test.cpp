@@ -192,7 +192,7 @@ TEST(NcclOnDriver, FollowsWhatACollectiveReadsAndWrites) {
 TEST(NcclOnDriver, WantsMemoryOfTheSizeThatEachRankNeeds) {
   const sim::SimulatedDriver machine({.gpus = 2});
   const auto answers = [](auto&& call) {
-    Ranks ranks(2);  // Anew: a communicator keeps its error.
+    Ranks ranks(2);  // New ranks: a communicator keeps its error.
     return std::pair(call(ranks, 0), call(ranks, 1));
   };
   EXPECT_EQ(answers([](Ranks& ranks, std::size_t rank) {
@@ -236,7 +236,7 @@ TEST(NcclOnDriver, TellsOfARankThatIsMissing) {
 TEST(NcclOnDriver, ChecksWhatACommunicatorIsGiven) {
   const sim::SimulatedDriver machine({.gpus = 2});
   const auto refused = [](auto&& call) {
-    Ranks ranks(2);  // Anew: a communicator keeps its error.
+    Ranks ranks(2);  // New ranks: a communicator keeps its error.
     return call(ranks) == ncclInvalidArgument;
   };
   EXPECT_TRUE(refused([](Ranks& ranks) {
