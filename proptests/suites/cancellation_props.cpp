@@ -169,17 +169,17 @@ class Cancellation : public Property {
   }
 };
 
-TEST_F(Cancellation, IsThrownAgainByCallsThatNeedOthersOrADevice) {
+TEST_F(Cancellation, IsThrownAgainByMergesAndDeviceWork) {
   testing::asserts("SEM-7");
   expect(Outcome::kCancelled, kRefused);
 }
 
-TEST_F(Cancellation, IsNotThrownByCallsThatOnlyLook) {
+TEST_F(Cancellation, IsNotThrownByQueries) {
   testing::asserts("SEM-7");
   expect(Outcome::kReturned, kAnswered);
 }
 
-TEST_F(Cancellation, OfReplicasThatGoOnWithTheirDevicesIsGivenUp) {
+TEST_F(Cancellation, AbandonsReplicasThatKeepUsingTheirDevices) {
   for (const CarrierKind carrier : kCarriers) {
     SCOPED_TRACE(to_string(two_devices(carrier)));
     Bench bench(*this, two_devices(carrier));

@@ -133,7 +133,7 @@ Shares shares_of(const PerReplica<Ints>& step) {
   return shares;
 }
 
-TEST_F(Input, IsDeliveredOnceInOrderOrLeftOutAsThePolicySays) {
+TEST_F(Input, ExamplesArriveOnceInOrderOrAreDroppedByPolicy) {
   holds([this] {
     const auto drawn = *input_case();
     Bench bench(*this, drawn.backend);
@@ -246,7 +246,7 @@ std::pair<std::vector<Reductions>, std::vector<Row>> reductions(Strategy& strate
   return {{results.begin(), results.end()}, components};
 }
 
-TEST_F(Input, OfSomeReplicasIsReducedAsByAStrategyOverThese) {
+TEST_F(Input, ReductionsOfSomeReplicasMatchASmallerStrategy) {
   holds([this](const BackendRequest& request, std::uint16_t seed, bool mean) {
     const std::vector<int> ids = some_of(request.devices);
     const auto order = *rc::gen::element(ReductionOrder::kReplicaOrder, ReductionOrder::kTree,

@@ -142,7 +142,7 @@ TEST(KeptMemory, AnErrorOfTheUsersIsNotTheLaunchs) {
   EXPECT_NO_THROW(device.compute_stream().launch(fill));
 }
 
-TEST(Views, ThatLieAskewAreRefused) {
+TEST(Views, MisalignedViewsAreRefused) {
   const sim::SimulatedDriver machine({.gpus = 1});
   Backend backend{{.devices = {0, 0}}};
   belfry::Stream& stream = backend.device(0).compute_stream();

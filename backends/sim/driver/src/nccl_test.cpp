@@ -119,7 +119,7 @@ TEST(NcclOnDriver, RoundsEachPartialSumOf16Bits) {
   }
 }
 
-TEST(NcclOnDriver, TellsOfRanksThatDiffer) {
+TEST(NcclOnDriver, ReportsRanksThatDiffer) {
   const sim::SimulatedDriver machine({.gpus = 2});
   Ranks ranks(2);
   ASSERT_EQ(ncclGroupStart(), ncclSuccess);
@@ -137,7 +137,7 @@ TEST(NcclOnDriver, TellsOfRanksThatDiffer) {
   EXPECT_EQ(state, ncclInvalidUsage);
 }
 
-TEST(NcclOnDriver, TellsOfRanksThatDifferInTypeOrRoot) {
+TEST(NcclOnDriver, ReportsRanksThatDifferInTypeOrRoot) {
   const auto told = [](auto&& second) {
     const sim::SimulatedDriver machine({.gpus = 2});
     Ranks ranks(2);
@@ -223,7 +223,7 @@ TEST(NcclOnDriver, WantsMemoryOfTheSizeThatEachRankNeeds) {
       << "memory of a GPU to which the other has no access";
 }
 
-TEST(NcclOnDriver, TellsOfARankThatIsMissing) {
+TEST(NcclOnDriver, ReportsMissingRanks) {
   const sim::SimulatedDriver machine({.gpus = 2});
   Ranks ranks(2);
   EXPECT_EQ(ranks.all_reduce(0), ncclInProgress);
@@ -272,7 +272,7 @@ TEST(NcclOnDriver, HasALifeToItsCommunicators) {
   EXPECT_EQ(ncclCommAbort(ranks.comms[1]), ncclSuccess);
 }
 
-TEST(NcclOnDriver, ChecksWhoJoins) {
+TEST(NcclOnDriver, ChecksRanksThatJoin) {
   const sim::SimulatedDriver machine({.gpus = 1});
   ncclUniqueId id{};
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
