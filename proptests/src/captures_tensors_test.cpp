@@ -17,7 +17,7 @@ auto zeros() {
   return [] { return Weights::zeros(Shape{2}); };
 }
 
-TEST(CapturedTensors, ThatAreEqualAreNoFindingInUpdates) {
+TEST(CapturedTensors, EqualTensorsAreNoFindingInUpdates) {
   expect_none([](MirroredStrategy& strategy) {
     const auto weight = strategy.mirrored_variable(zeros());
     strategy.run([&](ReplicaContext& replica) {
@@ -32,7 +32,7 @@ TEST(CapturedTensors, ThatAreEqualAreNoFindingInUpdates) {
   });
 }
 
-TEST(CapturedTensors, ThatAreEqualAreNoFindingIfReadOrReturned) {
+TEST(CapturedTensors, EqualTensorsAreNoFindingIfReadOrReturned) {
   expect_none([](MirroredStrategy& strategy) {
     return strategy.run([&](ReplicaContext& replica) {
       const auto sum = replica.all_reduce(ReduceOp::kSum, tensor_of(replica));
@@ -46,7 +46,7 @@ TEST(CapturedTensors, ThatAreEqualAreNoFindingIfReadOrReturned) {
 }
 
 // A single operation wrote the sum on all devices; a second operation writes the copy.
-TEST(CapturedTensors, ThatAreEqualAreNoFindingIfCopiedToOneDevice) {
+TEST(CapturedTensors, EqualTensorsAreNoFindingIfCopiedToADevice) {
   expect_none([](MirroredStrategy& strategy) {
     return strategy.run([&](ReplicaContext& replica) {
       const auto sum = replica.all_reduce(ReduceOp::kSum, tensor_of(replica));
@@ -65,7 +65,7 @@ TEST(CapturedTensors, ThatAreEqualAreNoFindingIfCopiedToOneDevice) {
   });
 }
 
-TEST(CapturedTensors, ThatAreArgumentsAreNoFinding) {
+TEST(CapturedTensors, ArgumentsAreNoFinding) {
   expect_none([](MirroredStrategy& strategy) {
     const auto weight = strategy.mirrored_variable(zeros());
     strategy.run([&](ReplicaContext& replica) {
@@ -80,7 +80,7 @@ TEST(CapturedTensors, ThatAreArgumentsAreNoFinding) {
   });
 }
 
-TEST(CapturedTensors, ThatDifferAreFound) {
+TEST(CapturedTensors, DifferencesAreFound) {
   expect_found(
       [](MirroredStrategy& strategy) {
         const auto weight = strategy.mirrored_variable(zeros());
@@ -97,7 +97,7 @@ TEST(CapturedTensors, ThatDifferAreFound) {
 }
 
 // No code reads the result: the devices finish their work in any case.
-TEST(CapturedTensors, ThatDifferAreFoundIfNobodyReadsTheResult) {
+TEST(CapturedTensors, DifferencesInUnreadResultsAreFound) {
   expect_found(
       [](MirroredStrategy& strategy) {
         const auto weight = strategy.mirrored_variable(zeros());
@@ -113,7 +113,7 @@ TEST(CapturedTensors, ThatDifferAreFoundIfNobodyReadsTheResult) {
 }
 
 // With a fixed schedule no stream works before the program has ended.
-TEST(CapturedTensors, ThatDifferAreFoundAtTheMergeThatEnqueuedTheWork) {
+TEST(CapturedTensors, DifferencesAreFoundAtTheMergeOfTheWork) {
   expect_found(
       [](MirroredStrategy& strategy) {
         const auto weight = strategy.mirrored_variable(zeros());
@@ -129,7 +129,7 @@ TEST(CapturedTensors, ThatDifferAreFoundAtTheMergeThatEnqueuedTheWork) {
       kFirstMerge);
 }
 
-TEST(CapturedTensors, ThatDifferAfterEqualOnesAreFoundAtTheirMerge) {
+TEST(CapturedTensors, DifferencesAfterEqualTensorsAreFoundAtTheirMerge) {
   expect_found(
       [](MirroredStrategy& strategy) {
         const auto weight = strategy.mirrored_variable(zeros());
@@ -148,7 +148,7 @@ TEST(CapturedTensors, ThatDifferAfterEqualOnesAreFoundAtTheirMerge) {
 }
 
 // A copy writes known data: a later merge, or a reader, shows the difference.
-TEST(CapturedTensors, ThatDifferAndAreOnlyAssignedAreFoundIfRead) {
+TEST(CapturedTensors, DifferencesInAssignedTensorsAreFoundIfRead) {
   const auto body = [](bool read) {
     return [read](MirroredStrategy& strategy) {
       const auto weight = strategy.mirrored_variable(zeros());
@@ -162,7 +162,7 @@ TEST(CapturedTensors, ThatDifferAndAreOnlyAssignedAreFoundIfRead) {
     };
   };
   expect_found(body(true), kFirstMerge);
-  expect_none(body(false));  // The documented gap: no value ever depends on it.
+  expect_none(body(false));  // The documented gap: no value depends on the capture.
 }
 
 }  // namespace

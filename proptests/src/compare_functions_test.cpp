@@ -72,7 +72,7 @@ TEST(CompareFunctions, LetsTheFirstProgramOfTheReadmePass) {
       2);
 }
 
-TEST(CompareFunctions, RunsTwiceWithReplica0sAndOnceWithEachOthers) {
+TEST(CompareFunctions, RunsReplica0sFunctionsTwiceAndEveryOtherReplicasOnce) {
   std::vector<int> functions_of;
   compare_functions({.devices = 4, .functions_of = 3}, [&](sim::Backend& backend) {
     functions_of.push_back(backend.options().functions_of);
@@ -110,7 +110,7 @@ TEST(CompareFunctions, SaysThatABodyThrowsInSomeRuns) {
   EXPECT_EQ(report->code, ErrorCode::kNotDeterministic);
 }
 
-TEST(CompareFunctions, ThrowsWhatTheBodyThrows) {
+TEST(CompareFunctions, RethrowsExceptionsOfTheBody) {
   testing::asserts("SEM-136");
   const auto throwing = [](sim::Backend&) { throw std::out_of_range("label 12"); };
   EXPECT_THROW(compare_functions({.devices = 2}, throwing), std::out_of_range);

@@ -108,7 +108,7 @@ ReplicaProgram mutated(const ReplicaProgram& program, const Mutation& mutation, 
     steps[round].deviation = deviation_of(mutation.kind);
   }
   if (mutation.kind >= MutationKind::kMergeThrows) {
-    out.rounds = steps;  // It is replica 0's function that runs, so all have the faulty one.
+    out.rounds = steps;  // Replica 0's function runs: all replicas have the faulty function.
   } else {
     out.exceptions.emplace_back(mutation.replica, steps);
     if (mutation.kind == MutationKind::kTwoThrow && mutation.replica != replicas - 1) {

@@ -26,7 +26,7 @@ TEST(ValueText, HasTheDigitsThatTellNumbersApart) {
   EXPECT_NE(value_text(1.0), value_text(1.0 + 2.3e-16));
 }
 
-TEST(ValueText, ListsWhatIsInAValue) {
+TEST(ValueText, ListsTheElementsOfAValue) {
   EXPECT_EQ(value_text(std::vector<int>{}), "{}");
   EXPECT_EQ(value_text(PerReplica<double>{8.5, 17}), "{8.5, 17}");
   EXPECT_EQ(value_text(std::pair(1, std::vector<int>{2, 3})), "{1, {2, 3}}");

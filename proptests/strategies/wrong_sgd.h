@@ -13,7 +13,7 @@
 namespace belfry::testing {
 
 enum class SgdMistake {
-  kForgetsAReplica,  ///< The last one's components never enter a mean.
+  kForgetsAReplica,  ///< No mean has the components of the last replica.
   kSkipsTensors,     ///< Parameters that are tensors get no means.
   kSetsToZero,       ///< Instead of taking means.
 };

@@ -162,14 +162,14 @@ void expect_found_by_its_factory() {
   }
 }
 
-TEST(WrongStrategies, ThatAreWrongInTheirOwnWorkAreFoundByTheirFactory) {
+TEST(WrongStrategies, MistakesInTheirOwnWorkAreFoundByTheirFactory) {
   expect_found_by_its_factory<SgdMistake::kForgetsAReplica>();
   expect_found_by_its_factory<SgdMistake::kSkipsTensors>();
   expect_found_by_its_factory<SgdMistake::kSetsToZero>();
 }
 
 // An exception of `own_mistake` is reported as well.
-TEST(WrongStrategies, ThatThrowInTheirOwnWorkAreFoundByTheirFactory) {
+TEST(WrongStrategies, ExceptionsInTheirOwnWorkAreFoundByTheirFactory) {
   const StrategyOf<MirroredStrategy> strategies(
       "the wrong one", {},
       [](MirroredStrategy&) -> std::string { throw std::runtime_error("nobody knows"); });

@@ -19,7 +19,7 @@ namespace belfry::testing::cancellation_props {
 namespace {
 
 constexpr int kPatience = 16;
-constexpr int kMany = 1000;  // Nobody who is abandoned comes so far.
+constexpr int kMany = 1000;  // More rounds than an abandoned replica reaches.
 
 /// The objects of a replica whose run fails.
 struct Belongings {
@@ -169,17 +169,17 @@ class Cancellation : public Property {
   }
 };
 
-TEST_F(Cancellation, IsThrownAgainByCallsThatNeedOthersOrADevice) {
+TEST_F(Cancellation, IsThrownAgainByMergesAndDeviceWork) {
   testing::asserts("SEM-7");
   expect(Outcome::kCancelled, kRefused);
 }
 
-TEST_F(Cancellation, IsNotThrownByCallsThatOnlyLook) {
+TEST_F(Cancellation, IsNotThrownByQueries) {
   testing::asserts("SEM-7");
   expect(Outcome::kReturned, kAnswered);
 }
 
-TEST_F(Cancellation, OfReplicasThatGoOnWithTheirDevicesIsGivenUp) {
+TEST_F(Cancellation, AbandonsReplicasThatKeepUsingTheirDevices) {
   for (const CarrierKind carrier : kCarriers) {
     SCOPED_TRACE(to_string(two_devices(carrier)));
     Bench bench(*this, two_devices(carrier));

@@ -38,7 +38,7 @@ class Carriers : public Property {
     // The schedule does not change the operations either.
     BackendRequest other = request;
     other.schedule = ScheduleKind::kRandom;
-    other.seed = request.seed + 2;  // Of the same parity: the same machine, on some backends.
+    other.seed = request.seed + 2;  // Equal parity: the same devices, on some backends.
     const Deed another = deed(other, program, CarrierKind::kFiber);
     RC_ASSERT(another.outcome == fibers.outcome);
     RC_ASSERT(another.hash == fibers.hash);
@@ -85,7 +85,8 @@ TEST_F(Carriers, MakeVariablesInReplicasTheSame) {
     BackendRequest request = *backend_request(8);
     // Replica 0 makes the variables of its own requests: a single replica does not fail.
     const bool fails = request.devices > 1 && *rc::gen::arbitrary<bool>();
-    const std::uint64_t parity = request.seed % 2;  // The same machine, on some backends.
+    const std::uint64_t parity =
+        request.seed % 2;  // Equal parity: the same devices, on some backends.
     std::optional<std::uint64_t> first;
     for (int i = 0; i < 12; ++i) {
       request.carrier = static_cast<CarrierKind>(i % 3);

@@ -135,7 +135,7 @@ void change(Variables& all, int fails, int writer) {
   if (fails == 3) throw OnPurpose();
 }
 
-TEST_F(TransactionProps, ChangeNothingWhenTheyThrowWhereverTheyDo) {
+TEST_F(TransactionProps, ExceptionsAtAnyPlaceChangeNothing) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     const int fails = *rc::gen::inRange(0, 5);
     const int before = *rc::gen::inRange(0, 3);

@@ -26,7 +26,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 using Ints = std::vector<int>;
-using Batches = std::vector<Ints>;  // Of one step, by replica: those that have one.
+using Batches = std::vector<Ints>;  // Of a step, for each replica with a batch.
 
 constexpr DistributeOptions kDrop{.end_of_data = EndOfData::kDropPartialStep};
 constexpr DistributeOptions kPad{.end_of_data = EndOfData::kPadWithEmpties};

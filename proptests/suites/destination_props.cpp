@@ -88,7 +88,7 @@ TEST_F(Destinations, AreTheDevicesTheResultIsOnInTheirOrder) {
   });
 }
 
-TEST_F(Destinations, ThatAreVariablesOrValuesStandForTheirDevices) {
+TEST_F(Destinations, VariablesAndValuesStandForTheirDevices) {
   testing::asserts("SEM-122");
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     auto homes = (*topology_of(request.devices)).devices;

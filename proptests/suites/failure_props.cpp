@@ -28,7 +28,7 @@ class Failures : public Property {
   }
 };
 
-TEST_F(Failures, OfMatchingAreReportedWhereReplicasDiffer) {
+TEST_F(Failures, OfMatchingAreReportedAtTheFirstDifference) {
   are_reported({MutationKind::kDropMerge, MutationKind::kSwapMerges, MutationKind::kOtherFunction,
                 MutationKind::kOtherType});
 }
@@ -37,7 +37,7 @@ TEST_F(Failures, OfStructureChangeNothing) {
   are_reported({MutationKind::kLonger, MutationKind::kOtherOp});
 }
 
-TEST_F(Failures, OfReplicasRethrowTheLowestOne) {
+TEST_F(Failures, RethrowTheExceptionOfTheLowestReplica) {
   are_reported({MutationKind::kThrow, MutationKind::kTwoThrow});
 }
 

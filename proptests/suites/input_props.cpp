@@ -19,7 +19,8 @@ namespace belfry::testing::input_props {
 namespace {
 
 using Ints = std::vector<int>;
-using Shares = std::vector<std::optional<Ints>>;  // Of one step; nothing: takes no part.
+using Shares =
+    std::vector<std::optional<Ints>>;  // Of a step; empty for a replica that takes no part.
 
 struct InputCase {
   BackendRequest backend;
@@ -132,7 +133,7 @@ Shares shares_of(const PerReplica<Ints>& step) {
   return shares;
 }
 
-TEST_F(Input, IsDeliveredOnceInOrderOrLeftOutAsThePolicySays) {
+TEST_F(Input, ExamplesArriveOnceInOrderOrAreDroppedByPolicy) {
   holds([this] {
     const auto drawn = *input_case();
     Bench bench(*this, drawn.backend);
@@ -245,7 +246,7 @@ std::pair<std::vector<Reductions>, std::vector<Row>> reductions(Strategy& strate
   return {{results.begin(), results.end()}, components};
 }
 
-TEST_F(Input, OfSomeReplicasIsReducedAsByAStrategyOverThese) {
+TEST_F(Input, ReductionsOfSomeReplicasMatchASmallerStrategy) {
   holds([this](const BackendRequest& request, std::uint16_t seed, bool mean) {
     const std::vector<int> ids = some_of(request.devices);
     const auto order = *rc::gen::element(ReductionOrder::kReplicaOrder, ReductionOrder::kTree,
@@ -255,7 +256,7 @@ TEST_F(Input, OfSomeReplicasIsReducedAsByAStrategyOverThese) {
     bench.strategy().run(meet_with_a_tensor);  // By the communicator.
     StrategyOptions fewer{.order = order};
     for (const int id : ids) fewer.devices.push_back(bench.backend().device_spec(id));
-    MirroredStrategy alone(bench.backend(), fewer);  // The model, whatever is tested.
+    MirroredStrategy alone(bench.backend(), fewer);  // The model.
     const ReduceOp op = mean ? ReduceOp::kMean : ReduceOp::kSum;
     const auto rows = rows_of(ids, request.devices, seed);
     const auto [results, components] = reductions(strategy, op, rows);

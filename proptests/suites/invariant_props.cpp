@@ -56,7 +56,7 @@ bool are_close(const Row& a, const Row& b, const std::vector<Row>& rows, int ste
 // A sum of N terms is rounded N - 1 times in every order: two sums are at most 2 (N - 1) roundings
 // apart. A mean is rounded once more, and the product that makes a sum of the mean again is rounded
 // too.
-TEST_F(Invariants, Inv10_SumsForgetWhoBroughtWhatAndMeansTimesNAreSums) {
+TEST_F(Invariants, Inv10_SumsDoNotDependOnReplicasAndMeansTimesNAreSums) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();
@@ -88,7 +88,7 @@ TEST_F(Invariants, Inv10_SumsForgetWhoBroughtWhatAndMeansTimesNAreSums) {
   });
 }
 
-TEST_F(Invariants, Inv12_OnesOwnSliceOfAllGatherIsWhatOneBrought) {
+TEST_F(Invariants, Inv12_TheSliceOfAllGatherIsTheReplicasOwnValue) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     const auto lengths = *rc::gen::container<std::vector<std::size_t>>(
         static_cast<std::size_t>(request.devices), rc::gen::inRange<std::size_t>(0, 4));

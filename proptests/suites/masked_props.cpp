@@ -236,7 +236,7 @@ struct Sentence {
   }
 };
 
-TEST_F(MaskedReplicas, BringNothingToReductionsOfOnesOwn) {
+TEST_F(MaskedReplicas, BringNothingToUserReductions) {
   holds_for_some([](const Masked& drawn, Strategy& strategy) {
     std::string wanted = std::to_string(drawn.ids.front());
     for (std::size_t i = 1; i < drawn.ids.size(); ++i) {
@@ -451,7 +451,7 @@ TEST_F(MaskedReplicas, KeepTheirOwnComponents) {
   });
 }
 
-TEST_F(MaskedReplicas, TakeNoPartInRunsOfWhatTheyLackInsideMerges) {
+TEST_F(MaskedReplicas, TakeNoPartInNestedRunsOfMissingValues) {
   holds_for_some([](const Masked& drawn, Strategy& strategy) {
     const auto inner = [](ReplicaContext& replica, float own) {
       return std::pair(replica.replica_id(), replica.all_reduce(ReduceOp::kMean, own));
@@ -471,7 +471,7 @@ TEST_F(MaskedReplicas, TakeNoPartInRunsOfWhatTheyLackInsideMerges) {
   });
 }
 
-TEST_F(MaskedReplicas, TakePartInRunsOfEverybodyInsideMerges) {
+TEST_F(MaskedReplicas, TakePartInNestedRunsOfAllReplicas) {
   holds_for_some([](const Masked& drawn, Strategy& strategy) {
     const auto inner = [](ReplicaContext& replica) {
       return replica.all_gather(Ids{replica.replica_id()});

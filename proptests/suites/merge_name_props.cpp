@@ -153,7 +153,7 @@ TEST_F(MergeNames, OfTagsGiveTheRightSumsOrAreReported) {
   });
 }
 
-TEST_F(MergeNames, AreRequiredOfALoopThatHasNone) {
+TEST_F(MergeNames, AreRequiredInALoopWithoutNames) {
   holds([this] {
     const Orders orders = draw_orders();
     Bench bench(*this, orders.backend);
@@ -190,7 +190,7 @@ TEST_F(MergeNames, AreTheKeysOfAMapInAnyOrder) {
 }
 
 // Without tags and without the switch, a loop in two orders adds gradients of different names.
-TEST_F(MergeNames, AreWhatALoopInTwoOrdersLacks) {
+TEST_F(MergeNames, AreMissingInALoopWithTwoOrders) {
   Bench bench(*this, devices(2));
   const auto sums = bench.strategy().run([](ReplicaContext& replica) {
     std::vector<std::pair<std::string, Tensor<float>>> grads{

@@ -47,7 +47,7 @@ void require_components(Strategy& strategy, const MirroredVariable<T>& variable,
   RC_ASSERT(components == std::vector(components.size(), Numbers(expected)));
 }
 
-TEST_F(MirroredVariables, StartEqualFromOneCallOfTheInitialiser) {
+TEST_F(MirroredVariables, StartEqualFromASingleInitialiserCall) {
   testing::asserts("SEM-40");
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
@@ -74,7 +74,7 @@ TEST_F(MirroredVariables, StartEqualFromOneCallOfTheInitialiser) {
 
 // Random numbers are a function of seed, offset and place in the tensor: the host draws the same
 // numbers.
-TEST_F(MirroredVariables, StartFromOneDrawOfARandomInitialiser) {
+TEST_F(MirroredVariables, StartFromASingleRandomDraw) {
   testing::asserts("SEM-40");
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
@@ -148,7 +148,7 @@ void apply_change(Strategy& strategy, const MirroredVariable<Tensor<float>>& var
   });
 }
 
-TEST_F(MirroredVariables, StayEqualWhateverChangesThem) {
+TEST_F(MirroredVariables, StayEqualAfterAllChanges) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     const auto changes =
         *rc::gen::resize(8, rc::gen::container<std::vector<int>>(rc::gen::resize(

@@ -85,7 +85,7 @@ TEST_F(Nests, ReduceInMergesAsTheyDoInReplicas) {
   });
 }
 
-TEST_F(Nests, ComeBackFromAMergeToWhereTheyCameFrom) {
+TEST_F(Nests, ReturnFromAMergeToTheirReplica) {
   hold_on_every_replica([](ReplicaContext& replica, const NestCase& drawn) {
     const SampleNest own = nest_of(drawn.shape, drawn.seed, replica.replica_id());
     const SampleNest back = replica.merge_call(

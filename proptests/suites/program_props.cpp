@@ -19,7 +19,7 @@ class Programs : public Property {
   }
 };
 
-TEST_F(Programs, DoWhatTheSequentialModelSays) {
+TEST_F(Programs, MatchTheSequentialModel) {
   holds([this](const ProgramCase& drawn) {
     RC_CLASSIFY(drawn.backend.devices == 1, "one device");
     RC_CLASSIFY(drawn.backend.devices > 8, "more than 8 devices");

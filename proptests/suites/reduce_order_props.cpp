@@ -38,7 +38,7 @@ class ReduceOrder : public Property {
   }
 };
 
-TEST_F(ReduceOrder, IsTheOneThatWasAskedFor) {
+TEST_F(ReduceOrder, MatchesTheRequest) {
   testing::asserts("SEM-32");
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     const int length = *rc::gen::inRange(1, 20);
@@ -62,7 +62,7 @@ TEST_F(ReduceOrder, IsTheOneThatWasAskedFor) {
 // n terms are added with n - 1 roundings, each of at most eps/2 of a partial sum. No partial sum
 // exceeds the sum of magnitudes, except by the roundings. The error is at most (n - 1) eps/2 (1 +
 // eps)^n, and (n - 1) eps of the sum of magnitudes is larger for every n up to 64.
-TEST_F(ReduceOrder, OfTheBackendIsWithinWhatRoundingAllows) {
+TEST_F(ReduceOrder, OfTheBackendIsWithinTheRoundingError) {
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();

@@ -65,7 +65,7 @@ TEST_F(ReplicaLocal, TensorsLiveWithTheirReplicas) {
   });
 }
 
-TEST_F(ReplicaLocal, WritesAreSeenByTheReplicaThatMakesThemAlone) {
+TEST_F(ReplicaLocal, WritesAreVisibleOnlyOnTheirReplica) {
   testing::asserts("SEM-52");
   holds([this](const BackendRequest& request, std::uint16_t seed) {
     const int writer = *rc::gen::inRange(0, request.devices);

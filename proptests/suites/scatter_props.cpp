@@ -25,7 +25,7 @@ class Scatters : public Property {};
 /// The operation, the sources, and the variable. Nothing is drawn inside a replica.
 struct Recipe {
   ScatterOp op = ScatterOp::kAdd;
-  Aggregation aggregation = Aggregation::kNone;  ///< None: by one call from outside.
+  Aggregation aggregation = Aggregation::kNone;  ///< None: scattered by a call outside replicas.
   Extents extents{};
   Values values{};
   std::vector<Extents> indices{};  ///< By replica.

@@ -107,7 +107,7 @@ class Board {
   void write(Stream& stream, Cell& to, std::int32_t value) {
     Words temporary(kCellCount, value);
     stream.write(to.view, temporary.data());
-    std::fill(temporary.begin(), temporary.end(), -1);  // The call has taken it in.
+    std::fill(temporary.begin(), temporary.end(), -1);  // The call has read the memory.
     to.words.assign(kCellCount, value);
     touch(to, stream);
   }

@@ -46,7 +46,7 @@ float sum_of(ReplicaContext& replica) {
 }
 float sum_of_ids(int replicas) { return static_cast<float>(replicas * (replicas - 1) / 2); }
 
-TEST_F(Unwinding, OfReplicasThatSwallowEverythingHidesNoException) {
+TEST_F(Unwinding, SwallowedCancellationsHideNoException) {
   holds([this](const BackendRequest& request) {
     const int thrower = *rc::gen::inRange(0, request.devices);
     const int rounds = *rc::gen::inRange(0, 8);
@@ -81,14 +81,14 @@ TEST_F(Unwinding, OfReplicasThatSwallowEverythingHidesNoException) {
   });
 }
 
-TEST_F(Unwinding, OfWhatReplicasCatchThemselvesFailsNoRun) {
+TEST_F(Unwinding, CaughtExceptionsOfReplicasFailNoRun) {
   holds([this](const BackendRequest& request) {
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy();
     const auto sums = strategy.run([](ReplicaContext& replica) {
       float sum = 0;
       try {
-        const AtEnd met([&] { sum = sum_of(replica); });  // While it is unwound.
+        const AtEnd met([&] { sum = sum_of(replica); });  // During the unwinding.
         throw InjectedFault{1};
       } catch (...) {
         sum += sum_of(replica);  // While the exception is handled.
@@ -189,7 +189,7 @@ TEST_F(Unwinding, OfAMergeLetsDestructorsDoCrossReplicaWork) {
   });
 }
 
-TEST_F(Unwinding, LetsDestructorsCatchWhatMergesThrow) {
+TEST_F(Unwinding, LetsDestructorsCatchExceptionsOfMerges) {
   holds([this](const BackendRequest& request) {
     const int thrower = *rc::gen::inRange(0, request.devices);
     Bench bench(*this, request);
@@ -214,7 +214,7 @@ TEST_F(Unwinding, LetsDestructorsCatchWhatMergesThrow) {
   });
 }
 
-TEST_F(Unwinding, DoesNotConcernFunctionsWithoutExceptionsInRunsThatGoWell) {
+TEST_F(Unwinding, LeavesNoexceptFunctionsOfSuccessfulRunsAlone) {
   Bench bench(*this, devices(3));
   const auto sums = bench.strategy().run([](ReplicaContext& replica) noexcept {
     const TensorRow own = add(tensor_of(sum_of(replica)), 1.0F);

@@ -17,7 +17,7 @@ namespace belfry::testing::vjp_props {
 namespace {
 
 using Row = std::vector<double>;
-using Rows = std::vector<Row>;  // One a replica.
+using Rows = std::vector<Row>;  // A row for each replica.
 
 class Vjp : public Property {};
 

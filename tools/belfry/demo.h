@@ -27,8 +27,8 @@ struct DemoOptions {
 enum class ExitCode : int {
   kGood = 0,
   kMismatch = 1,     ///< Something was checked and found wrong.
-  kUsage = 2,        ///< Wrong flags or a file that does not hold what it should.
-  kEnvironment = 3,  ///< A file or a device that is not there, an output that takes nothing.
+  kUsage = 2,        ///< Wrong flags, or a file with wrong contents.
+  kEnvironment = 3,  ///< A missing file or device, or an output without room.
 };
 
 /// Trains on the digits, compares each step with a single device, then shows the reference example,

@@ -16,7 +16,7 @@ enum class BackendKind : std::uint8_t { kSim, kCuda };
 struct DemoBackend {
   std::unique_ptr<Backend> backend;
   std::string devices;  ///< `4 simulated devices`.
-  std::string claim;    ///< What a result from here shows; empty when there is nothing to add.
+  std::string claim;    ///< The meaning of results; empty without a remark.
 };
 
 /// `count` devices. The seed decides the order of events in a simulator. Throws: DeviceError

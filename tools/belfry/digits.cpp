@@ -16,7 +16,7 @@ namespace belfry::demo {
 namespace {
 
 constexpr int kMaxLine = 1024;          // Characters; a good line has at most 195.
-constexpr int kMaxImages = 10'000'000;  // So that an endless file comes to an end.
+constexpr int kMaxImages = 10'000'000;  // Ends the read of an endless file.
 constexpr const char* kHint =
     "each line is one image: 64 pixels from 0 to 16 and the digit, as in 0,5,16,...,7";
 

@@ -15,8 +15,8 @@ namespace belfry::demo {
 /// The results of training a linear model in whole numbers.
 struct LinearReport {
   int steps = 0;
-  std::int64_t compared = 0;         ///< Numbers compared with those of one device.
-  std::int64_t different = 0;        ///< Of them, how many had other bits.
+  std::int64_t compared = 0;         ///< Count of numbers compared with a single device.
+  std::int64_t different = 0;        ///< Count of compared numbers with different bits.
   std::vector<float> weights;        ///< After the last step, [64, 10].
   std::vector<float> last_gradient;  ///< Of the last step, [64, 10].
 };

@@ -29,7 +29,7 @@ struct Weights {
 template <class T>
 struct GradientTerms {
   Tensor<T> images;         ///< [rows, inputs].
-  Tensor<T> activations;    ///< [rows, hidden]: what the hidden layer says.
+  Tensor<T> activations;    ///< [rows, hidden]: outputs of the hidden layer.
   Tensor<T> hidden_slopes;  ///< [rows, hidden]: of each example's loss, before the ReLU.
   Tensor<T> output_slopes;  ///< [rows, outputs]: before the softmax.
   Tensor<T> losses;         ///< [rows].

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that what the tree cites exists, and that the pages which promise to be whole are whole.
+"""Checks that cited rules, codes and paths exist, and that pages with a full list are complete.
 
 - Every SEM-n that any file cites is a rule of docs/semantics.md, and no rule is there twice.
 - Every BF-nnn is a code of error_code.h; every code has one section in docs/errors.md, with a

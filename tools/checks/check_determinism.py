@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that core and the simulator use nothing whose outcome differs from run to run."""
+"""Checks that core and the simulator use no function with results that differ between runs."""
 
 import re
 

@@ -101,7 +101,7 @@ def check_links(files, report, name, number, line):
 
 
 class Commands:
-    """What tools/go and CMake can be asked for."""
+    """The commands of tools/go and the options of CMake."""
 
     def __init__(self, files):
         door = files.text("tools/go") if "tools/go" in files.files else ""

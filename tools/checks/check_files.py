@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what every text file must have: licence lines, line length, clean line ends."""
+"""Checks the licence lines, line lengths and line ends of every text file."""
 
 import pathlib
 import re

@@ -3,13 +3,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the page of other systems' names and the test of those names agree.
 
-Each row of a table has a name, belfry's spelling of it, and what shows it:
+Each row of a table has a name, its spelling in belfry, and its proof:
 
 - test: every spelling in code type in the middle column is used by the test;
 - a name in capitals: a section of that name, which must not compile, is in core/src/compile_fail;
 - none: belfry has nothing of the kind, and the middle column says why.
 
-What the test uses of the namespace is on the page, and so is what the header declares.
+Every name of the namespace that the test uses, or that the header declares, is on the page.
 """
 
 import re

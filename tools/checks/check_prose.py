@@ -34,9 +34,9 @@ FENCES = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 NO_PROSE = re.compile(r"SPDX-|NOLINT|clang-format")
 NO_PARAGRAPH = ("|", "#", "-", "<", "!", ">", "*", "    ")
 SHORTEST = 5
-# What rounding to a tenth of a percent may hide.
+# Limits are rounded to a tenth of a percent.
 ROUNDING = 0.05
-# A limit this much above the text would let it become worse unnoticed.
+# A limit further above the share of a folder would hide a worse text.
 SLACK = 0.5
 
 
@@ -107,7 +107,7 @@ def read_limits(text):
 
 
 def worst_of(counts, kind):
-    """Returns the files that a folder owes most of its share to, with their own shares."""
+    """Returns the files with the greatest part in the share of a folder, with their own shares."""
     def excess(name):
         return (counts[name].pronouns, counts[name].headless)[kind]
     names = sorted(counts, key=excess, reverse=True)[:3]

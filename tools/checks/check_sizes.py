@@ -16,7 +16,7 @@ PUBLIC_HEADER = (200, 250)
 FUNCTION = (40, 60)
 PURE_VIRTUALS = (8, 8)
 PARAMETERS = (6, 6)
-VENDORS_FUNCTION = re.compile(r"(cuda|nccl)[A-Z]")  # Its parameters are not ours to choose.
+VENDORS_FUNCTION = re.compile(r"(cuda|nccl)[A-Z]")  # The vendor chooses the parameters.
 OTHER_SUFFIXES = {".py", ".sh", ".cmake"}
 
 

@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 # Functions shared by tools/go and the scripts beside this one; sourced from the repository's root.
 
-# The same for everybody: compilers speak in it, and a ccache knows compilations by it.
+# The same locale for all: the language of compilers, and a part of the keys of ccache.
 export LC_ALL=C.UTF-8 LANG=C.UTF-8
 unset LC_CTYPE LC_MESSAGES
 
@@ -18,14 +18,14 @@ packages_of() {
   done
 }
 
-# Prints those of the given packages that are not installed.
+# Prints the given packages that are not installed.
 missing_packages() {
   comm -23 <(printf '%s\n' "$@" | sort -u) \
     <(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
       awk '$2 == "installed" { print $1 }' | sort -u)
 }
 
-# Installs what is missing of the given groups; needs no network when nothing is.
+# Installs missing packages of the given groups; needs no network if all are installed.
 ensure_packages() {
   local -a wanted missing root=()
   mapfile -t wanted < <(packages_of "$@")
@@ -52,7 +52,7 @@ ensure_packages() {
     apt-get install -q -y --no-install-recommends "${missing[@]}" || exit 3
 }
 
-# Configures a preset, with further options; CMake's words are shown where it fails.
+# Configures a preset, with further options. Prints CMake's output after a failure.
 configure() {
   local log="build/$1.configure.log"
   mkdir -p build
@@ -61,7 +61,7 @@ configure() {
   grep -h 'CUDA backend:' "$log" | sed 's/^-- //' || true
 }
 
-# Goes on after a failure, so that one run shows all of them.
+# Goes on after a failure: a single run shows all failures.
 build() {
   say "building $1"
   cmake --build --preset "$1" -- -k 0

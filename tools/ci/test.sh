@@ -23,8 +23,8 @@ step() {
   mapfile -t -O "${#summary[@]}" summary < <(not_run "$log" "build/$name")
 }
 
-# Lists the tests that a log of ctest says were skipped or disabled, which ctest calls passed, and
-# those that a program of several tests skipped.
+# Lists skipped and disabled tests in a log of ctest, which counts them as passed, and tests skipped
+# inside a program with several tests.
 not_run() {
   awk '/^The following tests did not run:/ { listed = 1; next } !/^\t/ { listed = 0 }
     listed { sub(/^[\t ]*[0-9]+ - /, "  not run: "); print }' "$1"
@@ -32,8 +32,8 @@ not_run() {
   [[ ! -f $all ]] || sed -n 's/^\[  SKIPPED \] \([^ ]*\) (.*/  not run: \1/p' "$all"
 }
 
-# The first command of the README, for one pass over the images. Its preset is configured and not
-# built: it has the sources of the first step, which take minutes to compile again.
+# The first command of the README, for a single pass over the images. Its preset is configured and
+# not built: the sources are those of the first step, and take minutes to compile again.
 demo() {
   say "the demo"
   if configure demo && build/test/bin/belfry demo --epochs 1 --quiet; then

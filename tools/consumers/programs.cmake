@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# add_programs(<glob> <link> ...): a test for each program: it prints what its .expected file says,
-# or, where there is none, it is a test binary that must pass.
+# add_programs(<glob> <link> ...): a test for each program. The program prints the text of its
+# .expected file; a program without such a file is a test binary that must pass.
 function(add_programs pattern)
   file(GLOB programs CONFIGURE_DEPENDS "${pattern}")
   foreach(program IN LISTS programs)

@@ -2,12 +2,12 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Everything that needs a GPU, in one go: the suites on the real CUDA backend, the same under
-# compute-sanitizer, and the benchmarks. Results go to $OUT, or out/ where that is not set.
+# Everything that needs a GPU: the suites on the real CUDA backend, the same under
+# compute-sanitizer, and the benchmarks. Results go to $OUT, or to out/ if OUT is not set.
 #
 #   tools/gpu/run_all.sh                 build here, run here
-#   tools/gpu/run_all.sh --pack FOLDER   build here and gather what another machine needs to run
-#   tools/gpu/run_all.sh --from FOLDER   run what was gathered; needs a driver and NCCL, no compiler
+#   tools/gpu/run_all.sh --pack FOLDER   build here and gather the files for a different machine
+#   tools/gpu/run_all.sh --from FOLDER   run the gathered files; needs a driver and NCCL
 #
 # CASES is the number of cases of each property (100), CHECKED_CASES that under compute-sanitizer
 # (10); ARCHITECTURES is what to compile for, as CMake spells it (all that belfry supports). STEPS
@@ -39,7 +39,8 @@ pack() {
   for program in "${programs[@]}"; do
     cp "build/cuda/bin/$program" "$folder/" || return
     strip "$folder/$program"
-    # Libraries of the project's dependencies; not the C library, nor what belongs to the driver.
+    # Libraries of the project's dependencies, without the C library and the libraries of the
+    # driver.
     ldd "build/cuda/bin/$program" |
       awk '$3 ~ /lib(boost|fmt|benchmark|gmock|gtest|stdc\+\+|gcc_s)/ { print $3 }' |
       xargs -r cp -L -t "$folder/lib"
@@ -94,9 +95,9 @@ sharded() {
   return "$status"
 }
 
-# initcheck is wrong about programs of several host threads: it calls memory unwritten that one
-# stream has just written, where others allocate meanwhile. There replicas take turns on one thread,
-# and tests that are about threads are left out.
+# initcheck is wrong about programs with several host threads: memory that a stream has just written
+# counts as unwritten if other threads allocate meanwhile. Under initcheck replicas take turns on a
+# single thread, and tests about threads are left out.
 sanitize() {
   local tool="$1" program="$2"
   if [[ $tool == initcheck ]]; then

@@ -36,7 +36,7 @@ struct Extent {
 };
 
 constexpr int kTile = 16;
-constexpr std::size_t kMostTileRows = 65535;  // What a grid may have in y.
+constexpr std::size_t kMostTileRows = 65535;  // The limit of a grid in y.
 
 // A thread for each element, a left fold over ascending inner; blocks share tiles of both factors.
 // A block takes every gridDim.y-th row of tiles: all its threads take the same rows, because of the

@@ -34,13 +34,13 @@ std::vector<int> gpus_of(const Backend& backend) {
   return gpus;
 }
 
-TEST(CudaBackend, SaysThatThereIsNoDriver) {
+TEST(CudaBackend, ReportsAMissingDriver) {
   const sim::SimulatedDriver machine({.installed = false});
   EXPECT_EQ(code_of([] { const Backend backend; }), ErrorCode::kNoDriver);
   EXPECT_NE(message_of({}).find("no NVIDIA driver"), std::string::npos) << message_of({});
 }
 
-TEST(CudaBackend, SaysThatThereIsNoGpu) {
+TEST(CudaBackend, ReportsAMissingGpu) {
   const sim::SimulatedDriver machine({.gpus = 0});
   EXPECT_EQ(code_of([] { const Backend backend; }), ErrorCode::kNoDriver);
   EXPECT_NE(message_of({}).find("cudaErrorNoDevice"), std::string::npos) << message_of({});
@@ -97,7 +97,7 @@ TEST(CudaBackend, KeepsToTheMemoryLimit) {
   EXPECT_EQ(other.allocate(100, other.compute_stream())->bytes(), 100U);
 }
 
-TEST(CudaBackend, TellsWhichQuestionHeardOfALostDevice) {
+TEST(CudaBackend, NamesTheCallThatFoundALostDevice) {
   sim::SimulatedDriver machine({.gpus = 1});
   Backend backend{{.replicas_per_gpu = 2}};
   const auto clique = backend.communicator(test::first_ranks(2));
@@ -115,7 +115,7 @@ TEST(CudaBackend, TellsWhichQuestionHeardOfALostDevice) {
   }
 }
 
-TEST(CudaBackend, ReportsWhatTheDriverRefuses) {
+TEST(CudaBackend, ReportsErrorsOfTheDriver) {
   sim::SimulatedDriver machine({.gpus = 1, .memory_bytes = 1000});
   Backend backend;
   belfry::Device& device = backend.device(0);

@@ -38,21 +38,21 @@ constexpr std::uint64_t kCold = 5;
 
 enum class Told : std::uint8_t {
   kAlways,
-  kUnlessEnding,  ///< Destructors call it too, and nobody is there to be told.
-  kNever,         ///< Destructors alone call it, or its failure changes nothing.
+  kUnlessEnding,  ///< Destructors call the function too, and cannot report.
+  kNever,         ///< Only destructors call the function, or its failure changes nothing.
 };
 
 struct Function {
   const char* name;
   Told told = Told::kAlways;
   ErrorCode code = ErrorCode::kDeviceLost;
-  const char* text = nullptr;  ///< What the error says; null: the name of the function.
-  std::size_t lost = 0;        ///< Things that are not given back then, at most.
+  const char* text = nullptr;  ///< Text of the error; null: the name of the function.
+  std::size_t lost = 0;        ///< Objects left over after the failure, at most.
 };
 
 constexpr Function kFunctions[] = {
     {"cudaGetDeviceCount", Told::kAlways, ErrorCode::kNoDriver, "the driver says"},
-    {"cudaDriverGetVersion", Told::kNever},  // Only asked for what an error says.
+    {"cudaDriverGetVersion", Told::kNever},  // Called only for the text of an error.
     {"cudaSetDevice", Told::kUnlessEnding},
     {"cudaDeviceGetStreamPriorityRange"},
     {"cudaDeviceCanAccessPeer"},

@@ -134,7 +134,7 @@ int steps_on_a_lost_gpu() {
 }
 
 // In a separate process: CUDA returns a failed GPU to no process.
-TEST(ALostGpuDeathTest, IsToldAtEveryStepAndHoldsNobodyUp) {
+TEST(ALostGpuDeathTest, IsReportedAtEveryStepAndBlocksNone) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(std::exit(steps_on_a_lost_gpu()), ::testing::ExitedWithCode(0),
               "cudaErrorLaunchFailure");

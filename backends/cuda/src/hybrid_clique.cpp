@@ -19,7 +19,7 @@ const CollectivePart& part_of(std::span<const CollectivePart> parts, int rank) {
 
 HybridClique::HybridClique(const std::shared_ptr<SharedState>& shared, std::vector<Device*> devices)
     : Clique(shared, std::move(devices)), handover_(shared) {
-  std::map<int, std::size_t> group_on;  // GPU to place in groups_, which is in order of leaders
+  std::map<int, std::size_t> group_on;  // GPU to index in groups_, in the order of leaders
   for (int rank = 0; rank < size(); ++rank) {
     const auto [place, fresh] = group_on.try_emplace(device(rank).gpu(), groups_.size());
     if (fresh) groups_.emplace_back();
@@ -61,7 +61,7 @@ void HybridClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> pa
 void HybridClique::do_reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) {
   const WideParts wide(parts);
   NcclClique::require_addable(wide.dtype());
-  std::vector<BufferView> sums;  // Outputs of others than the root are not to be touched.
+  std::vector<BufferView> sums;  // Only the root's output may change.
   for (const Group& group : groups_) {
     const CollectivePart& leader = part_of(wide.parts(), group.ranks[0]);
     const BufferPtr sum = device(group.ranks[0]).allocate(leader.input.bytes(), *leader.stream);

@@ -123,7 +123,7 @@ TEST(KeptMemory, IsLetGoWhenTheDeviceHasNoMore) {
     clique->all_reduce(ReduceOp::kSum, parts);
     const auto done = backend.device(0).create_event();
     parts[0].stream->record(*done);
-    done->synchronize();  // Unlike the stream's own, this lets nothing go.
+    done->synchronize();  // Releases no memory, unlike a wait for the stream.
     parts[1].stream->synchronize();
   }
   for (int rank = 0; rank < 2; ++rank) {
@@ -142,7 +142,7 @@ TEST(KeptMemory, AnErrorOfTheUsersIsNotTheLaunchs) {
   EXPECT_NO_THROW(device.compute_stream().launch(fill));
 }
 
-TEST(Views, ThatLieAskewAreRefused) {
+TEST(Views, MisalignedViewsAreRefused) {
   const sim::SimulatedDriver machine({.gpus = 1});
   Backend backend{{.devices = {0, 0}}};
   belfry::Stream& stream = backend.device(0).compute_stream();

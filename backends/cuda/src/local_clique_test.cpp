@@ -20,7 +20,7 @@ using test::Members;
 
 // The copy to the second member is enqueued on the first member's stream; the copy to the third
 // fails. A later write of the second member comes after the copy, in any order of the streams.
-TEST(LocalClique, OrdersWhatItEnqueuedBeforeAFailure) {
+TEST(LocalClique, OrdersWorkEnqueuedBeforeAFailure) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     sim::SimulatedDriver machine({.gpus = 1, .seed = seed});

@@ -134,7 +134,7 @@ void NcclClique::grouped(const char* what, std::span<const CollectivePart> parts
     holds.emplace_back(own, buffers_of(parts.subspan(rank, 1)));
   }
   const std::lock_guard lock(shared().launch_order);
-  bool given = false;  // Perhaps to some members alone; all was checked, so NCCL alone can fail.
+  bool given = false;  // Perhaps only to some members. After the checks only NCCL can fail.
   try {
     NcclGroup group;
     given = true;

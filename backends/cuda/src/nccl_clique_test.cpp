@@ -51,7 +51,7 @@ TEST(NcclClique, WarmsUpWhenItIsMade) {
   EXPECT_EQ(machine.calls("ncclAllReduce"), 4U) << "a small and a large one on each GPU";
 }
 
-TEST(NcclClique, IsNotMadeForOne) {
+TEST(NcclClique, IsNotUsedForASingleDevice) {
   const sim::SimulatedDriver machine({.gpus = 2});
   Backend backend;
   const auto clique = backend.communicator(std::vector<int>{1});
@@ -79,7 +79,7 @@ TEST(NcclClique, AllocatesNothingInTheSteadyState) {
   EXPECT_EQ(machine.reports(), std::vector<std::string>{});
 }
 
-TEST(NcclClique, TellsOfAnErrorThatCameLater) {
+TEST(NcclClique, ReportsAsynchronousErrors) {
   sim::SimulatedDriver machine({.gpus = 2});
   Backend backend;
   auto clique = backend.communicator(first_ranks(2));

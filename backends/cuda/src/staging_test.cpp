@@ -50,7 +50,7 @@ TEST(Writes, TakePageableMemoryInAtOnce) {
   }
 }
 
-TEST(Writes, TakeInWhatIsLargerThanTheirPinnedMemory) {
+TEST(Writes, AcceptMoreBytesThanTheirPinnedMemory) {
   const sim::SimulatedDriver machine(late(kLate));
   Backend backend;
   expect_taken_in(backend, 3 * kMebibyte + 5, 1);
@@ -99,7 +99,7 @@ TEST(Writes, TakePinnedMemoryOfTheUserInAtOnce) {
   EXPECT_EQ(cudaFreeHost(pinned), cudaSuccess);
 }
 
-TEST(Writes, WaitWhereThereIsNoPinnedMemory) {
+TEST(Writes, WaitWithoutPinnedMemory) {
   sim::SimulatedDriver machine(late(kLate));
   machine.fail("cudaHostAlloc", 1, cudaErrorMemoryAllocation);
   {

@@ -127,7 +127,7 @@ void Stream::wait(belfry::Event& event) {
 }
 
 void Stream::synchronize() {
-  std::list<InFlight> earlier;  // Others may add to what is in flight meanwhile.
+  std::list<InFlight> earlier;  // Other threads may enqueue more work meanwhile.
   {
     const std::lock_guard lock(mutex_);
     earlier.swap(in_flight_);

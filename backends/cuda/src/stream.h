@@ -37,7 +37,7 @@ class Stream final : public belfry::Stream {
 
  private:
   struct InFlight {
-    cudaEvent_t done;  // null: nothing marks the end of this work; that of later work does
+    cudaEvent_t done;  // null: the event of later work marks the end
     std::vector<BufferPtr> buffers;
   };
 
@@ -62,7 +62,7 @@ class Stream final : public belfry::Stream {
    private:
     Stream& stream_;
     cudaEvent_t event_ = nullptr;
-    std::list<InFlight> work_;  // one or none: moved to the stream without a chance to fail
+    std::list<InFlight> work_;  // At most 1 element: moved to the stream without a failure.
   };
 
  private:

@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+// The turns that given answers of the chooser lead to. A replay token stores answers alone, so
+// equal answers must always give equal turns: the order of the queue is a promise, like the serial
+// order of a chooser that answers 0.
 #include "backend/turns.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +13,7 @@
 namespace belfry::detail::turns_test {
 namespace {
 
-// Answers from a list.
+// Answers from a list, and records the numbers of choices.
 class Listed final : public Chooser {
  public:
   explicit Listed(std::vector<std::uint32_t> answers) : answers_(std::move(answers)) {}
@@ -65,7 +68,7 @@ TEST(Turns, WithoutAChooserTheLowestIdGoesFirst) {
   EXPECT_TRUE(turns.empty());
 }
 
-TEST(Turns, ReplicasThatComeBackOutOfOrderAreSortedIn) {
+TEST(Turns, ReturningReplicasAreSortedIntoTheQueue) {
   Turns turns;
   turns.begin(6, nullptr, nullptr);
   for (int i = 0; i < 5; ++i) turns.next();
@@ -74,7 +77,7 @@ TEST(Turns, ReplicasThatComeBackOutOfOrderAreSortedIn) {
   EXPECT_EQ(drain(turns), (std::vector<int>{1, 3, 4, 5}));
 }
 
-TEST(Turns, EverybodyAtOneGateStartsOverInOrder) {
+TEST(Turns, ReplicasOfAGateRestartInIdOrder) {
   Turns turns;
   turns.begin(4, nullptr, nullptr);
   drain(turns);
@@ -82,9 +85,9 @@ TEST(Turns, EverybodyAtOneGateStartsOverInOrder) {
   EXPECT_EQ(drain(turns), (std::vector<int>{0, 1, 2, 3}));
 }
 
-TEST(Turns, TheFrontFillsTheGapThatAnAnswerLeaves) {
-  // Queue 0 1 2 3. Answer 2 takes replica 2 and puts 0 in its place: 1 0 3. Answer 1 takes 0 and
-  // puts 1 in its place: 1 3. Answer 1 takes 3: 1. One is left: nothing to ask.
+TEST(Turns, AnswersTakeAReplicaAndMoveTheFrontIntoItsSlot) {
+  // Queue 0 1 2 3. Answer 2 takes replica 2 and moves 0 into its slot: 1 0 3. Answer 1 takes 0 and
+  // moves 1 into its slot: 1 3. Answer 1 takes 3: 1. A single replica is left, without a choice.
   Listed chooser({2, 1, 1});
   Turns turns;
   turns.begin(4, &chooser, nullptr);
@@ -115,7 +118,7 @@ TEST(Turns, AnswersBeyondTheQueueAreOtherAgents) {
   EXPECT_EQ(chooser.counts, (std::vector<std::uint32_t>{4, 4}));
 }
 
-TEST(Turns, APreemptedCallerStandsWhereTheOtherStood) {
+TEST(Turns, PreemptedCallersTakeTheSlotOfTheirSuccessor) {
   // Caller 0, queue 1 2 3; answer 2 is the second in the queue.
   Listed chooser({0, 2, 0, 1});
   Turns turns;
@@ -128,7 +131,7 @@ TEST(Turns, APreemptedCallerStandsWhereTheOtherStood) {
   EXPECT_EQ(chooser.counts, (std::vector<std::uint32_t>{4, 4, 3, 2}));
 }
 
-TEST(Turns, ACallerThatLetsAStreamGoFirstStandsInFront) {
+TEST(Turns, CallersGoNextAfterAPreemptionByAStream) {
   Listed chooser({0, 3, 0});
   TwoStreams streams;
   Turns turns;
@@ -140,7 +143,7 @@ TEST(Turns, ACallerThatLetsAStreamGoFirstStandsInFront) {
   EXPECT_EQ(replica(turns.next()), 0);
 }
 
-// More than 128 are ready: 16 turns are drawn ahead.
+// More than 128 ready replicas: 16 turns are drawn ahead (SEM-71).
 constexpr int kMany = 4200;
 
 std::vector<int> next_few(Turns& turns, int count) {
@@ -163,7 +166,7 @@ TEST(Turns, DrawingAheadKeepsTheSerialOrderAndAsksOnceForEachTurn) {
   EXPECT_TRUE(turns.empty());
 }
 
-TEST(Turns, DrawingAheadGivesEachReplicaOneTurn) {
+TEST(Turns, DrawingAheadGivesEveryReplicaATurn) {
   std::vector<std::uint32_t> answers;
   for (std::uint32_t i = kMany; i > 1; --i) answers.push_back(7919U * 7919U % i);
   Listed chooser(answers);
@@ -175,7 +178,7 @@ TEST(Turns, DrawingAheadGivesEachReplicaOneTurn) {
   for (int i = 0; i < kMany; ++i) ASSERT_EQ(order[static_cast<std::size_t>(i)], i);
 }
 
-TEST(Turns, ThoseDrawnGoBeforeThoseThatBecomeReady) {
+TEST(Turns, DrawnReplicasRunBeforeNewlyReadyReplicas) {
   Listed chooser(std::vector<std::uint32_t>(kMany, 0));
   Turns turns;
   turns.begin(kMany, &chooser, nullptr);
@@ -188,10 +191,10 @@ TEST(Turns, ThoseDrawnGoBeforeThoseThatBecomeReady) {
             (std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 16}));
 }
 
-TEST(Turns, APreemptedCallerStandsWhereTheDrawnOrTheQueuedStood) {
+TEST(Turns, PreemptedCallersTakeTheSlotOfDrawnOrQueuedReplicas) {
   std::vector<std::uint32_t> answers(64, 0);
-  answers[16] = 2;   // After 16 draws: the second of those drawn, 1 to 15.
-  answers[17] = 16;  // Beyond those 15: the first in the queue, 16.
+  answers[16] = 2;   // After 16 draws: the second of the drawn replicas 1 to 15.
+  answers[17] = 16;  // Beyond the 15 drawn: the first in the queue, 16.
   Listed chooser(answers);
   Turns turns;
   turns.begin(kMany, &chooser, nullptr);
@@ -202,7 +205,7 @@ TEST(Turns, APreemptedCallerStandsWhereTheDrawnOrTheQueuedStood) {
             (std::vector<int>{1, 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 2, 17}));
 }
 
-// An answer beyond the queue means the same stream, however many replicas are ready.
+// An answer beyond the queue selects the same stream for any number of ready replicas.
 TEST(Turns, AnswersBeyondALongQueueAreOtherAgents) {
   Listed chooser({0, kMany + 1});
   TwoStreams streams;
@@ -214,7 +217,7 @@ TEST(Turns, AnswersBeyondALongQueueAreOtherAgents) {
   EXPECT_EQ(agent.index, 1U);
 }
 
-TEST(Turns, AWaitAsksWhichAgentGoesOn) {
+TEST(Turns, WaitsLetTheChooserPickAnAgent) {
   Listed chooser({1, 0});
   TwoStreams streams;
   Turns turns;
@@ -224,7 +227,7 @@ TEST(Turns, AWaitAsksWhichAgentGoesOn) {
   EXPECT_EQ(chooser.counts, (std::vector<std::uint32_t>{2, 2}));
 }
 
-TEST(Turns, ACallerThatIsNoReplicaAsksWhichAgentGoesFirst) {
+TEST(Turns, CallersOutsideReplicasLetTheChooserPickAnAgent) {
   Listed chooser({2, 1, 0});
   TwoStreams streams;
   Turns turns;
@@ -238,7 +241,7 @@ TEST(Turns, ACallerThatIsNoReplicaAsksWhichAgentGoesFirst) {
   EXPECT_EQ(chooser.counts, (std::vector<std::uint32_t>{3, 3, 3}));
 }
 
-// An empty queue counts as ordered, whatever was chosen before.
+// An empty queue counts as ordered, whatever the choices before.
 TEST(Turns, CancelledReplicasStartAnOrderedQueue) {
   Listed chooser({3, 1, 1, 0, 0});
   Turns turns;
@@ -249,7 +252,7 @@ TEST(Turns, CancelledReplicasStartAnOrderedQueue) {
   EXPECT_EQ(drain(turns), (std::vector<int>{1, 2, 3}));
 }
 
-TEST(Turns, NobodyIsAskedWhereThereIsNoChoice) {
+TEST(Turns, SingleChoicesDoNotAskTheChooser) {
   Listed chooser({});
   Turns turns;
   turns.begin(1, &chooser, nullptr);

@@ -48,12 +48,12 @@ class HostCommunicatorErrors : public ::testing::Test {
   std::vector<CollectivePart> parts_;
 };
 
-TEST_F(HostCommunicatorErrors, AWrongNumberOfPartsIsAnotherStructure) {
+TEST_F(HostCommunicatorErrors, WrongNumbersOfPartsAreStructureErrors) {
   parts_.pop_back();
   EXPECT_EQ(code_of_sum(), ErrorCode::kStructure);
 }
 
-TEST_F(HostCommunicatorErrors, PartsOfDifferentLengthsAreAnotherStructure) {
+TEST_F(HostCommunicatorErrors, PartsOfDifferentLengthsAreStructureErrors) {
   parts_[1].input.count = 3;
   EXPECT_EQ(code_of_sum(), ErrorCode::kStructure);
 }
@@ -68,14 +68,14 @@ TEST_F(HostCommunicatorErrors, AMissingRootIsABadArgument) {
   EXPECT_THROW(communicator_->broadcast(-1, parts_), InvalidArgumentError);
 }
 
-TEST_F(HostCommunicatorErrors, OutputsOfAnotherLengthAreAnotherStructure) {
+TEST_F(HostCommunicatorErrors, OutputsOfWrongLengthsAreStructureErrors) {
   const auto gather = [&] { communicator_->all_gather(parts_); };
   EXPECT_EQ(code_of(gather), ErrorCode::kStructure) << "4 elements for twice 4";
   parts_[1].output.count = 3;
   EXPECT_EQ(code_of([&] { communicator_->broadcast(0, parts_); }), ErrorCode::kStructure);
 }
 
-TEST_F(HostCommunicatorErrors, OutputsThatShareBytesAreABadArgument) {
+TEST_F(HostCommunicatorErrors, OverlappingOutputsAreInvalidArguments) {
   parts_[1].output = parts_[0].output;
   EXPECT_EQ(code_of([&] { communicator_->broadcast(0, parts_); }), ErrorCode::kInvalidArgument);
 }

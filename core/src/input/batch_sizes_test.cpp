@@ -68,7 +68,7 @@ RC_GTEST_PROP(Conformance, B07_SizesAddUpForEachWorkerAndEachStep, ()) {
   for (const std::int64_t step : steps) RC_ASSERT(step == global);
 }
 
-TEST(BatchSizes, RefuseCountsThatCannotBe) {
+TEST(BatchSizes, RefuseImpossibleCounts) {
   EXPECT_THROW(batch_sizes_for_worker(0, 1, 1, 0), InvalidArgumentError);
   EXPECT_THROW(batch_sizes_for_worker(4, 0, 1, 0), InvalidArgumentError);
   EXPECT_THROW(batch_sizes_for_worker(4, 1, 0, 0), InvalidArgumentError);

@@ -161,7 +161,7 @@ TEST(BatchSplits, WorkersTakeTurnsWithTheParts) {
   EXPECT_EQ(steps_of(strategy, one), (Steps{Shares{Ints{1}, Ints{3}}}));
 }
 
-TEST(BatchSplits, AreAsTheSecondImplementationOnOneWorker) {
+TEST(BatchSplits, MatchTheSecondImplementationOnASingleWorker) {
   for (int replicas = 1; replicas <= 8; ++replicas) {
     HostBackend backend(replicas);
     MirroredStrategy strategy(backend);
@@ -177,7 +177,7 @@ TEST(BatchSplits, AreAsTheSecondImplementationOnOneWorker) {
   }
 }
 
-TEST(BatchSplits, AreAsTheSecondImplementationOnEachOfSeveralWorkers) {
+TEST(BatchSplits, MatchTheSecondImplementationOnSeveralWorkers) {
   for (int replicas = 1; replicas <= 3; ++replicas) {
     HostBackend backend(replicas);
     MirroredStrategy strategy(backend);

@@ -229,7 +229,7 @@ TEST(Dataset, HasTheSameShuffleOnEveryMachine) {
   EXPECT_THAT(all(range(8).shuffle(1).epoch(1)), ElementsAre(2, 4, 7, 5, 1, 6, 3, 0));
 }
 
-TEST(Dataset, RepeatsSoOftenOrWithoutEnd) {
+TEST(Dataset, RepeatsACountOfTimesOrWithoutEnd) {
   testing::asserts("SEM-94");
   EXPECT_THAT(all(range(2).repeat(3)), ElementsAre(0, 1, 0, 1, 0, 1));
   EXPECT_THAT(all(range(2).repeat(0)), IsEmpty());
@@ -259,7 +259,7 @@ TEST(Dataset, KnowsTheSizeOfItsBatchesWhereBatchSaidSo) {
   EXPECT_EQ(Dataset<Ints>::from({{1, 2}}).with_batch_size(2).batch_size(), 2);
 }
 
-TEST(Dataset, RefusesNumbersThatCannotBe) {
+TEST(Dataset, RefusesImpossibleNumbers) {
   const std::function<void()> mistakes[] = {[] { range(3).batch(0); },
                                             [] { range(3).take(-1); },
                                             [] { range(3).skip(-1); },

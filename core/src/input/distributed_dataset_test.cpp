@@ -235,7 +235,7 @@ TEST_F(DistributedDatasets, ReadAheadAsFarAsTheyAreTold) {
   EXPECT_EQ(ahead(100), 60);
 }
 
-TEST_F(DistributedDatasets, ThrowWhatReadingThrewAtItsStep) {
+TEST_F(DistributedDatasets, RethrowReadErrorsAtTheirStep) {
   testing::asserts("SEM-97");
   const auto failing = Dataset<int>::range(9).map([](int i) {
     if (i == 4) throw std::runtime_error("bad example");

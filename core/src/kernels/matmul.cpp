@@ -20,7 +20,7 @@ namespace belfry::kernels {
 namespace {
 
 constexpr std::size_t kRowBlock = 96;      // A multiple of every tile's height.
-constexpr std::size_t kColumnBlock = 512;  // And of its width.
+constexpr std::size_t kColumnBlock = 512;  // A multiple of every tile's width.
 constexpr std::size_t kInnerBlock = 256;
 
 /// Integers are accumulated modulo 2^32 or 2^64, a multiple of the result's modulus.

@@ -13,7 +13,7 @@ namespace belfry::kernels {
 /// An output, and an operand that shares bytes with the output.
 struct Overlap {
   std::size_t output = 0;
-  bool with_input = false;  ///< Else with another output.
+  bool with_input = false;  ///< False: with a second output.
   std::size_t other = 0;
 
   auto operator<=>(const Overlap&) const = default;

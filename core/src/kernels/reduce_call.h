@@ -46,9 +46,9 @@ struct ReduceCall {
   std::size_t count = 0;
   ReductionOrder order = ReductionOrder::kReplicaOrder;
   bool mean = false;
-  bool in_place = false;  ///< Each output is where its input is.
-  std::size_t ahead = 0;  ///< Inputs are fetched this many bytes ahead; 0: they are in a cache.
-  bool stream = false;    ///< Stores pass the caches by.
+  bool in_place = false;  ///< Each output is the same view as its input.
+  std::size_t ahead = 0;  ///< Distance of prefetches in bytes; 0: inputs are in a cache.
+  bool stream = false;    ///< Stores bypass the caches.
 };
 
 /// The reduction of elements [first, last), one by one: the definition of every order.

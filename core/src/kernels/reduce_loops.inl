@@ -5,10 +5,10 @@
 
 enum class Reach {
   kNear,        ///< Operands fit into a cache.
-  kInPlace,     ///< Each output is where its input is.
-  kFar,         ///< Operands do not fit into a cache: inputs are fetched ahead.
-  kInPlaceFar,  ///< The same where each output is where its input is.
-  kStream,      ///< Nor would outputs stay in one: their stores pass the caches by, too.
+  kInPlace,     ///< Each output is the same view as its input.
+  kFar,         ///< Operands do not fit into a cache: inputs are prefetched.
+  kInPlaceFar,  ///< Both kInPlace and kFar.
+  kStream,      ///< Like kFar, with stores that bypass the caches.
 };
 
 template <class T, std::size_t lines>
@@ -20,13 +20,14 @@ constexpr bool kFetches =
 template <Reach reach>
 constexpr bool kIsInPlace = reach == Reach::kInPlace || reach == Reach::kInPlaceFar;
 
-/// Lines a step. Two, lest addresses cost more than sums, where registers suffice: for up to 4
-/// inputs. What is far is read and written by the cache line: longer steps at many places are more
-/// than the processor's combining of stores keeps up with. In place, one was never slower.
+/// Cache lines in each step. Two for up to 4 inputs, if registers suffice: with a single line,
+/// addresses cost more than sums. Operands outside the cache are read and written a line at a time,
+/// because the processor cannot combine the stores of longer steps at many places. In place, a
+/// single line was never slower.
 template <std::size_t inputs, Reach reach>
 constexpr std::size_t kLines = reach == Reach::kNear && inputs <= 4 ? 2 : 1;
 
-/// Places to read from. One register holds both places of what is in place.
+/// The addresses to read from. In place, a single register holds both addresses of an operand.
 template <Reach reach, class T, std::size_t n>
 constexpr const auto& inputs_at(T* const (&outputs)[n], const T* const (&inputs)[n]) {
   if constexpr (kIsInPlace<reach>) {
@@ -36,7 +37,7 @@ constexpr const auto& inputs_at(T* const (&outputs)[n], const T* const (&inputs)
   }
 }
 
-/// Begins to load what `inputs` steps of `bytes` read `ahead` bytes from here.
+/// Prefetches `bytes` bytes of each of `n` operands, `ahead` bytes from element `i`.
 template <class T, std::size_t n, std::size_t bytes>
 BELFRY_TARGET inline BELFRY_INLINE void fetch_ahead(const T* const* from, std::size_t i,
                                                     std::size_t ahead) {
@@ -102,13 +103,14 @@ BELFRY_TARGET std::size_t fused(const T* const* in, T* const* out, std::size_t f
   return i;
 }
 
-/// The same in replica order, a step ahead. One step's stores fill the processor's queue for them,
-/// and what comes behind waits; so the next step is added up between them.
+/// The same in replica order, with the sums of the next step computed between the stores of the
+/// present step. The stores of a step fill the processor's store queue, and instructions behind
+/// them would wait.
 template <class T, Reach reach, std::size_t n>
 BELFRY_TARGET std::size_t fused_ahead(const T* const* in, T* const* out, std::size_t first,
                                       std::size_t last, ReduceEnd end) {
   constexpr std::size_t kPack = Pack<T>::kElements;
-  // Two steps' sums are in registers: of two lines each where a register holds half a line.
+  // Registers hold the sums of two steps, of two lines each if a register holds half a line.
   constexpr std::size_t kAtOnce = kFetches<reach> || 2 * kVectorBytes < kLineBytes ? 1 : 2;
   constexpr std::size_t kUnroll = kPacks<T, kAtOnce>;
   constexpr std::size_t kStep = kUnroll * kPack;
@@ -160,9 +162,10 @@ BELFRY_TARGET std::size_t fused_ahead(const T* const* in, T* const* out, std::si
   return i + kStep;
 }
 
-/// Whether a step ahead is faster, as measured. In a cache, unless sums take more registers than
-/// elements, up to 15 inputs: the places of 16 and of their outputs are too many for two lines
-/// each. In place from 13 on; and from 9 on where stores pass the caches by.
+/// Whether `fused_ahead` is faster than `fused`, as measured: in a cache up to 15 inputs, because
+/// 16 inputs and outputs have too many addresses for two lines each, but not for few inputs whose
+/// sums need more registers than elements; in place from 13 inputs on; with stores that bypass the
+/// caches from 9 inputs on.
 template <class T, ReductionOrder order, Reach reach, std::size_t n>
 constexpr bool is_ahead() {
   if (order != ReductionOrder::kReplicaOrder) return false;
@@ -171,8 +174,9 @@ constexpr bool is_ahead() {
   return reach == Reach::kNear && n < 16 && (n > 8 || sizeof(Pack<T>) == kVectorBytes);
 }
 
-/// The loop to use. More than 8 inputs the processor fetches ahead better by itself than when told
-/// to, but for those in place; a tree in place is fast enough.
+/// The loop to use. For more than 8 inputs the processor's own prefetching is better than
+/// instructions, except in place. A tree in place uses the loops that are not in place, which are
+/// fast enough.
 template <ReductionOrder order, Reach reach, std::size_t n>
 constexpr Reach kLoop = [] {
   if (kIsInPlace<reach> && order == ReductionOrder::kTree) {

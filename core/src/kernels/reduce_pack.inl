@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Part of reduce_baseline.cpp and reduce_wide.cpp, inside a namespace of theirs. They define
-// BELFRY_TARGET, the attributes of a function that uses their vectors, kVectorBytes, ByteVector,
+// Part of reduce_baseline.cpp and reduce_wide.cpp, inside their namespaces. Both files define
+// BELFRY_TARGET, the attributes of functions with their vectors, kVectorBytes, ByteVector,
 // stream_vector and any_bit.
 
 #define BELFRY_INLINE __attribute__((always_inline))
@@ -35,14 +35,14 @@ BELFRY_TARGET inline void store_vector(void* to, const V& vector, bool stream) {
 template <class A>
 BELFRY_TARGET inline void divide_floats(Vector<A>& sum, std::size_t divisor) {
   if (std::has_single_bit(divisor)) {
-    // The same bits, and five times as fast: the reciprocal is exact.
+    // Equal bits and five times as fast: the reciprocal is exact.
     sum *= A(1) / static_cast<A>(divisor);
   } else if (divisor != 0) {
     sum /= static_cast<A>(divisor);
   }
 }
 
-/// Makes every NaN the one that results have.
+/// Replaces every NaN by the NaN of results.
 template <class A>
 BELFRY_TARGET inline void unite_nans(Vector<A>& sum) {
   using Word = element::Bits<A>;
@@ -51,7 +51,7 @@ BELFRY_TARGET inline void unite_nans(Vector<A>& sum) {
   sum = (Vector<A>)(((Vector<Word>)sum & ~is_nan) | nan);
 }
 
-/// Vectors of elements that are added as they are.
+/// Vectors of elements that are added without conversion.
 template <class T>
 struct Pack {
   static constexpr std::size_t kElements = kVectorBytes / sizeof(T);
@@ -68,7 +68,7 @@ struct Pack {
 using Words = Vector<std::uint32_t>;
 using Floats = Vector<float>;
 
-/// 16-bit floats, widened: those at even and those at odd places.
+/// Widened 16-bit floats, in two vectors: elements at even and at odd places.
 struct PairOfFloats {
   Floats even;
   Floats odd;
@@ -105,7 +105,7 @@ struct Pack<BFloat16> : PairOfFloats {
   }
 
  private:
-  // The one NaN stays itself: its lower half is 0.
+  // The NaN of results stays unchanged: its lower half is 0.
   BELFRY_TARGET static Words rounded(const Floats& value) {
     const Words bits = (Words)value;
     return bits + 0x7fffU + ((bits >> 16) & 1U);
@@ -129,7 +129,7 @@ struct Pack<Float16> : PairOfFloats {
   }
 
  private:
-  // The fraction moved into place is the value over 2^112, also where it is subnormal.
+  // The shifted pattern is the value over 2^112, for subnormal values too.
   BELFRY_TARGET static Floats widened(const Words& bits) {
     const Words magnitude = bits & 0x7fffU;
     const Words scaled = (Words)((Floats)(magnitude << 13) * 0x1p112F);
@@ -137,7 +137,7 @@ struct Pack<Float16> : PairOfFloats {
     return (Floats)(scaled | special | ((bits & 0x8000U) << 16));
   }
 
-  // As Float16 rounds, with selections for branches.
+  // Rounds like Float16, with selections in place of branches.
   BELFRY_TARGET static Words narrowed(const Floats& value) {
     const Words bits = (Words)value;
     const Words sign = (bits >> 16) & 0x8000U;
@@ -155,7 +155,7 @@ struct Pack<Float16> : PairOfFloats {
 
 #else
 
-/// Eight at a time in each half: "even" and "odd" are the first and the second half here.
+/// Eight elements in each half: here `even` and `odd` are the first and the second half.
 template <>
 struct Pack<Float16> : PairOfFloats {
   static constexpr std::size_t kElements = kVectorBytes / 2;
@@ -176,9 +176,9 @@ struct Pack<Float16> : PairOfFloats {
 
 #endif
 
-/// Ends sums: divides them, and makes their NaNs one. Those are rare, and looking for them in every
-/// vector took longer than the additions: so first all are added up, which is NaN where one of them
-/// is (or where infinities meet, which costs a look and nothing else).
+/// Divides sums and replaces their NaNs. NaNs are rare, and a test of every vector took longer than
+/// the additions. Therefore all vectors are added first: if the total is not NaN, no sum is. A total
+/// of infinities with both signs is NaN too, and only causes an unneeded slow path.
 template <class T, std::size_t n>
 BELFRY_TARGET inline BELFRY_INLINE void finish(Pack<T>* sums, std::size_t divisor) {
   if constexpr (element::kIsFloating<T>) {

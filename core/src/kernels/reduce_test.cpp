@@ -186,7 +186,7 @@ RC_GTEST_PROP(ReduceReplicas, EveryOutputIsTheFoldInTheNamedOrder, ()) {
       [&](auto* type) { check_reduction<std::remove_pointer_t<decltype(type)>>(reduction); });
 }
 
-TEST(ReduceReplicas, StoresPassByWhatACacheHasNoRoomFor) {
+TEST(ReduceReplicas, StoresOfLargeOutputsBypassTheCache) {
   const auto from = [](std::size_t cache) { return reduce_tuning_for(cache).non_temporal_bytes; };
   EXPECT_EQ(from(0), std::size_t{8} << 20);
   EXPECT_EQ(from(std::size_t{4} << 20), std::size_t{8} << 20);
@@ -245,7 +245,7 @@ T foreign_nan() {
 
 // Kernels search several vectors at once for NaNs: a single NaN is found at any place, and its
 // neighbours stay, even infinities of both signs.
-TEST(ReduceReplicas, ANaNAmongNumbersIsTheOnlyOne) {
+TEST(ReduceReplicas, SingleNaNsLeaveTheirNeighboursUnchanged) {
   constexpr std::size_t kCount = 150;
   for (const std::size_t n : {2, 3, 6, 9, 13, 16, 20}) {
     for (std::size_t at = 0; at < kCount; ++at) {

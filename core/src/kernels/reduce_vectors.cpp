@@ -164,7 +164,7 @@ void reduce_ring(const ReduceCall<T>& call, const ReduceLoops<T>& loops) {
   const std::size_t chunk = ring_chunk(call.count, n);
   ReduceCall<T> part = call;
   part.order = ReductionOrder::kReplicaOrder;
-  part.in_place = false;  // Not each of its own.
+  part.in_place = false;  // Inputs are rotated, and differ from their outputs.
   for (std::size_t c = 0, first = 0; first < call.count; ++c, first += chunk) {
     part.count = std::min(chunk, call.count - first);
     for (std::size_t k = 0; k < n; ++k) {

@@ -413,7 +413,7 @@ TEST_F(Validate, ResolveGivesAddresses) {
   EXPECT_EQ(call.outputs[0].data, unary.outputs[0].buffer->address());
 }
 
-TEST(KernelNames, AreThoseOfTheKinds) {
+TEST(KernelNames, MatchTheKinds) {
   EXPECT_EQ(to_string(KernelKind::kFill), "fill");
   EXPECT_EQ(to_string(KernelKind::kMatmul), "matmul");
   EXPECT_EQ(to_string(KernelKind::kReduceReplicas), "reduce_replicas");

@@ -115,7 +115,7 @@ TEST_F(CentralStorage, GivesEveryReplicaItsReplicaLocalComponent) {
 }
 
 // Each component of the variable belongs to a replica on a different device (SEM-110).
-TEST_F(CentralStorage, PlacesReplicaLocalVariablesBesideOneThatIsSeenFromAfar) {
+TEST_F(CentralStorage, PlacesReplicaLocalVariablesBesideRemoteMirroredVariables) {
   testing::asserts("SEM-110");
   CentralStorageStrategy one(
       backend_,

@@ -66,7 +66,7 @@ struct Model {
   ReplicaLocalVariable<int> first;
 };
 
-TEST(Checkpoint, HasWhatReadingGives) {
+TEST(Checkpoint, ContainsTheValuesOfReads) {
   testing::asserts("SEM-54", "SEM-55");
   Model model(3);
   model.count();
@@ -218,7 +218,7 @@ TEST(Checkpoint, ThatDoesNotFitChangesNothing) {
   EXPECT_THAT(model.strategy.local_values(model.first), Each(7));
 }
 
-TEST(Checkpoint, LooksAtNoArrayThatNobodyAsksFor) {
+TEST(Checkpoint, IgnoresUnrequestedArrays) {
   Model model(2);
   TensorFile file = model.checkpoint().contents();
   file.tensors.at("first").bytes[0] = std::byte{7};
@@ -231,7 +231,7 @@ TEST(Checkpoint, LooksAtNoArrayThatNobodyAsksFor) {
               HasSubstr("\"w\" is F8_E4M3[2] in the file, an element type that is not supported"));
 }
 
-TEST(Checkpoint, TakesNoBooleanThatIsNone) {
+TEST(Checkpoint, RefusesBytesThatAreNoBoolean) {
   testing::asserts("SEM-139");
   HostBackend backend(2);
   MirroredStrategy strategy(backend);

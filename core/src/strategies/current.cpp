@@ -94,7 +94,7 @@ DeviceSpec current_device() {
 std::optional<DeviceSpec> current_update_device() {
   const detail::CurrentContext* context = detail::current_context();
   if (context == nullptr || !context->in_update) return std::nullopt;
-  if (context->replica != nullptr) return std::nullopt;  // Of a run that was begun in there.
+  if (context->replica != nullptr) return std::nullopt;  // The run began inside the replica.
   return context->backend->device_spec(context->device);
 }
 

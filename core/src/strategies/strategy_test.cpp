@@ -53,7 +53,7 @@ TEST(Strategies, MirrorTheNamedDevicesInTheirOrder) {
   EXPECT_THAT(sum, ElementsAre(4.0F, 4.0F));
 }
 
-TEST(Strategies, RefuseDevicesThatCannotBe) {
+TEST(Strategies, RefuseImpossibleDevices) {
   HostBackend backend(2);
   const DeviceSpec first = backend.device_spec(0);
   DeviceSpec unknown = first;
@@ -67,7 +67,7 @@ TEST(Strategies, RefuseDevicesThatCannotBe) {
 }
 
 // A number from a file may be no order, and the order of the sums would then be unknown.
-TEST(Strategies, RefuseOrdersThatAreNone) {
+TEST(Strategies, RefuseUnknownOrders) {
   HostBackend backend(2);
   const StrategyOptions none{.order = static_cast<ReductionOrder>(99)};
   EXPECT_EQ(code_of([&] { MirroredStrategy strategy(backend, none); }),
@@ -117,7 +117,7 @@ TEST(Strategies, OfOneReplicaKeepEveryRule) {
 }
 
 // A DefaultStrategy that the program made counts as a strategy of the program.
-TEST(Strategies, AreHadUnlessTheDefaultOneStandsIn) {
+TEST(Strategies, HasStrategyIsFalseForTheDefaultOfTheThread) {
   Strategy& fallback = current_strategy();
   const auto has = [](Strategy& strategy) {
     return strategy.run([](ReplicaContext& replica) {

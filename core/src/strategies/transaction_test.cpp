@@ -130,7 +130,7 @@ struct Guarded {
   int value;
 };
 
-TEST_F(Transactions, PutValuesBackThatCannotBeCopiedAnyMore) {
+TEST_F(Transactions, RestoreValuesWithoutACopy) {
   bool closed = false;
   const auto guarded = strategy_.mirrored_variable([&] { return Guarded(closed, 3); });
   EXPECT_THROW(strategy_.transaction([&] {
@@ -145,7 +145,7 @@ TEST_F(Transactions, PutValuesBackThatCannotBeCopiedAnyMore) {
   expect(1, 0, {0, 0}, 0);
 }
 
-TEST(CentralTransactions, GiveReplicasBackWhatTheySaw) {
+TEST(CentralTransactions, RestoreTheValuesThatReplicasSee) {
   HostBackend backend(2);
   CentralStorageStrategy strategy(backend);
   const auto w = strategy.mirrored_variable([] { return Tensor<float>::full({1}, 1.0F); });

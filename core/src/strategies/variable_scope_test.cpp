@@ -37,7 +37,7 @@ TEST_F(VariableScopes, LeaveAnAggregationThatOptionsName) {
   EXPECT_EQ(strategy_.variable(1.0).aggregation(), Aggregation::kSum);
 }
 
-TEST_F(VariableScopes, CountWhatReplicasMade) {
+TEST_F(VariableScopes, CountVariablesOfReplicas) {
   try {
     strategy_.run([&](ReplicaContext& replica) {
       if (replica.replica_id() == 0) strategy_.variable(1.0);
@@ -121,7 +121,7 @@ TEST_F(VariableScopes, PutAnArgumentOfUpdateBesideSomeComponentsAlone) {
   EXPECT_THAT(strategy_.local_values(beside), ElementsAre(6));
 }
 
-TEST_F(VariableScopes, RefuseDevicesThatCannotBeMeant) {
+TEST_F(VariableScopes, RefuseImpossibleDevices) {
   MirroredStrategy other(backend_);
   const auto foreign = other.mirrored_variable(1.0);
   const auto beside = [this](const auto& place) {

@@ -135,7 +135,7 @@ TEST_F(TensorAxis, HugeExtentsBesideNoneAreNoMore) {
   EXPECT_EQ(detail::extents_product({kHuge, kHuge, 0}, 0, 3), 0);
 }
 
-TEST_F(TensorAxis, TensorsOfMoreBytesThanThereAreAddressesDoNotFit) {
+TEST_F(TensorAxis, TensorsBeyondTheAddressSpaceAreRefused) {
   constexpr std::int64_t kBytes = std::int64_t{1} << 61;  // Times 8 it is no bytes, modulo 2^64.
   for (const std::int64_t count : {kBytes, kBytes + 1, 2 * kBytes - 1}) {
     try {

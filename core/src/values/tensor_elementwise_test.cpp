@@ -110,7 +110,7 @@ TEST_F(TensorElementwise, FunctionsOfOneTensor) {
   EXPECT_EQ(tanh(make({1}, {0})).item(), 0.0F);
 }
 
-TEST_F(TensorElementwise, TranscendentalFunctionsAreCloseToTheTrueOnes) {
+TEST_F(TensorElementwise, TranscendentalFunctionsHaveSmallErrors) {
   // The kernels' largest error is 1.7 units in the last place (element_math.h), and a unit is at
   // most 2^-23 of the value; the error of the test machine's double functions is far below the
   // rest.

@@ -159,7 +159,7 @@ RC_GTEST_PROP(TensorFiles, AreReadAsTheyWereWritten, ()) {
   RC_ASSERT(TensorFile::parse(file.contents(), "w") == file);
 }
 
-RC_GTEST_PROP(TensorFiles, ThatWereDamagedAreRefusedOrReadAgain, (std::uint16_t where, char with)) {
+RC_GTEST_PROP(TensorFiles, DamagedFilesAreRefusedOrRead, (std::uint16_t where, char with)) {
   TensorFile file;
   file.tensors["a"] = *file_tensor();
   file.tensors["b"] = *file_tensor();

@@ -76,7 +76,7 @@ TEST_F(TensorMatrix, RowsAreGatheredByIndex) {
   EXPECT_EQ(gather_rows(table, make<std::int64_t>({0}, {})).shape(), (Shape{0, 2}));
 }
 
-TEST_F(TensorMatrix, RowsAddUpWhereTheyAreScattered) {
+TEST_F(TensorMatrix, ScatteredRowsAddUp) {
   auto table = make({2, 2}, {1, 1, 1, 1});
   const auto before = table;
   scatter_add_rows(table, make<std::int64_t>({3}, {1, 0, 1}), make({3, 2}, {1, 2, 3, 4, 5, 6}));
@@ -84,7 +84,7 @@ TEST_F(TensorMatrix, RowsAddUpWhereTheyAreScattered) {
   EXPECT_THAT(before.to_host(), ElementsAre(1, 1, 1, 1));
 }
 
-TEST_F(TensorMatrix, RowsMeetByEveryOperationWhereTheyAreScattered) {
+TEST_F(TensorMatrix, RowsAreScatteredByEveryOperation) {
   const auto after = [&](ScatterOp op) {
     auto table = make({3, 2}, {8, 8, 8, 8, 8, 8});
     scatter_rows(op, table, make<std::int32_t>({3}, {2, 0, 2}), make({3, 2}, {2, 4, 1, 2, 4, 16}));

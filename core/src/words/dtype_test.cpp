@@ -41,7 +41,7 @@ TEST(DType, IntegersOfTheLanguageMapByWidthAndSign) {
   EXPECT_EQ(dtype_of<unsigned long>(), sizeof(long) == 8 ? DType::kUInt64 : DType::kUInt32);
 }
 
-TEST(DType, WhatIsNoElementIsRejected) {
+TEST(DType, OtherTypesAreRejected) {
   EXPECT_FALSE(Element<long double>);
   EXPECT_FALSE(Element<wchar_t>);
   EXPECT_FALSE(Element<char16_t>);

@@ -21,7 +21,7 @@ TEST(ReduceOp, IsParsedInAnyCaseOfLetters) {
   for (const char* name : {"mean", "MEAN"}) EXPECT_EQ(parse_reduce_op(name), ReduceOp::kMean);
 }
 
-TEST(ReduceOp, OfAnotherNameIsRefused) {
+TEST(ReduceOp, UnknownNamesAreRefused) {
   for (const char* name : {"", "max", "sums", " sum", "average"}) {
     try {
       parse_reduce_op(name);

@@ -96,7 +96,7 @@ TEST(SavedFile, LeavesItsNeighboursAlone) {
   }
 }
 
-TEST(SavedFile, IsTheOneThatSymbolicLinksLeadTo) {
+TEST(SavedFile, FollowsSymbolicLinks) {
   const TemporaryFolder folder;
   fs::create_directories(folder / "deep" / "er");
   save(folder / "deep" / "er" / "real", "old");
@@ -126,7 +126,7 @@ TEST(SavedFile, IsBehindAsManyLinksAsTheSystemFollows) {
   EXPECT_THAT(refusal_of(folder / "41"), HasSubstr("Too many levels of symbolic links"));
 }
 
-TEST(SavedFile, IsMadeWhereADanglingLinkLeads) {
+TEST(SavedFile, IsMadeAtTheTargetOfADanglingLink) {
   testing::asserts("SEM-138");
   const TemporaryFolder folder;
   fs::create_directory(folder / "real");

@@ -125,7 +125,7 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
 template <class T>
 std::string text_of(const std::vector<T>& values) {
   std::ostringstream text;
-  text.precision(std::is_same_v<T, double> ? 17 : 9);  // So many tell neighbours apart.
+  text.precision(std::is_same_v<T, double> ? 17 : 9);  // Enough digits to distinguish neighbours.
   text << '[';
   for (std::size_t i = 0; i < values.size(); ++i) text << (i == 0 ? "" : ", ") << +values[i];
   text << ']';

@@ -19,7 +19,7 @@ namespace {
 struct Entry {
   Contract contract;
   void (*check)(const ContractSubject& subject);
-  std::string_view of_several{};  // What only strategies of several replicas can show.
+  std::string_view of_several{};  // Parts that need several replicas.
 };
 
 const std::vector<Entry>& entries() {

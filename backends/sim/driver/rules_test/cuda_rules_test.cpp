@@ -53,7 +53,7 @@ TEST(CudaRules, AReadIntoPageableMemoryEndsBeforeItReturns) {
   EXPECT_EQ(first_of(data, stream), 5) << "without another wait";
 }
 
-TEST(CudaRules, AWaitHoldsToTheRecordItSaw) {
+TEST(CudaRules, WaitsKeepTheRecordOfTheirCall) {
   Rig rig;
   cudaStream_t first = make_stream();
   cudaStream_t second = make_stream();
@@ -82,7 +82,7 @@ TEST(CudaRules, AWaitHoldsItsStream) {
   EXPECT_EQ(cudaStreamSynchronize(second), cudaSuccess);
 }
 
-TEST(CudaRules, AnEventThatWasNeverRecordedHoldsNobody) {
+TEST(CudaRules, UnrecordedEventsBlockNoWait) {
   const Rig rig;
   cudaStream_t stream = make_stream();
   cudaEvent_t event = make_event();
@@ -127,7 +127,7 @@ TEST(CudaRules, AHandleOfNothingIsAnError) {
   EXPECT_EQ(cudaFreeAsync(nullptr, stream), cudaSuccess) << "but freeing nothing is none";
 }
 
-TEST(CudaRules, MoreMemoryThanThereIsIsRefused) {
+TEST(CudaRules, AllocationsBeyondTheMemoryAreRefused) {
   const Rig rig;
   cudaStream_t stream = make_stream();
   cudaMemPool_t pool = make_pool();
@@ -143,7 +143,7 @@ TEST(CudaRules, MoreMemoryThanThereIsIsRefused) {
   EXPECT_EQ(cudaGetLastError(), cudaErrorMemoryAllocation);
 }
 
-TEST(CudaRules, FreedMemoryIsThereForTheNext) {
+TEST(CudaRules, FreedMemoryIsReused) {
   const Rig rig;
   cudaStream_t stream = make_stream();
   cudaMemPool_t pool = make_pool();

@@ -59,7 +59,7 @@ struct Rank {
   ncclComm_t comm = nullptr;
 };
 
-TEST(NcclRules, OneRankHasWhatItGave) {
+TEST(NcclRules, SingleRanksKeepTheirInput) {
   const Rig rig;
   Rank rank;
   const std::vector<int> given{7, 8};
@@ -143,7 +143,7 @@ TEST(NcclRules, CommunicatorsEndInTwoSteps) {
   EXPECT_EQ(ncclCommDestroy(rank.comm), ncclSuccess);
 }
 
-TEST(NcclRules, WhatHasFailedEndsByAbort) {
+TEST(NcclRules, FailedCommunicatorsEndByAbort) {
   const Rig rig;
   Rank rank;
   EXPECT_TRUE(accepted(ncclCommFinalize(rank.comm)));
@@ -157,7 +157,7 @@ TEST(NcclRules, AGroupThatWasNotBegunCannotEnd) {
   EXPECT_EQ(ncclGroupEnd(), ncclInvalidUsage);
 }
 
-TEST(NcclRules, WhatIsNotThereIsRefused) {
+TEST(NcclRules, MissingObjectsAreRefused) {
   const Rig rig;
   cudaStream_t stream = make_stream();
   int* data = allocate(make_pool(), stream, 1);

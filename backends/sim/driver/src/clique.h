@@ -31,9 +31,9 @@ struct CommunicatorObject {
   int rank = 0;
   int gpu = 0;
   int polls_left = 0;                ///< How often to answer "in progress" before `state`.
-  ncclResult_t state = ncclSuccess;  ///< What went wrong after a call had returned.
+  ncclResult_t state = ncclSuccess;  ///< Error found after the return of a call.
   bool finalized = false;
-  std::uint64_t posted = 0;  ///< Collectives this rank has been given.
+  std::uint64_t posted = 0;  ///< Number of collectives of this rank.
 };
 
 enum class Verb : std::uint8_t { kAllReduce, kReduce, kBroadcast, kAllGather };
@@ -60,7 +60,7 @@ std::string to_string(const CliqueCall& call);
 struct OpenCollective {
   engine::CollectivePtr collective;
   std::shared_ptr<std::vector<CliqueCall>> calls;  // with the collective's command; by rank
-  CliqueCall first;                                ///< The call that all must match.
+  CliqueCall first;                                ///< The first call; later calls must match.
   std::size_t joined = 0;
 };
 

@@ -101,7 +101,7 @@ cudaError_t cudaMallocFromPoolAsync(void** ptr, size_t size, cudaMemPool_t memPo
     if (call.thread.group_depth > 0) {
       call.machine.book().report("memory is allocated inside an NCCL group");
     }
-    *ptr = nullptr;  // What stays there for no bytes, and for too many.
+    *ptr = nullptr;  // The result for 0 bytes, and for too many.
     if (size == 0) return cudaSuccess;
     auto memory = std::make_shared<MemoryObject>();
     memory->allocation = allocate(call, pool->gpu, size);
@@ -175,7 +175,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes* attributes, c
       attributes->hostPointer = const_cast<void*>(ptr);
     } else {
       attributes->type = cudaMemoryTypeUnregistered;
-      attributes->device = -2;  // What CUDA answers for memory it does not know.
+      attributes->device = -2;  // CUDA's answer for unknown memory.
       attributes->hostPointer = const_cast<void*>(ptr);
     }
     return cudaSuccess;

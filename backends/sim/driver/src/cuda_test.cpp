@@ -16,7 +16,7 @@ using test::make_stream;
 using test::read;
 using test::write;
 
-TEST(CudaOnDriver, NothingRunsUntilSomebodyWaits) {
+TEST(CudaOnDriver, WorkRunsOnlyDuringWaits) {
   const sim::SimulatedDriver machine({.gpus = 1});
   cudaStream_t stream = make_stream();
   int* data = allocate(make_pool(), stream, 2);
@@ -33,7 +33,7 @@ TEST(CudaOnDriver, NothingRunsUntilSomebodyWaits) {
   EXPECT_EQ(cudaEventQuery(event), cudaSuccess);
 }
 
-TEST(CudaOnDriver, ReadsOfMemoryNobodyWroteAreTold) {
+TEST(CudaOnDriver, ReadsOfUnwrittenMemoryAreReported) {
   const sim::SimulatedDriver machine({.gpus = 1});
   cudaStream_t stream = make_stream();
   int* data = allocate(make_pool(), stream, 4);
@@ -79,7 +79,7 @@ TEST(CudaOnDriver, AFreeThatOvertakesItsUseIsFoundInSomeOrder) {
   EXPECT_LT(found, 40);
 }
 
-TEST(CudaOnDriver, FreedMemoryIsThereForTheNext) {
+TEST(CudaOnDriver, FreedMemoryIsReused) {
   const sim::SimulatedDriver machine({.gpus = 1, .memory_bytes = 1000});
   cudaStream_t stream = make_stream();
   cudaMemPool_t pool = make_pool();
@@ -92,7 +92,7 @@ TEST(CudaOnDriver, FreedMemoryIsThereForTheNext) {
   EXPECT_EQ(cudaMallocFromPoolAsync(&large, 1001, pool, stream), cudaErrorMemoryAllocation);
 }
 
-TEST(CudaOnDriver, TellsOfPoolsThatEndBeforeTheirMemory) {
+TEST(CudaOnDriver, ReportsPoolsDestroyedBeforeTheirMemory) {
   const sim::SimulatedDriver machine({.gpus = 1});
   cudaStream_t stream = make_stream();
   for (const bool waits : {false, true}) {
@@ -114,7 +114,7 @@ TEST(CudaOnDriver, CopiesOfNothingNeedNoMemory) {
   EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
 }
 
-TEST(CudaOnDriver, WithoutGpusThereIsNoCurrentOne) {
+TEST(CudaOnDriver, WithoutGpusNoGpuIsCurrent) {
   const sim::SimulatedDriver machine({.gpus = 0});
   int gpu = -1;
   EXPECT_EQ(cudaGetDevice(&gpu), cudaErrorNoDevice);
@@ -202,7 +202,7 @@ TEST(CudaOnDriver, PlannedFailuresComeWhenTheyAreDue) {
   EXPECT_EQ(std::string(cudaGetErrorName(cudaErrorECCUncorrectable)), "cudaErrorECCUncorrectable");
 }
 
-TEST(CudaOnDriver, SaysWhatIsAlive) {
+TEST(CudaOnDriver, ListsLivingObjects) {
   const sim::SimulatedDriver machine({.gpus = 1});
   cudaStream_t stream = make_stream();
   static_cast<void>(allocate(make_pool(), stream, 1));

@@ -119,7 +119,7 @@ TEST(NcclOnDriver, RoundsEachPartialSumOf16Bits) {
   }
 }
 
-TEST(NcclOnDriver, TellsOfRanksThatDiffer) {
+TEST(NcclOnDriver, ReportsRanksThatDiffer) {
   const sim::SimulatedDriver machine({.gpus = 2});
   Ranks ranks(2);
   ASSERT_EQ(ncclGroupStart(), ncclSuccess);
@@ -137,7 +137,7 @@ TEST(NcclOnDriver, TellsOfRanksThatDiffer) {
   EXPECT_EQ(state, ncclInvalidUsage);
 }
 
-TEST(NcclOnDriver, TellsOfRanksThatDifferInTypeOrRoot) {
+TEST(NcclOnDriver, ReportsRanksThatDifferInTypeOrRoot) {
   const auto told = [](auto&& second) {
     const sim::SimulatedDriver machine({.gpus = 2});
     Ranks ranks(2);
@@ -192,7 +192,7 @@ TEST(NcclOnDriver, FollowsWhatACollectiveReadsAndWrites) {
 TEST(NcclOnDriver, WantsMemoryOfTheSizeThatEachRankNeeds) {
   const sim::SimulatedDriver machine({.gpus = 2});
   const auto answers = [](auto&& call) {
-    Ranks ranks(2);  // Anew: a communicator keeps its error.
+    Ranks ranks(2);  // New ranks: a communicator keeps its error.
     return std::pair(call(ranks, 0), call(ranks, 1));
   };
   EXPECT_EQ(answers([](Ranks& ranks, std::size_t rank) {
@@ -223,7 +223,7 @@ TEST(NcclOnDriver, WantsMemoryOfTheSizeThatEachRankNeeds) {
       << "memory of a GPU to which the other has no access";
 }
 
-TEST(NcclOnDriver, TellsOfARankThatIsMissing) {
+TEST(NcclOnDriver, ReportsMissingRanks) {
   const sim::SimulatedDriver machine({.gpus = 2});
   Ranks ranks(2);
   EXPECT_EQ(ranks.all_reduce(0), ncclInProgress);
@@ -236,7 +236,7 @@ TEST(NcclOnDriver, TellsOfARankThatIsMissing) {
 TEST(NcclOnDriver, ChecksWhatACommunicatorIsGiven) {
   const sim::SimulatedDriver machine({.gpus = 2});
   const auto refused = [](auto&& call) {
-    Ranks ranks(2);  // Anew: a communicator keeps its error.
+    Ranks ranks(2);  // New ranks: a communicator keeps its error.
     return call(ranks) == ncclInvalidArgument;
   };
   EXPECT_TRUE(refused([](Ranks& ranks) {
@@ -272,7 +272,7 @@ TEST(NcclOnDriver, HasALifeToItsCommunicators) {
   EXPECT_EQ(ncclCommAbort(ranks.comms[1]), ncclSuccess);
 }
 
-TEST(NcclOnDriver, ChecksWhoJoins) {
+TEST(NcclOnDriver, ChecksRanksThatJoin) {
   const sim::SimulatedDriver machine({.gpus = 1});
   ncclUniqueId id{};
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);

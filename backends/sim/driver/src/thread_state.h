@@ -21,12 +21,12 @@ struct ThreadState {
   std::weak_ptr<Machine> machine;
   int gpu = 0;
   cudaError_t last_error = cudaSuccess;
-  std::string last_text;  ///< What the driver has to say about the latest error.
+  std::string last_text;  ///< Text of the latest error.
   cudaError_t text_of = cudaSuccess;
   std::string nccl_text;  ///< The same for NCCL.
   int group_depth = 0;
-  std::vector<CliqueCall> group;           ///< Calls that wait for the end of the group.
-  ncclResult_t group_error = ncclSuccess;  ///< What was refused in the group.
+  std::vector<CliqueCall> group;           ///< Calls made in the open group.
+  ncclResult_t group_error = ncclSuccess;  ///< Error of a refused call in the group.
 };
 
 /// The state of the calling thread on `machine`.

@@ -196,7 +196,7 @@ TEST(Csv, SaysWhatDoesNotFitAFloat) {
             "x.csv:1:6: '70000' is no number (bool)");
 }
 
-TEST(Csv, RefusesFieldsThatAreNotThere) {
+TEST(Csv, RefusesMissingFields) {
   const CsvTable table = parse("1,2\n");
   EXPECT_THROW(std::ignore = table.text(1, 0), InvalidArgumentError);
   EXPECT_THROW(std::ignore = table.text(0, 2), InvalidArgumentError);

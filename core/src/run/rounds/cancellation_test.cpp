@@ -96,7 +96,7 @@ TEST_F(Cancellation, OfReplicasThatMergeAllTheSameIsGivenUp) {
   });
 }
 
-TEST_F(Cancellation, OfReplicasThatGoOnWithTheirDevicesIsGivenUp) {
+TEST_F(Cancellation, AbandonsReplicasThatKeepUsingTheirDevices) {
   std::vector<int> swallowed(3);
   // They outlive the replicas, whose stacks are lost.
   std::vector<Tensor<float>> sums(3);

@@ -31,11 +31,11 @@ struct DriverOptions {
   /// Orders the work of streams: 0 executes work as late as possible, in the order of arrival;
   /// other values are seeds of random orders.
   std::uint64_t seed = 0;
-  Chooser* chooser = nullptr;     ///< Orders it instead, if not null.
+  Chooser* chooser = nullptr;     ///< Orders the work in place of the seed, if not null.
   OperationSink* sink = nullptr;  ///< Sees every operation; may be null.
   int host_threads =
       1;          ///< Threads that may enqueue parts of one collective, for deadlock reports.
-  int polls = 1;  ///< How often NCCL answers "in progress" before it is done.
+  int polls = 1;  ///< Number of "in progress" answers of NCCL before a call is done.
   /// A copy reads pageable memory of the host when the copy runs, as CUDA's documentation permits;
   /// the memory must live until then. If false, the call itself reads pageable memory, as CUDA
   /// usually does. Pinned memory is read late in any case.
