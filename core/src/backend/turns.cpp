@@ -11,7 +11,9 @@
 namespace belfry::detail {
 
 void Turns::begin(int replicas, Chooser* chooser, OtherAgents* agents) {
-  chooser_ = chooser;
+  const bool by_name = chooser != nullptr && chooser->wants_candidates();
+  wants_candidates_ = by_name ? chooser : nullptr;
+  chooser_ = by_name ? naming() : chooser;
   agents_ = agents;
   ascending_ = true;
   everybody_.resize(static_cast<std::size_t>(replicas));
@@ -33,6 +35,7 @@ Turn Turns::next_drawn() {
 Turn Turns::preempt_drawn(int caller) {
   const std::uint32_t drawn = drawn_.size();
   const std::uint32_t ready = ready_;
+  queue_[ready] = caller;
   const std::uint32_t k = choose(1 + drawn + ready + runnable());
   if (k == 0) return {Turn::Kind::kReplica, static_cast<std::uint32_t>(caller)};
   ascending_ = false;
@@ -40,7 +43,7 @@ Turn Turns::preempt_drawn(int caller) {
     std::swap(drawn_[k - 1], caller);
     return {Turn::Kind::kReplica, static_cast<std::uint32_t>(caller)};
   }
-  queue_[ready_++] = caller;
+  ++ready_;
   const std::uint32_t in_queue = k - drawn;
   return in_queue <= ready ? take(in_queue) : Turn{Turn::Kind::kAgent, in_queue - 1 - ready};
 }
@@ -53,7 +56,9 @@ Turn Turns::wait() {
 
 Turn Turns::preempt_caller() {
   if (chooser_ == nullptr) return {};
+  caller_asks_ = true;
   const std::uint32_t k = choose(1 + runnable());
+  caller_asks_ = false;
   return k == 0 ? Turn{} : Turn{Turn::Kind::kAgent, k - 1};
 }
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace belfry::detail {
@@ -29,6 +30,11 @@ struct Turn {
 /// id that can go on. Without a Chooser nothing else is possible.
 class Turns {
  public:
+  Turns();
+  ~Turns();
+  Turns(const Turns&) = delete;
+  Turns& operator=(const Turns&) = delete;
+
   void begin(int replicas, Chooser* chooser, OtherAgents* agents);
 
   bool empty() const { return ready_ == 0 && drawn_.empty(); }
@@ -60,10 +66,11 @@ class Turns {
       return preempt_drawn(caller);
     }
     const std::uint32_t ready = ready_;
+    queue_[ready] = caller;  // A free place, until the caller has to wait.
     const std::uint32_t k = chooser_ == nullptr ? 0 : choose(1 + ready + runnable());
     if (k == 0) return {Turn::Kind::kReplica, static_cast<std::uint32_t>(caller)};
     ascending_ = false;
-    queue_[ready_++] = caller;
+    ++ready_;
     return k <= ready ? take(k) : Turn{Turn::Kind::kAgent, k - 1 - ready};
   }
 
@@ -106,6 +113,9 @@ class Turns {
 
   Turn next_drawn();
   Turn preempt_drawn(int caller);
+  Chooser* naming();
+  std::uint32_t choose_among(std::uint32_t count);
+  void name_candidates(std::uint32_t count);
   void admit_some(const Gate::Waiter* waiters, std::size_t count);
   void restore_order(std::size_t added);
 
@@ -139,6 +149,13 @@ class Turns {
   bool ascending_ = true;       // Whether the queue is in order of ids.
   Chooser* chooser_ = nullptr;
   OtherAgents* agents_ = nullptr;
+  // If the Chooser wants candidates, the queue asks `naming_` instead: `choose` is the same code
+  // for both kinds of Chooser.
+  class Naming;
+  std::unique_ptr<Chooser> naming_;
+  Chooser* wants_candidates_ = nullptr;  // The Chooser, if `chooser_` is `naming_`.
+  std::vector<AgentId> candidates_;
+  bool caller_asks_ = false;  // In `preempt_caller`.
 };
 
 }  // namespace belfry::detail

@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <span>
+#include <string>
 
 namespace belfry::detail::turns_test {
 namespace {
@@ -261,6 +263,64 @@ TEST(Turns, SingleChoicesDoNotAskTheChooser) {
   EXPECT_EQ(turns.next().kind, Turn::Kind::kNobody);
   EXPECT_EQ(turns.preempt_caller().kind, Turn::Kind::kNobody);
   EXPECT_EQ(turns.wait().kind, Turn::Kind::kNobody);
+}
+
+// Takes answers from a list, by name.
+class ByName final : public Chooser {
+ public:
+  explicit ByName(std::vector<std::uint32_t> answers) : answers_(std::move(answers)) {}
+  std::uint32_t choose(ChoiceKind, std::uint32_t) override { return kBad; }
+  bool wants_candidates() const override { return true; }
+  std::uint32_t choose_among(std::span<const AgentId> candidates) override {
+    std::string names;
+    for (const AgentId& agent : candidates) names += (names.empty() ? "" : " ") + to_string(agent);
+    asked.push_back(names);
+    return asked.size() <= answers_.size() ? answers_[asked.size() - 1] : 0;
+  }
+
+  static constexpr std::uint32_t kBad = 1000;
+  std::vector<std::string> asked;
+
+ private:
+  std::vector<std::uint32_t> answers_;
+};
+
+TEST(TurnsByName, NameReplicasInTheOrderOfTheQueueAndThenAgents) {
+  ByName chooser({1, 2, 0, 1});
+  TwoStreams streams;
+  Turns turns;
+  turns.begin(3, &chooser, &streams);
+  EXPECT_EQ(replica(turns.next()), 1);
+  EXPECT_EQ(replica(turns.preempt(1)), 2);
+  EXPECT_EQ(replica(turns.next()), 0);  // Replica 1 is in the gap that replica 2 left.
+  EXPECT_EQ(turns.preempt_caller().index, 0u);
+  EXPECT_EQ(chooser.asked, (std::vector<std::string>{"R0 R1 R2 S0 S1", "R1 R0 R2 S0 S1",
+                                                     "R0 R1 S0 S1", "M0 S0 S1"}));
+}
+
+TEST(TurnsByName, NameAHostOutsideRuns) {
+  ByName chooser({2});
+  TwoStreams streams;
+  Turns turns;
+  turns.begin(0, &chooser, &streams);
+  EXPECT_EQ(turns.preempt_caller().index, 1u);
+  EXPECT_EQ(turns.wait().index, 0u);
+  EXPECT_EQ(chooser.asked, (std::vector<std::string>{"H0 S0 S1", "S0 S1"}));
+}
+
+// Above 128 ready replicas turns are decided ahead; their replicas stay candidates.
+TEST(TurnsByName, NameThoseWhoseTurnsAreDecided) {
+  ByName chooser({5, 0});
+  Turns turns;
+  turns.begin(130, &chooser, nullptr);
+  EXPECT_EQ(replica(turns.next()), 5);
+  ASSERT_EQ(chooser.asked.size(), 2u);
+  EXPECT_EQ(chooser.asked[0].substr(0, 8), "R0 R1 R2");
+  EXPECT_EQ(chooser.asked[1].substr(0, 14), "R1 R2 R3 R4 R0");  // R0 is in the gap of R5.
+  EXPECT_EQ(std::ranges::count(chooser.asked[1], ' '), 128);
+  EXPECT_EQ(replica(turns.preempt(5)), 5);
+  EXPECT_EQ(std::ranges::count(chooser.asked[2], ' '), 129);  // All of them, and
+  EXPECT_EQ(chooser.asked[2].substr(0, 8), "R5 R1 R2");       // first the caller and the decided.
 }
 
 }  // namespace

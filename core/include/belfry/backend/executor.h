@@ -65,10 +65,16 @@ class OtherAgents {
   virtual std::uint32_t runnable() = 0;
   /// Carries out a step of the `which`-th runnable agent.
   virtual void run(std::uint32_t which) = 0;
+  /// The name of the `which`-th runnable agent, for a Chooser that wants candidates.
+  virtual AgentId agent(std::uint32_t which) {
+    return {AgentId::Kind::kStream, static_cast<std::int32_t>(which)};
+  }
 };
 
 struct CarryOptions {
   bool concurrent = true;  ///< False: the serial schedule, lowest id first; the Chooser is ignored.
+  /// The number of the run, for `CurrentPlace`; 0 if nobody numbers runs.
+  std::uint32_t number = 0;
 };
 
 /// Runs replicas: chooses the next replica and switches between replicas. `carry` may nest (a merge
