@@ -24,18 +24,10 @@ struct AgentId {
 std::string to_string(const AgentId& agent);
 
 /// The mode of an operation's access to a resource (docs/semantics.md, SEM-60).
-enum class AccessMode : std::uint8_t {
-  kRead,
-  kWrite,
-  kAccumulate,  ///< Commutes with itself: exact sums.
-  kSet,         ///< Makes a fact true permanently.
-  kBlock,       ///< Waits for a fact.
-  kTest,        ///< Observes a fact without waiting.
-  kLock,        ///< Takes an exclusive resource.
-};
+enum class AccessMode : std::uint8_t { kRead, kWrite };
 
-/// A resource that an operation touches: a byte range of a buffer, a variable's component, a merge
-/// round, an event. The makers of resources number them in program order.
+/// The bytes [begin, end) of a buffer that an operation touches. No two buffers of a backend have
+/// the same resource.
 struct Footprint {
   std::uint64_t resource = 0;
   std::uint64_t begin = 0;
