@@ -22,9 +22,9 @@ class Completion {
   Completion(Backend& backend, const std::vector<int>& devices);
 
   /// Whether all work is done. The answer depends on the schedule. Order: does not block.
-  bool done() const;
+  bool done(CallSite site = CallSite::here()) const;
   /// Order: blocks the host until all work is done. Throws: DeviceError for failed work.
-  void wait() const;
+  void wait(CallSite site = CallSite::here()) const;
   /// Order: later work of the compute stream of `later` starts after all work is done; the host
   /// does not block. `later` is a device of the same backend.
   void delay(const Placement& later) const;

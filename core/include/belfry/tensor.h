@@ -41,7 +41,8 @@ Device& device_of(const Placement& placement);
 
 /// A tensor with an element type known at run time; `Tensor<T>` wraps an AnyTensor. A value: copies
 /// share storage until a copy is written (copy on write). Work is enqueued on the compute stream of
-/// the tensor's device; a replica of a failed run gets ReplicaCancelled instead (SEM-7).
+/// the tensor's device; a replica of a failed run gets ReplicaCancelled instead (SEM-7). The work
+/// has the call site `site`, or if that is empty, the site of the innermost detail::SiteScope.
 class AnyTensor {
  public:
   AnyTensor() = default;
@@ -51,7 +52,8 @@ class AnyTensor {
   static AnyTensor allocate(DType dtype, Shape shape, Placement placement);
   /// A tensor with a copy of host memory: `shape.count()` elements, row-major.
   /// Order: enqueued; `data` may be reused at once. Throws: as allocate.
-  static AnyTensor from_host(DType dtype, Shape shape, const void* data, Placement placement);
+  static AnyTensor from_host(DType dtype, Shape shape, const void* data, Placement placement,
+                             CallSite site = {});
   /// A tensor over `view`. Throws: InternalError unless `view` has `shape.count()` elements.
   AnyTensor(BufferView view, Shape shape, Placement placement);
 
@@ -66,13 +68,13 @@ class AnyTensor {
   /// are computed. Throws: InvalidArgumentError (kInvalidArgument) for a default-constructed
   /// tensor; DeviceError (kOutOfBounds, kUninitialised, kDeadlock, kDeviceLost) if the work that
   /// computes the elements failed (SEM-73 to SEM-75).
-  void read(void* to) const;
+  void read(void* to, CallSite site = {}) const;
   /// A copy on another device of the same backend, or this tensor if `target` is its placement.
   /// Order: the target's compute stream waits for the source's compute stream, and later work of
   /// the source's stream waits for the copy; the host does not block.
   /// Throws: InvalidArgumentError (kForeignObject) for another backend, (kUnknownDevice),
   /// (kInvalidArgument) for a default-constructed tensor; DeviceError (kOutOfMemory).
-  AnyTensor copy_to(Placement target) const;
+  AnyTensor copy_to(Placement target, CallSite site = {}) const;
   /// The same storage with another shape. Order: enqueues nothing.
   /// Throws: InvalidArgumentError (kShape) if the numbers of elements differ.
   AnyTensor reshaped(Shape shape, CallSite site = CallSite::here()) const;
@@ -117,7 +119,8 @@ class Tensor {
           std::to_string(values.size()) + " values for shape " + to_string(shape),
           "give one value for each element", site);
     }
-    return Tensor(AnyTensor::from_host(dtype_of<T>(), std::move(shape), values.data(), placement));
+    return Tensor(
+        AnyTensor::from_host(dtype_of<T>(), std::move(shape), values.data(), placement, site));
   }
   static Tensor from(Shape shape, std::initializer_list<T> values,
                      CallSite site = CallSite::here()) {
@@ -157,9 +160,9 @@ class Tensor {
   /// default-constructed tensor gives an empty vector. Order: blocks the host until the elements
   /// are computed. Throws: DeviceError (kOutOfBounds, kUninitialised, kDeadlock, kDeviceLost) if
   /// the work that computes the elements failed (SEM-73 to SEM-75).
-  auto to_host() const {
+  auto to_host(CallSite site = CallSite::here()) const {
     std::vector<Plain> values(static_cast<std::size_t>(any_.empty() ? 0 : count()));
-    if (!values.empty()) any_.read(values.data());
+    if (!values.empty()) any_.read(values.data(), site);
     return values;
   }
   /// The element of a tensor with exactly 1 element. Order: blocks the host. Throws:
@@ -169,7 +172,7 @@ class Tensor {
       throw InvalidArgumentError(ErrorCode::kShape, "item() of a tensor " + to_string(shape()),
                                  "only a tensor with one element has an item", site);
     }
-    return static_cast<T>(to_host()[0]);
+    return static_cast<T>(to_host(site)[0]);
   }
   /// A copy on another device of the same backend. A copy to the tensor's own placement shares
   /// storage until either is written. Order: the target's compute stream waits for the source's
@@ -177,7 +180,9 @@ class Tensor {
   /// block.
   /// Throws: InvalidArgumentError (kForeignObject) for another backend, (kUnknownDevice),
   /// (kInvalidArgument) for a default-constructed tensor; DeviceError (kOutOfMemory).
-  Tensor copy_to(Placement target) const { return Tensor(any_.copy_to(target)); }
+  Tensor copy_to(Placement target, CallSite site = CallSite::here()) const {
+    return Tensor(any_.copy_to(target, site));
+  }
   /// The same elements, row-major, with another shape; storage is shared until either tensor is
   /// written. Order: enqueues nothing. Throws: InvalidArgumentError (kShape) if the counts differ.
   Tensor reshaped(Shape shape, CallSite site = CallSite::here()) const {

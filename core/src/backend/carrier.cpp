@@ -3,24 +3,11 @@
 
 #include "backend/carrier.h"
 
-#include "belfry/backend/current_slot.h"
 #include "belfry/error.h"
 
 #include <algorithm>
 
 namespace belfry::detail {
-
-constinit thread_local CurrentSlot current{};
-
-void* current_slot() noexcept {
-  const Unwatched unwatched;
-  return current.context;
-}
-
-void set_current_slot(void* context) noexcept {
-  const Unwatched unwatched;
-  current.context = context;
-}
 
 Carrier& outer_replica_on(const Executor& executor) {
   Carrier* carrier = carrier_on(executor);

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/backend/executor.h"
 #include "belfry/backend/unwatched.h"
 
+#include <cstdint>
 #include <span>
 
 namespace belfry::detail {
@@ -26,6 +28,7 @@ class Run {
   virtual ~Run() = default;
 
   const Executor& executor() const { return *executor_; }
+  std::uint32_t number = 0;  ///< CarryOptions::number.
   virtual void step(Carrier& carrier, const Operation& operation) = 0;
   virtual void block_until(Carrier& replica, const Operation& operation, Gate& gate) = 0;
   /// The gate of these replicas, all of this run, was opened.
@@ -39,7 +42,7 @@ class Run {
 /// The state that belongs to a carrier and not to a thread: the context of the runner, and the
 /// carrier itself.
 struct CurrentSlot {
-  void* context = nullptr;
+  SlotContext* context = nullptr;
   Carrier* carrier = nullptr;
 };
 

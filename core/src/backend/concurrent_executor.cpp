@@ -24,10 +24,12 @@ class ConcurrentExecutor final : public Executor {
   void carry(int replicas, Job& job, const CarryOptions& options) override {
     if (options.concurrent) {
       detail::ConcurrentRun run(*this, parts_.sink, workers_, mutex_);
+      run.number = options.number;
       run.carry(replicas, job);
     } else {
       const detail::Unwatched unwatched;
       detail::TurnScheduler run(*this, parts_, std::make_unique<detail::ThreadCarriers>(workers_));
+      run.number = options.number;
       run.carry(replicas, job, false);
     }
   }

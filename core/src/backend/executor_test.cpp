@@ -85,22 +85,25 @@ TEST_P(EveryExecutor, NoReplicasAreFinishedAtOnce) {
 
 TEST_P(EveryExecutor, TheSlotFollowsTheReplica) {
   const auto executor = make({});
-  std::vector<int> marks(4);
-  int outside = 0;
+  struct Mark : detail::SlotContext {
+    int seen = 0;
+  };
+  std::vector<Mark> marks(4);
+  Mark outside;
   detail::set_current_slot(&outside);
   int wrong = 0;
   ScriptedJob job(*executor, 4, [&](ScriptedJob& self, int replica) {
-    int* const mark = &marks[static_cast<std::size_t>(replica)];
+    Mark* const mark = &marks[static_cast<std::size_t>(replica)];
     const bool fresh = detail::current_slot() == nullptr;
     detail::set_current_slot(mark);
     for (int i = 0; i < 3; ++i) {
       self.meet(replica);
-      *mark += fresh && detail::current_slot() == mark ? 1 : 0;
+      mark->seen += fresh && detail::current_slot() == mark ? 1 : 0;
     }
   });
   job.on_merge = [&] { wrong += detail::current_slot() != &outside ? 1 : 0; };
   job.run();
-  EXPECT_EQ(marks, std::vector<int>(4, 3));
+  for (const Mark& mark : marks) EXPECT_EQ(mark.seen, 3);
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(detail::current_slot(), &outside);
   detail::set_current_slot(nullptr);

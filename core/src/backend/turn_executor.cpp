@@ -93,6 +93,7 @@ void TurnExecutor::carry(int replicas, Job& job, const CarryOptions& options) {
   const Unwatched unwatched;
   const ThreadScope alone(*this);
   const SchedulerLease scheduler(*this);
+  (*scheduler).number = options.number;
   (*scheduler).carry(replicas, job, options.concurrent);
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "belfry/backend/backend.h"
+#include "belfry/backend/current_slot.h"
 #include "belfry/backend/device.h"
 #include "belfry/error.h"
 #include "belfry/tensor.h"
@@ -56,7 +57,9 @@ AnyTensor AnyTensor::allocate(DType dtype, Shape shape, Placement placement) {
   return {BufferView{std::move(buffer), 0, count, dtype}, std::move(shape), placement};
 }
 
-AnyTensor AnyTensor::from_host(DType dtype, Shape shape, const void* data, Placement placement) {
+AnyTensor AnyTensor::from_host(DType dtype, Shape shape, const void* data, Placement placement,
+                               CallSite site) {
+  const detail::SiteScope scope(site);
   AnyTensor tensor = allocate(dtype, std::move(shape), placement);
   if (tensor.view_.count != 0) {
     device_of(placement).compute_stream().write(tensor.view_, data);
@@ -64,18 +67,21 @@ AnyTensor AnyTensor::from_host(DType dtype, Shape shape, const void* data, Place
   return tensor;
 }
 
-void AnyTensor::read(void* to) const {
+void AnyTensor::read(void* to, CallSite site) const {
   require_storage(*this);
-  if (view_.count != 0) device_of(placement_).compute_stream().read(to, view_);
+  if (view_.count == 0) return;
+  const detail::SiteScope scope(site);
+  device_of(placement_).compute_stream().read(to, view_);
 }
 
-AnyTensor AnyTensor::copy_to(Placement target) const {
+AnyTensor AnyTensor::copy_to(Placement target, CallSite site) const {
   require_storage(*this);
   if (target == placement_) return *this;
   if (target.backend != placement_.backend) {
     throw InvalidArgumentError(ErrorCode::kForeignObject, "a tensor cannot move to another backend",
                                "read it with to_host and make a new one there");
   }
+  const detail::SiteScope scope(site);
   AnyTensor copy = allocate(dtype(), shape_, target);
   if (view_.count != 0) ordered_copy(device_of(target), copy.view_, device_of(placement_), view_);
   return copy;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/backend/device.h"
 #include "belfry/detail/tensor/axis.h"
 #include "belfry/detail/tensor_launch.h"
@@ -50,6 +51,7 @@ AnyTensor seen_as(const AnyTensor& x, DType dtype, Shape shape) {
 // Rows of `inner` elements of `table`, in the order of `rows`, as `shape`.
 AnyTensor pick_rows(const AnyTensor& table, std::int64_t inner,
                     const std::vector<std::int64_t>& rows, Shape shape, CallSite site) {
+  const SiteScope scope(site);
   if (shape.count() == 0) {
     return AnyTensor::allocate(table.dtype(), std::move(shape), table.placement());
   }
@@ -148,6 +150,7 @@ AnyTensor join(const AnyTensor& flat, const Shape& shape, int axis,
 }
 
 AnyTensor launch_concatenate(const std::vector<AnyTensor>& parts, Axis axis, CallSite site) {
+  const SiteScope scope(site);
   if (parts.empty()) {
     throw InvalidArgumentError(ErrorCode::kInvalidArgument, "concatenate of no tensors",
                                "their element type and shape would be unknown", site);

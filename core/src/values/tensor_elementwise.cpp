@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/error.h"
 #include "values/tensor_operands.h"
@@ -82,6 +83,7 @@ AnyTensor scalar_beside(const AnyTensor& like, Scalar value, CallSite site) {
 }  // namespace
 
 AnyTensor launch_fill(DType dtype, Shape shape, Scalar value, Placement placement, CallSite site) {
+  const SiteScope scope(site);
   AnyTensor out = allocate_at(site, dtype, std::move(shape), placement);
   Kernel kernel = elementwise(KernelKind::kFill, {Broadcast::kNone, 1, out.shape().count()});
   set_scalar(kernel, value);
@@ -92,6 +94,7 @@ AnyTensor launch_fill(DType dtype, Shape shape, Scalar value, Placement placemen
 
 AnyTensor launch_unary(UnaryOp op, const AnyTensor& x, Scalar scalar, std::string_view what,
                        CallSite site) {
+  const SiteScope scope(site);
   const TensorCall call{what, site};
   require_storage(call, x);
   require_arithmetic(call, x.dtype());
@@ -102,6 +105,7 @@ AnyTensor launch_unary(UnaryOp op, const AnyTensor& x, Scalar scalar, std::strin
 
 AnyTensor launch_binary(BinaryOp op, const AnyTensor& left, const AnyTensor& right,
                         std::string_view what, CallSite site) {
+  const SiteScope scope(site);
   const TensorCall call{what, site};
   const Fit fit = check_pair(call, left, right);
   require_binary(op, call, left.dtype());
@@ -132,6 +136,7 @@ AnyTensor launch_binary(BinaryOp op, Scalar left, const AnyTensor& right, std::s
 
 AnyTensor launch_compare(CompareOp op, const AnyTensor& left, const AnyTensor& right,
                          std::string_view what, CallSite site) {
+  const SiteScope scope(site);
   const TensorCall call{what, site};
   Kernel kernel = elementwise(KernelKind::kCompare, check_pair(call, left, right));
   require_kernels(call, left.dtype());
@@ -151,6 +156,7 @@ AnyTensor launch_compare(CompareOp op, const AnyTensor& left, Scalar right, std:
 
 AnyTensor launch_select(const AnyTensor& condition, const AnyTensor& left, const AnyTensor& right,
                         CallSite site) {
+  const SiteScope scope(site);
   const TensorCall call{"select", site};
   require_storage(call, condition);
   require_storage(call, left);
@@ -173,6 +179,7 @@ AnyTensor launch_select(const AnyTensor& condition, const AnyTensor& left, const
 }
 
 AnyTensor launch_cast(const AnyTensor& x, DType to, CallSite site) {
+  const SiteScope scope(site);
   require_storage({"cast", site}, x);
   if (x.dtype() == to) return x;
   AnyTensor out = AnyTensor::allocate(to, x.shape(), x.placement());
@@ -183,7 +190,9 @@ AnyTensor launch_cast(const AnyTensor& x, DType to, CallSite site) {
   return out;
 }
 
-AnyTensor launch_random(DType dtype, Shape shape, RandomDraw draw, Placement placement) {
+AnyTensor launch_random(DType dtype, Shape shape, RandomDraw draw, Placement placement,
+                        CallSite site) {
+  const SiteScope scope(site);
   AnyTensor out = AnyTensor::allocate(dtype, std::move(shape), placement);
   Kernel kernel = elementwise(KernelKind::kRandom, {Broadcast::kNone, 1, out.shape().count()});
   kernel.parameters.distribution = draw.distribution;
@@ -195,6 +204,7 @@ AnyTensor launch_random(DType dtype, Shape shape, RandomDraw draw, Placement pla
 }
 
 void update_unary(UnaryOp op, AnyTensor& x, Scalar scalar, std::string_view what, CallSite site) {
+  const SiteScope scope(site);
   const TensorCall call{what, site};
   require_storage(call, x);
   require_arithmetic(call, x.dtype());
@@ -204,6 +214,7 @@ void update_unary(UnaryOp op, AnyTensor& x, Scalar scalar, std::string_view what
 
 void update_binary(BinaryOp op, AnyTensor& left, const AnyTensor& right, std::string_view what,
                    CallSite site) {
+  const SiteScope scope(site);
   const TensorCall call{what, site};
   const Fit fit = check_pair(call, left, right);
   require_binary(op, call, left.dtype());

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/error.h"
 #include "values/tensor_operands.h"
@@ -24,6 +25,7 @@ void require_indices(const TensorCall& call, const AnyTensor& table, const AnyTe
 
 AnyTensor launch_fold(FoldOp op, bool rows, const AnyTensor& x, std::string_view what,
                       CallSite site) {
+  const SiteScope scope(site);
   const TensorCall call{what, site};
   require_storage(call, x);
   require_matrix(call, x);
@@ -50,6 +52,7 @@ AnyTensor launch_fold(FoldOp op, bool rows, const AnyTensor& x, std::string_view
 
 AnyTensor launch_matmul(const AnyTensor& left, const AnyTensor& right, MatmulTransposes transposes,
                         CallSite site) {
+  const SiteScope scope(site);
   const TensorCall call{"matmul", site};
   require_storage(call, left);
   require_storage(call, right);
@@ -81,6 +84,7 @@ AnyTensor launch_matmul(const AnyTensor& left, const AnyTensor& right, MatmulTra
 }
 
 AnyTensor launch_gather_rows(const AnyTensor& table, const AnyTensor& indices, CallSite site) {
+  const SiteScope scope(site);
   require_indices({"gather_rows", site}, table, indices);
   const Shape shape{indices.shape().count(), table.shape().extent(1)};
   AnyTensor out = AnyTensor::allocate(table.dtype(), shape, table.placement());
@@ -96,6 +100,7 @@ AnyTensor launch_gather_rows(const AnyTensor& table, const AnyTensor& indices, C
 
 void update_scatter_rows(ScatterOp op, AnyTensor& table, const AnyTensor& indices,
                          const AnyTensor& rows, std::string_view what, CallSite site) {
+  const SiteScope scope(site);
   const TensorCall call{what, site};
   require_indices(call, table, indices);
   require_storage(call, rows);

@@ -2,12 +2,54 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-namespace belfry::detail {
+#include "belfry/call_site.h"
+
+#include <cstdint>
+
+namespace belfry {
+
+class Executor;
+
+namespace detail {
+
+/// What the current slot points to: the base of the runner's contexts.
+struct SlotContext {
+  const CallSite* site = nullptr;  ///< See SiteScope.
+};
 
 /// The current context of the running fiber or thread: a pointer that the runner owns and
 /// interprets. Executors save and restore the pointer at every switch: the context follows the
 /// replica, not the thread. A thread-local variable.
-void* current_slot() noexcept;
-void set_current_slot(void* context) noexcept;
+SlotContext* current_slot() noexcept;
+void set_current_slot(SlotContext* context) noexcept;
 
-}  // namespace belfry::detail
+/// Makes `site` the call site of the device work that this replica, merge or thread submits, until
+/// the end of the scope. The innermost scope counts; a site without a file changes nothing. The
+/// site follows the current context, and the context that is current at the end of the scope is the
+/// context of its beginning.
+class SiteScope {
+ public:
+  explicit SiteScope(const CallSite& site) noexcept;
+  ~SiteScope() { *place_ = before_; }
+  SiteScope(const SiteScope&) = delete;
+  SiteScope& operator=(const SiteScope&) = delete;
+
+ private:
+  CallSite site_;
+  const CallSite** place_;
+  const CallSite* before_;
+};
+
+/// The site of the innermost scope; an empty site outside every scope.
+CallSite submitting_site() noexcept;
+
+/// Where the calling code runs, among the runs of one executor.
+struct CurrentPlace {
+  std::uint32_t run = 0;  ///< CarryOptions::number of the innermost run; 0 outside.
+  int depth = 0;          ///< The number of runs around the code.
+  int replica = -1;       ///< -1: outside, or in the caller of the innermost run, as merges are.
+};
+CurrentPlace current_place(const Executor& executor) noexcept;
+
+}  // namespace detail
+}  // namespace belfry

@@ -49,7 +49,7 @@ class RunFailure {
 /// The context that is current on a carrier: exactly one of `replica` and `cross`, and the device
 /// of new tensors. Lives on the stack of the function that entered the context; the slot points at
 /// the innermost context.
-struct CurrentContext {
+struct CurrentContext : SlotContext {
   StrategyCore* strategy = nullptr;
   ReplicaContext* replica = nullptr;
   CrossReplicaContext* cross = nullptr;
@@ -87,8 +87,8 @@ inline void require_alive() {
 /// Makes a context current for a block of code.
 class CurrentScope {
  public:
-  explicit CurrentScope(CurrentContext& context) noexcept : saved_(current_slot()) {
-    context.outer = static_cast<CurrentContext*>(saved_);
+  explicit CurrentScope(CurrentContext& context) noexcept : saved_(current_context()) {
+    context.outer = saved_;
     if (context.variables == nullptr && context.outer != nullptr) {
       context.variables = context.outer->variables;
     }
@@ -99,7 +99,7 @@ class CurrentScope {
   ~CurrentScope() { set_current_slot(saved_); }
 
  private:
-  void* saved_;
+  CurrentContext* saved_;
 };
 
 }  // namespace detail

@@ -69,7 +69,8 @@ AnyTensor launch_fold(FoldOp op, bool rows, const AnyTensor& x, std::string_view
 AnyTensor launch_matmul(const AnyTensor& left, const AnyTensor& right, MatmulTransposes transposes,
                         CallSite site);
 AnyTensor launch_gather_rows(const AnyTensor& table, const AnyTensor& indices, CallSite site);
-AnyTensor launch_random(DType dtype, Shape shape, RandomDraw draw, Placement placement);
+AnyTensor launch_random(DType dtype, Shape shape, RandomDraw draw, Placement placement,
+                        CallSite site);
 
 // Updates in place.
 void update_unary(UnaryOp op, AnyTensor& x, Scalar scalar, std::string_view what, CallSite site);

@@ -4,6 +4,7 @@
 #include "belfry/completion.h"
 
 #include "belfry/backend/backend.h"
+#include "belfry/backend/current_slot.h"
 #include "belfry/detail/current_context.h"
 
 #include <algorithm>
@@ -19,13 +20,15 @@ Completion::Completion(Backend& backend, const std::vector<int>& devices) {
   }
 }
 
-bool Completion::done() const {
+bool Completion::done(CallSite site) const {
   detail::require_alive();
+  const detail::SiteScope scope(site);
   return std::ranges::all_of(events_, [](const auto& event) { return event->query(); });
 }
 
-void Completion::wait() const {
+void Completion::wait(CallSite site) const {
   detail::require_alive();
+  const detail::SiteScope scope(site);
   for (const auto& event : events_) event->synchronize();
 }
 

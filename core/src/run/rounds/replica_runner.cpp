@@ -4,6 +4,7 @@
 #include "run/rounds/replica_runner.h"
 
 #include "backend/carrier.h"
+#include "belfry/backend/current_slot.h"
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/distribute.h"
 #include "belfry/replica_context.h"
@@ -127,6 +128,7 @@ void ReplicaRunner::run(const RunOptions& options) {
   nested_ = !lock.is_outermost();
   CurrentContext here = core().cross_context(cross_);
   const CurrentScope scope(here);
+  const SiteScope site(options.site);
   ReplicasStep(*this, options).take_to(core().hooks());
 }
 
@@ -284,6 +286,7 @@ void ReplicaRunner::merge_round() {
   core().statistics().merges += 1;
   const MergeRequest& first = *requests_[static_cast<std::size_t>(present_.id(0))];
   CurrentScope scope(cross_current_);
+  const SiteScope site(first.site);
   executor_.announce({.kind = OperationKind::kMerge,
                       .agent = {AgentId::Kind::kMerge, 0},
                       .subject = round,

@@ -3,6 +3,7 @@
 
 #include "belfry/variable.h"
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/backend/element_ops.h"
 #include "belfry/backend/host_kernels.h"
 #include "belfry/cross_replica_context.h"
@@ -304,6 +305,7 @@ void throw_other_structure(CallSite site) {
 
 void combine_leaves(AssignOp op, std::vector<LeafRef> target, std::vector<LeafRef> delta,
                     CallSite site) {
+  const SiteScope scope(site);
   if (!same_leaves(target, delta)) throw_other_structure(site);
   KernelParameters parameters;
   parameters.binary = op == AssignOp::kAdd ? BinaryOp::kAdd : BinaryOp::kSubtract;

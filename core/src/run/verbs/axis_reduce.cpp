@@ -3,6 +3,7 @@
 
 #include "belfry/detail/axis_reduce.h"
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/detail/gather_values.h"
 #include "belfry/detail/tensor/axis.h"
 #include "belfry/detail/tensor_launch.h"
@@ -26,6 +27,7 @@ std::int64_t axis_count(const GatherCall& call, ReduceOp op, DType dtype,
 
 std::vector<AnyTensor> reduce_tensors_along(const GatherCall& call, ReduceOp op,
                                             const std::vector<AnyTensor>& parts) {
+  const SiteScope scope(call.site);
   const CallSite site = call.site;
   std::vector<Shape> shapes;
   shapes.reserve(parts.size());

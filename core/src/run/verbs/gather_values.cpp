@@ -3,6 +3,7 @@
 
 #include "belfry/detail/gather_values.h"
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/detail/tensor/axis.h"
 #include "belfry/error.h"
 
@@ -57,6 +58,7 @@ int gather_axis(const std::vector<Shape>& shapes, const Participants& present, A
 }
 
 AnyTensor gather_tensors(const GatherCall& call, const std::vector<AnyTensor>& parts) {
+  const SiteScope scope(call.site);
   const int number = gather_axis(shapes_of(parts), call.present, call.axis, call.site);
   std::vector<AnyTensor> here;
   here.reserve(parts.size());
@@ -66,6 +68,7 @@ AnyTensor gather_tensors(const GatherCall& call, const std::vector<AnyTensor>& p
 
 std::vector<AnyTensor> all_gather_tensors(const GatherCall& call,
                                           const std::vector<AnyTensor>& parts) {
+  const SiteScope scope(call.site);
   const std::vector<Shape> shapes = shapes_of(parts);
   const int number = gather_axis(shapes, call.present, call.axis, call.site);
   std::vector<AnyTensor> joined = call.core.ops().all_gather(parts, call.present);

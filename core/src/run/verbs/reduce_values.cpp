@@ -3,6 +3,7 @@
 
 #include "belfry/detail/reduce_values.h"
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/error.h"
 #include "collectives/require_reducible.h"
 #include "words/with_report.h"
@@ -46,6 +47,7 @@ bool same_leaves(const std::vector<LeafRef>& a, const std::vector<LeafRef>& b) {
 }
 
 void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call) {
+  const SiteScope scope(site);
   require_operator(call.op, site);  // Also where no leaf asks.
   try {
     core.reduce(call);
@@ -56,6 +58,7 @@ void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call) {
 
 void fold_at(CallSite site, StrategyCore& core, ReduceOp op,
              std::span<const std::vector<LeafRef>> parts) {
+  const SiteScope scope(site);
   require_operator(op, site);
   try {
     core.ops().fold(op, parts);

@@ -97,7 +97,7 @@ std::vector<std::int64_t> argmax_rows(const Tensor<T>& x, CallSite site = CallSi
     throw InvalidArgumentError(ErrorCode::kShape, "argmax_rows of a tensor " + to_string(x.shape()),
                                "it takes a matrix with at least one column", site);
   }
-  const auto values = x.to_host();
+  const auto values = x.to_host(site);
   const auto columns = static_cast<std::size_t>(x.shape().extent(1));
   std::vector<std::int64_t> best;
   for (std::size_t row = 0; row < values.size(); row += columns) {

@@ -20,28 +20,28 @@ namespace belfry {
 
 /// Uniform in [0, 1).
 template <FloatingElement T = float>
-Tensor<T> random_uniform(Shape shape, std::uint64_t seed, std::uint64_t offset,
-                         Placement placement) {
+Tensor<T> random_uniform(Shape shape, std::uint64_t seed, std::uint64_t offset, Placement placement,
+                         CallSite site = CallSite::here()) {
   return Tensor<T>(detail::launch_random(dtype_of<T>(), std::move(shape),
-                                         {Distribution::kUniform, seed, offset}, placement));
+                                         {Distribution::kUniform, seed, offset}, placement, site));
 }
 template <FloatingElement T = float>
 Tensor<T> random_uniform(Shape shape, std::uint64_t seed, std::uint64_t offset = 0,
                          CallSite site = CallSite::here()) {
-  return random_uniform<T>(std::move(shape), seed, offset, current_placement(site));
+  return random_uniform<T>(std::move(shape), seed, offset, current_placement(site), site);
 }
 
 /// Normal with mean 0 and variance 1.
 template <FloatingElement T = float>
-Tensor<T> random_normal(Shape shape, std::uint64_t seed, std::uint64_t offset,
-                        Placement placement) {
+Tensor<T> random_normal(Shape shape, std::uint64_t seed, std::uint64_t offset, Placement placement,
+                        CallSite site = CallSite::here()) {
   return Tensor<T>(detail::launch_random(dtype_of<T>(), std::move(shape),
-                                         {Distribution::kNormal, seed, offset}, placement));
+                                         {Distribution::kNormal, seed, offset}, placement, site));
 }
 template <FloatingElement T = float>
 Tensor<T> random_normal(Shape shape, std::uint64_t seed, std::uint64_t offset = 0,
                         CallSite site = CallSite::here()) {
-  return random_normal<T>(std::move(shape), seed, offset, current_placement(site));
+  return random_normal<T>(std::move(shape), seed, offset, current_placement(site), site);
 }
 
 }  // namespace belfry

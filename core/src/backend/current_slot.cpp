@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/backend/current_slot.h"
+
+#include "backend/carrier.h"
+#include "belfry/backend/unwatched.h"
+
+namespace belfry::detail {
+namespace {
+
+// Of code outside every context. No switch between replicas happens there.
+constinit thread_local const CallSite* site_outside = nullptr;
+
+const CallSite** place_of_site() noexcept {
+  return current.context != nullptr ? &current.context->site : &site_outside;
+}
+
+}  // namespace
+
+constinit thread_local CurrentSlot current{};
+
+SlotContext* current_slot() noexcept {
+  const Unwatched unwatched;
+  return current.context;
+}
+
+void set_current_slot(SlotContext* context) noexcept {
+  const Unwatched unwatched;
+  current.context = context;
+}
+
+SiteScope::SiteScope(const CallSite& site) noexcept : site_(site) {
+  const Unwatched unwatched;
+  place_ = place_of_site();
+  before_ = *place_;
+  if (*site_.file != 0) *place_ = &site_;
+}
+
+CallSite submitting_site() noexcept {
+  const Unwatched unwatched;
+  const CallSite* const site = *place_of_site();
+  return site == nullptr ? CallSite{} : *site;
+}
+
+CurrentPlace current_place(const Executor& executor) noexcept {
+  const Unwatched unwatched;
+  const Carrier* carrier = carrier_on(executor);
+  if (carrier == nullptr) return {};
+  CurrentPlace place{carrier->run->number, 0, carrier->replica};
+  for (; carrier != nullptr; carrier = carrier->outer) {
+    const bool is_caller = carrier->replica < 0 && &carrier->run->executor() == &executor;
+    place.depth += is_caller ? 1 : 0;
+  }
+  return place;
+}
+
+}  // namespace belfry::detail
