@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/sim/backend.h"
 
+#include "attached_chooser.h"
 #include "belfry/error.h"
 #include "belfry/sim/replay_token.h"
 #include "choice_record.h"
@@ -9,13 +10,16 @@
 #include "device_table.h"
 #include "fixed_chooser.h"
 #include "log_sink.h"
+#include "observing_sink.h"
 #include "random_chooser.h"
 #include "recording_chooser.h"
 #include "replay.h"
 #include "replay_executor.h"
 #include "replayed_chooser.h"
+#include "watched_executor.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -51,8 +55,11 @@ std::unique_ptr<Chooser> make_chooser(const Options& options, ChoiceRecord& reco
   return std::make_unique<RecordingChooser<Policy>>(record, std::move(policy));
 }
 
-std::unique_ptr<Chooser> make_chooser(const Options& options, ChoiceRecord& record,
-                                      Replay& replay) {
+std::unique_ptr<Chooser> make_chooser(const Options& options, Chooser* attached,
+                                      ChoiceRecord& record, Replay& replay) {
+  if (attached != nullptr) {
+    return std::make_unique<AttachedChooser>(*attached, replay, options.record ? &record : nullptr);
+  }
   switch (options.schedule.kind) {
     case ScheduleKind::kFixed:
       return make_chooser(options, record, FixedChooser());
@@ -80,12 +87,12 @@ engine::DigestExtent extent_of(Digests digests) {
 
 // Parts in the order in which they need each other: the last is destroyed first.
 struct Backend::State {
-  State(const Options& wanted, CallSite site)
+  State(const Options& wanted, const Attachments& attached, CallSite site)
       : options(checked(wanted, site)),
         threads(options.carrier != Carrier::kFiber),
         record(options.record_limit),
         replay(options.schedule.choices),
-        chooser(make_chooser(options, record, replay)),
+        chooser(make_chooser(options, attached.chooser, record, replay)),
         sink(options.record_limit, options.digests == Digests::kAll),
         locked_sink(sink),
         devices(options.devices) {
@@ -93,10 +100,15 @@ struct Backend::State {
     shared.memory_limit_bytes = options.memory_limit_bytes;
     shared.share_copies = options.share_copies;
     if (options.record) shared.sink = threads ? static_cast<OperationSink*>(&locked_sink) : &sink;
+    if (attached.observer != nullptr) {
+      watch.emplace(*attached.observer);
+      observing_sink.emplace(*watch, shared.sink);
+    }
     shared.staging = std::make_shared<engine::BlockPool>();
     shared.engine =
         std::make_shared<engine::Engine>(engine::EngineOptions{.chooser = chooser.get(),
                                                                .sink = shared.sink,
+                                                               .watch = watch ? &*watch : nullptr,
                                                                .digest = extent_of(options.digests),
                                                                .threads = threads});
     executor = make_executor();
@@ -107,7 +119,7 @@ struct Backend::State {
     }
   }
 
-  // Whoever still holds the engine may only let go of it.
+  // Whoever still holds the engine may only let go of it: no observer is told of that.
   ~State() {
     shared.engine->attach(nullptr);
     shared.engine->attach_concurrent(nullptr);
@@ -115,7 +127,7 @@ struct Backend::State {
 
   std::unique_ptr<Executor> make_executor() {
     const ExecutorParts parts{.chooser = chooser.get(),
-                              .sink = shared.sink,
+                              .sink = watch ? &*observing_sink : shared.sink,
                               .agents = shared.engine.get(),
                               .stack_bytes = options.stack_bytes};
     std::unique_ptr<Executor> made;
@@ -130,6 +142,7 @@ struct Backend::State {
         made = make_concurrent_executor(parts);
         break;
     }
+    if (watch) made = std::make_unique<WatchedExecutor>(std::move(made), *watch);
     if (options.schedule.kind != ScheduleKind::kReplayed) return made;
     return std::make_unique<ReplayExecutor>(std::move(made), replay);
   }
@@ -148,13 +161,17 @@ struct Backend::State {
   std::unique_ptr<Chooser> chooser;
   LogSink sink;
   LockedLogSink locked_sink;
+  std::optional<engine::Watch> watch;
+  std::optional<ObservingSink> observing_sink;
   Shared shared;
   std::unique_ptr<Executor> executor;
   DeviceTable devices;
 };
 
-Backend::Backend(const Options& options, CallSite site)
-    : state_(std::make_unique<State>(options, site)) {}
+Backend::Backend(const Options& options, CallSite site) : Backend(options, Attachments{}, site) {}
+
+Backend::Backend(const Options& options, const Attachments& attached, CallSite site)
+    : state_(std::make_unique<State>(options, attached, site)) {}
 
 Backend::~Backend() = default;
 

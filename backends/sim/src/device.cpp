@@ -49,6 +49,7 @@ BufferPtr SimDevice::allocate(std::size_t bytes, Stream& stream) {
     operation.value = bytes;
     shared_.engine->tell(operation);
   }
+  shared_.engine->made(*allocation);
   return std::make_shared<SimBuffer>(*this, std::move(allocation), shared_.engine);
 }
 

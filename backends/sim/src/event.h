@@ -12,7 +12,9 @@ namespace belfry::sim {
 
 class SimEvent final : public Event {
  public:
-  explicit SimEvent(std::shared_ptr<engine::Engine> engine) : engine_(std::move(engine)) {}
+  explicit SimEvent(std::shared_ptr<engine::Engine> engine) : engine_(std::move(engine)) {
+    point_.name = engine_->name_event();
+  }
 
   void synchronize() override { engine_->synchronize(point_); }
   bool query() override { return engine_->query(point_); }

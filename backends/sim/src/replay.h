@@ -18,6 +18,8 @@ class Replay {
  public:
   explicit Replay(std::vector<Choice> choices) : choices_(std::move(choices)) {}
 
+  /// Whether a choice is left, or one did not fit.
+  bool lasts() const { return misfit_ || next_ < choices_.size(); }
   std::uint32_t next(ChoiceKind kind, std::uint32_t count);
   /// Throws: InvalidArgumentError (kReplay) naming the first choice that did not fit, if one did
   /// not.

@@ -21,6 +21,8 @@ Operation host_operation(OperationKind kind, std::uint64_t subject, const Comman
   return operation;
 }
 
+using Seen = sim::Observation::Kind;
+
 // So that `list` may have `count` elements without needing memory. Throws: std::bad_alloc.
 template <class T>
 void make_room(std::vector<T>& list, std::size_t count) {
@@ -36,7 +38,10 @@ void EngineDoor::refuse() {
       "let the threads take turns, give each a backend of its own, or use the concurrent carrier");
 }
 
-Engine::Engine(const EngineOptions& options) : options_(options), door_(options.threads) {
+Engine::Engine(const EngineOptions& options)
+    : options_(options),
+      door_(options.threads),
+      names_candidates_(options.chooser != nullptr && options.chooser->wants_candidates()) {
   check(options.chooser != nullptr, "an engine has a chooser");
   last_resort_ = std::make_shared<Failure>(Failure{std::make_exception_ptr(std::bad_alloc())});
 }
@@ -80,6 +85,8 @@ CommandQueue& Engine::create_queue(QueueOptions options) {
   ready_.make_room(queues_.size() + 1);
   make_room(to_advance_, queues_.size() + 1);
   make_room(advancing_, queues_.size() + 1);
+  make_room(items_, queues_.size() + 1);
+  make_room(candidates_, queues_.size() + 1);
   queues_.push_back(std::move(queue));
   return *queues_.back();
 }
@@ -93,13 +100,19 @@ void Engine::destroy_queue(CommandQueue& queue) {
 void Engine::enqueue(CommandQueue& queue, Command command) {
   Lock lock(door_);
   clear_told();
-  const CallSite site = command.site;
+  const CallSite site = site_or_submitting(command.site);
+  command.site = site;
   prepare(queue, command);
   QueueItem item;
   item.kind = QueueItem::Kind::kWork;
   item.command = std::move(command);
   announce(lock, host_operation(OperationKind::kEnqueue, queue.enqueued_ + 1, queue, site));
-  push(queue, std::move(item));
+  append(queue, std::move(item));
+  if (options_.watch != nullptr) {
+    CommandQueue* const queues[] = {&queue};
+    saw_work(Seen::kSubmitted, queues, queue.items_.back().command);
+  }
+  begin(queue);
   run_some();
 }
 
@@ -109,6 +122,7 @@ void Engine::record(CommandQueue& queue, EventPoint& event) {
   clear_told();
   auto record = std::make_shared<EventRecord>();
   record->generation = event.latest == nullptr ? 1 : event.latest->generation + 1;
+  record->event = event.name;
   note(host_operation(OperationKind::kRecord, record->generation, queue, {}));
   QueueItem item;
   item.kind = QueueItem::Kind::kRecord;
@@ -116,6 +130,7 @@ void Engine::record(CommandQueue& queue, EventPoint& event) {
   append(queue, std::move(item));
   // Whoever waits for the event waits for this record, which will be reached now.
   event.latest = std::move(record);
+  if (options_.watch != nullptr) saw_item(Seen::kRecorded, queue, event.latest.get());
   begin(queue);
 }
 
@@ -125,6 +140,7 @@ void Engine::wait(CommandQueue& queue, const EventPoint& event) {
   clear_told();
   if (event.latest == nullptr) {
     note(host_operation(OperationKind::kWait, 0, queue, {}));
+    if (options_.watch != nullptr) saw_wait_without_record(event);
     return;
   }
   note(host_operation(OperationKind::kWait, event.latest->generation, queue, {}));
@@ -133,7 +149,9 @@ void Engine::wait(CommandQueue& queue, const EventPoint& event) {
   item.record = event.latest;
   queue.keep_spare();
   if (!item.record->reached) make_room(item.record->waiting_queues, ++item.record->waits);
-  push(queue, std::move(item));
+  append(queue, std::move(item));
+  if (options_.watch != nullptr) saw_item(Seen::kWaitQueued, queue, event.latest.get());
+  begin(queue);
 }
 
 void Engine::join(CommandQueue& queue, const CollectivePtr& collective, std::size_t member) {
@@ -141,6 +159,7 @@ void Engine::join(CommandQueue& queue, const CollectivePtr& collective, std::siz
   clear_told();
   check(collective->queues.at(member) == nullptr, "a member joins a collective once");
   prepare(queue, collective->command);
+  collective->command.site = site_or_submitting(collective->command.site);
   announce(lock, host_operation(OperationKind::kEnqueue, queue.enqueued_ + 1, queue,
                                 collective->command.site));
   QueueItem item;
@@ -148,6 +167,9 @@ void Engine::join(CommandQueue& queue, const CollectivePtr& collective, std::siz
   item.collective = collective;
   append(queue, std::move(item));
   collective->queues[member] = &queue;
+  if (options_.watch != nullptr) {
+    saw_work(Seen::kSubmitted, {&collective->queues[member], 1}, collective->command);
+  }
   begin(queue);
   run_some();
 }
@@ -156,7 +178,8 @@ void Engine::enqueue_together(std::span<CommandQueue* const> queues, Command com
   Lock lock(door_);
   clear_told();
   if (queues.empty()) return;
-  const CallSite site = command.site;
+  const CallSite site = site_or_submitting(command.site);
+  command.site = site;
   const auto collective = std::make_shared<Collective>(queues.size());
   collective->command = std::move(command);
   collective->queues.assign(queues.begin(), queues.end());
@@ -168,6 +191,7 @@ void Engine::enqueue_together(std::span<CommandQueue* const> queues, Command com
   announce(lock, enqueues(*queues.front()));
   for (CommandQueue* queue : queues.subspan(1)) note(enqueues(*queue));
   append_to_all(queues, collective);
+  if (options_.watch != nullptr) saw_work(Seen::kSubmitted, queues, collective->command);
   for (CommandQueue* queue : queues) begin(*queue);
   run_some();
 }
@@ -194,16 +218,16 @@ void Engine::run(std::uint32_t which) {
   if (which < ready_.size()) step(ready_.take(which));
 }
 
+AgentId Engine::agent(std::uint32_t which) {
+  const Lock lock(door_, Lock::Entry::kOrWait);
+  return which < ready_.size() ? ready_.at(which).agent() : AgentId{};
+}
+
 // Keeps what the command needs to fail, and to be told of.
 void Engine::prepare(CommandQueue& queue, const Command& command) {
   try_again();
   queue.keep_spare();
   make_room(footprints_, command.reads.size() + command.writes.size());
-}
-
-void Engine::push(CommandQueue& queue, QueueItem item) {
-  append(queue, std::move(item));
-  begin(queue);
 }
 
 void Engine::append(CommandQueue& queue, QueueItem item) {

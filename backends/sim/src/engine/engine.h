@@ -13,6 +13,7 @@
 #include "engine/engine_lock.h"
 #include "engine/event_point.h"
 #include "engine/ready_list.h"
+#include "engine/watch.h"
 
 #include <condition_variable>
 #include <cstddef>
@@ -28,6 +29,7 @@ namespace belfry::engine {
 struct EngineOptions {
   Chooser* chooser = nullptr;                    ///< Makes every choice; required.
   OperationSink* sink = nullptr;                 ///< Sees every operation; may be null.
+  Watch* watch = nullptr;                        ///< Tells an observer; may be null.
   DigestExtent digest = DigestExtent::kSampled;  ///< Of what commands write, when there is a sink.
   bool check_initialised = true;                 ///< Report reads of bytes nobody has written.
   /// Several threads may be in the engine at a time. Else a second one is a ContextError
@@ -42,6 +44,9 @@ struct QueueOptions {
   std::int32_t number = 0;  ///< Unique; the caller's choice, so that it depends on no schedule.
   std::string label{};      ///< For messages: `compute stream`.
 };
+
+/// `site`, or if that is empty, the site of the call that submits.
+CallSite site_or_submitting(const CallSite& site);
 
 /// Queues of commands, events and a logical clock: what the simulator's streams and the simulated
 /// driver's streams both are.
@@ -132,11 +137,16 @@ class Engine final : public OtherAgents {
   void forget_told();
   /// Tells the sink of an operation that is none of the engine's.
   void tell(const Operation& operation);
+  /// Tells an observer of an allocation that the caller has got.
+  void made(const Allocation& allocation);
+  /// A name for an event that the caller makes. Throws: std::bad_alloc.
+  sim::EventName name_event();
   /// The state of each queue that has commands, one line each.
   std::string describe_queues();
 
   std::uint32_t runnable() override;
   void run(std::uint32_t which) override;
+  AgentId agent(std::uint32_t which) override;
 
  private:
   using Lock = EngineLock;
@@ -152,7 +162,6 @@ class Engine final : public OtherAgents {
   void append(CommandQueue& queue, QueueItem item);
   void append_to_all(std::span<CommandQueue* const> queues, const CollectivePtr& collective);
   void begin(CommandQueue& queue);
-  void push(CommandQueue& queue, QueueItem item);
   void erase_queue(CommandQueue& queue);
   // Throws: ContextError (kStrategyBusy) where threads take turns and another thread's run lasts.
   bool on_replica() const { return executor_ != nullptr && executor_->on_replica(); }
@@ -179,13 +188,29 @@ class Engine final : public OtherAgents {
   bool step_work(CommandQueue& queue);
   bool step_collective(const CollectivePtr& collective);
   bool execute(const Command& command, CommandQueue& queue, std::exception_ptr& failure);
+  const std::vector<Footprint>& footprints_of(const Command& command);
   void note_execution(OperationKind kind, const CommandQueue& queue, const Command& command,
                       bool written);
   bool step_some_queue();
+  std::uint32_t choose_queue();
   bool is_starved() const { return starved_ > kMostTries && starved_ > 2 * ready_.size(); }
   void try_again() { starved_ = 0; }
   // As much as the Chooser likes; on a replica the executor asks it instead.
   void run_some();
+
+  // engine_watch.cpp: observations, if there is a watch. Queues are named by their numbers, and
+  // their items by position: what the host has put into a queue is the last item.
+  void tell_host(sim::Observation seen, const CallSite& site);
+  void tell_stream(sim::Observation seen, const CommandQueue& queue, std::uint64_t number);
+  void saw_work(sim::Observation::Kind kind, std::span<CommandQueue* const> queues,
+                const Command& command);
+  void saw_item(sim::Observation::Kind kind, const CommandQueue& queue, const EventRecord* record);
+  void saw_finish(const CommandQueue& queue, bool failed);
+  void saw_wait_without_record(const EventPoint& event);
+  void saw_host(sim::Observation seen, const CommandQueue& queue, std::uint64_t number,
+                const CallSite& site);
+  void saw_host(sim::Observation seen, const EventRecord& record, const CallSite& site);
+  void saw_read(const Footprint& footprint, const CallSite& site);
 
   // engine_waits.cpp: hosts that wait.
   void await(Lock& lock, HostWait& wait, bool on_replica, const Operation& operation);
@@ -219,7 +244,10 @@ class Engine final : public OtherAgents {
   ReadyList ready_;
   std::vector<CommandQueue*> to_advance_;
   std::vector<CommandQueue*> advancing_;
-  std::vector<Footprint> footprints_;  // Reused for each operation.
+  std::vector<Footprint> footprints_;   // Reused for each operation.
+  std::vector<sim::StreamItem> items_;  // The same, for an observer.
+  std::vector<AgentId> candidates_;     // The same, for a Chooser that wants them.
+  const bool names_candidates_;
 };
 
 }  // namespace belfry::engine

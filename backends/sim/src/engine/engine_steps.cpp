@@ -12,6 +12,8 @@
 namespace belfry::engine {
 namespace {
 
+using Seen = sim::Observation::Kind;
+
 // How many commands may run at most because something was enqueued.
 constexpr std::uint32_t kMostAtOnce = 3;
 
@@ -123,6 +125,7 @@ bool Engine::pass_head(CommandQueue& queue) {
       return false;
     case QueueItem::Kind::kRecord:
       reach(*head.record, queue);
+      if (options_.watch != nullptr) saw_item(Seen::kReached, queue, head.record.get());
       finish_head(queue, nullptr, nullptr);
       return true;
     case QueueItem::Kind::kWait:
@@ -131,6 +134,7 @@ bool Engine::pass_head(CommandQueue& queue) {
         return false;
       }
       queue.clock_ = std::max(queue.clock_, head.record->clock);
+      if (options_.watch != nullptr) saw_item(Seen::kPassed, queue, head.record.get());
       return finish_wait(queue, untold(head.record->failure));
     case QueueItem::Kind::kCollective:
       return arrive(queue, head);
@@ -145,6 +149,7 @@ bool Engine::arrive(CommandQueue& queue, QueueItem& head) {
     return finish_wait(queue, collective.failure);
   }
   if (std::exchange(head.begun, true)) return false;
+  if (options_.watch != nullptr) saw_item(Seen::kArrived, queue, nullptr);
   if (++collective.arrived == collective.queues.size()) ready_.push(*collective.queues.front());
   return false;
 }
@@ -170,6 +175,7 @@ void Engine::finish_head(CommandQueue& queue, const std::exception_ptr& failure,
   if (failure != nullptr) queue.fail(failure, instead);
   queue.items_.pop_front();
   ++queue.done_;
+  if (options_.watch != nullptr) saw_finish(queue, failure != nullptr);
   std::erase_if(queue.waiting_hosts_, [&](const auto& waiting) {
     if (waiting.first > queue.done_) return false;
     complete(*waiting.second, queue.failure_);
@@ -198,6 +204,10 @@ bool Engine::step_work(CommandQueue& queue) {
   if (failure == nullptr && !execute(head.command, queue, failure)) return false;
   queue.clock_ = std::max(queue.clock_, head.clock) + 1;
   if (failure != nullptr) spoil_writes(head.command, failure);
+  if (options_.watch != nullptr && failure == nullptr) {
+    CommandQueue* const queues[] = {&queue};
+    saw_work(Seen::kTookEffect, queues, head.command);
+  }
   note_execution(OperationKind::kExecute, queue, head.command, failure == nullptr);
   finish_head(queue, failure, last_resort_);
   advance(queue);
@@ -215,6 +225,9 @@ bool Engine::step_collective(const CollectivePtr& collective) {
     return false;
   }
   if (failure != nullptr) spoil_writes(collective->command, failure);
+  if (options_.watch != nullptr && failure == nullptr) {
+    saw_work(Seen::kTookEffect, collective->queues, collective->command);
+  }
   for (CommandQueue* queue : collective->queues) {
     queue->clock_ = clock + 1;
     note_execution(OperationKind::kCollective, *queue, collective->command, failure == nullptr);
@@ -247,6 +260,17 @@ bool Engine::execute(const Command& command, CommandQueue& queue, std::exception
 void Engine::note_execution(OperationKind kind, const CommandQueue& queue, const Command& command,
                             bool written) {
   if (options_.sink == nullptr) return;
+  Operation operation;
+  operation.kind = kind;
+  operation.agent = queue.agent();
+  operation.subject = queue.done_ + 1;
+  if (written) operation.value = digest_of(kind, command, queue, options_.digest);
+  operation.footprints = footprints_of(command);
+  operation.site = command.site;
+  options_.sink->on_operation(operation);
+}
+
+const std::vector<Footprint>& Engine::footprints_of(const Command& command) {
   footprints_.clear();
   for (const Access& read : command.reads) {
     footprints_.push_back(
@@ -256,20 +280,21 @@ void Engine::note_execution(OperationKind kind, const CommandQueue& queue, const
     footprints_.push_back(
         {write.allocation->resource(), write.range.begin, write.range.end, AccessMode::kWrite});
   }
-  Operation operation;
-  operation.kind = kind;
-  operation.agent = queue.agent();
-  operation.subject = queue.done_ + 1;
-  if (written) operation.value = digest_of(kind, command, queue, options_.digest);
-  operation.footprints = footprints_;
-  operation.site = command.site;
-  options_.sink->on_operation(operation);
+  return footprints_;
 }
 
 bool Engine::step_some_queue() {
   if (ready_.empty() || is_starved()) return false;
-  step(ready_.take(options_.chooser->choose(ChoiceKind::kAgent, ready_.size())));
+  step(ready_.take(choose_queue()));
   return true;
+}
+
+std::uint32_t Engine::choose_queue() {
+  const std::uint32_t ready = ready_.size();
+  if (!names_candidates_) return options_.chooser->choose(ChoiceKind::kAgent, ready);
+  candidates_.clear();
+  for (std::uint32_t i = 0; i < ready; ++i) candidates_.push_back(ready_.at(i).agent());
+  return options_.chooser->choose_among(candidates_);
 }
 
 void Engine::run_some() {

@@ -13,6 +13,15 @@
 namespace belfry::engine {
 namespace {
 
+using Seen = sim::Observation::Kind;
+
+sim::Observation wait_seen(Seen kind, bool failed = false) {
+  sim::Observation seen;
+  seen.kind = kind;
+  seen.failed = failed;
+  return seen;
+}
+
 Operation wait_operation(std::uint64_t subject, std::uint64_t value, CallSite site) {
   Operation operation;
   operation.kind = OperationKind::kHostWait;
@@ -44,27 +53,31 @@ std::string head_text(const QueueItem& head) {
 void Engine::synchronize(CommandQueue& queue, CallSite site) {
   Lock lock(door_);
   clear_told();
-  wait_for_queue(lock, queue, site);
+  wait_for_queue(lock, queue, site_or_submitting(site));
 }
 
 void Engine::synchronize(const EventPoint& event, CallSite site) {
   Lock lock(door_);
   clear_told();
-  if (event.latest != nullptr) wait_for_record(lock, std::shared_ptr(event.latest), site);
+  if (event.latest != nullptr) {
+    wait_for_record(lock, std::shared_ptr(event.latest), site_or_submitting(site));
+  }
 }
 
 void Engine::read(CommandQueue& queue, void* to, const Access& from, CallSite site) {
   Lock lock(door_);
   clear_told();
+  site = site_or_submitting(site);
   wait_for_queue(lock, queue, site);
   check_access(from, options_.check_initialised, "a read by the host", site);
   if (from.allocation->data() == nullptr) from.allocation->make_own();
   const std::byte* data = from.allocation->data() + from.range.begin;
   const std::size_t bytes = from.range.end - from.range.begin;
   if (bytes != 0) std::memcpy(to, data, bytes);
-  if (options_.sink == nullptr) return;
   const Footprint footprint{from.allocation->resource(), from.range.begin, from.range.end,
                             AccessMode::kRead};
+  if (options_.watch != nullptr) saw_read(footprint, site);
+  if (options_.sink == nullptr) return;
   Operation operation;
   operation.kind = OperationKind::kHostRead;
   operation.subject = bytes;
@@ -77,8 +90,16 @@ void Engine::read(CommandQueue& queue, void* to, const Access& from, CallSite si
 bool Engine::query(const CommandQueue& queue) {
   const Lock lock(door_);
   require_turn();
+  const std::uint64_t last = queue.enqueued_;
   if (!queue.items_.empty()) step_for_query();
-  return queue.items_.empty();
+  const bool done = queue.items_.empty();
+  if (options_.watch != nullptr) {
+    sim::Observation seen;
+    seen.kind = Seen::kQueried;
+    seen.done = done;
+    saw_host(seen, queue, last, {});
+  }
+  return done;
 }
 
 bool Engine::query(const EventPoint& event) {
@@ -86,7 +107,14 @@ bool Engine::query(const EventPoint& event) {
   require_turn();
   if (event.latest == nullptr) return true;
   if (!event.latest->reached) step_for_query();
-  return event.latest->reached;
+  const bool done = event.latest->reached;
+  if (options_.watch != nullptr) {
+    sim::Observation seen;
+    seen.kind = Seen::kQueried;
+    seen.done = done;
+    saw_host(seen, *event.latest, {});
+  }
+  return done;
 }
 
 // Who asks again and again must hear that asking does not help.
@@ -129,13 +157,20 @@ void Engine::wait_for_queue(Lock& lock, CommandQueue& queue, CallSite site) {
   } else {
     queue.waiting_hosts_.emplace_back(queue.enqueued_, &wait);
   }
+  const std::uint64_t last = queue.enqueued_;
+  const auto saw = [&](Seen kind, bool failed) {
+    if (options_.watch != nullptr) saw_host(wait_seen(kind, failed), queue, last, site);
+  };
+  saw(Seen::kHostWaits, false);
   try {
     await(lock, wait, replica, operation);
   } catch (...) {
     if (!lock.held()) lock.lock();
     forget(wait);
+    saw(Seen::kHostWaited, true);
     throw;
   }
+  saw(Seen::kHostWaited, false);
   host_clock_ = std::max(host_clock_, queue.clock_);
 }
 
@@ -149,6 +184,10 @@ void Engine::wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& rec
   } else {
     record->waiting_hosts.push_back(&wait);
   }
+  const auto saw = [&](Seen kind, bool failed) {
+    if (options_.watch != nullptr) saw_host(wait_seen(kind, failed), *record, site);
+  };
+  saw(Seen::kHostWaits, false);
   try {
     await(lock, wait, replica, wait_operation(record->generation, ~std::uint64_t{0}, site));
   } catch (...) {
@@ -156,8 +195,10 @@ void Engine::wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& rec
     if (!lock.held()) lock.lock();
     std::erase(record->waiting_hosts, &wait);
     forget(wait);
+    saw(Seen::kHostWaited, true);
     throw;
   }
+  saw(Seen::kHostWaited, false);
   host_clock_ = std::max(host_clock_, record->clock);
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/sim/observer.h"
 #include "engine/failure.h"
 
 #include <cstddef>
@@ -24,6 +25,7 @@ struct EventRecord {
   std::size_t waits = 0;                      ///< Items of queues that wait for it, at most.
   std::vector<CommandQueue*> waiting_queues;  ///< Has room for all of them.
   std::vector<HostWait*> waiting_hosts;
+  sim::EventName event{};  ///< EventPoint::name.
 };
 
 /// An event: the latest of its records, if any. Plain data, guarded by the engine's lock: read and
@@ -31,6 +33,7 @@ struct EventRecord {
 struct EventPoint {
   // Shared with the queue that will reach it and with all who wait for it.
   std::shared_ptr<EventRecord> latest;
+  sim::EventName name{};  // For an observer; without one no event has a name.
 };
 
 }  // namespace belfry::engine

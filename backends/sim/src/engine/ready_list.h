@@ -19,6 +19,8 @@ class ReadyList {
   /// Makes room for `count` queues, so that `push` needs no memory while there are no more.
   /// Throws: std::bad_alloc.
   void make_room(std::size_t count);
+  /// The queue at `which`, below size().
+  const CommandQueue& at(std::uint32_t which) const { return *queues_[first_ + which]; }
   void push(CommandQueue& queue) { queues_.push_back(&queue); }
   /// Removes and returns the queue at `which`, below size().
   CommandQueue& take(std::uint32_t which);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/backend/backend.h"
+#include "belfry/sim/attachments.h"
 #include "belfry/sim/log.h"
 #include "belfry/sim/memory_report.h"
 #include "belfry/sim/options.h"
@@ -31,6 +32,8 @@ class Backend final : public belfry::Backend {
   /// Throws: InvalidArgumentError (kNoDevices), (kInvalidArgument) for more than 2^26 devices, for
   /// a number that is no ScheduleKind, or for a functions_of without a device.
   explicit Backend(const Options& options = {}, CallSite site = CallSite::here());
+  /// With a Chooser or an observer of the caller's. Throws: the same.
+  Backend(const Options& options, const Attachments& attached, CallSite site = CallSite::here());
   ~Backend() override;
 
   std::string_view name() const override { return "sim"; }

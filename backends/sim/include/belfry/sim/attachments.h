@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/chooser.h"
+#include "belfry/sim/observer.h"
+
+namespace belfry::sim {
+
+/// Objects of the caller that take part in the runs of a backend. They outlive the backend; any may
+/// be null.
+struct Attachments {
+  /// Makes the choices in place of `Options::schedule`. If the schedule is a replayed one, its
+  /// choices come first, and the Chooser makes those after them (SEM-71). The Chooser is asked only
+  /// where there are two or more answers; an answer that is too large counts as the largest.
+  Chooser* chooser = nullptr;
+  Observer* observer = nullptr;
+};
+
+}  // namespace belfry::sim

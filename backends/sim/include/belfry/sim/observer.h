@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/operation.h"
+#include "belfry/call_site.h"
+
+#include <compare>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace belfry::sim {
+
+/// The agent that did something: a replica or a merge of a run, a stream, or host code outside
+/// every run. Unlike the agents of the log, an Actor says in which run it acted, and device work of
+/// a replica is the replica's and not the host's. No hash has an Actor.
+struct Actor {
+  /// A merge has the number of runs around its run: 0 unless runs nest.
+  AgentId agent{};
+  /// The number of the run, from 1, in the order in which the runs of the backend begin; 0 for
+  /// streams, and for host code outside every run.
+  std::uint32_t run = 0;
+  std::uint32_t host = 0;  ///< The process; 0.
+
+  auto operator<=>(const Actor&) const = default;
+};
+
+/// `R1 of run 2`, `S4`, `H0`.
+std::string to_string(const Actor& actor);
+
+/// A piece of work in a stream. Items are counted from 1, in the order of submission to the stream.
+struct StreamItem {
+  std::int32_t stream = 0;
+  std::uint64_t item = 0;
+
+  auto operator<=>(const StreamItem&) const = default;
+};
+
+/// An event of a device. The maker and the maker's count of events name it in every schedule.
+struct EventName {
+  Actor maker{};
+  std::uint32_t number = 0;  ///< From 1; 0: no event.
+
+  auto operator<=>(const EventName&) const = default;
+};
+
+/// Something that happened in a simulated run. Members that a kind does not mention have their
+/// default values. Views live until the observer returns.
+struct Observation {
+  enum class Kind : std::uint8_t {
+    kRunBegan,    ///< The actor began the run `run`.
+    kRunEnded,    ///< The run `run` has ended; the actor goes on.
+    kOperation,   ///< A replica or merge did `operation`: an arrival, an access to a variable.
+    kAllocated,   ///< The actor got a buffer: `footprints`, one, is all of it.
+    kSubmitted,   ///< The actor put the work `name` into streams, as `items`: of a collective,
+                  ///< one of each member. `footprints` are the work's.
+    kRecorded,    ///< The actor put a record of `event` into a stream: record `record` of it.
+    kWaitQueued,  ///< The actor put a wait for record `record` of `event` into a stream. Without
+                  ///< a record the wait waits for nothing, and there is no item.
+    kArrived,     ///< The part of a collective in `items` has come to the head of its stream.
+    kTookEffect,  ///< The work of `items` read and wrote `footprints`. Not for failed work.
+    kReached,     ///< A stream reached record `record` of `event`.
+    kPassed,      ///< A stream passed its wait for record `record` of `event`.
+    kFinished,    ///< A stream has got past `items`; `failed`: the work failed or was skipped.
+    kHostWaits,   ///< The actor waits for `items` and all before them in the stream, or, without
+                  ///< items, for record `record` of `event`.
+    kHostWaited,  ///< The same wait is over; `failed`: it throws.
+    kHostRead,    ///< The actor has read `footprints`.
+    kQueried,     ///< The actor asked whether `items`, or record `record` of `event`, are done.
+  };
+
+  Kind kind = Kind::kOperation;
+  Actor actor{};
+  std::uint32_t run = 0;
+  bool failed = false;
+  bool done = false;  ///< The answer of kQueried.
+  std::span<const StreamItem> items{};
+  EventName event{};
+  std::uint64_t record = 0;  ///< Counted from 1 for each event; 0: none.
+  std::span<const Footprint> footprints{};
+  std::string_view name{};
+  /// The user's call that the actor carries out, or of the work; empty if not known.
+  CallSite site{};
+  const Operation* operation = nullptr;
+};
+
+/// `submitted`, `took effect`, ...
+const char* to_string(Observation::Kind kind);
+
+/// Sees what happens in the runs of a backend, in order. An observer changes no choice, no hash and
+/// no token. With the concurrent carrier, calls come from several threads, one at a time.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  /// Called between two steps, with the engine locked: must not call the backend, and must not
+  /// throw.
+  virtual void observe(const Observation& observation) = 0;
+};
+
+}  // namespace belfry::sim

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What the engine tells an observer. Nothing here is reached without one.
+#include "belfry/backend/current_slot.h"
+#include "engine/engine.h"
+
+namespace belfry::engine {
+namespace {
+
+using sim::Observation;
+
+void set_event(Observation& seen, const EventRecord& record) {
+  seen.event = record.event;
+  seen.record = record.generation;
+}
+
+void name(sim::StreamItem& item, const CommandQueue& queue, std::uint64_t number) {
+  item = {queue.number(), number};
+}
+
+}  // namespace
+
+CallSite site_or_submitting(const CallSite& site) {
+  return *site.file == 0 ? detail::submitting_site() : site;
+}
+
+void Engine::tell_host(Observation seen, const CallSite& site) {
+  seen.actor = options_.watch->actor();
+  seen.site = site_or_submitting(site);
+  options_.watch->tell(seen);
+}
+
+void Engine::tell_stream(Observation seen, const CommandQueue& queue, std::uint64_t number) {
+  sim::StreamItem item;
+  name(item, queue, number);
+  seen.actor = {queue.agent()};
+  seen.items = {&item, 1};
+  options_.watch->tell(seen);
+}
+
+void Engine::saw_work(Observation::Kind kind, std::span<CommandQueue* const> queues,
+                      const Command& command) {
+  const bool submitted = kind == Observation::Kind::kSubmitted;
+  items_.clear();
+  for (const CommandQueue* queue : queues) {
+    // Submitted work is the last of its queue, and what takes effect is at the head.
+    items_.push_back({queue->number(), submitted ? queue->enqueued_ : queue->done_ + 1});
+  }
+  Observation seen;
+  seen.kind = kind;
+  seen.items = items_;
+  seen.name = command.name;
+  seen.footprints = footprints_of(command);
+  if (submitted) return tell_host(seen, command.site);
+  seen.actor = {queues.front()->agent()};
+  seen.site = command.site;
+  options_.watch->tell(seen);
+}
+
+void Engine::saw_item(Observation::Kind kind, const CommandQueue& queue,
+                      const EventRecord* record) {
+  Observation seen;
+  seen.kind = kind;
+  if (record != nullptr) set_event(seen, *record);
+  const bool of_host =
+      kind == Observation::Kind::kRecorded || kind == Observation::Kind::kWaitQueued;
+  if (!of_host) return tell_stream(seen, queue, queue.done_ + 1);
+  sim::StreamItem item;
+  name(item, queue, queue.enqueued_);
+  seen.items = {&item, 1};
+  tell_host(seen, {});
+}
+
+void Engine::saw_finish(const CommandQueue& queue, bool failed) {
+  Observation seen;
+  seen.kind = Observation::Kind::kFinished;
+  seen.failed = failed;
+  tell_stream(seen, queue, queue.done_);
+}
+
+void Engine::saw_wait_without_record(const EventPoint& event) {
+  Observation seen;
+  seen.kind = Observation::Kind::kWaitQueued;
+  seen.event = event.name;
+  tell_host(seen, {});
+}
+
+void Engine::saw_host(Observation seen, const CommandQueue& queue, std::uint64_t number,
+                      const CallSite& site) {
+  sim::StreamItem item;
+  name(item, queue, number);
+  seen.items = {&item, 1};
+  tell_host(seen, site);
+}
+
+void Engine::saw_host(Observation seen, const EventRecord& record, const CallSite& site) {
+  set_event(seen, record);
+  tell_host(seen, site);
+}
+
+void Engine::saw_read(const Footprint& footprint, const CallSite& site) {
+  Observation seen;
+  seen.kind = Observation::Kind::kHostRead;
+  seen.footprints = {&footprint, 1};
+  tell_host(seen, site);
+}
+
+void Engine::made(const Allocation& allocation) {
+  if (options_.watch == nullptr) return;
+  const Lock lock(door_);
+  const Footprint whole{allocation.resource(), 0, allocation.bytes(), AccessMode::kWrite};
+  Observation seen;
+  seen.kind = Observation::Kind::kAllocated;
+  seen.footprints = {&whole, 1};
+  tell_host(seen, {});
+}
+
+sim::EventName Engine::name_event() {
+  return options_.watch == nullptr ? sim::EventName{} : options_.watch->name_event();
+}
+
+}  // namespace belfry::engine

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/watch.h"
+
+#include "belfry/backend/current_slot.h"
+
+namespace belfry::engine {
+
+sim::Actor Watch::actor() const {
+  if (executor_ == nullptr) return {};
+  const detail::CurrentPlace place = detail::current_place(*executor_);
+  if (place.depth == 0) return {};
+  if (place.replica >= 0) return {{AgentId::Kind::kReplica, place.replica}, place.run};
+  return {{AgentId::Kind::kMerge, place.depth - 1}, place.run};
+}
+
+void Watch::tell(const sim::Observation& observation) {
+  const std::lock_guard lock(mutex_);
+  observer_.observe(observation);
+}
+
+std::uint32_t Watch::begin_run() {
+  const std::lock_guard lock(mutex_);
+  return ++runs_;
+}
+
+sim::EventName Watch::name_event() {
+  const sim::Actor maker = actor();
+  const std::lock_guard lock(mutex_);
+  return {maker, ++events_[maker]};
+}
+
+}  // namespace belfry::engine

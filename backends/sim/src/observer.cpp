@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "belfry/sim/observer.h"
+
+namespace belfry::sim {
+
+std::string to_string(const Actor& actor) {
+  std::string text = to_string(actor.agent);
+  if (actor.run != 0) text += " of run " + std::to_string(actor.run);
+  if (actor.host != 0) text += " on host " + std::to_string(actor.host);
+  return text;
+}
+
+const char* to_string(Observation::Kind kind) {
+  switch (kind) {
+    case Observation::Kind::kRunBegan:
+      return "run began";
+    case Observation::Kind::kRunEnded:
+      return "run ended";
+    case Observation::Kind::kOperation:
+      return "operation";
+    case Observation::Kind::kAllocated:
+      return "allocated";
+    case Observation::Kind::kSubmitted:
+      return "submitted";
+    case Observation::Kind::kRecorded:
+      return "recorded";
+    case Observation::Kind::kWaitQueued:
+      return "wait queued";
+    case Observation::Kind::kArrived:
+      return "arrived";
+    case Observation::Kind::kTookEffect:
+      return "took effect";
+    case Observation::Kind::kReached:
+      return "reached";
+    case Observation::Kind::kPassed:
+      return "passed";
+    case Observation::Kind::kFinished:
+      return "finished";
+    case Observation::Kind::kHostWaits:
+      return "host waits";
+    case Observation::Kind::kHostWaited:
+      return "host waited";
+    case Observation::Kind::kHostRead:
+      return "host read";
+    case Observation::Kind::kQueried:
+      return "queried";
+  }
+  return "?";
+}
+
+}  // namespace belfry::sim

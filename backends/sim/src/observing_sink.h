@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/operation.h"
+#include "engine/watch.h"
+
+namespace belfry::sim {
+
+/// Tells an observer of what replicas and merges do, and hands every operation on to `log`, which
+/// may be null. What the engine announces is left out: the engine tells of it itself, with more.
+class ObservingSink final : public OperationSink {
+ public:
+  ObservingSink(engine::Watch& watch, OperationSink* log) : watch_(watch), log_(log) {}
+
+  void on_operation(const Operation& operation) override {
+    if (log_ != nullptr) log_->on_operation(operation);
+    const bool by_host = operation.agent.kind == AgentId::Kind::kHost;
+    if (by_host && operation.kind != OperationKind::kHostValue) return;
+    Observation seen;
+    seen.actor = watch_.actor();
+    seen.site = operation.site;
+    seen.operation = &operation;
+    watch_.tell(seen);
+  }
+
+ private:
+  engine::Watch& watch_;
+  OperationSink* log_;
+};
+
+}  // namespace belfry::sim
