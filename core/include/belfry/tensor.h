@@ -78,6 +78,9 @@ class AnyTensor {
   /// The same storage with another shape. Order: enqueues nothing.
   /// Throws: InvalidArgumentError (kShape) if the numbers of elements differ.
   AnyTensor reshaped(Shape shape, CallSite site = CallSite::here()) const;
+  /// Whether a different tensor, view or command uses the storage, too. Storage without another
+  /// user may be overwritten in place; no other function decides so.
+  bool is_shared() const { return view_.buffer.use_count() != 1; }
   /// The view for writing. Shared storage is first replaced by storage of this tensor alone: a copy
   /// if `keep`, else undefined contents. Order: the copy is enqueued.
   /// Throws: InvalidArgumentError (kInvalidArgument) for a default-constructed tensor; DeviceError

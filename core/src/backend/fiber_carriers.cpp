@@ -18,9 +18,7 @@ using boost::context::detail::make_fcontext;
 using boost::context::detail::ontop_fcontext;
 using boost::context::detail::transfer_t;
 
-constexpr std::size_t kPage = 4096;
-constexpr std::size_t kLine = 64;
-constexpr std::size_t kColours = 48;
+constexpr std::size_t kLine = 64;  // Of a cache.
 constexpr std::size_t kLeftovers = 16384;  // More than the frames that never return need.
 
 // Runs on the stack that is resumed, and stores the state of the suspended stack.
@@ -47,6 +45,8 @@ ExceptionGlobals* exception_globals() {
 // stack to stack: otherwise all Fibers and the frames below them compete for the same lines of the
 // caches.
 char* place_for_fiber(const Stack& stack) {
+  constexpr std::size_t kPage = 4096;
+  constexpr std::size_t kColours = 48;
   const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(stack.high) / kPage;
   return stack.high - (page % kColours) * kLine - sizeof(Fiber) / kLine * kLine - kLine;
 }

@@ -13,7 +13,7 @@
 namespace belfry {
 namespace {
 
-// As many inputs as every backend's kernel takes.
+// The kernels of every backend take this many inputs.
 constexpr std::size_t kAtOnce = 32;
 
 void fold_host_leaf(ReduceOp op, std::span<const std::vector<LeafRef>> parts, std::size_t leaf) {

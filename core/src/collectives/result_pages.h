@@ -10,18 +10,18 @@
 
 namespace belfry {
 
-/// Storage on one device for the results of one reduction. Small ones share pages: of a thousand
-/// small tensors, to allocate each takes longer than to reduce them. A page is kept while one of
-/// its tensors is, so that it is not large.
+/// Storage on one device for the results of one reduction. Small results share pages: a thousand
+/// allocations take longer than the reduction of a thousand small tensors. One living tensor keeps
+/// its whole page alive, and pages are therefore not large.
 class ResultPages {
  public:
-  /// `small_bytes`: of all results that will be small, each of them `stride_of`.
+  /// `small_bytes`: the sum of `stride_of` over all results.
   ResultPages(Placement place, std::size_t small_bytes)
       : place_(place), device_(&device_of(place)), ahead_(small_bytes) {}
 
   const Placement& place() const { return place_; }
   Device& device() const { return *device_; }
-  /// What a result takes of the pages: nothing where it has storage of its own.
+  /// The bytes of a page that a result takes; 0 for a result with storage of its own.
   static std::size_t stride_of(std::size_t bytes) {
     return bytes > kSmall ? 0 : (bytes + kAlignment - 1) / kAlignment * kAlignment;
   }
@@ -39,7 +39,7 @@ class ResultPages {
   }
 
  private:
-  static constexpr std::size_t kAlignment = 256;  // What devices' own allocations have.
+  static constexpr std::size_t kAlignment = 256;  // Allocations of devices have the same alignment.
   static constexpr std::size_t kSmall = 4096;
   static constexpr std::size_t kPage = 65536;
 

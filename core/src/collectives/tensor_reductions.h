@@ -33,11 +33,9 @@ class TensorReductions {
         ResultPages& pages = pages_[part];
         if (tensor.placement() != pages.place()) tensor = tensor.copy_to(pages.place());
         const BufferView& input = tensor.view();
-        // Alone in its storage, the input may be overwritten: the fastest form (the kernel allows
-        // it).
-        results_.push_back(input.buffer.use_count() == 1
-                               ? tensor
-                               : pages.allocate(tensor.dtype(), tensor.shape()));
+        // The result overwrites an input with storage of its own: the fastest form.
+        results_.push_back(tensor.is_shared() ? pages.allocate(tensor.dtype(), tensor.shape())
+                                              : tensor);
         collectives_.push_back(
             {input, results_.back().view(), &pages.device().communication_stream()});
       }
@@ -52,14 +50,14 @@ class TensorReductions {
     }
   }
 
-  /// Communication streams go on after what made the inputs.
+  /// Communication streams wait for the work that made the inputs.
   void follow_inputs() {
     for (const ResultPages& pages : pages_) {
       Device& device = pages.device();
       order_after(device.communication_stream(), device.compute_stream(), device);
     }
   }
-  /// Compute streams go on after the collectives.
+  /// Compute streams wait for the collectives.
   void precede_later_work() {
     for (const ResultPages& pages : pages_) {
       Device& device = pages.device();

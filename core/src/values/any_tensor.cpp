@@ -4,6 +4,7 @@
 #include "belfry/backend/backend.h"
 #include "belfry/backend/current_slot.h"
 #include "belfry/backend/device.h"
+#include "belfry/detail/current_context.h"
 #include "belfry/error.h"
 #include "belfry/tensor.h"
 
@@ -37,6 +38,27 @@ void ordered_copy(Device& to, const BufferView& target, Device& from, const Buff
 }
 
 }  // namespace
+
+Placement current_placement(CallSite site) {
+  const detail::CurrentContext* context = detail::current_context();
+  if (context == nullptr || context->backend == nullptr) {
+    throw ContextError(
+        ErrorCode::kWrongContext, "no device is current here",
+        "make tensors inside a replica function, a merge, Strategy::scope or a variable's "
+        "initialiser, or pass a placement",
+        site);
+  }
+  return {context->backend, context->device};
+}
+
+// All work of tensors on a device passes this function.
+Device& device_of(const Placement& placement) {
+  detail::require_alive();
+  if (placement.backend == nullptr) {
+    throw InvalidArgumentError(ErrorCode::kUnknownDevice, "a placement without a backend");
+  }
+  return placement.backend->device(placement.device);
+}
 
 AnyTensor::AnyTensor(BufferView view, Shape shape, Placement placement)
     : view_(std::move(view)), shape_(std::move(shape)), placement_(placement) {
@@ -98,7 +120,7 @@ AnyTensor AnyTensor::reshaped(Shape shape, CallSite site) const {
 
 const BufferView& AnyTensor::writable(bool keep) {
   require_storage(*this);
-  if (view_.buffer.use_count() == 1) return view_;
+  if (!is_shared()) return view_;
   AnyTensor fresh = allocate(dtype(), shape_, placement_);
   if (keep && view_.count != 0) device_of(placement_).compute_stream().copy(fresh.view_, view_);
   *this = std::move(fresh);
