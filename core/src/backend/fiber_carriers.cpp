@@ -18,7 +18,7 @@ using boost::context::detail::make_fcontext;
 using boost::context::detail::ontop_fcontext;
 using boost::context::detail::transfer_t;
 
-constexpr std::size_t kLine = 64;  // Of a cache.
+constexpr std::size_t kLine = 64;          // Of a cache.
 constexpr std::size_t kLeftovers = 16384;  // More than the frames that never return need.
 
 // Runs on the stack that is resumed, and stores the state of the suspended stack.
