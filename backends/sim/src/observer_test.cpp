@@ -5,6 +5,7 @@
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "testing/seen.h"
 
 #include <gmock/gmock.h>
@@ -33,6 +34,7 @@ class AnObserver : public ::testing::Test {
 };
 
 TEST_F(AnObserver, HearsWhoSubmitsWork) {
+  belfry::testing::asserts("SEM-78");
   Tensor<float>::full(Shape{2}, 1.0F, strategy_.placement(0));
   strategy_.run([&](ReplicaContext& replica) {
     Tensor<float>::full(Shape{2}, 1.0F);
@@ -44,6 +46,7 @@ TEST_F(AnObserver, HearsWhoSubmitsWork) {
 }
 
 TEST_F(AnObserver, TellsNestedRunsApart) {
+  belfry::testing::asserts("SEM-78");
   const auto submit = [&] { Tensor<float>::full(Shape{2}, 1.0F, strategy_.placement(0)); };
   strategy_.run([&](ReplicaContext& outer) {
     outer.merge_call([&](CrossReplicaContext&) {
@@ -199,6 +202,7 @@ TEST_F(AnObserver, HearsOfQueries) {
 }
 
 TEST(EventNames, AreTheSameInEverySchedule) {
+  belfry::testing::asserts("SEM-78");
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Seen seen;
     Backend backend{{.devices = 2, .seed = seed}, {.observer = &seen}};
@@ -233,6 +237,7 @@ float program(Backend& backend) {
 }
 
 TEST(AnAttachedObserver, ChangesNoHashAndNoToken) {
+  belfry::testing::asserts("SEM-78");
   for (const Carrier carrier : {Carrier::kFiber, Carrier::kBaton}) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       const Options options{

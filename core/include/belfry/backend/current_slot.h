@@ -12,7 +12,7 @@ class Executor;
 
 namespace detail {
 
-/// What the current slot points to: the base of the runner's contexts.
+/// The base of the runner's contexts; the current slot points to it.
 struct SlotContext {
   const CallSite* site = nullptr;  ///< See SiteScope.
 };
@@ -43,7 +43,7 @@ class SiteScope {
 /// The site of the innermost scope; an empty site outside every scope.
 CallSite submitting_site() noexcept;
 
-/// Where the calling code runs, among the runs of one executor.
+/// The position of the calling code among the runs of an executor.
 struct CurrentPlace {
   std::uint32_t run = 0;  ///< CarryOptions::number of the innermost run; 0 outside.
   int depth = 0;          ///< The number of runs around the code.

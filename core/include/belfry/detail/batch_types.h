@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-/// What batches are made of (SEM-93): rows, which are elements of vectors and indices of a tensor's
+/// Batches consist of rows (SEM-93): rows are elements of vectors and indices of a tensor's
 /// first axis. Containers and aggregates of batches are batches with as many rows as each part.
 namespace belfry::detail {
 
@@ -67,8 +67,8 @@ constexpr bool is_batch() {
 
 namespace belfry {
 
-/// What a batch of T is: a tensor with one more axis for a tensor, and each tensor so in a tuple,
-/// array, map or aggregate of tensors; a tuple or pair of batches for another tuple or pair;
+/// The type of a batch of T: a tensor with one more axis for a tensor, and each tensor so in a
+/// tuple, array, map or aggregate of tensors; a tuple or pair of batches for another tuple or pair;
 /// `std::vector<T>` for anything else (SEM-93).
 template <class T>
 using BatchOf = typename detail::Batched<T>::type;

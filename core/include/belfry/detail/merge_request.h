@@ -45,7 +45,7 @@ std::string name_of(const MergeRequest& request);
 /// A tag in messages: nothing, or a space and the name in quotes.
 std::string text_of(const MergeTag* tag);
 
-/// What all requests of one instantiation share; compared by address at the rendezvous.
+/// The common part of all requests of an instantiation; the rendezvous compares addresses.
 struct MergeType {
   MergeKind kind;
   const char* types;  ///< The compiler's spelling of the argument types, for messages.
@@ -53,11 +53,11 @@ struct MergeType {
   /// the replica whose function runs, which takes part (SEM-135).
   void (*execute)(CrossReplicaContext& cross, MergeRequest* const* requests,
                   const Participants& present, int functions);
-  /// What a request asks for, where that is more than its kind; may be null.
+  /// The subject of a request, if the kind does not say all; may be null.
   std::string (*describe)(const MergeRequest& request) = nullptr;
 };
 
-/// What a paused replica leaves for the merge: pointers into its stack.
+/// The request of a paused replica: pointers into the stack of the replica.
 struct MergeRequest {
   const MergeType* type;
   CallSite site;
