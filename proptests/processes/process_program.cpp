@@ -31,28 +31,10 @@ double total(const Lists& lists) {
   return sum;
 }
 
-// One merge; `x` is the replica's present value.
-double step(ReplicaContext& replica, Verb verb, double x, bool throws) {
+// A merge with a merge function; `x` is the present value of the replica.
+double step_in_merge(ReplicaContext& replica, Verb verb, double x, bool throws) {
   const auto id = static_cast<std::size_t>(replica.replica_id());
   switch (verb) {
-    case Verb::kAllReduceSum:
-      return replica.all_reduce(ReduceOp::kSum, x);
-    case Verb::kAllReduceMean:
-      return x - replica.all_reduce(ReduceOp::kMean, x);
-    case Verb::kAllReduceVector: {
-      const Lists sums =
-          replica.all_reduce(ReduceOp::kSum, Lists{{"a", {float(x), 1.5f}}, {"b", {float(-x)}}});
-      return total(sums);
-    }
-    case Verb::kAllReduceCustom:
-      return replica.all_reduce(Largest{}, x);
-    case Verb::kAllGather: {
-      // Replica r brings r + 1 elements.
-      const auto all = replica.all_gather(std::vector<double>(id + 1, x));
-      double sum = 0;
-      for (const double element : all) sum = 0.5 * sum + element;
-      return sum;
-    }
     case Verb::kMergeReduce:
       return replica.merge_call(
           [throws](CrossReplicaContext& cross, const PerReplica<double>& all) {
@@ -90,11 +72,39 @@ double step(ReplicaContext& replica, Verb verb, double x, bool throws) {
           },
           std::vector<double>(id % 2 + 1, x));
     case Verb::kMergePerReplica:
-      // Each replica gets its own value back.
+      // The result of each replica is its own value.
       return 0.5 * replica.merge_call(
                        [](CrossReplicaContext&, const PerReplica<double>& all) { return all; }, x);
+    default:
+      return x;
   }
-  return x;
+}
+
+// A merge; `x` is the present value of the replica.
+double step(ReplicaContext& replica, Verb verb, double x, bool throws) {
+  switch (verb) {
+    case Verb::kAllReduceSum:
+      return replica.all_reduce(ReduceOp::kSum, x);
+    case Verb::kAllReduceMean:
+      return x - replica.all_reduce(ReduceOp::kMean, x);
+    case Verb::kAllReduceVector: {
+      const Lists sums =
+          replica.all_reduce(ReduceOp::kSum, Lists{{"a", {float(x), 1.5f}}, {"b", {float(-x)}}});
+      return total(sums);
+    }
+    case Verb::kAllReduceCustom:
+      return replica.all_reduce(Largest{}, x);
+    case Verb::kAllGather: {
+      // The list of replica r has r + 1 elements.
+      const auto all = replica.all_gather(
+          std::vector<double>(static_cast<std::size_t>(replica.replica_id()) + 1, x));
+      double sum = 0;
+      for (const double element : all) sum = 0.5 * sum + element;
+      return sum;
+    }
+    default:
+      return step_in_merge(replica, verb, x, throws);
+  }
 }
 
 Verb other_verb(Verb verb) {
@@ -129,7 +139,7 @@ PerReplica<Trace> run_program(Strategy& strategy, const ProcessProgram& program)
             break;
         }
       }
-      // Sums of sums stay small, and keep digits that depend on the order of additions.
+      // The remainder keeps sums of sums small, with digits that depend on the order of additions.
       x = std::fmod(step(replica, verb, x, throws), 64) + x / 3;
       trace.push_back(x);
     }

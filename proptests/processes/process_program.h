@@ -29,7 +29,7 @@ inline constexpr int kVerbs = 11;
 enum class Fault : std::uint8_t { kThrow, kReturn, kOtherVerb, kThrowInMerge };
 inline constexpr int kFaults = 4;
 
-/// A replica's exception, of a type that is not belfry's.
+/// The exception of a replica; no type of belfry.
 struct PlannedFault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -50,7 +50,7 @@ struct ProcessProgram {
   int replicas() const { return static_cast<int>(values.size()); }
 };
 
-/// What a replica sees: its value after each step.
+/// The value of a replica after each step.
 using Trace = std::vector<double>;
 
 /// Runs the program on the replicas of `strategy` that this process has.

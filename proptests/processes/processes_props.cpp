@@ -44,7 +44,7 @@ ErrorCode code_of(const std::exception_ptr& error) {
   } catch (const Error& own) {
     return own.code();
   } catch (const PlannedFault&) {
-    return ErrorCode::kReplicaThrew;  // Stands for the exception itself.
+    return ErrorCode::kReplicaThrew;  // The exception itself has no code.
   }
 }
 
@@ -106,8 +106,8 @@ RC_GTEST_PROP(Processes, HearOfTheFaultOfOneReplica, ()) {
   const ProcessOutcome outcome = run_over_processes(program, later);
   const bool is_mismatch =
       program.failure->fault == Fault::kReturn || program.failure->fault == Fault::kOtherVerb;
-  // In one strategy the merge function of replica 0 runs; in several processes, in each the one of
-  // its lowest replica.
+  // A single strategy calls the merge function of replica 0; each of several processes calls the
+  // merge function of its lowest replica.
   const bool runs = program.failure->fault != Fault::kThrowInMerge ||
                     program.failure->replica == 0 ||
                     process_of(program, program.failure->replica - 1) != culprit;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Strategies over several processes, which here are threads: what they compute, and what each
-// process reads when one of them differs.
+// Strategies over several processes, here threads: results, and the messages in each process if one
+// process differs from the others.
 #include "belfry/belfry.h"
 #include "belfry/indexed_slices.h"
 #include "belfry/sim/backend.h"
@@ -41,7 +41,8 @@ void with_strategies(const Body& body) {
   });
 }
 
-// What `body` throws in each process, as text; afterwards the strategies still add 1 four times.
+// The text of the exception of `body` in each process. Afterwards the strategies still work: four
+// times 1 is 4.
 template <class E>
 std::vector<std::string> texts_of(const Body& body) {
   std::vector<std::string> texts(2, "nothing was thrown");
@@ -340,8 +341,20 @@ TEST(Processes, TellStrategiesOfOneGroupApart) {
   EXPECT_THAT(texts, Each(HasSubstr("processes use different strategies")));
 }
 
-TEST(Processes, RefuseWhatIsForOneProcess) {
-  const std::vector<std::function<void(MultiWorkerMirroredStrategy&)>> uses{
+using Uses = std::vector<std::function<void(MultiWorkerMirroredStrategy&)>>;
+
+void expect_refused(const Uses& uses) {
+  for (std::size_t use = 0; use < uses.size(); ++use) {
+    const auto texts = texts_of<UnsupportedError>(
+        [&](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) { uses[use](strategy); });
+    EXPECT_THAT(
+        texts, Each(AllOf(HasSubstr("BF-080"), HasSubstr("several processes"), HasSubstr("hint:"))))
+        << "use " << use;
+  }
+}
+
+TEST(Processes, RefuseVariablesAndTensors) {
+  expect_refused({
       [](auto& strategy) { strategy.mirrored_variable(1.0); },
       [](auto& strategy) { strategy.replica_local_variable(ReduceOp::kSum, 1.0); },
       [](auto& strategy) {
@@ -372,6 +385,11 @@ TEST(Processes, RefuseWhatIsForOneProcess) {
           all_reduce_slices(replica, ReduceOp::kSum, rows);
         });
       },
+  });
+}
+
+TEST(Processes, RefuseVerbsForOneProcess) {
+  expect_refused({
       [](auto& strategy) {
         const Scope scope = strategy.scope();
         strategy.cross_replica().broadcast(Tensor<float>::zeros({2}));
@@ -400,14 +418,7 @@ TEST(Processes, RefuseWhatIsForOneProcess) {
         const PerReplica<int> masked(std::move(one), detail::Participants(4, {first}));
         strategy.run([](ReplicaContext&, int) {}, masked);
       },
-  };
-  for (std::size_t use = 0; use < uses.size(); ++use) {
-    const auto texts = texts_of<UnsupportedError>(
-        [&](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) { uses[use](strategy); });
-    EXPECT_THAT(
-        texts, Each(AllOf(HasSubstr("BF-080"), HasSubstr("several processes"), HasSubstr("hint:"))))
-        << "use " << use;
-  }
+  });
 }
 
 TEST(Processes, OfAGroupOfOneAreAMirroredStrategy) {

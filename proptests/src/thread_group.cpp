@@ -20,19 +20,19 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// What a call of a group brings to the meeting of all threads.
+// The call of one thread, on its way to the meeting of all threads.
 struct Call {
   std::string name;  // `gather`, `broadcast from process 2`.
   Bytes bytes;
 };
 
-// What all threads take from one meeting.
+// The result of one meeting, for all threads.
 struct Outcome {
   std::vector<Bytes> bytes;
   std::exception_ptr error;
 };
 
-// The place where the calls of all threads meet.
+// The calls of all threads meet here.
 class Meeting {
  public:
   explicit Meeting(int processes) : calls_(static_cast<std::size_t>(processes)) {}

@@ -155,7 +155,7 @@ struct StrategyError : Error {
 struct ProcessLostError : Error {
   using Error::Error;
 };
-/// A run or a merge failed in another process of the group; the error has that failure's text.
+/// A failure in another process of the group; the error has the text of the failure.
 struct PeerFailedError : Error {
   using Error::Error;
 };

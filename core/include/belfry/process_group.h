@@ -9,7 +9,7 @@
 
 namespace belfry {
 
-/// Processes that work together, as one of them sees the group (SEM-150). All processes make the
+/// A group of processes, as one process sees the group (SEM-150). All processes make the
 /// same calls of a group in the same order. A group is for one thread at a time. Errors of every
 /// call that exchanges:
 /// - ProcessLostError (kProcessLost) if a process has left the group; every later call throws the

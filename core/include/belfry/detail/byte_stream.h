@@ -55,7 +55,7 @@ class ByteReader {
   /// A number of elements that follow, each of at least `bytes_each` bytes.
   std::size_t count(std::size_t bytes_each = 0);
   std::string text();
-  /// What has not been read yet.
+  /// The unread part of the message.
   std::span<const std::byte> rest() const { return rest_; }
 
  private:

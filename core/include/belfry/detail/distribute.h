@@ -59,7 +59,7 @@ Participants participants(StrategyCore& core, CallSite site, const Args&... args
     if (ids.empty()) throw_nobody_takes_part(site);
     Participants some(core.size(), std::move(ids));
     if (core.processes() != nullptr) {
-      // A value of another process's replicas is a Mirrored's or a list's: nobody runs for it here.
+      // Components of the replicas of other processes start nothing here.
       for (int i = 0; i < core.own().count(); ++i) {
         if (!some.has(core.own().id(i))) throw_masked_process(site);
       }

@@ -14,13 +14,13 @@
 
 namespace belfry::detail {
 
-/// What one process says in an exchange.
+/// The message of one process in an exchange.
 struct ProcessMessage {
   enum class Kind : std::uint8_t {
     kMake,    ///< Makes a strategy.
-    kRound,   ///< A round of a run: what each replica of the process does.
+    kRound,   ///< A round of a run: the state of each replica of the process.
     kValues,  ///< The values of a verb.
-    kFailed,  ///< The run, or what prepares the run, has failed in this process.
+    kFailed,  ///< The run, or the preparation of the run, has failed in this process.
   };
 
   Kind kind = Kind::kValues;
@@ -28,7 +28,7 @@ struct ProcessMessage {
   std::string what;            ///< The verb, for kValues; the failure, for kFailed.
   std::string file{};
   int line = 0;
-  int replica = -1;  ///< The replica that failed, if it was one.
+  int replica = -1;  ///< The failed replica; -1 if no replica failed.
   Bytes payload{};
 };
 
@@ -50,8 +50,8 @@ class ProcessExchange {
   int first_replica(int process) const { return first_[static_cast<std::size_t>(process)]; }
   int process_of(int replica) const;
 
-  // A run. From begin_run to end_run, the first exchange that fails ends all exchanges: later calls
-  // throw the same exception and exchange nothing, since the other processes have left the run.
+  // From begin_run to end_run, the first failed exchange ends all exchanges: later calls throw the
+  // same exception and exchange nothing, since the other processes have left the run.
   void begin_run();
   void end_run() { state_ = State::kIdle; }
   /// Whether the other processes have heard the end of the run, or have told theirs.
@@ -69,12 +69,12 @@ class ProcessExchange {
   /// for another verb or place.
   std::vector<Bytes> values(const char* what, CallSite site, const Bytes& own);
   /// Tells the other processes, in place of their next exchange, that this process has failed; does
-  /// nothing if they know. Never throws: a process that has left hears nothing.
+  /// nothing after the end of the exchanges of a run. Never throws.
   void tell_failure(const std::exception_ptr& thrown, int replica, CallSite site) noexcept;
 
   /// Gives each replica of a report its process, and the report texts of its own for places.
   void complete(ErrorReport& report) const;
-  /// The same for a belfry error; any other exception as it is.
+  /// Completes the report of a belfry error; returns exceptions of users unchanged.
   std::exception_ptr completed(std::exception_ptr thrown) const;
 
  private:

@@ -65,7 +65,8 @@ void send_value(ByteWriter& out, const T& value) {
   }
 }
 
-/// Replaces `value` by what was sent. Throws: InternalError for a message of another type.
+/// Replaces `value` by the value in the message. Throws: InternalError for a message of another
+/// type.
 template <class T>
 void receive_value(ByteReader& in, T& value) {
   if constexpr (std::is_same_v<T, std::string>) {
@@ -102,8 +103,8 @@ void receive_value(ByteReader& in, T& value) {
 void require_own_components(const StrategyCore& core, const char* what, const Participants& present,
                             CallSite site);
 
-/// The value with the components of the replicas of all processes. Each process gives those of its
-/// own replicas. Order: blocks the host until all processes have called.
+/// The value with the components of the replicas of all processes. Each process gives
+/// the components of its own replicas. Order: blocks the host until all processes have called.
 /// Throws: UnsupportedError; as ProcessExchange::values.
 template <class T>
 PerReplica<T> gather_components_of_processes(StrategyCore& core, const char* what,
