@@ -16,6 +16,7 @@
 #include "belfry/dtype.h"
 #include "belfry/error.h"
 #include "belfry/nest.h"
+#include "belfry/process_group.h"
 #include "belfry/reduce_op.h"
 #include "belfry/reduction.h"
 #include "belfry/replica_context.h"

@@ -10,6 +10,7 @@
 #include "belfry/detail/map_elements.h"
 #include "belfry/detail/mean_only.h"
 #include "belfry/detail/mirror.h"
+#include "belfry/detail/process_values.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/split_total.h"
 #include "belfry/detail/update_components.h"
@@ -79,7 +80,9 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   Mirrored<T> reduce(ReduceOp op, const PerReplica<T>& value, CallSite site = CallSite::here()) {
     core_.require_cross("reduce", site);
     detail::require_replicas(core_, value.size(), site);
-    return detail::reduce_value(core_, op, value, site);
+    return detail::of_all_processes(core_, "reduce", value, site, [&](const PerReplica<T>& all) {
+      return detail::reduce_value(core_, op, all, site);
+    });
   }
   /// The same by a user-defined reduction, on replica 0's device; the result on every replica
   /// (SEM-38).
@@ -92,7 +95,9 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
                                          CallSite site = CallSite::here()) {
     core_.require_cross("reduce", site);
     detail::require_replicas(core_, value.size(), site);
-    return detail::mirror(core_, detail::fold_values(core_, reduction, value, site));
+    return detail::of_all_processes(core_, "reduce", value, site, [&](const PerReplica<T>& all) {
+      return detail::mirror(core_, detail::fold_values(core_, reduction, all, site));
+    });
   }
   /// MEAN of a value that all replicas share is the value itself; SUM does not compile (SEM-34).
   template <class T>
@@ -112,6 +117,9 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   template <class... V>
   auto batch_reduce_at(CallSite site, ReduceOp op, const V&... values) {
     core_.require_cross("batch_reduce", site);
+    if (core_.processes() != nullptr) [[unlikely]] {
+      return detail::reduce_one_by_one(*this, site, op, values...);
+    }
     return detail::batch_reduce(core_, op, site, values...);
   }
 
@@ -122,7 +130,8 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   template <class T>
   Mirrored<T> broadcast(const T& value, CallSite site = CallSite::here()) {
     core_.require_cross("broadcast", site);
-    return detail::mirror(core_, value);
+    return detail::of_first_process(core_, "broadcast", value, site,
+                                    [&](const T& first) { return detail::mirror(core_, first); });
   }
 
   /// `update(variable, fn, args...)` calls `fn(component, args...)` once for each component, on the
@@ -170,6 +179,7 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   auto update_non_slot_at(CallSite site, const std::vector<DeviceSpec>& devices, const F& fn,
                           const Args&... args) {
     core_.require_cross("update_non_slot", site);
+    core_.require_one_process("update_non_slot", site);
     return detail::update_devices(core_, *this, site, devices, fn, args...);
   }
 
@@ -206,6 +216,7 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   template <class X, class F, class... Args>
   auto map_at(CallSite site, const std::vector<X>& elements, const F& fn, const Args&... args) {
     core_.require_cross("map", site);
+    core_.require_one_process("map", site);
     return detail::map_elements(core_, *this, site, elements, fn, args...);
   }
 

@@ -183,6 +183,7 @@ template <class B>
 DistributedDataset<B>::DistributedDataset(Strategy& strategy, Dataset<B> dataset,
                                           const DistributeOptions& options, CallSite site)
     : strategy_(&strategy), dataset_(std::move(dataset)), options_(options), site_(site) {
+  strategy.cross_replica().core().require_one_process("a distributed dataset", site);
   detail::require_options(options, site);
   const bool is_whole = options.elements == ElementUse::kGlobalBatch;
   if (is_whole && !detail::is_batch<B>()) detail::throw_not_batches(site);

@@ -63,6 +63,9 @@ enum class ErrorCode : int {
   kForeignObject = 66,  ///< An object of another backend, or tensors on different devices.
   kStackOverflow = 67,  ///< A replica needs more stack than it has.
   kLeak = 68,           ///< Reserved for buffers alive when their backend is destroyed.
+  // Processes.
+  kProcessLost = 70,  ///< A process of a group ended or left.
+  kPeerFailed = 71,   ///< Another process of the group failed.
   // Others.
   kUnsupported = 80,       ///< Documented as not available here.
   kReplay = 81,            ///< A replay token that does not fit this program.
@@ -73,12 +76,15 @@ enum class ErrorCode : int {
 /// `BF-` and three digits.
 std::string to_string(ErrorCode code);
 
-/// The part of a replica in an error: its place, and its state there.
+/// The part of a replica in an error, or of a whole process: its place, and its state there.
 struct ReplicaReport {
-  int replica_id = -1;
+  int replica_id = -1;  ///< -1 for the part of a process.
   CallSite site{};
   std::string what;                ///< For example `waits in merge_call #2`.
   std::exception_ptr exception{};  ///< The replica's exception, or null.
+  int process = -1;                ///< The rank of the replica's process; -1 without a group.
+  /// The text that `site` points to, if another process sent the text; else null.
+  std::shared_ptr<const std::string> file{};
 };
 
 /// The contents of an Error, as data.
@@ -143,6 +149,14 @@ struct UnsupportedError : Error {
 };
 /// A strategy of a user that breaks a rule for strategies.
 struct StrategyError : Error {
+  using Error::Error;
+};
+/// A process of a group ended or left while other processes of the group went on.
+struct ProcessLostError : Error {
+  using Error::Error;
+};
+/// A failure in another process of the group; the error has the text of the failure.
+struct PeerFailedError : Error {
   using Error::Error;
 };
 /// A broken invariant of belfry itself; please report the error.

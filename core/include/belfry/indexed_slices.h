@@ -150,6 +150,7 @@ Mirrored<IndexedSlices<T>> reduce_slices(CrossReplicaContext& cross, ReduceOp op
                                          CallSite site = CallSite::here()) {
   using Rows = std::tuple<Tensor<T>, Tensor<std::int64_t>>;
   cross.core().require_cross("reduce_slices", site);
+  cross.core().require_one_process("reduce_slices", site);
   detail::require_replicas(cross.core(), slices.size(), site);
   detail::require_slice_reduction(op, dtype_of<T>(), site);
   std::vector<Shape> shapes;

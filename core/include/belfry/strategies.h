@@ -3,8 +3,10 @@
 #pragma once
 
 #include "belfry/backend/host_backend.h"
+#include "belfry/process_group.h"
 #include "belfry/strategy.h"
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -19,6 +21,26 @@ class MirroredStrategy final : public Strategy {
   /// kUnknownDevice), (kInvalidArgument) for a number that is no ReductionOrder.
   MirroredStrategy(Backend& backend, const StrategyOptions& options,
                    CallSite site = CallSite::here());
+};
+
+/// A synchronous replica on each device of each process of a group. All processes make the strategy
+/// and make the same calls of the strategy (SEM-150 to SEM-156). Host values only:
+/// docs/processes.md lists the limits. The group outlives the strategy.
+class MultiWorkerMirroredStrategy final : public Strategy {
+ public:
+  /// Over all devices of `backend`, or the devices in the options, in this process; the other
+  /// processes bring devices of their own.
+  /// Order: blocks the host until all processes have made the strategy.
+  /// Throws: as MirroredStrategy; InvalidArgumentError (kInvalidArgument) for options that differ
+  /// between processes; MergeMismatchError, ProcessLostError (SEM-152, SEM-154).
+  MultiWorkerMirroredStrategy(Backend& backend, ProcessGroup& group,
+                              CallSite site = CallSite::here());
+  MultiWorkerMirroredStrategy(Backend& backend, ProcessGroup& group, const StrategyOptions& options,
+                              CallSite site = CallSite::here());
+  ~MultiWorkerMirroredStrategy() override;
+
+ private:
+  std::unique_ptr<detail::ProcessExchange> exchange_;  // Null in a group of one process.
 };
 
 /// Options of a CentralStorageStrategy.

@@ -40,7 +40,7 @@ class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks
   virtual ~Strategy();
 
   int num_replicas() const { return core_.size(); }
-  /// The devices of the replicas, in replica order.
+  /// The devices of this process's replicas, in replica order.
   std::vector<DeviceSpec> worker_devices() const { return devices(); }
   /// The devices of mirrored variables (SEM-110).
   std::vector<DeviceSpec> parameter_devices() const;
@@ -100,13 +100,14 @@ class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks
   auto distribute_values(const F& fn, CallSite site = CallSite::here()) {
     using T = std::remove_cvref_t<std::invoke_result_t<const F&, int>>;
     core_.require_cross("distribute_values", site);
-    detail::ReplicaArray<T> values(num_replicas());
-    for (int replica = 0; replica < num_replicas(); ++replica) {
-      detail::CurrentContext here = detail::update_context(core_, cross_, replica);
+    const detail::Participants& own = core_.own();
+    detail::ReplicaArray<T> values(own.count());
+    for (int i = 0; i < own.count(); ++i) {
+      detail::CurrentContext here = detail::update_context(core_, cross_, own.id(i));
       const detail::CurrentScope scope(here);
-      values.emplace_back(fn(replica));
+      values.emplace_back(fn(own.id(i)));
     }
-    return PerReplica<T>(std::move(values));
+    return PerReplica<T>(std::move(values), own);
   }
 
   /// A variable with equal components. `init` is a value, or a function of no arguments that is

@@ -81,6 +81,7 @@ template <Nest T>
 PerReplica<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, const PerReplica<T>& value,
                          T cotangent, CallSite site = CallSite::here()) {
   cross.core().require_cross("reduce_vjp", site);
+  cross.core().require_one_process("reduce_vjp", site);
   detail::require_operator(op, site);
   detail::require_replicas(cross.core(), value.size(), site);
   const detail::Participants& present = value.present();
@@ -106,6 +107,7 @@ template <Nest T>
 PerReplica<T> gather_vjp(CrossReplicaContext& cross, const PerReplica<T>& value, const T& cotangent,
                          Axis axis = Axis(0), CallSite site = CallSite::here()) {
   cross.core().require_cross("gather_vjp", site);
+  cross.core().require_one_process("gather_vjp", site);
   detail::require_replicas(cross.core(), value.size(), site);
   const detail::Participants& present = value.present();
   detail::ReplicaArray<T> slices(present.count());

@@ -90,6 +90,7 @@ void Checkpoint::insert(std::unique_ptr<detail::SavedVariable> variable, CallSit
 
 TensorFile Checkpoint::contents(CallSite site) {
   strategy_.cross_replica().core().require_cross("save", site);
+  strategy_.cross_replica().core().require_one_process("a checkpoint", site);
   TensorFile file;
   for (const auto& variable : variables_) variable->save(file, site);
   return file;
@@ -101,6 +102,7 @@ void Checkpoint::save(const std::filesystem::path& path, CallSite site) {
 
 void Checkpoint::restore(const TensorFile& file, const RestoreOptions& options) {
   strategy_.cross_replica().core().require_change("restore", options.site);
+  strategy_.cross_replica().core().require_one_process("a checkpoint", options.site);
   detail::require_split(options.sums, options.site);
   try {
     for (const auto& variable : variables_) variable->stage(file, options.sums, options.site);

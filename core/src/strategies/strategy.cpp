@@ -109,19 +109,22 @@ void Strategy::configure(const StrategyOptions& options, CallSite site) {
 }
 
 Placement Strategy::placement(int replica, CallSite site) {
-  if (replica < 0 || replica >= num_replicas()) {
+  if (replica < 0 || !core_.own().has(replica) || replica >= num_replicas()) {
     throw InvalidArgumentError(
         ErrorCode::kInvalidArgument,
         "placement of replica " + std::to_string(replica) + " of " + std::to_string(num_replicas()),
-        "replicas are numbered from 0", site);
+        core_.processes() == nullptr ? "replicas are numbered from 0"
+                                     : "ask for the replicas of this process",
+        site);
   }
   return core_.placement(replica);
 }
 
 PerReplica<int> Strategy::worker_device_index() const {
-  detail::ReplicaArray<int> indices(num_replicas());
-  for (int replica = 0; replica < num_replicas(); ++replica) indices.emplace_back(replica);
-  return PerReplica<int>(std::move(indices));
+  const detail::Participants& own = core_.own();
+  detail::ReplicaArray<int> indices(own.count());
+  for (int index = 0; index < own.count(); ++index) indices.emplace_back(index);
+  return PerReplica<int>(std::move(indices), own);
 }
 
 MirroredStrategy::MirroredStrategy(Backend& backend, CallSite site)

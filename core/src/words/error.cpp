@@ -32,13 +32,16 @@ struct Group {
   std::vector<int> ids;
 };
 
-// Replicas with equal states and places, in order of first appearance.
+// Replicas of one process with equal states and places, in order of first appearance. The part of a
+// whole process is no replica's.
 std::vector<Group> group(const std::vector<ReplicaReport>& replicas) {
   std::vector<Group> groups;
-  std::map<std::tuple<std::string_view, int, std::string_view>, std::size_t> index;
+  std::map<std::tuple<int, bool, std::string_view, int, std::string_view>, std::size_t> index;
   for (const ReplicaReport& replica : replicas) {
     const auto [place, added] =
-        index.try_emplace({replica.site.file, replica.site.line, replica.what}, groups.size());
+        index.try_emplace({replica.process, replica.replica_id < 0, replica.site.file,
+                           replica.site.line, replica.what},
+                          groups.size());
     if (added) groups.push_back({&replica, {}});
     groups[place->second].ids.push_back(replica.replica_id);
   }
@@ -46,6 +49,17 @@ std::vector<Group> group(const std::vector<ReplicaReport>& replicas) {
 }
 
 bool has_place(const CallSite& site) { return *site.file != '\0'; }
+
+// `replica 2`, `replicas 0-3`, `process 1, replica 2`, `process 1`.
+std::string label_of(const Group& same) {
+  const int process = same.first->process;
+  if (process < 0 || same.first->replica_id >= 0) {
+    const std::string_view noun = same.ids.size() == 1 ? "replica " : "replicas ";
+    const std::string owner = process < 0 ? "" : "process " + std::to_string(process) + ", ";
+    return owner + std::string(noun) + ranges_of(same.ids);
+  }
+  return "process " + std::to_string(process);
+}
 
 void append_line(std::string& text, std::string_view label, std::string_view value) {
   text += "\n  ";
@@ -59,7 +73,7 @@ std::string to_string(const ErrorReport& report) {
   std::string text = to_string(report.code) + ' ' + report.summary;
   if (has_place(report.site)) append_line(text, "at ", to_string(report.site));
   for (const Group& same : group(report.replicas)) {
-    append_line(text, same.ids.size() == 1 ? "replica " : "replicas ", ranges_of(same.ids));
+    append_line(text, label_of(same), "");
     if (has_place(same.first->site)) text += "  " + to_string(same.first->site);
     if (!same.first->what.empty()) text += "  " + same.first->what;
   }
@@ -82,6 +96,26 @@ Error::Error(ErrorCode code, std::string summary, std::string hint, CallSite sit
                         .hint = std::move(hint)}) {}
 
 const char* Error::what() const noexcept { return shared_->text.c_str(); }
+
+// The errors that the program's own calls do not explain.
+[[noreturn]] static void throw_outside_error(ErrorReport report) {
+  switch (report.code) {
+    case ErrorCode::kOutOfMemory:
+    case ErrorCode::kUninitialised:
+    case ErrorCode::kDeviceLost:
+    case ErrorCode::kNoDriver:
+    case ErrorCode::kDeadlock:
+    case ErrorCode::kStackOverflow:
+    case ErrorCode::kLeak:
+      throw DeviceError(std::move(report));
+    case ErrorCode::kProcessLost:
+      throw ProcessLostError(std::move(report));
+    case ErrorCode::kPeerFailed:
+      throw PeerFailedError(std::move(report));
+    default:
+      throw InternalError(std::move(report));
+  }
+}
 
 void throw_error(ErrorReport report) {
   switch (report.code) {
@@ -124,24 +158,13 @@ void throw_error(ErrorReport report) {
     case ErrorCode::kMirroredDiverged:
     case ErrorCode::kTransaction:
       throw VariableMismatchError(std::move(report));
-    case ErrorCode::kOutOfMemory:
-    case ErrorCode::kUninitialised:
-    case ErrorCode::kDeviceLost:
-    case ErrorCode::kNoDriver:
-    case ErrorCode::kDeadlock:
-    case ErrorCode::kStackOverflow:
-    case ErrorCode::kLeak:
-      throw DeviceError(std::move(report));
     case ErrorCode::kUnsupported:
       throw UnsupportedError(std::move(report));
     case ErrorCode::kStrategyContract:
       throw StrategyError(std::move(report));
-    case ErrorCode::kReplicaThrew:
-    case ErrorCode::kMergeThrew:
-    case ErrorCode::kInternal:
-      break;
+    default:
+      throw_outside_error(std::move(report));
   }
-  throw InternalError(std::move(report));
 }
 
 void throw_internal(std::string_view what, CallSite site) {

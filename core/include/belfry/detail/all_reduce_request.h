@@ -32,6 +32,11 @@ struct AllReduceRequest : MergeRequest {
         }),
         describe([](const void* a) { return describe_leaves(*static_cast<const T*>(a)); }) {}
 
+  /// The part of a replica, as its process sent the part. `descriptions` of the leaves outlives the
+  /// request.
+  AllReduceRequest(const MergeRequest& like, ReduceOp reduce_op, std::vector<LeafRef> replaced,
+                   const std::vector<LeafDescription>& descriptions);
+
   ReduceOp op;
   std::vector<LeafRef> leaves;
   const void* value;

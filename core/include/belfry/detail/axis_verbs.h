@@ -5,6 +5,7 @@
 #include "belfry/call_site.h"
 #include "belfry/detail/axis_reduce.h"
 #include "belfry/detail/gather_values.h"
+#include "belfry/detail/process_values.h"
 #include "belfry/nest.h"
 #include "belfry/shape.h"
 
@@ -29,12 +30,15 @@ class AxisVerbs {
   Mirrored<T> reduce(ReduceOp op, const PerReplica<std::vector<T>>& value, Axis axis,
                      CallSite site = CallSite::here()) {
     require("reduce", value, site);
-    return reduce_along(core(), op, value, axis, site);
+    return of_all_processes(core(), "reduce", value, site, [&](const auto& all) {
+      return reduce_along(core(), op, all, axis, site);
+    });
   }
   template <Element T>
   Mirrored<Tensor<T>> reduce(ReduceOp op, const PerReplica<Tensor<T>>& value, Axis axis,
                              CallSite site = CallSite::here()) {
     require("reduce", value, site);
+    core().require_one_process("reduce of tensors", site);
     return reduce_along(core(), op, value, axis, site);
   }
   /// The reduction over all elements of all lists, as `map` returns them: replica 0's first
@@ -46,7 +50,8 @@ class AxisVerbs {
   Mirrored<R> reduce_mapped(ReduceOp op, const PerReplica<std::vector<R>>& lists,
                             CallSite site = CallSite::here()) {
     require("reduce_mapped", lists, site);
-    return reduce_lists(core(), op, lists, site);
+    return of_all_processes(core(), "reduce_mapped", lists, site,
+                            [&](const auto& all) { return reduce_lists(core(), op, all, site); });
   }
 
   /// The components one after another along `axis`, in replica order, leaf by leaf; extents may
@@ -58,7 +63,9 @@ class AxisVerbs {
   template <Nest T>
   T gather(const PerReplica<T>& value, Axis axis, CallSite site = CallSite::here()) {
     require("gather", value, site);
-    return std::move(gather_components(core(), value, axis, 1, site)[0]);
+    return of_all_processes(core(), "gather", value, site, [&](const auto& all) {
+      return T(std::move(gather_components(core(), all, axis, 1, site)[0]));
+    });
   }
   template <Nest T>
   T gather(const PerReplica<T>& value, CallSite site = CallSite::here()) {
@@ -69,9 +76,11 @@ class AxisVerbs {
     requires(!Nest<std::vector<T>>)
   std::vector<T> gather(const PerReplica<std::vector<T>>& value, CallSite site = CallSite::here()) {
     require("gather", value, site);
-    std::vector<T> all;
-    for (const std::vector<T>& part : value) all.insert(all.end(), part.begin(), part.end());
-    return all;
+    return of_all_processes(core(), "gather", value, site, [&](const auto& parts) {
+      std::vector<T> all;
+      for (const std::vector<T>& part : parts) all.insert(all.end(), part.begin(), part.end());
+      return all;
+    });
   }
 
  private:

@@ -95,4 +95,29 @@ std::vector<MirroredOn<T>> batch_reduce(StrategyCore& core, ReduceOp op, CallSit
   return results;
 }
 
+// The same over several processes: each member in an exchange of its own.
+
+template <class Cross, class T>
+Mirrored<T> reduce_member(Cross& cross, CallSite site, ReduceOp op, const PerReplica<T>& member) {
+  return cross.reduce(op, member, site);
+}
+template <class Cross, class T, class D>
+MirroredOn<T> reduce_member(Cross& cross, CallSite site, ReduceOp op,
+                            const std::pair<PerReplica<T>, D>& member) {
+  return cross.reduce(op, member.first, member.second, site);
+}
+template <class Cross, class T, class D>
+std::vector<MirroredOn<T>> reduce_one_by_one(
+    Cross& cross, CallSite site, ReduceOp op,
+    const std::vector<std::pair<PerReplica<T>, D>>& pairs) {
+  std::vector<MirroredOn<T>> results;
+  for (const auto& pair : pairs) results.push_back(reduce_member(cross, site, op, pair));
+  return results;
+}
+template <class Cross, class... V>
+auto reduce_one_by_one(Cross& cross, CallSite site, ReduceOp op, const V&... values) {
+  return std::tuple<decltype(reduce_member(cross, site, op, values))...>{
+      reduce_member(cross, site, op, values)...};
+}
+
 }  // namespace belfry::detail

@@ -10,6 +10,7 @@
 #include "belfry/detail/mean_only.h"
 #include "belfry/detail/not_site.h"
 #include "belfry/detail/place.h"
+#include "belfry/detail/process_values.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/nest.h"
 
@@ -36,7 +37,9 @@ class DestinationVerbs {
     core().require_cross("reduce", site);
     require_replicas(core(), value.size(), site);
     const std::vector<int> devices = destination_of(core(), destination, site);
-    return place(core(), reduce_value(core(), op, value, site), devices);
+    return of_all_processes(core(), "reduce", value, site, [&](const PerReplica<T>& all) {
+      return place(core(), reduce_value(core(), op, all, site), devices);
+    });
   }
   template <class T, Destination D>
   MirroredOn<T> reduce(MeanOnly, const Mirrored<T>& value, const D& destination,
@@ -51,7 +54,9 @@ class DestinationVerbs {
   template <class T, Destination D>
   MirroredOn<T> broadcast(const T& value, const D& destination, CallSite site = CallSite::here()) {
     core().require_cross("broadcast", site);
-    return broadcast_to(core(), value, destination_of(core(), destination, site));
+    const std::vector<int> devices = destination_of(core(), destination, site);
+    return of_first_process(core(), "broadcast", value, site,
+                            [&](const T& first) { return broadcast_to(core(), first, devices); });
   }
 
   /// `fn(value)` on one device. `value` is a variable, a Mirrored or a MirroredOn. Where it has a

@@ -32,11 +32,17 @@ bool has_component(const Mirrored<T>&, int) {
   return true;
 }
 
-/// The replicas that have a component of every argument (SEM-90).
+/// Throws: UnsupportedError: not every replica of this process has a component (SEM-156).
+[[noreturn]] void throw_masked_process(CallSite site);
+
+/// In a handler: tells the other processes, if there are any, that no run begins here.
+void tell_processes(StrategyCore& core, CallSite site) noexcept;
+
+/// The replicas of this process that have a component of every argument (SEM-90).
 template <class... Args>
 Participants participants(StrategyCore& core, CallSite site, const Args&... args) {
   if constexpr (!(Component<Args>::kDistributed || ...)) {
-    return Participants(core.size());
+    return core.own();
   } else {
     (require_replicas_of(args, core.size(), site), ...);
     const auto takes_part = [&](int replica) {
@@ -45,13 +51,21 @@ Participants participants(StrategyCore& core, CallSite site, const Args&... args
     };
     int first_absent = 0;
     while (first_absent < core.size() && takes_part(first_absent)) ++first_absent;
-    if (first_absent == core.size()) return Participants(core.size());
+    if (first_absent == core.size()) return core.own();
     std::vector<int> ids;
     for (int replica = 0; replica < core.size(); ++replica) {
       if (takes_part(replica)) ids.push_back(replica);
     }
     if (ids.empty()) throw_nobody_takes_part(site);
-    return {core.size(), std::move(ids)};
+    Participants some(core.size(), std::move(ids));
+    if (core.processes() != nullptr) {
+      // Components of the replicas of other processes start nothing here.
+      for (int i = 0; i < core.own().count(); ++i) {
+        if (!some.has(core.own().id(i))) throw_masked_process(site);
+      }
+      return core.own();
+    }
+    return some;
   }
 }
 
@@ -66,7 +80,14 @@ auto distribute(StrategyCore& core, CrossReplicaContext& cross, const RunOptions
       "the replica function is called as fn(ReplicaContext&, const A&...): one A for each "
       "argument of run, distributed values as this replica's component");
   using Returned = std::invoke_result_t<const F&, ReplicaContext&, const ComponentOf<Args>&...>;
-  const Participants present = participants(core, options.site, args...);
+  const Participants present = [&] {
+    try {
+      return participants(core, options.site, args...);
+    } catch (...) {
+      tell_processes(core, options.site);
+      throw;
+    }
+  }();
   // By value: what `fn` refers to may be an argument that was unpacked for this call alone.
   const auto call = [&](ReplicaContext& replica) -> std::remove_cvref_t<Returned> {
     return fn(replica, component(args, replica.replica_id())...);

@@ -86,6 +86,7 @@ template <class T>
 ReplicaArray<T> gather_components(StrategyCore& core, const PerReplica<T>& value, Axis axis,
                                   int count, CallSite site) {
   if (has_tensor<T>()) require_all_replicas(core, value.size(), site);
+  require_all_processes(core, value.present(), site);
   std::vector<std::vector<const void*>> addresses;
   const Participants& present = value.present();
   const T& first = *value.begin();

@@ -149,6 +149,7 @@ auto make_variable(StrategyCore& core, CrossReplicaContext& cross, const Init& i
                    VariableOptions options, MergePlace place, const ReaderOf& reader_of = {}) {
   const CallSite site = place.site;
   using T = std::remove_cvref_t<decltype(initial_value(init))>;
+  core.require_one_process("a variable", site);
   VariableInfo info = describe_variable(core, std::move(options), site);
   if constexpr (std::is_same_v<ReaderOf, NoReader>) require_readable(info);
   ReplicaContext* replica = replica_making(core, site);

@@ -43,7 +43,8 @@ class MergePoint {
     // Most merges have no values, and skip the test as well.
     if constexpr (sizeof...(values) > 0) {
       if (notes_) [[unlikely]] {
-        note_host_values(core_, {AgentId::Kind::kReplica, replica}, values...);
+        note_host_values(core_, {AgentId::Kind::kReplica, replica - core_.first_replica()},
+                         values...);
       }
     }
   }

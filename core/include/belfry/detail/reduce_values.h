@@ -49,6 +49,13 @@ inline void require_replicas(const StrategyCore& core, int replicas, CallSite si
 /// Throws UnsupportedError unless a value with tensors has a component on every replica.
 void require_all_replicas(StrategyCore& core, int components, CallSite site);
 
+/// Throws UnsupportedError if there are other processes, and `present` lacks their replicas
+/// (SEM-156).
+inline void require_all_processes(const StrategyCore& core, const Participants& present,
+                                  CallSite site) {
+  if (!present.is_all()) core.require_one_process("a reduction of some replicas", site);
+}
+
 /// Reduces as the strategy does. Throws: what that throws, with this call site where it has none.
 void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call);
 /// The same for a left fold of all parts into the first (see CrossDeviceOps::fold).
@@ -66,6 +73,7 @@ class ReducedValue {
   ReducedValue(StrategyCore& core, const PerReplica<T>& value, CallSite site)
       : value_(value), components_(value.present().count()) {
     if constexpr (has_tensor<T>()) require_all_replicas(core, value.size(), site);
+    require_all_processes(core, value.present(), site);
     for (const T& component : value) components_.emplace_back(component);
   }
 

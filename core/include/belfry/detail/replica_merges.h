@@ -24,8 +24,14 @@ template <Nest T>
 T ReplicaContext::all_gather(T value, Axis axis, detail::MergePlace place) {
   const auto merge = [site = place.site](CrossReplicaContext& cross, const PerReplica<T>& values,
                                          const PerReplica<int>& axes) {
-    detail::require_same_axis(axes, site);
-    return detail::all_gather_value(cross.core(), values, Axis(*axes.begin()), site);
+    detail::StrategyCore& core = cross.core();
+    detail::of_all_processes(core, "all_gather", axes, site, [&](const PerReplica<int>& all) {
+      detail::require_same_axis(all, site);
+    });
+    return detail::of_all_processes(
+        core, "all_gather", values, site, [&](const PerReplica<T>& all) {
+          return detail::all_gather_value(core, all, Axis(*axes.begin()), site);
+        });
   };
   return merge_at<detail::MergeKind::kAllGather>(place, nullptr, merge, std::move(value),
                                                  axis.value);

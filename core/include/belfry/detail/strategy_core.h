@@ -5,6 +5,7 @@
 #include "belfry/backend/backend.h"
 #include "belfry/cross_device_ops.h"
 #include "belfry/detail/current_context.h"
+#include "belfry/detail/participants.h"
 #include "belfry/error.h"
 #include "belfry/strategy_hooks.h"
 #include "belfry/tensor.h"
@@ -36,6 +37,7 @@ struct StrategyStatistics {
 
 namespace detail {
 
+class ProcessExchange;
 struct VariableRecord;
 
 /// A hook of a strategy. The hook may start the verb that calls the hook.
@@ -95,14 +97,31 @@ class StrategyCore {
 
   Strategy& owner() { return owner_; }
   Backend& backend() { return backend_; }
-  int size() const { return static_cast<int>(devices_.size()); }
-  /// Indices in the backend, by replica id.
+  /// The number of replicas, of all processes together.
+  int size() const { return own_.replicas(); }
+  /// The replicas of this process; without a group of processes, all of them.
+  const Participants& own() const { return own_; }
+  /// The lowest id among the replicas of this process.
+  int first_replica() const { return first_replica_; }
+  /// Indices in the backend of the devices of this process's replicas, in order of the ids.
   const std::vector<int>& devices() const { return devices_; }
-  Placement placement(int replica) {
-    return {&backend_, devices_[static_cast<std::size_t>(replica)]};
+  /// The index in the backend of the device of a replica of this process.
+  int device_of(int replica) const {
+    return devices_[static_cast<std::size_t>(replica - first_replica_)];
   }
+  Placement placement(int replica) { return {&backend_, device_of(replica)}; }
   Placement placement_on(int device) const { return {&backend_, device}; }
   CrossDeviceOps& ops() { return ops_; }
+  /// The exchange with the other processes; null if there are none.
+  ProcessExchange* processes() const { return processes_; }
+  /// Makes the strategy one of several processes (SEM-150). Context: before any other use.
+  void join(ProcessExchange& processes);
+  /// Throws: UnsupportedError if there are other processes: `what` is for one process (SEM-156).
+  void require_one_process(const char* what, CallSite site) const {
+    if (processes_ != nullptr) [[unlikely]] {
+      refuse_processes(what, site);
+    }
+  }
   StrategyStatistics& statistics() { return statistics_; }
   /// Whether merges that a replica reaches again in a run need a tag (SEM-133); read once a run.
   bool requires_names() const { return requires_names_; }
@@ -183,11 +202,15 @@ class StrategyCore {
  private:
   [[noreturn]] void refuse_cross(const char* what, const CurrentContext& context,
                                  CallSite site) const;
+  [[noreturn]] void refuse_processes(const char* what, CallSite site) const;
 
   Strategy& owner_;
   StrategyHooks& hooks_;
   Backend& backend_;
   std::vector<int> devices_;
+  Participants own_;
+  int first_replica_ = 0;
+  ProcessExchange* processes_ = nullptr;  // Owned by the strategy.
   CrossDeviceOps ops_;
   StrategyStatistics statistics_;
   std::optional<ErrorReport> last_failure_;

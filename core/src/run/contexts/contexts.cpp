@@ -9,7 +9,7 @@ namespace belfry {
 
 DeviceSpec ReplicaContext::device() const {
   detail::StrategyCore& core = merges_.core();
-  return core.backend().device_spec(core.devices()[static_cast<std::size_t>(id_)]);
+  return core.backend().device_spec(core.device_of(id_));
 }
 
 std::vector<DeviceSpec> CrossReplicaContext::devices() const {

@@ -20,8 +20,6 @@ namespace {
 
 using Status = ReplicaState::Status;
 
-AgentId replica_agent(int replica) { return {AgentId::Kind::kReplica, replica}; }
-
 // The current context, read without a call: every merge needs the context.
 const CurrentContext* context_on_carrier() {
   const Unwatched unwatched;
@@ -118,6 +116,7 @@ ReplicaRunner::ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
       requests_(static_cast<std::size_t>(core.size())),
       cross_current_(core.cross_context(cross)) {
   if (core.requires_names()) unnamed_.emplace(core.size());
+  if (core.processes() != nullptr) leave_out_other_processes();
 }
 
 void ReplicaRunner::run(const RunOptions& options) {
@@ -126,6 +125,11 @@ void ReplicaRunner::run(const RunOptions& options) {
   if (current_context() != nullptr) rules_ = current_context()->variables;
   in_update_ = is_inside_update(current_context());
   nested_ = !lock.is_outermost();
+  if (core().processes() != nullptr) return run_among_processes(*core().processes(), options);
+  carry_out(options);
+}
+
+void ReplicaRunner::carry_out(const RunOptions& options) {
   CurrentContext here = core().cross_context(cross_);
   const CurrentScope scope(here);
   const SiteScope site(options.site);
@@ -133,13 +137,14 @@ void ReplicaRunner::run(const RunOptions& options) {
 }
 
 void ReplicaRunner::carry(bool concurrent) {
-  executor_.carry(core().size(), *this, {concurrent});
+  executor_.carry(core().own().count(), *this, {concurrent});
   if (primary_ == nullptr) return;
   report_abandoned();
   std::rethrow_exception(primary_);
 }
 
-void ReplicaRunner::body(int replica) noexcept {
+void ReplicaRunner::body(int position) noexcept {
+  const int replica = core().first_replica() + position;
   if (!present_.has(replica)) {
     state(replica).status = Status::kAbsent;
     return;
@@ -149,7 +154,7 @@ void ReplicaRunner::body(int replica) noexcept {
   current.strategy = &core();
   current.replica = &context;
   current.backend = &core().backend();
-  current.device = core().devices()[static_cast<std::size_t>(replica)];
+  current.device = core().device_of(replica);
   // No other context surrounds this one on its carrier; its rights follow from the place where the
   // run was begun.
   current.in_update = in_update_;
@@ -172,7 +177,7 @@ void ReplicaRunner::body(int replica) noexcept {
   }
   own.status = ended;
   executor_.announce({.kind = ended == Status::kEnded ? OperationKind::kEnd : OperationKind::kThrow,
-                      .agent = replica_agent(replica),
+                      .agent = agent_of(replica),
                       .subject = own.merges,
                       .value = ordinal_});
 }
@@ -197,7 +202,7 @@ void ReplicaRunner::meet(int replica, MergeRequest& request) {
   // One object for both announcements: the size of a waiting replica's frames decides how many of
   // them fit into a cache.
   Operation operation{.kind = OperationKind::kArrive,
-                      .agent = replica_agent(replica),
+                      .agent = agent_of(replica),
                       .subject = own.merges,
                       .value = ordinal_,
                       .site = site};
@@ -218,7 +223,7 @@ void ReplicaRunner::touch(int replica, OperationKind kind, std::uint64_t subject
   if (is_being_unwound()) return;
   require_alive(replica);
   executor_.step({.kind = kind,
-                  .agent = replica_agent(replica),
+                  .agent = agent_of(replica),
                   .subject = subject,
                   .value = ordinal_,
                   .site = site});
@@ -239,7 +244,8 @@ Job::Settled ReplicaRunner::settle_some() {
   std::size_t seeking = 0;
   std::size_t absent = 0;
   for (const ReplicaState& replica : states_) {
-    absent += replica.status == Status::kAbsent ? 1 : 0;
+    const bool is_elsewhere = replica.status == Status::kElsewhere;
+    absent += is_elsewhere || replica.status == Status::kAbsent ? 1 : 0;
     seeking += replica.status == Status::kSeeking ? 1 : 0;
     arrived += has_arrived(replica) ? 1 : 0;
     ended += replica.status >= Status::kEnded ? 1 : 0;
@@ -254,10 +260,12 @@ Job::Settled ReplicaRunner::settle_some() {
     return Settled::kResumed;
   }
   if (!has_failed()) {
-    if (ended == 0) {
-      merge_round();
-    } else if (const ReplicaState* const thrower = states_.find(Status::kThrew)) {
+    if (const ReplicaState* const thrower = states_.find(Status::kThrew)) {
       fail_by(*thrower);
+    } else if (core().processes() != nullptr) {
+      if (agree_with_processes()) merge_round();
+    } else if (ended == 0) {
+      merge_round();
     } else {
       fail_without_merge();
     }
@@ -272,6 +280,7 @@ void ReplicaRunner::finish() {
   if (has_failed()) return fail_by_hidden_exception();
   if (const ReplicaState* const thrower = states_.find(Status::kThrew)) return fail_by(*thrower);
   if (variables_.any()) fail_unless_variables_agree();
+  if (core().processes() != nullptr) agree_with_processes();
 }
 
 void ReplicaRunner::merge_round() {

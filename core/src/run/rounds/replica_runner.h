@@ -28,6 +28,7 @@ struct alignas(64) ReplicaState {
     kArrived,    ///< Paused at a merge.
     kSeeking,    ///< Paused until the first replica makes a variable.
     kAbsent,     ///< Takes no part in this run.
+    kElsewhere,  ///< Belongs to another process.
     kEnded,      ///< Returned.
     kThrew,      ///< Left with an exception of its own.
     kCancelled,  ///< Unwound because the run had failed.
@@ -96,7 +97,7 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   std::shared_ptr<void> make_variable(int replica, const VariableRequest& request,
                                       FunctionRef<std::shared_ptr<void>()> make) override;
 
-  void body(int replica) noexcept override;
+  void body(int position) noexcept override;
   Settled settle() noexcept override;
   void deadlock(const std::vector<int>& blocked) noexcept override;
 
@@ -104,7 +105,13 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   class ReplicasStep;
   class MergeStep;
 
+  void carry_out(const RunOptions& options);
   void carry(bool concurrent);
+  // With other processes (SEM-151): `agree_with_processes` is the exchange of a round, and says
+  // whether the merge follows.
+  void leave_out_other_processes();
+  void run_among_processes(ProcessExchange& processes, const RunOptions& options);
+  bool agree_with_processes();
   Settled settle_some();
   void finish();
   void merge_round();
@@ -121,6 +128,7 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void fail_by(const ReplicaState& thrower);
   void fail_by_hidden_exception();
   void fail_for_seekers();
+  void fail_with_processes(const std::exception_ptr& thrown);
   void fail_unless_variables_agree();
   void report_abandoned() noexcept;
 
@@ -133,6 +141,10 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void refuse_work(const CurrentContext& context) override;
   /// Whether the calling replica's destructors run because its run has failed.
   bool is_being_unwound() const { return has_failed() && std::uncaught_exceptions() > 0; }
+  // The log of a backend numbers the replicas of its process from 0.
+  AgentId agent_of(int replica) {
+    return {AgentId::Kind::kReplica, replica - core().first_replica()};
+  }
   ReplicaState& state(int replica) { return states_[static_cast<std::size_t>(replica)]; }
 
   CrossReplicaContext& cross_;

@@ -4,6 +4,7 @@
 // The failures of a run: which failure counts, and how replicas hear of it. The
 // texts are in run_report.cpp.
 #include "belfry/replica_context.h"
+#include "run/rounds/exception_text.h"
 #include "run/rounds/replica_runner.h"
 #include "run/rounds/run_report.h"
 
@@ -62,6 +63,12 @@ void ReplicaRunner::fail_by_hidden_exception() {
 }
 
 void ReplicaRunner::fail_for_seekers() { fail(nullptr, variable_missing); }
+
+// The report has the replicas of all processes already.
+void ReplicaRunner::fail_with_processes(const std::exception_ptr& thrown) {
+  blamed_ = static_cast<int>(states_.size());
+  fail(thrown, [&](const RunFacts&) { return Failure{thrown, report_of(thrown)}; });
+}
 
 void ReplicaRunner::fail_unless_variables_agree() {
   try {

@@ -35,12 +35,16 @@ std::string sought_text(const VariableRequest& sought) {
   return sought.name.empty() ? "a variable" : '"' + sought.name + '"';
 }
 
+}  // namespace
+
 std::vector<ReplicaReport> replica_reports(const RunFacts& run) {
   std::vector<ReplicaReport> reports;
   for (const ReplicaState& own : run.states) {
     const int replica = run.states.id_of(own);
     ReplicaReport report{replica, own.last_site, {}, own.exception};
     switch (own.status) {
+      case ReplicaState::Status::kElsewhere:
+        continue;
       case ReplicaState::Status::kArrived:
         report.what = "waits in " +
                       numbered_name(*run.requests[static_cast<std::size_t>(replica)], own.merges);
@@ -71,6 +75,8 @@ std::vector<ReplicaReport> replica_reports(const RunFacts& run) {
   }
   return reports;
 }
+
+namespace {
 
 template <class E>
 Failure failure_of(ErrorReport report) {

@@ -33,6 +33,9 @@ struct Failure {
   ErrorReport report;
 };
 
+/// A line for each replica of this process, or of the picture of all processes.
+std::vector<ReplicaReport> replica_reports(const RunFacts& run);
+
 /// Some replicas ended and others wait in a merge.
 Failure merge_missing(const RunFacts& run);
 /// The requests of merge number `round` do not belong together.

@@ -4,8 +4,10 @@
 #include "belfry/detail/strategy_core.h"
 
 #include "belfry/detail/make_variable.h"
+#include "belfry/detail/process_exchange.h"
 #include "run/variables/inside_update.h"
 
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -80,7 +82,22 @@ StrategyCore::StrategyCore(Strategy& owner, StrategyHooks& hooks, Backend& backe
       hooks_(hooks),
       backend_(backend),
       devices_(std::move(devices)),
+      own_(static_cast<int>(devices_.size())),
       ops_(backend, devices_, order) {}
+
+void StrategyCore::join(ProcessExchange& processes) {
+  std::vector<int> ids(devices_.size());
+  first_replica_ = processes.first_replica(processes.rank());
+  std::iota(ids.begin(), ids.end(), first_replica_);
+  own_ = Participants(processes.replicas(), std::move(ids));
+  processes_ = &processes;
+}
+
+void StrategyCore::refuse_processes(const char* what, CallSite site) const {
+  throw UnsupportedError(
+      ErrorCode::kUnsupported, std::string(what) + " is not available over several processes yet",
+      "docs/processes.md lists what is: runs, merges, and verbs of host values", site);
+}
 
 void StrategyCore::refuse_cross(const char* what, const CurrentContext& context,
                                 CallSite site) const {

@@ -33,7 +33,7 @@ CurrentContext device_context(StrategyCore& core, CrossReplicaContext& cross, in
 }
 
 CurrentContext update_context(StrategyCore& core, CrossReplicaContext& cross, int replica) {
-  return device_context(core, cross, core.devices()[static_cast<std::size_t>(replica)]);
+  return device_context(core, cross, core.device_of(replica));
 }
 
 int replica_beside(const StrategyCore& core, int device) {

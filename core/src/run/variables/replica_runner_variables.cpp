@@ -32,7 +32,7 @@ void ReplicaRunner::seek(int replica, const VariableRequest& request) {
   own.status = ReplicaState::Status::kSeeking;
   try {
     executor_.block_until({.kind = OperationKind::kWait,
-                           .agent = {AgentId::Kind::kReplica, replica},
+                           .agent = agent_of(replica),
                            .subject = own.merges,
                            .value = ordinal_,
                            .site = request.site},

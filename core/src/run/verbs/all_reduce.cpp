@@ -6,6 +6,7 @@
 #include "belfry/detail/reduce_values.h"
 #include "belfry/error.h"
 #include "collectives/require_reducible.h"
+#include "run/processes/all_reduce_parts.h"
 
 #include <utility>
 
@@ -56,6 +57,9 @@ AllReduceRequest& at(MergeRequest* const* requests, int replica) {
 
 void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* requests,
                         const Participants& present, int /*functions*/) {
+  if (cross.core().processes() != nullptr && !present.is_all()) [[unlikely]] {
+    return all_reduce_over_processes(cross, requests, present);
+  }
   AllReduceRequest& first = at(requests, present.id(0));
   std::vector<std::vector<LeafRef>> parts;
   parts.reserve(static_cast<std::size_t>(present.count()));

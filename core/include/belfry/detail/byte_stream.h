@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace belfry::detail {
+
+using Bytes = std::vector<std::byte>;
+
+/// Appends values to a message between processes, in the byte order of the machine.
+class ByteWriter {
+ public:
+  void add(const void* data, std::size_t count) {
+    const auto* const begin = static_cast<const std::byte*>(data);
+    bytes_.insert(bytes_.end(), begin, begin + count);
+  }
+  template <class T>
+    requires(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>)
+  void put(const T& value) {
+    add(&value, sizeof(value));
+  }
+  /// The length, then the contents.
+  void text(std::string_view value) {
+    put(static_cast<std::uint64_t>(value.size()));
+    add(value.data(), value.size());
+  }
+
+  const Bytes& bytes() const { return bytes_; }
+
+ private:
+  Bytes bytes_;
+};
+
+/// Reads a message in the order in which a ByteWriter wrote it. Every function throws InternalError
+/// beyond the end of the message.
+class ByteReader {
+ public:
+  explicit ByteReader(std::span<const std::byte> bytes) : rest_(bytes) {}
+
+  void take(void* data, std::size_t count);
+  template <class T>
+    requires(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>)
+  T get() {
+    T value;
+    take(&value, sizeof(value));
+    return value;
+  }
+  /// A number of elements that follow, each of at least `bytes_each` bytes.
+  std::size_t count(std::size_t bytes_each = 0);
+  std::string text();
+  /// The unread part of the message.
+  std::span<const std::byte> rest() const { return rest_; }
+
+ private:
+  std::span<const std::byte> rest_;
+};
+
+}  // namespace belfry::detail

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+#include "belfry/detail/byte_stream.h"
+#include "belfry/error.h"
+#include "belfry/process_group.h"
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace belfry::detail {
+
+/// The message of one process in an exchange.
+struct ProcessMessage {
+  enum class Kind : std::uint8_t {
+    kMake,    ///< Makes a strategy.
+    kRound,   ///< A round of a run: the state of each replica of the process.
+    kValues,  ///< The values of a verb.
+    kFailed,  ///< The run, or the preparation of the run, has failed in this process.
+  };
+
+  Kind kind = Kind::kValues;
+  std::uint64_t strategy = 0;  ///< Its number in the group.
+  std::string what;            ///< The verb, for kValues; the failure, for kFailed.
+  std::string file{};
+  int line = 0;
+  int replica = -1;  ///< The failed replica; -1 if no replica failed.
+  Bytes payload{};
+};
+
+/// The exchanges of one strategy with the same strategy in the other processes of a group. In each
+/// exchange every process sends a message and gets all messages; all processes draw the same
+/// conclusion. Context: the thread that calls the strategy, while no replica can go on.
+class ProcessExchange {
+ public:
+  /// Tells the number of replicas of this process, and compares `options`. Order: blocks the host.
+  /// Throws: InvalidArgumentError (kInvalidArgument) in all processes if options differ; otherwise
+  /// as `exchange`.
+  ProcessExchange(ProcessGroup& group, int replicas, const std::string& options, CallSite site);
+
+  int rank() const { return group_.rank(); }
+  int processes() const { return group_.size(); }
+  /// Of all processes together.
+  int replicas() const { return first_.back(); }
+  /// The lowest replica of a process; process `processes()` gives the number of all replicas.
+  int first_replica(int process) const { return first_[static_cast<std::size_t>(process)]; }
+  int process_of(int replica) const;
+
+  // From begin_run to end_run, the first failed exchange ends all exchanges: later calls throw the
+  // same exception and exchange nothing, since the other processes have left the run.
+  void begin_run();
+  void end_run() { state_ = State::kIdle; }
+  /// Whether the other processes have heard the end of the run, or have told theirs.
+  bool is_closed() const { return state_ == State::kClosed; }
+  /// The exception of the exchange that failed in this run; null if none has failed.
+  const std::exception_ptr& failure() const { return failure_; }
+  /// All processes have said that their replicas have returned.
+  void close() { state_ = State::kClosed; }
+
+  /// A round of a run: the payloads of all processes, in order of rank.
+  /// Throws: PeerFailedError if another process has failed; ProcessLostError; MergeMismatchError if
+  /// another process is in another strategy, or in no round.
+  std::vector<Bytes> round(const Bytes& own);
+  /// The values of a verb: the payloads of all processes. Throws: as round, MergeMismatchError also
+  /// for another verb or place.
+  std::vector<Bytes> values(const char* what, CallSite site, const Bytes& own);
+  /// Tells the other processes, in place of their next exchange, that this process has failed; does
+  /// nothing after the end of the exchanges of a run. Never throws.
+  void tell_failure(const std::exception_ptr& thrown, int replica, CallSite site) noexcept;
+
+  /// Gives each replica of a report its process, and the report texts of its own for places.
+  void complete(ErrorReport& report) const;
+  /// Completes the report of a belfry error; returns exceptions of users unchanged.
+  std::exception_ptr completed(std::exception_ptr thrown) const;
+
+ private:
+  enum class State : std::uint8_t { kIdle, kRunning, kClosed };
+
+  std::vector<ProcessMessage> exchange(const ProcessMessage& own);
+  void require_equal(const std::vector<ProcessMessage>& all) const;
+  [[noreturn]] void throw_peer_failed(const std::vector<ProcessMessage>& all) const;
+  [[noreturn]] void throw_mismatch(const std::vector<ProcessMessage>& all) const;
+
+  ProcessGroup& group_;
+  std::uint64_t number_;
+  std::vector<int> first_;
+  State state_ = State::kIdle;
+  std::exception_ptr failure_{};
+};
+
+}  // namespace belfry::detail

@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "run/processes/all_reduce_parts.h"
+
+#include "belfry/cross_replica_context.h"
+#include "belfry/detail/process_exchange.h"
+#include "belfry/detail/process_values.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace belfry::detail {
+namespace {
+
+const std::vector<LeafDescription>& described(const void* value) {
+  return *static_cast<const std::vector<LeafDescription>*>(value);
+}
+
+// What a replica brought, as its process sent it.
+struct Part {
+  Part(ByteReader& in, const MergeRequest& like) {
+    const auto op = in.get<ReduceOp>();
+    file = in.text();
+    const int line = in.get<int>();
+    for (std::size_t left = in.count(); left > 0; --left) {
+      LeafDescription leaf;
+      leaf.path = in.text();
+      leaf.type = in.text();
+      descriptions.push_back(std::move(leaf));
+    }
+    std::vector<LeafRef> leaves;
+    for (std::size_t left = in.count(); left > 0; --left) {
+      LeafRef leaf;
+      leaf.dtype = in.get<DType>();
+      leaf.count = in.count();
+      Bytes& own = storage.emplace_back(leaf.count * size_of(leaf.dtype));
+      in.take(own.data(), own.size());
+      leaf.data = own.data();
+      leaves.push_back(leaf);
+    }
+    request.emplace(like, op, std::move(leaves), descriptions);
+    request->site = {file.c_str(), line};
+  }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+
+  std::string file;
+  std::vector<LeafDescription> descriptions;
+  std::deque<Bytes> storage;
+  std::optional<AllReduceRequest> request;
+};
+
+const AllReduceRequest& at(MergeRequest* const* requests, int replica) {
+  return static_cast<const AllReduceRequest&>(*requests[replica]);
+}
+
+void send_part(ByteWriter& out, const AllReduceRequest& request) {
+  out.put(request.op);
+  out.text(request.site.file);
+  out.put(request.site.line);
+  const std::vector<LeafDescription> leaves = request.describe(request.value);
+  out.put(static_cast<std::uint64_t>(leaves.size()));
+  for (const LeafDescription& leaf : leaves) {
+    out.text(leaf.path);
+    out.text(leaf.type);
+  }
+  out.put(static_cast<std::uint64_t>(request.leaves.size()));
+  for (const LeafRef& leaf : request.leaves) {
+    if (leaf.tensor != nullptr) throw_not_sent("all_reduce", request.site);
+    out.put(leaf.dtype);
+    out.put(static_cast<std::uint64_t>(leaf.count));
+    out.add(leaf.data, leaf.bytes());
+  }
+}
+
+}  // namespace
+
+AllReduceRequest::AllReduceRequest(const MergeRequest& like, ReduceOp reduce_op,
+                                   std::vector<LeafRef> replaced,
+                                   const std::vector<LeafDescription>& descriptions)
+    : MergeRequest(like),
+      op(reduce_op),
+      leaves(std::move(replaced)),
+      value(&descriptions),
+      same([](const void* a, const void* b) { return described(a) == described(b); }),
+      describe([](const void* a) { return described(a); }) {}
+
+void all_reduce_over_processes(CrossReplicaContext& cross, MergeRequest* const* requests,
+                               const Participants& present) {
+  StrategyCore& core = cross.core();
+  const MergeRequest& first = *requests[present.id(0)];
+  ByteWriter out;
+  for (int i = 0; i < present.count(); ++i) send_part(out, at(requests, present.id(i)));
+  ProcessExchange& processes = *core.processes();
+  // The place is empty: merges with equal tags meet at different lines.
+  const std::vector<Bytes> sent = processes.values("all_reduce", {}, out.bytes());
+
+  std::deque<Part> parts;
+  std::vector<MergeRequest*> all;
+  for (int process = 0; process < processes.processes(); ++process) {
+    ByteReader in(sent[static_cast<std::size_t>(process)]);
+    const int end = processes.first_replica(process + 1);
+    for (int replica = processes.first_replica(process); replica < end; ++replica) {
+      all.push_back(&*parts.emplace_back(in, first).request);
+    }
+  }
+  try {
+    execute_all_reduce(cross, all.data(), Participants(core.size()), 0);
+  } catch (...) {
+    // The report points to places in `parts`.
+    std::rethrow_exception(processes.completed(std::current_exception()));
+  }
+  for (int i = 0; i < present.count(); ++i) {
+    const int replica = present.id(i);
+    const std::deque<Bytes>& results = parts[static_cast<std::size_t>(replica)].storage;
+    const std::vector<LeafRef>& own = at(requests, replica).leaves;
+    for (std::size_t leaf = 0; leaf < own.size(); ++leaf) {
+      if (own[leaf].count > 0) std::memcpy(own[leaf].data, results[leaf].data(), own[leaf].bytes());
+    }
+  }
+}
+
+}  // namespace belfry::detail

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/detail/byte_stream.h"
+
+#include "belfry/error.h"
+
+#include <cstring>
+
+namespace belfry::detail {
+
+void ByteReader::take(void* data, std::size_t count) {
+  check(count <= rest_.size(), "a message between processes ends early");
+  if (count > 0) std::memcpy(data, rest_.data(), count);
+  rest_ = rest_.subspan(count);
+}
+
+std::size_t ByteReader::count(std::size_t bytes_each) {
+  const auto number = get<std::uint64_t>();
+  // An element without bytes of its own is bounded by nothing in the message.
+  check(bytes_each == 0 || number <= rest_.size() / bytes_each,
+        "a message between processes ends early");
+  return static_cast<std::size_t>(number);
+}
+
+std::string ByteReader::text() {
+  std::string value(count(1), '\0');
+  take(value.data(), value.size());
+  return value;
+}
+
+}  // namespace belfry::detail

@@ -1,0 +1,259 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/detail/process_exchange.h"
+
+#include "run/processes/run_picture.h"
+#include "run/rounds/exception_text.h"
+#include "words/with_report.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace belfry::detail {
+namespace {
+
+using Kind = ProcessMessage::Kind;
+
+// The first word of each message: another number is another version, or another byte order.
+constexpr std::uint32_t kFormat = 0x62660001;
+
+Bytes encode(const ProcessMessage& message) {
+  ByteWriter out;
+  out.put(kFormat);
+  out.put(message.kind);
+  out.put(message.strategy);
+  out.text(message.what);
+  out.text(message.file);
+  out.put(message.line);
+  out.put(message.replica);
+  out.add(message.payload.data(), message.payload.size());
+  return out.bytes();
+}
+
+ProcessMessage decode(const Bytes& bytes) {
+  ByteReader in(bytes);
+  check(in.get<std::uint32_t>() == kFormat, "processes of different versions or byte orders");
+  ProcessMessage message;
+  message.kind = in.get<Kind>();
+  message.strategy = in.get<std::uint64_t>();
+  message.what = in.text();
+  message.file = in.text();
+  message.line = in.get<int>();
+  message.replica = in.get<int>();
+  message.payload.assign(in.rest().begin(), in.rest().end());
+  return message;
+}
+
+CallSite site_of(const ProcessMessage& message) { return {message.file.c_str(), message.line}; }
+
+bool is_failed(const ProcessMessage& message) { return message.kind == Kind::kFailed; }
+
+// Errors that all processes throw together, after which none of them waits for another.
+bool is_common(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::kMergeMissing:
+    case ErrorCode::kMergePlaces:
+    case ErrorCode::kMergeKinds:
+    case ErrorCode::kMergeTypes:
+    case ErrorCode::kProcessLost:
+    case ErrorCode::kPeerFailed:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::vector<Bytes> payloads_of(std::vector<ProcessMessage> all) {
+  std::vector<Bytes> payloads;
+  payloads.reserve(all.size());
+  for (ProcessMessage& message : all) payloads.push_back(std::move(message.payload));
+  return payloads;
+}
+
+ErrorReport describe_difference(const ProcessMessage& first, const ProcessMessage& other) {
+  ErrorReport report;
+  report.expected = "the same calls in the same order in every process";
+  report.hint = "take calls out of branches and loops that depend on the process";
+  report.code = ErrorCode::kMergeKinds;
+  if (first.kind != other.kind || first.what != other.what) {
+    report.summary = "processes make different calls";
+  } else if (first.strategy != other.strategy) {
+    report.code = ErrorCode::kMergePlaces;
+    report.summary = "processes use different strategies";
+  } else {
+    report.code = ErrorCode::kMergePlaces;
+    report.summary = "processes call " + first.what + " at different places";
+  }
+  return report;
+}
+
+}  // namespace
+
+ProcessExchange::ProcessExchange(ProcessGroup& group, int replicas, const std::string& options,
+                                 CallSite site)
+    : group_(group), number_(group.next_strategy()) {
+  first_.assign(static_cast<std::size_t>(processes()) + 1, 0);
+  ByteWriter out;
+  out.put(replicas);
+  out.text(options);
+  const std::vector<ProcessMessage> all =
+      exchange({Kind::kMake, number_, "a strategy", site.file, site.line, -1, out.bytes()});
+  for (std::size_t process = 0; process < all.size(); ++process) {
+    ByteReader in(all[process].payload);
+    first_[process + 1] = first_[process] + in.get<int>();
+    const std::string others = in.text();
+    if (others == options) continue;
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               "the strategy has options (" + options + ") in process " +
+                                   std::to_string(rank()) + ", and (" + others + ") in process " +
+                                   std::to_string(process),
+                               "give all processes the same options, apart from devices", site);
+  }
+}
+
+int ProcessExchange::process_of(int replica) const {
+  return static_cast<int>(std::ranges::upper_bound(first_, replica) - first_.begin()) - 1;
+}
+
+void ProcessExchange::begin_run() {
+  state_ = State::kRunning;
+  failure_ = nullptr;
+}
+
+std::vector<ProcessMessage> ProcessExchange::exchange(const ProcessMessage& own) {
+  if (is_closed()) {
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    throw_internal("an exchange after the end of a run", site_of(own));
+  }
+  const Bytes message = encode(own);
+  try {
+    std::vector<ProcessMessage> all;
+    for (const Bytes& bytes : group_.gather(message)) all.push_back(decode(bytes));
+    if (is_failed(own)) return all;
+    if (std::ranges::any_of(all, is_failed)) throw_peer_failed(all);
+    require_equal(all);
+    return all;
+  } catch (const Error& error) {
+    if (state_ == State::kRunning && is_common(error)) {
+      state_ = State::kClosed;
+      failure_ = std::current_exception();
+    }
+    throw;
+  }
+}
+
+// Two rounds are compared replica by replica, by RunPicture.
+void ProcessExchange::require_equal(const std::vector<ProcessMessage>& all) const {
+  const ProcessMessage& first = all.front();
+  for (const ProcessMessage& other : all) {
+    const bool same_call =
+        other.kind == first.kind && other.strategy == first.strategy && other.what == first.what;
+    const bool same_place =
+        first.kind == Kind::kRound || (other.line == first.line && other.file == first.file);
+    if (!same_call || !same_place) throw_mismatch(all);
+  }
+}
+
+void ProcessExchange::throw_peer_failed(const std::vector<ProcessMessage>& all) const {
+  ErrorReport report;
+  report.code = ErrorCode::kPeerFailed;
+  for (std::size_t process = 0; process < all.size(); ++process) {
+    const ProcessMessage& message = all[process];
+    if (!is_failed(message)) continue;
+    if (report.summary.empty()) {
+      report.summary = "process " + std::to_string(process) + " failed: " + message.what;
+    }
+    ReplicaReport& part = report.replicas.emplace_back();
+    part.replica_id = message.replica;
+    part.site = site_of(message);
+    part.what = "failed: " + message.what;
+    part.process = static_cast<int>(process);
+  }
+  report.hint = "the run of this process is not at fault: mend the failure in the other process";
+  complete(report);
+  throw PeerFailedError(std::move(report));
+}
+
+void ProcessExchange::throw_mismatch(const std::vector<ProcessMessage>& all) const {
+  const auto stranger = std::ranges::find_if(all, [&](const ProcessMessage& other) {
+    return other.kind != all.front().kind || other.what != all.front().what;
+  });
+  const auto elsewhere = std::ranges::find_if(all, [&](const ProcessMessage& other) {
+    return other.strategy != all.front().strategy || other.line != all.front().line ||
+           other.file != all.front().file;
+  });
+  ErrorReport report =
+      describe_difference(all.front(), stranger != all.end() ? *stranger : *elsewhere);
+  std::vector<std::unique_ptr<RunPicture>> pictures;  // The report points into them.
+  for (std::size_t process = 0; process < all.size(); ++process) {
+    const ProcessMessage& message = all[process];
+    std::vector<ReplicaReport> parts;
+    if (message.kind == Kind::kRound && message.strategy == number_) {
+      const auto& picture = pictures.emplace_back(std::make_unique<RunPicture>(replicas()));
+      picture->add(message.payload);
+      parts = replica_reports(picture->facts());
+    } else {
+      const char* const verb = message.kind == Kind::kMake ? "makes " : "calls ";
+      ReplicaReport& part = parts.emplace_back();
+      part.site = site_of(message);
+      part.what = message.kind == Kind::kRound ? "runs" : verb + message.what;
+      if (message.strategy != number_) {
+        part.what += ", of strategy " + std::to_string(message.strategy) + " of the group";
+      }
+    }
+    for (ReplicaReport& part : parts) {
+      part.process = static_cast<int>(process);
+      report.replicas.push_back(std::move(part));
+    }
+  }
+  complete(report);
+  throw_error(std::move(report));
+}
+
+std::vector<Bytes> ProcessExchange::round(const Bytes& own) {
+  return payloads_of(exchange({Kind::kRound, number_, "run", {}, 0, -1, own}));
+}
+
+std::vector<Bytes> ProcessExchange::values(const char* what, CallSite site, const Bytes& own) {
+  return payloads_of(exchange({Kind::kValues, number_, what, site.file, site.line, -1, own}));
+}
+
+void ProcessExchange::tell_failure(const std::exception_ptr& thrown, int replica,
+                                   CallSite site) noexcept {
+  if (is_closed()) return;
+  try {
+    exchange({Kind::kFailed, number_, text_of(thrown), site.file, site.line, replica, {}});
+  } catch (...) {
+    // The other processes have left, and hear of the failure from the group.
+  }
+  if (state_ == State::kRunning) {
+    state_ = State::kClosed;
+    failure_ = thrown;
+  }
+}
+
+void ProcessExchange::complete(ErrorReport& report) const {
+  for (ReplicaReport& part : report.replicas) {
+    if (part.replica_id >= 0) part.process = process_of(part.replica_id);
+    if (part.file != nullptr || part.site.file == nullptr) continue;
+    part.file = std::make_shared<const std::string>(part.site.file);
+    part.site.file = part.file->c_str();
+  }
+}
+
+std::exception_ptr ProcessExchange::completed(std::exception_ptr thrown) const {
+  ErrorReport report;
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    report = error.report();
+  } catch (...) {
+    return thrown;
+  }
+  complete(report);
+  return with_report(std::move(thrown), report);
+}
+
+}  // namespace belfry::detail

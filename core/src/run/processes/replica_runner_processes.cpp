@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Runs of a strategy of several processes: the exchange that stands between the arrival of all
+// replicas of this process and the merge (SEM-151).
+#include "belfry/detail/process_exchange.h"
+#include "run/processes/run_picture.h"
+#include "run/rounds/replica_runner.h"
+#include "run/rounds/run_report.h"
+
+#include <utility>
+
+namespace belfry::detail {
+
+void ReplicaRunner::leave_out_other_processes() {
+  const Participants& own = core().own();
+  for (int replica = 0; replica < core().size(); ++replica) {
+    if (!own.has(replica)) state(replica).status = ReplicaState::Status::kElsewhere;
+  }
+}
+
+void ReplicaRunner::run_among_processes(ProcessExchange& processes, const RunOptions& options) {
+  if (nested_) core().require_one_process("a run inside a run", options.site);
+  processes.begin_run();
+  try {
+    carry_out(options);
+  } catch (...) {
+    // Whatever the reason, the other processes wait for this one in their next exchange.
+    const bool is_replica = blamed_ >= 0 && blamed_ < core().size();
+    const int speaker = is_replica ? blamed_ : present_.id(0);
+    const CallSite last = state(speaker).last_site;
+    processes.tell_failure(std::current_exception(), is_replica ? blamed_ : -1,
+                           *last.file == '\0' ? options.site : last);
+    processes.end_run();
+    throw;
+  }
+  processes.end_run();
+}
+
+bool ReplicaRunner::agree_with_processes() {
+  ProcessExchange& processes = *core().processes();
+  try {
+    RunPicture all(core().size());
+    for (const Bytes& message : processes.round(describe_round({states_, requests_, present_}))) {
+      all.add(message);
+    }
+    if (all.all_returned()) {
+      processes.close();
+      return false;
+    }
+    std::optional<Failure> failure = all.failure(rounds_ + 1);
+    if (!failure) return true;
+    // Every process has the same picture, and fails alike.
+    processes.close();
+    processes.complete(failure->report);
+    throw_error(std::move(failure->report));
+  } catch (...) {
+    fail_with_processes(std::current_exception());
+    return false;
+  }
+}
+
+}  // namespace belfry::detail

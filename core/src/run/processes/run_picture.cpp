@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "run/processes/run_picture.h"
+
+#include "belfry/detail/merge_request.h"
+#include "run/rounds/rendezvous.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace belfry::detail {
+namespace {
+
+using Status = ReplicaState::Status;
+
+// The number of the first of `seen` that equals `address`, which joins them if none does: in a
+// message numbers stand for addresses.
+std::uint32_t number_of(std::vector<const void*>& seen, const void* address) {
+  const auto found = std::ranges::find(seen, address);
+  const auto number = static_cast<std::uint32_t>(found - seen.begin());
+  if (found == seen.end()) seen.push_back(address);
+  return number;
+}
+
+void send_site(ByteWriter& out, const CallSite& site) {
+  out.text(site.file);
+  out.put(site.line);
+}
+
+}  // namespace
+
+Bytes describe_round(const RunFacts& run) {
+  ByteWriter out;
+  std::vector<const void*> types;
+  std::vector<const void*> identities;
+  out.put(run.present.count());
+  for (int i = 0; i < run.present.count(); ++i) {
+    const int replica = run.present.id(i);
+    const ReplicaState& own = run.states[static_cast<std::size_t>(replica)];
+    out.put(replica);
+    out.put(own.status);
+    out.put(own.merges);
+    send_site(out, own.last_site);
+    if (own.status != Status::kArrived) continue;
+    const MergeRequest& request = *run.requests[static_cast<std::size_t>(replica)];
+    out.put(request.type->kind);
+    out.text(request.type->types);
+    out.put(number_of(types, request.type));
+    out.put(number_of(identities, request.identity));
+    out.put(request.tag != nullptr);
+    out.text(request.tag == nullptr ? std::string_view() : request.tag->name);
+    out.put(request.type->describe != nullptr);
+    out.text(request.type->describe == nullptr ? std::string() : request.type->describe(request));
+  }
+  return out.bytes();
+}
+
+RunPicture::RunPicture(int replicas)
+    : states_(replicas), requests_(static_cast<std::size_t>(replicas)), present_(replicas) {
+  for (int replica = 0; replica < replicas; ++replica) {
+    states_[static_cast<std::size_t>(replica)].status = Status::kElsewhere;
+  }
+}
+
+void RunPicture::add(const Bytes& message) {
+  ByteReader in(message);
+  for (int left = in.get<int>(); left > 0; --left) {
+    const int replica = in.get<int>();
+    check(replica >= 0 && replica < present_.replicas(), "a replica of another process");
+    ReplicaState& state = states_[static_cast<std::size_t>(replica)];
+    state.status = in.get<Status>();
+    state.merges = in.get<std::uint32_t>();
+    const char* const file = texts_.insert(in.text()).first->c_str();
+    state.last_site = {file, in.get<int>()};
+    if (state.status == Status::kArrived) add_request(in, replica, state.last_site);
+  }
+}
+
+void RunPicture::add_request(ByteReader& in, int replica, CallSite site) {
+  const auto kind = in.get<MergeKind>();
+  std::string types = in.text();
+  const auto type_number = in.get<std::uint32_t>();
+  const auto identity_number = in.get<std::uint32_t>();
+  const bool has_tag = in.get<bool>();
+  Request& request = storage_.emplace_back();
+  request.tag_text = in.text();
+  const bool is_described = in.get<bool>();
+  request.described = in.text();
+
+  const auto [type, added] =
+      types_.try_emplace({kind, std::move(types), type_number, is_described});
+  if (added) {
+    type->second = {kind, std::get<1>(type->first).c_str(), nullptr, nullptr};
+    if (is_described) {
+      type->second.describe = [](const MergeRequest& of) {
+        return static_cast<const Request&>(of).described;
+      };
+    }
+  }
+  request.type = &type->second;
+  request.site = site;
+  request.own_tag = {request.tag_text, site};
+  request.tag = has_tag ? &request.own_tag : nullptr;
+  request.identity = &*identities_.emplace(request.described, identity_number).first;
+  requests_[static_cast<std::size_t>(replica)] = &request;
+}
+
+bool RunPicture::all_returned() const {
+  return std::ranges::all_of(states_,
+                             [](const ReplicaState& own) { return own.status == Status::kEnded; });
+}
+
+std::optional<Failure> RunPicture::failure(std::uint64_t round) const {
+  if (states_.find(Status::kEnded) != nullptr) return merge_missing(facts());
+  if (belong_together(requests_, present_)) return std::nullopt;
+  return merge_mismatch(facts(), round);
+}
+
+}  // namespace belfry::detail

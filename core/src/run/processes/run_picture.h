@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/detail/process_exchange.h"
+#include "run/rounds/run_report.h"
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace belfry::detail {
+
+/// The message of one process about a round: what each of its replicas does. All have arrived at a
+/// merge or have returned.
+Bytes describe_round(const RunFacts& run);
+
+/// The replicas of all processes in one round, from the messages of the processes. Types of merges,
+/// functions and variables have addresses that mean nothing in another process: equal descriptions
+/// get equal addresses here, and in each process unequal addresses stay unequal.
+class RunPicture {
+ public:
+  /// Nothing is known yet of `replicas` replicas.
+  explicit RunPicture(int replicas);
+  RunPicture(const RunPicture&) = delete;
+  RunPicture& operator=(const RunPicture&) = delete;
+
+  /// Adds the message of one process. Throws: InternalError for a message of another form.
+  void add(const Bytes& message);
+
+  /// Valid as long as the picture.
+  RunFacts facts() const { return {states_, requests_, present_}; }
+  bool all_returned() const;
+  /// The failure of the round; none if every replica waits, and the merges belong together.
+  std::optional<Failure> failure(std::uint64_t round) const;
+
+ private:
+  struct Request : MergeRequest {
+    std::string described;
+    std::string tag_text;
+    MergeTag own_tag{};
+  };
+
+  void add_request(ByteReader& in, int replica, CallSite site);
+
+  ReplicaStates states_;
+  std::vector<MergeRequest*> requests_;
+  Participants present_;
+  std::deque<Request> storage_;
+  std::set<std::string> texts_;
+  std::map<std::tuple<MergeKind, std::string, std::uint32_t, bool>, MergeType> types_;
+  std::set<std::pair<std::string, std::uint32_t>> identities_;
+};
+
+}  // namespace belfry::detail

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/belfry.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+/// Random programs of verbs of host values, for strategies over any number of processes.
+namespace belfry::testing {
+
+enum class Verb : std::uint8_t {
+  kAllReduceSum,
+  kAllReduceMean,
+  kAllReduceVector,
+  kAllReduceCustom,
+  kAllGather,
+  kMergeReduce,
+  kMergeBatchReduce,
+  kMergeBroadcast,
+  kMergeGather,
+  kMergeAxis,
+  kMergePerReplica,
+};
+inline constexpr int kVerbs = 11;
+
+enum class Fault : std::uint8_t { kThrow, kReturn, kOtherVerb, kThrowInMerge };
+inline constexpr int kFaults = 4;
+
+/// The exception of a replica; no type of belfry.
+struct PlannedFault : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct ProcessProgram {
+  struct Failure {
+    int replica;
+    int step;
+    Fault fault;
+  };
+
+  std::vector<int> devices;  ///< By process.
+  std::vector<Verb> verbs;
+  std::vector<double> values;  ///< The first value of each replica.
+  std::optional<ReductionOrder> order;
+  std::optional<Failure> failure{};
+
+  int replicas() const { return static_cast<int>(values.size()); }
+};
+
+/// The value of a replica after each step.
+using Trace = std::vector<double>;
+
+/// Runs the program on the replicas of `strategy` that this process has.
+PerReplica<Trace> run_program(Strategy& strategy, const ProcessProgram& program);
+
+/// The program on one strategy with all replicas, on one backend.
+PerReplica<Trace> run_alone(const ProcessProgram& program);
+
+struct ProcessOutcome {
+  std::vector<Trace> traces;               ///< By replica.
+  std::vector<std::uint64_t> hashes;       ///< Of the log of each process's backend.
+  std::vector<std::exception_ptr> errors;  ///< Of each process's run; null if it returned.
+};
+
+/// The program over its processes, then a run without a fault on the same strategies: its sums of
+/// ones, by process, are appended to `later` (the number of replicas, if all is well).
+ProcessOutcome run_over_processes(const ProcessProgram& program, std::vector<double>& later);
+
+}  // namespace belfry::testing

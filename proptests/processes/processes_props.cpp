@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/belfry.h"
+#include "processes/process_program.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <exception>
+#include <string>
+#include <typeinfo>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+ProcessProgram any_program(int processes_at_least) {
+  ProcessProgram program;
+  const int processes = *rc::gen::inRange(processes_at_least, 5);
+  int replicas = 0;
+  for (int i = 0; i < processes; ++i) {
+    program.devices.push_back(*rc::gen::inRange(1, 4));
+    replicas += program.devices.back();
+  }
+  const int steps = *rc::gen::inRange(1, 9);
+  for (int i = 0; i < steps; ++i) {
+    program.verbs.push_back(static_cast<Verb>(*rc::gen::inRange(0, kVerbs)));
+  }
+  for (int i = 0; i < replicas; ++i) {
+    program.values.push_back(*rc::gen::inRange(-100000, 100000) / 3.0);
+  }
+  const int order = *rc::gen::inRange(0, 4);
+  if (order == 1) program.order = ReductionOrder::kReplicaOrder;
+  if (order == 2) program.order = ReductionOrder::kTree;
+  if (order == 3) program.order = ReductionOrder::kRing;
+  return program;
+}
+
+ErrorCode code_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& own) {
+    return own.code();
+  } catch (const PlannedFault&) {
+    return ErrorCode::kReplicaThrew;  // The exception itself has no code.
+  }
+}
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& own) {
+    return own.what();
+  }
+}
+
+int process_of(const ProcessProgram& program, int replica) {
+  int process = 0;
+  for (int left = replica; left >= program.devices[static_cast<std::size_t>(process)]; ++process) {
+    left -= program.devices[static_cast<std::size_t>(process)];
+  }
+  return process;
+}
+
+void expect_usable(const ProcessProgram& program, const std::vector<double>& later) {
+  for (const double sum : later) RC_ASSERT(sum == program.replicas());
+}
+
+RC_GTEST_PROP(Processes, ComputeTheBitsOfOneStrategyWithAllReplicas, ()) {
+  const ProcessProgram program = any_program(1);
+  const PerReplica<Trace> expected = run_alone(program);
+  std::vector<double> later;
+  const ProcessOutcome outcome = run_over_processes(program, later);
+  for (const std::exception_ptr& error : outcome.errors) {
+    RC_ASSERT((error == nullptr ? "" : text_of(error)) == "");
+  }
+  for (int id = 0; id < program.replicas(); ++id) {
+    RC_ASSERT(outcome.traces[static_cast<std::size_t>(id)] == expected[id]);
+  }
+  expect_usable(program, later);
+}
+
+RC_GTEST_PROP(Processes, RepeatTheirLogs, ()) {
+  const ProcessProgram program = any_program(2);
+  std::vector<double> later;
+  const ProcessOutcome first = run_over_processes(program, later);
+  const ProcessOutcome second = run_over_processes(program, later);
+  RC_ASSERT(first.hashes == second.hashes);
+}
+
+RC_GTEST_PROP(Processes, HearOfTheFaultOfOneReplica, ()) {
+  ProcessProgram program = any_program(2);
+  program.failure = {*rc::gen::inRange(0, program.replicas()),
+                     *rc::gen::inRange(0, static_cast<int>(program.verbs.size())),
+                     static_cast<Fault>(*rc::gen::inRange(0, kFaults))};
+  const int culprit = process_of(program, program.failure->replica);
+  ErrorCode alone = ErrorCode::kInternal;
+  try {
+    run_alone(program);
+  } catch (...) {
+    alone = code_of(std::current_exception());
+  }
+  std::vector<double> later;
+  const ProcessOutcome outcome = run_over_processes(program, later);
+  const bool is_mismatch =
+      program.failure->fault == Fault::kReturn || program.failure->fault == Fault::kOtherVerb;
+  // A single strategy calls the merge function of replica 0; each of several processes calls the
+  // merge function of its lowest replica.
+  const bool runs = program.failure->fault != Fault::kThrowInMerge ||
+                    program.failure->replica == 0 ||
+                    process_of(program, program.failure->replica - 1) != culprit;
+  for (int process = 0; process < static_cast<int>(program.devices.size()); ++process) {
+    const std::exception_ptr& error = outcome.errors[static_cast<std::size_t>(process)];
+    if (!runs) {
+      RC_ASSERT(error == nullptr);
+      continue;
+    }
+    RC_ASSERT(error != nullptr);
+    if (is_mismatch) {
+      RC_ASSERT(code_of(error) == alone);
+      RC_ASSERT(text_of(error) == text_of(outcome.errors.front()));
+    } else if (process == culprit) {
+      RC_ASSERT(code_of(error) == ErrorCode::kReplicaThrew);
+    } else {
+      RC_ASSERT(code_of(error) == ErrorCode::kPeerFailed);
+      RC_ASSERT(text_of(error).find("process " + std::to_string(culprit)) != std::string::npos);
+      RC_ASSERT(text_of(error).find("process_program.cpp:") != std::string::npos);
+    }
+  }
+  expect_usable(program, later);
+}
+
+}  // namespace
+}  // namespace belfry::testing

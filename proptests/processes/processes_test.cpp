@@ -1,0 +1,448 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Strategies over several processes, here threads: results, and the messages in each process if one
+// process differs from the others.
+#include "belfry/belfry.h"
+#include "belfry/indexed_slices.h"
+#include "belfry/sim/backend.h"
+#include "belfry/testing/thread_group.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr CallSite kLeft{"train.cc", 11};
+constexpr CallSite kRight{"train.cc", 22};
+
+using Body = std::function<void(MultiWorkerMirroredStrategy&, ProcessGroup&)>;
+
+// Two processes of two simulated devices each.
+void with_strategies(const Body& body) {
+  run_processes(2, [&](ProcessGroup& group) {
+    sim::Backend backend{{.devices = 2, .seed = 7}};
+    MultiWorkerMirroredStrategy strategy{backend, group};
+    body(strategy, group);
+  });
+}
+
+// The text of the exception of `body` in each process. Afterwards the strategies still work: four
+// times 1 is 4.
+template <class E>
+std::vector<std::string> texts_of(const Body& body) {
+  std::vector<std::string> texts(2, "nothing was thrown");
+  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
+    try {
+      body(strategy, group);
+    } catch (const E& error) {
+      texts[static_cast<std::size_t>(group.rank())] = error.what();
+    }
+    const PerReplica<int> sums =
+        strategy.run([](ReplicaContext& replica) { return replica.all_reduce(ReduceOp::kSum, 1); });
+    EXPECT_THAT(std::vector<int>(sums.begin(), sums.end()), ElementsAre(4, 4));
+  });
+  return texts;
+}
+
+// The same for the function of a run.
+template <class E>
+std::vector<std::string> texts_of_run(const std::function<void(ReplicaContext&)>& function) {
+  return texts_of<E>(
+      [&](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) { strategy.run(function); });
+}
+
+TEST(Processes, AddTheValuesOfAllReplicas) {
+  std::vector<double> sums(4);
+  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) {
+    const auto own = strategy.run([](ReplicaContext& replica) {
+      return replica.all_reduce(ReduceOp::kSum, 1.0 + replica.replica_id());
+    });
+    for (int id = 0; id < 4; ++id) {
+      if (own.has(id)) sums[static_cast<std::size_t>(id)] = own[id];
+    }
+  });
+  EXPECT_THAT(sums, Each(10.0));  // 1 + 2 + 3 + 4
+}
+
+TEST(Processes, NumberTheReplicasOfAllProcesses) {
+  std::vector<int> process_of_replica(4, -1);
+  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
+    EXPECT_EQ(strategy.num_replicas(), 4);
+    EXPECT_EQ(strategy.worker_devices().size(), 2u);
+    const auto ids = strategy.run([](ReplicaContext& replica) {
+      EXPECT_EQ(replica.num_replicas(), 4);
+      EXPECT_EQ(replica.device().index, replica.replica_id() % 2);
+      return replica.replica_id();
+    });
+    EXPECT_EQ(ids.size(), 4);
+    for (const int id : ids) process_of_replica[static_cast<std::size_t>(id)] = group.rank();
+    EXPECT_EQ(strategy.worker_device_index()[group.rank() == 0 ? 1 : 2], group.rank() == 0 ? 1 : 0);
+    EXPECT_THROW(std::ignore = ids[group.rank() == 0 ? 3 : 0], InvalidArgumentError);
+    EXPECT_THROW(strategy.placement(group.rank() == 0 ? 3 : 0), InvalidArgumentError);
+  });
+  EXPECT_THAT(process_of_replica, ElementsAre(0, 0, 1, 1));
+}
+
+TEST(Processes, GiveMergeFunctionsTheValuesOfTheirReplicas) {
+  std::vector<std::vector<double>> seen(2);
+  std::vector<double> means(2);
+  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
+    const auto rank = static_cast<std::size_t>(group.rank());
+    const auto results = strategy.run([&](ReplicaContext& replica) {
+      return replica.merge_call(
+          [&seen, rank](CrossReplicaContext& cross, const PerReplica<double>& all) {
+            seen[rank].assign(all.begin(), all.end());
+            return cross.reduce(ReduceOp::kMean, all);
+          },
+          1.0 + replica.replica_id());
+    });
+    means[rank] = *results.begin();
+  });
+  EXPECT_THAT(seen, ElementsAre(ElementsAre(1, 2), ElementsAre(3, 4)));
+  EXPECT_THAT(means, Each(2.5));
+}
+
+TEST(Processes, BroadcastTheValueOfProcessZero) {
+  std::vector<std::string> names(2);
+  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
+    const std::string own = "process " + std::to_string(group.rank());
+    names[static_cast<std::size_t>(group.rank())] = strategy.cross_replica().broadcast(own)[3];
+  });
+  EXPECT_THAT(names, Each("process 0"));
+}
+
+TEST(Processes, ReduceBetweenRuns) {
+  with_strategies([](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) {
+    const auto ids = strategy.run([](ReplicaContext& replica) { return replica.replica_id(); });
+    EXPECT_EQ(strategy.cross_replica().reduce(ReduceOp::kSum, ids).value(), 6);
+    const auto made = strategy.distribute_values([](int id) { return 10 * id; });
+    EXPECT_EQ(strategy.cross_replica().reduce(ReduceOp::kSum, made).value(), 60);
+    // A value of the same replicas goes into the next run.
+    const auto sums = strategy.run(
+        [](ReplicaContext& replica, int id) { return replica.all_reduce(ReduceOp::kSum, 2 * id); },
+        ids);
+    EXPECT_EQ(*sums.begin(), 12);
+  });
+}
+
+TEST(Processes, TellEveryProcessThatOneSkipsAMerge) {
+  const auto texts = texts_of_run<MergeMismatchError>([](ReplicaContext& replica) {
+    if (replica.replica_id() < 2) replica.all_reduce(ReduceOp::kSum, 1, kLeft);
+  });
+  EXPECT_THAT(texts,
+              Each(AllOf(HasSubstr("BF-010"),
+                         HasSubstr("process 0, replicas 0,1  train.cc:11  waits in all_reduce #1"),
+                         HasSubstr("process 1, replicas 2,3  returned before its first merge"))));
+}
+
+TEST(Processes, TellEveryProcessThatMergesDiffer) {
+  const auto kinds = texts_of_run<MergeMismatchError>([](ReplicaContext& replica) {
+    if (replica.replica_id() == 3) {
+      replica.merge_call_at(kRight, [](CrossReplicaContext&) {});
+    } else {
+      replica.all_reduce(ReduceOp::kSum, 1, kLeft);
+    }
+  });
+  EXPECT_THAT(kinds,
+              Each(AllOf(HasSubstr("BF-012"), HasSubstr("process 0, replicas 0,1  train.cc:11"),
+                         HasSubstr("process 1, replica 2  train.cc:11"),
+                         HasSubstr("process 1, replica 3  train.cc:22"))));
+  const auto places = texts_of_run<MergeMismatchError>([](ReplicaContext& replica) {
+    replica.all_reduce(ReduceOp::kSum, 1, replica.replica_id() < 2 ? kLeft : kRight);
+  });
+  EXPECT_THAT(places, Each(AllOf(HasSubstr("BF-011"), HasSubstr("train.cc:22"))));
+  const auto names = texts_of_run<MergeMismatchError>([](ReplicaContext& replica) {
+    const MergeTag tag{replica.replica_id() < 2 ? "loss" : "accuracy", kLeft};
+    replica.all_reduce(tag, ReduceOp::kSum, 1);
+  });
+  EXPECT_THAT(names,
+              Each(AllOf(HasSubstr("BF-011"), HasSubstr("\"loss\""), HasSubstr("\"accuracy\""))));
+  const auto types = texts_of_run<MergeMismatchError>([](ReplicaContext& replica) {
+    if (replica.replica_id() < 2) {
+      replica.all_reduce(ReduceOp::kSum, 1, kLeft);
+    } else {
+      replica.all_reduce(ReduceOp::kSum, 1.0, kLeft);
+    }
+  });
+  EXPECT_THAT(types, Each(HasSubstr("BF-013")));
+}
+
+TEST(Processes, MeetAtTagsOnDifferentLines) {
+  const auto texts = texts_of_run<MergeMismatchError>([](ReplicaContext& replica) {
+    const MergeTag tag{"loss", replica.replica_id() < 2 ? kLeft : kRight};
+    EXPECT_EQ(replica.all_reduce(tag, ReduceOp::kSum, replica.replica_id()), 6);
+  });
+  EXPECT_THAT(texts, Each("nothing was thrown"));
+}
+
+TEST(Processes, TellEveryProcessThatStructuresDiffer) {
+  const auto lengths = texts_of_run<StructureMismatchError>([](ReplicaContext& replica) {
+    const std::size_t length = replica.replica_id() < 3 ? 2 : 5;
+    replica.all_reduce(ReduceOp::kSum, std::vector<float>(length), kLeft);
+  });
+  EXPECT_THAT(lengths, Each(AllOf(HasSubstr("BF-020"), HasSubstr("brings float32[2]"),
+                                  HasSubstr("process 1, replica 3  train.cc:11"),
+                                  HasSubstr("brings float32[5]"))));
+  const auto operators = texts_of_run<StructureMismatchError>([](ReplicaContext& replica) {
+    replica.all_reduce(replica.replica_id() < 2 ? ReduceOp::kSum : ReduceOp::kMean, 1.0);
+  });
+  EXPECT_THAT(operators, Each(AllOf(HasSubstr("BF-020"), HasSubstr("reduces by"))));
+  const auto axes = texts_of_run<StructureMismatchError>([](ReplicaContext& replica) {
+    replica.all_gather(std::vector<int>{1}, Axis(replica.replica_id() < 2 ? 0 : -1));
+  });
+  EXPECT_THAT(axes, Each(HasSubstr("gathers along -1")));
+}
+
+TEST(Processes, TellEveryProcessThatVerbsOfMergeFunctionsDiffer) {
+  const auto texts =
+      texts_of<MergeMismatchError>([](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
+        const int rank = group.rank();
+        strategy.run([rank](ReplicaContext& replica) {
+          replica.merge_call_at(
+              kLeft,
+              [rank](CrossReplicaContext& cross, const PerReplica<int>& all) {
+                if (rank == 0) cross.reduce(ReduceOp::kSum, all, kRight);
+              },
+              1);
+        });
+      });
+  EXPECT_THAT(texts,
+              Each(AllOf(HasSubstr("BF-012"), HasSubstr("process 0  train.cc:22  calls reduce"),
+                         HasSubstr("process 1, replicas 2,3  train.cc:11  returned after "
+                                   "merge #1"))));
+}
+
+TEST(Processes, EndTheRunOfAllIfAReplicaThrows) {
+  std::vector<std::string> own(2);
+  const auto peers =
+      texts_of<PeerFailedError>([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
+        try {
+          strategy.run([](ReplicaContext& replica) {
+            replica.all_reduce(ReduceOp::kSum, 1, kLeft);
+            if (replica.replica_id() == 2) throw std::out_of_range("row 9");
+            replica.all_reduce(ReduceOp::kSum, 1, kRight);
+          });
+        } catch (const std::out_of_range& error) {
+          own[static_cast<std::size_t>(group.rank())] = error.what();
+        }
+      });
+  EXPECT_THAT(own, ElementsAre("", "row 9"));
+  EXPECT_THAT(peers, ElementsAre(AllOf(HasSubstr("BF-071 process 1 failed"), HasSubstr("row 9"),
+                                       HasSubstr("process 1, replica 2  train.cc:11")),
+                                 "nothing was thrown"));
+}
+
+TEST(Processes, EndTheRunOfAllIfAMergeFunctionThrows) {
+  std::vector<std::string> own(2);
+  const auto peers =
+      texts_of<PeerFailedError>([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
+        try {
+          strategy.run([](ReplicaContext& replica) {
+            replica.merge_call_at(
+                kLeft,
+                [](CrossReplicaContext& cross, const PerReplica<int>& ids) {
+                  if (*ids.begin() == 2) throw std::out_of_range("row 9");
+                  return cross.reduce(ReduceOp::kSum, ids, kRight);
+                },
+                replica.replica_id());
+          });
+        } catch (const std::out_of_range& error) {
+          own[static_cast<std::size_t>(group.rank())] = error.what();
+        }
+      });
+  EXPECT_THAT(own, ElementsAre("", "row 9"));
+  EXPECT_THAT(peers[0], AllOf(HasSubstr("BF-071 process 1 failed"), HasSubstr("row 9"),
+                              HasSubstr("process 1  train.cc:11")));
+}
+
+TEST(Processes, EndTheRunThoughAMergeFunctionSwallowsItsError) {
+  const auto texts =
+      texts_of<PeerFailedError>([](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
+        const int rank = group.rank();
+        try {
+          strategy.run([rank](ReplicaContext& replica) {
+            replica.merge_call(
+                [rank](CrossReplicaContext& cross, const PerReplica<int>& all) {
+                  if (rank == 1) throw std::out_of_range("row 9");
+                  for (int attempt = 0; attempt < 3; ++attempt) {
+                    try {
+                      cross.reduce(ReduceOp::kSum, all);
+                    } catch (const PeerFailedError&) {
+                    }
+                  }
+                },
+                1);
+          });
+        } catch (const std::out_of_range&) {
+        }
+      });
+  EXPECT_THAT(texts[0], HasSubstr("row 9"));
+}
+
+TEST(Processes, AreToldOfAProcessThatHasLeft) {
+  std::string text;
+  run_processes(2, [&](ProcessGroup& group) {
+    sim::Backend backend{{.devices = 1}};
+    MultiWorkerMirroredStrategy strategy{backend, group};
+    if (group.rank() == 1) return;
+    try {
+      strategy.run([](ReplicaContext& replica) { replica.all_reduce(ReduceOp::kSum, 1); });
+    } catch (const ProcessLostError& error) {
+      text = error.what();
+    }
+  });
+  EXPECT_THAT(text, HasSubstr("BF-070 process 1 has left the group"));
+}
+
+TEST(Processes, MakeTheSameStrategy) {
+  std::vector<std::string> texts(2);
+  run_processes(2, [&](ProcessGroup& group) {
+    sim::Backend backend{{.devices = 1}};
+    const auto rank = static_cast<std::size_t>(group.rank());
+    try {
+      MultiWorkerMirroredStrategy{backend, group, {.require_names = rank == 1}};
+    } catch (const InvalidArgumentError& error) {
+      texts[rank] = error.what();
+    }
+    // The group is level again.
+    EXPECT_EQ(MultiWorkerMirroredStrategy(backend, group).num_replicas(), 2);
+  });
+  EXPECT_THAT(texts, Each(AllOf(HasSubstr("names required"), HasSubstr("names free"))));
+}
+
+TEST(Processes, TellStrategiesOfOneGroupApart) {
+  std::vector<std::string> texts(2);
+  run_processes(2, [&](ProcessGroup& group) {
+    sim::Backend backend{{.devices = 1}};
+    MultiWorkerMirroredStrategy first{backend, group};
+    MultiWorkerMirroredStrategy second{backend, group};
+    MultiWorkerMirroredStrategy& used = group.rank() == 0 ? first : second;
+    try {
+      used.run([](ReplicaContext& replica) { replica.all_reduce(ReduceOp::kSum, 1); });
+    } catch (const MergeMismatchError& error) {
+      texts[static_cast<std::size_t>(group.rank())] = error.what();
+    }
+  });
+  EXPECT_THAT(texts, Each(HasSubstr("processes use different strategies")));
+}
+
+using Uses = std::vector<std::function<void(MultiWorkerMirroredStrategy&)>>;
+
+void expect_refused(const Uses& uses) {
+  for (std::size_t use = 0; use < uses.size(); ++use) {
+    const auto texts = texts_of<UnsupportedError>(
+        [&](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) { uses[use](strategy); });
+    EXPECT_THAT(
+        texts, Each(AllOf(HasSubstr("BF-080"), HasSubstr("several processes"), HasSubstr("hint:"))))
+        << "use " << use;
+  }
+}
+
+TEST(Processes, RefuseVariablesAndTensors) {
+  expect_refused({
+      [](auto& strategy) { strategy.mirrored_variable(1.0); },
+      [](auto& strategy) { strategy.replica_local_variable(ReduceOp::kSum, 1.0); },
+      [](auto& strategy) {
+        strategy.run([&](ReplicaContext&) { strategy.mirrored_variable(1.0); });
+      },
+      [](auto& strategy) {
+        strategy.run([](ReplicaContext& replica) {
+          replica.all_reduce(ReduceOp::kSum, Tensor<float>::zeros({2}));
+        });
+      },
+      [](auto& strategy) {
+        strategy.run(
+            [](ReplicaContext& replica) { replica.all_gather(Tensor<float>::zeros({2})); });
+      },
+      [](auto& strategy) {
+        strategy.run([](ReplicaContext& replica) {
+          replica.merge_call(
+              [](CrossReplicaContext& cross, const PerReplica<Tensor<float>>& all) {
+                return cross.reduce(ReduceOp::kSum, all);
+              },
+              Tensor<float>::zeros({2}));
+        });
+      },
+      [](auto& strategy) {
+        strategy.run([](ReplicaContext& replica) {
+          const auto rows = indexed_slices(Tensor<float>::zeros({1, 1}),
+                                           Tensor<std::int64_t>::zeros({1}), Shape{1, 1});
+          all_reduce_slices(replica, ReduceOp::kSum, rows);
+        });
+      },
+  });
+}
+
+TEST(Processes, RefuseVerbsForOneProcess) {
+  expect_refused({
+      [](auto& strategy) {
+        const Scope scope = strategy.scope();
+        strategy.cross_replica().broadcast(Tensor<float>::zeros({2}));
+      },
+      [](auto& strategy) {
+        strategy.cross_replica().update_non_slot(strategy.worker_devices(), [] { return 1; });
+      },
+      [](auto& strategy) {
+        strategy.cross_replica().map(std::vector<int>{1}, [](int one) { return one; });
+      },
+      [](auto& strategy) {
+        strategy.run([](ReplicaContext& replica) {
+          replica.merge_call([](CrossReplicaContext& cross) { cross.run([](ReplicaContext&) {}); });
+        });
+      },
+      [](auto& strategy) {
+        const auto batches = Dataset<int>::range(8).batch(4);
+        strategy.distribute_dataset(batches, {});
+      },
+      [](auto& strategy) { Checkpoint(strategy).save(std::filesystem::path("never")); },
+      // Replica 1 of each process takes no part.
+      [](auto& strategy) {
+        const int first = strategy.cross_replica().core().first_replica();
+        detail::ReplicaArray<int> one(1);
+        one.emplace_back(1);
+        const PerReplica<int> masked(std::move(one), detail::Participants(4, {first}));
+        strategy.run([](ReplicaContext&, int) {}, masked);
+      },
+  });
+}
+
+TEST(Processes, OfAGroupOfOneAreAMirroredStrategy) {
+  const auto hash_of = [](auto&&... group) {
+    sim::Backend backend{{.devices = 3, .seed = 5}};
+    const auto use = [&](Strategy& strategy) {
+      auto variable = strategy.mirrored_variable(1.0, {.aggregation = Aggregation::kSum});
+      strategy.run([&](ReplicaContext& replica) {
+        replica.assign_add(variable, replica.all_reduce(ReduceOp::kSum, 1.0));
+      });
+      EXPECT_EQ(strategy.read(variable), 10);
+    };
+    if constexpr (sizeof...(group) == 0) {
+      MirroredStrategy strategy{backend};
+      use(strategy);
+    } else {
+      MultiWorkerMirroredStrategy strategy{backend, group...};
+      use(strategy);
+    }
+    return backend.hash();
+  };
+  SingleProcess alone;
+  EXPECT_EQ(hash_of(alone), hash_of());
+}
+
+}  // namespace
+}  // namespace belfry::testing

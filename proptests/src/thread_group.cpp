@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/testing/thread_group.h"
+
+#include "belfry/error.h"
+
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace belfry::testing {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+// The call of one thread, on its way to the meeting of all threads.
+struct Call {
+  std::string name;  // `gather`, `broadcast from process 2`.
+  Bytes bytes;
+};
+
+// The result of one meeting, for all threads.
+struct Outcome {
+  std::vector<Bytes> bytes;
+  std::exception_ptr error;
+};
+
+// The calls of all threads meet here.
+class Meeting {
+ public:
+  explicit Meeting(int processes) : calls_(static_cast<std::size_t>(processes)) {}
+
+  int size() const { return static_cast<int>(calls_.size()); }
+
+  std::vector<Bytes> meet(int rank, Call call) {
+    std::unique_lock lock(mutex_);
+    if (lost_ != nullptr) std::rethrow_exception(lost_);
+    calls_[static_cast<std::size_t>(rank)] = std::move(call);
+    const std::shared_ptr<Outcome> mine = outcome_;
+    if (++arrived_ == size()) {
+      conclude();
+    } else {
+      moved_.wait(lock, [&] { return outcome_ != mine || lost_ != nullptr; });
+      // A meeting that came about counts, also if a thread has left since.
+      if (outcome_ == mine) std::rethrow_exception(lost_);
+    }
+    if (mine->error != nullptr) std::rethrow_exception(mine->error);
+    return mine->bytes;
+  }
+
+  // The first thread that leaves before the others ends all later meetings.
+  void leave(int rank, const std::exception_ptr& thrown) {
+    const std::lock_guard lock(mutex_);
+    if (lost_ == nullptr) lost_ = describe(rank, thrown);
+    moved_.notify_all();
+  }
+
+ private:
+  void conclude() {
+    Outcome& outcome = *outcome_;
+    for (std::optional<Call>& call : calls_) {
+      if (call->name != calls_.front()->name && outcome.error == nullptr) {
+        outcome.error = std::make_exception_ptr(MergeMismatchError(difference()));
+      }
+    }
+    for (std::optional<Call>& call : calls_) {
+      outcome.bytes.push_back(std::move(call->bytes));
+      call.reset();
+    }
+    arrived_ = 0;
+    outcome_ = std::make_shared<Outcome>();
+    moved_.notify_all();
+  }
+
+  ErrorReport difference() const {
+    ErrorReport report;
+    report.code = ErrorCode::kMergeKinds;
+    report.summary = "processes make different calls of their group";
+    for (int rank = 0; rank < size(); ++rank) {
+      ReplicaReport& part = report.replicas.emplace_back();
+      part.process = rank;
+      part.what = "calls " + calls_[static_cast<std::size_t>(rank)]->name;
+    }
+    report.expected = "the same calls in the same order in every process";
+    return report;
+  }
+
+  static std::exception_ptr describe(int rank, const std::exception_ptr& thrown) {
+    ErrorReport report;
+    report.code = ErrorCode::kProcessLost;
+    report.summary = "process " + std::to_string(rank) + " has left the group";
+    if (thrown != nullptr) {
+      try {
+        std::rethrow_exception(thrown);
+      } catch (const std::exception& error) {
+        report.summary += ": it threw " + std::string(error.what());
+      } catch (...) {
+        report.summary += ": it threw";
+      }
+    }
+    report.hint = "every process makes the same calls, and ends after the last of them";
+    return std::make_exception_ptr(ProcessLostError(std::move(report)));
+  }
+
+  std::mutex mutex_;
+  std::condition_variable moved_;
+  std::vector<std::optional<Call>> calls_;
+  int arrived_ = 0;
+  std::shared_ptr<Outcome> outcome_ = std::make_shared<Outcome>();
+  std::exception_ptr lost_;
+};
+
+class Member final : public ProcessGroup {
+ public:
+  Member(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
+
+  int rank() const override { return rank_; }
+  int size() const override { return meeting_.size(); }
+  std::vector<Bytes> gather(std::span<const std::byte> bytes) override {
+    return meeting_.meet(rank_, {"gather", {bytes.begin(), bytes.end()}});
+  }
+  Bytes broadcast(std::span<const std::byte> bytes, int from) override {
+    detail::require_rank(*this, from);
+    Bytes own;
+    if (rank_ == from) own.assign(bytes.begin(), bytes.end());
+    const std::string name = "broadcast from process " + std::to_string(from);
+    return meeting_.meet(rank_, {name, std::move(own)})[static_cast<std::size_t>(from)];
+  }
+
+ private:
+  Meeting& meeting_;
+  int rank_;
+};
+
+bool is_consequence(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const ProcessLostError&) {
+    return true;
+  } catch (const PeerFailedError&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+void rethrow_cause(const std::vector<std::exception_ptr>& thrown) {
+  for (const std::exception_ptr& error : thrown) {
+    if (error != nullptr && !is_consequence(error)) std::rethrow_exception(error);
+  }
+  for (const std::exception_ptr& error : thrown) {
+    if (error != nullptr) std::rethrow_exception(error);
+  }
+}
+
+}  // namespace
+
+void run_processes(int processes, const std::function<void(ProcessGroup&)>& body) {
+  Meeting meeting(processes);
+  std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(processes));
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < processes; ++rank) {
+    threads.emplace_back([&, rank] {
+      std::exception_ptr& own = thrown[static_cast<std::size_t>(rank)];
+      Member member(meeting, rank);
+      try {
+        body(member);
+      } catch (...) {
+        own = std::current_exception();
+      }
+      meeting.leave(rank, own);
+    });
+  }
+  threads.clear();
+  rethrow_cause(thrown);
+}
+
+}  // namespace belfry::testing
