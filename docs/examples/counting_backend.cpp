@@ -20,14 +20,10 @@ class CountingCommunicator final : public belfry::Communicator {
   int size() const override { return inner_->size(); }
   std::span<const int> local_ranks() const override { return inner_->local_ranks(); }
   belfry::ReductionOrder order() const override { return inner_->order(); }
+  bool supports(belfry::DType dtype) const override { return inner_->supports(dtype); }
   void all_reduce(belfry::ReduceOp op, std::span<const belfry::CollectivePart> parts) override {
     inner_->all_reduce(op, parts);
     reductions_ += 1;  // Not reached when the parts are refused.
-  }
-  void reduce(belfry::ReduceOp op, int root,
-              std::span<const belfry::CollectivePart> parts) override {
-    inner_->reduce(op, root, parts);
-    reductions_ += 1;
   }
   void broadcast(int root, std::span<const belfry::CollectivePart> parts) override {
     inner_->broadcast(root, parts);

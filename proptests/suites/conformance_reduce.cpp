@@ -10,6 +10,7 @@
 #include "suites/residence.h"
 #include "suites/strategy_fixture.h"
 
+#include <memory>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -274,12 +275,13 @@ TEST(Conformance, RED_28_TheDefaultStrategy) {
   }
 }
 
-// X01 to X03 and X08: x is 0, 1, ... and y is 1, 2, ..., by every order and for every residence.
-void expect_basics(int n, std::optional<ReductionOrder> order) {
+// X01 to X03 and X08: x is 0, 1, ... and y is 1, 2, ..., by every order and
+// algorithm and for every residence.
+void expect_basics(int n, const StrategyOptions& options) {
   const float x_mean[] = {0, 0, 0.5, 1, 1.5};
   const float x_sum[] = {0, 0, 1, 3, 6};
   StrategyFixture fixture(n);
-  fixture.strategy.configure({.order = order});
+  fixture.strategy.configure(options);
   const auto check = [&](float (*own)(int), float mean, float sum) {
     const auto host = per_replica(fixture, own);
     const auto device = per_replica(fixture, [&](int id) { return tensor({own(id)}); });
@@ -295,15 +297,18 @@ void expect_basics(int n, std::optional<ReductionOrder> order) {
 }
 
 TEST(Conformance, X01_X02_X03_ReduceOverOneTwoAndFourDevices) {
-  for (int n : {1, 2, 4}) expect_basics(n, std::nullopt);
+  for (int n : {1, 2, 4}) expect_basics(n, {});
 }
 
 TEST(Conformance, X08_X09_EveryWayToReduceGivesTheSame) {
   for (int n : {1, 2, 4}) {
     for (ReductionOrder order :
          {ReductionOrder::kReplicaOrder, ReductionOrder::kTree, ReductionOrder::kRing}) {
-      expect_basics(n, order);
+      expect_basics(n, {.order = order});
     }
+    expect_basics(n, {.cross_device_ops = std::make_shared<NativeAllReduce>()});
+    expect_basics(n, {.cross_device_ops = std::make_shared<ReductionToOneDevice>()});
+    expect_basics(n, {.cross_device_ops = std::make_shared<RingAllReduce>()});
   }
 }
 

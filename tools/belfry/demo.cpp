@@ -63,7 +63,7 @@ std::string shares(int rows, int replicas) {
 }
 
 std::string order_of(Strategy& strategy) {
-  const ReductionOrder order = strategy.cross_replica().core().ops().tensor_order();
+  const ReductionOrder order = strategy.cross_replica().core().reductions().tensor_order();
   return order == ReductionOrder::kUnspecified ? "the hardware's order" : to_string(order);
 }
 

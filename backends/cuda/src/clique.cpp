@@ -27,11 +27,6 @@ void Clique::all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
   for (const auto& own : collectives) do_all_reduce(op, own);
 }
 
-void Clique::reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) {
-  require({.kind = CollectiveKind::kReduce, .parts = parts, .root = root, .op = op});
-  do_reduce(op, root, parts);
-}
-
 void Clique::broadcast(int root, std::span<const CollectivePart> parts) {
   require({.kind = CollectiveKind::kBroadcast, .parts = parts, .root = root});
   do_broadcast(root, parts);
@@ -75,7 +70,7 @@ void Clique::require(const Collective& collective) const {
           "a buffer of rank " + std::to_string(rank) + " is not on the device of that rank");
     };
     if (collective.reads_input_of(rank)) require_here(part.input);
-    if (collective.writes_output_of(rank)) require_here(part.output);
+    require_here(part.output);
   }
 }
 

@@ -19,7 +19,6 @@ class Clique : public Communicator {
   int size() const final { return static_cast<int>(devices_.size()); }
   std::span<const int> local_ranks() const final { return ranks_; }
   void all_reduce(ReduceOp op, std::span<const CollectivePart> parts) final;
-  void reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) final;
   void broadcast(int root, std::span<const CollectivePart> parts) final;
   void all_gather(std::span<const CollectivePart> parts) final;
   void check_health() override;
@@ -37,7 +36,6 @@ class Clique : public Communicator {
  private:
   // Called after the checks.
   virtual void do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) = 0;
-  virtual void do_reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) = 0;
   virtual void do_broadcast(int root, std::span<const CollectivePart> parts) = 0;
   virtual void do_all_gather(std::span<const CollectivePart> parts) = 0;
 

@@ -58,27 +58,6 @@ void HybridClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> pa
   }
 }
 
-void HybridClique::do_reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) {
-  const WideParts wide(parts);
-  NcclClique::require_addable(wide.dtype());
-  std::vector<BufferView> sums;  // Only the root's output may change.
-  for (const Group& group : groups_) {
-    const CollectivePart& leader = part_of(wide.parts(), group.ranks[0]);
-    const BufferPtr sum = device(group.ranks[0]).allocate(leader.input.bytes(), *leader.stream);
-    sums.push_back(view_of(sum, leader.input.dtype));
-  }
-  sum_groups(wide.parts(), sums);
-  const std::size_t target = group_of(root);
-  among_leaders_->reduce(ReduceOp::kSum, static_cast<int>(target), leaders(parts, sums));
-  const CollectivePart& leader = part_of(parts, groups_[target].ranks[0]);
-  const CollectivePart& receiver = part_of(wide.parts(), root);
-  if (op == ReduceOp::kMean) divisors_[target].divide(sums[target], *leader.stream);
-  leader.stream->record(handover_);
-  receiver.stream->wait(handover_);
-  receiver.stream->copy(receiver.output, sums[target]);
-  wide.round(root);
-}
-
 void HybridClique::do_broadcast(int root, std::span<const CollectivePart> parts) {
   const std::size_t source = group_of(root);
   const CollectivePart& sender = part_of(parts, root);
@@ -120,7 +99,7 @@ void HybridClique::sum_groups(std::span<const CollectivePart> parts,
     Parts local;
     for (const int rank : groups_[i].ranks) local.push_back(part_of(parts, rank));
     local[0].output = sums[i];
-    groups_[i].clique->reduce(ReduceOp::kSum, 0, local);
+    groups_[i].clique->sum_to_first(local);
   }
 }
 

@@ -17,6 +17,7 @@ class HybridClique final : public Clique {
   HybridClique(const std::shared_ptr<SharedState>& shared, std::vector<Device*> devices);
 
   ReductionOrder order() const override { return ReductionOrder::kUnspecified; }
+  bool supports(DType dtype) const override { return among_leaders_->supports(dtype); }
   void check_health() override;
 
  private:
@@ -28,7 +29,6 @@ class HybridClique final : public Clique {
   };
 
   void do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override;
-  void do_reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) override;
   void do_broadcast(int root, std::span<const CollectivePart> parts) override;
   void do_all_gather(std::span<const CollectivePart> parts) override;
 

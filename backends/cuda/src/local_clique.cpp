@@ -20,11 +20,11 @@ LocalClique::LocalClique(const std::shared_ptr<SharedState>& shared, std::vector
 void LocalClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
   std::vector<KernelOperand> outputs;
   for (const CollectivePart& part : parts) outputs.push_back(operand(part.output));
-  reduce_to(op, 0, parts, std::move(outputs));
+  reduce_to(op, parts, std::move(outputs));
 }
 
-void LocalClique::do_reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) {
-  reduce_to(op, root, parts, {operand(parts[static_cast<std::size_t>(root)].output)});
+void LocalClique::sum_to_first(std::span<const CollectivePart> parts) {
+  reduce_to(ReduceOp::kSum, parts, {operand(parts.front().output)});
 }
 
 void LocalClique::do_broadcast(int root, std::span<const CollectivePart> parts) {
@@ -46,7 +46,7 @@ void LocalClique::do_all_gather(std::span<const CollectivePart> parts) {
   });
 }
 
-void LocalClique::reduce_to(ReduceOp op, int leader, std::span<const CollectivePart> parts,
+void LocalClique::reduce_to(ReduceOp op, std::span<const CollectivePart> parts,
                             std::vector<KernelOperand> outputs) {
   KernelCall call;
   call.kind = KernelKind::kReduceReplicas;
@@ -54,8 +54,8 @@ void LocalClique::reduce_to(ReduceOp op, int leader, std::span<const CollectiveP
   call.parameters.order = ReductionOrder::kReplicaOrder;
   for (const CollectivePart& part : parts) call.inputs.push_back(operand(part.input));
   call.outputs = std::move(outputs);
-  lead(leader, parts, [&](Stream& leading) {
-    const CurrentGpu current(device(leader).gpu());
+  lead(0, parts, [&](Stream& leading) {
+    const CurrentGpu current(device(0).gpu());
     launch(call, leading.get());
     Counters::add(shared().counters.kernel_launches);
   });

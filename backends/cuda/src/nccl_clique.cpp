@@ -9,6 +9,7 @@
 #include "wide_parts.h"
 
 #include <deque>
+#include <optional>
 #include <string>
 
 namespace belfry::cuda {
@@ -27,8 +28,9 @@ std::vector<int> gpus_of(const SharedState& shared, const std::vector<Device*>& 
   return gpus;
 }
 
-// NCCL rounds each partial sum to its type, and therefore gets no 16-bit floats to add.
-ncclDataType_t type_of(DType dtype) {
+// The types that NCCL adds as belfry does: 16-bit floats are missing, since NCCL rounds each
+// partial sum to the type.
+std::optional<ncclDataType_t> type_of(DType dtype) {
   switch (dtype) {
     case DType::kFloat32:
       return ncclFloat32;
@@ -47,14 +49,25 @@ ncclDataType_t type_of(DType dtype) {
     case DType::kUInt64:
       return ncclUint64;
     default:
-      throw UnsupportedError(ErrorCode::kUnsupported, "NCCL cannot add " + to_string(dtype),
-                             "cast to a wider type, or reduce with a named order");
+      return std::nullopt;
   }
+}
+
+ncclDataType_t required_type_of(DType dtype) {
+  if (const auto type = type_of(dtype)) return *type;
+  throw UnsupportedError(ErrorCode::kUnsupported, "NCCL cannot add " + to_string(dtype),
+                         "cast to a wider type, or reduce with a named order");
 }
 
 }  // namespace
 
-void NcclClique::require_addable(DType dtype) { type_of(dtype); }
+void NcclClique::require_addable(DType dtype) { required_type_of(dtype); }
+
+bool NcclClique::supports(DType dtype) const {
+  // WideParts has floats in place of 16-bit floats.
+  const bool is_widened = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+  return is_widened || type_of(dtype).has_value();
+}
 
 NcclClique::NcclClique(const std::shared_ptr<SharedState>& shared,
                        const std::vector<Device*>& devices)
@@ -81,7 +94,7 @@ void NcclClique::check_health() {
 
 void NcclClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
   const WideParts wide(parts);
-  const ncclDataType_t type = type_of(wide.dtype());
+  const ncclDataType_t type = required_type_of(wide.dtype());
   grouped(
       "an all-reduce", wide.parts(),
       [&](int rank, const CollectivePart& part, cudaStream_t stream) {
@@ -92,18 +105,6 @@ void NcclClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> part
     if (op == ReduceOp::kMean) divide(rank, wide.parts()[static_cast<std::size_t>(rank)]);
     wide.round(rank);
   }
-}
-
-void NcclClique::do_reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) {
-  const WideParts wide(parts);
-  const ncclDataType_t type = type_of(wide.dtype());
-  grouped("a reduce", wide.parts(), [&](int rank, const CollectivePart& part, cudaStream_t stream) {
-    void* output = rank == root ? address(part.output) : nullptr;
-    BELFRY_NCCL_TRY(ncclReduce(address(part.input), output, part.input.count, type, ncclSum, root,
-                               communicators_[rank], stream));
-  });
-  if (op == ReduceOp::kMean) divide(root, wide.parts()[static_cast<std::size_t>(root)]);
-  wide.round(root);
 }
 
 void NcclClique::do_broadcast(int root, std::span<const CollectivePart> parts) {

@@ -20,13 +20,13 @@ class NcclClique final : public Clique {
   ~NcclClique() override;
 
   ReductionOrder order() const override { return ReductionOrder::kUnspecified; }
+  bool supports(DType dtype) const override;
   void check_health() override;
   /// Throws: UnsupportedError for an element type that NCCL does not add by belfry's rules.
   static void require_addable(DType dtype);
 
  private:
   void do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override;
-  void do_reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) override;
   void do_broadcast(int root, std::span<const CollectivePart> parts) override;
   void do_all_gather(std::span<const CollectivePart> parts) override;
 

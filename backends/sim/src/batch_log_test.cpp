@@ -3,7 +3,6 @@
 
 // What the simulator saw of a batch: small tensors are reduced by few commands, into few buffers.
 #include "belfry/belfry.h"
-#include "belfry/cross_device_ops.h"
 #include "belfry/sim/backend.h"
 #include "testing/operation_count.h"
 
@@ -80,7 +79,7 @@ TEST_F(BatchInTheLog, GivesResultsOfOneBufferBytesOfTheirOwn) {
 TEST(BatchThatFails, LeavesWhatIsReducedToLaterWork) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     sim::Backend backend{{.devices = 2, .schedule = Schedule::random(), .seed = seed}};
-    CrossDeviceOps ops(backend, {0, 1}, std::nullopt);
+    detail::StrategyReductions reductions(backend, {0, 1});
     std::vector<Rows> rows(2);
     for (int replica : {0, 1}) {
       const Placement place{&backend, replica};
@@ -90,7 +89,7 @@ TEST(BatchThatFails, LeavesWhatIsReducedToLaterWork) {
       rows[replica].emplace_back();
     }
     const std::vector<std::vector<LeafRef>> parts{leaves_of(rows[0]), leaves_of(rows[1])};
-    EXPECT_THROW(ops.all_reduce(ReduceOp::kSum, parts, true, detail::Participants(2)),
+    EXPECT_THROW(reductions.all_reduce(ReduceOp::kSum, parts, true, detail::Participants(2)),
                  InvalidArgumentError);
     for (const Rows& own : rows) {
       for (int i = 0; i < 32; ++i) {

@@ -51,13 +51,16 @@ SimCommunicator::SimCommunicator(std::vector<int> devices, std::shared_ptr<engin
 }
 
 void SimCommunicator::all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
-  enqueue_reductions({.kind = CollectiveKind::kAllReduce, .parts = {}, .op = op},
-                     collectives_of(parts, size()));
-}
-
-void SimCommunicator::reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) {
-  const std::span<const CollectivePart> only[] = {parts};
-  enqueue_reductions({.kind = CollectiveKind::kReduce, .parts = {}, .root = root, .op = op}, only);
+  const auto collectives = collectives_of(parts, size());
+  engine::Command command;
+  command.name = to_string(CollectiveKind::kAllReduce);
+  command.reads.reserve(parts.size());
+  command.writes.reserve(parts.size());
+  for (const auto& own : collectives) {
+    add({.kind = CollectiveKind::kAllReduce, .parts = own, .op = op}, command);
+  }
+  command.run = Reductions{op, parts.front().input.dtype, collectives.size()};
+  enqueue(collectives.front(), std::move(command));
 }
 
 void SimCommunicator::broadcast(int root, std::span<const CollectivePart> parts) {
@@ -109,26 +112,8 @@ void SimCommunicator::add(const Collective& collective, engine::Command& command
     if (collective.reads_input_of(rank)) {
       command.reads.push_back(access_of(part.input, *engine_, command.name));
     }
-    if (collective.writes_output_of(rank)) {
-      command.writes.push_back(access_of(part.output, *engine_, command.name));
-    }
+    command.writes.push_back(access_of(part.output, *engine_, command.name));
   }
-}
-
-void SimCommunicator::enqueue_reductions(
-    const Collective& like, std::span<const std::span<const CollectivePart>> collectives) {
-  engine::Command command;
-  command.name = to_string(like.kind);
-  command.reads.reserve(collectives.size() * devices_.size());
-  command.writes.reserve(collectives.size() * devices_.size());
-  for (const auto& parts : collectives) {
-    Collective own = like;
-    own.parts = parts;
-    add(own, command);
-  }
-  const std::span<const CollectivePart> first = collectives.front();
-  command.run = Reductions{like.op, first.front().input.dtype, collectives.size()};
-  enqueue(first, std::move(command));
 }
 
 void SimCommunicator::enqueue(std::span<const CollectivePart> parts, engine::Command command) {

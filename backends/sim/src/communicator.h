@@ -21,7 +21,6 @@ class SimCommunicator final : public Communicator {
   std::span<const int> local_ranks() const override { return ranks_; }
   ReductionOrder order() const override { return ReductionOrder::kReplicaOrder; }
   void all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override;
-  void reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) override;
   void broadcast(int root, std::span<const CollectivePart> parts) override;
   void all_gather(std::span<const CollectivePart> parts) override;
   void check_health() override { engine_->check_failures(); }
@@ -31,9 +30,6 @@ class SimCommunicator final : public Communicator {
   engine::Command begin(const Collective& collective) const;
   // Appends that to what `command` has.
   void add(const Collective& collective, engine::Command& command) const;
-  // Any number of them as one command; their parts are `collectives`, the rest is as `like` has it.
-  void enqueue_reductions(const Collective& like,
-                          std::span<const std::span<const CollectivePart>> collectives);
   void enqueue(std::span<const CollectivePart> parts, engine::Command command);
 
   std::vector<int> devices_;

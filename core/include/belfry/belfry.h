@@ -7,6 +7,7 @@
 #include "belfry/call_site.h"
 #include "belfry/checkpoint.h"
 #include "belfry/completion.h"
+#include "belfry/cross_device_ops.h"
 #include "belfry/cross_replica_context.h"
 #include "belfry/dataset.h"
 #include "belfry/destination.h"

@@ -3,86 +3,129 @@
 #pragma once
 
 #include "belfry/backend/backend.h"
-#include "belfry/detail/participants.h"
-#include "belfry/nest.h"
+#include "belfry/backend/communicator.h"
 #include "belfry/reduce_op.h"
 #include "belfry/tensor.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace belfry {
 
-/// Counters of all reductions so far.
-struct ReductionStatistics {
-  std::uint64_t reductions = 0;     ///< Calls.
-  std::uint64_t host_leaves = 0;    ///< Leaves reduced in host memory.
-  std::uint64_t tensor_leaves = 0;  ///< Leaves reduced by the communicator or by kernels.
-  std::uint64_t bytes = 0;          ///< Of all inputs.
-
-  bool operator==(const ReductionStatistics&) const = default;
-};
-
-/// Carries out reductions over replicas (SEM-30 to SEM-35). Host leaves are folded in host memory.
-/// Tensors go through the backend's communicator if all replicas participate and the communicator
-/// has the order and the element type. Otherwise tensors are copied to the first participating
-/// replica's device, reduced by one n-way kernel, and copied back.
-class CrossDeviceOps {
+/// The devices of a strategy's replicas, in replica order, and their communicator.
+class ReplicaDevices {
  public:
-  /// `order`: the order of every reduction. Without a value, tensors are reduced in the
-  /// communicator's declared order, host leaves in replica order.
-  CrossDeviceOps(Backend& backend, std::vector<int> devices, std::optional<ReductionOrder> order);
+  ReplicaDevices(Backend& backend, std::vector<int> indices);
 
-  /// Replaces the leaves of every part by the reduction over all parts. `parts[i]` are the leaves
-  /// of the i-th participating replica of `present`; all structures are equal. With `everywhere`
-  /// false, host leaves are written in part 0 only. If some replicas do not participate, tensors
-  /// never go through the communicator, since all devices are its members (SEM-91).
-  /// Order: tensors are enqueued on communication streams, after the work that made them and before
-  /// later work of their compute streams; the host does not block.
-  /// Throws: InvalidArgumentError (kIntegerMean), (kDType) for bool, (kInvalidArgument) for a
-  /// number that is no ReduceOp or for a default-constructed tensor; DeviceError.
-  void all_reduce(ReduceOp op, std::span<const std::vector<LeafRef>> parts, bool everywhere,
-                  const detail::Participants& present);
-
-  /// All elements of all parts, part after part in replica order, as a vector on the device of each
-  /// participating replica. `parts[i]` belongs to the i-th replica of `present`; counts may differ.
-  /// Order: if all replicas participate, all counts are equal and the communicator has the element
-  /// type, through the communicator, ordered as in all_reduce; else by copies on compute streams.
-  /// Throws: DeviceError; InvalidArgumentError (kInvalidArgument) for a default-constructed tensor.
-  std::vector<AnyTensor> all_gather(std::span<const AnyTensor> parts,
-                                    const detail::Participants& present);
-  /// Replaces the leaves of `parts.front()` by the reduction over all parts, in the order of
-  /// `parts`, whatever the strategy's order. Any number of parts; all structures are equal. Tensors
-  /// are on the first device and are reduced on its compute stream.
-  /// Throws: as all_reduce.
-  void fold(ReduceOp op, std::span<const std::vector<LeafRef>> parts);
-
-  /// The order of additions for tensors.
-  ReductionOrder tensor_order();
-  /// Sets the order of later reductions.
-  void set_order(std::optional<ReductionOrder> order) { order_ = order; }
-  const std::optional<ReductionOrder>& order() const { return order_; }
-  const ReductionStatistics& statistics() const { return statistics_; }
+  Backend& backend() const { return backend_; }
+  int size() const { return static_cast<int>(indices_.size()); }
+  /// The index in the backend of each replica's device.
+  const std::vector<int>& indices() const { return indices_; }
+  int index(int replica) const { return indices_[static_cast<std::size_t>(replica)]; }
+  Device& device(int replica) const { return backend_.device(index(replica)); }
+  /// The communicator among all the devices, made at the first call; null if the backend offers no
+  /// collectives among the devices. Order: the first call may block the host. Throws: DeviceError.
+  Communicator* communicator();
 
  private:
-  void reduce_tensor_leaves(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
-                            std::span<const std::size_t> leaves,
-                            const detail::Participants& present);
-  void combine(ReduceOp op, std::span<const CollectivePart> collectives, std::size_t members);
-  bool combine_natively(ReduceOp op, std::span<const CollectivePart> parts);
-  void compose(ReduceOp op, ReductionOrder order, std::span<const CollectivePart> parts);
-  bool gather_natively(std::span<const AnyTensor> parts, std::span<const AnyTensor> tables);
-  Communicator& communicator();
-
   Backend& backend_;
-  std::vector<int> devices_;
-  std::optional<ReductionOrder> order_;
+  std::vector<int> indices_;
   std::unique_ptr<Communicator> communicator_;
-  ReductionStatistics statistics_;
+  bool communicator_is_impossible_ = false;
+};
+
+/// Tensors of one element type to be reduced over the replicas that take part: an argument of
+/// CrossDeviceOps::all_reduce.
+struct TensorReduction {
+  ReduceOp op = ReduceOp::kSum;
+  /// StrategyOptions::order: an order that the algorithm can have, or none.
+  std::optional<ReductionOrder> order{};
+  /// Tensor after tensor, each with a part of every member. An output may be the same view as the
+  /// input; all other views are disjoint. The streams of a member are the same for all tensors.
+  std::span<const CollectivePart> parts{};
+  /// The replicas that take part, in replica order: at least 1.
+  std::size_t members = 1;
+  /// The devices of all replicas, also of replicas that take no part.
+  ReplicaDevices* devices = nullptr;
+
+  std::size_t tensors() const { return parts.size() / members; }
+  /// The parts of one tensor, a part for each member.
+  std::span<const CollectivePart> tensor(std::size_t index) const {
+    return parts.subspan(index * members, members);
+  }
+  bool all_replicas_take_part() const;
+  /// The communicator whose ranks are the members; null if the backend has no communicator, or if
+  /// some replicas take no part. Order, Throws: as ReplicaDevices::communicator.
+  Communicator* communicator() const;
+};
+
+/// An algorithm that reduces tensors over devices (SEM-146): StrategyOptions::cross_device_ops. The
+/// algorithm decides the route of the bytes, and the order of additions if the strategy names none.
+/// Host leaves, gathers and users' reductions never reach an algorithm.
+///
+/// A strategy shares ownership of its algorithm. An object may serve several strategies, one after
+/// another or at once; strategies on different threads may call the object at the same time. The
+/// algorithms of belfry have no state.
+class CrossDeviceOps {
+ public:
+  CrossDeviceOps() = default;
+  CrossDeviceOps(const CrossDeviceOps&) = delete;
+  CrossDeviceOps& operator=(const CrossDeviceOps&) = delete;
+  virtual ~CrossDeviceOps() = default;
+
+  /// The name in messages: `ring`.
+  virtual std::string_view name() const = 0;
+  /// The order of additions if the strategy names none and all replicas take part.
+  virtual ReductionOrder order(ReplicaDevices& devices) const = 0;
+  /// Whether the algorithm can add in `order`; asked when a strategy that names an order is made or
+  /// configured. By default the algorithm's own order alone.
+  virtual bool can_add_in(ReductionOrder order, ReplicaDevices& devices) const {
+    return order == this->order(devices);
+  }
+  /// Every output = the reduction over all inputs of the tensor. 16-bit floats are added in float
+  /// and rounded once; MEAN is SUM and one division, before the rounding (SEM-31, SEM-33).
+  /// Context: on the thread that called `run`, while no replica runs.
+  /// Order: enqueues on the streams of the parts, or on streams ordered with these by events. Work
+  /// that is on a part's stream before the call precedes the reduction; the reduction precedes work
+  /// that comes later. The host does not block.
+  /// Throws: DeviceError; exceptions of a user's algorithm pass to the caller of the reduction.
+  virtual void all_reduce(const TensorReduction& reduction) = 0;
+};
+
+/// The collectives of the backend's communicator, in the order that the communicator declares. A
+/// reduction outside the communicator's offer goes the way of ReductionToOneDevice: an element type
+/// that the communicator lacks, replicas that take no part, devices without a communicator.
+class NativeAllReduce final : public CrossDeviceOps {
+ public:
+  std::string_view name() const override { return "native"; }
+  ReductionOrder order(ReplicaDevices& devices) const override;
+  void all_reduce(const TensorReduction& reduction) override;
+};
+
+/// Copies every input to the first member's device, adds up with a single kernel there, and copies
+/// the result back. Replica order, or any order that the strategy names.
+class ReductionToOneDevice final : public CrossDeviceOps {
+ public:
+  std::string_view name() const override { return "to one device"; }
+  ReductionOrder order(ReplicaDevices&) const override { return ReductionOrder::kReplicaOrder; }
+  bool can_add_in(ReductionOrder, ReplicaDevices&) const override { return true; }
+  void all_reduce(const TensorReduction& reduction) override;
+};
+
+/// A ring of copies, in ring order. A tensor is cut into as many chunks as there are members (see
+/// SEM-32), and each member copies from its left neighbour only: in the first N - 1 steps partial
+/// sums, to which the member adds its own chunk, and in the last N - 1 steps finished chunks. Each
+/// link carries 2 (N - 1) / N of the tensor, up to the lengths of chunks; partial sums of 16-bit
+/// floats are floats on the way.
+class RingAllReduce final : public CrossDeviceOps {
+ public:
+  std::string_view name() const override { return "ring"; }
+  ReductionOrder order(ReplicaDevices&) const override { return ReductionOrder::kRing; }
+  void all_reduce(const TensorReduction& reduction) override;
 };
 
 }  // namespace belfry

@@ -18,7 +18,8 @@ class MirroredStrategy final : public Strategy {
   /// Over all devices of `backend`.
   explicit MirroredStrategy(Backend& backend, CallSite site = CallSite::here());
   /// Over the devices in the options. Throws: InvalidArgumentError (kDuplicateDevice,
-  /// kUnknownDevice), (kInvalidArgument) for a number that is no ReductionOrder.
+  /// kUnknownDevice), (kInvalidArgument) for a number that is no ReductionOrder, or for an order
+  /// that `cross_device_ops` cannot have.
   MirroredStrategy(Backend& backend, const StrategyOptions& options,
                    CallSite site = CallSite::here());
 };
@@ -49,6 +50,8 @@ struct CentralStorageOptions {
   std::vector<DeviceSpec> devices{};
   /// As in StrategyOptions.
   std::optional<ReductionOrder> order{};
+  /// As in StrategyOptions.
+  std::shared_ptr<CrossDeviceOps> cross_device_ops{};
   /// The device of mirrored variables. Without a value: the only replica's device, else the
   /// backend's first CPU, else replica 0's device.
   std::optional<DeviceSpec> storage{};
@@ -63,8 +66,8 @@ struct CentralStorageOptions {
 class CentralStorageStrategy final : public Strategy {
  public:
   explicit CentralStorageStrategy(Backend& backend, CallSite site = CallSite::here());
-  /// Throws: InvalidArgumentError (kDuplicateDevice, kUnknownDevice), (kInvalidArgument) for a
-  /// number that is no ReductionOrder.
+  /// Throws: InvalidArgumentError (kDuplicateDevice, kUnknownDevice), (kInvalidArgument) as in
+  /// MirroredStrategy.
   CentralStorageStrategy(Backend& backend, const CentralStorageOptions& options,
                          CallSite site = CallSite::here());
 

@@ -210,9 +210,10 @@ class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks
     return detail::transact(core_, fn);
   }
 
-  /// Sets the order of reductions and whether names are required; the options name the same
-  /// devices, or none (SEM-126). Throws: InvalidArgumentError (kInvalidArgument) for other devices;
-  /// ContextError (kStrategyBusy, kWrongContext, kOtherStrategy) while the strategy runs.
+  /// Sets the order and the algorithm of reductions and whether names are required; the options
+  /// name the same devices, or none (SEM-126). Throws: InvalidArgumentError (kInvalidArgument) for
+  /// other devices, and as the constructor; ContextError (kStrategyBusy, kWrongContext,
+  /// kOtherStrategy) while the strategy runs.
   void configure(const StrategyOptions& options, CallSite site = CallSite::here());
 
   /// The report of the last failed run, also for a user's exception; none if memory ran out
@@ -223,11 +224,12 @@ class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks
  protected:
   /// A replica on each device in the options; without devices there, on all of the backend.
   /// Throws: InvalidArgumentError (kDuplicateDevice, kUnknownDevice; kInvalidArgument for an
-  /// invalid order).
+  /// invalid order, or an order that the algorithm of reductions cannot have).
   Strategy(Backend& backend, const StrategyOptions& options, CallSite site);
 
   // The answers: a component with each replica; the initialiser for component 0, and copies; every
-  // component, in order; `reductions().all_reduce(...)`; a copy to each target; `carry_out()`.
+  // component, in order; a reduction by the strategy's CrossDeviceOps; a copy to each target;
+  // `carry_out()`.
   VariablePlaces do_place(Synchronization kind) const override;
   void do_initialise(ComponentWork& variable) override;
   void do_update(ComponentWork& update) override;
@@ -237,8 +239,6 @@ class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks
   void do_run(StrategyStep& replicas) override;
   void do_merge(StrategyStep& merge) override;
 
-  /// Carries out reductions among the replicas' devices.
-  CrossDeviceOps& reductions() { return core_.ops(); }
   /// The index in the backend of each replica's device.
   const std::vector<int>& replica_devices() const { return core_.devices(); }
 

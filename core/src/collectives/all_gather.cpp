@@ -1,64 +1,75 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "belfry/cross_device_ops.h"
+#include "belfry/detail/strategy_reductions.h"
 #include "belfry/detail/tensor/axis.h"
-#include "belfry/error.h"
 #include "collectives/order_after.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace belfry {
+namespace belfry::detail {
+namespace {
 
-std::vector<AnyTensor> CrossDeviceOps::all_gather(std::span<const AnyTensor> parts,
-                                                  const detail::Participants& present) {
+std::int64_t count_of(const AnyTensor& part) { return part.shape().count(); }
+
+bool have_equal_counts(std::span<const AnyTensor> parts) {
+  return std::ranges::all_of(
+      parts, [&](const AnyTensor& part) { return count_of(part) == count_of(parts.front()); });
+}
+
+// Copies of all parts on the device of `place`, one after another in a vector.
+AnyTensor gathered_by_copies(std::span<const AnyTensor> parts, Placement place) {
+  std::vector<AnyTensor> here;
+  here.reserve(parts.size());
+  for (const AnyTensor& part : parts) here.push_back(part.copy_to(place));
+  return flatten_all(here);
+}
+
+}  // namespace
+
+std::vector<AnyTensor> StrategyReductions::all_gather(std::span<const AnyTensor> parts,
+                                                      const Participants& present) {
   std::vector<AnyTensor> own;
-  std::vector<AnyTensor> tables;
-  tables.reserve(devices_.size());
+  own.reserve(parts.size());
   std::int64_t total = 0;
-  for (const AnyTensor& part : parts) total += part.shape().count();
   for (int part = 0; part < present.count(); ++part) {
-    const int device = devices_[static_cast<std::size_t>(present.id(part))];
-    own.push_back(parts[static_cast<std::size_t>(part)].copy_to({&backend_, device}));
+    const AnyTensor& given = parts[static_cast<std::size_t>(part)];
+    own.push_back(given.copy_to({&devices_.backend(), devices_.index(present.id(part))}));
+    total += count_of(given);
   }
-  for (int device : devices_) {
-    tables.push_back(AnyTensor::allocate(own.front().dtype(), Shape{total}, {&backend_, device}));
+  std::vector<AnyTensor> tables;
+  tables.reserve(devices_.indices().size());
+  for (const int device : devices_.indices()) {
+    const Placement place{&devices_.backend(), device};
+    tables.push_back(AnyTensor::allocate(own.front().dtype(), Shape{total}, place));
   }
-  const std::int64_t count = own.front().shape().count();
-  const bool equal = std::ranges::all_of(
-      own, [count](const AnyTensor& part) { return part.shape().count() == count; });
   if (total == 0) return tables;
-  if (equal && present.is_all() && gather_natively(own, tables)) return tables;
-  for (AnyTensor& table : tables) {
-    std::vector<AnyTensor> here;
-    here.reserve(own.size());
-    for (const AnyTensor& part : own) here.push_back(part.copy_to(table.placement()));
-    table = detail::flatten_all(here);
+  const bool is_collective = present.is_all() && have_equal_counts(own);
+  if (is_collective && devices_.communicator() != nullptr) {
+    gather_natively(own, tables);
+  } else {
+    for (AnyTensor& table : tables) table = gathered_by_copies(own, table.placement());
   }
   return tables;
 }
 
-// False, with nothing enqueued, when the communicator lacks the element type.
-bool CrossDeviceOps::gather_natively(std::span<const AnyTensor> parts,
-                                     std::span<const AnyTensor> tables) {
+void StrategyReductions::gather_natively(std::span<const AnyTensor> parts,
+                                         std::span<const AnyTensor> tables) {
   std::vector<CollectivePart> collective;
-  for (std::size_t replica = 0; replica < parts.size(); ++replica) {
-    Device& device = backend_.device(devices_[replica]);
+  collective.reserve(parts.size());
+  for (int replica = 0; replica < devices_.size(); ++replica) {
+    Device& device = devices_.device(replica);
+    const auto place = static_cast<std::size_t>(replica);
     order_after(device.communication_stream(), device.compute_stream(), device);
     collective.push_back(
-        {parts[replica].view(), tables[replica].view(), &device.communication_stream()});
+        {parts[place].view(), tables[place].view(), &device.communication_stream()});
   }
-  try {
-    communicator().all_gather(collective);
-  } catch (const UnsupportedError&) {
-    return false;
-  }
-  for (int index : devices_) {
-    Device& device = backend_.device(index);
+  devices_.communicator()->all_gather(collective);
+  for (int replica = 0; replica < devices_.size(); ++replica) {
+    Device& device = devices_.device(replica);
     order_after(device.compute_stream(), device.communication_stream(), device);
   }
-  return true;
 }
 
-}  // namespace belfry
+}  // namespace belfry::detail

@@ -1,24 +1,21 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Algorithms of reductions as options of strategies (SEM-146).
 #include "belfry/cross_device_ops.h"
 
-#include "belfry/backend/host_backend.h"
-#include "belfry/nest.h"
-#include "belfry/strategies.h"
-#include "belfry/tensor_ops.h"
+#include "belfry/belfry.h"
 #include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
-#include <string_view>
-#include <tuple>
+#include <stdexcept>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -27,189 +24,262 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
-// 2^24: in float, L + 1 is a tie that goes to L, so (L + 1) + 1 is L, and L + (1 + 1) is L + 2.
+// 2^24: in float, L + 1 is a tie that goes to L.
 constexpr float kLarge = 16777216.0F;
 
-class Orders : public ::testing::Test {
- protected:
-  // The sum of one float a replica, as a tensor or as a host leaf, on replica 0.
-  float sum(std::optional<ReductionOrder> order, std::vector<float> values, bool tensor) {
-    HostBackend backend(static_cast<int>(values.size()));
-    MirroredStrategy strategy(backend, {.order = order});
-    const auto sums = strategy.run([&](ReplicaContext& replica) {
-      const float own = values[static_cast<std::size_t>(replica.replica_id())];
-      if (!tensor) return replica.all_reduce(ReduceOp::kSum, own);
-      return replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({1}, own)).item();
-    });
-    EXPECT_THAT(sums, Each(sums[0]));
-    return sums[0];
-  }
-};
-
-TEST_F(Orders, AreWhatTheirNamesSay) {
-  testing::asserts("SEM-32");
-  for (bool tensor : {false, true}) {
-    SCOPED_TRACE(tensor ? "tensor" : "host");
-    // ((L + 1) + 1) + 1 = L; (L + 1) + (1 + 1) = L + 2.
-    EXPECT_EQ(sum(ReductionOrder::kReplicaOrder, {kLarge, 1, 1, 1}, tensor), kLarge);
-    EXPECT_EQ(sum(ReductionOrder::kTree, {kLarge, 1, 1, 1}, tensor), kLarge + 2);
-    // Element 0 of a ring starts at replica 0.
-    EXPECT_EQ(sum(ReductionOrder::kRing, {kLarge, 1, 1, 1}, tensor), kLarge);
-    // Five: ((x0 + x1) + (x2 + x3)) + x4.
-    EXPECT_EQ(sum(ReductionOrder::kTree, {1, 1, 1, 1, kLarge}, tensor), kLarge + 4);
-    EXPECT_EQ(sum(ReductionOrder::kReplicaOrder, {1, 1, 1, 1, kLarge}, tensor), kLarge + 4);
-    // ((1 + 1) + (L + 1)) + 1 = (L + 2) + 1, and L + 3 is a tie that goes to L + 4.
-    EXPECT_EQ(sum(ReductionOrder::kTree, {1, 1, kLarge, 1, 1}, tensor), kLarge + 4);
-  }
+// One of {L, 1, -L, 1} in each of four elements, summed on replica 0.
+std::vector<float> sum_of_large_and_small(Strategy& strategy) {
+  return strategy.run([](ReplicaContext& replica) {
+    const float values[] = {kLarge, 1.0F, -kLarge, 1.0F};
+    const auto own = Tensor<float>::full({4}, values[replica.replica_id()]);
+    return replica.all_reduce(ReduceOp::kSum, own).to_host();
+  })[0];
 }
 
-TEST_F(Orders, OfHostLeavesIsByReplicaUnlessAskedForAnother) {
-  testing::asserts("SEM-21", "SEM-32");
-  EXPECT_EQ(sum(std::nullopt, {kLarge, 1, 1, 1}, false), kLarge);
+TEST(Algorithms, AddInTheirOwnOrders) {
+  testing::asserts("SEM-32", "SEM-146");
+  HostBackend backend(4);
+  MirroredStrategy to_one(backend, {.cross_device_ops = std::make_shared<ReductionToOneDevice>()});
+  // ((L + 1) - L) + 1 = 1.
+  EXPECT_THAT(sum_of_large_and_small(to_one), ElementsAre(1, 1, 1, 1));
+  MirroredStrategy native(backend, {.cross_device_ops = std::make_shared<NativeAllReduce>()});
+  EXPECT_THAT(sum_of_large_and_small(native), ElementsAre(1, 1, 1, 1));
+  MirroredStrategy ring(backend, {.cross_device_ops = std::make_shared<RingAllReduce>()});
+  // ((L + 1) - L) + 1 = 1; ((1 - L) + 1) + L = (2 - L) + L = 2, since 1 - L and 2 - L are exact
+  // below 2^24; ((-L + 1) + 1) + L = 2; ((1 + L) + 1) - L = 0.
+  EXPECT_THAT(sum_of_large_and_small(ring), ElementsAre(1, 2, 2, 0));
 }
 
-TEST_F(Orders, OfARingTurnsWithTheChunk) {
-  testing::asserts("SEM-32");
+TEST(Algorithms, KeepAnOrderThatIsNamedForHostLeavesToo) {
+  testing::asserts("SEM-32", "SEM-146");
   HostBackend backend(3);
-  MirroredStrategy strategy(backend, {.order = ReductionOrder::kRing});
-  const auto sums = strategy.run([&](ReplicaContext& replica) {
-    // Replica 0 brings large numbers, 1 and 2 bring ones.
+  MirroredStrategy strategy(backend, {.order = ReductionOrder::kRing,
+                                      .cross_device_ops = std::make_shared<RingAllReduce>()});
+  const auto sums = strategy.run([](ReplicaContext& replica) {
     const float own = replica.replica_id() == 0 ? kLarge : 1.0F;
-    return replica.all_reduce(ReduceOp::kSum, std::vector<float>(5, own));
+    return std::pair(replica.all_reduce(ReduceOp::kSum, std::vector<float>(3, own)),
+                     replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({3}, own)).to_host());
   });
-  // Two elements: (L + 1) + 1; two: (1 + 1) + L; the one that is left: (1 + L) + 1.
-  EXPECT_THAT(sums[0], ElementsAre(kLarge, kLarge, kLarge + 2, kLarge + 2, kLarge));
+  // (L + 1) + 1; (1 + 1) + L; (1 + L) + 1.
+  EXPECT_THAT(sums[0].first, ElementsAre(kLarge, kLarge + 2, kLarge));
+  EXPECT_THAT(sums[0].second, ElementsAre(kLarge, kLarge + 2, kLarge));
 }
 
-TEST(CrossDeviceOps, LeavesWhatOthersHoldAsItWas) {
-  HostBackend backend(2);
-  MirroredStrategy strategy(backend);
-  const auto kept = strategy.run([](ReplicaContext& replica) {
-    const auto own = Tensor<float>::full({2}, 1.0F + replica.replica_id());
-    const Tensor<float> copy = own;
-    const auto sum = replica.all_reduce(ReduceOp::kSum, own);
-    return std::vector<float>{own.to_host()[0], copy.to_host()[1], sum.to_host()[0]};
-  });
-  EXPECT_THAT(kept[0], ElementsAre(1, 1, 3));
-  EXPECT_THAT(kept[1], ElementsAre(2, 2, 3));
-}
-
-TEST(CrossDeviceOps, BringsTensorsToTheirReplicasDevice) {
-  testing::asserts("SEM-21");
+TEST(Algorithms, LeaveHostLeavesInReplicaOrderIfNoOrderIsNamed) {
   HostBackend backend(3);
-  MirroredStrategy strategy(backend);
-  const auto sums = strategy.run([&](ReplicaContext& replica) {
-    const auto elsewhere = Tensor<float>::full({1}, 2.0F, strategy.placement(0));
-    const auto sum = replica.all_reduce(ReduceOp::kSum, elsewhere);
-    return std::pair(sum.item(), sum.placement() == replica.placement());
+  MirroredStrategy strategy(backend, {.cross_device_ops = std::make_shared<RingAllReduce>()});
+  const auto sums = strategy.run([](ReplicaContext& replica) {
+    const float own = replica.replica_id() == 0 ? kLarge : 1.0F;
+    return replica.all_reduce(ReduceOp::kSum, std::vector<float>(3, own));
   });
-  EXPECT_THAT(sums, Each(std::pair(6.0F, true)));
+  EXPECT_THAT(sums[0], Each(kLarge));
 }
 
-TEST(CrossDeviceOps, TakesEmptyTensorsAndVectors) {
+std::string refusal(Backend& backend, std::shared_ptr<CrossDeviceOps> algorithm,
+                    ReductionOrder order) {
+  try {
+    MirroredStrategy strategy(backend, {.order = order, .cross_device_ops = std::move(algorithm)});
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Algorithms, AreRefusedWithAnOrderThatTheyCannotHave) {
+  testing::asserts("SEM-146");
   HostBackend backend(2);
-  MirroredStrategy strategy(backend);
-  const auto counts = strategy.run([](ReplicaContext& replica) {
-    const auto none = replica.all_reduce(ReduceOp::kMean, Tensor<double>::zeros({0, 3}));
-    return none.shape() == Shape{0, 3} &&
-           replica.all_reduce(ReduceOp::kSum, std::vector<int>()).empty();
-  });
-  EXPECT_THAT(counts, Each(true));
-}
-
-// More than are reduced at once, of different lengths.
-template <class T>
-std::vector<Tensor<T>> tensors_of(int replica) {
-  std::vector<Tensor<T>> tensors;
-  for (int i = 0; i < 40; ++i) tensors.push_back(Tensor<T>::full({1 + i % 7}, T(i + replica)));
-  return tensors;
-}
-
-template <class T>
-void expect_sums(const std::vector<Tensor<T>>& sums, int replicas) {
-  ASSERT_EQ(sums.size(), 40U);
-  for (int i = 0; i < 40; ++i) {
-    const auto expected = T(replicas * i + replicas * (replicas - 1) / 2);
-    const std::vector<T> host = sums[static_cast<std::size_t>(i)].to_host();
-    EXPECT_EQ(host, std::vector<T>(static_cast<std::size_t>(1 + i % 7), expected)) << i;
+  const auto ring = std::make_shared<RingAllReduce>();
+  EXPECT_THAT(refusal(backend, ring, ReductionOrder::kTree),
+              HasSubstr("the algorithm 'ring' cannot add in tree order"));
+  EXPECT_THAT(refusal(backend, ring, ReductionOrder::kReplicaOrder),
+              HasSubstr("the algorithm 'ring' cannot add in replica order"));
+  EXPECT_NE(refusal(backend, ring, ReductionOrder::kUnspecified), "");
+  EXPECT_EQ(refusal(backend, ring, ReductionOrder::kRing), "");
+  // The communicator of HostBackend adds in replica order.
+  const auto native = std::make_shared<NativeAllReduce>();
+  EXPECT_THAT(refusal(backend, native, ReductionOrder::kRing),
+              HasSubstr("the algorithm 'native' cannot add in ring order"));
+  EXPECT_EQ(refusal(backend, native, ReductionOrder::kReplicaOrder), "");
+  const auto to_one = std::make_shared<ReductionToOneDevice>();
+  for (const ReductionOrder order : {ReductionOrder::kReplicaOrder, ReductionOrder::kTree,
+                                     ReductionOrder::kRing, ReductionOrder::kUnspecified}) {
+    EXPECT_EQ(refusal(backend, to_one, order), "");
   }
 }
 
-TEST(CrossDeviceOps, ReducesManyTensorsOfSeveralTypes) {
-  for (const std::optional<ReductionOrder> order :
-       {std::optional<ReductionOrder>(), std::optional(ReductionOrder::kTree)}) {
-    HostBackend backend(3);
-    MirroredStrategy strategy(backend, {.order = order});
-    const auto own = strategy.run([](ReplicaContext& r) {
-      const int id = r.replica_id();
-      return std::tuple(tensors_of<float>(id), tensors_of<int>(id), tensors_of<std::uint8_t>(id));
-    });
-    const auto sums = strategy.cross_replica().reduce(ReduceOp::kSum, own);
-    for (int replica = 0; replica < 3; ++replica) {
-      const auto& [floats, integers, bytes] = sums[replica];
-      expect_sums(floats, 3);
-      expect_sums(integers, 3);
-      expect_sums(bytes, 3);
+TEST(Algorithms, AreSetBetweenRuns) {
+  HostBackend backend(4);
+  MirroredStrategy strategy(backend);
+  strategy.configure({.cross_device_ops = std::make_shared<RingAllReduce>()});
+  EXPECT_THAT(sum_of_large_and_small(strategy), ElementsAre(1, 2, 2, 0));
+  EXPECT_THROW(strategy.configure({.order = ReductionOrder::kTree,
+                                   .cross_device_ops = std::make_shared<RingAllReduce>()}),
+               InvalidArgumentError);
+  EXPECT_THAT(sum_of_large_and_small(strategy), ElementsAre(1, 2, 2, 0)) << "nothing was set";
+  strategy.configure({});
+  EXPECT_THAT(sum_of_large_and_small(strategy), ElementsAre(1, 1, 1, 1));
+}
+
+std::int64_t sum_of_ids(Backend& backend, const std::shared_ptr<CrossDeviceOps>& algorithm) {
+  MirroredStrategy strategy(backend, {.cross_device_ops = algorithm});
+  const auto sums = strategy.run([](ReplicaContext& replica) {
+    const auto own = Tensor<std::int64_t>::full({3}, replica.replica_id() + 1);
+    return replica.all_reduce(ReduceOp::kSum, own).to_host();
+  });
+  for (const auto& each : sums) EXPECT_THAT(each, Each(sums[0][0]));
+  return sums[0][0];
+}
+
+TEST(Algorithms, ServeSeveralStrategiesOneAfterAnother) {
+  const std::vector<std::shared_ptr<CrossDeviceOps>> algorithms{
+      std::make_shared<NativeAllReduce>(), std::make_shared<ReductionToOneDevice>(),
+      std::make_shared<RingAllReduce>()};
+  for (const auto& algorithm : algorithms) {
+    for (const int devices : {1, 2, 3, 5, 8}) {
+      HostBackend backend(devices);
+      EXPECT_EQ(sum_of_ids(backend, algorithm), devices * (devices + 1) / 2) << algorithm->name();
     }
   }
 }
 
-// Small results share storage, and are written by themselves all the same.
-TEST(CrossDeviceOps, GivesResultsThatAreWrittenOneByOne) {
-  HostBackend backend(2);
-  MirroredStrategy strategy(backend);
-  const auto rows =
-      strategy.run([](ReplicaContext& r) { return tensors_of<float>(r.replica_id()); });
-  auto sums = strategy.cross_replica().reduce(ReduceOp::kSum, rows)[1];
-  for (std::size_t i = 0; i < sums.size(); i += 2) scale(sums[i], 0.0F);
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    const float expected = i % 2 == 0 ? 0.0F : 2.0F * static_cast<float>(i) + 1;
-    EXPECT_THAT(sums[i].to_host(), Each(expected)) << i;
+TEST(Algorithms, ServeStrategiesOfSeveralThreadsAtOnce) {
+  testing::asserts("SEM-146");
+  const std::vector<std::shared_ptr<CrossDeviceOps>> algorithms{
+      std::make_shared<NativeAllReduce>(), std::make_shared<ReductionToOneDevice>(),
+      std::make_shared<RingAllReduce>()};
+  for (const auto& algorithm : algorithms) {
+    std::vector<std::int64_t> sums(4, 0);
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+      threads.emplace_back([&, thread] {
+        HostBackend backend(thread + 1);
+        for (int round = 0; round < 20; ++round) {
+          sums[static_cast<std::size_t>(thread)] = sum_of_ids(backend, algorithm);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_THAT(sums, ElementsAre(1, 3, 6, 10)) << algorithm->name();
   }
 }
 
-TEST(CrossDeviceOps, TakesABatchAsOneReduction) {
-  HostBackend backend(2);
-  MirroredStrategy strategy(backend);
-  const PerReplica<int> ones{1, 2};
-  const PerReplica<float> halves{0.5F, 1.5F};
-  const auto rows =
-      strategy.run([](ReplicaContext& r) { return tensors_of<float>(r.replica_id()); });
-  const auto [a, b, c] =
-      strategy.cross_replica().batch_reduce(ReduceOp::kSum, ones, rows, std::pair(halves, ones));
-  EXPECT_EQ(a.value(), 3);
-  expect_sums(b[0], 2);
-  EXPECT_EQ(c[1], 2.0F);
-  const ReductionStatistics statistics = strategy.statistics().reduction;
-  EXPECT_EQ(statistics.reductions, 1U);
-  EXPECT_EQ(statistics.host_leaves, 2U);
-  EXPECT_EQ(statistics.tensor_leaves, 40U);
-}
-
-TEST(CrossDeviceOps, CountsLeavesAndBytes) {
-  HostBackend backend(2);
-  MirroredStrategy strategy(backend);
-  strategy.run([](ReplicaContext& replica) {
-    replica.all_reduce(ReduceOp::kSum,
-                       std::tuple(1.0, std::vector<float>(3), Tensor<std::int8_t>::zeros({5})));
-  });
-  const ReductionStatistics statistics = strategy.statistics().reduction;
-  EXPECT_EQ(statistics.reductions, 1U);
-  EXPECT_EQ(statistics.host_leaves, 2U);
-  EXPECT_EQ(statistics.tensor_leaves, 1U);
-  EXPECT_EQ(statistics.bytes, 2U * (8 + 12 + 5));
-}
-
-// A backend whose devices are joined by nothing.
-class Unjoined final : public Backend {
+// A user's algorithm: notes what it is given, and leaves the work to another algorithm.
+class Noting final : public CrossDeviceOps {
  public:
-  std::string_view name() const override { return "unjoined"; }
+  std::string_view name() const override { return "noting"; }
+  ReductionOrder order(ReplicaDevices&) const override { return ReductionOrder::kTree; }
+  void all_reduce(const TensorReduction& reduction) override {
+    types.push_back(reduction.parts.front().input.dtype);
+    tensors += reduction.tensors();
+    members.push_back(reduction.members);
+    has_communicator.push_back(reduction.communicator() != nullptr);
+    TensorReduction own = reduction;
+    own.order = ReductionOrder::kTree;
+    ReductionToOneDevice().all_reduce(own);
+  }
+
+  std::vector<DType> types;
+  std::size_t tensors = 0;
+  std::vector<std::size_t> members;
+  std::vector<bool> has_communicator;
+};
+
+TEST(UsersAlgorithm, GetsTheTensorsOfEachElementTypeInOneCall) {
+  HostBackend backend(2);
+  const auto algorithm = std::make_shared<Noting>();
+  MirroredStrategy strategy(backend, {.cross_device_ops = algorithm});
+  const auto sums = strategy.run([](ReplicaContext& replica) {
+    const auto f = Tensor<float>::full({2}, 1.0F);
+    const auto i = Tensor<int>::full({2}, 2);
+    const auto [a, b, c, d] = replica.all_reduce(ReduceOp::kSum, std::tuple(f, f, i, 3.0));
+    return std::vector<double>{a.to_host()[0], b.to_host()[1], 1.0 * c.to_host()[0], d};
+  });
+  EXPECT_THAT(sums[1], ElementsAre(2, 2, 4, 6));
+  EXPECT_THAT(algorithm->types, ElementsAre(DType::kFloat32, DType::kInt32));
+  EXPECT_EQ(algorithm->tensors, 3U) << "the double is a host leaf";
+  EXPECT_THAT(algorithm->members, Each(2U));
+  EXPECT_THAT(algorithm->has_communicator, Each(true));
+}
+
+TEST(UsersAlgorithm, HasItsOwnOrderAloneUnlessItSaysMore) {
+  HostBackend backend(2);
+  EXPECT_EQ(refusal(backend, std::make_shared<Noting>(), ReductionOrder::kTree), "");
+  EXPECT_THAT(refusal(backend, std::make_shared<Noting>(), ReductionOrder::kReplicaOrder),
+              HasSubstr("the algorithm 'noting' cannot add in replica order"));
+}
+
+TEST(UsersAlgorithm, IsSharedWithItsStrategies) {
+  HostBackend backend(2);
+  std::weak_ptr<CrossDeviceOps> seen;
+  {
+    auto algorithm = std::make_shared<Noting>();
+    seen = algorithm;
+    MirroredStrategy strategy(backend, {.cross_device_ops = std::move(algorithm)});
+    EXPECT_FALSE(seen.expired());
+  }
+  EXPECT_TRUE(seen.expired());
+}
+
+class Failing final : public CrossDeviceOps {
+ public:
+  std::string_view name() const override { return "failing"; }
+  ReductionOrder order(ReplicaDevices&) const override { return ReductionOrder::kUnspecified; }
+  void all_reduce(const TensorReduction&) override {
+    if (calls++ == 0) throw std::runtime_error("the cable is out");
+  }
+  int calls = 0;
+};
+
+TEST(UsersAlgorithm, ThrowsToTheCallerAndTheStrategyStaysUsable) {
+  testing::asserts("SEM-146");
+  HostBackend backend(2);
+  MirroredStrategy strategy(backend, {.cross_device_ops = std::make_shared<Failing>()});
+  const auto reduce = [&] {
+    strategy.run([](ReplicaContext& replica) {
+      replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({1}, 1.0F));
+    });
+  };
+  EXPECT_THROW(reduce(), std::runtime_error);
+  EXPECT_NO_THROW(reduce());
+}
+
+// A communicator that adds floats alone, and throws for all else.
+class FloatsOnly final : public Communicator {
+ public:
+  explicit FloatsOnly(std::unique_ptr<Communicator> inner) : inner_(std::move(inner)) {}
+
+  int size() const override { return inner_->size(); }
+  std::span<const int> local_ranks() const override { return inner_->local_ranks(); }
+  ReductionOrder order() const override { return inner_->order(); }
+  bool supports(DType dtype) const override { return dtype == DType::kFloat32; }
+  void all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override {
+    calls += 1;
+    if (!supports(parts.front().input.dtype)) throw std::logic_error("not a float");
+    inner_->all_reduce(op, parts);
+  }
+  void broadcast(int root, std::span<const CollectivePart> parts) override {
+    inner_->broadcast(root, parts);
+  }
+  void all_gather(std::span<const CollectivePart> parts) override { inner_->all_gather(parts); }
+  void check_health() override { inner_->check_health(); }
+
+  static inline int calls = 0;
+
+ private:
+  std::unique_ptr<Communicator> inner_;
+};
+
+class FloatsOnlyBackend final : public Backend {
+ public:
+  std::string_view name() const override { return "floats only"; }
   int device_count() const override { return inner_.device_count(); }
   DeviceSpec device_spec(int index) const override { return inner_.device_spec(index); }
   Device& device(int index) override { return inner_.device(index); }
-  std::unique_ptr<Communicator> communicator(std::span<const int>) override {
-    throw UnsupportedError(ErrorCode::kUnsupported, "no communicator");
+  std::unique_ptr<Communicator> communicator(std::span<const int> devices) override {
+    return std::make_unique<FloatsOnly>(inner_.communicator(devices));
   }
   Executor& executor() override { return inner_.executor(); }
   bool verifies_mirrored() const override { return true; }
@@ -218,37 +288,24 @@ class Unjoined final : public Backend {
   HostBackend inner_{3};
 };
 
-TEST(CrossDeviceOps, DoesWithoutACommunicator) {
-  for (const std::optional<ReductionOrder> order :
-       {std::optional<ReductionOrder>(), std::optional(ReductionOrder::kTree)}) {
-    Unjoined backend;
-    MirroredStrategy strategy(backend, {.order = order});
-    const auto results = strategy.run([](ReplicaContext& replica) {
-      const auto own = Tensor<float>::full({1}, 1.0F + replica.replica_id());
-      return std::pair(replica.all_reduce(ReduceOp::kSum, own).item(),
-                       replica.all_gather(own).to_host());
+TEST(NativeAlgorithm, AsksTheCommunicatorForElementTypesAndNeverTries) {
+  for (const bool is_named : {false, true}) {
+    FloatsOnly::calls = 0;
+    FloatsOnlyBackend backend;
+    StrategyOptions options;
+    if (is_named) options.cross_device_ops = std::make_shared<NativeAllReduce>();
+    MirroredStrategy strategy(backend, options);
+    const auto sums = strategy.run([](ReplicaContext& replica) {
+      const auto own = std::pair(Tensor<float>::full({2}, 1.0F), Tensor<int>::full({2}, 2));
+      const auto [floats, integers] = replica.all_reduce(ReduceOp::kSum, own);
+      return std::pair(floats.to_host(), integers.to_host());
     });
-    for (const auto& [sum, all] : results) {
-      EXPECT_EQ(sum, 6);
-      EXPECT_THAT(all, ElementsAre(1, 2, 3));
+    for (const auto& [floats, integers] : sums) {
+      EXPECT_THAT(floats, Each(3));
+      EXPECT_THAT(integers, Each(6));
     }
+    EXPECT_EQ(FloatsOnly::calls, 1);
   }
-}
-
-TEST(CrossDeviceOps, RefusesBeforeAnythingChanges) {
-  HostBackend backend(2);
-  CrossDeviceOps ops(backend, {0, 1}, std::nullopt);
-  double sums[2] = {1, 2};
-  int counts[2] = {3, 4};
-  const std::vector<std::vector<LeafRef>> parts{
-      {{DType::kFloat64, 1, &sums[0]}, {DType::kInt32, 1, &counts[0]}},
-      {{DType::kFloat64, 1, &sums[1]}, {DType::kInt32, 1, &counts[1]}}};
-  EXPECT_THROW(ops.all_reduce(ReduceOp::kMean, parts, true, detail::Participants(2)),
-               InvalidArgumentError);
-  EXPECT_THAT(sums, ElementsAre(1, 2));
-  ops.all_reduce(ReduceOp::kSum, parts, true, detail::Participants(2));
-  EXPECT_THAT(sums, Each(3));
-  EXPECT_THAT(counts, Each(7));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "belfry/backend/host_kernels.h"
-#include "belfry/cross_device_ops.h"
+#include "belfry/detail/strategy_reductions.h"
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/tensor.h"
 #include "collectives/require_reducible.h"
@@ -10,11 +10,11 @@
 #include <algorithm>
 #include <utility>
 
-namespace belfry {
+namespace belfry::detail {
 namespace {
 
-// The kernels of every backend take this many inputs.
-constexpr std::size_t kAtOnce = 32;
+// Each backend has kernels of this many inputs.
+constexpr std::size_t kMostInputs = 32;
 
 void fold_host_leaf(ReduceOp op, std::span<const std::vector<LeafRef>> parts, std::size_t leaf) {
   KernelCall call;
@@ -27,7 +27,7 @@ void fold_host_leaf(ReduceOp op, std::span<const std::vector<LeafRef>> parts, st
   run_on_host(call);
 }
 
-AnyTensor fold_once(ReduceOp op, std::span<const AnyTensor> parts) {
+AnyTensor fold_by_one_kernel(ReduceOp op, std::span<const AnyTensor> parts) {
   const AnyTensor& first = parts.front();
   AnyTensor result = AnyTensor::allocate(first.dtype(), first.shape(), first.placement());
   if (first.shape().count() == 0) return result;
@@ -40,49 +40,51 @@ AnyTensor fold_once(ReduceOp op, std::span<const AnyTensor> parts) {
   return result;
 }
 
-// Kernel after kernel, each going on where the one before stopped: still a left fold. 16-bit floats
-// are kept as float in between, and rounded once.
-AnyTensor fold_many(ReduceOp op, std::vector<AnyTensor> parts) {
+// A left fold as well: the first input of each kernel is the sum of the kernel before. Sums of
+// 16-bit floats are floats until the last rounding.
+AnyTensor fold_by_several_kernels(ReduceOp op, std::vector<AnyTensor> parts) {
   const DType dtype = parts.front().dtype();
   const DType wide = is_floating(dtype) && size_of(dtype) == 2 ? DType::kFloat32 : dtype;
   if (wide != dtype) {
-    for (AnyTensor& part : parts) part = detail::launch_cast(part, wide, {});
+    for (AnyTensor& part : parts) part = launch_cast(part, wide, {});
   }
   AnyTensor sum = parts.front();
-  for (std::size_t done = 1; done < parts.size(); done += kAtOnce - 1) {
+  for (std::size_t done = 1; done < parts.size(); done += kMostInputs - 1) {
     const auto begin = parts.begin() + static_cast<std::ptrdiff_t>(done);
-    const std::size_t more = std::min(kAtOnce - 1, parts.size() - done);
+    const std::size_t more = std::min(kMostInputs - 1, parts.size() - done);
     std::vector<AnyTensor> group{std::move(sum)};
     group.insert(group.end(), begin, begin + static_cast<std::ptrdiff_t>(more));
-    sum = fold_once(ReduceOp::kSum, group);
+    sum = fold_by_one_kernel(ReduceOp::kSum, group);
   }
   if (op == ReduceOp::kMean) {
     const auto count = static_cast<double>(parts.size());
-    sum = detail::launch_binary(BinaryOp::kDivide, sum, detail::Scalar::of(count), "reduce", {});
+    sum = launch_binary(BinaryOp::kDivide, sum, Scalar::of(count), "reduce", {});
   }
-  return wide == dtype ? sum : detail::launch_cast(sum, dtype, {});
+  return wide == dtype ? sum : launch_cast(sum, dtype, {});
+}
+
+AnyTensor fold_tensors(ReduceOp op, std::vector<AnyTensor> parts) {
+  return parts.size() <= kMostInputs ? fold_by_one_kernel(op, parts)
+                                     : fold_by_several_kernels(op, std::move(parts));
 }
 
 }  // namespace
 
-void CrossDeviceOps::fold(ReduceOp op, std::span<const std::vector<LeafRef>> parts) {
+void StrategyReductions::fold(ReduceOp op, std::span<const std::vector<LeafRef>> parts) {
   statistics_.reductions += 1;
   const std::vector<LeafRef>& first = parts.front();
-  const Placement here{&backend_, devices_.front()};
+  const Placement place{&devices_.backend(), devices_.index(0)};
   for (const LeafRef& leaf : first) require_reducible(op, leaf.dtype);
   for (std::size_t leaf = 0; leaf < first.size(); ++leaf) {
-    statistics_.bytes += first[leaf].bytes() * parts.size();
+    count_leaf(first[leaf], parts.size());
     if (first[leaf].tensor == nullptr) {
-      statistics_.host_leaves += 1;
       fold_host_leaf(op, parts, leaf);
       continue;
     }
-    statistics_.tensor_leaves += 1;
     std::vector<AnyTensor> tensors;
-    for (const auto& part : parts) tensors.push_back(part[leaf].tensor->copy_to(here));
-    *first[leaf].tensor =
-        tensors.size() <= kAtOnce ? fold_once(op, tensors) : fold_many(op, std::move(tensors));
+    for (const auto& part : parts) tensors.push_back(part[leaf].tensor->copy_to(place));
+    *first[leaf].tensor = fold_tensors(op, std::move(tensors));
   }
 }
 
-}  // namespace belfry
+}  // namespace belfry::detail

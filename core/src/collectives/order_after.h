@@ -6,8 +6,8 @@
 
 namespace belfry {
 
-/// Work enqueued on `later` from here on starts after what has been enqueued on `earlier`, a stream
-/// of `device`.
+/// Work that is enqueued on `later` after this call starts after the work that is on `earlier` now.
+/// `earlier` is a stream of `device`.
 void order_after(Stream& later, Stream& earlier, Device& device);
 
 }  // namespace belfry

@@ -8,17 +8,17 @@
 
 namespace belfry {
 
-/// Throws: InvalidArgumentError (kInvalidArgument) for what is no operator.
+/// Throws: InvalidArgumentError (kInvalidArgument) for a number that stands for no operator.
 inline void require_operator(ReduceOp op, CallSite site) {
-  // A number that was read from somewhere may stand for none.
+  // A number that was read from a file may stand for no operator.
   if (op <= ReduceOp::kMean) return;
   throw InvalidArgumentError(ErrorCode::kInvalidArgument,
                              to_string(op) + " is no way to reduce values",
                              "use ReduceOp::kSum or ReduceOp::kMean", site);
 }
 
-/// Throws: InvalidArgumentError (kInvalidArgument) for what is no operator, (kDType) for bool,
-/// (kIntegerMean) for MEAN of integers.
+/// Throws: InvalidArgumentError (kInvalidArgument) for a number that stands for no operator,
+/// (kDType) for bool, (kIntegerMean) for MEAN of integers.
 inline void require_reducible(ReduceOp op, DType dtype, CallSite site = {}) {
   require_operator(op, site);
   if (dtype == DType::kBool) {

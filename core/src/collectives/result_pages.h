@@ -10,9 +10,9 @@
 
 namespace belfry {
 
-/// Storage on one device for the results of one reduction. Small results share pages: a thousand
-/// allocations take longer than the reduction of a thousand small tensors. One living tensor keeps
-/// its whole page alive, and pages are therefore not large.
+/// Storage on one device for the results of one reduction. Small results share pages, since an
+/// allocation takes longer than the reduction of a small tensor. Pages are not large: each is kept
+/// as long as any of its tensors.
 class ResultPages {
  public:
   /// `small_bytes`: the sum of `stride_of` over all results.
@@ -21,7 +21,7 @@ class ResultPages {
 
   const Placement& place() const { return place_; }
   Device& device() const { return *device_; }
-  /// The bytes of a page that a result takes; 0 for a result with storage of its own.
+  /// The bytes of a page that a result takes: 0 for a large result, which has its own storage.
   static std::size_t stride_of(std::size_t bytes) {
     return bytes > kSmall ? 0 : (bytes + kAlignment - 1) / kAlignment * kAlignment;
   }
@@ -39,7 +39,7 @@ class ResultPages {
   }
 
  private:
-  static constexpr std::size_t kAlignment = 256;  // Allocations of devices have the same alignment.
+  static constexpr std::size_t kAlignment = 256;  // As allocations of devices.
   static constexpr std::size_t kSmall = 4096;
   static constexpr std::size_t kPage = 65536;
 

@@ -14,14 +14,18 @@
 
 namespace belfry {
 
-/// Reductions of leaves of which every part has a tensor, some at a time.
+/// Tensors of all participating replicas on the way through reductions: finds memory for results,
+/// orders streams, and replaces tensors by results. Takes any number of groups of leaves, one group
+/// after another.
 class TensorReductions {
  public:
-  /// `pages` are on the devices of the parts.
+  /// `parts[i]` are the leaves of the i-th participating replica; `pages[i]` is on the device of
+  /// that replica.
   TensorReductions(std::span<const std::vector<LeafRef>> parts, std::span<ResultPages> pages)
       : parts_(parts), pages_(pages) {}
 
-  /// Finds room for the results.
+  /// Begins a group: moves the tensors of `leaves` to the devices of their replicas, and finds
+  /// memory for the results.
   void prepare(std::span<const std::size_t> leaves) {
     collectives_.clear();
     results_.clear();
@@ -29,20 +33,13 @@ class TensorReductions {
     results_.reserve(leaves.size() * parts_.size());
     for (const std::size_t leaf : leaves) {
       for (std::size_t part = 0; part < parts_.size(); ++part) {
-        AnyTensor& tensor = *parts_[part][leaf].tensor;
-        ResultPages& pages = pages_[part];
-        if (tensor.placement() != pages.place()) tensor = tensor.copy_to(pages.place());
-        const BufferView& input = tensor.view();
-        // The result overwrites an input with storage of its own: the fastest form.
-        results_.push_back(tensor.is_shared() ? pages.allocate(tensor.dtype(), tensor.shape())
-                                              : tensor);
-        collectives_.push_back(
-            {input, results_.back().view(), &pages.device().communication_stream()});
+        prepare_part(*parts_[part][leaf].tensor, pages_[part]);
       }
     }
   }
-  /// One after another, each of as many parts.
+  /// The tensors of the group, leaf after leaf, each with a part of every participating replica.
   std::span<const CollectivePart> collectives() const { return collectives_; }
+  /// Ends a group: the tensors of `leaves` become the results.
   void put_results(std::span<const std::size_t> leaves) {
     auto result = results_.begin();
     for (const std::size_t leaf : leaves) {
@@ -50,14 +47,14 @@ class TensorReductions {
     }
   }
 
-  /// Communication streams wait for the work that made the inputs.
+  /// Later work of communication streams starts after the present work of compute streams.
   void follow_inputs() {
     for (const ResultPages& pages : pages_) {
       Device& device = pages.device();
       order_after(device.communication_stream(), device.compute_stream(), device);
     }
   }
-  /// Compute streams wait for the collectives.
+  /// Later work of compute streams starts after the present work of communication streams.
   void precede_later_work() {
     for (const ResultPages& pages : pages_) {
       Device& device = pages.device();
@@ -66,6 +63,15 @@ class TensorReductions {
   }
 
  private:
+  void prepare_part(AnyTensor& tensor, ResultPages& pages) {
+    if (tensor.placement() != pages.place()) tensor = tensor.copy_to(pages.place());
+    const BufferView& input = tensor.view();
+    // An input whose storage nobody shares is overwritten: reductions in place are the fastest.
+    const bool in_place = !tensor.is_shared();
+    results_.push_back(in_place ? tensor : pages.allocate(tensor.dtype(), tensor.shape()));
+    collectives_.push_back({input, results_.back().view(), &pages.device().communication_stream()});
+  }
+
   std::span<const std::vector<LeafRef>> parts_;
   std::span<ResultPages> pages_;
   std::vector<CollectivePart> collectives_;

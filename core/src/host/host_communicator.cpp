@@ -8,16 +8,15 @@
 namespace belfry::host {
 namespace {
 
-void launch_reduction(ReduceOp op, std::span<const CollectivePart> parts, int first, int last,
-                      Stream& stream) {
+void launch_reduction(ReduceOp op, std::span<const CollectivePart> parts) {
   Kernel kernel;
   kernel.kind = KernelKind::kReduceReplicas;
   kernel.parameters.reduce = op;
-  for (const CollectivePart& part : parts) kernel.inputs.push_back(part.input);
-  for (int rank = first; rank < last; ++rank) {
-    kernel.outputs.push_back(parts[static_cast<std::size_t>(rank)].output);
+  for (const CollectivePart& part : parts) {
+    kernel.inputs.push_back(part.input);
+    kernel.outputs.push_back(part.output);
   }
-  stream.launch(std::move(kernel));
+  parts.front().stream->launch(std::move(kernel));
 }
 
 }  // namespace
@@ -27,12 +26,7 @@ void HostCommunicator::all_reduce(ReduceOp op, std::span<const CollectivePart> p
   for (const auto& own : collectives) {
     validate({.kind = CollectiveKind::kAllReduce, .parts = own, .op = op}, size());
   }
-  for (const auto& own : collectives) launch_reduction(op, own, 0, size(), *own[0].stream);
-}
-
-void HostCommunicator::reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) {
-  validate({.kind = CollectiveKind::kReduce, .parts = parts, .root = root, .op = op}, size());
-  launch_reduction(op, parts, root, root + 1, *parts[0].stream);
+  for (const auto& own : collectives) launch_reduction(op, own);
 }
 
 void HostCommunicator::broadcast(int root, std::span<const CollectivePart> parts) {

@@ -21,7 +21,6 @@ class HostCommunicator final : public Communicator {
   std::span<const int> local_ranks() const override { return ranks_; }
   ReductionOrder order() const override { return ReductionOrder::kReplicaOrder; }
   void all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override;
-  void reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) override;
   void broadcast(int root, std::span<const CollectivePart> parts) override;
   void all_gather(std::span<const CollectivePart> parts) override;
   void check_health() override {}

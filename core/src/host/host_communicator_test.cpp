@@ -64,7 +64,7 @@ TEST_F(HostCommunicatorErrors, AMissingStreamIsABadArgument) {
 }
 
 TEST_F(HostCommunicatorErrors, AMissingRootIsABadArgument) {
-  EXPECT_THROW(communicator_->reduce(ReduceOp::kSum, 2, parts_), InvalidArgumentError);
+  EXPECT_THROW(communicator_->broadcast(2, parts_), InvalidArgumentError);
   EXPECT_THROW(communicator_->broadcast(-1, parts_), InvalidArgumentError);
 }
 

@@ -34,10 +34,7 @@ class CollectiveValidator {
   const CollectivePart& part(int rank) const {
     return collective_.parts[static_cast<std::size_t>(rank)];
   }
-  bool has_root() const {
-    return collective_.kind == CollectiveKind::kReduce ||
-           collective_.kind == CollectiveKind::kBroadcast;
-  }
+  bool has_root() const { return collective_.kind == CollectiveKind::kBroadcast; }
   std::string named(const std::string& text) const {
     return fmt::format("{}: {}", to_string(collective_.kind), text);
   }
@@ -82,9 +79,7 @@ void CollectiveValidator::check_views() const {
     if (collective_.reads_input_of(rank)) {
       check_view(rank, part(rank).input, model.count, model.dtype);
     }
-    if (collective_.writes_output_of(rank)) {
-      check_view(rank, part(rank).output, output_count, model.dtype);
-    }
+    check_view(rank, part(rank).output, output_count, model.dtype);
   }
 }
 
@@ -108,9 +103,8 @@ void CollectiveValidator::check_overlaps() const {
   kernel.outputs.reserve(collective_.parts.size());
   for (int rank = 0; rank < members_; ++rank) {
     const CollectivePart& own = part(rank);
-    const bool written = collective_.writes_output_of(rank);
-    const bool in_place = written && kernels::same_view(own.input, own.output);
-    if (written) kernel.outputs.push_back(own.output);
+    const bool in_place = kernels::same_view(own.input, own.output);
+    kernel.outputs.push_back(own.output);
     if (collective_.reads_input_of(rank) && !in_place) kernel.inputs.push_back(own.input);
   }
   if (!kernels::find_overlap(kernel, false)) return;
@@ -120,7 +114,7 @@ void CollectiveValidator::check_overlaps() const {
 
 // The kernel decides which types can be added and divided.
 void CollectiveValidator::check_reduction() const {
-  if (collective_.kind > CollectiveKind::kReduce) return;
+  if (collective_.kind != CollectiveKind::kAllReduce) return;
   Kernel kernel;
   kernel.kind = KernelKind::kReduceReplicas;
   kernel.parameters.reduce = collective_.op;
@@ -135,8 +129,6 @@ std::string_view to_string(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::kAllReduce:
       return "all_reduce";
-    case CollectiveKind::kReduce:
-      return "reduce";
     case CollectiveKind::kBroadcast:
       return "broadcast";
     case CollectiveKind::kAllGather:

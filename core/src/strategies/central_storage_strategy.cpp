@@ -26,6 +26,7 @@ CentralStorageStrategy::CentralStorageStrategy(Backend& backend,
     : Strategy(backend,
                StrategyOptions{.devices = options.devices,
                                .order = options.order,
+                               .cross_device_ops = options.cross_device_ops,
                                .require_names = options.require_names},
                site),
       storage_(storage_for(backend, replica_devices(), options.storage, site)) {}

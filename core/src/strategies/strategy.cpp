@@ -36,20 +36,11 @@ std::vector<int> named_devices(Backend& backend, const std::vector<DeviceSpec>& 
   return devices;
 }
 
-// A number from a file or a message may be no order.
-std::optional<ReductionOrder> known(std::optional<ReductionOrder> order, CallSite site) {
-  if (!order || *order <= ReductionOrder::kUnspecified) return order;
-  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                             to_string(*order) + " is no order to reduce in",
-                             "use an enumerator of ReductionOrder", site);
-}
-
 }  // namespace
 
 Strategy::Strategy(Backend& backend, const StrategyOptions& options, CallSite site)
-    : core_(*this, *this, backend, named_devices(backend, options.devices, site),
-            known(options.order, site)),
-      cross_(core_) {
+    : core_(*this, *this, backend, named_devices(backend, options.devices, site)), cross_(core_) {
+  core_.reductions().configure(options.cross_device_ops, options.order, site);
   core_.set_requires_names(options.require_names);
 }
 
@@ -77,7 +68,7 @@ void Strategy::do_update(ComponentWork& update) {
 }
 
 void Strategy::do_reduce(const ReduceCall& call) {
-  core_.ops().all_reduce(call.op, call.parts, call.everywhere, call.present);
+  core_.reductions().all_reduce(call.op, call.parts, call.everywhere, call.present);
 }
 
 std::vector<AnyTensor> Strategy::do_broadcast(const AnyTensor& source,
@@ -104,7 +95,7 @@ void Strategy::configure(const StrategyOptions& options, CallSite site) {
                                "the devices of a strategy cannot change",
                                "its variables live there: make another strategy", site);
   }
-  core_.ops().set_order(known(options.order, site));
+  core_.reductions().configure(options.cross_device_ops, options.order, site);
   core_.set_requires_names(options.require_names);
 }
 

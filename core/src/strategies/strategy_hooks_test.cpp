@@ -325,8 +325,7 @@ TEST_F(Hooks, CannotHideAFailure) {
   }
 }
 
-// ReplicaCancelled is only for replicas of a failed run (SEM-7), whatever code throws the
-// exception.
+// ReplicaCancelled is only for replicas of a failed run (SEM-7); the thrower makes no difference.
 TEST_F(Hooks, LetNoCancellationOutOfARun) {
   constexpr CallSite kHere{"train.cc", 7};
   const auto run = [&](const std::function<void(ReplicaContext&)>& replica) {

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -171,7 +172,9 @@ TEST_F(Tower, StrategiesAreCurrentInTheirScopes) {
 
 TEST_F(Tower, DevicesAreNamedWhenTheStrategyIsMade) {
   const tower::DeviceSpecification second = backend_.device_spec(1);
-  const StrategyOptions options{.devices = {second}, .order = ReductionOrder::kTree};
+  const StrategyOptions options{.devices = {second},
+                                .order = ReductionOrder::kTree,
+                                .cross_device_ops = std::make_shared<ReductionToOneDevice>()};
   tower::MirroredStrategy strategy(backend_, options);
   EXPECT_THAT(tower::worker_devices(strategy), ElementsAre(second));
 }

@@ -13,7 +13,7 @@
 namespace belfry {
 
 /// The calls of a Communicator.
-enum class CollectiveKind : std::uint8_t { kAllReduce, kReduce, kBroadcast, kAllGather };
+enum class CollectiveKind : std::uint8_t { kAllReduce, kBroadcast, kAllGather };
 
 /// `all_reduce`, `broadcast`, ...
 std::string_view to_string(CollectiveKind kind);
@@ -22,16 +22,15 @@ std::string_view to_string(CollectiveKind kind);
 struct Collective {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   std::span<const CollectivePart> parts;
-  int root = 0;                  ///< For kReduce and kBroadcast.
-  ReduceOp op = ReduceOp::kSum;  ///< For kAllReduce and kReduce.
+  int root = 0;                  ///< For kBroadcast.
+  ReduceOp op = ReduceOp::kSum;  ///< For kAllReduce.
 
   bool reads_input_of(int rank) const { return kind != CollectiveKind::kBroadcast || rank == root; }
-  bool writes_output_of(int rank) const { return kind != CollectiveKind::kReduce || rank == root; }
 };
 
 /// Checks the errors that every backend refuses: the number of parts, the root, missing streams and
-/// buffers, counts, element types, bounds, overlaps, and types without a reduction. Views that the
-/// collective neither reads nor writes are not checked. Each backend checks the owner of streams
+/// buffers, counts, element types, bounds, overlaps, and types without a reduction. Inputs that the
+/// collective does not read are not checked. Each backend checks the owner of streams
 /// and buffers.
 /// Throws: StructureMismatchError (kStructure); InvalidArgumentError (kInvalidArgument,
 /// kOutOfBounds, kDType, kIntegerMean).

@@ -24,8 +24,8 @@ struct CollectivePart {
 /// Order: enqueued on each part's stream; the host does not block.
 /// Throws: StructureMismatchError (kStructure) if parts differ in count or type;
 /// InvalidArgumentError (kInvalidArgument, kOutOfBounds, kDType, kIntegerMean, kForeignObject), see
-/// `validate` of belfry/backend/collective.h; UnsupportedError (kUnsupported) for element types
-/// that the hardware's library lacks; DeviceError. After an error nothing is enqueued.
+/// `validate` of belfry/backend/collective.h; UnsupportedError (kUnsupported) for a reduction of an
+/// element type that is not supported; DeviceError. After an error nothing is enqueued.
 class Communicator {
  public:
   Communicator() = default;
@@ -38,12 +38,13 @@ class Communicator {
   virtual std::span<const int> local_ranks() const = 0;
   /// The order of additions in reductions.
   virtual ReductionOrder order() const = 0;
+  /// Whether all_reduce takes elements of this type, which is not bool. The answer never changes.
+  /// Broadcasts and gathers take every type.
+  virtual bool supports(DType) const { return true; }
   /// Every output = the reduction over all ranks. `parts` may hold several collectives of the same
   /// element type, in sequence, each with the parts of all members (see `collectives_of`). For many
   /// small tensors most of the time is launches; a backend may launch all at once.
   virtual void all_reduce(ReduceOp op, std::span<const CollectivePart> parts) = 0;
-  /// The output of rank `root` = the reduction; all other outputs are unchanged.
-  virtual void reduce(ReduceOp op, int root, std::span<const CollectivePart> parts) = 0;
   /// Every output = the input of rank `root`; all other inputs are ignored.
   virtual void broadcast(int root, std::span<const CollectivePart> parts) = 0;
   /// Every output = the inputs of all ranks, in rank order; an output has size() times the elements

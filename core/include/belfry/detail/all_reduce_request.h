@@ -11,7 +11,7 @@
 namespace belfry::detail {
 
 /// Reduces the leaves of all requests in place; `functions` changes nothing, as operators are
-/// compared. Throws: StructureMismatchError and what CrossDeviceOps::all_reduce throws.
+/// compared. Throws: StructureMismatchError and what StrategyReductions::all_reduce throws.
 void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* requests,
                         const Participants& present, int functions);
 

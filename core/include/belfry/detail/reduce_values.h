@@ -58,7 +58,7 @@ inline void require_all_processes(const StrategyCore& core, const Participants& 
 
 /// Reduces as the strategy does. Throws: what that throws, with this call site where it has none.
 void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call);
-/// The same for a left fold of all parts into the first (see CrossDeviceOps::fold).
+/// The same for a left fold of all parts into the first (see StrategyReductions::fold).
 void fold_at(CallSite site, StrategyCore& core, ReduceOp op,
              std::span<const std::vector<LeafRef>> parts);
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "belfry/backend/backend.h"
-#include "belfry/cross_device_ops.h"
 #include "belfry/detail/current_context.h"
 #include "belfry/detail/participants.h"
+#include "belfry/detail/strategy_reductions.h"
 #include "belfry/error.h"
 #include "belfry/strategy_hooks.h"
 #include "belfry/tensor.h"
@@ -92,8 +92,7 @@ class HookDepth {
 /// variables.
 class StrategyCore {
  public:
-  StrategyCore(Strategy& owner, StrategyHooks& hooks, Backend& backend, std::vector<int> devices,
-               std::optional<ReductionOrder> order);
+  StrategyCore(Strategy& owner, StrategyHooks& hooks, Backend& backend, std::vector<int> devices);
 
   Strategy& owner() { return owner_; }
   Backend& backend() { return backend_; }
@@ -111,7 +110,6 @@ class StrategyCore {
   }
   Placement placement(int replica) { return {&backend_, device_of(replica)}; }
   Placement placement_on(int device) const { return {&backend_, device}; }
-  CrossDeviceOps& ops() { return ops_; }
   /// The exchange with the other processes; null if there are none.
   ProcessExchange* processes() const { return processes_; }
   /// Makes the strategy one of several processes (SEM-150). Context: before any other use.
@@ -122,6 +120,7 @@ class StrategyCore {
       refuse_processes(what, site);
     }
   }
+  StrategyReductions& reductions() { return reductions_; }
   StrategyStatistics& statistics() { return statistics_; }
   /// Whether merges that a replica reaches again in a run need a tag (SEM-133); read once a run.
   bool requires_names() const { return requires_names_; }
@@ -211,7 +210,7 @@ class StrategyCore {
   Participants own_;
   int first_replica_ = 0;
   ProcessExchange* processes_ = nullptr;  // Owned by the strategy.
-  CrossDeviceOps ops_;
+  StrategyReductions reductions_;
   StrategyStatistics statistics_;
   std::optional<ErrorReport> last_failure_;
   HookDepth hook_depth_;

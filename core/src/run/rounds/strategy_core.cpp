@@ -77,13 +77,13 @@ void HookDepth::refuse(Hook hook, CallSite site) {
 }
 
 StrategyCore::StrategyCore(Strategy& owner, StrategyHooks& hooks, Backend& backend,
-                           std::vector<int> devices, std::optional<ReductionOrder> order)
+                           std::vector<int> devices)
     : owner_(owner),
       hooks_(hooks),
       backend_(backend),
       devices_(std::move(devices)),
       own_(static_cast<int>(devices_.size())),
-      ops_(backend, devices_, order) {}
+      reductions_(backend, devices_) {}
 
 void StrategyCore::join(ProcessExchange& processes) {
   std::vector<int> ids(devices_.size());
@@ -197,7 +197,7 @@ void StrategyCore::RunLock::refuse(CallSite site) {
 
 StrategyStatistics statistics_of(StrategyCore& core) {
   StrategyStatistics statistics = core.statistics();
-  statistics.reduction = core.ops().statistics();
+  statistics.reduction = core.reductions().statistics();
   return statistics;
 }
 

@@ -71,7 +71,7 @@ std::vector<AnyTensor> all_gather_tensors(const GatherCall& call,
   const SiteScope scope(call.site);
   const std::vector<Shape> shapes = shapes_of(parts);
   const int number = gather_axis(shapes, call.present, call.axis, call.site);
-  std::vector<AnyTensor> joined = call.core.ops().all_gather(parts, call.present);
+  std::vector<AnyTensor> joined = call.core.reductions().all_gather(parts, call.present);
   for (AnyTensor& table : joined) {
     table = join(table, shapes.front(), number, extents_at(shapes, number), call.site);
   }

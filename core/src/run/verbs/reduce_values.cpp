@@ -61,7 +61,7 @@ void fold_at(CallSite site, StrategyCore& core, ReduceOp op,
   const SiteScope scope(site);
   require_operator(op, site);
   try {
-    core.ops().fold(op, parts);
+    core.reductions().fold(op, parts);
   } catch (const Error&) {
     std::rethrow_exception(at_site(std::current_exception(), site));
   }

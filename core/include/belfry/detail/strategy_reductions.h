@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+#include "belfry/cross_device_ops.h"
+#include "belfry/detail/participants.h"
+#include "belfry/nest.h"
+#include "belfry/reduce_op.h"
+#include "belfry/tensor.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace belfry {
+
+/// Counters of all reductions so far.
+struct ReductionStatistics {
+  std::uint64_t reductions = 0;     ///< Calls.
+  std::uint64_t host_leaves = 0;    ///< Leaves reduced in host memory.
+  std::uint64_t tensor_leaves = 0;  ///< Leaves reduced by an algorithm or by kernels.
+  std::uint64_t bytes = 0;          ///< Of all inputs.
+
+  bool operator==(const ReductionStatistics&) const = default;
+};
+
+namespace detail {
+
+/// Carries out the reductions and gathers of a strategy (SEM-30 to SEM-35, SEM-146): host leaves in
+/// host memory, tensors by the strategy's CrossDeviceOps.
+class StrategyReductions {
+ public:
+  StrategyReductions(Backend& backend, std::vector<int> devices)
+      : devices_(backend, std::move(devices)) {}
+
+  /// Sets the algorithm and the order of later reductions. Without an algorithm: NativeAllReduce if
+  /// the communicator has the order, else ReductionToOneDevice. Without an order: the order of the
+  /// algorithm for tensors, replica order for host leaves.
+  /// Throws: InvalidArgumentError (kInvalidArgument) for a number that is no ReductionOrder, and
+  /// for an order that the algorithm cannot have. Nothing is set then.
+  void configure(std::shared_ptr<CrossDeviceOps> algorithm, std::optional<ReductionOrder> order,
+                 CallSite site);
+
+  /// Replaces the leaves of every part by the reduction over all parts. `parts[i]` are the leaves
+  /// of the i-th participating replica of `present`; all structures are equal. With `everywhere`
+  /// false, host leaves are written in part 0 only.
+  /// Order: tensors are enqueued on communication streams, after the work that made them and before
+  /// later work of their compute streams; the host does not block.
+  /// Throws: InvalidArgumentError (kIntegerMean), (kDType) for bool, (kInvalidArgument) for a
+  /// number that is no ReduceOp or for a default-constructed tensor; DeviceError.
+  void all_reduce(ReduceOp op, std::span<const std::vector<LeafRef>> parts, bool everywhere,
+                  const Participants& present);
+
+  /// All elements of all parts, part after part in replica order, as a vector on the device of each
+  /// replica. `parts[i]` belongs to the i-th replica of `present`; counts may differ.
+  /// Order: through the communicator if there is one, all replicas participate and all counts are
+  /// equal, ordered as in all_reduce; else by copies on compute streams.
+  /// Throws: DeviceError; InvalidArgumentError (kInvalidArgument) for a default-constructed tensor.
+  std::vector<AnyTensor> all_gather(std::span<const AnyTensor> parts, const Participants& present);
+  /// Replaces the leaves of `parts.front()` by the reduction over all parts, in the order of
+  /// `parts`, whatever the strategy's order. Any number of parts; all structures are equal. Tensors
+  /// are on the first device and are reduced on its compute stream.
+  /// Throws: as all_reduce.
+  void fold(ReduceOp op, std::span<const std::vector<LeafRef>> parts);
+
+  /// The order of additions for tensors, if all replicas take part.
+  ReductionOrder tensor_order() { return order_ ? *order_ : algorithm().order(devices_); }
+  const ReductionStatistics& statistics() const { return statistics_; }
+
+ private:
+  CrossDeviceOps& algorithm() { return algorithm_ == nullptr ? native_ : *algorithm_; }
+  void count_leaf(const LeafRef& leaf, std::size_t parts);
+  void reduce_tensor_leaves(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
+                            std::span<const std::size_t> leaves, const Participants& present);
+  void reduce_tensors(ReduceOp op, std::span<const CollectivePart> parts, std::size_t members);
+  void gather_natively(std::span<const AnyTensor> parts, std::span<const AnyTensor> tables);
+
+  ReplicaDevices devices_;
+  NativeAllReduce native_;
+  std::shared_ptr<CrossDeviceOps> algorithm_;  // With StrategyOptions; null: native_.
+  std::optional<ReductionOrder> order_;
+  ReductionStatistics statistics_;
+};
+
+}  // namespace detail
+}  // namespace belfry

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/cross_device_ops.h"
+
+namespace belfry {
+namespace {
+
+// A strategy without an algorithm of its own may name an order that the communicator lacks.
+bool fits(const TensorReduction& reduction, const Communicator& communicator) {
+  const bool has_order = !reduction.order || *reduction.order == communicator.order();
+  return has_order && communicator.supports(reduction.parts.front().input.dtype);
+}
+
+}  // namespace
+
+ReductionOrder NativeAllReduce::order(ReplicaDevices& devices) const {
+  const Communicator* const communicator = devices.communicator();
+  return communicator == nullptr ? ReductionOrder::kReplicaOrder : communicator->order();
+}
+
+void NativeAllReduce::all_reduce(const TensorReduction& reduction) {
+  Communicator* const communicator = reduction.communicator();
+  if (communicator != nullptr && fits(reduction, *communicator)) {
+    communicator->all_reduce(reduction.op, reduction.parts);
+  } else {
+    ReductionToOneDevice().all_reduce(reduction);
+  }
+}
+
+}  // namespace belfry

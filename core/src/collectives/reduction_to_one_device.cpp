@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/cross_device_ops.h"
+#include "collectives/order_after.h"
+
+#include <utility>
+
+namespace belfry {
+namespace {
+
+void reduce_one(ReduceOp op, ReductionOrder order, std::span<const CollectivePart> parts) {
+  const BufferView& like = parts.front().input;
+  Stream& stream = *parts.front().stream;
+  Device& device = stream.device();
+  Kernel kernel;
+  kernel.kind = KernelKind::kReduceReplicas;
+  kernel.parameters.reduce = op;
+  kernel.parameters.order = order;
+  for (const CollectivePart& part : parts) {
+    order_after(stream, *part.stream, part.stream->device());
+    BufferView local = view_of(device.allocate(like.bytes(), stream), like.dtype);
+    stream.copy(local, part.input);
+    kernel.inputs.push_back(std::move(local));
+  }
+  const BufferView result = view_of(device.allocate(like.bytes(), stream), like.dtype);
+  kernel.outputs.push_back(result);
+  stream.launch(std::move(kernel));
+  for (const CollectivePart& part : parts) {
+    order_after(*part.stream, stream, device);
+    part.stream->copy(part.output, result);
+  }
+}
+
+}  // namespace
+
+void ReductionToOneDevice::all_reduce(const TensorReduction& reduction) {
+  const ReductionOrder order = reduction.order.value_or(ReductionOrder::kReplicaOrder);
+  for (std::size_t tensor = 0; tensor < reduction.tensors(); ++tensor) {
+    reduce_one(reduction.op, order, reduction.tensor(tensor));
+  }
+}
+
+}  // namespace belfry

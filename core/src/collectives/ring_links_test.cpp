@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The bytes that algorithms of reductions send over each link between two devices.
+#include "belfry/belfry.h"
+#include "belfry/testing/asserts.h"
+#include "collectives/testing/counting_links.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace belfry::ring_links_test {
+namespace {
+
+using testing::CountingLinks;
+using ::testing::Each;
+using testing::LinkUse;
+using testing::Traffic;
+
+using Links = std::map<std::pair<int, int>, LinkUse>;
+
+// Sums a tensor of `count` ones on each device.
+template <class T>
+Traffic traffic_of(std::shared_ptr<CrossDeviceOps> algorithm, int devices, int count,
+                   ReduceOp op = ReduceOp::kSum) {
+  CountingLinks backend(devices);
+  MirroredStrategy strategy(backend, {.cross_device_ops = std::move(algorithm)});
+  const auto sums = strategy.run([&](ReplicaContext& replica) {
+    return replica.all_reduce(op, Tensor<T>::full({count}, T(1))).to_host();
+  });
+  const auto expected = static_cast<float>(op == ReduceOp::kSum ? devices : 1);
+  for (const std::vector<T>& sum : sums) {
+    EXPECT_EQ(sum.size(), static_cast<std::size_t>(count));
+    for (const T& x : sum) EXPECT_EQ(static_cast<float>(x), expected);
+  }
+  return backend.traffic();
+}
+
+// The lengths of the chunks: n elements go to N chunks, ceil(n / N) each while elements are left.
+std::vector<std::size_t> chunks_of(int count, int devices) {
+  std::vector<std::size_t> lengths(static_cast<std::size_t>(devices), 0);
+  const int full = count / devices + (count % devices == 0 ? 0 : 1);
+  for (int element = 0; element < count; ++element) {
+    lengths[static_cast<std::size_t>(element / full)] += 1;
+  }
+  return lengths;
+}
+
+void add_chunk(LinkUse& link, std::size_t length, std::size_t element_bytes) {
+  if (length == 0) return;
+  link.copies += 1;
+  link.bytes += length * element_bytes;
+}
+
+// From each device to its right neighbour: partial sums of all chunks but the chunk whose sum the
+// sender finishes, which is the chunk of the right neighbour; then all finished chunks but the
+// chunk that the neighbour finishes itself.
+Links ring_links(int devices, int count, std::size_t partial_bytes, std::size_t element_bytes) {
+  Links links;
+  if (devices == 1) return links;
+  const std::vector<std::size_t> chunks = chunks_of(count, devices);
+  for (int sender = 0; sender < devices; ++sender) {
+    const int receiver = (sender + 1) % devices;
+    const int finished_by_receiver = (receiver + 1) % devices;
+    LinkUse link;
+    for (int c = 0; c < devices; ++c) {
+      const std::size_t length = chunks[static_cast<std::size_t>(c)];
+      if (c != receiver) add_chunk(link, length, partial_bytes);
+      if (c != finished_by_receiver) add_chunk(link, length, element_bytes);
+    }
+    if (link.copies > 0) links[{sender, receiver}] = link;
+  }
+  return links;
+}
+
+TEST(RingLinks, CarryEachChunkOnceAsAPartialSumAndOnceAsAResult) {
+  testing::asserts("SEM-146");
+  for (int devices : {1, 2, 3, 4, 5, 8}) {
+    for (int count : {0, 1, 2, 7, 8, 12, 40, 41}) {
+      SCOPED_TRACE(std::to_string(count) + " elements on " + std::to_string(devices));
+      const Traffic traffic =
+          traffic_of<std::int32_t>(std::make_shared<RingAllReduce>(), devices, count);
+      EXPECT_EQ(traffic.links, ring_links(devices, count, 4, 4));
+      EXPECT_EQ(traffic.remote_operands, 0U);
+    }
+  }
+}
+
+// 2 (N - 1) / N of 12 floats of 4 bytes are 72 bytes on 4 devices, in 2 (N - 1) copies.
+TEST(RingLinks, CarryTwiceAllButOneShareOfATensor) {
+  const Traffic traffic = traffic_of<float>(std::make_shared<RingAllReduce>(), 4, 12);
+  const Links expected{{{0, 1}, {6, 72}}, {{1, 2}, {6, 72}}, {{2, 3}, {6, 72}}, {{3, 0}, {6, 72}}};
+  EXPECT_EQ(traffic.links, expected);
+}
+
+// Rounding partial sums to 16 bits would break SEM-33.
+TEST(RingLinks, CarryPartialSumsOfHalvesAsFloats) {
+  testing::asserts("SEM-146");
+  for (int devices : {2, 3, 5}) {
+    const Traffic traffic =
+        traffic_of<Float16>(std::make_shared<RingAllReduce>(), devices, 11, ReduceOp::kMean);
+    EXPECT_EQ(traffic.links, ring_links(devices, 11, 4, 2));
+    EXPECT_EQ(traffic.remote_operands, 0U);
+  }
+}
+
+// Every whole tensor to device 0, and the result back: the counts tell the algorithms apart.
+TEST(RingLinks, AreNotThoseOfAReductionToOneDevice) {
+  const Traffic traffic = traffic_of<float>(std::make_shared<ReductionToOneDevice>(), 3, 12);
+  const Links expected{{{0, 1}, {1, 48}}, {{0, 2}, {1, 48}}, {{1, 0}, {1, 48}}, {{2, 0}, {1, 48}}};
+  EXPECT_EQ(traffic.links, expected);
+  EXPECT_NE(traffic.links, ring_links(3, 12, 4, 4));
+}
+
+}  // namespace
+}  // namespace belfry::ring_links_test
