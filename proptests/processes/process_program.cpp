@@ -139,7 +139,7 @@ PerReplica<Trace> run_program(Strategy& strategy, const ProcessProgram& program)
             break;
         }
       }
-      // The remainder keeps sums of sums small, with digits that depend on the order of additions.
+      // The remainder keeps sums of sums small; their digits depend on the order of additions.
       x = std::fmod(step(replica, verb, x, throws), 64) + x / 3;
       trace.push_back(x);
     }

@@ -53,10 +53,10 @@ struct ProcessProgram {
 /// The value of a replica after each step.
 using Trace = std::vector<double>;
 
-/// Runs the program on the replicas of `strategy` that this process has.
+/// Runs the program on the replicas of this process.
 PerReplica<Trace> run_program(Strategy& strategy, const ProcessProgram& program);
 
-/// The program on one strategy with all replicas, on one backend.
+/// The program on a single strategy with all replicas.
 PerReplica<Trace> run_alone(const ProcessProgram& program);
 
 struct ProcessOutcome {

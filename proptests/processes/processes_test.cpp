@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Strategies over several processes, here threads: results, and the messages in each process if one
-// process differs from the others.
+// Strategies over several processes, here threads: results, and the messages in each process if a
+// process differs.
 #include "belfry/belfry.h"
 #include "belfry/indexed_slices.h"
 #include "belfry/sim/backend.h"

@@ -48,14 +48,14 @@ class Meeting {
       conclude();
     } else {
       moved_.wait(lock, [&] { return outcome_ != mine || lost_ != nullptr; });
-      // A meeting that came about counts, also if a thread has left since.
+      // A completed meeting counts, also if a thread has left since.
       if (outcome_ == mine) std::rethrow_exception(lost_);
     }
     if (mine->error != nullptr) std::rethrow_exception(mine->error);
     return mine->bytes;
   }
 
-  // The first thread that leaves before the others ends all later meetings.
+  // The first thread to leave ends all later meetings.
   void leave(int rank, const std::exception_ptr& thrown) {
     const std::lock_guard lock(mutex_);
     if (lost_ == nullptr) lost_ = describe(rank, thrown);

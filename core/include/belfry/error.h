@@ -83,7 +83,7 @@ struct ReplicaReport {
   std::string what;                ///< For example `waits in merge_call #2`.
   std::exception_ptr exception{};  ///< The replica's exception, or null.
   int process = -1;                ///< The rank of the replica's process; -1 without a group.
-  /// The text that `site` points to, if another process sent the text; else null.
+  /// The text of the file of `site`, if another process sent the text; else null.
   std::shared_ptr<const std::string> file{};
 };
 
@@ -151,7 +151,7 @@ struct UnsupportedError : Error {
 struct StrategyError : Error {
   using Error::Error;
 };
-/// A process of a group ended or left while other processes of the group went on.
+/// A process of a group ended or left before the rest of the group.
 struct ProcessLostError : Error {
   using Error::Error;
 };

@@ -9,9 +9,9 @@
 
 namespace belfry {
 
-/// A group of processes, as one process sees the group (SEM-150). All processes make the
+/// A group of processes, as a process sees the group (SEM-150). All processes make the
 /// same calls of a group in the same order. A group is for one thread at a time. Errors of every
-/// call that exchanges:
+/// exchange:
 /// - ProcessLostError (kProcessLost) if a process has left the group; every later call throws the
 ///   error again;
 /// - MergeMismatchError (kMergeKinds) in all processes if the calls differ. The group stays usable.
@@ -28,7 +28,7 @@ class ProcessGroup {
   /// The bytes of every process, in order of rank, in every process. Lengths may differ.
   /// Order: blocks the host until all processes have called.
   virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) = 0;
-  /// The bytes of process `from`, in every process; the bytes of the other processes are ignored.
+  /// The bytes of process `from`, in every process; the bytes of all others are ignored.
   /// Order: blocks the host until all processes have called. Throws: InvalidArgumentError
   /// (kInvalidArgument) for a rank outside the group, before anything is exchanged.
   virtual std::vector<std::byte> broadcast(std::span<const std::byte> bytes, int from) = 0;
@@ -40,7 +40,7 @@ class ProcessGroup {
   std::uint64_t strategies_ = 0;
 };
 
-/// The group of a program that runs alone: process 0 of 1. No call waits.
+/// The group of a lone program: process 0 of 1. No call waits.
 class SingleProcess final : public ProcessGroup {
  public:
   int rank() const override { return 0; }

@@ -29,8 +29,8 @@ class MirroredStrategy final : public Strategy {
 /// docs/processes.md lists the limits. The group outlives the strategy.
 class MultiWorkerMirroredStrategy final : public Strategy {
  public:
-  /// Over all devices of `backend`, or the devices in the options, in this process; the other
-  /// processes bring devices of their own.
+  /// Over all devices of `backend`, or the devices in the options, in this process; each process
+  /// brings devices of its own.
   /// Order: blocks the host until all processes have made the strategy.
   /// Throws: as MirroredStrategy; InvalidArgumentError (kInvalidArgument) for options that differ
   /// between processes; MergeMismatchError, ProcessLostError (SEM-152, SEM-154).

@@ -10,7 +10,7 @@
 namespace belfry {
 namespace {
 
-// The options that all processes share.
+// The common options of all processes.
 std::string text_of(const StrategyOptions& options) {
   const std::string order = options.order ? to_string(*options.order) : "default";
   return "order " + order + ", names " + (options.require_names ? "required" : "free");

@@ -32,7 +32,7 @@ struct Group {
   std::vector<int> ids;
 };
 
-// Replicas of one process with equal states and places, in order of first appearance. The part of a
+// Replicas of a process with equal states and places, in order of first appearance. The part of a
 // whole process is no replica's.
 std::vector<Group> group(const std::vector<ReplicaReport>& replicas) {
   std::vector<Group> groups;
@@ -97,7 +97,7 @@ Error::Error(ErrorCode code, std::string summary, std::string hint, CallSite sit
 
 const char* Error::what() const noexcept { return shared_->text.c_str(); }
 
-// The errors that the program's own calls do not explain.
+// Errors of devices, groups of processes, and belfry itself.
 [[noreturn]] static void throw_outside_error(ErrorReport report) {
   switch (report.code) {
     case ErrorCode::kOutOfMemory:

@@ -35,7 +35,7 @@ bool has_component(const Mirrored<T>&, int) {
 /// Throws: UnsupportedError: not every replica of this process has a component (SEM-156).
 [[noreturn]] void throw_masked_process(CallSite site);
 
-/// In a handler: tells the other processes, if there are any, that no run begins here.
+/// In a handler: tells all processes, if there are several, of the failure before a run.
 void tell_processes(StrategyCore& core, CallSite site) noexcept;
 
 /// The replicas of this process that have a component of every argument (SEM-90).

@@ -14,7 +14,7 @@
 
 namespace belfry::detail {
 
-/// The message of one process in an exchange.
+/// The message of a process in an exchange.
 struct ProcessMessage {
   enum class Kind : std::uint8_t {
     kMake,    ///< Makes a strategy.
@@ -32,9 +32,9 @@ struct ProcessMessage {
   Bytes payload{};
 };
 
-/// The exchanges of one strategy with the same strategy in the other processes of a group. In each
+/// The exchanges of a strategy with the same strategy in all processes of a group. In each
 /// exchange every process sends a message and gets all messages; all processes draw the same
-/// conclusion. Context: the thread that calls the strategy, while no replica can go on.
+/// conclusion. Context: the thread of the strategy's caller, while no replica can go on.
 class ProcessExchange {
  public:
   /// Tells the number of replicas of this process, and compares `options`. Order: blocks the host.
@@ -54,11 +54,11 @@ class ProcessExchange {
   // same exception and exchange nothing, since the other processes have left the run.
   void begin_run();
   void end_run() { state_ = State::kIdle; }
-  /// Whether the other processes have heard the end of the run, or have told theirs.
+  /// Whether all processes know the end of the run.
   bool is_closed() const { return state_ == State::kClosed; }
-  /// The exception of the exchange that failed in this run; null if none has failed.
+  /// The exception of the first failed exchange of this run; null if none has failed.
   const std::exception_ptr& failure() const { return failure_; }
-  /// All processes have said that their replicas have returned.
+  /// The replicas of all processes have returned.
   void close() { state_ = State::kClosed; }
 
   /// A round of a run: the payloads of all processes, in order of rank.
@@ -68,7 +68,7 @@ class ProcessExchange {
   /// The values of a verb: the payloads of all processes. Throws: as round, MergeMismatchError also
   /// for another verb or place.
   std::vector<Bytes> values(const char* what, CallSite site, const Bytes& own);
-  /// Tells the other processes, in place of their next exchange, that this process has failed; does
+  /// Tells all processes, in place of the next exchange, of the failure of this process; does
   /// nothing after the end of the exchanges of a run. Never throws.
   void tell_failure(const std::exception_ptr& thrown, int replica, CallSite site) noexcept;
 

@@ -49,7 +49,7 @@ inline void require_replicas(const StrategyCore& core, int replicas, CallSite si
 /// Throws UnsupportedError unless a value with tensors has a component on every replica.
 void require_all_replicas(StrategyCore& core, int components, CallSite site);
 
-/// Throws UnsupportedError if there are other processes, and `present` lacks their replicas
+/// Throws UnsupportedError if there are several processes, and `present` lacks replicas
 /// (SEM-156).
 inline void require_all_processes(const StrategyCore& core, const Participants& present,
                                   CallSite site) {

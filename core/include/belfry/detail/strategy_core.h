@@ -110,11 +110,11 @@ class StrategyCore {
   }
   Placement placement(int replica) { return {&backend_, device_of(replica)}; }
   Placement placement_on(int device) const { return {&backend_, device}; }
-  /// The exchange with the other processes; null if there are none.
+  /// The exchange between several processes; null for a single process.
   ProcessExchange* processes() const { return processes_; }
-  /// Makes the strategy one of several processes (SEM-150). Context: before any other use.
+  /// Joins the strategy to several processes (SEM-150). Context: before any other use.
   void join(ProcessExchange& processes);
-  /// Throws: UnsupportedError if there are other processes: `what` is for one process (SEM-156).
+  /// Throws: UnsupportedError for several processes: `what` is for a single process (SEM-156).
   void require_one_process(const char* what, CallSite site) const {
     if (processes_ != nullptr) [[unlikely]] {
       refuse_processes(what, site);
