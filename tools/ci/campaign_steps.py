@@ -134,6 +134,14 @@ configure_and_build release
 for bench in build/release/bin/*_bench; do "$bench" --benchmark_min_time=0.01; done
 """
 
+# Without optimization every function is called: inlining hides no file.
+CALLS = """\
+cmake -S . -B build/calls -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG='-O0 -g' \\
+  -DBELFRY_BUILD_TESTS=OFF -DBELFRY_BUILD_CUDA=OFF >build/calls.configure.log
+cmake --build build/calls --target two_calls
+python3 tools/calls/check_calls.py --program build/calls/bin/two_calls
+"""
+
 STEPS = [
     Step("gcc", "GCC, warnings are errors, every test", TESTED,
          "configure_and_build dev\nctest --preset dev -LE 'lint|consumers'", GCC),
@@ -162,6 +170,8 @@ STEPS = [
          (*GCC, "nvcc", "$CUDACXX")),
     Step("tidy", "clang-tidy 19", (*BUILD, *SOURCES, ".clang-tidy", "tools/ci/tidy.sh"),
          "configure clang\ntools/ci/tidy.sh build/clang", (*CLANG, "clang-tidy-19")),
+    Step("calls", "docs/ARCHITECTURE.md lists the files that two calls run through",
+         (*BUILD, *SOURCES, "docs/ARCHITECTURE.md", "tools/calls/*"), CALLS, (*GCC, "valgrind")),
     Step("bench", "the benchmarks build and run", (*BUILD, *SOURCES), BENCH, GCC),
     Step("aarch64", "known answers of the kernels on an emulated aarch64",
          ("core/include/*", "core/src/*", "tools/ci/aarch64.sh", "tools/ci/common.sh"),

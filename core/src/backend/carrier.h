@@ -57,15 +57,20 @@ inline Carrier* carrier_on(const Executor& executor) {
   return carrier;
 }
 
-/// The same for code on a replica. Throws: InternalError elsewhere.
+/// The innermost carrier, if the carrier is a replica of `executor`; else null. Faster than
+/// carrier_on.
+inline Carrier* innermost_replica_on(const Executor& executor) {
+  Carrier* const carrier = current.carrier;
+  const bool is_replica =
+      carrier != nullptr && carrier->replica >= 0 && &carrier->run->executor() == &executor;
+  return is_replica ? carrier : nullptr;
+}
+
+/// The replica of `executor` on which the calling code runs. Throws: InternalError elsewhere.
 Carrier& outer_replica_on(const Executor& executor);
 inline Carrier& replica_on(const Executor& executor) {
-  Carrier* const carrier = current.carrier;
-  if (carrier != nullptr && carrier->replica >= 0 && &carrier->run->executor() == &executor)
-      [[likely]] {
-    return *carrier;
-  }
-  return outer_replica_on(executor);
+  Carrier* const replica = innermost_replica_on(executor);
+  return replica != nullptr ? *replica : outer_replica_on(executor);
 }
 
 /// Hands the waiters of `gate` to their runs.

@@ -34,7 +34,7 @@ struct Fiber : TurnCarrier {
 };
 
 /// Carries replicas on stacks of their own, all on the calling thread.
-class FiberCarriers final : public Carriers {
+class [[gnu::visibility("hidden")]] FiberCarriers final : public Carriers {
  public:
   /// `stacks` outlive the object.
   explicit FiberCarriers(StackCache& stacks);

@@ -122,7 +122,14 @@ void TurnExecutor::host_step(const Operation& operation) {
 
 void TurnExecutor::block_until(const Operation& operation, Gate& gate) {
   const Unwatched unwatched;
-  Carrier& replica = replica_on(*this);
+  Carrier* const replica = innermost_replica_on(*this);
+  if (replica == nullptr) return block_outer_replica(operation, gate);
+  static_cast<TurnScheduler*>(replica->run)->block_until(*replica, operation, gate);
+}
+
+// For code of an inner run of a different executor. Apart from `block_until`, which is called most.
+[[gnu::noinline]] void TurnExecutor::block_outer_replica(const Operation& operation, Gate& gate) {
+  Carrier& replica = outer_replica_on(*this);
   static_cast<TurnScheduler*>(replica.run)->block_until(replica, operation, gate);
 }
 

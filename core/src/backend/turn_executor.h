@@ -20,7 +20,7 @@ enum class CarrierKind : std::uint8_t { kFiber, kThread };
 
 /// The executor of replicas that run one at a time, on fibers or on threads. One calling thread at
 /// a time may use an executor of this kind.
-class TurnExecutor final : public Executor {
+class [[gnu::visibility("hidden")]] TurnExecutor final : public Executor {
  public:
   /// `stacks`: for fibers.
   TurnExecutor(CarrierKind kind, const ExecutorParts& parts,
@@ -40,6 +40,7 @@ class TurnExecutor final : public Executor {
   class SchedulerLease;
 
   std::unique_ptr<Carriers> make_carriers();
+  void block_outer_replica(const Operation& operation, Gate& gate);
   void host_step(const Operation& operation);
   void require_calling_thread() const;
 

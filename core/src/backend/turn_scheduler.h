@@ -18,8 +18,10 @@ namespace belfry::detail {
 /// switches to the replica. A carrier that gives up its turn switches straight to the next one. The
 /// caller of `carry` gets a turn only to settle the job and to let other agents take steps.
 /// A scheduler serves one call of `carry` at a time and keeps its memory for the next.
-/// `carry` is called with ThreadSanitizer off (Unwatched), and turns it on for `Job::settle`.
-class TurnScheduler final : public Run {
+/// Hidden, like the executor: functions of a visible class may be replaced when a program is
+/// loaded, and compilers do not inline such functions. `carry` is called with ThreadSanitizer off
+/// (Unwatched), and turns it on for `Job::settle`.
+class [[gnu::visibility("hidden")]] TurnScheduler final : public Run {
  public:
   /// `parts` outlive the scheduler.
   TurnScheduler(const Executor& executor, const ExecutorParts& parts,
