@@ -6,6 +6,7 @@
 #include "belfry/belfry.h"
 #include "belfry/indexed_slices.h"
 #include "belfry/sim/backend.h"
+#include "belfry/testing/asserts.h"
 #include "belfry/testing/thread_group.h"
 
 #include <gmock/gmock.h>
@@ -67,6 +68,7 @@ std::vector<std::string> texts_of_run(const std::function<void(ReplicaContext&)>
 }
 
 TEST(Processes, AddTheValuesOfAllReplicas) {
+  testing::asserts("SEM-151", "SEM-153");
   std::vector<double> sums(4);
   with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) {
     const auto own = strategy.run([](ReplicaContext& replica) {
@@ -80,6 +82,7 @@ TEST(Processes, AddTheValuesOfAllReplicas) {
 }
 
 TEST(Processes, NumberTheReplicasOfAllProcesses) {
+  testing::asserts("SEM-150");
   std::vector<int> process_of_replica(4, -1);
   with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
     EXPECT_EQ(strategy.num_replicas(), 4);
@@ -99,6 +102,7 @@ TEST(Processes, NumberTheReplicasOfAllProcesses) {
 }
 
 TEST(Processes, GiveMergeFunctionsTheValuesOfTheirReplicas) {
+  testing::asserts("SEM-153");
   std::vector<std::vector<double>> seen(2);
   std::vector<double> means(2);
   with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
@@ -118,6 +122,7 @@ TEST(Processes, GiveMergeFunctionsTheValuesOfTheirReplicas) {
 }
 
 TEST(Processes, BroadcastTheValueOfProcessZero) {
+  testing::asserts("SEM-153");
   std::vector<std::string> names(2);
   with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
     const std::string own = "process " + std::to_string(group.rank());
@@ -141,6 +146,7 @@ TEST(Processes, ReduceBetweenRuns) {
 }
 
 TEST(Processes, TellEveryProcessThatOneSkipsAMerge) {
+  testing::asserts("SEM-152");
   const auto texts = texts_of_run<MergeMismatchError>([](ReplicaContext& replica) {
     if (replica.replica_id() < 2) replica.all_reduce(ReduceOp::kSum, 1, kLeft);
   });
@@ -151,6 +157,7 @@ TEST(Processes, TellEveryProcessThatOneSkipsAMerge) {
 }
 
 TEST(Processes, TellEveryProcessThatMergesDiffer) {
+  testing::asserts("SEM-152");
   const auto kinds = texts_of_run<MergeMismatchError>([](ReplicaContext& replica) {
     if (replica.replica_id() == 3) {
       replica.merge_call_at(kRight, [](CrossReplicaContext&) {});
@@ -183,6 +190,7 @@ TEST(Processes, TellEveryProcessThatMergesDiffer) {
 }
 
 TEST(Processes, MeetAtTagsOnDifferentLines) {
+  testing::asserts("SEM-151");
   const auto texts = texts_of_run<MergeMismatchError>([](ReplicaContext& replica) {
     const MergeTag tag{"loss", replica.replica_id() < 2 ? kLeft : kRight};
     EXPECT_EQ(replica.all_reduce(tag, ReduceOp::kSum, replica.replica_id()), 6);
@@ -191,6 +199,7 @@ TEST(Processes, MeetAtTagsOnDifferentLines) {
 }
 
 TEST(Processes, TellEveryProcessThatStructuresDiffer) {
+  testing::asserts("SEM-152");
   const auto lengths = texts_of_run<StructureMismatchError>([](ReplicaContext& replica) {
     const std::size_t length = replica.replica_id() < 3 ? 2 : 5;
     replica.all_reduce(ReduceOp::kSum, std::vector<float>(length), kLeft);
@@ -209,6 +218,7 @@ TEST(Processes, TellEveryProcessThatStructuresDiffer) {
 }
 
 TEST(Processes, TellEveryProcessThatVerbsOfMergeFunctionsDiffer) {
+  testing::asserts("SEM-152");
   const auto texts =
       texts_of<MergeMismatchError>([](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
         const int rank = group.rank();
@@ -228,6 +238,7 @@ TEST(Processes, TellEveryProcessThatVerbsOfMergeFunctionsDiffer) {
 }
 
 TEST(Processes, EndTheRunOfAllIfAReplicaThrows) {
+  testing::asserts("SEM-154");
   std::vector<std::string> own(2);
   const auto peers =
       texts_of<PeerFailedError>([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
@@ -248,6 +259,7 @@ TEST(Processes, EndTheRunOfAllIfAReplicaThrows) {
 }
 
 TEST(Processes, EndTheRunOfAllIfAMergeFunctionThrows) {
+  testing::asserts("SEM-154");
   std::vector<std::string> own(2);
   const auto peers =
       texts_of<PeerFailedError>([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
@@ -271,6 +283,7 @@ TEST(Processes, EndTheRunOfAllIfAMergeFunctionThrows) {
 }
 
 TEST(Processes, EndTheRunThoughAMergeFunctionSwallowsItsError) {
+  testing::asserts("SEM-154");
   const auto texts =
       texts_of<PeerFailedError>([](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
         const int rank = group.rank();
@@ -295,6 +308,7 @@ TEST(Processes, EndTheRunThoughAMergeFunctionSwallowsItsError) {
 }
 
 TEST(Processes, AreToldOfAProcessThatHasLeft) {
+  testing::asserts("SEM-155");
   std::string text;
   run_processes(2, [&](ProcessGroup& group) {
     sim::Backend backend{{.devices = 1}};
@@ -310,6 +324,7 @@ TEST(Processes, AreToldOfAProcessThatHasLeft) {
 }
 
 TEST(Processes, MakeTheSameStrategy) {
+  testing::asserts("SEM-150");
   std::vector<std::string> texts(2);
   run_processes(2, [&](ProcessGroup& group) {
     sim::Backend backend{{.devices = 1}};
@@ -354,6 +369,7 @@ void expect_refused(const Uses& uses) {
 }
 
 TEST(Processes, RefuseVariablesAndTensors) {
+  testing::asserts("SEM-156");
   expect_refused({
       [](auto& strategy) { strategy.mirrored_variable(1.0); },
       [](auto& strategy) { strategy.replica_local_variable(ReduceOp::kSum, 1.0); },
@@ -389,6 +405,7 @@ TEST(Processes, RefuseVariablesAndTensors) {
 }
 
 TEST(Processes, RefuseVerbsForOneProcess) {
+  testing::asserts("SEM-156");
   expect_refused({
       [](auto& strategy) {
         const Scope scope = strategy.scope();
@@ -422,6 +439,7 @@ TEST(Processes, RefuseVerbsForOneProcess) {
 }
 
 TEST(Processes, OfAGroupOfOneAreAMirroredStrategy) {
+  testing::asserts("SEM-150");
   const auto hash_of = [](auto&&... group) {
     sim::Backend backend{{.devices = 3, .seed = 5}};
     const auto use = [&](Strategy& strategy) {
