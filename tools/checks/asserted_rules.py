@@ -74,9 +74,12 @@ def declarations(files):
 
 
 def plain(suite, test):
-    """Returns the names in the source of a test that a report names with types and parameters."""
+    """Returns the names in the source of a test that a report names with types and parameters.
+
+    `All/Run.Merges/3` is a test with a parameter, `Run/Tensors.Merges` a test with a type.
+    """
     parts = suite.split("/")
-    return parts[-2] if parts[-1].isdigit() else parts[-1], test.split("/")[0]
+    return parts[-2] if len(parts) > 1 and "/" not in test else parts[-1], test.split("/")[0]
 
 
 def run(program, tests):

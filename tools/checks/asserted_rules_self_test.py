@@ -42,6 +42,7 @@ class RulesOfRuns(self_test.CheckTest):
 
     def test_finds_tests_of_types_and_parameters(self):
         self.assertEqual(asserted_rules.plain("Run/0", "Merges"), ("Run", "Merges"))
+        self.assertEqual(asserted_rules.plain("Run/Tensors", "Merges"), ("Run", "Merges"))
         self.assertEqual(asserted_rules.plain("All/Run", "Merges/3"), ("Run", "Merges"))
         passed = self.merges("SEM-1", "SEM-22")
         self.assertEqual(self.judge(("Run/0", passed), ("Run/1", passed))[0], 0)
