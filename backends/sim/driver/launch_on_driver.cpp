@@ -74,8 +74,8 @@ cudaError_t launch_kernel(const KernelCall& kernel, cudaStream_t stream) {
 namespace belfry::cuda {
 
 void launch(const KernelCall& call, cudaStream_t stream) {
-  // As in a real launch, which has no other way to report errors: an unread error of an earlier
-  // call would show too.
+  // A launch reports errors by cudaGetLastError alone, as on a real GPU: an unread error of an
+  // earlier call would show too.
   static_cast<void>(cudaGetLastError());
   static_cast<void>(driver::launch_kernel(call, stream));
   BELFRY_CUDA_TRY(cudaGetLastError());

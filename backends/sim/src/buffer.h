@@ -27,17 +27,17 @@ class SimBuffer final : public Buffer {
 
  private:
   engine::AllocationPtr allocation_;
-  // Shared with the backend: tells whose buffer it is, also after the backend is gone.
+  // Shared with the backend: identifies the buffer's backend, also after the backend's end.
   std::shared_ptr<const engine::Engine> engine_;
 };
 
-/// What a command of `engine` that works on `view` accesses. `what` names the view in messages.
+/// The access of a command of `engine` that works on `view`. `what` names the view in messages.
 /// Throws: InvalidArgumentError (kInvalidArgument without a buffer and within an element,
 /// kForeignObject, kOutOfBounds).
 engine::Access access_of(const BufferView& view, const engine::Engine& engine,
                          std::string_view what);
 
-/// Where the bytes of `access` are while a command that declares it runs.
+/// The address of the bytes of `access`, while a command that declares the access runs.
 inline std::byte* address_of(const engine::Access& access) {
   return access.allocation->data() + access.range.begin;
 }

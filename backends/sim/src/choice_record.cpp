@@ -12,7 +12,7 @@ std::uint32_t ChoiceRecord::add_rare(std::uint32_t head, std::uint32_t count, st
     try {
       words_.resize(2 * room_ + kMostWords);
     } catch (const std::bad_alloc&) {
-      // Who asks for a choice is between two states, and could not let an exception through.
+      // The code that asks for a choice is between two states and cannot handle an exception.
       limit_ = made_ - 1;
       return value;
     }

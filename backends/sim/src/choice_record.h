@@ -10,8 +10,8 @@
 
 namespace belfry::sim {
 
-/// The choices of a run, two bytes each for small counts. The first ones, up to a limit, and as
-/// long as memory lasts.
+/// The choices of a run, two bytes each for small counts. Keeps the first choices, up to a limit
+/// and while memory is available.
 class ChoiceRecord {
  public:
   explicit ChoiceRecord(std::size_t limit) : limit_(limit) {}
@@ -19,7 +19,7 @@ class ChoiceRecord {
   /// Returns `value`.
   std::uint32_t add(ChoiceKind kind, std::uint32_t count, std::uint32_t value) {
     if (made_++ >= limit_) return value;
-    // Kind in two bits, count and value in seven each; a count of 0 announces a large one.
+    // Kind in two bits, count and value in seven each. A count of 0 announces a large count.
     const std::uint32_t head = static_cast<std::uint32_t>(kind) << 14;
     if (count >= 128 || used_ >= room_) [[unlikely]] {
       return add_rare(head, count, value);
@@ -28,13 +28,13 @@ class ChoiceRecord {
     return value;
   }
 
-  /// How many choices there have been, and how many of them are kept.
+  /// The numbers of choices made and of choices kept.
   std::size_t made() const { return made_; }
   std::size_t kept() const { return made_ < limit_ ? made_ : limit_; }
   std::vector<Choice> choices() const;
 
  private:
-  // Large, or with no room left: apart, so that the usual way through needs no stack.
+  // For large counts, and without free memory. Apart, for the usual path needs no stack then.
   std::uint32_t add_rare(std::uint32_t head, std::uint32_t count, std::uint32_t value);
 
   std::size_t limit_;

@@ -14,7 +14,7 @@
 
 namespace belfry::sim {
 
-/// What the devices of one backend have in common.
+/// The common state of a backend's devices.
 struct Shared {
   int devices = 0;
   std::size_t memory_limit_bytes = 0;
@@ -48,7 +48,7 @@ class SimDevice final : public Device {
 
   const int index_;
   Shared& shared_;
-  // Shared with the allocations, which may outlive the device.
+  // Shared with the allocations, for an allocation may outlive the device.
   std::shared_ptr<engine::DeviceMemory> memory_;
   std::atomic<std::int32_t> streams_{0};
   SimStream compute_;

@@ -12,7 +12,7 @@
 
 namespace belfry::sim {
 
-/// The devices that have been used, found by index in constant time. Room is made for a thousand
+/// The devices used until now, found by index in constant time. Memory is reserved for a thousand
 /// neighbours at a time. May be used by several threads.
 class DeviceTable {
  public:

@@ -6,7 +6,7 @@
 
 namespace belfry::sim {
 
-/// Always the first: the serial schedule, and streams only when somebody waits for them.
+/// Always the first: the serial schedule. Streams run only during waits for them.
 class FixedChooser final : public Chooser {
  public:
   std::uint32_t choose(ChoiceKind, std::uint32_t) override { return 0; }

@@ -7,14 +7,14 @@
 
 namespace belfry::sim {
 
-/// A validated kernel on its way through a queue. Where its operands are is known only when it
-/// runs: bytes that several buffers share move when one of them is written.
+/// A validated kernel on its way through a queue. The addresses of its operands are known only at
+/// its run, for bytes shared by several buffers move at a write.
 class KernelWork {
  public:
   explicit KernelWork(const Kernel& kernel);
 
-  /// The kernel on the memory that `command` has now: its writes are the kernel's outputs, its
-  /// first reads the kernel's inputs.
+  /// The kernel on the current memory of `command`: the command's writes are the kernel's outputs,
+  /// its first reads the kernel's inputs.
   const KernelCall& at(const engine::Command& command);
 
  private:

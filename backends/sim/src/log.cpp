@@ -95,7 +95,7 @@ void Log::append_other(const Operation& operation) {
   if (!has_site || keep_site(operation)) keep(operation);
 }
 
-// Whether there is memory for the site: every merge that is kept has one.
+// Whether memory holds the site: every kept merge has a site.
 bool Log::keep_site(const Operation& operation) {
   try {
     merge_sites_.push_back(operation.site);
@@ -119,7 +119,7 @@ std::optional<LogDifference> compare(const Log& first, const Log& second) {
   if (first.size() == second.size() && first.hash() == second.hash()) return std::nullopt;
   const auto& a = first.records();
   const auto& b = second.records();
-  // Hashes are chained: once the logs have parted they differ for good.
+  // Hashes are chained: after the first difference the hashes differ for good.
   std::size_t low = 0;
   std::size_t high = std::min(a.size(), b.size());
   while (low < high) {

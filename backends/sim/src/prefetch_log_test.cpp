@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the simulator saw of input that is read ahead (SEM-97).
+// The simulator's log of input that is read ahead (SEM-97).
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
 #include "testing/operation_count.h"
@@ -19,11 +19,11 @@ namespace {
 using ::testing::ElementsAre;
 using Counts = std::vector<std::int64_t>;
 
-// Five steps for two replicas of tensors that lie on the first one's device, so that each step has
-// one copy to make, to the second's.
+// Five steps for two replicas. All tensors lie on the first replica's device: each step has a
+// single copy to make, to the second replica's device.
 class Prefetch : public ::testing::Test {
  protected:
-  /// For each step, how many operations of `kind` there have been when it is handed out.
+  /// For each step, the number of operations of `kind` until the step is handed out.
   Counts when_handed_out(int prefetch, OperationKind kind) {
     std::vector<Tensor<float>> elements;
     for (int i = 0; i < 10; ++i) {

@@ -9,8 +9,8 @@
 
 namespace belfry::sim {
 
-/// Draws every choice from a counter and a seed: draw n of a seed is the same everywhere, whatever
-/// was asked before. Where there is nothing to choose nothing is drawn.
+/// Draws every choice from a counter and a seed: draw n of a seed is the same everywhere, for all
+/// earlier questions. A question with a single answer draws nothing.
 class RandomChooser final : public Chooser {
  public:
   explicit RandomChooser(std::uint64_t seed)
@@ -25,7 +25,8 @@ class RandomChooser final : public Chooser {
  private:
   __extension__ using Wide = unsigned __int128;
 
-  // Folding a wide product spreads every bit of both factors at the price of one multiplication.
+  // The fold of a wide product spreads every bit of both factors at the price of a single
+  // multiplication.
   std::uint64_t draw() {
     position_ += 0x9E3779B97F4A7C15u;
     const Wide product = Wide{position_} * (position_ ^ key_);

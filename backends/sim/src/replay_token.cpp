@@ -33,8 +33,8 @@ class Reader {
 
   bool at_end() const { return bytes_.empty(); }
 
-  // Nothing when the bytes end within a number, it does not fit, or it is written with more bytes
-  // than it needs: each list of choices has one text.
+  // Nothing in three cases: the bytes end within the number, the number is too large, or the number
+  // has more bytes than needed. Each list of choices has a single text.
   std::optional<std::uint64_t> number() {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 63 && !bytes_.empty(); shift += 7) {
@@ -90,7 +90,7 @@ Bytes to_bytes(std::string_view token, CallSite site) {
     held -= 8;
     bytes.push_back(static_cast<std::uint8_t>(bits >> held));
   }
-  // One text for each list of choices: no dangling digit, no stray bits.
+  // A single text for each list of choices: no dangling digit, no stray bits.
   if (held >= 6 || (bits & ((1u << held) - 1)) != 0) reject("its end is missing", site);
   return bytes;
 }

@@ -19,7 +19,7 @@ namespace {
 
 using namespace belfry;
 
-// What the token says, or nothing where it is refused, which is the only other thing to do.
+// The choices of the token, or nothing for a refused token. Any further result is an error.
 std::optional<std::vector<sim::Choice>> decoded(std::string_view token) {
   try {
     return sim::decode_choices(token);
@@ -29,7 +29,7 @@ std::optional<std::vector<sim::Choice>> decoded(std::string_view token) {
   }
 }
 
-// Any bytes with the checksum that a token of them has: it is hard to guess.
+// Any bytes with the checksum of a token, for a random checksum is hardly ever right.
 std::string token_of(std::string_view bytes) {
   std::uint64_t hash = bytes.size();
   for (const char byte : bytes) hash = engine::mix(hash, static_cast<std::uint8_t>(byte));
@@ -49,7 +49,7 @@ std::string token_of(std::string_view bytes) {
   return token;
 }
 
-// Choices as a program of three replicas may ask for them.
+// Choices in the form that a program of three replicas may ask for.
 std::string token_of_likely_choices(std::string_view bytes) {
   std::vector<sim::Choice> choices;
   for (const char byte : bytes) {
@@ -60,7 +60,7 @@ std::string token_of_likely_choices(std::string_view bytes) {
   return sim::encode_choices(choices);
 }
 
-// A program that has the right result, or ends with the one error that a replay may end with.
+// A program that has the right result, or ends with the error of a bad replay.
 void replay(const std::string& token) {
   try {
     sim::Backend backend{{.devices = 3, .schedule = sim::Schedule::replay(token)}};
@@ -80,8 +80,8 @@ void replay(const std::string& token) {
 
 }  // namespace
 
-// Any text is refused as no token, or is the token of the choices it is read as; whatever choices
-// are replayed, the program ends, with its result or with a message about the replay.
+// Any text is refused as no token, or is the token of its choices. A program that replays any
+// choices ends with its result or with a message about the replay.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   for (const std::string& token : {text, token_of(text), token_of_likely_choices(text)}) {

@@ -107,7 +107,7 @@ TEST(ReplayToken, AnImpossibleChoiceIsRefused) {
   EXPECT_THROW(decode_choices("bf1.hoCAgDAB5AbEaA"), InvalidArgumentError);
 }
 
-// The eight characters of this token are whole bytes, so that a ninth means nothing.
+// The eight characters of this token are whole bytes: a ninth character has no meaning.
 TEST(ReplayToken, ACharacterTooManyIsRefused) {
   EXPECT_EQ(decode_choices("bf1.BgFdz3BR").size(), 1u);
   EXPECT_THROW(decode_choices("bf1.BgFdz3BRA"), InvalidArgumentError);
@@ -133,7 +133,8 @@ TEST(RandomChooser, DrawsEvenly) {
 }
 
 // The first two draws of neighbouring seeds, out of four each, are all 16 pairs about equally
-// often: 16,000 seeds, mean 1,000, deviation sqrt(16,000 * 1/16 * 15/16) = 30.6, six of them.
+// often: 16,000 seeds, mean 1,000, deviation sqrt(16,000 * 1/16 * 15/16) = 30.6. The limits are six
+// deviations.
 TEST(RandomChooser, NeighbouringSeedsAreUnrelated) {
   std::array<int, 16> counts{};
   for (std::uint64_t seed = 0; seed < 16'000; ++seed) {
@@ -152,7 +153,7 @@ RC_GTEST_PROP(RecordingChooser, KeepsWhatWasAnswered,
   RecordingChooser recorder(record, random);
   std::vector<Choice> expected;
   for (const std::uint32_t raw : counts) {
-    // Small and large counts, and the one that is no choice.
+    // Small and large counts, and the count of a single answer.
     const std::uint32_t count = std::max(raw % 3 == 0 ? raw : raw % 140, 1u);
     const auto kind = static_cast<ChoiceKind>(raw % 3);
     const std::uint32_t value = recorder.choose(kind, count);

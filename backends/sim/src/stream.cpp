@@ -16,7 +16,7 @@
 namespace belfry::sim {
 namespace {
 
-// What a write will put into device memory, kept until it does.
+// The bytes of a write, kept until the write reaches device memory.
 class Staged {
  public:
   Staged(std::shared_ptr<engine::BlockPool> pool, const void* from, std::size_t bytes)
@@ -49,7 +49,8 @@ std::string text_of_bad_index(const KernelCall& call, std::int64_t position) {
   return text + ", and the table has " + std::to_string(table.count / columns) + " rows";
 }
 
-// Runs a kernel; where hardware would skip an index that names no row, the simulator says so.
+// Runs a kernel. For an index without a row the simulator reports an error; hardware would skip the
+// index.
 void run_kernel(const KernelCall& call) {
   const std::int64_t bad = first_bad_index(call);
   if (bad >= 0) {

@@ -33,14 +33,14 @@ class SimStream final : public Stream {
 
  private:
   Device& device_;
-  // Shared with the backend, which a stream may outlive unused.
+  // Shared with the backend, for an unused stream may outlive the backend.
   std::shared_ptr<engine::Engine> engine_;
-  // Shared with the writes in flight, which keep what they will write in its blocks.
+  // Shared with the writes in flight: the blocks keep the bytes to write.
   std::shared_ptr<engine::BlockPool> staging_;
   engine::CommandQueue& queue_;
 };
 
-/// `stream` as one of `engine`. Throws: InvalidArgumentError (kForeignObject).
+/// `stream` as a stream of `engine`. Throws: InvalidArgumentError (kForeignObject).
 SimStream& stream_of(Stream& stream, const engine::Engine& engine);
 
 }  // namespace belfry::sim

@@ -12,7 +12,7 @@
 namespace belfry::sim {
 namespace {
 
-// Columns in the order in which they are printed: a group, then a place in it.
+// Columns in their printed order: a group, then a place in the group.
 using ColumnKey = std::pair<int, std::int32_t>;
 constexpr int kReplicaGroup = 0;
 constexpr int kOthersGroup = 1;

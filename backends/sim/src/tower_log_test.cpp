@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What belfry/tower.h hands on that shows only where orders are drawn and devices take time.
+// Properties of belfry/tower.h that show only with drawn orders and devices that take time.
 #include "belfry/sim/backend.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/tower.h"
@@ -56,7 +56,7 @@ TEST(TowersInTheLog, RunConcurrentlyUnlessAskedOtherwise) {
   for (const Program& program : concurrent) EXPECT_GT(orders_of(program).size(), 1U);
 }
 
-// With the fixed schedule devices take one step when somebody asks, and all when somebody waits.
+// With the fixed schedule devices take a single step at a question, and all steps during a wait.
 TEST(TowersInTheLog, AGroupIsDoneWithTheWork) {
   sim::Backend backend{{.devices = 2, .schedule = Schedule::fixed()}};
   tower::MirroredStrategy strategy{backend};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the simulator logs of variables that replicas ask for (SEM-60).
+// The simulator's log of variables that replicas ask for (SEM-60).
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
 

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-/// CUDA called as a program would call it, on integers.
+/// CUDA on integers, with the calls of a program.
 namespace belfry::driver::test {
 
 inline cudaStream_t make_stream(int gpu = 0) {

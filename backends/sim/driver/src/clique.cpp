@@ -49,7 +49,8 @@ std::string to_string(const CliqueCall& call) {
 CliqueBook::CliqueBook(engine::Engine& engine, std::uint64_t seed)
     : engine_(engine), orders_(seed) {}
 
-// A collective that some rank never joined holds its communicators, and they hold the clique.
+// A collective without all its ranks holds its communicators, and the communicators hold the
+// clique.
 CliqueBook::~CliqueBook() {
   for (auto& [id, clique] : cliques_) clique->open.clear();
 }
@@ -177,7 +178,7 @@ OpenCollective& CliqueBook::open_for(const CliqueCall& call) {
   open.first = call;
   engine::Command& command = open.collective->command;
   command.name = name_of(call.verb);
-  // NCCL does not say in which order it adds: the schedule chooses.
+  // NCCL leaves the order of its additions open: the schedule chooses.
   constexpr ReductionOrder kOrders[] = {ReductionOrder::kRing, ReductionOrder::kTree,
                                         ReductionOrder::kReplicaOrder};
   const ReductionOrder order = kOrders[orders_.choose(ChoiceKind::kOrder, 3)];

@@ -12,7 +12,7 @@
 namespace belfry::driver {
 namespace {
 
-// Other types were refused at the call.
+// The call has refused all remaining types.
 DType dtype_in(const CliqueCall& call) { return dtype_of(call.type).value_or(DType::kUInt8); }
 
 // Adds 16-bit floats as NCCL does: every partial sum is rounded to the type. NCCL does not define

@@ -20,7 +20,7 @@ bool inside(const Access& access) {
   return range.begin <= range.end && range.end <= access.allocation->bytes();
 }
 
-// Quick tests first: the subject of a message is put together only when there is one.
+// Quick tests first: the subject of a message is put together only for a message.
 bool fine(const Access& access, bool written) {
   const Allocation& allocation = *access.allocation;
   return !allocation.retired() && inside(access) &&

@@ -9,13 +9,13 @@
 
 namespace belfry::engine {
 
-/// Checks that `access` lies within live memory and, where `written` is asked for, that somebody
-/// has written all of it. `who` is the subject of the message: `matmul on S4`. Throws: DeviceError
-/// (kOutOfBounds, kUninitialised) naming the buffer and the bytes; where work that was to write the
-/// buffer failed, what it threw.
+/// Checks that `access` lies within live memory and, with `written`, that all its bytes have been
+/// written. `who` is the subject of the message: `matmul on S4`. Throws: DeviceError (kOutOfBounds,
+/// kUninitialised) naming the buffer and the bytes; if work that was to write the buffer failed,
+/// the exception of the work.
 void check_access(const Access& access, bool written, std::string_view who, CallSite site);
 
-/// Checks everything `command` declares, reads as written bytes if `written` says so.
+/// Checks all accesses of `command`; with `written`, that the bytes of its reads have been written.
 void check_accesses(const Command& command, const CommandQueue& queue, bool written);
 
 }  // namespace belfry::engine

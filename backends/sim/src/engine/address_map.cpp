@@ -22,7 +22,8 @@ void AddressMap::erase(const Allocation& allocation) {
 }
 
 std::optional<Access> AddressMap::find(const void* address, std::size_t bytes) const {
-  // Declared before the lock: should this become the last owner, its end takes the lock again.
+  // Declared before the lock: if this pointer becomes the last owner, the end of the allocation
+  // takes the lock again.
   AllocationPtr allocation;
   const std::lock_guard lock(mutex_);
   const auto after = by_begin_.upper_bound(number_of(address));

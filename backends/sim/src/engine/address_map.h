@@ -13,15 +13,15 @@
 
 namespace belfry::engine {
 
-/// Finds the allocation behind an address, for drivers whose users hold plain pointers. Addresses
-/// are looked up here and decide nothing else: no order, no hash. May be used by several threads.
+/// Finds the allocation at an address, for drivers with users that hold plain pointers. Addresses
+/// are only looked up: no order and no hash depends on an address. May be used by several threads.
 class AddressMap {
  public:
   void insert(const AllocationPtr& allocation);
   void erase(const Allocation& allocation);
-  /// The allocation that holds the byte at `address` (or, for an empty range, begins there), and
-  /// the `bytes` from there on. A range that runs over the end is returned as it is: commands
-  /// check bounds. Nothing when no live allocation is there.
+  /// The allocation that holds the byte at `address` (for an empty range: begins there), and the
+  /// next `bytes` bytes. A range beyond the end is returned unchanged, for commands check bounds.
+  /// Nothing without a live allocation at the address.
   std::optional<Access> find(const void* address, std::size_t bytes) const;
 
  private:

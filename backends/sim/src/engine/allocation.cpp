@@ -20,7 +20,7 @@ Allocation::~Allocation() { retire(); }
 void Allocation::make_own() {
   if (storage_ != nullptr && storage_.use_count() == 1) return;
   auto own = std::make_shared<Storage>(memory_, bytes_);
-  // A command that fails halfway may leave some of them as they were.
+  // A command that fails halfway may leave some bytes unchanged.
   if (storage_ != nullptr) {
     for (const ByteRange& range : written_.ranges()) {
       std::memcpy(own->data() + range.begin, storage_->data() + range.begin,

@@ -16,14 +16,14 @@ namespace belfry::engine {
 
 class DeviceMemory;
 
-/// One piece of simulated device memory. The owner's handle and every command in flight share it;
-/// the bytes go back to their pool when the last of them lets go, which makes a free of the handle
-/// stream-ordered by itself.
+/// A piece of simulated device memory. The owner's handle and every command in flight share the
+/// allocation. The bytes return to their pool at the end of the last user: a free of the handle is
+/// therefore stream-ordered.
 ///
-/// What commands may do with it is guarded by the engine's lock; nothing else may touch the bytes.
+/// The engine's lock guards all members that commands may change. Only commands touch the bytes.
 ///
-/// Where its memory allows it, allocations that are copies of one another share their bytes until
-/// one of them is written: that one gets bytes of its own first.
+/// If the memory permits sharing, copies share their bytes until a copy is written: the written
+/// copy gets its own bytes first.
 class Allocation {
  public:
   Allocation(std::shared_ptr<DeviceMemory> memory, std::size_t bytes, std::uint64_t number);
@@ -31,34 +31,35 @@ class Allocation {
   Allocation& operator=(const Allocation&) = delete;
   ~Allocation();
 
-  /// Where the bytes are until the next write to them: null before the first, where they may move.
+  /// The address of the bytes until the next write. Null before the first write of bytes that may
+  /// move.
   std::byte* data() const { return storage_ == nullptr ? nullptr : storage_->data(); }
-  /// Gives it bytes that may be written: its own. Throws: std::bad_alloc.
+  /// Gives the allocation its own bytes, which may be written. Throws: std::bad_alloc.
   void make_own();
-  /// Takes on the bytes of `source`, of equal size. False where one of them has a fixed place.
+  /// Takes on the bytes of `source`, of equal size. False if either allocation has a fixed place.
   bool share(const Allocation& source);
   std::size_t bytes() const { return bytes_; }
   int device() const { return device_; }
-  /// Position among the allocations of its device, from 0, in the order they were made.
+  /// Position among the allocations of its device, from 0, in the order of their making.
   std::uint64_t number() const { return number_; }
-  /// A number no other allocation of the engine has: for footprints.
+  /// A number unique among the allocations of the engine: for footprints.
   std::uint64_t resource() const;
   /// `buffer 3 of device 1 (4096 bytes)`.
   std::string describe() const;
 
-  /// The bytes somebody has written.
+  /// The written bytes.
   RangeSet& written() { return written_; }
   const RangeSet& written() const { return written_; }
 
-  /// Takes note of why work that was to write here did not; the first reason stays.
+  /// Records the reason of work that was to write here and did not. The first reason stays.
   void spoil(const std::exception_ptr& reason) {
     if (spoilt_by_ == nullptr) spoilt_by_ = reason;
   }
-  /// Why bytes that nobody has written are missing: null where no work was to write them.
+  /// The reason for missing bytes; null if no work was to write them.
   const std::exception_ptr& spoilt_by() const { return spoilt_by_; }
 
-  /// Ends its life before its last user lets go: commands that still touch it fail. For drivers
-  /// whose users free by address; where handles share the allocation nobody calls it.
+  /// Ends the allocation before the end of its last user: later accesses of commands fail. For
+  /// drivers with users that free by address, not for allocations shared by handles.
   void retire();
   bool retired() const { return retired_; }
 

@@ -11,17 +11,17 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kSmallest = 64;
-// Below this size blocks share pages anyway, and a stagger would only waste them.
+// Blocks below this size share pages anyway: a stagger would only waste pages.
 constexpr std::size_t kStaggeredFrom = 4096;
 constexpr std::size_t kStaggerSpan = std::size_t{64} << 10;
 constexpr std::size_t kLarge = std::size_t{1} << 20;
 constexpr std::size_t kLargeSpan = std::size_t{256} << 10;
 // An odd number of cache lines visits every offset. Neighbours are 17 lines apart in the sets of a
-// cache, and 8 KiB more: blocks a large power of two apart are in different rows of one bank of
-// memory, and reading them side by side took up to twice as long.
+// cache, and 8 KiB more. Without the 8 KiB, blocks a large power of two apart are in different rows
+// of the same memory bank, and reads of both side by side took up to twice as long.
 constexpr std::uint64_t kStaggerLines = 17 + 128;
 
-// Four classes between one power of two and the next: at most a quarter is wasted.
+// Four classes between a power of two and the next: at most a quarter is wasted.
 std::size_t size_class(std::size_t bytes) {
   if (bytes <= kSmallest) return kSmallest;
   if (bytes > (SIZE_MAX >> 2)) throw std::bad_alloc();

@@ -17,13 +17,13 @@ struct Block {
   std::byte* origin = nullptr;  ///< What the system gave; `data` lies some way into it.
 };
 
-/// Hands out blocks and keeps those given back, by size class, so that in steady state no page is
-/// touched for the first time. Blocks start at different offsets within their pages: equally placed
-/// blocks fall into the same cache sets, which costs a reduction over eight of them up to three
-/// times its speed. May be used by several threads.
+/// Hands out blocks and keeps returned blocks by size class: in steady state no page is touched for
+/// the first time. Blocks start at different offsets within their pages, for equally placed blocks
+/// fall into the same cache sets: a reduction over eight equally placed blocks takes up to three
+/// times as long. May be used by several threads.
 class BlockPool {
  public:
-  /// `salt` tells the pools of different devices apart, so that their blocks are staggered too.
+  /// `salt` differs between the pools of different devices, and staggers their blocks too.
   explicit BlockPool(std::uint64_t salt = 0) : salt_(salt) {}
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
@@ -32,7 +32,7 @@ class BlockPool {
   /// Throws: std::bad_alloc.
   Block take(std::size_t bytes);
   void give(Block block) noexcept;
-  /// Returns everything that is not handed out to the system.
+  /// Returns all blocks that are not handed out to the system.
   void trim() noexcept;
 
  private:

@@ -39,8 +39,8 @@ TEST(BlockPool, ABlockGivenBackIsTheNextOneTaken) {
   pool.give(second);
 }
 
-// Cache sets repeat every 4096 bytes in a first-level cache of 64 sets: blocks of one size on eight
-// devices must not begin at the same place in a page.
+// Cache sets repeat every 4096 bytes in a first-level cache of 64 sets: blocks of equal size on
+// eight devices must begin at different places in a page.
 TEST(BlockPool, NeighboursAreStaggered) {
   std::set<std::uintptr_t> places;
   std::vector<std::unique_ptr<BlockPool>> pools;
@@ -54,7 +54,7 @@ TEST(BlockPool, NeighboursAreStaggered) {
   for (std::size_t device = 0; device < 8; ++device) pools[device]->give(blocks[device]);
 }
 
-// A row of a bank of memory is 8 KiB; sixteen large blocks begin in sixteen of them.
+// A row of a memory bank is 8 KiB; sixteen large blocks begin in sixteen different rows.
 TEST(BlockPool, LargeBlocksOfSixteenDevicesBeginInDifferentRows) {
   std::set<std::ptrdiff_t> rows;
   for (std::uint64_t device = 0; device < 16; ++device) {
@@ -80,8 +80,8 @@ TEST(BlockPool, SteadyUseTouchesNoFreshPage) {
   ASSERT_EQ(getrusage(RUSAGE_SELF, &before), 0);
   for (int i = 0; i < 20; ++i) use();
   ASSERT_EQ(getrusage(RUSAGE_SELF, &after), 0);
-  // 20 times 1024 pages would fault if the memory went back to the system in between; what else
-  // the process does meanwhile stays far below one round's.
+  // 20 times 1024 pages would fault if the memory went back to the system in between. Page faults
+  // of the rest of the process stay far below the faults of a round.
   EXPECT_LT(after.ru_minflt - before.ru_minflt, 1024);
 }
 

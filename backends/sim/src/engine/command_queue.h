@@ -38,8 +38,8 @@ struct QueueItem {
   bool begun = false;                   ///< At the head, and the engine has taken note of it.
 };
 
-/// A stream as the engine sees it: a first-in-first-out queue and how far it has got. Made,
-/// changed and destroyed by the engine alone; others hold it as a handle.
+/// A stream in the engine: a first-in-first-out queue and its progress. Only the engine makes,
+/// changes and destroys a queue; all callers hold it as a handle.
 class CommandQueue {
  public:
   CommandQueue(int device, std::int32_t number, std::string label)
@@ -50,18 +50,18 @@ class CommandQueue {
   std::int32_t number() const { return number_; }
   const std::string& label() const { return label_; }
   AgentId agent() const { return {AgentId::Kind::kStream, number_}; }
-  /// The number of host calls that wait for the queue. For tests: the wait of a call ends with it.
+  /// The number of host calls that wait for the queue, for tests: an ended wait no longer counts.
   std::size_t waiting_hosts() const { return waiting_hosts_.size(); }
 
  private:
   friend class Engine;
 
-  // Keeps memory for a failure, so that `fail` needs none. Throws: std::bad_alloc.
+  // Keeps memory for a failure: `fail` then needs no memory. Throws: std::bad_alloc.
   void keep_spare() {
     if (spare_ == nullptr) spare_ = std::make_shared<Failure>();
   }
 
-  // The first failure stays. Where the spare one is used up it is `instead`.
+  // The first failure stays. `instead` is for a queue whose spare failure is used up.
   void fail(const std::exception_ptr& exception, const FailurePtr& instead) {
     if (failure_ != nullptr) return;
     if (spare_ == nullptr) {
@@ -72,7 +72,7 @@ class CommandQueue {
     failure_ = std::exchange(spare_, nullptr);
   }
 
-  // Makes it usable again, since a host knows why it failed.
+  // Makes the queue usable again after a host has learned of the failure.
   void clear_failure() {
     if (failure_ != nullptr) failure_->told = true;
     failure_ = nullptr;

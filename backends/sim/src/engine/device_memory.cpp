@@ -12,8 +12,8 @@
 namespace belfry::engine {
 namespace {
 
-// What a processor of 48-bit addresses gives a program. Where bytes take up nothing until they are
-// written, nobody else would refuse.
+// The address space of a program on a processor of 48-bit addresses. Bytes without memory until
+// their first write would otherwise never be refused.
 constexpr std::size_t kAddressSpace = std::size_t{1} << 47;
 
 [[noreturn]] void throw_out_of_memory(const MemoryOptions& options, const MemoryUse& use,

@@ -19,11 +19,12 @@ namespace belfry::engine {
 struct MemoryOptions {
   int device = 0;               ///< Below 0: memory of the host.
   std::size_t limit_bytes = 0;  ///< 0: as much as the machine has.
-  /// Fill memory with kFreshPoison when it is allocated and with kFreedPoison when it is freed. Off
-  /// where every access is declared: then such bytes are reported before anybody sees them.
+  /// Fill memory with kFreshPoison at the allocation and with kFreedPoison at the free. Off if
+  /// every access is declared: commands then report a read of such bytes before it happens.
   bool poison = false;
-  /// Copies of whole allocations share their bytes until one is written, and bytes take up memory
-  /// from the first write on. Not with `poison` or `addresses`, which want them in one place.
+  /// Copies of whole allocations share their bytes until a copy is written, and bytes take up
+  /// memory from the first write on. Not with `poison` or `addresses`, for both need bytes at a
+  /// fixed place.
   bool share_copies = false;
   std::shared_ptr<AddressMap> addresses{};  ///< Where to register allocations; may be null.
 };
@@ -42,8 +43,8 @@ struct LiveAllocation {
   bool operator==(const LiveAllocation&) const = default;
 };
 
-/// The memory of one simulated device. Lives as long as its device or any of its allocations.
-/// May be used by several threads.
+/// The memory of a simulated device. Lives as long as its device or any of its allocations. May be
+/// used by several threads.
 class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
  public:
   static std::shared_ptr<DeviceMemory> create(MemoryOptions options);
@@ -54,7 +55,7 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   int device() const { return options_.device; }
   bool shares() const { return options_.share_copies; }
   MemoryUse use() const;
-  /// What is alive now, oldest first.
+  /// The live allocations, oldest first.
   std::vector<LiveAllocation> live() const;
 
  private:
@@ -62,7 +63,7 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   friend class Storage;
 
   explicit DeviceMemory(MemoryOptions options);
-  // Begin and end the life of an allocation in the books. Ending it twice is as good as once.
+  // Begin and end the life of an allocation in the books. A second end has no effect.
   std::uint64_t enter(std::size_t bytes, CallSite site);
   void leave(std::uint64_t number) noexcept;
   void retire(const Allocation& allocation);

@@ -45,7 +45,7 @@ TEST(DeviceMemory, TheLimitIsExact) {
 }
 
 TEST(DeviceMemory, WhatNoAddressSpaceHoldsIsRefused) {
-  // Bytes that are shared take up nothing until they are written, so that nobody else refuses.
+  // Shared bytes take up no memory until their first write: only this check can refuse.
   const auto memory = DeviceMemory::create({.device = 0, .share_copies = true});
   const AllocationPtr half = memory->allocate(std::size_t{1} << 46);
   const AllocationPtr other_half = memory->allocate(std::size_t{1} << 46);
@@ -78,7 +78,7 @@ TEST(DeviceMemory, PoisonMarksFreshAndFreedBytes) {
   const std::byte* const data = a->data();
   a->data()[5] = std::byte{1};
   a.reset();
-  // The block is in the pool, which this test still owns.
+  // The block is in the pool, and the test still owns the pool.
   EXPECT_EQ(data[5], std::byte{kFreedPoison});
 }
 
@@ -99,7 +99,7 @@ TEST(DeviceMemory, RetiredMemoryCountsAsFreeAtOnce) {
   EXPECT_NO_THROW(memory->allocate(10));
 }
 
-// One allocation of each of two devices; the first holds "0123456789", the second is its copy.
+// An allocation of each of two devices: the first holds "0123456789", the second is its copy.
 struct Copies {
   std::shared_ptr<DeviceMemory> first = DeviceMemory::create({.device = 0, .share_copies = true});
   std::shared_ptr<DeviceMemory> second = DeviceMemory::create({.device = 1, .share_copies = true});

@@ -42,7 +42,7 @@ std::uint64_t digest(std::uint64_t hash, const std::byte* data, std::size_t byte
   }
   const std::size_t last = bytes - kPieceBytes;
   for (std::size_t piece = 0; piece < kPieces; ++piece) {
-    // In this order, so that the last piece is the end of the data.
+    // The multiplication is first: the last piece is then the end of the data.
     const std::size_t at = last * piece / (kPieces - 1);
     hash = digest_all(hash, data + at, kPieceBytes);
   }

@@ -7,14 +7,14 @@
 
 namespace belfry::engine {
 
-/// How much of what a command writes enters its digest.
+/// The amount of a command's written bytes that enters its digest.
 enum class DigestExtent : std::uint8_t {
   kNone,
   kSampled,  ///< Up to 64 evenly spaced pieces of 64 bytes: cheap, and sees most differences.
   kAll,
 };
 
-/// Mixes `value` into `hash`: one step of every hash in the simulator. Not for adversaries.
+/// Mixes `value` into `hash`: a step of every hash in the simulator. Not for adversaries.
 constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   std::uint64_t x = (hash ^ value) * 0x9E3779B97F4A7C15u;
   x ^= x >> 32;

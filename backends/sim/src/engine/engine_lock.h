@@ -13,15 +13,14 @@
 
 namespace belfry::engine {
 
-/// What stands between an engine and the threads that come in. Where only one thread at a time can
-/// be in the engine there is no mutex: with one, ThreadSanitizer would take every use of the engine
-/// for an order among the replicas, and miss what they share outside it. A flag that orders nothing
-/// tells of a second thread then.
+/// The entry of threads into an engine. An engine for a single thread at a time has no mutex:
+/// ThreadSanitizer would take every use of a mutex for an order among the replicas, and miss races
+/// of replicas outside the engine. A flag without memory order reports a second thread instead.
 class EngineDoor {
  public:
   explicit EngineDoor(bool threads) : threads_(threads) {}
 
-  /// Throws: ContextError (kStrategyBusy) when another thread is in an engine for one at a time.
+  /// Throws: ContextError (kStrategyBusy) if a second thread is in an engine for a single thread.
   void enter_or_throw() {
     if (threads_) {
       mutex_.lock();
@@ -29,7 +28,7 @@ class EngineDoor {
       refuse();
     }
   }
-  /// Waits instead: for those who cannot throw, or have begun already.
+  /// Waits instead of throwing: for callers that cannot throw, or have begun already.
   void enter_or_wait() {
     if (threads_) return mutex_.lock();
     while (taken_.exchange(true, std::memory_order_relaxed)) std::this_thread::yield();
@@ -49,7 +48,7 @@ class EngineDoor {
   std::atomic<bool> taken_{false};
 };
 
-/// Holds the engine while one lives.
+/// Holds the engine for the life of the lock.
 class EngineLock {
  public:
   enum class Entry : std::uint8_t { kOrThrow, kOrWait };
@@ -79,7 +78,7 @@ class EngineLock {
   }
   bool held() const { return held_; }
 
-  /// Waits for a notification, with the engine free meanwhile. It is one for several threads.
+  /// Waits for a notification; the engine is free meanwhile. Only for an engine of several threads.
   void wait(std::condition_variable& notified) {
     std::unique_lock adopted(door_.mutex(), std::adopt_lock);
     notified.wait(adopted);

@@ -38,13 +38,13 @@ class FirstHostWait final : public OperationSink {
   std::promise<void> begun_;
 };
 
-// What the engine knows about threads that do not wait.
+// The engine's knowledge of threads that do not wait.
 enum class Others : std::uint8_t {
   kMayEnqueue,  // There is another thread.
   kEnqueueNow,  // No other thread is counted, but one is enqueuing.
 };
 
-// A thread that waits for a collective with one of its two members.
+// A thread that waits for a collective after the first of its two members.
 class WaitingThread {
  public:
   explicit WaitingThread(Others others = Others::kMayEnqueue) {

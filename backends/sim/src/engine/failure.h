@@ -7,20 +7,21 @@
 
 namespace belfry::engine {
 
-/// Why a command could not run. It spreads to whatever is ordered after that command: the rest of
-/// its queue, and queues that wait for events recorded there. Each queue it gets to has one of its
-/// own, since each may be told of at another time.
+/// The reason why a command could not run. A failure spreads to all work ordered after the command:
+/// the rest of its queue, and queues that wait for events recorded there. Each reached queue has
+/// its own failure, for hosts may learn of each at a different time.
 struct Failure {
   std::exception_ptr exception;
   int device = -1;  ///< Of the queue that has failed; none of a deadlock.
-  /// A host knows, so that events recorded before pass it on no more. Guarded by the engine's lock.
+  /// A host knows: events recorded before no longer pass the failure on. Guarded by the engine's
+  /// lock.
   mutable bool told = false;
 };
 
-// Shared by a queue, the event records it has reached and the host waits it has ended.
+// Shared by a queue, the event records and the host waits that the failure has reached.
 using FailurePtr = std::shared_ptr<const Failure>;
 
-/// What is left to tell of a record's failure: nothing once a host knows.
+/// The failure of a record until a host knows the failure, then nothing.
 inline FailurePtr untold(const FailurePtr& failure) {
   return failure == nullptr || failure->told ? nullptr : failure;
 }

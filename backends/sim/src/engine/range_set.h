@@ -16,18 +16,18 @@ struct ByteRange {
   bool operator==(const ByteRange&) const = default;
 };
 
-/// A set of bytes, kept as sorted, disjoint, never touching ranges. Most sets are one range, so a
-/// sorted vector beats a tree.
+/// A set of bytes as sorted, disjoint ranges that never touch. Most sets are a single range: a
+/// sorted vector is faster than a tree.
 class RangeSet {
  public:
-  /// Makes room, so that the next `count` calls of `insert` need no memory. Throws: std::bad_alloc.
+  /// Reserves memory: the next `count` calls of `insert` need none. Throws: std::bad_alloc.
   void make_room(std::size_t count);
   /// Adds the bytes of `range`; an empty range adds nothing.
   void insert(ByteRange range);
   /// Takes the bytes of `range` out.
   void erase(ByteRange range);
-  /// The first bytes of `range` that are not in the set, up to the next byte that is; nothing when
-  /// all are.
+  /// The first bytes of `range` outside the set, up to the next byte in the set. Nothing if all
+  /// bytes are in the set.
   std::optional<ByteRange> first_gap(ByteRange range) const;
   const std::vector<ByteRange>& ranges() const { return ranges_; }
 

@@ -6,7 +6,7 @@
 
 namespace belfry::engine {
 
-// The front that `take` leaves unused is at most as long as what is in use.
+// The front that `take` leaves unused is at most as long as the part in use.
 void ReadyList::make_room(std::size_t count) {
   const std::size_t needed = 2 * count + 1;
   if (needed > queues_.capacity()) queues_.reserve(2 * needed);

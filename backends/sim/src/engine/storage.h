@@ -11,8 +11,8 @@ namespace belfry::engine {
 
 class DeviceMemory;
 
-/// The bytes of one allocation, or of several while they are copies of one another. They go back to
-/// the memory they are from when the last of those lets go.
+/// The bytes of an allocation, or of several allocations that are copies. The bytes go back to
+/// their memory at the end of the last allocation.
 class Storage {
  public:
   /// Throws: std::bad_alloc.
@@ -24,7 +24,7 @@ class Storage {
   std::byte* data() const { return block_.data; }
 
  private:
-  // Shared: the memory of an allocation that is a copy may be gone before the copy is.
+  // Shared, for a copy may outlive the memory of its allocation.
   std::shared_ptr<DeviceMemory> memory_;
   std::size_t bytes_;
   Block block_;

@@ -13,7 +13,7 @@
 
 namespace belfry::sim::testing {
 
-/// Replica bodies without merges: what a test of a backend needs of a run.
+/// Replica bodies without merges, sufficient for tests of a backend.
 class Bodies final : public Job {
  public:
   Bodies(int replicas, std::function<void(int)> body)
@@ -44,7 +44,8 @@ class Bodies final : public Job {
   bool deadlocked = false;
 };
 
-/// Runs `body` as `replicas` replicas of `executor`; rethrows what the lowest of them threw.
+/// Runs `body` as `replicas` replicas of `executor`. Rethrows the exception of the lowest replica
+/// that threw.
 inline void carry(Executor& executor, int replicas, std::function<void(int)> body,
                   const CarryOptions& options = {}) {
   Bodies bodies(replicas, std::move(body));

@@ -62,8 +62,7 @@ class Log {
   std::uint64_t dropped() const { return size_ - records_.size(); }
   /// The hash of all operations in their order; 0 for an empty log (SEM-77).
   std::uint64_t hash() const { return hash_; }
-  /// A hash that is the same for every order of the agents' turns, as long as each agent does the
-  /// same.
+  /// A hash that is the same for every order of the agents' turns, if each agent does the same.
   std::uint64_t order_free_hash() const;
 
  private:

@@ -15,7 +15,7 @@
 
 namespace belfry::engine::testing {
 
-/// Gives the answers it was told, then 0 for ever.
+/// Gives scripted answers, then 0 for ever.
 class ScriptedChooser final : public Chooser {
  public:
   std::uint32_t choose(ChoiceKind kind, std::uint32_t count) override {
