@@ -10,7 +10,7 @@
 namespace belfry::backend_test {
 namespace {
 
-// Devices /sim:0 to /sim:n-1 and nothing that works.
+// Devices /sim:0 to /sim:n-1 with names alone: no call does work.
 class NamesOnly : public Backend {
  public:
   explicit NamesOnly(int count) : count_(count) {}

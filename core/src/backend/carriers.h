@@ -10,19 +10,18 @@
 
 namespace belfry::detail {
 
-/// A carrier of a run in which one carrier at a time runs.
+/// A carrier of a run with a single running carrier at a time.
 struct TurnCarrier : Carrier {
   Gate* gate = nullptr;                  ///< The gate of the latest wait.
   bool cancelled = false;                ///< The wait ends with ReplicaCancelled.
   void (*main)(TurnCarrier&) = nullptr;  ///< Called at the first switch to the carrier.
 };
 
-/// The carriers of one run, of one kind: fibers or threads. TurnScheduler decides which carrier
-/// runs; this class makes carriers and switches between them.
+/// The carriers of a run, of a single kind: fibers or threads. TurnScheduler decides the next
+/// carrier to run; this class makes carriers and switches between them.
 class Carriers {
  public:
-  /// `reuses`: whether a carrier whose body has ended may execute another body, which saves a
-  /// switch.
+  /// `reuses`: whether a carrier may execute another body after its body's end, without a switch.
   explicit Carriers(bool reuses) : reuses_(reuses) {}
   Carriers(const Carriers&) = delete;
   Carriers& operator=(const Carriers&) = delete;
@@ -45,7 +44,7 @@ class Carriers {
   [[noreturn]] virtual void abandon(TurnCarrier& from, TurnCarrier& to) = 0;
   /// Whether the stack of `carrier` was too small for its body.
   virtual bool has_overflowed(const TurnCarrier& carrier) const = 0;
-  /// Loads the memory of carriers whose turns come soon. `carriers` are indexed by replica id.
+  /// Loads the memory of carriers with turns soon. `carriers` are indexed by replica id.
   virtual void prefetch(const Turns& /*turns*/, std::span<TurnCarrier* const> /*carriers*/) {}
 
   bool reuses() const { return reuses_; }

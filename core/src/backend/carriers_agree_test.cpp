@@ -101,7 +101,7 @@ RC_GTEST_PROP(Carriers, FibersAndBatonMakeTheSameChoicesAndTakeTheSameSteps, ())
   const Outcome baton = run(make_baton_executor, program);
   RC_ASSERT(fibers.lines == baton.lines);
   RC_ASSERT(fibers.counts == baton.counts);
-  // Worked out from the program alone: a merge for each round that anybody meets in.
+  // Worked out from the program alone: a merge for each round with an arrival.
   std::ptrdiff_t most = 0;
   for (const auto& actions : program.replicas) {
     most = std::max(most, std::count_if(actions.begin(), actions.end(), [](const Action& action) {

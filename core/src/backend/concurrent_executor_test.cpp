@@ -19,7 +19,7 @@ TEST(ConcurrentExecutor, AllReplicasRunAtOnce) {
   const auto executor = make_concurrent_executor({});
   std::latch all(4);
   std::atomic<int> passed = 0;
-  // One at a time would wait here for ever.
+  // Replicas that run in turn would wait here for ever.
   ScriptedJob job(*executor, 4, [&](ScriptedJob&, int) {
     all.arrive_and_wait();
     ++passed;
@@ -52,7 +52,7 @@ TEST(ConcurrentExecutor, AReplicaMayOpenTheGateOfAnother) {
       self.wait_at(replica, gate);
       released = true;
     }
-    // Early calls may find nobody at the gate.
+    // Early calls may find the gate without a waiting replica.
     while (replica == 1 && !released) {
       executor->open(gate);
       std::this_thread::yield();

@@ -25,7 +25,7 @@ void ConcurrentRun::carry(int replicas, Job& job) {
 }
 
 void ConcurrentRun::start(int replicas) {
-  // Gets all the memory that the run itself needs: once threads run, `carry` cannot throw.
+  // Gets all the memory of the run first: `carry` cannot throw after the start of its threads.
   admitted_.reserve(static_cast<std::size_t>(replicas));
   workers_ = pool_->take(static_cast<std::size_t>(replicas));
   running_ = workers_.size();
@@ -35,7 +35,7 @@ void ConcurrentRun::start(int replicas) {
     worker.cancelled = false;
     worker.main = &ConcurrentRun::execute_body;
   }
-  // A worker that ends leaves `workers_`, but no worker ends before it is woken here.
+  // A worker leaves `workers_` at its end, but no worker ends before its wake-up here.
   for (Worker* const worker : workers_) worker->wake.post();
 }
 
@@ -99,7 +99,7 @@ void ConcurrentRun::admit(std::span<const Gate::Waiter> replicas) {
   }
 }
 
-// The run may be gone as soon as the mutex is released: the caller only releases it.
+// The run may be gone after the release of the mutex: the caller only releases the mutex.
 void ConcurrentRun::stop_running() {
   if (--running_ == 0) idle_.notify_one();
 }

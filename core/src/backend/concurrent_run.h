@@ -10,10 +10,10 @@
 
 namespace belfry::detail {
 
-/// One call of `carry` in which all replicas run at once.
+/// A call of `carry` with all replicas running at once.
 class ConcurrentRun final : public Run {
  public:
-  /// `mutex` belongs to the executor; it guards the gates and all its runs.
+  /// `mutex` belongs to the executor, and guards the gates and all runs of the executor.
   ConcurrentRun(const Executor& executor, OperationSink* sink, Workers& workers, std::mutex& mutex);
 
   void carry(int replicas, Job& job);

@@ -24,8 +24,8 @@ using testing::Trace;
 // ThreadSanitizer knows at most a few thousand fibers.
 constexpr int kMany = detail::kTsan ? 2000 : 100'000;
 
-// Uses `bytes` of stack, a page at a time, and every page of it. Each frame reads the one above, so
-// that no compiler makes a loop of it.
+// Uses `bytes` of stack, page by page, with an access to every page. Each frame reads the frame
+// above: no compiler can make a loop of the recursion.
 __attribute__((noinline)) std::size_t use_stack(std::size_t bytes, volatile char* above = nullptr) {
   volatile char page[3800];
   page[0] = above == nullptr ? 1 : *above;
@@ -62,7 +62,7 @@ TEST(FiberExecutorDeathTest, AStackThatOverflowsEndsTheProcessAtTheGuard) {
 TEST(FiberExecutor, WithoutGuardsAnOverflowIsReportedAfterTheRun) {
   StackPool pool(StackPool::Guards::kNone);
   constexpr std::size_t kBytes = 64 << 10;
-  // Those that replicas will run on.
+  // The stacks that the replicas of the next run will use.
   std::vector<Stack> stacks;
   pool.take(kBytes, 4, stacks);
   const std::vector<Stack> known = stacks;
@@ -72,7 +72,7 @@ TEST(FiberExecutor, WithoutGuardsAnOverflowIsReportedAfterTheRun) {
   ScriptedJob job(executor, 4, [&](ScriptedJob& self, int replica) {
     self.meet(replica);
     if (replica != 2) return;
-    // What a frame at the very foot of the stack would do.
+    // Writes as a frame at the foot of the stack would.
     auto* const here = static_cast<char*>(__builtin_frame_address(0));
     for (const Stack& stack : known) {
       if (here < stack.low || here >= stack.high) continue;
@@ -88,7 +88,7 @@ TEST(FiberExecutor, WithoutGuardsAnOverflowIsReportedAfterTheRun) {
     EXPECT_EQ(error.report().summary, "replica 2 used more stack than the 64 KiB it has");
   }
   EXPECT_EQ(feet, 1);
-  // The stack is not used again, so that the next run is clean.
+  // The damaged stack is not used again: the next run is clean.
   ScriptedJob again(executor, 4, [](ScriptedJob& self, int replica) { self.meet(replica); });
   again.run();
   EXPECT_EQ(again.merges, 1);
@@ -142,14 +142,14 @@ TEST(FiberExecutorDeathTest, ThreadSanitizerSeesReplicasThatShareMemoryWithoutAM
     job.run();
     std::exit(0);
   };
-  // 66 is what ThreadSanitizer makes of the status when it has reported anything.
+  // ThreadSanitizer exits with 66 after any report.
   EXPECT_EXIT(share(false), ::testing::ExitedWithCode(66), "data race");
   EXPECT_EXIT(share(true), ::testing::ExitedWithCode(0), "");
 }
 #endif
 
-// A replica of the outer executor lets others of its run go first while it is on a stack of the
-// inner one, which therefore has several unrelated runs in flight at once.
+// A replica of the outer executor yields to its run while the replica is on a stack of the inner
+// executor. The inner executor then has several unrelated runs in flight at once.
 TEST(FiberExecutor, RunsOfAnotherExecutorInterleave) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SeededChooser chooser(seed);

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The executor alone, without the library above: the time of one rendezvous, in which every replica
+// The executor alone, without the library above: the time of a rendezvous, in which every replica
 // waits until all replicas have arrived. A seeded order, the log and its hash are on, except in the
 // benchmark of their own cost.
 //
-// Each benchmark compares with one baseline of the same run; `base/ours` says how many times as
-// long the baseline takes (testing/paired.h). The goals are stated for a whole merge_call:
+// Each benchmark has a baseline in the same run; `base/ours` says how many times as long the
+// baseline takes (testing/paired.h). The goals are stated for a whole merge_call:
 // tools/bench/merge_call_bench.cpp.
 
 #include "backend/testing/paired.h"
@@ -22,7 +22,7 @@ using testing::Cpus;
 
 enum class Features { kNone, kSeededOrderAndLog };
 
-// Seconds of one rendezvous of `replicas` fibers.
+// Seconds of a rendezvous of `replicas` fibers.
 class FiberRendezvous {
  public:
   FiberRendezvous(int replicas, Features features)
@@ -49,8 +49,8 @@ class FiberRendezvous {
 
 int replicas_of(const benchmark::State& state) { return static_cast<int>(state.range(0)); }
 
-// Both times are divided by the number of replicas: the part of one replica, with one bare switch
-// there and back as baseline.
+// Both times are divided by the number of replicas: the part of a replica. The baseline is a bare
+// switch there and back.
 void BM_AgainstBareSwitch(benchmark::State& state) {
   const int replicas = replicas_of(state);
   FiberRendezvous fibers(replicas, Features::kSeededOrderAndLog);
@@ -67,8 +67,8 @@ BENCHMARK(BM_AgainstBareSwitch)
     ->UseManualTime()
     ->Iterations(25);
 
-// The cost of the seeded order and the log: the baseline is the same executor without both, so
-// `ours/base` is the factor that both cost.
+// The cost of the seeded order and the log: the baseline is the same executor without both.
+// `ours/base` is therefore the factor that both cost.
 void BM_SeededOrderAndLogAgainstNeither(benchmark::State& state) {
   FiberRendezvous on(replicas_of(state), Features::kSeededOrderAndLog);
   FiberRendezvous off(replicas_of(state), Features::kNone);
@@ -82,7 +82,7 @@ BENCHMARK(BM_SeededOrderAndLogAgainstNeither)
     ->UseManualTime()
     ->Iterations(25);
 
-// Compares with threads that wait on one condition variable.
+// Compares with threads that wait on a single condition variable.
 void BM_AgainstCondvar(benchmark::State& state) {
   FiberRendezvous fibers(replicas_of(state), Features::kSeededOrderAndLog);
   const auto cpus = static_cast<Cpus>(state.range(1));
@@ -98,7 +98,7 @@ BENCHMARK(BM_AgainstCondvar)
     ->UseManualTime()
     ->Iterations(7);
 
-// Compares with threads that wait at a std::barrier.
+// Compares with threads at a std::barrier.
 void BM_AgainstBarrier(benchmark::State& state) {
   FiberRendezvous fibers(replicas_of(state), Features::kSeededOrderAndLog);
   const auto cpus = static_cast<Cpus>(state.range(1));
@@ -114,7 +114,7 @@ BENCHMARK(BM_AgainstBarrier)
     ->UseManualTime()
     ->Iterations(7);
 
-// A whole run with `merges` rendezvous, compared with threads that are started for each run.
+// A whole run with `merges` rendezvous, compared with threads started for each run.
 void BM_RunAgainstThreadsPerRun(benchmark::State& state) {
   testing::DrawnChooser chooser{1};
   testing::HashingSink sink;

@@ -21,8 +21,8 @@
 #include <sanitizer/common_interface_defs.h>
 #include <sanitizer/lsan_interface.h>
 #endif
-// BELFRY_UNWATCHED is for functions that run partly on one fiber and partly on another: an
-// Unwatched object belongs to one fiber.
+// BELFRY_UNWATCHED is for functions that begin on a fiber and end on a different fiber: an
+// Unwatched object belongs to a single fiber.
 #ifdef BELFRY_TSAN
 #include <sanitizer/tsan_interface.h>
 #include <sys/mman.h>
@@ -75,7 +75,7 @@ inline void asan_bounds([[maybe_unused]] AsanStack& stack, [[maybe_unused]] char
 }
 
 #ifdef BELFRY_ASAN
-// AddressSanitizer may keep locals in memory of its own; the stack then holds only their addresses.
+// AddressSanitizer may keep locals in its own memory; the stack then holds only their addresses.
 [[gnu::noinline, gnu::no_sanitize_address]] inline void lsan_keep_beside(const char* high) {
   void* const fake = __asan_get_current_fake_stack();
   auto* word = static_cast<void* const*>(__builtin_frame_address(0));
@@ -104,7 +104,7 @@ struct TsanFiber {
 #ifdef BELFRY_TSAN
   void* handle = nullptr;
   void make() {
-    // While a process has one thread, libstdc++ counts owners without atomic operations.
+    // libstdc++ counts owners without atomic operations while a process has a single thread.
     if (__libc_single_threaded != 0) __libc_single_threaded = 0;
     handle = __tsan_create_fiber(0);
   }
@@ -115,8 +115,8 @@ struct TsanFiber {
 #endif
 };
 
-/// Called before a switch from `from` to `to`, which orders nothing by itself. Inlined: a call
-/// would begin in the history of one fiber and end in the history of the other.
+/// Called before a switch from `from` to `to`. The switch itself orders nothing. Inlined: a call
+/// would begin in the history of the old fiber and end in the history of the new fiber.
 [[gnu::always_inline]] inline void tsan_leave([[maybe_unused]] TsanFiber& from,
                                               [[maybe_unused]] const TsanFiber& to) {
 #ifdef BELFRY_TSAN
@@ -125,8 +125,8 @@ struct TsanFiber {
 #endif
 }
 
-/// Called before [low, high) is used by a new fiber: the accesses of the former fiber are not
-/// ordered with those of the new one.
+/// Called before a new fiber uses [low, high): the accesses of the former and of the new fiber are
+/// unordered.
 inline void tsan_renew([[maybe_unused]] char* low, [[maybe_unused]] char* high) {
 #ifdef BELFRY_TSAN
   // ThreadSanitizer forgets the accesses to memory that is mapped again.
@@ -135,7 +135,7 @@ inline void tsan_renew([[maybe_unused]] char* low, [[maybe_unused]] char* high) 
 #endif
 }
 
-/// Declares that everything before a release at `edge` happens before everything after a later
+/// Declares that all accesses before a release at `edge` happen before all accesses after a later
 /// acquire at `edge`.
 inline void tsan_release([[maybe_unused]] void* edge) {
 #ifdef BELFRY_TSAN
@@ -148,14 +148,14 @@ inline void tsan_acquire([[maybe_unused]] void* edge) {
 #endif
 }
 
-/// Whether the build has ThreadSanitizer: every body then has a fiber of its own.
+/// Whether the build has ThreadSanitizer: every body then has its own fiber.
 #ifdef BELFRY_TSAN
 inline constexpr bool kTsan = true;
 #else
 inline constexpr bool kTsan = false;
 #endif
 
-/// Turns ThreadSanitizer on again for code of the user that is called under one Unwatched object.
+/// Turns ThreadSanitizer on again for code of the user called under an Unwatched object.
 class [[maybe_unused]] Watched {
  public:
 #ifdef BELFRY_TSAN

@@ -4,7 +4,7 @@
 // The executor with up to 1,000,000 replicas on fresh stacks: the time of a rendezvous and the
 // memory of a replica. BM_ManyReplicas reports absolute figures; BM_ManyAgainstAThousand compares a
 // replica's part of a rendezvous with the same part among 1,000 replicas, in the same run:
-// `ours/base` says how many times as long one of many takes.
+// `ours/base` says how many times as long the part among many replicas takes.
 
 #include "backend/testing/paired.h"
 #include "backend/testing/rounds_job.h"
@@ -89,7 +89,7 @@ BENCHMARK(BM_ManyReplicas)
     ->Iterations(1)
     ->Unit(benchmark::kMillisecond);
 
-// A replica's part of one round, in seconds, with a seeded order and the log.
+// A replica's part of a round, in seconds, with a seeded order and the log.
 double round_seconds(int replicas, Executor& executor) {
   testing::RoundsJob job(executor, replicas, kRounds);
   job.on_settle = note;

@@ -8,8 +8,8 @@
 
 namespace belfry::detail {
 
-/// Somewhere one thread sleeps until another wakes it. (std::binary_semaphore of GCC 12 can lose a
-/// wake-up, GCC bug 104928.)
+/// A place of sleep for a thread until the wake-up by a second thread. (std::binary_semaphore of
+/// GCC 12 can lose a wake-up, GCC bug 104928.)
 class Semaphore {
  public:
   Semaphore() { ::sem_init(&semaphore_, 0, 0); }

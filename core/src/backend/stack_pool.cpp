@@ -20,10 +20,11 @@ constexpr std::size_t kSmallest = 4 * kPage;
 constexpr std::size_t kMostGuardPages = 4096;
 constexpr std::size_t kWarmStacks = 4096;
 
-// From stack to stack; the page below each guards it. An odd number of pages, so that tops do not
-// compete for the same sets of the caches, and none beside a multiple of 128, so that they do not
-// for those of the second TLB: Intel's is said to choose by the lower seven bits of a page's number
-// xor the seven above, and that is nearly the same for all stacks then.
+// The distance from stack to stack; the page below each stack guards the stack. The number of pages
+// is odd: the tops of stacks then lie in different sets of the caches. The number has a distance of
+// at least 2 to multiples of 128, for the second TLB: Intel's is said to choose the set by the
+// lower seven bits of a page's number xor the next seven bits. Near a multiple of 128, the sets of
+// all stacks would be nearly the same.
 std::size_t stride_of(std::size_t bytes) {
   const std::size_t pages = bytes / kPage + 3;
   return (pages + ((pages + 1) % 128 < 3 ? 4 : 0)) * kPage;
@@ -50,7 +51,8 @@ char* map_stacks(std::size_t bytes, std::size_t count) {
   return static_cast<char*>(memory) + total;
 }
 
-// Returns the pages of neighbouring stacks to the system in one call each. Guards stay.
+// Returns the pages of neighbouring stacks to the system, a call for each run of neighbours. Guards
+// stay.
 void discard(std::vector<Stack>::iterator begin, std::vector<Stack>::iterator end) {
   std::sort(begin, end, [](const Stack& a, const Stack& b) { return a.low < b.low; });
   while (begin != end) {
@@ -105,7 +107,7 @@ void StackPool::give(std::size_t bytes, std::vector<Stack>& stacks) {
     const std::size_t warm = kWarmStacks - std::min(kWarmStacks, pooled.size());
     const auto excess = stacks.end() - static_cast<std::ptrdiff_t>(stacks.size() - warm);
     discard(excess, stacks.end());
-    // Warm ones are taken first.
+    // Warm stacks are taken first.
     std::ranges::rotate(stacks, excess);
     pooled.insert(pooled.begin(), stacks.begin(), stacks.end());
   } else {

@@ -9,7 +9,7 @@
 
 namespace belfry::detail {
 
-/// Address space for one fiber; grows down from `high`. Pages come when they are touched.
+/// Address space for a fiber; grows down from `high`. Pages get memory at their first use.
 struct Stack {
   char* low = nullptr;
   char* high = nullptr;
@@ -17,11 +17,11 @@ struct Stack {
   bool used = false;     ///< Some fiber has run on it.
 };
 
-/// Whether more was used than there is, as far as the foot of an unguarded stack tells.
+/// Whether a fiber used more than the stack. For an unguarded stack the foot alone decides.
 bool overflowed(const Stack& stack);
 
-/// Stacks between uses, of all executors of the process: a fresh page costs more than anything a
-/// fiber does. Thread-safe. One of the library's two mutable statics.
+/// Unused stacks of all executors of the process: a fresh page costs more than any work of a fiber.
+/// Thread-safe. The library has two mutable statics, this pool among them.
 class StackPool {
  public:
   enum class Guards { kBest, kPages, kNone };
@@ -34,8 +34,8 @@ class StackPool {
 
   /// Appends `count` stacks of `bytes` to `stacks`. Throws: DeviceError (kOutOfMemory).
   void take(std::size_t bytes, std::size_t count, std::vector<Stack>& stacks);
-  /// Takes all of `stacks` back and leaves it empty. Pages beyond the first few thousand stacks go
-  /// back to the system.
+  /// Takes all of `stacks` back and leaves the vector empty. Pages beyond the first few thousand
+  /// stacks go back to the system.
   void give(std::size_t bytes, std::vector<Stack>& stacks);
   /// Makes `stack` ready for its first use.
   void guard(Stack& stack);
@@ -60,8 +60,7 @@ class StackCache {
   StackCache& operator=(const StackCache&) = delete;
 
   std::size_t bytes() const { return bytes_; }
-  /// Sees to it that `count` takes more than promised so far succeed.
-  /// Throws: DeviceError (kOutOfMemory).
+  /// Guarantees the success of `count` further takes. Throws: DeviceError (kOutOfMemory).
   void promise(std::size_t count) {
     const std::size_t needed = promised_ + count;
     if (free_.size() < needed) {
@@ -72,7 +71,7 @@ class StackCache {
     }
     promised_ = needed;
   }
-  /// `count` of those are not needed.
+  /// Gives back the promise of `count` stacks.
   void waive(std::size_t count) { promised_ -= count; }
   /// One of those promised.
   Stack take() {

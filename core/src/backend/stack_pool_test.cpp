@@ -31,7 +31,7 @@ TEST(StackPool, StacksNeverOverlapAndLeaveAPageBetween) {
   pool.give(kBytes, stacks);
 }
 
-// Of 128 sets of a TLB none should have to hold many more than its share.
+// Each of the 128 sets of a TLB should hold hardly more tops than its share.
 TEST(StackPool, TopsAreSpreadOverTheSetsOfATlb) {
   StackPool pool;
   std::vector<Stack> stacks;

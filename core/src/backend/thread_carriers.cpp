@@ -20,7 +20,7 @@ TurnCarrier& ThreadCarriers::start(int replica, void (*main)(TurnCarrier&)) {
   Worker& worker = *taken_[static_cast<std::size_t>(replica)];
   worker.cancelled = false;
   worker.main = main;
-  // Debuggers list threads by this name.
+  // Debuggers list threads by name.
   ::pthread_setname_np(worker.thread.native_handle(),
                        ("replica " + std::to_string(replica)).substr(0, 15).c_str());
   return worker;
@@ -31,7 +31,7 @@ void ThreadCarriers::switch_to(TurnCarrier& from, TurnCarrier& to) {
   static_cast<Worker&>(from).wake.wait();
 }
 
-// The run may be over, and `from` may serve another run, as soon as `to` is awake.
+// As soon as `to` is awake, the run may be over, and `from` may serve another run.
 void ThreadCarriers::leave(TurnCarrier& from, TurnCarrier& to) {
   pool_->give(static_cast<Worker&>(from));
   static_cast<Worker&>(to).wake.post();

@@ -12,8 +12,8 @@
 
 namespace belfry::detail {
 
-/// A thread that carries one replica at a time. `main` is called once after each wake; without
-/// `main` the thread ends. The caller of a run is a Worker without a thread of its own.
+/// A thread that carries replicas in turn. `main` is called once after each wake; without `main`
+/// the thread ends. The caller of a run is a Worker without its own thread.
 struct Worker : TurnCarrier {
   Semaphore wake;
   std::thread thread;

@@ -6,7 +6,7 @@
 
 namespace belfry::testing {
 
-/// How often operator new was called so far, by any thread of a program that links this.
+/// The number of calls of operator new until now, by all threads of a program with this library.
 std::size_t allocations();
 
 }  // namespace belfry::testing

@@ -19,8 +19,8 @@ double seconds(Work&& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Processor time of the calling thread so far, in seconds. For work on one thread: other programs
-/// on the machine disturb processor time less than wall time.
+/// Processor time of the calling thread, in seconds. For work on a single thread: other programs on
+/// the machine disturb processor time less than wall time.
 inline double cpu_now() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

@@ -25,7 +25,7 @@ using boost::context::detail::jump_fcontext;
 using boost::context::detail::make_fcontext;
 using boost::context::detail::transfer_t;
 
-// Keeps the calling thread, and those it starts, on the first CPU it may use.
+// Keeps the calling thread, and threads started by the calling thread, on the first CPU it may use.
 class PinnedScope {
  public:
   explicit PinnedScope(Cpus cpus) : pinned_(cpus == Cpus::kOne) {
@@ -55,7 +55,8 @@ double sum(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-// Starts the threads, lets them go together, and times from there to the end of all.
+// Starts the threads, releases them together, and measures the time from the release to the end of
+// all.
 template <class Body>
 double threads_seconds(int replicas, const Body& body) {
   std::latch ready(replicas + 1);

@@ -4,8 +4,8 @@
 
 // Baselines of merge_call: the programs with threads that a user would write instead, and a bare
 // switch of fibers, the lower limit of any implementation. Each `..._seconds` runs `rounds`
-// rendezvous, in which `replicas` participants add up one double each, and returns the wall time of
-// one rendezvous.
+// rendezvous, in which each of `replicas` participants adds a double, and returns the wall time of
+// a rendezvous.
 
 namespace belfry::testing {
 
@@ -13,18 +13,18 @@ namespace belfry::testing {
 /// Returns processor time of the thread, not wall time.
 double bare_switch_seconds(int replicas, int rounds);
 
-/// The CPUs that the threads of a baseline may use. One CPU is the best case on many machines,
+/// The CPUs that the threads of a baseline may use. A single CPU is the best case on many machines,
 /// because a wake-up across CPUs is slow.
 enum class Cpus { kAll, kOne };
 
-/// Threads, one mutex and one condition variable. The last thread to arrive merges.
+/// Threads, a mutex and a condition variable. The last thread to arrive merges.
 double condvar_seconds(int replicas, int rounds, Cpus cpus);
 
 /// Threads and a std::barrier with the merge as its completion.
 double barrier_seconds(int replicas, int rounds, Cpus cpus);
 
-/// A whole run as TensorFlow executes it: threads are started for the run, step one after another
-/// with two events each, merge `rounds` times, and are joined. Returns the wall time of the run.
+/// A whole run as TensorFlow executes it: threads are started for the run, step in turn with two
+/// events each, merge `rounds` times, and are joined. Returns the wall time of the run.
 double event_pair_run_seconds(int replicas, int rounds, Cpus cpus);
 
 }  // namespace belfry::testing

@@ -15,7 +15,7 @@
 
 namespace belfry::testing {
 
-/// What happened, one line an operation: `R2 arrive 1`. The sink of the executor under test.
+/// The operations, a line each: `R2 arrive 1`. The sink of the executor under test.
 class Trace final : public OperationSink {
  public:
   void on_operation(const Operation& operation) override {
@@ -30,7 +30,7 @@ class Trace final : public OperationSink {
   std::vector<std::string> lines_;
 };
 
-/// Answers drawn from a seed; always 0 for seed 0. Remembers the counts it was asked with.
+/// Answers drawn from a seed; always 0 for seed 0. Records the count of each question.
 class SeededChooser final : public Chooser {
  public:
   explicit SeededChooser(std::uint64_t seed) : state_(seed) {}
@@ -47,7 +47,7 @@ class SeededChooser final : public Chooser {
   std::uint64_t state_;
 };
 
-/// A job whose bodies are one function, with a merge where all replicas that live meet.
+/// A job with the same function for all bodies, and a merge at each meeting of all live replicas.
 class ScriptedJob final : public Job {
  public:
   using Body = std::function<void(ScriptedJob&, int replica)>;
@@ -71,7 +71,7 @@ class ScriptedJob final : public Job {
                     .agent = {AgentId::Kind::kReplica, replica},
                     .subject = subject});
   }
-  /// Waits at `gate`, which somebody else opens.
+  /// Waits at `gate` until a different agent opens the gate.
   void wait_at(int replica, Gate& gate) {
     executor_.block_until(
         {.kind = OperationKind::kHostWait, .agent = {AgentId::Kind::kReplica, replica}}, gate);
@@ -132,7 +132,7 @@ class ScriptedJob final : public Job {
   std::mutex mutex_;
 };
 
-/// Streams that do nothing but count down, one step at a time, and then open their gate.
+/// Streams that count down, a step at a time, and then open their gate.
 class CountdownStreams final : public OtherAgents {
  public:
   struct Stream {
