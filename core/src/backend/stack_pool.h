@@ -21,7 +21,7 @@ struct Stack {
 bool overflowed(const Stack& stack);
 
 /// Unused stacks of all executors of the process: a fresh page costs more than any work of a fiber.
-/// Thread-safe. The library has two mutable statics, this pool among them.
+/// Thread-safe. The pool is among the library's two mutable statics.
 class StackPool {
  public:
   enum class Guards { kBest, kPages, kNone };

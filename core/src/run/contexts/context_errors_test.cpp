@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Verbs, handles and strategies where they do not belong.
+// Verbs, handles and strategies in wrong contexts.
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategies.h"
 #include "belfry/testing/asserts.h"
@@ -137,12 +137,12 @@ TEST_F(ContextErrors, AnotherThreadRunsABusyStrategy) {
   });
   EXPECT_THAT(
       text, AllOf(HasSubstr("BF-002 this strategy is running already"), HasSubstr("train.cc:11")));
-  // And it may, once the run is over.
+  // After the run a third thread may begin a run.
   std::thread third([&] { strategy_.run([](ReplicaContext&) {}); });
   third.join();
 }
 
-// The backend's carrier is for one thread at a time.
+// The backend's carrier is for a single thread at a time.
 TEST_F(ContextErrors, AnotherThreadRunsOnTheBackendOfARun) {
   testing::asserts("SEM-9");
   MirroredStrategy other(backend_);

@@ -21,7 +21,7 @@ const std::vector<LeafDescription>& described(const void* value) {
   return *static_cast<const std::vector<LeafDescription>*>(value);
 }
 
-// What a replica brought, as its process sent it.
+// The value of a replica, in the form that its process sent.
 struct Part {
   Part(ByteReader& in, const MergeRequest& like) {
     const auto op = in.get<ReduceOp>();

@@ -17,7 +17,7 @@ void ByteReader::take(void* data, std::size_t count) {
 
 std::size_t ByteReader::count(std::size_t bytes_each) {
   const auto number = get<std::uint64_t>();
-  // An element without bytes of its own is bounded by nothing in the message.
+  // The message does not limit the number of elements without bytes.
   check(bytes_each == 0 || number <= rest_.size() / bytes_each,
         "a message between processes ends early");
   return static_cast<std::size_t>(number);

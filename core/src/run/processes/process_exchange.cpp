@@ -16,7 +16,7 @@ namespace {
 
 using Kind = ProcessMessage::Kind;
 
-// The first word of each message: another number is another version, or another byte order.
+// The first word of each message: a different number means a different version or byte order.
 constexpr std::uint32_t kFormat = 0x62660001;
 
 Bytes encode(const ProcessMessage& message) {
@@ -50,7 +50,7 @@ CallSite site_of(const ProcessMessage& message) { return {message.file.c_str(), 
 
 bool is_failed(const ProcessMessage& message) { return message.kind == Kind::kFailed; }
 
-// Errors that all processes throw together, after which none of them waits for another.
+// Errors that all processes throw together: afterwards no process waits.
 bool is_common(const Error& error) {
   switch (error.code()) {
     case ErrorCode::kMergeMissing:

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs of a strategy of several processes: the exchange that stands between the arrival of all
-// replicas of this process and the merge (SEM-151).
+// Runs of a strategy of several processes: the exchange between the arrival of all replicas of this
+// process and the merge (SEM-151).
 #include "belfry/detail/process_exchange.h"
 #include "run/processes/run_picture.h"
 #include "run/rounds/replica_runner.h"
@@ -25,7 +25,8 @@ void ReplicaRunner::run_among_processes(ProcessExchange& processes, const RunOpt
   try {
     carry_out(options);
   } catch (...) {
-    // Whatever the reason, the other processes wait for this one in their next exchange.
+    // For any reason of the failure, the other processes wait for this process in their next
+    // exchange.
     const bool is_replica = blamed_ >= 0 && blamed_ < core().size();
     const int speaker = is_replica ? blamed_ : present_.id(0);
     const CallSite last = state(speaker).last_site;

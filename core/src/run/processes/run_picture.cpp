@@ -14,8 +14,8 @@ namespace {
 
 using Status = ReplicaState::Status;
 
-// The number of the first of `seen` that equals `address`, which joins them if none does: in a
-// message numbers stand for addresses.
+// The number of the first of `seen` equal to `address`. An address without an equal is appended.
+// Numbers stand for addresses in messages.
 std::uint32_t number_of(std::vector<const void*>& seen, const void* address) {
   const auto found = std::ranges::find(seen, address);
   const auto number = static_cast<std::uint32_t>(found - seen.begin());

@@ -15,12 +15,12 @@
 
 namespace belfry::detail {
 
-/// The message of one process about a round: what each of its replicas does. All have arrived at a
-/// merge or have returned.
+/// The message of a process about a round: the state of each of its replicas. All replicas have
+/// arrived at a merge or have returned.
 Bytes describe_round(const RunFacts& run);
 
-/// The replicas of all processes in one round, from the messages of the processes. Types of merges,
-/// functions and variables have addresses that mean nothing in another process: equal descriptions
+/// The replicas of all processes in a round, from the messages of the processes. The addresses of
+/// types of merges, functions and variables have no meaning in another process: equal descriptions
 /// get equal addresses here, and in each process unequal addresses stay unequal.
 class RunPicture {
  public:
@@ -29,7 +29,7 @@ class RunPicture {
   RunPicture(const RunPicture&) = delete;
   RunPicture& operator=(const RunPicture&) = delete;
 
-  /// Adds the message of one process. Throws: InternalError for a message of another form.
+  /// Adds the message of a process. Throws: InternalError for a message of a different form.
   void add(const Bytes& message);
 
   /// Valid as long as the picture.

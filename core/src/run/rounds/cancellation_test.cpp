@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What becomes of replicas whose run has failed (SEM-7). The suites try it on other carriers.
+// The end of replicas in a failed run (SEM-7). The suites repeat the tests on other carriers.
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
@@ -21,12 +21,12 @@ namespace {
 constexpr int kPatience = 16;
 constexpr int kMany = 1000;  // Of those that are abandoned nobody comes so far.
 
-// What replicas throw on purpose.
+// The exception that replicas throw on purpose.
 struct Boom {};
 
 class Cancellation : public ::testing::Test {
  protected:
-  /// Runs `body`, which throws a Boom on replica 0, and sees whether the strategy still works.
+  /// Runs `body`, which throws a Boom on replica 0, and checks that the strategy still works.
   template <class Body>
   void fail_in(const Body& body) {
     EXPECT_THROW(strategy_.run(body), Boom);
@@ -37,7 +37,7 @@ class Cancellation : public ::testing::Test {
     for (const float sum : sums) EXPECT_EQ(sum, 3.0F);  // 0 + 1 + 2
   }
 
-  /// The replicas that the report calls abandoned.
+  /// The abandoned replicas of the report.
   std::vector<int> abandoned() {
     std::vector<int> replicas;
     const std::optional<ErrorReport>& report = strategy_.last_failure();
@@ -54,7 +54,7 @@ class Cancellation : public ::testing::Test {
   MirroredStrategy strategy_{backend_};
 };
 
-/// Tries `call` often, and counts in `swallowed` how often that threw.
+/// Calls `call` many times, and counts the exceptions in `swallowed`.
 template <class F>
 void insist(int& swallowed, const F& call) {
   for (int i = 0; i < kMany; ++i) {
@@ -66,7 +66,7 @@ void insist(int& swallowed, const F& call) {
   }
 }
 
-/// Calls `fn` when it is destroyed.
+/// Calls `fn` in its destructor.
 template <class F>
 struct AtEnd {
   explicit AtEnd(F what) : fn(std::move(what)) {}
@@ -89,7 +89,7 @@ TEST_F(Cancellation, OfReplicasThatMergeAllTheSameIsGivenUp) {
                Boom);
   EXPECT_EQ(swallowed, (std::vector{0, kPatience, kPatience}));
   EXPECT_EQ(abandoned(), (std::vector{1, 2}));
-  // Nobody is abandoned who obeys.
+  // A replica that obeys is not abandoned.
   fail_in([](ReplicaContext& replica) {
     if (replica.replica_id() == 0) throw Boom{};
     replica.all_reduce(ReduceOp::kSum, 1.0F);
@@ -98,7 +98,7 @@ TEST_F(Cancellation, OfReplicasThatMergeAllTheSameIsGivenUp) {
 
 TEST_F(Cancellation, AbandonsReplicasThatKeepUsingTheirDevices) {
   std::vector<int> swallowed(3);
-  // They outlive the replicas, whose stacks are lost.
+  // The tensors outlive the replicas, whose stacks are lost.
   std::vector<Tensor<float>> sums(3);
   EXPECT_THROW(strategy_.run([&](ReplicaContext& replica) {
     const auto id = static_cast<std::size_t>(replica.replica_id());
@@ -120,7 +120,7 @@ TEST_F(Cancellation, AbandonsReplicasThatKeepUsingTheirDevices) {
   fail_in([](ReplicaContext&) { throw Boom{}; });
 }
 
-/// Merges in vain below `depth` frames that each own memory.
+/// Merges in vain below `depth` frames with memory of their own.
 int insist_below(ReplicaContext& replica, int depth) {
   const std::vector<int> owned(static_cast<std::size_t>(depth + 1), 1);
   int swallowed = 0;
@@ -131,7 +131,7 @@ int insist_below(ReplicaContext& replica, int depth) {
   return insist_below(replica, depth - 1) + owned.front();
 }
 
-// A build with LeakSanitizer looks for what they own.
+// A build with LeakSanitizer checks the memory of the abandoned replicas.
 TEST_F(Cancellation, KeepsWhatAbandonedReplicasOwn) {
   EXPECT_THROW(strategy_.run([](ReplicaContext& replica) {
     if (replica.replica_id() == 0) throw Boom{};
@@ -169,7 +169,7 @@ TEST_F(Cancellation, LetsDestructorsWaitForTensors) {
   EXPECT_EQ(seen, (std::vector{1.0F, 2.0F, 3.0F}));
 }
 
-// A gate that nobody opens stands for a device that cannot go on.
+// A gate without an opener stands for a device that cannot go on.
 TEST_F(Cancellation, OutranksADestructorThatWaitsForEver) {
   Gate gate;
   int given_up = 0;

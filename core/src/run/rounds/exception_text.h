@@ -10,17 +10,18 @@
 
 namespace belfry::detail {
 
-/// What an exception says: its type where the compiler can tell, and its message.
+/// The text of an exception: its type, if the compiler knows the type, and its message.
 std::string text_of(const std::exception_ptr& exception);
 
-/// The report of a belfry error; for anything else one with code kMergeThrew and its text.
+/// The report of a belfry error. Any other exception gets a report with code kMergeThrew and the
+/// exception's text.
 ErrorReport report_of(const std::exception_ptr& exception);
 
-/// The exception that belongs to a report.
+/// The exception for a report.
 std::exception_ptr exception_of(const ErrorReport& report);
 
-/// The error to report in place of a ReplicaCancelled that code threw in a run that had not failed;
-/// std::bad_alloc if there is no memory for it.
+/// The error to report in place of a ReplicaCancelled thrown by code in a run that had not failed;
+/// std::bad_alloc without memory for the error.
 std::exception_ptr stray_cancellation(const char* thrower) noexcept;
 
 }  // namespace belfry::detail

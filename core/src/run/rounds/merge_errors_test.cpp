@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What users read when replicas do not meet, and that the strategy goes on working.
+// Messages for replicas that do not meet. The strategy works after each failure.
 #include "belfry/backend/host_backend.h"
 #include "belfry/indexed_slices.h"
 #include "belfry/scatter.h"
@@ -41,7 +41,7 @@ IndexedSlices<float> rows_of(Shape dense) {
 
 class MergeErrors : public ::testing::Test {
  protected:
-  // What running `body` on every replica throws.
+  // The text of the exception of a run of `body` on every replica.
   template <class Expected, class Body>
   std::string text_of(const Body& body) {
     std::string text = "nothing was thrown";
@@ -350,7 +350,7 @@ TEST_F(MergeErrors, SeveralReplicasThrowAndTheLowestIsRethrown) {
   EXPECT_NE(strategy_.last_failure()->replicas[2].exception, nullptr);
 }
 
-// Merges when it is destroyed, whatever comes of it.
+// Merges in its destructor, with any result.
 struct SumAtEnd {
   ~SumAtEnd() {
     try {
@@ -397,7 +397,8 @@ TEST_F(MergeErrors, TheLowestOfHiddenAndOpenExceptionsIsRethrown) {
   }
 }
 
-// What unwinds it is its cancellation, and what it throws then a consequence.
+// The cancellation unwinds the replica. An exception thrown during the unwinding is a consequence
+// of the cancellation.
 TEST_F(MergeErrors, WhatACancelledReplicaThrowsOutranksNothing) {
   EXPECT_THAT(text_of<MergeMismatchError>([](ReplicaContext& replica) {
                 try {
@@ -464,7 +465,7 @@ TEST_F(MergeErrors, CancellationUnwindsWhatReplicasHold) {
   EXPECT_EQ(alive, 0);
 }
 
-// An error of a user's own that is one of belfry's.
+// An error type of a user, derived from an error of belfry.
 struct BadLabel : InvalidArgumentError {
   using InvalidArgumentError::InvalidArgumentError;
   int label = 42;
@@ -479,7 +480,7 @@ TEST_F(MergeErrors, ErrorsOfAMergeFunctionKeepTheirTypes) {
                     kLeft);
               }),
               HasSubstr("BF-030 no such label"));
-  // BF-061 of a device, and not of a view, has another type than throw_error gives it.
+  // BF-061 of a device has a different type than BF-061 of a view, which throw_error makes.
   EXPECT_THAT(
       text_of<DeviceError>([](ReplicaContext& replica) {
         replica.merge_call(

@@ -49,7 +49,7 @@ const std::map<std::string, double> kRightSums{{"b", 200.0}, {"w", 2.0}};
 
 class MergeNames : public ::testing::Test {
  protected:
-  // Code and text of the error that running `body` throws.
+  // Code and text of the error of a run of `body`.
   template <class Body>
   std::string text_of(const Body& body) {
     return error_of([&] { strategy_.run(body); });
@@ -60,7 +60,7 @@ class MergeNames : public ::testing::Test {
   MirroredStrategy strict_{backend_, StrategyOptions{.require_names = true}};
 };
 
-// The first gradient of replica 0 is `w` and meets the first gradient of replica 1, which is `b`.
+// The first gradient of replica 0 is `w`, and meets the first gradient of replica 1, `b`.
 TEST_F(MergeNames, AreWhatALoopInAnotherOrderLacks) {
   const auto sums = strategy_.run([](ReplicaContext& replica) {
     auto grads = gradients_of(replica);
@@ -140,7 +140,7 @@ IndexedSlices<float> first_row() {
                         Shape{2, 1});
 }
 
-/// A verb that merges, called with a tag and, on a line of its own, without.
+/// A verb that merges, called with a tag and, on a separate line, without.
 struct Verb {
   std::string kind;      ///< The name in messages.
   std::string with_tag;  ///< The call in the hint.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs in which some replicas take no part (SEM-90, SEM-91).
+// Runs with absent replicas (SEM-90, SEM-91).
 #include "belfry/backend/host_backend.h"
 #include "belfry/scatter.h"
 #include "belfry/strategies.h"
@@ -73,7 +73,7 @@ TEST_F(Participation, AskingForAMissingComponentIsAnError) {
   EXPECT_TRUE(values == values_of({1, 3}));
 }
 
-// What would be lost, or missing, is said at the call, before any replica runs.
+// The call refuses lost and missing values before any replica runs.
 TEST_F(Participation, ValuesOfOtherReplicasAreRefused) {
   testing::asserts("SEM-13");
   bool ran = false;
@@ -239,8 +239,8 @@ TEST_F(Participation, MismatchedMergesNameTheReplicasThatTakePart) {
   }
 }
 
-// A mismatch names the replicas that brought the values, not their places among those that take
-// part.
+// A mismatch names the replicas of the values, not the places of the replicas among the
+// participants.
 TEST_F(Participation, AGatherThatDoesNotFitNamesTheReplicasThatTakePart) {
   const auto reported = [&](const auto& body) {
     std::vector<std::pair<int, std::string>> replicas;

@@ -29,7 +29,7 @@ const MergeRequest& request_of(const std::vector<MergeRequest*>& requests,
   return *requests[static_cast<std::size_t>(present.id(position))];
 }
 
-// As a rule replicas that meet are at one line of one program, which is seen without a call.
+// Replicas that meet are usually at the same line of the same program: this test needs no call.
 bool all_equal(const std::vector<MergeRequest*>& requests) {
   const MergeRequest& first = *requests.front();
   for (const MergeRequest* other : requests) {
@@ -41,8 +41,9 @@ bool all_equal(const std::vector<MergeRequest*>& requests) {
   return true;
 }
 
-// The position of the first whose request does not meet that of the first participant, or their
-// count. Apart, so that what is usual needs no stack.
+// The position of the first participant with a request that does not meet the request of the first
+// participant. Without such a request, the number of participants. Apart, for the usual path needs
+// no stack then.
 [[gnu::noinline]] int first_stranger(const std::vector<MergeRequest*>& requests,
                                      const Participants& present) {
   const MergeRequest& first = request_of(requests, present, 0);
@@ -75,7 +76,7 @@ const char* hint_for_places(MergeKind kind) {
 
 enum class Difference { kKind, kName, kPlace, kChange, kFunction, kTypes };
 
-// Kinds before places before types: the first answer that explains the most.
+// Kinds before places before types: the first difference explains the most.
 Difference difference(const MergeRequest& first, const MergeRequest& other) {
   if (first.type->kind != other.type->kind) return Difference::kKind;
   if (!meets({first.type, first.site, first.tag, nullptr},
@@ -127,7 +128,7 @@ ErrorReport explain(Difference difference, const MergeRequest& first) {
   return report;
 }
 
-// `first` is that of the first participant.
+// `first` is the request of the first participant.
 std::string describe(Difference difference, const MergeRequest& first,
                      const MergeRequest& request) {
   std::string text = "waits in " + name_of(request);

@@ -10,12 +10,12 @@
 
 namespace belfry::detail {
 
-/// Whether requests of replicas that have all arrived belong together.
-/// `requests` are indexed by replica id.
+/// Whether the requests belong together. All replicas have arrived. `requests` are indexed by
+/// replica id.
 bool belong_together(const std::vector<MergeRequest*>& requests, const Participants& present);
 
-/// The first way in which they do not. `what` of the report says what was
-/// expected.
+/// The first difference between requests that do not belong together. `what` of the report holds
+/// the expected request.
 ErrorReport describe_mismatch(const std::vector<MergeRequest*>& requests,
                               const Participants& present);
 

@@ -28,7 +28,8 @@ const CurrentContext* context_on_carrier() {
 
 bool has_arrived(const ReplicaState& replica) { return replica.status == Status::kArrived; }
 
-// The replica whose merge functions run. If the wanted replica is absent, the first participant.
+// The replica with the merge functions that run. If the wanted replica is absent, the first
+// participant.
 int functions_of(StrategyCore& core, const Participants& present) {
   const int wanted = core.backend().run_settings().functions_of;
   return wanted < present.replicas() && present.has(wanted) ? wanted : present.id(0);
@@ -36,7 +37,7 @@ int functions_of(StrategyCore& core, const Participants& present) {
 
 }  // namespace
 
-// The replicas of a run, as the hook `do_run` gets them.
+// The replicas of a run, for the hook `do_run`.
 class ReplicaRunner::ReplicasStep final : public StrategyStep {
  public:
   ReplicasStep(ReplicaRunner& runner, const RunOptions& options)
@@ -68,7 +69,7 @@ class ReplicaRunner::ReplicasStep final : public StrategyStep {
   bool concurrent_;
 };
 
-// The merge of a round, as the hook `do_merge` gets it.
+// The merge of a round, for the hook `do_merge`.
 class ReplicaRunner::MergeStep final : public StrategyStep {
  public:
   MergeStep(ReplicaRunner& runner, const MergeRequest& first)
@@ -155,8 +156,8 @@ void ReplicaRunner::body(int position) noexcept {
   current.replica = &context;
   current.backend = &core().backend();
   current.device = core().device_of(replica);
-  // No other context surrounds this one on its carrier; its rights follow from the place where the
-  // run was begun.
+  // The replica's context is the outermost context on its carrier. Its rights follow from the place
+  // of the call of `run`.
   current.in_update = in_update_;
   current.variables = rules_;
   current.failure = this;
@@ -184,8 +185,8 @@ void ReplicaRunner::body(int position) noexcept {
 
 void ReplicaRunner::meet(int replica, MergeRequest& request) {
   ReplicaState& own = state(replica);
-  // Usually the current context is the context that the replica's body started with; otherwise
-  // MergePoint checks in detail.
+  // Usually the current context is still the context of the replica's body; otherwise MergePoint
+  // checks in detail.
   if (context_on_carrier() != own.context) [[unlikely]] {
     require_current(replica, request);
   }
@@ -199,8 +200,8 @@ void ReplicaRunner::meet(int replica, MergeRequest& request) {
   own.last_site = site;
   own.status = Status::kArrived;
   requests_[static_cast<std::size_t>(replica)] = &request;
-  // One object for both announcements: the size of a waiting replica's frames decides how many of
-  // them fit into a cache.
+  // Both announcements share an object: the size of a waiting replica's frames limits the number of
+  // frames in a cache.
   Operation operation{.kind = OperationKind::kArrive,
                       .agent = agent_of(replica),
                       .subject = own.merges,
@@ -231,7 +232,7 @@ void ReplicaRunner::touch(int replica, OperationKind kind, std::uint64_t subject
 }
 
 Job::Settled ReplicaRunner::settle() noexcept {
-  // Usually all replicas have arrived, and this test is faster than a count of each status.
+  // Usually all replicas have arrived: the test is faster than a count of each status.
   if (!std::ranges::all_of(states_, has_arrived)) return settle_some();
   if (!has_failed()) merge_round();
   executor_.open(gate_);
@@ -274,8 +275,8 @@ Job::Settled ReplicaRunner::settle_some() {
   return Settled::kResumed;
 }
 
-// All replicas have ended. If the run has failed, only an exception that came out of a merge
-// afterwards is not in the report yet.
+// All replicas have ended. In a failed run, only an exception that came out of a merge afterwards
+// is missing in the report.
 void ReplicaRunner::finish() {
   if (has_failed()) return fail_by_hidden_exception();
   if (const ReplicaState* const thrower = states_.find(Status::kThrew)) return fail_by(*thrower);

@@ -21,7 +21,7 @@
 
 namespace belfry::detail {
 
-/// The progress of one replica of a run.
+/// The progress of a replica of a run.
 struct alignas(64) ReplicaState {
   enum class Status : std::uint8_t {
     kRunning,
@@ -45,8 +45,8 @@ struct alignas(64) ReplicaState {
   std::exception_ptr exception{};
 };
 
-/// The states of the replicas of a run, by replica id. Few states lie in the
-/// object itself: memory with this alignment is expensive.
+/// The states of the replicas of a run, by replica id. Few states lie in the object itself: memory
+/// with the alignment of a state is expensive.
 class ReplicaStates {
  public:
   explicit ReplicaStates(int replicas)
@@ -61,7 +61,7 @@ class ReplicaStates {
   const ReplicaState& operator[](std::size_t replica) const { return first_[replica]; }
   const ReplicaState* begin() const { return first_; }
   const ReplicaState* end() const { return first_ + size_; }
-  /// The first replica with that status, or null.
+  /// The first replica with the status, or null.
   const ReplicaState* find(ReplicaState::Status status) const {
     const ReplicaState* const found = std::ranges::find(*this, status, &ReplicaState::status);
     return found == end() ? nullptr : found;
@@ -77,11 +77,10 @@ class ReplicaStates {
   ReplicaState* first_;
 };
 
-/// One run: carries the replicas through rounds until all have ended. In each
-/// round every replica goes on until it arrives at a merge or ends; then, on
-/// the thread that called `run`, the requests are matched and the merge
-/// executed once (SEM-1 to SEM-9). Replicas that take no part have a body that
-/// does nothing, and no round waits for them (SEM-90).
+/// A run: carries the replicas through rounds until all have ended. In each round every replica
+/// goes on until it arrives at a merge or ends. Then, on the thread that called `run`, the requests
+/// are matched and the merge is executed once (SEM-1 to SEM-9). Absent replicas have an empty body,
+/// and no round waits for them (SEM-90).
 class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
  public:
   ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
@@ -118,8 +117,8 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void seek(int replica, const VariableRequest& request);
   void serve_seekers();
 
-  // The run fails. If memory runs out for the report there is none, and the run
-  // fails all the same (SEM-144). `describe` returns a Failure.
+  // The run fails. Without memory for the report the run fails too, without a report (SEM-144).
+  // `describe` returns a Failure.
   template <class Describe>
   void fail(const std::exception_ptr& thrown, const Describe& describe) noexcept;
   void fail_without_merge();
@@ -139,7 +138,7 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   }
   [[noreturn]] void refuse(int replica);
   void refuse_work(const CurrentContext& context) override;
-  /// Whether the calling replica's destructors run because its run has failed.
+  /// Whether destructors of the calling replica run because of the failure of its run.
   bool is_being_unwound() const { return has_failed() && std::uncaught_exceptions() > 0; }
   // The log of a backend numbers the replicas of its process from 0.
   AgentId agent_of(int replica) {
@@ -160,8 +159,8 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   std::optional<UnnamedMerges> unnamed_;  // If the strategy requires names.
   CurrentContext cross_current_;
   const VariableRules* rules_ = nullptr;
-  // Apart from the next number, lest one load of both waits for what a round
-  // has just stored here.
+  // Apart from the next number: a load of both would wait for the number that a round has just
+  // stored here.
   std::uint64_t rounds_ = 0;
   bool nested_ = false;
   bool in_update_ = false;  // Begun in a function that is called for each component.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The failures of a run: which failure counts, and how replicas hear of it. The
+// The failures of a run: the failure that counts, and the way replicas hear of the failure. The
 // texts are in run_report.cpp.
 #include "belfry/replica_context.h"
 #include "run/rounds/exception_text.h"
@@ -49,8 +49,8 @@ void ReplicaRunner::fail_by(const ReplicaState& thrower) {
 }
 
 // A replica may merge in a destructor while its own exception unwinds the replica. The exception
-// was thrown before the other replicas failed to meet, and outranks their failure; it comes out of
-// the replica only when the failed run is unwound.
+// was thrown before the other replicas failed to meet, and outranks their failure. The exception
+// comes out of the replica only during the unwinding of the failed run.
 void ReplicaRunner::fail_by_hidden_exception() {
   const auto hidden = std::ranges::find_if(states_, [](const ReplicaState& replica) {
     return replica.status == ReplicaState::Status::kThrew && replica.was_throwing;
@@ -84,8 +84,8 @@ void ReplicaRunner::deadlock(const std::vector<int>& blocked) noexcept {
   fail(nullptr, [&](const RunFacts& run) { return run_deadlock(run, blocked.size()); });
 }
 
-// Abandoned replicas are known only after the run, and are added to its report. If memory runs out
-// for them, the report is dropped.
+// Abandoned replicas are known only after the run, and are then added to its report. Without memory
+// for them the report is dropped.
 void ReplicaRunner::report_abandoned() noexcept {
   std::optional<ErrorReport>& report = core().last_failure();
   try {

@@ -84,7 +84,7 @@ Failure failure_of(ErrorReport report) {
   return {std::move(error), std::move(report)};
 }
 
-// An error of belfry that names no replica gets that one.
+// An error of belfry without a replica gets the thrower's.
 Failure thrown_by(const RunFacts& run, const ReplicaState& thrower,
                   std::vector<ReplicaReport> replicas) {
   std::exception_ptr thrown = thrower.exception;

@@ -15,8 +15,8 @@
 /// fails all the same.
 namespace belfry::detail {
 
-/// Calls into belfry that a replica may make, and swallow the exception of,
-/// after its run failed.
+/// The number of calls into belfry that a replica may make, and swallow the exception of, after its
+/// run failed.
 inline constexpr std::uint32_t kPatience = 16;
 
 /// The part of a run that reports describe.
@@ -36,7 +36,7 @@ struct Failure {
 /// A line for each replica of this process, or of the picture of all processes.
 std::vector<ReplicaReport> replica_reports(const RunFacts& run);
 
-/// Some replicas ended and others wait in a merge.
+/// Some replicas ended, and the rest wait in a merge.
 Failure merge_missing(const RunFacts& run);
 /// The requests of merge number `round` do not belong together.
 Failure merge_mismatch(const RunFacts& run, std::uint64_t round);
@@ -48,8 +48,8 @@ Failure merge_threw(const RunFacts& run, std::uint64_t round, const MergeRequest
 
 /// A replica threw, and no merge had failed before.
 Failure replica_threw(const RunFacts& run, const ReplicaState& thrower);
-/// A replica had thrown before the failure that `last` reports, and was being
-/// unwound. Throws: std::bad_alloc if there is no last report.
+/// A replica had thrown before the failure that `last` reports, and was being unwound. Throws:
+/// std::bad_alloc without a last report.
 Failure replica_had_thrown(const RunFacts& run, const ReplicaState& thrower,
                            const std::optional<ErrorReport>& last);
 
@@ -61,7 +61,7 @@ Failure variables_differ(const std::exception_ptr& thrown);
 /// Every replica is blocked, and no stream can move.
 Failure run_deadlock(const RunFacts& run, std::size_t blocked);
 
-/// Adds the replicas that were abandoned after the failure.
+/// Adds the replicas abandoned after the failure.
 void add_abandoned(const ReplicaStates& states, ErrorReport& report);
 
 }  // namespace belfry::detail

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What goes into runs and merges, and what comes out.
+// Arguments and results of runs and merges.
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategies.h"
 #include "belfry/strategy.h"

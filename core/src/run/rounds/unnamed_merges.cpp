@@ -27,8 +27,8 @@ constexpr const char* kHint =
   throw MergeMismatchError(std::move(report));
 }
 
-// The call with the argument to add. What describes itself begins with the name of its function,
-// which is a free one but for assignments.
+// The call with the argument to add. A request that describes itself begins with the name of its
+// function, a free function except for assignments.
 std::string call_with_tag(const MergeRequest& request) {
   const MergeType& type = *request.type;
   if (type.describe == nullptr) {

@@ -14,9 +14,9 @@
 namespace belfry::detail {
 
 /// The merges without a tag, and the variables without a name, that each replica has reached in a
-/// run whose strategy requires names. A replica may reach each call once: order alone would tell
-/// the next values from the first (SEM-133). Every replica has a list of its own, and replicas that
-/// run side by side need no lock.
+/// run whose strategy requires names. A replica may reach each call once: order alone would
+/// distinguish the next values from the first (SEM-133). Every replica has its own list, and
+/// replicas that run side by side need no lock.
 class UnnamedMerges {
  public:
   explicit UnnamedMerges(int replicas) : reached_(static_cast<std::size_t>(replicas)) {}

@@ -6,7 +6,7 @@
 
 namespace belfry {
 
-/// The code of the error that `body` throws; kInternal when it throws none of belfry's.
+/// The code of the belfry error thrown by `body`; kInternal without a belfry error.
 inline ErrorCode code_of(const auto& body) {
   try {
     body();

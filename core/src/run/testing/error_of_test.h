@@ -8,7 +8,7 @@
 
 namespace belfry {
 
-/// Code and text of the belfry error that `body` throws.
+/// Code and text of the belfry error thrown by `body`.
 inline std::string error_of(const auto& body) {
   try {
     body();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What can be assigned, added and subtracted, and where the result lives.
+// Values that can be assigned, added and subtracted, and the place of the result.
 #include "belfry/backend/host_backend.h"
 #include "belfry/reduction.h"
 #include "belfry/strategies.h"

@@ -96,7 +96,7 @@ VariablePlaces places_on(StrategyCore& core, const std::vector<DeviceSpec>& devi
     places.component.push_back(here ? places.size() : -1);
     if (here) places.devices.push_back(device);
   }
-  // What is left are devices of variables alone: no replica sees a component there.
+  // The remaining devices belong to variables alone: no replica sees a component on them.
   for (int device : chosen) {
     const auto& all = core.devices();
     if (std::ranges::find(all, device) == all.end()) places.devices.push_back(device);
@@ -197,7 +197,7 @@ std::vector<Placement> ComponentValues::places_of(const std::vector<int>& compon
   return places;
 }
 
-// The replica on the component's device, else the first one that sees it.
+// The replica on the component's device, else the first replica that sees the component.
 int ComponentValues::replica_beside(int component) const {
   const int device = info_.places.devices[static_cast<std::size_t>(component)];
   const int replica = detail::replica_beside(core_, device);

@@ -6,7 +6,7 @@
 
 namespace belfry::detail {
 
-/// Throws: ContextError (kWrongContext): `what` would be done once for each call.
+/// Throws: ContextError (kWrongContext): `what` would happen once for each call.
 [[noreturn]] void throw_inside_update(const char* what, CallSite site);
 
 }  // namespace belfry::detail

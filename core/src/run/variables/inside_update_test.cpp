@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Inside a function that is called for each component, device or element no variable changes, by
-// whatever way (SEM-41).
+// No variable changes inside a function that is called for each component, device or element, by
+// any call (SEM-41).
 #include "belfry/backend/host_backend.h"
 #include "belfry/checkpoint.h"
 #include "belfry/current.h"
@@ -34,7 +34,7 @@ using Way = std::pair<std::string, std::function<void()>>;
 
 class InsideUpdate : public ::testing::Test {
  protected:
-  // A run whose merge does `change`.
+  // A run with a merge that calls `change`.
   std::function<void()> merging(const std::function<void()>& change) {
     return [this, change] {
       strategy_.run([&](ReplicaContext& replica) {
@@ -51,7 +51,7 @@ class InsideUpdate : public ::testing::Test {
   std::function<void()> fetching(const std::function<void()>& change) {
     return [this, change] { cross_.fetch(v_, [&](int) { return change(), 0; }); };
   }
-  // Calls `often` by every verb that calls a function for each component, device or element.
+  // Calls `often` by every verb with a function for each component, device or element.
   std::vector<Way> outer(const std::function<void()>& often) {
     return {
         {"update",
@@ -130,11 +130,11 @@ TEST_F(InsideUpdate, NoWayChangesAVariable) {
   EXPECT_THAT(strategy_.local_values(w_), Each(4));
   EXPECT_THAT(strategy_.local_values(local_), Each(3));
   EXPECT_THAT(strategy_.read(rows).to_host(), Each(0.0F));
-  // All of it is fine where it is done once.
+  // Outside of an update every call works.
   for (const auto& [way, change] : ways) EXPECT_EQ(error_of(change), "nothing was thrown") << way;
 }
 
-// It neither sees the components that are being worked on, nor the device they live on.
+// Reads in an update see neither the components in work nor their device.
 TEST_F(InsideUpdate, WhatOnlyReadsIsFine) {
   const Variable<int> either = local_;
   std::vector<int> seen;

@@ -17,7 +17,7 @@ namespace {
 
 using Words = std::vector<LeafDescription>;
 
-/// The first way in which a value differs from the first one.
+/// The first difference of a value from the first value.
 struct Divergence {
   std::size_t index = 0;
   std::string in{};
@@ -36,13 +36,13 @@ Divergence structures_differ(const ComparedValues& values, std::size_t index) {
   const auto text = [leaf](const Words& words) {
     return "has " + leaf_text(words, leaf) + place_text(words, leaf);
   };
-  // Keys that differ may read alike.
+  // Different keys may have equal texts.
   const bool alike = first == other;
   return {index, index == values.other_tree ? "structure" : "shape" + place_text(first, leaf),
           text(first), alike ? "has as many in another structure" : text(other)};
 }
 
-// The words have an entry for all that is empty, too.
+// The words have an entry for each empty container, too.
 Divergence bits_differ(const ComparedValues& values, std::size_t index, std::size_t leaf) {
   const Words words = values.describe(0);
   std::size_t word = 0;
@@ -76,7 +76,7 @@ std::vector<std::byte> bytes_of(const AnyTensor& tensor) {
   return bytes;
 }
 
-// Index of the first value whose tensor has other bits; 0 where all have the same.
+// The index of the first value whose tensor has different bits; 0 if all bits are equal.
 std::size_t other_tensor(const std::vector<std::vector<LeafRef>>& each, std::size_t leaf) {
   const std::vector<std::byte> reference = bytes_of(*each[0][leaf].tensor);
   for (std::size_t index = 1; index < each.size(); ++index) {

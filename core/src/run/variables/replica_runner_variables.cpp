@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Variables that replicas make in a run.
+// Variables made by replicas in a run.
 #include "run/rounds/replica_runner.h"
 
 namespace belfry::detail {
@@ -46,8 +46,8 @@ void ReplicaRunner::seek(int replica, const VariableRequest& request) {
 }
 
 // All replicas are paused or ended, and some wait for a variable. If replicas run side by side, the
-// first replica may have made the variable after the seeker's look and before its pause; otherwise
-// no replica will ever make it.
+// first replica may have made the variable between the seeker's look and its pause. Otherwise no
+// replica will ever make the variable.
 void ReplicaRunner::serve_seekers() {
   bool found = has_failed();
   try {

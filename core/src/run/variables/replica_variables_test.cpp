@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Variables that replicas make: one variable is what all of them ask for alike (SEM-48).
+// Variables made by replicas: equal requests of all replicas make a single variable (SEM-48).
 #include "belfry/detail/replica_variables.h"
 
 #include "belfry/backend/host_backend.h"
@@ -31,8 +31,8 @@ struct Last {
 
 class VariablesOfReplicas : public ::testing::Test {
  protected:
-  /// What the message says that replicas 0 and 1 asked for, where replica 0 calls `first` and
-  /// replica 1 `second`; nothing when there is no error.
+  /// The requests of replicas 0 and 1 in the message, if replica 0 calls `first` and replica 1
+  /// `second`. Empty without an error.
   template <class First, class Second>
   std::vector<std::string> asked_for(const First& first, const Second& second) {
     std::vector<std::string> asked;
@@ -71,7 +71,8 @@ TEST_F(VariablesOfReplicas, HaveOneType) {
   EXPECT_THAT(asked_for(making(1.0), making(1.0F)),
               ElementsAre("asked for \"v\", on write, aggregation none, float64",
                           "asked for \"v\", on write, aggregation none, float32"));
-  // What an initialiser gives is not known before replica 0 calls it; which type it has is.
+  // The value of an initialiser is unknown before replica 0 calls the initialiser, but its type is
+  // known.
   EXPECT_THAT(asked_for(making([] { return 1.0; }), making([] { return 1.0F; })),
               ::testing::SizeIs(2));
   EXPECT_THAT(asked_for(making([] { return 1.0; }), making([] { return 2.0; })), ElementsAre());
@@ -108,7 +109,7 @@ TEST_F(VariablesOfReplicas, ShareNamesThatDifferInOneDigit) {
   EXPECT_TRUE(same("foo", "foo_1"));
   EXPECT_TRUE(same("foo_1", "foo_2"));
   EXPECT_TRUE(same("foo_1/bar_2", "foo/bar_3"));
-  // What is not a `_` and one digit stays.
+  // Only a `_` with a single digit is cut off.
   for (const std::string other : {"foo_12", "foo1", "foo_a", "foo_1:0", "foo_", "foo_1_1"}) {
     EXPECT_FALSE(same("foo", other)) << other;
     EXPECT_TRUE(same(other, other)) << other;
@@ -117,7 +118,7 @@ TEST_F(VariablesOfReplicas, ShareNamesThatDifferInOneDigit) {
   EXPECT_FALSE(same("foo_12/bar", "foo/bar"));
 }
 
-// A list may have no leaf, which is a structure as any other.
+// A list may have no leaf: its structure is compared like any structure.
 TEST_F(VariablesOfReplicas, HaveOneStructureAlsoWithoutLeaves) {
   using Lists = std::vector<std::vector<double>>;
   using Deep = std::vector<Lists>;
@@ -129,7 +130,7 @@ TEST_F(VariablesOfReplicas, HaveOneStructureAlsoWithoutLeaves) {
   EXPECT_THAT(asked_for(making(Deep{}), making(Deep{{}})),
               ElementsAre(asked + "no elements", asked + "[0]no elements"));
   EXPECT_THAT(asked_for(making(Lists{}), making(Lists{})), ElementsAre());
-  // What only an initialiser knows is compared with nothing.
+  // Values known only to an initialiser are not compared.
   EXPECT_THAT(asked_for(making(Lists{}), making([] { return Lists{{1.0}}; })), ElementsAre());
 }
 
@@ -143,7 +144,7 @@ TEST_F(VariablesOfReplicas, HaveOneFirstValue) {
       ElementsAre(asked + "float64, with its own value", asked + "float64, with another value"));
   EXPECT_THAT(asked_for(making(Pair{1, {2, 3}}), making(Pair{1, {2, 4}})), ::testing::SizeIs(2));
   EXPECT_THAT(asked_for(making(Pair{1, {2, 3}}), making(Pair{1, {2, 3}})), ElementsAre());
-  // The bits are compared, so that a NaN equals itself and 0 is not -0.
+  // The bits are compared: a NaN equals itself, and 0 is not -0.
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(asked_for(making(nan), making(nan)), ElementsAre());
   EXPECT_THAT(asked_for(making(0.0), making(-0.0)), ::testing::SizeIs(2));

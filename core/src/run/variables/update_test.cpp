@@ -33,7 +33,7 @@ using ::testing::Pair;
 
 class Update : public ::testing::Test {
  protected:
-  // Which replica a refusal says differs, and what it says; -1 where nothing is refused.
+  // The replica that differs, and the difference, from the text of a refusal; -1 without a refusal.
   std::pair<int, std::string> divergence(const std::function<void()>& body) {
     try {
       body();
@@ -113,7 +113,7 @@ TEST_F(Update, ThatWouldMakeMirroredComponentsDifferIsRefused) {
   EXPECT_THAT(strategy_.local_values(variable), Each(1.0));
 }
 
-// The value itself stays what it was: nothing has been put in place.
+// The value stays unchanged: no result has been put in place.
 TEST_F(Update, ThatReturnsAnotherNumberForEachComponentIsRefused) {
   auto variable = strategy_.mirrored_variable(1.0, {.name = "weights"});
   int next = 0;
@@ -149,7 +149,7 @@ TEST_F(Update, OfTensorsThatDifferIsSeenWhenTheyAreRead) {
   }
 }
 
-// A third component that differs is as bad as a second, in whatever is compared.
+// A third component that differs is refused like a second, for each compared property.
 TEST_F(Update, IsRefusedWhenTheLastComponentAloneDiffers) {
   auto number = strategy_.mirrored_variable(1.0, {.name = "number"});
   auto lists = strategy_.mirrored_variable(std::vector<std::vector<int>>{{1}}, {.name = "lists"});
@@ -209,7 +209,7 @@ TEST_F(Update, OfATensorOfTheLastComponentAloneIsSeenWhenItIsRead) {
               Pair(2, HasSubstr("the components of mirrored pair differ in bits at leaf 1[1]")));
 }
 
-// What is known without waiting for a device is compared at once.
+// Properties known without a wait for a device are compared at once.
 TEST_F(Update, IsRefusedWhenTheShapeOfTheLastComponentAloneDiffers) {
   auto tensor =
       strategy_.mirrored_variable([] { return Tensor<float>::zeros({6}); }, {.name = "tensor"});
@@ -332,8 +332,8 @@ TEST_F(Update, OfReplicaLocalComponentsMayDiffer) {
   EXPECT_THAT(std::vector<int>({results[0], results[1], results[2]}), ElementsAre(10, 20, 30));
 }
 
-// As a PerReplica would, it has another value beside each component. What kind it is of shows only
-// when it is handed over.
+// A replica-local variable has a different value beside each component, as a PerReplica has. The
+// kind of a variable shows only in the call.
 TEST_F(Update, TakesNoReplicaLocalVariableAsAnArgument) {
   testing::asserts("SEM-41");
   constexpr CallSite kHere{"train.cc", 11};
@@ -356,7 +356,8 @@ TEST_F(Update, TakesNoReplicaLocalVariableAsAnArgument) {
   }
   EXPECT_THAT(strategy_.local_values(target), Each(1));
   EXPECT_THAT(strategy_.local_values(local.as_replica_local()), Each(4));
-  // The same handle of a mirrored one is fine, and a replica-local one may be what is updated.
+  // The same handle of a mirrored variable is allowed, and a replica-local variable may be the
+  // target.
   const Variable<int> mirrored = strategy_.mirrored_variable(10);
   cross_.update(target, add, mirrored);
   EXPECT_THAT(strategy_.local_values(target), Each(11));

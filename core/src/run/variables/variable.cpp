@@ -74,7 +74,8 @@ namespace {
   throw InvalidArgumentError(std::move(report));
 }
 
-// Inner scopes win; creators are asked from the innermost out, and see what the inner ones changed.
+// Inner scopes win: creators are asked from the innermost out, and see the changes of inner
+// creators.
 void apply_rules(const VariableRules* rules, VariableOptions& options, VariableInfo& info) {
   for (; rules != nullptr; rules = rules->outer) {
     if (rules->creator) rules->creator(options);
@@ -86,7 +87,7 @@ void apply_rules(const VariableRules* rules, VariableOptions& options, VariableI
   }
 }
 
-// The handle is of the kind that was asked for.
+// The handle has the requested kind.
 void require_kept(Synchronization asked, const VariableInfo& info, Synchronization kind,
                   CallSite site) {
   const bool known = asked == Synchronization::kOnRead || asked == Synchronization::kOnWrite;
@@ -98,7 +99,7 @@ void require_kept(Synchronization asked, const VariableInfo& info, Synchronizati
       "a creator may choose the kind where it was left open: see Synchronization::kAuto", site);
 }
 
-// A number that was read from somewhere may stand for no enumerator.
+// A number from a file or a caller may be no enumerator.
 void require_known(const std::string& name, const VariableOptions& options, CallSite site) {
   if (options.synchronization > Synchronization::kOnRead) {
     throw InvalidArgumentError(
@@ -191,7 +192,7 @@ bool touch_variable(const ReplicaContext& replica, const VariableInfo& info, boo
                        info.name + " was asked for through a replica context that is not current",
                        hint, site);
   }
-  // Who asks for a replica-local component may write it, once for each call.
+  // A caller with a replica-local component may write the component, once for each call.
   if (write && is_inside_update(context)) {
     throw_inside_update(("a write of " + info.name).c_str(), site);
   }
@@ -251,8 +252,8 @@ VariableInfo describe_variable(StrategyCore& core, VariableOptions options, Call
                              : Synchronization::kOnWrite;
   info.trainable = options.trainable && info.synchronization == Synchronization::kOnWrite;
   info.created = site;
-  // Replicas write components of their own, where they run: beside a variable that they share or
-  // see from other devices, each gets one.
+  // Replicas write components of their own, on their devices. If the places of the neighbouring
+  // variable are shared or seen from a distance, each replica gets its own component.
   const bool shared = info.synchronization == Synchronization::kOnRead &&
                       (!info.places.is_one_each() || is_seen_from_afar(core, info.places));
   if (info.places.size() == 0 || shared) info.places = core.place(info.synchronization);
@@ -310,7 +311,7 @@ void combine_leaves(AssignOp op, std::vector<LeafRef> target, std::vector<LeafRe
   KernelParameters parameters;
   parameters.binary = op == AssignOp::kAdd ? BinaryOp::kAdd : BinaryOp::kSubtract;
   for (const LeafRef& leaf : target) require_combinable(parameters.binary, leaf, site);
-  // Memory may be short: all that tensors need is there before anything changes.
+  // Memory may be short: all memory for tensors is taken before any change.
   std::vector<std::pair<BufferView, AnyTensor>> prepared;
   for (std::size_t i = 0; i < target.size(); ++i) {
     AnyTensor* const tensor = target[i].tensor;

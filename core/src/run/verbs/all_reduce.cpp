@@ -30,7 +30,8 @@ AllReduceRequest& at(MergeRequest* const* requests, int replica) {
   throw StructureMismatchError(std::move(report));
 }
 
-// Names the first leaf in which any replica differs from the first, and what each brings there.
+// Names the first leaf that differs between a replica and the first replica, and each replica's
+// leaf.
 [[noreturn]] void throw_leaves_differ(MergeRequest* const* requests, const Participants& present) {
   std::vector<std::vector<LeafDescription>> brought;
   for (int i = 0; i < present.count(); ++i) {

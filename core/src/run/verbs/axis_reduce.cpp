@@ -35,7 +35,7 @@ std::vector<AnyTensor> reduce_tensors_along(const GatherCall& call, ReduceOp op,
   const DType dtype = parts.front().dtype();
   const std::int64_t count = axis_count(call, op, dtype, shapes);
   const int number = gather_axis(shapes, call.present, call.axis, site);
-  // 16-bit floats stay float until the end, so that they are rounded once.
+  // 16-bit floats stay float until the end, and are rounded once.
   const DType wide = is_floating(dtype) && size_of(dtype) == 2 ? DType::kFloat32 : dtype;
   std::vector<AnyTensor> sums;
   std::vector<std::vector<LeafRef>> leaves;

@@ -18,7 +18,8 @@ std::uint64_t chain(std::uint64_t digest, std::uint64_t word) {
 
 }  // namespace
 
-// Behind its length, so that neighbours do not flow into one another; never 0 from here on.
+// The length comes first: without it the boundary between neighbours would not count. The digest is
+// never 0 from here on.
 void HostDigest::add_bytes(const void* bytes, std::size_t count) {
   digest_ = chain(digest_ + 1, count);
   for (std::size_t at = 0; at < count; at += sizeof(std::uint64_t)) {

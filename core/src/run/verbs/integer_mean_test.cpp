@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// SEM-141: means of integers are those of the true sum, however large it is.
+// Means of integers are the means of the true sum, for sums of any size (SEM-141).
 #include "belfry/backend/host_backend.h"
 #include "belfry/checkpoint.h"
 #include "belfry/reduction.h"

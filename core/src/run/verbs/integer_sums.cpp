@@ -27,7 +27,7 @@ constexpr const char* kWhat = "a truncated mean";
 constexpr std::int64_t kWord = std::int64_t{1} << 32;
 constexpr std::int64_t kSignBit = std::numeric_limits<std::int64_t>::min();
 
-// The types whose sums are of type Wide.
+// The types with sums of type Wide.
 template <class Wide>
 using SummedIn =
     std::conditional_t<std::is_same_v<Wide, Int128>, kernels::TypeList<std::int64_t, std::uint64_t>,

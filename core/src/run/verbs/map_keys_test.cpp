@@ -49,7 +49,7 @@ class MapKeys : public ::testing::Test {
     return AllOf(HasSubstr("BF-020"), HasSubstr("{b}"), HasSubstr("{c}"), HasSubstr("replica 0"),
                  HasSubstr("replica 1"));
   }
-  // The text of the error that running `body` on every replica throws.
+  // The text of the error of a run of `body` on every replica.
   template <class Body>
   std::string in_replicas(const Body& body) {
     try {
@@ -190,7 +190,7 @@ TEST_F(MapKeys, AreComparedByTheProductOfAGather) {
                         "float64[1] at {b}\n  at train.cc:11\n"));
 }
 
-// The merge function receives the maps as they are, and compares nothing.
+// The merge function receives the maps unchanged and uncompared.
 TEST_F(MapKeys, AreNotComparedWhereNobodyCombinesMaps) {
   const auto keys = strategy_.run([](ReplicaContext& replica) {
     return replica.merge_call(

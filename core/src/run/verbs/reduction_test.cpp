@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Reductions that users define, and the two for integers.
+// Reductions defined by users, and the two for integers.
 #include "belfry/reduction.h"
 
 #include "belfry/backend/host_backend.h"
@@ -87,7 +87,7 @@ TEST_F(Reductions, HappenInMergesToo) {
   EXPECT_THAT(results, Each(0));
 }
 
-// The sum of the tensors, in one's own words.
+// The sum of the tensors, as a user's reduction.
 struct Added {
   Tensor<float> combine(const Tensor<float>& folded, const Tensor<float>& next) const {
     EXPECT_EQ(folded.placement(), next.placement());
@@ -105,7 +105,7 @@ TEST_F(Reductions, OfTensorsLeaveTheResultOnEveryDevice) {
   EXPECT_THAT(fine, Each(true));
 }
 
-// Replica 1 takes no part (SEM-90): neither its value nor its number is there.
+// Replica 1 is absent (SEM-90): neither its value nor its number occurs.
 TEST_F(Reductions, CountTheReplicasThatTakePart) {
   testing::asserts("SEM-38", "SEM-91");
   detail::ReplicaArray<std::string> values(2);
@@ -150,7 +150,7 @@ TEST_F(Reductions, SayWhatIsSavedAndRestored) {
   EXPECT_THAT(strategy_.local_values(mean), Each(4.0));
 }
 
-// The first component says what is saved; each gets a share of its own.
+// The first component is saved; each component gets its own share.
 struct Shares {
   double combine(double folded, double) const { return folded; }
   double finalize(double folded, int) const { return folded; }
@@ -248,7 +248,7 @@ TEST(ReduceOps, ThatAreNoneAreRefusedWhereverTheyReduce) {
   }
 }
 
-// Where there is no leaf to look at the number is refused all the same.
+// The number is refused even without a leaf.
 TEST(ReduceOps, ThatAreNoneAreRefusedWithNothingToReduce) {
   const auto invalid = static_cast<ReduceOp>(2);
   HostBackend backend(2);

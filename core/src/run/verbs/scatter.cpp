@@ -20,7 +20,7 @@ void require_shape_of(const Shape& slices, const Shape& component, const Variabl
 }
 
 void require_combinable(ScatterOp op, const VariableInfo& info, CallSite site) {
-  // Rows that are parts of a sum or a mean have no least one, and no last one, that anybody meant.
+  // Rows that are parts of a sum or a mean have no meaningful least row, and no last row.
   if (info.aggregation == Aggregation::kOnlyFirst || op <= ScatterOp::kDivide) return;
   throw UnsupportedError(
       ErrorCode::kUnsupported,

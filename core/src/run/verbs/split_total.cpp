@@ -97,7 +97,7 @@ void take_share(const std::vector<LeafRef>& leaves, SumSplit split, int componen
 }
 
 void require_split(SumSplit split, CallSite site) {
-  // A number that was read from somewhere may stand for none.
+  // A number from a file or a caller may be no enumerator.
   if (split <= SumSplit::kDivide) return;
   throw InvalidArgumentError(ErrorCode::kInvalidArgument,
                              to_string(split) + " is no way to split a total",

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// In which order the elements of lists and axes are added up. In float, 2^24 + 1 is a tie that goes
-// to 2^24, and 2^24 + 2 is a number: what comes before the large one is kept.
+// The order of the additions over elements of lists and axes. In float, 2^24 + 1 is a tie that goes
+// to 2^24, and 2^24 + 2 is a number: the sum keeps only addends before the large addend.
 #include "belfry/backend/host_backend.h"
 #include "belfry/strategies.h"
 #include "belfry/testing/asserts.h"
@@ -20,7 +20,8 @@ using Floats = std::vector<float>;
 
 constexpr float kLarge = 16777216.0F;
 
-// SEM-123: whatever order the strategy asks for, of whom the elements are.
+// Elements are added from left to right, for any order of the strategy and any division of the
+// elements among replicas (SEM-123).
 TEST(MappedElements, AreAddedFromLeftToRight) {
   testing::asserts("SEM-123");
   HostBackend backend(2);
@@ -36,7 +37,7 @@ TEST(MappedElements, AreAddedFromLeftToRight) {
   EXPECT_EQ(sum({{1}, {1, kLarge}}), kLarge + 2);
 }
 
-// A kernel takes 32. Their sum, 2079, is a tie in 16 bits that goes to 2080; 2080 + 3 is one that
+// A kernel takes 32. Their sum, 2079, is a tie in 16 bits that goes to 2080; 2080 + 3 is a tie that
 // goes to 2084.
 TEST(MappedElements, Of16BitsAreRoundedOnce) {
   HostBackend backend(2);
@@ -70,7 +71,7 @@ TEST(AxisElements, AreAddedInAscendingOrderThenByReplica) {
   EXPECT_EQ(sum({{}, {}, {1, 1, kLarge}}), kLarge + 2);
   EXPECT_EQ(sum({{kLarge}, {1}, {1}}), kLarge);
   EXPECT_EQ(sum({{1}, {1}, {kLarge}}), kLarge + 2);
-  // The elements of one replica make a sum before those of the next are added.
+  // The elements of a replica make a sum before the elements of the next replica are added.
   EXPECT_EQ(sum({{kLarge}, {1, 1}, {}}), kLarge + 2);
 }
 

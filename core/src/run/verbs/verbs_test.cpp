@@ -417,7 +417,7 @@ TEST_F(Verbs, ValuesOfOtherNumbersOfReplicasAreRefusedBeforeAnythingIsComputed) 
   refused(0, [&] { cross_.gather(Lists{}); });
   refused(1, [&] { cross_.gather(Words{{"a"}}); });
   refused(4, [&] { cross_.gather(Tensors{on(0, 1), on(1, 1), on(2, 1), on(3, 1)}); });
-  // The first value of the batch is fine, and nothing is done with it.
+  // The first value of the batch is valid, and stays unused.
   refused(2, [&] { cross_.batch_reduce(ReduceOp::kSum, ids_, PerReplica<int>{1, 2}); });
   refused(2, [&] {
     cross_.batch_reduce(ReduceOp::kSum, ids_, std::pair(PerReplica<int>{1, 2}, device(0)));
@@ -437,7 +437,7 @@ TEST_F(Verbs, VariablesOnSomeDevicesAreReadAndFetchedAsEver) {
   EXPECT_EQ(cross_.fetch(counter), 8);
 }
 
-// The largest, on whatever device it is asked for.
+// The largest value, on any requested device.
 struct Furthest {
   double combine(double folded, double next) const { return folded < next ? next : folded; }
   double finalize(double folded, int) const { return folded; }
@@ -494,7 +494,7 @@ TEST_F(Verbs, GroupsLookIntoWhatHoldsTensors) {
 
 TEST(Divisions, By257Round16BitFloatsOnce) {
   testing::asserts("SEM-31", "SEM-33");
-  // 256 / 257 is 0.99610..., which lies between the bfloat16 numbers 0.99609375 and 1, next to the
+  // 256 / 257 is 0.99610..., between the bfloat16 numbers 0.99609375 and 1, and nearest to the
   // former. As a bfloat16, 257 is 256.
   constexpr int kReplicas = 257;
   HostBackend backend(kReplicas);
