@@ -26,7 +26,7 @@
 namespace belfry::sim {
 namespace {
 
-// Stream numbers are 32 bits wide, and a device has sixteen of them.
+// Stream numbers are 32 bits wide, and a device has sixteen stream numbers.
 constexpr int kMostDevices = 1 << 26;
 
 Options checked(Options options, CallSite site) {
@@ -85,7 +85,7 @@ engine::DigestExtent extent_of(Digests digests) {
 
 }  // namespace
 
-// Parts in the order in which they need each other: the last is destroyed first.
+// Parts in the order of their needs: the last is destroyed first.
 struct Backend::State {
   State(const Options& wanted, const Attachments& attached, CallSite site)
       : options(checked(wanted, site)),
@@ -119,7 +119,7 @@ struct Backend::State {
     }
   }
 
-  // Whoever still holds the engine may only let go of it: no observer is told of that.
+  // Later holders of the engine may only release the engine; no observer is told of the release.
   ~State() {
     shared.engine->attach(nullptr);
     shared.engine->attach_concurrent(nullptr);
@@ -205,7 +205,7 @@ std::unique_ptr<Communicator> Backend::communicator(std::span<const int> devices
 }
 
 Executor& Backend::executor() {
-  // Who asks begins a run: what failed in the one before it must not get into this one.
+  // The caller begins a run: failures of the run before must not get into the new run.
   state_->shared.engine->forget_told();
   return *state_->executor;
 }

@@ -24,8 +24,9 @@ using ::testing::IsEmpty;
 
 constexpr std::size_t kCount = 4;
 
-// Every replica fills a buffer on its own device, adds its neighbour's (without waiting for it:
-// what that gives is the schedule's choice, or an error) and reads the sum. Returns what was read.
+// Every replica fills a buffer on its own device, adds its neighbour's buffer without a wait, and
+// reads the sum. The neighbour's value is the schedule's choice, or an error. Returns the read
+// sums.
 std::vector<std::int64_t> add_neighbours(Backend& backend, bool concurrent = true) {
   const int replicas = backend.device_count();
   std::vector<BufferView> views;
@@ -60,7 +61,7 @@ std::vector<std::int64_t> add_neighbours(Backend& backend, bool concurrent = tru
   return sums;
 }
 
-// Five hundred million devices in all: made one by one they would take minutes and all memory.
+// Five hundred million devices in all: to make each of them would take minutes and all memory.
 TEST(Backend, AMillionDevicesAreCheapUntilTheyAreUsed) {
   for (int i = 0; i < 500; ++i) {
     Backend backend{{.devices = 1'000'000}};
@@ -115,7 +116,7 @@ TEST(Backend, SomeSeedsGiveDifferentRuns) {
     hashes.insert(backend.hash());
   }
   EXPECT_GT(hashes.size(), 16u);
-  // The neighbour's value is 0, its fill, or its own sum, as the streams took their turns.
+  // The neighbour's value is 0, its fill, or its own sum, by the order of the streams' turns.
   EXPECT_GT(sums.size(), 1u);
 }
 
@@ -153,8 +154,8 @@ TEST(Backend, SerialRunsAreFixedRuns) {
   EXPECT_EQ(compare(fixed.log(), serial.log()), std::nullopt);
 }
 
-// Which replicas went on, one after another, in a run of two merges. The log tells: replicas that
-// run in an order of the schedule's must not write into one list themselves.
+// The order in which replicas went on, in a run of two merges, from the log: replicas in an order
+// of the schedule must not write into a shared list.
 std::vector<int> order_of_replicas(Backend& backend, RunOptions options) {
   MirroredStrategy strategy(backend);
   strategy.run(options, [](ReplicaContext& replica) {
@@ -200,8 +201,8 @@ TEST(Backend, FibersAndBatonMakeTheSameRun) {
 TEST(Backend, ConcurrentReplicasShareTheEngine) {
   Backend backend{{.devices = 4, .carrier = Carrier::kConcurrent}};
   const auto sums = add_neighbours(backend);
-  // The own fill and what the neighbour held: at least 0. The most is the sum of all other fills
-  // and, since the neighbours form a ring, of the own fill once more.
+  // The own fill and the neighbour's value: at least 0. The most is the sum of all other fills and,
+  // since the neighbours form a ring, of the own fill once more.
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const auto own = static_cast<std::int64_t>(i + 1);
     EXPECT_GE(sums[i], own);
@@ -336,7 +337,7 @@ void write_the_number_of_the_run(Backend& backend, std::int32_t run) {
 
 TEST(RepeatAndCompare, ShowsTheFirstOperationThatDiffers) {
   belfry::testing::asserts("SEM-70");
-  // Whatever the options say about records.
+  // For any options of records.
   for (const Options& options : {Options{}, {.record = false}, {.record_limit = 2}}) {
     Options fixed = options;
     fixed.schedule = Schedule::fixed();

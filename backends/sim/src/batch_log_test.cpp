@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the simulator saw of a batch: small tensors are reduced by few commands, into few buffers.
+// The simulator's log of a batch: small tensors are reduced by few commands, into few buffers.
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
 #include "testing/operation_count.h"
@@ -28,7 +28,7 @@ class BatchInTheLog : public ::testing::Test {
       return own;
     });
   }
-  // How many operations of `kind` the reduction of such rows adds to the log.
+  // The number of operations of `kind` that the reduction of these rows adds to the log.
   std::int64_t added(OperationKind kind, int count, std::int64_t length = 3) {
     const PerReplica<Rows> own = rows(count, length);
     const auto before = operation_count(backend_, kind);
@@ -40,7 +40,8 @@ class BatchInTheLog : public ::testing::Test {
   MirroredStrategy strategy_{backend_};
 };
 
-// One for each of three streams, and 32 tensors at once; streams wait before each, and at the end.
+// A command for each of three streams, and 32 tensors at once; streams wait before each, and at the
+// end.
 TEST_F(BatchInTheLog, HasACommandForManyTensors) {
   EXPECT_EQ(added(OperationKind::kEnqueue, 1), 3);
   EXPECT_EQ(added(OperationKind::kEnqueue, 32), 3);

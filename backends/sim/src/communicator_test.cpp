@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 
 using Numbers = std::vector<std::int32_t>;
 
-// A communicator of all devices of a backend, and one input and output each.
+// A communicator of all devices of a backend, with an input and an output for each device.
 struct Clique {
   explicit Clique(int devices, std::uint64_t seed = 0)
       : backend({.devices = devices, .seed = seed}) {
@@ -117,7 +117,7 @@ class RefusedCollective : public ::testing::Test {
     clique_.add_part({1, 2}, 2);
     clique_.add_part({3, 4}, 2);
   }
-  // What every collective answers to the parts as they are now; then nothing may be enqueued.
+  // The refusal of every collective with the current parts; afterwards nothing may be enqueued.
   ErrorCode refusal(int root = 0) {
     try {
       clique_.communicator->broadcast(root, clique_.parts);

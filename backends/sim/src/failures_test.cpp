@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Work that fails under many schedules: which error a program gets depends on none of them (SEM-8,
-// SEM-74).
+// Work that fails under many schedules: a program's error depends on no schedule (SEM-8, SEM-74).
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
 #include "belfry/tensor_ops.h"
@@ -25,7 +24,8 @@ constexpr int kSeeds = 200;
 
 using Body = std::function<double(ReplicaContext&)>;
 
-// A row of a table of two, on the replica's device; `row` fails when the work runs if it is no row.
+// A row of a table of two, on the replica's device. If `row` is no row, the work fails when it
+// runs.
 Tensor<float> row_of_table(std::int32_t row) {
   const auto table = Tensor<float>::from({2, 1}, std::vector<float>{1, 2});
   return gather_rows(table, Tensor<std::int32_t>::from({1}, std::vector<std::int32_t>{row}));
@@ -114,8 +114,8 @@ TEST(FailuresUnderSchedules, AllHearOfWhatWentIntoAReduction) {
   }
 }
 
-// One tensor of one device, which both replicas read: whoever is first, both hear why it has no
-// value.
+// A tensor of a device, read by both replicas. In both orders, both replicas get the reason of the
+// missing value.
 TEST(FailuresUnderSchedules, AllHearWhyWhatTheyShareHasNoValue) {
   under_schedules([](MirroredStrategy& strategy) {
     const auto on = strategy.placement(0);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the simulator saw: values that are where they should be are not copied (SEM-122, SEM-124).
+// The simulator's log: values already at their place are not copied (SEM-122, SEM-124).
 #include "belfry/belfry.h"
 #include "belfry/current.h"
 #include "belfry/sim/backend.h"
@@ -61,7 +61,7 @@ TEST_F(CopiesInTheLog, FetchOfWhatIsElsewhereIsOne) {
   EXPECT_EQ(allocations([&] { cross_.fetch(one, device(0)); }), 1);
 }
 
-// What is compared is read by the host; one component alone is not (SEM-11).
+// The host reads compared components, but not a single component (SEM-11).
 TEST_F(CopiesInTheLog, FetchOfAVariableReadsComponentsToCompare) {
   const auto reads = [this](auto&& fetch) { return added(OperationKind::kHostRead, fetch); };
   const auto three = strategy_.mirrored_variable(ones());
@@ -75,7 +75,7 @@ TEST_F(CopiesInTheLog, FetchOfAVariableReadsComponentsToCompare) {
 }
 
 TEST_F(CopiesInTheLog, FetchComputesWhereTheValueIs) {
-  // The function makes four numbers one, and one is copied.
+  // The function makes a single number of four, and a single number is copied.
   const auto sum = [](const Tensor<float>& x) { return row_sum(x.reshaped({1, 4})); };
   const auto one = cross_.broadcast(ones(), device(1));
   std::optional<DeviceSpec> computed_on;
@@ -93,7 +93,7 @@ TEST_F(CopiesInTheLog, FetchComputesWhereTheValueIs) {
   EXPECT_EQ(fetched.placement(), strategy_.placement(0));
   EXPECT_EQ(fetched.item(), 4);
   EXPECT_EQ(live(0) - before, fetched.any().view().buffer->bytes());
-  // Where there is a component, that one is taken.
+  // A component on the wanted device is used.
   cross_.fetch(cross_.broadcast(ones()), device(2), seen);
   EXPECT_EQ(computed_on, device(2));
 }
@@ -110,7 +110,7 @@ TEST_F(CopiesInTheLog, AllGatherOfEqualPartsIsOneCollective) {
   const auto gather = [](ReplicaContext& replica) {
     return replica.all_gather(Tensor<float>::full({2, 2}, 1), Axis(0));
   };
-  // One operation for each device that takes part.
+  // An operation for each device that takes part.
   EXPECT_EQ(added(OperationKind::kCollective,
                   [&] {
                     for (const auto& part : strategy_.run(gather)) part.to_host();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Whose functions merges take (SEM-135).
+// The replica whose functions merges call (SEM-135).
 #include "belfry/belfry.h"
 #include "belfry/error.h"
 #include "belfry/scatter.h"
@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 
 constexpr int kDevices = 3;
 
-// What `body` gives with the functions of replica 0, 1 and 2.
+// The results of `body` with the functions of replica 0, 1 and 2.
 template <class Body>
 std::vector<double> with_functions_of_each(const Body& body) {
   std::vector<double> results;
@@ -111,7 +111,7 @@ TEST(FunctionsOf, ChoosesVariablesAndDistributedArguments) {
               ElementsAre(0, 10, 20));
 }
 
-// Values of every replica, and what is replica 0's by definition, stay what they are.
+// Values of every replica, and values of replica 0 by definition, stay unchanged.
 TEST(FunctionsOf, ChangesNothingThatReplicasBring) {
   EXPECT_THAT(with_functions_of_each([](MirroredStrategy& strategy) {
                 return strategy.run([](ReplicaContext& replica) {
@@ -150,7 +150,7 @@ TEST(FunctionsOf, ChoosesInNestedRunsToo) {
               ElementsAre(0, 10, 20));
 }
 
-// Replica 1 takes no part: then the first that does stands in for it.
+// Replica 1 is absent: the first participant stands in.
 TEST(FunctionsOf, FallsBackToTheFirstThatTakesPart) {
   belfry::testing::asserts("SEM-135");
   EXPECT_THAT(with_functions_of_each([](MirroredStrategy& strategy) {

@@ -19,10 +19,10 @@
 namespace belfry::sim::host_values_test {
 namespace {
 
-// A program that brings `number` somewhere on the host.
+// A program that brings `number` to a place on the host.
 using Program = std::function<void(MirroredStrategy&, double number)>;
 
-// Whether running it with another number counts as another run.
+// Whether a run with another number counts as another run.
 bool tells_apart(const Program& program, double first, double second) {
   int runs = 0;
   try {
@@ -61,7 +61,7 @@ void return_from_run(MirroredStrategy& strategy, double number) {
   strategy.run([&](ReplicaContext& replica) { return replica.replica_id() == 1 ? number : 0.0; });
 }
 
-// What a replica wrote is seen when it asks for the component again.
+// A replica's write is seen at the next request for the component.
 void write_a_component(MirroredStrategy& strategy, double number) {
   const auto sums = strategy.replica_local_variable(ReduceOp::kSum, 0.0);
   strategy.run([&](ReplicaContext& replica) {
@@ -137,7 +137,7 @@ TEST(HostValues, AreInTheLogOnRequestAlone) {
   EXPECT_NE(log_of(all, 1).order_free_hash(), log_of(all, 2).order_free_hash());
 }
 
-// What replicas have on the host is the same in every order, and so on every carrier.
+// Host values of replicas are the same in every order, and on every carrier.
 TEST(HostValues, DoNotDependOnTheOrder) {
   const Options first{.devices = 4, .digests = Digests::kAll};
   const std::uint64_t expected = log_of(first, 3).order_free_hash();

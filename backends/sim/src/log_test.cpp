@@ -61,7 +61,7 @@ TEST(Log, EveryFieldButTheSiteCounts) {
   EXPECT_NE(hash(base), hash(other));
 }
 
-// Two replicas that took equal steps are told apart all the same.
+// Two replicas with equal steps are distinguished too.
 TEST(Log, WhoTookAStepCounts) {
   const auto arrive = [](int who) { return replica(who, OperationKind::kArrive, 1); };
   const auto end = [](int who) { return replica(who, OperationKind::kEnd); };
@@ -70,7 +70,7 @@ TEST(Log, WhoTookAStepCounts) {
   const Log second = log_of({arrive(0), arrive(1), end(1)});
   EXPECT_NE(first.hash(), second.hash());
   EXPECT_NE(first.order_free_hash(), second.order_free_hash());
-  // Whether it is one of the first millions or not.
+  // For the first millions of replicas, and beyond.
   const Log third = log_of({arrive(0), arrive(1 << 23), end(1 << 23)});
   EXPECT_NE(third.order_free_hash(), second.order_free_hash());
   EXPECT_NE(third.order_free_hash(),
@@ -98,7 +98,7 @@ TEST(Log, TheLimitDropsRecordsAndNotHashes) {
   EXPECT_EQ(cut.dropped(), 3u);
 }
 
-// The log counts replicas in a quick way, and streams, merges and the host in another.
+// The log counts replicas in a quick way, and streams, merges and the host in a slower way.
 TEST(Log, TheLimitHoldsForEveryAgent) {
   for (const auto kind : {AgentId::Kind::kReplica, AgentId::Kind::kMerge, AgentId::Kind::kStream,
                           AgentId::Kind::kHost}) {
@@ -144,7 +144,7 @@ RC_GTEST_PROP(Log, TheOrderFreeHashForgetsTheInterleavingOnly,
   RC_ASSERT(longer.order_free_hash() != b.order_free_hash());
 }
 
-// Memory that replicas allocate and read is the host's affair, in whatever order they come.
+// Memory that replicas allocate and read belongs to the host, in any order.
 RC_GTEST_PROP(Log, TheOrderFreeHashTakesTheHostsOperationsAsASet,
               (std::vector<std::uint64_t> bytes)) {
   const auto log_in_order = [&] {
@@ -163,7 +163,7 @@ RC_GTEST_PROP(Log, TheOrderFreeHashTakesTheHostsOperationsAsASet,
   RC_ASSERT(log_in_order().order_free_hash() != forward.order_free_hash());
 }
 
-// A replica that is ahead waits for another, in some orders once, in some often, in others never.
+// A replica ahead of the rest waits, in some orders once, in some often, in some never.
 TEST(Log, TheOrderFreeHashLeavesOutWhoHadToWait) {
   belfry::testing::asserts("SEM-77");
   const Operation start = replica(1, OperationKind::kStart);
@@ -174,7 +174,7 @@ TEST(Log, TheOrderFreeHashLeavesOutWhoHadToWait) {
     EXPECT_EQ(ahead.order_free_hash(), behind.order_free_hash());
     EXPECT_NE(ahead.hash(), behind.hash());
   }
-  // The host's waits are commands that it gives to streams: each is there in every order.
+  // The host's waits are commands for streams: each command is in every order.
   const Operation command = operation(AgentId::Kind::kHost, 0, OperationKind::kWait, 1);
   EXPECT_NE(log_of({start, command, end}).order_free_hash(), behind.order_free_hash());
 }

@@ -7,8 +7,9 @@
 
 namespace belfry::sim {
 
-/// Tells an observer of what replicas and merges do, and hands every operation on to `log`, which
-/// may be null. What the engine announces is left out: the engine tells of it itself, with more.
+/// Tells an observer of the operations of replicas and merges, and hands every operation on to
+/// `log`, which may be null. Announcements of the engine are left out: the engine tells the
+/// observer itself, with more.
 class ObservingSink final : public OperationSink {
  public:
   ObservingSink(engine::Watch& watch, OperationSink* log) : watch_(watch), log_(log) {}

@@ -10,19 +10,18 @@
 
 namespace belfry::sim {
 
-/// Recorded choices, and how far they have been made again. From the first that does not fit what
-/// is asked, or when there are none left, the answer is 0 and that is remembered: choices are asked
-/// for on stacks that an exception must not unwind, and where memory may be out, so whoever started
-/// the run throws afterwards.
+/// Recorded choices, and the number replayed. From the first unfit choice or the end of the record
+/// on, the answer is 0, and the misfit is recorded. Choices are asked for on stacks that an
+/// exception must not unwind, and possibly without memory: the caller that started the run throws
+/// afterwards.
 class Replay {
  public:
   explicit Replay(std::vector<Choice> choices) : choices_(std::move(choices)) {}
 
-  /// Whether a choice is left, or one did not fit.
+  /// Whether a choice is left, or a choice was unfit.
   bool lasts() const { return misfit_ || next_ < choices_.size(); }
   std::uint32_t next(ChoiceKind kind, std::uint32_t count);
-  /// Throws: InvalidArgumentError (kReplay) naming the first choice that did not fit, if one did
-  /// not.
+  /// Throws: InvalidArgumentError (kReplay) naming the first unfit choice, if any.
   void throw_misfit(CallSite site = {}) const;
 
  private:

@@ -15,8 +15,8 @@
 #include <tuple>
 #include <vector>
 
-// Programs of streams, drawn at random: with a wait for every conflict they must do what the same
-// operations do one after the other, whatever the schedule; with one wait missing they must not.
+// Programs of streams, drawn at random. With a wait for every conflict they must have the results
+// of the same operations in sequence, for any schedule; without one of the waits they must not.
 
 namespace belfry::sim::stream_programs_test {
 namespace {
@@ -24,11 +24,11 @@ namespace {
 constexpr std::size_t kCount = 4;
 constexpr std::size_t kBuffers = 5;
 
-// Unsigned, so that sums wrap around as device integers do; the devices' type is int32.
+// Unsigned: sums wrap around like device integers. The devices' type is int32.
 using Cells = std::array<std::uint32_t, kCount>;
 using Memory = std::vector<Cells>;
 
-// One drawn operation: what it does and three numbers that its kind gives a meaning.
+// A drawn operation: its kind, and numbers with a meaning for the kind.
 using RawStep = std::tuple<std::uint8_t, std::uint8_t, std::uint8_t, std::uint8_t, std::uint8_t>;
 
 enum class StepKind {
@@ -68,7 +68,7 @@ Program program_from(std::uint8_t devices, const std::vector<RawStep>& raw) {
   return program;
 }
 
-// Where the end of a buffer begins.
+// The begin of the end of a buffer.
 std::size_t end_of(const Step& step) { return step.c % kCount; }
 
 // The sequential meaning of the operations, on plain arrays.
@@ -113,7 +113,7 @@ Memory in_order(const Program& program) {
   return memory;
 }
 
-// The same on streams, each operation waiting for all earlier ones that it conflicts with.
+// The same on streams: each operation waits for all earlier conflicting operations.
 class OnStreams {
  public:
   OnStreams(const Program& program, const Options& options)
@@ -266,7 +266,7 @@ RC_GTEST_PROP(StreamPrograms, WithAllWaitsDoWhatTheyDoInOrder,
   }
 }
 
-// Whether copies share their bytes is nothing that a program or its log can see.
+// Programs and logs cannot see whether copies share their bytes.
 RC_GTEST_PROP(StreamPrograms, AreTheSameWhereCopiesShareTheirBytes,
               (std::uint8_t devices, const std::vector<RawStep>& raw, std::uint64_t seed)) {
   const Program program = program_from(devices, raw);
@@ -284,10 +284,10 @@ RC_GTEST_PROP(StreamPrograms, AreTheSameWhereCopiesShareTheirBytes,
   RC_ASSERT(shared.log_hash() == apart.log_hash());
 }
 
-// A conflict between two streams that one wait orders, with unrelated work around it.
+// A conflict between two streams, ordered by a single wait, with unrelated work around.
 struct Conflict {
   const char* name;
-  // What the first and the second stream do with buffers x and y; both hold 0 at first.
+  // The work of the first and the second stream on buffers x and y; both hold 0 at first.
   std::function<void(Stream&, const BufferView& x, const BufferView& y)> first;
   std::function<void(Stream&, const BufferView& x, const BufferView& y)> second;
   std::uint32_t x = 0;  // In order.

@@ -23,7 +23,8 @@ Operation host_operation(OperationKind kind, std::uint64_t subject, const Comman
 
 using Seen = sim::Observation::Kind;
 
-// So that `list` may have `count` elements without needing memory. Throws: std::bad_alloc.
+// Reserves memory: `list` may then have `count` elements without an allocation. Throws:
+// std::bad_alloc.
 template <class T>
 void make_room(std::vector<T>& list, std::size_t count) {
   if (count > list.capacity()) list.reserve(std::max(count, 2 * list.capacity()));
@@ -69,7 +70,7 @@ Engine::Enqueuing::Enqueuing(Engine& engine) : engine_(engine) {
   ++engine_.enqueuing_;
 }
 
-// Those who wait look again: what was enqueued may be less than they need.
+// Waiting hosts look again: the enqueued work may be less than their need.
 Engine::Enqueuing::~Enqueuing() {
   const Lock lock(engine_.door_, Lock::Entry::kOrWait);
   --engine_.enqueuing_;
@@ -128,7 +129,7 @@ void Engine::record(CommandQueue& queue, EventPoint& event) {
   item.kind = QueueItem::Kind::kRecord;
   item.record = record;
   append(queue, std::move(item));
-  // Whoever waits for the event waits for this record, which will be reached now.
+  // Hosts that wait for the event wait for this record, which will be reached now.
   event.latest = std::move(record);
   if (options_.watch != nullptr) saw_item(Seen::kRecorded, queue, event.latest.get());
   begin(queue);
@@ -187,7 +188,7 @@ void Engine::enqueue_together(std::span<CommandQueue* const> queues, Command com
   const auto enqueues = [&](CommandQueue& queue) {
     return host_operation(OperationKind::kEnqueue, queue.enqueued_ + 1, queue, site);
   };
-  // One operation of the host, though it is told of once for each queue.
+  // A single operation of the host, though announced for each queue.
   announce(lock, enqueues(*queues.front()));
   for (CommandQueue* queue : queues.subspan(1)) note(enqueues(*queue));
   append_to_all(queues, collective);
@@ -203,7 +204,7 @@ void Engine::tell(const Operation& operation) {
 }
 
 std::uint32_t Engine::runnable() {
-  // Executors ask for this at every turn.
+  // Executors call this function at every turn.
   if (options_.threads) return runnable_of_threads();
   return is_starved() ? 0 : ready_.size();
 }
@@ -223,7 +224,7 @@ AgentId Engine::agent(std::uint32_t which) {
   return which < ready_.size() ? ready_.at(which).agent() : AgentId{};
 }
 
-// Keeps what the command needs to fail, and to be told of.
+// Reserves the memory for the command's failure and for its announcement.
 void Engine::prepare(CommandQueue& queue, const Command& command) {
   try_again();
   queue.keep_spare();
@@ -237,7 +238,7 @@ void Engine::append(CommandQueue& queue, QueueItem item) {
   ++queue.enqueued_;
 }
 
-// All members or none: a collective that misses some would hold up the queues of the others.
+// All members or none: a collective without some members would hold up the queues of the rest.
 void Engine::append_to_all(std::span<CommandQueue* const> queues, const CollectivePtr& collective) {
   std::size_t appended = 0;
   try {
@@ -260,7 +261,7 @@ void Engine::begin(CommandQueue& queue) {
   if (queue.items_.size() == 1) {
     advance(queue);
     settle();
-    // A host that sleeps for want of work may be the only one left to run it.
+    // A host that sleeps for want of work may be the last host that can run the new work.
     if (!running_waits_.empty()) progress_.notify_all();
   }
   while (queue.items_.size() > options_.queue_limit && step_some_queue()) {

@@ -32,8 +32,8 @@ struct EngineOptions {
   Watch* watch = nullptr;                        ///< Tells an observer; may be null.
   DigestExtent digest = DigestExtent::kSampled;  ///< Of what commands write, when there is a sink.
   bool check_initialised = true;                 ///< Report reads of bytes nobody has written.
-  /// Several threads may be in the engine at a time. Else a second one is a ContextError
-  /// (kStrategyBusy), as far as it is noticed: while the other is inside a call.
+  /// Several threads may be in the engine at a time. Otherwise a second thread gets a ContextError
+  /// (kStrategyBusy), if noticed: while the first thread is inside a call.
   bool threads = true;
   /// A longer queue makes its host run commands, as a driver does.
   std::size_t queue_limit = 1024;
@@ -45,48 +45,50 @@ struct QueueOptions {
   std::string label{};      ///< For messages: `compute stream`.
 };
 
-/// `site`, or if that is empty, the site of the call that submits.
+/// `site`, or, if `site` is empty, the site of the call that submits.
 CallSite site_or_submitting(const CallSite& site);
 
-/// Queues of commands, events and a logical clock: what the simulator's streams and the simulated
-/// driver's streams both are.
+/// Queues of commands, events and a logical clock: the streams of the simulator and of the
+/// simulated driver.
 ///
-/// How it works. Nothing runs when it is enqueued. Commands run when a host call must make
-/// progress, or when a schedule gives a queue a turn; which runnable queue takes the next step is
-/// the Chooser's decision. Records, satisfied waits and arrivals at collectives take no step: they
+/// How the engine works. Nothing runs when it is enqueued. Commands run when a host call must make
+/// progress, or when a schedule gives a queue a turn. The Chooser decides which runnable queue
+/// takes the next step. Records, satisfied waits and arrivals at collectives take no step: they
 /// pass as soon as they get to the head of their queue.
 ///
-/// A host call that must wait does so in one of two ways. On a replica of a cooperative executor
-/// (see `attach`) the replica is suspended, and the executor gives turns to other replicas and,
-/// through OtherAgents, to queues. Anywhere else the call runs queues itself until it can return.
+/// A host call waits in two ways. On a replica of a cooperative executor (see `attach`) the replica
+/// is suspended, and the executor gives turns to other replicas and, through OtherAgents, to
+/// queues. Anywhere else the call runs queues itself until it can return.
 ///
-/// A command that fails does not write; it makes its queue fail: what follows there is skipped, as
-/// is whatever waits for events recorded there. The next host wait for one of these throws the
-/// reason, after which every queue is usable again. Where other replicas run meanwhile they must
-/// hear of theirs whoever is first: a wait on a replica makes the queues of its device usable, and
-/// the others are from the next call that no replica makes.
+/// A command that fails does not write, and makes its queue fail. Later work of the queue is
+/// skipped, and so is all work that waits for events recorded there. The next host wait for skipped
+/// work throws the reason; afterwards every queue is usable again. If other replicas run meanwhile,
+/// each must hear of its failures in every order of the replicas: a wait on a replica makes only
+/// the queues of its device usable, and the next call outside of replicas makes the rest usable.
 ///
-/// One lock guards everything, and commands run under it.
+/// A single lock guards the whole engine, and commands run under the lock.
 ///
 /// Memory may run out in any call. The memory of a step is reserved by the call that enqueues the
-/// command: room in lists, and a spare failure for each queue. A command that finds no memory stays
-/// at the head of its queue, which goes behind the other queues. After many such tries without a
-/// step between, the engine is starved: no queue is runnable, and hosts that wait get
-/// std::bad_alloc, until the next call.
+/// command: room in lists, and a spare failure for each queue. A command without memory stays at
+/// the head of its queue, and the queue goes behind the other queues. After many tries without a
+/// step between, the engine is starved: no queue is runnable, and waiting hosts get std::bad_alloc,
+/// until the next call.
 class Engine final : public OtherAgents {
  public:
   explicit Engine(const EngineOptions& options);
   ~Engine() override;
 
-  /// Lets host waits on replicas of `executor` suspend the replica. For executors that run one
-  /// replica at a time and give turns to this engine; null ends it.
+  /// Lets host waits on replicas of `executor` suspend the replica. For executors that run a single
+  /// replica at a time and give turns to this engine. Null ends the attachment.
   void attach(Executor* executor);
-  /// Tells calls on replicas of `executor`, which runs them all at once, from those of others.
+  /// Distinguishes calls on replicas of `executor`, which runs all replicas at once, from other
+  /// calls.
   void attach_concurrent(Executor* executor);
-  /// How many host threads there are that might enqueue something. A wait that nothing runnable can
-  /// satisfy is a deadlock once that many threads wait. 1 at first.
+  /// Sets the number of host threads that might enqueue work. If as many threads wait, a wait that
+  /// no runnable queue can satisfy is a deadlock. 1 at first.
   void set_host_threads(int count);
-  /// While one lives, its thread is about to enqueue more: other threads' waits are no deadlock.
+  /// During the life of an Enqueuing, its thread is about to enqueue more: waits of other threads
+  /// are no deadlock.
   class Enqueuing {
    public:
     explicit Enqueuing(Engine& engine);
@@ -103,7 +105,7 @@ class Engine final : public OtherAgents {
   void destroy_queue(CommandQueue& queue);
 
   void enqueue(CommandQueue& queue, Command command);
-  /// Makes the end of what is enqueued now the point of `event`.
+  /// Makes the current end of the queue the point of `event`.
   void record(CommandQueue& queue, EventPoint& event);
   /// Later commands of `queue` start after the latest record of `event`; without one, at once.
   void wait(CommandQueue& queue, const EventPoint& event);
@@ -112,36 +114,36 @@ class Engine final : public OtherAgents {
   void join(CommandQueue& queue, const CollectivePtr& collective, std::size_t member);
   /// Enqueues a collective of all `queues` at once; they must differ.
   void enqueue_together(std::span<CommandQueue* const> queues, Command command);
-  /// Gives up on a collective: it fails with `reason`, also if members are still missing.
+  /// Gives up on a collective: the collective fails with `reason`, also with missing members.
   void abandon(const CollectivePtr& collective, std::exception_ptr reason);
 
-  /// Order: blocks the host until all that is enqueued in `queue` now is done.
-  /// Throws: what a command threw; DeviceError (kDeadlock) listing the head of each queue.
+  /// Order: blocks the host until all work enqueued in `queue` by now is done. Throws: the
+  /// exception of a command; DeviceError (kDeadlock) listing the head of each queue.
   void synchronize(CommandQueue& queue, CallSite site = {});
   /// Order: blocks the host until the latest record of `event` is reached. Throws: the same.
   void synchronize(const EventPoint& event, CallSite site = {});
   /// As `synchronize(queue)`, then copies `from` to host memory.
   /// Throws: also DeviceError (kUninitialised, kOutOfBounds).
   void read(CommandQueue& queue, void* to, const Access& from, CallSite site = {});
-  /// Whether everything enqueued is done, or the latest record reached. Takes one step first if
-  /// not, so that asking again and again ends. Throws nothing for a failed queue.
+  /// Whether all enqueued work is done, or the latest record reached. If not, takes a step first:
+  /// repeated questions end. Throws nothing for a failed queue.
   bool query(const CommandQueue& queue);
   bool query(const EventPoint& event);
-  /// Runs whatever can run, as a host that waits for the whole machine would. Throws nothing.
+  /// Runs all work that can run, like a host that waits for the whole machine. Throws nothing.
   void drain();
-  /// Throws the failure of a queue, if any queue has failed, destroyed ones too; all are usable
-  /// afterwards.
+  /// Throws the failure of a queue, if any queue has failed, destroyed queues included. All queues
+  /// are usable afterwards.
   void check_failures();
-  /// Nobody runs who has yet to hear of a failure: if a replica was told of one, all queues are
-  /// usable afterwards. On a replica it does nothing.
+  /// If a replica has heard of a failure, makes all queues usable. No replica may run that has yet
+  /// to hear of a failure. On a replica: no effect.
   void forget_told();
-  /// Tells the sink of an operation that is none of the engine's.
+  /// Announces an operation from outside the engine to the sink.
   void tell(const Operation& operation);
-  /// Tells an observer of an allocation that the caller has got.
+  /// Tells an observer of a new allocation of the caller.
   void made(const Allocation& allocation);
   /// A name for an event that the caller makes. Throws: std::bad_alloc.
   sim::EventName name_event();
-  /// The state of each queue that has commands, one line each.
+  /// The state of each queue with commands, a line each.
   std::string describe_queues();
 
   std::uint32_t runnable() override;
@@ -153,24 +155,24 @@ class Engine final : public OtherAgents {
 
   static constexpr std::uint32_t kMostTries = 16;
 
-  // Apart, so that the usual way through needs no stack.
+  // Apart, for the usual path needs no stack then.
   [[gnu::noinline]] std::uint32_t runnable_of_threads();
 
-  // engine.cpp: queues and what is put on them. All but `announce` are called with the lock held.
-  // `append` throws std::bad_alloc, with nothing changed, and `begin` nothing.
+  // engine.cpp: queues and their items. All but `announce` are called with the lock held. `append`
+  // throws std::bad_alloc without any change; `begin` throws nothing.
   void prepare(CommandQueue& queue, const Command& command);
   void append(CommandQueue& queue, QueueItem item);
   void append_to_all(std::span<CommandQueue* const> queues, const CollectivePtr& collective);
   void begin(CommandQueue& queue);
   void erase_queue(CommandQueue& queue);
-  // Throws: ContextError (kStrategyBusy) where threads take turns and another thread's run lasts.
+  // Throws: ContextError (kStrategyBusy) if threads take turns and another thread's run lasts.
   bool on_replica() const { return executor_ != nullptr && executor_->on_replica(); }
   void require_turn() const { on_replica(); }
-  // Tells of what the host does next. On a replica others may have a turn first, with the lock
-  // released.
+  // Announces the host's next operation. On a replica other agents may have a turn first, with the
+  // lock released.
   void announce(Lock& lock, const Operation& operation);
   void note(const Operation& operation);
-  // Whether other replicas may run while the caller's does, in turns or at once.
+  // Whether other replicas may run during the caller's run, in turns or at once.
   bool among_replicas() const {
     return on_replica() || (concurrent_ != nullptr && concurrent_->on_replica());
   }
@@ -195,11 +197,11 @@ class Engine final : public OtherAgents {
   std::uint32_t choose_queue();
   bool is_starved() const { return starved_ > kMostTries && starved_ > 2 * ready_.size(); }
   void try_again() { starved_ = 0; }
-  // As much as the Chooser likes; on a replica the executor asks it instead.
+  // As many steps as the Chooser decides; on a replica the executor asks the Chooser instead.
   void run_some();
 
   // engine_watch.cpp: observations, if there is a watch. Queues are named by their numbers, and
-  // their items by position: what the host has put into a queue is the last item.
+  // items by position: the host's new item is the last item.
   void tell_host(sim::Observation seen, const CallSite& site);
   void tell_stream(sim::Observation seen, const CommandQueue& queue, std::uint64_t number);
   void saw_work(sim::Observation::Kind kind, std::span<CommandQueue* const> queues,

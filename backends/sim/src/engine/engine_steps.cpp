@@ -17,7 +17,7 @@ using Seen = sim::Observation::Kind;
 // How many commands may run at most because something was enqueued.
 constexpr std::uint32_t kMostAtOnce = 3;
 
-// Nothing may fail once bytes have been written: a command that adds to them cannot run twice.
+// Nothing may fail after the first written byte: a command that adds to its bytes cannot run twice.
 void make_room_for_marks(const Command& command) {
   for (const Access& access : command.writes) {
     access.allocation->written().make_room(command.writes.size());
@@ -28,7 +28,7 @@ void mark_written(const Command& command) {
   for (const Access& access : command.writes) access.allocation->written().insert(access.range);
 }
 
-// Whoever reads what was not written hears why, whether or not it waited for this failure itself.
+// A reader of missing bytes gets the reason, also without a wait for the failure.
 void spoil_writes(const Command& command, const std::exception_ptr& failure) {
   for (const Access& access : command.writes) access.allocation->spoil(failure);
 }
@@ -41,7 +41,7 @@ bool is_whole(const Access& access) {
   return access.range == ByteRange{0, access.allocation->bytes()};
 }
 
-// Whether the copies that `command` makes are made by sharing: all of them, or none.
+// Whether all copies of `command` are made by sharing. Otherwise none is shared.
 bool share_copies(const Command& command) {
   if (!command.copies || !is_whole(command.reads[0])) return false;
   const Allocation& source = *command.reads[0].allocation;
@@ -53,8 +53,8 @@ bool share_copies(const Command& command) {
                              [&](const Access& to) { return to.allocation->share(source); });
 }
 
-// Before anything is written: what shares its bytes gets its own. What is read has some, too, where
-// nobody checks that it was written.
+// Before any write: written allocations get their own bytes, for they may share them. Read
+// allocations get bytes too, for reads may be unchecked.
 void own_bytes(const Command& command) {
   for (const Access& write : command.writes) write.allocation->make_own();
   for (const Access& read : command.reads) {
@@ -62,7 +62,7 @@ void own_bytes(const Command& command) {
   }
 }
 
-// The digest of the data that `command` writes; of a collective's, the data on the device of
+// The digest of the data that `command` writes; for a collective, of the data on the device of
 // `queue`. A copy of a collective's result has the digest of the result.
 std::uint64_t digest_of(OperationKind kind, const Command& command, const CommandQueue& queue,
                         DigestExtent extent) {
@@ -95,8 +95,8 @@ void Engine::abandon(const CollectivePtr& collective, std::exception_ptr reason)
   settle();
 }
 
-// Takes note of a queue whose head may have become able to pass; `settle` looks at them all. A list
-// instead of recursion, because one step can set a long chain of queues free.
+// Notes a queue whose head may be able to pass; `settle` looks at all noted queues. A list instead
+// of recursion, because a single step can set a long chain of queues free.
 void Engine::advance(CommandQueue& queue) {
   if (std::exchange(queue.queued_for_advance_, true)) return;
   to_advance_.push_back(&queue);
@@ -164,7 +164,7 @@ void Engine::reach(EventRecord& record, const CommandQueue& queue) {
   record.waiting_hosts.clear();
 }
 
-// By value: the head, which goes away, may be what holds the failure.
+// By value: the head, which goes away, may hold the failure.
 bool Engine::finish_wait(CommandQueue& queue, FailurePtr failure) {
   finish_head(queue, exception_of(failure), failure);
   return true;
@@ -185,7 +185,7 @@ void Engine::finish_head(CommandQueue& queue, const std::exception_ptr& failure,
 
 void Engine::step(CommandQueue& queue) {
   const QueueItem& head = queue.items_.front();
-  // A copy, since the items that hold it go away.
+  // A copy, for the items that hold the collective go away.
   const bool stepped = head.kind == QueueItem::Kind::kCollective
                            ? step_collective(CollectivePtr(head.collective))
                            : step_work(queue);
@@ -237,8 +237,8 @@ bool Engine::step_collective(const CollectivePtr& collective) {
   return true;
 }
 
-// Whether the command is done with, one way or the other. It is not where it found no memory, and
-// then nothing has changed.
+// Whether the command has ended, in success or failure. False without memory: the command has then
+// changed nothing.
 bool Engine::execute(const Command& command, CommandQueue& queue, std::exception_ptr& failure) {
   try {
     check_accesses(command, queue, options_.check_initialised);

@@ -117,7 +117,7 @@ bool Engine::query(const EventPoint& event) {
   return done;
 }
 
-// Who asks again and again must hear that asking does not help.
+// A host that repeats its question must hear that the question has no effect.
 void Engine::step_for_query() {
   if (!is_starved()) {
     step_some_queue();
@@ -202,7 +202,7 @@ void Engine::wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& rec
   host_clock_ = std::max(host_clock_, record->clock);
 }
 
-// Returns with the lock held and `wait` done, or throws what went wrong.
+// Returns with the lock held and `wait` done, or throws the failure.
 void Engine::await(Lock& lock, HostWait& wait, bool on_replica, const Operation& operation) {
   if (on_replica) {
     if (wait.done) {
@@ -215,7 +215,7 @@ void Engine::await(Lock& lock, HostWait& wait, bool on_replica, const Operation&
       try {
         executor_->block_until(operation, wait.gate);
       } catch (const ReplicaCancelled&) {
-        // Nobody can move any more: say what the queues are stuck in.
+        // No agent can move: the error describes the heads of the queues.
         lock.lock();
         forget(wait);
         if (!wait.done && ready_.empty()) std::rethrow_exception(deadlock(operation.site));
@@ -248,7 +248,7 @@ void Engine::await_running(Lock& lock, HostWait& wait, CallSite site) {
   }
 }
 
-// Nothing can run, and nobody is left who could enqueue anything: all who wait learn of it.
+// Nothing can run, and no host is left to enqueue work: all waiting hosts get the failure.
 void Engine::fail_waits(CallSite site) {
   FailurePtr failure = last_resort_;
   try {
@@ -262,7 +262,7 @@ void Engine::fail_waits(CallSite site) {
   }
 }
 
-// Takes a wait that will not be waited for off the queues, and from those who wait.
+// Takes an ended wait off the queues, and out of the waiting hosts.
 void Engine::forget(const HostWait& wait) {
   std::erase(running_waits_, &wait);
   for (const auto& queue : queues_) {
@@ -274,14 +274,14 @@ void Engine::complete(HostWait& wait, const FailurePtr& failure) {
   wait.done = true;
   wait.failure = failure;
   if (wait.parked) executor_->open(wait.gate);
-  // Its thread may sleep for a while yet, but it counts no longer as one that waits.
+  // The wait's thread may still sleep, but no longer counts as waiting.
   std::erase(running_waits_, &wait);
   progress_.notify_all();
 }
 
-// Gets every queue past what was enqueued before the failure became known, so that nothing of it is
-// skipped later on, and makes them usable again: on a replica those of the device that failed.
-// What other devices skip until then must not depend on when this replica had its turn.
+// Moves every queue past all work enqueued before the failure became known, for none of it may be
+// skipped later. Makes the queues usable again, on a replica only the queues of the failed device:
+// the work that other devices skip until then must not depend on the time of the replica's turn.
 void Engine::report(Lock& lock, const FailurePtr& failure) {
   while (step_some_queue()) {
   }
@@ -304,7 +304,7 @@ void Engine::clear_failures() {
   told_on_replica_ = false;
 }
 
-// What a report on a replica has left to do, once no replica runs.
+// The rest of a report on a replica, after the end of all replicas.
 void Engine::clear_told() {
   if (!told_on_replica_ || among_replicas()) return;
   while (step_some_queue()) {

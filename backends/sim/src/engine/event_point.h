@@ -15,8 +15,8 @@ namespace belfry::engine {
 class CommandQueue;
 struct HostWait;
 
-/// One record of an event: a point in a queue. Waits hold the record that was the latest when they
-/// were issued, so a later record does not move them.
+/// A record of an event: a point in a queue. Waits hold the record that was the latest at their
+/// call: a later record does not move them.
 struct EventRecord {
   std::uint64_t generation = 0;  ///< How many records of the event there have been, with this one.
   bool reached = false;
@@ -28,10 +28,10 @@ struct EventRecord {
   sim::EventName event{};  ///< EventPoint::name.
 };
 
-/// An event: the latest of its records, if any. Plain data, guarded by the engine's lock: read and
-/// changed by the engine alone.
+/// An event: its latest record, if any. Plain data, guarded by the engine's lock: only the engine
+/// reads and changes an event.
 struct EventPoint {
-  // Shared with the queue that will reach it and with all who wait for it.
+  // Shared with the queue that will reach the record, and with all waits for the record.
   std::shared_ptr<EventRecord> latest;
   sim::EventName name{};  // For an observer; without one no event has a name.
 };
