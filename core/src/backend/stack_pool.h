@@ -60,7 +60,8 @@ class StackCache {
   StackCache& operator=(const StackCache&) = delete;
 
   std::size_t bytes() const { return bytes_; }
-  /// Guarantees the success of `count` further takes. Throws: DeviceError (kOutOfMemory).
+  /// Guarantees the success of `count` further takes.
+  /// Throws: DeviceError (kOutOfMemory).
   void promise(std::size_t count) {
     const std::size_t needed = promised_ + count;
     if (free_.size() < needed) {

@@ -51,7 +51,7 @@ class TurnExecutor::ThreadScope {
   TurnExecutor* executor_;
 };
 
-// A scheduler for one call of `carry`.
+// A scheduler for a call of `carry`.
 class TurnExecutor::SchedulerLease {
  public:
   explicit SchedulerLease(TurnExecutor& executor) : idle_(executor.idle_) {

@@ -64,7 +64,7 @@ Turn Turns::preempt_caller() {
 
 void Turns::admit_some(const Gate::Waiter* waiters, std::size_t count) {
   if (ready_ == 0) ascending_ = true;
-  // Lowest last, as far as the order in which they came has it so.
+  // Lowest last, if the replicas came in an order that permits this.
   for (std::size_t i = count; i-- > 0;) queue_[ready_++] = waiters[i].replica;
   restore_order(count);
 }
@@ -77,7 +77,7 @@ void Turns::admit(const std::vector<int>& replicas) {
 }
 
 void Turns::restore_order(std::size_t added) {
-  // Looks at the new ones and, where the old ones are in order, at the last of those.
+  // Looks at the new replicas and, if the old replicas are in order, at the last of them.
   const bool all = ascending_;
   const auto end = queue_.begin() + ready_;
   const auto fresh = end - static_cast<std::ptrdiff_t>(added);

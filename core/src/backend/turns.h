@@ -20,14 +20,14 @@ struct Turn {
   std::uint32_t index = 0;  ///< The replica's id, or the agent's position among the runnable.
 };
 
-/// Decides whose turn it is in one run: every choice is made here, so that fibers and threads make
-/// the same ones in the same order, O(1) each.
+/// Decides the turns of a run. Fibers and threads share these decisions, and therefore take the
+/// same choices in the same order, O(1) each.
 ///
-/// The replicas that can go on form a queue. Answer k of the Chooser takes the k-th from its front,
-/// and the front moves to the gap that this leaves; answers beyond the queue name other agents.
-/// Replicas that become ready come to the front, lowest id first; where the queue was in ascending
-/// order, it stays so. Hence a Chooser that always answers 0 gives the serial schedule: the lowest
-/// id that can go on. Without a Chooser nothing else is possible.
+/// The replicas that can go on form a queue. Answer k of the Chooser takes the k-th replica from
+/// the front, and the front moves into the gap. Answers beyond the queue name other agents.
+/// Replicas that become ready come to the front, lowest id first; a queue in ascending order stays
+/// in ascending order. Hence a Chooser that always answers 0 gives the serial schedule: the lowest
+/// id that can go on. Without a Chooser the schedule is always serial.
 class Turns {
  public:
   Turns();
@@ -41,13 +41,13 @@ class Turns {
 
   /// Whether `ahead` is worth asking.
   bool looks_ahead() const { return ready_ > kFar || !drawn_.empty(); }
-  /// The replica whose turn comes `turns` after the next one, as far as that is known; else -1.
+  /// The replica whose turn comes `turns` after the next turn, if known; else -1.
   int ahead(std::size_t turns) const {
     if (chooser_ != nullptr) return drawn_.at(turns);
     return turns < ready_ ? queue_[ready_ - 1 - turns] : -1;
   }
 
-  /// Next turn, now that the caller waits or has ended. Nobody's when no replica is ready.
+  /// The next turn after the caller's wait or end. Nobody's if no replica is ready.
   Turn next() {
     if (looks_ahead() && chooser_ != nullptr) [[unlikely]] {
       return next_drawn();
@@ -59,7 +59,7 @@ class Turns {
     return k < ready ? take(k) : Turn{Turn::Kind::kAgent, k - ready};
   }
 
-  /// Next turn when `caller` could go on: answer 0 is the caller, then the queue, then other
+  /// The next turn if `caller` could go on: answer 0 is the caller, then the queue, then other
   /// agents. A caller that has to wait is at the front of the queue, or in the gap.
   Turn preempt(int caller) {
     if (!drawn_.empty()) [[unlikely]] {
@@ -74,15 +74,15 @@ class Turns {
     return k <= ready ? take(k) : Turn{Turn::Kind::kAgent, k - 1 - ready};
   }
 
-  /// Which other agent goes on while all replicas wait, or nobody.
+  /// The other agent that goes on while all replicas wait, or none.
   Turn wait();
-  /// For a caller that is no replica: the other agent that goes first, or nobody.
+  /// For a caller that is no replica: the other agent that goes first, or none.
   Turn preempt_caller();
 
   /// These can go on.
   void admit(const Gate::Waiter* waiters, std::size_t count) {
     if (ready_ == 0 && count == everybody_.size()) {
-      // Everybody waited at one gate, in whatever order.
+      // All replicas waited at the same gate, in any order.
       std::ranges::copy(everybody_, queue_.begin());
       ready_ = static_cast<std::uint32_t>(count);
       ascending_ = true;
@@ -101,7 +101,7 @@ class Turns {
     return k < count ? k : count - 1;
   }
 
-  // Without branches: which answer comes is nothing the processor could predict.
+  // Without branches, for the processor could not predict the answer.
   Turn take(std::uint32_t k) {
     const std::uint32_t last = --ready_;
     int& gap = queue_[last - k];
@@ -119,7 +119,7 @@ class Turns {
   void admit_some(const Gate::Waiter* waiters, std::size_t count);
   void restore_order(std::size_t added);
 
-  // Replicas whose turns are decided, in order.
+  // Replicas with decided turns, in order.
   class Drawn {
    public:
     static constexpr std::uint32_t kMost = 16;
