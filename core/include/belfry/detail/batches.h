@@ -16,22 +16,22 @@
 #include <utility>
 #include <vector>
 
-/// What can be done with batches: make them of elements, count, take and add rows (SEM-93).
+/// Operations on batches: make batches of elements, count, take and add rows (SEM-93).
 namespace belfry::detail {
 
 /// All `parts`, of equal shapes, along a new first axis. Throws: InvalidArgumentError (kShape).
 AnyTensor stack_tensors(const std::vector<const AnyTensor*>& parts, CallSite site);
-/// The rows of a tensor. Throws: InvalidArgumentError (kShape) when it has no axis.
+/// The rows of a tensor. Throws: InvalidArgumentError (kShape) for a tensor without an axis.
 std::int64_t tensor_rows(const AnyTensor& tensor, CallSite site);
 /// Some rows, in the same storage.
 AnyTensor slice_tensor(const AnyTensor& tensor, std::int64_t begin, std::int64_t count);
-/// The rows of `tensor` and then those of `more`. Throws: InvalidArgumentError (kShape).
+/// The rows of `tensor`, then the rows of `more`. Throws: InvalidArgumentError (kShape).
 AnyTensor join_tensors(const AnyTensor& tensor, const AnyTensor& more, CallSite site);
 /// Throws: StructureMismatchError (kStructure).
 [[noreturn]] void throw_keys_differ(CallSite site);
 [[noreturn]] void throw_rows_differ(std::int64_t rows, std::int64_t other, CallSite site);
 
-/// Calls `visit(part of a, part of b)` for the parts of two values of one structure.
+/// Calls `visit(part of a, part of b)` for the parts of two values of equal structure.
 template <class A, class B, class Visit>
 void zip_parts(A& a, B& b, Visit&& visit) {
   using Plain = std::remove_cv_t<A>;
@@ -74,11 +74,11 @@ std::int64_t rows_of(const B& batch, CallSite site) {
   }
 }
 
-/// What an aggregate has beside its parts, which are left empty where they can be.
+/// The contents of an aggregate beside its parts. Parts are left empty if they can be empty.
 template <class B>
 B without_parts(B& batch) {
   if constexpr (std::is_copy_constructible_v<B>) {
-    // Aside for a moment, so that their rows are not copied.
+    // Moved aside for a moment: the rows are then not copied.
     auto aside = std::apply(
         [](auto&... part) {
           return std::tuple<std::remove_reference_t<decltype(part)>...>(std::move(part)...);
@@ -143,7 +143,7 @@ void append_rows(B& batch, B& more, CallSite site) {
   }
 }
 
-/// A batch of `elements`, of which there is at least one.
+/// A batch of `elements`, at least one.
 template <class T>
 typename Batched<T>::type make_batch(std::vector<T> elements, CallSite site);
 

@@ -19,20 +19,21 @@ CurrentContext device_context(StrategyCore& core, CrossReplicaContext& cross, in
 /// The same on replica `replica`'s device.
 CurrentContext update_context(StrategyCore& core, CrossReplicaContext& cross, int replica);
 
-/// The replica whose values are used on a device: the one that runs there, else replica 0.
+/// The replica whose values are used on a device: the replica on the device, else replica 0.
 int replica_beside(const StrategyCore& core, int device);
-/// The index in the backend of a device that the strategy runs replicas or keeps variables on.
+/// The index in the backend of a device on which the strategy runs replicas or keeps variables.
 /// Throws: InvalidArgumentError (kDestination).
 int device_on(StrategyCore& core, const DeviceSpec& spec, CallSite site);
-/// The same for devices on which something is done once each.
+/// The same for devices that each do a task once.
 /// Throws: InvalidArgumentError (kDestination, kNoDevices, kDuplicateDevice).
 std::vector<int> devices_on(StrategyCore& core, const std::vector<DeviceSpec>& devices,
                             CallSite site);
-/// A component on each of `devices`; where variables live anyway when just these are named.
+/// A component on each of `devices`. If `devices` are the usual devices of variables, the usual
+/// places.
 /// Throws: InvalidArgumentError (kDestination, kNoDevices, kDuplicateDevice).
 VariablePlaces places_on(StrategyCore& core, const std::vector<DeviceSpec>& devices, CallSite site);
 
-/// The part of ComponentWork that knows no types: which components have got their values.
+/// The part of ComponentWork without types: the components that have got their values.
 class ComponentValues : public ComponentWork {
  public:
   ComponentValues(StrategyCore& core, CrossReplicaContext& cross, const VariableInfo& info,
@@ -69,11 +70,11 @@ class ComponentValues : public ComponentWork {
   std::vector<bool> done_;
 };
 
-/// Whether some replica sees a component that lives on another device than its own.
+/// Whether some replica sees a component on a device other than its own.
 bool is_seen_from_afar(const StrategyCore& core, const VariablePlaces& places);
 
-/// Copies of components with these values for the replicas that see them from other devices; none
-/// where nobody does.
+/// Copies of components with these values for the replicas that see the components from other
+/// devices. None without a replica on another device.
 template <class T>
 auto views_of(StrategyCore& core, const VariablePlaces& places, const ReplicaArray<T>& values) {
   ReplicaArray<typename VariableState<T>::Padded> views;
@@ -82,7 +83,7 @@ auto views_of(StrategyCore& core, const VariablePlaces& places, const ReplicaArr
     std::vector<Placement> targets;
     for (int device : core.devices()) targets.push_back(core.placement_on(device));
     views = ReplicaArray<typename VariableState<T>::Padded>(core.size());
-    // One broadcast of each component to all replicas that see it.
+    // A broadcast of each component to all replicas that see the component.
     std::vector<ReplicaArray<T>> copies;
     std::vector<int> taken(static_cast<std::size_t>(places.size()));
     for (int component = 0; component < places.size(); ++component) {
@@ -102,20 +103,20 @@ auto views_of(StrategyCore& core, const VariablePlaces& places, const ReplicaArr
   return views;
 }
 
-/// New components of a variable, with all that can fail done before.
+/// New components of a variable. All steps that can fail have been done.
 template <class T>
 struct Replacement {
   Replacement() = default;
   Replacement(StrategyCore& core, const VariableInfo& info, ReplicaArray<T> components)
       : values(std::move(components)), views(views_of(core, info.places, values)) {}
 
-  /// Puts them in place of the old ones.
+  /// Puts the new components in place of the old components.
   void put(VariableState<T>& state) noexcept {
     static_assert(std::is_nothrow_move_assignable_v<T>,
                   "a variable that changes is of a type whose move assignment is noexcept, so that "
                   "all components change or none");
     for (int i = 0; i < values.size(); ++i) state.components[i].value = std::move(values[i]);
-    // One by one: replicas may hold references to what they saw.
+    // Each separately: replicas may hold references to seen values.
     for (int i = 0; i < views.size(); ++i) state.views[i].value = std::move(views[i].value);
   }
 

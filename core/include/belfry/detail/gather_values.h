@@ -17,12 +17,12 @@
 namespace belfry::detail {
 
 /// The axis, from 0, along which tensors of these shapes can be joined. Throws:
-/// StructureMismatchError (kStructure) when ranks or other extents differ, InvalidArgumentError
-/// (kShape) when there is no such axis. `present`: whose they are.
+/// StructureMismatchError (kStructure) if ranks or other extents differ, InvalidArgumentError
+/// (kShape) without this axis. `present`: the replicas of the tensors.
 int gather_axis(const std::vector<Shape>& shapes, const Participants& present, Axis axis,
                 CallSite site);
 
-/// What a gather is asked to do.
+/// The task of a gather.
 struct GatherCall {
   StrategyCore& core;
   const Participants& present;  ///< Whose the parts are.
@@ -57,7 +57,7 @@ std::vector<E> gather_lists(const GatherCall& call,
   return all;
 }
 
-/// Sets one leaf of all `outs`, which are components of the result, to the joined parts.
+/// Sets a leaf of all `outs`, the components of the result, to the joined parts.
 template <class Leaf>
 void gather_leaf(const GatherCall& call, const std::vector<const Leaf*>& parts,
                  const std::vector<Leaf*>& outs) {
@@ -80,8 +80,8 @@ void gather_leaf(const GatherCall& call, const std::vector<const Leaf*>& parts,
   }
 }
 
-/// Joins the components that there are leaf by leaf into `count` copies of the result: 1 on replica
-/// 0's device, or one for each replica, on its device.
+/// Joins the existing components leaf by leaf into `count` copies of the result: 1 on replica 0's
+/// device, or a copy for each replica, on its device.
 template <class T>
 ReplicaArray<T> gather_components(StrategyCore& core, const PerReplica<T>& value, Axis axis,
                                   int count, CallSite site) {

@@ -24,18 +24,19 @@
 
 namespace belfry::detail {
 
-/// What a variable with these options becomes under the scopes in force, still without a number.
+/// The properties of a variable with these options under the scopes in force, still without a
+/// number.
 /// Throws: InvalidArgumentError (kNoAggregation) for a replica-local variable that could never be
-/// read, (kInvalidArgument) for Synchronization::kNone, for numbers that stand for no enumerator
-/// and for a mirrored variable with Aggregation::kOther; VariableMismatchError (kVariableMismatch)
-/// when a creator changed the kind that was asked for; what creators throw.
+/// read, (kInvalidArgument) for Synchronization::kNone, for numbers without an enumerator and for a
+/// mirrored variable with Aggregation::kOther; VariableMismatchError (kVariableMismatch) if a
+/// creator changed the requested kind; exceptions of creators.
 VariableInfo describe_variable(StrategyCore& core, VariableOptions options, CallSite site);
-/// Throws: InvalidArgumentError (kIntegerMean) when values of such leaves would have to be averaged
+/// Throws: InvalidArgumentError (kIntegerMean) if values of these leaves would have to be averaged
 /// and are integers.
 void require_mean(const VariableInfo& info, const std::vector<LeafRef>& leaves);
-/// Gives it its number, and a name if it has none.
+/// Gives the variable its number, and a name if the variable has none.
 void number_variable(StrategyCore& core, VariableInfo& info);
-/// The replica of `core` that is current, if any.
+/// The current replica of `core`, if any.
 /// Throws: ContextError (kOtherStrategy) inside another strategy.
 ReplicaContext* replica_making(StrategyCore& core, CallSite site);
 
@@ -51,7 +52,7 @@ auto initial_value(const Init& init) {
   }
 }
 
-/// The first values of one variable.
+/// The first values of a variable.
 template <class T, class Init>
 class InitialWork final : public ComponentValues {
  public:
@@ -82,7 +83,7 @@ class InitialWork final : public ComponentValues {
   ReplicaArray<std::optional<T>> values_;
 };
 
-/// Gives the components their first values, as the strategy asks for it.
+/// Gives the components their first values, on the strategy's request.
 template <class T, class Init, class ReaderOf>
 std::shared_ptr<VariableState<T>> initialise(StrategyCore& core, CrossReplicaContext& cross,
                                              const Init& init, VariableInfo info,
@@ -103,7 +104,7 @@ std::shared_ptr<VariableState<T>> initialise(StrategyCore& core, CrossReplicaCon
   return state;
 }
 
-/// The structure of an initial value, if it is known without calling anybody.
+/// The structure of an initial value, if known without a call of the initialiser.
 template <class Init>
 std::optional<std::string> structure_of(const Init& init) {
   if constexpr (!std::is_invocable_v<const Init&> && Nest<Init>) {
@@ -135,15 +136,15 @@ struct NoReader {
   }
 };
 
-/// Makes a variable here: at once in cross-replica context, together with the other replicas inside
-/// one of them. Order: in a replica the host waits until the first replica has made it (SEM-48);
-/// copies of tensors are enqueued.
-/// Throws: what `init` throws; as describe_variable; InvalidArgumentError (kNoAggregation) for
-/// kOther without a reduction, (kIntegerMean) for kMean of integers (SEM-58); ContextError
-/// (kOtherStrategy) inside another strategy; VariableMismatchError (kVariableMismatch) in a replica
-/// that asks for another variable than the first one made, or from `run`; MergeMismatchError
-/// (kMergeUnnamed) in one that asks again at a place without a name; DeviceError (kOutOfMemory);
-/// StrategyError (kStrategyContract) where a strategy does not keep its part.
+/// Makes a variable here: in cross-replica context at once, in a replica together with the other
+/// replicas. Order: in a replica the host waits until the first replica has made the variable
+/// (SEM-48); copies of tensors are enqueued. Throws: exceptions of `init`; as describe_variable;
+/// InvalidArgumentError (kNoAggregation) for kOther without a reduction, (kIntegerMean) for kMean
+/// of integers (SEM-58); ContextError (kOtherStrategy) inside another strategy;
+/// VariableMismatchError (kVariableMismatch) in a replica that asks for a different variable than
+/// the first replica made, or from `run`; MergeMismatchError (kMergeUnnamed) in a replica that asks
+/// again at a place without a name; DeviceError (kOutOfMemory); StrategyError (kStrategyContract)
+/// if a strategy breaks its contract.
 template <class Init, class ReaderOf = NoReader>
 auto make_variable(StrategyCore& core, CrossReplicaContext& cross, const Init& init,
                    VariableOptions options, MergePlace place, const ReaderOf& reader_of = {}) {
@@ -170,7 +171,7 @@ auto make_variable(StrategyCore& core, CrossReplicaContext& cross, const Init& i
       replica->replica_id(), request, FunctionRef<std::shared_ptr<void>()>(make)));
 }
 
-/// A replica-local variable that a user's reduction reads.
+/// A replica-local variable for reads by a user's reduction.
 template <class R, class Init>
 auto make_reduced_variable(StrategyCore& core, CrossReplicaContext& cross, const R& reduction,
                            const Init& init, VariableOptions options, MergePlace place) {
@@ -224,7 +225,7 @@ auto value_of_variable(StrategyCore& core, const V& variable, CallSite site) {
 /// The value of a variable in cross-replica context.
 /// Throws: ContextError (kOtherStrategy); VariableMismatchError (kMirroredDiverged);
 /// UnsupportedError (kUnsupported) for components that would have to be reduced and are no nest, or
-/// have tensors and are fewer than the replicas; what the reduction throws.
+/// have tensors and are fewer than the replicas; exceptions of the reduction.
 template <class V>
 auto read_variable(StrategyCore& core, const V& variable, CallSite site) {
   auto value = value_of_variable(core, variable, site);
@@ -232,7 +233,7 @@ auto read_variable(StrategyCore& core, const V& variable, CallSite site) {
   return value;
 }
 
-/// Calls `fn`; puts all variables back as they were when it throws.
+/// Calls `fn`. If `fn` throws, restores all variables.
 template <class F>
 auto transact(const StrategyCore& core, const F& fn) {
   const std::vector<std::function<void()>> undo = core.snapshots();

@@ -16,18 +16,18 @@
 
 namespace belfry::detail {
 
-/// What is compared of a mirrored variable: structure, lengths and shapes, and the bits of these.
-/// With tensors the host blocks until they are computed.
+/// The compared properties of a mirrored variable: structure, lengths and shapes, and the bits of
+/// the listed leaves. With tensors the host blocks until they are computed.
 enum class Compared : std::uint8_t {
   kHostLeaves,  ///< Of its components.
   kAllLeaves,   ///< Of its components.
   kResults,     ///< Host leaves of what the function of an update returned for each component.
 };
 
-/// Values that are to be equal, in leaves and, for a message, in words.
+/// Values that must be equal, in leaves and, for a message, in words.
 struct ComparedValues {
   std::vector<std::vector<LeafRef>> leaves{};
-  /// The first one whose keys or lengths are not those of the first; 0 where there is none.
+  /// The first value with other keys or lengths than the first value; 0 without such a value.
   std::size_t other_tree = 0;
   FunctionRef<std::vector<LeafDescription>(std::size_t)> describe;
 };
@@ -37,7 +37,7 @@ struct ComparedValues {
 void require_equal(const ComparedValues& values, Compared what, const VariableInfo& info,
                    CallSite site);
 
-/// The same for `count` values, each of which is `at(index)`.
+/// The same for `count` values; `at(index)` is a value.
 template <class At>
 void require_mirrored(int count, const At& at, Compared what, const VariableInfo& info,
                       CallSite site) {
@@ -61,8 +61,8 @@ void require_mirrored(ReplicaArray<T>& each, Compared what, const VariableInfo& 
   }
 }
 
-/// Before a mirrored variable gives its value away: compares all of its components where the
-/// backend asks for it. Order: then the host blocks until they are computed.
+/// Before a mirrored variable gives its value away: compares all of its components if the backend
+/// asks for the comparison. Order: then the host blocks until they are computed.
 template <class T>
 void require_mirrored(StrategyCore& core, VariableState<T>& state, CallSite site) {
   if constexpr (Nest<T>) {

@@ -17,12 +17,13 @@
 
 namespace belfry::detail {
 
-/// Throws StructureMismatchError naming the first leaf in which `other` differs from the first.
+/// Throws StructureMismatchError naming the first leaf of `other` that differs from the first
+/// component.
 [[noreturn]] void throw_structures_differ(int replica, const std::vector<LeafDescription>& first,
                                           const std::vector<LeafDescription>& other, CallSite site,
                                           int first_replica = 0);
-/// The same for the components of a value: the first leaf in which any differs from the first, and
-/// what each of them has there.
+/// The same for the components of a value: the first leaf with a difference from the first
+/// component, and the leaf of each component.
 [[noreturn]] void throw_structures_differ(
     const Participants& present, const std::vector<std::vector<LeafDescription>>& components,
     CallSite site);
@@ -35,13 +36,13 @@ template <class Components>
   throw_structures_differ(present, all, site);
 }
 
-/// The lowest leaf in which any of `components` differs from the first.
+/// The lowest leaf with a difference between any of `components` and the first.
 std::size_t first_difference(const std::vector<std::vector<LeafDescription>>& components);
-/// What a component has at `leaf`, or that it has fewer.
+/// The text of a component's `leaf`, or that the component has fewer leaves.
 std::string leaf_text(const std::vector<LeafDescription>& leaves, std::size_t leaf);
 
-/// Throws InvalidArgumentError (kInvalidArgument) unless a value is of as many replicas as the
-/// strategy has, whoever of them take part. Verbs ask before they do anything.
+/// Throws InvalidArgumentError (kInvalidArgument) unless a value has as many replicas as the
+/// strategy, absent replicas included. Verbs call this function first.
 inline void require_replicas(const StrategyCore& core, int replicas, CallSite site) {
   if (replicas != core.size()) throw_other_replicas(replicas, core.size(), site);
 }
@@ -77,8 +78,9 @@ class ReducedValue {
     for (const T& component : value) components_.emplace_back(component);
   }
 
-  /// Appends the leaves of component i to `parts[i]`; this stays where it is from here on.
-  /// Throws: StructureMismatchError where components differ.
+  /// Appends the leaves of component i to `parts[i]`. The object must stay at its address from here
+  /// on.
+  /// Throws: StructureMismatchError if components differ.
   void append_to(std::vector<std::vector<LeafRef>>& parts, CallSite site) {
     const Participants& present = value_.present();
     const std::vector<LeafRef> first = leaves_of(components_[0]);
@@ -108,7 +110,7 @@ class ReducedValue {
   ReplicaArray<T> components_;
 };
 
-/// The reduction of a value over the replicas that have a component; on all of them.
+/// The reduction of a value over the replicas with a component; on all of them.
 template <class T>
 Mirrored<T> reduce_value(StrategyCore& core, ReduceOp op, const PerReplica<T>& value,
                          CallSite site) {

@@ -24,11 +24,11 @@ namespace belfry::detail {
 /// Throws: InvalidArgumentError (kNoAggregation), ContextError (kOtherStrategy).
 void require_aggregation(const ReplicaContext& replica, const VariableInfo& info, CallSite site);
 
-/// Throws: UnsupportedError: what an update returns cannot be copied to other components.
+/// Throws: UnsupportedError: a result of the update cannot be copied to other components.
 [[noreturn]] void throw_uncopyable();
 
-/// Throws: UnsupportedError unless results that cannot be copied are enough for all replicas: one
-/// that they share, or for each replica that of a component which no other sees.
+/// Throws: UnsupportedError unless results that cannot be copied are enough for all replicas: a
+/// result shared by all, or for each replica the result of a component that no other replica sees.
 void require_own_results(const VariablePlaces& places, CallSite site);
 
 /// One update: works on copies of the components.
@@ -57,14 +57,14 @@ class UpdateWork final : public ComponentValues {
 
   ReplicaArray<T>& staged() { return staged_; }
 
-  /// Throws: UnsupportedError where results() could not give each replica what it sees.
+  /// Throws: UnsupportedError if results() could not give each replica its result.
   void require_results() const {
     if constexpr (!std::is_copy_constructible_v<Result>) {
       require_own_results(places(), this->site());
     }
   }
-  /// What the calls returned, on every replica.
-  /// Throws: VariableMismatchError (kMirroredDiverged) where that is compared and differs.
+  /// The results of the calls, on every replica.
+  /// Throws: VariableMismatchError (kMirroredDiverged) if compared results differ.
   Mirrored<Result> results() {
     const int count = results_.size();
     if (ends_equal() && core().backend().verifies_mirrored()) {
@@ -79,7 +79,7 @@ class UpdateWork final : public ComponentValues {
         ReplicaArray<Result> results(replicas);
         for (int replica = 0; replica < replicas; ++replica) {
           const int seen = places().component[static_cast<std::size_t>(replica)];
-          // A replica without a component gets what component 0 gave.
+          // A replica without a component gets the result of component 0.
           results.emplace_back(*results_[seen < 0 ? 0 : seen]);
           bring_to(results[replica], core().placement(replica));
         }
@@ -94,7 +94,7 @@ class UpdateWork final : public ComponentValues {
     }
     return Mirrored<Result>(replicas, std::move(results));
   }
-  /// What each call returned, in the order of the components.
+  /// The result of each call, in the order of the components.
   std::vector<Result> each() {
     std::vector<Result> results;
     for (std::optional<Result>& result : results_) results.push_back(std::move(*result));
@@ -147,7 +147,7 @@ class UpdateWork final : public ComponentValues {
   ReplicaArray<std::optional<Result>> results_;
 };
 
-/// Works on copies of the components, as the strategy asks for it, and changes nothing yet.
+/// Works on copies of the components, on the strategy's request, and changes no component yet.
 template <class T, class Work>
 Replacement<T> carry_out_update(StrategyCore& core, VariableState<T>& state, Work& work,
                                 CallSite site) {
@@ -165,7 +165,7 @@ Replacement<T> carry_out_update(StrategyCore& core, VariableState<T>& state, Wor
   return Replacement<T>(core, state.info, std::move(staged));
 }
 
-/// Calls `fn` on the components; what it returns comes back as one value.
+/// Calls `fn` on the components. The results come back as a single value.
 template <class V, class F, class... Args>
 auto update_components(StrategyCore& core, CrossReplicaContext& cross, CallSite site,
                        const V& variable, const F& fn, const Args&... args) {
@@ -185,7 +185,7 @@ auto update_components(StrategyCore& core, CrossReplicaContext& cross, CallSite 
   }
 }
 
-/// The same, but what each call returned comes back by itself.
+/// The same, with a separate result for each call.
 template <class V, class F, class... Args>
 auto update_each_component(StrategyCore& core, CrossReplicaContext& cross, CallSite site,
                            const V& variable, const F& fn, const Args&... args) {
@@ -201,7 +201,7 @@ auto update_each_component(StrategyCore& core, CrossReplicaContext& cross, CallS
   return each;
 }
 
-/// Calls `fn` once on each device, of which the strategy uses all.
+/// Calls `fn` once on each of `devices`; the strategy uses all of them.
 template <class F, class... Args>
 auto update_devices(StrategyCore& core, CrossReplicaContext& cross, CallSite site,
                     const std::vector<DeviceSpec>& devices, const F& fn, const Args&... args) {
@@ -218,7 +218,7 @@ auto update_devices(StrategyCore& core, CrossReplicaContext& cross, CallSite sit
     [[maybe_unused]] const Placement place = core.placement_on(device);
     CurrentContext here = device_context(core, cross, device);
     const CurrentScope scope(here);
-    // By value: what `fn` returns may be a reference to an argument that ends with the call.
+    // By value: the result of `fn` may be a reference to an argument that ends with the call.
     const auto call = [&]() -> std::conditional_t<kVoid, void, Result> {
       return fn(LocalValue<UpdateArgument<Args>>(update_argument(args, replica, place, site), place)
                     .get()...);
