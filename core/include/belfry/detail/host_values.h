@@ -14,7 +14,7 @@ namespace belfry::detail {
 
 class StrategyCore;
 
-/// What those leaves of values that lie on the host come to: the same bits, the same number.
+/// A digest of the leaves of values on the host: equal bits, equal number.
 class HostDigest {
  public:
   /// Adds the host leaves of a nest, or of each component of a distributed value; of anything else
@@ -29,7 +29,7 @@ class HostDigest {
       for_each_leaf(value, [this](const auto& leaf) { this->add_leaf(leaf); });
     }
   }
-  /// 0 where there was no leaf.
+  /// 0 without a leaf.
   std::uint64_t value() const { return digest_; }
 
  private:
@@ -54,12 +54,12 @@ class HostDigest {
   std::uint64_t digest_ = 0;
 };
 
-/// Whether the log is to have digests of what is on the host.
+/// Whether the log keeps digests of host values.
 bool notes_host_values(StrategyCore& core);
-/// Tells the log that `agent` has values of this digest now; nothing where it is 0.
+/// Tells the log the current digest of the values of `agent`; nothing for a digest of 0.
 void note_host_digest(StrategyCore& core, const AgentId& agent, std::uint64_t digest);
 
-/// The same for the host leaves of `values`. Apart, lest the usual way be longer for it.
+/// The same for the host leaves of `values`. Apart, to keep the usual path short.
 template <class... T>
 [[gnu::noinline]] void note_host_values(StrategyCore& core, const AgentId& agent,
                                         const T&... values) {

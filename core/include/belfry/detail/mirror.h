@@ -36,7 +36,7 @@ void bring_to(T& value, Placement place) {
   }
 }
 
-/// A copy of `value` whose tensors are on `place`.
+/// A copy of `value` with its tensors on `place`.
 template <class T>
 T placed_on(const T& value, Placement place) {
   T copy = value;
@@ -79,7 +79,7 @@ Mirrored<T> spread(StrategyCore& core, const ReplicaArray<T>& components,
   return Mirrored<T>(core.size(), std::move(all));
 }
 
-/// `value` on every replica: shared when it lives on the host, copied to each device otherwise.
+/// `value` on every replica: shared if it lives on the host, else copied to each device.
 template <class T>
 Mirrored<T> mirror(StrategyCore& core, const T& value) {
   if constexpr (lives_on_devices<T>()) {
@@ -93,7 +93,7 @@ Mirrored<T> mirror(StrategyCore& core, const T& value) {
   }
 }
 
-/// A value as code on one device sees it: itself where it is there already or on the host.
+/// A value for code on a device: the value itself if already there or on the host.
 template <class T>
 class LocalValue {
  public:

@@ -20,16 +20,16 @@ class Participants {
     if (static_cast<int>(ids_.size()) == replicas_) ids_.clear();
   }
 
-  /// Of the strategy, whether they take part or not.
+  /// The number of replicas of the strategy, absent replicas included.
   int replicas() const { return replicas_; }
   int count() const { return is_all() ? replicas_ : static_cast<int>(ids_.size()); }
   bool is_all() const { return ids_.empty(); }
   bool has(int replica) const { return is_all() || std::ranges::binary_search(ids_, replica); }
-  /// The `position`-th of those that take part.
+  /// The `position`-th participant.
   int id(int position) const {
     return is_all() ? position : ids_[static_cast<std::size_t>(position)];
   }
-  /// Where among those that take part `replica` is, which is one of them.
+  /// The position of `replica`, a participant, among the participants.
   int position(int replica) const {
     if (is_all()) return replica;
     return static_cast<int>(std::ranges::lower_bound(ids_, replica) - ids_.begin());

@@ -17,7 +17,7 @@
 
 namespace belfry::detail {
 
-/// A leaf as a file holds it: its name, and where it lives.
+/// A leaf in a file: its name, and its place.
 struct SavedLeaf {
   std::string name;
   Shape shape;
@@ -26,7 +26,7 @@ struct SavedLeaf {
 
 /// Copies the elements of a leaf. Order: blocks the host.
 FileTensor file_tensor(const SavedLeaf& leaf);
-/// Throws: InvalidArgumentError (kInvalidArgument) when the file has an array of this name.
+/// Throws: InvalidArgumentError (kInvalidArgument) if the file has an array of this name.
 void add_to(TensorFile& file, const std::string& name, FileTensor tensor, CallSite site);
 /// Gives a leaf the elements that a file has under its name.
 /// Throws: VariableMismatchError (kVariableMismatch).
@@ -54,7 +54,7 @@ std::vector<SavedLeaf> saved_leaves(const std::string& name, T& value) {
   return leaves;
 }
 
-/// One variable of a checkpoint.
+/// A variable of a checkpoint.
 class SavedVariable {
  public:
   SavedVariable() = default;

@@ -54,7 +54,7 @@ void require_filled_parts(std::int64_t batch, const BatchParts& parts,
 [[noreturn]] void throw_too_few_rows(std::int64_t rows, int replicas, CallSite site);
 [[noreturn]] void throw_no_rows(std::int64_t rows, int worker, CallSite site);
 
-/// What the replicas get in one step.
+/// The shares of the replicas in a step.
 template <class B>
 struct Step {
   std::vector<std::optional<B>> shares;
@@ -95,7 +95,7 @@ class ElementSteps {
   bool ended_ = false;
 };
 
-/// Batches of a known size: rows in order, by sizes that are used over and over.
+/// Batches of a known size: rows in order, by sizes that are used in turn.
 template <class B>
 class SizedSteps {
  public:
@@ -155,14 +155,14 @@ class BatchSteps {
   }
 
  private:
-  // Only the last batch may be left out: before the end that would hide examples.
+  // Only the last batch may be left out: an earlier gap would hide examples.
   void complete(Step<B>& step, B& batch, std::int64_t rows) {
     switch (options_.end_of_data) {
       case EndOfData::kDropPartialStep:
         if (step.is_partial && next_batch()) throw_too_few_rows(rows, parts_.count, site_);
         break;
       case EndOfData::kPadWithEmpties:
-        // Replicas of other workers have rows, so that this worker takes the step as well.
+        // Replicas of other workers have rows: this worker takes the step as well.
         if (!step.has_nothing()) break;
         step.shares.front() = move_rows(batch, 0, 0);
         --step.empty;

@@ -12,12 +12,11 @@
 
 namespace belfry::detail {
 
-/// Copies tensors to devices on streams of its own, beside what is computed there. A device's
-/// compute stream waits for a copy when `arrive` is called, so that work enqueued before that does
-/// not.
+/// Copies tensors to devices on its own streams, beside the computation there. A device's compute
+/// stream waits for a copy at the call of `arrive`: work enqueued earlier does not wait.
 class TensorFeed {
  public:
-  /// What has been sent together. The sources are kept, so that nobody writes to them in place.
+  /// The tensors of a common send. The sources are kept: kept storage is not written in place.
   struct Sent {
     AnyTensor source;
     Placement target;

@@ -25,7 +25,7 @@ namespace detail {
 
 class StrategyCore;
 
-/// What a variable is, apart from its values.
+/// The properties of a variable, apart from its values.
 struct VariableInfo {
   StrategyCore* owner = nullptr;
   std::uint64_t number = 0;
@@ -37,7 +37,7 @@ struct VariableInfo {
   VariablePlaces places{};
 };
 
-/// A variable whose type is forgotten: for work on all variables of a strategy.
+/// A variable without its type: for work on all variables of a strategy.
 struct VariableRecord {
   VariableRecord() = default;
   VariableRecord(const VariableRecord&) = delete;
@@ -53,7 +53,7 @@ struct VariableRecord {
 template <class T>
 class VariableReader;
 
-/// Components of one variable, each on a cache line of its own: replicas write side by side.
+/// Components of a variable, each on its own cache line: replicas write side by side.
 template <class T>
 struct VariableState final : VariableRecord {
   struct alignas(64) Padded {
@@ -61,14 +61,14 @@ struct VariableState final : VariableRecord {
   };
 
   std::function<void()> snapshot() override {
-    // Copying back could throw, and leave some variables as they are now.
+    // A copy back could throw, and leave some variables unrestored.
     return [this, values = components, seen = views]() mutable {
       components.swap(values);
       views.swap(seen);
     };
   }
 
-  // Shared with snapshots of the state; null where the aggregation says how it is read.
+  // Shared with snapshots of the state; null if the aggregation defines the read.
   std::shared_ptr<const VariableReader<T>> reader{};
   ReplicaArray<Padded> components;
   /// By replica: copies on its device of what lives on another one; empty when nothing does.
