@@ -63,7 +63,7 @@ void explore(int replicas) {
   std::set<int> results;
   int runs = 0;
   do {
-    belfry::sim::Backend backend({.devices = replicas}, {.chooser = &path});
+    belfry::sim::Backend backend({.devices = replicas}, belfry::sim::Attachments{.chooser = &path});
     results.insert(two_merges(backend));
     schedules.insert(backend.replay_token());
     runs += 1;

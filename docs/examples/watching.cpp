@@ -34,7 +34,7 @@ int main() {
   // [use]
   Printer printer(__LINE__);
   belfry::sim::Backend backend({.devices = 2, .schedule = belfry::sim::Schedule::fixed()},
-                               {.observer = &printer});
+                               belfry::sim::Attachments{.observer = &printer});
   belfry::MirroredStrategy strategy(backend);
   strategy.run([](belfry::ReplicaContext& replica) {
     auto x = belfry::Tensor<float>::full(belfry::Shape{3}, 1.0F);  // Line 5.

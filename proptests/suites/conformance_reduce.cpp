@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Conformance rows about reductions. If belfry decides otherwise, the test has belfry's outcome and
-// says "Overridden". Code that must not compile is in core/src/compile_fail. Not covered, because
-// belfry has no algorithms chosen by links, packs and specs of algorithms: C01 to C15.
+// Conformance rows about reductions. If belfry decides otherwise, the test has belfry's outcome,
+// and a comment gives the reason. Code that must not compile is in core/src/compile_fail. Not
+// covered, because belfry has no algorithms chosen by links, packs and specs of algorithms: C01 to
+// C15.
 #include "belfry/strategies.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/vjp.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Conformance rows about run, its arguments and its results. The name of a test begins with its
-// rows. If belfry decides otherwise, the test has belfry's outcome and says "Overridden".
+// rows. If belfry decides otherwise, the test has belfry's outcome, and a comment gives the reason.
 //
 // Not covered, because belfry has none of these: ambient execution modes (RUN-18) and names of
 // operations (RUN-20). Rows about the form of results are in conformance_components.cpp.

@@ -77,7 +77,7 @@ int merge_once(belfry::Backend& backend) {
 
 TEST(AnOwnChooser, ThatAlwaysTakesTheFirstMakesTheFixedSchedule) {
   Constant first(0);
-  Backend own{{.devices = 3}, {.chooser = &first}};
+  Backend own{{.devices = 3}, Attachments{.chooser = &first}};
   Backend fixed{{.devices = 3, .schedule = Schedule::fixed()}};
   EXPECT_EQ(program(own), 6.0F);
   EXPECT_EQ(program(fixed), 6.0F);
@@ -87,14 +87,14 @@ TEST(AnOwnChooser, ThatAlwaysTakesTheFirstMakesTheFixedSchedule) {
 
 TEST(AnOwnChooser, IsAskedOnlyIfThereIsAChoice) {
   Constant last(1);
-  Backend backend{{.devices = 3}, {.chooser = &last}};
+  Backend backend{{.devices = 3}, Attachments{.chooser = &last}};
   program(backend);
   EXPECT_THAT(last.counts, Each(Ge(2u)));
 }
 
 TEST(AnOwnChooser, HearsTheNamesOfTheCandidates) {
   LastByName last;
-  Backend backend{{.devices = 3}, {.chooser = &last}};
+  Backend backend{{.devices = 3}, Attachments{.chooser = &last}};
   EXPECT_EQ(merge_once(backend), 3);
   // The last goes first, and the front of the queue takes its place.
   EXPECT_THAT(last.asked, ElementsAre("R0 R1 R2", "R1 R0", "R0 R1 R2", "R1 R0"));
@@ -103,7 +103,7 @@ TEST(AnOwnChooser, HearsTheNamesOfTheCandidates) {
 // With device work the streams are candidates too, behind the replicas.
 TEST(AnOwnChooser, HearsTheNamesOfStreams) {
   LastByName last;
-  Backend backend{{.devices = 2}, {.chooser = &last}};
+  Backend backend{{.devices = 2}, Attachments{.chooser = &last}};
   MirroredStrategy strategy{backend};
   const std::int32_t of_device_1 = 16;  // Each device has sixteen numbers.
   strategy.run([](ReplicaContext& replica) {
@@ -120,8 +120,8 @@ TEST(AnOwnChooser, HearsTheNamesOfStreams) {
 TEST(AnOwnChooser, MakesTheSameRunByNameAndByCount) {
   LastByName by_name;
   Constant by_count(kTooLarge);
-  Backend named{{.devices = 3}, {.chooser = &by_name}};
-  Backend counted{{.devices = 3}, {.chooser = &by_count}};
+  Backend named{{.devices = 3}, Attachments{.chooser = &by_name}};
+  Backend counted{{.devices = 3}, Attachments{.chooser = &by_count}};
   merge_once(named);
   merge_once(counted);
   EXPECT_EQ(named.replay_token(), counted.replay_token());  // The largest answer is the last.
@@ -131,7 +131,7 @@ TEST(AnOwnChooser, MakesTheSameRunByNameAndByCount) {
 TEST(AnOwnChooser, MakesTokensThatReplay) {
   for (const std::uint32_t answer : {0u, 1u, 2u, 5u}) {
     Constant own(answer);
-    Backend first{{.devices = 3, .digests = Digests::kAll}, {.chooser = &own}};
+    Backend first{{.devices = 3, .digests = Digests::kAll}, Attachments{.chooser = &own}};
     program(first);
     Backend again{{.devices = 3,
                    .schedule = Schedule::replay(first.replay_token()),
@@ -151,7 +151,7 @@ TEST(AnOwnChooser, GoesOnAfterAReplayedPrefix) {
     Schedule prefix{.kind = ScheduleKind::kReplayed,
                     .choices = {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(length)}};
     Constant rest(1);
-    Backend mixed{{.devices = 3, .schedule = prefix}, {.chooser = &rest}};
+    Backend mixed{{.devices = 3, .schedule = prefix}, Attachments{.chooser = &rest}};
     EXPECT_EQ(program(mixed), 6.0F);
     const std::vector<Choice> made = mixed.choices();
     ASSERT_GE(made.size(), length);
@@ -168,13 +168,13 @@ TEST(AnOwnChooser, DoesNotRepairAPrefixThatDoesNotFit) {
   const Choice misfit{ChoiceKind::kAgent, 7, 6};
   Constant rest(0);
   Backend backend{{.devices = 3, .schedule = {ScheduleKind::kReplayed, {misfit}}},
-                  {.chooser = &rest}};
+                  Attachments{.chooser = &rest}};
   EXPECT_THROW(merge_once(backend), InvalidArgumentError);
 }
 
 TEST(AnOwnChooser, MayRunUnrecorded) {
   Constant last(kTooLarge);
-  Backend backend{{.devices = 3, .record = false}, {.chooser = &last}};
+  Backend backend{{.devices = 3, .record = false}, Attachments{.chooser = &last}};
   EXPECT_EQ(program(backend), 6.0F);
   EXPECT_FALSE(last.counts.empty());
 }

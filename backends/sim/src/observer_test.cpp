@@ -29,7 +29,7 @@ using Kind = Observation::Kind;
 class AnObserver : public ::testing::Test {
  protected:
   Seen seen_;
-  Backend backend_{{.devices = 2, .schedule = Schedule::fixed()}, {.observer = &seen_}};
+  Backend backend_{{.devices = 2, .schedule = Schedule::fixed()}, Attachments{.observer = &seen_}};
   MirroredStrategy strategy_{backend_};
 };
 
@@ -114,7 +114,7 @@ TEST(ManyObservers, HearTheSameLinesInEverySchedule) {
   const int line = __LINE__;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Seen seen;
-    Backend backend{{.devices = 2, .seed = seed}, {.observer = &seen}};
+    Backend backend{{.devices = 2, .seed = seed}, Attachments{.observer = &seen}};
     MirroredStrategy strategy{backend};
     strategy.run([&](ReplicaContext& replica) {
       const auto x = Tensor<float>::full(Shape{}, 1.0F);                              // 6
@@ -205,7 +205,7 @@ TEST(EventNames, AreTheSameInEverySchedule) {
   belfry::testing::asserts("SEM-78");
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Seen seen;
-    Backend backend{{.devices = 2, .seed = seed}, {.observer = &seen}};
+    Backend backend{{.devices = 2, .seed = seed}, Attachments{.observer = &seen}};
     MirroredStrategy strategy{backend};
     strategy.run([&](ReplicaContext& replica) {
       // A copy to another device records two events: its work, and the copy.
@@ -245,7 +245,7 @@ TEST(AnAttachedObserver, ChangesNoHashAndNoToken) {
       Backend alone{options};
       EXPECT_EQ(program(alone), 6.0F);
       Seen seen;
-      Backend watched{options, {.observer = &seen}};
+      Backend watched{options, Attachments{.observer = &seen}};
       EXPECT_EQ(program(watched), 6.0F);
       EXPECT_EQ(watched.hash(), alone.hash());
       EXPECT_EQ(watched.log().order_free_hash(), alone.log().order_free_hash());
@@ -260,7 +260,7 @@ TEST(AnAttachedObserver, SeesEveryItemThrough) {
   enum Stage { kNone, kPut, kEffective, kOver };
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Seen seen;
-    Backend backend{{.devices = 3, .record = false, .seed = seed}, {.observer = &seen}};
+    Backend backend{{.devices = 3, .record = false, .seed = seed}, Attachments{.observer = &seen}};
     program(backend);
     std::map<StreamItem, Stage> stages;
     for (const SeenOnce& one : seen.all) {
@@ -294,7 +294,7 @@ TEST(AnAttachedObserver, SeesEveryItemThrough) {
 
 TEST(AnAttachedObserver, HearsConcurrentReplicasOneAtATime) {
   Seen seen;
-  Backend backend{{.devices = 3, .carrier = Carrier::kConcurrent}, {.observer = &seen}};
+  Backend backend{{.devices = 3, .carrier = Carrier::kConcurrent}, Attachments{.observer = &seen}};
   EXPECT_EQ(program(backend), 6.0F);
   std::map<std::string, int> starts;
   for (const SeenOnce& one : seen.of(Kind::kOperation)) {

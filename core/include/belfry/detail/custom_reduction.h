@@ -30,7 +30,7 @@ ReductionResult<R, T> fold_values(StrategyCore& core, const R& reduction,
       }
     }
   }
-  const Placement place = core.placement(0);
+  const Placement place = core.placement(core.first_replica());
   Prepared<R, T> folded = prepared(reduction, LocalValue<T>(values[0], place).get());
   for (int i = 1; i < present.count(); ++i) {
     const LocalValue<T> next(values[i], place);

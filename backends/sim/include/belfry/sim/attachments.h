@@ -8,7 +8,8 @@
 namespace belfry::sim {
 
 /// Objects of the caller that take part in the runs of a backend. They outlive the backend; any may
-/// be null.
+/// be null. Calls name the type, `sim::Backend{options, sim::Attachments{.observer = &mine}}`:
+/// clang takes a bare list in braces for a call site, too, and calls the constructor ambiguous.
 struct Attachments {
   /// Makes the choices in place of `Options::schedule`. If the schedule is a replayed one, its
   /// choices come first, and the Chooser makes those after them (SEM-71). The Chooser is asked only
