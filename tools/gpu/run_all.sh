@@ -66,6 +66,7 @@ step() {
   if [[ $status -eq 0 ]]; then
     verdicts+=("ok      $name, $((SECONDS - start)) s")
   else
+    grep '^\[  FAILED  \] ' "$out/$name.txt" | sort -u
     verdicts+=("FAILED  $name (exit code $status)")
     failed=1
   fi
