@@ -14,24 +14,25 @@ namespace {
 
 class Carriers : public Property {
  protected:
-  struct Deed {
+  struct RunResult {
     Outcome outcome;
     std::optional<std::uint64_t> hash;
   };
 
-  Deed deed(BackendRequest request, const ReplicaProgram& program, CarrierKind carrier) {
+  RunResult result_of_run(BackendRequest request, const ReplicaProgram& program,
+                          CarrierKind carrier) {
     request.carrier = carrier;
     Bench bench(*this, request);
-    Deed done{run_program(bench.strategy(), program), {}};
+    RunResult done{run_program(bench.strategy(), program), {}};
     done.hash = backend_factory().order_free_hash(bench.backend());
     return done;
   }
 
-  void agree(const BackendRequest& request, const ReplicaProgram& program) {
-    const Deed fibers = deed(request, program, CarrierKind::kFiber);
+  void expect_same_on_all_carriers(const BackendRequest& request, const ReplicaProgram& program) {
+    const RunResult fibers = result_of_run(request, program, CarrierKind::kFiber);
     RC_ASSERT(fibers.outcome == predict(program, request.devices));
     for (CarrierKind carrier : {CarrierKind::kBaton, CarrierKind::kConcurrent}) {
-      const Deed threads = deed(request, program, carrier);
+      const RunResult threads = result_of_run(request, program, carrier);
       RC_ASSERT(threads.outcome == fibers.outcome);
       RC_ASSERT(threads.hash == fibers.hash);
     }
@@ -39,20 +40,23 @@ class Carriers : public Property {
     BackendRequest other = request;
     other.schedule = ScheduleKind::kRandom;
     other.seed = request.seed + 2;  // Equal parity: the same devices, on some backends.
-    const Deed another = deed(other, program, CarrierKind::kFiber);
+    const RunResult another = result_of_run(other, program, CarrierKind::kFiber);
     RC_ASSERT(another.outcome == fibers.outcome);
     RC_ASSERT(another.hash == fibers.hash);
   }
 };
 
 TEST_F(Carriers, DoTheSame) {
-  holds([this](const ReplicaProgram& program) { agree(*backend_request(8), program); });
+  holds([this](const ReplicaProgram& program) {
+    expect_same_on_all_carriers(*backend_request(8), program);
+  });
 }
 
 TEST_F(Carriers, FailTheSame) {
   holds([this] {
     const MutatedCase drawn = *mutated_case(all_mutations(), 8);
-    agree(drawn.backend, mutated(drawn.program, drawn.mutation, drawn.backend.devices));
+    expect_same_on_all_carriers(drawn.backend,
+                                mutated(drawn.program, drawn.mutation, drawn.backend.devices));
   });
 }
 

@@ -11,6 +11,17 @@
 #include <string>
 #include <utility>
 
+// The terms of this file:
+//
+//   agent    a replica, the caller of `carry`, or a stream of the backend: all agents take steps
+//   turn     the right to take a step; a single agent has the turn
+//   carrier  the execution context of an agent: a fiber or a thread with its stack
+//   gate     a condition that replicas wait for; whoever opens the gate admits the waiters
+//   job      the user of the scheduler; `settle` is called when no replica can go on
+//
+// A replica gives up its turn by `step` or `block_until`. Turns draws the next agent there, and the
+// carrier switches directly to the carrier of the next replica. Streams take their steps, and the
+// job is settled, on the carrier of the caller.
 namespace belfry::detail {
 namespace {
 
