@@ -26,10 +26,10 @@ struct Call {
   Bytes bytes;
 };
 
-// The result of one meeting, for all threads.
+// The result of a meeting, for all threads. Each thread throws an exception of its own.
 struct Outcome {
   std::vector<Bytes> bytes;
-  std::exception_ptr error;
+  std::optional<ErrorReport> error;
 };
 
 // The calls of all threads meet here.
@@ -41,24 +41,24 @@ class Meeting {
 
   std::vector<Bytes> meet(int rank, Call call) {
     std::unique_lock lock(mutex_);
-    if (lost_ != nullptr) std::rethrow_exception(lost_);
+    if (lost_) throw_error(*lost_);
     calls_[static_cast<std::size_t>(rank)] = std::move(call);
     const std::shared_ptr<Outcome> mine = outcome_;
     if (++arrived_ == size()) {
       conclude();
     } else {
-      moved_.wait(lock, [&] { return outcome_ != mine || lost_ != nullptr; });
+      moved_.wait(lock, [&] { return outcome_ != mine || lost_.has_value(); });
       // A completed meeting counts, also if a thread has left since.
-      if (outcome_ == mine) std::rethrow_exception(lost_);
+      if (outcome_ == mine) throw_error(*lost_);
     }
-    if (mine->error != nullptr) std::rethrow_exception(mine->error);
+    if (mine->error) throw_error(*mine->error);
     return mine->bytes;
   }
 
   // The first thread to leave ends all later meetings.
   void leave(int rank, const std::exception_ptr& thrown) {
     const std::lock_guard lock(mutex_);
-    if (lost_ == nullptr) lost_ = describe(rank, thrown);
+    if (!lost_) lost_ = describe(rank, thrown);
     moved_.notify_all();
   }
 
@@ -66,8 +66,8 @@ class Meeting {
   void conclude() {
     Outcome& outcome = *outcome_;
     for (std::optional<Call>& call : calls_) {
-      if (call->name != calls_.front()->name && outcome.error == nullptr) {
-        outcome.error = std::make_exception_ptr(MergeMismatchError(difference()));
+      if (call->name != calls_.front()->name && !outcome.error) {
+        outcome.error = difference();
       }
     }
     for (std::optional<Call>& call : calls_) {
@@ -92,7 +92,7 @@ class Meeting {
     return report;
   }
 
-  static std::exception_ptr describe(int rank, const std::exception_ptr& thrown) {
+  static ErrorReport describe(int rank, const std::exception_ptr& thrown) {
     ErrorReport report;
     report.code = ErrorCode::kProcessLost;
     report.summary = "process " + std::to_string(rank) + " has left the group";
@@ -106,7 +106,7 @@ class Meeting {
       }
     }
     report.hint = "every process makes the same calls, and ends after the last of them";
-    return std::make_exception_ptr(ProcessLostError(std::move(report)));
+    return report;
   }
 
   std::mutex mutex_;
@@ -114,7 +114,7 @@ class Meeting {
   std::vector<std::optional<Call>> calls_;
   int arrived_ = 0;
   std::shared_ptr<Outcome> outcome_ = std::make_shared<Outcome>();
-  std::exception_ptr lost_;
+  std::optional<ErrorReport> lost_;
 };
 
 class Member final : public ProcessGroup {
