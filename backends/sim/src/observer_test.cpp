@@ -26,6 +26,8 @@ using testing::SeenOnce;
 using ::testing::UnorderedElementsAre;
 using Kind = Observation::Kind;
 
+// Actors in the expected lists: `H0` is the host outside runs, `R1 of run 2` replica 1 of the
+// second run, `M0 of run 2` the merge function of this run, `S3` the stream with number 3.
 class AnObserver : public ::testing::Test {
  protected:
   Seen seen_;

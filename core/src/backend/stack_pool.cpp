@@ -22,9 +22,9 @@ constexpr std::size_t kWarmStacks = 4096;
 
 // The distance from stack to stack; the page below each stack guards the stack. The number of pages
 // is odd: the tops of stacks then lie in different sets of the caches. The number has a distance of
-// at least 2 to multiples of 128, for the second TLB: Intel's is said to choose the set by the
-// lower seven bits of a page's number xor the next seven bits. Near a multiple of 128, the sets of
-// all stacks would be nearly the same.
+// at least 2 to multiples of 128. The reason is the second TLB of Intel's processors, which by
+// published measurements chooses the set by the lower seven bits of a page's number xor the next
+// seven bits: near a multiple of 128, the sets of all stacks would be nearly the same.
 std::size_t stride_of(std::size_t bytes) {
   const std::size_t pages = bytes / kPage + 3;
   return (pages + ((pages + 1) % 128 < 3 ? 4 : 0)) * kPage;

@@ -15,7 +15,7 @@
 // ascending order. Member m then has the sum of chunk m + 1. In N - 1 more steps every member
 // copies a finished chunk from its left neighbour.
 //
-// Before each step the streams meet: a member waits for its left neighbour's earlier steps. A chunk
+// Before each step a member waits for the earlier steps of its left neighbour. A chunk
 // is overwritten by a copy only after the right neighbour has read the chunk: the sum that the copy
 // brings was made from the read. After the last step a member waits for its right neighbour, which
 // reads the member's output until then.
@@ -54,15 +54,15 @@ class Ring {
   void run() {
     for (Member& member : members_) begin(member);
     for (std::size_t step = 0; step < last_step(); ++step) {
-      meet(left_of(0));
+      wait_for_left_neighbours();
       for (std::size_t i = 0; i < members_.size(); ++i) add_from_left(i, step);
     }
     for (std::size_t i = 0; i < members_.size(); ++i) finish(i);
     for (std::size_t step = 0; step < last_step(); ++step) {
-      meet(left_of(0));
+      wait_for_left_neighbours();
       for (std::size_t i = 0; i < members_.size(); ++i) copy_from_left(i, step);
     }
-    if (members_.size() > 1) meet(right_of(0));
+    if (members_.size() > 1) wait_for_right_neighbours();
   }
 
  private:
@@ -89,7 +89,9 @@ class Ring {
   void finish(std::size_t i);
   void copy_from_left(std::size_t i, std::size_t step);
   void add(Stream& stream, std::vector<BufferView> terms, BufferView sum) const;
-  void meet(std::size_t distance);
+  void wait_for_left_neighbours() { wait_for_neighbours(left_of(0)); }
+  void wait_for_right_neighbours() { wait_for_neighbours(right_of(0)); }
+  void wait_for_neighbours(std::size_t distance);
 
   const TensorReduction& reduction_;
   std::vector<Member> members_;
@@ -187,7 +189,7 @@ void Ring::add(Stream& stream, std::vector<BufferView> terms, BufferView sum) co
 }
 
 // Every member waits for the work so far of the member that is `distance` places to the right.
-void Ring::meet(std::size_t distance) {
+void Ring::wait_for_neighbours(std::size_t distance) {
   for (const Member& member : members_) member.stream->record(*member.reached);
   for (std::size_t i = 0; i < members_.size(); ++i) {
     members_[i].stream->wait(*members_[(i + distance) % members_.size()].reached);
