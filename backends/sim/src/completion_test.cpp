@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A completion is done when all its devices are (SEM-125). With the fixed schedule devices take
-// steps in turn while somebody waits for one of them, and none otherwise, but for one step when
-// somebody asks: that is how it is known what has not been executed yet.
+// A completion is done when all devices of the completion are done (SEM-125). With the fixed
+// schedule, devices take steps in turn while the host waits for a device, and a single step if the
+// host asks. The tests therefore know the work that has not been executed yet.
 #include "belfry/completion.h"
 
 #include "belfry/belfry.h"

@@ -10,13 +10,13 @@ namespace belfry::engine {
 
 class CommandQueue;
 
-/// The queues whose head can run. Position 0 became runnable first, as long as only position 0 is
-/// taken; taking another moves the first one there. Every operation takes constant time.
+/// The queues with a runnable head. Position 0 became runnable first if only position 0 is ever
+/// taken; taking another position moves the first queue there. Every operation takes constant time.
 class ReadyList {
  public:
   std::uint32_t size() const { return static_cast<std::uint32_t>(queues_.size() - first_); }
   bool empty() const { return first_ == queues_.size(); }
-  /// Makes room for `count` queues, so that `push` needs no memory while there are no more.
+  /// Makes room for `count` queues: `push` needs no memory up to that number.
   /// Throws: std::bad_alloc.
   void make_room(std::size_t count);
   /// The queue at `which`, below size().

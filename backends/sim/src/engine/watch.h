@@ -11,13 +11,13 @@
 
 namespace belfry::engine {
 
-/// An observer, and what it takes to name things to it: who acts, and the numbers of runs and
-/// events.
+/// An observer, with the state that names things to the observer: the acting replica, merge or
+/// host, and the numbers of runs and events.
 class Watch {
  public:
   explicit Watch(sim::Observer& observer) : observer_(observer) {}
 
-  /// Host code is placed among the runs of `executor`, which carries them itself.
+  /// Sets the executor whose runs tell the place of host code. `executor` carries the runs itself.
   void attach(const Executor* executor) { executor_ = executor; }
   /// The replica or merge that the caller is in, or the host.
   sim::Actor actor() const;
