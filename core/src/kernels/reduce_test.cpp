@@ -79,12 +79,10 @@ rc::Gen<Reduction> any_reduction() {
 template <class V>
 V naive_sum(std::vector<V>& terms, ReductionOrder order, std::size_t element, std::size_t count) {
   if (order == ReductionOrder::kRing) {
-    // Equal chunks except the last, with as few elements as possible.
-    std::size_t chunk = 1;
-    while (chunk * terms.size() < count) ++chunk;
-    for (std::size_t i = chunk; i <= element; i += chunk) {
-      std::rotate(terms.begin(), terms.begin() + 1, terms.end());
-    }
+    // Equal chunks except the last, with as few elements as possible. Chunk k starts with term k.
+    const std::size_t chunk = (count + terms.size() - 1) / terms.size();
+    const auto start = terms.begin() + static_cast<std::ptrdiff_t>(element / chunk);
+    std::rotate(terms.begin(), start, terms.end());
   }
   if (order != ReductionOrder::kTree) {
     V sum = terms[0];
