@@ -3,6 +3,7 @@
 #include "belfry/sim/backend.h"
 
 #include "attached_chooser.h"
+#include "belfry/backend/current_slot.h"
 #include "belfry/error.h"
 #include "belfry/sim/replay_token.h"
 #include "choice_record.h"
@@ -86,7 +87,7 @@ engine::DigestExtent extent_of(Digests digests) {
 }  // namespace
 
 // Parts in the order of their needs: the last is destroyed first.
-struct Backend::State {
+struct Backend::State final : ScheduleSource {
   State(const Options& wanted, const Attachments& attached, CallSite site)
       : options(checked(wanted, site)),
         threads(options.carrier != Carrier::kFiber),
@@ -120,7 +121,7 @@ struct Backend::State {
   }
 
   // Later holders of the engine may only release the engine; no observer is told of the release.
-  ~State() {
+  ~State() override {
     shared.engine->attach(nullptr);
     shared.engine->attach_concurrent(nullptr);
   }
@@ -147,11 +148,20 @@ struct Backend::State {
     return std::make_unique<ReplayExecutor>(std::move(made), replay);
   }
 
+  bool has_all_choices() const { return options.record && record.kept() == record.made(); }
+
+  // Threads that run at once make their choices in no order.
+  ScheduleReport schedule() const override {
+    const bool repeats = options.carrier != Carrier::kConcurrent && has_all_choices();
+    return {options.seed, repeats ? encode_choices(record.choices()) : std::string()};
+  }
+
   void require(int index) const {
     if (index >= 0 && index < options.devices) return;
     throw InvalidArgumentError(ErrorCode::kUnknownDevice,
                                "device " + std::to_string(index) + " of a backend with " +
-                                   std::to_string(options.devices) + " devices");
+                                   std::to_string(options.devices) + " devices",
+                               "devices are numbered from 0", detail::submitting_site());
   }
 
   const Options options;
@@ -215,7 +225,8 @@ const Options& Backend::options() const { return state_->options; }
 RunSettings Backend::run_settings() const {
   const Options& options = state_->options;
   return {.records_host_values = options.record && options.digests == Digests::kAll,
-          .functions_of = options.functions_of};
+          .functions_of = options.functions_of,
+          .schedules = &*state_};
 }
 
 const Log& Backend::log() const { return state_->sink.log(); }
@@ -228,7 +239,7 @@ std::string Backend::replay_token() const {
     throw UnsupportedError(ErrorCode::kUnsupported, "nothing is recorded, so there is no token",
                            "set Options::record");
   }
-  if (record.kept() < record.made()) {
+  if (!state_->has_all_choices()) {
     throw UnsupportedError(ErrorCode::kUnsupported,
                            std::to_string(record.made()) + " choices were made, " +
                                std::to_string(record.kept()) + " kept: too few for a token",

@@ -4,8 +4,10 @@
 
 #include "belfry/call_site.h"
 
+#include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,6 +89,15 @@ struct ReplicaReport {
   std::shared_ptr<const std::string> file{};
 };
 
+/// The schedule of a run on the simulator: the same program with the same options and this schedule
+/// fails in the same way (SEM-79).
+struct ScheduleReport {
+  std::uint64_t seed = 0;  ///< `sim::Options::seed`.
+  /// The choices from the start of the backend to the end of the run, for `sim::Schedule::replay`.
+  /// Empty if the backend has not kept all choices, or runs replicas on concurrent threads.
+  std::string token{};
+};
+
 /// The contents of an Error, as data.
 struct ErrorReport {
   ErrorCode code = ErrorCode::kInternal;
@@ -95,10 +106,15 @@ struct ErrorReport {
   std::vector<ReplicaReport> replicas;  ///< In replica order; empty if no replica is involved.
   std::string expected;                 ///< The correct state or call; may be empty.
   std::string hint;                     ///< A remedy; may be empty.
+  /// Of the failed run; empty outside of runs, and on backends without replay.
+  std::optional<ScheduleReport> schedule{};
 };
 
-/// The code, the summary, a line for each replica, the expected state, and the hint.
+/// The code, the summary, a line for each replica, the expected state, and the hint. The schedule
+/// is left out: the text does not depend on the seed.
 std::string to_string(const ErrorReport& report);
+/// The same, and a line each for the seed and the replay token of the schedule.
+std::string describe(const ErrorReport& report);
 
 /// The base of all exceptions that belfry throws at users. Exceptions of users keep their types.
 class Error : public std::exception {

@@ -83,6 +83,14 @@ std::string to_string(const ErrorReport& report) {
   return text;
 }
 
+std::string describe(const ErrorReport& report) {
+  std::string text = to_string(report);
+  if (!report.schedule) return text;
+  append_line(text, "seed: ", std::to_string(report.schedule->seed));
+  if (!report.schedule->token.empty()) append_line(text, "replay: ", report.schedule->token);
+  return text;
+}
+
 Error::Error(ErrorReport report) {
   std::string text = to_string(report);
   shared_ = std::make_shared<const Shared>(Shared{std::move(report), std::move(text)});

@@ -9,6 +9,7 @@
 #include "belfry/detail/distribute.h"
 #include "belfry/replica_context.h"
 #include "run/rounds/exception_text.h"
+#include "run/rounds/leaving_run.h"
 #include "run/rounds/rendezvous.h"
 #include "words/with_report.h"
 
@@ -126,8 +127,13 @@ void ReplicaRunner::run(const RunOptions& options) {
   if (current_context() != nullptr) rules_ = current_context()->variables;
   in_update_ = is_inside_update(current_context());
   nested_ = !lock.is_outermost();
-  if (core().processes() != nullptr) return run_among_processes(*core().processes(), options);
-  carry_out(options);
+  try {
+    if (core().processes() != nullptr) return run_among_processes(*core().processes(), options);
+    carry_out(options);
+  } catch (const Error&) {
+    const RunSettings settings = core().backend().run_settings();
+    std::rethrow_exception(leaving_run(std::current_exception(), settings, options.site));
+  }
 }
 
 void ReplicaRunner::carry_out(const RunOptions& options) {
@@ -141,6 +147,7 @@ void ReplicaRunner::carry(bool concurrent) {
   executor_.carry(core().own().count(), *this, {concurrent});
   if (primary_ == nullptr) return;
   report_abandoned();
+  add_schedule(core().backend().run_settings(), core().last_failure());
   std::rethrow_exception(primary_);
 }
 

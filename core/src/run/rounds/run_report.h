@@ -40,9 +40,8 @@ std::vector<ReplicaReport> replica_reports(const RunFacts& run);
 Failure merge_missing(const RunFacts& run);
 /// The requests of merge number `round` do not belong together.
 Failure merge_mismatch(const RunFacts& run, std::uint64_t round);
-/// Merge number `round` threw. An error of belfry that names no replica gets
-/// the places where all replicas wait, unless the type of the error does not
-/// belong to its code; an exception of the user's stays as it is.
+/// Merge number `round` threw. An error of a class of belfry without replicas gets the waiting
+/// places of all replicas; an exception of the user's stays unchanged.
 Failure merge_threw(const RunFacts& run, std::uint64_t round, const MergeRequest& first,
                     const std::exception_ptr& thrown);
 
