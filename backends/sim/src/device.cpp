@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device.h"
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/error.h"
 #include "buffer.h"
 #include "event.h"
@@ -40,7 +41,7 @@ BufferPtr SimDevice::allocate(std::size_t bytes, Stream& stream) {
   } catch (const DeviceError&) {
     // Work in flight may hold memory that its owner has given back already.
     shared_.engine->drain();
-    allocation = memory_->allocate(bytes, {});
+    allocation = memory_->allocate(bytes, detail::submitting_site());
   }
   if (shared_.sink != nullptr) {
     Operation operation;

@@ -191,7 +191,7 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   void assign_each(const ReplicaLocalVariable<T>& variable, const std::type_identity_t<T>& value,
                    CallSite site = CallSite::here()) {
     detail::VariableState<T>& state = assigned(variable, "assign_each", site);
-    detail::put_components(core_, state, detail::value_for_each(core_, state.info, value));
+    detail::put_components(core_, state, detail::value_for_each(core_, state.info, value), site);
   }
   /// Makes this total the sum of the components of a replica-local variable (SEM-57).
   /// Order: blocks the host to divide tensors.
@@ -203,8 +203,8 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
     detail::VariableState<T>& state = assigned(variable, "assign_total", site);
     detail::require_sum(state.info, site);
     detail::require_split(split, site);
-    detail::put_components(core_, state,
-                           detail::split_total(core_, state.info, total, split, site));
+    detail::put_components(core_, state, detail::split_total(core_, state.info, total, split, site),
+                           site);
   }
 
   /// `map(elements, fn, args...)` calls `fn(element, args...)` for element k on the device of

@@ -209,7 +209,7 @@ class ReplicaContext {
   template <class T>
   void assign_own(const ReplicaLocalVariable<T>& variable, detail::AssignOp op, T value,
                   CallSite site) {
-    detail::apply_assign(op, variable.on(*this, site), std::move(value), site);
+    detail::apply_assign(op, variable.on(*this, site), std::move(value), variable.name(site), site);
   }
 
   template <detail::MergeKind Kind, class F, class... Args>

@@ -223,7 +223,7 @@ void TurnScheduler::finish() {
                                 " used more stack than the " +
                                 std::to_string(parts_->stack_bytes >> 10) + " KiB it has",
                      .site = {},
-                     .replicas = {},
+                     .replicas = {{overflowed_, {}, "used more stack than it has"}},
                      .expected = {},
                      .hint = "keep large data on the heap, or ask for larger stacks"});
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/engine.h"
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/error.h"
 
 #include <algorithm>
@@ -103,6 +104,7 @@ void Engine::enqueue(CommandQueue& queue, Command command) {
   clear_told();
   const CallSite site = site_or_submitting(command.site);
   command.site = site;
+  command.replica = detail::current_replica();
   prepare(queue, command);
   QueueItem item;
   item.kind = QueueItem::Kind::kWork;

@@ -107,8 +107,10 @@ auto views_of(StrategyCore& core, const VariablePlaces& places, const ReplicaArr
 template <class T>
 struct Replacement {
   Replacement() = default;
-  Replacement(StrategyCore& core, const VariableInfo& info, ReplicaArray<T> components)
-      : values(std::move(components)), views(views_of(core, info.places, values)) {}
+  /// `where` is the changing call.
+  Replacement(StrategyCore& core, const VariableInfo& info, ReplicaArray<T> components,
+              CallSite where)
+      : values(std::move(components)), views(views_of(core, info.places, values)), site(where) {}
 
   /// Puts the new components in place of the old components.
   void put(VariableState<T>& state) noexcept {
@@ -118,10 +120,12 @@ struct Replacement {
     for (int i = 0; i < values.size(); ++i) state.components[i].value = std::move(values[i]);
     // Each separately: replicas may hold references to seen values.
     for (int i = 0; i < views.size(); ++i) state.views[i].value = std::move(views[i].value);
+    state.info.changed = site;
   }
 
   ReplicaArray<T> values{};
   ReplicaArray<typename VariableState<T>::Padded> views{};
+  CallSite site{};
 };
 
 }  // namespace belfry::detail

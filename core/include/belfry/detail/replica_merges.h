@@ -44,8 +44,8 @@ void ReplicaContext::assign_merged(const MirroredVariable<T>& variable, detail::
   detail::require_aggregation(*this, state.info, place.site);
   const auto change = [&variable, op, aggregation = state.info.aggregation, site = place.site](
                           CrossReplicaContext& cross, const PerReplica<T>& values) {
-    const auto set = [op, site](T& component, const T& delta) {
-      detail::apply_assign(op, component, delta, site);
+    const auto set = [&variable, op, site](T& component, const T& delta) {
+      detail::apply_assign(op, component, delta, variable.name(site), site);
     };
     if (aggregation == Aggregation::kOnlyFirst) {
       cross.update(variable, set, cross.broadcast(*values.begin(), site), site);

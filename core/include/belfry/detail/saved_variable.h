@@ -103,7 +103,7 @@ class SavedNest final : public SavedVariable {
         values[i] = reader->on_restore(std::move(values[i]), i, values.size());
       }
     }
-    staged_ = Replacement<T>(core_, info(), std::move(values));
+    staged_ = Replacement<T>(core_, info(), std::move(values), site);
   }
 
   void commit() noexcept override {

@@ -162,7 +162,7 @@ Replacement<T> carry_out_update(StrategyCore& core, VariableState<T>& state, Wor
   if (notes_host_values(core)) {
     for (const T& component : staged) note_host_values(core, {}, component);
   }
-  return Replacement<T>(core, state.info, std::move(staged));
+  return Replacement<T>(core, state.info, std::move(staged), site);
 }
 
 /// Calls `fn` on the components. The results come back as a single value.
