@@ -53,7 +53,9 @@ struct Options {
   bool operator==(const Options&) const = default;
 };
 
-/// The options as an initializer in C++, without the members that have their default value.
+/// The options as an initializer that compiles, `belfry::sim::Options options` before it:
+/// `{.devices = 2, .carrier = belfry::sim::Carrier::kBaton}`. Members with their default value are
+/// left out, except `devices`.
 std::string to_string(const Options& options);
 std::ostream& operator<<(std::ostream& stream, const Options& options);
 
