@@ -5,6 +5,7 @@
 #include "attached_chooser.h"
 #include "belfry/error.h"
 #include "belfry/sim/replay_token.h"
+#include "checked_options.h"
 #include "choice_record.h"
 #include "communicator.h"
 #include "device_table.h"
@@ -26,29 +27,6 @@
 namespace belfry::sim {
 namespace {
 
-// Stream numbers are 32 bits wide, and a device has sixteen stream numbers.
-constexpr int kMostDevices = 1 << 26;
-
-Options checked(Options options, CallSite site) {
-  if (options.devices < 1) {
-    throw InvalidArgumentError(ErrorCode::kNoDevices, "a backend needs at least one device",
-                               "set Options::devices to 1 or more", site);
-  }
-  if (options.devices > kMostDevices) {
-    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                               std::to_string(options.devices) + " devices are too many",
-                               "at most " + std::to_string(kMostDevices), site);
-  }
-  if (options.functions_of < 0 || options.functions_of >= options.devices) {
-    throw InvalidArgumentError(
-        ErrorCode::kInvalidArgument,
-        "functions of replica " + std::to_string(options.functions_of) + " on a backend with " +
-            std::to_string(options.devices) + (options.devices == 1 ? " device" : " devices"),
-        "Options::functions_of is at least 0 and less than Options::devices", site);
-  }
-  return options;
-}
-
 template <class Policy>
 std::unique_ptr<Chooser> make_chooser(const Options& options, ChoiceRecord& record, Policy policy) {
   if (!options.record) return std::make_unique<Policy>(std::move(policy));
@@ -66,9 +44,9 @@ std::unique_ptr<Chooser> make_chooser(const Options& options, Chooser* attached,
     case ScheduleKind::kRandom:
       return make_chooser(options, record, RandomChooser(options.seed));
     case ScheduleKind::kReplayed:
-      return make_chooser(options, record, ReplayedChooser(replay));
+      break;
   }
-  throw InvalidArgumentError(ErrorCode::kInvalidArgument, "a schedule of no kind");
+  return make_chooser(options, record, ReplayedChooser(replay));
 }
 
 engine::DigestExtent extent_of(Digests digests) {
@@ -88,7 +66,7 @@ engine::DigestExtent extent_of(Digests digests) {
 // Parts in the order of their needs: the last is destroyed first.
 struct Backend::State {
   State(const Options& wanted, const Attachments& attached, CallSite site)
-      : options(checked(wanted, site)),
+      : options(checked_options(wanted, site)),
         threads(options.carrier != Carrier::kFiber),
         record(options.record_limit),
         replay(options.schedule.choices),

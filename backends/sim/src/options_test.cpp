@@ -2,12 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/sim/options.h"
 
+#include "belfry/belfry.h"
+#include "belfry/sim/backend.h"
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <sstream>
+#include <stdexcept>
+#include <string>
 
 namespace belfry::sim::options_test {
 namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
 
 TEST(Options, PrintWhatWasChosen) {
   std::ostringstream stream;
@@ -39,6 +49,72 @@ TEST(Options, PrintEveryMember) {
             "{.devices = 2, .schedule = fixed, .carrier = concurrent, .memory_limit_bytes = 3, "
             ".share_copies = false, .record = false, .digests = none, .record_limit = 4, "
             ".stack_bytes = 5, .seed = 6}");
+}
+
+// The error of a backend with `options`.
+std::string refusal(const Options& options) {
+  try {
+    const Backend backend{options};
+    return "made";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(error.what(), HasSubstr("options_test.cpp"));
+    EXPECT_NE(error.report().hint, "");
+    return error.report().summary;
+  }
+}
+
+TEST(Options, RefuseNumbersOfNoEnumerator) {
+  EXPECT_EQ(refusal({.carrier = static_cast<Carrier>(9)}),
+            "Options::carrier is 9, the number of no enumerator");
+  EXPECT_EQ(refusal({.digests = static_cast<Digests>(3)}),
+            "Options::digests is 3, the number of no enumerator");
+  EXPECT_EQ(refusal({.schedule = {.kind = static_cast<ScheduleKind>(200)}}),
+            "Options::schedule.kind is 200, the number of no enumerator");
+}
+
+TEST(Options, RefuseStacksOutOfBounds) {
+  constexpr std::size_t kLeast = 32768;      // 32 KiB
+  constexpr std::size_t kMost = 1073741824;  // 1 GiB
+  for (const Carrier carrier : {Carrier::kFiber, Carrier::kBaton, Carrier::kConcurrent}) {
+    EXPECT_EQ(refusal({.carrier = carrier, .stack_bytes = 0}), "stacks of 0 bytes are too small");
+    EXPECT_EQ(refusal({.carrier = carrier, .stack_bytes = kLeast - 1}),
+              "stacks of 32767 bytes are too small");
+    EXPECT_EQ(refusal({.carrier = carrier, .stack_bytes = kMost + 1}),
+              "stacks of 1073741825 bytes are too large");
+    EXPECT_EQ(refusal({.carrier = carrier, .stack_bytes = SIZE_MAX}),
+              "stacks of 18446744073709551615 bytes are too large");
+    EXPECT_EQ(refusal({.carrier = carrier, .stack_bytes = kLeast}), "made");
+    EXPECT_EQ(refusal({.carrier = carrier, .stack_bytes = kMost}), "made");
+  }
+}
+
+// Frames with sanitizers are larger.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::size_t kSmallStack = 262144;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr std::size_t kSmallStack = 262144;
+#else
+constexpr std::size_t kSmallStack = 32768;
+#endif
+#else
+constexpr std::size_t kSmallStack = 32768;
+#endif
+
+// An all_reduce, and a failed run whose exception unwinds the replicas.
+TEST(Options, HaveALeastStackThatCarriesReplicas) {
+  Backend backend{{.devices = 2, .stack_bytes = kSmallStack}};
+  MirroredStrategy strategy{backend};
+  const auto sums = strategy.run([](ReplicaContext& replica) {
+    return replica.all_reduce(ReduceOp::kSum, Tensor<double>::full({3}, 2.0)).to_host();
+  });
+  for (const auto& sum : sums) EXPECT_THAT(sum, Each(4.0));
+  EXPECT_THROW(strategy.run([](ReplicaContext& replica) {
+    if (replica.replica_id() == 1) throw std::out_of_range(std::to_string(0.5));
+    replica.all_reduce(ReduceOp::kSum, 1);
+  }),
+               std::out_of_range);
 }
 
 TEST(Options, AreComparedByValue) {

@@ -9,6 +9,7 @@
 #include "belfry/error.h"
 
 #include <cstdlib>
+#include <string>
 
 namespace belfry {
 namespace detail {
@@ -19,6 +20,11 @@ namespace {
       ErrorCode::kStrategyBusy,
       "another thread runs on this backend, whose carrier is for one thread at a time",
       "let the threads take turns, give each a backend of its own, or use the concurrent carrier");
+}
+
+ExecutorParts checked(CarrierKind kind, const ExecutorParts& parts) {
+  if (kind == CarrierKind::kFiber) require_stack_bytes(parts.stack_bytes);
+  return parts;
 }
 
 }  // namespace
@@ -76,7 +82,7 @@ class TurnExecutor::SchedulerLease {
 };
 
 TurnExecutor::TurnExecutor(CarrierKind kind, const ExecutorParts& parts, StackPool& stacks)
-    : kind_(kind), parts_(parts), stacks_(stacks, parts.stack_bytes) {
+    : kind_(kind), parts_(checked(kind, parts)), stacks_(stacks, parts.stack_bytes) {
   parts_.stack_bytes = stacks_.bytes();
 }
 
@@ -160,6 +166,17 @@ void TurnExecutor::abandon() {
 }
 
 }  // namespace detail
+
+void require_stack_bytes(std::size_t bytes, CallSite site) {
+  if (bytes >= kLeastStackBytes && bytes <= kMostStackBytes) return;
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                             "stacks of " + std::to_string(bytes) + " bytes are too " +
+                                 (bytes < kLeastStackBytes ? "small" : "large"),
+                             "stack_bytes is from " + std::to_string(kLeastStackBytes >> 10) +
+                                 " KiB to " + std::to_string(kMostStackBytes >> 30) +
+                                 " GiB; its default is 512 KiB, mapped at use",
+                             site);
+}
 
 std::unique_ptr<Executor> make_fiber_executor(const ExecutorParts& parts) {
   return std::make_unique<detail::TurnExecutor>(detail::CarrierKind::kFiber, parts);

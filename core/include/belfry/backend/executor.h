@@ -122,9 +122,16 @@ struct ExecutorParts {
   std::size_t stack_bytes = std::size_t{512} << 10;  ///< Fibers only; mapped lazily.
 };
 
+/// The bounds of ExecutorParts::stack_bytes.
+inline constexpr std::size_t kLeastStackBytes = std::size_t{32} << 10;
+inline constexpr std::size_t kMostStackBytes = std::size_t{1} << 30;
+/// Throws: InvalidArgumentError (kInvalidArgument) unless `bytes` is within the bounds.
+void require_stack_bytes(std::size_t bytes, CallSite site = {});
+
 /// Switches fibers on the calling thread: deterministic, the simulator's default. Answer 0 of the
 /// Chooser means the caller if the caller can continue, else the lowest id that can. With answers
-/// of 0 alone the schedule is serial. The executor is for one calling thread at a time.
+/// of 0 alone the schedule is serial. The executor is for one calling thread at a time. Throws:
+/// InvalidArgumentError (kInvalidArgument) for a size of stacks out of bounds.
 std::unique_ptr<Executor> make_fiber_executor(const ExecutorParts& parts);
 /// A thread for each replica; threads run in turn, in the same order as the fibers: for debuggers
 /// and for code that must not share a thread. The executor is for one calling thread at a time.

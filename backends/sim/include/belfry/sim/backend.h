@@ -30,7 +30,7 @@ namespace belfry::sim {
 class Backend final : public belfry::Backend {
  public:
   /// Throws: InvalidArgumentError (kNoDevices), (kInvalidArgument) for more than 2^26 devices, for
-  /// a number that is no ScheduleKind, or for a functions_of without a device.
+  /// the number of no enumerator, for stacks out of bounds, or for a functions_of without a device.
   explicit Backend(const Options& options = {}, CallSite site = CallSite::here());
   /// With a Chooser or an observer of the caller's. Throws: the same.
   Backend(const Options& options, const Attachments& attached, CallSite site = CallSite::here());

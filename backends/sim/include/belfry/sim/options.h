@@ -44,7 +44,8 @@ struct Options {
   bool record = true;  ///< Keep log, hash and choices.
   Digests digests = Digests::kSampled;
   std::size_t record_limit = std::size_t{1} << 16;   ///< Limit of kept operations and choices.
-  std::size_t stack_bytes = std::size_t{512} << 10;  ///< The stack of a replica, mapped at use.
+  std::size_t stack_bytes = std::size_t{512} << 10;  ///< The stack of a replica, mapped at use:
+                                                     ///< from 32 KiB to 1 GiB.
   std::uint64_t seed = 0;
   /// The replica whose functions run in merges (SEM-135). Only programs with merge functions that
   /// depend on their replica see a difference.
