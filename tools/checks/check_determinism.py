@@ -24,13 +24,14 @@ FORBIDDEN = [
 
 # The exceptions: (file, what). The current slot is set by the runner at each switch, and has the
 # default strategy at its bottom; code outside contexts has a call site of its own; a pool of stacks
-# cannot influence results. CUDA's functions have no parameter for their state, and some of it
+# and a watch of runs cannot influence results. CUDA's functions have no parameter for their state, and some of it
 # belongs to threads.
 EXCEPTIONS = {
     ("core/src/backend/carrier.h", "a thread-local variable"),
     ("core/src/backend/current_slot.cpp", "a thread-local variable"),
     ("core/src/strategies/current.cpp", "a thread-local variable"),
     ("core/src/backend/stack_pool.cpp", "a mutable static variable"),
+    ("core/src/backend/stall_watch.cpp", "a thread-local variable"),
     ("backends/sim/driver/src/machine.cpp", "a mutable static variable"),
     ("backends/sim/driver/src/thread_state.cpp", "a thread-local variable"),
 }

@@ -24,13 +24,14 @@ enum class ErrorCode : int {
   kMergeThrew = 6,        ///< A merge function's own exception ended the run (reports only).
   kStrategyContract = 7,  ///< A user's strategy broke a rule for strategies.
   // Merges.
-  kMergeMissing = 10,   ///< Some replicas ended, and others wait in a merge.
-  kMergePlaces = 11,    ///< Replicas wait at different places, names, functions or variables.
-  kMergeKinds = 12,     ///< Replicas wait in different kinds of merge.
-  kMergeTypes = 13,     ///< Same place, different structure of types.
-  kMergeNested = 14,    ///< A merge through a replica context that is not current.
-  kMergeUnnamed = 15,   ///< A second merge without a name, although names are required.
-  kCapturedValue = 16,  ///< The merge functions of different replicas have different effects.
+  kMergeMissing = 10,    ///< Some replicas ended, and others wait in a merge.
+  kMergePlaces = 11,     ///< Replicas wait at different places, names, functions or variables.
+  kMergeKinds = 12,      ///< Replicas wait in different kinds of merge.
+  kMergeTypes = 13,      ///< Same place, different structure of types.
+  kMergeNested = 14,     ///< A merge through a replica context that is not current.
+  kMergeUnnamed = 15,    ///< A second merge without a name, although names are required.
+  kCapturedValue = 16,   ///< The merge functions of different replicas have different effects.
+  kReplicaStalled = 17,  ///< A replica took no step within the limit of a StallWatch.
   // Structures.
   kStructure = 20,  ///< Values of different structure or length in one reduction.
   kShape = 21,      ///< Shapes that do not fit an operation.

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 namespace belfry::detail {
@@ -66,11 +67,16 @@ void discard(std::vector<Stack>::iterator begin, std::vector<Stack>::iterator en
 
 }  // namespace
 
-bool overflowed(const Stack& stack) {
-  if (stack.guarded) return false;
+bool foot_is_used(const Stack& stack) {
   const auto* foot = reinterpret_cast<const unsigned long*>(stack.low);
   return std::any_of(foot, foot + kFootBytes / sizeof(long),
                      [](unsigned long word) { return word != 0; });
+}
+
+bool guards(const Stack& stack, const void* address) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const auto low = reinterpret_cast<std::uintptr_t>(stack.low);
+  return stack.guarded && at < low && at >= low - kPage;
 }
 
 StackPool& StackPool::shared() {

@@ -5,6 +5,8 @@
 
 #include "backend/fiber_carriers.h"
 #include "backend/thread_carriers.h"
+#include "backend/tracked_carriers.h"
+#include "belfry/backend/stall_watch.h"
 #include "belfry/backend/unwatched.h"
 #include "belfry/error.h"
 
@@ -98,6 +100,9 @@ std::string_view TurnExecutor::name() const {
 void TurnExecutor::carry(int replicas, Job& job, const CarryOptions& options) {
   const Unwatched unwatched;
   const ThreadScope alone(*this);
+  if (stall_watch() != nullptr) [[unlikely]] {
+    return carry_tracked(*this, parts_, make_carriers(), {replicas, job}, options);
+  }
   const SchedulerLease scheduler(*this);
   (*scheduler).number = options.number;
   (*scheduler).carry(replicas, job, options.concurrent);

@@ -130,6 +130,7 @@ void throw_error(ErrorReport report) {
     case ErrorCode::kMergeKinds:
     case ErrorCode::kMergeTypes:
     case ErrorCode::kMergeUnnamed:
+    case ErrorCode::kReplicaStalled:
       throw MergeMismatchError(std::move(report));
     case ErrorCode::kStructure:
       throw StructureMismatchError(std::move(report));

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
+#include "belfry/backend/stall_watch.h"
 #include "belfry/error.h"
 #include "engine/access_check.h"
 #include "engine/engine.h"
@@ -231,8 +232,12 @@ void Engine::await(Lock& lock, HostWait& wait, bool on_replica, const Operation&
 }
 
 void Engine::await_running(Lock& lock, HostWait& wait, CallSite site) {
+  StallWatch* const watch = stall_watch();
   while (!wait.done) {
-    if (step_some_queue()) continue;
+    if (step_some_queue()) {
+      if (watch != nullptr) watch->count_move();
+      continue;
+    }
     if (is_starved()) {
       progress_.notify_all();  // The others find out for themselves.
       throw std::bad_alloc();

@@ -30,6 +30,9 @@ class Job {
   /// Called at a deadlock: the replicas in `blocked` wait, and no agent can continue. Afterwards
   /// the replicas' `block_until` throws ReplicaCancelled.
   virtual void deadlock(const std::vector<int>& blocked) noexcept = 0;
+  /// Called, before `settle`, if a StallWatch has left `replica` behind: the replica took no step
+  /// for `limit_ms` milliseconds, never runs again, and counts as ended.
+  virtual void stalled(int /*replica*/, std::uint32_t /*limit_ms*/) noexcept {}
 };
 
 namespace detail {
@@ -75,6 +78,7 @@ struct CarryOptions {
   bool concurrent = true;  ///< False: the serial schedule, lowest id first; the Chooser is ignored.
   /// The number of the run, for `CurrentPlace`; 0 if nobody numbers runs.
   std::uint32_t number = 0;
+  int first_replica = 0;  ///< The id of body 0, for reports of stalls.
 };
 
 /// Runs replicas: chooses the next replica and switches between replicas. `carry` may nest (a merge

@@ -138,7 +138,8 @@ void ReplicaRunner::carry_out(const RunOptions& options) {
 }
 
 void ReplicaRunner::carry(bool concurrent) {
-  executor_.carry(core().own().count(), *this, {concurrent});
+  executor_.carry(core().own().count(), *this,
+                  {.concurrent = concurrent, .first_replica = core().first_replica()});
   if (primary_ == nullptr) return;
   report_abandoned();
   std::rethrow_exception(primary_);
@@ -148,6 +149,11 @@ void ReplicaRunner::body(int position) noexcept {
   const int replica = core().first_replica() + position;
   if (!present_.has(replica)) {
     state(replica).status = Status::kAbsent;
+    return;
+  }
+  // Only after a stall: every other failure comes after the start of all bodies.
+  if (has_failed()) {
+    state(replica).status = Status::kCancelled;
     return;
   }
   ReplicaContext context(*this, replica);

@@ -33,6 +33,7 @@ struct alignas(64) ReplicaState {
     kThrew,      ///< Left with an exception of its own.
     kCancelled,  ///< Unwound because the run had failed.
     kAbandoned,  ///< Swallowed its cancellation too often.
+    kStalled,    ///< Took no step for too long, and was left behind by a StallWatch.
   };
   Status status = Status::kRunning;
   bool was_throwing = false;    ///< Waited, when the run failed, while its own
@@ -99,6 +100,7 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void body(int position) noexcept override;
   Settled settle() noexcept override;
   void deadlock(const std::vector<int>& blocked) noexcept override;
+  void stalled(int position, std::uint32_t limit_ms) noexcept override;
 
  private:
   class ReplicasStep;
