@@ -4,6 +4,7 @@
 #include "belfry/testing/thread_group.h"
 
 #include "belfry/error.h"
+#include "belfry/testing/watchdog.h"
 
 #include <condition_variable>
 #include <cstddef>
@@ -164,10 +165,12 @@ void rethrow_cause(const std::vector<std::exception_ptr>& thrown) {
 
 void run_processes(int processes, const std::function<void(ProcessGroup&)>& body) {
   Meeting meeting(processes);
+  const WatchdogOptions watched = Watchdog::options_of_thread();
   std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(processes));
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < processes; ++rank) {
     threads.emplace_back([&, rank] {
+      const Watchdog watchdog(watched);
       std::exception_ptr& own = thrown[static_cast<std::size_t>(rank)];
       Member member(meeting, rank);
       try {

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace belfry::testing {
+
+#if defined(__SANITIZE_THREAD__)
+#define BELFRY_TESTING_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define BELFRY_TESTING_TSAN 1
+#endif
+#endif
+
+/// Whether ThreadSanitizer delays signals until the thread's next system call, and refuses new
+/// threads after a fork.
+#ifdef BELFRY_TESTING_TSAN
+inline constexpr bool kDelaysSignals = true;
+#else
+inline constexpr bool kDelaysSignals = false;
+#endif
+
+}  // namespace belfry::testing
