@@ -6,9 +6,13 @@ namespace belfry::testing {
 
 #if defined(__SANITIZE_THREAD__)
 #define BELFRY_TESTING_TSAN 1
+#elif defined(__SANITIZE_ADDRESS__)
+#define BELFRY_TESTING_ASAN 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define BELFRY_TESTING_TSAN 1
+#elif __has_feature(address_sanitizer)
+#define BELFRY_TESTING_ASAN 1
 #endif
 #endif
 
@@ -18,6 +22,13 @@ namespace belfry::testing {
 inline constexpr bool kDelaysSignals = true;
 #else
 inline constexpr bool kDelaysSignals = false;
+#endif
+
+/// Whether the sanitizer reports faults itself.
+#if defined(BELFRY_TESTING_TSAN) || defined(BELFRY_TESTING_ASAN)
+inline constexpr bool kReportsFaults = true;
+#else
+inline constexpr bool kReportsFaults = false;
 #endif
 
 }  // namespace belfry::testing

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/backend/stall_watch.h"
+#include "overflow_handler.h"
 
 #include <cstdint>
 #include <vector>
@@ -27,6 +28,7 @@ class ThreadWatch final : public StallWatch {
   std::uint32_t limit_ms_;
   StallWatch* before_;
   std::vector<RunProgress*> runs_;  // Guarded by the mutex of the patrol.
+  OverflowHandler overflows_;
 };
 
 }  // namespace belfry::testing

@@ -58,12 +58,14 @@ void ThreadWatch::run_began(RunProgress& run) {
   count_move();
   const auto lock = Patrol::shared().lock();
   runs_.push_back(&run);
+  OverflowHandler::set_run(&run);
 }
 
 void ThreadWatch::run_ended(RunProgress& run) noexcept {
   count_move();
   const auto lock = Patrol::shared().lock();
   std::erase(runs_, &run);
+  OverflowHandler::set_run(innermost());
 }
 
 Watchdog::Watchdog(const WatchdogOptions& options)

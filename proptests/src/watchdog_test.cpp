@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <limits>
 #include <stdexcept>
@@ -25,7 +26,13 @@
 namespace belfry::testing::watchdog_test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::KilledBySignal;
+using ::testing::Not;
+
+constexpr CallSite kSite{"train.cc", 41};
 
 // The environment variable, for the lifetime of the object.
 class Variable {
@@ -128,6 +135,54 @@ TEST(Watchdog, IsOffInADebugger) {
   if (kDelaysSignals) GTEST_SKIP() << "ThreadSanitizer starts no threads after a fork";
   EXPECT_EQ(code_of_slow_process(true), 0);
   EXPECT_EQ(code_of_slow_process(false), kStallExitCode);
+}
+
+// Uses the whole stack, page by page. Each frame reads the frame above: no compiler can make a loop
+// of the recursion.
+__attribute__((noinline)) int use_stack(int pages, volatile char* above = nullptr) {
+  volatile char page[3800];
+  page[0] = above == nullptr ? 1 : *above;
+  page[sizeof(page) - 1] = 1;
+  return (pages > 1 ? use_stack(pages - 1, page) : 0) + page[0];
+}
+
+void overflow(sim::Carrier carrier) {
+  const Watchdog watchdog({.limit_s = 30});
+  sim::Backend backend{{.devices = 3,
+                        .schedule = sim::Schedule::fixed(),
+                        .carrier = carrier,
+                        .stack_bytes = std::size_t{64} << 10}};
+  MirroredStrategy strategy{backend};
+  strategy.run([](ReplicaContext& replica) {
+    replica.all_reduce(ReduceOp::kSum, 1, detail::MergePlace(kSite));
+    if (replica.replica_id() == 1) use_stack(1000);
+    replica.all_reduce(ReduceOp::kSum, 1);
+  });
+}
+
+class OverflowDeathTest : public ::testing::Test {
+ protected:
+  OverflowDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  void SetUp() override {
+    if (kReportsFaults) GTEST_SKIP() << "the sanitizer reports stack overflows itself";
+  }
+};
+
+TEST_F(OverflowDeathTest, OnAFiberNamesTheReplicaAndTheStack) {
+  EXPECT_EXIT(overflow(sim::Carrier::kFiber), KilledBySignal(SIGSEGV),
+              AllOf(HasSubstr("BF-067 replica 1 used more stack than the 64 KiB it has"),
+                    HasSubstr("after merge #1, train.cc:41"),
+                    HasSubstr("ask for larger stacks (stack_bytes")));
+}
+
+TEST_F(OverflowDeathTest, IsNotReportedForAnyOtherFault) {
+  const auto writes_to_null = [] {
+    const Watchdog watchdog({.limit_s = 30});
+    sim::Backend backend{{.devices = 2}};
+    MirroredStrategy strategy{backend};
+    strategy.run([](ReplicaContext&) { *static_cast<volatile int*>(nullptr) = 1; });
+  };
+  EXPECT_EXIT(writes_to_null(), KilledBySignal(SIGSEGV), Not(HasSubstr("more stack")));
 }
 
 }  // namespace

@@ -35,9 +35,11 @@ WatchdogOptions watchdog_options();
 ///   within a second; all stalls in builds with ThreadSanitizer, because ThreadSanitizer delays
 ///   signals.
 ///
-/// While a debugger is attached to the process, no run stalls.
+/// While a debugger is attached to the process, no run stalls. A stack overflow of a replica on a
+/// fiber is reported, too, before the usual effect; AddressSanitizer and ThreadSanitizer print
+/// reports of their own.
 ///
-/// Uses the signal SIGRTMAX - 1.
+/// Uses the signal SIGRTMAX - 1, and a handler of SIGSEGV on a stack for signals.
 class Watchdog {
  public:
   explicit Watchdog(const WatchdogOptions& options = watchdog_options());
