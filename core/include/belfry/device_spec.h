@@ -20,9 +20,10 @@ struct DeviceSpec {
   std::string type = "CPU";  ///< Upper case: `CPU`, `GPU`, `SIM`.
   int index = 0;
 
-  /// Reads `/job:J/replica:R/task:T/device:TYPE:I`, any part of the form, or `/gpu:0`. Missing
-  /// fields come from `defaults`. Throws: InvalidArgumentError (kDeviceString) with the column at
-  /// fault.
+  /// Reads `/job:J/replica:R/task:T/device:TYPE:I`, or any part of the form. The short forms of
+  /// `/device:GPU:1` are `/gpu:1` and `gpu:1`, in upper, lower or mixed case; `gpu` is `gpu:0`. The
+  /// first slash may be missing. Missing fields come from `defaults`. Throws: InvalidArgumentError
+  /// (kDeviceString) with the column at fault.
   static DeviceSpec parse(std::string_view text, const DeviceSpec& defaults,
                           CallSite site = CallSite::here());
   static DeviceSpec parse(std::string_view text, CallSite site = CallSite::here());
