@@ -12,6 +12,7 @@
 #include <concepts>
 #include <cstddef>
 #include <string>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@ namespace detail {
 [[noreturn]] void throw_bad_component(int index, int size, CallSite site);
 [[noreturn]] void throw_absent_component(int replica, const Participants& present);
 }  // namespace detail
+[[noreturn]] void throw_no_component(int size, CallSite site);
 
 /// A value for each replica, ordered by replica id. Also used for a single replica: the types of a
 /// program do not depend on the number of devices (SEM-10). Replicas that took no part have no
@@ -47,6 +49,21 @@ class PerReplica {
     for (const T& component : components) components_.emplace_back(component);
   }
 
+  /// A value of some replicas: entry i is the component of replica i, or none. Replicas without a
+  /// component take no part in a run, and reductions leave these replicas out (SEM-90, SEM-91).
+  /// Throws: InvalidArgumentError (kInvalidArgument) without any component.
+  static PerReplica from(std::vector<std::optional<T>> components,
+                         CallSite site = CallSite::here()) {
+    const int size = static_cast<int>(components.size());
+    std::vector<int> ids;
+    for (int replica = 0; replica < size; ++replica) {
+      if (components[static_cast<std::size_t>(replica)]) ids.push_back(replica);
+    }
+    if (ids.empty()) detail::throw_no_component(size, site);
+    detail::ReplicaArray<T> present(static_cast<int>(ids.size()));
+    for (int id : ids) present.emplace_back(std::move(*components[static_cast<std::size_t>(id)]));
+    return PerReplica(std::move(present), detail::Participants(size, std::move(ids)));
+  }
   /// The number of replicas.
   int size() const { return present_.replicas(); }
   /// Whether `replica` has a component. A replica that took no part has none.
