@@ -97,6 +97,21 @@ void shares() {
     std::cout << *means.begin() << (means.has(2) ? " on all\n" : " without replica 2\n");
   }
   // [masked]
+
+  heading("uneven");
+  // [uneven]
+  const std::vector<std::vector<double>> lists{{1, 2, 3}, {4, 5, 6}, {7, 8}};
+  for (std::size_t step = 0; step < 3; ++step) {
+    std::vector<std::optional<double>> own;
+    for (const auto& list : lists) {
+      own.push_back(step < list.size() ? std::optional(list[step]) : std::nullopt);
+    }
+    std::cout << strategy.run([](ReplicaContext& replica,
+                                 double x) { return replica.all_reduce(ReduceOp::kMean, x); },
+                              PerReplica<double>::from(own))
+              << '\n';
+  }
+  // [uneven]
 }
 
 void tensors() {

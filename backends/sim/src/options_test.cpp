@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/sim/options.h"
 
+#include "belfry/sim/log.h"
+#include "belfry/sim/memory_report.h"
+#include "belfry/sim/observer.h"
+
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -16,6 +20,26 @@ TEST(Options, PrintWhatWasChosen) {
   EXPECT_EQ(stream.str(),
             "{.devices = 3, .seed = 7} "
             "{.devices = 1, .schedule = fixed, .carrier = baton, .record = false}");
+}
+
+// Every value of the simulator prints as the text of to_string.
+TEST(Options, AndTheOtherValuesOfTheSimulatorPrint) {
+  const auto text_of = [](const auto& value) {
+    std::ostringstream stream;
+    stream << value;
+    EXPECT_EQ(::testing::PrintToString(value), stream.str());
+    return stream.str();
+  };
+  EXPECT_EQ(text_of(Carrier::kBaton), "baton");
+  EXPECT_EQ(text_of(Digests::kNone), "none");
+  EXPECT_EQ(text_of(ScheduleKind::kReplayed), "replayed");
+  EXPECT_EQ(text_of(Choice{ChoiceKind::kAgent, 5, 2}), "agent 2 of 5");
+  const LiveBuffer buffer{};
+  EXPECT_EQ(text_of(buffer), to_string(buffer));
+  const LogRecord record{};
+  EXPECT_EQ(text_of(record), to_string(record));
+  const Actor actor{};
+  EXPECT_EQ(text_of(actor), to_string(actor));
 }
 
 TEST(Options, PrintWhoseFunctionsMergesTake) {

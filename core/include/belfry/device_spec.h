@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
 
 #include <compare>
 #include <cstdint>
@@ -34,5 +35,10 @@ struct DeviceSpec {
 
 /// The full canonical form.
 std::string to_string(const DeviceSpec& spec);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<DeviceSpec> = true;
+}  // namespace detail
 
 }  // namespace belfry

@@ -4,6 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/participants.h"
+#include "belfry/detail/print_value.h"
 #include "belfry/detail/replica_array.h"
 #include "belfry/device_spec.h"
 #include "belfry/error.h"
@@ -11,8 +12,8 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
-#include <string>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -22,8 +23,8 @@ namespace belfry {
 namespace detail {
 [[noreturn]] void throw_bad_component(int index, int size, CallSite site);
 [[noreturn]] void throw_absent_component(int replica, const Participants& present);
-}  // namespace detail
 [[noreturn]] void throw_no_component(int size, CallSite site);
+}  // namespace detail
 
 /// A value for each replica, ordered by replica id. Also used for a single replica: the types of a
 /// program do not depend on the number of devices (SEM-10). Replicas that took no part have no
@@ -48,7 +49,6 @@ class PerReplica {
         present_(static_cast<int>(components.size())) {
     for (const T& component : components) components_.emplace_back(component);
   }
-
   /// A value of some replicas: entry i is the component of replica i, or none. Replicas without a
   /// component take no part in a run, and reductions leave these replicas out (SEM-90, SEM-91).
   /// Throws: InvalidArgumentError (kInvalidArgument) without any component.
@@ -64,6 +64,7 @@ class PerReplica {
     for (int id : ids) present.emplace_back(std::move(*components[static_cast<std::size_t>(id)]));
     return PerReplica(std::move(present), detail::Participants(size, std::move(ids)));
   }
+
   /// The number of replicas.
   int size() const { return present_.replicas(); }
   /// Whether `replica` has a component. A replica that took no part has none.
@@ -85,6 +86,12 @@ class PerReplica {
     requires std::equality_comparable<T>
   {
     return a.present_ == b.present_ && std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+  /// `PerReplica[0.5, -, 2]`, with `-` for a replica without a component.
+  friend std::ostream& operator<<(std::ostream& out, const PerReplica& value) {
+    return detail::print_components(out, "PerReplica", value.size(), [&](int replica) {
+      return value.has(replica) ? &value[replica] : nullptr;
+    });
   }
 
  private:
@@ -123,6 +130,11 @@ class Mirrored {
     requires std::equality_comparable<T>
   {
     return a.size_ == b.size_ && a.value() == b.value();
+  }
+  /// `Mirrored[2, 2]`: the component of each replica.
+  friend std::ostream& operator<<(std::ostream& out, const Mirrored& value) {
+    return detail::print_components(out, "Mirrored", value.size(),
+                                    [&](int replica) { return &value[replica]; });
   }
 
  private:
@@ -167,6 +179,14 @@ class MirroredOn {
   }
   /// Whether all devices share a single object.
   bool is_shared() const { return components_.size() == 1; }
+
+  /// `MirroredOn[2, 2] on` and the devices.
+  friend std::ostream& operator<<(std::ostream& out, const MirroredOn& value) {
+    detail::print_components(out, "MirroredOn", value.size(), [&](int i) { return &value[i]; });
+    out << " on";
+    for (const DeviceSpec& device : value.devices()) out << ' ' << to_string(device);
+    return out;
+  }
 
  private:
   [[noreturn]] void throw_absent(const std::string& what, CallSite site) const {

@@ -27,7 +27,17 @@ struct IndexedSlices {
   Shape dense_shape;             ///< [n, ...]; rows have the extents of rows of `values`.
 };
 
+/// `rows int64[2] of [10,3], values float32[2,3] on` and the device. No elements.
+template <Element T>
+std::string to_string(const IndexedSlices<T>& slices) {
+  return "rows " + to_string(slices.indices.any().dtype()) + to_string(slices.indices.shape()) +
+         " of " + to_string(slices.dense_shape) + ", values " + to_string(slices.values);
+}
+
 namespace detail {
+
+template <class T>
+inline constexpr bool kPrints<IndexedSlices<T>> = true;
 
 template <Element T>
 struct TensorsIn<IndexedSlices<T>> {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/detail/nest_traits.h"
+#include "belfry/detail/prints.h"
 #include "belfry/dtype.h"
 
 #include <cstddef>
@@ -41,7 +42,13 @@ struct LeafDescription {
   bool operator==(const LeafDescription&) const = default;
 };
 
+/// The path, a space, and the type.
+std::string to_string(const LeafDescription& leaf);
+
 namespace detail {
+
+template <>
+inline constexpr bool kPrints<LeafDescription> = true;
 
 /// The descriptions of an empty optional, and of an empty list or map.
 inline constexpr const char* kNothing = "nothing";

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
 
 #include <array>
 #include <cstddef>
@@ -55,5 +56,15 @@ struct Axis {
 
   int value;
 };
+
+/// `axis 1`.
+std::string to_string(Axis axis);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<Shape> = true;
+template <>
+inline constexpr bool kPrints<Axis> = true;
+}  // namespace detail
 
 }  // namespace belfry

@@ -5,6 +5,7 @@
 #include "belfry/backend/buffer.h"
 #include "belfry/call_site.h"
 #include "belfry/detail/nest_traits.h"
+#include "belfry/detail/prints.h"
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/dtype.h"
 #include "belfry/error.h"
@@ -29,6 +30,9 @@ struct Placement {
 
   bool operator==(const Placement&) const = default;
 };
+
+/// The name of the device; `no device` without a backend.
+std::string to_string(const Placement& placement);
 
 /// The device of the current replica, of the component being updated, or of replica 0 in
 /// cross-replica context (SEM-16).
@@ -199,9 +203,23 @@ class Tensor {
   AnyTensor any_;
 };
 
+/// Element type, shape and device: `float32[2,3] on /job:localhost/replica:0/task:0/device:SIM:0`.
+/// No elements: the host does not wait for the elements.
+std::string to_string(const AnyTensor& tensor);
+template <class T>
+std::string to_string(const Tensor<T>& tensor) {
+  return to_string(tensor.any());
+}
+
 namespace detail {
 template <class T>
 struct IsTensor<Tensor<T>> : std::true_type {};
+template <>
+inline constexpr bool kPrints<Placement> = true;
+template <>
+inline constexpr bool kPrints<AnyTensor> = true;
+template <class T>
+inline constexpr bool kPrints<Tensor<T>> = true;
 }  // namespace detail
 
 }  // namespace belfry

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
 #include "belfry/dtype.h"
 #include "belfry/shape.h"
 
@@ -63,5 +64,20 @@ class TensorFile {
 
   bool operator==(const TensorFile&) const = default;
 };
+
+/// `float32[2,3]`; `F8_E4M3[2]`.
+std::string to_string(const FileTensor& tensor);
+std::string to_string(const UnsupportedTensor& tensor);
+/// The arrays by name, then the notes: `bias float32[2], step "7"`.
+std::string to_string(const TensorFile& file);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<FileTensor> = true;
+template <>
+inline constexpr bool kPrints<UnsupportedTensor> = true;
+template <>
+inline constexpr bool kPrints<TensorFile> = true;
+}  // namespace detail
 
 }  // namespace belfry

@@ -7,6 +7,7 @@
 #include "belfry/detail/component.h"
 #include "belfry/detail/current_context.h"
 #include "belfry/detail/host_values.h"
+#include "belfry/detail/prints.h"
 #include "belfry/detail/variable/aggregation.h"
 #include "belfry/detail/variable/places.h"
 #include "belfry/detail/variable_state.h"
@@ -155,6 +156,26 @@ class Variable : public VariableHandle<T> {
 };
 
 namespace detail {
+/// The text of a variable; `info` is null for an empty handle.
+std::string variable_text(const VariableInfo* info);
+}  // namespace detail
+
+/// `mirrored variable "w" on` and the devices of the components, or `no variable`. No values: a
+/// variable is read by a verb.
+template <class T>
+std::string to_string(const VariableHandle<T>& variable) {
+  const auto& state = variable.shared_state();
+  return detail::variable_text(state == nullptr ? nullptr : &state->info);
+}
+
+namespace detail {
+template <class T>
+inline constexpr bool kPrints<MirroredVariable<T>> = true;
+template <class T>
+inline constexpr bool kPrints<ReplicaLocalVariable<T>> = true;
+template <class T>
+inline constexpr bool kPrints<Variable<T>> = true;
+
 template <class T>
 struct IsVariable<MirroredVariable<T>> : std::true_type {};
 template <class T>

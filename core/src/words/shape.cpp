@@ -69,6 +69,8 @@ std::int64_t Shape::extent(int axis, CallSite site) const {
   return extents()[static_cast<std::size_t>(index)];
 }
 
+std::string to_string(Axis axis) { return "axis " + std::to_string(axis.value); }
+
 std::string to_string(const Shape& shape) { return text_of(shape.extents()); }
 
 }  // namespace belfry

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
 
 #include <compare>
 #include <cstdint>
@@ -78,5 +79,10 @@ class OperationSink {
   virtual ~OperationSink() = default;
   virtual void on_operation(const Operation& operation) = 0;
 };
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<AgentId> = true;
+}  // namespace detail
 
 }  // namespace belfry

@@ -159,7 +159,7 @@ const char* to_string(MergeKind kind) {
 }
 
 std::string text_of(const MergeTag* tag) {
-  return tag == nullptr ? std::string() : " \"" + std::string(tag->name) + "\"";
+  return tag == nullptr ? std::string() : " " + to_string(*tag);
 }
 
 std::string name_of(const MergeRequest& request) {

@@ -56,6 +56,15 @@ std::string to_string(Synchronization synchronization) {
   return "synchronization(" + std::to_string(static_cast<int>(synchronization)) + ")";
 }
 
+std::string detail::variable_text(const VariableInfo* info) {
+  if (info == nullptr) return "no variable";
+  const bool is_local = info->synchronization == Synchronization::kOnRead;
+  std::string text =
+      (is_local ? "replica-local" : "mirrored") + (" variable \"" + info->name) + "\" on";
+  for (const DeviceSpec& device : devices_of(*info)) text += " " + to_string(device);
+  return text;
+}
+
 namespace detail {
 namespace {
 

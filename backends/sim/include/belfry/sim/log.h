@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/backend/operation.h"
+#include "belfry/detail/prints.h"
 
 #include <array>
 #include <bit>
@@ -119,3 +120,13 @@ struct LogDifference {
 std::optional<LogDifference> compare(const Log& first, const Log& second);
 
 }  // namespace belfry::sim
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<sim::LogRecord> = true;
+}  // namespace detail
+namespace sim {
+using belfry::operator<<;
+}  // namespace sim
+}  // namespace belfry

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/backend/device.h"
+#include "belfry/detail/prints.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -30,3 +31,13 @@ struct LiveBuffer {
 std::string to_string(const LiveBuffer& buffer);
 
 }  // namespace belfry::sim
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<sim::LiveBuffer> = true;
+}  // namespace detail
+namespace sim {
+using belfry::operator<<;
+}  // namespace sim
+}  // namespace belfry

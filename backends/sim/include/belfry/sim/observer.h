@@ -4,6 +4,7 @@
 
 #include "belfry/backend/operation.h"
 #include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
 
 #include <compare>
 #include <cstdint>
@@ -100,3 +101,13 @@ class Observer {
 };
 
 }  // namespace belfry::sim
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<sim::Actor> = true;
+}  // namespace detail
+namespace sim {
+using belfry::operator<<;
+}  // namespace sim
+}  // namespace belfry

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/prints.h"
 #include "belfry/sim/schedule.h"
 
 #include <cstddef>
@@ -58,3 +59,15 @@ std::string to_string(const Options& options);
 std::ostream& operator<<(std::ostream& stream, const Options& options);
 
 }  // namespace belfry::sim
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<sim::Carrier> = true;
+template <>
+inline constexpr bool kPrints<sim::Digests> = true;
+}  // namespace detail
+namespace sim {
+using belfry::operator<<;
+}  // namespace sim
+}  // namespace belfry

@@ -4,6 +4,7 @@
 
 #include "belfry/backend/chooser.h"
 #include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
 
 #include <cstdint>
 #include <iosfwd>
@@ -54,3 +55,15 @@ std::string to_string(const Schedule& schedule);
 std::ostream& operator<<(std::ostream& stream, const Schedule& schedule);
 
 }  // namespace belfry::sim
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<sim::Choice> = true;
+template <>
+inline constexpr bool kPrints<sim::ScheduleKind> = true;
+}  // namespace detail
+namespace sim {
+using belfry::operator<<;
+}  // namespace sim
+}  // namespace belfry

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/prints.h"
+
 #include <cstdint>
 #include <string>
 
@@ -22,6 +24,13 @@ enum class ElementUse : std::uint8_t {
   kGlobalBatch,  ///< Examples for all replicas: a batch to be split.
   kPerReplica,   ///< Examples for a single replica: each replica takes the next element.
 };
+
+/// `global batch` or `per replica`.
+std::string to_string(ElementUse use);
+
+enum class Remainder : std::uint8_t;
+/// `keep` or `drop`.
+std::string to_string(Remainder remainder);
 
 /// How the rows of global batches are split into the shares of replicas.
 enum class BatchSplit : std::uint8_t {
@@ -46,5 +55,16 @@ struct DistributeOptions {
   /// workers.
   BatchSplit split = BatchSplit::kEvenSizes;
 };
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<EndOfData> = true;
+template <>
+inline constexpr bool kPrints<ElementUse> = true;
+template <>
+inline constexpr bool kPrints<BatchSplit> = true;
+template <>
+inline constexpr bool kPrints<Remainder> = true;
+}  // namespace detail
 
 }  // namespace belfry

@@ -3,7 +3,9 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
 
+#include <string>
 #include <string_view>
 
 namespace belfry {
@@ -24,5 +26,13 @@ struct MergeTag {
   std::string_view name{};
   CallSite site = CallSite::here();
 };
+
+/// `"weight"`: the name of the tag, in quotes.
+std::string to_string(const MergeTag& tag);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<MergeTag> = true;
+}  // namespace detail
 
 }  // namespace belfry

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/prints.h"
 #include "belfry/reduce_op.h"
 
 #include <cstdint>
@@ -47,6 +48,13 @@ struct VariableOptions {
 
 namespace detail {
 enum class AssignOp : std::uint8_t { kSet, kAdd, kSubtract };
+}  // namespace detail
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<Aggregation> = true;
+template <>
+inline constexpr bool kPrints<Synchronization> = true;
 }  // namespace detail
 
 }  // namespace belfry

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/prints.h"
+
+#include <string>
 #include <vector>
 
 namespace belfry {
@@ -23,5 +26,13 @@ struct VariablePlaces {
 
   bool operator==(const VariablePlaces&) const = default;
 };
+
+/// `devices 0 2; replicas see 0 - 1`: `-` for a replica without a component.
+std::string to_string(const VariablePlaces& places);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<VariablePlaces> = true;
+}  // namespace detail
 
 }  // namespace belfry

@@ -4,6 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/dataset.h"
+#include "belfry/detail/prints.h"
 #include "belfry/dtype.h"
 #include "belfry/shape.h"
 
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -85,5 +87,13 @@ class HostArray {
   // Shared by copies and by the datasets made from the array.
   std::shared_ptr<const std::vector<std::byte>> bytes_;
 };
+
+/// Element type and shape: `float32[2,3]`.
+std::string to_string(const HostArray& array);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<HostArray> = true;
+}  // namespace detail
 
 }  // namespace belfry
