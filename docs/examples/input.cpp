@@ -172,9 +172,8 @@ void files() {
   // [csv]
   std::istringstream file("height,weight,label\n1.5,62,0\n1.75,80.5,1\n");
   const CsvTable table = parse_csv(file, "people.csv", {.has_header = true});
-  const auto people = table.numbers<float>(0, 2).rows<float>();
-  const auto labels =
-      table.numbers_of<std::int32_t>(table.column("label")).elements<std::int32_t>();
+  const auto people = table.columns<float>({"height", "weight"}).rows<float>();
+  const auto labels = table.numbers_of<std::int32_t>("label").elements<std::int32_t>();
   for (const auto& [person, label] : people.zip(labels)) {
     std::cout << label << ": " << person[0] << " m, " << person[1] << " kg\n";
   }
