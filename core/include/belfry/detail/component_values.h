@@ -33,6 +33,10 @@ std::vector<int> devices_on(StrategyCore& core, const std::vector<DeviceSpec>& d
 /// Throws: InvalidArgumentError (kDestination, kNoDevices, kDuplicateDevice).
 VariablePlaces places_on(StrategyCore& core, const std::vector<DeviceSpec>& devices, CallSite site);
 
+/// A single component, on a device of the backend, for all replicas.
+/// Throws: InvalidArgumentError (kDestination); UnsupportedError over several processes.
+VariablePlaces one_place(StrategyCore& core, const DeviceSpec& device, CallSite site);
+
 /// The part of ComponentWork without types: the components that have got their values.
 class ComponentValues : public ComponentWork {
  public:
