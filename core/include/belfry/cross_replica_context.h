@@ -135,8 +135,8 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   }
 
   /// `update(variable, fn, args...)` calls `fn(component, args...)` once for each component, on the
-  /// component's device. A Mirrored argument or a variable gives its component for the same device
-  /// (SEM-41). Returns the results of fn, mirrored.
+  /// component's device. A Mirrored argument or a variable gives the component for the same device,
+  /// a MirroredOn on a single device the value (SEM-41). Returns the results of fn, mirrored.
   /// Order: fn is called on the calling thread, for each component in turn; its work on tensors,
   /// and copies of arguments from other devices, are enqueued on compute streams, and the host does
   /// not block unless fn does.
@@ -144,9 +144,9 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   /// also as an argument, (kWrongContext) inside the function of another update (SEM-41);
   /// VariableMismatchError (kMirroredDiverged) if the backend compares components (SEM-11), and
   /// host values of a mirrored variable, shapes of its tensors, or the same of results, differ
-  /// between components; InvalidArgumentError (kDestination) for an argument that is a variable or
-  /// a MirroredOn and has nothing for the component's device, (kInvalidArgument) for a Mirrored of
-  /// another number of replicas or a Variable that is replica-local; UnsupportedError
+  /// between components; InvalidArgumentError (kDestination) for a variable, or a MirroredOn on
+  /// several devices, without a component for the component's device, (kInvalidArgument) for a
+  /// Mirrored of another number of replicas or a Variable that is replica-local; UnsupportedError
   /// (kUnsupported) if the strategy copies results (SEM-113) and their type cannot be copied. After
   /// an error no component has changed (SEM-42).
   Verb<detail::calls::Update> update{*this};

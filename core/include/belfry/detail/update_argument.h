@@ -36,7 +36,8 @@ void require_argument(const StrategyCore& core, const A& argument, CallSite site
   if constexpr (IsVariable<A>::value) require_shared(core, argument.state(site).info, site);
 }
 
-/// An argument of update as replica `replica` sees it; of a MirroredOn, what is on `place`.
+/// The component of an argument of update for replica `replica`; of a MirroredOn, the component on
+/// `place`, or the only component.
 template <class A>
 decltype(auto) update_argument(const A& argument, int replica, Placement place, CallSite site) {
   if constexpr (IsVariable<A>::value) {
@@ -44,7 +45,8 @@ decltype(auto) update_argument(const A& argument, int replica, Placement place, 
     const auto& component = state.components[component_of(state.info, replica, site)].value;
     return (component);
   } else if constexpr (IsMirroredOn<A>::value) {
-    return argument.on(place.backend->device_spec(place.device), site);
+    return argument.size() == 1 ? argument.value()
+                                : argument.on(place.backend->device_spec(place.device), site);
   } else {
     return component(argument, replica);
   }

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Values on some devices as arguments of updates and as results of merges, and mirrored values as
+// arguments of reductions.
+#include "belfry/backend/host_backend.h"
+#include "belfry/indexed_slices.h"
+#include "belfry/strategies.h"
+#include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
+#include "run/testing/error_of_test.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace belfry::placed_values_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class PlacedValues : public ::testing::Test {
+ protected:
+  DeviceSpec device(int index) { return backend_.device_spec(index); }
+  Tensor<float> tensor(int device, float value) {
+    return Tensor<float>::full({2}, value, Placement{&backend_, device});
+  }
+  // 1, 2 and 3 on the devices of their replicas: the sum is 6.
+  PerReplica<Tensor<float>> tensors() { return {tensor(0, 1), tensor(1, 2), tensor(2, 3)}; }
+
+  // Replicas on devices 0 to 2; device 3 has no replica.
+  HostBackend backend_{4};
+  MirroredStrategy strategy_{backend_, {.devices = {device(0), device(1), device(2)}}};
+  CrossReplicaContext& cross_ = strategy_.cross_replica();
+};
+
+TEST_F(PlacedValues, OnOneDeviceAreArgumentsOfUpdates) {
+  testing::asserts("SEM-41");
+  for (int home : {1, 3}) {
+    const auto number = strategy_.mirrored_variable(1.0);
+    const auto sum = cross_.reduce(ReduceOp::kSum, PerReplica<double>{1, 2, 3}, device(home));
+    cross_.update(number, [](double& w, double s) { w += s; }, sum);
+    EXPECT_THAT(strategy_.local_values(number), Each(7));
+
+    const auto scope = strategy_.scope();
+    const auto weight = strategy_.mirrored_variable([] { return Tensor<float>::full({2}, 1); });
+    const auto total = cross_.reduce(ReduceOp::kSum, tensors(), device(home));
+    std::vector<int> seen_on;
+    cross_.update(
+        weight,
+        [&](Tensor<float>& w, const Tensor<float>& t) {
+          seen_on.push_back(t.placement().device);
+          add_to(w, t);
+        },
+        total);
+    EXPECT_THAT(seen_on, ElementsAre(0, 1, 2)) << "the value was brought to each component";
+    for (const auto& component : strategy_.local_values(weight)) {
+      EXPECT_THAT(component.to_host(), ElementsAre(7, 7));
+    }
+  }
+}
+
+TEST_F(PlacedValues, OnOneDeviceAreArgumentsOfOtherFunctionsForDevices) {
+  const auto total = cross_.reduce(ReduceOp::kSum, tensors(), device(3));
+  const auto on_device = cross_.update_non_slot(
+      std::vector{device(2)}, [](const Tensor<float>& t) { return t.placement().device; }, total);
+  EXPECT_EQ(on_device.value(), 2);
+  const auto lists = cross_.map(
+      std::vector{10, 20}, [](int x, const Tensor<float>& t) { return x + t.placement().device; },
+      total);
+  EXPECT_THAT(lists[0], ElementsAre(10));
+  EXPECT_THAT(lists[1], ElementsAre(21));
+}
+
+// A list of several devices is a choice of the program: a missing component is a mistake.
+TEST_F(PlacedValues, OnSeveralDevicesNeedAComponentForEach) {
+  testing::asserts("SEM-41");
+  const auto number = strategy_.mirrored_variable(1.0);
+  const auto sum =
+      cross_.reduce(ReduceOp::kSum, PerReplica<double>{1, 2, 3}, std::vector{device(0), device(1)});
+  EXPECT_THAT(error_of([&] { cross_.update(number, [](double& w, double s) { w += s; }, sum); }),
+              AllOf(HasSubstr("BF-038"), HasSubstr(to_string(device(2)))));
+  EXPECT_THAT(strategy_.local_values(number), Each(1));
+}
+
+}  // namespace
+}  // namespace belfry::placed_values_test
