@@ -92,5 +92,67 @@ TEST_F(PlacedValues, OnSeveralDevicesNeedAComponentForEach) {
   EXPECT_THAT(strategy_.local_values(number), Each(1));
 }
 
+TEST_F(PlacedValues, ThatAMergeReturnsAreUnpacked) {
+  testing::asserts("SEM-13");
+  const auto seen = strategy_.run([&](ReplicaContext& replica) {
+    const Tensor<float> mine = Tensor<float>::full({2}, 1.0F + replica.replica_id());
+    const Tensor<float> sum = replica.merge_call(
+        [&](CrossReplicaContext& cross, const PerReplica<Tensor<float>>& all) {
+          return cross.reduce(ReduceOp::kSum, all,
+                              std::vector{device(2), device(0), device(3), device(1)});
+        },
+        mine);
+    return std::pair(sum.placement().device, sum.to_host());
+  });
+  for (int replica = 0; replica < 3; ++replica) {
+    EXPECT_EQ(seen[replica].first, replica);
+    EXPECT_THAT(seen[replica].second, ElementsAre(6, 6));
+  }
+}
+
+TEST_F(PlacedValues, OnOneDeviceComeToEveryReplica) {
+  testing::asserts("SEM-13");
+  const auto seen = strategy_.run([&](ReplicaContext& replica) {
+    const auto [sum, parts] = replica.merge_call(
+        [&](CrossReplicaContext& cross, const PerReplica<Tensor<float>>& all) {
+          const auto there = cross.reduce(ReduceOp::kSum, all, device(3));
+          return std::pair(there, std::map<std::string, MirroredOn<int>>{
+                                      {"two", cross.broadcast(2, device(1))}});
+        },
+        Tensor<float>::full({2}, 1));
+    return std::tuple(sum.placement().device, sum.to_host(), parts.at("two"));
+  });
+  for (int replica = 0; replica < 3; ++replica) {
+    EXPECT_EQ(seen[replica], std::tuple(replica, std::vector<float>{3, 3}, 2));
+  }
+}
+
+TEST_F(PlacedValues, ThatAMergeReturnsNeedAComponentForEachReplica) {
+  testing::asserts("SEM-13");
+  const auto run = [&](const auto&... args) {
+    strategy_.run(
+        [&](ReplicaContext& replica, const auto&...) {
+          return replica.merge_call([&](CrossReplicaContext& cross) {
+            return cross.broadcast(1, std::vector{device(0), device(2)});
+          });
+        },
+        args...);
+  };
+  EXPECT_THAT(
+      error_of([&] { run(); }),
+      AllOf(HasSubstr("BF-038 a merge returned a value without a component for replica 1"),
+            HasSubstr("the value is on " + to_string(device(0)) + " " + to_string(device(2)))));
+  // Replica 1 takes no part and needs none.
+  run(PerReplica<int>::from({1, std::nullopt, 1}));
+}
+
+// The replica function receives the whole value.
+TEST_F(PlacedValues, AreHandedToRunsWhole) {
+  const auto there = cross_.broadcast(5, device(3));
+  const auto seen = strategy_.run(
+      [](ReplicaContext&, const MirroredOn<int>& value) { return value.value(); }, there);
+  EXPECT_THAT(seen, ElementsAre(5, 5, 5));
+}
+
 }  // namespace
 }  // namespace belfry::placed_values_test
