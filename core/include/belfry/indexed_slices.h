@@ -185,6 +185,14 @@ Mirrored<IndexedSlices<T>> reduce_slices(CrossReplicaContext& cross, ReduceOp op
   return Mirrored<IndexedSlices<T>>(all.size(), std::move(results));
 }
 
+/// MEAN of mirrored slices is the slices; SUM does not compile (SEM-34).
+template <Element T>
+Mirrored<IndexedSlices<T>> reduce_slices(CrossReplicaContext& cross, MeanOnly mean,
+                                         const Mirrored<IndexedSlices<T>>& slices,
+                                         CallSite site = CallSite::here()) {
+  return cross.reduce(mean, slices, site);
+}
+
 namespace detail {
 
 /// The merge function of all_reduce_slices.

@@ -5,6 +5,7 @@
 #include "belfry/call_site.h"
 #include "belfry/detail/axis_reduce.h"
 #include "belfry/detail/gather_values.h"
+#include "belfry/detail/mean_only.h"
 #include "belfry/detail/process_values.h"
 #include "belfry/nest.h"
 #include "belfry/shape.h"
@@ -41,6 +42,15 @@ class AxisVerbs {
     core().require_one_process("reduce of tensors", site);
     return reduce_along(core(), op, value, axis, site);
   }
+  /// MEAN along an axis of a Mirrored is the mean of a single component; SUM does not compile
+  /// (SEM-34). Order, Throws: as above.
+  template <class T>
+    requires(is_numeric_vector<T>() || IsTensor<T>::value)
+  auto reduce(MeanOnly, const Mirrored<T>& value, Axis axis, CallSite site = CallSite::here()) {
+    core().require_cross("reduce", site);
+    require_replicas(core(), value.size(), site);
+    return reduce_along(core(), ReduceOp::kMean, component_of_first(value), axis, site);
+  }
   /// The reduction over all elements of all lists, as `map` returns them: replica 0's first
   /// (SEM-123). Order: host leaves at once; tensors are enqueued on replica 0's compute stream, and
   /// copies to the other devices. Throws: InvalidArgumentError (kInvalidArgument) when all lists
@@ -52,6 +62,15 @@ class AxisVerbs {
     require("reduce_mapped", lists, site);
     return of_all_processes(core(), "reduce_mapped", lists, site,
                             [&](const auto& all) { return reduce_lists(core(), op, all, site); });
+  }
+
+  /// The mean of the elements of a mirrored list; SUM does not compile (SEM-34).
+  template <Nest R>
+  Mirrored<R> reduce_mapped(MeanOnly, const Mirrored<std::vector<R>>& list,
+                            CallSite site = CallSite::here()) {
+    core().require_cross("reduce_mapped", site);
+    require_replicas(core(), list.size(), site);
+    return reduce_lists(core(), ReduceOp::kMean, component_of_first(list), site);
   }
 
   /// The components one after another along `axis`, in replica order, leaf by leaf; extents may
@@ -88,6 +107,13 @@ class AxisVerbs {
   void require(const char* what, const PerReplica<T>& value, CallSite site) {
     core().require_cross(what, site);
     require_replicas(core(), value.size(), site);
+  }
+  // The component of replica 0 as the only component.
+  template <class T>
+  static PerReplica<T> component_of_first(const Mirrored<T>& value) {
+    ReplicaArray<T> first(1);
+    first.emplace_back(value.value());
+    return PerReplica<T>(std::move(first), Participants(value.size(), {0}));
   }
   StrategyCore& core() { return static_cast<Self&>(*this).core(); }
 };

@@ -154,5 +154,43 @@ TEST_F(PlacedValues, AreHandedToRunsWhole) {
   EXPECT_THAT(seen, ElementsAre(5, 5, 5));
 }
 
+TEST_F(PlacedValues, ThatAreMirroredHaveAMeanAlongAnAxis) {
+  testing::asserts("SEM-34");
+  const auto list = cross_.broadcast(std::vector<double>{1, 2, 6});
+  EXPECT_EQ(cross_.reduce(ReduceOp::kMean, list, Axis(0))[2], 3);
+  const auto table =
+      cross_.broadcast(Tensor<float>::from({2, 2}, {1, 2, 5, 10}, Placement{&backend_, 0}));
+  const auto means = cross_.reduce(ReduceOp::kMean, table, Axis(0));
+  for (int replica = 0; replica < 3; ++replica) {
+    EXPECT_THAT(means[replica].to_host(), ElementsAre(3, 6));
+    EXPECT_EQ(means[replica].placement().device, replica);
+  }
+  EXPECT_EQ(cross_.reduce_mapped(ReduceOp::kMean, list)[1], 3);
+  EXPECT_THAT(error_of([&] {
+                cross_.reduce(ReduceOp::kMean, cross_.broadcast(std::vector<int>{1}), Axis(0));
+              }),
+              HasSubstr("BF-035"));
+  const Mirrored<std::vector<double>> of_two(2, [] {
+    detail::ReplicaArray<std::vector<double>> shared(1);
+    shared.emplace_back(std::vector<double>{1});
+    return shared;
+  }());
+  EXPECT_THAT(error_of([&] { cross_.reduce(ReduceOp::kMean, of_two, Axis(0)); }),
+              HasSubstr("BF-030"));
+  EXPECT_THAT(error_of([&] { cross_.reduce_mapped(ReduceOp::kMean, of_two); }),
+              HasSubstr("BF-030"));
+}
+
+TEST_F(PlacedValues, ThatAreMirroredSlicesAreTheirMean) {
+  testing::asserts("SEM-34");
+  const auto rows = Tensor<std::int64_t>::full({1}, 2, Placement{&backend_, 0});
+  const auto slices =
+      indexed_slices(Tensor<float>::full({1, 2}, 4, Placement{&backend_, 0}), rows, Shape{5, 2});
+  const auto sum = reduce_slices(cross_, ReduceOp::kSum,
+                                 PerReplica<IndexedSlices<float>>{slices, slices, slices});
+  const auto mean = reduce_slices(cross_, ReduceOp::kMean, sum);
+  EXPECT_THAT(mean[1].values.to_host(), ElementsAre(4, 4, 4, 4, 4, 4));
+}
+
 }  // namespace
 }  // namespace belfry::placed_values_test
