@@ -282,6 +282,36 @@ TEST(Contracts, NeedEarlierContracts) {
   }
 }
 
+// Rounding to bfloat16 is off by at most 2^-9 of the magnitude of a term.
+TEST(Contracts, OfLossyStrategiesTakeATolerance) {
+  const ContractOptions options{.cases = 60, .seed = 1};
+  const StrategyOf<SendsBFloat16> lossy("lossy", {.tolerance = 0x1p-8});
+  std::set<std::string> parts;
+  for (const ContractResult& result : check_contracts(lossy, backend_factory(), options)) {
+    EXPECT_TRUE(result.kept) << result.message;
+    if (!result.left_out.empty()) parts.insert(result.id + ": " + result.left_out);
+  }
+  EXPECT_EQ(parts,
+            std::set<std::string>({"C-reduce: the order of additions, and the values of nests",
+                                   "C-prog: the values that programs compute",
+                                   "C-fail: the values that programs compute"}));
+  // Without a tolerance, or with a smaller tolerance, the same strategy breaks the contract.
+  const StrategyOf<SendsBFloat16> exact("lossy");
+  EXPECT_FALSE(check_contract("C-reduce", exact, backend_factory(), options).kept);
+  const StrategyOf<SendsBFloat16> close("lossy", {.tolerance = 0x1p-14});
+  EXPECT_FALSE(check_contract("C-reduce", close, backend_factory(), options).kept);
+  // A tolerance hides no larger mistake, and no mistake of integers.
+  const StrategyOf<ForgetfulReduce> forgetful("forgetful", {.tolerance = 0x1p-8});
+  EXPECT_FALSE(check_contract("C-reduce", forgetful, backend_factory(), options).kept);
+  const StrategyOf<WrongLeaves<OfInt64>> integers("wrong integers", {.tolerance = 0x1p-8});
+  EXPECT_THAT(check_contract("C-reduce", integers, backend_factory(), options).message,
+              HasSubstr("sum of host rows of int64 gave replica 0 ["));
+  const StrategyOf<WrongMean> wrong("wrong mean", {.tolerance = 0x1p-8});
+  for (const char* id : {"C-input", "C-reduce", "C-upd", "C-local"}) {
+    EXPECT_FALSE(check_contract(id, wrong, backend_factory(), options).kept) << id;
+  }
+}
+
 TEST(WrongStrategies, AreShrunkToTheFewestDevicesThatShowTheMistake) {
   const ContractResult result = result_of<ForgetfulReduce>("C-reduce");
   EXPECT_THAT(result.message, HasSubstr("with backend: 2 devices, fixed schedule"))

@@ -22,6 +22,7 @@ struct Entry {
   Contract contract;
   void (*check)(const ContractSubject& subject);
   std::string_view of_several{};  // Parts that need several replicas.
+  std::string_view of_values{};   // Parts with exact values.
 };
 
 const std::vector<Entry>& entries() {
@@ -37,7 +38,8 @@ const std::vector<Entry>& entries() {
         "a reduction is the left fold by replica id, or in the order asked for",
         {"C-merge"}},
        &check_reduce,
-       "sums of more than one value, and their order"},
+       "sums of more than one value, and their order",
+       "the order of additions, and the values of nests"},
       {{"C-input",
         "what is meant for a replica reaches it, and what it returns comes back",
         {"C-reduce"}},
@@ -67,14 +69,26 @@ const std::vector<Entry>& entries() {
       {{"C-prog",
         "whole programs do what a sequential model says, under every schedule",
         {"C-upd", "C-local"}},
-       &check_programs},
+       &check_programs,
+       "",
+       "the values that programs compute"},
       {{"C-fail",
         "a failure is reported where it happens, and the strategy is usable after it",
         {"C-prog"}},
        &check_failures,
-       "replicas that do not meet, or that bring what does not belong together"},
+       "replicas that do not meet, or that bring what does not belong together",
+       "the values that programs compute"},
   };
   return all;
+}
+
+std::string left_out(const Entry& entry, const ContractSubject& subject) {
+  std::string text;
+  if (subject.has_one_replica()) text = entry.of_several;
+  if (subject.tolerance() > 0 && !entry.of_values.empty()) {
+    text += (text.empty() ? "" : "; ") + std::string(entry.of_values);
+  }
+  return text;
 }
 
 [[noreturn]] void throw_unknown(std::string_view id) {
@@ -148,7 +162,7 @@ ContractResult check_contract(std::string_view id, const StrategyFactory& strate
     const auto result =
         rc::detail::checkTestable(property, rc::detail::TestMetadata{name, name}, params);
     if (result.is<rc::detail::SuccessResult>()) {
-      return {name, true, {}, std::string(subject.has_one_replica() ? entry.of_several : "")};
+      return {name, true, {}, left_out(entry, subject)};
     }
     return {name, false, message_of(entry.contract, strategies, backends, result), {}};
   }

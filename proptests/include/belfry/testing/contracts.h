@@ -32,7 +32,8 @@ struct ContractResult {
   /// The broken rule and the shrunk case, or why the contract was not judged; empty if the contract
   /// was kept.
   std::string message;
-  /// The unchecked parts, if the strategy has a single replica; empty if all parts were checked.
+  /// The unchecked parts, if the strategy has a single replica or inexact values
+  /// (StrategyFactory::tolerance); empty if all parts were checked.
   std::string left_out{};
   /// The reason for a contract without a judgement: the id of a broken contract, earlier in the
   /// list. Empty if the contract was judged. A contract without a judgement is not kept.
