@@ -82,12 +82,15 @@ def fresh(release, command, part, proves):
                 ("debootstrap",), {"BELFRY_COLD": ""})
 
 
-CONSUMERS = """\
+LIBRARIES = """\
 configure dev
 libraries=(belfry_core belfry_files belfry_tower belfry_engine belfry_sim belfry_testing)
 ! cmake --build --preset dev --target help | grep -q '^belfry_cuda:' || libraries+=(belfry_cuda)
 cmake --build --preset dev --target "${libraries[@]}"
-for consumer in fetchcontent own_strategy own_backend missing_component; do
+"""
+CONSUMERS = f"""\
+{LIBRARIES}
+for consumer in fetchcontent sanitized own_strategy own_backend missing_component; do
   ctest --preset dev -R "^install[.]$consumer\\$"
 done
 """

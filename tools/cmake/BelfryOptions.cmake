@@ -46,12 +46,15 @@ if(PROJECT_IS_TOP_LEVEL)
   if(BELFRY_MOLD)
     add_link_options($<$<LINK_LANGUAGE:CXX>:-fuse-ld=mold>)
   endif()
-  if(BELFRY_SANITIZE)
-    list(JOIN BELFRY_SANITIZE "," sanitizers)
-    add_compile_options(-fsanitize=${sanitizers} -fno-omit-frame-pointer
-                        -fno-sanitize-recover=all)
-    add_link_options(-fsanitize=${sanitizers})
-  endif()
+endif()
+
+# Options of all targets of the project. In the build of another project, belfry::core hands the
+# sanitizers on to its users (core/CMakeLists.txt).
+if(BELFRY_SANITIZE)
+  list(JOIN BELFRY_SANITIZE "," sanitizers)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${sanitizers};-fno-omit-frame-pointer>"
+                      "$<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>")
+  add_link_options(-fsanitize=${sanitizers})
 endif()
 
 if(BELFRY_BUILD_FUZZERS)
