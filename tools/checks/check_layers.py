@@ -6,6 +6,10 @@
 A public header of core belongs to the layer of the folder of core/src whose CMakeLists.txt, or that
 of a folder in it, lists the header. Headers of the other libraries are listed too: only headers
 that CMake knows are compiled alone and installed.
+
+A public header without includes of belfry includes the check of the compiler. So each header
+reaches the check before the first declaration of belfry, and an old compiler reports the check
+first.
 """
 
 import re
@@ -36,6 +40,7 @@ THIRD_PARTIES = [
 ]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+COMPILER = "core/include/belfry/detail/compiler.h"
 USERS = re.compile(r"proptests/programs/|tools/consumers/|docs/")  # They write <belfry/...>.
 
 
@@ -90,12 +95,20 @@ class LayerCheck:
                     self.report.error(name, "no CMakeLists.txt under core/src lists this header")
             elif "/include/belfry/" in name:
                 self.check_listed(name)
+            if "/include/belfry/" in name and not name.startswith("proptests/"):
+                self.check_compiler(name)
             for number, line in enumerate(self.files.text(name).splitlines(), 1):
                 found = INCLUDE.match(line)
                 if found:
                     if found[1] == "<" and found[2].startswith("belfry/") and not USERS.match(name):
                         self.report.error(f"{name}:{number}", "belfry/ is included with quotes")
                     self.check_include(name, f"{name}:{number}", found[2])
+
+    def check_compiler(self, name):
+        included = re.search(r'^#include "belfry/', self.files.text(name), re.MULTILINE)
+        if COMPILER in self.files.files and name != COMPILER and not included:
+            self.report.error(name, "a header without includes of belfry includes "
+                                    "belfry/detail/compiler.h")
 
     def check_listed(self, name):
         top, header = name.split("/")[0], name.partition("/include/belfry/")[2]

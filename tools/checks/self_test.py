@@ -77,6 +77,18 @@ class Layers(CheckTest):
         self.write("backends/sim/include/belfry/sim/lost.h", HEADER)
         self.reports("layers", "lost.h: no CMakeLists.txt under backends", "1 errors")
 
+    def test_reports_a_header_without_the_check_of_the_compiler(self):
+        self.write("core/src/words/CMakeLists.txt",
+                   "belfry_sources(core HEADERS error.h detail/compiler.h leaf.h)\n")
+        self.write("core/include/belfry/detail/compiler.h", HEADER)
+        self.write("core/include/belfry/leaf.h",
+                   HEADER + '#include "belfry/detail/compiler.h"\n')
+        self.write("core/include/belfry/error.h", HEADER + '#include "belfry/leaf.h"\n')
+        self.write("core/include/belfry/run.h", HEADER + '#include "belfry/leaf.h"\n')
+        self.accepts("layers")
+        self.write("core/include/belfry/leaf.h", HEADER)
+        self.reports("layers", "leaf.h: a header without includes of belfry", "1 errors")
+
     def test_reports_a_backend_that_sees_too_much(self):
         self.write("backends/sim/src/backend.cpp", '#include "belfry/run.h"\n')
         self.reports("layers", "a backend includes belfry/run.h of layer 4")

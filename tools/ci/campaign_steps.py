@@ -95,6 +95,19 @@ for consumer in fetchcontent sanitized own_strategy own_backend missing_componen
 done
 """
 
+# Debian 12's clang, with a library of GCC.
+CLANG_14 = f"""\
+command -v clang++-14 >/dev/null || exit 77
+{LIBRARIES}
+cmake --install build/dev --prefix build/dev/clang14/prefix >build/clang14.install.log
+cmake -S tools/consumers/find_package -B build/dev/clang14/programs -G Ninja \\
+  -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_CXX_FLAGS=-O0 \\
+  "-DCMAKE_PREFIX_PATH=$PWD/build/dev/clang14/prefix" \\
+  "-DPROGRAMS=$PWD/proptests/programs/0[1-9]_*.cpp"
+cmake --build build/dev/clang14/programs
+ctest --test-dir build/dev/clang14/programs --output-on-failure --no-tests=error
+"""
+
 HEADERS = """\
 for preset in dev clang; do
   configure "$preset"
@@ -160,6 +173,9 @@ STEPS = [
     Step("consumers", "users' projects build against an installation, and by FetchContent",
          (*TESTED, "!*_test.*", "docs/examples/*", "!core/src/compile_fail/*", "!tools/checks/*"),
          CONSUMERS, GCC),
+    Step("clang14", "users' programs compile with clang 14, and run with a library of GCC",
+         (*TESTED, "!*_test.*", "docs/examples/*", "!core/src/compile_fail/*", "!tools/checks/*"),
+         CLANG_14, (*GCC, "clang++-14")),
     Step("properties", "properties and contracts, {BELFRY_CAMPAIGN_CASES} cases each; threads: 30",
          TESTED, PROPERTIES, GCC, {"BELFRY_CAMPAIGN_CASES": "1000"}),
     Step("mutants", "planted faults, each killed by the test that its patch names",

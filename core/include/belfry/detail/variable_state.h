@@ -57,6 +57,7 @@ class VariableReader;
 template <class T>
 struct VariableState final : VariableRecord {
   struct alignas(64) Padded {
+    explicit Padded(T initial) : value(std::move(initial)) {}
     T value;
   };
 
