@@ -76,13 +76,17 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   /// bool, (kInvalidArgument) for another number of replicas or a default-constructed tensor.
   using DestinationVerbs<CrossReplicaContext>::reduce;
   using AxisVerbs<CrossReplicaContext>::reduce;
-  template <Nest T>
+  template <class T>
   Mirrored<T> reduce(ReduceOp op, const PerReplica<T>& value, CallSite site = CallSite::here()) {
-    core_.require_cross("reduce", site);
-    detail::require_replicas(core_, value.size(), site);
-    return detail::of_all_processes(core_, "reduce", value, site, [&](const PerReplica<T>& all) {
-      return detail::reduce_value(core_, op, all, site);
-    });
+    if constexpr (detail::require_nest<T>()) {
+      core_.require_cross("reduce", site);
+      detail::require_replicas(core_, value.size(), site);
+      return detail::of_all_processes(core_, "reduce", value, site, [&](const PerReplica<T>& all) {
+        return detail::reduce_value(core_, op, all, site);
+      });
+    } else {
+      return detail::Refused();
+    }
   }
   /// The same by a user-defined reduction, on replica 0's device; the result on every replica
   /// (SEM-38).

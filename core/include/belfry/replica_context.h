@@ -77,12 +77,14 @@ class ReplicaContext {
   /// name different operators; InvalidArgumentError (kIntegerMean), (kDType) for bool,
   /// (kInvalidArgument) for an invalid ReduceOp or a default-constructed tensor; DeviceError
   /// (kOutOfMemory).
-  template <Nest T>
+  template <class T>
   T all_reduce(ReduceOp op, T value, detail::MergePlace place = CallSite::here()) {
-    merges_.note(id_, value);
-    detail::AllReduceRequest request(detail::kAllReduceType<T>, place, op, value);
-    merges_.meet(id_, request);
-    merges_.note(id_, value);
+    if constexpr (detail::require_nest<T>()) {
+      merges_.note(id_, value);
+      detail::AllReduceRequest request(detail::kAllReduceType<T>, place, op, value);
+      merges_.meet(id_, request);
+      merges_.note(id_, value);
+    }
     return value;
   }
 
@@ -107,11 +109,15 @@ class ReplicaContext {
   /// Throws, from `run`: MergeMismatchError; StructureMismatchError (kStructure) for other
   /// differences, also between the axes; InvalidArgumentError (kShape) for an axis out of range,
   /// (kInvalidArgument) for a default-constructed tensor; DeviceError (kOutOfMemory).
-  template <Nest T>
+  template <class T>
   T all_gather(T value, Axis axis, detail::MergePlace place = CallSite::here());
-  template <Nest T>
+  template <class T>
   T all_gather(T value, detail::MergePlace place = CallSite::here()) {
-    return all_gather(std::move(value), Axis(0), place);
+    if constexpr (detail::require_nest<T>()) {
+      return all_gather(std::move(value), Axis(0), place);
+    } else {
+      return value;
+    }
   }
   template <class T>
   T all_gather(const MergeTag& tag, T value, Axis axis = Axis(0)) {

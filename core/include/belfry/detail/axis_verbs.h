@@ -6,6 +6,7 @@
 #include "belfry/detail/axis_reduce.h"
 #include "belfry/detail/gather_values.h"
 #include "belfry/detail/process_values.h"
+#include "belfry/detail/refused.h"
 #include "belfry/nest.h"
 #include "belfry/shape.h"
 
@@ -14,18 +15,17 @@
 
 namespace belfry::detail {
 
-/// Verbs of the cross-replica context that work along an axis, where replicas may bring different
-/// lengths.
+/// Verbs of the cross-replica context along an axis; replicas may bring different lengths.
 template <class Self>
 class AxisVerbs {
  public:
   /// The reduction over an axis of the components and over all replicas; the result lacks the axis.
-  /// MEAN divides once, by the number of elements that all replicas have along the axis: true
-  /// elements, also when lengths differ (SEM-120).
+  /// MEAN divides once, by the number of elements of all replicas along the axis: true elements,
+  /// also if lengths differ (SEM-120).
   /// Order: vectors at once; tensors are enqueued, the host does not block.
-  /// Throws: InvalidArgumentError (kShape) for an axis that is not there, (kInvalidArgument) for
-  /// the mean of no elements or a value of another number of replicas, (kIntegerMean), (kDType) for
-  /// types without sums; StructureMismatchError (kStructure) when ranks or other extents differ.
+  /// Throws: InvalidArgumentError (kShape) for an axis out of range, (kInvalidArgument) for the
+  /// mean of no elements or a value of another number of replicas, (kIntegerMean), (kDType) for
+  /// types without sums; StructureMismatchError (kStructure) if ranks or other extents differ.
   template <Element T>
   Mirrored<T> reduce(ReduceOp op, const PerReplica<std::vector<T>>& value, Axis axis,
                      CallSite site = CallSite::here()) {
@@ -43,9 +43,9 @@ class AxisVerbs {
   }
   /// The reduction over all elements of all lists, as `map` returns them: replica 0's first
   /// (SEM-123). Order: host leaves at once; tensors are enqueued on replica 0's compute stream, and
-  /// copies to the other devices. Throws: InvalidArgumentError (kInvalidArgument) when all lists
-  /// are empty or are of another number of replicas, (kIntegerMean), (kDType) for bool;
-  /// StructureMismatchError (kStructure) when two elements differ in structure.
+  /// copies to the other devices. Throws: InvalidArgumentError (kInvalidArgument) if all lists are
+  /// empty or are of another number of replicas, (kIntegerMean), (kDType) for bool;
+  /// StructureMismatchError (kStructure) if two elements differ in structure.
   template <Nest R>
   Mirrored<R> reduce_mapped(ReduceOp op, const PerReplica<std::vector<R>>& lists,
                             CallSite site = CallSite::here()) {
@@ -54,24 +54,32 @@ class AxisVerbs {
                             [&](const auto& all) { return reduce_lists(core(), op, all, site); });
   }
 
-  /// The components one after another along `axis`, in replica order, leaf by leaf; extents may
-  /// differ along that axis alone. Tensors come to replica 0's device (SEM-121).
+  /// The components joined along `axis`, in replica order, leaf by leaf; extents may differ along
+  /// the axis alone. Tensors come to replica 0's device (SEM-121).
   /// Order: vectors at once; copies of tensors are enqueued, the host does not block.
   /// Throws: StructureMismatchError (kStructure) for other differences; InvalidArgumentError
-  /// (kShape) for an axis that is not there, (kInvalidArgument) for a value of another number of
+  /// (kShape) for an axis out of range, (kInvalidArgument) for a value of another number of
   /// replicas or a default-constructed tensor.
-  template <Nest T>
+  template <class T>
   T gather(const PerReplica<T>& value, Axis axis, CallSite site = CallSite::here()) {
-    require("gather", value, site);
-    return of_all_processes(core(), "gather", value, site, [&](const auto& all) {
-      return T(std::move(gather_components(core(), all, axis, 1, site)[0]));
-    });
+    if constexpr (require_nest<T>()) {
+      require("gather", value, site);
+      return of_all_processes(core(), "gather", value, site, [&](const auto& all) {
+        return T(std::move(gather_components(core(), all, axis, 1, site)[0]));
+      });
+    } else {
+      return Refused();
+    }
   }
-  template <Nest T>
+  template <class T>
   T gather(const PerReplica<T>& value, CallSite site = CallSite::here()) {
-    return gather(value, Axis(0), site);
+    if constexpr (require_nest<T>()) {
+      return gather(value, Axis(0), site);
+    } else {
+      return Refused();
+    }
   }
-  /// Lists of anything else are appended to one another.
+  /// Lists of elements without leaves: the concatenation.
   template <class T>
     requires(!Nest<std::vector<T>>)
   std::vector<T> gather(const PerReplica<std::vector<T>>& value, CallSite site = CallSite::here()) {
