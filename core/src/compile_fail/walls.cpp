@@ -39,6 +39,11 @@ void structures_list_their_members(Strategy& strategy) {
   const MirroredOn<Gradients<3>> placed =
       strategy.cross_replica().reduce(ReduceOp::kSum, to_place, strategy.devices());
 #endif
+#ifdef REDUCE_A_BATCH_OF_STRUCTURES
+  // FIRST: write static auto members\(auto& self\) \{ return std::tie\(self.first, self.second\);
+  const PerReplica<Gradients<6>> in_batch = {{}, {}};
+  strategy.cross_replica().batch_reduce(ReduceOp::kSum, in_batch);
+#endif
 #ifdef GATHER_A_STRUCTURE
   // FIRST: write static auto members\(auto& self\) \{ return std::tie\(self.first, self.second\);
   // \}

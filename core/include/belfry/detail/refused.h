@@ -4,9 +4,12 @@
 
 #include "belfry/detail/component.h"
 #include "belfry/detail/containers.h"
+#include "belfry/detail/nest_traits.h"
+#include "belfry/distributed_values.h"
 
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 /// Tests of users' functions. A verb tests its function first, and gives the caller of a wrong
 /// function a Refused: the compiler reports the message of the test and nothing more.
@@ -91,6 +94,17 @@ constexpr bool can_merge() {
     return false;
   }
 }
+
+/// Whether batch_reduce can take the values of a type, if the type is a PerReplica, a pair of a
+/// PerReplica and a destination, or a vector of pairs. Other types are refused later.
+template <class V>
+constexpr bool kInBatch = true;
+template <class T>
+constexpr bool kInBatch<PerReplica<T>> = is_nest<T>();
+template <class T, class D>
+constexpr bool kInBatch<std::pair<PerReplica<T>, D>> = is_nest<T>();
+template <class T, class D>
+constexpr bool kInBatch<std::vector<std::pair<PerReplica<T>, D>>> = is_nest<T>();
 
 }  // namespace detail
 }  // namespace belfry

@@ -66,8 +66,16 @@ struct MergeCall : Call {
   }
 };
 struct BatchReduce : Call {
-  static decltype(auto) at(auto& self, CallSite site, auto&&... a) {
-    return self.batch_reduce_at(site, std::forward<decltype(a)>(a)...);
+  static decltype(auto) at(auto& self, CallSite site, const auto& op, const auto&... values) {
+    constexpr bool kNests = (kInBatch<std::remove_cvref_t<decltype(values)>> && ...);
+    static_assert(kNests,
+                  "batch_reduce takes nests, and structures list their members: write static auto "
+                  "members(auto& self) { return std::tie(self.first, self.second); } in each");
+    if constexpr (kNests) {
+      return self.batch_reduce_at(site, op, values...);
+    } else {
+      return Refused();
+    }
   }
 };
 struct Update : Call {
