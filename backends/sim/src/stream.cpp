@@ -73,7 +73,7 @@ SimStream::~SimStream() { engine_->destroy_queue(queue_); }
 
 void SimStream::launch(Kernel kernel) {
   engine::Command command;
-  command.name = to_string(kernel.kind);
+  command.name = operation_name(kernel);
   command.reads.reserve(kernel.inputs.size());
   command.writes.reserve(kernel.outputs.size());
   for (const BufferView& input : kernel.inputs) {
