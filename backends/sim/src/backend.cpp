@@ -93,7 +93,7 @@ struct Backend::State {
         record(options.record_limit),
         replay(options.schedule.choices),
         chooser(make_chooser(options, attached.chooser, record, replay)),
-        sink(options.record_limit, options.digests == Digests::kAll),
+        sink(options.record_limit, options.digests == Digests::kAll, options.devices),
         locked_sink(sink),
         devices(options.devices) {
     shared.devices = options.devices;
@@ -121,6 +121,7 @@ struct Backend::State {
 
   // Later holders of the engine may only release the engine; no observer is told of the release.
   ~State() {
+    sink.attach(nullptr);
     shared.engine->attach(nullptr);
     shared.engine->attach_concurrent(nullptr);
   }
@@ -142,6 +143,7 @@ struct Backend::State {
         made = make_concurrent_executor(parts);
         break;
     }
+    sink.attach(made.get());
     if (watch) made = std::make_unique<WatchedExecutor>(std::move(made), *watch);
     if (options.schedule.kind != ScheduleKind::kReplayed) return made;
     return std::make_unique<ReplayExecutor>(std::move(made), replay);

@@ -56,6 +56,7 @@ TurnScheduler::~TurnScheduler() = default;
 void TurnScheduler::carry(int replicas, Job& job, bool concurrent) {
   begin(replicas, job, concurrent);
   const CarrierScope scope(*caller_);
+  job.begin();
   TurnCarrier* const first = run_until_replica(turns_.next());
   if (first != nullptr) switch_from(*caller_, first);
   finish();

@@ -191,8 +191,8 @@ class Engine final : public OtherAgents {
   bool step_collective(const CollectivePtr& collective);
   bool execute(const Command& command, CommandQueue& queue, std::exception_ptr& failure);
   const std::vector<Footprint>& footprints_of(const Command& command);
-  void note_execution(OperationKind kind, const CommandQueue& queue, const Command& command,
-                      bool written);
+  void note_execution(const CommandQueue& queue, const Command& command, std::size_t members,
+                      bool failed);
   bool step_some_queue();
   std::uint32_t choose_queue();
   bool is_starved() const { return starved_ > kMostTries && starved_ > 2 * ready_.size(); }

@@ -23,6 +23,8 @@ class Job {
   };
 
   virtual ~Job() = default;
+  /// Called on the thread that called `carry`, before any body starts, if `carry` has not thrown.
+  virtual void begin() noexcept {}
   /// Runs replica `replica` to its end, on its own fiber or thread. Never throws.
   virtual void body(int replica) noexcept = 0;
   /// Called on the thread that called `carry`, when no replica can run.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace belfry {
 
@@ -54,21 +55,32 @@ enum class OperationKind : std::uint8_t {
   kWait,
   kCollective,
   kHostValue,  ///< An agent has values on the host; `value` is a digest of them.
+  kRunBegin,   ///< A run begins; `subject` is the number of its replicas. No step of an agent.
+  kRunEnd,     ///< All replicas of a run have ended. No step of an agent.
 };
 
 /// `arrive`, `merge`, ...
 const char* to_string(OperationKind kind);
 
-/// A visible step of an agent. Sites are for messages and enter no hash.
+/// Whether operations of the kind are steps of an agent. A log keeps the others beside its records.
+constexpr bool is_step(OperationKind kind) { return kind < OperationKind::kRunBegin; }
+
+/// A visible step of an agent, or the begin or end of a run. `failed`, `members`, `site` and `name`
+/// are for people and enter no hash.
 struct Operation {
   OperationKind kind = OperationKind::kStart;
+  bool failed = false;        ///< Work failed or was skipped after a failure, or a run failed.
+  std::uint16_t members = 0;  ///< Of kCollective: its members; 65535 also stands for more.
   AgentId agent{};
   std::uint64_t subject = 0;
-  /// For work on devices and kHostValue, a digest of the data; for steps of a replica, the number
-  /// of the run.
+  /// For work on devices and kHostValue, a digest of the data; for steps of a replica and for the
+  /// begin and end of a run, the number of the run among the runs of its strategy.
   std::uint64_t value = 0;
   std::span<const Footprint> footprints{};
   CallSite site{};
+  /// The kernel, the verb of a merge or the variable; of kThrow and kRunEnd the exception, if any.
+  /// Valid until the sink returns.
+  std::string_view name{};
 };
 
 /// Receives every operation in order. Only the concurrent executor calls a sink from several

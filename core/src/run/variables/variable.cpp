@@ -197,8 +197,7 @@ bool touch_variable(const ReplicaContext& replica, const VariableInfo& info, boo
     throw_inside_update(("a write of " + info.name).c_str(), site);
   }
   merges.touch(replica.replica_id(),
-               write ? OperationKind::kVariableWrite : OperationKind::kVariableRead, info.number,
-               site);
+               write ? OperationKind::kVariableWrite : OperationKind::kVariableRead, info, site);
   return merges.notes();
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/backend/operation.h"
+#include "belfry/sim/annotations.h"
 
 #include <array>
 #include <bit>
@@ -36,11 +37,12 @@ static_assert(sizeof(LogRecord) == 32);
 std::string to_string(const LogRecord& record);
 
 /// The operations of a run, in order, and hashes of the operations. The first operations are kept,
-/// up to a limit and as long as memory suffices; the hashes cover all operations.
+/// up to a limit and as long as memory suffices; the hashes cover all operations. The begin and end
+/// of a run are no operations of the log: the annotations have them.
 class Log {
  public:
-  explicit Log(std::size_t limit = 0, bool keep_merge_sites = false)
-      : limit_(limit), keep_merge_sites_(keep_merge_sites) {}
+  explicit Log(std::size_t limit = 0, bool keep_merge_sites = false, int devices = 0)
+      : limit_(limit), devices_(devices), keep_merge_sites_(keep_merge_sites) {}
 
   void append(const Operation& operation) {
     const AgentId& agent = operation.agent;
@@ -53,10 +55,16 @@ class Log {
     count({AgentId::Kind::kReplica, agent.index}, operation, agent_hashes_[kReplicas][index]);
     if (size_++ < limit_) keep(operation);
   }
+  /// The same for an operation of the host, which carries out a call of `replica` (-1: of none).
+  void append_of_host(const Operation& operation, std::int32_t replica);
 
   const std::vector<LogRecord>& records() const { return records_; }
   /// The call sites of the merges, in order; empty unless asked for. Sites enter no hash.
   const std::vector<CallSite>& merge_sites() const { return merge_sites_; }
+  /// Names, lines and bytes of the records, and the begins and ends of runs. No hash has them.
+  const Annotations& annotations() const { return annotations_; }
+  /// The number of devices of the backend; 0 if not known.
+  int devices() const { return devices_; }
   std::uint64_t size() const { return size_; }
   /// The number of operations at the end that are not kept.
   std::uint64_t dropped() const { return size_ - records_.size(); }
@@ -92,6 +100,7 @@ class Log {
   void append_other(const Operation& operation);
   std::uint64_t& hash_of(const AgentId& agent);
   std::uint64_t& new_hash(const AgentId& agent);
+  bool keep_record(const Operation& operation);
   void keep(const Operation& operation);
   bool keep_site(const Operation& operation);
 
@@ -99,13 +108,19 @@ class Log {
   std::uint64_t size_ = 0;
   std::uint64_t hash_ = 0;
   std::uint32_t replicas_ = 0;  // The size of the replicas' hashes, for the fast path.
+  int devices_;
   bool keep_merge_sites_;
   std::vector<LogRecord> records_;
   std::vector<CallSite> merge_sites_;
   std::array<std::vector<std::uint64_t>, 4> agent_hashes_;  // By kind and index, 0 before a step,
   std::map<AgentId, std::uint64_t> far_agent_hashes_;       // and by id for large indices.
   std::uint64_t lost_hash_ = 0;  // Of all agents whose hashes found no memory.
+  Annotations annotations_;
 };
+
+/// The annotation of a record as text, `fill, writes 12 B, train.cpp:5`; empty without an
+/// annotation.
+std::string annotation_text(const Log& log, std::uint64_t record);
 
 /// The first difference between two logs.
 struct LogDifference {
