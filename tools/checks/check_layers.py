@@ -24,7 +24,7 @@ THIRD_PARTIES = [
     (r"boost/context/", r"core/src/backend/"),
     (r"boost/container/", r"core/src/kernels/"),
     (r"fmt/", r"(core/src|backends/[^/]+/(src|driver)|proptests|tools|docs)/"),
-    (r"nlohmann/", r"core/src/values/"),
+    (r"nlohmann/", r"core/src/values/|backends/sim/src/trace_json"),
     (r"(unsupported/)?Eigen/",
      r".*_(test|bench)\.(cpp|h)|core/include/belfry/eigen\.h|(proptests|tools)/"),
     (r"benchmark/", r".*_bench\.(cpp|h)|.*/testing/"),
