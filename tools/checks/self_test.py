@@ -288,6 +288,13 @@ class Docs(CheckTest):
         self.write("docs/page.md", "See [this](lost.md#part).\n")
         self.reports("docs", "docs/page.md:1: the link to lost.md leads nowhere")
 
+    def test_requires_a_first_thing_to_do_for_each_code(self):
+        self.write("docs/errors.md", "### BF-001 kWrong\n\nA.\n\n### BF-002 kLater\n\nReserved.\n")
+        self.write("docs/debugging.md", "| [BF-001](errors.md#bf-001-kwrong) | Look. |\n")
+        self.accepts("docs")
+        self.write("docs/debugging.md", "| [BF-002](errors.md#bf-002-klater) | Look. |\n")
+        self.reports("docs", "no row [BF-001](errors.md#bf-001-kwrong)", "no code BF-002")
+
 
 class Citations(CheckTest):
     CODES = "core/include/belfry/error.h"
