@@ -17,7 +17,7 @@ namespace belfry {
 /// Options of a restore.
 struct RestoreOptions {
   SumSplit sums = SumSplit::kFirst;  ///< How the total of a replica-local sum is split.
-  CallSite site = CallSite::here();
+  CallSite site = CallSite::here();  ///< The call, for messages.
 };
 
 /// Variables of a strategy, saved to a file and restored from a file by name. The number of

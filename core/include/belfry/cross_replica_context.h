@@ -43,8 +43,9 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   CrossReplicaContext(const CrossReplicaContext&) = delete;
   CrossReplicaContext& operator=(const CrossReplicaContext&) = delete;
 
+  /// The number of replicas, in all processes.
   int num_replicas() const { return core_.size(); }
-  Strategy& strategy() const { return core_.owner(); }
+  Strategy& strategy() const { return core_.owner(); }  ///< The strategy of the context.
   /// The devices of the replicas, in replica order.
   std::vector<DeviceSpec> devices() const;
 

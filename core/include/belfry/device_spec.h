@@ -14,11 +14,11 @@ namespace belfry {
 /// The name of a device: `/job:worker/replica:0/task:1/device:GPU:3`. The order of names compares
 /// fields and numbers, never text: GPU:2 precedes GPU:10.
 struct DeviceSpec {
-  std::string job = "localhost";
-  int replica = 0;
-  int task = 0;
-  std::string type = "CPU";  ///< Upper case: `CPU`, `GPU`, `SIM`.
-  int index = 0;
+  std::string job = "localhost";  ///< The job of the process.
+  int replica = 0;                ///< The number after `/replica:`.
+  int task = 0;                   ///< The number after `/task:`.
+  std::string type = "CPU";       ///< Upper case: `CPU`, `GPU`, `SIM`.
+  int index = 0;                  ///< The number among the devices of the type.
 
   /// Reads `/job:J/replica:R/task:T/device:TYPE:I`, any part of the form, or `/gpu:0`. Missing
   /// fields come from `defaults`. Throws: InvalidArgumentError (kDeviceString) with the column at

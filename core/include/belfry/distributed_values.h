@@ -29,7 +29,7 @@ namespace detail {
 template <class T>
 class PerReplica {
  public:
-  using value_type = T;
+  using value_type = T;  ///< The type of a component.
 
   /// `components` has a value for each replica, in order.
   explicit PerReplica(detail::ReplicaArray<T> components)
@@ -60,7 +60,7 @@ class PerReplica {
   }
   /// The components of the participating replicas, in replica order.
   const T* begin() const { return components_.begin(); }
-  const T* end() const { return components_.end(); }
+  const T* end() const { return components_.end(); }  ///< The end of the components.
   /// For belfry itself.
   const detail::Participants& present() const { return present_; }
 
@@ -81,7 +81,7 @@ class PerReplica {
 template <class T>
 class Mirrored {
  public:
-  using value_type = T;
+  using value_type = T;  ///< The type of a component.
 
   /// `components` has a single element for all replicas, or an element for each of `size` replicas.
   /// Throws: InternalError for any other number of components.
@@ -90,7 +90,7 @@ class Mirrored {
     check(components_.size() == 1 || components_.size() == size, "components of a Mirrored");
   }
 
-  int size() const { return size_; }
+  int size() const { return size_; }  ///< The number of replicas.
   /// The component of replica 0.
   const T& value() const { return components_[0]; }
   /// The component of `replica`. Throws: InvalidArgumentError (kInvalidArgument) if `replica` is
@@ -119,7 +119,7 @@ class Mirrored {
 template <class T>
 class MirroredOn {
  public:
-  using value_type = T;
+  using value_type = T;  ///< The type of a component.
 
   /// `devices` is not empty. `components` has a single element for all devices, or an element for
   /// each device in the same order. Throws: InternalError for any other number of components.
@@ -128,7 +128,7 @@ class MirroredOn {
     check(components_.size() == 1 || components_.size() == size(), "components of a MirroredOn");
   }
 
-  int size() const { return static_cast<int>(devices_.size()); }
+  int size() const { return static_cast<int>(devices_.size()); }  ///< The number of devices.
   /// The devices of the value, in the order of the destination.
   const std::vector<DeviceSpec>& devices() const { return devices_; }
   /// The component of the first device.
@@ -139,6 +139,7 @@ class MirroredOn {
     if (index < 0 || index >= size()) throw_absent("component " + std::to_string(index), {});
     return components_[is_shared() ? 0 : index];
   }
+  /// Whether `device` is in the list.
   bool is_on(const DeviceSpec& device) const {
     return std::ranges::find(devices_, device) != devices_.end();
   }

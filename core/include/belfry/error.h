@@ -78,8 +78,8 @@ std::string to_string(ErrorCode code);
 
 /// The part of a replica in an error, or of a whole process: its place, and its state there.
 struct ReplicaReport {
-  int replica_id = -1;  ///< -1 for the part of a process.
-  CallSite site{};
+  int replica_id = -1;             ///< -1 for the part of a process.
+  CallSite site{};                 ///< The call of the replica.
   std::string what;                ///< For example `waits in merge_call #2`.
   std::exception_ptr exception{};  ///< The replica's exception, or null.
   int process = -1;                ///< The rank of the replica's process; -1 without a group.
@@ -89,12 +89,12 @@ struct ReplicaReport {
 
 /// The contents of an Error, as data.
 struct ErrorReport {
-  ErrorCode code = ErrorCode::kInternal;
-  std::string summary;                  ///< The event, in one sentence.
-  CallSite site{};                      ///< The failed call; empty if no single call failed.
-  std::vector<ReplicaReport> replicas;  ///< In replica order; empty if no replica is involved.
-  std::string expected;                 ///< The correct state or call; may be empty.
-  std::string hint;                     ///< A remedy; may be empty.
+  ErrorCode code = ErrorCode::kInternal;  ///< The number of the error.
+  std::string summary;                    ///< The event, in one sentence.
+  CallSite site{};                        ///< The failed call; empty if no single call failed.
+  std::vector<ReplicaReport> replicas;    ///< In replica order; empty if no replica is involved.
+  std::string expected;                   ///< The correct state or call; may be empty.
+  std::string hint;                       ///< A remedy; may be empty.
 };
 
 /// The code, the summary, a line for each replica, the expected state, and the hint.
@@ -103,11 +103,16 @@ std::string to_string(const ErrorReport& report);
 /// The base of all exceptions that belfry throws at users. Exceptions of users keep their types.
 class Error : public std::exception {
  public:
+  /// An error with this report.
   explicit Error(ErrorReport report);
+  /// An error without replicas.
   Error(ErrorCode code, std::string summary, std::string hint = {}, CallSite site = {});
 
+  /// The report as text.
   const char* what() const noexcept override;
+  /// The number of the error.
   ErrorCode code() const noexcept { return shared_->report.code; }
+  /// The report as data.
   const ErrorReport& report() const noexcept { return shared_->report; }
 
  private:

@@ -44,11 +44,13 @@ class ReplicaContext {
 
   /// This replica's number, from 0 to num_replicas() - 1.
   int replica_id() const { return id_; }
+  /// The number of replicas, in all processes.
   int num_replicas() const { return merges_.core().size(); }
   /// The device of this replica; the replica's tensors are made there.
   DeviceSpec device() const;
+  /// The location of this replica's tensors.
   Placement placement() const { return merges_.core().placement(id_); }
-  Strategy& strategy() const { return merges_.core().owner(); }
+  Strategy& strategy() const { return merges_.core().owner(); }  ///< The strategy of the run.
 
   /// `merge_call(merge_fn, args...)` or `merge_call(tag, merge_fn, args...)`: waits until every
   /// replica has arrived here, calls `merge_fn(CrossReplicaContext&, const PerReplica<A>&...)`
@@ -136,11 +138,13 @@ class ReplicaContext {
               detail::MergePlace place = CallSite::here()) {
     assign_merged(variable, detail::AssignOp::kSet, std::move(value), place);
   }
+  /// assign with +.
   template <class T, class V>
   void assign_add(const MirroredVariable<T>& variable, V value,
                   detail::MergePlace place = CallSite::here()) {
     assign_merged(variable, detail::AssignOp::kAdd, std::move(value), place);
   }
+  /// assign with -.
   template <class T, class V>
   void assign_sub(const MirroredVariable<T>& variable, V value,
                   detail::MergePlace place = CallSite::here()) {
@@ -164,6 +168,7 @@ class ReplicaContext {
     assign_own(variable, detail::AssignOp::kSubtract, T(std::move(value)), place.site);
   }
 
+  /// assign for the kind of the variable.
   template <class T, class V>
   void assign(const Variable<T>& variable, V value, detail::MergePlace place = CallSite::here()) {
     variable.visit([&](const auto& kind) { assign(kind, std::move(value), place); }, place.site);

@@ -24,8 +24,8 @@ class Device;
 
 /// A device of a backend: the location of a tensor.
 struct Placement {
-  Backend* backend = nullptr;
-  int device = 0;
+  Backend* backend = nullptr;  ///< The backend; null: no place.
+  int device = 0;              ///< The index in the backend.
 
   bool operator==(const Placement&) const = default;
 };
@@ -57,12 +57,13 @@ class AnyTensor {
   /// A tensor over `view`. Throws: InternalError unless `view` has `shape.count()` elements.
   AnyTensor(BufferView view, Shape shape, Placement placement);
 
+  /// Whether the tensor has no storage.
   bool empty() const { return view_.buffer == nullptr; }
-  DType dtype() const { return view_.dtype; }
-  const Shape& shape() const { return shape_; }
-  const Placement& placement() const { return placement_; }
-  const BufferView& view() const { return view_; }
-  std::size_t bytes() const { return view_.bytes(); }
+  DType dtype() const { return view_.dtype; }                ///< The element type.
+  const Shape& shape() const { return shape_; }              ///< The extents.
+  const Placement& placement() const { return placement_; }  ///< The device.
+  const BufferView& view() const { return view_; }           ///< The range of the buffer.
+  std::size_t bytes() const { return view_.bytes(); }        ///< The size of all elements.
 
   /// Copies the elements, bytes() bytes, to host memory. Order: blocks the host until the elements
   /// are computed. Throws: InvalidArgumentError (kInvalidArgument) for a default-constructed
@@ -103,7 +104,7 @@ class AnyTensor {
 template <Element T>
 class Tensor {
  public:
-  using element_type = T;
+  using element_type = T;  ///< The type of an element.
 
   /// A tensor without elements and without a device.
   Tensor() = default;
@@ -152,12 +153,12 @@ class Tensor {
     check(any_.empty() || any_.dtype() == dtype_of<T>(), "element type of a tensor");
   }
 
-  const Shape& shape() const { return any_.shape(); }
-  std::int64_t count() const { return any_.shape().count(); }
-  const Placement& placement() const { return any_.placement(); }
-  bool empty() const { return any_.empty(); }
-  const AnyTensor& any() const { return any_; }
-  AnyTensor& any() { return any_; }
+  const Shape& shape() const { return any_.shape(); }              ///< The extents.
+  std::int64_t count() const { return any_.shape().count(); }      ///< The number of elements.
+  const Placement& placement() const { return any_.placement(); }  ///< The device.
+  bool empty() const { return any_.empty(); }                      ///< Whether there is no storage.
+  const AnyTensor& any() const { return any_; }                    ///< The tensor without its type.
+  AnyTensor& any() { return any_; }                                ///< As above, for changing.
 
   /// The elements, row-major, as a `std::vector`; elements of `bool` come as `std::uint8_t`. A
   /// default-constructed tensor gives an empty vector. Order: blocks the host until the elements

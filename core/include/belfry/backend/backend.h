@@ -36,7 +36,7 @@ class Backend {
 
   /// `sim`, `cuda`.
   virtual std::string_view name() const = 0;
-  virtual int device_count() const = 0;
+  virtual int device_count() const = 0;  ///< The number of devices, at least 1.
   /// The name of device `index`, which is in [0, device_count()).
   virtual DeviceSpec device_spec(int index) const = 0;
   /// Device `index`, made on first use. Throws: InvalidArgumentError (kUnknownDevice) unless index

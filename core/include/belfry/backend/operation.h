@@ -13,9 +13,10 @@ namespace belfry {
 
 /// A source of steps that a schedule orders.
 struct AgentId {
+  /// The kinds of agents.
   enum class Kind : std::uint8_t { kReplica, kMerge, kStream, kHost };
-  Kind kind = Kind::kHost;
-  std::int32_t index = 0;  ///< Replica id, depth of the run, stream number; 0 for the host.
+  Kind kind = Kind::kHost;  ///< The kind of the agent.
+  std::int32_t index = 0;   ///< Replica id, depth of the run, stream number; 0 for the host.
 
   auto operator<=>(const AgentId&) const = default;
 };
@@ -29,12 +30,13 @@ enum class AccessMode : std::uint8_t { kRead, kWrite };
 /// The bytes [begin, end) of a buffer that an operation touches. No two buffers of a backend have
 /// the same resource.
 struct Footprint {
-  std::uint64_t resource = 0;
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-  AccessMode mode = AccessMode::kRead;
+  std::uint64_t resource = 0;           ///< The number of the buffer.
+  std::uint64_t begin = 0;              ///< The first byte.
+  std::uint64_t end = 0;                ///< The byte after the last.
+  AccessMode mode = AccessMode::kRead;  ///< Reads or writes.
 };
 
+/// The kind of a step.
 enum class OperationKind : std::uint8_t {
   kStart,          ///< A replica's body begins.
   kArrive,         ///< A replica reaches a merge; `subject` is the merge's round.
@@ -61,14 +63,14 @@ const char* to_string(OperationKind kind);
 
 /// A visible step of an agent. Sites are for messages and enter no hash.
 struct Operation {
-  OperationKind kind = OperationKind::kStart;
-  AgentId agent{};
-  std::uint64_t subject = 0;
+  OperationKind kind = OperationKind::kStart;  ///< The kind of the step.
+  AgentId agent{};                             ///< The agent that takes the step.
+  std::uint64_t subject = 0;                   ///< As the kind says, else 0.
   /// For work on devices and kHostValue, a digest of the data; for steps of a replica, the number
   /// of the run.
   std::uint64_t value = 0;
-  std::span<const Footprint> footprints{};
-  CallSite site{};
+  std::span<const Footprint> footprints{};  ///< The bytes that the step touches.
+  CallSite site{};                          ///< The user's call.
 };
 
 /// Receives every operation in order. Only the concurrent executor calls a sink from several
@@ -76,6 +78,7 @@ struct Operation {
 class OperationSink {
  public:
   virtual ~OperationSink() = default;
+  /// Receives an operation, which is valid during the call.
   virtual void on_operation(const Operation& operation) = 0;
 };
 

@@ -19,6 +19,7 @@ namespace belfry::detail {
 template <class Self>
 class StrategyVerbs {
  public:
+  /// Strategy::mirrored_variable with a tag.
   template <class Init>
   auto mirrored_variable(const MergeTag& tag, const Init& init, VariableOptions options = {}) {
     return self().mirrored_variable(init, std::move(options), tag);
@@ -29,6 +30,7 @@ class StrategyVerbs {
                               VariableOptions options = {}) {
     return self().replica_local_variable(read_by, init, std::move(options), tag);
   }
+  /// Strategy::variable with a tag.
   template <class Init>
   auto variable(const MergeTag& tag, const Init& init, VariableOptions options = {}) {
     return self().variable(init, std::move(options), tag);

@@ -15,6 +15,7 @@
 /// `belfry/testing/contract_tests.h` makes GoogleTest tests of the contracts.
 namespace belfry::testing {
 
+/// Options of a check.
 struct ContractOptions {
   /// Random cases for each contract. Without a value: `max_success` of RapidCheck's RC_PARAMS, else
   /// 50.
@@ -25,8 +26,8 @@ struct ContractOptions {
 
 /// The result of a contract.
 struct ContractResult {
-  std::string id;  ///< `C-run`, ...
-  bool kept = false;
+  std::string id;       ///< `C-run`, ...
+  bool kept = false;    ///< Whether no case broke the contract.
   std::string message;  ///< The broken rule and the shrunk case; empty if the contract was kept.
   /// The parts that were not checked, since a strategy with a single replica cannot show them;
   /// empty if all parts were checked.
@@ -35,8 +36,8 @@ struct ContractResult {
 
 /// A rule for strategies (docs/strategies.md has the list).
 struct Contract {
-  std::string_view id;
-  std::string_view sentence;
+  std::string_view id;        ///< For example `C-run`.
+  std::string_view sentence;  ///< The rule.
 };
 
 /// All contracts, in the order of the list.

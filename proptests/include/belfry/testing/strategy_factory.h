@@ -56,8 +56,8 @@ inline std::string own_mistake_in_words(const StrategyFactory& factory, Strategy
 
 /// The properties of a factory's strategies; `StrategyFactory` explains each.
 struct StrategyTraits {
-  ReplicaDevices replica_devices = ReplicaDevices::kEach;
-  bool uses_collectives = true;
+  ReplicaDevices replica_devices = ReplicaDevices::kEach;  ///< As StrategyFactory::replica_devices.
+  bool uses_collectives = true;  ///< As StrategyFactory::uses_collectives.
   /// Makes all strategies with StrategyOptions::require_names: a suite whose programs name their
   /// merges fails if a name is missing (SEM-133).
   bool require_names = false;
@@ -68,6 +68,7 @@ struct StrategyTraits {
 template <class S>
 class StrategyOf final : public StrategyFactory {
  public:
+  /// `name` is for messages.
   explicit StrategyOf(std::string name, StrategyTraits traits = {},
                       std::function<std::string(S&)> own_mistake = {})
       : name_(std::move(name)), traits_(traits), own_mistake_(std::move(own_mistake)) {}

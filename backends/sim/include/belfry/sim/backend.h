@@ -46,7 +46,7 @@ class Backend final : public belfry::Backend {
   /// Host values are recorded if `Options::record` is set and the digests are `Digests::kAll`.
   RunSettings run_settings() const override;
 
-  const Options& options() const;
+  const Options& options() const;  ///< The options of the constructor.
   /// All operations so far. Empty unless options().record.
   const Log& log() const;
   /// The hash of the log: equal for equal runs. The hash covers the data that Options::digests

@@ -19,15 +19,15 @@ namespace belfry::sim {
 /// An operation of a run, in 32 bytes; without addresses and call sites, since both differ between
 /// runs and compilers.
 struct LogRecord {
-  std::uint64_t subject = 0;
-  std::uint64_t value = 0;
-  std::uint64_t hash = 0;  ///< The hash of the log up to this record.
-  std::int32_t agent_index = 0;
-  AgentId::Kind agent_kind = AgentId::Kind::kHost;
-  OperationKind kind = OperationKind::kStart;
-  std::uint16_t reserved = 0;
+  std::uint64_t subject = 0;                        ///< As Operation::subject.
+  std::uint64_t value = 0;                          ///< As Operation::value.
+  std::uint64_t hash = 0;                           ///< The hash of the log up to this record.
+  std::int32_t agent_index = 0;                     ///< As AgentId::index.
+  AgentId::Kind agent_kind = AgentId::Kind::kHost;  ///< As AgentId::kind.
+  OperationKind kind = OperationKind::kStart;       ///< As Operation::kind.
+  std::uint16_t reserved = 0;                       ///< Always 0.
 
-  AgentId agent() const { return {agent_kind, agent_index}; }
+  AgentId agent() const { return {agent_kind, agent_index}; }  ///< The agent of the operation.
   bool operator==(const LogRecord&) const = default;
 };
 static_assert(sizeof(LogRecord) == 32);
@@ -39,9 +39,11 @@ std::string to_string(const LogRecord& record);
 /// up to a limit and as long as memory suffices; the hashes cover all operations.
 class Log {
  public:
+  /// A log that keeps the first `limit` operations, and the call sites of merges if asked to.
   explicit Log(std::size_t limit = 0, bool keep_merge_sites = false)
       : limit_(limit), keep_merge_sites_(keep_merge_sites) {}
 
+  /// Adds an operation. Throws nothing: operations without room are not kept.
   void append(const Operation& operation) {
     const AgentId& agent = operation.agent;
     const auto index = static_cast<std::uint32_t>(agent.index);
@@ -54,10 +56,11 @@ class Log {
     if (size_++ < limit_) keep(operation);
   }
 
+  /// The operations that are kept.
   const std::vector<LogRecord>& records() const { return records_; }
   /// The call sites of the merges, in order; empty unless asked for. Sites enter no hash.
   const std::vector<CallSite>& merge_sites() const { return merge_sites_; }
-  std::uint64_t size() const { return size_; }
+  std::uint64_t size() const { return size_; }  ///< The number of operations so far.
   /// The number of operations at the end that are not kept.
   std::uint64_t dropped() const { return size_ - records_.size(); }
   /// The hash of all operations in their order; 0 for an empty log (SEM-77).
@@ -109,10 +112,10 @@ class Log {
 
 /// The first difference between two logs.
 struct LogDifference {
-  std::uint64_t index = 0;         ///< The index of the first operation that differs.
-  std::optional<LogRecord> first;  ///< Nothing if the log has ended, or has dropped the operation.
-  std::optional<LogRecord> second;
-  std::string text;  ///< Both sides and the operations before, for people.
+  std::uint64_t index = 0;          ///< The index of the first operation that differs.
+  std::optional<LogRecord> first;   ///< Nothing if the log has ended, or has dropped the operation.
+  std::optional<LogRecord> second;  ///< As `first`, for the second log.
+  std::string text;                 ///< Both sides and the operations before, for people.
 };
 
 /// The first difference of two logs, or nothing if both are the same.

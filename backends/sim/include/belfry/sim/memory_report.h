@@ -13,15 +13,15 @@ namespace belfry::sim {
 
 /// The memory of a device.
 struct DeviceMemoryReport {
-  int device = 0;
-  MemoryUse use{};
+  int device = 0;   ///< The index of the device.
+  MemoryUse use{};  ///< The counters of its allocator.
 };
 
 /// A live buffer.
 struct LiveBuffer {
-  int device = 0;
+  int device = 0;            ///< The index of the device.
   std::uint64_t number = 0;  ///< Among the buffers of its device, from 0, in order of allocation.
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;     ///< The size.
 
   bool operator==(const LiveBuffer&) const = default;
 };

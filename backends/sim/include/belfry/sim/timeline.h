@@ -9,9 +9,10 @@
 
 namespace belfry::sim {
 
+/// Limits of a timeline.
 struct TimelineOptions {
-  std::size_t max_rows = 200;
-  int max_replicas = 8;  ///< Replicas with a column each; all others share a column.
+  std::size_t max_rows = 200;  ///< The rows of the table.
+  int max_replicas = 8;        ///< Replicas with a column each; all others share a column.
 };
 
 /// The log as a table, with a row for each operation, in order. Columns: each replica, merges,

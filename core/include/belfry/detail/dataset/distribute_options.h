@@ -34,8 +34,8 @@ std::string to_string(BatchSplit split);
 
 /// How a dataset is distributed.
 struct DistributeOptions {
-  EndOfData end_of_data;  ///< Required: there is no default.
-  ElementUse elements = ElementUse::kGlobalBatch;
+  EndOfData end_of_data;                           ///< Required: there is no default.
+  ElementUse elements = ElementUse::kGlobalBatch;  ///< The use of an element.
   /// The number of steps that are read ahead. Tensors of these steps are copied to the devices
   /// while earlier steps are computed. Only the time of reading changes.
   int prefetch = 0;

@@ -21,8 +21,8 @@ struct RunOptions {
 /// meet at any line, and merges with different names never meet (SEM-132). The text is not copied:
 /// pass a literal, a string that outlives the call, or a temporary of the same expression.
 struct MergeTag {
-  std::string_view name{};
-  CallSite site = CallSite::here();
+  std::string_view name{};           ///< Of the merge or the variable.
+  CallSite site = CallSite::here();  ///< The call, for messages.
 };
 
 }  // namespace belfry

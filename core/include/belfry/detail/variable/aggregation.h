@@ -40,8 +40,8 @@ std::string to_string(Synchronization synchronization);
 /// Options of a variable.
 struct VariableOptions {
   std::string name{};  ///< For messages and files; empty: `variable` and its number.
-  Aggregation aggregation = Aggregation::kNone;
-  bool trainable = true;  ///< Always false for replica-local variables.
+  Aggregation aggregation = Aggregation::kNone;  ///< For assignments in replicas, or for reads.
+  bool trainable = true;                         ///< Always false for replica-local variables.
   Synchronization synchronization = Synchronization::kAuto;  ///< For Strategy::variable alone.
 };
 

@@ -17,7 +17,7 @@ struct VariablePlaces {
   /// A single component on `device`, seen by all `replicas`.
   static VariablePlaces in_one_place(int device, int replicas);
 
-  int size() const { return static_cast<int>(devices.size()); }
+  int size() const { return static_cast<int>(devices.size()); }  ///< The number of components.
   /// Whether no two replicas see the same component.
   bool is_one_each() const;
 

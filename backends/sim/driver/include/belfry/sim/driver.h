@@ -18,14 +18,14 @@ namespace belfry::sim {
 class CallObserver {
  public:
   virtual ~CallObserver() = default;
-  virtual void enter() noexcept = 0;
-  virtual void leave() noexcept = 0;
+  virtual void enter() noexcept = 0;  ///< A call enters the driver.
+  virtual void leave() noexcept = 0;  ///< The call returns.
 };
 
 /// The machine that the simulated CUDA driver runs on.
 struct DriverOptions {
   bool installed = true;  ///< False: as on a machine without an NVIDIA driver.
-  int gpus = 8;
+  int gpus = 8;           ///< The number of GPUs.
   std::size_t memory_bytes = std::size_t{1} << 30;  ///< Of each GPU.
   bool peer_access = true;  ///< Whether kernels can use the memory of other GPUs.
   /// Orders the work of streams: 0 executes work as late as possible, in the order of arrival;

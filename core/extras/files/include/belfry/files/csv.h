@@ -17,7 +17,7 @@ namespace belfry {
 
 /// The format of a file of separated values.
 struct CsvOptions {
-  char separator = ',';
+  char separator = ',';     ///< Stands between two fields.
   bool has_header = false;  ///< The first line has the names of the columns.
 };
 
@@ -38,7 +38,8 @@ struct CsvField {
 /// twice. Lines end with LF or CR LF; the last line end is optional. Blanks belong to fields.
 class CsvTable {
  public:
-  std::int64_t num_rows() const { return num_rows_; }
+  std::int64_t num_rows() const { return num_rows_; }  ///< Lines, without the header.
+  /// Fields of each line.
   std::int64_t num_columns() const { return static_cast<std::int64_t>(header_.size()); }
   /// The names of the columns; empty strings without a header.
   const std::vector<std::string>& header() const { return header_; }

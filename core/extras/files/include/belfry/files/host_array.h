@@ -26,9 +26,9 @@ class HostArray {
   HostArray(DType dtype, Shape shape, std::vector<std::byte> bytes,
             CallSite site = CallSite::here());
 
-  DType dtype() const { return dtype_; }
-  const Shape& shape() const { return shape_; }
-  std::span<const std::byte> bytes() const { return *bytes_; }
+  DType dtype() const { return dtype_; }                        ///< The element type.
+  const Shape& shape() const { return shape_; }                 ///< The extents.
+  std::span<const std::byte> bytes() const { return *bytes_; }  ///< All elements, row-major.
 
   /// Element `index` in row-major order. Throws: InvalidArgumentError (kDType, kOutOfBounds).
   template <Element T>
