@@ -46,6 +46,10 @@ SOURCES = ("core/*", "backends/*", "proptests/*", "tools/belfry/*", "tools/bench
 # Inputs of a fresh machine: all files but the pages. Checks of pages depend on no release.
 FRESH = ("*", "!*.md", "docs/conformance.md", "docs/semantics.md", "!tools/gpu/*",
          "!tools/ci/campaign*", "!proptests/mutants/planted/*")
+# Inputs of the site. CMakeLists.txt has the version.
+DOCUMENTED = ("*.md", "core/include/*", "core/extras/*.h", "backends/*.h", "proptests/include/*",
+              "docs/data/reference_groups.txt", "tools/docs/*", "!tools/docs/*self_test.py",
+              "LICENSE", "CMakeLists.txt")
 GCC = ("g++", "cmake", "python3")
 CLANG = ("clang++-19", "cmake", "python3")
 
@@ -172,6 +176,8 @@ STEPS = [
          "configure clang\ntools/ci/tidy.sh build/clang", (*CLANG, "clang-tidy-19")),
     Step("calls", "docs/ARCHITECTURE.md lists the files that two calls run through",
          (*BUILD, *SOURCES, "docs/ARCHITECTURE.md", "tools/calls/*"), CALLS, (*GCC, "valgrind")),
+    Step("docs", "the site builds: every public name has a comment, every link leads somewhere",
+         DOCUMENTED, "python3 tools/docs/build_site.py", ("doxygen", "python3")),
     Step("bench", "the benchmarks build and run", (*BUILD, *SOURCES), BENCH, GCC),
     Step("aarch64", "known answers of the kernels on an emulated aarch64",
          ("core/include/*", "core/src/*", "tools/ci/aarch64.sh", "tools/ci/common.sh"),
