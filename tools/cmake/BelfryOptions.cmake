@@ -9,6 +9,7 @@ option(BELFRY_BUILD_BENCHMARKS "Build the benchmarks" OFF)
 option(BELFRY_BUILD_FUZZERS "Build the fuzz targets (clang only)" OFF)
 option(BELFRY_GPU_TESTS "Register tests that need a GPU" OFF)
 option(BELFRY_TESTS_TOGETHER "Make each test executable one test of ctest, not each TEST in it" OFF)
+option(BELFRY_SHARED "Shared libraries; belfry::testing stays static" OFF)
 option(BELFRY_WERROR "Treat warnings as errors" OFF)
 set(BELFRY_BUILD_CUDA AUTO CACHE STRING
     "Build belfry::cuda with the real CUDA and NCCL: AUTO (when nvcc is found), ON or OFF")
