@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Builds the Debian packages, checks them with lintian, installs them in a bare root of this
-# machine's release, and builds and runs programs there (use_packages.sh). Needs root.
+# machine's release, and builds and runs programs there (tools/consumers/use_packages.sh). Needs root.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source tools/ci/common.sh
@@ -30,4 +30,4 @@ TAGS
 (cd build/packages/debian && dpkg-scanpackages . >Packages)
 release="$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)"
 BELFRY_ROOT_ALSO="$(echo build/packages/debian/{*.deb,Packages})" \
-  tools/ci/bare_root.sh "$release" tools/ci/use_packages.sh build/packages/debian
+  tools/ci/bare_root.sh "$release" tools/consumers/use_packages.sh build/packages/debian

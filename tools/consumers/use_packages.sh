@@ -3,13 +3,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Installs Debian packages of a folder, an archive for apt, in this system, which has neither belfry
-# nor its build tree, and builds and runs programs with them: by pkg-config with the development package, by CMake
-# with the testing package, too. At last the libraries alone must run a program.
-# usage: tools/ci/use_packages.sh FOLDER
+# nor a build tree, and builds and runs programs: by pkg-config with the development package, by
+# CMake with the testing package, too. At last the libraries alone must run a program. Needs root.
+# usage: tools/consumers/use_packages.sh FOLDER
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source tools/ci/common.sh
-folder="$PWD/${1:?usage: tools/ci/use_packages.sh FOLDER}"
+folder="$PWD/${1:?usage: tools/consumers/use_packages.sh FOLDER}"
 out="$(mktemp -d)"
 
 install_packages() {
