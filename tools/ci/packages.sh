@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Builds the Debian packages, checks them with lintian, installs them in a bare root of this
-# machine's release, and builds and runs programs there (tools/consumers/use_packages.sh). Needs root.
+# Builds the Debian packages, checks them with lintian, installs them in a bare root of the release
+# of this machine, and builds and runs programs there: tools/consumers/use_packages.sh. Needs root.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source tools/ci/common.sh
