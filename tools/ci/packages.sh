@@ -26,6 +26,7 @@ no-changelog
 TAGS
 )" build/packages/debian/*.deb
 
+rm -rf build/packages/debian/_CPack_Packages
 # An archive of the packages, so that apt finds what a package depends on.
 (cd build/packages/debian && dpkg-scanpackages . >Packages)
 release="$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)"
