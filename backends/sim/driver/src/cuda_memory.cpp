@@ -10,6 +10,7 @@ using belfry::driver::HostMemoryObject;
 using belfry::driver::MemoryObject;
 using belfry::driver::misuse;
 using belfry::driver::PoolObject;
+using belfry::driver::Thread;
 using belfry::engine::AllocationPtr;
 
 namespace {
@@ -153,7 +154,7 @@ cudaError_t cudaFreeHost(void* ptr) {
 }
 
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
-  return guarded_cuda(__func__, [&](const Call& call) {
+  return guarded_cuda<Thread::kAsks>(__func__, [&](const Call& call) {
     if (call.machine.options().gpus == 0) return cudaErrorNoDevice;
     const belfry::MemoryUse use = call.machine.memory(call.thread.gpu).use();
     *total = use.limit_bytes;
@@ -163,7 +164,7 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 }
 
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes* attributes, const void* ptr) {
-  return guarded_cuda(__func__, [&](const Call& call) {
+  return guarded_cuda<Thread::kAsks>(__func__, [&](const Call& call) {
     *attributes = {};
     const auto access = call.machine.find(ptr, 0);
     if (access) {

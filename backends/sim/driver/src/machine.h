@@ -33,6 +33,11 @@ class Machine {
   CallBook& book() { return book_; }
   engine::DeviceMemory& memory(int gpu) { return *memories_[static_cast<std::size_t>(gpu)]; }
   std::int32_t next_stream_number() { return streams_made_++; }
+  /// Adds to the number of host threads that may enqueue work, unless the options give the number.
+  void count_threads(int change) {
+    if (counts_threads()) engine_.change_host_threads(change);
+  }
+  bool counts_threads() const { return options_.host_threads == 0; }
   bool has_gpu(int gpu) const { return options_.installed && gpu >= 0 && gpu < options_.gpus; }
 
   void reseed(std::uint64_t seed);
@@ -61,7 +66,7 @@ class Machine {
   engine::Engine engine_;
 
  public:
-  CliqueBook cliques{engine_, options_.seed};
+  CliqueBook cliques{*this};
 };
 
 /// The machine of the present calls.

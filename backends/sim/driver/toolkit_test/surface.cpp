@@ -228,6 +228,11 @@ void add_nccl_functions(Surface& surface) {
   FUNCTION(ncclGetLastError);
   FUNCTION(ncclGetUniqueId);
   FUNCTION(ncclCommInitRankConfig);
+  FUNCTION(ncclCommInitRank);
+  FUNCTION(ncclCommInitAll);
+  FUNCTION(ncclCommCount);
+  FUNCTION(ncclCommCuDevice);
+  FUNCTION(ncclCommUserRank);
   FUNCTION(ncclCommFinalize);
   FUNCTION(ncclCommDestroy);
   FUNCTION(ncclCommAbort);

@@ -65,6 +65,12 @@ void Engine::set_host_threads(int count) {
   progress_.notify_all();
 }
 
+void Engine::change_host_threads(int change) {
+  const Lock lock(door_, Lock::Entry::kOrWait);
+  host_threads_ += change;
+  progress_.notify_all();
+}
+
 Engine::Enqueuing::Enqueuing(Engine& engine) : engine_(engine) {
   const Lock lock(engine_.door_);
   ++engine_.enqueuing_;

@@ -87,6 +87,8 @@ class Engine final : public OtherAgents {
   /// Sets the number of host threads that might enqueue work. If as many threads wait, a wait that
   /// no runnable queue can satisfy is a deadlock. 1 at first.
   void set_host_threads(int count);
+  /// Adds `change` to the number of host threads that might enqueue work.
+  void change_host_threads(int change);
   /// During the life of an Enqueuing, its thread is about to enqueue more: waits of other threads
   /// are no deadlock.
   class Enqueuing {
@@ -122,6 +124,12 @@ class Engine final : public OtherAgents {
   void synchronize(CommandQueue& queue, CallSite site = {});
   /// Order: blocks the host until the latest record of `event` is reached. Throws: the same.
   void synchronize(const EventPoint& event, CallSite site = {});
+  /// Order: blocks the host until no queue of `device` has work. Throws: as `synchronize`.
+  void synchronize_device(int device, CallSite site = {});
+  /// Makes a record of `event` that no queue reaches. Hosts that wait for the event wait for `reach`.
+  void promise(EventPoint& event);
+  /// Order: hosts that wait for the promised record go on.
+  void reach(const EventPoint& event);
   /// As `synchronize(queue)`, then copies `from` to host memory.
   /// Throws: also DeviceError (kUninitialised, kOutOfBounds).
   void read(CommandQueue& queue, void* to, const Access& from, CallSite site = {});
@@ -222,6 +230,7 @@ class Engine final : public OtherAgents {
   void complete(HostWait& wait, const FailurePtr& failure);
   void step_for_query();
   void wait_for_queue(Lock& lock, CommandQueue& queue, CallSite site);
+  void await_queue(Lock& lock, CommandQueue& queue, CallSite site);
   void wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& record, CallSite site);
   [[noreturn]] void report(Lock& lock, const FailurePtr& failure);
   void clear_failures();

@@ -64,6 +64,38 @@ void Engine::synchronize(const EventPoint& event, CallSite site) {
   }
 }
 
+// While the host waits, other threads may destroy queues and enqueue work: the search begins again
+// after each wait.
+void Engine::synchronize_device(int device, CallSite site) {
+  Lock lock(door_);
+  clear_told();
+  try_again();
+  site = site_or_submitting(site);
+  const auto is_busy = [&](const auto& queue) {
+    return queue->device() == device && !queue->items_.empty();
+  };
+  for (;;) {
+    while (step_some_queue()) {
+    }
+    const auto busy = std::ranges::find_if(queues_, is_busy);
+    if (busy == queues_.end()) return;
+    await_queue(lock, **busy, site);
+  }
+}
+
+void Engine::promise(EventPoint& event) {
+  const Lock lock(door_);
+  event.latest = std::make_shared<EventRecord>();
+}
+
+void Engine::reach(const EventPoint& event) {
+  const Lock lock(door_, Lock::Entry::kOrWait);
+  EventRecord& record = *event.latest;
+  record.reached = true;
+  for (HostWait* wait : record.waiting_hosts) complete(*wait, nullptr);
+  record.waiting_hosts.clear();
+}
+
 void Engine::read(CommandQueue& queue, void* to, const Access& from, CallSite site) {
   Lock lock(door_);
   clear_told();
@@ -147,6 +179,12 @@ std::string Engine::describe_queues() {
 }
 
 void Engine::wait_for_queue(Lock& lock, CommandQueue& queue, CallSite site) {
+  await_queue(lock, queue, site);
+  host_clock_ = std::max(host_clock_, queue.clock_);
+}
+
+// Without an observer, `queue` may be destroyed during the wait.
+void Engine::await_queue(Lock& lock, CommandQueue& queue, CallSite site) {
   const Operation operation =
       wait_operation(queue.enqueued_, static_cast<std::uint64_t>(queue.number()), site);
   const bool replica = on_replica();
@@ -171,7 +209,6 @@ void Engine::wait_for_queue(Lock& lock, CommandQueue& queue, CallSite site) {
     throw;
   }
   saw(Seen::kHostWaited, false);
-  host_clock_ = std::max(host_clock_, queue.clock_);
 }
 
 void Engine::wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& record,

@@ -33,8 +33,12 @@ struct DriverOptions {
   std::uint64_t seed = 0;
   Chooser* chooser = nullptr;     ///< Orders the work in place of the seed, if not null.
   OperationSink* sink = nullptr;  ///< Sees every operation; may be null.
-  int host_threads =
-      1;          ///< Threads that may enqueue parts of one collective, for deadlock reports.
+  /// The number of waiting threads that makes a wait without an end a deadlock. 0: the driver
+  /// counts threads. A thread counts from the first call that selects a GPU, makes an object,
+  /// enqueues or waits, to the end of the thread. A wait is then a deadlock if all counted threads
+  /// wait, no thread waits for ranks to join, and no communicator is left by a thread that has
+  /// ended.
+  int host_threads = 0;
   int polls = 1;  ///< Number of "in progress" answers of NCCL before a call is done.
   /// A copy reads pageable memory of the host when the copy runs, as CUDA's documentation permits;
   /// the memory must live until then. If false, the call itself reads pageable memory, as CUDA
