@@ -142,6 +142,15 @@ cmake --build build/calls --target two_calls
 python3 tools/calls/check_calls.py --program build/calls/bin/two_calls
 """
 
+# Programs with fibers, exceptions and tensors.
+VALGRIND = """\
+configure dev
+cmake --build --preset dev --target program_02_all_reduce program_05_errors
+for program in 02_all_reduce 05_errors; do
+  valgrind -q --error-exitcode=1 "build/dev/bin/program_$program" >/dev/null
+done
+"""
+
 STEPS = [
     Step("gcc", "GCC, warnings are errors, every test", TESTED,
          "configure_and_build dev\nctest --preset dev -LE 'lint|consumers'", GCC),
@@ -172,6 +181,8 @@ STEPS = [
          "configure clang\ntools/ci/tidy.sh build/clang", (*CLANG, "clang-tidy-19")),
     Step("calls", "docs/ARCHITECTURE.md lists the files that two calls run through",
          (*BUILD, *SOURCES, "docs/ARCHITECTURE.md", "tools/calls/*"), CALLS, (*GCC, "valgrind")),
+    Step("valgrind", "valgrind finds no error in programs on fibers", (*BUILD, *SOURCES), VALGRIND,
+         (*GCC, "valgrind")),
     Step("bench", "the benchmarks build and run", (*BUILD, *SOURCES), BENCH, GCC),
     Step("aarch64", "known answers of the kernels on an emulated aarch64",
          ("core/include/*", "core/src/*", "tools/ci/aarch64.sh", "tools/ci/common.sh"),

@@ -3,6 +3,7 @@
 
 #include "backend/stack_pool.h"
 
+#include "backend/sanitizers.h"
 #include "belfry/error.h"
 
 #include <sys/mman.h>
@@ -118,6 +119,7 @@ void StackPool::give(std::size_t bytes, std::vector<Stack>& stacks) {
 
 void StackPool::guard(Stack& stack) {
   stack.used = true;
+  valgrind_stack(stack.low, stack.high);  // For ever: a pool unmaps no stack.
   void* const page = stack.low - kPage;
   if (guards_ == Guards::kBest && ::madvise(page, kPage, kGuardInstall) == 0) {
     stack.guarded = true;
