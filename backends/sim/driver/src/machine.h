@@ -5,6 +5,7 @@
 #include "belfry/sim/driver.h"
 #include "call_book.h"
 #include "clique.h"
+#include "default_streams.h"
 #include "engine/address_map.h"
 #include "engine/device_memory.h"
 #include "engine/engine.h"
@@ -38,6 +39,13 @@ class Machine {
     if (counts_threads()) engine_.change_host_threads(change);
   }
   bool counts_threads() const { return options_.host_threads == 0; }
+  /// The stream with the handle. A null handle stands for the default stream of `gpu`. Null if no
+  /// stream has the handle.
+  std::shared_ptr<StreamObject> find_stream(cudaStream_t handle, int gpu) {
+    return handle == nullptr ? default_streams.of(gpu) : streams.find(handle);
+  }
+  /// The same for a call that enqueues: the stream waits for streams as CUDA's default streams ask.
+  std::shared_ptr<StreamObject> stream_for_work(cudaStream_t handle, int gpu);
   bool has_gpu(int gpu) const { return options_.installed && gpu >= 0 && gpu < options_.gpus; }
 
   void reseed(std::uint64_t seed);
@@ -67,6 +75,7 @@ class Machine {
 
  public:
   CliqueBook cliques{*this};
+  DefaultStreams default_streams{engine_, streams_made_};
 };
 
 /// The machine of the present calls.

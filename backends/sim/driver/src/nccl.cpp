@@ -72,11 +72,12 @@ ncclResult_t check(const Call& call, cudaStream_t stream, CliqueCall& given) {
   if (call.machine.cliques.finalized(*given.communicator)) {
     return misuse(call, ncclInvalidUsage, "the communicator is finalized");
   }
-  const auto object = call.machine.streams.find(stream);
   const int gpu = given.communicator->gpu;
+  const auto object = stream == nullptr ? nullptr : call.machine.find_stream(stream, gpu);
   if (object == nullptr || object->gpu != gpu) {
     return misuse(call, ncclInvalidArgument, "the stream is not of the communicator's GPU");
   }
+  call.machine.default_streams.order(*object);
   given.stream = *object;
   const auto dtype = belfry::driver::dtype_of(given.type);
   if (!dtype) return misuse(call, ncclInvalidArgument, "no such element type here");

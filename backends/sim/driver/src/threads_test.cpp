@@ -146,7 +146,7 @@ class Rank {
 
 using Seen = std::vector<std::vector<std::vector<int>>>;
 
-/// One thread takes each step of all ranks. The calls of a collective are a group.
+/// A single thread takes each step of all ranks. The calls of a collective are a group.
 Seen run_on_one_thread(const std::vector<Step>& steps, int ranks) {
   std::vector<Rank> all;
   const ncclUniqueId id = make_id();

@@ -41,7 +41,7 @@ struct EngineOptions {
 
 struct QueueOptions {
   int device = 0;
-  std::int32_t number = 0;  ///< Unique; the caller's choice, so that it depends on no schedule.
+  std::int32_t number = 0;  ///< Unique. The caller's choice: the number depends on no schedule.
   std::string label{};      ///< For messages: `compute stream`.
 };
 
@@ -126,11 +126,12 @@ class Engine final : public OtherAgents {
   void synchronize(const EventPoint& event, CallSite site = {});
   /// Order: blocks the host until no queue of `device` has work. Throws: as `synchronize`.
   void synchronize_device(int device, CallSite site = {});
-  /// Makes a record of `event` that no queue reaches. Hosts that wait for the event wait for `reach`.
+  /// Makes a record of `event` that no queue reaches. Hosts that wait for the event wait for
+  /// `reach`.
   void promise(EventPoint& event);
   /// Order: hosts that wait for the promised record go on.
   void reach(const EventPoint& event);
-  /// As `synchronize(queue)`, then copies `from` to host memory.
+  /// Waits as `synchronize(queue)` does, then copies `from` to host memory.
   /// Throws: also DeviceError (kUninitialised, kOutOfBounds).
   void read(CommandQueue& queue, void* to, const Access& from, CallSite site = {});
   /// Whether all enqueued work is done, or the latest record reached. If not, takes a step first:
