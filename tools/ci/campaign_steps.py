@@ -84,7 +84,8 @@ def fresh(release, command, part, proves):
 
 CONSUMERS = """\
 configure dev
-libraries=(belfry_core belfry_files belfry_tower belfry_engine belfry_sim belfry_testing)
+libraries=(belfry_core belfry_files belfry_tower belfry_engine belfry_sim belfry_driver
+           belfry_testing)
 ! cmake --build --preset dev --target help | grep -q '^belfry_cuda:' || libraries+=(belfry_cuda)
 cmake --build --preset dev --target "${libraries[@]}"
 for consumer in fetchcontent own_strategy own_backend missing_component; do
