@@ -247,9 +247,15 @@ TEST(ThreadsOnDriver, AThreadOutsideTheDriverMayStillEnqueue) {
   HostWaits waits(3);
   const sim::SimulatedDriver machine({.gpus = 2, .sink = &waits});
   const ncclUniqueId id = make_id();
+  std::promise<void> joined;
   std::vector<int> found;
-  std::thread first([&] { found = sum_on(0, init(0, id)); });
+  std::thread first([&] {
+    ncclComm_t comm = init(0, id);
+    joined.get_future().wait();
+    found = sum_on(0, comm);
+  });
   ncclComm_t comm = init(1, id);
+  joined.set_value();
   waits.await();
   EXPECT_EQ(sum_on(1, comm), std::vector<int>{3});
   first.join();
