@@ -93,6 +93,12 @@ CliqueBook::Complaint CliqueBook::join(const JoinCall& call, const ThreadState& 
   communicator->blocking = call.blocking;
   communicator->polls_left = call.blocking ? 0 : machine_.options().polls;
   communicator->caller = &thread;
+  for (const auto& weak : clique->members) {
+    const auto member = weak.lock();
+    if (member == nullptr || member->caller != &thread) continue;
+    set_unclaimed(*member, true);
+    set_unclaimed(*communicator, true);
+  }
   clique->members[static_cast<std::size_t>(call.rank)] = communicator;
   ++clique->joined;
   *handle = static_cast<ncclComm_t>(communicators_.insert(std::move(communicator)));
@@ -119,7 +125,14 @@ CliqueBook::CommunicatorPtr CliqueBook::find(ncclComm_t handle, const ThreadStat
   if (communicator == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
   if (std::exchange(communicator->caller, &thread) == nullptr) machine_.count_threads(-1);
+  set_unclaimed(*communicator, false);
   return communicator;
+}
+
+void CliqueBook::set_unclaimed(CommunicatorObject& communicator, bool unclaimed) {
+  if (!machine_.counts_threads() || communicator.unclaimed == unclaimed) return;
+  communicator.unclaimed = unclaimed;
+  engine_.change_unclaimed(unclaimed ? 1 : -1);
 }
 
 // Each communicator that is left counts as a thread that does not wait.
@@ -188,6 +201,7 @@ bool CliqueBook::destroy(ncclComm_t handle) {
   // Calls may still hold the communicator: the end of the thread must not count the communicator.
   const std::lock_guard lock(mutex_);
   communicator->destroyed = true;
+  set_unclaimed(*communicator, false);
   return true;
 }
 

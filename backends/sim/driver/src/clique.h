@@ -38,6 +38,9 @@ struct CommunicatorObject {
   bool blocking = false;             ///< Calls return after their end, without "in progress".
   bool finalized = false;
   bool destroyed = false;
+  /// The maker has made further ranks, and no call has followed: the communicator may be for a
+  /// thread without a call so far.
+  bool unclaimed = false;
   std::uint64_t posted = 0;             ///< Number of collectives of this rank.
   const ThreadState* caller = nullptr;  ///< The thread of the latest call; null if it has ended.
 };
@@ -110,6 +113,8 @@ class CliqueBook {
   Complaint join(const JoinCall& call, const ThreadState& thread, ncclComm_t* handle);
   /// The communicator for a call of the thread. Null if no communicator has the handle.
   CommunicatorPtr find(ncclComm_t handle, const ThreadState& thread);
+  /// The same for a question, which any thread may ask.
+  CommunicatorPtr look_up(ncclComm_t handle) const { return communicators_.find(handle); }
   /// The thread ends. Communicators without a later call are left: a thread without a call so far
   /// may use them.
   void leave(const ThreadState& thread);
@@ -135,6 +140,7 @@ class CliqueBook {
 
  private:
   const std::shared_ptr<CliqueObject>& clique_for(std::uint64_t id, int ranks);
+  void set_unclaimed(CommunicatorObject& communicator, bool unclaimed);
   OpenCollective& open_for(const CliqueCall& call);
   void give_up(CliqueObject& clique, OpenCollective& open, const std::string& why);
   void fail_all(CliqueObject& clique);

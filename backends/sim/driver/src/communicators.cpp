@@ -31,7 +31,7 @@ ncclResult_t refused(const Call& call, ncclResult_t code) {
 }
 
 ncclResult_t await_ranks(const Call& call, ncclComm_t comm) {
-  const auto object = call.machine.cliques.find(comm, call.thread);
+  const auto object = call.machine.cliques.look_up(comm);
   if (object == nullptr) return no_communicator(call);
   std::string reason = "the communicator failed while its ranks joined";
   try {
@@ -114,8 +114,8 @@ ncclResult_t init(const Call& call, ncclComm_t* comm, const JoinCall& rank) {
 // The answer of a question about a communicator.
 template <class Read>
 ncclResult_t answer(const char* function, ncclComm_t comm, int* value, Read&& read) {
-  return guarded_nccl(function, [&](const Call& call) {
-    const auto object = call.machine.cliques.find(comm, call.thread);
+  return guarded_nccl<Thread::kAsks>(function, [&](const Call& call) {
+    const auto object = call.machine.cliques.look_up(comm);
     if (object == nullptr) return no_communicator(call);
     *value = read(*object);
     return ncclSuccess;

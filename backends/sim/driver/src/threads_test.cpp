@@ -282,6 +282,25 @@ TEST(ThreadsOnDriver, AThreadMayUseTheCommunicatorOfAThreadThatHasEnded) {
   EXPECT_EQ(found, std::vector<int>{3});
 }
 
+// A single thread makes all communicators, and is the thread of rank 0.
+TEST(ThreadsOnDriver, AThreadMayTakeARankThatTheMainThreadHasMade) {
+  HostWaits waits(1);
+  const sim::SimulatedDriver machine({.gpus = 2, .sink = &waits});
+  ncclComm_t comms[2] = {};
+  ASSERT_EQ(ncclCommInitAll(comms, 2, nullptr), ncclSuccess);
+  int rank = -1;
+  EXPECT_EQ(ncclCommUserRank(comms[1], &rank), ncclSuccess) << "a question is no use";
+  EXPECT_EQ(rank, 1);
+  std::vector<int> found;
+  std::thread second([&] {
+    waits.await();
+    found = sum_on(1, comms[1]);
+  });
+  EXPECT_EQ(sum_on(0, comms[0]), std::vector<int>{3});
+  second.join();
+  EXPECT_EQ(found, std::vector<int>{3});
+}
+
 /// The result of a wait for an all-reduce on `comm`.
 cudaError_t wait_for_sum(int rank, ncclComm_t comm) {
   cudaStream_t stream = make_stream(rank);
@@ -319,7 +338,7 @@ TEST(ThreadsOnDriver, ARankLearnsThatTheLastOtherThreadHasEnded) {
 }
 
 TEST(ThreadsOnDriver, WaitsForADeviceWaitForCollectives) {
-  const sim::SimulatedDriver machine({.gpus = 2});
+  const sim::SimulatedDriver machine({.gpus = 2, .host_threads = 1});
   ncclComm_t comms[2] = {};
   ASSERT_EQ(ncclCommInitAll(comms, 2, nullptr), ncclSuccess);
   cudaStream_t stream = make_stream(0);

@@ -71,6 +71,12 @@ void Engine::change_host_threads(int change) {
   progress_.notify_all();
 }
 
+void Engine::change_unclaimed(int change) {
+  const Lock lock(door_, Lock::Entry::kOrWait);
+  unclaimed_ += change;
+  progress_.notify_all();
+}
+
 Engine::Enqueuing::Enqueuing(Engine& engine) : engine_(engine) {
   const Lock lock(engine_.door_);
   ++engine_.enqueuing_;

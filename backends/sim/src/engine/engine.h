@@ -89,6 +89,9 @@ class Engine final : public OtherAgents {
   void set_host_threads(int count);
   /// Adds `change` to the number of host threads that might enqueue work.
   void change_host_threads(int change);
+  /// Adds `change` to the number of things with which a thread without a call so far may enqueue.
+  /// If the number is not 0, no wait is a deadlock in a process with several threads.
+  void change_unclaimed(int change);
   /// During the life of an Enqueuing, its thread is about to enqueue more: waits of other threads
   /// are no deadlock.
   class Enqueuing {
@@ -226,6 +229,7 @@ class Engine final : public OtherAgents {
   // engine_waits.cpp: hosts that wait.
   void await(Lock& lock, HostWait& wait, bool on_replica, const Operation& operation);
   void await_running(Lock& lock, HostWait& wait, CallSite site);
+  bool others_may_enqueue() const;
   void fail_waits(CallSite site);
   void forget(const HostWait& wait);
   void complete(HostWait& wait, const FailurePtr& failure);
@@ -246,6 +250,7 @@ class Engine final : public OtherAgents {
   Executor* concurrent_ = nullptr;
   int host_threads_ = 1;
   int enqueuing_ = 0;
+  int unclaimed_ = 0;
   std::vector<HostWait*> running_waits_;  // Those of hosts that have nothing to run.
   bool told_on_replica_ = false;          // Queues of other devices may be left to clear.
   std::uint32_t starved_ = 0;             // Tries without memory since the last step.

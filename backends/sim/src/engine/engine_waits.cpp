@@ -4,6 +4,10 @@
 #include "engine/access_check.h"
 #include "engine/engine.h"
 
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
+
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -29,6 +33,15 @@ Operation wait_operation(std::uint64_t subject, std::uint64_t value, CallSite si
   operation.value = value;
   operation.site = site;
   return operation;
+}
+
+// Whether the process has had no other thread. The C library tells; false if unknown.
+bool is_only_thread() {
+#if __has_include(<sys/single_threaded.h>)
+  return __libc_single_threaded != 0;
+#else
+  return false;
+#endif
 }
 
 std::string head_text(const QueueItem& head) {
@@ -275,14 +288,19 @@ void Engine::await_running(Lock& lock, HostWait& wait, CallSite site) {
       throw std::bad_alloc();
     }
     running_waits_.push_back(&wait);
-    const bool stuck = enqueuing_ == 0 && static_cast<int>(running_waits_.size()) >= host_threads_;
-    if (stuck || !options_.threads) {
+    if (!options_.threads || !others_may_enqueue()) {
       fail_waits(site);
     } else {
       lock.wait(progress_);
     }
     std::erase(running_waits_, &wait);
   }
+}
+
+// Whether host threads may enqueue work while all of `running_waits_` wait.
+bool Engine::others_may_enqueue() const {
+  if (enqueuing_ > 0 || static_cast<int>(running_waits_.size()) < host_threads_) return true;
+  return unclaimed_ > 0 && !is_only_thread();
 }
 
 // Nothing can run, and no host is left to enqueue work: all waiting hosts get the failure.

@@ -36,8 +36,8 @@ struct DriverOptions {
   /// The number of waiting threads that makes a wait without an end a deadlock. 0: the driver
   /// counts threads. A thread counts from the first call that selects a GPU, makes an object,
   /// enqueues or waits, to the end of the thread. A wait is then a deadlock if all counted threads
-  /// wait, no thread waits for ranks to join, and no communicator is left by a thread that has
-  /// ended.
+  /// wait, no thread waits for ranks to join, and no communicator is left for threads without a
+  /// call so far.
   int host_threads = 0;
   int polls = 1;  ///< Number of "in progress" answers of NCCL before a call is done.
   /// A copy reads pageable memory of the host when the copy runs, as CUDA's documentation permits;
