@@ -59,6 +59,12 @@ expect 0 "campaign in $house given list tsan" \
 expect 0 "campaign in $house given --again fuzz" \
   "$elsewhere" "$house/tools/go" campaign --again fuzz
 
+mkdir -p "$house/tools/docs"
+echo 'import os, sys; print("docs in", os.getcwd(), "given", *sys.argv[1:])' \
+  >"$house/tools/docs/build_site.py"
+expect 0 "docs in $house given" "$elsewhere" "$house/tools/go" docs
+expect 2 "tools/go: this command takes no arguments" "$elsewhere" "$house/tools/go" docs all
+
 expect 2 "tools/go: no command 'dance'" "$elsewhere" "$house/tools/go" dance
 expect 2 "tools/go: this command takes no arguments" "$elsewhere" "$house/tools/go" test all
 expect 0 "usage: tools/go <command> [options]" "$elsewhere" "$house/tools/go"

@@ -97,6 +97,21 @@ void shares() {
     std::cout << *means.begin() << (means.has(2) ? " on all\n" : " without replica 2\n");
   }
   // [masked]
+
+  heading("uneven");
+  // [uneven]
+  const std::vector<std::vector<double>> lists{{1, 2, 3}, {4, 5, 6}, {7, 8}};
+  for (std::size_t step = 0; step < 3; ++step) {
+    std::vector<std::optional<double>> own;
+    for (const auto& list : lists) {
+      own.push_back(step < list.size() ? std::optional(list[step]) : std::nullopt);
+    }
+    std::cout << strategy.run([](ReplicaContext& replica,
+                                 double x) { return replica.all_reduce(ReduceOp::kMean, x); },
+                              PerReplica<double>::from(own))
+              << '\n';
+  }
+  // [uneven]
 }
 
 void tensors() {
@@ -157,9 +172,8 @@ void files() {
   // [csv]
   std::istringstream file("height,weight,label\n1.5,62,0\n1.75,80.5,1\n");
   const CsvTable table = parse_csv(file, "people.csv", {.has_header = true});
-  const auto people = table.numbers<float>(0, 2).rows<float>();
-  const auto labels =
-      table.numbers_of<std::int32_t>(table.column("label")).elements<std::int32_t>();
+  const auto people = table.columns<float>({"height", "weight"}).rows<float>();
+  const auto labels = table.numbers_of<std::int32_t>("label").elements<std::int32_t>();
   for (const auto& [person, label] : people.zip(labels)) {
     std::cout << label << ": " << person[0] << " m, " << person[1] << " kg\n";
   }

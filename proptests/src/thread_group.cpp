@@ -4,6 +4,7 @@
 #include "belfry/testing/thread_group.h"
 
 #include "belfry/error.h"
+#include "belfry/testing/watchdog.h"
 
 #include <condition_variable>
 #include <cstddef>
@@ -27,7 +28,7 @@ struct Call {
 };
 
 // The result of a meeting, for all threads. Each thread throws an exception of its own.
-struct Outcome {
+struct MemberOutcome {
   std::vector<Bytes> bytes;
   std::optional<ErrorReport> error;
 };
@@ -43,7 +44,7 @@ class Meeting {
     std::unique_lock lock(mutex_);
     if (lost_) throw_error(*lost_);
     calls_[static_cast<std::size_t>(rank)] = std::move(call);
-    const std::shared_ptr<Outcome> mine = outcome_;
+    const std::shared_ptr<MemberOutcome> mine = outcome_;
     if (++arrived_ == size()) {
       conclude();
     } else {
@@ -64,7 +65,7 @@ class Meeting {
 
  private:
   void conclude() {
-    Outcome& outcome = *outcome_;
+    MemberOutcome& outcome = *outcome_;
     for (std::optional<Call>& call : calls_) {
       if (call->name != calls_.front()->name && !outcome.error) {
         outcome.error = difference();
@@ -75,7 +76,7 @@ class Meeting {
       call.reset();
     }
     arrived_ = 0;
-    outcome_ = std::make_shared<Outcome>();
+    outcome_ = std::make_shared<MemberOutcome>();
     moved_.notify_all();
   }
 
@@ -113,7 +114,7 @@ class Meeting {
   std::condition_variable moved_;
   std::vector<std::optional<Call>> calls_;
   int arrived_ = 0;
-  std::shared_ptr<Outcome> outcome_ = std::make_shared<Outcome>();
+  std::shared_ptr<MemberOutcome> outcome_ = std::make_shared<MemberOutcome>();
   std::optional<ErrorReport> lost_;
 };
 
@@ -164,10 +165,12 @@ void rethrow_cause(const std::vector<std::exception_ptr>& thrown) {
 
 void run_processes(int processes, const std::function<void(ProcessGroup&)>& body) {
   Meeting meeting(processes);
+  const WatchdogOptions watched = Watchdog::options_of_thread();
   std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(processes));
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < processes; ++rank) {
     threads.emplace_back([&, rank] {
+      const Watchdog watchdog(watched);
       std::exception_ptr& own = thrown[static_cast<std::size_t>(rank)];
       Member member(meeting, rank);
       try {

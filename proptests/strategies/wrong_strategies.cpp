@@ -58,6 +58,22 @@ void CountsTheAbsent::do_reduce(const ReduceCall& call) {
                    static_cast<float>(call.parts.size()) / static_cast<float>(num_replicas()));
 }
 
+void SendsBFloat16::do_reduce(const ReduceCall& call) {
+  for (const std::vector<LeafRef>& part : call.parts) {
+    for (const LeafRef& leaf : part) {
+      if (leaf.dtype != DType::kFloat32) continue;
+      std::vector<float> values(leaf.count);
+      auto* data = leaf.tensor == nullptr ? static_cast<float*>(leaf.data) : values.data();
+      if (leaf.tensor != nullptr && leaf.count > 0) leaf.tensor->read(data);
+      for (std::size_t i = 0; i < leaf.count; ++i) data[i] = static_cast<float>(BFloat16(data[i]));
+      if (leaf.tensor == nullptr) continue;
+      *leaf.tensor =
+          AnyTensor::from_host(leaf.dtype, leaf.tensor->shape(), data, leaf.tensor->placement());
+    }
+  }
+  Strategy::do_reduce(call);
+}
+
 std::vector<AnyTensor> StaleBroadcast::do_broadcast(const AnyTensor& source,
                                                     std::span<const Placement> targets) {
   std::vector<AnyTensor> copies = Strategy::do_broadcast(source, targets);

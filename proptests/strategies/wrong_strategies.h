@@ -53,6 +53,15 @@ class CountsTheAbsent final : public Mistaken {
   void do_reduce(const ReduceCall& call) override;
 };
 
+/// Rounds the terms of sums to bfloat16. No mistake, but not exact.
+class SendsBFloat16 final : public Mistaken {
+ public:
+  using Mistaken::Mistaken;
+
+ private:
+  void do_reduce(const ReduceCall& call) override;
+};
+
 /// The last device keeps the tensor of its first broadcast.
 class StaleBroadcast final : public Mistaken {
  public:

@@ -4,6 +4,9 @@
 #include "demo.h"
 
 #include "batch.h"
+#include "belfry/error.h"
+#include "belfry/sim/backend.h"
+#include "belfry/sim/trace_json.h"
 #include "belfry/strategies.h"
 #include "digits.h"
 #include "lessons.h"
@@ -14,7 +17,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <span>
 #include <string>
 #include <system_error>
@@ -88,6 +94,7 @@ class Demo {
     bool good = judge();
     good = compare_integers() && good;
     report_reductions(trained);
+    write_trace();
     return good;
   }
 
@@ -193,6 +200,22 @@ class Demo {
                     "values: {} bytes of inputs",
                     done.merges, done.reduction.reductions, done.reduction.tensor_leaves,
                     done.reduction.host_leaves, done.reduction.bytes));
+  }
+
+  void write_trace() {
+    if (options_.trace.empty()) return;
+    const auto* const simulator = dynamic_cast<const sim::Backend*>(demo_backend_.backend.get());
+    check(simulator != nullptr, "only a simulator's log can be traced");
+    std::ofstream file(options_.trace, std::ios::binary);
+    file << sim::trace_json(simulator->log()) << std::flush;
+    if (!file) {
+      throw InvalidArgumentError(
+          ErrorCode::kFile,
+          fmt::format("cannot write {}: {}", options_.trace, std::strerror(errno)));
+    }
+    console_.line(fmt::format("trace     {} of {} operations in {}: open it in ui.perfetto.dev",
+                              simulator->log().records().size(), simulator->log().size(),
+                              shown_path(options_.trace)));
   }
 
   const DemoOptions& options_;

@@ -21,6 +21,7 @@ struct DemoOptions {
   std::uint64_t seed = 1;
   std::string file;
   std::optional<int> dropped_replica{};
+  std::string trace{};  ///< The file for the simulator's log of the training; empty: none.
 };
 
 /// The exit status of the tool.
@@ -32,7 +33,8 @@ enum class ExitCode : int {
 };
 
 /// Trains on the digits, compares each step with a single device, then shows the reference example,
-/// a mistake and a timeline. Throws: errors of reading the file and of making the backend.
+/// a mistake and a timeline. Throws: errors of reading the file and of making the backend;
+/// InvalidArgumentError (kFile) if the trace cannot be written.
 ExitCode run_demo(const DemoOptions& options, Console& console);
 
 }  // namespace belfry::demo

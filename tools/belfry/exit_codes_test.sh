@@ -55,6 +55,11 @@ expect 2 '--seed' demo --seed -1
 expect 2 '--seed' demo --seed 99999999999999999999999
 expect 2 'no replica 2 among 2, which are numbered from 0' demo --replicas 2 --drop-replica 2
 
+expect 0 '^\[ok\]' "${quick[@]}" --replicas 2 --batch 512 --trace "$folder/trace.json"
+python3 "${BASH_SOURCE[0]%/*}/check_trace.py" "$folder/trace.json" || failed=1
+expect 3 'BF-040 cannot write .*: No such file' "${quick[@]}" --trace "$folder/none/trace.json"
+expect 2 'only the simulator has a log' demo --backend cuda --trace "$folder/trace.json"
+
 expect 3 'BF-039 cannot read .*: No such file' demo --file "$folder/none.csv"
 expect 3 'BF-039 cannot read .*: Is a directory' demo --file "$folder"
 : >"$folder/empty.csv"

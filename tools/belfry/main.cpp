@@ -75,8 +75,14 @@ void add_demo(CLI::App& app, Arguments& arguments) {
                    "Leave this replica's gradient out, to see the comparison fail")
       ->check(whole_number)
       ->option_text("ID");
+  demo->add_option("--trace", options.trace,
+                   "Write the simulator's log to this file, for ui.perfetto.dev")
+      ->option_text("PATH");
   demo->add_flag("--quiet", arguments.quiet, "Print results alone");
   demo->callback([&options] {
+    if (!options.trace.empty() && options.backend != BackendKind::kSim) {
+      throw CLI::ValidationError("--trace", "only the simulator has a log: use --backend sim");
+    }
     const auto dropped = options.dropped_replica.value_or(0);
     if (dropped < options.replicas) return;
     throw CLI::ValidationError("--drop-replica", "no replica " + std::to_string(dropped) +
@@ -97,7 +103,8 @@ ExitCode run(const Arguments& arguments) {
   } catch (const Error& error) {
     console.complain(std::string("belfry: ") + error.what());
     if (error.code() == ErrorCode::kFileFormat) return ExitCode::kUsage;
-    return error.code() == ErrorCode::kNoDriver ? ExitCode::kEnvironment : ExitCode::kMismatch;
+    const bool missing = error.code() == ErrorCode::kNoDriver || error.code() == ErrorCode::kFile;
+    return missing ? ExitCode::kEnvironment : ExitCode::kMismatch;
   }
 }
 

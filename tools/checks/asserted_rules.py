@@ -1,24 +1,34 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that every rule of docs/semantics.md has a test that declared the rule, ran and passed.
+"""Checks that each rule of docs/semantics.md is declared by a test that ran and passed.
 
-A test declares rules by a call in its body, `testing::asserts("SEM-7", "SEM-8")`, of
-belfry/testing/asserts.h. The call writes the rules to the report of the run. Errors are
+A test declares the rules whose outcome it asserts, by a call in its body:
 
-- a rule that no passed test declared;
-- a declared rule that does not exist;
-- a test whose source declares a rule and whose run did not, or that failed or did not run.
+    TEST(Run, Merges) {
+      testing::asserts("SEM-7", "SEM-8");    // of belfry/testing/asserts.h
 
-The output ends with a table of the rules and their tests.
+The rules are compared in three places: the page has the rules that exist, the sources have the
+declarations of tests, and the reports of test programs have the declarations that were executed,
+with the outcome of the test. These are errors:
 
-A run is a program, or the report (.json) that its tests have left. Of a program, only the tests
-that declare rules are run. `--without` names a folder whose tests no run includes.
+- a rule of the page that no passed test declared;
+- a rule that a test declared and the page lacks;
+- a declaration by a test that failed;
+- a declaration in the source of a test that no report has: the test did not run, or did not reach
+  the declaration.
+
+The output lists the tests of each rule, then the errors.
+
+Each --run names a test program, or the report (.json) of an earlier execution. Of a program, only
+tests with declarations are executed. The tests in the folder of --without are in no --run, and
+their declarations need no report.
 
 usage: asserted_rules.py --root . [--without FOLDER] --run TEST_PROGRAM_OR_REPORT ...
 """
 
 import argparse
+import dataclasses
 import json
 import pathlib
 import re
@@ -29,99 +39,137 @@ import tempfile
 import tree
 
 RULES = "docs/semantics.md"
-RULE_HEADING = re.compile(r"^### (SEM-\d+) \S", re.MULTILINE)
-TEST = re.compile(r"^(?:(?:TYPED_)?TEST(?:_F|_P)?|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\(\s*(\w+),"
-                  r"\s*(\w+)", re.MULTILINE)
-# The body of a test ends with a brace at the beginning of a line, or in the line of its name.
-END = re.compile(r"^\}|^(?:TYPED_)?TEST[^\n]*\}$", re.MULTILINE)
-COMMENT = re.compile(r"//[^\n]*")
-CALL = re.compile(r"\basserts\(([^)]*)\)")
-NAMED = re.compile(r'"(SEM-\d+)"')
 HEADER = "proptests/include/belfry/testing/asserts.h"
+RULE_HEADING = re.compile(r"^### (SEM-\d+) \S", re.MULTILINE)
+TEST_HEAD = re.compile(
+    r"^(?:(?:TYPED_)?TEST(?:_F|_P)?|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\(\s*(\w+),\s*(\w+)",
+    re.MULTILINE)
+# The body of a test ends with a brace at the beginning of a line, or in the line of its head.
+TEST_END = re.compile(r"^\}|^(?:TYPED_)?TEST[^\n]*\}$", re.MULTILINE)
+COMMENT = re.compile(r"//[^\n]*")
+ASSERTS_CALL = re.compile(r"\basserts\(([^)]*)\)")
+RULE_IN_CALL = re.compile(r'"(SEM-\d+)"')
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What reports say about a test; a test with types or parameters is executed several times."""
+    rules: set = dataclasses.field(default_factory=set)
+    passed: bool = True
+
+    def add(self, rules, passed):
+        self.rules |= rules
+        self.passed = self.passed and passed
 
 
 def rules_of(files):
+    """Returns the rules of the page."""
     return RULE_HEADING.findall(files.text(RULES)) if RULES in files.files else []
 
 
 def tests_in(text):
-    """Returns [(first, last, (suite, test))] of a source: the places of its tests."""
+    """Returns [(first, last, (suite, test))]: the places of the tests in the text of a source."""
     found = []
-    for head in TEST.finditer(text):
-        end = END.search(text, head.start())
+    for head in TEST_HEAD.finditer(text):
+        end = TEST_END.search(text, head.start())
         found.append((head.start(), end.end() if end else len(text), head.groups()))
     return found
 
 
 def declared_in(text):
-    """Returns {(suite, test): [rules]} of a source, and the lines of calls outside tests."""
+    """Returns {(suite, test): [rules]} of a source, and the lines of calls outside of tests."""
     text = COMMENT.sub("", text)
-    tests, declared, stray = tests_in(text), {}, []
-    for call in CALL.finditer(text):
-        owner = [test for first, last, test in tests if first < call.start() < last]
-        if owner:
-            declared.setdefault(owner[0], []).extend(NAMED.findall(call[1]))
+    tests, declared, outside = tests_in(text), {}, []
+    for call in ASSERTS_CALL.finditer(text):
+        around = [test for first, last, test in tests if first < call.start() < last]
+        if around:
+            declared.setdefault(around[0], []).extend(RULE_IN_CALL.findall(call[1]))
         else:
-            stray.append(text.count("\n", 0, call.start()) + 1)
-    return declared, stray
+            outside.append(text.count("\n", 0, call.start()) + 1)
+    return declared, outside
 
 
 def declarations(files):
-    """Yields (name, declared, stray) of each source with tests."""
-    for name in files.code():
-        if name != HEADER and "asserts(" in files.text(name):
-            yield name, *declared_in(files.text(name))
+    """Yields (source, {(suite, test): [rules]}, lines of calls outside of tests)."""
+    for source in files.code():
+        if source != HEADER and "asserts(" in files.text(source):
+            yield source, *declared_in(files.text(source))
 
 
-def plain(suite, test):
-    """Returns the names in the source of a test that a report names with types and parameters.
+def declared_by_tests(files, without):
+    """Returns {(suite, test): {rules}} of all sources outside the folders `without`."""
+    declared = {}
+    for source, tests, _ in declarations(files):
+        if not source.startswith(tuple(without)):
+            for test, rules in tests.items():
+                declared.setdefault(test, set()).update(rules)
+    return declared
 
-    `All/Run.Merges/3` is a test with a parameter, `Run/Tensors.Merges` a test with a type.
+
+def name_in_source(suite, test):
+    """Returns the (suite, test) of the source for the names in a report.
+
+    Reports add a parameter, `All/Run.Merges/3`, or a type, `Run/Tensors.Merges`. Both of these are
+    ("Run", "Merges").
     """
     parts = suite.split("/")
-    return parts[-2] if len(parts) > 1 and "/" not in test else parts[-1], test.split("/")[0]
+    has_type = len(parts) > 1 and "/" not in test
+    return parts[-2] if has_type else parts[-1], test.split("/")[0]
 
 
-def run(program, tests):
-    """Runs some tests of a program; returns the text of the report."""
-    names = [name for suite, test in sorted(tests)
-             for name in (f"{suite}.{test}", f"{suite}/*.{test}", f"*/{suite}.{test}/*")]
+def execute(program, tests):
+    """Executes some tests of a program; returns the text of the report."""
+    patterns = [pattern for suite, test in sorted(tests)
+                for pattern in (f"{suite}.{test}", f"{suite}/*.{test}", f"*/{suite}.{test}/*")]
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder, "report.json")
-        subprocess.run([program, f"--gtest_filter={':'.join(names)}", "--gtest_brief=1",
+        subprocess.run([program, f"--gtest_filter={':'.join(patterns)}", "--gtest_brief=1",
                         f"--gtest_output=json:{report}"], stdout=subprocess.DEVNULL, check=False)
         return report.read_text() if report.exists() else '{"testsuites": []}'
 
 
-def recorded(text):
-    """Returns {(suite, test): (rules, passed)} of a report."""
-    found = {}
+def read_report(text, outcomes):
+    """Adds the tests of a report to `outcomes`, {(suite, test): Outcome}."""
     for suite in json.loads(text)["testsuites"]:
         for test in suite["testsuite"]:
             rules = {key for key in test if key.startswith("SEM-")}
             passed = test.get("result") == "COMPLETED" and "failures" not in test
-            name = plain(suite["name"], test["name"])
-            before = found.get(name, (set(), True))
-            found[name] = before[0] | rules, before[1] and passed
-    return found
+            name = name_in_source(suite["name"], test["name"])
+            outcomes.setdefault(name, Outcome()).add(rules, passed)
 
 
-def judge(rules, declared, runs):
-    """Returns {rule: [tests]} and the problems. `declared` is {test: rules} of the sources."""
-    table, problems = {rule: [] for rule in rules}, []
-    for test, (found, passed) in sorted(runs.items()):
-        for rule in sorted(found):
-            if rule not in table:
-                problems.append(f"{'.'.join(test)} declares {rule}, which is not in {RULES}")
-            elif passed:
-                table[rule].append(".".join(test))
+def outcomes_of(runs, tests):
+    """Returns {(suite, test): Outcome} of all programs and reports, and a list of problems."""
+    outcomes, problems = {}, []
+    for run in runs:
+        path = pathlib.Path(run)
+        if not path.exists():
+            problems.append(f"{run} does not exist")
+            continue
+        read_report(path.read_text() if path.suffix == ".json" else execute(run, tests), outcomes)
+    return outcomes, problems
+
+
+def tests_of_rules(rules, outcomes):
+    """Returns {rule: [passed tests that declared the rule]}, and a list of problems."""
+    tests, problems = {rule: [] for rule in rules}, []
+    for name in sorted(outcomes):
+        test, outcome = ".".join(name), outcomes[name]
+        for rule in sorted(outcome.rules):
+            if rule not in tests:
+                problems.append(f"{test} declares {rule}, which is not in {RULES}")
+            elif not outcome.passed:
+                problems.append(f"{test} declares {rule} and did not pass")
             else:
-                problems.append(f"{'.'.join(test)} declares {rule} and did not pass")
-    for test, wanted in sorted(declared.items()):
-        for rule in sorted(set(wanted) - runs.get(test, (set(), True))[0]):
-            problems.append(f"{'.'.join(test)} declares {rule} in its source and in no run")
-    problems += [f"{rule}: no passed test declared the rule" for rule in rules if not table[rule]]
-    return table, problems
+                tests[rule].append(test)
+    return tests, problems
+
+
+def not_executed(declared, outcomes):
+    """Returns a problem for each declaration of a source that no report has."""
+    return [f"{'.'.join(test)} declares {rule} in its source and in no run"
+            for test, rules in sorted(declared.items())
+            for rule in sorted(rules - outcomes.get(test, Outcome()).rules)]
 
 
 def main():
@@ -131,28 +179,16 @@ def main():
     options.add_argument("--run", action="append", required=True, metavar="PROGRAM")
     options = options.parse_args()
     files = tree.Tree(options.root)
-    declared = {}
-    for name, tests, _ in declarations(files):
-        if not any(name.startswith(folder) for folder in options.without):
-            for test, rules in tests.items():
-                declared.setdefault(test, []).extend(rules)
-    runs, problems = {}, []
-    for program in options.run:
-        path = pathlib.Path(program)
-        if not path.exists():
-            problems.append(f"{program} does not exist")
-            continue
-        text = path.read_text() if path.suffix == ".json" else run(program, declared)
-        for test, (rules, passed) in recorded(text).items():
-            before = runs.get(test, (set(), True))
-            runs[test] = before[0] | rules, before[1] and passed
-    table, found = judge(rules_of(files), declared, runs)
-    for rule, tests in table.items():
-        print(f"{rule}: {', '.join(tests) or 'no test'}")
-    problems += found
+    declared = declared_by_tests(files, options.without)
+    outcomes, problems = outcomes_of(options.run, declared)
+    tests, wrong_declarations = tests_of_rules(rules_of(files), outcomes)
+    problems += wrong_declarations + not_executed(declared, outcomes)
+    problems += [f"{rule}: no passed test declared the rule" for rule in tests if not tests[rule]]
+    for rule, names in tests.items():
+        print(f"{rule}: {', '.join(names) or 'no test'}")
     for problem in problems:
         print(f"error: {problem}")
-    print(f"{len(table)} rules, {len(problems)} errors")
+    print(f"{len(tests)} rules, {len(problems)} errors")
     return 1 if problems else 0
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
-"""Plants reports of runs and sees asserted_rules.py tell rules with a test from rules without."""
+"""Gives planted reports to asserted_rules.py, and compares the tests of each rule."""
 
 import json
 import subprocess
@@ -41,9 +41,9 @@ class RulesOfRuns(self_test.CheckTest):
                                                "2 rules, 0 errors\n"))
 
     def test_finds_tests_of_types_and_parameters(self):
-        self.assertEqual(asserted_rules.plain("Run/0", "Merges"), ("Run", "Merges"))
-        self.assertEqual(asserted_rules.plain("Run/Tensors", "Merges"), ("Run", "Merges"))
-        self.assertEqual(asserted_rules.plain("All/Run", "Merges/3"), ("Run", "Merges"))
+        self.assertEqual(asserted_rules.name_in_source("Run/0", "Merges"), ("Run", "Merges"))
+        self.assertEqual(asserted_rules.name_in_source("Run/Tensors", "Merges"), ("Run", "Merges"))
+        self.assertEqual(asserted_rules.name_in_source("All/Run", "Merges/3"), ("Run", "Merges"))
         passed = self.merges("SEM-1", "SEM-22")
         self.assertEqual(self.judge(("Run/0", passed), ("Run/1", passed))[0], 0)
         failed = passed | {"failures": [{}]}

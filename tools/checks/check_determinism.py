@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that core and the simulator use no function with results that differ between runs."""
+"""Checks that core and the simulator use no function with results that differ between runs.
+
+belfry::testing, with the property suites, has a single clock: the watchdog's.
+"""
 
 import re
 
@@ -9,6 +12,7 @@ import cpp_scan
 import tree
 
 PLACES = re.compile(r"core/(include|src)/|core/extras/|backends/sim/")
+WITHOUT_CLOCKS = re.compile(r"proptests/")
 
 FORBIDDEN = [
     ("an unordered container", r"\bunordered_(multi)?(map|set)\b"),
@@ -24,24 +28,37 @@ FORBIDDEN = [
 
 # The exceptions: (file, what). The current slot is set by the runner at each switch, and has the
 # default strategy at its bottom; code outside contexts has a call site of its own; a pool of stacks
-# cannot influence results. CUDA's functions have no parameter for their state, and some of it
-# belongs to threads.
+# and a watch of runs cannot influence results. CUDA's functions have no parameter for their state,
+# and some of it belongs to threads. The clock of the watchdog in belfry::testing measures the time
+# without a step of a run.
 EXCEPTIONS = {
     ("core/src/backend/carrier.h", "a thread-local variable"),
     ("core/src/backend/current_slot.cpp", "a thread-local variable"),
     ("core/src/strategies/current.cpp", "a thread-local variable"),
     ("core/src/backend/stack_pool.cpp", "a mutable static variable"),
+    ("core/src/backend/stall_watch.cpp", "a thread-local variable"),
     ("backends/sim/driver/src/machine.cpp", "a mutable static variable"),
     ("backends/sim/driver/src/thread_state.cpp", "a thread-local variable"),
+    ("proptests/src/patrol.cpp", "a clock"),
 }
+
+
+def rules_for(name):
+    """Returns the rules for the file `name`."""
+    if tree.is_test(name):
+        return []
+    if PLACES.match(name):
+        return FORBIDDEN
+    return [rule for rule in FORBIDDEN if rule[0] == "a clock" and WITHOUT_CLOCKS.match(name)]
 
 
 def check(files, report):
     for name in files.code():
-        if not PLACES.match(name) or tree.is_test(name):
+        rules = rules_for(name)
+        if not rules:
             continue
         for number, line in enumerate(cpp_scan.blank_out(files.text(name)).splitlines(), 1):
-            for what, pattern in FORBIDDEN:
+            for what, pattern in rules:
                 if re.search(pattern, line) and (name, what) not in EXCEPTIONS:
                     report.error(f"{name}:{number}", what)
 

@@ -14,7 +14,8 @@ prints is a text block after
     <!-- output: docs/examples/first.expected [name] -->
 
 and repeats that file, or its lines between `== name` and the next line that begins so. Of commands
-for a shell it is checked that tools/go has them and that CMake has the options.
+for a shell it is checked that tools/go has them and that CMake has the options. The page on
+debugging has a row for each error code.
 """
 
 import re
@@ -137,7 +138,26 @@ def check_page(files, report, commands, name):
             previous = line.strip()
 
 
+CODES = re.compile(r"^### (BF-\d+) (\w+)\n\n(?!Reserved)", re.MULTILINE)
+FIRST_THINGS = re.compile(r"^\| \[(BF-\d+)\]\(errors\.md#([\w-]+)\) \|", re.MULTILINE)
+
+
+def check_first_things(files, report, errors="docs/errors.md", page="docs/debugging.md"):
+    """Requires a row of the table of first things for each code that is thrown, with its link."""
+    if page not in files.files or errors not in files.files:
+        return
+    wanted = [(code, f"{code}-{name}".lower()) for code, name in CODES.findall(files.text(errors))]
+    found = FIRST_THINGS.findall(files.text(page))
+    for code, anchor in wanted:
+        if (code, anchor) not in found:
+            report.error(page, f"the table of first things has no row [{code}](errors.md#{anchor})")
+    for code, anchor in found:
+        if (code, anchor) not in wanted:
+            report.error(page, f"{errors} has no code {code} under #{anchor}")
+
+
 def check(files, report):
+    check_first_things(files, report)
     commands = Commands(files)
     for name in files.files:
         if name.endswith(".md"):

@@ -6,6 +6,10 @@
 A public header of core belongs to the layer of the folder of core/src whose CMakeLists.txt, or that
 of a folder in it, lists the header. Headers of the other libraries are listed too: only headers
 that CMake knows are compiled alone and installed.
+
+A public header without includes of belfry includes the check of the compiler. So each header
+reaches the check before the first declaration of belfry, and an old compiler reports the check
+first.
 """
 
 import re
@@ -24,18 +28,20 @@ THIRD_PARTIES = [
     (r"boost/context/", r"core/src/backend/"),
     (r"boost/container/", r"core/src/kernels/"),
     (r"fmt/", r"(core/src|backends/[^/]+/(src|driver)|proptests|tools|docs)/"),
-    (r"nlohmann/", r"core/src/values/"),
+    (r"nlohmann/", r"core/src/values/|backends/sim/src/trace_json"),
     (r"(unsupported/)?Eigen/",
      r".*_(test|bench)\.(cpp|h)|core/include/belfry/eigen\.h|(proptests|tools)/"),
     (r"benchmark/", r".*_bench\.(cpp|h)|.*/testing/"),
     (r"CLI/", r"tools/"),
     (r"(cuda|nccl|cublas|curand|nvtx3|driver_types|vector_types|library_types)",
-     r"backends/(cuda|sim/driver)/|.*\.cu$|core/include/belfry/backend/host_device\.h|proptests/"),
+     r"backends/(cuda|sim/driver)/|.*\.cu$|core/include/belfry/backend/host_device\.h|proptests/|"
+     r"docs/examples/two_ranks\.cpp"),
     (r"(gtest|gmock|rapidcheck)",
      r".*_test\.(cpp|h)|.*/testing/|(proptests|tools|docs/examples)/"),
 ]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+COMPILER = "core/include/belfry/detail/compiler.h"
 USERS = re.compile(r"proptests/programs/|tools/consumers/|docs/")  # They write <belfry/...>.
 
 
@@ -90,12 +96,20 @@ class LayerCheck:
                     self.report.error(name, "no CMakeLists.txt under core/src lists this header")
             elif "/include/belfry/" in name:
                 self.check_listed(name)
+            if "/include/belfry/" in name and not name.startswith("proptests/"):
+                self.check_compiler(name)
             for number, line in enumerate(self.files.text(name).splitlines(), 1):
                 found = INCLUDE.match(line)
                 if found:
                     if found[1] == "<" and found[2].startswith("belfry/") and not USERS.match(name):
                         self.report.error(f"{name}:{number}", "belfry/ is included with quotes")
                     self.check_include(name, f"{name}:{number}", found[2])
+
+    def check_compiler(self, name):
+        included = re.search(r'^#include "belfry/', self.files.text(name), re.MULTILINE)
+        if COMPILER in self.files.files and name != COMPILER and not included:
+            self.report.error(name, "a header without includes of belfry includes "
+                                    "belfry/detail/compiler.h")
 
     def check_listed(self, name):
         top, header = name.split("/")[0], name.partition("/include/belfry/")[2]

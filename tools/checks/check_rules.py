@@ -13,8 +13,8 @@ import tree
 
 def check(files, report):
     rules, declared = asserted_rules.rules_of(files), set()
-    for name, tests, stray in asserted_rules.declarations(files):
-        for line in stray:
+    for name, tests, outside in asserted_rules.declarations(files):
+        for line in outside:
             report.error(f"{name}:{line}", "asserts() outside the body of a test")
         for test, named in tests.items():
             for rule in sorted(set(named) - set(rules)):

@@ -3,12 +3,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles a file whose sections must not compile, and judges one section or the control.
 
-A section is guarded by a macro and says what the compiler's message must contain:
+A section is guarded by a macro and has a regular expression for the compiler's message:
 
     #ifdef REDUCE_IN_REPLICA
     // EXPECT: no member named 'reduce'
     ...
     #endif
+
+EXPECT  is found in the messages.
+FIRST   is found in the line of the first error, and the messages have at most 14 lines.
+TYPO    is found in the line of the first error, and no line before names a header of belfry.
 
 The file is compiled without sections: this is the control, which must compile. Then the file is
 compiled with all sections. An error belongs to the section that contains its line; an error in a
@@ -16,7 +20,10 @@ header belongs to the section that the compiler names as the origin of the insta
 report some errors once for several sections, or without the origin: a section is compiled again,
 alone, if its expected message is not found. The report holds the messages of each section.
 
-usage: compile_fail.py SOURCE --report REPORT --sections A B -- COMPILER OPTIONS   writes the report
+With --alone each section is compiled by itself, and the whole output of the compiler is judged.
+
+usage: compile_fail.py SOURCE --alone -- COMPILER OPTIONS                          judges all
+       compile_fail.py SOURCE --report REPORT --sections A B -- COMPILER OPTIONS   writes the report
        compile_fail.py SOURCE --report REPORT --section A                          reads it
        compile_fail.py SOURCE --report REPORT --control                            reads it
 """
@@ -29,7 +36,8 @@ import re
 import subprocess
 import sys
 
-SECTION = re.compile(r"^#ifdef (\w+)\n *// EXPECT: (.+)$", re.MULTILINE)
+SECTION = re.compile(r"^#ifdef (\w+)\n *// (EXPECT|FIRST|TYPO): (.+)$", re.MULTILINE)
+MOST_LINES = 14
 MACRO = re.compile(r"^#\s*if(?:def|\s+defined\()?\s*(\w+)", re.MULTILINE)
 GUARDED = re.compile(r"^#ifdef (\w+)$.*?^#endif$", re.MULTILINE | re.DOTALL)
 PLACE = re.compile(r"(\S+?):(\d+)(?::\d+)?: +(?:(error|fatal error|warning|note):)?")
@@ -95,9 +103,24 @@ class Sections:
         return {section: "\n".join(lines) for section, lines in found.items() if section}
 
 
+def expectation(text, section):
+    """Returns (kind, regular expression) of a section, or nothing."""
+    return next((found[1:] for found in SECTION.findall(text) if found[0] == section), None)
+
+
 def fails_as_expected(text, section, messages):
-    expected = dict(SECTION.findall(text)).get(section)
-    return expected is not None and re.search(expected, QUOTED.sub("", messages)) is not None
+    expected = expectation(text, section)
+    if expected is None:
+        return False
+    kind, wanted = expected
+    if kind == "EXPECT":
+        return re.search(wanted, QUOTED.sub("", messages)) is not None
+    errors = errors_of(messages)
+    if not errors or not re.search(wanted, errors[0][1][0]):
+        return False
+    if kind == "TYPO":
+        return not any("/belfry/" in line for line in errors[0][0])
+    return len(messages.splitlines()) <= MOST_LINES
 
 
 def report_of(command, source, text, listed):
@@ -125,27 +148,46 @@ def check_control(report, text):
 
 def check_section(report, text, section):
     """The section does not compile, and for the reason that it gives."""
-    expected = dict(SECTION.findall(text)).get(section)
+    expected = expectation(text, section)
     if not expected:
         return f"no `#ifdef {section}` followed by a line `// EXPECT: <regular expression>`"
     messages = report["messages"].get(section)
     if messages is None:
         return f"{section} compiles, and must not"
     if not fails_as_expected(text, section, messages):
-        return f"{section} fails for another reason than '{expected}':\n{messages}"
+        lines = len(messages.splitlines())
+        return (f"{section} fails for another reason than {' '.join(expected)!r}, or with too many "
+                f"lines ({lines}):\n{messages}")
     return None
+
+
+def judge_alone(command, source, text):
+    """Compiles each section by itself. Returns the failures."""
+    messages = {}
+    for section, _, _ in SECTION.findall(text):
+        status, output = compile_source(command, source, [section])
+        if status:
+            messages[section] = output
+    failures = [check_section({"messages": messages}, text, section)
+                for section, _, _ in SECTION.findall(text)]
+    return list(filter(None, failures))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("source")
-    parser.add_argument("--report", required=True, type=pathlib.Path)
+    parser.add_argument("--report", type=pathlib.Path)
+    parser.add_argument("--alone", action="store_true")
     parser.add_argument("--sections", nargs="+")
     parser.add_argument("--section")
     parser.add_argument("--control", action="store_true")
     split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     given = parser.parse_args(sys.argv[1:split])
     text = pathlib.Path(given.source).read_text(encoding="utf-8")
+    if given.alone:
+        failures = judge_alone(sys.argv[split + 1:], given.source, text)
+        print("\n".join(failures) or "ok")
+        sys.exit(1 if failures else 0)
     if given.sections:
         given.report.unlink(missing_ok=True)
         report = report_of(sys.argv[split + 1:], given.source, text, given.sections)

@@ -77,6 +77,18 @@ class Layers(CheckTest):
         self.write("backends/sim/include/belfry/sim/lost.h", HEADER)
         self.reports("layers", "lost.h: no CMakeLists.txt under backends", "1 errors")
 
+    def test_reports_a_header_without_the_check_of_the_compiler(self):
+        self.write("core/src/words/CMakeLists.txt",
+                   "belfry_sources(core HEADERS error.h detail/compiler.h leaf.h)\n")
+        self.write("core/include/belfry/detail/compiler.h", HEADER)
+        self.write("core/include/belfry/leaf.h",
+                   HEADER + '#include "belfry/detail/compiler.h"\n')
+        self.write("core/include/belfry/error.h", HEADER + '#include "belfry/leaf.h"\n')
+        self.write("core/include/belfry/run.h", HEADER + '#include "belfry/leaf.h"\n')
+        self.accepts("layers")
+        self.write("core/include/belfry/leaf.h", HEADER)
+        self.reports("layers", "leaf.h: a header without includes of belfry", "1 errors")
+
     def test_reports_a_backend_that_sees_too_much(self):
         self.write("backends/sim/src/backend.cpp", '#include "belfry/run.h"\n')
         self.reports("layers", "a backend includes belfry/run.h of layer 4")
@@ -288,6 +300,13 @@ class Docs(CheckTest):
         self.write("docs/page.md", "See [this](lost.md#part).\n")
         self.reports("docs", "docs/page.md:1: the link to lost.md leads nowhere")
 
+    def test_requires_a_first_thing_to_do_for_each_code(self):
+        self.write("docs/errors.md", "### BF-001 kWrong\n\nA.\n\n### BF-002 kLater\n\nReserved.\n")
+        self.write("docs/debugging.md", "| [BF-001](errors.md#bf-001-kwrong) | Look. |\n")
+        self.accepts("docs")
+        self.write("docs/debugging.md", "| [BF-002](errors.md#bf-002-klater) | Look. |\n")
+        self.reports("docs", "no row [BF-001](errors.md#bf-001-kwrong)", "no code BF-002")
+
 
 class Citations(CheckTest):
     CODES = "core/include/belfry/error.h"
@@ -481,80 +500,6 @@ class Rules(CheckTest):
     def test_reports_rules_that_do_not_exist(self):
         self.write("core/src/run/a_test.cpp", self.TEST.replace("22", "23"))
         self.reports("rules", "Run.Merges declares SEM-23", "no test declares SEM-22")
-
-
-class CompileFail(CheckTest):
-    """The harness must tell a section that fails for its reason from one that does not."""
-
-    GOOD = "#ifdef A\n// EXPECT: no_such_name\nint a = no_such_name;\n#endif\n"
-
-    OTHER = GOOD.replace("ifdef A", "ifdef B").replace("int a", "int b")
-    # An error in a header, which names the origin; used twice with a type it is reported once.
-    HEADER = ("template <class T>\n"
-              "auto check(T t) { static_assert(sizeof(T) > 64, \"small\"); return t; }\n")
-    CALL = "#ifdef {0}\n// EXPECT: small\nauto {0}_ = check({1});\n#endif\n"
-
-    def script(self, *options):
-        command = [sys.executable, CHECKS / "compile_fail.py", self.root / "sections.cpp",
-                   "--report", self.root / "report.json", *options]
-        run = subprocess.run(command, capture_output=True, text=True)
-        return run.returncode, run.stdout + run.stderr
-
-    def compile(self, text, *sections):
-        self.write("sections.cpp", text)
-        status, output = self.script("--sections", *sections or "A", "--",
-                                     os.environ.get("CXX", "c++"), "-std=c++20")
-        self.assertEqual(status, 0, output)
-        return output
-
-    def judge(self, text, section):
-        self.compile(text)
-        return self.script(*(["--section", section] if section else ["--control"]))
-
-    def test_accepts_the_expected_failure(self):
-        self.assertEqual(self.judge(self.GOOD, "A"), (0, "ok\n"))
-        self.assertEqual(self.judge(self.GOOD, None), (0, "ok\n"))
-
-    def test_reports_what_compiles(self):
-        status, output = self.judge(self.GOOD.replace("= no_such_name", ""), "A")
-        self.assertEqual((status, "A compiles, and must not" in output), (1, True), output)
-
-    def test_reports_another_reason(self):
-        status, output = self.judge(self.GOOD.replace("a = no_such_name", "a = other_name"), "A")
-        self.assertEqual((status, "for another reason" in output), (1, True), output)
-
-    def test_reports_a_broken_control(self):
-        status, output = self.judge(self.GOOD + "int b = no_such_name;\n", None)
-        self.assertEqual((status, "the control does not compile" in output), (1, True), output)
-
-    def test_reports_a_section_that_is_not_listed(self):
-        status, output = self.judge(self.GOOD + self.OTHER, None)
-        self.assertEqual((status, "listed differ: ['B']" in output), (1, True), output)
-
-    def test_judges_a_section_by_its_own_errors(self):
-        output = self.compile(self.GOOD + self.OTHER.replace("= no_such_name", ""), "A", "B")
-        self.assertEqual(output, "compiled alone: B\n")
-        self.assertEqual(self.script("--section", "A"), (0, "ok\n"))
-        self.assertEqual(self.script("--section", "B"), (1, "B compiles, and must not\n"))
-
-    def test_finds_the_section_of_an_error_in_a_header(self):
-        self.write("header.h", self.HEADER)
-        text = ('#include "header.h"\n' + self.CALL.format("A", "1") + self.CALL.format("B", "2L")
-                + self.CALL.format("C", "check"))
-        self.assertEqual(self.compile(text, "A", "B", "C"), "compiled alone: C\n")
-        self.assertEqual(self.script("--section", "A"), (0, "ok\n"))
-        self.assertEqual(self.script("--section", "B"), (0, "ok\n"))
-        status, output = self.script("--section", "C")
-        self.assertEqual((status, "for another reason" in output), (1, True), output)
-
-    def test_compiles_a_section_alone_whose_error_is_reported_for_another_one(self):
-        self.write("header.h", self.HEADER)
-        text = '#include "header.h"\n' + self.CALL.format("A", "1") + self.CALL.format("B", "2")
-        self.assertEqual(self.compile(text, "A", "B"), "compiled alone: B\n")
-        self.assertEqual(self.script("--section", "B"), (0, "ok\n"))
-
-    def test_has_no_verdict_without_a_report(self):
-        self.assertEqual(self.script("--section", "A")[0], 1)
 
 
 if __name__ == "__main__":

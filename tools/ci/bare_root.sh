@@ -6,7 +6,8 @@
 # files that are not committed, and runs commands there: a test of a fresh machine. Needs root and
 # debootstrap. The packages come from the mirror of this machine. If this machine has a ccache, the
 # root shares the cache: a text that the same compiler has compiled before is not compiled again.
-# BELFRY_COLD=1 compiles everything.
+# BELFRY_COLD=1 compiles everything. BELFRY_ROOT_ALSO names files of the tree, separated by blanks,
+# that git does not track and the root gets as well.
 # usage: tools/ci/bare_root.sh bookworm|trixie [command ...]     (default: tools/go test)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -53,6 +54,9 @@ debootstrap --variant=minbase "${include[@]}" "$release" "$root" "$mirror" >"$ro
 rm -f "$root.log"
 git clone -q . "$root/belfry"
 git diff --binary --no-ext-diff HEAD | git -C "$root/belfry" apply --index --allow-empty
+for also in ${BELFRY_ROOT_ALSO:-}; do
+  install -D -m 644 "$also" "$root/belfry/$also"
+done
 # The way to the network is the machine's, not the project's.
 cp /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null || true
 mount -t proc proc "$root/proc" 2>/dev/null || mount --rbind /proc "$root/proc" || true

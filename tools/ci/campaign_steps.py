@@ -46,6 +46,10 @@ SOURCES = ("core/*", "backends/*", "proptests/*", "tools/belfry/*", "tools/bench
 # Inputs of a fresh machine: all files but the pages. Checks of pages depend on no release.
 FRESH = ("*", "!*.md", "docs/conformance.md", "docs/semantics.md", "!tools/gpu/*",
          "!tools/ci/campaign*", "!proptests/mutants/planted/*")
+# Inputs of the site. CMakeLists.txt has the version.
+DOCUMENTED = ("*.md", "core/include/*", "core/extras/*.h", "backends/*.h", "proptests/include/*",
+              "docs/data/reference_groups.txt", "tools/docs/*", "!tools/docs/*self_test.py",
+              "LICENSE", "CMakeLists.txt")
 GCC = ("g++", "cmake", "python3")
 CLANG = ("clang++-19", "cmake", "python3")
 
@@ -82,13 +86,38 @@ def fresh(release, command, part, proves):
                 ("debootstrap",), {"BELFRY_COLD": ""})
 
 
-CONSUMERS = """\
+LIBRARIES = """\
 configure dev
-libraries=(belfry_core belfry_files belfry_tower belfry_engine belfry_sim belfry_testing)
+libraries=(belfry_core belfry_files belfry_tower belfry_engine belfry_sim belfry_driver
+           belfry_testing)
 ! cmake --build --preset dev --target help | grep -q '^belfry_cuda:' || libraries+=(belfry_cuda)
 cmake --build --preset dev --target "${libraries[@]}"
-for consumer in fetchcontent own_strategy own_backend missing_component; do
+"""
+CONSUMERS = f"""\
+{LIBRARIES}
+for consumer in fetchcontent sanitized own_strategy own_backend missing_component; do
   ctest --preset dev -R "^install[.]$consumer\\$"
+done
+"""
+
+# Debian 12's clang, with a library of GCC.
+CLANG_14 = f"""\
+command -v clang++-14 >/dev/null || exit 77
+{LIBRARIES}
+cmake --install build/dev --prefix build/dev/clang14/prefix >build/clang14.install.log
+cmake -S tools/consumers/find_package -B build/dev/clang14/programs -G Ninja \\
+  -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_CXX_FLAGS=-O0 \\
+  "-DCMAKE_PREFIX_PATH=$PWD/build/dev/clang14/prefix" \\
+  "-DPROGRAMS=$PWD/proptests/programs/0[1-9]_*.cpp"
+cmake --build build/dev/clang14/programs
+ctest --test-dir build/dev/clang14/programs --output-on-failure --no-tests=error
+"""
+
+# `tools/go test` compiles all sections at once. The number of lines is exact for a section alone.
+WALLS = """\
+for compiler in g++ clang++-19; do
+  python3 tools/checks/compile_fail.py core/src/compile_fail/walls.cpp --alone -- \\
+    "$compiler" -std=c++20 -Icore/include
 done
 """
 
@@ -142,6 +171,15 @@ cmake --build build/calls --target two_calls
 python3 tools/calls/check_calls.py --program build/calls/bin/two_calls
 """
 
+# Programs with fibers, exceptions and tensors.
+VALGRIND = """\
+configure dev
+cmake --build --preset dev --target program_02_all_reduce program_05_errors
+for program in 02_all_reduce 05_errors; do
+  valgrind -q --error-exitcode=1 "build/dev/bin/program_$program" >/dev/null
+done
+"""
+
 STEPS = [
     Step("gcc", "GCC, warnings are errors, every test", TESTED,
          "configure_and_build dev\nctest --preset dev -LE 'lint|consumers'", GCC),
@@ -157,6 +195,12 @@ STEPS = [
     Step("consumers", "users' projects build against an installation, and by FetchContent",
          (*TESTED, "!*_test.*", "docs/examples/*", "!core/src/compile_fail/*", "!tools/checks/*"),
          CONSUMERS, GCC),
+    Step("clang14", "users' programs compile with clang 14, and run with a library of GCC",
+         (*TESTED, "!*_test.*", "docs/examples/*", "!core/src/compile_fail/*", "!tools/checks/*"),
+         CLANG_14, (*GCC, "clang++-14")),
+    Step("walls", "the first error of a mistake says what to write, with GCC and clang 19",
+         ("core/include/*", "core/src/compile_fail/walls.cpp", "tools/checks/compile_fail.py"),
+         WALLS, (*GCC, "clang++-19")),
     Step("properties", "properties and contracts, {BELFRY_CAMPAIGN_CASES} cases each; threads: 30",
          TESTED, PROPERTIES, GCC, {"BELFRY_CAMPAIGN_CASES": "1000"}),
     Step("mutants", "planted faults, each killed by the test that its patch names",
@@ -172,10 +216,18 @@ STEPS = [
          "configure clang\ntools/ci/tidy.sh build/clang", (*CLANG, "clang-tidy-19")),
     Step("calls", "docs/ARCHITECTURE.md lists the files that two calls run through",
          (*BUILD, *SOURCES, "docs/ARCHITECTURE.md", "tools/calls/*"), CALLS, (*GCC, "valgrind")),
+    Step("docs", "the site builds: every public name has a comment, every link leads somewhere",
+         DOCUMENTED, "python3 tools/docs/build_site.py", ("doxygen", "python3")),
+    Step("valgrind", "valgrind finds no error in programs on fibers", (*BUILD, *SOURCES), VALGRIND,
+         (*GCC, "valgrind")),
     Step("bench", "the benchmarks build and run", (*BUILD, *SOURCES), BENCH, GCC),
     Step("aarch64", "known answers of the kernels on an emulated aarch64",
          ("core/include/*", "core/src/*", "tools/ci/aarch64.sh", "tools/ci/common.sh"),
          "tools/ci/aarch64.sh build/aarch64", ("aarch64-linux-gnu-g++", "qemu-aarch64")),
+    Step("packages", "Debian packages are built, installed in a bare root, and used there",
+         (*FRESH, "!tools/docs/*", "!tools/checks/*", "!*_test.*"),
+         "[[ $EUID -eq 0 ]] || exit 77\ntools/ci/packages.sh",
+         (*GCC, "debootstrap", "dpkg-shlibdeps", "lintian")),
     fresh("bookworm", "tools/go demo", "demo", "tools/go demo"),
     fresh("bookworm", "tools/go test", "test", "tools/go test"),
     fresh("trixie", "tools/go demo", "demo", "tools/go demo"),

@@ -1,17 +1,17 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# belfry_compile_fail(<name> SOURCE file SECTIONS a b ... [LINKS ...])
+# belfry_compile_fail(<name> SOURCE file SECTIONS a b ... [LINKS ...] [COMPILER program])
 # Each section of the file must fail to compile with the message in the section. The file without
 # sections, the control, must compile. tools/checks/compile_fail.py describes the format.
 # The test <name>.compile compiles all sections at once and writes a report; each section and the
-# control are tests that read the report. No tests in builds with sanitizers, which accept the same
-# programs.
+# control are tests that read the report. COMPILER is a clang in place of the compiler of the build.
+# No tests in builds with sanitizers, which accept the same programs.
 function(belfry_compile_fail name)
   if(NOT BELFRY_BUILD_TESTS OR BELFRY_SANITIZE)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SOURCE" "SECTIONS;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SOURCE;COMPILER" "SECTIONS;LINKS")
   if(NOT arg_LINKS)
     set(arg_LINKS belfry::core)
   endif()
@@ -24,12 +24,16 @@ function(belfry_compile_fail name)
             "${CMAKE_CURRENT_SOURCE_DIR}/${arg_SOURCE}"
             --report "${CMAKE_CURRENT_BINARY_DIR}/${name}.json")
   # GCC reports all errors; clang stops at the 20th.
+  set(compiler "${CMAKE_CXX_COMPILER}")
   set(all_errors "")
-  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  if(arg_COMPILER OR CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     set(all_errors -ferror-limit=0)
   endif()
+  if(arg_COMPILER)
+    set(compiler "${arg_COMPILER}")
+  endif()
   add_test(NAME ${name}.compile
-           COMMAND ${check} --sections ${arg_SECTIONS} -- ${CMAKE_CXX_COMPILER} -std=c++20
+           COMMAND ${check} --sections ${arg_SECTIONS} -- ${compiler} -std=c++20
                    ${all_errors}
                    "$<$<BOOL:${includes}>:-I$<JOIN:${includes},$<SEMICOLON>-I>>"
            COMMAND_EXPAND_LISTS)

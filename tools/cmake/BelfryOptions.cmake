@@ -9,6 +9,7 @@ option(BELFRY_BUILD_BENCHMARKS "Build the benchmarks" OFF)
 option(BELFRY_BUILD_FUZZERS "Build the fuzz targets (clang only)" OFF)
 option(BELFRY_GPU_TESTS "Register tests that need a GPU" OFF)
 option(BELFRY_TESTS_TOGETHER "Make each test executable one test of ctest, not each TEST in it" OFF)
+option(BELFRY_SHARED "Shared libraries; belfry::testing stays static" OFF)
 option(BELFRY_WERROR "Treat warnings as errors" OFF)
 set(BELFRY_BUILD_CUDA AUTO CACHE STRING
     "Build belfry::cuda with the real CUDA and NCCL: AUTO (when nvcc is found), ON or OFF")
@@ -46,12 +47,15 @@ if(PROJECT_IS_TOP_LEVEL)
   if(BELFRY_MOLD)
     add_link_options($<$<LINK_LANGUAGE:CXX>:-fuse-ld=mold>)
   endif()
-  if(BELFRY_SANITIZE)
-    list(JOIN BELFRY_SANITIZE "," sanitizers)
-    add_compile_options(-fsanitize=${sanitizers} -fno-omit-frame-pointer
-                        -fno-sanitize-recover=all)
-    add_link_options(-fsanitize=${sanitizers})
-  endif()
+endif()
+
+# Options of all targets of the project. In the build of another project, belfry::core hands the
+# sanitizers on to its users (core/CMakeLists.txt).
+if(BELFRY_SANITIZE)
+  list(JOIN BELFRY_SANITIZE "," sanitizers)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${sanitizers};-fno-omit-frame-pointer>"
+                      "$<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>")
+  add_link_options(-fsanitize=${sanitizers})
 endif()
 
 if(BELFRY_BUILD_FUZZERS)

@@ -17,9 +17,10 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/belfryConfigVersion.cmak
                                  COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/belfryConfig.cmake"
               "${PROJECT_BINARY_DIR}/belfryConfigVersion.cmake"
-        DESTINATION ${package_dir})
+        DESTINATION ${package_dir} COMPONENT development)
 if(TARGET belfry_cuda)
-  install(FILES "${PROJECT_SOURCE_DIR}/tools/cmake/FindNCCL.cmake" DESTINATION ${package_dir})
+  install(FILES "${PROJECT_SOURCE_DIR}/tools/cmake/FindNCCL.cmake" DESTINATION ${package_dir}
+          COMPONENT development)
 endif()
 
 # Paths relative to the module: the prefix of the installation may differ from the configured
@@ -29,13 +30,22 @@ if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
   file(RELATIVE_PATH package_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
   set(package_prefix "\${pcfiledir}/${package_prefix}")
 endif()
+# Shared libraries bring the libraries that they need along.
+if(BELFRY_SHARED)
+  set(package_requires "")
+  set(package_libs "-lbelfry_sim -lbelfry_core")
+else()
+  set(package_requires "fmt")
+  set(package_libs "-lbelfry_sim -lbelfry_engine -lbelfry_core -lboost_context -pthread")
+endif()
 configure_file("${PROJECT_SOURCE_DIR}/tools/cmake/belfry.pc.in" "${PROJECT_BINARY_DIR}/belfry.pc"
                @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/belfry.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES "${PROJECT_BINARY_DIR}/belfry.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+        COMPONENT development)
 # Each library of extras has a module of its own, which requires the module belfry.
 foreach(extra files tower)
   configure_file("${PROJECT_SOURCE_DIR}/tools/cmake/belfry-extra.pc.in"
                  "${PROJECT_BINARY_DIR}/belfry-${extra}.pc" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/belfry-${extra}.pc"
-          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 endforeach()

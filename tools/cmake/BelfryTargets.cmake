@@ -19,12 +19,26 @@ function(belfry_compile_options target)
     $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${BELFRY_WERROR}>>:-Werror=all-warnings>)
 endfunction()
 
-# belfry_library(<component> [PUBLIC_LINKS ...] [PRIVATE_LINKS ...])
-# Makes target belfry_<component>, alias and export name belfry::<component>.
+# The version in the names of shared libraries. Before 1.0 a minor version may change the interface.
+set(BELFRY_SOVERSION ${PROJECT_VERSION_MAJOR})
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  set(BELFRY_SOVERSION 0.${PROJECT_VERSION_MINOR})
+endif()
+
+# belfry_library(<component> [STATIC] [PACKAGE package] [PUBLIC_LINKS ...] [PRIVATE_LINKS ...])
+# Makes target belfry_<component>, alias and export name belfry::<component>. STATIC libraries are
+# static with BELFRY_SHARED, too. All files of a library with a PACKAGE belong to the package, see
+# BelfryDebian.cmake.
 function(belfry_library component)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PUBLIC_LINKS;PRIVATE_LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "STATIC" "PACKAGE" "PUBLIC_LINKS;PRIVATE_LINKS")
   set(target belfry_${component})
-  add_library(${target} STATIC)
+  if(BELFRY_SHARED AND NOT arg_STATIC)
+    add_library(${target} SHARED)
+    set_target_properties(${target} PROPERTIES
+      VERSION ${PROJECT_VERSION} SOVERSION ${BELFRY_SOVERSION})
+  else()
+    add_library(${target} STATIC)
+  endif()
   add_library(belfry::${component} ALIAS ${target})
   set_target_properties(${target} PROPERTIES
     EXPORT_NAME ${component} POSITION_INDEPENDENT_CODE ON LINKER_LANGUAGE CXX
@@ -35,7 +49,7 @@ function(belfry_library component)
   target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/src")
   target_link_libraries(${target} PUBLIC ${arg_PUBLIC_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
   belfry_compile_options(${target})
-  belfry_install_component(${component})
+  belfry_install_component(${component} ${arg_PACKAGE})
   if(BELFRY_BUILD_TESTS)
     add_dependencies(plain_tests ${target})  # Tests of the label install use what is installed.
   endif()
@@ -64,12 +78,21 @@ function(belfry_sources component)
   endif()
 endfunction()
 
+# belfry_install_component(<component> [package])
 # Installs one component with its own export file. A package without the component remains complete
 # for users of the others.
 function(belfry_install_component component)
+  set(runtime runtime)
+  set(development development)
+  if(ARGN)
+    set(runtime ${ARGN})
+    set(development ${ARGN})
+  endif()
   install(TARGETS belfry_${component} EXPORT belfry-${component}-targets
-          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-          FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-  install(EXPORT belfry-${component}-targets NAMESPACE belfry::
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+                  COMPONENT ${runtime} NAMELINK_COMPONENT ${development}
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${development}
+          FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${development})
+  install(EXPORT belfry-${component}-targets NAMESPACE belfry:: COMPONENT ${development}
           DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/belfry)
 endfunction()

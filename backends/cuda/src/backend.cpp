@@ -103,9 +103,12 @@ std::unique_ptr<Executor> make_executor(const Options& options, Chooser& chooser
     case Carrier::kBaton:
       return make_baton_executor(parts);
     case Carrier::kConcurrent:
-      break;
+      return make_concurrent_executor(parts);
   }
-  return make_concurrent_executor(parts);
+  // A number that was read from a file may stand for no enumerator.
+  throw_option(ErrorCode::kInvalidArgument, "Options::carrier is " +
+                                                std::to_string(static_cast<int>(options.carrier)) +
+                                                ", the number of no enumerator");
 }
 
 }  // namespace

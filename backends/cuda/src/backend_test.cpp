@@ -69,6 +69,8 @@ TEST(CudaBackend, RefusesOptionsThatDoNotFit) {
   EXPECT_EQ(code_of([] { const Backend backend{{.replicas_per_gpu = 0}}; }),
             ErrorCode::kInvalidArgument);
   EXPECT_EQ(code_of([] { const Backend backend(Options::fit(-1)); }), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of([] { const Backend backend{{.carrier = static_cast<Carrier>(3)}}; }),
+            ErrorCode::kInvalidArgument);
   Backend backend;
   EXPECT_EQ(code_of([&] { static_cast<void>(backend.device(2)); }), ErrorCode::kUnknownDevice);
 }

@@ -3,8 +3,10 @@
 #include "belfry/sim/backend.h"
 
 #include "attached_chooser.h"
+#include "belfry/backend/current_slot.h"
 #include "belfry/error.h"
 #include "belfry/sim/replay_token.h"
+#include "checked_options.h"
 #include "choice_record.h"
 #include "communicator.h"
 #include "device_table.h"
@@ -26,29 +28,6 @@
 namespace belfry::sim {
 namespace {
 
-// Stream numbers are 32 bits wide, and a device has sixteen stream numbers.
-constexpr int kMostDevices = 1 << 26;
-
-Options checked(Options options, CallSite site) {
-  if (options.devices < 1) {
-    throw InvalidArgumentError(ErrorCode::kNoDevices, "a backend needs at least one device",
-                               "set Options::devices to 1 or more", site);
-  }
-  if (options.devices > kMostDevices) {
-    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                               std::to_string(options.devices) + " devices are too many",
-                               "at most " + std::to_string(kMostDevices), site);
-  }
-  if (options.functions_of < 0 || options.functions_of >= options.devices) {
-    throw InvalidArgumentError(
-        ErrorCode::kInvalidArgument,
-        "functions of replica " + std::to_string(options.functions_of) + " on a backend with " +
-            std::to_string(options.devices) + (options.devices == 1 ? " device" : " devices"),
-        "Options::functions_of is at least 0 and less than Options::devices", site);
-  }
-  return options;
-}
-
 template <class Policy>
 std::unique_ptr<Chooser> make_chooser(const Options& options, ChoiceRecord& record, Policy policy) {
   if (!options.record) return std::make_unique<Policy>(std::move(policy));
@@ -66,9 +45,9 @@ std::unique_ptr<Chooser> make_chooser(const Options& options, Chooser* attached,
     case ScheduleKind::kRandom:
       return make_chooser(options, record, RandomChooser(options.seed));
     case ScheduleKind::kReplayed:
-      return make_chooser(options, record, ReplayedChooser(replay));
+      break;
   }
-  throw InvalidArgumentError(ErrorCode::kInvalidArgument, "a schedule of no kind");
+  return make_chooser(options, record, ReplayedChooser(replay));
 }
 
 engine::DigestExtent extent_of(Digests digests) {
@@ -86,14 +65,14 @@ engine::DigestExtent extent_of(Digests digests) {
 }  // namespace
 
 // Parts in the order of their needs: the last is destroyed first.
-struct Backend::State {
+struct Backend::State final : ScheduleSource {
   State(const Options& wanted, const Attachments& attached, CallSite site)
-      : options(checked(wanted, site)),
+      : options(checked_options(wanted, site)),
         threads(options.carrier != Carrier::kFiber),
         record(options.record_limit),
         replay(options.schedule.choices),
         chooser(make_chooser(options, attached.chooser, record, replay)),
-        sink(options.record_limit, options.digests == Digests::kAll),
+        sink(options.record_limit, options.digests == Digests::kAll, options.devices),
         locked_sink(sink),
         devices(options.devices) {
     shared.devices = options.devices;
@@ -120,7 +99,8 @@ struct Backend::State {
   }
 
   // Later holders of the engine may only release the engine; no observer is told of the release.
-  ~State() {
+  ~State() override {
+    sink.attach(nullptr);
     shared.engine->attach(nullptr);
     shared.engine->attach_concurrent(nullptr);
   }
@@ -142,16 +122,26 @@ struct Backend::State {
         made = make_concurrent_executor(parts);
         break;
     }
+    sink.attach(made.get());
     if (watch) made = std::make_unique<WatchedExecutor>(std::move(made), *watch);
     if (options.schedule.kind != ScheduleKind::kReplayed) return made;
     return std::make_unique<ReplayExecutor>(std::move(made), replay);
+  }
+
+  bool has_all_choices() const { return options.record && record.kept() == record.made(); }
+
+  // Threads that run at once make their choices in no order.
+  ScheduleReport schedule() const override {
+    const bool repeats = options.carrier != Carrier::kConcurrent && has_all_choices();
+    return {options.seed, repeats ? encode_choices(record.choices()) : std::string()};
   }
 
   void require(int index) const {
     if (index >= 0 && index < options.devices) return;
     throw InvalidArgumentError(ErrorCode::kUnknownDevice,
                                "device " + std::to_string(index) + " of a backend with " +
-                                   std::to_string(options.devices) + " devices");
+                                   std::to_string(options.devices) + " devices",
+                               "devices are numbered from 0", detail::submitting_site());
   }
 
   const Options options;
@@ -215,7 +205,8 @@ const Options& Backend::options() const { return state_->options; }
 RunSettings Backend::run_settings() const {
   const Options& options = state_->options;
   return {.records_host_values = options.record && options.digests == Digests::kAll,
-          .functions_of = options.functions_of};
+          .functions_of = options.functions_of,
+          .schedules = &*state_};
 }
 
 const Log& Backend::log() const { return state_->sink.log(); }
@@ -228,7 +219,7 @@ std::string Backend::replay_token() const {
     throw UnsupportedError(ErrorCode::kUnsupported, "nothing is recorded, so there is no token",
                            "set Options::record");
   }
-  if (record.kept() < record.made()) {
+  if (!state_->has_all_choices()) {
     throw UnsupportedError(ErrorCode::kUnsupported,
                            std::to_string(record.made()) + " choices were made, " +
                                std::to_string(record.kept()) + " kept: too few for a token",

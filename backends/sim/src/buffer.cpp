@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "buffer.h"
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/error.h"
 
 #include <string>
@@ -15,7 +16,8 @@ namespace {
                              std::string(what) + ": " + std::to_string(view.count) +
                                  " elements of " + to_string(view.dtype) + " from byte " +
                                  std::to_string(view.offset) + " do not lie in " +
-                                 allocation.describe());
+                                 allocation.describe(),
+                             {}, detail::submitting_site());
 }
 
 }  // namespace
@@ -24,12 +26,14 @@ engine::Access access_of(const BufferView& view, const engine::Engine& engine,
                          std::string_view what) {
   if (view.buffer == nullptr) {
     throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                               std::string(what) + ": the view has no buffer");
+                               std::string(what) + ": the view has no buffer",
+                               "allocate one, also for zero elements", detail::submitting_site());
   }
   const auto* buffer = dynamic_cast<const SimBuffer*>(view.buffer.get());
   if (buffer == nullptr || &buffer->engine() != &engine) {
-    throw InvalidArgumentError(ErrorCode::kForeignObject,
-                               std::string(what) + ": the buffer belongs to another backend");
+    throw InvalidArgumentError(
+        ErrorCode::kForeignObject, std::string(what) + ": the buffer belongs to another backend",
+        "use a buffer of the backend that does the work", detail::submitting_site());
   }
   const engine::AllocationPtr& allocation = buffer->allocation();
   const std::size_t element = size_of(view.dtype);
@@ -38,7 +42,8 @@ engine::Access access_of(const BufferView& view, const engine::Engine& engine,
                                std::string(what) + ": a view starts at byte " +
                                    std::to_string(view.offset) +
                                    ", which is not a multiple of the " + std::to_string(element) +
-                                   " bytes of " + to_string(view.dtype));
+                                   " bytes of " + to_string(view.dtype),
+                               {}, detail::submitting_site());
   }
   const bool inside = view.offset <= allocation->bytes() &&
                       view.count <= (allocation->bytes() - view.offset) / element;

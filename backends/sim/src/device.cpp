@@ -2,17 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device.h"
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/error.h"
 #include "buffer.h"
 #include "event.h"
+#include "stream_numbers.h"
 
 namespace belfry::sim {
-namespace {
-
-// Streams are numbered by device, so that a number does not depend on who was first to use one.
-constexpr std::int32_t kStreamsOfDevice = 16;
-
-}  // namespace
 
 DeviceSpec simulated_device(int index) {
   DeviceSpec spec;
@@ -29,8 +25,8 @@ SimDevice::SimDevice(int index, Shared& shared)
                                             .poison = false,
                                             .share_copies = shared.share_copies,
                                             .addresses = nullptr})),
-      compute_(*this, shared.engine, shared.staging, next_stream("compute")),
-      communication_(*this, shared.engine, shared.staging, next_stream("communication")) {}
+      compute_(*this, shared.engine, shared.staging, next_stream()),
+      communication_(*this, shared.engine, shared.staging, next_stream()) {}
 
 BufferPtr SimDevice::allocate(std::size_t bytes, Stream& stream) {
   stream_of(stream, *shared_.engine);
@@ -40,7 +36,7 @@ BufferPtr SimDevice::allocate(std::size_t bytes, Stream& stream) {
   } catch (const DeviceError&) {
     // Work in flight may hold memory that its owner has given back already.
     shared_.engine->drain();
-    allocation = memory_->allocate(bytes, {});
+    allocation = memory_->allocate(bytes, detail::submitting_site());
   }
   if (shared_.sink != nullptr) {
     Operation operation;
@@ -54,21 +50,19 @@ BufferPtr SimDevice::allocate(std::size_t bytes, Stream& stream) {
 }
 
 std::unique_ptr<Stream> SimDevice::create_stream() {
-  return std::make_unique<SimStream>(*this, shared_.engine, shared_.staging, next_stream("stream"));
+  return std::make_unique<SimStream>(*this, shared_.engine, shared_.staging, next_stream());
 }
 
 std::unique_ptr<Event> SimDevice::create_event() {
   return std::make_unique<SimEvent>(shared_.engine);
 }
 
-engine::QueueOptions SimDevice::next_stream(const char* what) {
+engine::QueueOptions SimDevice::next_stream() {
   const std::int32_t own = streams_++;
   const std::int32_t number = own < kStreamsOfDevice
                                   ? index_ * kStreamsOfDevice + own
                                   : shared_.devices * kStreamsOfDevice + shared_.far_streams++;
-  std::string label = "device " + std::to_string(index_) + " " + what;
-  if (own >= 2) label += " " + std::to_string(own);
-  return {.device = index_, .number = number, .label = std::move(label)};
+  return {.device = index_, .number = number, .label = stream_name(index_, own)};
 }
 
 }  // namespace belfry::sim

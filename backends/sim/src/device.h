@@ -44,7 +44,7 @@ class SimDevice final : public Device {
   const engine::DeviceMemory& device_memory() const { return *memory_; }
 
  private:
-  engine::QueueOptions next_stream(const char* what);
+  engine::QueueOptions next_stream();
 
   const int index_;
   Shared& shared_;

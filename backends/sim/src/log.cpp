@@ -25,9 +25,15 @@ std::optional<LogRecord> record_at(const Log& log, std::uint64_t index) {
   return log.records()[index];
 }
 
+// The record with its annotation, in a line of its own.
+std::string line_of(const Log& log, std::uint64_t index) {
+  const std::string annotation = annotation_text(log, index);
+  return to_string(log.records()[index]) + (annotation.empty() ? "" : ", " + annotation) + "\n";
+}
+
 std::string side(const char* name, const Log& log, std::uint64_t index) {
-  std::string text = std::string("  ") + name + ": ";
-  if (const auto record = record_at(log, index)) return text + to_string(*record) + "\n";
+  const std::string text = std::string("  ") + name + ": ";
+  if (record_at(log, index)) return text + line_of(log, index);
   return text + (index < log.size() ? "not kept\n" : "has ended\n");
 }
 
@@ -37,7 +43,7 @@ std::string describe(const Log& first, const Log& second, std::uint64_t index) {
   if (index == 0) return text;
   text += "after, in both:\n";
   for (std::uint64_t i = index - std::min(index, kContext); i < index; ++i) {
-    if (const auto record = record_at(first, i)) text += "  " + to_string(*record) + "\n";
+    if (record_at(first, i)) text += "  " + line_of(first, i);
   }
   return text;
 }
@@ -89,10 +95,19 @@ std::uint64_t Log::order_free_hash() const {
 }
 
 void Log::append_other(const Operation& operation) {
+  if (!is_step(operation.kind)) [[unlikely]] {
+    return annotations_.add_run(operation, records_.size(), size_ < limit_);
+  }
+  append_of_host(operation, -1);
+}
+
+void Log::append_of_host(const Operation& operation, std::int32_t replica) {
   count(operation.agent, operation, hash_of(operation.agent));
   if (size_++ >= limit_) return;
   const bool has_site = keep_merge_sites_ && operation.kind == OperationKind::kMerge;
-  if (!has_site || keep_site(operation)) keep(operation);
+  if (has_site && !keep_site(operation)) return;
+  if (operation.agent.kind == AgentId::Kind::kReplica) return keep(operation);
+  if (keep_record(operation)) annotations_.add(operation, records_.size() - 1, replica);
 }
 
 // Whether memory holds the site: every kept merge has a site.
@@ -106,13 +121,36 @@ bool Log::keep_site(const Operation& operation) {
   }
 }
 
+// The frequent steps of replicas have no name; the annotation of their merge has the line.
 void Log::keep(const Operation& operation) {
+  if (!keep_record(operation) || operation.name.empty()) return;
+  annotations_.add(operation, records_.size() - 1, -1);
+}
+
+bool Log::keep_record(const Operation& operation) {
   try {
     records_.push_back({operation.subject, operation.value, hash_, operation.agent.index,
                         operation.agent.kind, operation.kind, 0});
+    return true;
   } catch (const std::bad_alloc&) {
     limit_ = records_.size();  // The first ones are kept, without a gap.
+    return false;
   }
+}
+
+std::string annotation_text(const Log& log, std::uint64_t record) {
+  const Annotation* const known = log.annotations().find(record);
+  if (known == nullptr || record >= log.records().size()) return {};
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (known->name != 0) add(std::string(log.annotations().name(known->name)));
+  const LogRecord& own = log.records()[record];
+  if (own.kind == OperationKind::kAllocate) add(std::to_string(own.value) + " B");
+  if (known->reads != 0) add("reads " + std::to_string(known->reads) + " B");
+  if (known->writes != 0) add("writes " + std::to_string(known->writes) + " B");
+  if (*known->site.file != 0) add(to_string(known->site));
+  if (known->failed) add("FAILED");
+  return text;
 }
 
 std::optional<LogDifference> compare(const Log& first, const Log& second) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/sim/log.h"
 
 #include <cstddef>
@@ -13,13 +14,26 @@ namespace belfry::sim {
 class LogSink final : public OperationSink {
  public:
   /// Keeps at most `limit` operations.
-  LogSink(std::size_t limit, bool keep_merge_sites) : log_(limit, keep_merge_sites) {}
+  LogSink(std::size_t limit, bool keep_merge_sites, int devices)
+      : log_(limit, keep_merge_sites, devices) {}
 
-  void on_operation(const Operation& operation) override { log_.append(operation); }
+  /// Sets the executor whose runs tell the replica of a call of the host.
+  void attach(const Executor* executor) { executor_ = executor; }
+  void on_operation(const Operation& operation) override {
+    if (operation.agent.kind == AgentId::Kind::kHost) return append_of_host(operation);
+    log_.append(operation);
+  }
   const Log& log() const { return log_; }
 
  private:
+  void append_of_host(Operation operation) {
+    if (*operation.site.file == 0) operation.site = detail::submitting_site();
+    const int replica = executor_ == nullptr ? -1 : detail::current_place(*executor_).replica;
+    log_.append_of_host(operation, replica);
+  }
+
   Log log_;
+  const Executor* executor_ = nullptr;
 };
 
 /// The same where several threads may report at a time.

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/sim/log.h"
 
-#include "belfry/sim/timeline.h"
 #include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
@@ -235,6 +234,21 @@ TEST(Compare, PrintsTheThreeOperationsBeforeTheDifference) {
             "  R3 start 0\n");
 }
 
+TEST(Compare, PrintsNamesAndLines) {
+  Operation fill = operation(AgentId::Kind::kStream, 0, OperationKind::kExecute, 1);
+  fill.name = "fill";
+  fill.site = {"train.cpp", 5};
+  Operation copy = fill;
+  copy.subject = 2;
+  copy.name = "copy";
+  EXPECT_EQ(compare(log_of({fill, fill}), log_of({fill, copy}))->text,
+            "operation 1 differs:\n"
+            "  first : S0 execute 1, fill, train.cpp:5\n"
+            "  second: S0 execute 2, copy, train.cpp:5\n"
+            "after, in both:\n"
+            "  S0 execute 1, fill, train.cpp:5\n");
+}
+
 TEST(Compare, DifferencesBeyondTheKeptRecordsAreFoundToo) {
   const Operation start = replica(0, OperationKind::kStart);
   const Log a = log_of({start, replica(0, OperationKind::kEnd)}, 1);
@@ -243,67 +257,6 @@ TEST(Compare, DifferencesBeyondTheKeptRecordsAreFoundToo) {
   ASSERT_TRUE(difference.has_value());
   EXPECT_EQ(difference->index, 1u);
   EXPECT_THAT(difference->text, HasSubstr("first : not kept"));
-}
-
-TEST(Timeline, HasOneColumnForEachReplica) {
-  const Log log = log_of({
-      replica(0, OperationKind::kStart),
-      replica(1, OperationKind::kStart),
-      replica(1, OperationKind::kArrive, 0),
-      replica(0, OperationKind::kArrive, 0),
-      operation(AgentId::Kind::kMerge, 0, OperationKind::kMerge, 0),
-      replica(0, OperationKind::kResume, 0),
-      operation(AgentId::Kind::kStream, 16, OperationKind::kExecute, 3),
-      replica(0, OperationKind::kEnd),
-  });
-  EXPECT_EQ(timeline(log),
-            "step  R0        R1        merge    streams\n"
-            "   0  start\n"
-            "   1            start\n"
-            "   2            arrive 0\n"
-            "   3  arrive 0\n"
-            "   4                      merge 0\n"
-            "   5  resume 0\n"
-            "   6                               S16 execute 3\n"
-            "   7  end\n");
-}
-
-TEST(Timeline, FoldsReplicasAndRowsBeyondItsWidth) {
-  std::vector<Operation> operations;
-  for (int i = 0; i < 4; ++i) operations.push_back(replica(i, OperationKind::kStart));
-  EXPECT_EQ(timeline(log_of(operations), {.max_rows = 3, .max_replicas = 2}),
-            "step  R0     R1     others\n"
-            "   0  start\n"
-            "   1         start\n"
-            "   2                R2 start\n"
-            "... and 1 more\n");
-}
-
-TEST(Timeline, CountsTheOperationsThatAreNotKept) {
-  const std::vector<Operation> operations(5, replica(0, OperationKind::kStart));
-  EXPECT_EQ(timeline(log_of(operations, 2)),
-            "step  R0\n"
-            "   0  start\n"
-            "   1  start\n"
-            "... and 3 more\n");
-}
-
-// A replica that throws has no subject; a merge of a run inside a merge names its depth.
-TEST(Timeline, NamesInnerMergesAndEndsWithoutASubject) {
-  EXPECT_EQ(timeline(log_of({operation(AgentId::Kind::kMerge, 0, OperationKind::kMerge, 1),
-                             operation(AgentId::Kind::kMerge, 1, OperationKind::kMerge, 2),
-                             replica(0, OperationKind::kThrow, 3)})),
-            "step  R0     merge\n"
-            "   0         merge 1\n"
-            "   1         M1 merge 2\n"
-            "   2  throw\n");
-}
-
-TEST(Timeline, HasRoomForStepsOfFiveDigits) {
-  const std::vector<Operation> operations(10'001, replica(0, OperationKind::kStart));
-  const std::string text = timeline(log_of(operations, 20'000), {.max_rows = 20'000});
-  EXPECT_THAT(text, HasSubstr("step   R0\n    0  start\n"));
-  EXPECT_THAT(text, HasSubstr("\n 9999  start\n10000  start\n"));
 }
 
 }  // namespace

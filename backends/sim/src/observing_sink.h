@@ -8,8 +8,8 @@
 namespace belfry::sim {
 
 /// Tells an observer of the operations of replicas and merges, and hands every operation on to
-/// `log`, which may be null. Announcements of the engine are left out: the engine tells the
-/// observer itself, with more.
+/// `log`, which may be null. Announcements of the engine, and of the begin and end of a run, are
+/// left out: the engine and WatchedExecutor tell the observer themselves, with more.
 class ObservingSink final : public OperationSink {
  public:
   ObservingSink(engine::Watch& watch, OperationSink* log) : watch_(watch), log_(log) {}
@@ -18,6 +18,7 @@ class ObservingSink final : public OperationSink {
     if (log_ != nullptr) log_->on_operation(operation);
     const bool by_host = operation.agent.kind == AgentId::Kind::kHost;
     if (by_host && operation.kind != OperationKind::kHostValue) return;
+    if (!is_step(operation.kind)) return;
     Observation seen;
     seen.actor = watch_.actor();
     seen.site = operation.site;

@@ -2,43 +2,163 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/sim/options.h"
 
+#include "belfry/belfry.h"
+#include "belfry/sim/backend.h"
+#include "belfry/sim/log.h"
+#include "belfry/sim/memory_report.h"
+#include "belfry/sim/observer.h"
+#include "belfry/sim/replay_token.h"
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace belfry::sim::options_test {
 namespace {
 
-TEST(Options, PrintWhatWasChosen) {
-  std::ostringstream stream;
-  stream << Options{.devices = 3, .seed = 7} << ' '
-         << Options{.schedule = Schedule::fixed(), .carrier = Carrier::kBaton, .record = false};
-  EXPECT_EQ(stream.str(),
-            "{.devices = 3, .seed = 7} "
-            "{.devices = 1, .schedule = fixed, .carrier = baton, .record = false}");
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+// Every value of the simulator prints as the text of to_string.
+TEST(Options, AndTheOtherValuesOfTheSimulatorPrint) {
+  const auto text_of = [](const auto& value) {
+    std::ostringstream stream;
+    stream << value;
+    EXPECT_EQ(::testing::PrintToString(value), stream.str());
+    return stream.str();
+  };
+  EXPECT_EQ(text_of(Carrier::kBaton), "baton");
+  EXPECT_EQ(text_of(Digests::kNone), "none");
+  EXPECT_EQ(text_of(ScheduleKind::kReplayed), "replayed");
+  EXPECT_EQ(text_of(Choice{ChoiceKind::kAgent, 5, 2}), "agent 2 of 5");
+  const LiveBuffer buffer{};
+  EXPECT_EQ(text_of(buffer), to_string(buffer));
+  const LogRecord record{};
+  EXPECT_EQ(text_of(record), to_string(record));
+  const Actor actor{};
+  EXPECT_EQ(text_of(actor), to_string(actor));
 }
 
-TEST(Options, PrintWhoseFunctionsMergesTake) {
-  EXPECT_EQ(to_string(Options{.devices = 3, .functions_of = 2}),
-            "{.devices = 3, .functions_of = 2}");
-  EXPECT_NE((Options{.devices = 3, .functions_of = 2}), Options{.devices = 3});
+// The text of an initializer is compiled, and compared with the text of the options that the
+// initializer makes.
+#define EXPECT_PRINTS_ITSELF(...) \
+  EXPECT_EQ(to_string(::belfry::sim::Options __VA_ARGS__), #__VA_ARGS__)
+
+TEST(Options, PrintCodeThatCompiles) {
+  EXPECT_PRINTS_ITSELF({.devices = 3, .seed = 7});
+  EXPECT_PRINTS_ITSELF({.devices = 1, .schedule = belfry::sim::Schedule::fixed()});
+  EXPECT_PRINTS_ITSELF({.devices = 3, .functions_of = 2});
+  EXPECT_PRINTS_ITSELF({.devices = 2,
+                        .carrier = belfry::sim::Carrier::kBaton,
+                        .digests = belfry::sim::Digests::kAll});
+  EXPECT_PRINTS_ITSELF({.devices = 1, .seed = 9223372036854775807});
+  EXPECT_PRINTS_ITSELF({.devices = 1, .seed = 18446744073709551615u});
 }
 
 TEST(Options, PrintEveryMember) {
-  const Options all{.devices = 2,
-                    .schedule = Schedule::fixed(),
-                    .carrier = Carrier::kConcurrent,
-                    .memory_limit_bytes = 3,
-                    .share_copies = false,
-                    .record = false,
-                    .digests = Digests::kNone,
-                    .record_limit = 4,
-                    .stack_bytes = 5,
-                    .seed = 6};
-  EXPECT_EQ(to_string(all),
-            "{.devices = 2, .schedule = fixed, .carrier = concurrent, .memory_limit_bytes = 3, "
-            ".share_copies = false, .record = false, .digests = none, .record_limit = 4, "
-            ".stack_bytes = 5, .seed = 6}");
+  EXPECT_PRINTS_ITSELF({.devices = 2,
+                        .schedule = belfry::sim::Schedule::fixed(),
+                        .carrier = belfry::sim::Carrier::kConcurrent,
+                        .memory_limit_bytes = 3,
+                        .share_copies = false,
+                        .record = false,
+                        .digests = belfry::sim::Digests::kNone,
+                        .record_limit = 4,
+                        .stack_bytes = 5,
+                        .seed = 6,
+                        .functions_of = 1});
+}
+
+TEST(Options, PrintNumbersOfNoEnumerator) {
+  EXPECT_PRINTS_ITSELF({.devices = 1,
+                        .schedule = {.kind = static_cast<belfry::sim::ScheduleKind>(7)},
+                        .carrier = static_cast<belfry::sim::Carrier>(8),
+                        .digests = static_cast<belfry::sim::Digests>(9)});
+}
+
+TEST(Options, PrintAReplayedScheduleAsItsToken) {
+  const std::string token =
+      encode_choices(std::vector<Choice>{{ChoiceKind::kAgent, 3, 2}, {ChoiceKind::kWork, 2, 1}});
+  const Options options{.devices = 2, .schedule = Schedule::replay(token)};
+  EXPECT_EQ(to_string(options),
+            "{.devices = 2, .schedule = belfry::sim::Schedule::replay(\"" + token + "\")}");
+}
+
+TEST(Options, AreStreamedAsTheirText) {
+  std::ostringstream stream;
+  stream << Options{.devices = 3, .seed = 7};
+  EXPECT_EQ(stream.str(), "{.devices = 3, .seed = 7}");
+}
+
+// The error of a backend with `options`.
+std::string refusal(const Options& options) {
+  try {
+    const Backend backend{options};
+    return "made";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(error.what(), HasSubstr("options_test.cpp"));
+    EXPECT_NE(error.report().hint, "");
+    return error.report().summary;
+  }
+}
+
+TEST(Options, RefuseNumbersOfNoEnumerator) {
+  EXPECT_EQ(refusal({.carrier = static_cast<Carrier>(9)}),
+            "Options::carrier is 9, the number of no enumerator");
+  EXPECT_EQ(refusal({.digests = static_cast<Digests>(3)}),
+            "Options::digests is 3, the number of no enumerator");
+  EXPECT_EQ(refusal({.schedule = {.kind = static_cast<ScheduleKind>(200)}}),
+            "Options::schedule.kind is 200, the number of no enumerator");
+}
+
+TEST(Options, RefuseStacksOutOfBounds) {
+  constexpr std::size_t kLeast = 32768;      // 32 KiB
+  constexpr std::size_t kMost = 1073741824;  // 1 GiB
+  for (const Carrier carrier : {Carrier::kFiber, Carrier::kBaton, Carrier::kConcurrent}) {
+    EXPECT_EQ(refusal({.carrier = carrier, .stack_bytes = 0}), "stacks of 0 bytes are too small");
+    EXPECT_EQ(refusal({.carrier = carrier, .stack_bytes = kLeast - 1}),
+              "stacks of 32767 bytes are too small");
+    EXPECT_EQ(refusal({.carrier = carrier, .stack_bytes = kMost + 1}),
+              "stacks of 1073741825 bytes are too large");
+    EXPECT_EQ(refusal({.carrier = carrier, .stack_bytes = SIZE_MAX}),
+              "stacks of 18446744073709551615 bytes are too large");
+    EXPECT_EQ(refusal({.carrier = carrier, .stack_bytes = kLeast}), "made");
+    EXPECT_EQ(refusal({.carrier = carrier, .stack_bytes = kMost}), "made");
+  }
+}
+
+// Frames with sanitizers are larger.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::size_t kSmallStack = 262144;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr std::size_t kSmallStack = 262144;
+#else
+constexpr std::size_t kSmallStack = 32768;
+#endif
+#else
+constexpr std::size_t kSmallStack = 32768;
+#endif
+
+// An all_reduce, and a failed run whose exception unwinds the replicas.
+TEST(Options, HaveALeastStackThatCarriesReplicas) {
+  Backend backend{{.devices = 2, .stack_bytes = kSmallStack}};
+  MirroredStrategy strategy{backend};
+  const auto sums = strategy.run([](ReplicaContext& replica) {
+    return replica.all_reduce(ReduceOp::kSum, Tensor<double>::full({3}, 2.0)).to_host();
+  });
+  for (const auto& sum : sums) EXPECT_THAT(sum, Each(4.0));
+  EXPECT_THROW(strategy.run([](ReplicaContext& replica) {
+    if (replica.replica_id() == 1) throw std::out_of_range(std::to_string(0.5));
+    replica.all_reduce(ReduceOp::kSum, 1);
+  }),
+               std::out_of_range);
 }
 
 TEST(Options, AreComparedByValue) {

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream.h"
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/backend/host_kernels.h"
 #include "belfry/error.h"
 #include "buffer.h"
+#include "engine/access_check.h"
 #include "event.h"
 #include "kernel_work.h"
 
@@ -51,11 +53,13 @@ std::string text_of_bad_index(const KernelCall& call, std::int64_t position) {
 
 // Runs a kernel. For an index without a row the simulator reports an error; hardware would skip the
 // index.
-void run_kernel(const KernelCall& call) {
+void run_kernel(const KernelCall& call, const engine::Command& command) {
   const std::int64_t bad = first_bad_index(call);
   if (bad >= 0) {
-    throw DeviceError(ErrorCode::kOutOfBounds, text_of_bad_index(call, bad),
-                      "check the indices, labels perhaps, against the number of rows");
+    throw DeviceError(
+        engine::report_on_work(ErrorCode::kOutOfBounds, text_of_bad_index(call, bad),
+                               "check the indices, labels perhaps, against the number of rows",
+                               command.site, command.replica));
   }
   run_on_host(call);
 }
@@ -73,7 +77,7 @@ SimStream::~SimStream() { engine_->destroy_queue(queue_); }
 
 void SimStream::launch(Kernel kernel) {
   engine::Command command;
-  command.name = to_string(kernel.kind);
+  command.name = operation_name(kernel);
   command.reads.reserve(kernel.inputs.size());
   command.writes.reserve(kernel.outputs.size());
   for (const BufferView& input : kernel.inputs) {
@@ -85,7 +89,7 @@ void SimStream::launch(Kernel kernel) {
   }
   validate(kernel);
   command.run = [work = KernelWork(kernel)](const engine::Command& own) mutable {
-    run_kernel(work.at(own));
+    run_kernel(work.at(own), own);
   };
   engine_->enqueue(queue_, std::move(command));
 }
@@ -96,8 +100,10 @@ void SimStream::copy(BufferView to, BufferView from) {
   command.reads.push_back(access_of(from, *engine_, "copy"));
   command.writes.push_back(access_of(to, *engine_, "copy"));
   if (to.bytes() != from.bytes()) {
-    throw InvalidArgumentError(ErrorCode::kShape, "a copy of " + std::to_string(from.bytes()) +
-                                                      " bytes to " + std::to_string(to.bytes()));
+    throw InvalidArgumentError(
+        ErrorCode::kShape,
+        "a copy of " + std::to_string(from.bytes()) + " bytes to " + std::to_string(to.bytes()),
+        "copy between views of equal size", detail::submitting_site());
   }
   command.copies = true;
   command.run = [](const engine::Command& own) {
@@ -131,7 +137,9 @@ void SimStream::synchronize() { engine_->synchronize(queue_); }
 SimStream& stream_of(Stream& stream, const engine::Engine& engine) {
   auto* const own = dynamic_cast<SimStream*>(&stream);
   if (own == nullptr || &own->engine() != &engine) {
-    throw InvalidArgumentError(ErrorCode::kForeignObject, "the stream belongs to another backend");
+    throw InvalidArgumentError(ErrorCode::kForeignObject, "the stream belongs to another backend",
+                               "use a stream of the backend that does the work",
+                               detail::submitting_site());
   }
   return *own;
 }

@@ -108,8 +108,9 @@ TEST_F(StreamTest, AnUninitialisedInputNamesKernelStreamBufferAndBytes) {
     stream(0).synchronize();
     FAIL() << "a sum of nothing was accepted";
   } catch (const DeviceError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("binary on S0 (device 0 compute) reads bytes [0, 12) of "
-                                        "buffer 1 of device 0 (12 bytes), which nobody"));
+    EXPECT_THAT(error.what(),
+                HasSubstr("add on S0 (device 0 compute) reads bytes [0, 12) of buffer "
+                          "1 of device 0 (12 bytes), which nobody"));
   }
   EXPECT_THAT(read(stream(0), a), ElementsAre(1, 2, 3));
 }

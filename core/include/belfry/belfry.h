@@ -4,11 +4,20 @@
 
 /// All headers for users of strategies; backends have their own headers (`belfry/sim/backend.h`,
 /// `belfry/cuda/backend.h`). Library files never include this header.
+
+// clang-format off
+// First, and each before the headers that include it: compilers print the way of includes to a
+// message, and these headers have the messages for users.
+#include "belfry/nest.h"
+#include "belfry/detail/verb.h"
+#include "belfry/replica_context.h"
+#include "belfry/cross_replica_context.h"
+// clang-format on
+
 #include "belfry/call_site.h"
 #include "belfry/checkpoint.h"
 #include "belfry/completion.h"
 #include "belfry/cross_device_ops.h"
-#include "belfry/cross_replica_context.h"
 #include "belfry/dataset.h"
 #include "belfry/destination.h"
 #include "belfry/device_spec.h"
@@ -16,11 +25,9 @@
 #include "belfry/distributed_values.h"
 #include "belfry/dtype.h"
 #include "belfry/error.h"
-#include "belfry/nest.h"
 #include "belfry/process_group.h"
 #include "belfry/reduce_op.h"
 #include "belfry/reduction.h"
-#include "belfry/replica_context.h"
 #include "belfry/shape.h"
 #include "belfry/strategies.h"
 #include "belfry/strategy.h"

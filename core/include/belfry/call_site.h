@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/compiler.h"
+
 #include <string>
 
 namespace belfry {
@@ -9,8 +11,8 @@ namespace belfry {
 /// The file and line of a user's call of belfry. Appears in messages only, never in a hash or a
 /// replay token: compilers disagree about the line of a call that spans several lines.
 struct CallSite {
-  const char* file = "";
-  int line = 0;
+  const char* file = "";  ///< The path, as the compiler names the file; empty: unknown.
+  int line = 0;           ///< From 1; 0: unknown.
 
   /// As a default argument, the call site of the caller. Wrappers should have the same parameter
   /// and pass the site on; messages then show the wrapper's caller.

@@ -17,7 +17,7 @@ namespace belfry {
 /// Options of a restore.
 struct RestoreOptions {
   SumSplit sums = SumSplit::kFirst;  ///< How the total of a replica-local sum is split.
-  CallSite site = CallSite::here();
+  CallSite site = CallSite::here();  ///< The call, for messages.
 };
 
 /// Variables of a strategy, saved to a file and restored from a file by name. The number of
@@ -51,9 +51,9 @@ class Checkpoint {
   /// Context: cross-replica. Order: copies to devices are enqueued; blocks the host to divide sums
   /// of tensors.
   /// Throws: ContextError (kWrongContext, kOtherStrategy); VariableMismatchError
-  /// (kVariableMismatch) if a variable is missing in the file, has another type or shape in the
-  /// file, or a boolean in the file is neither 0 nor 1; DeviceError (kOutOfMemory); from a path
-  /// also InvalidArgumentError (kFileFormat).
+  /// (kVariableMismatch) with a list of all arrays missing in the file, of a different type or
+  /// shape in the file, or with booleans besides 0 and 1; DeviceError (kOutOfMemory);
+  /// from a path also InvalidArgumentError (kFileFormat).
   void restore(const TensorFile& file, const RestoreOptions& options = {});
   void restore(const std::filesystem::path& path, const RestoreOptions& options = {});
 

@@ -19,13 +19,16 @@ namespace belfry {
 /// The devices of a strategy's replicas, in replica order, and their communicator.
 class ReplicaDevices {
  public:
+  /// The devices of `backend` with these indices. Throws nothing: strategies check the indices.
   ReplicaDevices(Backend& backend, std::vector<int> indices);
 
-  Backend& backend() const { return backend_; }
-  int size() const { return static_cast<int>(indices_.size()); }
+  Backend& backend() const { return backend_; }                   ///< The backend of the devices.
+  int size() const { return static_cast<int>(indices_.size()); }  ///< The number of replicas.
   /// The index in the backend of each replica's device.
   const std::vector<int>& indices() const { return indices_; }
+  /// The index in the backend of a replica's device.
   int index(int replica) const { return indices_[static_cast<std::size_t>(replica)]; }
+  /// The device of a replica.
   Device& device(int replica) const { return backend_.device(index(replica)); }
   /// The communicator among all the devices, made at the first call; null if the backend offers no
   /// collectives among the devices. Order: the first call may block the host. Throws: DeviceError.
@@ -41,7 +44,7 @@ class ReplicaDevices {
 /// Tensors of one element type to be reduced over the replicas that take part: an argument of
 /// CrossDeviceOps::all_reduce.
 struct TensorReduction {
-  ReduceOp op = ReduceOp::kSum;
+  ReduceOp op = ReduceOp::kSum;  ///< The operator.
   /// StrategyOptions::order: an order that the algorithm can have, or none.
   std::optional<ReductionOrder> order{};
   /// Tensor after tensor, each with a part of every member. An output may be the same view as the
@@ -55,8 +58,10 @@ struct TensorReduction {
   std::size_t tensors() const { return parts.size() / members; }
   /// The parts of one tensor, a part for each member.
   std::span<const CollectivePart> tensor(std::size_t index) const {
+    /// The number of tensors.
     return parts.subspan(index * members, members);
   }
+  /// Whether all replicas of the strategy take part.
   bool all_replicas_take_part() const;
   /// The communicator whose ranks are the members; null if the backend has no communicator, or if
   /// some replicas take no part. Order, Throws: as ReplicaDevices::communicator.

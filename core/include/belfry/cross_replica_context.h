@@ -43,8 +43,9 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   CrossReplicaContext(const CrossReplicaContext&) = delete;
   CrossReplicaContext& operator=(const CrossReplicaContext&) = delete;
 
+  /// The number of replicas, in all processes.
   int num_replicas() const { return core_.size(); }
-  Strategy& strategy() const { return core_.owner(); }
+  Strategy& strategy() const { return core_.owner(); }  ///< The strategy of the context.
   /// The devices of the replicas, in replica order.
   std::vector<DeviceSpec> devices() const;
 
@@ -76,13 +77,17 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   /// bool, (kInvalidArgument) for another number of replicas or a default-constructed tensor.
   using DestinationVerbs<CrossReplicaContext>::reduce;
   using AxisVerbs<CrossReplicaContext>::reduce;
-  template <Nest T>
+  template <class T>
   Mirrored<T> reduce(ReduceOp op, const PerReplica<T>& value, CallSite site = CallSite::here()) {
-    core_.require_cross("reduce", site);
-    detail::require_replicas(core_, value.size(), site);
-    return detail::of_all_processes(core_, "reduce", value, site, [&](const PerReplica<T>& all) {
-      return detail::reduce_value(core_, op, all, site);
-    });
+    if constexpr (detail::require_nest<T>()) {
+      core_.require_cross("reduce", site);
+      detail::require_replicas(core_, value.size(), site);
+      return detail::of_all_processes(core_, "reduce", value, site, [&](const PerReplica<T>& all) {
+        return detail::reduce_value(core_, op, all, site);
+      });
+    } else {
+      return detail::Refused();
+    }
   }
   /// The same by a user-defined reduction, on replica 0's device; the result on every replica
   /// (SEM-38).
@@ -135,8 +140,8 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   }
 
   /// `update(variable, fn, args...)` calls `fn(component, args...)` once for each component, on the
-  /// component's device. A Mirrored argument or a variable gives its component for the same device
-  /// (SEM-41). Returns the results of fn, mirrored.
+  /// component's device. A Mirrored argument or a variable gives the component for the same device,
+  /// a MirroredOn on a single device the value (SEM-41). Returns the results of fn, mirrored.
   /// Order: fn is called on the calling thread, for each component in turn; its work on tensors,
   /// and copies of arguments from other devices, are enqueued on compute streams, and the host does
   /// not block unless fn does.
@@ -144,9 +149,9 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   /// also as an argument, (kWrongContext) inside the function of another update (SEM-41);
   /// VariableMismatchError (kMirroredDiverged) if the backend compares components (SEM-11), and
   /// host values of a mirrored variable, shapes of its tensors, or the same of results, differ
-  /// between components; InvalidArgumentError (kDestination) for an argument that is a variable or
-  /// a MirroredOn and has nothing for the component's device, (kInvalidArgument) for a Mirrored of
-  /// another number of replicas or a Variable that is replica-local; UnsupportedError
+  /// between components; InvalidArgumentError (kDestination) for a variable, or a MirroredOn on
+  /// several devices, without a component for the component's device, (kInvalidArgument) for a
+  /// Mirrored of another number of replicas or a Variable that is replica-local; UnsupportedError
   /// (kUnsupported) if the strategy copies results (SEM-113) and their type cannot be copied. After
   /// an error no component has changed (SEM-42).
   Verb<detail::calls::Update> update{*this};
@@ -191,7 +196,7 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   void assign_each(const ReplicaLocalVariable<T>& variable, const std::type_identity_t<T>& value,
                    CallSite site = CallSite::here()) {
     detail::VariableState<T>& state = assigned(variable, "assign_each", site);
-    detail::put_components(core_, state, detail::value_for_each(core_, state.info, value));
+    detail::put_components(core_, state, detail::value_for_each(core_, state.info, value), site);
   }
   /// Makes this total the sum of the components of a replica-local variable (SEM-57).
   /// Order: blocks the host to divide tensors.
@@ -203,8 +208,8 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
     detail::VariableState<T>& state = assigned(variable, "assign_total", site);
     detail::require_sum(state.info, site);
     detail::require_split(split, site);
-    detail::put_components(core_, state,
-                           detail::split_total(core_, state.info, total, split, site));
+    detail::put_components(core_, state, detail::split_total(core_, state.info, total, split, site),
+                           site);
   }
 
   /// `map(elements, fn, args...)` calls `fn(element, args...)` for element k on the device of

@@ -30,7 +30,7 @@ enum class Remainder : std::uint8_t { kKeep, kDrop };
 template <class T>
 class Dataset {
  public:
-  using value_type = T;
+  using value_type = T;  ///< The type of an element.
   /// Gives the next element, or nothing at the end; not called again after the end.
   using Reader = std::function<std::optional<T>()>;
   /// Starts reading. `epoch` is the number of the repetition: 0, or the count of `repeat`.
@@ -69,6 +69,7 @@ class Dataset {
     return tabulate(count, [](std::int64_t i) { return static_cast<T>(i); }, site);
   }
 
+  /// The elements that the readers of `start` give.
   explicit Dataset(Start start) : start_(std::make_shared<const Start>(std::move(start))) {}
 
   /// `fn(element)` for each element.
@@ -166,6 +167,7 @@ class Dataset {
            })
         .marked(false, batch_size_);
   }
+  /// The elements after the first `count`. Throws: as take.
   Dataset skip(std::int64_t count, CallSite site = CallSite::here()) const {
     detail::require_at_least(0, count, "the count of skip", site);
     return Dataset([start = start_, count](std::uint64_t epoch) -> Reader {
@@ -202,7 +204,7 @@ class Dataset {
   Reader read(std::uint64_t epoch = 0) const { return (*start_)(epoch); }
   /// Starts a loop, and reads the first element.
   detail::ReaderIterator<T> begin() const { return detail::ReaderIterator<T>(read()); }
-  std::default_sentinel_t end() const { return {}; }
+  std::default_sentinel_t end() const { return {}; }  ///< The end of a loop.
 
   /// The rows of each batch but the last, if `batch` or `with_batch_size` declared the size.
   std::optional<std::int64_t> batch_size() const { return batch_size_; }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
 
 #include <compare>
 #include <cstdint>
@@ -14,15 +15,16 @@ namespace belfry {
 /// The name of a device: `/job:worker/replica:0/task:1/device:GPU:3`. The order of names compares
 /// fields and numbers, never text: GPU:2 precedes GPU:10.
 struct DeviceSpec {
-  std::string job = "localhost";
-  int replica = 0;
-  int task = 0;
-  std::string type = "CPU";  ///< Upper case: `CPU`, `GPU`, `SIM`.
-  int index = 0;
+  std::string job = "localhost";  ///< The job of the process.
+  int replica = 0;                ///< The number after `/replica:`.
+  int task = 0;                   ///< The number after `/task:`.
+  std::string type = "CPU";       ///< Upper case: `CPU`, `GPU`, `SIM`.
+  int index = 0;                  ///< The number among the devices of the type.
 
-  /// Reads `/job:J/replica:R/task:T/device:TYPE:I`, any part of the form, or `/gpu:0`. Missing
-  /// fields come from `defaults`. Throws: InvalidArgumentError (kDeviceString) with the column at
-  /// fault.
+  /// Reads `/job:J/replica:R/task:T/device:TYPE:I`, or any part of the form. The short forms of
+  /// `/device:GPU:1` are `/gpu:1` and `gpu:1`, in upper, lower or mixed case; `gpu` is `gpu:0`. The
+  /// first slash may be missing. Missing fields come from `defaults`. Throws: InvalidArgumentError
+  /// (kDeviceString) with the column at fault.
   static DeviceSpec parse(std::string_view text, const DeviceSpec& defaults,
                           CallSite site = CallSite::here());
   static DeviceSpec parse(std::string_view text, CallSite site = CallSite::here());
@@ -33,5 +35,10 @@ struct DeviceSpec {
 
 /// The full canonical form.
 std::string to_string(const DeviceSpec& spec);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<DeviceSpec> = true;
+}  // namespace detail
 
 }  // namespace belfry

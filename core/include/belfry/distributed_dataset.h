@@ -37,14 +37,15 @@ namespace belfry {
 template <class B>
 class DistributedDataset {
  public:
-  using value_type = PerReplica<B>;
+  using value_type = PerReplica<B>;  ///< The type of a step.
 
+  /// As Strategy::distribute_dataset.
   DistributedDataset(Strategy& strategy, Dataset<B> dataset, const DistributeOptions& options,
                      CallSite site);
 
   /// Starts a loop, and reads the first step.
   detail::ReaderIterator<PerReplica<B>> begin() const;
-  std::default_sentinel_t end() const { return {}; }
+  std::default_sentinel_t end() const { return {}; }  ///< The end of a loop.
 
  private:
   class Reader;

@@ -4,6 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/participants.h"
+#include "belfry/detail/print_value.h"
 #include "belfry/detail/replica_array.h"
 #include "belfry/device_spec.h"
 #include "belfry/error.h"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -21,6 +23,7 @@ namespace belfry {
 namespace detail {
 [[noreturn]] void throw_bad_component(int index, int size, CallSite site);
 [[noreturn]] void throw_absent_component(int replica, const Participants& present);
+[[noreturn]] void throw_no_component(int size, CallSite site);
 }  // namespace detail
 
 /// A value for each replica, ordered by replica id. Also used for a single replica: the types of a
@@ -29,7 +32,7 @@ namespace detail {
 template <class T>
 class PerReplica {
  public:
-  using value_type = T;
+  using value_type = T;  ///< The type of a component.
 
   /// `components` has a value for each replica, in order.
   explicit PerReplica(detail::ReplicaArray<T> components)
@@ -46,6 +49,21 @@ class PerReplica {
         present_(static_cast<int>(components.size())) {
     for (const T& component : components) components_.emplace_back(component);
   }
+  /// A value of some replicas: entry i is the component of replica i, or none. Replicas without a
+  /// component take no part in a run, and reductions leave these replicas out (SEM-90, SEM-91).
+  /// Throws: InvalidArgumentError (kInvalidArgument) without any component.
+  static PerReplica from(std::vector<std::optional<T>> components,
+                         CallSite site = CallSite::here()) {
+    const int size = static_cast<int>(components.size());
+    std::vector<int> ids;
+    for (int replica = 0; replica < size; ++replica) {
+      if (components[static_cast<std::size_t>(replica)]) ids.push_back(replica);
+    }
+    if (ids.empty()) detail::throw_no_component(size, site);
+    detail::ReplicaArray<T> present(static_cast<int>(ids.size()));
+    for (int id : ids) present.emplace_back(std::move(*components[static_cast<std::size_t>(id)]));
+    return PerReplica(std::move(present), detail::Participants(size, std::move(ids)));
+  }
 
   /// The number of replicas.
   int size() const { return present_.replicas(); }
@@ -60,7 +78,7 @@ class PerReplica {
   }
   /// The components of the participating replicas, in replica order.
   const T* begin() const { return components_.begin(); }
-  const T* end() const { return components_.end(); }
+  const T* end() const { return components_.end(); }  ///< The end of the components.
   /// For belfry itself.
   const detail::Participants& present() const { return present_; }
 
@@ -68,6 +86,12 @@ class PerReplica {
     requires std::equality_comparable<T>
   {
     return a.present_ == b.present_ && std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+  /// `PerReplica[0.5, -, 2]`, with `-` for a replica without a component.
+  friend std::ostream& operator<<(std::ostream& out, const PerReplica& value) {
+    return detail::print_components(out, "PerReplica", value.size(), [&](int replica) {
+      return value.has(replica) ? &value[replica] : nullptr;
+    });
   }
 
  private:
@@ -81,7 +105,7 @@ class PerReplica {
 template <class T>
 class Mirrored {
  public:
-  using value_type = T;
+  using value_type = T;  ///< The type of a component.
 
   /// `components` has a single element for all replicas, or an element for each of `size` replicas.
   /// Throws: InternalError for any other number of components.
@@ -90,7 +114,7 @@ class Mirrored {
     check(components_.size() == 1 || components_.size() == size, "components of a Mirrored");
   }
 
-  int size() const { return size_; }
+  int size() const { return size_; }  ///< The number of replicas.
   /// The component of replica 0.
   const T& value() const { return components_[0]; }
   /// The component of `replica`. Throws: InvalidArgumentError (kInvalidArgument) if `replica` is
@@ -107,6 +131,11 @@ class Mirrored {
   {
     return a.size_ == b.size_ && a.value() == b.value();
   }
+  /// `Mirrored[2, 2]`: the component of each replica.
+  friend std::ostream& operator<<(std::ostream& out, const Mirrored& value) {
+    return detail::print_components(out, "Mirrored", value.size(),
+                                    [&](int replica) { return &value[replica]; });
+  }
 
  private:
   int size_;
@@ -119,7 +148,7 @@ class Mirrored {
 template <class T>
 class MirroredOn {
  public:
-  using value_type = T;
+  using value_type = T;  ///< The type of a component.
 
   /// `devices` is not empty. `components` has a single element for all devices, or an element for
   /// each device in the same order. Throws: InternalError for any other number of components.
@@ -128,7 +157,7 @@ class MirroredOn {
     check(components_.size() == 1 || components_.size() == size(), "components of a MirroredOn");
   }
 
-  int size() const { return static_cast<int>(devices_.size()); }
+  int size() const { return static_cast<int>(devices_.size()); }  ///< The number of devices.
   /// The devices of the value, in the order of the destination.
   const std::vector<DeviceSpec>& devices() const { return devices_; }
   /// The component of the first device.
@@ -139,6 +168,7 @@ class MirroredOn {
     if (index < 0 || index >= size()) throw_absent("component " + std::to_string(index), {});
     return components_[is_shared() ? 0 : index];
   }
+  /// Whether `device` is in the list.
   bool is_on(const DeviceSpec& device) const {
     return std::ranges::find(devices_, device) != devices_.end();
   }
@@ -150,6 +180,14 @@ class MirroredOn {
   }
   /// Whether all devices share a single object.
   bool is_shared() const { return components_.size() == 1; }
+
+  /// `MirroredOn[2, 2] on` and the devices.
+  friend std::ostream& operator<<(std::ostream& out, const MirroredOn& value) {
+    detail::print_components(out, "MirroredOn", value.size(), [&](int i) { return &value[i]; });
+    out << " on";
+    for (const DeviceSpec& device : value.devices()) out << ' ' << to_string(device);
+    return out;
+  }
 
  private:
   [[noreturn]] void throw_absent(const std::string& what, CallSite site) const {

@@ -17,12 +17,15 @@ namespace belfry {
 /// IEEE 754 binary16, as storage. Arithmetic converts to float; storing the result rounds once, to
 /// nearest even.
 struct Float16 {
-  std::uint16_t bits = 0;
+  std::uint16_t bits = 0;  ///< The sign, 5 exponent bits, 10 fraction bits.
 
   Float16() = default;
+  /// Rounds to nearest even.
   BELFRY_HOST_DEVICE explicit constexpr Float16(float value) : bits(round(value)) {}
+  /// The same number, exactly.
   BELFRY_HOST_DEVICE constexpr operator float() const { return widen(bits); }  // NOLINT
 
+  /// The number with these bits.
   static BELFRY_HOST_DEVICE constexpr Float16 from_bits(std::uint16_t bits) {
     Float16 value;
     value.bits = bits;
@@ -36,14 +39,17 @@ struct Float16 {
 
 /// The upper half of a binary32 (8 exponent bits, 7 fraction bits), as storage.
 struct BFloat16 {
-  std::uint16_t bits = 0;
+  std::uint16_t bits = 0;  ///< The sign, 8 exponent bits, 7 fraction bits.
 
   BFloat16() = default;
+  /// Rounds to nearest even.
   BELFRY_HOST_DEVICE explicit constexpr BFloat16(float value) : bits(round(value)) {}
+  /// The same number, exactly.
   BELFRY_HOST_DEVICE constexpr operator float() const {  // NOLINT
     return std::bit_cast<float>(std::uint32_t{bits} << 16);
   }
 
+  /// The number with these bits.
   static BELFRY_HOST_DEVICE constexpr BFloat16 from_bits(std::uint16_t bits) {
     BFloat16 value;
     value.bits = bits;
@@ -107,7 +113,7 @@ enum class DType : std::uint8_t {
   kUInt32,
   kUInt64,
 };
-inline constexpr int kNumDTypes = 13;
+inline constexpr int kNumDTypes = 13;  ///< The number of element types.
 
 /// Bytes of one element.
 constexpr std::size_t size_of(DType dtype) {

@@ -4,8 +4,10 @@
 
 #include "belfry/call_site.h"
 
+#include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,13 +26,14 @@ enum class ErrorCode : int {
   kMergeThrew = 6,        ///< A merge function's own exception ended the run (reports only).
   kStrategyContract = 7,  ///< A user's strategy broke a rule for strategies.
   // Merges.
-  kMergeMissing = 10,   ///< Some replicas ended, and others wait in a merge.
-  kMergePlaces = 11,    ///< Replicas wait at different places, names, functions or variables.
-  kMergeKinds = 12,     ///< Replicas wait in different kinds of merge.
-  kMergeTypes = 13,     ///< Same place, different structure of types.
-  kMergeNested = 14,    ///< A merge through a replica context that is not current.
-  kMergeUnnamed = 15,   ///< A second merge without a name, although names are required.
-  kCapturedValue = 16,  ///< The merge functions of different replicas have different effects.
+  kMergeMissing = 10,    ///< Some replicas ended, and others wait in a merge.
+  kMergePlaces = 11,     ///< Replicas wait at different places, names, functions or variables.
+  kMergeKinds = 12,      ///< Replicas wait in different kinds of merge.
+  kMergeTypes = 13,      ///< Same place, different structure of types.
+  kMergeNested = 14,     ///< A merge through a replica context that is not current.
+  kMergeUnnamed = 15,    ///< A second merge without a name, although names are required.
+  kCapturedValue = 16,   ///< The merge functions of different replicas have different effects.
+  kReplicaStalled = 17,  ///< A replica took no step within the limit of a StallWatch.
   // Structures.
   kStructure = 20,  ///< Values of different structure or length in one reduction.
   kShape = 21,      ///< Shapes that do not fit an operation.
@@ -78,8 +81,8 @@ std::string to_string(ErrorCode code);
 
 /// The part of a replica in an error, or of a whole process: its place, and its state there.
 struct ReplicaReport {
-  int replica_id = -1;  ///< -1 for the part of a process.
-  CallSite site{};
+  int replica_id = -1;             ///< -1 for the part of a process.
+  CallSite site{};                 ///< The call of the replica.
   std::string what;                ///< For example `waits in merge_call #2`.
   std::exception_ptr exception{};  ///< The replica's exception, or null.
   int process = -1;                ///< The rank of the replica's process; -1 without a group.
@@ -87,27 +90,46 @@ struct ReplicaReport {
   std::shared_ptr<const std::string> file{};
 };
 
-/// The contents of an Error, as data.
-struct ErrorReport {
-  ErrorCode code = ErrorCode::kInternal;
-  std::string summary;                  ///< The event, in one sentence.
-  CallSite site{};                      ///< The failed call; empty if no single call failed.
-  std::vector<ReplicaReport> replicas;  ///< In replica order; empty if no replica is involved.
-  std::string expected;                 ///< The correct state or call; may be empty.
-  std::string hint;                     ///< A remedy; may be empty.
+/// The schedule of a run on the simulator: the same program with the same options and this schedule
+/// fails in the same way (SEM-79).
+struct ScheduleReport {
+  std::uint64_t seed = 0;  ///< `sim::Options::seed`.
+  /// The choices from the start of the backend to the end of the run, for `sim::Schedule::replay`.
+  /// Empty if the backend has not kept all choices, or runs replicas on concurrent threads.
+  std::string token{};
 };
 
-/// The code, the summary, a line for each replica, the expected state, and the hint.
+/// The contents of an Error, as data.
+struct ErrorReport {
+  ErrorCode code = ErrorCode::kInternal;  ///< The number of the error.
+  std::string summary;                    ///< The event, in one sentence.
+  CallSite site{};                        ///< The failed call; empty if no single call failed.
+  std::vector<ReplicaReport> replicas;    ///< In replica order; empty if no replica is involved.
+  std::string expected;                   ///< The correct state or call; may be empty.
+  std::string hint;                       ///< A remedy; may be empty.
+  /// Of the failed run; empty outside of runs, and on backends without replay.
+  std::optional<ScheduleReport> schedule{};
+};
+
+/// The code, the summary, a line for each replica, the expected state, and the hint. The schedule
+/// is left out: the text does not depend on the seed.
 std::string to_string(const ErrorReport& report);
+/// The same, and a line each for the seed and the replay token of the schedule.
+std::string describe(const ErrorReport& report);
 
 /// The base of all exceptions that belfry throws at users. Exceptions of users keep their types.
 class Error : public std::exception {
  public:
+  /// An error with this report.
   explicit Error(ErrorReport report);
+  /// An error without replicas.
   Error(ErrorCode code, std::string summary, std::string hint = {}, CallSite site = {});
 
+  /// The report as text.
   const char* what() const noexcept override;
+  /// The number of the error.
   ErrorCode code() const noexcept { return shared_->report.code; }
+  /// The report as data.
   const ErrorReport& report() const noexcept { return shared_->report; }
 
  private:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/detail/nest_traits.h"
+#include "belfry/detail/prints.h"
 #include "belfry/dtype.h"
 
 #include <cstddef>
@@ -25,23 +26,29 @@ concept Nest = detail::is_nest<T>();
 
 /// One leaf of a nest. Host leaves have `data`, tensors have `tensor`.
 struct LeafRef {
-  DType dtype = DType::kFloat32;
-  std::size_t count = 0;
-  void* data = nullptr;
-  AnyTensor* tensor = nullptr;
+  DType dtype = DType::kFloat32;  ///< The element type.
+  std::size_t count = 0;          ///< The number of elements.
+  void* data = nullptr;           ///< The elements in host memory; null for a tensor.
+  AnyTensor* tensor = nullptr;    ///< The tensor; null for a host leaf.
 
-  std::size_t bytes() const { return count * size_of(dtype); }
+  std::size_t bytes() const { return count * size_of(dtype); }  ///< The size of a host leaf.
 };
 
 /// A leaf in words, for messages: the path `[1]{weights}` and the type `float32[10]`.
 struct LeafDescription {
-  std::string path;
-  std::string type;
+  std::string path;  ///< The way from the nest to the leaf.
+  std::string type;  ///< The element type and the shape.
 
   bool operator==(const LeafDescription&) const = default;
 };
 
+/// The path, a space, and the type.
+std::string to_string(const LeafDescription& leaf);
+
 namespace detail {
+
+template <>
+inline constexpr bool kPrints<LeafDescription> = true;
 
 /// The descriptions of an empty optional, and of an empty list or map.
 inline constexpr const char* kNothing = "nothing";

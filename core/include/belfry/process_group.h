@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/compiler.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -24,7 +26,7 @@ class ProcessGroup {
 
   /// The number of this process, from 0 to size() - 1.
   virtual int rank() const = 0;
-  virtual int size() const = 0;
+  virtual int size() const = 0;  ///< The number of processes.
   /// The bytes of every process, in order of rank, in every process. Lengths may differ.
   /// Order: blocks the host until all processes have called.
   virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) = 0;

@@ -71,10 +71,12 @@ concept VariableReduction = Reduction<R, T> && std::same_as<ReductionResult<R, T
 /// (SEM-141). Leaves of floating-point numbers are divided truly. Throws InvalidArgumentError
 /// (kDType) for bool.
 struct TruncatedMean {
+  /// The sums begin as the value, with wide integers.
   template <Nest T>
   detail::TruncatedSum<T> prepare(const T& value) const {
     return detail::TruncatedSum<T>(value);
   }
+  /// Adds leaf by leaf.
   template <Nest T>
   detail::TruncatedSum<T> combine(detail::TruncatedSum<T> folded,
                                   detail::TruncatedSum<T> next) const {
@@ -82,6 +84,7 @@ struct TruncatedMean {
     detail::add_floating_leaves(leaves_of(folded.value), leaves_of(next.value));
     return folded;
   }
+  /// Divides leaf by leaf; the type of the value again.
   template <Nest T>
   T finalize(detail::TruncatedSum<T> sum, int replicas) const {
     sum.integers.divide_into(leaves_of(sum.value), replicas);
@@ -112,6 +115,7 @@ struct TruncatedMean {
 /// the division rounds as long as all values and sums are at most 2^53 in magnitude. Above 2^53
 /// every conversion, every addition and the division round to the nearest double.
 struct PromotedMean {
+  /// The value as double; a vector or a tensor of doubles.
   template <Element E>
   double prepare(E value) const {
     return static_cast<double>(value);
@@ -124,11 +128,13 @@ struct PromotedMean {
   Tensor<double> prepare(const Tensor<E>& tensor) const {
     return cast<double>(tensor);
   }
+  /// Adds leaf by leaf.
   template <Nest P>
   P combine(P folded, P next) const {
     detail::combine_leaves(detail::AssignOp::kAdd, leaves_of(folded), leaves_of(next));
     return folded;
   }
+  /// Divides by the number of replicas.
   double finalize(double sum, int replicas) const { return sum / replicas; }
   std::vector<double> finalize(std::vector<double> sums, int replicas) const {
     for (double& sum : sums) sum /= replicas;

@@ -44,11 +44,13 @@ class ReplicaContext {
 
   /// This replica's number, from 0 to num_replicas() - 1.
   int replica_id() const { return id_; }
+  /// The number of replicas, in all processes.
   int num_replicas() const { return merges_.core().size(); }
   /// The device of this replica; the replica's tensors are made there.
   DeviceSpec device() const;
+  /// The location of this replica's tensors.
   Placement placement() const { return merges_.core().placement(id_); }
-  Strategy& strategy() const { return merges_.core().owner(); }
+  Strategy& strategy() const { return merges_.core().owner(); }  ///< The strategy of the run.
 
   /// `merge_call(merge_fn, args...)` or `merge_call(tag, merge_fn, args...)`: waits until every
   /// replica has arrived here, calls `merge_fn(CrossReplicaContext&, const PerReplica<A>&...)`
@@ -77,12 +79,14 @@ class ReplicaContext {
   /// name different operators; InvalidArgumentError (kIntegerMean), (kDType) for bool,
   /// (kInvalidArgument) for an invalid ReduceOp or a default-constructed tensor; DeviceError
   /// (kOutOfMemory).
-  template <Nest T>
+  template <class T>
   T all_reduce(ReduceOp op, T value, detail::MergePlace place = CallSite::here()) {
-    merges_.note(id_, value);
-    detail::AllReduceRequest request(detail::kAllReduceType<T>, place, op, value);
-    merges_.meet(id_, request);
-    merges_.note(id_, value);
+    if constexpr (detail::require_nest<T>()) {
+      merges_.note(id_, value);
+      detail::AllReduceRequest request(detail::kAllReduceType<T>, place, op, value);
+      merges_.meet(id_, request);
+      merges_.note(id_, value);
+    }
     return value;
   }
 
@@ -107,11 +111,15 @@ class ReplicaContext {
   /// Throws, from `run`: MergeMismatchError; StructureMismatchError (kStructure) for other
   /// differences, also between the axes; InvalidArgumentError (kShape) for an axis out of range,
   /// (kInvalidArgument) for a default-constructed tensor; DeviceError (kOutOfMemory).
-  template <Nest T>
+  template <class T>
   T all_gather(T value, Axis axis, detail::MergePlace place = CallSite::here());
-  template <Nest T>
+  template <class T>
   T all_gather(T value, detail::MergePlace place = CallSite::here()) {
-    return all_gather(std::move(value), Axis(0), place);
+    if constexpr (detail::require_nest<T>()) {
+      return all_gather(std::move(value), Axis(0), place);
+    } else {
+      return value;
+    }
   }
   template <class T>
   T all_gather(const MergeTag& tag, T value, Axis axis = Axis(0)) {
@@ -136,11 +144,13 @@ class ReplicaContext {
               detail::MergePlace place = CallSite::here()) {
     assign_merged(variable, detail::AssignOp::kSet, std::move(value), place);
   }
+  /// assign with +.
   template <class T, class V>
   void assign_add(const MirroredVariable<T>& variable, V value,
                   detail::MergePlace place = CallSite::here()) {
     assign_merged(variable, detail::AssignOp::kAdd, std::move(value), place);
   }
+  /// assign with -.
   template <class T, class V>
   void assign_sub(const MirroredVariable<T>& variable, V value,
                   detail::MergePlace place = CallSite::here()) {
@@ -164,6 +174,7 @@ class ReplicaContext {
     assign_own(variable, detail::AssignOp::kSubtract, T(std::move(value)), place.site);
   }
 
+  /// assign for the kind of the variable.
   template <class T, class V>
   void assign(const Variable<T>& variable, V value, detail::MergePlace place = CallSite::here()) {
     variable.visit([&](const auto& kind) { assign(kind, std::move(value), place); }, place.site);
@@ -209,7 +220,7 @@ class ReplicaContext {
   template <class T>
   void assign_own(const ReplicaLocalVariable<T>& variable, detail::AssignOp op, T value,
                   CallSite site) {
-    detail::apply_assign(op, variable.on(*this, site), std::move(value), site);
+    detail::apply_assign(op, variable.on(*this, site), std::move(value), variable.name(site), site);
   }
 
   template <detail::MergeKind Kind, class F, class... Args>

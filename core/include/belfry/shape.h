@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
 
 #include <array>
 #include <cstddef>
@@ -23,11 +24,12 @@ class Shape {
   Shape(std::initializer_list<std::int64_t> extents, CallSite site = CallSite::here());
   explicit Shape(std::vector<std::int64_t> extents, CallSite site = CallSite::here());
 
-  int rank() const { return rank_; }
+  int rank() const { return rank_; }  ///< The number of axes.
   /// Extent of `axis`; negative axes count from the end. Throws: InvalidArgumentError (kShape) if
   /// the shape lacks the axis.
   std::int64_t extent(int axis, CallSite site = CallSite::here()) const;
-  std::int64_t count() const { return count_; }
+  std::int64_t count() const { return count_; }  ///< The number of elements.
+  /// All extents, outermost first. Valid as long as the shape.
   std::span<const std::int64_t> extents() const {
     if (rank_ > kFew) return many_;
     return {few_.data(), static_cast<std::size_t>(rank_)};
@@ -51,9 +53,20 @@ std::string to_string(const Shape& shape);
 /// A dimension of a tensor or vector (a vector has axis 0 alone). Negative numbers count from the
 /// last: `Axis(-1)`.
 struct Axis {
+  /// The axis with this number.
   explicit constexpr Axis(int number) : value(number) {}
 
-  int value;
+  int value;  ///< From 0, or negative from -1 for the last.
 };
+
+/// `axis 1`.
+std::string to_string(Axis axis);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<Shape> = true;
+template <>
+inline constexpr bool kPrints<Axis> = true;
+}  // namespace detail
 
 }  // namespace belfry

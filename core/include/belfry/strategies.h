@@ -65,6 +65,7 @@ struct CentralStorageOptions {
 /// have a component on each replica's device.
 class CentralStorageStrategy final : public Strategy {
  public:
+  /// Over all devices of `backend`.
   explicit CentralStorageStrategy(Backend& backend, CallSite site = CallSite::here());
   /// Throws: InvalidArgumentError (kDuplicateDevice, kUnknownDevice), (kInvalidArgument) as in
   /// MirroredStrategy.

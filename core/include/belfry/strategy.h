@@ -39,7 +39,7 @@ class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks
  public:
   virtual ~Strategy();
 
-  int num_replicas() const { return core_.size(); }
+  int num_replicas() const { return core_.size(); }  ///< The number of replicas, in all processes.
   /// The devices of this process's replicas, in replica order.
   std::vector<DeviceSpec> worker_devices() const { return devices(); }
   /// The devices of mirrored variables (SEM-110).
@@ -47,10 +47,10 @@ class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks
   /// The devices for updates of state without a variable: the devices of variables.
   std::vector<DeviceSpec> non_slot_devices() const { return parameter_devices(); }
   using StrategyVerbs<Strategy>::non_slot_devices;
-  std::vector<DeviceSpec> devices() const { return cross_.devices(); }
+  std::vector<DeviceSpec> devices() const { return cross_.devices(); }  ///< As worker_devices.
   /// Each replica's position in worker_devices().
   PerReplica<int> worker_device_index() const;
-  Backend& backend() { return core_.backend(); }
+  Backend& backend() { return core_.backend(); }  ///< The backend of the devices.
   /// The placement of a replica. Throws: InvalidArgumentError (kInvalidArgument) for an invalid id.
   Placement placement(int replica, CallSite site = CallSite::here());
   /// The cross-replica context for code between runs.
@@ -219,7 +219,7 @@ class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks
   /// The report of the last failed run, also for a user's exception; none if memory ran out
   /// (SEM-144).
   const std::optional<ErrorReport>& last_failure() { return core_.last_failure(); }
-  StrategyStatistics statistics() { return detail::statistics_of(core_); }
+  StrategyStatistics statistics() { return detail::statistics_of(core_); }  ///< Counters.
 
  protected:
   /// A replica on each device in the options; without devices there, on all of the backend.

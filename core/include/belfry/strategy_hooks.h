@@ -25,6 +25,7 @@ class ComponentWork {
   ComponentWork(const ComponentWork&) = delete;
   ComponentWork& operator=(const ComponentWork&) = delete;
 
+  /// The devices of the components.
   virtual const VariablePlaces& places() const = 0;
   /// Whether all components end with the same value. False for updates of replica-local variables:
   /// their components cannot be copied.
@@ -39,7 +40,7 @@ class ComponentWork {
   /// `from` has no value, or if ends_equal() is false; DeviceError (kOutOfMemory).
   virtual void copy_from(int from) = 0;
 
-  int size() const { return places().size(); }
+  int size() const { return places().size(); }  ///< The number of components.
 
  protected:
   ~ComponentWork() = default;
@@ -47,12 +48,12 @@ class ComponentWork {
 
 /// The arguments of a strategy's reduction.
 struct ReduceCall {
-  ReduceOp op = ReduceOp::kSum;
+  ReduceOp op = ReduceOp::kSum;  ///< The operator.
   /// The leaves of each participating replica, by replica id. All structures are equal.
   std::span<const std::vector<LeafRef>> parts{};
   /// False: the results of host leaves go to part 0 alone.
   bool everywhere = true;
-  const detail::Participants& present;
+  const detail::Participants& present;  ///< The replicas that take part.
 
   /// The replica id of part `part`.
   int replica(int part) const { return present.id(part); }
@@ -87,6 +88,7 @@ class StrategyStep {
   }
 
  protected:
+  /// `what` is a literal.
   StrategyStep(const char* what, CallSite site, bool nested)
       : what_(what), site_(site), nested_(nested) {}
   ~StrategyStep() = default;

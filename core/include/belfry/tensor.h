@@ -5,6 +5,7 @@
 #include "belfry/backend/buffer.h"
 #include "belfry/call_site.h"
 #include "belfry/detail/nest_traits.h"
+#include "belfry/detail/prints.h"
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/dtype.h"
 #include "belfry/error.h"
@@ -24,11 +25,14 @@ class Device;
 
 /// A device of a backend: the location of a tensor.
 struct Placement {
-  Backend* backend = nullptr;
-  int device = 0;
+  Backend* backend = nullptr;  ///< The backend; null: no place.
+  int device = 0;              ///< The index in the backend.
 
   bool operator==(const Placement&) const = default;
 };
+
+/// The name of the device; `no device` without a backend.
+std::string to_string(const Placement& placement);
 
 /// The device of the current replica, of the component being updated, or of replica 0 in
 /// cross-replica context (SEM-16).
@@ -57,12 +61,13 @@ class AnyTensor {
   /// A tensor over `view`. Throws: InternalError unless `view` has `shape.count()` elements.
   AnyTensor(BufferView view, Shape shape, Placement placement);
 
+  /// Whether the tensor has no storage.
   bool empty() const { return view_.buffer == nullptr; }
-  DType dtype() const { return view_.dtype; }
-  const Shape& shape() const { return shape_; }
-  const Placement& placement() const { return placement_; }
-  const BufferView& view() const { return view_; }
-  std::size_t bytes() const { return view_.bytes(); }
+  DType dtype() const { return view_.dtype; }                ///< The element type.
+  const Shape& shape() const { return shape_; }              ///< The extents.
+  const Placement& placement() const { return placement_; }  ///< The device.
+  const BufferView& view() const { return view_; }           ///< The range of the buffer.
+  std::size_t bytes() const { return view_.bytes(); }        ///< The size of all elements.
 
   /// Copies the elements, bytes() bytes, to host memory. Order: blocks the host until the elements
   /// are computed. Throws: InvalidArgumentError (kInvalidArgument) for a default-constructed
@@ -103,7 +108,7 @@ class AnyTensor {
 template <Element T>
 class Tensor {
  public:
-  using element_type = T;
+  using element_type = T;  ///< The type of an element.
 
   /// A tensor without elements and without a device.
   Tensor() = default;
@@ -152,12 +157,12 @@ class Tensor {
     check(any_.empty() || any_.dtype() == dtype_of<T>(), "element type of a tensor");
   }
 
-  const Shape& shape() const { return any_.shape(); }
-  std::int64_t count() const { return any_.shape().count(); }
-  const Placement& placement() const { return any_.placement(); }
-  bool empty() const { return any_.empty(); }
-  const AnyTensor& any() const { return any_; }
-  AnyTensor& any() { return any_; }
+  const Shape& shape() const { return any_.shape(); }              ///< The extents.
+  std::int64_t count() const { return any_.shape().count(); }      ///< The number of elements.
+  const Placement& placement() const { return any_.placement(); }  ///< The device.
+  bool empty() const { return any_.empty(); }                      ///< Whether there is no storage.
+  const AnyTensor& any() const { return any_; }                    ///< The tensor without its type.
+  AnyTensor& any() { return any_; }                                ///< As above, for changing.
 
   /// The elements, row-major, as a `std::vector`; elements of `bool` come as `std::uint8_t`. A
   /// default-constructed tensor gives an empty vector. Order: blocks the host until the elements
@@ -199,9 +204,23 @@ class Tensor {
   AnyTensor any_;
 };
 
+/// Element type, shape and device: `float32[2,3] on /job:localhost/replica:0/task:0/device:SIM:0`.
+/// No elements: the host does not wait for the elements.
+std::string to_string(const AnyTensor& tensor);
+template <class T>
+std::string to_string(const Tensor<T>& tensor) {
+  return to_string(tensor.any());
+}
+
 namespace detail {
 template <class T>
 struct IsTensor<Tensor<T>> : std::true_type {};
+template <>
+inline constexpr bool kPrints<Placement> = true;
+template <>
+inline constexpr bool kPrints<AnyTensor> = true;
+template <class T>
+inline constexpr bool kPrints<Tensor<T>> = true;
 }  // namespace detail
 
 }  // namespace belfry

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
 #include "belfry/dtype.h"
 #include "belfry/shape.h"
 
@@ -17,9 +18,9 @@ namespace belfry {
 
 /// An array of a file, row-major.
 struct FileTensor {
-  DType dtype = DType::kFloat32;
-  Shape shape{};
-  std::vector<std::byte> bytes{};
+  DType dtype = DType::kFloat32;   ///< The element type.
+  Shape shape{};                   ///< The extents.
+  std::vector<std::byte> bytes{};  ///< The elements, row-major, little-endian.
 
   bool operator==(const FileTensor&) const = default;
 };
@@ -27,9 +28,9 @@ struct FileTensor {
 /// An array with an element type that belfry lacks, such as `F8_E4M3`. Reading and writing keep the
 /// array; no operation uses the array.
 struct UnsupportedTensor {
-  std::string dtype{};  ///< The format's name for the type.
-  Shape shape{};
-  std::vector<std::byte> bytes{};
+  std::string dtype{};             ///< The format's name for the type.
+  Shape shape{};                   ///< The extents.
+  std::vector<std::byte> bytes{};  ///< The elements, as in the file.
 
   bool operator==(const UnsupportedTensor&) const = default;
 };
@@ -38,9 +39,9 @@ struct UnsupportedTensor {
 /// little-endian, in files and in the memory of every machine that belfry supports.
 class TensorFile {
  public:
-  std::map<std::string, FileTensor> tensors{};
-  std::map<std::string, std::string> notes{};
-  std::map<std::string, UnsupportedTensor> unsupported{};
+  std::map<std::string, FileTensor> tensors{};             ///< Arrays by name.
+  std::map<std::string, std::string> notes{};              ///< Notes by name.
+  std::map<std::string, UnsupportedTensor> unsupported{};  ///< Other arrays by name.
 
   /// Reads the contents of a file by the rules of the format (SEM-139); `where` is the name of the
   /// file, for messages.
@@ -63,5 +64,20 @@ class TensorFile {
 
   bool operator==(const TensorFile&) const = default;
 };
+
+/// `float32[2,3]`; `F8_E4M3[2]`.
+std::string to_string(const FileTensor& tensor);
+std::string to_string(const UnsupportedTensor& tensor);
+/// The arrays by name, then the notes: `bias float32[2], step "7"`.
+std::string to_string(const TensorFile& file);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<FileTensor> = true;
+template <>
+inline constexpr bool kPrints<UnsupportedTensor> = true;
+template <>
+inline constexpr bool kPrints<TensorFile> = true;
+}  // namespace detail
 
 }  // namespace belfry

@@ -7,6 +7,7 @@
 #include "belfry/detail/component.h"
 #include "belfry/detail/current_context.h"
 #include "belfry/detail/host_values.h"
+#include "belfry/detail/prints.h"
 #include "belfry/detail/variable/aggregation.h"
 #include "belfry/detail/variable/places.h"
 #include "belfry/detail/variable_state.h"
@@ -26,15 +27,19 @@ namespace belfry {
 template <class T>
 class VariableHandle {
  public:
-  using value_type = T;
+  using value_type = T;  ///< The type of a component.
 
+  /// The name in messages and files.
   const std::string& name(CallSite site = CallSite::here()) const { return state(site).info.name; }
+  /// How assignments in replicas, or components at a read, are combined.
   Aggregation aggregation(CallSite site = CallSite::here()) const {
     return state(site).info.aggregation;
   }
+  /// When components are combined: kOnWrite for mirrored, kOnRead for replica-local variables.
   Synchronization synchronization(CallSite site = CallSite::here()) const {
     return state(site).info.synchronization;
   }
+  /// Whether an optimiser should change the variable.
   bool trainable(CallSite site = CallSite::here()) const { return state(site).info.trainable; }
   /// The device of each component, in the order of the components.
   std::vector<DeviceSpec> devices(CallSite site = CallSite::here()) const {
@@ -51,10 +56,12 @@ class VariableHandle {
     if (state_ == nullptr) detail::throw_empty_variable(site);
     return *state_;
   }
+  /// For belfry itself.
   const std::shared_ptr<detail::VariableState<T>>& shared_state() const { return state_; }
 
  protected:
   VariableHandle() = default;
+  /// For belfry itself.
   explicit VariableHandle(std::shared_ptr<detail::VariableState<T>> state)
       : state_(std::move(state)) {}
   ~VariableHandle() = default;
@@ -63,6 +70,7 @@ class VariableHandle {
   VariableHandle& operator=(const VariableHandle&) = default;
   VariableHandle& operator=(VariableHandle&&) noexcept = default;
 
+  /// For belfry itself: the component of `replica`.
   T& component_on(const ReplicaContext& replica, bool write, CallSite site) const {
     const bool noted = detail::touch_variable(replica, state(site).info, write, site);
     const int id = detail::replica_id_of(replica);
@@ -86,6 +94,7 @@ template <class T>
 class MirroredVariable : public VariableHandle<T> {
  public:
   MirroredVariable() = default;
+  /// For belfry itself.
   explicit MirroredVariable(std::shared_ptr<detail::VariableState<T>> state)
       : VariableHandle<T>(std::move(state)) {}
 
@@ -104,6 +113,7 @@ template <class T>
 class ReplicaLocalVariable : public VariableHandle<T> {
  public:
   ReplicaLocalVariable() = default;
+  /// For belfry itself.
   explicit ReplicaLocalVariable(std::shared_ptr<detail::VariableState<T>> state)
       : VariableHandle<T>(std::move(state)) {}
 
@@ -120,10 +130,12 @@ template <class T>
 class Variable : public VariableHandle<T> {
  public:
   Variable() = default;
+  /// A handle of the same variable.
   Variable(const MirroredVariable<T>& variable)  // NOLINT: implicit on purpose.
       : VariableHandle<T>(variable.shared_state()) {}
   Variable(const ReplicaLocalVariable<T>& variable)  // NOLINT: implicit on purpose.
       : VariableHandle<T>(variable.shared_state()) {}
+  /// For belfry itself.
   explicit Variable(std::shared_ptr<detail::VariableState<T>> state)
       : VariableHandle<T>(std::move(state)) {}
 
@@ -138,6 +150,7 @@ class Variable : public VariableHandle<T> {
     detail::require_kind(this->state(site).info, Synchronization::kOnWrite, site);
     return MirroredVariable<T>(this->shared_state());
   }
+  /// As as_mirrored, for the other kind.
   ReplicaLocalVariable<T> as_replica_local(CallSite site = CallSite::here()) const {
     detail::require_kind(this->state(site).info, Synchronization::kOnRead, site);
     return ReplicaLocalVariable<T>(this->shared_state());
@@ -155,6 +168,26 @@ class Variable : public VariableHandle<T> {
 };
 
 namespace detail {
+/// The text of a variable; `info` is null for an empty handle.
+std::string variable_text(const VariableInfo* info);
+}  // namespace detail
+
+/// `mirrored variable "w" on` and the devices of the components, or `no variable`. No values: a
+/// variable is read by a verb.
+template <class T>
+std::string to_string(const VariableHandle<T>& variable) {
+  const auto& state = variable.shared_state();
+  return detail::variable_text(state == nullptr ? nullptr : &state->info);
+}
+
+namespace detail {
+template <class T>
+inline constexpr bool kPrints<MirroredVariable<T>> = true;
+template <class T>
+inline constexpr bool kPrints<ReplicaLocalVariable<T>> = true;
+template <class T>
+inline constexpr bool kPrints<Variable<T>> = true;
+
 template <class T>
 struct IsVariable<MirroredVariable<T>> : std::true_type {};
 template <class T>

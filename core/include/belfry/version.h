@@ -3,6 +3,8 @@
 
 #pragma once
 
+#include "belfry/detail/compiler.h"
+
 #include <string_view>
 
 namespace belfry {

@@ -10,6 +10,8 @@
 
 namespace belfry::detail {
 
+struct Stack;
+
 /// A carrier of a run with a single running carrier at a time.
 struct TurnCarrier : Carrier {
   Gate* gate = nullptr;                  ///< The gate of the latest wait.
@@ -42,8 +44,8 @@ class Carriers {
   virtual void leave(TurnCarrier& from, TurnCarrier& to) = 0;
   /// Resumes `to` and keeps `from`, the calling carrier, with all frames on its stack for ever.
   [[noreturn]] virtual void abandon(TurnCarrier& from, TurnCarrier& to) = 0;
-  /// Whether the stack of `carrier` was too small for its body.
-  virtual bool has_overflowed(const TurnCarrier& carrier) const = 0;
+  /// The stack of `carrier`, if the object has made the stack; else null.
+  virtual const Stack* stack_of(const TurnCarrier& carrier) const = 0;
   /// Loads the memory of carriers with turns soon. `carriers` are indexed by replica id.
   virtual void prefetch(const Turns& /*turns*/, std::span<TurnCarrier* const> /*carriers*/) {}
 

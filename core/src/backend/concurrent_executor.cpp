@@ -3,11 +3,15 @@
 
 #include "backend/concurrent_run.h"
 #include "backend/thread_carriers.h"
+#include "backend/tracked_carriers.h"
+#include "backend/tracked_run.h"
 #include "backend/turn_scheduler.h"
+#include "belfry/backend/stall_watch.h"
 #include "belfry/backend/unwatched.h"
 
 #include <cstdlib>
 #include <memory>
+#include <utility>
 
 namespace belfry {
 namespace {
@@ -22,16 +26,12 @@ class ConcurrentExecutor final : public Executor {
   std::string_view name() const override { return "concurrent"; }
 
   void carry(int replicas, Job& job, const CarryOptions& options) override {
-    if (options.concurrent) {
-      detail::ConcurrentRun run(*this, parts_.sink, workers_, mutex_);
-      run.number = options.number;
-      run.carry(replicas, job);
-    } else {
-      const detail::Unwatched unwatched;
-      detail::TurnScheduler run(*this, parts_, std::make_unique<detail::ThreadCarriers>(workers_));
-      run.number = options.number;
-      run.carry(replicas, job, false);
-    }
+    StallWatch* const watch = stall_watch();
+    if (!options.concurrent) return carry_in_turn(replicas, job, options, watch);
+    if (watch == nullptr) return carry_at_once(replicas, job, options, parts_.sink);
+    detail::TrackedRun run(*this, parts_, *watch, {replicas, job}, options, RunProgress::kAll);
+    run.announce();
+    carry_at_once(replicas, run, options, &run);
   }
 
   void announce(const Operation& operation) override {
@@ -66,6 +66,23 @@ class ConcurrentExecutor final : public Executor {
   }
 
  private:
+  void carry_at_once(int replicas, Job& job, const CarryOptions& options, OperationSink* sink) {
+    detail::ConcurrentRun run(*this, sink, workers_, mutex_);
+    run.number = options.number;
+    run.carry(replicas, job);
+  }
+
+  void carry_in_turn(int replicas, Job& job, const CarryOptions& options, StallWatch* watch) {
+    const detail::Unwatched unwatched;
+    auto threads = std::make_unique<detail::ThreadCarriers>(workers_);
+    if (watch != nullptr) {
+      return detail::carry_tracked(*this, parts_, std::move(threads), {replicas, job}, options);
+    }
+    detail::TurnScheduler run(*this, parts_, std::move(threads));
+    run.number = options.number;
+    run.carry(replicas, job, false);
+  }
+
   ExecutorParts parts_;
   std::mutex mutex_;  // Outlives the workers, which unlock it last.
   detail::Workers workers_;

@@ -35,6 +35,7 @@ void ConcurrentRun::start(int replicas) {
     worker.cancelled = false;
     worker.main = &ConcurrentRun::execute_body;
   }
+  job_->begin();
   // A worker leaves `workers_` at its end, but no worker ends before its wake-up here.
   for (Worker* const worker : workers_) worker->wake.post();
 }

@@ -55,4 +55,9 @@ CurrentPlace current_place(const Executor& executor) noexcept {
   return place;
 }
 
+int current_replica() noexcept {
+  const Unwatched unwatched;
+  return current.carrier == nullptr ? -1 : current.carrier->replica;
+}
+
 }  // namespace belfry::detail

@@ -104,10 +104,10 @@ TurnCarrier& FiberCarriers::start([[maybe_unused]] int replica, void (*main)(Tur
   return *fiber;
 }
 
-// A stack is resumed by a function that is called on top of the stack: the return of the function
-// matches the call that suspended the stack, and so on outwards, which keeps the processor's
-// prediction of returns in step. After a plain jump, every return up to the replica's own code is
-// predicted wrongly. For the same reason no other function switches stacks.
+// A stack is resumed by a function on top of the stack: the return of the function matches the call
+// with the switch, the next return the call around the switch, and the processor's prediction of
+// returns stays in step. After a plain jump, every return up to the replica's own code is predicted
+// wrongly. For the same reason switch_to alone switches stacks.
 BELFRY_UNWATCHED void FiberCarriers::switch_to(TurnCarrier& from, TurnCarrier& to) {
   auto& here = static_cast<Fiber&>(from);
   auto& there = static_cast<Fiber&>(to);
@@ -130,7 +130,7 @@ BELFRY_UNWATCHED void FiberCarriers::leave(TurnCarrier& from, TurnCarrier& to) {
   {
     const Unwatched unwatched;
     auto& fiber = static_cast<Fiber&>(from);
-    if (!has_overflowed(fiber)) stacks_->give(fiber.stack);
+    if (!overflowed(fiber.stack)) stacks_->give(fiber.stack);
     fiber.has_left = true;
   }
   switch_to(from, to);
@@ -143,11 +143,6 @@ BELFRY_UNWATCHED void FiberCarriers::abandon(TurnCarrier& from, TurnCarrier& to)
   lsan_keep(stack.low, stack.high);
   switch_to(from, to);
   std::abort();
-}
-
-bool FiberCarriers::has_overflowed(const TurnCarrier& carrier) const {
-  const Stack& stack = static_cast<const Fiber&>(carrier).stack;
-  return !stack.guarded && overflowed(stack);
 }
 
 // In a run with many replicas, each turn needs a stack that has left the caches. The memory of a

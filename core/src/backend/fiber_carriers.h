@@ -45,7 +45,9 @@ class [[gnu::visibility("hidden")]] FiberCarriers final : public Carriers {
   void switch_to(TurnCarrier& from, TurnCarrier& to) override;
   [[noreturn]] void leave(TurnCarrier& from, TurnCarrier& to) override;
   [[noreturn]] void abandon(TurnCarrier& from, TurnCarrier& to) override;
-  bool has_overflowed(const TurnCarrier& carrier) const override;
+  const Stack* stack_of(const TurnCarrier& carrier) const override {
+    return &static_cast<const Fiber&>(carrier).stack;
+  }
   void prefetch(const Turns& turns, std::span<TurnCarrier* const> carriers) override;
 
  private:

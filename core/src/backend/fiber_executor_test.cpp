@@ -52,6 +52,16 @@ TEST(FiberExecutor, AReplicaHasNearlyAllOfItsStack) {
   EXPECT_EQ(pages, std::vector<std::size_t>(4, kDeep / 4096));
 }
 
+// Threads have stacks of the system.
+TEST(FiberExecutor, RefusesStacksOutOfBounds) {
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{32767}, (std::size_t{1} << 30) + 1}) {
+    EXPECT_THROW(make_fiber_executor({.stack_bytes = bytes}), InvalidArgumentError) << bytes;
+    EXPECT_NO_THROW(make_baton_executor({.stack_bytes = bytes})) << bytes;
+  }
+  EXPECT_NO_THROW(make_fiber_executor({.stack_bytes = 32768}));
+  EXPECT_NO_THROW(make_fiber_executor({.stack_bytes = std::size_t{1} << 30}));
+}
+
 TEST(FiberExecutorDeathTest, AStackThatOverflowsEndsTheProcessAtTheGuard) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto executor = make_fiber_executor({.stack_bytes = 64 << 10});

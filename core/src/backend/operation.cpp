@@ -48,6 +48,10 @@ const char* to_string(OperationKind kind) {
       return "collective";
     case OperationKind::kHostValue:
       return "host_value";
+    case OperationKind::kRunBegin:
+      return "run_begin";
+    case OperationKind::kRunEnd:
+      return "run_end";
   }
   return "?";
 }

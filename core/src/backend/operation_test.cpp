@@ -19,9 +19,9 @@ TEST(AgentId, PrintsALetterAndANumber) {
 
 TEST(OperationKind, EveryKindHasItsOwnName) {
   std::set<std::string> names;
-  const int kinds = static_cast<int>(OperationKind::kHostValue) + 1;
+  const int kinds = static_cast<int>(OperationKind::kRunEnd) + 1;
   for (int i = 0; i < kinds; ++i) names.insert(to_string(static_cast<OperationKind>(i)));
-  EXPECT_EQ(names.size(), 18U);
+  EXPECT_EQ(names.size(), 20U);
   EXPECT_EQ(names.count("?"), 0U);
   EXPECT_STREQ(to_string(OperationKind::kArrive), "arrive");
   EXPECT_STREQ(to_string(OperationKind::kVariableRead), "variable_read");

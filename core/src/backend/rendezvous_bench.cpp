@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The executor alone, without the library above: the time of a rendezvous, in which every replica
-// waits until all replicas have arrived. A seeded order, the log and its hash are on, except in the
-// benchmark of their own cost.
+// The time of a rendezvous of fibers: every replica waits until all replicas have arrived. The
+// executor runs alone, without the library above (tools/bench/merge_call_bench.cpp measures a whole
+// merge_call, and states the goals).
 //
-// Each benchmark has a baseline in the same run; `base/ours` says how many times as long the
-// baseline takes (testing/paired.h). The goals are stated for a whole merge_call:
-// tools/bench/merge_call_bench.cpp.
+// The measured executor draws the order of the replicas from a seed, and keeps a log and its hash,
+// as for users of the simulator. Work on a single thread is measured in processor time, and
+// comparisons with threads in wall time. Both sides are timed in turn, in one process. Each line of
+// the output has the counters `ours_ns` and `base_ns`, the times of the two sides, and `base/ours`,
+// the quotient (testing/paired.h).
 
 #include "backend/testing/paired.h"
 #include "backend/testing/rendezvous_baselines.h"
@@ -15,48 +17,49 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <memory>
+
 namespace belfry {
 namespace {
 
 using testing::Cpus;
 
-enum class Features { kNone, kSeededOrderAndLog };
-
-// Seconds of a rendezvous of `replicas` fibers.
-class FiberRendezvous {
- public:
-  FiberRendezvous(int replicas, Features features)
-      : executor_(make_fiber_executor(features == Features::kNone
-                                          ? ExecutorParts{}
-                                          : ExecutorParts{.chooser = &chooser_, .sink = &sink_})),
-        rounds_(std::max(20, 100'000 / replicas)),
-        job_(*executor_, replicas, rounds_) {}
-
-  double wall_seconds() {
-    return testing::seconds([this] { job_.carry(); }) / rounds_;
-  }
-  double cpu_seconds() {
-    return testing::cpu_seconds([this] { job_.carry(); }) / rounds_;
-  }
-
- private:
-  testing::DrawnChooser chooser_{1};
-  testing::HashingSink sink_;
-  std::unique_ptr<Executor> executor_;
-  int rounds_;
-  testing::RoundsJob job_;
+// A fiber executor with a drawn order, a log and a hash.
+struct LoggedExecutor {
+  testing::DrawnChooser chooser{1};
+  testing::HashingSink sink;
+  std::unique_ptr<Executor> executor = make_fiber_executor({.chooser = &chooser, .sink = &sink});
 };
 
-int replicas_of(const benchmark::State& state) { return static_cast<int>(state.range(0)); }
+// The rounds of a timed run: enough for about 100'000 arrivals.
+int rounds_for(int replicas) { return std::max(20, 100'000 / replicas); }
 
-// Both times are divided by the number of replicas: the part of a replica. The baseline is a bare
-// switch there and back.
+// Both functions run `replicas` fibers through many rendezvous, and return the time of a single
+// rendezvous, in seconds.
+double rendezvous_cpu_seconds(Executor& executor, int replicas) {
+  const int rounds = rounds_for(replicas);
+  testing::RoundsJob job(executor, replicas, rounds);
+  return testing::cpu_seconds([&] { job.carry(); }) / rounds;
+}
+double rendezvous_wall_seconds(Executor& executor, int replicas) {
+  const int rounds = rounds_for(replicas);
+  testing::RoundsJob job(executor, replicas, rounds);
+  return testing::seconds([&] { job.carry(); }) / rounds;
+}
+
+// Measured: the processor time of a rendezvous, divided by the number of replicas. Compared with: a
+// switch to a bare fiber and back, the least that any implementation needs for each replica.
 void BM_AgainstBareSwitch(benchmark::State& state) {
-  const int replicas = replicas_of(state);
-  FiberRendezvous fibers(replicas, Features::kSeededOrderAndLog);
-  testing::report_ratio(
-      state, [&] { return fibers.cpu_seconds() / replicas; },
-      [&] { return testing::bare_switch_seconds(replicas, 100'000 / replicas) / replicas; });
+  const auto replicas = static_cast<int>(state.range(0));
+  LoggedExecutor logged;
+  const auto arrival = [&] {
+    return rendezvous_cpu_seconds(*logged.executor, replicas) / replicas;
+  };
+  const auto bare_switch = [&] {
+    return testing::bare_switch_seconds(replicas, 100'000 / replicas) / replicas;
+  };
+  testing::report_ratio(state, arrival, bare_switch);
 }
 BENCHMARK(BM_AgainstBareSwitch)
     ->Arg(2)
@@ -67,12 +70,15 @@ BENCHMARK(BM_AgainstBareSwitch)
     ->UseManualTime()
     ->Iterations(25);
 
-// The cost of the seeded order and the log: the baseline is the same executor without both.
-// `ours/base` is therefore the factor that both cost.
+// Measured: the processor time of a rendezvous. Compared with: the same executor without a drawn
+// order and a log. `ours/base` is therefore the factor that both cost.
 void BM_SeededOrderAndLogAgainstNeither(benchmark::State& state) {
-  FiberRendezvous on(replicas_of(state), Features::kSeededOrderAndLog);
-  FiberRendezvous off(replicas_of(state), Features::kNone);
-  testing::report_ratio(state, [&] { return on.cpu_seconds(); }, [&] { return off.cpu_seconds(); });
+  const auto replicas = static_cast<int>(state.range(0));
+  LoggedExecutor logged;
+  const std::unique_ptr<Executor> plain = make_fiber_executor({});
+  testing::report_ratio(
+      state, [&] { return rendezvous_cpu_seconds(*logged.executor, replicas); },
+      [&] { return rendezvous_cpu_seconds(*plain, replicas); });
 }
 BENCHMARK(BM_SeededOrderAndLogAgainstNeither)
     ->Arg(2)
@@ -82,13 +88,15 @@ BENCHMARK(BM_SeededOrderAndLogAgainstNeither)
     ->UseManualTime()
     ->Iterations(25);
 
-// Compares with threads that wait on a single condition variable.
+// Measured: the wall time of a rendezvous. Compared with: threads that wait at a condition
+// variable, on all CPUs or (`one_cpu`) on one.
 void BM_AgainstCondvar(benchmark::State& state) {
-  FiberRendezvous fibers(replicas_of(state), Features::kSeededOrderAndLog);
+  const auto replicas = static_cast<int>(state.range(0));
   const auto cpus = static_cast<Cpus>(state.range(1));
+  LoggedExecutor logged;
   testing::report_ratio(
-      state, [&] { return fibers.wall_seconds(); },
-      [&] { return testing::condvar_seconds(replicas_of(state), 500, cpus); });
+      state, [&] { return rendezvous_wall_seconds(*logged.executor, replicas); },
+      [&] { return testing::condvar_seconds(replicas, 500, cpus); });
 }
 BENCHMARK(BM_AgainstCondvar)
     ->ArgNames({"replicas", "one_cpu"})
@@ -98,13 +106,15 @@ BENCHMARK(BM_AgainstCondvar)
     ->UseManualTime()
     ->Iterations(7);
 
-// Compares with threads at a std::barrier.
+// Measured: the wall time of a rendezvous. Compared with: threads that wait at a std::barrier, on
+// all CPUs or on one.
 void BM_AgainstBarrier(benchmark::State& state) {
-  FiberRendezvous fibers(replicas_of(state), Features::kSeededOrderAndLog);
+  const auto replicas = static_cast<int>(state.range(0));
   const auto cpus = static_cast<Cpus>(state.range(1));
+  LoggedExecutor logged;
   testing::report_ratio(
-      state, [&] { return fibers.wall_seconds(); },
-      [&] { return testing::barrier_seconds(replicas_of(state), 2000, cpus); });
+      state, [&] { return rendezvous_wall_seconds(*logged.executor, replicas); },
+      [&] { return testing::barrier_seconds(replicas, 2000, cpus); });
 }
 BENCHMARK(BM_AgainstBarrier)
     ->ArgNames({"replicas", "one_cpu"})
@@ -114,23 +124,25 @@ BENCHMARK(BM_AgainstBarrier)
     ->UseManualTime()
     ->Iterations(7);
 
-// A whole run with `merges` rendezvous, compared with threads started for each run.
+// Measured: the wall time of a run with `merges` rendezvous. Compared with: a run that starts a
+// thread for each replica, lets the threads take turns with two events each, and joins the threads,
+// as in TensorFlow.
 void BM_RunAgainstThreadsPerRun(benchmark::State& state) {
-  testing::DrawnChooser chooser{1};
-  testing::HashingSink sink;
-  const auto executor = make_fiber_executor({.chooser = &chooser, .sink = &sink});
+  const auto replicas = static_cast<int>(state.range(0));
   const auto merges = static_cast<int>(state.range(1));
-  testing::RoundsJob job(*executor, replicas_of(state), merges);
+  LoggedExecutor logged;
+  testing::RoundsJob run(*logged.executor, replicas, merges);
   constexpr int kRuns = 10'000;
-  const auto ours = [&] {
-    return testing::seconds([&] {
-             for (int i = 0; i < kRuns; ++i) job.carry();
-           }) /
-           kRuns;
+  const auto run_of_fibers = [&] {
+    const double total = testing::seconds([&] {
+      for (int i = 0; i < kRuns; ++i) run.carry();
+    });
+    return total / kRuns;
   };
-  testing::report_ratio(state, ours, [&] {
-    return testing::event_pair_run_seconds(replicas_of(state), merges, Cpus::kAll);
-  });
+  const auto run_of_threads = [&] {
+    return testing::event_pair_run_seconds(replicas, merges, Cpus::kAll);
+  };
+  testing::report_ratio(state, run_of_fibers, run_of_threads);
 }
 BENCHMARK(BM_RunAgainstThreadsPerRun)
     ->ArgNames({"replicas", "merges"})

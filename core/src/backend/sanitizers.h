@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// All calls of executors to sanitizers. In builds without sanitizers the functions are empty.
+// All calls of executors to sanitizers and to valgrind. In builds without sanitizers the functions
+// are empty, except valgrind_stack.
 
 #include "belfry/backend/unwatched.h"
 
@@ -20,6 +21,11 @@
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #include <sanitizer/lsan_interface.h>
+#endif
+// The header of valgrind is optional. Its requests are instructions without effect outside
+// valgrind.
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
 #endif
 // BELFRY_UNWATCHED is for functions that begin on a fiber and end on a different fiber: an
 // Unwatched object belongs to a single fiber.
@@ -96,6 +102,14 @@ inline void lsan_keep([[maybe_unused]] char* low, [[maybe_unused]] char* high) {
   __lsan_register_root_region(low, static_cast<std::size_t>(high - low));
   __builtin_unwind_init();  // Stores registers on the stack, with the addresses in them.
   lsan_keep_beside(high);
+#endif
+}
+
+/// Tells valgrind that [low, high) is a stack. Otherwise a switch to a near stack looks like a call
+/// or a return with many bytes of locals, and valgrind takes bytes between the stacks for lost.
+inline void valgrind_stack([[maybe_unused]] char* low, [[maybe_unused]] char* high) {
+#ifdef VALGRIND_STACK_REGISTER
+  static_cast<void>(VALGRIND_STACK_REGISTER(low, high - 1));
 #endif
 }
 

@@ -3,11 +3,13 @@
 
 #include "backend/stack_pool.h"
 
+#include "backend/sanitizers.h"
 #include "belfry/error.h"
 
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 namespace belfry::detail {
@@ -66,11 +68,16 @@ void discard(std::vector<Stack>::iterator begin, std::vector<Stack>::iterator en
 
 }  // namespace
 
-bool overflowed(const Stack& stack) {
-  if (stack.guarded) return false;
+bool foot_is_used(const Stack& stack) {
   const auto* foot = reinterpret_cast<const unsigned long*>(stack.low);
   return std::any_of(foot, foot + kFootBytes / sizeof(long),
                      [](unsigned long word) { return word != 0; });
+}
+
+bool guards(const Stack& stack, const void* address) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const auto low = reinterpret_cast<std::uintptr_t>(stack.low);
+  return stack.guarded && at < low && at >= low - kPage;
 }
 
 StackPool& StackPool::shared() {
@@ -118,6 +125,7 @@ void StackPool::give(std::size_t bytes, std::vector<Stack>& stacks) {
 
 void StackPool::guard(Stack& stack) {
   stack.used = true;
+  valgrind_stack(stack.low, stack.high);  // For ever: a pool unmaps no stack.
   void* const page = stack.low - kPage;
   if (guards_ == Guards::kBest && ::madvise(page, kPage, kGuardInstall) == 0) {
     stack.guarded = true;

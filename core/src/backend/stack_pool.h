@@ -18,7 +18,11 @@ struct Stack {
 };
 
 /// Whether a fiber used more than the stack. For an unguarded stack the foot alone decides.
-bool overflowed(const Stack& stack);
+bool foot_is_used(const Stack& stack);
+inline bool overflowed(const Stack& stack) { return !stack.guarded && foot_is_used(stack); }
+
+/// Whether `address` lies in the page that guards `stack`. May be called in a handler of a signal.
+bool guards(const Stack& stack, const void* address);
 
 /// Unused stacks of all executors of the process: a fresh page costs more than any work of a fiber.
 /// Thread-safe. The pool is among the library's two mutable statics.

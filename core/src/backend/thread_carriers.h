@@ -22,7 +22,7 @@ class ThreadCarriers final : public Carriers {
   [[gnu::cold]] void switch_to(TurnCarrier& from, TurnCarrier& to) override;
   void leave(TurnCarrier& from, TurnCarrier& to) override;
   [[noreturn]] void abandon(TurnCarrier& from, TurnCarrier& to) override;
-  bool has_overflowed(const TurnCarrier&) const override { return false; }
+  const Stack* stack_of(const TurnCarrier&) const override { return nullptr; }
 
  private:
   Workers* pool_;

@@ -5,10 +5,13 @@
 
 #include "backend/fiber_carriers.h"
 #include "backend/thread_carriers.h"
+#include "backend/tracked_carriers.h"
+#include "belfry/backend/stall_watch.h"
 #include "belfry/backend/unwatched.h"
 #include "belfry/error.h"
 
 #include <cstdlib>
+#include <string>
 
 namespace belfry {
 namespace detail {
@@ -19,6 +22,11 @@ namespace {
       ErrorCode::kStrategyBusy,
       "another thread runs on this backend, whose carrier is for one thread at a time",
       "let the threads take turns, give each a backend of its own, or use the concurrent carrier");
+}
+
+ExecutorParts checked(CarrierKind kind, const ExecutorParts& parts) {
+  if (kind == CarrierKind::kFiber) require_stack_bytes(parts.stack_bytes);
+  return parts;
 }
 
 }  // namespace
@@ -76,7 +84,7 @@ class TurnExecutor::SchedulerLease {
 };
 
 TurnExecutor::TurnExecutor(CarrierKind kind, const ExecutorParts& parts, StackPool& stacks)
-    : kind_(kind), parts_(parts), stacks_(stacks, parts.stack_bytes) {
+    : kind_(kind), parts_(checked(kind, parts)), stacks_(stacks, parts.stack_bytes) {
   parts_.stack_bytes = stacks_.bytes();
 }
 
@@ -92,6 +100,9 @@ std::string_view TurnExecutor::name() const {
 void TurnExecutor::carry(int replicas, Job& job, const CarryOptions& options) {
   const Unwatched unwatched;
   const ThreadScope alone(*this);
+  if (stall_watch() != nullptr) [[unlikely]] {
+    return carry_tracked(*this, parts_, make_carriers(), {replicas, job}, options);
+  }
   const SchedulerLease scheduler(*this);
   (*scheduler).number = options.number;
   (*scheduler).carry(replicas, job, options.concurrent);
@@ -160,6 +171,17 @@ void TurnExecutor::abandon() {
 }
 
 }  // namespace detail
+
+void require_stack_bytes(std::size_t bytes, CallSite site) {
+  if (bytes >= kLeastStackBytes && bytes <= kMostStackBytes) return;
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                             "stacks of " + std::to_string(bytes) + " bytes are too " +
+                                 (bytes < kLeastStackBytes ? "small" : "large"),
+                             "stack_bytes is from " + std::to_string(kLeastStackBytes >> 10) +
+                                 " KiB to " + std::to_string(kMostStackBytes >> 30) +
+                                 " GiB; its default is 512 KiB, mapped at use",
+                             site);
+}
 
 std::unique_ptr<Executor> make_fiber_executor(const ExecutorParts& parts) {
   return std::make_unique<detail::TurnExecutor>(detail::CarrierKind::kFiber, parts);

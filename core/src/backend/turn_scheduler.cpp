@@ -3,6 +3,7 @@
 
 #include "backend/turn_scheduler.h"
 
+#include "backend/stack_pool.h"
 #include "belfry/backend/unwatched.h"
 #include "belfry/error.h"
 
@@ -36,6 +37,11 @@ namespace {
   throw ReplicaCancelled{};
 }
 
+bool has_overflowed(const Carriers& kind, const TurnCarrier& carrier) {
+  const Stack* const stack = kind.stack_of(carrier);
+  return stack != nullptr && overflowed(*stack);
+}
+
 void order_resumptions(std::span<const Gate::Waiter> replicas,
                        const std::vector<TurnCarrier*>& carriers) {
   if constexpr (kTsan) {
@@ -56,6 +62,7 @@ TurnScheduler::~TurnScheduler() = default;
 void TurnScheduler::carry(int replicas, Job& job, bool concurrent) {
   begin(replicas, job, concurrent);
   const CarrierScope scope(*caller_);
+  job.begin();
   TurnCarrier* const first = run_until_replica(turns_.next());
   if (first != nullptr) switch_from(*caller_, first);
   finish();
@@ -108,6 +115,11 @@ void TurnScheduler::abandon(Carrier& replica) {
   }
   kind_->abandon(carrier, *next);
   std::abort();  // Not reached; GCC forgets the attribute of virtual functions.
+}
+
+void TurnScheduler::forsake(int replica) {
+  carriers_[static_cast<std::size_t>(replica)] = nullptr;
+  callers_turn_ = turns_.next();
 }
 
 // On the caller's stack.
@@ -223,7 +235,7 @@ void TurnScheduler::finish() {
                                 " used more stack than the " +
                                 std::to_string(parts_->stack_bytes >> 10) + " KiB it has",
                      .site = {},
-                     .replicas = {},
+                     .replicas = {{overflowed_, {}, "used more stack than it has"}},
                      .expected = {},
                      .hint = "keep large data on the heap, or ask for larger stacks"});
 }
@@ -302,7 +314,7 @@ TurnScheduler::Departure TurnScheduler::after_body(TurnCarrier& carrier) {
   const Turn turn = run.end(carrier);
   const bool starts_body =
       turn.kind == Turn::Kind::kReplica && run.carriers_[turn.index] == nullptr;
-  const bool is_reused = starts_body && kind.reuses() && !kind.has_overflowed(carrier);
+  const bool is_reused = starts_body && kind.reuses() && !has_overflowed(kind, carrier);
   if (!is_reused) return {&kind, &run.carrier_of(turn)};
   carrier.replica = static_cast<int>(turn.index);
   run.carriers_[turn.index] = &carrier;
@@ -311,7 +323,7 @@ TurnScheduler::Departure TurnScheduler::after_body(TurnCarrier& carrier) {
 
 // The next turn after the end of the body on `carrier`.
 Turn TurnScheduler::end(TurnCarrier& carrier) {
-  if (kind_->has_overflowed(carrier) && overflowed_ < 0) overflowed_ = carrier.replica;
+  if (has_overflowed(*kind_, carrier) && overflowed_ < 0) overflowed_ = carrier.replica;
   carriers_[static_cast<std::size_t>(carrier.replica)] = nullptr;
   return next_turn();
 }

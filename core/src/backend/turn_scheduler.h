@@ -14,9 +14,9 @@
 
 namespace belfry::detail {
 
-/// Runs replicas one at a time. Turns decides which replica or other agent goes on; Carriers
-/// switches to the replica. A carrier that gives up its turn switches straight to the next one. The
-/// caller of `carry` gets a turn only to settle the job and to let other agents take steps.
+/// Runs replicas one at a time. Turns decides the next replica or stream; Carriers switches to the
+/// replica. A carrier gives up its turn by a switch straight to the next carrier. The caller of
+/// `carry` gets a turn only to settle the job and to let streams take steps.
 /// A scheduler serves one call of `carry` at a time and keeps its memory for the next.
 /// Hidden, like the executor: functions of a visible class may be replaced when a program is
 /// loaded, and compilers do not inline such functions. `carry` is called with ThreadSanitizer off
@@ -35,6 +35,9 @@ class [[gnu::visibility("hidden")]] TurnScheduler final : public Run {
   void block_until(Carrier& replica, const Operation& operation, Gate& gate) override;
   void admit(std::span<const Gate::Waiter> replicas) override;
   [[noreturn]] void abandon(Carrier& replica) override;
+  /// Called on the caller's carrier during the turn of `replica`: the replica never runs again and
+  /// counts as ended. Afterwards the next turn begins.
+  void forsake(int replica);
 
  private:
   // On the caller's stack.

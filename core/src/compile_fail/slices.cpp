@@ -8,17 +8,19 @@
 namespace belfry {
 
 void sums_of_slices(CrossReplicaContext& cross, ReplicaContext& replica,
-                    const PerReplica<IndexedSlices<float>>& all, const IndexedSlices<float>& own) {
+                    const PerReplica<IndexedSlices<float>>& all, const IndexedSlices<float>& own,
+                    const IndexedSlices<double>& wide) {
   reduce_slices(cross, ReduceOp::kSum, all);
   all_reduce_slices(replica, ReduceOp::kSum, own);
 #ifdef GAT_09_GATHER_SLICES
-  // EXPECT: constraints|no matching
+  // EXPECT: the verb takes nests: numbers, tensors, containers
   cross.gather(all);
 #endif
 #ifdef GAT_15_ALL_GATHER_SLICES
-  // EXPECT: constraints|no matching
-  replica.all_gather(own);
+  // EXPECT: the verb takes nests: numbers, tensors, containers
+  replica.all_gather(wide);
 #endif
+  static_cast<void>(wide);
 }
 
 void components_and_promises(const PerReplica<int>& values) {

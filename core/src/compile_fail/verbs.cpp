@@ -70,6 +70,31 @@ void verbs_of_the_cross_replica_context(CrossReplicaContext& cross, const PerRep
 #endif
 }
 
+void reductions_of_mirrored_values(CrossReplicaContext& cross) {
+  cross.reduce(ReduceOp::kMean, cross.broadcast(std::vector<double>{1}), Axis(0));
+  cross.reduce_mapped(ReduceOp::kMean, cross.broadcast(std::vector<double>{1}));
+#ifdef SUM_OF_A_MIRRORED_ALONG_AN_AXIS
+  // EXPECT: SUM of a Mirrored is ambiguous|not a constant expression
+  cross.reduce(ReduceOp::kSum, cross.broadcast(std::vector<int>{1}), Axis(0));
+#endif
+#ifdef SUM_OF_A_MIRRORED_LIST
+  // EXPECT: SUM of a Mirrored is ambiguous|not a constant expression
+  cross.reduce_mapped(ReduceOp::kSum, cross.broadcast(std::vector<int>{1}));
+#endif
+#ifdef BATCH_REDUCE_A_MIRRORED
+  // EXPECT: incomplete type|undefined template
+  cross.batch_reduce(ReduceOp::kMean, cross.broadcast(1.0));
+#endif
+#ifdef GATHER_A_MIRRORED
+  // EXPECT: no matching
+  cross.gather(cross.broadcast(std::vector<int>{1}), Axis(0));
+#endif
+#ifdef FOLD_A_MIRRORED
+  // EXPECT: constraints|no matching
+  cross.reduce(TruncatedMean(), cross.broadcast(1));
+#endif
+}
+
 void fetches(CrossReplicaContext& cross, const PerReplica<int>& values,
              const MirroredVariable<int>& variable, const DeviceSpec& device) {
   const auto same = [](int value) { return value; };

@@ -3,6 +3,7 @@
 
 #include "belfry/backend/host_backend.h"
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/backend/unwatched.h"
 #include "belfry/error.h"
 #include "host/host_communicator.h"
@@ -15,7 +16,8 @@ namespace belfry {
 
 HostBackend::HostBackend(int devices) : count_(devices), executor_(make_fiber_executor({})) {
   if (devices < 1) {
-    throw InvalidArgumentError(ErrorCode::kNoDevices, "a backend needs at least one device");
+    throw InvalidArgumentError(ErrorCode::kNoDevices, "a backend needs at least one device",
+                               "ask for 1 or more");
   }
   devices_.resize(static_cast<std::size_t>(devices));
 }
@@ -32,7 +34,8 @@ Device& HostBackend::device(int index) {
   if (index < 0 || index >= count_) {
     throw InvalidArgumentError(
         ErrorCode::kUnknownDevice,
-        "device " + std::to_string(index) + " of a backend with " + std::to_string(count_));
+        "device " + std::to_string(index) + " of a backend with " + std::to_string(count_),
+        "devices are numbered from 0", detail::submitting_site());
   }
   const detail::Unwatched unwatched;
   auto& place = devices_[static_cast<std::size_t>(index)];

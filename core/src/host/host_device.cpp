@@ -3,6 +3,7 @@
 
 #include "host/host_device.h"
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/backend/host_kernels.h"
 #include "belfry/backend/unwatched.h"
 #include "belfry/error.h"
@@ -88,7 +89,7 @@ BufferPtr HostDevice::allocate(std::size_t bytes, Stream&) {
   } catch (const std::bad_alloc&) {
     throw DeviceError(ErrorCode::kOutOfMemory,
                       "the host has no room for " + std::to_string(bytes) + " bytes",
-                      "free tensors, or make smaller ones");
+                      "free tensors, or make smaller ones", detail::submitting_site());
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "belfry/detail/dataset/distribute_options.h"
 
+#include "belfry/dataset.h"
 #include "belfry/detail/step_reader.h"
 #include "belfry/error.h"
 
@@ -20,6 +21,26 @@ std::string to_string(EndOfData policy) {
       return "mask replicas";
   }
   return "?";
+}
+
+std::string to_string(ElementUse use) {
+  switch (use) {
+    case ElementUse::kGlobalBatch:
+      return "global batch";
+    case ElementUse::kPerReplica:
+      return "per replica";
+  }
+  return "use(" + std::to_string(static_cast<int>(use)) + ")";
+}
+
+std::string to_string(Remainder remainder) {
+  switch (remainder) {
+    case Remainder::kKeep:
+      return "keep";
+    case Remainder::kDrop:
+      return "drop";
+  }
+  return "remainder(" + std::to_string(static_cast<int>(remainder)) + ")";
 }
 
 std::string to_string(BatchSplit split) {

@@ -3,6 +3,8 @@
 
 #include "kernels/names.h"
 
+#include "belfry/backend/host_kernels.h"
+
 #include <cstddef>
 
 namespace belfry {
@@ -22,6 +24,12 @@ std::string_view to_string(KernelKind kind) {
       "row_reduce", "column_reduce", "gather_rows", "scatter_rows", "matmul",  "reduce_replicas",
       "random"};
   return name_in(kNames, kind);
+}
+
+std::string_view operation_name(const Kernel& kernel) {
+  if (kernel.kind == KernelKind::kUnary) return kernels::name_of(kernel.parameters.unary);
+  if (kernel.kind == KernelKind::kBinary) return kernels::name_of(kernel.parameters.binary);
+  return to_string(kernel.kind);
 }
 
 namespace kernels {

@@ -16,7 +16,10 @@
 namespace belfry::kernels {
 namespace {
 
+// The attribute of functions in the included files (reduce_pack.inl). Empty: the compiler uses the
+// instructions that every processor of the architecture has.
 #define BELFRY_TARGET
+
 constexpr std::size_t kVectorBytes = 16;
 
 using ByteVector = std::uint8_t __attribute__((vector_size(kVectorBytes)));
@@ -29,7 +32,7 @@ inline void stream_vector(void* to, const ByteVector& bytes) {
 #endif
 }
 
-/// For lanes with all bits equal.
+/// Whether any lane is set. Each lane has all bits set, or none.
 inline bool any_bit(const ByteVector& lanes) {
 #if defined(__SSE2__)
   return _mm_movemask_epi8((__m128i)lanes) != 0;
@@ -41,7 +44,48 @@ inline bool any_bit(const ByteVector& lanes) {
 }
 
 #include "kernels/reduce_pack.inl"
-// The included loops use the packs defined above.
+
+/// Conversions by operations on bits.
+template <>
+struct Pack<Float16> : FloatPair {
+  static constexpr std::size_t kElements = kVectorBytes / 2;
+
+  BELFRY_TARGET void load(const Float16* from) {
+    const Words pairs = load_vector<std::uint32_t>(from);
+    first = widened(pairs & 0xffffU);
+    second = widened(pairs >> 16);
+  }
+  BELFRY_TARGET void add(const Pack& right) { add_floats(right); }
+  BELFRY_TARGET void store(Float16* to, bool stream) const {
+    store_vector(to, narrowed(first) | (narrowed(second) << 16), stream);
+  }
+
+ private:
+  // The shifted pattern is the value over 2^112, for subnormal values too.
+  BELFRY_TARGET static Floats widened(const Words& bits) {
+    const Words magnitude = bits & 0x7fffU;
+    const Words scaled = (Words)((Floats)(magnitude << 13) * 0x1p112F);
+    const Words special = (Words)((Vector<std::int32_t>)magnitude > 0x7bff) & 0x7f800000U;
+    return (Floats)(scaled | special | ((bits & 0x8000U) << 16));
+  }
+
+  // Rounds like Float16, with selections in place of branches.
+  BELFRY_TARGET static Words narrowed(const Floats& value) {
+    const Words bits = (Words)value;
+    const Words sign = (bits >> 16) & 0x8000U;
+    const Words magnitude = bits & 0x7fffffffU;
+    const auto ordered = (Vector<std::int32_t>)magnitude;
+    const Words normal = (magnitude - 0x38000000U + 0x0fffU + ((magnitude >> 13) & 1U)) >> 13;
+    const Words tiny = (Words)((Floats)magnitude + 0.5F) - 0x3f000000U;
+    const Words is_tiny = (Words)(ordered < 0x38800000);
+    const Words is_large = (Words)(ordered >= 0x477ff000);
+    const Words is_nan = (Words)(ordered > 0x7f800000);
+    const Words finite = (tiny & is_tiny) | (normal & ~is_tiny);
+    return sign | (finite & ~is_large) | (0x7c00U & is_large) | (0x0200U & is_nan);
+  }
+};
+
+// The loops use the packs above.
 #include "kernels/reduce_loops.inl"
 
 }  // namespace

@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Part of reduce_baseline.cpp and reduce_wide.cpp, after reduce_pack.inl.
+// The loops over packs. Part of reduce_baseline.cpp and reduce_wide.cpp, after reduce_pack.inl.
+//
+// `#pragma GCC unroll 16` stands before loops whose packs are in registers: the loops run at most
+// 16 times, and a loop with a counter would need the packs in memory.
 
 enum class Reach {
   kNear,        ///< Operands fit into a cache.
@@ -39,9 +42,10 @@ constexpr const auto& inputs_at(T* const (&outputs)[n], const T* const (&inputs)
 
 /// Prefetches `bytes` bytes of each of `n` operands, `ahead` bytes from element `i`.
 template <class T, std::size_t n, std::size_t bytes>
-BELFRY_TARGET inline BELFRY_INLINE void fetch_ahead(const T* const* from, std::size_t i,
-                                                    std::size_t ahead) {
-  BELFRY_UNROLL
+BELFRY_TARGET __attribute__((always_inline)) inline void fetch_ahead(const T* const* from,
+                                                                     std::size_t i,
+                                                                     std::size_t ahead) {
+#pragma GCC unroll 16
   for (std::size_t k = 0; k < n; ++k) {
     const auto* const line = reinterpret_cast<const std::byte*>(from[k] + i) + ahead;
     for (std::size_t b = 0; b < bytes; b += kLineBytes) __builtin_prefetch(line + b);
@@ -81,7 +85,7 @@ BELFRY_TARGET std::size_t fused(const T* const* in, T* const* out, std::size_t f
     }
     if constexpr (order == ReductionOrder::kReplicaOrder) {
       for (std::size_t u = 0; u < kUnroll; ++u) sum[u].load(from[0] + i + u * kPack);
-      BELFRY_UNROLL
+#pragma GCC unroll 16
       for (std::size_t k = 1; k < n; ++k) {
         for (std::size_t u = 0; u < kUnroll; ++u) {
           Pack<T> next;
@@ -93,7 +97,7 @@ BELFRY_TARGET std::size_t fused(const T* const* in, T* const* out, std::size_t f
       for (std::size_t u = 0; u < kUnroll; ++u) fold_tree<T, 0, n>(sum[u], from, i + u * kPack);
     }
     finish<T, kUnroll>(sum, end.divisor);
-    BELFRY_UNROLL
+#pragma GCC unroll 16
     for (std::size_t k = 0; k < n; ++k) {
       for (std::size_t u = 0; u < kUnroll; ++u) {
         sum[u].store(to[k] + i + u * kPack, reach == Reach::kStream);
@@ -125,8 +129,8 @@ BELFRY_TARGET std::size_t fused_ahead(const T* const* in, T* const* out, std::si
   Pack<T> sum[kUnroll];
   Pack<T> next[kUnroll];
   std::size_t i = first;
-  const auto add = [&](std::size_t k, std::size_t at) BELFRY_TARGET BELFRY_INLINE {
-    BELFRY_UNROLL
+  const auto add = [&](std::size_t k, std::size_t at) BELFRY_TARGET __attribute__((always_inline)) {
+#pragma GCC unroll 16
     for (std::size_t u = 0; u < kUnroll; ++u) {
       Pack<T> term;
       term.load(from[k] + at + u * kPack);
@@ -134,13 +138,13 @@ BELFRY_TARGET std::size_t fused_ahead(const T* const* in, T* const* out, std::si
       if (k == 0) next[u] = term;
     }
   };
-  const auto finish_next = [&]() BELFRY_TARGET BELFRY_INLINE {
+  const auto finish_next = [&]() BELFRY_TARGET __attribute__((always_inline)) {
     finish<T, kUnroll>(next, end.divisor);
-    BELFRY_UNROLL
+#pragma GCC unroll 16
     for (std::size_t u = 0; u < kUnroll; ++u) sum[u] = next[u];
   };
-  const auto store = [&](std::size_t k) BELFRY_TARGET BELFRY_INLINE {
-    BELFRY_UNROLL
+  const auto store = [&](std::size_t k) BELFRY_TARGET __attribute__((always_inline)) {
+#pragma GCC unroll 16
     for (std::size_t u = 0; u < kUnroll; ++u) {
       sum[u].store(to[k] + i + u * kPack, reach == Reach::kStream);
     }
@@ -148,7 +152,7 @@ BELFRY_TARGET std::size_t fused_ahead(const T* const* in, T* const* out, std::si
   for (std::size_t k = 0; k < n; ++k) add(k, i);
   finish_next();
   for (; last - i >= 2 * kStep; i += kStep) {
-    BELFRY_UNROLL
+#pragma GCC unroll 16
     for (std::size_t k = 0; k < n; ++k) {
       if constexpr (kFetches<reach>) {
         fetch_ahead<T, 1, kStep * sizeof(T)>(from + k, i + kStep, end.ahead);
@@ -283,14 +287,15 @@ template <class T>
 BELFRY_TARGET void finish_tile(T* out, const std::byte* tile, std::size_t packs, ReduceEnd end) {
   const auto* sums = reinterpret_cast<const Pack<T>*>(tile);
   constexpr std::size_t kStep = 4;
-  const auto store = [&]<std::size_t n>(std::size_t p) BELFRY_TARGET BELFRY_INLINE {
-    Pack<T> sum[n];
-    for (std::size_t u = 0; u < n; ++u) sum[u] = sums[p + u];
-    finish<T, n>(sum, end.divisor);
-    for (std::size_t u = 0; u < n; ++u) {
-      sum[u].store(out + (p + u) * Pack<T>::kElements, end.stream);
-    }
-  };
+  const auto store = [&]<std::size_t n>(std::size_t p) BELFRY_TARGET
+      __attribute__((always_inline)) {
+        Pack<T> sum[n];
+        for (std::size_t u = 0; u < n; ++u) sum[u] = sums[p + u];
+        finish<T, n>(sum, end.divisor);
+        for (std::size_t u = 0; u < n; ++u) {
+          sum[u].store(out + (p + u) * Pack<T>::kElements, end.stream);
+        }
+      };
   std::size_t p = 0;
   for (; packs - p >= kStep; p += kStep) store.template operator()<kStep>(p);
   for (; p < packs; ++p) store.template operator()<1>(p);

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The same loops with 32-byte vectors and conversions of 16-bit floats in hardware, chosen at run
-// time. Results have the same bits: additions and divisions are the same IEEE operations.
-// Conversions differ only in the patterns of NaNs, and results have a single NaN.
+// The loops of reduce_baseline.cpp with 32-byte vectors and conversions of 16-bit floats in
+// hardware, chosen at run time. Results have the bits of the baseline: additions and divisions are
+// the same IEEE operations. Conversions differ only in the bits of NaNs, and every NaN becomes
+// canonical.
 
 #include "belfry/backend/element_types.h"
 #include "kernels/reduce_loops.h"
@@ -20,8 +21,11 @@
 namespace belfry::kernels {
 namespace {
 
+// The attribute of functions in the included files (reduce_pack.inl): the compiler may use AVX2 and
+// F16C. Callers ask has_wide_vectors() first. An option for the whole file would also reach inline
+// functions of other headers, and the linker could keep these copies for the whole library.
 #define BELFRY_TARGET __attribute__((target("avx2,f16c")))
-#define BELFRY_HAS_F16C
+
 constexpr std::size_t kVectorBytes = 32;
 
 using ByteVector = std::uint8_t __attribute__((vector_size(kVectorBytes)));
@@ -30,13 +34,33 @@ BELFRY_TARGET inline void stream_vector(void* to, const ByteVector& bytes) {
   _mm256_stream_si256(static_cast<__m256i*>(to), (__m256i)bytes);
 }
 
-/// For lanes with all bits equal.
+/// Whether any lane is set. Each lane has all bits set, or none.
 BELFRY_TARGET inline bool any_bit(const ByteVector& lanes) {
   return _mm256_movemask_epi8((__m256i)lanes) != 0;
 }
 
 #include "kernels/reduce_pack.inl"
-// The included loops use the packs defined above.
+
+/// Conversions in hardware.
+template <>
+struct Pack<Float16> : FloatPair {
+  static constexpr std::size_t kElements = kVectorBytes / 2;
+
+  BELFRY_TARGET void load(const Float16* from) {
+    const auto* halves = reinterpret_cast<const __m128i*>(from);
+    first = (Floats)_mm256_cvtph_ps(_mm_loadu_si128(halves));
+    second = (Floats)_mm256_cvtph_ps(_mm_loadu_si128(halves + 1));
+  }
+  BELFRY_TARGET void add(const Pack& right) { add_floats(right); }
+  BELFRY_TARGET void store(Float16* to, bool stream) const {
+    const __m128i low = _mm256_cvtps_ph((__m256)first, _MM_FROUND_TO_NEAREST_INT);
+    const __m128i high = _mm256_cvtps_ph((__m256)second, _MM_FROUND_TO_NEAREST_INT);
+    const __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+    store_vector(to, both, stream);
+  }
+};
+
+// The loops use the packs above.
 #include "kernels/reduce_loops.inl"
 
 }  // namespace

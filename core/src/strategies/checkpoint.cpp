@@ -39,35 +39,53 @@ void add_to(TensorFile& file, const std::string& name, FileTensor tensor, CallSi
                              "rename one of the variables", site);
 }
 
-void load_leaf(const TensorFile& file, const SavedLeaf& saved, const VariableInfo& info,
-               CallSite site) {
+std::optional<LeafMismatch> mismatch_of(const TensorFile& file, const SavedLeaf& saved,
+                                        const VariableInfo& info) {
   const auto found = file.tensors.find(saved.name);
-  const std::string wanted = to_string(saved.leaf.dtype) + to_string(saved.shape);
-  std::string summary;
+  std::string text;
   if (const auto other = file.unsupported.find(saved.name); other != file.unsupported.end()) {
-    summary = "\"" + saved.name + "\" is " + other->second.dtype + to_string(other->second.shape) +
-              " in the file, an element type that is not supported";
+    text = "\"" + saved.name + "\" is " + other->second.dtype + to_string(other->second.shape) +
+           " in the file, an element type that is not supported";
   } else if (found == file.tensors.end()) {
-    summary = "the file has no \"" + saved.name + "\"";
+    text = "the file has no \"" + saved.name + "\"";
   } else if (found->second.dtype != saved.leaf.dtype || found->second.shape != saved.shape) {
-    summary = "\"" + saved.name + "\" is " + to_string(found->second.dtype) +
-              to_string(found->second.shape) + " in the file";
+    text = "\"" + saved.name + "\" is " + to_string(found->second.dtype) +
+           to_string(found->second.shape) + " in the file";
   } else if (has_odd_boolean(found->second)) {
-    summary = "\"" + saved.name + "\" has a boolean that is neither 0 nor 1 in the file";
+    text = "\"" + saved.name + "\" has a boolean that is neither 0 nor 1 in the file";
+  } else {
+    return std::nullopt;
   }
-  if (!summary.empty()) {
-    ErrorReport report;
-    report.code = ErrorCode::kVariableMismatch;
-    report.summary = std::move(summary);
-    report.site = site;
-    report.expected = wanted;
-    report.hint = "the variable was made at " + to_string(info.created);
-    throw VariableMismatchError(std::move(report));
+  return LeafMismatch{std::move(text), to_string(saved.leaf.dtype) + to_string(saved.shape), &info};
+}
+
+void throw_mismatches(const std::vector<LeafMismatch>& mismatches, CallSite site) {
+  const LeafMismatch& first = mismatches.front();
+  ErrorReport report;
+  report.code = ErrorCode::kVariableMismatch;
+  report.site = site;
+  if (mismatches.size() == 1) {
+    report.summary = first.found;
+    report.expected = first.wanted;
+    report.hint = "the variable was made at " + to_string(first.info->created);
+  } else {
+    report.summary = std::to_string(mismatches.size()) + " arrays of the file do not fit:";
+    for (const LeafMismatch& mismatch : mismatches) {
+      report.summary += "\n  " + mismatch.found + "; expected " + mismatch.wanted +
+                        ", of the variable made at " + to_string(mismatch.info->created);
+    }
+    report.hint =
+        "make the variables of the program that saved the file, or restore a checkpoint "
+        "of fewer variables";
   }
-  const std::vector<std::byte>& bytes = found->second.bytes;
+  throw VariableMismatchError(std::move(report));
+}
+
+void load_leaf(const TensorFile& file, const SavedLeaf& saved, CallSite site) {
+  const std::vector<std::byte>& bytes = file.tensors.at(saved.name).bytes;
   if (saved.leaf.tensor != nullptr) {
     *saved.leaf.tensor = AnyTensor::from_host(saved.leaf.dtype, saved.shape, bytes.data(),
-                                              saved.leaf.tensor->placement());
+                                              saved.leaf.tensor->placement(), site);
   } else if (!bytes.empty()) {
     std::memcpy(saved.leaf.data, bytes.data(), bytes.size());
   }
@@ -104,6 +122,9 @@ void Checkpoint::restore(const TensorFile& file, const RestoreOptions& options) 
   strategy_.cross_replica().core().require_change("restore", options.site);
   strategy_.cross_replica().core().require_one_process("a checkpoint", options.site);
   detail::require_split(options.sums, options.site);
+  std::vector<detail::LeafMismatch> mismatches;
+  for (const auto& variable : variables_) variable->compare(file, mismatches);
+  if (!mismatches.empty()) detail::throw_mismatches(mismatches, options.site);
   try {
     for (const auto& variable : variables_) variable->stage(file, options.sums, options.site);
   } catch (...) {

@@ -25,6 +25,7 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 struct Layer {
   std::vector<float> weights;
@@ -216,6 +217,25 @@ TEST(Checkpoint, ThatDoesNotFitChangesNothing) {
   EXPECT_EQ(model.checkpoint().contents(), file);
   EXPECT_EQ(refusal_of(model, whole), "restored");
   EXPECT_THAT(model.strategy.local_values(model.first), Each(7));
+}
+
+TEST(Checkpoint, ListsAllArraysThatDoNotFit) {
+  testing::asserts("SEM-56");
+  Model model(2);
+  const TensorFile file = model.checkpoint().contents();
+  TensorFile changed = file;
+  changed.tensors.erase("w");
+  changed.tensors.at("layer[0]").shape = Shape({2, 1});
+  changed.tensors.at("first").bytes[0] = std::byte{7};
+  changed.tensors.at("mean").dtype = DType::kInt64;
+  const std::string refusal = refusal_of(model, changed);
+  EXPECT_THAT(refusal, StartsWith("BF-050 3 arrays of the file do not fit:\n"
+                                  "  the file has no \"w\"; expected float32[2], of the variable "
+                                  "made at checkpoint_test.cpp:"));
+  EXPECT_THAT(refusal, HasSubstr("\n  \"layer[0]\" is float32[2,1] in the file; expected "
+                                 "float32[2], of the variable made at checkpoint_test.cpp:"));
+  EXPECT_THAT(refusal, HasSubstr("\n  \"mean\" is int64[] in the file; expected float64[], of "));
+  EXPECT_EQ(model.checkpoint().contents(), file);
 }
 
 TEST(Checkpoint, IgnoresUnrequestedArrays) {

@@ -29,7 +29,7 @@ class ImmediateMerges final : public detail::MergePoint {
     detail::MergeRequest* const requests[] = {&request};
     request.type->execute(cross_, requests, detail::Participants(1), 0);
   }
-  void touch(int, OperationKind, std::uint64_t, CallSite) override {}
+  void touch(int, OperationKind, const detail::VariableInfo&, CallSite) override {}
   bool is_default() const override;
   std::shared_ptr<void> make_variable(int, const detail::VariableRequest&,
                                       detail::FunctionRef<std::shared_ptr<void>()> make) override {

@@ -18,10 +18,10 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::numeric_limits<std::ptrdiff_t>::max();
 
-void require_storage(const AnyTensor& tensor) {
+void require_storage(const AnyTensor& tensor, CallSite site) {
   if (tensor.empty()) {
     throw InvalidArgumentError(ErrorCode::kInvalidArgument, "a default-constructed tensor was used",
-                               "make it with Tensor::from, full or zeros");
+                               "make it with Tensor::from, full or zeros", site);
   }
 }
 
@@ -55,7 +55,9 @@ Placement current_placement(CallSite site) {
 Device& device_of(const Placement& placement) {
   detail::require_alive();
   if (placement.backend == nullptr) {
-    throw InvalidArgumentError(ErrorCode::kUnknownDevice, "a placement without a backend");
+    throw InvalidArgumentError(ErrorCode::kUnknownDevice, "a placement without a backend",
+                               "take one from Strategy::placement or ReplicaContext::placement",
+                               detail::submitting_site());
   }
   return placement.backend->device(placement.device);
 }
@@ -73,7 +75,7 @@ AnyTensor AnyTensor::allocate(DType dtype, Shape shape, Placement placement) {
     throw DeviceError(
         ErrorCode::kOutOfMemory,
         "no device has room for a tensor " + to_string(shape) + " of " + to_string(dtype),
-        "make it smaller");
+        "make it smaller", detail::submitting_site());
   }
   BufferPtr buffer = device.allocate(count * size_of(dtype), device.compute_stream());
   return {BufferView{std::move(buffer), 0, count, dtype}, std::move(shape), placement};
@@ -90,18 +92,18 @@ AnyTensor AnyTensor::from_host(DType dtype, Shape shape, const void* data, Place
 }
 
 void AnyTensor::read(void* to, CallSite site) const {
-  require_storage(*this);
+  require_storage(*this, site);
   if (view_.count == 0) return;
   const detail::SiteScope scope(site);
   device_of(placement_).compute_stream().read(to, view_);
 }
 
 AnyTensor AnyTensor::copy_to(Placement target, CallSite site) const {
-  require_storage(*this);
+  require_storage(*this, site);
   if (target == placement_) return *this;
   if (target.backend != placement_.backend) {
     throw InvalidArgumentError(ErrorCode::kForeignObject, "a tensor cannot move to another backend",
-                               "read it with to_host and make a new one there");
+                               "read it with to_host and make a new one there", site);
   }
   const detail::SiteScope scope(site);
   AnyTensor copy = allocate(dtype(), shape_, target);
@@ -119,7 +121,7 @@ AnyTensor AnyTensor::reshaped(Shape shape, CallSite site) const {
 }
 
 const BufferView& AnyTensor::writable(bool keep) {
-  require_storage(*this);
+  require_storage(*this, detail::submitting_site());
   if (!is_shared()) return view_;
   AnyTensor fresh = allocate(dtype(), shape_, placement_);
   if (keep && view_.count != 0) device_of(placement_).compute_stream().copy(fresh.view_, view_);

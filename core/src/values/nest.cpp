@@ -27,6 +27,12 @@ void throw_bad_component(int index, int size, CallSite site) {
                              "components are numbered from 0 by replica id", site);
 }
 
+void throw_no_component(int size, CallSite site) {
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                             "none of " + std::to_string(size) + " replicas has a component",
+                             "give at least one replica a value", site);
+}
+
 void throw_absent_component(int replica, const Participants& present) {
   ErrorReport report;
   report.code = ErrorCode::kInvalidArgument;

@@ -143,4 +143,23 @@ void TensorFile::write(const std::filesystem::path& path, CallSite site) const {
   detail::save_file(path, parts, site);
 }
 
+std::string to_string(const FileTensor& tensor) {
+  return to_string(tensor.dtype) + to_string(tensor.shape);
+}
+
+std::string to_string(const UnsupportedTensor& tensor) {
+  return tensor.dtype + to_string(tensor.shape);
+}
+
+std::string to_string(const TensorFile& file) {
+  std::string text;
+  const auto add = [&text](const std::string& name, const std::string& value) {
+    text += (text.empty() ? "" : ", ") + name + " " + value;
+  };
+  for (const auto& [name, tensor] : file.tensors) add(name, to_string(tensor));
+  for (const auto& [name, tensor] : file.unsupported) add(name, to_string(tensor));
+  for (const auto& [name, note] : file.notes) add(name, "\"" + note + "\"");
+  return text.empty() ? "nothing" : text;
+}
+
 }  // namespace belfry

@@ -109,7 +109,11 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     } else if (level_ == Level::kEntry && field_ == Field::kType) {
       entry_.type = file_dtype_named(text);
       if (entry_.type == nullptr) {
-        fail(begin, "\"" + detail::printable(text) + "\" is no element type of the format");
+        place_.fail(
+            kLengthBytes + begin,
+            "\"" + detail::printable(text) + "\" is no element type of the format",
+            "the element type is unknown, and so is the size of the array: convert the array to a "
+            "type such as F32 and save the file again");
       }
     } else {
       unexpected(begin);
@@ -253,10 +257,9 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
-void TensorFilePlace::fail(std::size_t position, const std::string& what) const {
+void TensorFilePlace::fail(std::size_t position, const std::string& what, const char* hint) const {
   throw InvalidArgumentError(ErrorCode::kFileFormat,
-                             name + ", byte " + std::to_string(position) + ": " + what,
-                             "the file was cut off, edited, or is no safetensors file", site);
+                             name + ", byte " + std::to_string(position) + ": " + what, hint, site);
 }
 
 std::size_t header_length(std::string_view contents, const TensorFilePlace& place) {
@@ -277,8 +280,10 @@ std::size_t header_length(std::string_view contents, const TensorFilePlace& plac
 TensorHeader parse_header(std::string_view contents, const TensorFilePlace& place) {
   const std::size_t length = header_length(contents, place);
   if (length > contents.size() - kLengthBytes) {
-    place.fail(0, "a header of " + std::to_string(length) + " bytes in a file of " +
-                      std::to_string(contents.size()));
+    place.fail(0,
+               "a header of " + std::to_string(length) + " bytes in a file of " +
+                   std::to_string(contents.size()),
+               "the file was cut off, or is no safetensors file");
   }
   return HeaderReader(contents.substr(kLengthBytes, length), place).read();
 }

@@ -24,7 +24,9 @@ struct TensorFilePlace {
   CallSite site;
 
   /// Throws: InvalidArgumentError (kFileFormat): the file does not make sense at byte `position`.
-  [[noreturn]] void fail(std::size_t position, const std::string& what) const;
+  [[noreturn]] void fail(
+      std::size_t position, const std::string& what,
+      const char* hint = "the file was cut off, edited, or is no safetensors file") const;
 };
 
 /// The description of an array in a header. Shape and span fit each other.

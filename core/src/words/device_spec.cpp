@@ -36,7 +36,7 @@ struct Parser {
                        .replicas = {},
                        .expected =
                            "/job:NAME/replica:N/task:N/device:TYPE:N, any part of it, or "
-                           "the short form /gpu:0",
+                           "a short form: GPU:0, gpu:0, /gpu:0, gpu",
                        .hint = {}};
     throw InvalidArgumentError(std::move(report));
   }
@@ -82,23 +82,27 @@ struct Parser {
     const auto name = take_while([](char c) { return is_upper(c) || is_digit(c) || c == '_'; });
     if (is_lower(peek())) fail(at, "after /device: the type is written in upper case");
     if (name.empty()) fail(type_begin, "expected a type of device");
-    set_device(begin, std::string(name));
+    set_type(begin, std::string(name));
+    expect_colon();
+    index = number();
   }
 
-  void short_device(std::size_t begin, std::string_view word) {
+  // `gpu:1`, in upper, lower or mixed case; without a number, the device has the number 0.
+  void short_device(std::size_t begin, std::size_t word_begin, std::string_view word) {
     std::string upper;
     for (const char c : word) upper += to_upper(c);
     if (upper != "CPU" && upper != "GPU" && upper != "SIM") {
-      fail(begin + 1, "expected job, replica, task, device, cpu, gpu or sim");
+      fail(word_begin, "expected job, replica, task, device, cpu, gpu or sim");
     }
-    set_device(begin, std::move(upper));
-  }
-
-  void set_device(std::size_t begin, std::string name) {
-    if (type) fail(begin, "a second device");
-    type = std::move(name);
+    set_type(begin, std::move(upper));
+    if (done() || peek() == '/') return;
     expect_colon();
     index = number();
+  }
+
+  void set_type(std::size_t begin, std::string name) {
+    if (type) fail(begin, "a second device");
+    type = std::move(name);
   }
 
   template <class Value, class Read>
@@ -110,8 +114,13 @@ struct Parser {
 
   void part() {
     const std::size_t begin = at;
-    if (peek() != '/') fail(at, "expected '/'");
-    ++at;
+    // The first slash may be missing.
+    if (peek() == '/') {
+      ++at;
+    } else if (begin > 0) {
+      fail(at, "expected '/'");
+    }
+    const std::size_t word_begin = at;
     const auto word = take_while([](char c) { return is_lower(c) || is_upper(c); });
     if (word == "job") {
       field(job, "job", begin, [this] { return job_name(); });
@@ -123,7 +132,7 @@ struct Parser {
       expect_colon();
       device(begin);
     } else {
-      short_device(begin, word);
+      short_device(begin, word_begin, word);
     }
   }
 };

@@ -44,6 +44,30 @@ TEST(DeviceSpec, AFieldOfTheTextWinsOverTheDefaults) {
             (DeviceSpec{"a", 1, 2, "GPU", 3}));
 }
 
+// Forms of TensorFlow, each with the device in full.
+TEST(DeviceSpec, ReadsShortFormsInAnyCase) {
+  const DeviceSpec gpu0{"localhost", 0, 0, "GPU", 0};
+  const DeviceSpec gpu1{"localhost", 0, 0, "GPU", 1};
+  for (const char* text : {"GPU:1", "gpu:1", "Gpu:1", "/GPU:1", "/gpu:1", "device:GPU:1"}) {
+    EXPECT_EQ(DeviceSpec::parse(text), gpu1) << text;
+  }
+  for (const char* text : {"GPU", "gpu", "/gpu", "gPU:0", "/device:GPU:0"}) {
+    EXPECT_EQ(DeviceSpec::parse(text), gpu0) << text;
+  }
+  for (const char* text : {"cpu", "CPU", "/cpu", "cpu:0"}) {
+    EXPECT_EQ(DeviceSpec::parse(text), kHostCpu) << text;
+  }
+  EXPECT_EQ(DeviceSpec::parse("sim:4"), (DeviceSpec{"localhost", 0, 0, "SIM", 4}));
+  EXPECT_EQ(DeviceSpec::parse("job:worker/task:1/gpu"), (DeviceSpec{"worker", 0, 1, "GPU", 0}));
+  EXPECT_EQ(DeviceSpec::parse("/gpu/task:2"), (DeviceSpec{"localhost", 0, 2, "GPU", 0}));
+}
+
+// A type without a number is device 0, also if the defaults have a number.
+TEST(DeviceSpec, AShortFormWithoutANumberIsTheFirstDevice) {
+  EXPECT_EQ(DeviceSpec::parse("gpu", DeviceSpec{"a", 1, 2, "GPU", 3}),
+            (DeviceSpec{"a", 1, 2, "GPU", 0}));
+}
+
 TEST(DeviceSpec, OrdersByNumberNotByText) {
   EXPECT_LT(DeviceSpec::parse("/gpu:2"), DeviceSpec::parse("/gpu:10"));
   EXPECT_LT(DeviceSpec::parse("/task:9/gpu:0"), DeviceSpec::parse("/task:10/cpu:0"));
@@ -64,11 +88,21 @@ void expect_rejected(std::string_view text, int column, const std::string& what)
 
 TEST(DeviceSpec, ErrorsNameTheColumn) {
   const std::string words = "expected job, replica, task, device, cpu, gpu or sim";
-  expect_rejected("gpu:0", 1, "expected '/'");
   expect_rejected("/", 2, words);
+  expect_rejected("0", 1, words);
+  expect_rejected("cuda:0", 1, words);
+  expect_rejected(" gpu:0", 1, words);
+  expect_rejected("jbo:worker", 1, words);
+  expect_rejected("GPU:0,GPU:1", 6, "expected '/'");
+  expect_rejected("gpu 0", 4, "expected ':'");
+  expect_rejected("gpu:", 5, "expected a number");
+  expect_rejected("gpu:0/cpu:0", 6, "a second device");
+  expect_rejected("gpu/cpu", 4, "a second device");
+  expect_rejected("device:gpu:0", 8, "after /device: the type is written in upper case");
+  expect_rejected("job", 4, "expected ':'");
   expect_rejected("/jbo:worker", 2, words);
   expect_rejected("/task:1/tpu:0", 9, words);
-  expect_rejected("/gpu", 5, "expected ':'");
+  expect_rejected("/gpux", 2, words);
   expect_rejected("/gpu:", 6, "expected a number");
   expect_rejected("/gpu:x", 6, "expected a number");
   expect_rejected("/gpu:-1", 6, "expected a number");

@@ -3,6 +3,7 @@
 
 #include "belfry/error.h"
 
+#include <cstdint>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -82,6 +83,14 @@ std::string to_string(const ErrorReport& report) {
   return text;
 }
 
+std::string describe(const ErrorReport& report) {
+  std::string text = to_string(report);
+  if (!report.schedule) return text;
+  append_line(text, "seed: ", std::to_string(report.schedule->seed));
+  if (!report.schedule->token.empty()) append_line(text, "replay: ", report.schedule->token);
+  return text;
+}
+
 Error::Error(ErrorReport report) {
   std::string text = to_string(report);
   shared_ = std::make_shared<const Shared>(Shared{std::move(report), std::move(text)});
@@ -97,75 +106,94 @@ Error::Error(ErrorCode code, std::string summary, std::string hint, CallSite sit
 
 const char* Error::what() const noexcept { return shared_->text.c_str(); }
 
-// Errors of devices, groups of processes, and belfry itself.
-[[noreturn]] static void throw_outside_error(ErrorReport report) {
-  switch (report.code) {
-    case ErrorCode::kOutOfMemory:
-    case ErrorCode::kUninitialised:
-    case ErrorCode::kDeviceLost:
-    case ErrorCode::kNoDriver:
-    case ErrorCode::kDeadlock:
-    case ErrorCode::kStackOverflow:
-    case ErrorCode::kLeak:
-      throw DeviceError(std::move(report));
-    case ErrorCode::kProcessLost:
-      throw ProcessLostError(std::move(report));
-    case ErrorCode::kPeerFailed:
-      throw PeerFailedError(std::move(report));
-    default:
-      throw InternalError(std::move(report));
+// A code missing here is an error of the compiler, in builds of every kind.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wswitch"
+namespace {
+
+enum class ErrorClass : std::uint8_t {
+  kContext,
+  kMerge,
+  kStructure,
+  kArgument,
+  kVariable,
+  kDevice,
+  kProcess,
+  kPeer,
+  kUnsupported,
+  kStrategy,
+  kInternal,
+};
+
+// clang-format off
+ErrorClass class_of(ErrorCode code) {
+  using enum ErrorCode;
+  switch (code) {
+    case kWrongContext: case kStrategyBusy: case kRunFailed: case kOtherStrategy:
+    case kMergeNested:
+      return ErrorClass::kContext;
+    case kMergeMissing: case kMergePlaces: case kMergeKinds: case kMergeTypes:
+    case kMergeUnnamed: case kReplicaStalled:
+      return ErrorClass::kMerge;
+    case kStructure:
+      return ErrorClass::kStructure;
+    case kCapturedValue: case kShape: case kDType: case kInvalidArgument: case kNoDevices:
+    case kDuplicateDevice: case kUnknownDevice: case kDeviceString: case kIntegerMean:
+    case kNoAggregation: case kSumOfMirrored: case kDestination: case kFileFormat: case kFile:
+    case kVariableEmpty: case kOutOfBounds: case kForeignObject: case kReplay:
+    case kNotDeterministic:
+      return ErrorClass::kArgument;
+    case kVariableMismatch: case kVariableForeign: case kMirroredDiverged: case kTransaction:
+      return ErrorClass::kVariable;
+    case kOutOfMemory: case kUninitialised: case kDeviceLost: case kNoDriver: case kDeadlock:
+    case kStackOverflow: case kLeak:
+      return ErrorClass::kDevice;
+    case kProcessLost:
+      return ErrorClass::kProcess;
+    case kPeerFailed:
+      return ErrorClass::kPeer;
+    case kUnsupported:
+      return ErrorClass::kUnsupported;
+    case kStrategyContract:
+      return ErrorClass::kStrategy;
+    case kReplicaThrew: case kMergeThrew:  // Of reports alone.
+    case kInternal:
+      return ErrorClass::kInternal;
   }
+  return ErrorClass::kInternal;  // A number without an enumerator.
 }
+// clang-format on
+
+}  // namespace
 
 void throw_error(ErrorReport report) {
-  switch (report.code) {
-    case ErrorCode::kWrongContext:
-    case ErrorCode::kStrategyBusy:
-    case ErrorCode::kRunFailed:
-    case ErrorCode::kOtherStrategy:
-    case ErrorCode::kMergeNested:
+  switch (class_of(report.code)) {
+    case ErrorClass::kContext:
       throw ContextError(std::move(report));
-    case ErrorCode::kMergeMissing:
-    case ErrorCode::kMergePlaces:
-    case ErrorCode::kMergeKinds:
-    case ErrorCode::kMergeTypes:
-    case ErrorCode::kMergeUnnamed:
+    case ErrorClass::kMerge:
       throw MergeMismatchError(std::move(report));
-    case ErrorCode::kStructure:
+    case ErrorClass::kStructure:
       throw StructureMismatchError(std::move(report));
-    case ErrorCode::kCapturedValue:
-    case ErrorCode::kShape:
-    case ErrorCode::kDType:
-    case ErrorCode::kInvalidArgument:
-    case ErrorCode::kNoDevices:
-    case ErrorCode::kDuplicateDevice:
-    case ErrorCode::kUnknownDevice:
-    case ErrorCode::kDeviceString:
-    case ErrorCode::kIntegerMean:
-    case ErrorCode::kNoAggregation:
-    case ErrorCode::kSumOfMirrored:
-    case ErrorCode::kDestination:
-    case ErrorCode::kFileFormat:
-    case ErrorCode::kFile:
-    case ErrorCode::kOutOfBounds:
-    case ErrorCode::kForeignObject:
-    case ErrorCode::kReplay:
-    case ErrorCode::kNotDeterministic:
-    case ErrorCode::kVariableEmpty:
+    case ErrorClass::kArgument:
       throw InvalidArgumentError(std::move(report));
-    case ErrorCode::kVariableMismatch:
-    case ErrorCode::kVariableForeign:
-    case ErrorCode::kMirroredDiverged:
-    case ErrorCode::kTransaction:
+    case ErrorClass::kVariable:
       throw VariableMismatchError(std::move(report));
-    case ErrorCode::kUnsupported:
+    case ErrorClass::kDevice:
+      throw DeviceError(std::move(report));
+    case ErrorClass::kProcess:
+      throw ProcessLostError(std::move(report));
+    case ErrorClass::kPeer:
+      throw PeerFailedError(std::move(report));
+    case ErrorClass::kUnsupported:
       throw UnsupportedError(std::move(report));
-    case ErrorCode::kStrategyContract:
+    case ErrorClass::kStrategy:
       throw StrategyError(std::move(report));
-    default:
-      throw_outside_error(std::move(report));
+    case ErrorClass::kInternal:
+      break;
   }
+  throw InternalError(std::move(report));
 }
+#pragma GCC diagnostic pop
 
 void throw_internal(std::string_view what, CallSite site) {
   throw InternalError(ErrorCode::kInternal, std::string(what),

@@ -106,6 +106,21 @@ TEST(Error, EachFamilyOfCodesHasItsChild) {
   expect_thrown_as<InternalError>(ErrorCode::kInternal);
 }
 
+TEST(Error, TheDescriptionEndsWithTheSchedule) {
+  ErrorReport report{.code = ErrorCode::kShape,
+                     .summary = "s",
+                     .site = {},
+                     .replicas = {},
+                     .expected = {},
+                     .hint = "h"};
+  EXPECT_EQ(describe(report), "BF-021 s\n  hint: h");
+  report.schedule = ScheduleReport{.seed = 18446744073709551615U};
+  EXPECT_EQ(describe(report), "BF-021 s\n  hint: h\n  seed: 18446744073709551615");
+  report.schedule->token = "bf1.x";
+  EXPECT_EQ(describe(report), "BF-021 s\n  hint: h\n  seed: 18446744073709551615\n  replay: bf1.x");
+  EXPECT_EQ(to_string(report), "BF-021 s\n  hint: h");
+}
+
 TEST(Error, CheckThrowsWhenItsConditionIsFalse) {
   EXPECT_NO_THROW(check(true, "fine"));
   try {

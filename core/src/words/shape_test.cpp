@@ -73,12 +73,14 @@ TEST(Shape, BadExtentsAndAxesAreNamed) {
     EXPECT_EQ(error.code(), ErrorCode::kShape);
     EXPECT_EQ(error.report().summary, "shape [2,-3]: an extent is negative");
     EXPECT_EQ(error.report().site.line, __LINE__ - 5);
+    EXPECT_EQ(error.report().hint, "write out every extent: -1 is not computed from the others");
   }
   try {
     (void)Shape{2, 3}.extent(2);
     FAIL();
   } catch (const InvalidArgumentError& error) {
     EXPECT_EQ(error.report().summary, "shape [2,3] has no axis 2");
+    EXPECT_EQ(error.report().hint, "axes are 0 to 1, or -1 for the last");
   }
   EXPECT_THROW((void)(Shape{2, 3}.extent(-3)), InvalidArgumentError);
   EXPECT_THROW((void)Shape().extent(0), InvalidArgumentError);

@@ -9,25 +9,33 @@
 namespace belfry::detail {
 namespace {
 
-bool has_type(const std::exception_ptr& exception, const std::type_info& type) {
-  try {
-    std::rethrow_exception(exception);
-  } catch (const Error& error) {
-    return typeid(error) == type;
-  } catch (...) {
-    return false;
-  }
+// An E with `report` if the class of `error` is E; else null.
+template <class E>
+std::exception_ptr as(const Error& error, const ErrorReport& report) {
+  return typeid(error) == typeid(E) ? std::make_exception_ptr(E(report)) : nullptr;
+}
+
+template <class... E>
+std::exception_ptr as_one_of(const Error& error, const ErrorReport& report) {
+  std::exception_ptr made;
+  static_cast<void>(((made = as<E>(error, report)) || ...));
+  return made;
 }
 
 }  // namespace
 
 std::exception_ptr with_report(std::exception_ptr error, const ErrorReport& report) {
   try {
-    throw_error(report);
-  } catch (const Error& rebuilt) {
-    if (has_type(error, typeid(rebuilt))) return std::current_exception();
+    std::rethrow_exception(error);
+  } catch (const Error& own) {
+    std::exception_ptr made =
+        as_one_of<Error, ContextError, MergeMismatchError, StructureMismatchError,
+                  InvalidArgumentError, VariableMismatchError, DeviceError, UnsupportedError,
+                  StrategyError, ProcessLostError, PeerFailedError, InternalError>(own, report);
+    return made == nullptr ? error : made;
+  } catch (...) {
+    return error;
   }
-  return error;
 }
 
 std::exception_ptr at_site(std::exception_ptr error, CallSite site) {

@@ -8,12 +8,12 @@
 
 namespace belfry::detail {
 
-/// The error with `report` in place of its own, if the type of the error belongs to the report.
-/// Otherwise the error itself.
+/// An error of a class of belfry, with the report replaced by `report`. Objects of classes derived
+/// by users are returned unchanged.
 std::exception_ptr with_report(std::exception_ptr error, const ErrorReport& report);
 
-/// A belfry error without a call site, with `site` added. Any other exception is returned
-/// unchanged.
+/// A belfry error without a call site, with `site` added. Errors with a site and exceptions of
+/// users are returned unchanged.
 std::exception_ptr at_site(std::exception_ptr error, CallSite site);
 
 }  // namespace belfry::detail

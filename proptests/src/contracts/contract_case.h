@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/dtype.h"
 #include "belfry/tensor.h"
 #include "belfry/testing/arbitrary.h"
 #include "belfry/testing/backend_factory.h"
@@ -12,6 +13,7 @@
 #include <cmath>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -30,6 +32,7 @@ struct ContractSubject {
   std::string& own_mistake;
 
   bool has_one_replica() const { return strategies.replica_devices() != ReplicaDevices::kEach; }
+  double tolerance() const { return strategies.tolerance(); }
 };
 
 /// Ends a case: the contract is broken. Not on a replica.
@@ -119,6 +122,54 @@ template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() &&
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+/// How far each element may be from the wanted element; empty: the bits are equal.
+using Slack = std::vector<double>;
+
+/// The distance between neighbours of T, relative to their magnitude.
+template <class T>
+constexpr double spacing_of() {
+  if constexpr (std::is_same_v<T, Float16>) {
+    return 0x1p-10;
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return 0x1p-7;
+  } else {
+    return std::numeric_limits<T>::epsilon();
+  }
+}
+
+/// The slack of a reduction of `rows`: the tolerance, and a rounding to T, times the magnitudes
+/// of the terms. Empty without a tolerance, and for integers.
+template <class T>
+Slack slack_of(double tolerance, ReduceOp op, const std::vector<std::vector<T>>& rows) {
+  if (tolerance == 0 || std::is_integral_v<T>) return {};
+  // The distance of the smallest 16-bit floats.
+  constexpr double kSmallest = std::is_same_v<T, Float16> ? 0x1p-24 : 0;
+  const double divisor = op == ReduceOp::kMean ? static_cast<double>(rows.size()) : 1;
+  Slack slack(rows.front().size(), kSmallest);
+  for (const std::vector<T>& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const double magnitude = std::abs(static_cast<double>(row[i]));
+      slack[i] += (tolerance + spacing_of<T>()) * magnitude / divisor;
+    }
+  }
+  return slack;
+}
+
+/// Whether `got` is `wanted`, up to the slack. No element is wanted for terms with a NaN or an
+/// infinity, and for a sum beyond the type.
+template <class T>
+bool is_close(const std::vector<T>& got, const std::vector<T>& wanted, const Slack& slack) {
+  if (slack.empty()) return same_bits(got, wanted);
+  if (got.size() != wanted.size()) return false;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const auto want = static_cast<double>(wanted[i]);
+    if (!std::isfinite(want) || !std::isfinite(slack[i])) continue;
+    // A NaN is close to nothing.
+    if (!(std::abs(static_cast<double>(got[i]) - want) <= slack[i])) return false;
+  }
+  return true;
 }
 
 /// `[1, 2.5]`.

@@ -8,7 +8,9 @@
 
 #include <rapidcheck/detail/Configuration.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,41 +22,78 @@ struct Entry {
   Contract contract;
   void (*check)(const ContractSubject& subject);
   std::string_view of_several{};  // Parts that need several replicas.
+  std::string_view of_values{};   // Parts with exact values.
 };
 
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> all = {
       {{"C-run", "the function runs once on each replica, on its device, as that replica"},
        &check_run},
-      {{"C-input", "what is meant for a replica reaches it, and what it returns comes back"},
-       &check_input},
-      {{"C-merge", "a merge runs once, after all have arrived, with their values in order"},
+      {{"C-merge",
+        "a merge runs once, after all have arrived, with their values in order",
+        {"C-run"}},
        &check_merge,
        "that all have arrived, and the order of their values"},
-      {{"C-reduce", "a reduction is the left fold by replica id, or in the order asked for"},
+      {{"C-reduce",
+        "a reduction is the left fold by replica id, or in the order asked for",
+        {"C-merge"}},
        &check_reduce,
-       "sums of more than one value, and their order"},
-      {{"C-bcast", "a broadcast puts the bits of its source on every replica"},
+       "sums of more than one value, and their order",
+       "the order of additions, and the values of nests"},
+      {{"C-input",
+        "what is meant for a replica reaches it, and what it returns comes back",
+        {"C-reduce"}},
+       &check_input},
+      {{"C-bcast", "a broadcast puts the bits of its source on every replica", {"C-run"}},
        &check_broadcast,
        "replicas on other devices than the source"},
-      {{"C-init", "the initialiser runs once, and all components start with the same bits"},
+      {{"C-init",
+        "the initialiser runs once, and all components start with the same bits",
+        {"C-bcast"}},
        &check_initial_values,
        "that components are equal"},
-      {{"C-upd", "an update gives every component the same value, or changes none"},
+      {{"C-upd",
+        "an update gives every component the same value, or changes none",
+        {"C-reduce", "C-init"}},
        &check_update,
        "that components stay equal"},
-      {{"C-local", "a replica-local component is its replica's own until it is read"},
+      {{"C-local",
+        "a replica-local component is its replica's own until it is read",
+        {"C-reduce", "C-init"}},
        &check_replica_local,
        "that components are independent, and how a total is split"},
-      {{"C-dest", "variables live where the strategy says, and replicas see them where they run"},
+      {{"C-dest",
+        "variables live where the strategy says, and replicas see them where they run",
+        {"C-init"}},
        &check_destinations},
-      {{"C-prog", "whole programs do what a sequential model says, under every schedule"},
-       &check_programs},
-      {{"C-fail", "a failure is reported where it happens, and the strategy is usable after it"},
+      {{"C-prog",
+        "whole programs do what a sequential model says, under every schedule",
+        {"C-upd", "C-local"}},
+       &check_programs,
+       "",
+       "the values that programs compute"},
+      {{"C-fail",
+        "a failure is reported where it happens, and the strategy is usable after it",
+        {"C-prog"}},
        &check_failures,
-       "replicas that do not meet, or that bring what does not belong together"},
+       "replicas that do not meet, or that bring what does not belong together",
+       "the values that programs compute"},
   };
   return all;
+}
+
+std::string left_out(const Entry& entry, const ContractSubject& subject) {
+  std::string text;
+  if (subject.has_one_replica()) text = entry.of_several;
+  if (subject.tolerance() > 0 && !entry.of_values.empty()) {
+    text += (text.empty() ? "" : "; ") + std::string(entry.of_values);
+  }
+  return text;
+}
+
+[[noreturn]] void throw_unknown(std::string_view id) {
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument, "there is no contract " + std::string(id),
+                             "contracts() lists them");
 }
 
 std::string case_text(const rc::detail::Example& example) {
@@ -123,21 +162,53 @@ ContractResult check_contract(std::string_view id, const StrategyFactory& strate
     const auto result =
         rc::detail::checkTestable(property, rc::detail::TestMetadata{name, name}, params);
     if (result.is<rc::detail::SuccessResult>()) {
-      return {name, true, {}, std::string(subject.has_one_replica() ? entry.of_several : "")};
+      return {name, true, {}, left_out(entry, subject)};
     }
     return {name, false, message_of(entry.contract, strategies, backends, result), {}};
   }
-  throw InvalidArgumentError(ErrorCode::kInvalidArgument, "there is no contract " + std::string(id),
-                             "contracts() lists them");
+  throw_unknown(id);
+}
+
+std::optional<ContractResult> ContractResults::explained(const Contract& contract,
+                                                         bool known_alone) {
+  for (const std::string_view need : contract.needs) {
+    const auto known = results_.find(need);
+    if (known == results_.end() && known_alone) continue;
+    const ContractResult& needed = known == results_.end() ? of(need) : known->second;
+    if (needed.kept) continue;
+    ContractResult result;
+    result.id = contract.id;
+    result.not_judged_because =
+        needed.not_judged_because.empty() ? needed.id : needed.not_judged_because;
+    result.message = result.id + " was not judged, because " + result.not_judged_because +
+                     " is broken by " + std::string(strategies_.name()) + " on " +
+                     std::string(backends_.name());
+    return result;
+  }
+  return std::nullopt;
+}
+
+const ContractResult& ContractResults::of(std::string_view id) {
+  const auto known = results_.find(id);
+  if (known != results_.end()) return known->second;
+  const auto& all = contracts();
+  const auto contract = std::ranges::find(all, id, &Contract::id);
+  if (contract == all.end()) throw_unknown(id);
+  std::optional<ContractResult> result = explained(*contract, true);
+  if (!result) {
+    result = check_contract(id, strategies_, backends_, options_);
+    // A kept contract needs no explanation.
+    if (!result->kept) result = explained(*contract, false).value_or(*std::move(result));
+  }
+  return results_.emplace(std::string(id), *std::move(result)).first->second;
 }
 
 std::vector<ContractResult> check_contracts(const StrategyFactory& strategies,
                                             const BackendFactory& backends,
                                             const ContractOptions& options) {
+  ContractResults all(strategies, backends, options);
   std::vector<ContractResult> results;
-  for (const Contract& contract : contracts()) {
-    results.push_back(check_contract(contract.id, strategies, backends, options));
-  }
+  for (const Contract& contract : contracts()) results.push_back(all.of(contract.id));
   return results;
 }
 

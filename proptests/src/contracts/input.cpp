@@ -159,7 +159,8 @@ struct Seen {
   float device_mean = 0;
 };
 
-void demand_step(const PerReplica<Seen>& seen, const Shares& wanted, const std::string& step) {
+void demand_step(const PerReplica<Seen>& seen, const Shares& wanted, const std::string& step,
+                 double tolerance) {
   float sum = 0;
   float count = 0;
   for (const auto& share : wanted) {
@@ -179,13 +180,14 @@ void demand_step(const PerReplica<Seen>& seen, const Shares& wanted, const std::
     demand_of(id, same_bits(seen[id].tensor, numbers), " got another tensor");
     demand_of(id, seen[id].is_here, " got a tensor elsewhere");
     const Row means = {seen[id].host_mean, seen[id].device_mean};
-    demand(same_bits(means, Row(2, sum / count)), "the means over those who take part in " + step +
-                                                      " are " + text_of(means) + ", not " +
-                                                      text_of(Row(1, sum / count)));
+    const Slack slack = tolerance == 0 ? Slack() : Slack(2, tolerance * double{sum / count});
+    demand(is_close(means, Row(2, sum / count), slack),
+           "the means over those who take part in " + step + " are " + text_of(means) + ", not " +
+               text_of(Row(1, sum / count)));
   }
 }
 
-void check_dataset(Strategy& strategy, Feed feed) {
+void check_dataset(Strategy& strategy, Feed feed, double tolerance) {
   const int replicas = strategy.num_replicas();
   if (leaves_some_out(feed, replicas) && feed.policy == EndOfData::kDropPartialStep) {
     feed.policy = EndOfData::kMaskReplicas;
@@ -214,7 +216,7 @@ void check_dataset(Strategy& strategy, Feed feed) {
                       replica.all_reduce(ReduceOp::kMean, count), mean[0]};
         },
         shares);
-    demand_step(seen, wanted[step++], which);
+    demand_step(seen, wanted[step++], which, tolerance);
   }
   demand(step == wanted.size(), "the data ended after " + std::to_string(step) + " steps of " +
                                     std::to_string(wanted.size()));
@@ -231,7 +233,7 @@ void check_input(const ContractSubject& subject) {
   ContractFixture fixture(subject, setting);
   check_shapes(fixture.strategy(), recipe, shape, seed);
   check_arguments(fixture.strategy(), seed);
-  check_dataset(fixture.strategy(), feed);
+  check_dataset(fixture.strategy(), feed, subject.tolerance());
 }
 
 }  // namespace belfry::testing

@@ -5,6 +5,7 @@
 #include "belfry/current.h"
 #include "contracts/contract_case.h"
 
+#include <numeric>
 #include <thread>
 #include <tuple>
 
@@ -61,16 +62,25 @@ void check_merge(const ContractSubject& subject) {
       const auto [mine, all, same, sum] = replica.merge_call(
           [&](CrossReplicaContext& cross, const PerReplica<int>& values) {
             progress.enter(round, cross);
-            const auto inner =
-                cross.run([](ReplicaContext& again,
-                             int brought) { return again.all_reduce(ReduceOp::kSum, brought); },
-                          values);
+            // A merge without a reduction: C-reduce has the reductions.
+            const auto inner = cross.run(
+                [](ReplicaContext& again, int brought) {
+                  return again.merge_call(
+                      [](CrossReplicaContext&, const PerReplica<int>& all_brought) {
+                        return std::accumulate(all_brought.begin(), all_brought.end(), 0);
+                      },
+                      brought);
+                },
+                values);
             return std::tuple(values, std::vector<int>(values.begin(), values.end()),
                               cross.broadcast(round), inner);
           },
           value(round, id));
       progress.resumed[index] = round;
       const std::string who = replica_text(id) + " in round " + std::to_string(round);
+      if (current_replica() != &replica || current_cross_replica() != nullptr) {
+        return who + " was not the current replica after the merge";
+      }
       int expected = 0;
       for (int other = 0; other < replicas; ++other) {
         expected += value(round, other);

@@ -6,7 +6,10 @@
 #include "belfry/tensor_ops.h"
 #include "contracts/contract_case.h"
 
+#include <cmath>
+#include <limits>
 #include <stdexcept>
+#include <vector>
 
 namespace belfry::testing {
 namespace {
@@ -14,19 +17,24 @@ namespace {
 Row host_row(const Row& row) { return row; }
 Row host_row(const Tensor<float>& tensor) { return tensor.to_host(); }
 
-// Requires that all components of `variable`, as every replica sees them, equal `wanted`.
+// Requires that all components of `variable`, as every replica sees them, have equal bits, and are
+// `wanted` up to the slack.
 template <class V>
-void demand_value(Strategy& strategy, const V& variable, const Row& wanted, const char* when) {
+void demand_value(Strategy& strategy, const V& variable, const Row& wanted, const char* when,
+                  const Slack& slack = {}) {
   const auto components = strategy.local_values(variable);
+  const Row first = host_row(components[0]);
   for (int i = 0; i < components.size(); ++i) {
     const Row got = host_row(components[i]);
-    demand(same_bits(got, wanted), component_text(i) + " of " + std::to_string(components.size()) +
-                                       ' ' + when + " is " + text_of(got) + ", not " +
-                                       text_of(wanted));
+    demand(is_close(got, wanted, slack), component_text(i) + " of " +
+                                             std::to_string(components.size()) + ' ' + when +
+                                             " is " + text_of(got) + ", not " + text_of(wanted));
+    demand(same_bits(got, first), component_text(i) + ' ' + when + " is " + text_of(got) +
+                                      ", and component 0 is " + text_of(first));
   }
   const auto seen = strategy.run([&](ReplicaContext& replica) -> std::string {
     const Row got = host_row(variable.on(replica));
-    if (same_bits(got, wanted)) return {};
+    if (same_bits(got, slack.empty() ? wanted : first)) return {};
     return replica_text(replica.replica_id()) + " sees " + text_of(got) + ' ' + when + ", not " +
            text_of(wanted);
   });
@@ -96,6 +104,8 @@ struct Updated {
   Row row;
   Row sum_row;
   Row mean_row;
+  Slack sum_slack{};
+  Slack mean_slack{};
 };
 
 Row plus(Row a, const Row& b) {
@@ -175,25 +185,38 @@ void update(Strategy& strategy, Updated& all, Change change, const Row& by) {
   all.row = plus(all.row, by);
 }
 
-void assign(Strategy& strategy, Updated& all, Change change, std::uint64_t seed) {
+// Adds the errors of a sum, and the rounding of an addition to the variable.
+void add_slack(Slack& slack, const Slack& more, const Row& row) {
+  if (more.empty()) return;
+  slack.resize(row.size());
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    slack[i] += more[i] + std::abs(double{row[i]}) * std::numeric_limits<float>::epsilon();
+  }
+}
+
+void assign(Strategy& strategy, Updated& all, Change change, std::uint64_t seed, double tolerance) {
   const int replicas = strategy.num_replicas();
   // Small integers: sums are exact in every order.
   const auto brought = [&](int id) {
     return values_of<float>({Pattern::kSmallIntegers, seed}, id, all.row.size());
   };
-  Row sum = brought(0);
-  for (int id = 1; id < replicas; ++id) sum = plus(sum, brought(id));
+  std::vector<Row> rows;
+  for (int id = 0; id < replicas; ++id) rows.push_back(brought(id));
+  Row sum = rows[0];
+  for (int id = 1; id < replicas; ++id) sum = plus(sum, rows[static_cast<std::size_t>(id)]);
   if (change == Change::kAssignSum) {
     strategy.run([&](ReplicaContext& replica) {
       replica.assign_add(all.by_sum, tensor_of(brought(replica.replica_id())));
     });
     all.sum_row = plus(all.sum_row, sum);
+    add_slack(all.sum_slack, slack_of(tolerance, ReduceOp::kSum, rows), all.sum_row);
   } else {
     strategy.run([&](ReplicaContext& replica) {
       replica.assign(all.by_mean, brought(replica.replica_id()));
     });
     for (float& one : sum) one /= static_cast<float>(replicas);
     all.mean_row = sum;
+    all.mean_slack = slack_of(tolerance, ReduceOp::kMean, rows);
   }
 }
 
@@ -211,14 +234,15 @@ void check_update(const ContractSubject& subject) {
   for (std::size_t step = 0; step < changes.size(); ++step) {
     const auto change = static_cast<Change>(changes[step]);
     if (change == Change::kAssignSum || change == Change::kAssignMean) {
-      assign(strategy, all, change, seed + step);
+      assign(strategy, all, change, seed + step, subject.tolerance());
     } else {
       update(strategy, all, change, random_row(seed, static_cast<int>(step) + 1));
     }
     const char* when = change == Change::kThrows ? "after an update that threw" : "after an update";
     demand_value(strategy, all.w, all.row, when);
-    demand_value(strategy, all.by_sum, all.sum_row, "after an assignment by sum");
-    demand_value(strategy, all.by_mean, all.mean_row, "after an assignment by mean");
+    demand_value(strategy, all.by_sum, all.sum_row, "after an assignment by sum", all.sum_slack);
+    demand_value(strategy, all.by_mean, all.mean_row, "after an assignment by mean",
+                 all.mean_slack);
     demand(same_bits(strategy.read(all.w).to_host(), all.row), "read gave another value");
   }
 }

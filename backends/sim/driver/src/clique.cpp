@@ -6,6 +6,8 @@
 #include "belfry/error.h"
 #include "clique_work.h"
 #include "engine/engine.h"
+#include "machine.h"
+#include "thread_state.h"
 
 #include <algorithm>
 #include <cstring>
@@ -46,8 +48,8 @@ std::string to_string(const CliqueCall& call) {
          std::to_string(call.root);
 }
 
-CliqueBook::CliqueBook(engine::Engine& engine, std::uint64_t seed)
-    : engine_(engine), orders_(seed) {}
+CliqueBook::CliqueBook(Machine& machine)
+    : machine_(machine), engine_(machine.engine()), orders_(machine.options().seed) {}
 
 // A collective without all its ranks holds its communicators, and the communicators hold the
 // clique.
@@ -63,37 +65,94 @@ ncclUniqueId CliqueBook::make_id() {
   return id;
 }
 
-CliqueBook::Complaint CliqueBook::join(const ncclUniqueId& id, int ranks, int rank, int gpu,
-                                       int polls, ncclComm_t* handle) {
+CliqueBook::Complaint CliqueBook::join(const JoinCall& call, const ThreadState& thread,
+                                       ncclComm_t* handle) {
   const std::lock_guard lock(mutex_);
   *handle = nullptr;
-  const std::uint64_t number = number_of(id);
+  const std::uint64_t number = number_of(call.id);
   if (number == 0 || number > ids_) return "an id that ncclGetUniqueId did not make";
-  auto& clique = cliques_.try_emplace(number, std::make_shared<CliqueObject>(ranks)).first->second;
-  if (clique->size() != ranks) {
-    return "rank " + std::to_string(rank) + " says there are " + std::to_string(ranks) +
+  const auto& clique = clique_for(number, call.ranks);
+  if (clique->size() != call.ranks) {
+    return "rank " + std::to_string(call.rank) + " says there are " + std::to_string(call.ranks) +
            " ranks, others say " + std::to_string(clique->size());
   }
   Complaint complaint;
   for (const auto& weak : clique->members) {
     const auto member = weak.lock();
     if (member == nullptr) continue;
-    if (member->rank == rank) return "rank " + std::to_string(rank) + " joins twice";
-    if (member->gpu == gpu) {
-      complaint = "ranks " + std::to_string(member->rank) + " and " + std::to_string(rank) +
-                  " are both on GPU " + std::to_string(gpu);
+    if (member->rank == call.rank) return "rank " + std::to_string(call.rank) + " joins twice";
+    if (member->gpu == thread.gpu) {
+      complaint = "ranks " + std::to_string(member->rank) + " and " + std::to_string(call.rank) +
+                  " are both on GPU " + std::to_string(thread.gpu);
     }
   }
   auto communicator = std::make_shared<CommunicatorObject>();
   communicator->clique = clique;
-  communicator->rank = rank;
-  communicator->gpu = gpu;
-  communicator->polls_left = polls;
-  clique->members[static_cast<std::size_t>(rank)] = communicator;
+  communicator->rank = call.rank;
+  communicator->gpu = thread.gpu;
+  communicator->blocking = call.blocking;
+  communicator->polls_left = call.blocking ? 0 : machine_.options().polls;
+  communicator->caller = &thread;
+  for (const auto& weak : clique->members) {
+    const auto member = weak.lock();
+    if (member == nullptr || member->caller != &thread) continue;
+    set_unclaimed(*member, true);
+    set_unclaimed(*communicator, true);
+  }
+  clique->members[static_cast<std::size_t>(call.rank)] = communicator;
   ++clique->joined;
   *handle = static_cast<ncclComm_t>(communicators_.insert(std::move(communicator)));
-  if (complaint) fail_all(*clique);
+  if (complaint) {
+    fail_all(*clique);
+  } else if (clique->complete()) {
+    engine_.reach(clique->gathered);
+  }
   return complaint;
+}
+
+const std::shared_ptr<CliqueObject>& CliqueBook::clique_for(std::uint64_t id, int ranks) {
+  auto place = cliques_.find(id);
+  if (place == cliques_.end()) {
+    auto clique = std::make_shared<CliqueObject>(ranks);
+    engine_.promise(clique->gathered);
+    place = cliques_.emplace(id, std::move(clique)).first;
+  }
+  return place->second;
+}
+
+CliqueBook::CommunicatorPtr CliqueBook::find(ncclComm_t handle, const ThreadState& thread) {
+  CommunicatorPtr communicator = communicators_.find(handle);
+  if (communicator == nullptr) return nullptr;
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(communicator->caller, &thread) == nullptr) machine_.count_threads(-1);
+  set_unclaimed(*communicator, false);
+  return communicator;
+}
+
+void CliqueBook::set_unclaimed(CommunicatorObject& communicator, bool unclaimed) {
+  if (!machine_.counts_threads() || communicator.unclaimed == unclaimed) return;
+  communicator.unclaimed = unclaimed;
+  engine_.change_unclaimed(unclaimed ? 1 : -1);
+}
+
+// Each communicator that is left counts as a thread that does not wait.
+void CliqueBook::leave(const ThreadState& thread) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, clique] : cliques_) {
+    for (const auto& weak : clique->members) {
+      const auto member = weak.lock();
+      if (member == nullptr || member->destroyed || member->caller != &thread) continue;
+      member->caller = nullptr;
+      machine_.count_threads(1);
+    }
+  }
+}
+
+void CliqueBook::await_ranks(const CommunicatorObject& communicator) {
+  // The missing ranks may come from threads without a call so far: no wait is a deadlock meanwhile.
+  std::optional<engine::Engine::Enqueuing> expecting;
+  if (machine_.counts_threads()) expecting.emplace(engine_);
+  engine_.synchronize(communicator.clique->gathered);
 }
 
 ncclResult_t CliqueBook::poll(CommunicatorObject& communicator) {
@@ -136,7 +195,15 @@ bool CliqueBook::finalized(const CommunicatorObject& communicator) const {
   return communicator.finalized;
 }
 
-bool CliqueBook::destroy(ncclComm_t handle) { return communicators_.erase(handle) != nullptr; }
+bool CliqueBook::destroy(ncclComm_t handle) {
+  const CommunicatorPtr communicator = communicators_.erase(handle);
+  if (communicator == nullptr) return false;
+  // Calls may still hold the communicator: the end of the thread must not count the communicator.
+  const std::lock_guard lock(mutex_);
+  communicator->destroyed = true;
+  set_unclaimed(*communicator, false);
+  return true;
+}
 
 void CliqueBook::abort(CommunicatorObject& communicator) {
   const std::lock_guard lock(mutex_);
@@ -198,6 +265,7 @@ void CliqueBook::fail_all(CliqueObject& clique) {
   for (const auto& weak : clique.members) {
     if (const auto member = weak.lock()) member->state = ncclInvalidUsage;
   }
+  engine_.reach(clique.gathered);
 }
 
 }  // namespace belfry::driver

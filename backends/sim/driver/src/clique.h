@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/collective.h"
+#include "engine/event_point.h"
 #include "handle_table.h"
 #include "objects.h"
 #include "random_chooser.h"
@@ -23,7 +24,9 @@ class Engine;
 
 namespace belfry::driver {
 
+class Machine;
 struct CliqueObject;
+struct ThreadState;
 
 /// The communicator of a rank. Guarded by the lock of the CliqueBook.
 struct CommunicatorObject {
@@ -32,8 +35,14 @@ struct CommunicatorObject {
   int gpu = 0;
   int polls_left = 0;                ///< How often to answer "in progress" before `state`.
   ncclResult_t state = ncclSuccess;  ///< Error found after the return of a call.
+  bool blocking = false;             ///< Calls return after their end, without "in progress".
   bool finalized = false;
-  std::uint64_t posted = 0;  ///< Number of collectives of this rank.
+  bool destroyed = false;
+  /// The maker has made further ranks, and no call has followed: the communicator may be for a
+  /// thread without a call so far.
+  bool unclaimed = false;
+  std::uint64_t posted = 0;             ///< Number of collectives of this rank.
+  const ThreadState* caller = nullptr;  ///< The thread of the latest call; null if it has ended.
 };
 
 enum class Verb : std::uint8_t { kAllReduce, kReduce, kBroadcast, kAllGather };
@@ -70,10 +79,19 @@ struct CliqueObject {
 
   std::vector<std::weak_ptr<CommunicatorObject>> members;  ///< By rank.
   std::size_t joined = 0;
+  engine::EventPoint gathered;  ///< Reached when all ranks have joined, or none can any more.
   std::map<std::uint64_t, OpenCollective> open;  ///< By position in the order of calls.
 
   int size() const { return static_cast<int>(members.size()); }
   bool complete() const { return joined == members.size(); }
+};
+
+/// The call that makes the communicator of a rank.
+struct JoinCall {
+  ncclUniqueId id{};
+  int ranks = 0;
+  int rank = 0;
+  bool blocking = false;
 };
 
 /// Every communicator of a machine. May be used by several threads.
@@ -83,18 +101,26 @@ class CliqueBook {
   using Complaint = std::optional<std::string>;
   using CommunicatorPtr = std::shared_ptr<CommunicatorObject>;
 
-  explicit CliqueBook(engine::Engine& engine, std::uint64_t seed);
+  explicit CliqueBook(Machine& machine);
   CliqueBook(const CliqueBook&) = delete;
   CliqueBook& operator=(const CliqueBook&) = delete;
   ~CliqueBook();
 
   void reseed(std::uint64_t seed) { orders_ = RandomChooser(seed); }
   ncclUniqueId make_id();
-  /// Makes the communicator of a rank. If ranks share a GPU, all of them fail; the last to join
-  /// learns the reason.
-  Complaint join(const ncclUniqueId& id, int ranks, int rank, int gpu, int polls,
-                 ncclComm_t* handle);
-  CommunicatorPtr find(ncclComm_t handle) const { return communicators_.find(handle); }
+  /// Makes the communicator of a rank, on the GPU of the thread. If ranks share a GPU, all of them
+  /// fail; the last to join learns the reason.
+  Complaint join(const JoinCall& call, const ThreadState& thread, ncclComm_t* handle);
+  /// The communicator for a call of the thread. Null if no communicator has the handle.
+  CommunicatorPtr find(ncclComm_t handle, const ThreadState& thread);
+  /// The same for a question, which any thread may ask.
+  CommunicatorPtr look_up(ncclComm_t handle) const { return communicators_.find(handle); }
+  /// The thread ends. Communicators without a later call are left: a thread without a call so far
+  /// may use them.
+  void leave(const ThreadState& thread);
+  /// Order: blocks the host until all ranks of the communicator have joined. Throws: DeviceError
+  /// (kDeadlock).
+  void await_ranks(const CommunicatorObject& communicator);
   /// The result of a poll.
   ncclResult_t poll(CommunicatorObject& communicator);
   /// The first failure of the communicator so far.
@@ -113,10 +139,13 @@ class CliqueBook {
   std::size_t alive() const { return communicators_.size(); }
 
  private:
+  const std::shared_ptr<CliqueObject>& clique_for(std::uint64_t id, int ranks);
+  void set_unclaimed(CommunicatorObject& communicator, bool unclaimed);
   OpenCollective& open_for(const CliqueCall& call);
   void give_up(CliqueObject& clique, OpenCollective& open, const std::string& why);
-  static void fail_all(CliqueObject& clique);
+  void fail_all(CliqueObject& clique);
 
+  Machine& machine_;
   engine::Engine& engine_;
   RandomChooser orders_;
   HandleTable<CommunicatorObject> communicators_;

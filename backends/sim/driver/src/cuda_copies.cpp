@@ -9,6 +9,7 @@
 using belfry::driver::Call;
 using belfry::driver::guarded_cuda;
 using belfry::driver::misuse;
+using belfry::driver::no_stream;
 using belfry::driver::StreamObject;
 using belfry::engine::Access;
 using belfry::engine::Command;
@@ -66,37 +67,90 @@ cudaError_t copy(const Call& call, const StreamObject& stream, void* to, const v
   return cudaSuccess;
 }
 
+// The kind of a copy between two addresses, for cudaMemcpyDefault.
+cudaMemcpyKind kind_of(const Call& call, const void* to, const void* from) {
+  const bool to_device = call.machine.find(to, 0).has_value();
+  if (call.machine.find(from, 0)) {
+    return to_device ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost;
+  }
+  return to_device ? cudaMemcpyHostToDevice : cudaMemcpyHostToHost;
+}
+
+struct Copy {
+  void* to;
+  const void* from;
+  std::size_t bytes;
+  cudaMemcpyKind kind;
+};
+
+cudaError_t enqueue(const Call& call, const StreamObject& stream, const Copy& given) {
+  switch (given.kind == cudaMemcpyDefault ? kind_of(call, given.to, given.from) : given.kind) {
+    case cudaMemcpyHostToDevice:
+      return write(call, stream, given.to, given.from, given.bytes);
+    case cudaMemcpyDeviceToHost:
+      return read(call, stream, given.to, given.from, given.bytes);
+    case cudaMemcpyDeviceToDevice:
+      return copy(call, stream, given.to, given.from, given.bytes);
+    default:
+      return misuse(call, cudaErrorInvalidMemcpyDirection,
+                    "the simulated driver copies between device and host, and among devices");
+  }
+}
+
+cudaError_t fill(const Call& call, const StreamObject& stream, void* to, int value,
+                 std::size_t bytes) {
+  const auto access = call.machine.find(to, bytes);
+  if (!access) return bad_address(call, "destination", bytes);
+  Command command;
+  command.name = "memset";
+  command.writes = {*access};
+  command.run = [to, value, bytes](const Command&) { std::memset(to, value, bytes); };
+  call.machine.engine().enqueue(*stream.queue, std::move(command));
+  return cudaSuccess;
+}
+
 }  // namespace
 
 cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t count, enum cudaMemcpyKind kind,
                             cudaStream_t stream) {
   return guarded_cuda(__func__, [&](const Call& call) {
-    const auto object = call.machine.streams.find(stream);
-    if (object == nullptr) {
-      return misuse(call, cudaErrorInvalidResourceHandle, "no stream has this handle");
-    }
+    const auto object = call.machine.stream_for_work(stream, call.thread.gpu);
+    if (object == nullptr) return no_stream(call);
+    return count == 0 ? cudaSuccess : enqueue(call, *object, {dst, src, count, kind});
+  });
+}
+
+cudaError_t cudaMemcpy(void* dst, const void* src, size_t count, enum cudaMemcpyKind kind) {
+  return guarded_cuda(__func__, [&](const Call& call) {
     if (count == 0) return cudaSuccess;
-    switch (kind) {
-      case cudaMemcpyHostToDevice:
-        return write(call, *object, dst, src, count);
-      case cudaMemcpyDeviceToHost:
-        return read(call, *object, dst, src, count);
-      case cudaMemcpyDeviceToDevice:
-        return copy(call, *object, dst, src, count);
-      default:
-        return misuse(call, cudaErrorInvalidMemcpyDirection,
-                      "the simulated driver copies between device and host, and among devices");
-    }
+    const auto stream = call.machine.stream_for_work(nullptr, call.thread.gpu);
+    const cudaError_t code = enqueue(call, *stream, {dst, src, count, kind});
+    if (code == cudaSuccess) call.machine.engine().synchronize(*stream->queue);
+    return code;
+  });
+}
+
+cudaError_t cudaMemsetAsync(void* devPtr, int value, size_t count, cudaStream_t stream) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    const auto object = call.machine.stream_for_work(stream, call.thread.gpu);
+    if (object == nullptr) return no_stream(call);
+    return count == 0 ? cudaSuccess : fill(call, *object, devPtr, value, count);
+  });
+}
+
+// The host does not wait, as CUDA permits for memory of a device.
+cudaError_t cudaMemset(void* devPtr, int value, size_t count) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    const auto stream = call.machine.stream_for_work(nullptr, call.thread.gpu);
+    return count == 0 ? cudaSuccess : fill(call, *stream, devPtr, value, count);
   });
 }
 
 cudaError_t cudaMemcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDevice,
                                 size_t count, cudaStream_t stream) {
   return guarded_cuda(__func__, [&](const Call& call) {
-    const auto object = call.machine.streams.find(stream);
-    if (object == nullptr) {
-      return misuse(call, cudaErrorInvalidResourceHandle, "no stream has this handle");
-    }
+    const auto object = call.machine.stream_for_work(stream, call.thread.gpu);
+    if (object == nullptr) return no_stream(call);
     if (count == 0) return cudaSuccess;
     const auto on = [&](const void* address, int gpu) {
       const auto access = call.machine.find(address, count);

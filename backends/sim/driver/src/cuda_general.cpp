@@ -8,6 +8,7 @@
 using belfry::driver::Call;
 using belfry::driver::guarded_cuda;
 using belfry::driver::misuse;
+using belfry::driver::Thread;
 
 namespace {
 
@@ -87,7 +88,7 @@ const char* cudaGetErrorString(cudaError_t error) {
 }
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  return guarded_cuda(__func__, [&](const Call& call) {
+  return guarded_cuda<Thread::kAsks>(__func__, [&](const Call& call) {
     if (call.machine.options().gpus == 0) return cudaErrorNoDevice;
     *count = call.machine.options().gpus;
     return cudaSuccess;
@@ -103,7 +104,7 @@ cudaError_t cudaSetDevice(int device) {
 }
 
 cudaError_t cudaGetDevice(int* device) {
-  return guarded_cuda(__func__, [&](const Call& call) {
+  return guarded_cuda<Thread::kAsks>(__func__, [&](const Call& call) {
     if (call.machine.options().gpus == 0) return cudaErrorNoDevice;
     *device = call.thread.gpu;
     return cudaSuccess;
@@ -111,7 +112,7 @@ cudaError_t cudaGetDevice(int* device) {
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, enum cudaDeviceAttr attr, int device) {
-  return guarded_cuda(__func__, [&](const Call& call) {
+  return guarded_cuda<Thread::kAsks>(__func__, [&](const Call& call) {
     if (!call.machine.has_gpu(device)) return no_such_gpu(call, device);
     switch (attr) {
       case cudaDevAttrMultiProcessorCount:
@@ -132,7 +133,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, enum cudaDeviceAttr attr, int dev
 }
 
 cudaError_t cudaDeviceCanAccessPeer(int* canAccessPeer, int device, int peerDevice) {
-  return guarded_cuda(__func__, [&](const Call& call) {
+  return guarded_cuda<Thread::kAsks>(__func__, [&](const Call& call) {
     if (!call.machine.has_gpu(device)) return no_such_gpu(call, device);
     if (!call.machine.has_gpu(peerDevice)) return no_such_gpu(call, peerDevice);
     *canAccessPeer = device != peerDevice && call.machine.options().peer_access ? 1 : 0;
@@ -141,7 +142,7 @@ cudaError_t cudaDeviceCanAccessPeer(int* canAccessPeer, int device, int peerDevi
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* leastPriority, int* greatestPriority) {
-  return guarded_cuda(__func__, [&](const Call&) {
+  return guarded_cuda<Thread::kAsks>(__func__, [&](const Call&) {
     *leastPriority = 0;
     *greatestPriority = -5;
     return cudaSuccess;
@@ -150,7 +151,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* leastPriority, int* greatestPr
 
 cudaError_t cudaDeviceSynchronize(void) {
   return guarded_cuda(__func__, [&](const Call& call) {
-    call.machine.engine().drain();
+    call.machine.engine().synchronize_device(call.thread.gpu);
     call.machine.engine().check_failures();
     return cudaSuccess;
   });

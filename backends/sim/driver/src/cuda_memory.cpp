@@ -10,9 +10,15 @@ using belfry::driver::HostMemoryObject;
 using belfry::driver::MemoryObject;
 using belfry::driver::misuse;
 using belfry::driver::PoolObject;
+using belfry::driver::Thread;
 using belfry::engine::AllocationPtr;
 
 namespace {
+
+cudaError_t nothing_allocated(const Call& call) {
+  return misuse(call, cudaErrorInvalidValue,
+                "nothing is allocated at this address: freed twice, or never allocated");
+}
 
 cudaError_t no_pool(const Call& call) {
   return misuse(call, cudaErrorInvalidValue, "no memory pool has this handle");
@@ -28,6 +34,27 @@ AllocationPtr allocate(const Call& call, int gpu, std::size_t bytes) {
     call.machine.engine().drain();
     return memory.allocate(bytes);
   }
+}
+
+cudaError_t make_memory(const Call& call, void** address, std::size_t bytes, int gpu,
+                        const std::shared_ptr<PoolObject>& pool) {
+  *address = nullptr;  // The result for 0 bytes, and for too many.
+  if (bytes == 0) return cudaSuccess;
+  auto memory = std::make_shared<MemoryObject>();
+  memory->allocation = allocate(call, gpu, bytes);
+  memory->pool = pool;
+  *address = memory->allocation->data();
+  call.machine.memory_handles.insert_as(*address, std::move(memory));
+  return cudaSuccess;
+}
+
+cudaError_t make_host_memory(const Call& call, void** address, std::size_t bytes) {
+  *address = nullptr;
+  if (bytes == 0) return cudaSuccess;
+  auto memory = std::make_shared<HostMemoryObject>(bytes);
+  *address = memory->first.get();
+  call.machine.host_memory.insert_as(*address, std::move(memory));
+  return cudaSuccess;
 }
 
 }  // namespace
@@ -94,35 +121,57 @@ cudaError_t cudaMallocFromPoolAsync(void** ptr, size_t size, cudaMemPool_t memPo
   return guarded_cuda(__func__, [&](const Call& call) {
     const auto pool = call.machine.pools.find(memPool);
     if (pool == nullptr) return no_pool(call);
-    const auto object = call.machine.streams.find(stream);
+    const auto object = call.machine.find_stream(stream, call.thread.gpu);
     if (object == nullptr || object->gpu != pool->gpu) {
       return misuse(call, cudaErrorInvalidValue, "the stream is not of the GPU of the pool");
     }
     if (call.thread.group_depth > 0) {
       call.machine.book().report("memory is allocated inside an NCCL group");
     }
-    *ptr = nullptr;  // The result for 0 bytes, and for too many.
-    if (size == 0) return cudaSuccess;
-    auto memory = std::make_shared<MemoryObject>();
-    memory->allocation = allocate(call, pool->gpu, size);
-    memory->pool = pool;
-    *ptr = memory->allocation->data();
-    call.machine.memory_handles.insert_as(*ptr, std::move(memory));
+    return make_memory(call, ptr, size, pool->gpu, pool);
+  });
+}
+
+cudaError_t cudaMallocAsync(void** devPtr, size_t size, cudaStream_t hStream) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    const auto object = call.machine.find_stream(hStream, call.thread.gpu);
+    if (object == nullptr) {
+      return misuse(call, cudaErrorInvalidResourceHandle, "no stream has this handle");
+    }
+    return make_memory(call, devPtr, size, object->gpu, nullptr);
+  });
+}
+
+cudaError_t cudaMalloc(void** devPtr, size_t size) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    if (call.machine.options().gpus == 0) return cudaErrorNoDevice;
+    return make_memory(call, devPtr, size, call.thread.gpu, nullptr);
+  });
+}
+
+// Waits for the GPU of the memory, as CUDA does.
+cudaError_t cudaFree(void* devPtr) {
+  return guarded_cuda(__func__, [&](const Call& call) {
+    if (devPtr == nullptr) return cudaSuccess;
+    const auto memory = call.machine.memory_handles.find(devPtr);
+    if (memory == nullptr) return nothing_allocated(call);
+    call.machine.engine().synchronize_device(memory->allocation->device());
+    call.machine.memory_handles.erase(devPtr);
+    memory->allocation->retire();
     return cudaSuccess;
   });
 }
 
 cudaError_t cudaFreeAsync(void* devPtr, cudaStream_t hStream) {
   return guarded_cuda(__func__, [&](const Call& call) {
-    const auto object = call.machine.streams.find(hStream);
+    const auto object = call.machine.stream_for_work(hStream, call.thread.gpu);
     if (object == nullptr) {
       return misuse(call, cudaErrorInvalidResourceHandle, "no stream has this handle");
     }
     if (devPtr == nullptr) return cudaSuccess;
     const auto memory = call.machine.memory_handles.erase(devPtr);
     if (memory == nullptr) {
-      return misuse(call, cudaErrorInvalidValue,
-                    "nothing is allocated at this address: freed twice, or never allocated");
+      return nothing_allocated(call);
     }
     belfry::engine::Command command;
     command.name = "free";
@@ -134,14 +183,13 @@ cudaError_t cudaFreeAsync(void* devPtr, cudaStream_t hStream) {
 }
 
 cudaError_t cudaHostAlloc(void** pHost, size_t size, unsigned int /*flags*/) {
-  return guarded_cuda(__func__, [&](const Call& call) {
-    *pHost = nullptr;
-    if (size == 0) return cudaSuccess;
-    auto memory = std::make_shared<HostMemoryObject>(size);
-    *pHost = memory->first.get();
-    call.machine.host_memory.insert_as(*pHost, std::move(memory));
-    return cudaSuccess;
-  });
+  return guarded_cuda(__func__,
+                      [&](const Call& call) { return make_host_memory(call, pHost, size); });
+}
+
+cudaError_t cudaMallocHost(void** ptr, size_t size) {
+  return guarded_cuda(__func__,
+                      [&](const Call& call) { return make_host_memory(call, ptr, size); });
 }
 
 cudaError_t cudaFreeHost(void* ptr) {
@@ -153,7 +201,7 @@ cudaError_t cudaFreeHost(void* ptr) {
 }
 
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
-  return guarded_cuda(__func__, [&](const Call& call) {
+  return guarded_cuda<Thread::kAsks>(__func__, [&](const Call& call) {
     if (call.machine.options().gpus == 0) return cudaErrorNoDevice;
     const belfry::MemoryUse use = call.machine.memory(call.thread.gpu).use();
     *total = use.limit_bytes;
@@ -163,7 +211,7 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 }
 
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes* attributes, const void* ptr) {
-  return guarded_cuda(__func__, [&](const Call& call) {
+  return guarded_cuda<Thread::kAsks>(__func__, [&](const Call& call) {
     *attributes = {};
     const auto access = call.machine.find(ptr, 0);
     if (access) {

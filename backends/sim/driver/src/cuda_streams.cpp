@@ -7,41 +7,53 @@ using belfry::driver::Call;
 using belfry::driver::EventObject;
 using belfry::driver::guarded_cuda;
 using belfry::driver::misuse;
+using belfry::driver::no_stream;
 using belfry::driver::StreamObject;
 
 namespace {
-
-cudaError_t no_stream(const Call& call) {
-  return misuse(call, cudaErrorInvalidResourceHandle, "no stream has this handle");
-}
 
 cudaError_t no_event(const Call& call) {
   return misuse(call, cudaErrorInvalidResourceHandle, "no event has this handle");
 }
 
+cudaError_t make_stream(const Call& call, cudaStream_t* handle, unsigned int flags, int priority) {
+  if (flags != cudaStreamDefault && flags != cudaStreamNonBlocking) {
+    return misuse(call, cudaErrorInvalidValue, "no stream has these flags");
+  }
+  const auto number = call.machine.next_stream_number();
+  auto stream = std::make_shared<StreamObject>();
+  stream->gpu = call.thread.gpu;
+  if (flags == cudaStreamDefault) stream->kind = StreamObject::Kind::kBlocking;
+  stream->queue = &call.machine.engine().create_queue(
+      {stream->gpu, number,
+       "GPU " + std::to_string(stream->gpu) + ", priority " + std::to_string(priority)});
+  if (flags == cudaStreamDefault) call.machine.default_streams.add_blocking(stream);
+  *handle = static_cast<cudaStream_t>(call.machine.streams.insert(std::move(stream)));
+  return cudaSuccess;
+}
+
 }  // namespace
 
+cudaError_t cudaStreamCreate(cudaStream_t* pStream) {
+  return guarded_cuda(
+      __func__, [&](const Call& call) { return make_stream(call, pStream, cudaStreamDefault, 0); });
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* pStream, unsigned int flags) {
+  return guarded_cuda(__func__,
+                      [&](const Call& call) { return make_stream(call, pStream, flags, 0); });
+}
+
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* pStream, unsigned int flags, int priority) {
-  return guarded_cuda(__func__, [&](const Call& call) {
-    if (flags != cudaStreamNonBlocking) {
-      return misuse(call, cudaErrorNotSupported,
-                    "the simulated driver has streams made with cudaStreamNonBlocking alone");
-    }
-    const auto number = call.machine.next_stream_number();
-    auto stream = std::make_shared<StreamObject>();
-    stream->gpu = call.thread.gpu;
-    stream->queue = &call.machine.engine().create_queue(
-        {stream->gpu, number,
-         "GPU " + std::to_string(stream->gpu) + ", priority " + std::to_string(priority)});
-    *pStream = static_cast<cudaStream_t>(call.machine.streams.insert(std::move(stream)));
-    return cudaSuccess;
-  });
+  return guarded_cuda(
+      __func__, [&](const Call& call) { return make_stream(call, pStream, flags, priority); });
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return guarded_cuda(__func__, [&](const Call& call) {
     const auto object = call.machine.streams.erase(stream);
     if (object == nullptr) return no_stream(call);
+    call.machine.default_streams.remove_blocking(object);
     call.machine.engine().destroy_queue(*object->queue);
     return cudaSuccess;
   });
@@ -49,7 +61,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return guarded_cuda(__func__, [&](const Call& call) {
-    const auto object = call.machine.streams.find(stream);
+    const auto object = call.machine.find_stream(stream, call.thread.gpu);
     if (object == nullptr) return no_stream(call);
     call.machine.engine().synchronize(*object->queue);
     return cudaSuccess;
@@ -58,7 +70,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   return guarded_cuda(__func__, [&](const Call& call) {
-    const auto object = call.machine.streams.find(stream);
+    const auto object = call.machine.find_stream(stream, call.thread.gpu);
     if (object == nullptr) return no_stream(call);
     const bool done = call.machine.engine().query(*object->queue);
     call.machine.engine().check_failures();
@@ -68,7 +80,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) {
   return guarded_cuda(__func__, [&](const Call& call) {
-    const auto object = call.machine.streams.find(stream);
+    const auto object = call.machine.stream_for_work(stream, call.thread.gpu);
     if (object == nullptr) return no_stream(call);
     const auto point = call.machine.events.find(event);
     if (point == nullptr) return no_event(call);
@@ -97,7 +109,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return guarded_cuda(__func__, [&](const Call& call) {
     const auto point = call.machine.events.find(event);
     if (point == nullptr) return no_event(call);
-    const auto object = call.machine.streams.find(stream);
+    const auto object = call.machine.stream_for_work(stream, call.thread.gpu);
     if (object == nullptr) return no_stream(call);
     if (point->gpu != object->gpu) {
       return misuse(call, cudaErrorInvalidResourceHandle,

@@ -35,6 +35,10 @@ ncclResult_t misuse(const Call& call, ncclResult_t code, const std::string& what
   return code;
 }
 
+cudaError_t no_stream(const Call& call) {
+  return misuse(call, cudaErrorInvalidResourceHandle, "no stream has this handle");
+}
+
 cudaError_t failure(const Call& call, std::exception_ptr thrown) {
   try {
     std::rethrow_exception(std::move(thrown));

@@ -8,6 +8,7 @@
 #include <cuda_runtime.h>
 #include <nccl.h>
 
+#include <cstdint>
 #include <exception>
 #include <string>
 
@@ -24,6 +25,9 @@ struct Call {
 cudaError_t misuse(const Call& call, cudaError_t code, const std::string& what);
 /// The same for NCCL, for ncclGetLastError.
 ncclResult_t misuse(const Call& call, ncclResult_t code, const std::string& what);
+
+/// The misuse of a call whose stream does not exist.
+cudaError_t no_stream(const Call& call);
 
 /// The code for an exception of a simulated command. The text is kept as for a misuse.
 cudaError_t failure(const Call& call, std::exception_ptr thrown);
@@ -44,13 +48,18 @@ class ObservedCall {
   sim::CallObserver* observer_;
 };
 
+/// Whether a function counts the calling thread among those that may enqueue work. Questions about
+/// the machine do not.
+enum class Thread : std::uint8_t { kCounts, kAsks };
+
 /// Runs the body of a CUDA function: counts the call, lets the call fail if planned, turns
 /// exceptions into codes, and keeps the last error of the thread.
-template <class Body>
+template <Thread thread = Thread::kCounts, class Body>
 cudaError_t guarded_cuda(const char* function, Body&& body) {
   const std::shared_ptr<Machine> shared = machine();
   const ObservedCall observed(*shared);
   const Call call{*shared, thread_state(shared), function};
+  if (thread == Thread::kCounts) call.thread.count(*shared);
   cudaError_t code = cudaSuccess;
   if (const auto planned = shared->book().enter(function)) {
     code = static_cast<cudaError_t>(*planned);
@@ -68,11 +77,12 @@ cudaError_t guarded_cuda(const char* function, Body&& body) {
   return code;
 }
 
-template <class Body>
+template <Thread thread = Thread::kCounts, class Body>
 ncclResult_t guarded_nccl(const char* function, Body&& body) {
   const std::shared_ptr<Machine> shared = machine();
   const ObservedCall observed(*shared);
   const Call call{*shared, thread_state(shared), function};
+  if (thread == Thread::kCounts) call.thread.count(*shared);
   if (const auto planned = shared->book().enter(function)) {
     return misuse(call, static_cast<ncclResult_t>(*planned), "a planned failure");
   }

@@ -49,6 +49,12 @@ void Machine::reseed(std::uint64_t seed) {
   cliques.reseed(seed);
 }
 
+std::shared_ptr<StreamObject> Machine::stream_for_work(cudaStream_t handle, int gpu) {
+  auto stream = find_stream(handle, gpu);
+  if (stream != nullptr) default_streams.order(*stream);
+  return stream;
+}
+
 std::optional<engine::Access> Machine::find(const void* address, std::size_t bytes) const {
   std::optional<engine::Access> access = addresses_->find(address, bytes);
   if (!access || access->range.end > access->allocation->bytes()) return std::nullopt;
@@ -67,8 +73,10 @@ std::shared_ptr<HostMemoryObject> Machine::find_pinned(const void* address) cons
 bool Machine::reachable(const engine::Access& access, int gpu) const {
   const auto memory = memory_handles.find(access.allocation->data());
   if (memory == nullptr) return false;
+  if (access.allocation->device() == gpu) return true;
+  if (memory->pool == nullptr) return false;
   const std::vector<int>& from = memory->pool->reachable_from;
-  return access.allocation->device() == gpu || std::ranges::find(from, gpu) != from.end();
+  return std::ranges::find(from, gpu) != from.end();
 }
 
 std::vector<std::string> Machine::alive() const {

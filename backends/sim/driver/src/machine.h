@@ -5,6 +5,7 @@
 #include "belfry/sim/driver.h"
 #include "call_book.h"
 #include "clique.h"
+#include "default_streams.h"
 #include "engine/address_map.h"
 #include "engine/device_memory.h"
 #include "engine/engine.h"
@@ -33,6 +34,18 @@ class Machine {
   CallBook& book() { return book_; }
   engine::DeviceMemory& memory(int gpu) { return *memories_[static_cast<std::size_t>(gpu)]; }
   std::int32_t next_stream_number() { return streams_made_++; }
+  /// Adds to the number of host threads that may enqueue work, unless the options give the number.
+  void count_threads(int change) {
+    if (counts_threads()) engine_.change_host_threads(change);
+  }
+  bool counts_threads() const { return options_.host_threads == 0; }
+  /// The stream with the handle. A null handle stands for the default stream of `gpu`. Null if no
+  /// stream has the handle.
+  std::shared_ptr<StreamObject> find_stream(cudaStream_t handle, int gpu) {
+    return handle == nullptr ? default_streams.of(gpu) : streams.find(handle);
+  }
+  /// The same for a call that enqueues: the stream waits for streams as CUDA's default streams ask.
+  std::shared_ptr<StreamObject> stream_for_work(cudaStream_t handle, int gpu);
   bool has_gpu(int gpu) const { return options_.installed && gpu >= 0 && gpu < options_.gpus; }
 
   void reseed(std::uint64_t seed);
@@ -61,7 +74,8 @@ class Machine {
   engine::Engine engine_;
 
  public:
-  CliqueBook cliques{engine_, options_.seed};
+  CliqueBook cliques{*this};
+  DefaultStreams default_streams{engine_, streams_made_};
 };
 
 /// The machine of the present calls.

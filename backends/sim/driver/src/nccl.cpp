@@ -2,43 +2,44 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "clique_work.h"
-#include "guarded.h"
+#include "communicators.h"
 
 #include <nccl.h>
 
 #include <utility>
 
+using belfry::driver::await_ranks;
 using belfry::driver::Call;
 using belfry::driver::CliqueBook;
 using belfry::driver::CliqueCall;
 using belfry::driver::guarded_nccl;
 using belfry::driver::misuse;
+using belfry::driver::no_communicator;
+using belfry::driver::refused;
 using belfry::driver::Verb;
 
 namespace {
 
-ncclResult_t no_communicator(const Call& call) {
-  return misuse(call, ncclInvalidArgument, "no communicator has this handle: destroyed?");
-}
-
-// To end a null communicator does nothing.
-ncclResult_t nothing_to_end(const Call& call, ncclComm_t comm) {
-  return comm == nullptr ? ncclSuccess : no_communicator(call);
-}
-
-// A refused call inside a group lets the whole group fail.
-ncclResult_t refused(const Call& call, ncclResult_t code) {
-  if (call.thread.group_depth > 0) call.thread.group_error = code;
-  return code;
-}
-
 // Passes the call of a rank to its clique.
 ncclResult_t post(const Call& call, const CliqueCall& collective) {
-  const int polls = call.machine.options().polls;
+  const int polls = collective.communicator->blocking ? 0 : call.machine.options().polls;
   const CliqueBook::Complaint complaint = call.machine.cliques.post(collective);
   if (complaint) return misuse(call, ncclInvalidUsage, *complaint);
   call.machine.cliques.set_busy(*collective.communicator, polls);
   return polls > 0 ? ncclInProgress : ncclSuccess;
+}
+
+// The result of the last call that fails, or success.
+ncclResult_t post_all(const Call& call, const std::vector<CliqueCall>& group) {
+  ncclResult_t result = ncclSuccess;
+  // During the loop, a waiting host thread can see some members of a collective without the rest.
+  // `enqueuing` tells the engine that the rest is to come.
+  const belfry::engine::Engine::Enqueuing enqueuing(call.machine.engine());
+  for (const CliqueCall& collective : group) {
+    const ncclResult_t posted = post(call, collective);
+    if (posted != ncclSuccess && posted != ncclInProgress) result = posted;
+  }
+  return result;
 }
 
 // The extents that a collective of a rank reads and writes.
@@ -71,11 +72,12 @@ ncclResult_t check(const Call& call, cudaStream_t stream, CliqueCall& given) {
   if (call.machine.cliques.finalized(*given.communicator)) {
     return misuse(call, ncclInvalidUsage, "the communicator is finalized");
   }
-  const auto object = call.machine.streams.find(stream);
   const int gpu = given.communicator->gpu;
+  const auto object = stream == nullptr ? nullptr : call.machine.find_stream(stream, gpu);
   if (object == nullptr || object->gpu != gpu) {
     return misuse(call, ncclInvalidArgument, "the stream is not of the communicator's GPU");
   }
+  call.machine.default_streams.order(*object);
   given.stream = *object;
   const auto dtype = belfry::driver::dtype_of(given.type);
   if (!dtype) return misuse(call, ncclInvalidArgument, "no such element type here");
@@ -100,7 +102,7 @@ ncclResult_t check(const Call& call, cudaStream_t stream, CliqueCall& given) {
 }
 
 ncclResult_t collect(const Call& call, ncclComm_t handle, cudaStream_t stream, CliqueCall given) {
-  given.communicator = call.machine.cliques.find(handle);
+  given.communicator = call.machine.cliques.find(handle, call.thread);
   if (given.communicator == nullptr) return refused(call, no_communicator(call));
   ncclResult_t code = call.machine.cliques.failure_of(*given.communicator);
   if (code == ncclSuccess) {
@@ -110,19 +112,8 @@ ncclResult_t collect(const Call& call, ncclComm_t handle, cudaStream_t stream, C
   }
   if (code != ncclSuccess) return refused(call, code);
   if (call.thread.group_depth == 0) return post(call, given);
+  call.thread.group_blocks |= given.communicator->blocking;
   call.thread.group.push_back(std::move(given));
-  return ncclSuccess;
-}
-
-ncclResult_t check_config(const Call& call, const ncclConfig_t* config) {
-  const ncclConfig_t model = NCCL_CONFIG_INITIALIZER;
-  if (config == nullptr || config->size != model.size || config->magic != model.magic) {
-    return misuse(call, ncclInvalidArgument, "a configuration not made from the initializer");
-  }
-  if (config->blocking != 0) {
-    return misuse(call, ncclInvalidUsage,
-                  "the simulated driver has communicators that do not block alone");
-  }
   return ncclSuccess;
 }
 
@@ -161,89 +152,6 @@ const char* ncclGetLastError(ncclComm_t /*comm*/) {
   return belfry::driver::thread_state(belfry::driver::machine()).nccl_text.c_str();
 }
 
-ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId) {
-  return guarded_nccl(__func__, [&](const Call& call) {
-    *uniqueId = call.machine.cliques.make_id();
-    return ncclSuccess;
-  });
-}
-
-ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank,
-                                    ncclConfig_t* config) {
-  return guarded_nccl(__func__, [&](const Call& call) {
-    const ncclResult_t checked = check_config(call, config);
-    if (checked != ncclSuccess) return refused(call, checked);
-    if (nranks < 1 || rank < 0 || rank >= nranks) {
-      return refused(call,
-                     misuse(call, ncclInvalidArgument,
-                            "rank " + std::to_string(rank) + " of " + std::to_string(nranks)));
-    }
-    if (!call.thread.group.empty()) {
-      return refused(call,
-                     misuse(call, ncclInvalidUsage, "communicators and collectives in one group"));
-    }
-    const auto complaint = call.machine.cliques.join(commId, nranks, rank, call.thread.gpu,
-                                                     call.machine.options().polls, comm);
-    if (!complaint) return ncclInProgress;
-    const ncclResult_t told = misuse(call, ncclInvalidUsage, *complaint);
-    // A member learns of the failure by its next question.
-    return *comm != nullptr ? ncclInProgress : refused(call, told);
-  });
-}
-
-ncclResult_t ncclCommFinalize(ncclComm_t comm) {
-  return guarded_nccl(__func__, [&](const Call& call) {
-    const auto object = call.machine.cliques.find(comm);
-    if (object == nullptr) return nothing_to_end(call, comm);
-    const ncclResult_t failure = call.machine.cliques.failure_of(*object);
-    if (failure != ncclSuccess) return failure;
-    if (call.machine.cliques.finalized(*object)) {
-      call.machine.cliques.fail(*object, ncclInvalidArgument);
-      return misuse(call, ncclInvalidArgument, "the communicator is finalized already");
-    }
-    call.machine.cliques.finalize(*object, call.machine.options().polls);
-    return ncclInProgress;
-  });
-}
-
-ncclResult_t ncclCommDestroy(ncclComm_t comm) {
-  return guarded_nccl(__func__, [&](const Call& call) {
-    const auto object = call.machine.cliques.find(comm);
-    if (object == nullptr) return nothing_to_end(call, comm);
-    const ncclResult_t failure = call.machine.cliques.failure_of(*object);
-    if (failure != ncclSuccess) return failure;  // Only to be aborted.
-    if (call.machine.cliques.busy(*object)) {
-      return misuse(call, ncclInvalidUsage, "destroyed while its last call is in progress");
-    }
-    call.machine.cliques.destroy(comm);
-    return ncclSuccess;
-  });
-}
-
-ncclResult_t ncclCommAbort(ncclComm_t comm) {
-  return guarded_nccl(__func__, [&](const Call& call) {
-    const auto object = call.machine.cliques.find(comm);
-    if (object == nullptr) return nothing_to_end(call, comm);
-    call.machine.cliques.abort(*object);
-    call.machine.cliques.destroy(comm);
-    return ncclSuccess;
-  });
-}
-
-ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
-  const auto machine = belfry::driver::machine();
-  const Call call{*machine, belfry::driver::thread_state(machine), __func__};
-  if (const auto planned = machine->book().enter(__func__)) {
-    *asyncError = static_cast<ncclResult_t>(*planned);
-    misuse(call, *asyncError, "a planned failure");
-    return ncclSuccess;
-  }
-  const auto object = machine->cliques.find(comm);
-  if (object == nullptr) return no_communicator(call);
-  *asyncError = machine->cliques.poll(*object);
-  return ncclSuccess;
-}
-
 ncclResult_t ncclGroupStart() {
   return guarded_nccl(__func__, [&](const Call& call) {
     ++call.thread.group_depth;
@@ -255,25 +163,26 @@ ncclResult_t ncclGroupEnd() {
   const ncclResult_t ended = guarded_nccl(__func__, [&](const Call& call) {
     if (call.thread.group_depth == 0) return misuse(call, ncclInvalidUsage, "no group is open");
     if (--call.thread.group_depth > 0) return ncclSuccess;
-    std::vector<CliqueCall> group;
-    group.swap(call.thread.group);
+    const auto group = std::exchange(call.thread.group, {});
+    const auto joining = std::exchange(call.thread.joining, {});
+    const bool blocks = std::exchange(call.thread.group_blocks, false);
     const ncclResult_t refused = std::exchange(call.thread.group_error, ncclSuccess);
     if (refused != ncclSuccess) return refused;
-    ncclResult_t result = call.machine.options().polls > 0 ? ncclInProgress : ncclSuccess;
-    // During the loop, a waiting host thread can see some members of a collective without the
-    // others. `enqueuing` tells the engine that the rest is to come.
-    const belfry::engine::Engine::Enqueuing enqueuing(call.machine.engine());
-    for (const CliqueCall& collective : group) {
-      const ncclResult_t posted = post(call, collective);
-      if (posted != ncclSuccess && posted != ncclInProgress) result = posted;
+    ncclResult_t result = post_all(call, group);
+    for (ncclComm_t comm : joining) {
+      const ncclResult_t joined = await_ranks(call, comm);
+      if (joined != ncclSuccess) result = joined;
     }
-    return result;
+    if (result != ncclSuccess || blocks) return result;
+    return call.machine.options().polls > 0 ? ncclInProgress : ncclSuccess;
   });
   // A failed group ends together with all outer groups.
   if (ended != ncclSuccess && ended != ncclInProgress) {
     belfry::driver::ThreadState& thread = belfry::driver::thread_state(belfry::driver::machine());
     thread.group_depth = 0;
     thread.group.clear();
+    thread.joining.clear();
+    thread.group_blocks = false;
     thread.group_error = ncclSuccess;
   }
   return ended;

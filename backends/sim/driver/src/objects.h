@@ -7,6 +7,7 @@
 #include "engine/event_point.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -14,7 +15,11 @@
 namespace belfry::driver {
 
 struct StreamObject {
+  /// A blocking stream and the default stream of its GPU wait for each other.
+  enum class Kind : std::uint8_t { kNonBlocking, kBlocking, kDefault };
+
   int gpu = 0;
+  Kind kind = Kind::kNonBlocking;
   engine::CommandQueue* queue = nullptr;
 };
 
@@ -31,7 +36,8 @@ struct PoolObject {
 /// Memory without a free by the user.
 struct MemoryObject {
   engine::AllocationPtr allocation;
-  std::shared_ptr<PoolObject> pool;  // with the table of pools; outlives the pool's handle
+  // With the table of pools; outlives the pool's handle. Null for memory of no pool.
+  std::shared_ptr<PoolObject> pool;
 };
 
 /// Pinned memory of the host.

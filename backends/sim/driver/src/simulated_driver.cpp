@@ -15,9 +15,10 @@ struct SimulatedDriver::Parts {
 
 SimulatedDriver::SimulatedDriver(DriverOptions options)
     : parts_(std::make_unique<Parts>(Parts{std::make_shared<driver::Machine>(options)})) {
-  if (options.gpus < 0 || options.host_threads < 1) {
-    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                               "a simulated driver has no GPUs or more, and a host thread or more");
+  if (options.gpus < 0 || options.host_threads < 0) {
+    throw InvalidArgumentError(
+        ErrorCode::kInvalidArgument,
+        "the numbers of GPUs and of host threads of a simulated driver are 0 or more");
   }
   driver::replace_machine(parts_->machine);
 }

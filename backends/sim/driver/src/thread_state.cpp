@@ -5,17 +5,35 @@
 
 #include "machine.h"
 
+#include <optional>
+
 namespace belfry::driver {
+
+ThreadState::~ThreadState() {
+  if (!counted) return;
+  const std::shared_ptr<Machine> owner = machine.lock();
+  if (owner == nullptr) return;
+  // First the communicators: in between, no wait may look like a deadlock.
+  owner->cliques.leave(*this);
+  owner->count_threads(-1);
+}
+
+void ThreadState::count(Machine& owner) {
+  if (counted) return;
+  owner.count_threads(1);
+  counted = true;
+}
 
 ThreadState& thread_state(const std::shared_ptr<Machine>& machine) {
   // CUDA defines a current device and a last error for each thread, without a handle.
-  thread_local ThreadState state;
-  const bool same = !state.machine.owner_before(machine) && !machine.owner_before(state.machine);
+  thread_local std::optional<ThreadState> state;
+  const bool same =
+      state && !state->machine.owner_before(machine) && !machine.owner_before(state->machine);
   if (!same) {
-    state = ThreadState{};
-    state.machine = machine;
+    state.reset();
+    state.emplace(machine);
   }
-  return state;
+  return *state;
 }
 
 }  // namespace belfry::driver

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The part of NCCL's interface that belfry uses, declared like `cuda_runtime.h`.
+// The part of NCCL's interface that the simulated driver has, declared like `cuda_runtime.h`.
 
-#include "cuda_runtime.h"
-
+#include <cuda_runtime.h>
 #include <limits.h>
 #include <stddef.h>
 
@@ -13,6 +12,8 @@
 #define NCCL_MINOR 28
 #define NCCL_PATCH 9
 #define NCCL_VERSION_CODE 22809
+#define NCCL_VERSION(X, Y, Z) \
+  ((X) <= 2 && (Y) <= 8 ? (X) * 1000 + (Y) * 100 + (Z) : (X) * 10000 + (Y) * 100 + (Z))
 
 #define NCCL_UNIQUE_ID_BYTES 128
 #define NCCL_CONFIG_UNDEF_INT INT_MIN
@@ -78,14 +79,19 @@ typedef enum {
 
 typedef enum {
   ncclInt8 = 0,
+  ncclChar = 0,
   ncclUint8 = 1,
   ncclInt32 = 2,
+  ncclInt = 2,
   ncclUint32 = 3,
   ncclInt64 = 4,
   ncclUint64 = 5,
   ncclFloat16 = 6,
+  ncclHalf = 6,
   ncclFloat32 = 7,
+  ncclFloat = 7,
   ncclFloat64 = 8,
+  ncclDouble = 8,
   ncclBfloat16 = 9,
   ncclFloat8e4m3 = 10,
   ncclFloat8e5m2 = 11,
@@ -103,6 +109,11 @@ const char* ncclGetLastError(ncclComm_t comm);
 ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId);
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank,
                                     ncclConfig_t* config);
+ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank);
+ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist);
+ncclResult_t ncclCommCount(const ncclComm_t comm, int* count);
+ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device);
+ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank);
 ncclResult_t ncclCommFinalize(ncclComm_t comm);
 ncclResult_t ncclCommDestroy(ncclComm_t comm);
 ncclResult_t ncclCommAbort(ncclComm_t comm);

@@ -133,6 +133,8 @@ void add_cuda_functions(Surface& surface) {
   FUNCTION(cudaDeviceGetStreamPriorityRange);
   FUNCTION(cudaDeviceSynchronize);
   FUNCTION(cudaStreamCreateWithPriority);
+  FUNCTION(cudaStreamCreate);
+  FUNCTION(cudaStreamCreateWithFlags);
   FUNCTION(cudaStreamDestroy);
   FUNCTION(cudaStreamSynchronize);
   FUNCTION(cudaStreamQuery);
@@ -149,12 +151,21 @@ void add_cuda_functions(Surface& surface) {
   // The toolkit has templates with the name of the function.
   surface["cudaMallocFromPoolAsync"] =
       type_text<decltype(static_cast<Allocate*>(cudaMallocFromPoolAsync))>();
+  using AllocateAsync = cudaError_t(void**, size_t, cudaStream_t);
+  surface["cudaMallocAsync"] = type_text<decltype(static_cast<AllocateAsync*>(cudaMallocAsync))>();
   FUNCTION(cudaFreeAsync);
+  using AllocateNow = cudaError_t(void**, size_t);
+  surface["cudaMalloc"] = type_text<decltype(static_cast<AllocateNow*>(cudaMalloc))>();
+  surface["cudaMallocHost"] = type_text<decltype(static_cast<AllocateNow*>(cudaMallocHost))>();
+  FUNCTION(cudaFree);
   using AllocateHost = cudaError_t(void**, size_t, unsigned int);
   surface["cudaHostAlloc"] = type_text<decltype(static_cast<AllocateHost*>(cudaHostAlloc))>();
   FUNCTION(cudaFreeHost);
   FUNCTION(cudaMemGetInfo);
   FUNCTION(cudaPointerGetAttributes);
+  FUNCTION(cudaMemset);
+  FUNCTION(cudaMemsetAsync);
+  FUNCTION(cudaMemcpy);
   FUNCTION(cudaMemcpyAsync);
   FUNCTION(cudaMemcpyPeerAsync);
 }
@@ -189,6 +200,11 @@ void add_nccl_values(Surface& surface) {
   VALUE(ncclBfloat16);
   VALUE(ncclFloat8e4m3);
   VALUE(ncclFloat8e5m2);
+  VALUE(ncclChar);
+  VALUE(ncclInt);
+  VALUE(ncclHalf);
+  VALUE(ncclFloat);
+  VALUE(ncclDouble);
 }
 
 void add_nccl_types(Surface& surface) {
@@ -228,6 +244,11 @@ void add_nccl_functions(Surface& surface) {
   FUNCTION(ncclGetLastError);
   FUNCTION(ncclGetUniqueId);
   FUNCTION(ncclCommInitRankConfig);
+  FUNCTION(ncclCommInitRank);
+  FUNCTION(ncclCommInitAll);
+  FUNCTION(ncclCommCount);
+  FUNCTION(ncclCommCuDevice);
+  FUNCTION(ncclCommUserRank);
   FUNCTION(ncclCommFinalize);
   FUNCTION(ncclCommDestroy);
   FUNCTION(ncclCommAbort);

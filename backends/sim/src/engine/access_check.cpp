@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/access_check.h"
 
-#include "belfry/error.h"
-
 #include <exception>
 #include <string>
 #include <utility>
@@ -35,35 +33,50 @@ std::string subject(const Command& command, const CommandQueue& queue) {
 
 }  // namespace
 
-void check_access(const Access& access, bool written, std::string_view who, CallSite site) {
+void check_access(const Access& access, bool written, std::string_view who, CallSite site,
+                  int replica) {
   if (fine(access, written)) return;
   const Allocation& allocation = *access.allocation;
   std::string text(who);
   if (allocation.retired()) {
-    throw DeviceError(ErrorCode::kOutOfBounds,
-                      text + " uses " + allocation.describe() + " after it was freed",
-                      "free memory after the work that uses it, in stream order", site);
+    throw DeviceError(report_on_work(
+        ErrorCode::kOutOfBounds, text + " uses " + allocation.describe() + " after it was freed",
+        "free memory after the work that uses it, in stream order", site, replica));
   }
   if (!inside(access)) {
-    throw DeviceError(ErrorCode::kOutOfBounds,
-                      text + " touches " + text_of(access.range) + " of " + allocation.describe(),
-                      "a range must end within its buffer", site);
+    throw DeviceError(
+        report_on_work(ErrorCode::kOutOfBounds,
+                       text + " touches " + text_of(access.range) + " of " + allocation.describe(),
+                       "a range must end within its buffer", site, replica));
   }
   if (allocation.spoilt_by() != nullptr) std::rethrow_exception(allocation.spoilt_by());
   const ByteRange gap = allocation.written().first_gap(access.range).value_or(access.range);
-  throw DeviceError(ErrorCode::kUninitialised,
-                    text + " reads " + text_of(gap) + " of " + allocation.describe() +
-                        ", which nobody has written",
-                    "write them first, and make the reader's stream wait for the writer's", site);
+  throw DeviceError(report_on_work(
+      ErrorCode::kUninitialised,
+      text + " reads " + text_of(gap) + " of " + allocation.describe() +
+          ", which nobody has written",
+      "write them first, and make the reader's stream wait for the writer's", site, replica));
 }
 
 void check_accesses(const Command& command, const CommandQueue& queue, bool written) {
-  for (const Access& read : command.reads) {
-    if (!fine(read, written)) check_access(read, written, subject(command, queue), command.site);
-  }
-  for (const Access& write : command.writes) {
-    if (!fine(write, false)) check_access(write, false, subject(command, queue), command.site);
-  }
+  const auto check = [&](const Access& access, bool must_be_written) {
+    if (fine(access, must_be_written)) return;
+    check_access(access, must_be_written, subject(command, queue), command.site, command.replica);
+  };
+  for (const Access& read : command.reads) check(read, written);
+  for (const Access& write : command.writes) check(write, false);
+}
+
+ErrorReport report_on_work(ErrorCode code, std::string summary, std::string hint, CallSite site,
+                           int replica) {
+  ErrorReport report{.code = code,
+                     .summary = std::move(summary),
+                     .site = site,
+                     .replicas = {},
+                     .expected = {},
+                     .hint = std::move(hint)};
+  if (replica >= 0) report.replicas.push_back({replica, site, "launched this work"});
+  return report;
 }
 
 }  // namespace belfry::engine

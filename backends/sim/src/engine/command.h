@@ -29,6 +29,7 @@ struct Command {
   bool copies = false;
   std::vector<std::shared_ptr<const void>> held;  ///< What else must live as long.
   CallSite site{};
+  int replica = -1;  ///< The replica that has enqueued the command; -1 outside replicas.
 };
 
 }  // namespace belfry::engine

@@ -23,9 +23,13 @@ constexpr std::size_t kAddressSpace = std::size_t{1} << 47;
   std::string summary = "out of memory on " + where + ": " + std::to_string(bytes) +
                         " bytes asked for, " + std::to_string(use.live_bytes) + " in use by " +
                         std::to_string(use.live_buffers) + " buffers";
-  if (use.limit_bytes != 0) summary += ", limit " + std::to_string(use.limit_bytes);
-  throw DeviceError(ErrorCode::kOutOfMemory, std::move(summary),
-                    "free buffers, or give the devices more memory", site);
+  std::string hint = "free tensors, or use smaller ones";
+  if (use.limit_bytes != 0) {
+    summary += ", limit " + std::to_string(use.limit_bytes);
+    hint = use.live_bytes == 0 ? "use a smaller tensor, or raise memory_limit_bytes"
+                               : "free tensors, use smaller ones, or raise memory_limit_bytes";
+  }
+  throw DeviceError(ErrorCode::kOutOfMemory, std::move(summary), std::move(hint), site);
 }
 
 }  // namespace

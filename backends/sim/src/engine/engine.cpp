@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/engine.h"
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/error.h"
 
 #include <algorithm>
@@ -11,13 +12,19 @@
 namespace belfry::engine {
 namespace {
 
-Operation host_operation(OperationKind kind, std::uint64_t subject, const CommandQueue& queue,
-                         CallSite site) {
+Operation host_operation(OperationKind kind, std::uint64_t subject, const CommandQueue& queue) {
   Operation operation;
   operation.kind = kind;
   operation.subject = subject;
   operation.value = static_cast<std::uint64_t>(queue.number());
-  operation.site = site;
+  return operation;
+}
+
+// The next command of `queue`.
+Operation enqueuing(const Command& command, const CommandQueue& queue, std::uint64_t number) {
+  Operation operation = host_operation(OperationKind::kEnqueue, number, queue);
+  operation.site = command.site;
+  operation.name = command.name;
   return operation;
 }
 
@@ -65,6 +72,18 @@ void Engine::set_host_threads(int count) {
   progress_.notify_all();
 }
 
+void Engine::change_host_threads(int change) {
+  const Lock lock(door_, Lock::Entry::kOrWait);
+  host_threads_ += change;
+  progress_.notify_all();
+}
+
+void Engine::change_unclaimed(int change) {
+  const Lock lock(door_, Lock::Entry::kOrWait);
+  unclaimed_ += change;
+  progress_.notify_all();
+}
+
 Engine::Enqueuing::Enqueuing(Engine& engine) : engine_(engine) {
   const Lock lock(engine_.door_);
   ++engine_.enqueuing_;
@@ -101,13 +120,13 @@ void Engine::destroy_queue(CommandQueue& queue) {
 void Engine::enqueue(CommandQueue& queue, Command command) {
   Lock lock(door_);
   clear_told();
-  const CallSite site = site_or_submitting(command.site);
-  command.site = site;
+  command.site = site_or_submitting(command.site);
+  command.replica = detail::current_replica();
   prepare(queue, command);
   QueueItem item;
   item.kind = QueueItem::Kind::kWork;
   item.command = std::move(command);
-  announce(lock, host_operation(OperationKind::kEnqueue, queue.enqueued_ + 1, queue, site));
+  announce(lock, enqueuing(item.command, queue, queue.enqueued_ + 1));
   append(queue, std::move(item));
   if (options_.watch != nullptr) {
     CommandQueue* const queues[] = {&queue};
@@ -124,7 +143,7 @@ void Engine::record(CommandQueue& queue, EventPoint& event) {
   auto record = std::make_shared<EventRecord>();
   record->generation = event.latest == nullptr ? 1 : event.latest->generation + 1;
   record->event = event.name;
-  note(host_operation(OperationKind::kRecord, record->generation, queue, {}));
+  note(host_operation(OperationKind::kRecord, record->generation, queue));
   QueueItem item;
   item.kind = QueueItem::Kind::kRecord;
   item.record = record;
@@ -140,11 +159,11 @@ void Engine::wait(CommandQueue& queue, const EventPoint& event) {
   require_turn();
   clear_told();
   if (event.latest == nullptr) {
-    note(host_operation(OperationKind::kWait, 0, queue, {}));
+    note(host_operation(OperationKind::kWait, 0, queue));
     if (options_.watch != nullptr) saw_wait_without_record(event);
     return;
   }
-  note(host_operation(OperationKind::kWait, event.latest->generation, queue, {}));
+  note(host_operation(OperationKind::kWait, event.latest->generation, queue));
   QueueItem item;
   item.kind = QueueItem::Kind::kWait;
   item.record = event.latest;
@@ -161,8 +180,7 @@ void Engine::join(CommandQueue& queue, const CollectivePtr& collective, std::siz
   check(collective->queues.at(member) == nullptr, "a member joins a collective once");
   prepare(queue, collective->command);
   collective->command.site = site_or_submitting(collective->command.site);
-  announce(lock, host_operation(OperationKind::kEnqueue, queue.enqueued_ + 1, queue,
-                                collective->command.site));
+  announce(lock, enqueuing(collective->command, queue, queue.enqueued_ + 1));
   QueueItem item;
   item.kind = QueueItem::Kind::kCollective;
   item.collective = collective;
@@ -179,14 +197,13 @@ void Engine::enqueue_together(std::span<CommandQueue* const> queues, Command com
   Lock lock(door_);
   clear_told();
   if (queues.empty()) return;
-  const CallSite site = site_or_submitting(command.site);
-  command.site = site;
+  command.site = site_or_submitting(command.site);
   const auto collective = std::make_shared<Collective>(queues.size());
   collective->command = std::move(command);
   collective->queues.assign(queues.begin(), queues.end());
   for (CommandQueue* queue : queues) prepare(*queue, collective->command);
   const auto enqueues = [&](CommandQueue& queue) {
-    return host_operation(OperationKind::kEnqueue, queue.enqueued_ + 1, queue, site);
+    return enqueuing(collective->command, queue, queue.enqueued_ + 1);
   };
   // A single operation of the host, though announced for each queue.
   announce(lock, enqueues(*queues.front()));

@@ -41,7 +41,7 @@ struct EngineOptions {
 
 struct QueueOptions {
   int device = 0;
-  std::int32_t number = 0;  ///< Unique; the caller's choice, so that it depends on no schedule.
+  std::int32_t number = 0;  ///< Unique. The caller's choice: the number depends on no schedule.
   std::string label{};      ///< For messages: `compute stream`.
 };
 
@@ -87,6 +87,11 @@ class Engine final : public OtherAgents {
   /// Sets the number of host threads that might enqueue work. If as many threads wait, a wait that
   /// no runnable queue can satisfy is a deadlock. 1 at first.
   void set_host_threads(int count);
+  /// Adds `change` to the number of host threads that might enqueue work.
+  void change_host_threads(int change);
+  /// Adds `change` to the number of things with which a thread without a call so far may enqueue.
+  /// If the number is not 0, no wait is a deadlock in a process with several threads.
+  void change_unclaimed(int change);
   /// During the life of an Enqueuing, its thread is about to enqueue more: waits of other threads
   /// are no deadlock.
   class Enqueuing {
@@ -122,7 +127,14 @@ class Engine final : public OtherAgents {
   void synchronize(CommandQueue& queue, CallSite site = {});
   /// Order: blocks the host until the latest record of `event` is reached. Throws: the same.
   void synchronize(const EventPoint& event, CallSite site = {});
-  /// As `synchronize(queue)`, then copies `from` to host memory.
+  /// Order: blocks the host until no queue of `device` has work. Throws: as `synchronize`.
+  void synchronize_device(int device, CallSite site = {});
+  /// Makes a record of `event` that no queue reaches. Hosts that wait for the event wait for
+  /// `reach`.
+  void promise(EventPoint& event);
+  /// Order: hosts that wait for the promised record go on.
+  void reach(const EventPoint& event);
+  /// Waits as `synchronize(queue)` does, then copies `from` to host memory.
   /// Throws: also DeviceError (kUninitialised, kOutOfBounds).
   void read(CommandQueue& queue, void* to, const Access& from, CallSite site = {});
   /// Whether all enqueued work is done, or the latest record reached. If not, takes a step first:
@@ -191,8 +203,8 @@ class Engine final : public OtherAgents {
   bool step_collective(const CollectivePtr& collective);
   bool execute(const Command& command, CommandQueue& queue, std::exception_ptr& failure);
   const std::vector<Footprint>& footprints_of(const Command& command);
-  void note_execution(OperationKind kind, const CommandQueue& queue, const Command& command,
-                      bool written);
+  void note_execution(const CommandQueue& queue, const Command& command, std::size_t members,
+                      bool failed);
   bool step_some_queue();
   std::uint32_t choose_queue();
   bool is_starved() const { return starved_ > kMostTries && starved_ > 2 * ready_.size(); }
@@ -217,11 +229,13 @@ class Engine final : public OtherAgents {
   // engine_waits.cpp: hosts that wait.
   void await(Lock& lock, HostWait& wait, bool on_replica, const Operation& operation);
   void await_running(Lock& lock, HostWait& wait, CallSite site);
+  bool others_may_enqueue() const;
   void fail_waits(CallSite site);
   void forget(const HostWait& wait);
   void complete(HostWait& wait, const FailurePtr& failure);
   void step_for_query();
   void wait_for_queue(Lock& lock, CommandQueue& queue, CallSite site);
+  void await_queue(Lock& lock, CommandQueue& queue, CallSite site);
   void wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& record, CallSite site);
   [[noreturn]] void report(Lock& lock, const FailurePtr& failure);
   void clear_failures();
@@ -236,6 +250,7 @@ class Engine final : public OtherAgents {
   Executor* concurrent_ = nullptr;
   int host_threads_ = 1;
   int enqueuing_ = 0;
+  int unclaimed_ = 0;
   std::vector<HostWait*> running_waits_;  // Those of hosts that have nothing to run.
   bool told_on_replica_ = false;          // Queues of other devices may be left to clear.
   std::uint32_t starved_ = 0;             // Tries without memory since the last step.

@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <new>
 #include <string>
 #include <utility>
@@ -208,7 +209,7 @@ bool Engine::step_work(CommandQueue& queue) {
     CommandQueue* const queues[] = {&queue};
     saw_work(Seen::kTookEffect, queues, head.command);
   }
-  note_execution(OperationKind::kExecute, queue, head.command, failure == nullptr);
+  note_execution(queue, head.command, 0, failure != nullptr);
   finish_head(queue, failure, last_resort_);
   advance(queue);
   return true;
@@ -230,7 +231,7 @@ bool Engine::step_collective(const CollectivePtr& collective) {
   }
   for (CommandQueue* queue : collective->queues) {
     queue->clock_ = clock + 1;
-    note_execution(OperationKind::kCollective, *queue, collective->command, failure == nullptr);
+    note_execution(*queue, collective->command, collective->queues.size(), failure != nullptr);
     finish_head(*queue, failure, last_resort_);
     advance(*queue);
   }
@@ -257,16 +258,20 @@ bool Engine::execute(const Command& command, CommandQueue& queue, std::exception
   return true;
 }
 
-void Engine::note_execution(OperationKind kind, const CommandQueue& queue, const Command& command,
-                            bool written) {
+// Work of a single queue has no members.
+void Engine::note_execution(const CommandQueue& queue, const Command& command, std::size_t members,
+                            bool failed) {
   if (options_.sink == nullptr) return;
   Operation operation;
-  operation.kind = kind;
+  operation.kind = members == 0 ? OperationKind::kExecute : OperationKind::kCollective;
+  operation.failed = failed;
+  operation.members = static_cast<std::uint16_t>(std::min<std::size_t>(members, 0xFFFF));
   operation.agent = queue.agent();
   operation.subject = queue.done_ + 1;
-  if (written) operation.value = digest_of(kind, command, queue, options_.digest);
+  if (!failed) operation.value = digest_of(operation.kind, command, queue, options_.digest);
   operation.footprints = footprints_of(command);
   operation.site = command.site;
+  operation.name = command.name;
   options_.sink->on_operation(operation);
 }
 

@@ -1,8 +1,13 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
+#include "belfry/backend/stall_watch.h"
 #include "belfry/error.h"
 #include "engine/access_check.h"
 #include "engine/engine.h"
+
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
 
 #include <algorithm>
 #include <cstring>
@@ -29,6 +34,15 @@ Operation wait_operation(std::uint64_t subject, std::uint64_t value, CallSite si
   operation.value = value;
   operation.site = site;
   return operation;
+}
+
+// Whether the process has had no other thread. The C library tells; false if unknown.
+bool is_only_thread() {
+#if __has_include(<sys/single_threaded.h>)
+  return __libc_single_threaded != 0;
+#else
+  return false;
+#endif
 }
 
 std::string head_text(const QueueItem& head) {
@@ -62,6 +76,38 @@ void Engine::synchronize(const EventPoint& event, CallSite site) {
   if (event.latest != nullptr) {
     wait_for_record(lock, std::shared_ptr(event.latest), site_or_submitting(site));
   }
+}
+
+// While the host waits, other threads may destroy queues and enqueue work: the search begins again
+// after each wait.
+void Engine::synchronize_device(int device, CallSite site) {
+  Lock lock(door_);
+  clear_told();
+  try_again();
+  site = site_or_submitting(site);
+  const auto is_busy = [&](const auto& queue) {
+    return queue->device() == device && !queue->items_.empty();
+  };
+  for (;;) {
+    while (step_some_queue()) {
+    }
+    const auto busy = std::ranges::find_if(queues_, is_busy);
+    if (busy == queues_.end()) return;
+    await_queue(lock, **busy, site);
+  }
+}
+
+void Engine::promise(EventPoint& event) {
+  const Lock lock(door_);
+  event.latest = std::make_shared<EventRecord>();
+}
+
+void Engine::reach(const EventPoint& event) {
+  const Lock lock(door_, Lock::Entry::kOrWait);
+  EventRecord& record = *event.latest;
+  record.reached = true;
+  for (HostWait* wait : record.waiting_hosts) complete(*wait, nullptr);
+  record.waiting_hosts.clear();
 }
 
 void Engine::read(CommandQueue& queue, void* to, const Access& from, CallSite site) {
@@ -147,6 +193,12 @@ std::string Engine::describe_queues() {
 }
 
 void Engine::wait_for_queue(Lock& lock, CommandQueue& queue, CallSite site) {
+  await_queue(lock, queue, site);
+  host_clock_ = std::max(host_clock_, queue.clock_);
+}
+
+// Without an observer, `queue` may be destroyed during the wait.
+void Engine::await_queue(Lock& lock, CommandQueue& queue, CallSite site) {
   const Operation operation =
       wait_operation(queue.enqueued_, static_cast<std::uint64_t>(queue.number()), site);
   const bool replica = on_replica();
@@ -171,7 +223,6 @@ void Engine::wait_for_queue(Lock& lock, CommandQueue& queue, CallSite site) {
     throw;
   }
   saw(Seen::kHostWaited, false);
-  host_clock_ = std::max(host_clock_, queue.clock_);
 }
 
 void Engine::wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& record,
@@ -231,21 +282,30 @@ void Engine::await(Lock& lock, HostWait& wait, bool on_replica, const Operation&
 }
 
 void Engine::await_running(Lock& lock, HostWait& wait, CallSite site) {
+  StallWatch* const watch = stall_watch();
   while (!wait.done) {
-    if (step_some_queue()) continue;
+    if (step_some_queue()) {
+      if (watch != nullptr) watch->count_move();
+      continue;
+    }
     if (is_starved()) {
       progress_.notify_all();  // The others find out for themselves.
       throw std::bad_alloc();
     }
     running_waits_.push_back(&wait);
-    const bool stuck = enqueuing_ == 0 && static_cast<int>(running_waits_.size()) >= host_threads_;
-    if (stuck || !options_.threads) {
+    if (!options_.threads || !others_may_enqueue()) {
       fail_waits(site);
     } else {
       lock.wait(progress_);
     }
     std::erase(running_waits_, &wait);
   }
+}
+
+// Whether host threads may enqueue work while all of `running_waits_` wait.
+bool Engine::others_may_enqueue() const {
+  if (enqueuing_ > 0 || static_cast<int>(running_waits_.size()) < host_threads_) return true;
+  return unclaimed_ > 0 && !is_only_thread();
 }
 
 // Nothing can run, and no host is left to enqueue work: all waiting hosts get the failure.

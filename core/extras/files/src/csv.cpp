@@ -5,7 +5,7 @@
 
 #include "belfry/detail/file_source.h"
 #include "belfry/error.h"
-#include "parse_number.h"
+#include "csv_fault.h"
 
 #include <algorithm>
 #include <utility>
@@ -18,18 +18,10 @@ constexpr std::size_t kMaxField = std::size_t{1} << 20;
 constexpr std::size_t kMaxFields = std::size_t{1} << 20;
 constexpr int kEnd = std::istream::traits_type::eof();
 
-struct Place {
-  std::int64_t line = 1;
-  std::int64_t column = 1;
-};
+using detail::fail_at;
+using Place = detail::CsvPlace;
 
-[[noreturn]] void fail_at(const std::string& name, Place place, const std::string& what,
-                          CallSite site) {
-  throw InvalidArgumentError(
-      ErrorCode::kFileFormat,
-      name + ":" + std::to_string(place.line) + ":" + std::to_string(place.column) + ": " + what,
-      "lines of fields separated by commas, each with as many", site);
-}
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 // Characters with their places, and the character after the next.
 class Characters {
@@ -50,15 +42,20 @@ class Characters {
 
   bool ended() const { return next_ == kEnd; }
   int peek() const { return next_; }
-  bool at_line_end() const { return next_ == '\n' || (next_ == '\r' && second_ == '\n'); }
+  bool at_line_end() const { return next_ == '\n' || next_ == '\r'; }
   Place place() const { return place_; }
   int take() {
     const int taken = next_;
     place_.column += 1;
-    if (taken == '\n') place_ = {place_.line + 1, 1};
+    const bool ends_line = taken == '\n' || (taken == '\r' && second_ != '\n');
+    if (ends_line) place_ = {place_.line + 1, 1};
     next_ = second_;
     second_ = read();
     return taken;
+  }
+  // LF, CR LF or CR.
+  void take_line_end() {
+    if (take() == '\r' && next_ == '\n') take();
   }
 
  private:
@@ -93,17 +90,32 @@ class FieldReader {
 
   bool ended() const { return characters_.ended(); }
   Place place() const { return characters_.place(); }
+  /// Whether the last field was in quotes.
+  bool was_quoted() const { return was_quoted_; }
   /// Appends the next field to `text`; true if a further field follows on the line.
   bool next(std::string& text) {
     begin_ = characters_.place();
     size_ = 0;
-    if (characters_.peek() == '"')
+    was_quoted_ = characters_.peek() == '"';
+    if (was_quoted_)
       quoted(text);
     else
       bare(text);
     if (ended()) return false;
-    if (characters_.peek() == '\r') characters_.take();
-    return characters_.take() == separator();
+    if (characters_.at_line_end()) {
+      characters_.take_line_end();
+      return false;
+    }
+    characters_.take();
+    return true;
+  }
+  void skip_line() {
+    begin_ = characters_.place();
+    std::size_t size = 0;
+    for (; !ended() && !characters_.at_line_end(); characters_.take()) {
+      if (++size > kMaxField) fail(begin_, "a skipped line has more than a million characters");
+    }
+    if (!ended()) characters_.take_line_end();
   }
 
   [[noreturn]] void fail(Place place, const std::string& what) const {
@@ -121,7 +133,6 @@ class FieldReader {
       if (characters_.peek() == '"') {
         fail(characters_.place(), "a quote inside a field that does not begin with one");
       }
-      if (characters_.peek() == '\r') fail(characters_.place(), "a CR without LF after it");
       append(text);
     }
   }
@@ -152,58 +163,85 @@ class FieldReader {
   CallSite site_;
   Place begin_;
   std::size_t size_ = 0;
+  bool was_quoted_ = false;
 };
 
-using Line = std::vector<detail::CsvField>;
+struct Line {
+  std::vector<detail::CsvField> fields{};
+  Place begin{};
+  bool is_blank = false;
+};
 
 // The next line, with the text appended to `text`. `width`: of the lines before, or 0.
 Line read_line(FieldReader& reader, std::size_t width, std::string& text) {
-  const Place begin = reader.place();
+  Line line{.begin = reader.place()};
   const std::size_t most = width == 0 ? kMaxFields : width;
-  Line line;
+  const std::size_t text_begin = text.size();
   bool more = true;
   while (more) {
     const Place place = reader.place();
-    if (line.size() == most) {
+    if (line.fields.size() == most) {
       reader.fail(place, "the line has more than " + std::to_string(most) + " fields");
     }
     const std::size_t offset = text.size();
     more = reader.next(text);
-    line.push_back({offset, text.size() - offset, place.line, place.column});
+    line.fields.push_back({offset, text.size() - offset, place.line, place.column});
   }
-  if (width != 0 && line.size() != width) {
-    reader.fail(begin, "the line has " + std::to_string(line.size()) + " of " +
-                           std::to_string(width) + " fields");
-  }
+  line.is_blank =
+      line.fields.size() == 1 && !reader.was_quoted() &&
+      std::all_of(text.begin() + static_cast<std::ptrdiff_t>(text_begin), text.end(), is_blank);
   return line;
 }
 
-void require_separator(char separator, CallSite site) {
-  if (separator != '"' && separator != '\n' && separator != '\r') return;
-  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                             "fields cannot be separated by a quote or a line end",
-                             "choose a comma, a semicolon or a tabulator", site);
+void require_width(const FieldReader& reader, const Line& line, std::size_t width) {
+  if (width == 0 || line.fields.size() == width) return;
+  reader.fail(line.begin, "the line has " + std::to_string(line.fields.size()) + " of " +
+                              std::to_string(width) + " fields");
+}
+
+void require_options(const CsvOptions& options, CallSite site) {
+  if (options.separator == '"' || options.separator == '\n' || options.separator == '\r') {
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               "fields cannot be separated by a quote or a line end",
+                               "choose a comma, a semicolon or a tabulator", site);
+  }
+  if (options.skip_lines < 0) {
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               std::to_string(options.skip_lines) + " lines cannot be skipped",
+                               "skip_lines is 0 or more", site);
+  }
 }
 
 }  // namespace
 
 CsvTable parse_csv(std::istream& in, const std::string& name, CsvOptions options, CallSite site) {
-  require_separator(options.separator, site);
+  require_options(options, site);
   CsvTable table;
   table.name_ = name;
+  table.missing_ = options.missing;
   FieldReader reader(in, name, options.separator, site);
   if (reader.ended()) reader.fail(reader.place(), "the file is empty");
+  for (std::int64_t i = 0; i < options.skip_lines && !reader.ended(); ++i) reader.skip_line();
+  if (reader.ended()) reader.fail(reader.place(), "the file has no line after the skipped lines");
   bool is_header = options.has_header;
+  std::optional<Line> blank;  // The first of the last blank lines.
   while (!reader.ended()) {
-    const Line line = read_line(reader, table.header_.size(), table.text_);
-    table.header_.resize(line.size());
+    const std::size_t width = table.header_.size();
+    const Line line = read_line(reader, width, table.text_);
+    if (line.is_blank && width > 1) {
+      if (!blank) blank = line;
+      continue;
+    }
+    if (blank) require_width(reader, *blank, width);
+    require_width(reader, line, width);
+    table.header_.resize(line.fields.size());
     if (!std::exchange(is_header, false)) {
-      table.fields_.insert(table.fields_.end(), line.begin(), line.end());
+      table.fields_.insert(table.fields_.end(), line.fields.begin(), line.fields.end());
       table.num_rows_ += 1;
       continue;
     }
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      table.header_[i] = table.text_.substr(line[i].begin, line[i].size);
+    for (std::size_t i = 0; i < line.fields.size(); ++i) {
+      table.header_[i] = table.text_.substr(line.fields[i].begin, line.fields[i].size);
     }
   }
   if (in.bad()) reader.fail(reader.place(), "the device reported an error");
@@ -213,53 +251,6 @@ CsvTable parse_csv(std::istream& in, const std::string& name, CsvOptions options
 CsvTable read_csv(const std::string& path, CsvOptions options, CallSite site) {
   std::ifstream in = detail::open_file(path, site);
   return parse_csv(in, path, options, site);
-}
-
-std::int64_t CsvTable::column(std::string_view name, CallSite site) const {
-  const auto found = std::ranges::find(header_, name);
-  if (found != header_.end()) return found - header_.begin();
-  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                             name_ + " has no column \"" + detail::printable(name) + "\"",
-                             "read it with has_header, and ask for a name of its first line", site);
-}
-
-std::string_view CsvTable::text(std::int64_t row, std::int64_t column, CallSite site) const {
-  if (row < 0 || row >= num_rows_ || column < 0 || column >= num_columns()) {
-    throw InvalidArgumentError(
-        ErrorCode::kOutOfBounds,
-        "field " + std::to_string(column) + " of row " + std::to_string(row) + " of a table of " +
-            std::to_string(num_rows_) + " rows and " + std::to_string(num_columns()) + " columns",
-        "both are numbered from 0", site);
-  }
-  const detail::CsvField& at = field(row, column);
-  return std::string_view(text_).substr(at.begin, at.size);
-}
-
-HostArray CsvTable::parse_numbers(DType dtype, std::int64_t begin, std::int64_t end,
-                                  CallSite site) const {
-  if (begin < 0 || begin >= end || end > num_columns()) {
-    throw InvalidArgumentError(ErrorCode::kOutOfBounds,
-                               "columns " + std::to_string(begin) + " to " + std::to_string(end) +
-                                   " of a table of " + std::to_string(num_columns()),
-                               "columns are numbered from 0; the last one is left out", site);
-  }
-  std::vector<std::byte> bytes;
-  bytes.reserve(static_cast<std::size_t>(num_rows_ * (end - begin)) * size_of(dtype));
-  for (std::int64_t row = 0; row < num_rows_; ++row) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const detail::CsvField& at = field(row, i);
-      const std::string_view text = std::string_view(text_).substr(at.begin, at.size);
-      const detail::NumberText outcome = detail::append_number(text, dtype, bytes);
-      if (outcome == detail::NumberText::kFine) continue;
-      const std::string shown = "'" + detail::printable(text) + "'";
-      fail_at(name_, {at.line, at.column},
-              outcome == detail::NumberText::kNoNumber
-                  ? shown + " is no number (" + to_string(dtype) + ")"
-                  : shown + " does not fit " + to_string(dtype),
-              site);
-    }
-  }
-  return {dtype, Shape{num_rows_, end - begin}, std::move(bytes), site};
 }
 
 }  // namespace belfry

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <fstream>
 #include <ios>
@@ -44,6 +45,30 @@ std::vector<std::vector<std::string>> fields_of(const CsvTable& table) {
   return rows;
 }
 
+// The first line is the message, the code is kFileFormat.
+template <class F>
+std::string message_of(const F& body) {
+  try {
+    body();
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kFileFormat);
+    return error.report().summary;
+  }
+  return "no error";
+}
+
+// The same for kInvalidArgument: a refused call.
+template <class F>
+std::string refusal_of(const F& body) {
+  try {
+    body();
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    return error.report().summary;
+  }
+  return "no error";
+}
+
 TEST(Csv, HasFieldsInLines) {
   EXPECT_THAT(fields_of(parse("a,b\nc,d\n")),
               ElementsAre(ElementsAre("a", "b"), ElementsAre("c", "d")));
@@ -61,6 +86,39 @@ TEST(Csv, HasFieldsInLines) {
                               "a,b\n")),
               ElementsAre(ElementsAre("a", "b")));
   EXPECT_THAT(fields_of(parse("\xef\xbb,b\n")), ElementsAre(ElementsAre("\xef\xbb", "b")));
+}
+
+TEST(Csv, EndsLinesWithCrAlone) {
+  const auto rows = ElementsAre(ElementsAre("a", "b"), ElementsAre("c", "d"));
+  EXPECT_THAT(fields_of(parse("a,b\rc,d\r")), rows);
+  EXPECT_THAT(fields_of(parse("a,b\rc,d")), rows);
+  EXPECT_THAT(fields_of(parse("a,b\r\nc,d\r")), rows);
+  EXPECT_THAT(fields_of(parse("\"a\",\"b\"\rc,d\n")), rows);
+  EXPECT_THAT(fields_of(parse("\"a\rb\",c\r")), ElementsAre(ElementsAre("a\rb", "c")));
+}
+
+TEST(Csv, LeavesOutBlankLinesAtTheEnd) {
+  const auto rows = ElementsAre(ElementsAre("a", "b"), ElementsAre("c", "d"));
+  for (const char* end : {"\n\n", "\r\n\r\n", "\n\n\n", "\n  \t\n", "\n ", "\r\r"}) {
+    EXPECT_THAT(fields_of(parse(std::string("a,b\nc,d") + end)), rows)
+        << ::testing::PrintToString(end);
+  }
+  // In a single column, a blank line is an empty field.
+  EXPECT_THAT(fields_of(parse("a\n\n")), ElementsAre(ElementsAre("a"), ElementsAre("")));
+}
+
+TEST(Csv, SkipsLinesBeforeTheTable) {
+  const std::string text = "# \"measured,\n2019;\rx,y\n1,2\n";
+  const CsvTable table = parse(text, {.has_header = true, .skip_lines = 2});
+  EXPECT_THAT(table.header(), ElementsAre("x", "y"));
+  EXPECT_THAT(fields_of(table), ElementsAre(ElementsAre("1", "2")));
+  EXPECT_THAT(fields_of(parse(text, {.skip_lines = 3})), ElementsAre(ElementsAre("1", "2")));
+  EXPECT_EQ(message_of([&] { parse(text, {.skip_lines = 4}); }),
+            "x.csv:5:1: the file has no line after the skipped lines");
+  // Places count the skipped lines.
+  EXPECT_EQ(message_of([&] { parse("a\nb\n1,x\n", {.skip_lines = 2}).numbers<int>(); }),
+            "x.csv:3:3: 'x' is no number (int32)");
+  EXPECT_THROW(parse(text, {.skip_lines = -1}), InvalidArgumentError);
 }
 
 TEST(Csv, HasQuotedFields) {
@@ -81,6 +139,46 @@ TEST(Csv, NamesItsColumns) {
   EXPECT_THAT(parse("1,2\n").header(), ElementsAre("", ""));
 }
 
+TEST(Csv, ChoosesColumnsByName) {
+  const CsvTable table = parse("x,y,z,y\n1,2,3,4\n5,6,7,8\n", {.has_header = true});
+  const HostArray chosen = table.columns<int>({"z", "x"});
+  EXPECT_EQ(chosen.shape(), (Shape{2, 2}));
+  EXPECT_THAT(chosen.values<int>(), ElementsAre(3, 1, 7, 5));
+  EXPECT_THAT(table.numbers_of<int>("z").values<int>(), ElementsAre(3, 7));
+  EXPECT_THAT(table.numbers_of<int>(3).values<int>(), ElementsAre(4, 8));
+  EXPECT_EQ(refusal_of([&] { table.columns<int>({"x", "y"}); }),
+            "x.csv has several columns \"y\": 1 and 3");
+  EXPECT_EQ(refusal_of([&] { table.columns<int>({"x", "z", "x"}); }),
+            "column \"x\" is named twice");
+  EXPECT_EQ(refusal_of([&] { table.columns<int>({"x", "w"}); }), "x.csv has no column \"w\"");
+  EXPECT_EQ(refusal_of([&] { table.columns<int>({}); }), "no columns are named");
+}
+
+TEST(Csv, GivesEmptyFieldsTheStatedNumber) {
+  const std::string text = "a,b\n1,\n ,2\n";
+  const CsvTable zero = parse(text, {.has_header = true, .missing = -1});
+  EXPECT_THAT(zero.numbers<std::int8_t>().values<std::int8_t>(), ElementsAre(1, -1, -1, 2));
+  EXPECT_THAT(zero.numbers<double>().values<double>(), ElementsAre(1, -1, -1, 2));
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const CsvTable holes = parse(text, {.has_header = true, .missing = nan});
+  EXPECT_TRUE(std::isnan(holes.numbers<float>().at<float>(1)));
+  EXPECT_EQ(refusal_of([&] { holes.numbers<int>(); }), "CsvOptions::missing, nan, is no int32");
+  EXPECT_EQ(refusal_of([&] { zero.numbers<std::uint8_t>(); }),
+            "CsvOptions::missing, -1, is no uint8");
+  EXPECT_EQ(refusal_of([&] { parse(text, {.missing = 0.5}).numbers<bool>(); }),
+            "CsvOptions::missing, 0.5, is no bool");
+  EXPECT_EQ(message_of([&] { parse(text, {.has_header = true}).numbers<int>(); }),
+            "x.csv:2:3: row 0 has no number in column 1 \"b\" (int32)");
+  EXPECT_TRUE(std::signbit(parse("1,\n", {.missing = -0.0}).numbers<float>().at<float>(1)));
+}
+
+TEST(Csv, TakesBlanksAroundNumbersAndAPlus) {
+  const CsvTable table = parse(" 1 ,\t+2\n\" -3 \",+4e1 \n");
+  EXPECT_THAT(table.numbers<double>().values<double>(), ElementsAre(1, 2, -3, 40));
+  EXPECT_THAT(parse("+7, 1\n").numbers<std::uint8_t>().values<std::uint8_t>(), ElementsAre(7, 1));
+  EXPECT_THAT(parse(" true , 0\n").numbers<bool>().values<bool>(), ElementsAre(true, false));
+}
+
 TEST(Csv, HasNumbersOfEveryType) {
   const CsvTable table = parse("0,1,-0.5\n7,0,1e3\n");
   EXPECT_EQ(table.numbers<double>().shape(), (Shape{2, 3}));
@@ -99,18 +197,6 @@ TEST(Csv, HasNumbersOfEveryType) {
   EXPECT_EQ(extremes.numbers_of<float>(2).at<float>(0), std::numeric_limits<float>::infinity());
   EXPECT_EQ(extremes.numbers_of<std::int8_t>(3).at<std::int8_t>(0), -128);
   EXPECT_EQ(extremes.numbers_of<bool>(4).at<bool>(0), true);
-}
-
-// The first line is the message, the code is kFileFormat.
-template <class F>
-std::string message_of(const F& body) {
-  try {
-    body();
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kFileFormat);
-    return error.report().summary;
-  }
-  return "no error";
 }
 
 // Fields of the characters that matter, in quotes if necessary, and sometimes if not.
@@ -165,13 +251,18 @@ INSTANTIATE_TEST_SUITE_P(
         BadText{"AfterQuote", "1,\"2\"3\n", "1:6: the field goes on after its closing quote"},
         BadText{"OpenQuote", "1,2\n3,\"4\n5,6\n",
                 "2:3: the quote that begins this field has no end"},
-        BadText{"LoneCr", "1,2\r3,4\n", "1:4: a CR without LF after it"},
-        BadText{"LastCr", "1,2\r", "1:4: a CR without LF after it"},
+        BadText{"BlankLines", "1,2\n \n\n3,4\n", "2:1: the line has 1 of 2 fields"},
+        BadText{"QuotedBlankLine", "1,2\n\"\"\n", "2:1: the line has 1 of 2 fields"},
+        BadText{"BehindCr", "1,2\r3,x\r", "2:3: 'x' is no number (uint8)"},
         BadText{"LongField", "1," + std::string(1100000, '2'),
                 "1:3: a field has more than a million characters"},
         BadText{"Word", "1,2\n3,four\n", "2:3: 'four' is no number (uint8)"},
-        BadText{"EmptyField", "1,\n", "1:3: '' is no number (uint8)"},
-        BadText{"Blank", "1, 2\n", "1:3: ' 2' is no number (uint8)"},
+        BadText{"EmptyField", "1,2\n3,\n", "2:3: row 1 has no number in column 1 (uint8)"},
+        BadText{"BlankField", "1, \t\n", "1:3: row 0 has no number in column 1 (uint8)"},
+        BadText{"BlankInside", "1,2 3\n", "1:3: '2 3' is no number (uint8)"},
+        BadText{"PlusAlone", "1,+\n", "1:3: '+' is no number (uint8)"},
+        BadText{"TwoPlus", "1,++2\n", "1:3: '++2' is no number (uint8)"},
+        BadText{"PlusMinus", "1,+-2\n", "1:3: '+-2' is no number (uint8)"},
         BadText{"Fraction", "1,2.5\n", "1:3: '2.5' is no number (uint8)"},
         BadText{"Negative", "1,-2\n", "1:3: '-2' is no number (uint8)"},
         BadText{"TooLarge", "1,256\n", "1:3: '256' does not fit uint8"},
@@ -226,6 +317,10 @@ TEST(Csv, NamesThePlaceAtWhichADeviceFails) {
   FailingBuffer<std::runtime_error> own;
   std::istream other(&own);
   EXPECT_THROW(parse_csv(other, "x.csv"), std::runtime_error);
+}
+
+TEST(Csv, PrintsItsNameAndSize) {
+  EXPECT_EQ(::testing::PrintToString(parse("a,b\nc,d\ne,f\n")), "x.csv: 3 rows of 2 columns");
 }
 
 TEST(Csv, ReadsFiles) {

@@ -51,4 +51,8 @@ void HostArray::require_rank(bool exactly_one, DType dtype, CallSite site) const
       exactly_one ? "take rows() of it" : "a scalar is no data set", site);
 }
 
+std::string to_string(const HostArray& array) {
+  return to_string(array.dtype()) + to_string(array.shape());
+}
+
 }  // namespace belfry

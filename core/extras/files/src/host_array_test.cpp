@@ -35,6 +35,10 @@ ErrorCode code_of(const auto& body) {
   return ErrorCode::kInternal;
 }
 
+TEST(HostArray, PrintsItsTypeAndShape) {
+  EXPECT_EQ(::testing::PrintToString(array_of<float>(Shape{2, 1}, {1, 2})), "float32[2,1]");
+}
+
 template <class T>
 std::vector<T> all(const Dataset<T>& dataset) {
   std::vector<T> elements;

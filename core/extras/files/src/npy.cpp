@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A file is: 6 bytes of magic, 2 of version, the length of the header (2 bytes in version 1, else
-// 4), the header, which is a Python dictionary in text, and the elements.
+// 4), the header (a Python dictionary in text), and the elements.
 #include "belfry/files/npy.h"
 
 #include "belfry/detail/file_source.h"
@@ -37,7 +37,8 @@ class NpyReader {
     std::vector<std::byte> bytes = read_bytes(header.bytes, "elements");
     if (in_.peek() != std::istream::traits_type::eof()) {
       fail(position_,
-           "the file goes on after its " + std::to_string(header.bytes) + " bytes of elements");
+           "the file goes on after its " + std::to_string(header.bytes) + " bytes of elements",
+           "a file has one array: save each array in a file of its own");
     }
     if (header.dtype == DType::kBool) require_booleans(bytes, begin);
     if (header.is_fortran) bytes = row_major(bytes, header);
@@ -48,14 +49,20 @@ class NpyReader {
   detail::NpyHeader read_header() {
     const std::vector<std::byte> magic = read_bytes(kMagic.size(), "the magic string");
     for (std::size_t i = 0; i < kMagic.size(); ++i) {
-      if (std::to_integer<char>(magic[i]) != kMagic[i]) fail(i, "this is no npy file");
+      if (std::to_integer<char>(magic[i]) != kMagic[i]) {
+        fail(i, "this is no npy file",
+             "save the array with numpy.save: files of numpy.savez, text and pickles are no npy "
+             "files");
+      }
     }
     const std::vector<std::byte> version = read_bytes(2, "the version");
     const int major = std::to_integer<int>(version[0]);
     if (major < 1 || major > 3 || std::to_integer<int>(version[1]) != 0) {
-      fail(6, "version " + std::to_string(major) + "." +
-                  std::to_string(std::to_integer<int>(version[1])) +
-                  " is unknown: 1.0 to 3.0 can be read");
+      fail(6,
+           "version " + std::to_string(major) + "." +
+               std::to_string(std::to_integer<int>(version[1])) +
+               " is unknown: 1.0 to 3.0 can be read",
+           "write the file with numpy.lib.format.write_array(file, array, version=(1, 0))");
     }
     const std::vector<std::byte> length = read_bytes(major == 1 ? 2 : 4, "the header's length");
     std::size_t size = 0;
@@ -69,7 +76,7 @@ class NpyReader {
     return detail::parse_npy_header(text, {name_, begin, site_});
   }
 
-  // In pieces: a header that promises too much costs no memory.
+  // In pieces: a header with too large a promise costs no memory.
   std::vector<std::byte> read_bytes(std::size_t size, const char* what) {
     std::vector<std::byte> bytes;
     while (bytes.size() < size) {
@@ -80,8 +87,10 @@ class NpyReader {
       const auto got = static_cast<std::size_t>(in_.gcount());
       position_ += got;
       if (got < piece) {
-        fail(position_, "the file ends within " + std::string(what) + ", after " +
-                            std::to_string(begin + got) + " of " + std::to_string(size) + " bytes");
+        fail(position_,
+             "the file ends within " + std::string(what) + ", after " +
+                 std::to_string(begin + got) + " of " + std::to_string(size) + " bytes",
+             "the file was cut off: copy or save it again");
       }
     }
     return bytes;
@@ -90,7 +99,10 @@ class NpyReader {
   void require_booleans(const std::vector<std::byte>& bytes, std::size_t begin) const {
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       const int value = std::to_integer<int>(bytes[i]);
-      if (value > 1) fail(begin + i, "a boolean is " + std::to_string(value));
+      if (value > 1) {
+        fail(begin + i, "a boolean is " + std::to_string(value),
+             "save the array as numbers: array.view(numpy.uint8)");
+      }
     }
   }
 
@@ -120,8 +132,9 @@ class NpyReader {
     return out;
   }
 
-  [[noreturn]] void fail(std::size_t position, const std::string& what) const {
-    detail::throw_bad_npy({name_, 0, site_}, position, what);
+  [[noreturn]] void fail(std::size_t position, const std::string& what,
+                         const char* hint = detail::kBrokenNpy) const {
+    detail::throw_bad_npy({name_, 0, site_}, position, what, hint);
   }
 
   std::istream& in_;

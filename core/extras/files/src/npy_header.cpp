@@ -73,11 +73,15 @@ class HeaderParser {
   DType parse_type() {
     skip_blanks();
     const std::size_t begin = position_;
-    if (begin < text_.size() && text_[begin] == '[') fail("elements with fields cannot be read");
+    if (begin < text_.size() && text_[begin] == '[') {
+      fail("elements with fields cannot be read",
+           "save each field as an array of its own: numpy.save(path, array['name'])");
+    }
     const std::string_view type = parse_string();
     position_ = begin;
     if (type.size() == 3 && type[0] == '>') {
-      fail("elements are big-endian ('" + printable(type) + "'); save them little-endian");
+      fail("elements are big-endian ('" + printable(type) + "')",
+           "save array.astype(array.dtype.newbyteorder('<')), which is little-endian");
     }
     for (const NamedType& known : kTypes) {
       const bool needs_order = size_of(known.dtype) > 1;
@@ -86,7 +90,9 @@ class HeaderParser {
       position_ += type.size() + 2;
       return known.dtype;
     }
-    fail("'" + printable(type) + "' is no element type that can be read");
+    fail("'" + printable(type) + "' is no element type that can be read",
+         "convert the array to numbers of at most 64 bits or booleans, for example with "
+         "array.astype(numpy.float64), and save it again");
   }
 
   bool parse_boolean() {
@@ -172,7 +178,9 @@ class HeaderParser {
     if (!value) fail("the header has no " + what);
     return *value;
   }
-  [[noreturn]] void fail(const std::string& what) const { fail_at(position_, what); }
+  [[noreturn]] void fail(const std::string& what, const char* hint = kBrokenNpy) const {
+    throw_bad_npy(place_, position_, what, hint);
+  }
   [[noreturn]] void fail_at(std::size_t position, const std::string& what) const {
     throw_bad_npy(place_, position, what);
   }
@@ -188,11 +196,12 @@ class HeaderParser {
 
 }  // namespace
 
-void throw_bad_npy(const NpyPlace& place, std::size_t position, const std::string& what) {
+void throw_bad_npy(const NpyPlace& place, std::size_t position, const std::string& what,
+                   const char* hint) {
   throw InvalidArgumentError(
       ErrorCode::kFileFormat,
-      place.file + ": byte " + std::to_string(place.begin + position) + ": " + what,
-      "write the file with numpy.save", place.site);
+      place.file + ": byte " + std::to_string(place.begin + position) + ": " + what, hint,
+      place.site);
 }
 
 NpyHeader parse_npy_header(std::string_view text, const NpyPlace& place) {

@@ -28,9 +28,13 @@ struct NpyPlace {
   CallSite site;
 };
 
-/// Throws: InvalidArgumentError (kFileFormat); `position` counts from the place's first byte.
+/// The hint for files of no form of numpy.save.
+inline constexpr const char* kBrokenNpy =
+    "the file was cut off or edited, or is no npy file: write it again with numpy.save";
+
+/// Throws: InvalidArgumentError (kFileFormat); `position` counts from the first byte of the place.
 [[noreturn]] void throw_bad_npy(const NpyPlace& place, std::size_t position,
-                                const std::string& what);
+                                const std::string& what, const char* hint = kBrokenNpy);
 
 /// Throws: InvalidArgumentError (kFileFormat).
 NpyHeader parse_npy_header(std::string_view text, const NpyPlace& place);

@@ -230,7 +230,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"Rest", npy("{'descr': '|u1', 'fortran_order': False, 'shape': ()} x", "a"),
                 "64: the header goes on after its dictionary"},
         BadFile{"BigEndian", npy(dictionary(">f4", "()"), ""),
-                "20: elements are big-endian ('>f4'); save them little-endian"},
+                "20: elements are big-endian ('>f4')"},
         BadFile{"Objects", npy(dictionary("|O", "()"), ""),
                 "20: '|O' is no element type that can be read"},
         BadFile{"Complex", npy(dictionary("<c8", "()"), ""),
@@ -257,6 +257,26 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"Boolean", npy(dictionary("|b1", "(3,)"), bytes_of({0, 1, 2})),
                 "76: a boolean is 2"}),
     [](const auto& info) { return std::string(info.param.name); });
+
+std::string hint_of(const std::string& file) {
+  try {
+    parse(file);
+  } catch (const InvalidArgumentError& error) {
+    return error.report().hint;
+  }
+  return "no error";
+}
+
+// Files of numpy.save: a second numpy.save would not help.
+TEST(Npy, TellsAReaderHowToConvertFilesOfNumpy) {
+  EXPECT_THAT(hint_of(npy("{'descr': [('a', '<f4')]}", "")), HasSubstr("each field"));
+  EXPECT_THAT(hint_of(npy(dictionary(">f4", "()"), "")), HasSubstr("newbyteorder('<')"));
+  EXPECT_THAT(hint_of(npy(dictionary("<c8", "()"), "")), HasSubstr("astype"));
+  EXPECT_THAT(hint_of(npy(dictionary("|b1", "(1,)"), bytes_of({2}))), HasSubstr("numpy.uint8"));
+  EXPECT_THAT(hint_of(kGood + kGood), HasSubstr("a file of its own"));
+  EXPECT_THAT(hint_of(cut(kGood, 80)), HasSubstr("cut off"));
+  EXPECT_THAT(hint_of("PK\3\4 something else"), HasSubstr("numpy.savez"));
+}
 
 TEST(Npy, ReadsFiles) {
   const std::string path = ::testing::TempDir() + "belfry_npy_test.npy";

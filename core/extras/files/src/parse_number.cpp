@@ -3,6 +3,7 @@
 
 #include "parse_number.h"
 
+#include "belfry/detail/print_value.h"
 #include "belfry/error.h"
 
 #include <charconv>
@@ -21,8 +22,10 @@ void append_bytes(const T& value, std::vector<std::byte>& bytes) {
 
 template <class T>
 NumberText parse(std::string_view text, T& value) {
-  const char* const begin = text.data();
-  const char* const end = begin + text.size();
+  // std::from_chars knows `-` alone.
+  const bool has_plus = text.starts_with('+') && !text.starts_with("+-");
+  const char* const begin = text.data() + (has_plus ? 1 : 0);
+  const char* const end = text.data() + text.size();
   const std::from_chars_result result = std::from_chars(begin, end, value);
   if (result.ec == std::errc::invalid_argument || result.ptr != end) return NumberText::kNoNumber;
   return result.ec == std::errc() ? NumberText::kFine : NumberText::kOutOfRange;
@@ -84,6 +87,16 @@ NumberText append_number(std::string_view text, DType dtype, std::vector<std::by
   }
   check(false, "an element type that is not listed");
   return NumberText::kNoNumber;
+}
+
+// Through the text, for the types and ranges of the fields of a file.
+bool append_value(double value, DType dtype, std::vector<std::byte>& bytes) {
+  // An integer is written without a point.
+  const bool as_integer =
+      !is_floating(dtype) && std::trunc(value) == value && std::abs(value) < 0x1p63;
+  const std::string text =
+      as_integer ? std::to_string(static_cast<std::int64_t>(value)) : number_text(value);
+  return append_number(text, dtype, bytes) == NumberText::kFine;
 }
 
 }  // namespace belfry::detail

@@ -15,6 +15,21 @@
 
 namespace belfry {
 
+struct ScheduleReport;
+
+/// Tells the schedule of a backend, for the errors of failed runs.
+class ScheduleSource {
+ public:
+  ScheduleSource() = default;
+  ScheduleSource(const ScheduleSource&) = delete;
+  ScheduleSource& operator=(const ScheduleSource&) = delete;
+  virtual ~ScheduleSource() = default;
+
+  /// The seed, and the choices up to now. Called by the thread of a run, after its replicas have
+  /// ended. Throws: std::bad_alloc.
+  virtual ScheduleReport schedule() const = 0;
+};
+
 /// A backend's settings for runs, for the sake of tests.
 struct RunSettings {
   /// Whether the log gets digests of the values that replicas and variables keep on the host
@@ -22,6 +37,8 @@ struct RunSettings {
   bool records_host_values = false;
   /// The replica whose functions run in merges (SEM-135).
   int functions_of = 0;
+  /// The schedules for errors of failed runs (SEM-79); null if the backend cannot repeat runs.
+  const ScheduleSource* schedules = nullptr;
 };
 
 /// A set of devices, and an executor for replicas: the only interface between strategies and
@@ -36,7 +53,7 @@ class Backend {
 
   /// `sim`, `cuda`.
   virtual std::string_view name() const = 0;
-  virtual int device_count() const = 0;
+  virtual int device_count() const = 0;  ///< The number of devices, at least 1.
   /// The name of device `index`, which is in [0, device_count()).
   virtual DeviceSpec device_spec(int index) const = 0;
   /// Device `index`, made on first use. Throws: InvalidArgumentError (kUnknownDevice) unless index

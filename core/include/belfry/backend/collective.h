@@ -20,11 +20,12 @@ std::string_view to_string(CollectiveKind kind);
 
 /// A call of a communicator with all members in this process: `parts[i]` belongs to rank i.
 struct Collective {
-  CollectiveKind kind = CollectiveKind::kAllReduce;
-  std::span<const CollectivePart> parts;
-  int root = 0;                  ///< For kBroadcast.
-  ReduceOp op = ReduceOp::kSum;  ///< For kAllReduce.
+  CollectiveKind kind = CollectiveKind::kAllReduce;  ///< The call.
+  std::span<const CollectivePart> parts;             ///< A part for each rank.
+  int root = 0;                                      ///< For kBroadcast.
+  ReduceOp op = ReduceOp::kSum;                      ///< For kAllReduce.
 
+  /// Whether the collective reads the input of `rank`.
   bool reads_input_of(int rank) const { return kind != CollectiveKind::kBroadcast || rank == root; }
 };
 

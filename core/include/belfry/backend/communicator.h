@@ -13,7 +13,7 @@ namespace belfry {
 
 /// The part of a local member in a collective.
 struct CollectivePart {
-  BufferView input;
+  BufferView input;          ///< The elements to combine or to send.
   BufferView output;         ///< May be the same view as `input` (in place).
   Stream* stream = nullptr;  ///< A stream of the member's device, for the enqueued work.
 };
@@ -33,7 +33,7 @@ class Communicator {
   Communicator& operator=(const Communicator&) = delete;
   virtual ~Communicator() = default;
 
-  virtual int size() const = 0;
+  virtual int size() const = 0;  ///< The number of ranks.
   /// The rank of each local member, ascending.
   virtual std::span<const int> local_ranks() const = 0;
   /// The order of additions in reductions.

@@ -50,6 +50,9 @@ struct CurrentPlace {
   int replica = -1;       ///< -1: outside, or in the caller of the innermost run, as merges are.
 };
 CurrentPlace current_place(const Executor& executor) noexcept;
+/// The replica of the calling code in the innermost run of any executor; -1 outside runs and in the
+/// caller of the innermost run.
+int current_replica() noexcept;
 
 }  // namespace detail
 }  // namespace belfry

@@ -14,10 +14,10 @@ namespace belfry {
 
 /// Counters of a device's allocator.
 struct MemoryUse {
-  std::size_t live_bytes = 0;
-  std::size_t peak_bytes = 0;
-  std::size_t limit_bytes = 0;  ///< 0: no known limit.
-  std::size_t live_buffers = 0;
+  std::size_t live_bytes = 0;    ///< In buffers that exist now.
+  std::size_t peak_bytes = 0;    ///< The most that existed at once.
+  std::size_t limit_bytes = 0;   ///< 0: no known limit.
+  std::size_t live_buffers = 0;  ///< The number of buffers that exist now.
 };
 
 /// A device of a backend.
@@ -30,7 +30,7 @@ class Device {
 
   /// Position in the backend, from 0.
   virtual int index() const = 0;
-  virtual DeviceSpec spec() const = 0;
+  virtual DeviceSpec spec() const = 0;  ///< The name of the device.
   /// Memory for work enqueued on `stream` from now on. Contents are undefined; the simulator
   /// reports reads of bytes that were never written. Zero bytes are allowed.
   /// Order: the host does not block. Throws: DeviceError (kOutOfMemory).
@@ -44,7 +44,7 @@ class Device {
   virtual std::unique_ptr<Stream> create_stream() = 0;
   /// A new event, without a record, for any stream of the backend.
   virtual std::unique_ptr<Event> create_event() = 0;
-  virtual MemoryUse memory() const = 0;
+  virtual MemoryUse memory() const = 0;  ///< The counters of the allocator.
 };
 
 }  // namespace belfry

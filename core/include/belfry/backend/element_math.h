@@ -48,14 +48,17 @@ struct Format<double> {
   static constexpr double kExpHighest = 711.0;
 };
 
+/// The unsigned integer with the size of C.
 template <class C>
 using Bits = typename Format<C>::Bits;
 
+/// The bits of `x`.
 template <class C>
 BELFRY_HOST_DEVICE constexpr Bits<C> to_bits(C x) {
   return std::bit_cast<Bits<C>>(x);
 }
 
+/// The number with these bits.
 template <class C>
 BELFRY_HOST_DEVICE constexpr C from_bits(Bits<C> bits) {
   return std::bit_cast<C>(bits);
@@ -205,10 +208,11 @@ BELFRY_HOST_DEVICE constexpr C tanh(C x) {
 /// Sine and cosine of `x` quarter turns, |x| <= 1/2, by their Taylor series.
 template <class C>
 struct SineCosine {
-  C sine = 0;
-  C cosine = 1;
+  C sine = 0;    ///< Of the angle.
+  C cosine = 1;  ///< Of the angle.
 };
 
+/// The sine and the cosine of `x` quarter turns, |x| <= 1/2.
 template <class C>
 BELFRY_HOST_DEVICE constexpr SineCosine<C> sine_cosine_of_quarters(C x) {
   const C angle = x * C(0x1.921fb54442d18p+0);

@@ -173,8 +173,10 @@ BELFRY_HOST_DEVICE constexpr C finish_fold(C folded) {
 
 /// The element types of each operation: a single table for all backends.
 constexpr bool is_numeric(DType dtype) { return dtype <= DType::kUInt8; }
+/// Whether every kind of kernel takes the type.
 constexpr bool has_all_kernels(DType dtype) { return dtype <= DType::kBool; }
 
+/// Roots, exponentials and logarithms are for floating types.
 constexpr bool supports(UnaryOp op, DType dtype) {
   switch (op) {
     case UnaryOp::kSqrt:

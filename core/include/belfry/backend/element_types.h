@@ -16,11 +16,13 @@ namespace belfry::element {
 
 /// A bool in memory. Any byte is valid: all but 0 are true; true is written as 1.
 struct BoolByte {
-  std::uint8_t byte = 0;
+  std::uint8_t byte = 0;  ///< The byte.
 };
 
+/// Whether T is Float16 or BFloat16.
 template <class T>
 inline constexpr bool kIs16BitFloat = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
+/// Whether T is a floating type, of 16 bits or more.
 template <class T>
 inline constexpr bool kIsFloating = std::is_floating_point_v<T> || kIs16BitFloat<T>;
 
@@ -29,6 +31,7 @@ template <class T>
 using Compute = std::conditional_t<kIs16BitFloat<T>, float,
                                    std::conditional_t<std::is_same_v<T, BoolByte>, bool, T>>;
 
+/// An element of memory, for computing.
 template <class T>
 BELFRY_HOST_DEVICE constexpr Compute<T> load(T x) {
   if constexpr (std::is_same_v<T, BoolByte>) {
@@ -38,6 +41,7 @@ BELFRY_HOST_DEVICE constexpr Compute<T> load(T x) {
   }
 }
 
+/// A computed value, as an element of memory; rounded once.
 template <class T>
 BELFRY_HOST_DEVICE constexpr T store(Compute<T> x) {
   if constexpr (std::is_same_v<T, BoolByte>) {

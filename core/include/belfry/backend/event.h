@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/compiler.h"
+
 namespace belfry {
 
 /// A point in a stream. `Stream::record` sets the point anew; a wait refers to the latest record

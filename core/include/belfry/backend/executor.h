@@ -23,6 +23,8 @@ class Job {
   };
 
   virtual ~Job() = default;
+  /// Called on the thread that called `carry`, before any body starts, if `carry` has not thrown.
+  virtual void begin() noexcept {}
   /// Runs replica `replica` to its end, on its own fiber or thread. Never throws.
   virtual void body(int replica) noexcept = 0;
   /// Called on the thread that called `carry`, when no replica can run.
@@ -30,6 +32,9 @@ class Job {
   /// Called at a deadlock: the replicas in `blocked` wait, and no agent can continue. Afterwards
   /// the replicas' `block_until` throws ReplicaCancelled.
   virtual void deadlock(const std::vector<int>& blocked) noexcept = 0;
+  /// Called, before `settle`, if a StallWatch has left `replica` behind: the replica took no step
+  /// for `limit_ms` milliseconds, never runs again, and counts as ended.
+  virtual void stalled(int /*replica*/, std::uint32_t /*limit_ms*/) noexcept {}
 };
 
 namespace detail {
@@ -75,6 +80,7 @@ struct CarryOptions {
   bool concurrent = true;  ///< False: the serial schedule, lowest id first; the Chooser is ignored.
   /// The number of the run, for `CurrentPlace`; 0 if nobody numbers runs.
   std::uint32_t number = 0;
+  int first_replica = 0;  ///< The id of body 0, for reports of stalls.
 };
 
 /// Runs replicas: chooses the next replica and switches between replicas. `carry` may nest (a merge
@@ -122,9 +128,16 @@ struct ExecutorParts {
   std::size_t stack_bytes = std::size_t{512} << 10;  ///< Fibers only; mapped lazily.
 };
 
+/// The bounds of ExecutorParts::stack_bytes.
+inline constexpr std::size_t kLeastStackBytes = std::size_t{32} << 10;
+inline constexpr std::size_t kMostStackBytes = std::size_t{1} << 30;
+/// Throws: InvalidArgumentError (kInvalidArgument) unless `bytes` is within the bounds.
+void require_stack_bytes(std::size_t bytes, CallSite site = {});
+
 /// Switches fibers on the calling thread: deterministic, the simulator's default. Answer 0 of the
 /// Chooser means the caller if the caller can continue, else the lowest id that can. With answers
-/// of 0 alone the schedule is serial. The executor is for one calling thread at a time.
+/// of 0 alone the schedule is serial. The executor is for one calling thread at a time. Throws:
+/// InvalidArgumentError (kInvalidArgument) for a size of stacks out of bounds.
 std::unique_ptr<Executor> make_fiber_executor(const ExecutorParts& parts);
 /// A thread for each replica; threads run in turn, in the same order as the fibers: for debuggers
 /// and for code that must not share a thread. The executor is for one calling thread at a time.

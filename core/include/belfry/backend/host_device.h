@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/compiler.h"
+
 /// Marks functions for the host and, if nvcc compiles them, for the GPU too.
 #ifdef __CUDACC__
 #define BELFRY_HOST_DEVICE __host__ __device__

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace belfry {
 
@@ -18,6 +19,9 @@ void run_on_host(const KernelCall& call);
 /// table; -1 if all are inside, and for other kinds. Kernels skip bad positions; a backend with
 /// time for the check reports them.
 std::int64_t first_bad_index(const KernelCall& call);
+
+/// The operation of a kernel, for messages: `multiply`, `exp`; else the kind. A literal.
+std::string_view operation_name(const Kernel& kernel);
 
 /// Tuning of the host reduction; results do not depend on the tuning. The default suits a
 /// last-level cache of 32 MiB.

@@ -46,6 +46,7 @@ enum class KernelKind : std::uint8_t {
 /// Whether a kernel's outputs are read too.
 constexpr bool updates_output(KernelKind kind) { return kind == KernelKind::kScatterRows; }
 
+/// The function of kUnary.
 enum class UnaryOp : std::uint8_t {
   kNegate,
   kAbs,
@@ -62,10 +63,12 @@ enum class UnaryOp : std::uint8_t {
 };  ///< kStep: x > 0 ? 1 : 0. kScale: x * scalar. kShift: x + scalar. kRelu keeps NaN.
 // Integers: kAbs and kNegate wrap at the lowest value. kRelu of -0 is +0.
 
+/// The function of kBinary.
 enum class BinaryOp : std::uint8_t { kAdd, kSubtract, kMultiply, kDivide, kMinimum, kMaximum };
 // Integers: kDivide rounds towards zero, gives 0 for the divisor 0, and wraps at lowest / -1.
 // Floats: kMinimum and kMaximum give NaN if either is NaN, and the left operand of equals.
 
+/// The comparison of kCompare.
 enum class CompareOp : std::uint8_t {
   kEqual,
   kNotEqual,
@@ -74,6 +77,7 @@ enum class CompareOp : std::uint8_t {
   kGreater,
   kGreaterEqual
 };
+/// The fold of kRowReduce and kColumnReduce.
 enum class FoldOp : std::uint8_t { kSum, kMaximum, kMinimum };
 
 /// The effect of a scattered row on the table's row named by its index, if the row exists. All but
@@ -96,6 +100,7 @@ enum class Broadcast : std::uint8_t {
   kColumn,  ///< right[r]: one element for every row.
 };
 
+/// The numbers of kRandom.
 enum class Distribution : std::uint8_t {
   kUniform,  ///< Floats in [0, 1).
   kNormal,   ///< Mean 0, variance 1.
@@ -104,33 +109,33 @@ enum class Distribution : std::uint8_t {
 
 /// All of a kernel but its memory. Only the fields of its kind are read.
 struct KernelParameters {
-  UnaryOp unary = UnaryOp::kNegate;
-  BinaryOp binary = BinaryOp::kAdd;
-  CompareOp compare = CompareOp::kEqual;
-  FoldOp fold = FoldOp::kSum;
-  ScatterOp scatter = ScatterOp::kAdd;
-  Broadcast broadcast = Broadcast::kNone;
-  Distribution distribution = Distribution::kUniform;
-  ReduceOp reduce = ReduceOp::kSum;
-  ReductionOrder order = ReductionOrder::kReplicaOrder;
-  bool transpose_left = false;   ///< left is stored inner x rows.
-  bool transpose_right = false;  ///< right is stored columns x inner.
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  std::int64_t inner = 0;
+  UnaryOp unary = UnaryOp::kNegate;                      ///< Of kUnary.
+  BinaryOp binary = BinaryOp::kAdd;                      ///< Of kBinary.
+  CompareOp compare = CompareOp::kEqual;                 ///< Of kCompare.
+  FoldOp fold = FoldOp::kSum;                            ///< Of kRowReduce and kColumnReduce.
+  ScatterOp scatter = ScatterOp::kAdd;                   ///< Of kScatterRows.
+  Broadcast broadcast = Broadcast::kNone;                ///< Of kBinary and kCompare.
+  Distribution distribution = Distribution::kUniform;    ///< Of kRandom.
+  ReduceOp reduce = ReduceOp::kSum;                      ///< Of kReduceReplicas.
+  ReductionOrder order = ReductionOrder::kReplicaOrder;  ///< Of kReduceReplicas.
+  bool transpose_left = false;                           ///< left is stored inner x rows.
+  bool transpose_right = false;                          ///< right is stored columns x inner.
+  std::int64_t rows = 0;            ///< Of the output of a product, else of the matrix.
+  std::int64_t columns = 0;         ///< Of the output of a product, else of the matrix.
+  std::int64_t inner = 0;           ///< Of a product: the length of each sum.
   double scalar = 0;                ///< Rounded once; for kScale and kShift of 16 bits to float.
   std::int64_t integer_scalar = 0;  ///< For integers, modulo 2^w; for bool: != 0.
-  std::uint64_t seed = 0;
-  std::uint64_t offset = 0;
+  std::uint64_t seed = 0;           ///< Of kRandom.
+  std::uint64_t offset = 0;         ///< Of kRandom: the number of the first draw.
 };
 
 /// A launch. For elementwise kinds and kReduceReplicas an output may be the same view as an input;
 /// any other overlap is an error.
 struct Kernel {
-  KernelKind kind = KernelKind::kFill;
-  KernelParameters parameters{};
-  std::vector<BufferView> outputs;
-  std::vector<BufferView> inputs;
+  KernelKind kind = KernelKind::kFill;  ///< The operation.
+  KernelParameters parameters{};        ///< The details of the operation.
+  std::vector<BufferView> outputs;      ///< Written views.
+  std::vector<BufferView> inputs;       ///< Read views, in the order of KernelKind.
 };
 
 /// `reduce_replicas`, `matmul`, ...
@@ -144,17 +149,17 @@ void validate(const Kernel& kernel, CallSite site = CallSite::here());
 
 /// The memory of a kernel's operand, after the backend knows the address.
 struct KernelOperand {
-  void* data = nullptr;
-  std::size_t count = 0;
-  DType dtype = DType::kFloat32;
+  void* data = nullptr;           ///< The first element.
+  std::size_t count = 0;          ///< The number of elements.
+  DType dtype = DType::kFloat32;  ///< The element type.
 };
 
 /// A validated kernel with addresses instead of buffers.
 struct KernelCall {
-  KernelKind kind = KernelKind::kFill;
-  KernelParameters parameters{};
-  std::vector<KernelOperand> outputs;
-  std::vector<KernelOperand> inputs;
+  KernelKind kind = KernelKind::kFill;  ///< As Kernel::kind.
+  KernelParameters parameters{};        ///< As Kernel::parameters.
+  std::vector<KernelOperand> outputs;   ///< As Kernel::outputs.
+  std::vector<KernelOperand> inputs;    ///< As Kernel::inputs.
 };
 
 /// The kernel with the addresses of its views.

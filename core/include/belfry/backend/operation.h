@@ -3,19 +3,22 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
 
 #include <compare>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace belfry {
 
 /// A source of steps that a schedule orders.
 struct AgentId {
+  /// The kinds of agents.
   enum class Kind : std::uint8_t { kReplica, kMerge, kStream, kHost };
-  Kind kind = Kind::kHost;
-  std::int32_t index = 0;  ///< Replica id, depth of the run, stream number; 0 for the host.
+  Kind kind = Kind::kHost;  ///< The kind of the agent.
+  std::int32_t index = 0;   ///< Replica id, depth of the run, stream number; 0 for the host.
 
   auto operator<=>(const AgentId&) const = default;
 };
@@ -29,12 +32,13 @@ enum class AccessMode : std::uint8_t { kRead, kWrite };
 /// The bytes [begin, end) of a buffer that an operation touches. No two buffers of a backend have
 /// the same resource.
 struct Footprint {
-  std::uint64_t resource = 0;
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-  AccessMode mode = AccessMode::kRead;
+  std::uint64_t resource = 0;           ///< The number of the buffer.
+  std::uint64_t begin = 0;              ///< The first byte.
+  std::uint64_t end = 0;                ///< The byte after the last.
+  AccessMode mode = AccessMode::kRead;  ///< Reads or writes.
 };
 
+/// The kind of a step.
 enum class OperationKind : std::uint8_t {
   kStart,          ///< A replica's body begins.
   kArrive,         ///< A replica reaches a merge; `subject` is the merge's round.
@@ -54,21 +58,32 @@ enum class OperationKind : std::uint8_t {
   kWait,
   kCollective,
   kHostValue,  ///< An agent has values on the host; `value` is a digest of them.
+  kRunBegin,   ///< A run begins; `subject` is the number of its replicas. No step of an agent.
+  kRunEnd,     ///< All replicas of a run have ended. No step of an agent.
 };
 
 /// `arrive`, `merge`, ...
 const char* to_string(OperationKind kind);
 
-/// A visible step of an agent. Sites are for messages and enter no hash.
+/// Whether operations of the kind are steps of an agent. A log keeps the others beside its records.
+constexpr bool is_step(OperationKind kind) { return kind < OperationKind::kRunBegin; }
+
+/// A visible step of an agent, or the begin or end of a run. `failed`, `members`, `site` and `name`
+/// are for people and enter no hash.
 struct Operation {
-  OperationKind kind = OperationKind::kStart;
-  AgentId agent{};
-  std::uint64_t subject = 0;
-  /// For work on devices and kHostValue, a digest of the data; for steps of a replica, the number
-  /// of the run.
+  OperationKind kind = OperationKind::kStart;  ///< The kind of the step.
+  bool failed = false;        ///< Work failed or was skipped after a failure, or a run failed.
+  std::uint16_t members = 0;  ///< Of kCollective: its members; 65535 also stands for more.
+  AgentId agent{};            ///< The agent that takes the step.
+  std::uint64_t subject = 0;  ///< As the kind says, else 0.
+  /// For work on devices and kHostValue, a digest of the data; for steps of a replica and for the
+  /// begin and end of a run, the number of the run among the runs of its strategy.
   std::uint64_t value = 0;
-  std::span<const Footprint> footprints{};
-  CallSite site{};
+  std::span<const Footprint> footprints{};  ///< The bytes that the step touches.
+  CallSite site{};                          ///< The user's call.
+  /// The kernel, the verb of a merge or the variable; of kThrow and kRunEnd the exception, if any.
+  /// Valid until the sink returns.
+  std::string_view name{};
 };
 
 /// Receives every operation in order. Only the concurrent executor calls a sink from several
@@ -76,7 +91,13 @@ struct Operation {
 class OperationSink {
  public:
   virtual ~OperationSink() = default;
+  /// Receives an operation, which is valid during the call.
   virtual void on_operation(const Operation& operation) = 0;
 };
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<AgentId> = true;
+}  // namespace detail
 
 }  // namespace belfry

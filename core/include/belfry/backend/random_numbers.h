@@ -14,8 +14,9 @@
 /// in any order, on any device.
 namespace belfry::element {
 
+/// A block of random bits: 128 bits in four words.
 struct RandomBlock {
-  std::uint32_t word[4];
+  std::uint32_t word[4];  ///< The words, in the order of the draws.
 };
 
 /// Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3).

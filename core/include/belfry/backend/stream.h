@@ -24,7 +24,7 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   virtual ~Stream() = default;
 
-  virtual Device& device() = 0;
+  virtual Device& device() = 0;  ///< The device of the stream.
   /// Enqueues a kernel. Inputs and outputs may be on any device of the backend (peer access).
   virtual void launch(Kernel kernel) = 0;
   /// Enqueues a copy between any two devices of the backend; both views have the same size in

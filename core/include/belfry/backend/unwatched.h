@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/compiler.h"
+
 #if defined(__SANITIZE_THREAD__)
 #define BELFRY_TSAN 1
 #elif defined(__has_feature)

@@ -33,6 +33,10 @@ std::vector<int> devices_on(StrategyCore& core, const std::vector<DeviceSpec>& d
 /// Throws: InvalidArgumentError (kDestination, kNoDevices, kDuplicateDevice).
 VariablePlaces places_on(StrategyCore& core, const std::vector<DeviceSpec>& devices, CallSite site);
 
+/// A single component, on a device of the backend, for all replicas.
+/// Throws: InvalidArgumentError (kDestination); UnsupportedError over several processes.
+VariablePlaces one_place(StrategyCore& core, const DeviceSpec& device, CallSite site);
+
 /// The part of ComponentWork without types: the components that have got their values.
 class ComponentValues : public ComponentWork {
  public:
@@ -107,8 +111,10 @@ auto views_of(StrategyCore& core, const VariablePlaces& places, const ReplicaArr
 template <class T>
 struct Replacement {
   Replacement() = default;
-  Replacement(StrategyCore& core, const VariableInfo& info, ReplicaArray<T> components)
-      : values(std::move(components)), views(views_of(core, info.places, values)) {}
+  /// `where` is the changing call.
+  Replacement(StrategyCore& core, const VariableInfo& info, ReplicaArray<T> components,
+              CallSite where)
+      : values(std::move(components)), views(views_of(core, info.places, values)), site(where) {}
 
   /// Puts the new components in place of the old components.
   void put(VariableState<T>& state) noexcept {
@@ -118,10 +124,12 @@ struct Replacement {
     for (int i = 0; i < values.size(); ++i) state.components[i].value = std::move(values[i]);
     // Each separately: replicas may hold references to seen values.
     for (int i = 0; i < views.size(); ++i) state.views[i].value = std::move(views[i].value);
+    state.info.changed = site;
   }
 
   ReplicaArray<T> values{};
   ReplicaArray<typename VariableState<T>::Padded> views{};
+  CallSite site{};
 };
 
 }  // namespace belfry::detail

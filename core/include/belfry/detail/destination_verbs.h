@@ -12,6 +12,7 @@
 #include "belfry/detail/place.h"
 #include "belfry/detail/process_values.h"
 #include "belfry/detail/reduce_values.h"
+#include "belfry/detail/refused.h"
 #include "belfry/nest.h"
 
 #include <concepts>
@@ -22,24 +23,28 @@
 
 namespace belfry::detail {
 
-/// Verbs of the cross-replica context that say where results go, or where values are.
+/// Verbs of the cross-replica context with a destination, or about the devices of values.
 template <class Self>
 class DestinationVerbs {
  public:
-  /// The reduction over all replicas, on the devices of `destination`, in its order (SEM-122). The
-  /// destination is looked at before anything is reduced. Order: as reduce and broadcast.
-  /// Throws: as reduce; InvalidArgumentError (kDestination) for no device, or one that the backend
-  /// lacks, (kDuplicateDevice), (kDeviceString); ContextError (kOtherStrategy) for a variable of
-  /// another strategy; what a `devices_of` of the user's throws.
-  template <Nest T, Destination D>
+  /// The reduction over all replicas, on the devices of `destination`, in the order of the
+  /// destination, which is checked first (SEM-122). Order: as reduce and broadcast.
+  /// Throws: as reduce; InvalidArgumentError (kDestination) for no device or an unknown device,
+  /// (kDuplicateDevice), (kDeviceString); ContextError (kOtherStrategy) for a variable of another
+  /// strategy; exceptions of the user's `devices_of`.
+  template <class T, Destination D>
   MirroredOn<T> reduce(ReduceOp op, const PerReplica<T>& value, const D& destination,
                        CallSite site = CallSite::here()) {
-    core().require_cross("reduce", site);
-    require_replicas(core(), value.size(), site);
-    const std::vector<int> devices = destination_of(core(), destination, site);
-    return of_all_processes(core(), "reduce", value, site, [&](const PerReplica<T>& all) {
-      return place(core(), reduce_value(core(), op, all, site), devices);
-    });
+    if constexpr (require_nest<T>()) {
+      core().require_cross("reduce", site);
+      require_replicas(core(), value.size(), site);
+      const std::vector<int> devices = destination_of(core(), destination, site);
+      return of_all_processes(core(), "reduce", value, site, [&](const PerReplica<T>& all) {
+        return place(core(), reduce_value(core(), op, all, site), devices);
+      });
+    } else {
+      return Refused();
+    }
   }
   template <class T, Destination D>
   MirroredOn<T> reduce(MeanOnly, const Mirrored<T>& value, const D& destination,
@@ -59,18 +64,17 @@ class DestinationVerbs {
                             [&](const T& first) { return broadcast_to(core(), first, devices); });
   }
 
-  /// `fn(value)` on one device. `value` is a variable, a Mirrored or a MirroredOn. Where it has a
-  /// component on that device, fn sees it there and nothing is copied; else fn sees the first
-  /// component, on its device, and what fn returns is copied (SEM-124). Of a replica-local variable
-  /// fn sees the reduction. Without a destination: replica 0's device.
-  /// Order: fn is called on the calling thread; copies and reductions are enqueued. The components
-  /// of a mirrored variable are compared first where the backend asks for it, for which the host
-  /// waits (SEM-11).
-  /// Throws: what fn throws; for the destination as reduce, also (kDestination) when it is several
+  /// `fn(value)` on a single device. `value` is a variable, a Mirrored or a MirroredOn. If `value`
+  /// has a component on the device, fn sees the component there and nothing is copied; else fn sees
+  /// the first component, on the component's device, and the result of fn is copied (SEM-124). Of a
+  /// replica-local variable fn sees the reduction. Without a destination: replica 0's device.
+  /// Order: fn is called on the calling thread; copies and reductions are enqueued. If the backend
+  /// compares components, the host waits, and the components of a mirrored variable are compared
+  /// first (SEM-11).
+  /// Throws: exceptions of fn; for the destination as reduce, also (kDestination) for several
   /// devices; InvalidArgumentError (kInvalidArgument) for a Mirrored of another number of replicas;
   /// ContextError (kOtherStrategy) for another strategy's variable; VariableMismatchError
-  /// (kMirroredDiverged); UnsupportedError (kUnsupported) for components that would have to be
-  /// reduced and cannot.
+  /// (kMirroredDiverged); UnsupportedError (kUnsupported) for components without a reduction.
   template <class V, Destination D, NotSite F>
   auto fetch(const V& value, const D& destination, const F& fn, CallSite site = CallSite::here()) {
     core().require_cross("fetch", site);
@@ -92,10 +96,10 @@ class DestinationVerbs {
     return fetch(value, std::identity(), site);
   }
 
-  /// When everything that `value` is made of is done: all of its components, on whatever devices
-  /// (SEM-125). `value` may be distributed, a variable, slices, a nest, or a container or aggregate
-  /// of these; what cannot be looked into does not compile. Order: records an event on each compute
-  /// stream; the host does not block. Throws: ContextError (kOtherStrategy) for a variable.
+  /// The completion of all parts of `value`: of every component, on every device (SEM-125). `value`
+  /// may be distributed, a variable, slices, a nest, or a container or aggregate of these; other
+  /// types do not compile. Order: records an event on each compute stream; the host does not block.
+  /// Throws: ContextError (kOtherStrategy) for a variable.
   template <class V>
   Completion group(const V& value, CallSite site = CallSite::here()) {
     core().require_cross("group", site);
@@ -104,8 +108,8 @@ class DestinationVerbs {
     return Completion(core().backend(), std::vector<int>(devices.begin(), devices.end()));
   }
 
-  /// Copies of the components of a distributed value or a variable, in order; of anything else, the
-  /// value alone. Order: enqueues nothing; copies of tensors share storage until one is written.
+  /// Copies of the components of a distributed value or a variable, in order; of any other value,
+  /// the value alone. Order: enqueues nothing; copies of tensors share storage until written.
   /// Throws: ContextError (kOtherStrategy) for another strategy's variable.
   template <class V>
   auto local_results(const V& value, CallSite site = CallSite::here()) {

@@ -9,6 +9,7 @@
 #include "belfry/detail/merge_request.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/mirrored_check.h"
+#include "belfry/detail/reduce_values.h"
 #include "belfry/detail/update_components.h"
 #include "belfry/variable.h"
 
@@ -26,18 +27,17 @@ namespace belfry::detail {
 
 /// The properties of a variable with these options under the scopes in force, still without a
 /// number.
-/// Throws: InvalidArgumentError (kNoAggregation) for a replica-local variable that could never be
+/// Throws: InvalidArgumentError (kNoAggregation) for a replica-local variable without a way to be
 /// read, (kInvalidArgument) for Synchronization::kNone, for numbers without an enumerator and for a
 /// mirrored variable with Aggregation::kOther; VariableMismatchError (kVariableMismatch) if a
 /// creator changed the requested kind; exceptions of creators.
 VariableInfo describe_variable(StrategyCore& core, VariableOptions options, CallSite site);
-/// Throws: InvalidArgumentError (kIntegerMean) if values of these leaves would have to be averaged
-/// and are integers.
-void require_mean(const VariableInfo& info, const std::vector<LeafRef>& leaves);
+/// Throws: InvalidArgumentError (kIntegerMean) for integer leaves of a variable with a MEAN.
+/// `describe` gives the leaves in words.
+void require_mean(const VariableInfo& info, const std::vector<LeafRef>& leaves, LeafWords describe);
 /// Gives the variable its number, and a name if the variable has none.
 void number_variable(StrategyCore& core, VariableInfo& info);
-/// The current replica of `core`, if any.
-/// Throws: ContextError (kOtherStrategy) inside another strategy.
+/// The current replica of `core`, if any. Throws: ContextError (kOtherStrategy).
 ReplicaContext* replica_making(StrategyCore& core, CallSite site);
 
 /// A copy of a tag's name, as requests outlive tags; nothing without a tag.
@@ -96,7 +96,10 @@ std::shared_ptr<VariableState<T>> initialise(StrategyCore& core, CrossReplicaCon
   core.initialise(work, state->info.created);
   work.require_all();
   ReplicaArray<T> values = work.take();
-  if constexpr (Nest<T>) require_mean(state->info, leaves_of(values[0]));
+  if constexpr (Nest<T>) {
+    auto describe = [&values] { return describe_leaves(values[0]); };
+    require_mean(state->info, leaves_of(values[0]), describe);
+  }
   state->views = views_of(core, state->info.places, values);
   state->components = ReplicaArray<typename VariableState<T>::Padded>(values.size());
   for (T& value : values) state->components.emplace_back(std::move(value));
@@ -125,7 +128,7 @@ std::uint64_t host_digest_of(const Init& init) {
   return digest.value();
 }
 
-/// Throws: InvalidArgumentError (kNoAggregation) where only a reduction of the user's could read.
+/// Throws: InvalidArgumentError (kNoAggregation) if the variable needs a reduction of the user's.
 void require_readable(const VariableInfo& info);
 
 /// The reader of a variable that its aggregation reads: none.
@@ -136,15 +139,13 @@ struct NoReader {
   }
 };
 
-/// Makes a variable here: in cross-replica context at once, in a replica together with the other
+/// Makes a variable: in cross-replica context at once, in a replica together with the other
 /// replicas. Order: in a replica the host waits until the first replica has made the variable
 /// (SEM-48); copies of tensors are enqueued. Throws: exceptions of `init`; as describe_variable;
 /// InvalidArgumentError (kNoAggregation) for kOther without a reduction, (kIntegerMean) for kMean
-/// of integers (SEM-58); ContextError (kOtherStrategy) inside another strategy;
-/// VariableMismatchError (kVariableMismatch) in a replica that asks for a different variable than
-/// the first replica made, or from `run`; MergeMismatchError (kMergeUnnamed) in a replica that asks
-/// again at a place without a name; DeviceError (kOutOfMemory); StrategyError (kStrategyContract)
-/// if a strategy breaks its contract.
+/// of integers (SEM-58); ContextError (kOtherStrategy); VariableMismatchError (kVariableMismatch)
+/// if replicas ask for different variables; MergeMismatchError (kMergeUnnamed) in a replica that
+/// asks again at a place without a name; DeviceError (kOutOfMemory); StrategyError.
 template <class Init, class ReaderOf = NoReader>
 auto make_variable(StrategyCore& core, CrossReplicaContext& cross, const Init& init,
                    VariableOptions options, MergePlace place, const ReaderOf& reader_of = {}) {
@@ -189,8 +190,7 @@ auto make_reduced_variable(StrategyCore& core, CrossReplicaContext& cross, const
 /// Throws: UnsupportedError (kUnsupported): components of a type that is no nest cannot be reduced.
 [[noreturn]] void throw_not_reducible(const VariableInfo& info, CallSite site);
 
-/// Copies of all components. Throws: ContextError (kOtherStrategy), InvalidArgumentError
-/// (kVariableEmpty).
+/// Copies of all components. Throws: ContextError, InvalidArgumentError (kVariableEmpty).
 template <class V>
 auto components_of(StrategyCore& core, const V& variable, CallSite site) {
   using T = typename V::value_type;
@@ -224,8 +224,8 @@ auto value_of_variable(StrategyCore& core, const V& variable, CallSite site) {
 
 /// The value of a variable in cross-replica context.
 /// Throws: ContextError (kOtherStrategy); VariableMismatchError (kMirroredDiverged);
-/// UnsupportedError (kUnsupported) for components that would have to be reduced and are no nest, or
-/// have tensors and are fewer than the replicas; exceptions of the reduction.
+/// UnsupportedError (kUnsupported) if a reduction needs components of a nest, or a tensor of every
+/// replica; exceptions of the reduction.
 template <class V>
 auto read_variable(StrategyCore& core, const V& variable, CallSite site) {
   auto value = value_of_variable(core, variable, site);

@@ -15,6 +15,8 @@
 
 namespace belfry::detail {
 
+struct VariableInfo;
+
 /// The meeting point of the replicas of a run. A run has a runner; the default replica has no other
 /// replicas to wait for and merges at once.
 class MergePoint {
@@ -29,7 +31,8 @@ class MergePoint {
   /// Throws: ReplicaCancelled when the run has failed; MergeMismatchError (kMergeUnnamed).
   virtual void meet(int replica, MergeRequest& request) = 0;
   /// On a replica: announces an access to a variable. Throws: ReplicaCancelled, as above.
-  virtual void touch(int replica, OperationKind kind, std::uint64_t subject, CallSite site) = 0;
+  virtual void touch(int replica, OperationKind kind, const VariableInfo& variable,
+                     CallSite site) = 0;
   /// On a replica: the state of the variable that all replicas ask for here, made by `make` on
   /// replica 0 (SEM-48). Throws: VariableMismatchError, what `make` throws, and as `meet`.
   virtual std::shared_ptr<void> make_variable(int replica, const VariableRequest& request,

@@ -4,6 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/component.h"
+#include "belfry/detail/on_replicas.h"
 #include "belfry/detail/strategy/run_options.h"
 
 #include <algorithm>
@@ -80,6 +81,14 @@ const void* identity_of(const F& fn) {
   }
 }
 
+/// The type that a replica receives for a result of merge_fn.
+template <class Returned>
+struct MergeResult : Component<OnReplicas<Returned>> {};
+template <>
+struct MergeResult<void> {
+  using type = std::monostate;
+};
+
 /// One replica's merge_call. `Args` are deduced as forwarding references: lvalues are copied into
 /// the merge, rvalues moved.
 template <MergeKind Kind, class F, class... Args>
@@ -91,8 +100,7 @@ struct MergeCall : MergeRequest {
   using Returned = std::invoke_result_t<const F&, CrossReplicaContext&,
                                         const Grouped<std::remove_cvref_t<Args>>&...>;
   static constexpr bool kVoid = std::is_void_v<Returned>;
-  using Result = typename std::conditional_t<kVoid, std::type_identity<std::monostate>,  // NOLINT
-                                             Component<std::remove_cvref_t<Returned>>>::type;
+  using Result = typename MergeResult<std::remove_cvref_t<Returned>>::type;
 
   MergeCall(MergePlace where, const F& function, Args&... values)
       : MergeRequest{&kType, where.site, where.tag, identity_of(function)},
@@ -155,6 +163,17 @@ struct MergeCall : MergeRequest {
     }
   }
 
+  // Gives each replica its part of the result.
+  template <class Value>
+  static void hand_out(MergeRequest* const* requests, const Participants& present,
+                       const Value& value, CallSite site) {
+    require_replicas_of(value, present.replicas(), site);
+    for (int i = 0; i < present.count(); ++i) {
+      const int replica = present.id(i);
+      at(requests, replica).result.emplace(component(value, replica));
+    }
+  }
+
   template <std::size_t... I>
   static void execute_with(CrossReplicaContext& cross, MergeRequest* const* requests,
                            const Participants& present, int functions, std::index_sequence<I...>) {
@@ -166,10 +185,11 @@ struct MergeCall : MergeRequest {
       fn(cross, std::get<I>(grouped)...);
     } else {
       const std::remove_cvref_t<Returned> returned = fn(cross, std::get<I>(grouped)...);
-      require_replicas_of(returned, present.replicas(), at(requests, present.id(0)).site);
-      for (int i = 0; i < present.count(); ++i) {
-        const int replica = present.id(i);
-        at(requests, replica).result.emplace(component(returned, replica));
+      const CallSite site = at(requests, present.id(0)).site;
+      if constexpr (holds_mirrored_on<std::remove_cvref_t<Returned>>()) {
+        hand_out(requests, present, on_replicas(cross, returned, present, site), site);
+      } else {
+        hand_out(requests, present, returned, site);
       }
     }
   }

@@ -14,7 +14,7 @@ namespace belfry::detail {
 template <class T>
 struct IsTensor : std::false_type {};
 
-/// A vector of numbers is one leaf of rank 1. (std::vector<bool> has no elements to point at.)
+/// A vector of numbers is a leaf of rank 1. (std::vector<bool> has no elements to point at.)
 template <class T>
 constexpr bool is_numeric_vector() {
   if constexpr (IsVector<T>::value) {
@@ -41,7 +41,18 @@ constexpr bool is_nest() {
   }
 }
 
-/// Whether a type has leaves on devices, so that its components differ in place.
+/// Tests the type of a verb's argument; returns whether the type is a nest.
+template <class T>
+constexpr bool require_nest() {
+  static_assert(
+      is_nest<T>(),
+      "the verb takes nests: numbers, tensors, containers of nests, and structures that list their "
+      "members, all of them nests: write static auto members(auto& self) { return "
+      "std::tie(self.first, self.second); } in the structure");
+  return is_nest<T>();
+}
+
+/// Whether a type has leaves on devices: components differ in place.
 template <class T>
 constexpr bool has_tensor() {
   if constexpr (IsTensor<T>::value) {

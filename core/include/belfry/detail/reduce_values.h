@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/assign.h"
 #include "belfry/detail/component.h"
+#include "belfry/detail/function_ref.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/distributed_values.h"
@@ -10,6 +12,7 @@
 #include "belfry/tensor.h"
 
 #include <cstddef>
+#include <exception>
 #include <span>
 #include <string>
 #include <utility>
@@ -17,8 +20,7 @@
 
 namespace belfry::detail {
 
-/// Throws StructureMismatchError naming the first leaf of `other` that differs from the first
-/// component.
+/// Throws StructureMismatchError with the first leaf of `other` different from the first component.
 [[noreturn]] void throw_structures_differ(int replica, const std::vector<LeafDescription>& first,
                                           const std::vector<LeafDescription>& other, CallSite site,
                                           int first_replica = 0);
@@ -42,7 +44,7 @@ std::size_t first_difference(const std::vector<std::vector<LeafDescription>>& co
 std::string leaf_text(const std::vector<LeafDescription>& leaves, std::size_t leaf);
 
 /// Throws InvalidArgumentError (kInvalidArgument) unless a value has as many replicas as the
-/// strategy, absent replicas included. Verbs call this function first.
+/// strategy, absent replicas included. Verbs call the function first.
 inline void require_replicas(const StrategyCore& core, int replicas, CallSite site) {
   if (replicas != core.size()) throw_other_replicas(replicas, core.size(), site);
 }
@@ -57,14 +59,28 @@ inline void require_all_processes(const StrategyCore& core, const Participants& 
   if (!present.is_all()) core.require_one_process("a reduction of some replicas", site);
 }
 
-/// Reduces as the strategy does. Throws: what that throws, with this call site where it has none.
+/// The leaves of a value in words.
+using LeafWords = FunctionRef<std::vector<LeafDescription>()>;
+
+/// ` at leaf 2[1]` for entry 2 of the words of a value; nothing for the single leaf of a value, and
+/// without words.
+std::string place_of_leaf(const std::vector<LeafDescription>& words, std::size_t leaf);
+/// The index in the words of a leaf, because words have entries for empty containers, too.
+std::size_t word_of_leaf(const std::vector<LeafDescription>& words, std::size_t leaf);
+
+/// An error about an element type, with the place of the first leaf refused by `op`. Exceptions
+/// about anything else are returned unchanged.
+std::exception_ptr at_refused_leaf(std::exception_ptr error, ReduceOp op,
+                                   const std::vector<LeafRef>& leaves, LeafWords describe);
+
+/// Reduces as the strategy does. Throws: the errors of the strategy, with this call site in errors
+/// without a site, and with the place of a refused leaf.
+void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call, LeafWords describe);
+/// The same for values without words.
 void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call);
 /// The same for a left fold of all parts into the first (see StrategyReductions::fold).
 void fold_at(CallSite site, StrategyCore& core, ReduceOp op,
              std::span<const std::vector<LeafRef>> parts);
-
-/// Whether two lists of leaves agree in number, counts and types.
-bool same_leaves(const std::vector<LeafRef>& a, const std::vector<LeafRef>& b);
 
 /// A value on its way through a reduction: copies of its components, until they are the result.
 template <class T>
@@ -118,7 +134,8 @@ Mirrored<T> reduce_value(StrategyCore& core, ReduceOp op, const PerReplica<T>& v
   std::vector<std::vector<LeafRef>> parts(static_cast<std::size_t>(value.present().count()));
   reduced.append_to(parts, site);
   constexpr bool kEverywhere = has_tensor<T>();
-  reduce_at(site, core, {op, parts, kEverywhere, value.present()});
+  const auto describe = [&value] { return describe_leaves(*value.begin()); };
+  reduce_at(site, core, {op, parts, kEverywhere, value.present()}, describe);
   return reduced.result(core);
 }
 

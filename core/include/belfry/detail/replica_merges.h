@@ -20,21 +20,25 @@ ReductionResult<R, T> ReplicaContext::all_reduce(const R& reduction, T value,
   return merge_at<detail::MergeKind::kAllReduce>(place, nullptr, merge, std::move(value));
 }
 
-template <Nest T>
+template <class T>
 T ReplicaContext::all_gather(T value, Axis axis, detail::MergePlace place) {
-  const auto merge = [site = place.site](CrossReplicaContext& cross, const PerReplica<T>& values,
-                                         const PerReplica<int>& axes) {
-    detail::StrategyCore& core = cross.core();
-    detail::of_all_processes(core, "all_gather", axes, site, [&](const PerReplica<int>& all) {
-      detail::require_same_axis(all, site);
-    });
-    return detail::of_all_processes(
-        core, "all_gather", values, site, [&](const PerReplica<T>& all) {
-          return detail::all_gather_value(core, all, Axis(*axes.begin()), site);
-        });
-  };
-  return merge_at<detail::MergeKind::kAllGather>(place, nullptr, merge, std::move(value),
-                                                 axis.value);
+  if constexpr (!detail::require_nest<T>()) {
+    return value;
+  } else {
+    const auto merge = [site = place.site](CrossReplicaContext& cross, const PerReplica<T>& values,
+                                           const PerReplica<int>& axes) {
+      detail::StrategyCore& core = cross.core();
+      detail::of_all_processes(core, "all_gather", axes, site, [&](const PerReplica<int>& all) {
+        detail::require_same_axis(all, site);
+      });
+      return detail::of_all_processes(
+          core, "all_gather", values, site, [&](const PerReplica<T>& all) {
+            return detail::all_gather_value(core, all, Axis(*axes.begin()), site);
+          });
+    };
+    return merge_at<detail::MergeKind::kAllGather>(place, nullptr, merge, std::move(value),
+                                                   axis.value);
+  }
 }
 
 template <class T, class V>
@@ -44,8 +48,8 @@ void ReplicaContext::assign_merged(const MirroredVariable<T>& variable, detail::
   detail::require_aggregation(*this, state.info, place.site);
   const auto change = [&variable, op, aggregation = state.info.aggregation, site = place.site](
                           CrossReplicaContext& cross, const PerReplica<T>& values) {
-    const auto set = [op, site](T& component, const T& delta) {
-      detail::apply_assign(op, component, delta, site);
+    const auto set = [&variable, op, site](T& component, const T& delta) {
+      detail::apply_assign(op, component, delta, variable.name(site), site);
     };
     if (aggregation == Aggregation::kOnlyFirst) {
       cross.update(variable, set, cross.broadcast(*values.begin(), site), site);
@@ -54,7 +58,7 @@ void ReplicaContext::assign_merged(const MirroredVariable<T>& variable, detail::
       cross.update(variable, set, cross.reduce(reduce, values, site), site);
     }
   };
-  // Replicas must agree on the variable and on what they do to it: one address for each pair.
+  // Replicas must agree on the variable and on the operation: an address for each pair.
   const void* identity = reinterpret_cast<const char*>(&state) + static_cast<int>(op);
   merge_at<detail::MergeKind::kAssign>(
       place, identity, detail::VariableMerge{change, op, state.info}, T(std::move(value)));

@@ -10,6 +10,7 @@
 #include "belfry/variable.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -28,10 +29,20 @@ struct SavedLeaf {
 FileTensor file_tensor(const SavedLeaf& leaf);
 /// Throws: InvalidArgumentError (kInvalidArgument) if the file has an array of this name.
 void add_to(TensorFile& file, const std::string& name, FileTensor tensor, CallSite site);
-/// Gives a leaf the elements that a file has under its name.
-/// Throws: VariableMismatchError (kVariableMismatch).
-void load_leaf(const TensorFile& file, const SavedLeaf& leaf, const VariableInfo& info,
-               CallSite site);
+/// A leaf missing in a file, or present with a different type or shape.
+struct LeafMismatch {
+  std::string found;   ///< `the file has no "w"`.
+  std::string wanted;  ///< `float32[2]`.
+  const VariableInfo* info;
+};
+
+/// The mismatch of the file and the leaf; nothing if the file has the leaf.
+std::optional<LeafMismatch> mismatch_of(const TensorFile& file, const SavedLeaf& leaf,
+                                        const VariableInfo& info);
+/// Throws VariableMismatchError (kVariableMismatch) with all mismatches, at least 1.
+[[noreturn]] void throw_mismatches(const std::vector<LeafMismatch>& mismatches, CallSite site);
+/// Gives a leaf the elements that a file has under its name. The file has the leaf.
+void load_leaf(const TensorFile& file, const SavedLeaf& leaf, CallSite site);
 
 /// The leaves of a variable's value, named by the variable and the path in it.
 template <Nest T>
@@ -64,7 +75,9 @@ class SavedVariable {
 
   virtual const VariableInfo& info() const = 0;
   virtual void save(TensorFile& file, CallSite site) = 0;
-  /// Makes the new components, and changes nothing yet.
+  /// Appends the leaves missing in the file, or present with a different type or shape.
+  virtual void compare(const TensorFile& file, std::vector<LeafMismatch>& mismatches) = 0;
+  /// Makes the new components, and changes nothing yet. The file has all leaves.
   virtual void stage(const TensorFile& file, SumSplit sums, CallSite site) = 0;
   /// Puts them in place.
   virtual void commit() noexcept = 0;
@@ -89,11 +102,18 @@ class SavedNest final : public SavedVariable {
     }
   }
 
+  void compare(const TensorFile& file, std::vector<LeafMismatch>& mismatches) override {
+    for (const SavedLeaf& leaf :
+         saved_leaves(info().name, variable_.state({}).components[0].value)) {
+      if (auto mismatch = mismatch_of(file, leaf, info())) {
+        mismatches.push_back(*std::move(mismatch));
+      }
+    }
+  }
+
   void stage(const TensorFile& file, SumSplit sums, CallSite site) override {
     T value = variable_.state(site).components[0].value;
-    for (const SavedLeaf& leaf : saved_leaves(info().name, value)) {
-      load_leaf(file, leaf, info(), site);
-    }
+    for (const SavedLeaf& leaf : saved_leaves(info().name, value)) load_leaf(file, leaf, site);
     const bool total = info().synchronization == Synchronization::kOnRead &&
                        info().aggregation == Aggregation::kSum;
     ReplicaArray<T> values = total ? split_total(core_, info(), value, sums, site)
@@ -103,7 +123,7 @@ class SavedNest final : public SavedVariable {
         values[i] = reader->on_restore(std::move(values[i]), i, values.size());
       }
     }
-    staged_ = Replacement<T>(core_, info(), std::move(values));
+    staged_ = Replacement<T>(core_, info(), std::move(values), site);
   }
 
   void commit() noexcept override {

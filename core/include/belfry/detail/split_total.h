@@ -45,10 +45,11 @@ ReplicaArray<T> split_total(StrategyCore& core, const VariableInfo& info, const 
   return shares;
 }
 
-/// Puts new components in place of the old ones.
+/// Replaces all components; `site` is the changing call.
 template <class T>
-void put_components(StrategyCore& core, VariableState<T>& state, ReplicaArray<T> values) {
-  Replacement<T>(core, state.info, std::move(values)).put(state);
+void put_components(StrategyCore& core, VariableState<T>& state, ReplicaArray<T> values,
+                    CallSite site) {
+  Replacement<T>(core, state.info, std::move(values), site).put(state);
 }
 
 }  // namespace belfry::detail

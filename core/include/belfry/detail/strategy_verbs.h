@@ -19,6 +19,7 @@ namespace belfry::detail {
 template <class Self>
 class StrategyVerbs {
  public:
+  /// Strategy::mirrored_variable with a tag.
   template <class Init>
   auto mirrored_variable(const MergeTag& tag, const Init& init, VariableOptions options = {}) {
     return self().mirrored_variable(init, std::move(options), tag);
@@ -29,9 +30,22 @@ class StrategyVerbs {
                               VariableOptions options = {}) {
     return self().replica_local_variable(read_by, init, std::move(options), tag);
   }
+  /// Strategy::variable with a tag.
   template <class Init>
   auto variable(const MergeTag& tag, const Init& init, VariableOptions options = {}) {
     return self().variable(init, std::move(options), tag);
+  }
+
+  /// Mirrored variables made in the scope have a single component, on `device`. Every replica sees
+  /// the component, replicas elsewhere as a copy, and an update is computed once (SEM-47, SEM-111).
+  /// Replica-local variables are placed as without the scope.
+  /// Throws: InvalidArgumentError (kDestination) for a device unknown to the backend;
+  /// UnsupportedError over several processes; the errors of VariableScope.
+  VariableScope one_device_variable_scope(const DeviceSpec& device,
+                                          CallSite site = CallSite::here()) {
+    StrategyCore& core = self().cross_replica().core();
+    return VariableScope(core, self().cross_replica(), {.places = one_place(core, device, site)},
+                         site);
   }
 
   /// Where the state of an optimiser of these variables is updated; which ones makes no difference.

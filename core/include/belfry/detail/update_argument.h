@@ -26,8 +26,8 @@ struct IsReplicaLocal : std::false_type {};
 template <class T>
 struct IsReplicaLocal<ReplicaLocalVariable<T>> : std::true_type {};
 
-/// Refuses what no argument of update or map may be, such as a variable that has another value on
-/// each replica. Throws: as require_shared and require_replicas_of.
+/// Refuses arguments that update and map cannot take, for example replica-local variables. Throws:
+/// as require_shared and require_replicas_of.
 template <class A>
 void require_argument(const StrategyCore& core, const A& argument, CallSite site) {
   static_assert(!IsReplicaLocal<A>::value,
@@ -36,7 +36,8 @@ void require_argument(const StrategyCore& core, const A& argument, CallSite site
   if constexpr (IsVariable<A>::value) require_shared(core, argument.state(site).info, site);
 }
 
-/// An argument of update as replica `replica` sees it; of a MirroredOn, what is on `place`.
+/// The view of replica `replica` of an argument of update; of a MirroredOn, the component on
+/// `place`, or the only component.
 template <class A>
 decltype(auto) update_argument(const A& argument, int replica, Placement place, CallSite site) {
   if constexpr (IsVariable<A>::value) {
@@ -44,7 +45,8 @@ decltype(auto) update_argument(const A& argument, int replica, Placement place, 
     const auto& component = state.components[component_of(state.info, replica, site)].value;
     return (component);
   } else if constexpr (IsMirroredOn<A>::value) {
-    return argument.on(place.backend->device_spec(place.device), site);
+    return argument.size() == 1 ? argument.value()
+                                : argument.on(place.backend->device_spec(place.device), site);
   } else {
     return component(argument, replica);
   }
@@ -53,5 +55,15 @@ decltype(auto) update_argument(const A& argument, int replica, Placement place, 
 template <class A>
 using UpdateArgument = std::remove_cvref_t<decltype(update_argument(std::declval<const A&>(), 0,
                                                                     Placement(), CallSite()))>;
+
+/// Tests the function of an update; returns whether the update can call the function.
+template <class T, class F, class... Args>
+constexpr bool require_update_function() {
+  constexpr bool kCallable = std::is_invocable_v<const F&, T&, const UpdateArgument<Args>&...>;
+  static_assert(kCallable,
+                "the function of update is called as fn(T&, const A&...): write [&](T& component, "
+                "const A& a) {...}, with an A for each argument of update behind the function");
+  return kCallable;
+}
 
 }  // namespace belfry::detail

@@ -6,6 +6,7 @@
 #include "belfry/detail/host_values.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/mirrored_check.h"
+#include "belfry/detail/refused.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/detail/update_argument.h"
 #include "belfry/detail/update_function.h"
@@ -162,7 +163,7 @@ Replacement<T> carry_out_update(StrategyCore& core, VariableState<T>& state, Wor
   if (notes_host_values(core)) {
     for (const T& component : staged) note_host_values(core, {}, component);
   }
-  return Replacement<T>(core, state.info, std::move(staged));
+  return Replacement<T>(core, state.info, std::move(staged), site);
 }
 
 /// Calls `fn` on the components. The results come back as a single value.
@@ -170,18 +171,22 @@ template <class V, class F, class... Args>
 auto update_components(StrategyCore& core, CrossReplicaContext& cross, CallSite site,
                        const V& variable, const F& fn, const Args&... args) {
   using T = typename V::value_type;
-  VariableState<T>& state = variable.state(site);
-  require_owner(core, state.info, site);
-  (require_argument(core, args, site), ...);
-  UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
-  work.require_results();
-  Replacement<T> next = carry_out_update(core, state, work, site);
-  if constexpr (work.kVoid) {
-    next.put(state);
+  if constexpr (require_update_function<T, F, Args...>()) {
+    VariableState<T>& state = variable.state(site);
+    require_owner(core, state.info, site);
+    (require_argument(core, args, site), ...);
+    UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
+    work.require_results();
+    Replacement<T> next = carry_out_update(core, state, work, site);
+    if constexpr (work.kVoid) {
+      next.put(state);
+    } else {
+      auto results = work.results();
+      next.put(state);
+      return results;
+    }
   } else {
-    auto results = work.results();
-    next.put(state);
-    return results;
+    return Refused();
   }
 }
 
@@ -190,15 +195,19 @@ template <class V, class F, class... Args>
 auto update_each_component(StrategyCore& core, CrossReplicaContext& cross, CallSite site,
                            const V& variable, const F& fn, const Args&... args) {
   using T = typename V::value_type;
-  VariableState<T>& state = variable.state(site);
-  require_owner(core, state.info, site);
-  (require_argument(core, args, site), ...);
-  UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
-  static_assert(!work.kVoid, "update_each is for functions that return something");
-  Replacement<T> next = carry_out_update(core, state, work, site);
-  auto each = work.each();
-  next.put(state);
-  return each;
+  if constexpr (require_update_function<T, F, Args...>()) {
+    VariableState<T>& state = variable.state(site);
+    require_owner(core, state.info, site);
+    (require_argument(core, args, site), ...);
+    UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
+    static_assert(!work.kVoid, "update_each is for functions that return something");
+    Replacement<T> next = carry_out_update(core, state, work, site);
+    auto each = work.each();
+    next.put(state);
+    return each;
+  } else {
+    return Refused();
+  }
 }
 
 /// Calls `fn` once on each of `devices`; the strategy uses all of them.

@@ -34,6 +34,7 @@ struct VariableInfo {
   Synchronization synchronization = Synchronization::kOnWrite;
   bool trainable = true;
   CallSite created{};
+  CallSite changed{};  ///< The latest change of all components; empty before the first change.
   VariablePlaces places{};
 };
 
@@ -57,14 +58,16 @@ class VariableReader;
 template <class T>
 struct VariableState final : VariableRecord {
   struct alignas(64) Padded {
+    explicit Padded(T initial) : value(std::move(initial)) {}
     T value;
   };
 
   std::function<void()> snapshot() override {
     // A copy back could throw, and leave some variables unrestored.
-    return [this, values = components, seen = views]() mutable {
+    return [this, values = components, seen = views, changed = info.changed]() mutable {
       components.swap(values);
       views.swap(seen);
+      info.changed = changed;
     };
   }
 

@@ -4,6 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/not_site.h"
+#include "belfry/detail/refused.h"
 #include "belfry/detail/strategy/run_options.h"
 #include "belfry/device_spec.h"
 
@@ -31,20 +32,50 @@ struct Call {
 struct Run : Call {
   using First = RunOptions;
   static constexpr bool kFirstHasSite = true;
-  static decltype(auto) at(auto& self, const auto& place, auto&&... a) {
-    return self.run_at(place, std::forward<decltype(a)>(a)...);
+  static decltype(auto) at(auto& self, const auto& place, const auto& fn, const auto&... a) {
+    static_assert(is_replica_function<decltype(fn), decltype(a)...>(),
+                  "the replica function is called as fn(ReplicaContext&, const A&...): write "
+                  "[&](ReplicaContext& replica, const A& a) {...}, with an A for each argument of "
+                  "run behind the function; a distributed argument gives its component");
+    if constexpr (can_run<decltype(fn), decltype(a)...>()) {
+      return self.run_at(place, fn, a...);
+    } else {
+      return Refused();
+    }
   }
 };
 struct MergeCall : Call {
   using First = MergeTag;
   static constexpr bool kFirstHasSite = true;
-  static decltype(auto) at(auto& self, const auto& place, auto&&... a) {
-    return self.merge_call_at(place, std::forward<decltype(a)>(a)...);
+  static decltype(auto) at(auto& self, const auto& place, auto&& fn, auto&&... a) {
+    static_assert(is_merge_function<decltype(fn), decltype(a)...>(),
+                  "merge_fn is called as merge_fn(CrossReplicaContext&, const PerReplica<A>&...): "
+                  "write [&](CrossReplicaContext& cross, const PerReplica<A>& a) {...}, with a "
+                  "PerReplica<A> for each argument of merge_call behind the function");
+    static_assert(is_shared_out<decltype(fn), decltype(a)...>(),
+                  "merge_fn returns a value that cannot be copied, and each replica gets a copy: "
+                  "return, for example, a std::shared_ptr in place of a std::unique_ptr");
+    if constexpr (can_merge<decltype(fn), decltype(a)...>()) {
+      return self.merge_call_at(place, std::forward<decltype(fn)>(fn),
+                                std::forward<decltype(a)>(a)...);
+    } else if constexpr (is_merge_function<decltype(fn), decltype(a)...>()) {
+      return refused<ComponentOf<MergeFunctionResult<decltype(fn), decltype(a)...>>>();
+    } else {
+      return Refused();
+    }
   }
 };
 struct BatchReduce : Call {
-  static decltype(auto) at(auto& self, CallSite site, auto&&... a) {
-    return self.batch_reduce_at(site, std::forward<decltype(a)>(a)...);
+  static decltype(auto) at(auto& self, CallSite site, const auto& op, const auto&... values) {
+    constexpr bool kNests = (kInBatch<std::remove_cvref_t<decltype(values)>> && ...);
+    static_assert(kNests,
+                  "batch_reduce takes nests, and structures list their members: write static auto "
+                  "members(auto& self) { return std::tie(self.first, self.second); } in each");
+    if constexpr (kNests) {
+      return self.batch_reduce_at(site, op, values...);
+    } else {
+      return Refused();
+    }
   }
 };
 struct Update : Call {

@@ -77,9 +77,11 @@ class ScriptedJob final : public Job {
         {.kind = OperationKind::kHostWait, .agent = {AgentId::Kind::kReplica, replica}}, gate);
   }
   void abandon(int replica) {
-    states_[static_cast<std::size_t>(replica)].ended = true;
+    end(replica);
     executor_.abandon();
   }
+  /// No round waits for `replica` any more.
+  void end(int replica) { states_[static_cast<std::size_t>(replica)].ended = true; }
 
   /// Called at each merge, while all wait.
   std::function<void()> on_merge = [] {};

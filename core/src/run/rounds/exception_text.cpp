@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <new>
 #include <typeinfo>
 
 namespace belfry::detail {
@@ -31,6 +32,15 @@ std::string text_of(const std::exception_ptr& exception) {
   } catch (...) {
     const std::type_info* type = abi::__cxa_current_exception_type();
     return type == nullptr ? "an unknown exception" : "an exception of type " + type_name(*type);
+  }
+}
+
+std::string text_if_possible(const std::exception_ptr& exception) noexcept {
+  if (exception == nullptr) return {};
+  try {
+    return text_of(exception);
+  } catch (const std::bad_alloc&) {
+    return {};
   }
 }
 

@@ -13,6 +13,9 @@ namespace belfry::detail {
 /// The text of an exception: its type, if the compiler knows the type, and its message.
 std::string text_of(const std::exception_ptr& exception);
 
+/// The same; an empty text without an exception, or without memory for the text.
+std::string text_if_possible(const std::exception_ptr& exception) noexcept;
+
 /// The report of a belfry error. Any other exception gets a report with code kMergeThrew and the
 /// exception's text.
 ErrorReport report_of(const std::exception_ptr& exception);

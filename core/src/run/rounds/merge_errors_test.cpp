@@ -184,6 +184,27 @@ TEST_F(MergeErrors, DifferentFunctions) {
             "  hint: take the branch inside the merge function");
 }
 
+// The arguments have one type; only the lambda has a type for each instantiation.
+TEST_F(MergeErrors, FunctionsOfDifferentTypes) {
+  testing::asserts("SEM-4", "SEM-5");
+  const auto pass = [](ReplicaContext& replica, auto unit) {
+    using Unit = decltype(unit);
+    const auto add = [](CrossReplicaContext&, const PerReplica<int>& values) {
+      return static_cast<Unit>(values[0]);
+    };
+    static_cast<void>(replica.merge_call(add, 1, kLeft));
+  };
+  EXPECT_EQ(text_of<MergeMismatchError>([&](ReplicaContext& replica) {
+              if (replica.replica_id() == 2) return pass(replica, 1.0);
+              pass(replica, 1);
+            }),
+            "BF-013 replicas passed functions of different types to one merge (merge #1)\n"
+            "  replicas 0-2  train.cc:11  waits in merge_call\n"
+            "  expected: a function of one type from every replica\n"
+            "  hint: make the function once, outside code that is compiled anew for each type: a "
+            "lambda in a template or a generic lambda has a type for each instantiation");
+}
+
 TEST_F(MergeErrors, DifferentVariablesOnOneLine) {
   testing::asserts("SEM-4", "SEM-5");
   const auto left =

@@ -74,7 +74,7 @@ const char* hint_for_places(MergeKind kind) {
                "MergeTag";
 }
 
-enum class Difference { kKind, kName, kPlace, kChange, kFunction, kTypes };
+enum class Difference { kKind, kName, kPlace, kChange, kFunction, kFunctionTypes, kTypes };
 
 // Kinds before places before types: the first difference explains the most.
 Difference difference(const MergeRequest& first, const MergeRequest& other) {
@@ -83,7 +83,11 @@ Difference difference(const MergeRequest& first, const MergeRequest& other) {
              {first.type, other.site, other.tag, nullptr})) {
     return first.tag != nullptr && other.tag != nullptr ? Difference::kName : Difference::kPlace;
   }
-  if (first.type != other.type) return Difference::kTypes;
+  // The types of a request are those of its arguments and of its function.
+  if (first.type != other.type) {
+    const bool same_arguments = std::string_view(first.type->types) == other.type->types;
+    return same_arguments ? Difference::kFunctionTypes : Difference::kTypes;
+  }
   return first.type->describe != nullptr ? Difference::kChange : Difference::kFunction;
 }
 
@@ -117,6 +121,14 @@ ErrorReport explain(Difference difference, const MergeRequest& first) {
       report.summary = "replicas passed different functions to one merge";
       report.expected = "the same function from every replica";
       report.hint = "take the branch inside the merge function";
+      break;
+    case Difference::kFunctionTypes:
+      report.code = ErrorCode::kMergeTypes;
+      report.summary = "replicas passed functions of different types to one merge";
+      report.expected = "a function of one type from every replica";
+      report.hint =
+          "make the function once, outside code that is compiled anew for each type: a lambda in a "
+          "template or a generic lambda has a type for each instantiation";
       break;
     case Difference::kTypes:
       report.code = ErrorCode::kMergeTypes;
@@ -159,7 +171,7 @@ const char* to_string(MergeKind kind) {
 }
 
 std::string text_of(const MergeTag* tag) {
-  return tag == nullptr ? std::string() : " \"" + std::string(tag->name) + "\"";
+  return tag == nullptr ? std::string() : " " + to_string(*tag);
 }
 
 std::string name_of(const MergeRequest& request) {

@@ -7,12 +7,16 @@
 #include "belfry/backend/current_slot.h"
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/distribute.h"
+#include "belfry/detail/variable_state.h"
 #include "belfry/replica_context.h"
 #include "run/rounds/exception_text.h"
+#include "run/rounds/leaving_run.h"
 #include "run/rounds/rendezvous.h"
 #include "words/with_report.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace belfry::detail {
@@ -126,8 +130,14 @@ void ReplicaRunner::run(const RunOptions& options) {
   if (current_context() != nullptr) rules_ = current_context()->variables;
   in_update_ = is_inside_update(current_context());
   nested_ = !lock.is_outermost();
-  if (core().processes() != nullptr) return run_among_processes(*core().processes(), options);
-  carry_out(options);
+  site_ = options.site;
+  try {
+    if (core().processes() != nullptr) return run_among_processes(*core().processes(), options);
+    carry_out(options);
+  } catch (const Error&) {
+    const RunSettings settings = core().backend().run_settings();
+    std::rethrow_exception(leaving_run(std::current_exception(), settings, options.site));
+  }
 }
 
 void ReplicaRunner::carry_out(const RunOptions& options) {
@@ -138,16 +148,31 @@ void ReplicaRunner::carry_out(const RunOptions& options) {
 }
 
 void ReplicaRunner::carry(bool concurrent) {
-  executor_.carry(core().own().count(), *this, {concurrent});
+  executor_.carry(core().own().count(), *this,
+                  {.concurrent = concurrent, .first_replica = core().first_replica()});
   if (primary_ == nullptr) return;
   report_abandoned();
+  add_schedule(core().backend().run_settings(), core().last_failure());
   std::rethrow_exception(primary_);
+}
+
+void ReplicaRunner::begin() noexcept {
+  executor_.announce({.kind = OperationKind::kRunBegin,
+                      .agent = {AgentId::Kind::kMerge, 0},
+                      .subject = static_cast<std::uint64_t>(core().own().count()),
+                      .value = ordinal_,
+                      .site = site_});
 }
 
 void ReplicaRunner::body(int position) noexcept {
   const int replica = core().first_replica() + position;
   if (!present_.has(replica)) {
     state(replica).status = Status::kAbsent;
+    return;
+  }
+  // Only after a stall: every other failure comes after the start of all bodies.
+  if (has_failed()) {
+    state(replica).status = Status::kCancelled;
     return;
   }
   ReplicaContext context(*this, replica);
@@ -177,10 +202,33 @@ void ReplicaRunner::body(int position) noexcept {
     }
   }
   own.status = ended;
-  executor_.announce({.kind = ended == Status::kEnded ? OperationKind::kEnd : OperationKind::kThrow,
+  if (ended != Status::kEnded) return announce_throw(replica);
+  executor_.announce({.kind = OperationKind::kEnd,
                       .agent = agent_of(replica),
                       .subject = own.merges,
                       .value = ordinal_});
+}
+
+// Apart, for the text would be a part of the frame of every body.
+[[gnu::noinline]] void ReplicaRunner::announce_throw(int replica) noexcept {
+  const ReplicaState& own = state(replica);
+  const bool cancelled = own.status == Status::kCancelled;
+  const std::string text = text_if_possible(own.exception);
+  executor_.announce({.kind = OperationKind::kThrow,
+                      .agent = agent_of(replica),
+                      .subject = own.merges,
+                      .value = ordinal_,
+                      .name = cancelled ? std::string_view("cancelled") : text});
+}
+
+void ReplicaRunner::announce_end_of_run() noexcept {
+  const std::string text = has_failed() ? text_if_possible(primary_) : std::string();
+  executor_.announce({.kind = OperationKind::kRunEnd,
+                      .failed = has_failed(),
+                      .agent = {AgentId::Kind::kMerge, 0},
+                      .value = ordinal_,
+                      .site = site_,
+                      .name = text});
 }
 
 void ReplicaRunner::meet(int replica, MergeRequest& request) {
@@ -219,15 +267,17 @@ void ReplicaRunner::meet(int replica, MergeRequest& request) {
   executor_.announce(operation);
 }
 
-void ReplicaRunner::touch(int replica, OperationKind kind, std::uint64_t subject, CallSite site) {
+void ReplicaRunner::touch(int replica, OperationKind kind, const VariableInfo& variable,
+                          CallSite site) {
   // A destructor may restore a component, and cannot let an exception out.
   if (is_being_unwound()) return;
   require_alive(replica);
   executor_.step({.kind = kind,
                   .agent = agent_of(replica),
-                  .subject = subject,
+                  .subject = variable.number,
                   .value = ordinal_,
-                  .site = site});
+                  .site = site,
+                  .name = variable.name});
   require_alive(replica);
 }
 
@@ -253,6 +303,7 @@ Job::Settled ReplicaRunner::settle_some() {
   }
   if (ended + absent == states_.size()) {
     finish();
+    announce_end_of_run();
     return Settled::kFinished;
   }
   if (arrived + ended + seeking + absent < states_.size()) return Settled::kWaiting;
@@ -301,7 +352,8 @@ void ReplicaRunner::merge_round() {
                       .agent = {AgentId::Kind::kMerge, 0},
                       .subject = round,
                       .value = ordinal_,
-                      .site = first.site});
+                      .site = first.site,
+                      .name = to_string(first.type->kind)});
   try {
     MergeStep(*this, first).take_to(core().hooks());
   } catch (const ReplicaCancelled&) {

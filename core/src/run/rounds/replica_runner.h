@@ -33,6 +33,7 @@ struct alignas(64) ReplicaState {
     kThrew,      ///< Left with an exception of its own.
     kCancelled,  ///< Unwound because the run had failed.
     kAbandoned,  ///< Swallowed its cancellation too often.
+    kStalled,    ///< Took no step for too long, and was left behind by a StallWatch.
   };
   Status status = Status::kRunning;
   bool was_throwing = false;    ///< Waited, when the run failed, while its own
@@ -92,13 +93,15 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void run(const RunOptions& options);
 
   void meet(int replica, MergeRequest& request) override;
-  void touch(int replica, OperationKind kind, std::uint64_t subject, CallSite site) override;
+  void touch(int replica, OperationKind kind, const VariableInfo& variable, CallSite site) override;
   std::shared_ptr<void> make_variable(int replica, const VariableRequest& request,
                                       FunctionRef<std::shared_ptr<void>()> make) override;
 
+  void begin() noexcept override;
   void body(int position) noexcept override;
   Settled settle() noexcept override;
   void deadlock(const std::vector<int>& blocked) noexcept override;
+  void stalled(int position, std::uint32_t limit_ms) noexcept override;
 
  private:
   class ReplicasStep;
@@ -112,6 +115,8 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void run_among_processes(ProcessExchange& processes, const RunOptions& options);
   bool agree_with_processes();
   Settled settle_some();
+  void announce_throw(int replica) noexcept;
+  void announce_end_of_run() noexcept;
   void finish();
   void merge_round();
   void seek(int replica, const VariableRequest& request);
@@ -167,6 +172,7 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   std::exception_ptr primary_;
   int blamed_ = -1;  // Exceptions of lower replicas than this outrank `primary_`.
   std::uint64_t ordinal_ = 0;
+  CallSite site_{};
 };
 
 }  // namespace belfry::detail

@@ -84,6 +84,16 @@ void ReplicaRunner::deadlock(const std::vector<int>& blocked) noexcept {
   fail(nullptr, [&](const RunFacts& run) { return run_deadlock(run, blocked.size()); });
 }
 
+// The exception of a replica that threw outranks the stall, which may be a consequence: the next
+// `settle` finds the exception.
+void ReplicaRunner::stalled(int position, std::uint32_t limit_ms) noexcept {
+  const int replica = core().first_replica() + position;
+  state(replica).status = ReplicaState::Status::kStalled;
+  if (has_failed() || states_.find(ReplicaState::Status::kThrew) != nullptr) return;
+  fail(nullptr,
+       [&](const RunFacts& run) { return replica_stalled(run, replica, rounds_, limit_ms); });
+}
+
 // Abandoned replicas are known only after the run, and are then added to its report. Without memory
 // for them the report is dropped.
 void ReplicaRunner::report_abandoned() noexcept {

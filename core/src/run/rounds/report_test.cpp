@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace belfry::report_test {
@@ -131,6 +132,52 @@ TEST_F(Reports, ErrorsThatNameAReplicaStay) {
   const auto body = [&](ReplicaContext&) { cross_.broadcast(1, kHere); };
   EXPECT_THAT(error_of([&] { strategy_.run(body); }),
               AllOf(says("BF-001"), Not(HasSubstr("threw this"))));
+}
+
+// A device may throw a code under another class than belfry itself does.
+TEST_F(Reports, ErrorsOfEveryClassOfBelfryNameTheReplica) {
+  const auto body = [](ReplicaContext& replica) {
+    if (replica.replica_id() == 1) throw DeviceError(ErrorCode::kOutOfBounds, "s", "", kHere);
+  };
+  EXPECT_EQ(error_of([&] { strategy_.run(body); }),
+            "BF-061 s\n  at train.cc:11\n  replica 1  train.cc:11  threw this before its first "
+            "merge");
+  EXPECT_THROW(strategy_.run(body), DeviceError);
+}
+
+TEST_F(Reports, ErrorsOfBackendsWithoutSchedulesHaveNone) {
+  try {
+    strategy_.run([](ReplicaContext&) { Tensor<float>::from({3}, {1.0F}); });
+    FAIL() << "nothing was thrown";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_FALSE(error.report().schedule);
+  }
+}
+
+TEST_F(Reports, AddedValuesOfAnotherStructureNameTheVariableAndTheLeaf) {
+  using Value = std::pair<double, std::vector<int>>;
+  const auto pair = strategy_.replica_local_variable(Aggregation::kOnlyFirst, Value(1.0, {1, 2}),
+                                                     {.name = "pair"});
+  EXPECT_THAT(error_of([&] {
+                strategy_.run([&](ReplicaContext& replica) {
+                  replica.assign_add(pair, Value(1.0, {1, 2, 3}), kHere);
+                });
+              }),
+              says("BF-020 a value of another structure cannot be added to pair: the value has "
+                   "int32[3] at leaf 1[1], the variable int32[2] at leaf 1[1]"));
+}
+
+TEST_F(Reports, VariablesWhoseMeanLosesTheRemainderNameTheLeaf) {
+  const auto make = [&] {
+    strategy_.mirrored_variable(std::pair(1.0, 0),
+                                {.name = "model", .aggregation = Aggregation::kMean}, kHere);
+  };
+  EXPECT_EQ(error_of(make),
+            "BF-035 model holds int32 at leaf 1[1], whose MEAN would lose the remainder\n"
+            "  at train.cc:11\n"
+            "  hint: for a count that is equal on all replicas, such as a step, aggregate by "
+            "only-first; for counts to add up, by sum; for a mean, make it of floating-point "
+            "numbers");
 }
 
 TEST_F(Reports, ErrorsOfTheUsersOwnTypeStay) {

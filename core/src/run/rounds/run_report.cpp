@@ -3,6 +3,7 @@
 
 #include "run/rounds/run_report.h"
 
+#include "belfry/backend/stall_watch.h"
 #include "belfry/detail/replica_variables.h"
 #include "run/rounds/exception_text.h"
 #include "run/rounds/rendezvous.h"
@@ -70,6 +71,9 @@ std::vector<ReplicaReport> replica_reports(const RunFacts& run) {
       case ReplicaState::Status::kAbandoned:
         report.what = "was cancelled " + merges_text(own.merges);
         break;
+      case ReplicaState::Status::kStalled:
+        report.what = "was left behind " + merges_text(own.merges);
+        break;
     }
     reports.push_back(std::move(report));
   }
@@ -93,8 +97,10 @@ Failure thrown_by(const RunFacts& run, const ReplicaState& thrower,
     report.code = ErrorCode::kReplicaThrew;
     report.summary = "a replica threw " + report.summary;
   } else if (report.replicas.empty()) {
+    // Calls below the verbs have no site; the last merge of the replica is then the nearest place.
+    const CallSite place = *report.site.file != '\0' ? report.site : thrower.last_site;
     report.replicas = {
-        {run.states.id_of(thrower), report.site, "threw this " + merges_text(thrower.merges), {}}};
+        {run.states.id_of(thrower), place, "threw this " + merges_text(thrower.merges), {}}};
     thrown = with_report(std::move(thrown), report);
   }
   report.replicas = std::move(replicas);
@@ -179,6 +185,28 @@ Failure run_deadlock(const RunFacts& run, std::size_t blocked) {
       "a collective misses a member, or host code waits for what "
       "comes after it";
   return failure_of<DeviceError>(std::move(report));
+}
+
+// Replicas take turns: outside merges and before its end, a replica waits for its turn.
+Failure replica_stalled(const RunFacts& run, int replica, std::uint64_t rounds,
+                        std::uint32_t limit_ms) {
+  const bool whole = limit_ms % 1000 == 0;
+  ErrorReport report;
+  report.code = ErrorCode::kReplicaStalled;
+  report.summary = "replica " + std::to_string(replica) + " took no step for " +
+                   std::to_string(whole ? limit_ms / 1000 : limit_ms) + (whole ? " s" : " ms");
+  report.replicas = replica_reports(run);
+  for (ReplicaReport& other : report.replicas) {
+    const ReplicaState& state = run.states[static_cast<std::size_t>(other.replica_id)];
+    const bool is_past_merge =
+        state.status == ReplicaState::Status::kArrived && state.merges <= rounds;
+    if (is_past_merge || state.status == ReplicaState::Status::kRunning) {
+      other.what = "waits for its turn " + merges_text(state.merges);
+    }
+  }
+  report.expected = kExpectedWithoutStall;
+  report.hint = kHintAtStall;
+  return failure_of<MergeMismatchError>(std::move(report));
 }
 
 void add_abandoned(const ReplicaStates& states, ErrorReport& report) {

@@ -26,8 +26,8 @@ struct RunFacts {
   const Participants& present;
 };
 
-/// The failure of a run: the exception that `run` throws, and the report of the
-/// strategy's last failure.
+/// The failure of a run: the exception for the caller of `run`, and the report of the strategy's
+/// last failure.
 struct Failure {
   std::exception_ptr exception;
   ErrorReport report;
@@ -40,9 +40,8 @@ std::vector<ReplicaReport> replica_reports(const RunFacts& run);
 Failure merge_missing(const RunFacts& run);
 /// The requests of merge number `round` do not belong together.
 Failure merge_mismatch(const RunFacts& run, std::uint64_t round);
-/// Merge number `round` threw. An error of belfry that names no replica gets
-/// the places where all replicas wait, unless the type of the error does not
-/// belong to its code; an exception of the user's stays as it is.
+/// Merge number `round` threw. An error of a class of belfry without replicas gets the waiting
+/// places of all replicas; an exception of the user's stays unchanged.
 Failure merge_threw(const RunFacts& run, std::uint64_t round, const MergeRequest& first,
                     const std::exception_ptr& thrown);
 
@@ -57,6 +56,10 @@ Failure replica_had_thrown(const RunFacts& run, const ReplicaState& thrower,
 Failure variable_missing(const RunFacts& run);
 /// Replicas have made different variables.
 Failure variables_differ(const std::exception_ptr& thrown);
+
+/// After `rounds` merges, a replica took no step for `limit_ms` milliseconds, and was left behind.
+Failure replica_stalled(const RunFacts& run, int replica, std::uint64_t rounds,
+                        std::uint32_t limit_ms);
 
 /// Every replica is blocked, and no stream can move.
 Failure run_deadlock(const RunFacts& run, std::size_t blocked);

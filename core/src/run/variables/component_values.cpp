@@ -4,6 +4,7 @@
 #include "belfry/detail/component_values.h"
 
 #include "belfry/cross_replica_context.h"
+#include "belfry/destination.h"
 #include "belfry/error.h"
 
 #include <algorithm>
@@ -102,6 +103,11 @@ VariablePlaces places_on(StrategyCore& core, const std::vector<DeviceSpec>& devi
     if (std::ranges::find(all, device) == all.end()) places.devices.push_back(device);
   }
   return places;
+}
+
+VariablePlaces one_place(StrategyCore& core, const DeviceSpec& device, CallSite site) {
+  core.require_one_process("a variable on one device", site);
+  return VariablePlaces::in_one_place(indices_of(core, {device}, site).front(), core.size());
 }
 
 void broadcast_tensors(StrategyCore& core, const std::vector<LeafRef>& source,

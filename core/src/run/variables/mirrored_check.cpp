@@ -6,16 +6,24 @@
 #include "belfry/detail/reduce_values.h"
 #include "belfry/error.h"
 #include "belfry/tensor.h"
+#include "kernels/dispatch.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <optional>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace belfry::detail {
 namespace {
 
 using Words = std::vector<LeafDescription>;
+using Bytes = std::span<const std::byte>;
 
 /// The first difference of a value from the first value.
 struct Divergence {
@@ -42,19 +50,80 @@ Divergence structures_differ(const ComparedValues& values, std::size_t index) {
           text(first), alike ? "has as many in another structure" : text(other)};
 }
 
-// The words have an entry for each empty container, too.
-Divergence bits_differ(const ComparedValues& values, std::size_t index, std::size_t leaf) {
-  const Words words = values.describe(0);
-  std::size_t word = 0;
-  for (std::size_t left = leaf; left > 0 || !is_of_leaf(words[word]); ++word) {
-    if (is_of_leaf(words[word])) --left;
+// Values with equal texts, such as NaNs, are told apart by their bits.
+struct ElementTexts {
+  std::string reference;
+  std::string other;
+};
+
+template <class E>
+std::string element_text(const std::byte* at) {
+  E element;
+  std::memcpy(&element, at, sizeof(E));
+  if constexpr (std::is_same_v<E, element::BoolByte>) {
+    return *at == std::byte{0} ? "false" : "true";
+  } else if constexpr (std::is_same_v<E, Float16> || std::is_same_v<E, BFloat16>) {
+    return fmt::format("{}", static_cast<float>(element));
+  } else if constexpr (sizeof(E) == 1) {
+    return std::to_string(static_cast<int>(element));
+  } else {
+    return fmt::format("{}", element);
   }
-  return {index, "bits" + place_text(words, word), "has the reference bits", "has other bits"};
+}
+
+std::string bits_text(const std::byte* at, std::size_t size) {
+  std::string text = " (bits ";
+  for (std::size_t i = size; i > 0; --i) {
+    text += fmt::format("{:02x}", std::to_integer<unsigned>(at[i - 1]));
+  }
+  return text + ")";
+}
+
+ElementTexts texts_of(DType dtype, const std::byte* reference, const std::byte* other) {
+  ElementTexts texts;
+  kernels::visit_type(kernels::AllTypes{}, dtype, [&](auto tag) {
+    using E = typename decltype(tag)::Type;
+    texts = {element_text<E>(reference), element_text<E>(other)};
+  });
+  if (texts.reference == texts.other) {
+    texts.reference += bits_text(reference, size_of(dtype));
+    texts.other += bits_text(other, size_of(dtype));
+  }
+  return texts;
+}
+
+// The divergence of the value `index` at `leaf`, with the first different element.
+Divergence bits_differ(const ComparedValues& values, std::size_t index, std::size_t leaf,
+                       Bytes reference, Bytes other) {
+  const DType dtype = values.leaves[0][leaf].dtype;
+  const std::size_t size = size_of(dtype);
+  const auto differs = std::ranges::mismatch(reference, other);
+  const auto element = static_cast<std::size_t>(differs.in1 - reference.begin()) / size;
+  const ElementTexts texts =
+      texts_of(dtype, reference.data() + element * size, other.data() + element * size);
+  const std::string where = reference.size() > size ? " at element " + std::to_string(element) : "";
+  const Words words = values.describe(0);
+  return {index, "bits" + place_text(words, word_of_leaf(words, leaf)),
+          "has " + texts.reference + where, "has " + texts.other + where};
+}
+
+// In a comparison after a change, components have the place of the change; in a comparison during
+// an update, the place of the update.
+struct Change {
+  CallSite site;
+  std::string text;
+};
+
+Change change_of(Compared what, const VariableInfo& info, CallSite site) {
+  if (what != Compared::kAllLeaves) return {site, ""};
+  if (*info.changed.file != '\0') return {info.changed, "was changed here, and "};
+  return {info.created, "was made here, and "};
 }
 
 [[noreturn]] void throw_diverged(const Divergence& found, Compared what, const VariableInfo& info,
                                  CallSite site) {
   const bool results = what == Compared::kResults;
+  const Change change = change_of(what, info, site);
   ErrorReport report;
   report.code = ErrorCode::kMirroredDiverged;
   report.summary =
@@ -62,36 +131,45 @@ Divergence bits_differ(const ComparedValues& values, std::size_t index, std::siz
                : "the components of mirrored " + info.name + " differ") +
       " in " + found.in;
   report.site = site;
-  report.replicas.push_back({0, info.created, found.reference});
-  report.replicas.push_back({static_cast<int>(found.index), info.created, found.other});
+  report.replicas.push_back({0, change.site, change.text + found.reference});
+  report.replicas.push_back(
+      {static_cast<int>(found.index), change.site, change.text + found.other});
   report.expected = "an update that does the same on every device";
-  report.hint = results ? "take what differs between components from update_each"
-                        : "use a replica-local variable for state that differs between replicas";
+  report.hint = (results ? "take results that differ between components from update_each"
+                         : "use a replica-local variable for state that differs between replicas") +
+                ("; " + info.name + " was made at " + to_string(info.created));
   throw VariableMismatchError(std::move(report));
 }
 
-std::vector<std::byte> bytes_of(const AnyTensor& tensor) {
-  std::vector<std::byte> bytes(tensor.bytes());
-  if (!bytes.empty()) tensor.read(bytes.data());
+std::vector<std::byte> bytes_of(const LeafRef& leaf) {
+  std::vector<std::byte> bytes(leaf.bytes());
+  if (bytes.empty()) return bytes;
+  if (leaf.tensor != nullptr) {
+    leaf.tensor->read(bytes.data());
+  } else {
+    std::memcpy(bytes.data(), leaf.data, bytes.size());
+  }
   return bytes;
 }
 
-// The index of the first value whose tensor has different bits; 0 if all bits are equal.
-std::size_t other_tensor(const std::vector<std::vector<LeafRef>>& each, std::size_t leaf) {
-  const std::vector<std::byte> reference = bytes_of(*each[0][leaf].tensor);
-  for (std::size_t index = 1; index < each.size(); ++index) {
-    if (bytes_of(*each[index][leaf].tensor) != reference) return index;
-  }
-  return 0;
+// Leaves in host memory are compared without a copy.
+bool differs_on_host(const LeafRef& first, const LeafRef& own) {
+  return first.bytes() != 0 && std::memcmp(own.data, first.data, first.bytes()) != 0;
 }
 
-std::size_t other_host_value(const std::vector<std::vector<LeafRef>>& each, std::size_t leaf) {
-  const LeafRef& first = each[0][leaf];
-  if (first.bytes() == 0) return 0;
+// The first value with different bits from the first value.
+std::optional<Divergence> other_bits(const ComparedValues& values, std::size_t leaf) {
+  const std::vector<std::vector<LeafRef>>& each = values.leaves;
+  const bool on_host = each[0][leaf].tensor == nullptr;
+  std::vector<std::byte> reference;
+  if (!on_host) reference = bytes_of(each[0][leaf]);
   for (std::size_t index = 1; index < each.size(); ++index) {
-    if (std::memcmp(each[index][leaf].data, first.data, first.bytes()) != 0) return index;
+    if (on_host && !differs_on_host(each[0][leaf], each[index][leaf])) continue;
+    if (on_host) reference = bytes_of(each[0][leaf]);
+    const std::vector<std::byte> own = bytes_of(each[index][leaf]);
+    if (own != reference) return bits_differ(values, index, leaf, reference, own);
   }
-  return 0;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -106,10 +184,8 @@ void require_equal(const ComparedValues& values, Compared what, const VariableIn
     }
   }
   for (std::size_t leaf = 0; leaf < each.front().size(); ++leaf) {
-    const bool on_host = each[0][leaf].tensor == nullptr;
-    if (!on_host && what != Compared::kAllLeaves) continue;
-    const std::size_t index = on_host ? other_host_value(each, leaf) : other_tensor(each, leaf);
-    if (index > 0) throw_diverged(bits_differ(values, index, leaf), what, info, site);
+    if (each[0][leaf].tensor != nullptr && what != Compared::kAllLeaves) continue;
+    if (const auto found = other_bits(values, leaf)) throw_diverged(*found, what, info, site);
   }
 }
 

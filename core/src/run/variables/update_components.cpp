@@ -12,9 +12,10 @@
 namespace belfry::detail {
 
 void throw_uncopyable() {
-  throw UnsupportedError(ErrorCode::kUnsupported,
-                         "what the function of an update returns cannot be copied",
-                         "this strategy copies results from one component to the others");
+  throw UnsupportedError(
+      ErrorCode::kUnsupported, "what the function of an update returns cannot be copied",
+      "this strategy copies results from one component to the others: return a value "
+      "that can be copied, or nothing");
 }
 
 void require_own_results(const VariablePlaces& places, CallSite site) {

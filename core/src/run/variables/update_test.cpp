@@ -12,6 +12,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -320,6 +322,62 @@ TEST_F(Update, OfATensorOfTheLastComponentAloneIsSeenWhenItIsFetched) {
                 Pair(2, HasSubstr("the components of mirrored tensor differ in bits at leaf 0")));
   }
   EXPECT_THAT(divergence([&] { cross_.fetch(tensor); }), Pair(2, HasSubstr("differ in bits")));
+}
+
+constexpr CallSite kMade{"train.cc", 5};
+constexpr CallSite kChanged{"train.cc", 11};
+constexpr CallSite kRead{"train.cc", 22};
+
+TEST_F(Update, ThatIsRefusedShowsTheFirstElementThatDiffers) {
+  const auto weights =
+      strategy_.mirrored_variable(std::vector<double>{1, 2, 4}, {.name = "weights"}, kMade);
+  double next = 0;
+  const auto change = [&](std::vector<double>& component) { component[1] += next++ / 4; };
+  EXPECT_EQ(error_of([&] { cross_.update(weights, change, kChanged); }),
+            "BF-053 the components of mirrored weights differ in bits at leaf 0\n"
+            "  at train.cc:11\n"
+            "  replica 0  train.cc:11  has 2 at element 1\n"
+            "  replica 1  train.cc:11  has 2.25 at element 1\n"
+            "  expected: an update that does the same on every device\n"
+            "  hint: use a replica-local variable for state that differs between replicas; weights "
+            "was made at train.cc:5");
+}
+
+// Values that look alike differ in their bits.
+TEST_F(Update, ThatIsRefusedShowsBitsOfValuesThatLookAlike) {
+  const auto loss = strategy_.mirrored_variable(1.0F, {.name = "loss"}, kMade);
+  std::uint32_t bits = 0x7fc00000;
+  const auto change = [&](float& component) { component = std::bit_cast<float>(bits++); };
+  const auto [replica, text] = divergence([&] { cross_.update(loss, change, kChanged); });
+  EXPECT_THAT(text, HasSubstr("  replica 0  train.cc:11  has nan (bits 7fc00000)\n"
+                              "  replica 1  train.cc:11  has nan (bits 7fc00001)\n"));
+}
+
+TEST_F(Update, OfTensorsThatDifferIsNamedByTheRead) {
+  testing::asserts("SEM-11");
+  const auto table = strategy_.mirrored_variable([] { return Tensor<float>::zeros({2, 2}); },
+                                                 {.name = "table"}, kMade);
+  int next = 0;
+  const auto change = [&](Tensor<float>& component) {
+    if (++next == 3) component = Tensor<float>::from({2, 2}, {0.0F, 0.0F, 0.5F, 1.0F});
+  };
+  cross_.update(table, change, kChanged);
+  const std::string refusal = error_of([&] { strategy_.read(table, kRead); });
+  EXPECT_EQ(refusal,
+            "BF-053 the components of mirrored table differ in bits at leaf 0\n"
+            "  at train.cc:22\n"
+            "  replica 0  train.cc:11  was changed here, and has 0 at element 2\n"
+            "  replica 2  train.cc:11  was changed here, and has 0.5 at element 2\n"
+            "  expected: an update that does the same on every device\n"
+            "  hint: use a replica-local variable for state that differs between replicas; table "
+            "was made at train.cc:5");
+  // A transaction that is undone leaves the change before it as the latest change.
+  const auto undone = [&] {
+    cross_.update(table, [](Tensor<float>& component) { component = add(component, 1.0F); }, kRead);
+    throw std::runtime_error("undone");
+  };
+  EXPECT_THROW(strategy_.transaction(undone), std::runtime_error);
+  EXPECT_EQ(error_of([&] { strategy_.read(table, kRead); }), refusal);
 }
 
 TEST_F(Update, OfReplicaLocalComponentsMayDiffer) {

@@ -13,9 +13,11 @@
 #include "kernels/dispatch.h"
 #include "run/variables/inside_update.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -54,6 +56,15 @@ std::string to_string(Synchronization synchronization) {
       return "on read";
   }
   return "synchronization(" + std::to_string(static_cast<int>(synchronization)) + ")";
+}
+
+std::string detail::variable_text(const VariableInfo* info) {
+  if (info == nullptr) return "no variable";
+  const bool is_local = info->synchronization == Synchronization::kOnRead;
+  std::string text =
+      (is_local ? "replica-local" : "mirrored") + (" variable \"" + info->name) + "\" on";
+  for (const DeviceSpec& device : devices_of(*info)) text += " " + to_string(device);
+  return text;
 }
 
 namespace detail {
@@ -137,14 +148,23 @@ void require_possible(const VariableInfo& info, const VariableOptions& options, 
 }
 
 // Kernels know fewer types than host leaves have. Tensors are computed by kernels alone.
-void require_combinable(BinaryOp op, const LeafRef& leaf, CallSite site) {
-  const bool known =
-      leaf.tensor == nullptr ? leaf.dtype != DType::kBool : element::supports(op, leaf.dtype);
-  if (known) return;
-  throw InvalidArgumentError(ErrorCode::kDType,
-                             (leaf.tensor == nullptr ? "" : "tensors of ") + to_string(leaf.dtype) +
-                                 " values cannot be added or subtracted",
-                             "assign the whole value instead, or make it of a type that can", site);
+bool is_combinable(BinaryOp op, const LeafRef& leaf) {
+  return leaf.tensor == nullptr ? leaf.dtype != DType::kBool : element::supports(op, leaf.dtype);
+}
+
+void require_combinable(BinaryOp op, const std::vector<LeafRef>& leaves, std::string_view variable,
+                        CallSite site) {
+  const auto leaf =
+      std::ranges::find_if_not(leaves, [op](const LeafRef& one) { return is_combinable(op, one); });
+  if (leaf == leaves.end()) return;
+  std::string text =
+      (leaf->tensor == nullptr ? "" : "tensors of ") + to_string(leaf->dtype) + " values";
+  if (!variable.empty()) text += " of " + std::string(variable);
+  text += " cannot be added or subtracted";
+  if (leaves.size() > 1) text += " at leaf " + std::to_string(leaf - leaves.begin());
+  throw InvalidArgumentError(
+      ErrorCode::kDType, std::move(text),
+      "assign the whole value, or make the variable of a type with addition, such as int32", site);
 }
 
 void combine_on_host(const KernelParameters& parameters, const LeafRef& to, const LeafRef& delta) {
@@ -197,8 +217,7 @@ bool touch_variable(const ReplicaContext& replica, const VariableInfo& info, boo
     throw_inside_update(("a write of " + info.name).c_str(), site);
   }
   merges.touch(replica.replica_id(),
-               write ? OperationKind::kVariableWrite : OperationKind::kVariableRead, info.number,
-               site);
+               write ? OperationKind::kVariableWrite : OperationKind::kVariableRead, info, site);
   return merges.notes();
 }
 
@@ -269,15 +288,20 @@ void require_readable(const VariableInfo& info) {
       "pass the reduction itself, or aggregate by sum, mean or only-first", info.created);
 }
 
-void require_mean(const VariableInfo& info, const std::vector<LeafRef>& leaves) {
+void require_mean(const VariableInfo& info, const std::vector<LeafRef>& leaves,
+                  LeafWords describe) {
   if (info.aggregation != Aggregation::kMean) return;
-  for (const LeafRef& leaf : leaves) {
-    if (is_floating(leaf.dtype)) continue;
-    throw InvalidArgumentError(
-        ErrorCode::kIntegerMean,
-        info.name + " holds " + to_string(leaf.dtype) + ", whose MEAN would lose the remainder",
-        "make it of floating-point numbers, or aggregate by sum", info.created);
-  }
+  const auto leaf =
+      std::ranges::find_if(leaves, [](const LeafRef& one) { return !is_floating(one.dtype); });
+  if (leaf == leaves.end()) return;
+  throw InvalidArgumentError(
+      ErrorCode::kIntegerMean,
+      info.name + " holds " + to_string(leaf->dtype) +
+          place_of_leaf(describe(), static_cast<std::size_t>(leaf - leaves.begin())) +
+          ", whose MEAN would lose the remainder",
+      "for a count that is equal on all replicas, such as a step, aggregate by only-first; for "
+      "counts to add up, by sum; for a mean, make it of floating-point numbers",
+      info.created);
 }
 
 void number_variable(StrategyCore& core, VariableInfo& info) {
@@ -298,19 +322,29 @@ ReplicaContext* replica_making(StrategyCore& core, CallSite site) {
   return nullptr;
 }
 
-void throw_other_structure(CallSite site) {
-  throw StructureMismatchError(ErrorCode::kStructure,
-                               "a value of another structure cannot be added to a variable",
+void throw_other_structure(std::string_view variable, const std::vector<LeafDescription>& target,
+                           const std::vector<LeafDescription>& value, CallSite site) {
+  const std::string name = variable.empty() ? "a variable" : std::string(variable);
+  std::string text = "a value of another structure cannot be added to " + name;
+  // Different keys may have equal texts, and a caller may have no words.
+  if (target != value) {
+    const std::size_t leaf = first_difference({target, value});
+    const auto words = [leaf](const std::vector<LeafDescription>& own) {
+      return leaf_text(own, leaf) + (leaf < own.size() ? place_of_leaf(own, leaf) : "");
+    };
+    text += ": the value has " + words(value) + ", the variable " + words(target);
+  }
+  throw StructureMismatchError(ErrorCode::kStructure, std::move(text),
                                "add a value with the variable's keys, counts and shapes", site);
 }
 
 void combine_leaves(AssignOp op, std::vector<LeafRef> target, std::vector<LeafRef> delta,
-                    CallSite site) {
+                    CallSite site, std::string_view variable) {
   const SiteScope scope(site);
-  if (!same_leaves(target, delta)) throw_other_structure(site);
+  if (!same_leaves(target, delta)) throw_other_structure(variable, {}, {}, site);
   KernelParameters parameters;
   parameters.binary = op == AssignOp::kAdd ? BinaryOp::kAdd : BinaryOp::kSubtract;
-  for (const LeafRef& leaf : target) require_combinable(parameters.binary, leaf, site);
+  require_combinable(parameters.binary, target, variable, site);
   // Memory may be short: all memory for tensors is taken before any change.
   std::vector<std::pair<BufferView, AnyTensor>> prepared;
   for (std::size_t i = 0; i < target.size(); ++i) {

@@ -26,4 +26,14 @@ bool VariablePlaces::is_one_each() const {
   return true;
 }
 
+std::string to_string(const VariablePlaces& places) {
+  std::string text = "devices";
+  for (int device : places.devices) text += " " + std::to_string(device);
+  text += "; replicas see";
+  for (int component : places.component) {
+    text += component < 0 ? " -" : " " + std::to_string(component);
+  }
+  return text;
+}
+
 }  // namespace belfry

@@ -8,6 +8,7 @@
 #include "collectives/require_reducible.h"
 #include "run/processes/all_reduce_parts.h"
 
+#include <exception>
 #include <utility>
 
 namespace belfry::detail {
@@ -75,7 +76,13 @@ void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* request
   for (int i = 0; i < present.count(); ++i) {
     parts.push_back(std::move(at(requests, present.id(i)).leaves));
   }
-  cross.core().reduce({first.op, parts, true, present});
+  try {
+    cross.core().reduce({first.op, parts, true, present});
+  } catch (const Error&) {
+    const auto words = [&first] { return first.describe(first.value); };
+    std::rethrow_exception(
+        at_refused_leaf(std::current_exception(), first.op, parts.front(), words));
+  }
 }
 
 }  // namespace belfry::detail

@@ -61,7 +61,7 @@ std::vector<AnyTensor> reduce_tensors_along(const GatherCall& call, ReduceOp op,
 void throw_nothing_to_reduce(CallSite site) {
   throw InvalidArgumentError(ErrorCode::kInvalidArgument, "no replica has an element to reduce",
                              "the mean of nothing is not a number, and a sum of nothing has no "
-                             "shape",
+                             "shape: leave the reduction out if all replicas are empty",
                              site);
 }
 

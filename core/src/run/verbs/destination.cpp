@@ -3,7 +3,9 @@
 
 #include "belfry/destination.h"
 
+#include "belfry/cross_replica_context.h"
 #include "belfry/detail/fetch_value.h"
+#include "belfry/detail/on_replicas.h"
 #include "belfry/error.h"
 
 #include <algorithm>
@@ -75,6 +77,34 @@ int only_device(const std::vector<int>& devices, CallSite site) {
       ErrorCode::kDestination,
       "fetch brings a value to one device, not " + std::to_string(devices.size()),
       "name one device, or broadcast to several", site);
+}
+
+std::vector<int> components_for(CrossReplicaContext& cross, const std::vector<DeviceSpec>& devices,
+                                const Participants& present, CallSite site) {
+  std::vector<int> sources;
+  for (int i = 0; i < present.count(); ++i) {
+    const int replica = present.id(i);
+    const DeviceSpec own = cross.core().backend().device_spec(cross.core().device_of(replica));
+    const auto found = std::ranges::find(devices, own);
+    if (found == devices.end() && devices.size() > 1) {
+      ErrorReport report;
+      report.code = ErrorCode::kDestination;
+      report.summary = "a merge returned a value without a component for replica " +
+                       std::to_string(replica) + ", on " + to_string(own);
+      report.site = site;
+      report.replicas.push_back({replica, site, "waits for the result"});
+      report.expected = "a value on one device, or on the devices of all replicas";
+      report.hint = "the value is on";
+      for (const DeviceSpec& device : devices) report.hint += " " + to_string(device);
+      throw InvalidArgumentError(std::move(report));
+    }
+    sources.push_back(found == devices.end() ? 0 : static_cast<int>(found - devices.begin()));
+  }
+  return sources;
+}
+
+Placement placement_of(CrossReplicaContext& cross, int replica) {
+  return cross.core().placement(replica);
 }
 
 }  // namespace belfry::detail

@@ -20,7 +20,7 @@ std::vector<Shape> shapes_of(const std::vector<AnyTensor>& parts) {
     if (part.empty()) {
       throw InvalidArgumentError(ErrorCode::kInvalidArgument,
                                  "a default-constructed tensor cannot be gathered",
-                                 "make it with Tensor::from, full or zeros");
+                                 "make it with Tensor::from, full or zeros", submitting_site());
     }
     shapes.push_back(part.shape());
   }

@@ -8,6 +8,7 @@
 #include "collectives/require_reducible.h"
 #include "words/with_report.h"
 
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <utility>
@@ -46,14 +47,55 @@ bool same_leaves(const std::vector<LeafRef>& a, const std::vector<LeafRef>& b) {
   return true;
 }
 
-void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call) {
+std::string place_of_leaf(const std::vector<LeafDescription>& words, std::size_t leaf) {
+  if (leaf >= words.size() || (words.size() == 1 && words[0].path.empty())) return "";
+  return " at leaf " + std::to_string(leaf) + words[leaf].path;
+}
+
+std::size_t word_of_leaf(const std::vector<LeafDescription>& words, std::size_t leaf) {
+  std::size_t word = 0;
+  for (std::size_t left = leaf; word < words.size() && (left > 0 || !is_of_leaf(words[word]));
+       ++word) {
+    if (is_of_leaf(words[word])) --left;
+  }
+  return word;
+}
+
+std::exception_ptr at_refused_leaf(std::exception_ptr error, ReduceOp op,
+                                   const std::vector<LeafRef>& leaves, LeafWords describe) {
+  ErrorReport report;
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& own) {
+    report = own.report();
+  } catch (...) {
+    return error;
+  }
+  if (report.code != ErrorCode::kDType && report.code != ErrorCode::kIntegerMean) return error;
+  const auto refused = std::ranges::find_if(leaves, [op](const LeafRef& leaf) {
+    return leaf.dtype == DType::kBool || (op == ReduceOp::kMean && !is_floating(leaf.dtype));
+  });
+  if (refused == leaves.end()) return error;
+  const std::vector<LeafDescription> words = describe();
+  const auto leaf = static_cast<std::size_t>(refused - leaves.begin());
+  report.summary += place_of_leaf(words, word_of_leaf(words, leaf));
+  return with_report(std::move(error), report);
+}
+
+void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call, LeafWords describe) {
   const SiteScope scope(site);
   require_operator(call.op, site);  // Also where no leaf asks.
   try {
     core.reduce(call);
   } catch (const Error&) {
-    std::rethrow_exception(at_site(std::current_exception(), site));
+    std::rethrow_exception(at_refused_leaf(at_site(std::current_exception(), site), call.op,
+                                           call.parts.front(), describe));
   }
+}
+
+void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call) {
+  const auto no_words = [] { return std::vector<LeafDescription>(); };
+  reduce_at(site, core, call, no_words);
 }
 
 void fold_at(CallSite site, StrategyCore& core, ReduceOp op,

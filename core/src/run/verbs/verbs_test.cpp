@@ -172,7 +172,7 @@ TEST_F(Verbs, UpdateEachReturnsWhatEachCallReturned) {
 
 TEST_F(Verbs, AValueThatIsNotOnTheComponentsDeviceCannotUpdateIt) {
   const auto variable = strategy_.mirrored_variable(5);
-  const auto one = cross_.broadcast(1, device(0));
+  const auto one = cross_.broadcast(1, std::vector{device(0), device(2)});
   EXPECT_THAT(
       error_of([&] { cross_.update(variable, [](int& own, int by) { own += by; }, one, kHere); }),
       AllOf(HasSubstr("BF-038"), HasSubstr(to_string(device(1)))));

@@ -33,20 +33,22 @@ rc::Gen<ReplicaProgram> replica_program();
 
 /// A backend and a program.
 struct ProgramCase {
-  BackendRequest backend;
-  ReplicaProgram program;
+  BackendRequest backend;  ///< The backend.
+  ReplicaProgram program;  ///< The program.
 };
 /// A backend, a program and a single fault.
 struct MutatedCase {
-  BackendRequest backend;
+  BackendRequest backend;  ///< The backend, with at least two devices.
   ReplicaProgram program;  ///< Without the fault.
-  Mutation mutation;
+  Mutation mutation;       ///< The fault.
 };
+/// All kinds of mutations but kNothing.
 std::vector<MutationKind> all_mutations();
 /// At least two devices, a program, and a mutation of one of `kinds` that applies to the program.
 rc::Gen<MutatedCase> mutated_case(const std::vector<MutationKind>& kinds = all_mutations(),
                                   int most_devices = 64);
 
+/// Prints a counterexample, for RapidCheck.
 void showValue(const BackendRequest& request, std::ostream& out);
 void showValue(const Topology& topology, std::ostream& out);
 void showValue(const Values& values, std::ostream& out);
@@ -59,6 +61,7 @@ void showValue(const MutatedCase& value, std::ostream& out);
 }  // namespace belfry::testing
 
 namespace belfry::sim {
+/// Prints a counterexample, for RapidCheck.
 void showValue(const Options& options, std::ostream& out);
 }  // namespace belfry::sim
 

@@ -12,6 +12,7 @@ namespace belfry::testing {
 class RuleNumber {
  public:
   constexpr RuleNumber() = default;
+  /// The rule `text`.
   // NOLINTNEXTLINE(google-explicit-constructor): a string literal stands for the number.
   consteval RuleNumber(const char* text) : text_(text) {
     const std::string_view all(text);
@@ -23,6 +24,7 @@ class RuleNumber {
     if (!fine) throw "a rule is SEM- and digits";
   }
 
+  /// The number as text; null without a number.
   constexpr const char* text() const { return text_; }
 
  private:

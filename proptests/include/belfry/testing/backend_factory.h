@@ -41,13 +41,15 @@ enum class ScheduleKind : std::uint8_t {
 /// A suite's request for a backend. A backend without a requested feature (threads have no replay)
 /// takes the nearest feature: no property may depend on the difference.
 struct BackendRequest {
-  int devices = 1;
-  ScheduleKind schedule = ScheduleKind::kFixed;
+  int devices = 1;                               ///< The number of devices.
+  ScheduleKind schedule = ScheduleKind::kFixed;  ///< The rule for the next turn.
+  /// How replicas run.
   CarrierKind carrier = carrier_of_environment().value_or(CarrierKind::kFiber);
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;              ///< The seed of a random schedule.
   std::string replay{};                ///< A token of `BackendFactory::replay_token`.
   std::size_t memory_limit_bytes = 0;  ///< Of each device; 0: none.
-  bool share_copies = share_copies_of_environment();
+  bool share_copies = share_copies_of_environment();  ///< As share_copies_of_environment.
+  /// As functions_of_last_by_environment.
   bool functions_of_last = functions_of_last_by_environment();
 };
 
@@ -59,6 +61,7 @@ struct DeviceWork {
   std::uint64_t commands = 0;     ///< Kernels, copies and similar work.
   std::uint64_t collectives = 0;  ///< By communicators.
 
+  /// Adds the counters.
   DeviceWork& operator+=(const DeviceWork& more) {
     commands += more.commands;
     collectives += more.collectives;

@@ -26,6 +26,7 @@ class ComparedBody {
   virtual bool returned_the_same() const = 0;
   /// The result as text; empty if its type cannot be printed.
   virtual std::string first_text() const = 0;
+  /// The last result as text, as first_text.
   virtual std::string last_text() const = 0;
 };
 
@@ -44,6 +45,7 @@ bool same_bits(const T& first, const T& last) {
   }
 }
 
+/// Whether two results are equal; components of a PerReplica one by one.
 template <class T>
 bool same_result(const T& first, const T& last) {
   if constexpr (detail::IsPerReplica<T>::value) {
@@ -58,9 +60,11 @@ bool same_result(const T& first, const T& last) {
   }
 }
 
+/// A body that takes a backend. `body` outlives the object.
 template <class Body>
 class BodyOf final : public ComparedBody {
  public:
+  /// Keeps a reference.
   explicit BodyOf(const Body& body) : body_(body) {}
 
   void run(sim::Backend& backend) override {

@@ -6,6 +6,8 @@
 #include "belfry/testing/strategy_factory.h"
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +17,7 @@
 /// `belfry/testing/contract_tests.h` makes GoogleTest tests of the contracts.
 namespace belfry::testing {
 
+/// Options of a check.
 struct ContractOptions {
   /// Random cases for each contract. Without a value: `max_success` of RapidCheck's RC_PARAMS, else
   /// 50.
@@ -25,29 +28,60 @@ struct ContractOptions {
 
 /// The result of a contract.
 struct ContractResult {
-  std::string id;  ///< `C-run`, ...
-  bool kept = false;
-  std::string message;  ///< The broken rule and the shrunk case; empty if the contract was kept.
-  /// The parts that were not checked, since a strategy with a single replica cannot show them;
-  /// empty if all parts were checked.
+  std::string id;     ///< `C-run`, ...
+  bool kept = false;  ///< Whether the contract was judged, and no case broke the contract.
+  /// The broken rule and the shrunk case, or why the contract was not judged; empty if the contract
+  /// was kept.
+  std::string message;
+  /// The unchecked parts, if the strategy has a single replica or inexact values
+  /// (StrategyFactory::tolerance); empty if all parts were checked.
   std::string left_out{};
+  /// The reason for a contract without a judgement: the id of a broken contract, earlier in the
+  /// list. Empty if the contract was judged. A contract without a judgement is not kept.
+  std::string not_judged_because{};
 };
 
 /// A rule for strategies (docs/strategies.md has the list).
 struct Contract {
-  std::string_view id;
-  std::string_view sentence;
+  std::string_view id;        ///< For example `C-run`.
+  std::string_view sentence;  ///< The rule.
+  /// The contracts below the contract, all of them earlier in the list.
+  std::vector<std::string_view> needs{};
 };
 
 /// All contracts, in the order of the list.
 const std::vector<Contract>& contracts();
 
-/// Checks a contract. Throws: InvalidArgumentError (kInvalidArgument) for an unknown id.
+/// Checks a contract, also above a broken contract. Throws: InvalidArgumentError (kInvalidArgument)
+/// for an unknown id.
 ContractResult check_contract(std::string_view id, const StrategyFactory& strategies,
                               const BackendFactory& backends, const ContractOptions& options = {});
-/// Checks all contracts, in the order of the list.
+/// Checks all contracts, in the order of the list. A root cause is reported once: a contract above
+/// a broken contract is not run, and the result names the broken contract.
 std::vector<ContractResult> check_contracts(const StrategyFactory& strategies,
                                             const BackendFactory& backends,
                                             const ContractOptions& options = {});
+
+/// The results of single contracts, in any order. A contract above a broken contract is not judged.
+class ContractResults {
+ public:
+  /// The factories outlive the object.
+  ContractResults(const StrategyFactory& strategies, const BackendFactory& backends,
+                  ContractOptions options = {})
+      : strategies_(strategies), backends_(backends), options_(options) {}
+
+  /// The result of the contract. The first call checks the contract and, if the contract is broken,
+  /// the contracts below. Throws: the errors of check_contract.
+  const ContractResult& of(std::string_view id);
+
+ private:
+  // The result of a contract above a broken contract, among the known results or among all.
+  std::optional<ContractResult> explained(const Contract& contract, bool known_alone);
+
+  const StrategyFactory& strategies_;
+  const BackendFactory& backends_;
+  ContractOptions options_;
+  std::map<std::string, ContractResult, std::less<>> results_;
+};
 
 }  // namespace belfry::testing

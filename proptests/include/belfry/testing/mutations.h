@@ -24,13 +24,15 @@ enum class MutationKind : std::uint8_t {
   kMergeThrows,    ///< The merge function throws.
   kUpdateThrows,   ///< The update function of a variable throws on the last component.
 };
-inline constexpr int kNumMutationKinds = 11;
+inline constexpr int kNumMutationKinds = 11;  ///< The number of kinds.
 
+/// A fault of one replica in one round.
 struct Mutation {
-  MutationKind kind = MutationKind::kNothing;
-  int replica = 0;
-  int round = 0;  ///< An index of ReplicaProgram::rounds.
+  MutationKind kind = MutationKind::kNothing;  ///< The fault.
+  int replica = 0;                             ///< The replica with the fault.
+  int round = 0;                               ///< An index of ReplicaProgram::rounds.
 };
+/// The kind, the replica and the round.
 std::string to_string(const Mutation& mutation);
 
 /// Whether `mutation` makes a difference to `program` on `replicas` replicas.

@@ -10,6 +10,7 @@
 
 namespace belfry::testing {
 
+/// Prints a counterexample, for RapidCheck.
 void showValue(const NestShape& shape, std::ostream& out);
 
 /// Shapes of the nests of `nest_of`. Shrinks towards the smallest shape.

@@ -20,15 +20,16 @@ namespace belfry::testing {
 /// A nest with every kind of container, and with floating-point leaves, for reduction by both
 /// operators.
 struct SampleNest {
-  double scalar = 0;
-  std::vector<float> row;
-  std::array<double, 2> fixed{};
-  std::map<std::string, std::vector<double>> named;
-  std::tuple<Float16, std::pair<BFloat16, float>> mixed;
-  std::optional<double> maybe;
-  std::vector<std::vector<float>> ragged;
-  Tensor<float> tensor;
+  double scalar = 0;                                      ///< A number.
+  std::vector<float> row;                                 ///< A leaf of rank 1.
+  std::array<double, 2> fixed{};                          ///< An array.
+  std::map<std::string, std::vector<double>> named;       ///< A map of leaves.
+  std::tuple<Float16, std::pair<BFloat16, float>> mixed;  ///< A tuple with a pair.
+  std::optional<double> maybe;                            ///< Present or not.
+  std::vector<std::vector<float>> ragged;  ///< A list of leaves of different lengths.
+  Tensor<float> tensor;                    ///< A tensor.
 
+  /// The members, in the order of leaves.
   static auto members(auto& self) {
     return std::tie(self.scalar, self.row, self.fixed, self.named, self.mixed, self.maybe,
                     self.ragged, self.tensor);
@@ -41,9 +42,9 @@ bool same_bits(const SampleNest& a, const SampleNest& b);
 
 /// The structure of a nest, without the contents.
 struct NestShape {
-  int length = 1;   ///< Of the rows.
-  int entries = 1;  ///< Of the map and of the ragged vector.
-  bool has_maybe = false;
+  int length = 1;          ///< Of the rows.
+  int entries = 1;         ///< Of the map and of the ragged vector.
+  bool has_maybe = false;  ///< Whether `maybe` has a value.
 };
 
 /// A nest with `element(i)` as the i-th element, in the order of leaves, divided by `divisor` in

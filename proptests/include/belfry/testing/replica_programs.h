@@ -34,7 +34,7 @@ enum class StepKind : std::uint8_t {
   kAssignMean,
   kAssignFirst,
 };
-inline constexpr int kNumStepKinds = 14;
+inline constexpr int kNumStepKinds = 14;  ///< The number of kinds.
 
 /// Whether a step of this kind is a merge.
 constexpr bool merges(StepKind kind) { return kind >= StepKind::kMergeSum; }
@@ -43,6 +43,7 @@ constexpr bool has_merge_function(StepKind kind) {
   return kind == StepKind::kMergeSum || kind == StepKind::kUpdate || kind == StepKind::kNestedRun ||
          kind == StepKind::kBroadcast;
 }
+/// The kind in words.
 std::string to_string(StepKind kind);
 
 /// The difference between a replica's step and the step of all others. `mutations.h` has the
@@ -60,11 +61,11 @@ enum class Deviation : std::uint8_t {
 
 /// A step of a replica. Steps of the same round have the same site.
 struct Step {
-  StepKind kind = StepKind::kCompute;
-  Residence residence = Residence::kHost;
-  int amount = 1;  ///< A parameter of the step, in [0, 8).
-  int site = 0;    ///< The line of the merge's call site.
-  Deviation deviation = Deviation::kNone;
+  StepKind kind = StepKind::kCompute;      ///< The kind of the step.
+  Residence residence = Residence::kHost;  ///< The location of the row.
+  int amount = 1;                          ///< A parameter of the step, in [0, 8).
+  int site = 0;                            ///< The line of the merge's call site.
+  Deviation deviation = Deviation::kNone;  ///< The difference to the step of all others.
 
   bool operator==(const Step&) const = default;
 };
@@ -79,47 +80,50 @@ struct ReplicaTrace {
 
 /// Components of the mirrored variables, which are equal.
 struct MirroredValues {
-  bool agree = true;  ///< Whether all components of each variable had the same bits.
-  std::vector<float> host;
-  std::vector<float> tensor;
-  std::vector<float> by_sum;  ///< Of a tensor variable.
-  std::vector<float> by_mean;
-  std::vector<float> by_first;
+  bool agree = true;            ///< Whether all components of each variable had the same bits.
+  std::vector<float> host;      ///< A variable in host memory.
+  std::vector<float> tensor;    ///< A tensor variable.
+  std::vector<float> by_sum;    ///< Of a tensor variable.
+  std::vector<float> by_mean;   ///< Assigned with MEAN.
+  std::vector<float> by_first;  ///< Assigned with the value of replica 0.
 
   bool operator==(const MirroredValues&) const = default;
 };
 
 /// The end of a run. Equal outcomes are equal in every bit.
 struct Outcome {
-  bool failed = false;
+  bool failed = false;                      ///< Whether the run threw.
   ErrorCode code = ErrorCode::kInternal;    ///< The code of a failed run; kReplicaThrew or
                                             ///< kMergeThrew for the program's own exceptions.
   int thrower = -1;                         ///< The replica that threw; -1: a merge or update.
   std::vector<std::pair<int, int>> places;  ///< Replica and line, as in the report.
-  std::vector<int> merge_sites;  ///< The sites of the merge functions that ran, in order.
-  std::vector<ReplicaTrace> replicas;
-  MirroredValues mirrored;
+  std::vector<int> merge_sites;        ///< The sites of the merge functions that ran, in order.
+  std::vector<ReplicaTrace> replicas;  ///< By replica id.
+  MirroredValues mirrored;             ///< The mirrored variables.
 
   bool operator==(const Outcome&) const = default;
 };
+/// The outcome in words, for messages.
 std::string to_string(const Outcome& outcome);
 
 /// The intentional exception of a program.
 struct ProgramError : std::runtime_error {
+  /// The exception of replica `where`; -1: of a merge or update.
   ProgramError(int where, const std::string& what) : std::runtime_error(what), replica(where) {}
-  int replica;
+  int replica;  ///< The replica; -1: a merge or update.
 };
 
 /// A program for any number of replicas, as data: the rounds of all replicas. Mutations replace the
 /// steps of single replicas.
 struct ReplicaProgram {
-  int length = 1;  ///< Elements of a row.
-  std::vector<Step> rounds;
+  int length = 1;            ///< Elements of a row.
+  std::vector<Step> rounds;  ///< The steps of a round, for replicas without exceptions.
   /// Steps of replicas that deviate, by replica id; all other replicas have `rounds`.
   std::vector<std::pair<int, std::vector<Step>>> exceptions;
 
   const std::vector<Step>& steps_of(int replica) const;
 };
+/// The program in words, for messages.
 std::string to_string(const ReplicaProgram& program);
 
 /// The file name in the sites of programs; the line is Step::site.

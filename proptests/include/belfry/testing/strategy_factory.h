@@ -39,6 +39,12 @@ class StrategyFactory {
   /// Whether the communicator reduces tensors if no order is given: suites then check that
   /// collectives ran. False for strategies with a `do_reduce` without collectives.
   virtual bool uses_collectives() const { return true; }
+  /// The largest error of a sum or mean of floating-point values, relative to the sum or mean of
+  /// their magnitudes; 0 for the exact bits of SEM-30 to SEM-36. For lossy strategies, for
+  /// example with sums of 16-bit floats. Integers stay exact, and every replica gets the same bits.
+  /// The contracts report the unchecked parts; the suites compare bits and are for strategies with
+  /// 0.
+  virtual double tolerance() const { return 0; }
   /// The mistakes of a strategy in behaviour of its own, which no suite can know; empty without a
   /// mistake. Contracts and suites call the function after each successful case, and report the
   /// text or the exception. Context: between runs; the function may run the strategy.
@@ -56,11 +62,12 @@ inline std::string own_mistake_in_words(const StrategyFactory& factory, Strategy
 
 /// The properties of a factory's strategies; `StrategyFactory` explains each.
 struct StrategyTraits {
-  ReplicaDevices replica_devices = ReplicaDevices::kEach;
-  bool uses_collectives = true;
+  ReplicaDevices replica_devices = ReplicaDevices::kEach;  ///< As StrategyFactory::replica_devices.
+  bool uses_collectives = true;  ///< As StrategyFactory::uses_collectives.
   /// Makes all strategies with StrategyOptions::require_names: a suite whose programs name their
   /// merges fails if a name is missing (SEM-133).
   bool require_names = false;
+  double tolerance = 0;  ///< As StrategyFactory::tolerance.
 };
 
 /// The factory of a strategy S that is constructed from a backend and StrategyOptions.
@@ -68,6 +75,7 @@ struct StrategyTraits {
 template <class S>
 class StrategyOf final : public StrategyFactory {
  public:
+  /// `name` is for messages.
   explicit StrategyOf(std::string name, StrategyTraits traits = {},
                       std::function<std::string(S&)> own_mistake = {})
       : name_(std::move(name)), traits_(traits), own_mistake_(std::move(own_mistake)) {}
@@ -80,6 +88,7 @@ class StrategyOf final : public StrategyFactory {
   }
   ReplicaDevices replica_devices() const override { return traits_.replica_devices; }
   bool uses_collectives() const override { return traits_.uses_collectives; }
+  double tolerance() const override { return traits_.tolerance; }
   std::string own_mistake(Strategy& strategy) const override {
     return own_mistake_ ? own_mistake_(static_cast<S&>(strategy)) : std::string();
   }

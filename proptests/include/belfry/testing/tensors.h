@@ -18,10 +18,10 @@ namespace belfry::testing {
 /// The recipe of a tensor for each replica: all tensors have the same shape, with different
 /// contents.
 struct TensorRecipe {
-  std::vector<std::int64_t> extents{};
-  Values values{};
+  std::vector<std::int64_t> extents{};  ///< The shape.
+  Values values{};                      ///< The contents.
 
-  Shape shape() const { return Shape(extents); }
+  Shape shape() const { return Shape(extents); }  ///< The extents as a shape.
   /// The elements of replica `replica`'s tensor, row-major.
   template <Element T>
   std::vector<T> elements(int replica) const {
@@ -36,6 +36,7 @@ struct TensorRecipe {
 
 /// `[2,3] of random from seed 7`.
 std::string to_string(const TensorRecipe& recipe);
+/// Prints a counterexample, for RapidCheck.
 void showValue(const TensorRecipe& recipe, std::ostream& out);
 
 /// Ranks 0 to 3, extents 0 to 6. Shrinks towards a scalar of zeros.

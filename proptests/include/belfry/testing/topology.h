@@ -18,6 +18,7 @@ struct Topology {
 
   /// All devices of a backend with `backend_devices` devices, in order.
   static Topology whole(int backend_devices);
+  /// Whether the strategy has all devices, in order.
   bool is_whole() const { return *this == whole(backend_devices); }
   /// The names of the devices, in their order: StrategyOptions::devices.
   std::vector<DeviceSpec> specs(const Backend& backend) const;

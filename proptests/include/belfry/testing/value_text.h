@@ -19,12 +19,20 @@ concept Printable = requires(std::ostream& stream, const T& value) {
   { stream << value } -> std::convertible_to<std::ostream&>;
 };
 
+/// Whether T is a PerReplica, with components to list.
+template <class T>
+inline constexpr bool kIsPerReplica = false;
+/// A PerReplica is a PerReplica.
+template <class T>
+inline constexpr bool kIsPerReplica<PerReplica<T>> = true;
+
 template <class T>
 concept TupleLike = requires { std::tuple_size<T>::value; };
 
-/// A value as text for people: the output of `<<`, or else a list in braces of the elements of a
-/// range, the components of a `PerReplica`, or the members of a tuple or pair. Floating-point
-/// numbers have enough digits to tell different numbers apart. Any other type gives `?`.
+/// A value as text for people: a list in braces of the components of a `PerReplica`; the output of
+/// `<<`; or else a list of the elements of a range, or of the members of a tuple or pair.
+/// Floating-point numbers have enough digits to tell different numbers apart. Any other type gives
+/// `?`.
 template <class T>
 std::string value_text(const T& value) {
   std::string text;
@@ -36,7 +44,7 @@ std::string value_text(const T& value) {
     stream.precision(std::numeric_limits<T>::max_digits10);
     stream << value;
     return stream.str();
-  } else if constexpr (Printable<T>) {
+  } else if constexpr (Printable<T> && !kIsPerReplica<T>) {
     std::ostringstream stream;
     stream << std::boolalpha << value;
     return stream.str();

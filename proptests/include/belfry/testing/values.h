@@ -24,7 +24,7 @@ enum class Pattern : std::uint8_t {
   kRandom,         ///< Finite; of very different magnitudes for floating-point types.
   kSpecials,       ///< Random with infinities, NaN and zeros of both signs; integers: extremes.
 };
-inline constexpr int kNumPatterns = 7;
+inline constexpr int kNumPatterns = 7;  ///< The number of patterns.
 
 /// `zeros`, `ones`, ...
 std::string to_string(Pattern pattern);
@@ -36,8 +36,8 @@ constexpr bool is_exact(Pattern pattern) { return pattern <= Pattern::kSmallInte
 
 /// The recipe of a value for each replica.
 struct Values {
-  Pattern pattern = Pattern::kZeros;
-  std::uint64_t seed = 0;
+  Pattern pattern = Pattern::kZeros;  ///< The kind of data.
+  std::uint64_t seed = 0;             ///< The seed of the last two patterns.
 };
 
 /// `random from seed 7`.

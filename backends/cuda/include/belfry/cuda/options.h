@@ -28,9 +28,9 @@ struct Options {
   int replicas_per_gpu = 1;  ///< Used if `devices` is empty.
   int fitted = 0;            ///< If not 0: this number of devices over all GPUs; see `fit`.
 
-  Carrier carrier = Carrier::kConcurrent;
-  Chooser* chooser = nullptr;     ///< For kFiber and kBaton; null: lowest replica first.
-  OperationSink* sink = nullptr;  ///< Receives the operations of replicas; may be null.
+  Carrier carrier = Carrier::kConcurrent;  ///< How replicas run.
+  Chooser* chooser = nullptr;              ///< For kFiber and kBaton; null: lowest replica first.
+  OperationSink* sink = nullptr;           ///< Receives the operations of replicas; may be null.
 
   std::size_t memory_limit_bytes = 0;  ///< Of each device; 0: all memory of the GPU.
   /// The time limit of a communicator. The constructor, and calls that hand over work, throw

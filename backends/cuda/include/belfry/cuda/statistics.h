@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/compiler.h"
+
 #include <cstdint>
 
 namespace belfry::cuda {
@@ -15,11 +17,12 @@ struct Statistics {
   std::uint64_t copies = 0;             ///< Between device memories.
   std::uint64_t host_writes = 0;        ///< From host to device memory.
   std::uint64_t host_reads = 0;         ///< From device to host memory.
-  std::uint64_t allocations = 0;
-  std::uint64_t frees = 0;
-  std::uint64_t event_records = 0;
-  std::uint64_t event_waits = 0;
+  std::uint64_t allocations = 0;        ///< Of device memory.
+  std::uint64_t frees = 0;              ///< Of device memory.
+  std::uint64_t event_records = 0;      ///< Records of events in streams.
+  std::uint64_t event_waits = 0;        ///< Waits of streams for events.
 
+  /// Of both kinds.
   std::uint64_t collectives() const { return local_collectives + nccl_collectives; }
 };
 

@@ -15,7 +15,7 @@ struct Attachments {
   /// choices come first, and the Chooser makes those after them (SEM-71). The Chooser is asked only
   /// where there are two or more answers; an answer that is too large counts as the largest.
   Chooser* chooser = nullptr;
-  Observer* observer = nullptr;
+  Observer* observer = nullptr;  ///< Sees the runs of the backend.
 };
 
 }  // namespace belfry::sim

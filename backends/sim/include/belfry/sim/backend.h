@@ -30,7 +30,7 @@ namespace belfry::sim {
 class Backend final : public belfry::Backend {
  public:
   /// Throws: InvalidArgumentError (kNoDevices), (kInvalidArgument) for more than 2^26 devices, for
-  /// a number that is no ScheduleKind, or for a functions_of without a device.
+  /// the number of no enumerator, for stacks out of bounds, or for a functions_of without a device.
   explicit Backend(const Options& options = {}, CallSite site = CallSite::here());
   /// With a Chooser or an observer of the caller's. Throws: the same.
   Backend(const Options& options, const Attachments& attached, CallSite site = CallSite::here());
@@ -46,7 +46,7 @@ class Backend final : public belfry::Backend {
   /// Host values are recorded if `Options::record` is set and the digests are `Digests::kAll`.
   RunSettings run_settings() const override;
 
-  const Options& options() const;
+  const Options& options() const;  ///< The options of the constructor.
   /// All operations so far. Empty unless options().record.
   const Log& log() const;
   /// The hash of the log: equal for equal runs. The hash covers the data that Options::digests

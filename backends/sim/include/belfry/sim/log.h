@@ -3,6 +3,8 @@
 #pragma once
 
 #include "belfry/backend/operation.h"
+#include "belfry/detail/prints.h"
+#include "belfry/sim/annotations.h"
 
 #include <array>
 #include <bit>
@@ -19,15 +21,15 @@ namespace belfry::sim {
 /// An operation of a run, in 32 bytes; without addresses and call sites, since both differ between
 /// runs and compilers.
 struct LogRecord {
-  std::uint64_t subject = 0;
-  std::uint64_t value = 0;
-  std::uint64_t hash = 0;  ///< The hash of the log up to this record.
-  std::int32_t agent_index = 0;
-  AgentId::Kind agent_kind = AgentId::Kind::kHost;
-  OperationKind kind = OperationKind::kStart;
-  std::uint16_t reserved = 0;
+  std::uint64_t subject = 0;                        ///< As Operation::subject.
+  std::uint64_t value = 0;                          ///< As Operation::value.
+  std::uint64_t hash = 0;                           ///< The hash of the log up to this record.
+  std::int32_t agent_index = 0;                     ///< As AgentId::index.
+  AgentId::Kind agent_kind = AgentId::Kind::kHost;  ///< As AgentId::kind.
+  OperationKind kind = OperationKind::kStart;       ///< As Operation::kind.
+  std::uint16_t reserved = 0;                       ///< Always 0.
 
-  AgentId agent() const { return {agent_kind, agent_index}; }
+  AgentId agent() const { return {agent_kind, agent_index}; }  ///< The agent of the operation.
   bool operator==(const LogRecord&) const = default;
 };
 static_assert(sizeof(LogRecord) == 32);
@@ -36,12 +38,16 @@ static_assert(sizeof(LogRecord) == 32);
 std::string to_string(const LogRecord& record);
 
 /// The operations of a run, in order, and hashes of the operations. The first operations are kept,
-/// up to a limit and as long as memory suffices; the hashes cover all operations.
+/// up to a limit and as long as memory suffices; the hashes cover all operations. The begin and end
+/// of a run are no operations of the log: the annotations have them.
 class Log {
  public:
-  explicit Log(std::size_t limit = 0, bool keep_merge_sites = false)
-      : limit_(limit), keep_merge_sites_(keep_merge_sites) {}
+  /// A log that keeps the first `limit` operations, and the call sites of merges if asked to.
+  /// `devices`: the number of devices of the backend, 0 if not known.
+  explicit Log(std::size_t limit = 0, bool keep_merge_sites = false, int devices = 0)
+      : limit_(limit), devices_(devices), keep_merge_sites_(keep_merge_sites) {}
 
+  /// Adds an operation. Throws nothing: operations without room are not kept.
   void append(const Operation& operation) {
     const AgentId& agent = operation.agent;
     const auto index = static_cast<std::uint32_t>(agent.index);
@@ -53,10 +59,18 @@ class Log {
     count({AgentId::Kind::kReplica, agent.index}, operation, agent_hashes_[kReplicas][index]);
     if (size_++ < limit_) keep(operation);
   }
+  /// The same for an operation of the host, which carries out a call of `replica` (-1: of none).
+  void append_of_host(const Operation& operation, std::int32_t replica);
 
+  /// The operations that are kept.
   const std::vector<LogRecord>& records() const { return records_; }
   /// The call sites of the merges, in order; empty unless asked for. Sites enter no hash.
   const std::vector<CallSite>& merge_sites() const { return merge_sites_; }
+  /// Names, lines and bytes of the records, and the begins and ends of runs. No hash has them.
+  const Annotations& annotations() const { return annotations_; }
+  /// The number of devices of the backend; 0 if not known.
+  int devices() const { return devices_; }
+  /// The number of operations so far.
   std::uint64_t size() const { return size_; }
   /// The number of operations at the end that are not kept.
   std::uint64_t dropped() const { return size_ - records_.size(); }
@@ -92,6 +106,7 @@ class Log {
   void append_other(const Operation& operation);
   std::uint64_t& hash_of(const AgentId& agent);
   std::uint64_t& new_hash(const AgentId& agent);
+  bool keep_record(const Operation& operation);
   void keep(const Operation& operation);
   bool keep_site(const Operation& operation);
 
@@ -99,23 +114,39 @@ class Log {
   std::uint64_t size_ = 0;
   std::uint64_t hash_ = 0;
   std::uint32_t replicas_ = 0;  // The size of the replicas' hashes, for the fast path.
+  int devices_;
   bool keep_merge_sites_;
   std::vector<LogRecord> records_;
   std::vector<CallSite> merge_sites_;
   std::array<std::vector<std::uint64_t>, 4> agent_hashes_;  // By kind and index, 0 before a step,
   std::map<AgentId, std::uint64_t> far_agent_hashes_;       // and by id for large indices.
   std::uint64_t lost_hash_ = 0;  // Of all agents whose hashes found no memory.
+  Annotations annotations_;
 };
+
+/// The annotation of a record as text, `fill, writes 12 B, train.cpp:5`; empty without an
+/// annotation.
+std::string annotation_text(const Log& log, std::uint64_t record);
 
 /// The first difference between two logs.
 struct LogDifference {
-  std::uint64_t index = 0;         ///< The index of the first operation that differs.
-  std::optional<LogRecord> first;  ///< Nothing if the log has ended, or has dropped the operation.
-  std::optional<LogRecord> second;
-  std::string text;  ///< Both sides and the operations before, for people.
+  std::uint64_t index = 0;          ///< The index of the first operation that differs.
+  std::optional<LogRecord> first;   ///< Nothing if the log has ended, or has dropped the operation.
+  std::optional<LogRecord> second;  ///< As `first`, for the second log.
+  std::string text;                 ///< Both sides and the operations before, for people.
 };
 
 /// The first difference of two logs, or nothing if both are the same.
 std::optional<LogDifference> compare(const Log& first, const Log& second);
 
 }  // namespace belfry::sim
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<sim::LogRecord> = true;
+}  // namespace detail
+namespace sim {
+using belfry::operator<<;
+}  // namespace sim
+}  // namespace belfry

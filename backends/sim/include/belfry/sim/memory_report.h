@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/backend/device.h"
+#include "belfry/detail/prints.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,15 +14,15 @@ namespace belfry::sim {
 
 /// The memory of a device.
 struct DeviceMemoryReport {
-  int device = 0;
-  MemoryUse use{};
+  int device = 0;   ///< The index of the device.
+  MemoryUse use{};  ///< The counters of its allocator.
 };
 
 /// A live buffer.
 struct LiveBuffer {
-  int device = 0;
+  int device = 0;            ///< The index of the device.
   std::uint64_t number = 0;  ///< Among the buffers of its device, from 0, in order of allocation.
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;     ///< The size.
 
   bool operator==(const LiveBuffer&) const = default;
 };
@@ -30,3 +31,13 @@ struct LiveBuffer {
 std::string to_string(const LiveBuffer& buffer);
 
 }  // namespace belfry::sim
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<sim::LiveBuffer> = true;
+}  // namespace detail
+namespace sim {
+using belfry::operator<<;
+}  // namespace sim
+}  // namespace belfry

@@ -4,6 +4,7 @@
 
 #include "belfry/backend/operation.h"
 #include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
 
 #include <compare>
 #include <cstdint>
@@ -32,15 +33,15 @@ std::string to_string(const Actor& actor);
 
 /// A piece of work in a stream. Items are counted from 1, in the order of submission to the stream.
 struct StreamItem {
-  std::int32_t stream = 0;
-  std::uint64_t item = 0;
+  std::int32_t stream = 0;  ///< The number of the stream, as AgentId::index.
+  std::uint64_t item = 0;   ///< From 1.
 
   auto operator<=>(const StreamItem&) const = default;
 };
 
 /// An event of a device. The maker and the maker's count of events name it in every schedule.
 struct EventName {
-  Actor maker{};
+  Actor maker{};             ///< The agent that made the event.
   std::uint32_t number = 0;  ///< From 1; 0: no event.
 
   auto operator<=>(const EventName&) const = default;
@@ -49,6 +50,7 @@ struct EventName {
 /// Something that happened in a simulated run. Members that a kind does not mention have their
 /// default values. Views live until the observer returns.
 struct Observation {
+  /// The event that an observation is about.
   enum class Kind : std::uint8_t {
     kRunBegan,    ///< The actor began the run `run`.
     kRunEnded,    ///< The run `run` has ended; the actor goes on.
@@ -71,19 +73,19 @@ struct Observation {
     kQueried,     ///< The actor asked whether `items`, or record `record` of `event`, are done.
   };
 
-  Kind kind = Kind::kOperation;
-  Actor actor{};
-  std::uint32_t run = 0;
-  bool failed = false;
-  bool done = false;  ///< The answer of kQueried.
-  std::span<const StreamItem> items{};
-  EventName event{};
-  std::uint64_t record = 0;  ///< Counted from 1 for each event; 0: none.
-  std::span<const Footprint> footprints{};
-  std::string_view name{};
+  Kind kind = Kind::kOperation;             ///< The event.
+  Actor actor{};                            ///< The agent that acted.
+  std::uint32_t run = 0;                    ///< The run that began or ended.
+  bool failed = false;                      ///< The work or the wait failed.
+  bool done = false;                        ///< The answer of kQueried.
+  std::span<const StreamItem> items{};      ///< The pieces of work.
+  EventName event{};                        ///< The event of a record or a wait.
+  std::uint64_t record = 0;                 ///< Counted from 1 for each event; 0: none.
+  std::span<const Footprint> footprints{};  ///< The bytes that the work touches.
+  std::string_view name{};                  ///< The name of the submitted work.
   /// The user's call that the actor carries out, or of the work; empty if not known.
   CallSite site{};
-  const Operation* operation = nullptr;
+  const Operation* operation = nullptr;  ///< Of kOperation.
 };
 
 /// `submitted`, `took effect`, ...
@@ -100,3 +102,13 @@ class Observer {
 };
 
 }  // namespace belfry::sim
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<sim::Actor> = true;
+}  // namespace detail
+namespace sim {
+using belfry::operator<<;
+}  // namespace sim
+}  // namespace belfry

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/prints.h"
 #include "belfry/sim/schedule.h"
 
 #include <cstddef>
@@ -33,19 +34,20 @@ std::string to_string(Digests digests);
 
 /// All inputs of a simulated run besides the program. A value: equal options give equal runs.
 struct Options {
-  int devices = 1;
+  int devices = 1;  ///< The number of devices.
   /// Random by default, drawn from `seed`: programs should not depend on a single order by habit.
   Schedule schedule{};
-  Carrier carrier = Carrier::kFiber;
+  Carrier carrier = Carrier::kFiber;   ///< How replicas run.
   std::size_t memory_limit_bytes = 0;  ///< Of each device; 0: none.
   /// Whether buffers with copies of the same bytes share memory until a buffer is written. No
   /// program can see the difference; off for tests that check whether copies are equal.
   bool share_copies = true;
-  bool record = true;  ///< Keep log, hash and choices.
-  Digests digests = Digests::kSampled;
+  bool record = true;                                ///< Keep log, hash and choices.
+  Digests digests = Digests::kSampled;               ///< The data in the log.
   std::size_t record_limit = std::size_t{1} << 16;   ///< Limit of kept operations and choices.
-  std::size_t stack_bytes = std::size_t{512} << 10;  ///< The stack of a replica, mapped at use.
-  std::uint64_t seed = 0;
+  std::size_t stack_bytes = std::size_t{512} << 10;  ///< The stack of a replica, mapped at use:
+                                                     ///< from 32 KiB to 1 GiB.
+  std::uint64_t seed = 0;                            ///< The seed of a random schedule.
   /// The replica whose functions run in merges (SEM-135). Only programs with merge functions that
   /// depend on their replica see a difference.
   int functions_of = 0;
@@ -53,8 +55,23 @@ struct Options {
   bool operator==(const Options&) const = default;
 };
 
-/// The options as an initializer in C++, without the members that have their default value.
+/// The options as an initializer that compiles, `belfry::sim::Options options` before it:
+/// `{.devices = 2, .carrier = belfry::sim::Carrier::kBaton}`. Members with their default value are
+/// left out, except `devices`.
 std::string to_string(const Options& options);
+/// Prints the text of to_string.
 std::ostream& operator<<(std::ostream& stream, const Options& options);
 
 }  // namespace belfry::sim
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<sim::Carrier> = true;
+template <>
+inline constexpr bool kPrints<sim::Digests> = true;
+}  // namespace detail
+namespace sim {
+using belfry::operator<<;
+}  // namespace sim
+}  // namespace belfry

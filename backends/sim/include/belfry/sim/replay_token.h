@@ -12,8 +12,9 @@
 
 namespace belfry::sim {
 
-/// Choices as one printable word: `bf1.`, then the choices as variable-length numbers and a
-/// checksum, in letters, digits, `-` and `_`. About three characters for each choice.
+/// Choices as one printable word of letters, digits, `-` and `_`, and one dot. The word has `bf1.`,
+/// then the choices as variable-length numbers, and a checksum: about three characters for each
+/// choice.
 std::string encode_choices(std::span<const Choice> choices);
 
 /// The choices in `token`; any text is a valid argument.

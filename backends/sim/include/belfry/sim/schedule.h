@@ -4,6 +4,7 @@
 
 #include "belfry/backend/chooser.h"
 #include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
 
 #include <cstdint>
 #include <iosfwd>
@@ -15,9 +16,9 @@ namespace belfry::sim {
 
 /// A decision of a run: `value` out of [0, count).
 struct Choice {
-  ChoiceKind kind = ChoiceKind::kAgent;
-  std::uint32_t count = 1;
-  std::uint32_t value = 0;
+  ChoiceKind kind = ChoiceKind::kAgent;  ///< What was chosen.
+  std::uint32_t count = 1;               ///< The number of possible answers.
+  std::uint32_t value = 0;               ///< The answer, from 0.
 
   bool operator==(const Choice&) const = default;
 };
@@ -37,11 +38,11 @@ std::string to_string(ScheduleKind kind);
 
 /// A schedule as a value: the same schedule, seed and program give the same run.
 struct Schedule {
-  ScheduleKind kind = ScheduleKind::kRandom;
-  std::vector<Choice> choices{};  ///< For kReplayed.
+  ScheduleKind kind = ScheduleKind::kRandom;  ///< How agents are chosen.
+  std::vector<Choice> choices{};              ///< For kReplayed.
 
-  static Schedule fixed();
-  static Schedule random();
+  static Schedule fixed();   ///< A schedule of kFixed.
+  static Schedule random();  ///< A schedule of kRandom.
   /// The choices of a token printed by `Backend::replay_token`.
   /// Throws: InvalidArgumentError (kReplay) if `token` is malformed.
   static Schedule replay(std::string_view token, CallSite site = CallSite::here());
@@ -51,6 +52,19 @@ struct Schedule {
 
 /// The kind, and the token of a replayed schedule.
 std::string to_string(const Schedule& schedule);
+/// Prints the text of to_string.
 std::ostream& operator<<(std::ostream& stream, const Schedule& schedule);
 
 }  // namespace belfry::sim
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<sim::Choice> = true;
+template <>
+inline constexpr bool kPrints<sim::ScheduleKind> = true;
+}  // namespace detail
+namespace sim {
+using belfry::operator<<;
+}  // namespace sim
+}  // namespace belfry

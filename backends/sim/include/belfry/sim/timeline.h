@@ -9,13 +9,18 @@
 
 namespace belfry::sim {
 
+/// Limits of a timeline.
 struct TimelineOptions {
-  std::size_t max_rows = 200;
-  int max_replicas = 8;  ///< Replicas with a column each; all others share a column.
+  std::size_t max_rows = 200;  ///< Rows of operations.
+  int max_replicas = 8;        ///< Replicas with a column each; all others share a column.
+  /// Also shows allocations, records and waits of events, and digests of values on the host.
+  bool bookkeeping = false;
 };
 
 /// The log as a table, with a row for each operation, in order. Columns: each replica, merges,
-/// streams, and the host; columns without operations are left out.
+/// streams, the host, and the annotations of the rows; columns without contents are left out. An
+/// operation that the host carries out for a replica is in the replica's column. Rows without a
+/// number mark the begin and end of each run, with the failure of a run that failed.
 std::string timeline(const Log& log, const TimelineOptions& options = {});
 
 }  // namespace belfry::sim

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/compiler.h"
+#include "belfry/detail/prints.h"
+
 #include <cstdint>
 #include <string>
 
@@ -23,6 +26,13 @@ enum class ElementUse : std::uint8_t {
   kPerReplica,   ///< Examples for a single replica: each replica takes the next element.
 };
 
+/// `global batch` or `per replica`.
+std::string to_string(ElementUse use);
+
+enum class Remainder : std::uint8_t;
+/// `keep` or `drop`.
+std::string to_string(Remainder remainder);
+
 /// How the rows of global batches are split into the shares of replicas.
 enum class BatchSplit : std::uint8_t {
   kEvenSizes,  ///< If the batch size is known, by sizes that differ by at most 1 (SEM-95).
@@ -34,8 +44,8 @@ std::string to_string(BatchSplit split);
 
 /// How a dataset is distributed.
 struct DistributeOptions {
-  EndOfData end_of_data;  ///< Required: there is no default.
-  ElementUse elements = ElementUse::kGlobalBatch;
+  EndOfData end_of_data;                           ///< Required: there is no default.
+  ElementUse elements = ElementUse::kGlobalBatch;  ///< The use of an element.
   /// The number of steps that are read ahead. Tensors of these steps are copied to the devices
   /// while earlier steps are computed. Only the time of reading changes.
   int prefetch = 0;
@@ -46,5 +56,16 @@ struct DistributeOptions {
   /// workers.
   BatchSplit split = BatchSplit::kEvenSizes;
 };
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<EndOfData> = true;
+template <>
+inline constexpr bool kPrints<ElementUse> = true;
+template <>
+inline constexpr bool kPrints<BatchSplit> = true;
+template <>
+inline constexpr bool kPrints<Remainder> = true;
+}  // namespace detail
 
 }  // namespace belfry

@@ -22,8 +22,8 @@ struct InputContext {
 
 /// The argument of a function that makes a value for each replica.
 struct ValueContext {
-  int replica_id = 0;
-  int num_replicas_in_sync = 1;
+  int replica_id = 0;            ///< The replica that gets the value.
+  int num_replicas_in_sync = 1;  ///< The replicas of the strategy.
 };
 
 }  // namespace belfry

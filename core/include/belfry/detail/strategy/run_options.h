@@ -3,7 +3,9 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
 
+#include <string>
 #include <string_view>
 
 namespace belfry {
@@ -21,8 +23,16 @@ struct RunOptions {
 /// meet at any line, and merges with different names never meet (SEM-132). The text is not copied:
 /// pass a literal, a string that outlives the call, or a temporary of the same expression.
 struct MergeTag {
-  std::string_view name{};
-  CallSite site = CallSite::here();
+  std::string_view name{};           ///< Of the merge or the variable.
+  CallSite site = CallSite::here();  ///< The call, for messages.
 };
+
+/// `"weight"`: the name of the tag, in quotes.
+std::string to_string(const MergeTag& tag);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<MergeTag> = true;
+}  // namespace detail
 
 }  // namespace belfry

@@ -114,8 +114,7 @@ Tensor<T> maximum(const Tensor<T>& left, std::type_identity_t<T> right,
                                          "maximum", site));
 }
 
-// The operators call the functions above without a call site: an operator has no parameter for a
-// site.
+/// add(left, right) without a call site: an operator has no parameter for a site.
 template <Element T>
 Tensor<T> operator+(const Tensor<T>& left, const Tensor<T>& right) {
   return add(left, right, CallSite{});
@@ -128,6 +127,7 @@ template <Element T>
 Tensor<T> operator+(std::type_identity_t<T> left, const Tensor<T>& right) {
   return add(right, left, CallSite{});
 }
+/// subtract(left, right) without a call site.
 template <Element T>
 Tensor<T> operator-(const Tensor<T>& left, const Tensor<T>& right) {
   return subtract(left, right, CallSite{});
@@ -140,6 +140,7 @@ template <Element T>
 Tensor<T> operator-(std::type_identity_t<T> left, const Tensor<T>& right) {
   return subtract<T>(left, right, CallSite{});
 }
+/// multiply(left, right) without a call site.
 template <Element T>
 Tensor<T> operator*(const Tensor<T>& left, const Tensor<T>& right) {
   return multiply(left, right, CallSite{});
@@ -152,6 +153,7 @@ template <Element T>
 Tensor<T> operator*(std::type_identity_t<T> left, const Tensor<T>& right) {
   return multiply(right, left, CallSite{});
 }
+/// divide(left, right) without a call site.
 template <Element T>
 Tensor<T> operator/(const Tensor<T>& left, const Tensor<T>& right) {
   return divide(left, right, CallSite{});

@@ -22,6 +22,7 @@ template <Element T>
 Tensor<T> negate(const Tensor<T>& x, CallSite site = CallSite::here()) {
   return Tensor<T>(detail::launch_unary(UnaryOp::kNegate, x.any(), {}, "negate", site));
 }
+/// negate(x) without a call site.
 template <Element T>
 Tensor<T> operator-(const Tensor<T>& x) {
   return negate(x, CallSite{});

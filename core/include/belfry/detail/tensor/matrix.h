@@ -45,9 +45,10 @@ Tensor<T> as_column(const Tensor<T>& x, CallSite site = CallSite::here()) {
   return x.reshaped({x.count(), 1}, site);
 }
 
+/// Options of a product of matrices.
 struct MatmulOptions {
-  bool transpose_a = false;
-  bool transpose_b = false;
+  bool transpose_a = false;  ///< Whether `a` is stored transposed.
+  bool transpose_b = false;  ///< Whether `b` is stored transposed.
 };
 
 /// The product of matrices: [r, k] times [k, c] is [r, c]. `transpose_a` takes a as [k, r],

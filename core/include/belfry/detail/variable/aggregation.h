@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/prints.h"
 #include "belfry/reduce_op.h"
 
 #include <cstdint>
@@ -40,13 +41,20 @@ std::string to_string(Synchronization synchronization);
 /// Options of a variable.
 struct VariableOptions {
   std::string name{};  ///< For messages and files; empty: `variable` and its number.
-  Aggregation aggregation = Aggregation::kNone;
-  bool trainable = true;  ///< Always false for replica-local variables.
+  Aggregation aggregation = Aggregation::kNone;  ///< For assignments in replicas, or for reads.
+  bool trainable = true;                         ///< Always false for replica-local variables.
   Synchronization synchronization = Synchronization::kAuto;  ///< For Strategy::variable alone.
 };
 
 namespace detail {
 enum class AssignOp : std::uint8_t { kSet, kAdd, kSubtract };
+}  // namespace detail
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<Aggregation> = true;
+template <>
+inline constexpr bool kPrints<Synchronization> = true;
 }  // namespace detail
 
 }  // namespace belfry

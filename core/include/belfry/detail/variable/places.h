@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/compiler.h"
+#include "belfry/detail/prints.h"
+
+#include <string>
 #include <vector>
 
 namespace belfry {
@@ -17,11 +21,19 @@ struct VariablePlaces {
   /// A single component on `device`, seen by all `replicas`.
   static VariablePlaces in_one_place(int device, int replicas);
 
-  int size() const { return static_cast<int>(devices.size()); }
+  int size() const { return static_cast<int>(devices.size()); }  ///< The number of components.
   /// Whether no two replicas see the same component.
   bool is_one_each() const;
 
   bool operator==(const VariablePlaces&) const = default;
 };
+
+/// `devices 0 2; replicas see 0 - 1`: `-` for a replica without a component.
+std::string to_string(const VariablePlaces& places);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<VariablePlaces> = true;
+}  // namespace detail
 
 }  // namespace belfry

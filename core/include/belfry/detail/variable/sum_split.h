@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/compiler.h"
+#include "belfry/detail/prints.h"
+
 #include <cstdint>
 #include <string>
 
@@ -17,5 +20,10 @@ enum class SumSplit : std::uint8_t {
 
 /// `first` or `divide`.
 std::string to_string(SumSplit split);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<SumSplit> = true;
+}  // namespace detail
 
 }  // namespace belfry

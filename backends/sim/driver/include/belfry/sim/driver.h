@@ -18,14 +18,14 @@ namespace belfry::sim {
 class CallObserver {
  public:
   virtual ~CallObserver() = default;
-  virtual void enter() noexcept = 0;
-  virtual void leave() noexcept = 0;
+  virtual void enter() noexcept = 0;  ///< A call enters the driver.
+  virtual void leave() noexcept = 0;  ///< The call returns.
 };
 
 /// The machine that the simulated CUDA driver runs on.
 struct DriverOptions {
   bool installed = true;  ///< False: as on a machine without an NVIDIA driver.
-  int gpus = 8;
+  int gpus = 8;           ///< The number of GPUs.
   std::size_t memory_bytes = std::size_t{1} << 30;  ///< Of each GPU.
   bool peer_access = true;  ///< Whether kernels can use the memory of other GPUs.
   /// Orders the work of streams: 0 executes work as late as possible, in the order of arrival;
@@ -33,8 +33,12 @@ struct DriverOptions {
   std::uint64_t seed = 0;
   Chooser* chooser = nullptr;     ///< Orders the work in place of the seed, if not null.
   OperationSink* sink = nullptr;  ///< Sees every operation; may be null.
-  int host_threads =
-      1;          ///< Threads that may enqueue parts of one collective, for deadlock reports.
+  /// The number of waiting threads that makes a wait without an end a deadlock. 0: the driver
+  /// counts threads. A thread counts from the first call that selects a GPU, makes an object,
+  /// enqueues or waits, to the end of the thread. A wait is then a deadlock if all counted threads
+  /// wait, no thread waits for ranks to join, and no communicator is left for threads without a
+  /// call so far.
+  int host_threads = 0;
   int polls = 1;  ///< Number of "in progress" answers of NCCL before a call is done.
   /// A copy reads pageable memory of the host when the copy runs, as CUDA's documentation permits;
   /// the memory must live until then. If false, the call itself reads pageable memory, as CUDA

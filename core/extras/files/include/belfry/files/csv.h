@@ -3,12 +3,15 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
 #include "belfry/dtype.h"
 #include "belfry/files/host_array.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <istream>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +20,14 @@ namespace belfry {
 
 /// The format of a file of separated values.
 struct CsvOptions {
-  char separator = ',';
+  char separator = ',';     ///< Stands between two fields.
   bool has_header = false;  ///< The first line has the names of the columns.
+  /// The number of lines to leave out at the start of the file, before the header or the first row.
+  /// These lines may have any contents.
+  std::int64_t skip_lines = 0;
+  /// The number for an empty field, of nothing or of blanks. Without a value, an empty field among
+  /// numbers is an error.
+  std::optional<double> missing{};
 };
 
 namespace detail {
@@ -35,44 +44,66 @@ struct CsvField {
 
 /// Lines of fields, separated by commas unless CsvOptions has another separator; all lines have
 /// equally many fields. A field in double quotes may hold separators, line ends, and quotes written
-/// twice. Lines end with LF or CR LF; the last line end is optional. Blanks belong to fields.
+/// twice. Lines end with LF, CR LF or CR; the last line end is optional. Blank lines at the end are
+/// left out, except in a table of a single column, in which a blank line is an empty field. Blanks
+/// belong to fields. A number may have blanks (spaces and tabulators) at both ends.
 class CsvTable {
  public:
-  std::int64_t num_rows() const { return num_rows_; }
+  /// The name of the file, or of the stream.
+  const std::string& name() const { return name_; }
+  std::int64_t num_rows() const { return num_rows_; }  ///< Lines, without the header.
+  /// Fields of each line.
   std::int64_t num_columns() const { return static_cast<std::int64_t>(header_.size()); }
   /// The names of the columns; empty strings without a header.
   const std::vector<std::string>& header() const { return header_; }
   /// The number of the column with this name, from 0. Throws: InvalidArgumentError
-  /// (kInvalidArgument) for a missing name.
+  /// (kInvalidArgument) for a missing name, and for a name of several columns.
   std::int64_t column(std::string_view name, CallSite site = CallSite::here()) const;
 
   /// A field without its quotes; rows and columns are numbered from 0. Throws: InvalidArgumentError
   /// (kOutOfBounds) for a missing row or column.
   std::string_view text(std::int64_t row, std::int64_t column,
                         CallSite site = CallSite::here()) const;
-  /// The numbers of columns `begin` to before `end`, as an array [num_rows(), end - begin].
-  /// Booleans are 0, 1, false or true.
-  /// Throws: InvalidArgumentError (kFileFormat) with the line and the column of the first field
-  /// that is no number of this type; (kOutOfBounds) for missing columns.
+  /// The numbers of columns `begin` to before `end`, as an array [num_rows(), end - begin]. A
+  /// number may have a sign, `+` or `-`. Booleans are 0, 1, false or true.
+  /// Throws: InvalidArgumentError (kFileFormat) with the place of the first field without a number
+  /// of type T, or of the first empty field if CsvOptions::missing has no value; (kOutOfBounds) for
+  /// missing columns; (kInvalidArgument) if CsvOptions::missing is no number of type T.
   template <Element T>
   HostArray numbers(std::int64_t begin, std::int64_t end, CallSite site = CallSite::here()) const {
-    return parse_numbers(dtype_of<T>(), begin, end, site);
+    return parse_numbers(dtype_of<T>(), range(begin, end, site), site);
   }
   template <Element T>
   HostArray numbers(CallSite site = CallSite::here()) const {
-    return parse_numbers(dtype_of<T>(), 0, num_columns(), site);
+    return numbers<T>(0, num_columns(), site);
   }
-  /// The numbers of a column, as an array [num_rows()]. Throws: as numbers.
+  /// The numbers of a column, as an array [num_rows()]. Throws: as numbers, and as column.
   template <Element T>
   HostArray numbers_of(std::int64_t column, CallSite site = CallSite::here()) const {
-    const HostArray array = parse_numbers(dtype_of<T>(), column, column + 1, site);
+    const HostArray array = numbers<T>(column, column + 1, site);
     return {array.dtype(), Shape{num_rows_}, {array.bytes().begin(), array.bytes().end()}};
+  }
+  template <Element T>
+  HostArray numbers_of(std::string_view name, CallSite site = CallSite::here()) const {
+    return numbers_of<T>(column(name, site), site);
+  }
+  /// The numbers of the columns with these names, in the order of `names`, as an array
+  /// [num_rows(), names.size()]. Throws: as numbers, and as column; InvalidArgumentError
+  /// (kInvalidArgument) for a name twice in `names`, and for no names.
+  template <Element T>
+  HostArray columns(const std::vector<std::string>& names, CallSite site = CallSite::here()) const {
+    return parse_numbers(dtype_of<T>(), named(names, site), site);
   }
 
  private:
   friend CsvTable parse_csv(std::istream& in, const std::string& name, CsvOptions options,
                             CallSite site);
-  HostArray parse_numbers(DType dtype, std::int64_t begin, std::int64_t end, CallSite site) const;
+  // The columns from `begin` to before `end`. Throws: InvalidArgumentError (kOutOfBounds).
+  std::vector<std::int64_t> range(std::int64_t begin, std::int64_t end, CallSite site) const;
+  std::vector<std::int64_t> named(const std::vector<std::string>& names, CallSite site) const;
+  HostArray parse_numbers(DType dtype, std::span<const std::int64_t> columns, CallSite site) const;
+  [[noreturn]] void throw_no_number(std::int64_t row, std::int64_t column, DType dtype,
+                                    bool is_out_of_range, CallSite site) const;
   const detail::CsvField& field(std::int64_t row, std::int64_t column) const {
     return fields_[static_cast<std::size_t>(row * num_columns() + column)];
   }
@@ -82,11 +113,20 @@ class CsvTable {
   std::vector<std::string> header_;
   std::vector<detail::CsvField> fields_;
   std::int64_t num_rows_ = 0;
+  std::optional<double> missing_;
 };
+
+/// `people.csv: 2 rows of 3 columns`.
+std::string to_string(const CsvTable& table);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<CsvTable> = true;
+}  // namespace detail
 
 /// Reads a file. Throws: InvalidArgumentError (kFileFormat) with the file, the line and the column
 /// (in bytes) of the fault, or with the reason for a file that cannot be read; (kInvalidArgument)
-/// for a quote or a line end as the separator.
+/// for a quote or a line end as the separator, and for a negative number of lines to skip.
 CsvTable read_csv(const std::string& path, CsvOptions options = {},
                   CallSite site = CallSite::here());
 /// read_csv for a stream; `name` stands for the file in messages.

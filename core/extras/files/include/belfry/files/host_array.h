@@ -4,6 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/dataset.h"
+#include "belfry/detail/prints.h"
 #include "belfry/dtype.h"
 #include "belfry/shape.h"
 
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,9 +28,9 @@ class HostArray {
   HostArray(DType dtype, Shape shape, std::vector<std::byte> bytes,
             CallSite site = CallSite::here());
 
-  DType dtype() const { return dtype_; }
-  const Shape& shape() const { return shape_; }
-  std::span<const std::byte> bytes() const { return *bytes_; }
+  DType dtype() const { return dtype_; }                        ///< The element type.
+  const Shape& shape() const { return shape_; }                 ///< The extents.
+  std::span<const std::byte> bytes() const { return *bytes_; }  ///< All elements, row-major.
 
   /// Element `index` in row-major order. Throws: InvalidArgumentError (kDType, kOutOfBounds).
   template <Element T>
@@ -85,5 +87,13 @@ class HostArray {
   // Shared by copies and by the datasets made from the array.
   std::shared_ptr<const std::vector<std::byte>> bytes_;
 };
+
+/// Element type and shape: `float32[2,3]`.
+std::string to_string(const HostArray& array);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<HostArray> = true;
+}  // namespace detail
 
 }  // namespace belfry

@@ -19,26 +19,29 @@ namespace belfry::tower {
 
 /// A strategy or its cross-tower context, and the place of the call.
 struct CrossTower {
+  /// Any of both stands for the context of the strategy.
   CrossTower(Strategy& strategy, CallSite where = CallSite::here())  // NOLINT: implicit.
       : cross(strategy.cross_replica()), site(where) {}
   CrossTower(CrossReplicaContext& context, CallSite where = CallSite::here())  // NOLINT: implicit.
       : cross(context), site(where) {}
 
-  CrossReplicaContext& cross;
-  CallSite site;
+  CrossReplicaContext& cross;  ///< The context of the verb.
+  CallSite site;               ///< The call.
 };
 
 /// A tower's context and the place of the call.
 struct InTower {
+  /// The context of the tower.
   InTower(ReplicaContext& context, CallSite where = CallSite::here())  // NOLINT: implicit.
       : replica(context), site(where) {}
 
-  ReplicaContext& replica;
-  CallSite site;
+  ReplicaContext& replica;  ///< The context of the replica.
+  CallSite site;            ///< The call.
 };
 
 /// A reduction by its name or as a ReduceOp. Throws: InvalidArgumentError (kInvalidArgument).
 struct Method {
+  /// The operator itself.
   Method(ReduceOp reduction) : op(reduction) {}  // NOLINT: implicit.
   /// Any text: the conversion of a std::string to a view would be a second conversion of the
   /// argument, and a call allows a single conversion.
@@ -47,7 +50,7 @@ struct Method {
   Method(const Name& name, CallSite where = CallSite::here())  // NOLINT: implicit.
       : op(parse_reduce_op(name, where)) {}
 
-  ReduceOp op;
+  ReduceOp op;  ///< The operator.
 };
 
 namespace detail {

@@ -20,6 +20,7 @@ namespace belfry::tower {
 template <class B>
 class DistributedIterator : public DistributedDataset<B> {
  public:
+  /// The steps of `steps`.
   explicit DistributedIterator(DistributedDataset<B> steps)
       : DistributedDataset<B>(std::move(steps)) {}
 

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "checked_options.h"
+
+#include "belfry/backend/executor.h"
+#include "belfry/error.h"
+
+#include <string>
+
+namespace belfry::sim {
+namespace {
+
+// Stream numbers are 32 bits wide, and a device has sixteen stream numbers.
+constexpr int kMostDevices = 1 << 26;
+
+void require_devices(const Options& options, CallSite site) {
+  if (options.devices < 1) {
+    throw InvalidArgumentError(ErrorCode::kNoDevices, "a backend needs at least one device",
+                               "set Options::devices to 1 or more", site);
+  }
+  if (options.devices > kMostDevices) {
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               std::to_string(options.devices) + " devices are too many",
+                               "at most " + std::to_string(kMostDevices), site);
+  }
+  if (options.functions_of < 0 || options.functions_of >= options.devices) {
+    throw InvalidArgumentError(
+        ErrorCode::kInvalidArgument,
+        "functions of replica " + std::to_string(options.functions_of) + " on a backend with " +
+            std::to_string(options.devices) + (options.devices == 1 ? " device" : " devices"),
+        "Options::functions_of is at least 0 and less than Options::devices", site);
+  }
+}
+
+// A number that was read from a file may stand for no enumerator.
+template <class E>
+void require_enumerator(E value, E last, const char* member, const char* hint, CallSite site) {
+  if (value <= last) return;
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                             "Options::" + std::string(member) + " is " +
+                                 std::to_string(static_cast<int>(value)) +
+                                 ", the number of no enumerator",
+                             hint, site);
+}
+
+}  // namespace
+
+Options checked_options(Options options, CallSite site) {
+  require_devices(options, site);
+  require_enumerator(options.schedule.kind, ScheduleKind::kReplayed, "schedule.kind",
+                     "use Schedule::fixed(), Schedule::random() or Schedule::replay(token)", site);
+  require_enumerator(options.carrier, Carrier::kConcurrent, "carrier",
+                     "use Carrier::kFiber, kBaton or kConcurrent", site);
+  require_enumerator(options.digests, Digests::kAll, "digests",
+                     "use Digests::kNone, kSampled or kAll", site);
+  require_stack_bytes(options.stack_bytes, site);
+  return options;
+}
+
+}  // namespace belfry::sim

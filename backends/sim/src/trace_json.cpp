@@ -1,0 +1,291 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "belfry/sim/trace_json.h"
+
+#include "stream_numbers.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace belfry::sim {
+namespace {
+
+// A row of the picture: the format calls the group a process, and the row a thread.
+struct Track {
+  int group = 0;
+  std::int32_t row = 0;
+
+  auto operator<=>(const Track&) const = default;
+};
+constexpr int kProgram = 1;
+constexpr int kStreams = 2;
+constexpr Track kRuns{kProgram, 1};
+constexpr Track kMerges{kProgram, 2};
+constexpr Track kHost{kProgram, 3};
+constexpr std::int32_t kFirstReplica = 10;
+
+// In quotes, with escapes; bytes that are no UTF-8 become U+FFFD.
+std::string json_string(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Track track_of(const LogRecord& record, const Annotation* known) {
+  switch (record.agent_kind) {
+    case AgentId::Kind::kReplica:
+      return {kProgram, kFirstReplica + record.agent_index};
+    case AgentId::Kind::kMerge:
+      return kMerges;
+    case AgentId::Kind::kStream:
+      return {kStreams, record.agent_index + 1};  // Row 0 would be the main thread of the group.
+    case AgentId::Kind::kHost:
+      break;
+  }
+  const bool is_replicas = known != nullptr && known->replica >= 0;
+  return is_replicas ? Track{kProgram, kFirstReplica + known->replica} : kHost;
+}
+
+std::string title_of(const Track& track, int devices) {
+  if (track == kRuns) return "runs";
+  if (track == kMerges) return "merges";
+  if (track == kHost) return "host";
+  if (track.group == kProgram) return fmt::format("R{}", track.row - kFirstReplica);
+  const std::int32_t number = track.row - 1;
+  if (number >= devices * kStreamsOfDevice) return fmt::format("S{}", number);
+  return fmt::format("S{} {}", number,
+                     stream_name(number / kStreamsOfDevice, number % kStreamsOfDevice));
+}
+
+bool is_variable(OperationKind kind) {
+  return kind == OperationKind::kVariableRead || kind == OperationKind::kVariableWrite;
+}
+
+bool is_execution(OperationKind kind) {
+  return kind == OperationKind::kExecute || kind == OperationKind::kCollective;
+}
+
+// `fill`, `enqueue fill`, `variable_read weight`, `arrive 1`.
+std::string title_of(const LogRecord& record, std::string_view name) {
+  std::string title = to_string(record.kind);
+  if (name.empty()) return title + " " + std::to_string(record.subject);
+  if (is_execution(record.kind) || record.kind == OperationKind::kMerge) return std::string(name);
+  return title + " " + std::string(name);
+}
+
+const char* kind_of_name(OperationKind kind) {
+  if (is_variable(kind)) return "variable";
+  if (kind == OperationKind::kMerge) return "verb";
+  return kind == OperationKind::kThrow ? "exception" : "kernel";
+}
+
+class Trace {
+ public:
+  explicit Trace(const Log& log) : log_(log) {
+    for (std::uint64_t i = 0; i < log.records().size(); ++i) {
+      const LogRecord& record = log.records()[i];
+      if (is_execution(record.kind)) executions_.emplace(work_of(record), i);
+    }
+  }
+
+  std::string text() {
+    const std::uint64_t end = log_.records().size();
+    for (std::uint64_t i = 0; i < end; ++i) {
+      add_runs(i);
+      add(i);
+    }
+    add_runs(end);
+    while (!open_.empty()) close(open_.begin()->first, end);
+    for (const Track& track : tracks_) add_titles(track);
+    return "{\"displayTimeUnit\":\"ns\",\"otherData\":" + other_data() + ",\"traceEvents\":[\n" +
+           events_ + "\n]}\n";
+  }
+
+ private:
+  // A stream, and the number of its work.
+  using Work = std::pair<std::uint64_t, std::uint64_t>;
+
+  static Work work_of(const LogRecord& execution) {
+    return {static_cast<std::uint64_t>(execution.agent_index), execution.subject};
+  }
+
+  void add_runs(std::uint64_t index) {
+    const std::vector<RunMark>& runs = log_.annotations().runs();
+    for (; marks_ < runs.size() && runs[marks_].record <= index; ++marks_) {
+      const RunMark& mark = runs[marks_];
+      if (mark.begins) {
+        open(kRuns, fmt::format("run {}", mark.run), index,
+             fmt::format("\"replicas\":{},\"at\":{}", mark.replicas,
+                         json_string(to_string(mark.site))));
+        continue;
+      }
+      close(kRuns, index);
+      if (!mark.failed) continue;
+      const std::string_view failure = log_.annotations().name(mark.name);
+      write("i", kRuns, index,
+            fmt::format("\"s\":\"p\",\"cat\":\"error\",\"name\":{}",
+                        json_string(fmt::format("run {} fails: {}", mark.run, failure))));
+    }
+  }
+
+  void add(std::uint64_t index) {
+    const LogRecord& record = log_.records()[index];
+    const Annotation* const known = log_.annotations().find(index);
+    const Track track = track_of(record, known);
+    switch (record.kind) {
+      case OperationKind::kStart:
+        open(track, "body", index, {});
+        add_slice(index, track, known);
+        return;
+      case OperationKind::kResume:
+        close_wait(track, index);
+        add_slice(index, track, known);
+        return;
+      case OperationKind::kArrive:
+        add_slice(index, track, known);
+        open(track, fmt::format("waits for merge {}", record.subject), index + 1, {});
+        waits_.emplace_back(track, open_[track]);
+        return;
+      case OperationKind::kEnd:
+      case OperationKind::kThrow:
+        close_wait(track, index);
+        add_slice(index, track, known);
+        close(track, index + 1);
+        return;
+      default:
+        add_slice(index, track, known);
+        add_arrows(index, track, known);
+    }
+  }
+
+  void add_slice(std::uint64_t index, const Track& track, const Annotation* known) {
+    const LogRecord& record = log_.records()[index];
+    std::string_view name;
+    std::string about = fmt::format("\"step\":{},\"subject\":{}", index, record.subject);
+    if (known != nullptr) {
+      name = log_.annotations().name(known->name);
+      if (!name.empty())
+        about += fmt::format(",\"{}\":{}", kind_of_name(record.kind), json_string(name));
+      if (known->reads != 0) about += fmt::format(",\"bytes_read\":{}", known->reads);
+      if (known->writes != 0) about += fmt::format(",\"bytes_written\":{}", known->writes);
+      if (*known->site.file != 0) about += ",\"at\":" + json_string(to_string(known->site));
+      if (known->failed) about += ",\"failed\":true";
+    }
+    if (record.kind == OperationKind::kAllocate) {
+      about += fmt::format(",\"bytes\":{}", record.value);
+    } else if (is_execution(record.kind) || record.kind == OperationKind::kHostRead) {
+      about += fmt::format(",\"digest\":\"{:#018x}\"", record.value);
+    }
+    const bool failed = (known != nullptr && known->failed) || record.kind == OperationKind::kThrow;
+    write("X", track, index,
+          fmt::format("\"dur\":1,\"cat\":\"operation\",\"name\":{}{},\"args\":{{{}}}",
+                      json_string(title_of(record, name)), failed ? ",\"cname\":\"terrible\"" : "",
+                      about));
+  }
+
+  // An arrow has the number of the record at its begin: even for work, odd for collectives.
+  void add_arrows(std::uint64_t index, const Track& track, const Annotation* known) {
+    const LogRecord& record = log_.records()[index];
+    if (record.kind == OperationKind::kEnqueue) {
+      const auto executed = executions_.find({record.value, record.subject});
+      if (executed == executions_.end() || executed->second < index) return;
+      arrow("s", "enqueued", 2 * index, track, index);
+      enqueued_.emplace(executed->second, index);
+    }
+    if (!is_execution(record.kind)) return;
+    const auto from = enqueued_.find(index);
+    if (from != enqueued_.end()) arrow("f", "enqueued", 2 * from->second, track, index);
+    if (known == nullptr || known->members < 2) return;
+    add_member(index, track, known->members);
+  }
+
+  // A collective announces its members one after another.
+  void add_member(std::uint64_t index, const Track& track, std::uint16_t members) {
+    if (member_ == 0) collective_ = index;
+    ++member_;
+    const bool last = member_ == members;
+    arrow(member_ == 1 ? "s" : (last ? "f" : "t"), "members", 2 * collective_ + 1, track, index);
+    if (last) member_ = 0;
+  }
+
+  void arrow(const char* phase, const char* name, std::uint64_t id, const Track& track,
+             std::uint64_t time) {
+    write(phase, track, time,
+          fmt::format("\"cat\":\"arrow\",\"name\":\"{}\",\"id\":{}{}", name, id,
+                      *phase == 's' ? "" : ",\"bp\":\"e\""));
+  }
+
+  void open(const Track& track, const std::string& name, std::uint64_t time,
+            const std::string& about) {
+    ++open_[track];
+    write("B", track, time,
+          fmt::format("\"cat\":\"span\",\"name\":{},\"args\":{{{}}}", json_string(name), about));
+  }
+
+  void close(const Track& track, std::uint64_t time) {
+    const auto spans = open_.find(track);
+    if (spans == open_.end()) return;
+    write("E", track, time, "\"cat\":\"span\"");
+    // The row may be the key of the entry: last of all.
+    if (--spans->second == 0) open_.erase(spans);
+  }
+
+  // Ends the wait of the row, if its innermost span is a wait.
+  void close_wait(const Track& track, std::uint64_t time) {
+    const auto spans = open_.find(track);
+    if (spans == open_.end()) return;
+    const std::pair<Track, int> innermost(track, spans->second);
+    if (std::erase(waits_, innermost) != 0) close(track, time);
+  }
+
+  void add_titles(const Track& track) {
+    const std::string place = fmt::format("\"pid\":{},\"tid\":{}", track.group, track.row);
+    line(fmt::format(R"("ph":"M",{},"name":"thread_name","args":{{"name":{}}})", place,
+                     json_string(title_of(track, log_.devices()))));
+    line(fmt::format(R"("ph":"M",{},"name":"thread_sort_index","args":{{"sort_index":{}}})", place,
+                     track.row));
+    if (!titled_groups_.insert(track.group).second) return;
+    line(fmt::format(R"("ph":"M",{},"name":"process_name","args":{{"name":"{}"}})", place,
+                     track.group == kProgram ? "program" : "streams"));
+  }
+
+  std::string other_data() const {
+    return fmt::format("{{\"operations\":{},\"dropped\":{},\"hash\":\"{:#018x}\"}}",
+                       log_.records().size(), log_.dropped(), log_.hash());
+  }
+
+  void write(const char* phase, const Track& track, std::uint64_t time, const std::string& rest) {
+    tracks_.insert(track);
+    line(fmt::format(R"("ph":"{}","pid":{},"tid":{},"ts":{},{})", phase, track.group, track.row,
+                     time, rest));
+  }
+
+  void line(const std::string& members) {
+    events_ += events_.empty() ? "{" : ",\n{";
+    events_ += members;
+    events_ += '}';
+  }
+
+  const Log& log_;
+  std::string events_;
+  std::set<Track> tracks_;
+  std::set<int> titled_groups_;
+  std::map<Track, int> open_;                 // How many spans of a row are open.
+  std::vector<std::pair<Track, int>> waits_;  // The open spans that are waits, by row and depth.
+  std::map<Work, std::uint64_t> executions_;  // The record of each work's execution.
+  std::map<std::uint64_t, std::uint64_t> enqueued_;  // The record of its enqueueing.
+  std::size_t marks_ = 0;                            // The marks of runs that have been written.
+  std::uint64_t collective_ = 0;                     // The record of its first member,
+  int member_ = 0;                                   // and how many members have been written.
+};
+
+}  // namespace
+
+std::string trace_json(const Log& log) { return Trace(log).text(); }
+
+}  // namespace belfry::sim

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "run/rounds/leaving_run.h"
+
+#include "words/with_report.h"
+
+#include <algorithm>
+#include <new>
+
+namespace belfry::detail {
+namespace {
+
+bool has_place(const CallSite& site) { return *site.file != '\0'; }
+
+bool names_a_place(const ErrorReport& report) {
+  return has_place(report.site) ||
+         std::ranges::any_of(report.replicas,
+                             [](const ReplicaReport& replica) { return has_place(replica.site); });
+}
+
+std::exception_ptr with_origin(const std::exception_ptr& thrown, const RunSettings& settings,
+                               CallSite site) {
+  ErrorReport report;
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    if (settings.schedules == nullptr && names_a_place(error.report())) return thrown;
+    report = error.report();
+  } catch (...) {
+    return thrown;
+  }
+  if (!names_a_place(report)) report.site = site;
+  if (settings.schedules != nullptr) report.schedule = settings.schedules->schedule();
+  return with_report(thrown, report);
+}
+
+}  // namespace
+
+void add_schedule(const RunSettings& settings, std::optional<ErrorReport>& report) noexcept {
+  if (settings.schedules == nullptr || !report) return;
+  try {
+    report->schedule = settings.schedules->schedule();
+  } catch (const std::bad_alloc&) {
+    report->schedule.reset();
+  }
+}
+
+std::exception_ptr leaving_run(const std::exception_ptr& thrown, const RunSettings& settings,
+                               CallSite site) noexcept {
+  try {
+    return with_origin(thrown, settings, site);
+  } catch (...) {
+    return thrown;
+  }
+}
+
+}  // namespace belfry::detail

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The programs of the page on debugging. Without arguments every part of the page runs; with a
+// replay token the failing case alone, on threads; with the name of a carrier the program once.
+#include <belfry/belfry.h>
+#include <belfry/sim/backend.h>
+#include <belfry/sim/timeline.h>
+#include <belfry/sim/trace_json.h>
+#include <belfry/tensor_ops.h>
+
+#include <cstdint>
+#include <fstream>
+#include <iostream>
+#include <string>
+
+using namespace belfry;
+
+namespace {
+
+// [program]
+double last_loss(sim::Backend& backend) {
+  MirroredStrategy strategy{backend};
+  double last = 0;
+  strategy.run([&](ReplicaContext& replica) {
+    const double loss = 1.0 + replica.replica_id();
+    last = loss;  // The mistake: both replicas write, and the later one counts.
+    replica.all_reduce(ReduceOp::kSum, loss);
+  });
+  return last;
+}
+// [program]
+
+std::string search() {
+  // [search]
+  for (std::uint64_t seed = 0;; ++seed) {
+    sim::Backend backend{{.devices = 2, .seed = seed}};
+    if (last_loss(backend) == 2) continue;
+    std::cout << "seed " << seed << ": " << backend.replay_token() << '\n';
+    return backend.replay_token();
+  }
+  // [search]
+}
+
+void replay(const std::string& token) {
+  // [replay]
+  sim::Backend backend{
+      {.devices = 2, .schedule = sim::Schedule::replay(token), .carrier = sim::Carrier::kBaton}};
+  std::cout << "the last loss is " << last_loss(backend) << '\n';
+  // [replay]
+}
+
+// [step]
+void step(sim::Backend& backend, float rate) {
+  MirroredStrategy strategy{backend};
+  auto weight =
+      strategy.mirrored_variable([] { return Tensor<float>::full({2}, 1.0F); }, {.name = "weight"});
+  strategy.run([&](ReplicaContext& replica) {
+    const auto gradient = multiply(weight.on(replica), 1.0F + replica.replica_id());
+    replica.merge_call(
+        [&](CrossReplicaContext& cross, const PerReplica<Tensor<float>>& gradients) {
+          const auto mean = cross.reduce(ReduceOp::kMean, gradients);
+          cross.update(
+              weight,
+              [&](Tensor<float>& w, const Tensor<float>& g) { w = subtract(w, multiply(g, rate)); },
+              mean);
+        },
+        gradient);
+  });
+  strategy.read(weight).to_host();
+}
+// [step]
+
+void compare_logs() {
+  // [compare]
+  sim::Backend before{{.devices = 2}};
+  step(before, 0.5F);
+  sim::Backend after{{.devices = 2}};
+  step(after, 0.25F);
+  if (const auto difference = compare(before.log(), after.log())) std::cout << difference->text;
+  // [compare]
+}
+
+void look() {
+  // [look]
+  sim::Backend backend{{.devices = 2, .schedule = sim::Schedule::fixed()}};
+  step(backend, 0.5F);
+  std::cout << sim::timeline(backend.log());
+  std::ofstream("trace.json") << sim::trace_json(backend.log());
+  // [look]
+}
+
+void race(const std::string& carrier) {
+  sim::Options options{.devices = 2};
+  if (carrier == "concurrent") options.carrier = sim::Carrier::kConcurrent;
+  sim::Backend backend{options};
+  last_loss(backend);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string argument = argc > 1 ? argv[1] : "";
+  if (argument.starts_with("bf1.")) {
+    replay(argument);
+  } else if (!argument.empty()) {
+    race(argument);
+  } else {
+    std::cout << "== search\n";
+    const std::string token = search();
+    std::cout << "== replay\n";
+    replay(token);
+    std::cout << "== compare\n";
+    compare_logs();
+    std::cout << "== look\n";
+    look();
+  }
+}

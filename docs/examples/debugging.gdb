@@ -1,0 +1,6 @@
+set pagination off
+break debugging.cpp:27 if loss == 1
+run
+backtrace 1
+print loss
+thread apply all backtrace

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+"""Computes the numbers that the programs of the labs print, by formulas without replicas.
+
+The tests docs.labs.* compare the expected files with the output of the programs. These tests
+compare the same files with arithmetic: with the mistake, the numbers are wrong in the way of the
+page, and in the answer they are right.
+"""
+
+import pathlib
+import re
+import unittest
+
+PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+NUMBER = r"(-?\d+(?:\.\d+)?)"
+
+
+def expected(name):
+    return (PROGRAMS / f"{name}.expected").read_text()
+
+
+def numbers(pattern, text):
+    """Returns the numbers of each line that fits the pattern, in which # stands for a number."""
+    line = "^" + re.escape(pattern).replace(r"\#", NUMBER) + "$"
+    return [tuple(map(float, found.groups())) for found in re.finditer(line, text, re.MULTILINE)]
+
+
+def minimal_standard(draws):
+    """Returns the first numbers of std::minstd_rand: x becomes 48271 x mod 2^31 - 1, from 1."""
+    found, x = [], 1
+    for _ in range(draws):
+        x = 48271 * x % (2**31 - 1)
+        found.append(x)
+    return found
+
+
+class EqualStart(unittest.TestCase):
+    """The target is 6, and each step halves the mean error."""
+    DRAWN = [x % 8 for x in minimal_standard(2)]
+    STEP = "step #: weight #, loss #"
+
+    def weights(self, first):
+        """Returns the weights of a replica that starts at `first`, before and after each step."""
+        mean = sum(self.DRAWN) / 2
+        return [first - (mean - 6) * (1 - 0.5**step) for step in range(5)]
+
+    def test_draws(self):
+        self.assertEqual(self.DRAWN, [7, 2])
+
+    def test_with_the_mistake_the_mean_arrives_and_the_loss_stays(self):
+        a, b = self.weights(7), self.weights(2)
+        wanted = [(step + 1, (a[step] + b[step]) / 2, ((a[step] - 6)**2 + (b[step] - 6)**2) / 2)
+                  for step in range(4)]
+        self.assertEqual(numbers(self.STEP, expected("loss_stays")), wanted)
+        # The weights stay 5 apart: at best, each is 2.5 off.
+        self.assertEqual(wanted[0], (1, 4.5, 8.5))
+        self.assertLess(abs(wanted[3][1] - 6), 0.2)
+        self.assertTrue(all(loss > 2.5**2 for _, _, loss in wanted))
+
+    def test_with_the_mistake_the_schedule_decides_who_gets_which_weight(self):
+        rows = numbers(self.STEP + ", then components # and #", expected("loss_stays_components"))
+        a, b = self.weights(7), self.weights(2)
+        orders = [(rows[4 * run + step][3:] == (a[step + 1], b[step + 1]),
+                   rows[4 * run + step][3:] == (b[step + 1], a[step + 1]))
+                  for run in range(2) for step in range(4)]
+        self.assertEqual(len(rows), 8)
+        self.assertIn(orders, ([(True, False)] * 4 + [(False, True)] * 4,
+                               [(False, True)] * 4 + [(True, False)] * 4))
+
+    def test_in_the_answer_both_replicas_start_at_the_first_draw(self):
+        rows = numbers(self.STEP + ", then components # and #", expected("loss_stays_answer"))
+        wanted = [(1, 7, 1, 6.5, 6.5), (2, 6.5, 0.25, 6.25, 6.25),
+                  (3, 6.25, 0.0625, 6.125, 6.125), (4, 6.125, 0.015625, 6.0625, 6.0625)]
+        self.assertEqual(rows, wanted * 2)
+
+    def test_an_update_with_a_draw_for_each_component_is_reported(self):
+        self.assertTrue(expected("loss_stays_attempt").startswith("BF-053 "))
+
+
+class SumOrMean(unittest.TestCase):
+    """The mean of the examples is 4, and the weight starts at 0 with the error -4."""
+
+    def table(self, name):
+        return numbers("#  #  #  #", re.sub(" +", "  ", expected(name)).replace("\n  ", "\n"))
+
+    def test_with_the_mistake_the_error_is_multiplied_by_1_minus_three_quarters_of_n(self):
+        wanted = [(step, *(4 - 4 * (1 - 0.75 * n)**step for n in (1, 2, 4)))
+                  for step in range(1, 5)]
+        self.assertEqual(self.table("step_diverges"), wanted)
+        self.assertEqual(wanted[0], (1, 3, 6, 12))
+        self.assertEqual(wanted[3][3], -60)
+
+    def test_in_the_answer_every_number_of_replicas_has_the_weights_of_one(self):
+        self.assertEqual(self.table("step_diverges_answer"),
+                         [(1, 3, 3, 3), (2, 3.75, 3.75, 3.75), (3, 3.9375, 3.9375, 3.9375),
+                          (4, 3.984375, 3.984375, 3.984375)])
+
+
+class SkippedMerge(unittest.TestCase):
+    """The batches are 1, 2, 3, 4 and 5: their means are 2.5 and 5."""
+
+    def test_with_the_mistake_the_second_batch_has_a_report_and_no_mean(self):
+        text = expected("last_batch")
+        self.assertEqual(numbers("mean #", text), [(2.5,)])
+        self.assertRegex(text, r"(?m)^BF-010 ")
+        self.assertRegex(text, r"(?m)^  replica 0  last_batch\.cpp:\d+  waits in all_reduce #1$")
+        self.assertRegex(text, r"(?m)^  replica 1  returned before its first merge$")
+
+    def test_a_zero_in_place_of_nothing_halves_the_second_mean(self):
+        self.assertEqual(numbers("mean #", expected("last_batch_attempt")),
+                         [(2.5,), ((5 + 0) / 2,)])
+
+    def test_in_the_answer_the_sum_is_divided_by_the_number_of_examples(self):
+        self.assertEqual(numbers("mean #", expected("last_batch_answer")),
+                         [((1 + 2 + 3 + 4) / 4,), (5 / 1,)] * 2)
+
+    def test_the_call_of_the_report_is_the_reduction(self):
+        line = int(re.search(r"last_batch\.cpp:(\d+)", expected("last_batch"))[1])
+        source = (PROGRAMS / "last_batch.cpp").read_text().splitlines()
+        self.assertIn("all_reduce", source[line - 1])
+
+
+if __name__ == "__main__":
+    unittest.main()

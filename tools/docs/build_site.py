@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the site of pages and reference in build/docs/html, and checks the links of the site.
+
+Fails if a public name has no comment, if Doxygen warns, if a public header belongs to no group of
+docs/data/reference_groups.txt or to several groups, or if a link leads nowhere.
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import check_site
+import headers
+import pages
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NAMESPACES = {
+    "belfry": "The library.",
+    "belfry::sim": "The simulator.",
+    "belfry::cuda": "CUDA and NCCL.",
+    "belfry::element": "Arithmetic on one element, for kernels of hosts and GPUs.",
+    "belfry::testing": "Help for tests.",
+    "belfry::tower": "The names of older systems.",
+}
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def group_faults(names, groups):
+    """Returns a line for each header that belongs to no group or to several."""
+    found = {name: headers.group_of(name, groups) for name in names}
+    return [f"docs/data/reference_groups.txt: {name} belongs to {' and '.join(of) or 'no group'}"
+            for name, of in found.items() if len(of) != 1]
+
+
+def groups_page(groups):
+    """Returns the definitions of groups and namespaces."""
+    parts = [f"/** @defgroup group_{name} {title}\n * {about} */"
+             for name, title, about, _ in groups]
+    parts += [f"/** @namespace {name}\n * {about} */" for name, about in NAMESPACES.items()]
+    return "\n".join(parts) + "\n"
+
+
+def menu(layout, listed):
+    """Returns the layout with an entry for each page."""
+    entries = "\n".join(
+        f'      <tab type="user" url="@ref {pages.label_of(path)}" title="{title}"/>'
+        for path, title in listed)
+    return layout.replace("      <!-- pages -->", entries)
+
+
+def convert(root, build):
+    """Writes the input of Doxygen. Returns the faults of groups."""
+    texts = pages.read_pages(root)
+    citations = pages.citations_of(texts)
+    groups = headers.read_groups(
+        (root / "docs/data/reference_groups.txt").read_text(encoding="utf-8"))
+    public = headers.public_headers(root)
+    faults = group_faults(public, groups)
+    if faults:
+        return faults
+    shutil.rmtree(build, ignore_errors=True)
+    for page in texts:
+        write(build / "input" / page, pages.convert(page, texts, citations))
+    for name, path in public.items():
+        header = headers.Header(name, path.read_text(encoding="utf-8"),
+                                headers.group_of(name, groups)[0], citations)
+        write(build / "input" / name, header.converted())
+    write(build / "input/groups.dox", groups_page(groups))
+    layout = (root / "tools/docs/layout.xml").read_text(encoding="utf-8")
+    write(build / "layout.xml", menu(layout, pages.pages_of_readme(texts)))
+    return []
+
+
+def run_doxygen(root, build):
+    """Runs Doxygen. Returns whether it succeeded; prints warnings with the paths of the sources."""
+    version = re.search(r"project\(belfry VERSION (\S+)",
+                        (root / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
+    settings = (root / "tools/docs/Doxyfile").read_text(encoding="utf-8")
+    run = subprocess.run(["doxygen", "-"], cwd=root, text=True, capture_output=True,
+                         input=f"{settings}PROJECT_NUMBER = {version}\n")
+    public = headers.public_headers(root)
+    for line in (run.stdout + run.stderr).splitlines():
+        path, colon, rest = line.removeprefix(f"{build}/input/").partition(":")
+        shown = public[path].relative_to(root).as_posix() if path in public else path
+        print(f"{shown}{colon}{rest}")
+    return run.returncode == 0
+
+
+def mend_links(folder):
+    """Removes links of Doxygen's own lists to private members, for which it writes no anchors."""
+    texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.html")}
+    anchors = {name: check_site.Page(text).anchors for name, text in texts.items()}
+    link = re.compile(r'<a (?:class="el" )?href="([^"#]*)#([^"]+)">([^<]*)</a>')
+    summary = re.compile(r'<div class="summary">.*?</div>', re.DOTALL)
+    for name, text in texts.items():
+        def mended(found, own=name):
+            return found[0] if found[2] in anchors.get(found[1] or own, {found[2]}) else found[3]
+
+        part = re.compile(r".*", re.DOTALL) if name.endswith("-members.html") else summary
+        whole = part.sub(lambda found: link.sub(mended, found[0]), text)  # noqa: B023
+        if whole != text:
+            (folder / name).write_text(whole, encoding="utf-8")
+
+
+def main():
+    build = ROOT / "build/docs"
+    faults = convert(ROOT, build)
+    if not faults:
+        documented = run_doxygen(ROOT, build)
+        mend_links(build / "html")
+        faults = check_site.faults(build / "html")
+    print(*faults, sep="\n", end="\n" if faults else "")
+    if faults or not documented:
+        return 1
+    print(f"the site: {(build / 'html/index.html').relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
