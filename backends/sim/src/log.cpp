@@ -148,7 +148,7 @@ std::string annotation_text(const Log& log, std::uint64_t record) {
   if (own.kind == OperationKind::kAllocate) add(std::to_string(own.value) + " B");
   if (known->reads != 0) add("reads " + std::to_string(known->reads) + " B");
   if (known->writes != 0) add("writes " + std::to_string(known->writes) + " B");
-  if (*known->site.file != 0) add(to_string(known->site));
+  if (!known->site.empty()) add(to_string(known->site));
   if (known->failed) add("FAILED");
   return text;
 }

@@ -27,7 +27,7 @@ class LogSink final : public OperationSink {
 
  private:
   void append_of_host(Operation operation) {
-    if (*operation.site.file == 0) operation.site = detail::submitting_site();
+    if (operation.site.empty()) operation.site = detail::submitting_site();
     const int replica = executor_ == nullptr ? -1 : detail::current_place(*executor_).replica;
     log_.append_of_host(operation, replica);
   }

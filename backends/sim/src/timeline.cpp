@@ -119,7 +119,7 @@ Row row_of(const Annotations& annotations, const RunMark& mark) {
   if (mark.begins) {
     row.cell += " begins on " + std::to_string(mark.replicas) +
                 (mark.replicas == 1 ? " replica" : " replicas");
-    if (*mark.site.file != 0) row.cell += ", " + to_string(mark.site);
+    if (!mark.site.empty()) row.cell += ", " + to_string(mark.site);
   } else {
     row.cell += mark.failed ? " fails" : " ends";
     if (mark.name != 0) row.cell += ": " + std::string(annotations.name(mark.name));

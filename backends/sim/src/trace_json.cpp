@@ -173,7 +173,7 @@ class Trace {
         about += fmt::format(",\"{}\":{}", kind_of_name(record.kind), json_string(name));
       if (known->reads != 0) about += fmt::format(",\"bytes_read\":{}", known->reads);
       if (known->writes != 0) about += fmt::format(",\"bytes_written\":{}", known->writes);
-      if (*known->site.file != 0) about += ",\"at\":" + json_string(to_string(known->site));
+      if (!known->site.empty()) about += ",\"at\":" + json_string(to_string(known->site));
       if (known->failed) about += ",\"failed\":true";
     }
     if (record.kind == OperationKind::kAllocate) {

@@ -20,6 +20,8 @@ struct CallSite {
                                  int line = __builtin_LINE()) noexcept {
     return {file, line};
   }
+  /// Whether the call is unknown.
+  constexpr bool empty() const noexcept { return *file == '\0'; }
 };
 
 /// Whether both sites have the same file and line.

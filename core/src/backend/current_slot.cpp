@@ -34,7 +34,7 @@ SiteScope::SiteScope(const CallSite& site) noexcept : site_(site) {
   const Unwatched unwatched;
   place_ = place_of_site();
   before_ = *place_;
-  if (*site_.file != 0) *place_ = &site_;
+  if (!site_.empty()) *place_ = &site_;
 }
 
 CallSite submitting_site() noexcept {

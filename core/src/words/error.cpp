@@ -49,8 +49,6 @@ std::vector<Group> group(const std::vector<ReplicaReport>& replicas) {
   return groups;
 }
 
-bool has_place(const CallSite& site) { return *site.file != '\0'; }
-
 // `replica 2`, `replicas 0-3`, `process 1, replica 2`, `process 1`.
 std::string label_of(const Group& same) {
   const int process = same.first->process;
@@ -72,10 +70,10 @@ void append_line(std::string& text, std::string_view label, std::string_view val
 
 std::string to_string(const ErrorReport& report) {
   std::string text = to_string(report.code) + ' ' + report.summary;
-  if (has_place(report.site)) append_line(text, "at ", to_string(report.site));
+  if (!report.site.empty()) append_line(text, "at ", to_string(report.site));
   for (const Group& same : group(report.replicas)) {
     append_line(text, label_of(same), "");
-    if (has_place(same.first->site)) text += "  " + to_string(same.first->site);
+    if (!same.first->site.empty()) text += "  " + to_string(same.first->site);
     if (!same.first->what.empty()) text += "  " + same.first->what;
   }
   if (!report.expected.empty()) append_line(text, "expected: ", report.expected);

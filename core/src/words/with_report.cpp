@@ -47,7 +47,7 @@ std::exception_ptr at_site(std::exception_ptr error, CallSite site) {
   } catch (...) {
     return error;
   }
-  if (*report.site.file != '\0') return error;
+  if (!report.site.empty()) return error;
   report.site = site;
   return with_report(std::move(error), report);
 }

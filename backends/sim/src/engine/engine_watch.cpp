@@ -22,7 +22,7 @@ void name(sim::StreamItem& item, const CommandQueue& queue, std::uint64_t number
 }  // namespace
 
 CallSite site_or_submitting(const CallSite& site) {
-  return *site.file == 0 ? detail::submitting_site() : site;
+  return site.empty() ? detail::submitting_site() : site;
 }
 
 void Engine::tell_host(Observation seen, const CallSite& site) {

@@ -31,7 +31,7 @@ void ReplicaRunner::run_among_processes(ProcessExchange& processes, const RunOpt
     const int speaker = is_replica ? blamed_ : present_.id(0);
     const CallSite last = state(speaker).last_site;
     processes.tell_failure(std::current_exception(), is_replica ? blamed_ : -1,
-                           *last.file == '\0' ? options.site : last);
+                           last.empty() ? options.site : last);
     processes.end_run();
     throw;
   }

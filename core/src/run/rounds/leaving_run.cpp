@@ -11,12 +11,10 @@
 namespace belfry::detail {
 namespace {
 
-bool has_place(const CallSite& site) { return *site.file != '\0'; }
-
 bool names_a_place(const ErrorReport& report) {
-  return has_place(report.site) ||
+  return !report.site.empty() ||
          std::ranges::any_of(report.replicas,
-                             [](const ReplicaReport& replica) { return has_place(replica.site); });
+                             [](const ReplicaReport& replica) { return !replica.site.empty(); });
 }
 
 std::exception_ptr with_origin(const std::exception_ptr& thrown, const RunSettings& settings,

@@ -98,7 +98,7 @@ Failure thrown_by(const RunFacts& run, const ReplicaState& thrower,
     report.summary = "a replica threw " + report.summary;
   } else if (report.replicas.empty()) {
     // Calls below the verbs have no site; the last merge of the replica is then the nearest place.
-    const CallSite place = *report.site.file != '\0' ? report.site : thrower.last_site;
+    const CallSite place = report.site.empty() ? thrower.last_site : report.site;
     report.replicas = {
         {run.states.id_of(thrower), place, "threw this " + merges_text(thrower.merges), {}}};
     thrown = with_report(std::move(thrown), report);

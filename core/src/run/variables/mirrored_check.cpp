@@ -116,7 +116,7 @@ struct Change {
 
 Change change_of(Compared what, const VariableInfo& info, CallSite site) {
   if (what != Compared::kAllLeaves) return {site, ""};
-  if (*info.changed.file != '\0') return {info.changed, "was changed here, and "};
+  if (!info.changed.empty()) return {info.changed, "was changed here, and "};
   return {info.created, "was made here, and "};
 }
 
