@@ -24,6 +24,16 @@ std::exception_ptr as_one_of(const Error& error, const ErrorReport& report) {
 
 }  // namespace
 
+std::optional<ErrorReport> error_report(const std::exception_ptr& exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const Error& error) {
+    return error.report();
+  } catch (...) {
+    return std::nullopt;
+  }
+}
+
 std::exception_ptr with_report(std::exception_ptr error, const ErrorReport& report) {
   try {
     std::rethrow_exception(error);
@@ -39,17 +49,10 @@ std::exception_ptr with_report(std::exception_ptr error, const ErrorReport& repo
 }
 
 std::exception_ptr at_site(std::exception_ptr error, CallSite site) {
-  ErrorReport report;
-  try {
-    std::rethrow_exception(error);
-  } catch (const Error& own) {
-    report = own.report();
-  } catch (...) {
-    return error;
-  }
-  if (!report.site.empty()) return error;
-  report.site = site;
-  return with_report(std::move(error), report);
+  std::optional<ErrorReport> report = error_report(error);
+  if (!report || !report->site.empty()) return error;
+  report->site = site;
+  return with_report(std::move(error), *report);
 }
 
 }  // namespace belfry::detail

@@ -5,8 +5,12 @@
 #include "belfry/error.h"
 
 #include <exception>
+#include <optional>
 
 namespace belfry::detail {
+
+/// The report of an Error; nothing for any other exception.
+std::optional<ErrorReport> error_report(const std::exception_ptr& exception);
 
 /// An error of a class of belfry, with the report replaced by `report`. Objects of classes derived
 /// by users are returned unchanged.

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace belfry::detail {
@@ -244,16 +245,10 @@ void ProcessExchange::complete(ErrorReport& report) const {
 }
 
 std::exception_ptr ProcessExchange::completed(std::exception_ptr thrown) const {
-  ErrorReport report;
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const Error& error) {
-    report = error.report();
-  } catch (...) {
-    return thrown;
-  }
-  complete(report);
-  return with_report(std::move(thrown), report);
+  std::optional<ErrorReport> report = error_report(thrown);
+  if (!report) return thrown;
+  complete(*report);
+  return with_report(std::move(thrown), *report);
 }
 
 }  // namespace belfry::detail

@@ -3,12 +3,16 @@
 
 #include "run/rounds/exception_text.h"
 
+#include "words/with_report.h"
+
 #include <cxxabi.h>
 
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <optional>
 #include <typeinfo>
+#include <utility>
 
 namespace belfry::detail {
 namespace {
@@ -45,16 +49,12 @@ std::string text_if_possible(const std::exception_ptr& exception) noexcept {
 }
 
 ErrorReport report_of(const std::exception_ptr& exception) {
-  try {
-    std::rethrow_exception(exception);
-  } catch (const Error& error) {
-    return error.report();
-  } catch (...) {
-    ErrorReport report;
-    report.code = ErrorCode::kMergeThrew;
-    report.summary = text_of(exception);
-    return report;
-  }
+  std::optional<ErrorReport> own = error_report(exception);
+  if (own) return *std::move(own);
+  ErrorReport report;
+  report.code = ErrorCode::kMergeThrew;
+  report.summary = text_of(exception);
+  return report;
 }
 
 std::exception_ptr exception_of(const ErrorReport& report) {

@@ -19,18 +19,13 @@ bool names_a_place(const ErrorReport& report) {
 
 std::exception_ptr with_origin(const std::exception_ptr& thrown, const RunSettings& settings,
                                CallSite site) {
-  ErrorReport report;
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const Error& error) {
-    if (settings.schedules == nullptr && names_a_place(error.report())) return thrown;
-    report = error.report();
-  } catch (...) {
-    return thrown;
-  }
-  if (!names_a_place(report)) report.site = site;
-  if (settings.schedules != nullptr) report.schedule = settings.schedules->schedule();
-  return with_report(thrown, report);
+  std::optional<ErrorReport> report = error_report(thrown);
+  if (!report) return thrown;
+  const bool has_place = names_a_place(*report);
+  if (has_place && settings.schedules == nullptr) return thrown;
+  if (!has_place) report->site = site;
+  if (settings.schedules != nullptr) report->schedule = settings.schedules->schedule();
+  return with_report(thrown, *report);
 }
 
 }  // namespace

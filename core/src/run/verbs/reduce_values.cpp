@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -63,23 +64,17 @@ std::size_t word_of_leaf(const std::vector<LeafDescription>& words, std::size_t 
 
 std::exception_ptr at_refused_leaf(std::exception_ptr error, ReduceOp op,
                                    const std::vector<LeafRef>& leaves, LeafWords describe) {
-  ErrorReport report;
-  try {
-    std::rethrow_exception(error);
-  } catch (const Error& own) {
-    report = own.report();
-  } catch (...) {
-    return error;
-  }
-  if (report.code != ErrorCode::kDType && report.code != ErrorCode::kIntegerMean) return error;
+  std::optional<ErrorReport> report = error_report(error);
+  if (!report) return error;
+  if (report->code != ErrorCode::kDType && report->code != ErrorCode::kIntegerMean) return error;
   const auto refused = std::ranges::find_if(leaves, [op](const LeafRef& leaf) {
     return leaf.dtype == DType::kBool || (op == ReduceOp::kMean && !is_floating(leaf.dtype));
   });
   if (refused == leaves.end()) return error;
   const std::vector<LeafDescription> words = describe();
   const auto leaf = static_cast<std::size_t>(refused - leaves.begin());
-  report.summary += place_of_leaf(words, word_of_leaf(words, leaf));
-  return with_report(std::move(error), report);
+  report->summary += place_of_leaf(words, word_of_leaf(words, leaf));
+  return with_report(std::move(error), *report);
 }
 
 void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call, LeafWords describe) {
