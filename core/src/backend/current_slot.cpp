@@ -55,7 +55,7 @@ CurrentPlace current_place(const Executor& executor) noexcept {
   return place;
 }
 
-int current_replica() noexcept {
+int current_replica_id() noexcept {
   const Unwatched unwatched;
   return current.carrier == nullptr ? -1 : current.carrier->replica;
 }

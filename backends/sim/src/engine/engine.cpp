@@ -121,7 +121,7 @@ void Engine::enqueue(CommandQueue& queue, Command command) {
   Lock lock(door_);
   clear_told();
   command.site = site_or_submitting(command.site);
-  command.replica = detail::current_replica();
+  command.replica = detail::current_replica_id();
   prepare(queue, command);
   QueueItem item;
   item.kind = QueueItem::Kind::kWork;

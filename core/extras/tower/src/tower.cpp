@@ -15,7 +15,7 @@ void require_mean_of_mirrored(ReduceOp op, CallSite site) {
 }
 
 void require_current(const ReplicaContext& tower, CallSite site) {
-  if (belfry::current_replica() == &tower) return;
+  if (current_replica() == &tower) return;
   throw ContextError(ErrorCode::kWrongContext,
                      "a variable scope was asked for through a replica context that is not current",
                      "use the ReplicaContext& that this replica's function was given", site);

@@ -52,7 +52,7 @@ struct CurrentPlace {
 CurrentPlace current_place(const Executor& executor) noexcept;
 /// The replica of the calling code in the innermost run of any executor; -1 outside runs and in the
 /// caller of the innermost run.
-int current_replica() noexcept;
+int current_replica_id() noexcept;
 
 }  // namespace detail
 }  // namespace belfry
