@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/sim/timeline.h"
 
+#include "owner.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -72,15 +74,6 @@ bool is_bookkeeping(const LogRecord& record) {
   }
 }
 
-// The replica, merge, stream or host that a record belongs to. Calls of replicas are the replicas'.
-AgentId owner_of(const Log& log, std::uint64_t index) {
-  const LogRecord& record = log.records()[index];
-  if (record.agent_kind != AgentId::Kind::kHost) return record.agent();
-  const Annotation* const known = log.annotations().find(index);
-  if (known == nullptr || known->replica < 0) return record.agent();
-  return {AgentId::Kind::kReplica, known->replica};
-}
-
 ColumnKey column_of(const AgentId& agent, const TimelineOptions& options) {
   switch (agent.kind) {
     case AgentId::Kind::kReplica:
@@ -98,7 +91,7 @@ ColumnKey column_of(const AgentId& agent, const TimelineOptions& options) {
 
 Row row_of(const Log& log, std::uint64_t index, const TimelineOptions& options) {
   const LogRecord& record = log.records()[index];
-  const AgentId owner = owner_of(log, index);
+  const AgentId owner = owner_of(record, log.annotations().find(index));
   Row row;
   row.number = std::to_string(index);
   row.key = column_of(owner, options);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/sim/trace_json.h"
 
+#include "owner.h"
 #include "stream_numbers.h"
 
 #include <fmt/format.h>
@@ -36,19 +37,18 @@ std::string json_string(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-Track track_of(const LogRecord& record, const Annotation* known) {
-  switch (record.agent_kind) {
+Track track_of(const AgentId& owner) {
+  switch (owner.kind) {
     case AgentId::Kind::kReplica:
-      return {kProgram, kFirstReplica + record.agent_index};
+      return {kProgram, kFirstReplica + owner.index};
     case AgentId::Kind::kMerge:
       return kMerges;
     case AgentId::Kind::kStream:
-      return {kStreams, record.agent_index + 1};  // Row 0 would be the main thread of the group.
+      return {kStreams, owner.index + 1};  // Row 0 would be the main thread of the group.
     case AgentId::Kind::kHost:
       break;
   }
-  const bool is_replicas = known != nullptr && known->replica >= 0;
-  return is_replicas ? Track{kProgram, kFirstReplica + known->replica} : kHost;
+  return kHost;
 }
 
 std::string title_of(const Track& track, int devices) {
@@ -136,7 +136,7 @@ class Trace {
   void add(std::uint64_t index) {
     const LogRecord& record = log_.records()[index];
     const Annotation* const known = log_.annotations().find(index);
-    const Track track = track_of(record, known);
+    const Track track = track_of(owner_of(record, known));
     switch (record.kind) {
       case OperationKind::kStart:
         open(track, "body", index, {});
