@@ -3,6 +3,7 @@
 #include "belfry/sim/log.h"
 
 #include "belfry/testing/asserts.h"
+#include "testing/operations.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,26 +16,9 @@ namespace belfry::sim::log_test {
 namespace {
 
 using ::testing::HasSubstr;
-
-Operation operation(AgentId::Kind agent, int index, OperationKind kind, std::uint64_t subject = 0,
-                    std::uint64_t value = 0) {
-  Operation result;
-  result.agent = {agent, index};
-  result.kind = kind;
-  result.subject = subject;
-  result.value = value;
-  return result;
-}
-
-Operation replica(int index, OperationKind kind, std::uint64_t subject = 0) {
-  return operation(AgentId::Kind::kReplica, index, kind, subject);
-}
-
-Log log_of(const std::vector<Operation>& operations, std::size_t limit = 1000) {
-  Log log(limit);
-  for (const Operation& each : operations) log.append(each);
-  return log;
-}
+using testing::log_of;
+using testing::operation;
+using testing::replica;
 
 TEST(Log, EveryFieldButTheSiteCounts) {
   belfry::testing::asserts("SEM-77");

@@ -5,6 +5,7 @@
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
 #include "belfry/tensor_ops.h"
+#include "testing/operations.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,26 +21,9 @@ namespace {
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
-
-Operation operation(AgentId::Kind agent, int index, OperationKind kind, std::uint64_t subject = 0,
-                    std::uint64_t value = 0) {
-  Operation result;
-  result.agent = {agent, index};
-  result.kind = kind;
-  result.subject = subject;
-  result.value = value;
-  return result;
-}
-
-Operation replica(int index, OperationKind kind, std::uint64_t subject = 0) {
-  return operation(AgentId::Kind::kReplica, index, kind, subject);
-}
-
-Log log_of(const std::vector<Operation>& operations, std::size_t limit = 1000) {
-  Log log(limit);
-  for (const Operation& each : operations) log.append(each);
-  return log;
-}
+using testing::log_of;
+using testing::operation;
+using testing::replica;
 
 // `text` with each `@3` replaced by the place of the third line after `line`.
 std::string with_lines(std::string text, int line) {
