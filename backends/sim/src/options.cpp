@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <ostream>
 #include <string_view>
 
 namespace belfry::sim {
@@ -102,10 +101,6 @@ std::string to_string(const Options& options) {
     text += ", .functions_of = " + std::to_string(options.functions_of);
   }
   return text + "}";
-}
-
-std::ostream& operator<<(std::ostream& stream, const Options& options) {
-  return stream << to_string(options);
 }
 
 }  // namespace belfry::sim

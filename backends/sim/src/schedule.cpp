@@ -4,8 +4,6 @@
 
 #include "belfry/sim/replay_token.h"
 
-#include <ostream>
-
 namespace belfry::sim {
 namespace {
 
@@ -52,10 +50,6 @@ std::string to_string(const Schedule& schedule) {
   std::string text = to_string(schedule.kind);
   if (schedule.kind == ScheduleKind::kReplayed) text += " " + encode_choices(schedule.choices);
   return text;
-}
-
-std::ostream& operator<<(std::ostream& stream, const Schedule& schedule) {
-  return stream << to_string(schedule);
 }
 
 }  // namespace belfry::sim

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iosfwd>
 #include <string>
 
 namespace belfry::sim {
@@ -59,8 +58,6 @@ struct Options {
 /// `{.devices = 2, .carrier = belfry::sim::Carrier::kBaton}`. Members with their default value are
 /// left out, except `devices`.
 std::string to_string(const Options& options);
-/// Prints the text of to_string.
-std::ostream& operator<<(std::ostream& stream, const Options& options);
 
 }  // namespace belfry::sim
 
@@ -70,6 +67,8 @@ template <>
 inline constexpr bool kPrints<sim::Carrier> = true;
 template <>
 inline constexpr bool kPrints<sim::Digests> = true;
+template <>
+inline constexpr bool kPrints<sim::Options> = true;
 }  // namespace detail
 namespace sim {
 using belfry::operator<<;

@@ -7,7 +7,6 @@
 #include "belfry/detail/prints.h"
 
 #include <cstdint>
-#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,8 +51,6 @@ struct Schedule {
 
 /// The kind, and the token of a replayed schedule.
 std::string to_string(const Schedule& schedule);
-/// Prints the text of to_string.
-std::ostream& operator<<(std::ostream& stream, const Schedule& schedule);
 
 }  // namespace belfry::sim
 
@@ -61,6 +58,8 @@ namespace belfry {
 namespace detail {
 template <>
 inline constexpr bool kPrints<sim::Choice> = true;
+template <>
+inline constexpr bool kPrints<sim::Schedule> = true;
 template <>
 inline constexpr bool kPrints<sim::ScheduleKind> = true;
 }  // namespace detail
