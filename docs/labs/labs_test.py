@@ -155,8 +155,12 @@ class EqualStart(unittest.TestCase):
 class SumOrMean(unittest.TestCase):
     """The mean of the examples is 4, and the weight starts at 0 with the error -4."""
 
-    def table(self, name):
-        return numbers("#  #  #  #", re.sub(" +", "  ", expected(name)).replace("\n  ", "\n"))
+    def table(self, *name):
+        return numbers("#  #  #  #", re.sub(" +", "  ", expected(*name)).replace("\n  ", "\n"))
+
+    def with_factors(self, *factors):
+        """Returns the table if a step multiplies the distance to 4 by these factors."""
+        return [(step, *(4 - 4 * factor**step for factor in factors)) for step in range(1, 5)]
 
     def test_with_the_mistake_the_error_is_multiplied_by_1_minus_three_quarters_of_n(self):
         wanted = [(step, *(4 - 4 * (1 - 0.75 * n)**step for n in (1, 2, 4)))
@@ -169,6 +173,25 @@ class SumOrMean(unittest.TestCase):
         self.assertEqual(self.table("step_diverges_answer"),
                          [(1, 3, 3, 3), (2, 3.75, 3.75, 3.75), (3, 3.9375, 3.9375, 3.9375),
                           (4, 3.984375, 3.984375, 3.984375)])
+
+    def test_a_quarter_of_the_step_is_right_on_4_replicas_only(self):
+        rows = self.table("step_diverges_repairs", "quarter_step")
+        for row, wanted in zip(rows, self.with_factors(0.8125, 0.625, 0.25), strict=True):
+            for number, right in zip(row, wanted, strict=True):
+                self.assertAlmostEqual(number, right, delta=1e-9)
+        self.assertEqual([row[3] for row in rows],
+                         [row[1] for row in self.table("step_diverges")])
+        self.assertEqual(round(rows[3][1], 2), 2.26)
+
+    def test_sums_over_the_shares_diverge_alike(self):
+        rows = self.table("step_diverges_repairs", "sums")
+        self.assertEqual(rows, self.with_factors(-5, -5, -5))
+        self.assertEqual([row[1] for row in rows], [24, -96, 504, -2496])
+
+    def test_means_of_sums_start_at_24_12_and_6(self):
+        rows = self.table("step_diverges_repairs", "means_of_sums")
+        self.assertEqual(rows, self.with_factors(-5, -2, -0.5))
+        self.assertEqual(rows[0], (1, 24, 12, 6))
 
 
 class SkippedMerge(unittest.TestCase):
