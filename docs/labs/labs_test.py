@@ -8,6 +8,7 @@ compare the same files, and the tables of the pages, with arithmetic: with the m
 wrong mend, the numbers are wrong in the way of the page, and in the answer the numbers are right.
 """
 
+import math
 import pathlib
 import re
 import unittest
@@ -216,6 +217,43 @@ class SkippedMerge(unittest.TestCase):
         line = int(re.search(r"last_batch\.cpp:(\d+)", expected("last_batch"))[1])
         source = (PROGRAMS / "last_batch.cpp").read_text().splitlines()
         self.assertIn("all_reduce", source[line - 1])
+
+    def repair(self, part):
+        text = expected("last_batch_repairs", part)
+        return [float(mean) for mean in re.findall(r"(?m)^mean (\S+)$", text)]
+
+    def test_two_merges_have_a_report_with_both_lines(self):
+        text = expected("last_batch_repairs", "two_merges")
+        self.assertRegex(text, r"(?m)^BF-011 ")
+        self.assertEqual(self.repair("two_merges"), [2.5])
+        places = re.findall(r"(?m)^  replica (\d)  last_batch_repairs\.cpp:(\d+)  waits", text)
+        source = (PROGRAMS / "last_batch_repairs.cpp").read_text().splitlines()
+        lines = {int(replica): source[int(line) - 1].strip() for replica, line in places}
+        self.assertEqual(sorted(lines), [0, 1])
+        self.assertTrue(lines[0].startswith("return replica.all_reduce("))
+        self.assertTrue(lines[1].startswith("if (share.empty()) return replica.all_reduce("))
+
+    def test_a_mean_of_means_is_wrong_for_shares_of_3_and_2(self):
+        self.assertEqual(self.repair("starter_of_5"), [((1 + 2 + 3) / 3 + (4 + 5) / 2) / 2])
+        self.assertEqual(self.repair("starter_of_5"), [3.25])
+        self.assertEqual(self.repair("answer_of_5"), [(1 + 2 + 3 + 4 + 5) / 5])
+
+    def test_other_changes_print_the_means_of_the_table(self):
+        wanted = {
+            "no_branch": ("no line `if (share.empty())`", [2.5, math.nan]),
+            "dropped": ("`kDropPartialStep`", [2.5]),
+            "divided_by_4": ("the sum of all shares, divided by 4", [10 / 4, 5 / 4]),
+            "divided_by_share": ("the sum of all shares, divided by the size of the own share",
+                                 [10 / 2, 5 / 1]),
+            "masked": ("`kMaskReplicas`", [(1.5 + 3.5) / 2, 5 / 1]),
+            "masked_of_3": ("`kMaskReplicas` and `batch(3)`", [(1.5 + 3) / 2, (4 + 5) / 2]),
+        }
+        for part, (change, means) in wanted.items():
+            with self.subTest(part):
+                printed, right, _ = cells("last_batch", change)
+                self.assertEqual(str(self.repair(part)), str(means))
+                self.assertEqual(printed, ", ".join(f"{mean:g}" for mean in means))
+                self.assertEqual(right, "2, 4.5" if part == "masked_of_3" else "2.5, 5")
 
 
 if __name__ == "__main__":
