@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Computes the numbers that the programs of the labs print, by formulas without replicas.
 
-The tests docs.labs.* compare the expected files with the output of the programs. These tests
-compare the same files with arithmetic: with the mistake, the numbers are wrong in the way of the
-page, and in the answer they are right.
+The tests docs.labs.* compare the expected files with the output of the programs. The tests below
+compare the same files, and the tables of the pages, with arithmetic: with the mistake, and after a
+wrong mend, the numbers are wrong in the way of the page, and in the answer the numbers are right.
 """
 
+import math
 import pathlib
 import re
 import unittest
@@ -16,8 +17,21 @@ PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 NUMBER = r"(-?\d+(?:\.\d+)?)"
 
 
-def expected(name):
-    return (PROGRAMS / f"{name}.expected").read_text()
+def expected(name, part=None):
+    """Returns the output of a program, or the lines below `== part`."""
+    text = (PROGRAMS / f"{name}.expected").read_text()
+    if part is None:
+        return text
+    parts = re.split(r"^== (\w+)\n", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2]))[part]
+
+
+def cells(page, first):
+    """Returns the other cells of the row of a page's table that has this first cell."""
+    rows = re.findall(r"^\| " + re.escape(first) + r" \| (.*) \|$",
+                      (PROGRAMS.parent / f"{page}.md").read_text(), re.MULTILINE)
+    assert len(rows) == 1, f"{page}.md has {len(rows)} rows of {first}"
+    return rows[0].split(" | ")
 
 
 def numbers(pattern, text):
@@ -77,12 +91,77 @@ class EqualStart(unittest.TestCase):
     def test_an_update_with_a_draw_for_each_component_is_reported(self):
         self.assertTrue(expected("loss_stays_attempt").startswith("BF-053 "))
 
+    def test_with_the_mistake_the_loss_is_the_squared_distance_and_6_25(self):
+        for _, weight, loss in numbers(self.STEP, expected("loss_stays")):
+            self.assertEqual(loss - (weight - 6)**2, 6.25)
+        self.assertEqual(round((weight - 6)**2, 4), 0.0352)
+
+    def repair(self, part):
+        return numbers(self.STEP + ", then components # and #",
+                       expected("loss_stays_repairs", part))
+
+    def own(self, targets, firsts=(2, 7)):
+        """Returns the rows of replicas that halve the distance to targets of their own."""
+        rows, weights = [], list(firsts)
+        for step in range(1, 5):
+            mean = sum(weights) / 2
+            loss = sum((w - t)**2 for w, t in zip(weights, targets)) / 2
+            weights = [(w + t) / 2 for w, t in zip(weights, targets)]
+            rows.append((step, mean, loss, *weights))
+        return rows
+
+    def test_own_errors_train_a_weight_for_each_replica(self):
+        rows = self.repair("own_errors")
+        self.assertEqual(rows, self.own((6, 6)))
+        self.assertEqual([row[2] for row in rows], [8.5, 2.125, 0.53125, 0.1328125])
+        self.assertEqual([row[1] for row in rows],
+                         [row[1] for row in numbers(self.STEP, expected("loss_stays"))])
+
+    def test_own_errors_with_two_targets_end_at_two_weights(self):
+        rows = self.repair("own_targets")
+        self.assertEqual(rows, self.own((5, 7)))
+        self.assertEqual(rows[-1][3:], (4.8125, 7))
+
+    def check_stays_apart(self, part, row, steps, distance, loss):
+        """Compares a part, and a row of the page, with the distance of the mean at each step."""
+        rows = self.repair(part)
+        self.assertEqual(len(rows), steps)
+        for step, (_, weight, printed, a, b) in enumerate(rows):
+            self.assertAlmostEqual(weight, 6 + distance(step), delta=1e-9)
+            self.assertAlmostEqual(printed, loss(distance(step)), delta=1e-9)
+            self.assertAlmostEqual(abs(a - b), 5, delta=2e-9)
+        self.assertEqual(numbers("weight #, loss #", cells("loss_stays", row)[0]),
+                         [rows[-1][1:3]])
+
+    def test_other_changes_leave_the_weights_5_apart(self):
+        def halved(step):
+            return -1.5 * 0.5**step
+        self.check_stays_apart("twelve_steps", "12 steps", 12, halved, lambda d: d * d + 6.25)
+        self.check_stays_apart("sum", "`kSum` in place of `kMean` in the step", 4,
+                               lambda step: -1.5 if step == 0 else 0, lambda d: d * d + 6.25)
+        self.check_stays_apart("mean_in_loss", "the mean error also in the loss", 4, halved,
+                               lambda d: d * d)
+
+    def test_an_assignment_without_aggregation_is_reported(self):
+        text = expected("loss_stays_repairs", "no_aggregation")
+        self.assertTrue(text.startswith("BF-036 "))
+        self.assertRegex(text, r"(?m)^  hint: .*\.aggregation = ")
+
+    def test_one_draw_for_a_replica_local_weight_prints_the_numbers_of_the_answer(self):
+        rows = numbers(self.STEP + ", then components # and #", expected("loss_stays_answer"))
+        for part in ("drawn_once", "drawn_on_host"):
+            self.assertEqual(self.repair(part), rows[:4])
+
 
 class SumOrMean(unittest.TestCase):
     """The mean of the examples is 4, and the weight starts at 0 with the error -4."""
 
-    def table(self, name):
-        return numbers("#  #  #  #", re.sub(" +", "  ", expected(name)).replace("\n  ", "\n"))
+    def table(self, *name):
+        return numbers("#  #  #  #", re.sub(" +", "  ", expected(*name)).replace("\n  ", "\n"))
+
+    def with_factors(self, *factors):
+        """Returns the table if a step multiplies the distance to 4 by these factors."""
+        return [(step, *(4 - 4 * factor**step for factor in factors)) for step in range(1, 5)]
 
     def test_with_the_mistake_the_error_is_multiplied_by_1_minus_three_quarters_of_n(self):
         wanted = [(step, *(4 - 4 * (1 - 0.75 * n)**step for n in (1, 2, 4)))
@@ -95,6 +174,25 @@ class SumOrMean(unittest.TestCase):
         self.assertEqual(self.table("step_diverges_answer"),
                          [(1, 3, 3, 3), (2, 3.75, 3.75, 3.75), (3, 3.9375, 3.9375, 3.9375),
                           (4, 3.984375, 3.984375, 3.984375)])
+
+    def test_a_quarter_of_the_step_is_right_on_4_replicas_only(self):
+        rows = self.table("step_diverges_repairs", "quarter_step")
+        for row, wanted in zip(rows, self.with_factors(0.8125, 0.625, 0.25), strict=True):
+            for number, right in zip(row, wanted, strict=True):
+                self.assertAlmostEqual(number, right, delta=1e-9)
+        self.assertEqual([row[3] for row in rows],
+                         [row[1] for row in self.table("step_diverges")])
+        self.assertEqual(round(rows[3][1], 2), 2.26)
+
+    def test_sums_over_the_shares_diverge_alike(self):
+        rows = self.table("step_diverges_repairs", "sums")
+        self.assertEqual(rows, self.with_factors(-5, -5, -5))
+        self.assertEqual([row[1] for row in rows], [24, -96, 504, -2496])
+
+    def test_means_of_sums_start_at_24_12_and_6(self):
+        rows = self.table("step_diverges_repairs", "means_of_sums")
+        self.assertEqual(rows, self.with_factors(-5, -2, -0.5))
+        self.assertEqual(rows[0], (1, 24, 12, 6))
 
 
 class SkippedMerge(unittest.TestCase):
@@ -119,6 +217,43 @@ class SkippedMerge(unittest.TestCase):
         line = int(re.search(r"last_batch\.cpp:(\d+)", expected("last_batch"))[1])
         source = (PROGRAMS / "last_batch.cpp").read_text().splitlines()
         self.assertIn("all_reduce", source[line - 1])
+
+    def repair(self, part):
+        text = expected("last_batch_repairs", part)
+        return [float(mean) for mean in re.findall(r"(?m)^mean (\S+)$", text)]
+
+    def test_two_merges_have_a_report_with_both_lines(self):
+        text = expected("last_batch_repairs", "two_merges")
+        self.assertRegex(text, r"(?m)^BF-011 ")
+        self.assertEqual(self.repair("two_merges"), [2.5])
+        places = re.findall(r"(?m)^  replica (\d)  last_batch_repairs\.cpp:(\d+)  waits", text)
+        source = (PROGRAMS / "last_batch_repairs.cpp").read_text().splitlines()
+        lines = {int(replica): source[int(line) - 1].strip() for replica, line in places}
+        self.assertEqual(sorted(lines), [0, 1])
+        self.assertTrue(lines[0].startswith("return replica.all_reduce("))
+        self.assertTrue(lines[1].startswith("if (share.empty()) return replica.all_reduce("))
+
+    def test_a_mean_of_means_is_wrong_for_shares_of_3_and_2(self):
+        self.assertEqual(self.repair("starter_of_5"), [((1 + 2 + 3) / 3 + (4 + 5) / 2) / 2])
+        self.assertEqual(self.repair("starter_of_5"), [3.25])
+        self.assertEqual(self.repair("answer_of_5"), [(1 + 2 + 3 + 4 + 5) / 5])
+
+    def test_other_changes_print_the_means_of_the_table(self):
+        wanted = {
+            "no_branch": ("no line `if (share.empty())`", [2.5, math.nan]),
+            "dropped": ("`kDropPartialStep`", [2.5]),
+            "divided_by_4": ("the sum of all shares, divided by 4", [10 / 4, 5 / 4]),
+            "divided_by_share": ("the sum of all shares, divided by the size of the own share",
+                                 [10 / 2, 5 / 1]),
+            "masked": ("`kMaskReplicas`", [(1.5 + 3.5) / 2, 5 / 1]),
+            "masked_of_3": ("`kMaskReplicas` and `batch(3)`", [(1.5 + 3) / 2, (4 + 5) / 2]),
+        }
+        for part, (change, means) in wanted.items():
+            with self.subTest(part):
+                printed, right, _ = cells("last_batch", change)
+                self.assertEqual(str(self.repair(part)), str(means))
+                self.assertEqual(printed, ", ".join(f"{mean:g}" for mean in means))
+                self.assertEqual(right, "2, 4.5" if part == "masked_of_3" else "2.5, 5")
 
 
 if __name__ == "__main__":

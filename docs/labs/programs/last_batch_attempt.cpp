@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Lab 3, a first attempt to mend the starter: docs/labs/last_batch.md.
+// Lab 3, the second attempt to mend the starter: docs/labs/last_batch.md.
 #include <belfry/belfry.h>
 #include <belfry/sim/backend.h>
 

@@ -15,11 +15,12 @@ namespace {
 // [train]
 constexpr double kTarget = 6;
 
-/// Fits a weight to the target, on two replicas, from a random first weight of 0 to 7.
-void train(std::uint64_t seed, bool components) {
-  sim::Backend backend{{.devices = 2, .seed = seed}};
+/// Fits a weight to the target, on two replicas. The first weight is a random whole number from
+/// 0 to 7. The seed selects the schedule alone.
+void train(std::uint64_t schedule_seed, bool components) {
+  sim::Backend backend{{.devices = 2, .seed = schedule_seed}};
   MirroredStrategy strategy{backend};
-  std::minstd_rand random;
+  std::minstd_rand random;  // In the same state at the start of every training.
 
   const auto weight = strategy.replica_local_variable(ReduceOp::kMean, 0.0);
   strategy.run([&](ReplicaContext& replica) { weight.on(replica) = random() % 8; });
@@ -46,13 +47,18 @@ void train(std::uint64_t seed, bool components) {
 
 int main(int argc, char**) {
   std::cout << std::setprecision(10);
-  if (argc == 1) {
-    train(1, false);
-    return 0;
-  }
-  // With any argument: also the components, under two schedules.
-  for (const std::uint64_t seed : {1, 2}) {
-    std::cout << "schedule of seed " << seed << '\n';
-    train(seed, true);
+  try {
+    if (argc == 1) {
+      train(1, false);
+      return 0;
+    }
+    // With any argument: also the components, under two schedules.
+    for (const std::uint64_t seed : {1, 2}) {
+      std::cout << "schedule of seed " << seed << '\n';
+      train(seed, true);
+    }
+  } catch (const Error& error) {
+    std::cout << '\n' << error.what() << '\n';
+    return 1;
   }
 }

@@ -15,12 +15,14 @@ namespace {
 // [train]
 constexpr double kTarget = 6;
 
-/// Fits a weight to the target, on two replicas, from a random first weight of 0 to 7.
-void train(std::uint64_t seed) {
-  sim::Backend backend{{.devices = 2, .seed = seed}};
+/// Fits a weight to the target, on two replicas. The first weight is a random whole number from
+/// 0 to 7. The seed selects the schedule alone.
+void train(std::uint64_t schedule_seed) {
+  sim::Backend backend{{.devices = 2, .seed = schedule_seed}};
   MirroredStrategy strategy{backend};
-  std::minstd_rand random;
+  std::minstd_rand random;  // In the same state at the start of every training.
 
+  // The weight has the type of the draw: double, for the fractions of later steps.
   const auto weight = strategy.mirrored_variable([&] { return double(random() % 8); },
                                                  {.aggregation = Aggregation::kMean});
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Lab 1, a first attempt to mend the starter: docs/labs/loss_stays.md.
+// Lab 1, the second attempt to mend the starter: docs/labs/loss_stays.md.
 #include <belfry/belfry.h>
 #include <belfry/sim/backend.h>
 
