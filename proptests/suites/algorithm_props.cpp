@@ -45,10 +45,10 @@ struct Batch {
     return all;
   }
   template <class T>
-  std::vector<T> expected(std::size_t tensor, ReductionOrder order) const {
+  std::vector<std::vector<T>> terms(std::size_t tensor) const {
     std::vector<std::vector<T>> terms;
     for (const int id : ids) terms.push_back(values<T>(id, tensor));
-    return expected_reduction(op, terms, order);
+    return terms;
   }
 };
 
@@ -69,10 +69,11 @@ Batch draw() {
   return batch;
 }
 
-// Reduces the batch, and compares the result of every replica that takes part.
-template <class T>
-void check_batch(Backend& backend, const Batch& batch, const StrategyOptions& options,
-                 ReductionOrder order) {
+// Reduces the batch, and compares the result of every replica that takes part with
+// `expected(tensor)`.
+template <class T, class Expected>
+void check_results(Backend& backend, const Batch& batch, const StrategyOptions& options,
+                   const Expected& expected) {
   MirroredStrategy strategy(backend, options);
   const auto mask = values_of_some(batch.ids, batch.backend.devices, [](int i) { return i; });
   const auto sums = strategy.run(
@@ -95,7 +96,71 @@ void check_batch(Backend& backend, const Batch& batch, const StrategyOptions& op
       mask);
   for (const auto& of_replica : sums) {
     for (std::size_t i = 0; i < batch.rows.size(); ++i) {
-      RC_ASSERT(Numbers<T>(of_replica[i]) == Numbers<T>(batch.expected<T>(i, order)));
+      RC_ASSERT(Numbers<T>(of_replica[i]) == Numbers<T>(expected(i)));
+    }
+  }
+}
+
+template <class T>
+void check_batch(Backend& backend, const Batch& batch, const StrategyOptions& options,
+                 ReductionOrder order) {
+  check_results<T>(backend, batch, options, [&](std::size_t tensor) {
+    return expected_reduction(batch.op, batch.terms<T>(tensor), order);
+  });
+}
+
+template <class W>
+W value_of(const AdditionTree& tree, const std::vector<W>& inputs) {
+  if (tree.terms.empty()) return inputs[static_cast<std::size_t>(tree.member)];
+  return value_of(tree.terms[0], inputs) + value_of(tree.terms[1], inputs);
+}
+
+// The additions that a plan states, element by element, with one division and one rounding.
+template <class T>
+std::vector<T> result_of(const ReductionPlan& plan, ReduceOp op,
+                         const std::vector<std::vector<T>>& rows) {
+  const std::vector<std::size_t> begins = plan.chunk_begins(rows.front().size());
+  std::vector<T> result;
+  for (int chunk = 0; chunk < plan.chunks; ++chunk) {
+    const AdditionTree tree = plan.additions(chunk);
+    const auto c = static_cast<std::size_t>(chunk);
+    for (std::size_t i = begins[c]; i < begins[c + 1]; ++i) {
+      std::vector<Wide<T>> inputs;
+      for (const std::vector<T>& row : rows) inputs.push_back(widened(row[i]));
+      Wide<T> sum = value_of(tree, inputs);
+      if (op == ReduceOp::kMean) sum /= static_cast<Wide<T>>(rows.size());
+      result.push_back(narrowed<T>(sum));
+    }
+  }
+  return result;
+}
+
+// Any of the algorithms that carry out plans, with options that fit all or only some numbers of
+// members.
+std::shared_ptr<CrossDeviceOps> draw_planned(int devices) {
+  switch (*rc::gen::inRange(0, 6)) {
+    case 0:
+      return std::make_shared<TreeAllReduce>();
+    case 1:
+      return std::make_shared<HalvingDoublingAllReduce>();
+    case 2:
+      return std::make_shared<ShuffleAllReduce>(*rc::gen::inRange(0, 12));
+    case 3:
+      return std::make_shared<HierarchicalAllReduce>();
+    case 4: {
+      std::vector<std::vector<int>> groups(1);
+      for (int id = 0; id < devices; ++id) {
+        if (!groups.back().empty() && *rc::gen::arbitrary<bool>()) groups.emplace_back();
+        groups.back().push_back(id);
+      }
+      return std::make_shared<HierarchicalAllReduce>(groups);
+    }
+    default: {
+      RingOptions options{.subchunks = *rc::gen::inRange(1, devices + 1),
+                          .start = *rc::gen::inRange(0, 4)};
+      for (int id = 0; id < devices; ++id) options.permutation.push_back((id * 5 + 1) % devices);
+      if (devices % 5 == 0) options.permutation.clear();
+      return std::make_shared<RingAllReduce>(options);
     }
   }
 }
@@ -130,6 +195,18 @@ TYPED_TEST(Algorithms, AddInARing) {
   });
 }
 
+TYPED_TEST(Algorithms, AddAsTheirPlansState) {
+  asserts("SEM-33", "SEM-91", "SEM-147");
+  this->holds_for_batches([](Backend& backend, const Batch& batch) {
+    const auto algorithm = draw_planned(batch.backend.devices);
+    const ReductionPlan plan = algorithm->plan(static_cast<int>(batch.ids.size())).value();
+    check_results<TypeParam>(backend, batch, {.cross_device_ops = algorithm},
+                             [&](std::size_t tensor) {
+                               return result_of(plan, batch.op, batch.terms<TypeParam>(tensor));
+                             });
+  });
+}
+
 TYPED_TEST(Algorithms, AddOnOneDeviceInEveryOrder) {
   asserts("SEM-32", "SEM-33", "SEM-91", "SEM-146");
   this->holds_for_batches([](Backend& backend, const Batch& batch) {
@@ -160,17 +237,16 @@ TEST_F(NativeAlgorithm, AddsIntegersWhateverTheBackendsOrder) {
   });
 }
 
-// The right neighbour of a replica reads the replica's results until the end of the ring.
-class RingResults : public Property {};
+// Other members read the results of a member until the end of the last step.
+class Results : public Property {};
 
-TEST_F(RingResults, MayBeOverwrittenAtOnce) {
+TEST_F(Results, MayBeOverwrittenAtOnce) {
   asserts("SEM-146");
   holds([this](const std::uint16_t seed) {
     const BackendRequest request = *backend_request(kMostDevices);
     Bench bench(*this, request);
     bench.strategy().run(meet_with_a_tensor);
-    MirroredStrategy strategy(bench.backend(),
-                              {.cross_device_ops = std::make_shared<RingAllReduce>()});
+    MirroredStrategy strategy(bench.backend(), {.cross_device_ops = draw_planned(request.devices)});
     const auto row = [&](int id) {
       return values_of<std::int32_t>({Pattern::kRandom, seed}, id, 20);
     };

@@ -5,6 +5,7 @@
 #include "belfry/backend/backend.h"
 #include "belfry/backend/communicator.h"
 #include "belfry/reduce_op.h"
+#include "belfry/reduction_plan.h"
 #include "belfry/tensor.h"
 
 #include <cstddef>
@@ -55,10 +56,10 @@ struct TensorReduction {
   /// The devices of all replicas, also of replicas that take no part.
   ReplicaDevices* devices = nullptr;
 
+  /// The number of tensors.
   std::size_t tensors() const { return parts.size() / members; }
   /// The parts of one tensor, a part for each member.
   std::span<const CollectivePart> tensor(std::size_t index) const {
-    /// The number of tensors.
     return parts.subspan(index * members, members);
   }
   /// Whether all replicas of the strategy take part.
@@ -84,6 +85,10 @@ class CrossDeviceOps {
 
   /// The name in messages: `ring`.
   virtual std::string_view name() const = 0;
+  /// Throws InvalidArgumentError (kInvalidArgument) if the algorithm cannot serve the devices, for
+  /// example because its options are for another number of replicas. Called when a strategy is made
+  /// with the algorithm, or configured; does nothing by default.
+  virtual void require_fit(const ReplicaDevices& /*devices*/) const {}
   /// The order of additions if the strategy names none and all replicas take part.
   virtual ReductionOrder order(ReplicaDevices& devices) const = 0;
   /// Whether the algorithm can add in `order`; asked when a strategy that names an order is made or
@@ -91,6 +96,9 @@ class CrossDeviceOps {
   virtual bool can_add_in(ReductionOrder order, ReplicaDevices& devices) const {
     return order == this->order(devices);
   }
+  /// The steps, the traffic and the additions among this many members (SEM-147); none if the
+  /// algorithm does not tell.
+  virtual std::optional<ReductionPlan> plan(int /*members*/) const { return {}; }
   /// Every output = the reduction over all inputs of the tensor. 16-bit floats are added in float
   /// and rounded once; MEAN is SUM and one division, before the rounding (SEM-31, SEM-33).
   /// Context: on the thread that called `run`, while no replica runs.
@@ -118,18 +126,8 @@ class ReductionToOneDevice final : public CrossDeviceOps {
   std::string_view name() const override { return "to one device"; }
   ReductionOrder order(ReplicaDevices&) const override { return ReductionOrder::kReplicaOrder; }
   bool can_add_in(ReductionOrder, ReplicaDevices&) const override { return true; }
-  void all_reduce(const TensorReduction& reduction) override;
-};
-
-/// A ring of copies, in ring order. A tensor is cut into as many chunks as there are members (see
-/// SEM-32), and each member copies from its left neighbour only: in the first N - 1 steps partial
-/// sums, to which the member adds its own chunk, and in the last N - 1 steps finished chunks. Each
-/// link carries 2 (N - 1) / N of the tensor, up to the lengths of chunks; partial sums of 16-bit
-/// floats are floats on the way.
-class RingAllReduce final : public CrossDeviceOps {
- public:
-  std::string_view name() const override { return "ring"; }
-  ReductionOrder order(ReplicaDevices&) const override { return ReductionOrder::kRing; }
+  /// One step with the sum of all inputs on member 0, and one with the copies.
+  std::optional<ReductionPlan> plan(int members) const override;
   void all_reduce(const TensorReduction& reduction) override;
 };
 

@@ -27,7 +27,7 @@ enum class ReductionOrder : std::uint8_t {
   kReplicaOrder,  ///< ((x0 + x1) + x2) + ...: canonical.
   kTree,          ///< Pairwise: (x0 + x1) + (x2 + x3) ...
   kRing,          ///< Chunk c of N begins at replica c and continues cyclically (SEM-32).
-  kUnspecified,   ///< Defined by the hardware; bits may differ from the other orders.
+  kUnspecified,   ///< Defined by the hardware or the algorithm; bits may differ from the others.
 };
 
 /// `replica order`, `tree`, `ring` or `unspecified`.

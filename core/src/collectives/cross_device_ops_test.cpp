@@ -29,7 +29,7 @@ using ::testing::HasSubstr;
 // 2^24: in float, L + 1 is a tie that goes to L.
 constexpr float kLarge = 16777216.0F;
 
-// One of {L, 1, -L, 1} in each of four elements, summed on replica 0.
+// The values {L, 1, -L, 1} of four replicas in each of four elements, summed on replica 0.
 std::vector<float> sum_of_large_and_small(Strategy& strategy) {
   return strategy.run([](ReplicaContext& replica) {
     const float values[] = {kLarge, 1.0F, -kLarge, 1.0F};

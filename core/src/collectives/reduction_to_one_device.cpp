@@ -34,6 +34,20 @@ void reduce_one(ReduceOp op, ReductionOrder order, std::span<const CollectivePar
 
 }  // namespace
 
+std::optional<ReductionPlan> ReductionToOneDevice::plan(int members) const {
+  ReductionPlan plan{.members = members};
+  if (members == 1) return plan;
+  ReductionPlan::Sum sum{.member = 0};
+  std::vector<ReductionPlan::Copy> copies;
+  for (int member = 0; member < members; ++member) {
+    sum.terms.push_back(member);
+    if (member != 0) copies.push_back({0, member, {}});
+  }
+  plan.sums = {{std::move(sum)}};
+  plan.copies = {std::move(copies)};
+  return plan;
+}
+
 void ReductionToOneDevice::all_reduce(const TensorReduction& reduction) {
   const ReductionOrder order = reduction.order.value_or(ReductionOrder::kReplicaOrder);
   for (std::size_t tensor = 0; tensor < reduction.tensors(); ++tensor) {

@@ -59,6 +59,7 @@ void StrategyReductions::configure(std::shared_ptr<CrossDeviceOps> algorithm,
         "leave StrategyOptions::order empty, or use ReductionToOneDevice, which has every order",
         site);
   }
+  if (algorithm != nullptr) algorithm->require_fit(devices_);
   algorithm_ = std::move(algorithm);
   order_ = order;
 }

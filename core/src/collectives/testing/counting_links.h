@@ -4,6 +4,7 @@
 
 #include "belfry/backend/host_backend.h"
 #include "belfry/error.h"
+#include "belfry/reduction_plan.h"
 
 #include <cstddef>
 #include <map>
@@ -14,17 +15,9 @@
 // A backend that counts what passes from device to device. The devices are those of HostBackend.
 namespace belfry::testing {
 
-/// The copies from one device to another.
-struct LinkUse {
-  std::size_t copies = 0;
-  std::size_t bytes = 0;
-
-  bool operator==(const LinkUse&) const = default;
-};
-
 struct Traffic {
   /// By the indices of sender and receiver. Links without a copy are missing.
-  std::map<std::pair<int, int>, LinkUse> links{};
+  std::map<std::pair<int, int>, LinkTraffic> links{};
   /// Operands of kernels on a device other than the device that runs the kernel.
   std::size_t remote_operands = 0;
 };
@@ -43,7 +36,7 @@ class CountingStream final : public Stream {
   }
   void copy(BufferView to, BufferView from) override {
     const std::pair link(from.buffer->device().index(), to.buffer->device().index());
-    if (link.first != link.second) {
+    if (link.first != link.second && from.count != 0) {
       traffic_.links[link].copies += 1;
       traffic_.links[link].bytes += from.bytes();
     }

@@ -13,18 +13,18 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
-namespace belfry::ring_links_test {
+namespace belfry::links_test {
 namespace {
 
 using testing::CountingLinks;
 using ::testing::Each;
-using testing::LinkUse;
 using testing::Traffic;
 
-using Links = std::map<std::pair<int, int>, LinkUse>;
+using Links = std::map<std::pair<int, int>, LinkTraffic>;
 
 // Sums a tensor of `count` ones on each device.
 template <class T>
@@ -53,7 +53,7 @@ std::vector<std::size_t> chunks_of(int count, int devices) {
   return lengths;
 }
 
-void add_chunk(LinkUse& link, std::size_t length, std::size_t element_bytes) {
+void add_chunk(LinkTraffic& link, std::size_t length, std::size_t element_bytes) {
   if (length == 0) return;
   link.copies += 1;
   link.bytes += length * element_bytes;
@@ -69,7 +69,7 @@ Links ring_links(int devices, int count, std::size_t partial_bytes, std::size_t 
   for (int sender = 0; sender < devices; ++sender) {
     const int receiver = (sender + 1) % devices;
     const int finished_by_receiver = (receiver + 1) % devices;
-    LinkUse link;
+    LinkTraffic link;
     for (int c = 0; c < devices; ++c) {
       const std::size_t length = chunks[static_cast<std::size_t>(c)];
       if (c != receiver) add_chunk(link, length, partial_bytes);
@@ -100,13 +100,13 @@ TEST(RingLinks, CarryTwiceAllButOneShareOfATensor) {
   EXPECT_EQ(traffic.links, expected);
 }
 
-// Rounding partial sums to 16 bits would break SEM-33.
+// Rounding partial sums to 16 bits would break SEM-33. Two devices add inputs alone.
 TEST(RingLinks, CarryPartialSumsOfHalvesAsFloats) {
   testing::asserts("SEM-146");
   for (int devices : {2, 3, 5}) {
     const Traffic traffic =
         traffic_of<Float16>(std::make_shared<RingAllReduce>(), devices, 11, ReduceOp::kMean);
-    EXPECT_EQ(traffic.links, ring_links(devices, 11, 4, 2));
+    EXPECT_EQ(traffic.links, ring_links(devices, 11, devices == 2 ? 2 : 4, 2));
     EXPECT_EQ(traffic.remote_operands, 0U);
   }
 }
@@ -119,5 +119,75 @@ TEST(RingLinks, AreNotThoseOfAReductionToOneDevice) {
   EXPECT_NE(traffic.links, ring_links(3, 12, 4, 4));
 }
 
+// 12 floats: in step k, members 2^k apart exchange 12 / 2^(k + 1) floats, and once more as results.
+TEST(HalvingDoublingLinks, CarryHalfOfTheStepBefore) {
+  testing::asserts("SEM-147");
+  const auto algorithm = std::make_shared<HalvingDoublingAllReduce>();
+  const Links expected{{{0, 1}, {2, 48}}, {{1, 0}, {2, 48}}, {{2, 3}, {2, 48}}, {{3, 2}, {2, 48}},
+                       {{0, 2}, {2, 24}}, {{2, 0}, {2, 24}}, {{1, 3}, {2, 24}}, {{3, 1}, {2, 24}}};
+  EXPECT_EQ(traffic_of<float>(algorithm, 4, 12).links, expected);
+  // Member 1 gives member 0 its tensor, and receives the result; 0 and 2 exchange halves.
+  const Links of_three{{{0, 1}, {1, 48}}, {{1, 0}, {1, 48}}, {{0, 2}, {2, 48}}, {{2, 0}, {2, 48}}};
+  EXPECT_EQ(traffic_of<float>(algorithm, 3, 12).links, of_three);
+}
+
+TEST(TreeLinks, CarryTheTensorUpAndTheResultDown) {
+  testing::asserts("SEM-147");
+  const auto algorithm = std::make_shared<TreeAllReduce>();
+  const Links expected{{{1, 0}, {1, 48}}, {{0, 1}, {1, 48}}, {{3, 2}, {1, 48}}, {{2, 3}, {1, 48}},
+                       {{2, 0}, {1, 48}}, {{0, 2}, {1, 48}}, {{4, 0}, {1, 48}}, {{0, 4}, {1, 48}}};
+  EXPECT_EQ(traffic_of<float>(algorithm, 5, 12).links, expected);
+}
+
+// Shards of 3, 3 and 5 floats belong to the members 0, 1 and 2.
+TEST(ShuffleLinks, CarryAShardToItsMemberAndBack) {
+  testing::asserts("SEM-147");
+  const auto algorithm = std::make_shared<ShuffleAllReduce>();
+  const Links expected{{{0, 1}, {2, 24}}, {{1, 0}, {2, 24}}, {{0, 2}, {2, 32}},
+                       {{2, 0}, {2, 32}}, {{1, 2}, {2, 32}}, {{2, 1}, {2, 32}}};
+  EXPECT_EQ(traffic_of<float>(algorithm, 3, 11).links, expected);
+  // Inputs of 16 bits are added in one kernel: no float travels.
+  const Links of_halves{{{0, 1}, {2, 12}}, {{1, 0}, {2, 12}}, {{0, 2}, {2, 16}},
+                        {{2, 0}, {2, 16}}, {{1, 2}, {2, 16}}, {{2, 1}, {2, 16}}};
+  EXPECT_EQ(traffic_of<Float16>(algorithm, 3, 11).links, of_halves);
+}
+
+// Five members: the groups {0, 1, 2} and {3, 4}.
+TEST(HierarchicalLinks, CarryTheTensorWithinGroupsAndBetweenTheirFirstMembers) {
+  testing::asserts("SEM-147");
+  const Links expected{{{1, 0}, {1, 48}}, {{0, 1}, {1, 48}}, {{2, 0}, {1, 48}}, {{0, 2}, {1, 48}},
+                       {{4, 3}, {1, 48}}, {{3, 4}, {1, 48}}, {{3, 0}, {1, 48}}, {{0, 3}, {1, 48}}};
+  EXPECT_EQ(traffic_of<float>(std::make_shared<HierarchicalAllReduce>(), 5, 12).links, expected);
+}
+
+// The statement of an algorithm is its traffic, for all lengths and types.
+TEST(Plans, StateTheTrafficOfTheirAlgorithms) {
+  testing::asserts("SEM-147");
+  const std::vector<std::shared_ptr<CrossDeviceOps>> algorithms{
+      std::make_shared<ReductionToOneDevice>(),
+      std::make_shared<RingAllReduce>(),
+      std::make_shared<TreeAllReduce>(),
+      std::make_shared<HalvingDoublingAllReduce>(),
+      std::make_shared<ShuffleAllReduce>(),
+      std::make_shared<ShuffleAllReduce>(4),
+      std::make_shared<HierarchicalAllReduce>(),
+      std::make_shared<RingAllReduce>(RingOptions{.start = 1})};
+  for (const auto& algorithm : algorithms) {
+    for (const int devices : {1, 2, 3, 4, 5, 6, 7, 8, 9}) {
+      const ReductionPlan plan = algorithm->plan(devices).value();
+      for (const int count : {0, 1, 2, 5, 13, 24}) {
+        SCOPED_TRACE(std::string(algorithm->name()) + " of " + std::to_string(count) + " on " +
+                     std::to_string(devices));
+        const auto elements = static_cast<std::size_t>(count);
+        const Traffic doubles = traffic_of<double>(algorithm, devices, count);
+        EXPECT_EQ(doubles.links, plan.traffic(elements, DType::kFloat64));
+        EXPECT_EQ(doubles.remote_operands, 0U);
+        const Traffic halves = traffic_of<Float16>(algorithm, devices, count, ReduceOp::kMean);
+        EXPECT_EQ(halves.links, plan.traffic(elements, DType::kFloat16));
+      }
+    }
+  }
+}
+
 }  // namespace
-}  // namespace belfry::ring_links_test
+}  // namespace belfry::links_test

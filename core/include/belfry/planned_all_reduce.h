@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+#include "belfry/cross_device_ops.h"
+#include "belfry/reduction_plan.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace belfry {
+
+namespace detail {
+class PlanSchedule;
+}
+
+/// An algorithm that carries out a ReductionPlan: with copies between devices, a kernel for each
+/// sum, and events between the streams (SEM-147). A class derived from this class has `name`,
+/// `order` and `plan`; `plan` always has a value, and the same one for the same number of members.
+/// A plan is checked when it is first used, and kept.
+class PlannedAllReduce : public CrossDeviceOps {
+ public:
+  PlannedAllReduce();
+  ~PlannedAllReduce() override;
+  /// Order: as CrossDeviceOps::all_reduce. Throws: InvalidArgumentError (kInvalidArgument) if the
+  /// plan is not valid, before any work is enqueued.
+  void all_reduce(const TensorReduction& reduction) final;
+
+ private:
+  std::shared_ptr<const detail::PlanSchedule> schedule(int members);
+
+  std::mutex mutex_;
+  std::map<int, std::shared_ptr<const detail::PlanSchedule>> schedules_;
+};
+
+/// The order of the members in a ring, and the chunks.
+struct RingOptions {
+  /// The number of hosts, each with N / hosts neighbouring replicas.
+  int hosts = 1;
+  /// The order of the replicas of a host, numbered from 0; the hosts follow one another in the
+  /// ring. Empty: replica order.
+  std::vector<int> permutation{};
+  /// The number of rings, each with a chunk for every member. Ring s has the replicas of each host
+  /// turned by s * (M / subchunks) places, rounded down but at least s, for M replicas of a host.
+  /// From 1 to M.
+  int subchunks = 1;
+  /// Chunk c of a ring starts at place c + start. The rings of TensorFlow's graphs have 1.
+  int start = 0;
+};
+
+/// A ring of copies. A tensor is cut into as many chunks as there are members (see SEM-32), and
+/// each member copies from its left neighbour only: in the first N - 1 steps partial sums, to which
+/// the member adds its own chunk, and in the last N - 1 steps finished chunks. Each link carries
+/// 2 (N - 1) / N of the tensor, up to the lengths of chunks; partial sums of 16-bit floats are
+/// floats on the way. The order is ring order, and unspecified with options.
+class RingAllReduce final : public PlannedAllReduce {
+ public:
+  RingAllReduce() = default;
+  /// Throws: InvalidArgumentError (kInvalidArgument) if `permutation` is not a permutation, or a
+  /// number is out of range.
+  explicit RingAllReduce(RingOptions options, CallSite site = CallSite::here());
+  std::string_view name() const override { return "ring"; }
+  /// The options fit N replicas if N is a multiple of `hosts`, the permutation has N / hosts
+  /// numbers or none, and there are at most N / hosts subchunks.
+  void require_fit(const ReplicaDevices& devices) const override;
+  ReductionOrder order(ReplicaDevices& devices) const override;
+  /// Fewer members than replicas form a ring in replica order, without options.
+  std::optional<ReductionPlan> plan(int members) const override;
+  /// The members in the order of each ring.
+  std::vector<std::vector<int>> rings(int members) const;
+
+ private:
+  bool fits(int members) const;
+
+  RingOptions options_;
+  CallSite site_{};
+};
+
+/// A balanced binary tree, in tree order: in step k = 0, 1, ... member i adds the sum of member
+/// i + 2^k to its own, for each i that 2^(k + 1) divides, until member 0 has the sum of all. The
+/// result goes down the same tree. 2 ceil(log2 N) steps; each link carries the whole tensor.
+class TreeAllReduce final : public PlannedAllReduce {
+ public:
+  std::string_view name() const override { return "tree"; }
+  ReductionOrder order(ReplicaDevices&) const override { return ReductionOrder::kTree; }
+  std::optional<ReductionPlan> plan(int members) const override;
+};
+
+/// Recursive halving and doubling, with P the largest power of two up to N. The first 2 (N - P)
+/// members form pairs, in each of which the lower member adds the tensor of the upper; P members
+/// are left. In step k = 0, 1, ... the members a and a + 2^k of these exchange and add halves of
+/// the chunks that they still have, until each has the sum of one chunk of P; then they exchange
+/// finished chunks in the opposite order, and the upper members of the pairs receive the result.
+/// 2 log2 P steps, and 2 more unless N is P; a member sends 2 (P - 1) / P of the tensor. The order
+/// is tree order if N is P, and else the balanced tree of the pairs and of the members alone.
+class HalvingDoublingAllReduce final : public PlannedAllReduce {
+ public:
+  std::string_view name() const override { return "halving and doubling"; }
+  ReductionOrder order(ReplicaDevices& devices) const override;
+  std::optional<ReductionPlan> plan(int members) const override;
+};
+
+/// Every shard of the tensor is added up by one member, in replica order, and copied to all. Two
+/// steps; with N shards each link carries 2 / N of the tensor. The shards have n / S elements,
+/// rounded down, and the last has the rest as well. Shard s belongs to member s modulo N.
+class ShuffleAllReduce final : public PlannedAllReduce {
+ public:
+  /// `shards`: S, or 0 for N. Throws: InvalidArgumentError (kInvalidArgument) if negative.
+  explicit ShuffleAllReduce(int shards = 0, CallSite site = CallSite::here());
+  std::string_view name() const override { return "shuffle"; }
+  ReductionOrder order(ReplicaDevices&) const override { return ReductionOrder::kReplicaOrder; }
+  std::optional<ReductionPlan> plan(int members) const override;
+
+ private:
+  int shards_ = 0;
+};
+
+/// Two levels. The first member of each group adds up the group, in replica order; the first member
+/// of the first group adds up the groups, in their order; and the result goes back the same way.
+/// Four steps; each link carries the whole tensor. The order is that of the groups: unspecified.
+class HierarchicalAllReduce final : public PlannedAllReduce {
+ public:
+  /// Groups of ceil(sqrt N) members each, in replica order; the last group may be smaller.
+  HierarchicalAllReduce() = default;
+  /// Groups of replicas with fast links among them: each replica is in one group, and no group is
+  /// empty. Throws: InvalidArgumentError (kInvalidArgument).
+  explicit HierarchicalAllReduce(std::vector<std::vector<int>> groups,
+                                 CallSite site = CallSite::here());
+  std::string_view name() const override { return "hierarchical"; }
+  /// The groups fit as many replicas as they have.
+  void require_fit(const ReplicaDevices& devices) const override;
+  ReductionOrder order(ReplicaDevices&) const override { return ReductionOrder::kUnspecified; }
+  /// Fewer members than replicas form groups of ceil(sqrt N).
+  std::optional<ReductionPlan> plan(int members) const override;
+
+ private:
+  std::vector<std::vector<int>> groups_;
+  CallSite site_{};
+};
+
+}  // namespace belfry
