@@ -158,7 +158,7 @@ void StrategyReductions::reduce_tensor_leaves(ReduceOp op,
   reductions.precede_later_work();
 }
 
-// One call of the algorithm for each run of tensors with a common element type.
+// The algorithm is called once for each run of tensors with a common element type.
 void StrategyReductions::reduce_tensors(ReduceOp op, std::span<const CollectivePart> parts,
                                         std::size_t members) {
   while (!parts.empty()) {
