@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Conformance rows about reductions. If belfry decides otherwise, the test has belfry's outcome,
-// and a comment gives the reason. Code that must not compile is in core/src/compile_fail. Not
-// covered, because belfry has no algorithms chosen by links, packs and specs of algorithms: C01 to
-// C15.
+// and a comment gives the reason. Code that must not compile is in core/src/compile_fail. The
+// choice of an algorithm (C01 to C06) is in core/src/collectives/algorithm_choice_test.cpp. Not
+// covered, because belfry has no specs of algorithms: C14 and C15.
 #include "belfry/strategies.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/vjp.h"

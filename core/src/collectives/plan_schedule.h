@@ -10,27 +10,27 @@
 
 namespace belfry::detail {
 
-/// A valid plan of at least two members, with where each operand is and who waits for whom. One
-/// schedule serves all tensors and all reductions of that number of members.
+/// A valid plan, the place of each operand, and the waits between members. A schedule serves all
+/// tensors and all reductions of a number of members.
 class PlanSchedule {
  public:
-  /// Where a member has a chunk.
+  /// The place of a chunk of a member.
   enum class Place : unsigned char {
-    kInput,  ///< Not added to yet.
+    kInput,  ///< Nothing was added yet.
     kSum,    ///< A partial sum, or a full sum that is not finished.
   };
   struct Term {
     int member;
     Place place;
   };
-  /// A sum, over chunks that each term has in one place.
+  /// A sum over chunks; each term has all the chunks in the same place.
   struct Sum {
     int member;
     ChunkRange chunks;
     std::vector<Term> terms;
-    bool is_complete;  ///< A sum of all inputs at once: the result.
+    bool is_complete;  ///< Whether the terms are the inputs of all members: the sum is the result.
   };
-  /// Chunks whose sum is full, to be divided and rounded.
+  /// Chunks with full sums, to be divided and rounded.
   struct Finish {
     int member;
     ChunkRange chunks;
@@ -49,11 +49,11 @@ class PlanSchedule {
   const std::vector<Step>& sums() const { return sums_; }
   const std::vector<Finish>& finishes() const { return finishes_; }
   const std::vector<Step>& copies() const { return copies_; }
-  /// Waits after the last step: a member's memory is read by others until then.
+  /// Waits after the last step: members read memory of other members until then.
   const std::vector<std::pair<int, int>>& last_waits() const { return last_waits_; }
   /// Whether some sum is partial: 16-bit floats then need memory for float sums.
   bool has_partial_sums() const { return has_partial_sums_; }
-  /// The most chunks of terms that `member` receives for one sum.
+  /// The largest number of chunks that `member` receives for a sum.
   int most_chunks_received(int member) const {
     return most_received_[static_cast<std::size_t>(member)];
   }

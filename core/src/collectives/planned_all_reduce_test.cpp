@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 // 2^24: in float, L + 1 is a tie that goes to L.
 constexpr float kLarge = 16777216.0F;
 
-// One value for each replica, summed in each of four elements; the sums of replica 0.
+// The sums on replica 0 of a value for each replica, in each of four elements.
 std::vector<float> sums_of(const std::vector<float>& values,
                            std::shared_ptr<CrossDeviceOps> algorithm) {
   HostBackend backend(static_cast<int>(values.size()));
@@ -85,7 +85,7 @@ TEST(PlannedAlgorithms, RoundHalvesOnce) {
   }
 }
 
-// Each replica adds to its neighbour's sum, down to replica 0, which hands the result to all.
+// Replicas add to the sums of their neighbours, down to replica 0; replica 0 gives all the result.
 class Chain final : public PlannedAllReduce {
  public:
   std::string_view name() const override { return "chain"; }

@@ -12,7 +12,7 @@
 
 namespace belfry::detail {
 
-/// One reduction by a schedule.
+/// A reduction by a schedule.
 class PlannedReduction {
  public:
   /// Allocates all memory: after a failure nothing is enqueued.

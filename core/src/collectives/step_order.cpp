@@ -33,7 +33,7 @@ void StepOrder::write(int member, int index) {
   own.written = step_;
 }
 
-// What a member learns by the waits for its reads often tells that its chunk has been read.
+// The waits for the reads of a member often show that the chunk of the member has been read.
 StepOrder::Waits StepOrder::end_step() {
   Waits waits = std::exchange(reads_, {});
   learn(waits);

@@ -9,16 +9,16 @@
 
 namespace belfry::detail {
 
-/// Finds the waits between the streams of members that work in steps: as few as the accesses need,
-/// because a member that waits for another also knows what the other waited for. Step 0 is what
-/// members do by themselves at the beginning.
+/// Finds the waits between the streams of members that work in steps. The waits are as few as the
+/// accesses need: a member that waits for a second member also knows the waits of the second. Step
+/// 0 is the work of each member alone at the beginning.
 class StepOrder {
  public:
   using Waits = std::vector<std::pair<int, int>>;
 
   StepOrder(int members, int chunks);
 
-  /// Begins a step: its accesses follow, then `end_step`.
+  /// Begins a step. The accesses of the step follow, then `end_step`.
   void begin_step();
   /// `reader` reads a chunk of `member`.
   void read(int reader, int member, int chunk);
@@ -31,8 +31,8 @@ class StepOrder {
 
  private:
   struct Chunk {
-    std::int32_t written = 0;                           // The last step that wrote.
-    std::vector<std::pair<int, std::int32_t>> readers;  // And the steps of reads since.
+    std::int32_t written = 0;                           // The last step with a write.
+    std::vector<std::pair<int, std::int32_t>> readers;  // Reads since the write, with steps.
   };
 
   std::size_t at(int member, int other) const {
@@ -51,7 +51,7 @@ class StepOrder {
   std::size_t chunks_each_;
   std::int32_t step_ = 0;
   std::vector<Chunk> chunks_;
-  std::vector<std::int32_t> known_;   // known_[at(m, k)]: m waited for the steps of k below this.
+  std::vector<std::int32_t> known_;   // known_[at(m, k)]: m waited for the steps of k below.
   std::vector<std::int32_t> before_;  // The same at the beginning of the step.
   Waits reads_;                       // Of the step: members whose earlier work must be done.
   struct Overwrite {
@@ -59,7 +59,7 @@ class StepOrder {
     int reader;
     std::int32_t step;
   };
-  std::vector<Overwrite> overwrites_;  // Of the step: reads that must be done.
+  std::vector<Overwrite> overwrites_;  // Reads that come before the writes of the step.
 };
 
 }  // namespace belfry::detail

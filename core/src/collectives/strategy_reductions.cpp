@@ -3,6 +3,7 @@
 
 #include "belfry/detail/strategy_reductions.h"
 
+#include "belfry/algorithm_choice.h"
 #include "belfry/backend/host_kernels.h"
 #include "belfry/error.h"
 #include "belfry/tensor.h"
@@ -43,15 +44,37 @@ std::size_t leading_parts_of_one_type(std::span<const CollectivePart> parts, std
 
 }  // namespace
 
-void StrategyReductions::configure(std::shared_ptr<CrossDeviceOps> algorithm,
-                                   std::optional<ReductionOrder> order, CallSite site) {
+// An algorithm without links is chosen anew in each reduction: a communicator is made only when a
+// reduction needs one. A log or links ask now.
+void StrategyReductions::configure(const StrategyOptions& options, CallSite site) {
+  check(options, site);
+  std::shared_ptr<CrossDeviceOps> chosen = options.cross_device_ops;
+  const bool is_open = chosen == nullptr && !options.order;
+  if (is_open && (options.log || !options.links.empty())) {
+    AlgorithmChoice choice = choose_the_best(devices_, options.links);
+    if (options.log) options.log(choice.reason);
+    if (options.log && !choice.warning.empty()) options.log("warning: " + choice.warning);
+    // Without links the choice is what NativeAllReduce does, also for replicas that take no part.
+    if (!options.links.empty()) chosen = std::move(choice.algorithm);
+  } else if (options.log) {
+    options.log(sentence_about(options));
+  }
+  algorithm_ = std::move(chosen);
+  order_ = options.order;
+}
+
+void StrategyReductions::check(const StrategyOptions& options, CallSite site) {
+  const std::optional<ReductionOrder> order = options.order;
+  CrossDeviceOps* const algorithm = options.cross_device_ops.get();
   // A number that was read from a file may stand for no order.
   if (order && *order > ReductionOrder::kUnspecified) {
     throw InvalidArgumentError(ErrorCode::kInvalidArgument,
                                to_string(*order) + " is no order to reduce in",
                                "use an enumerator of ReductionOrder", site);
   }
-  if (order && algorithm != nullptr && !algorithm->can_add_in(*order, devices_)) {
+  if (algorithm == nullptr) return;
+  algorithm->require_fit(devices_);
+  if (order && !algorithm->can_add_in(*order, devices_)) {
     throw InvalidArgumentError(
         ErrorCode::kInvalidArgument,
         "the algorithm '" + std::string(algorithm->name()) + "' cannot add in " +
@@ -59,9 +82,23 @@ void StrategyReductions::configure(std::shared_ptr<CrossDeviceOps> algorithm,
         "leave StrategyOptions::order empty, or use ReductionToOneDevice, which has every order",
         site);
   }
-  if (algorithm != nullptr) algorithm->require_fit(devices_);
-  algorithm_ = std::move(algorithm);
-  order_ = order;
+}
+
+// About options that leave nothing to choose.
+std::string StrategyReductions::sentence_about(const StrategyOptions& options) {
+  if (options.cross_device_ops != nullptr) {
+    return "tensors are reduced by the algorithm '" +
+           std::string(options.cross_device_ops->name()) + "' of the options";
+  }
+  const Communicator* const communicator = devices_.communicator();
+  if (communicator != nullptr && communicator->order() == *options.order) {
+    return "tensors are reduced by the native algorithm, because the communicator has the named "
+           "order";
+  }
+  const std::string name = to_string(*options.order);
+  return "tensors are reduced to one device, because the options name " + name +
+         (*options.order == ReductionOrder::kReplicaOrder ? "" : " order") +
+         ", which the communicator does not have";
 }
 
 void StrategyReductions::all_reduce(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
@@ -121,7 +158,7 @@ void StrategyReductions::reduce_tensor_leaves(ReduceOp op,
   reductions.precede_later_work();
 }
 
-// One call of the algorithm for each run of tensors with a common element type.
+// The algorithm is called once for each run of tensors with a common element type.
 void StrategyReductions::reduce_tensors(ReduceOp op, std::span<const CollectivePart> parts,
                                         std::size_t members) {
   while (!parts.empty()) {

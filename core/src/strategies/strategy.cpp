@@ -40,7 +40,7 @@ std::vector<int> named_devices(Backend& backend, const std::vector<DeviceSpec>& 
 
 Strategy::Strategy(Backend& backend, const StrategyOptions& options, CallSite site)
     : core_(*this, *this, backend, named_devices(backend, options.devices, site)), cross_(core_) {
-  core_.reductions().configure(options.cross_device_ops, options.order, site);
+  core_.reductions().configure(options, site);
   core_.set_requires_names(options.require_names);
 }
 
@@ -95,7 +95,7 @@ void Strategy::configure(const StrategyOptions& options, CallSite site) {
                                "the devices of a strategy cannot change",
                                "its variables live there: make another strategy", site);
   }
-  core_.reductions().configure(options.cross_device_ops, options.order, site);
+  core_.reductions().configure(options, site);
   core_.set_requires_names(options.require_names);
 }
 

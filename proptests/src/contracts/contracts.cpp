@@ -5,11 +5,9 @@
 
 #include "belfry/error.h"
 #include "contracts/contract_case.h"
-
-#include <rapidcheck/detail/Configuration.h>
+#include "contracts/judgement.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -96,37 +94,6 @@ std::string left_out(const Entry& entry, const ContractSubject& subject) {
                              "contracts() lists them");
 }
 
-std::string case_text(const rc::detail::Example& example) {
-  std::string text;
-  for (const auto& [name, value] : example) {
-    text.append("\n  with ").append(name).append(": ").append(value);
-  }
-  return text;
-}
-
-// RapidCheck's configuration does not tell a default from a setting of the user.
-int usual_cases() {
-  const char* const asked = std::getenv("RC_PARAMS");
-  const bool is_set =
-      asked != nullptr && std::string_view(asked).find("max_success") != std::string_view::npos;
-  return is_set ? rc::detail::configuration().testParams.maxSuccess : 50;
-}
-
-// RapidCheck's result as a single text.
-std::string message_of(const Contract& contract, const StrategyFactory& strategies,
-                       const BackendFactory& backends, const rc::detail::TestResult& result) {
-  std::string text = std::string(contract.id) + " is broken by " + std::string(strategies.name()) +
-                     " on " + std::string(backends.name()) + ": ";
-  if (result.is<rc::detail::FailureResult>()) {
-    const auto& failure = result.get<rc::detail::FailureResult>();
-    return text + failure.description + case_text(failure.counterExample) +
-           "\n  wanted: " + std::string(contract.sentence);
-  }
-  std::ostringstream rest;
-  rc::detail::printResultMessage(result, rest);
-  return text + rest.str();
-}
-
 }  // namespace
 
 const std::vector<Contract>& contracts() {
@@ -146,25 +113,18 @@ ContractResult check_contract(std::string_view id, const StrategyFactory& strate
     const ContractSubject subject{strategies, backends, options.most_devices, own_mistake};
     const auto property = [&] {
       own_mistake.clear();
-      try {
-        entry.check(subject);
-      } catch (const rc::GenerationFailure&) {
-        throw;
-      } catch (const std::exception& error) {
-        fail(std::string("it threw ") + error.what());
-      }
+      entry.check(subject);
       demand(own_mistake.empty(), "its own work went wrong: " + own_mistake);
     };
-    rc::detail::TestParams params = rc::detail::configuration().testParams;
-    params.maxSuccess = options.cases.value_or(usual_cases());
-    if (options.seed) params.seed = *options.seed;
     const std::string name(id);
-    const auto result =
-        rc::detail::checkTestable(property, rc::detail::TestMetadata{name, name}, params);
-    if (result.is<rc::detail::SuccessResult>()) {
-      return {name, true, {}, left_out(entry, subject)};
-    }
-    return {name, false, message_of(entry.contract, strategies, backends, result), {}};
+    const std::string mistake = mistake_of(property, name, options);
+    if (mistake.empty()) return {name, true, {}, left_out(entry, subject)};
+    return {name,
+            false,
+            name + " is broken by " + std::string(strategies.name()) + " on " +
+                std::string(backends.name()) + ": " + mistake +
+                "\n  wanted: " + std::string(entry.contract.sentence),
+            {}};
   }
   throw_unknown(id);
 }

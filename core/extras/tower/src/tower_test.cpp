@@ -5,8 +5,10 @@
 // both files. Calls that must not compile are in core/src/compile_fail.
 #include "belfry/tower.h"
 
+#include "belfry/algorithm_choice.h"
 #include "belfry/backend/host_backend.h"
 #include "belfry/dataset.h"
+#include "belfry/planned_all_reduce.h"
 #include "belfry/scatter.h"
 #include "belfry/tensor_ops.h"
 #include "run/testing/code_of_test.h"
@@ -177,6 +179,25 @@ TEST_F(Tower, DevicesAreNamedWhenTheStrategyIsMade) {
                                 .cross_device_ops = std::make_shared<ReductionToOneDevice>()};
   tower::MirroredStrategy strategy(backend_, options);
   EXPECT_THAT(tower::worker_devices(strategy), ElementsAre(second));
+}
+
+TEST_F(Tower, AlgorithmsOfReductionsAreObjects) {
+  std::vector<std::string> lines;
+  const auto log = [&](const std::string& line) { lines.push_back(line); };
+  const std::vector<std::shared_ptr<CrossDeviceOps>> algorithms{
+      std::make_shared<NativeAllReduce>(),
+      std::make_shared<ReductionToOneDevice>(),
+      std::make_shared<RingAllReduce>(),
+      std::make_shared<TreeAllReduce>(),
+      std::make_shared<HalvingDoublingAllReduce>(),
+      std::make_shared<ShuffleAllReduce>(),
+      std::make_shared<HierarchicalAllReduce>()};
+  for (const auto& algorithm : algorithms) {
+    tower::MirroredStrategy strategy(backend_, {.cross_device_ops = algorithm, .log = log});
+    EXPECT_THAT(lines.back(), HasSubstr(std::string(algorithm->name())));
+  }
+  ReplicaDevices devices(backend_, {0, 1});
+  EXPECT_EQ(choose_the_best(devices).algorithm->name(), "native");
 }
 
 TEST_F(Tower, ReductionsAreNamed) {

@@ -5,6 +5,7 @@
 #include "belfry/call_site.h"
 #include "belfry/cross_device_ops.h"
 #include "belfry/detail/participants.h"
+#include "belfry/detail/strategy/options.h"
 #include "belfry/nest.h"
 #include "belfry/reduce_op.h"
 #include "belfry/tensor.h"
@@ -14,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace belfry {
@@ -37,13 +39,12 @@ class StrategyReductions {
   StrategyReductions(Backend& backend, std::vector<int> devices)
       : devices_(backend, std::move(devices)) {}
 
-  /// Sets the algorithm and the order of later reductions. Without an algorithm: NativeAllReduce if
-  /// the communicator has the order, else ReductionToOneDevice. Without an order: the order of the
-  /// algorithm for tensors, replica order for host leaves.
-  /// Throws: InvalidArgumentError (kInvalidArgument) for a number that is no ReductionOrder, and
-  /// for an order that the algorithm cannot have. Nothing is set then.
-  void configure(std::shared_ptr<CrossDeviceOps> algorithm, std::optional<ReductionOrder> order,
-                 CallSite site);
+  /// Sets the algorithm and the order of later reductions, as StrategyOptions says, and tells the
+  /// log. Without an order: the order of the algorithm for tensors, replica order for host leaves.
+  /// Throws: InvalidArgumentError (kInvalidArgument) for a number that is no ReductionOrder, for an
+  /// order that the algorithm cannot have, and for an algorithm that does not fit. Nothing is set
+  /// then.
+  void configure(const StrategyOptions& options, CallSite site);
 
   /// Replaces the leaves of every part by the reduction over all parts. `parts[i]` are the leaves
   /// of the i-th participating replica of `present`; all structures are equal. With `everywhere`
@@ -72,6 +73,8 @@ class StrategyReductions {
   const ReductionStatistics& statistics() const { return statistics_; }
 
  private:
+  void check(const StrategyOptions& options, CallSite site);
+  std::string sentence_about(const StrategyOptions& options);
   CrossDeviceOps& algorithm() { return algorithm_ == nullptr ? native_ : *algorithm_; }
   void count_leaf(const LeafRef& leaf, std::size_t parts);
   void reduce_tensor_leaves(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
@@ -81,7 +84,7 @@ class StrategyReductions {
 
   ReplicaDevices devices_;
   NativeAllReduce native_;
-  std::shared_ptr<CrossDeviceOps> algorithm_;  // With StrategyOptions; null: native_.
+  std::shared_ptr<CrossDeviceOps> algorithm_;  // Of the options, or of the links; null: native_.
   std::optional<ReductionOrder> order_;
   ReductionStatistics statistics_;
 };

@@ -5,8 +5,10 @@
 #include "belfry/device_spec.h"
 #include "belfry/reduce_op.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace belfry {
@@ -21,9 +23,16 @@ struct StrategyOptions {
   /// order of `cross_device_ops` for tensors.
   std::optional<ReductionOrder> order{};
   /// The algorithm that reduces tensors (SEM-146), shared with the strategy and with any number of
-  /// other strategies. Null: the backend's communicator if its order is `order` or no order is
-  /// named, else ReductionToOneDevice.
+  /// other strategies. Null: as choose_the_best decides with `links` if no order is named; else the
+  /// backend's communicator if it has the order, and ReductionToOneDevice if not.
   std::shared_ptr<CrossDeviceOps> cross_device_ops{};
+  /// The replicas whose devices have a direct link to the device of each replica, for
+  /// choose_the_best. Empty: unknown.
+  std::vector<std::vector<int>> links{};
+  /// Receives a sentence about the algorithm when the strategy is made or configured, and then
+  /// warnings, each after `warning: `. Called on the thread that makes or configures the strategy;
+  /// an exception leaves the constructor or `configure`.
+  std::function<void(const std::string&)> log{};
   /// Whether merges that a replica reaches several times in a run need a MergeTag: a check for
   /// loops over values in an order that may differ between replicas (SEM-133).
   bool require_names = false;

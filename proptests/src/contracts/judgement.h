@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/testing/contracts.h"
+
+#include <functional>
+#include <string>
+
+namespace belfry::testing {
+
+/// Tries a property on random cases. The text is empty if all cases kept the property; else the
+/// mistake and the shrunk case, or RapidCheck's reason for giving up.
+std::string mistake_of(const std::function<void()>& property, const std::string& name,
+                       const ContractOptions& options);
+
+}  // namespace belfry::testing
