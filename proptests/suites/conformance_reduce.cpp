@@ -8,6 +8,7 @@
 #include "belfry/strategies.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/vjp.h"
+#include "suites/algorithms.h"
 #include "suites/residence.h"
 #include "suites/strategy_fixture.h"
 
@@ -307,9 +308,9 @@ TEST(Conformance, X08_X09_EveryWayToReduceGivesTheSame) {
          {ReductionOrder::kReplicaOrder, ReductionOrder::kTree, ReductionOrder::kRing}) {
       expect_basics(n, {.order = order});
     }
-    expect_basics(n, {.cross_device_ops = std::make_shared<NativeAllReduce>()});
-    expect_basics(n, {.cross_device_ops = std::make_shared<ReductionToOneDevice>()});
-    expect_basics(n, {.cross_device_ops = std::make_shared<RingAllReduce>()});
+    for (const auto& algorithm : every_algorithm()) {
+      expect_basics(n, {.cross_device_ops = algorithm});
+    }
   }
 }
 
@@ -374,18 +375,21 @@ Reals times(std::size_t count, float value) {
 TEST(Conformance, X04_X05_ReduceToEveryKindOfDestination) {
   TwoOfThree two;
   Backend& backend = *two.fixture.backend;
-  int kinds = 0;
-  for_each_destination(
-      two.fixture, two.strategy,
-      [&](const auto& destination, const std::vector<DeviceSpec>& devices) {
-        ++kinds;
-        const std::size_t count = devices.size();
-        EXPECT_EQ(placed(backend, two.cross.reduce(ReduceOp::kMean, two.x, destination)),
-                  (Placed{devices, times(count, 0.5F)}));
-        EXPECT_EQ(placed(backend, two.cross.reduce(ReduceOp::kSum, two.y, destination)),
-                  (Placed{devices, times(count, 3)}));
-      });
-  EXPECT_EQ(kinds, 11);
+  for (const auto& algorithm : every_algorithm()) {
+    two.strategy.configure({.cross_device_ops = algorithm});
+    int kinds = 0;
+    for_each_destination(
+        two.fixture, two.strategy,
+        [&](const auto& destination, const std::vector<DeviceSpec>& devices) {
+          ++kinds;
+          const std::size_t count = devices.size();
+          EXPECT_EQ(placed(backend, two.cross.reduce(ReduceOp::kMean, two.x, destination)),
+                    (Placed{devices, times(count, 0.5F)}));
+          EXPECT_EQ(placed(backend, two.cross.reduce(ReduceOp::kSum, two.y, destination)),
+                    (Placed{devices, times(count, 3)}));
+        });
+    EXPECT_EQ(kinds, 11);
+  }
   // Without a destination: the value's own devices.
   const auto own = two.cross.reduce(ReduceOp::kSum, two.y);
   for (int id : {0, 1}) EXPECT_EQ(own[id].placement(), two.strategy.placement(id));

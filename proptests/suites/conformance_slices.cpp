@@ -6,6 +6,7 @@
 // without a time limit.
 #include "belfry/indexed_slices.h"
 #include "belfry/testing/asserts.h"
+#include "suites/algorithms.h"
 #include "suites/residence.h"
 #include "suites/strategy_fixture.h"
 
@@ -69,11 +70,16 @@ class GroupRows : public NumericRows<Where, StrategyFixture> {
   auto reduced(int members, ReduceOp op, const Make& make, const Read& read) {
     StrategyFixture& fixture = this->fixture(members);
     const auto value = per_replica(fixture, make);
-    auto result = read(fixture.cross.reduce(op, value).value());
-    const auto all = fixture.strategy.run(
-        [&](ReplicaContext& replica, const auto& own) { return read(replica.all_reduce(op, own)); },
-        value);
-    for (const auto& own : all) EXPECT_EQ(own, result);
+    const auto result = read(fixture.cross.reduce(op, value).value());
+    for (const auto& algorithm : every_algorithm()) {
+      fixture.strategy.configure({.cross_device_ops = algorithm});
+      EXPECT_EQ(read(fixture.cross.reduce(op, value).value()), result);
+      const auto all =
+          fixture.strategy.run([&](ReplicaContext& replica,
+                                   const auto& own) { return read(replica.all_reduce(op, own)); },
+                               value);
+      for (const auto& own : all) EXPECT_EQ(own, result);
+    }
     return result;
   }
   float number(int members, ReduceOp op) {
@@ -310,8 +316,11 @@ TEST(Conformance, A24_ThreeMembers) {
   const auto same = [](float number) {
     return [number](int) { return Tensor<float>::full({1}, number); };
   };
-  expect_reduced(fixture, per_replica(fixture, same(0)), 0, 0);
-  expect_reduced(fixture, per_replica(fixture, same(1)), 3, 1);
+  for (const auto& algorithm : every_algorithm()) {
+    fixture.strategy.configure({.cross_device_ops = algorithm});
+    expect_reduced(fixture, per_replica(fixture, same(0)), 0, 0);
+    expect_reduced(fixture, per_replica(fixture, same(1)), 3, 1);
+  }
 }
 
 // The first of each worker's two devices has [0] and [1], the second [1] and [2].
@@ -320,8 +329,11 @@ TEST(Conformance, A25_ThreeTimesTwoMembers) {
   const auto number = [](int from) {
     return [from](int id) { return Tensor<float>::full({1}, static_cast<float>(from + id % 2)); };
   };
-  expect_reduced(fixture, per_replica(fixture, number(0)), 3, 0.5F);
-  expect_reduced(fixture, per_replica(fixture, number(1)), 9, 1.5F);
+  for (const auto& algorithm : every_algorithm()) {
+    fixture.strategy.configure({.cross_device_ops = algorithm});
+    expect_reduced(fixture, per_replica(fixture, number(0)), 3, 0.5F);
+    expect_reduced(fixture, per_replica(fixture, number(1)), 9, 1.5F);
+  }
 }
 
 TEST(Conformance, A26_ARowFromEachOfSix) {

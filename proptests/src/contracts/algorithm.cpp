@@ -141,7 +141,7 @@ class Check {
     return result;
   }
 
-  // What a replica finds wrong. Every second replica overwrites its results at once.
+  // The mistakes that a replica finds. Every second replica overwrites its results at once.
   std::string mistake(ReplicaContext& replica) const {
     const int id = replica.replica_id();
     std::vector<Tensor<T>> own;
