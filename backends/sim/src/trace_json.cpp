@@ -35,6 +35,7 @@ constexpr int kStreams = 2;
 constexpr Track kRuns{kProgram, 2};
 constexpr Track kMerges{kProgram, 3};
 constexpr Track kHost{kProgram, 4};
+constexpr std::int32_t kOtherRuns = 5;  // To 9: runs that overlap a run in every row before.
 constexpr std::int32_t kFirstReplica = 10;
 constexpr std::int32_t kFirstStream = 10;
 
@@ -61,6 +62,9 @@ std::string title_of(const Track& track, int devices) {
   if (track == kRuns) return "runs";
   if (track == kMerges) return "merges";
   if (track == kHost) return "host";
+  if (track.group == kProgram && track.row < kFirstReplica) {
+    return fmt::format("runs, row {}", track.row - kOtherRuns + 2);
+  }
   if (track.group == kProgram) return fmt::format("R{}", track.row - kFirstReplica);
   const std::int32_t number = track.row - kFirstStream;
   if (number >= devices * kStreamsOfDevice) return fmt::format("S{}", number);
@@ -146,14 +150,31 @@ class Trace {
     for (const RunMark& mark : log_.annotations().runs()) {
       if (!mark.begins) continue;
       const auto known = ends.find(mark.run);
-      add_run(mark, known == ends.end() ? RunMark{.record = end} : *known->second);
+      const RunMark last = known == ends.end() ? RunMark{.record = end} : *known->second;
+      add_run(row_of_run(mark.record, last.record), mark, last);
     }
   }
 
-  void add_run(const RunMark& begin, const RunMark& end) {
+  // The first row in which the run lies inside another run, or apart from all runs: Perfetto drops
+  // a slice that overlaps the end of another. The last row takes all further runs.
+  Track row_of_run(std::uint64_t begin, std::uint64_t end) {
+    Track row = kRuns;
+    while (row.row != kFirstReplica - 1) {
+      std::vector<std::uint64_t>& outer = ends_of_runs_[row];
+      while (!outer.empty() && outer.back() <= begin) outer.pop_back();
+      if (outer.empty() || end <= outer.back()) {
+        outer.push_back(end);
+        break;
+      }
+      row.row = row == kRuns ? kOtherRuns : row.row + 1;
+    }
+    return row;
+  }
+
+  void add_run(const Track& row, const RunMark& begin, const RunMark& end) {
     std::string title = fmt::format("run {}", begin.run);
     if (end.failed) title += fmt::format(" fails: {}", log_.annotations().name(end.name));
-    write("X", kRuns, begin.record,
+    write("X", row, begin.record,
           fmt::format(
               "\"dur\":{},\"cat\":\"span\",\"name\":{}{},\"args\":{{\"replicas\":{},\"at\":{}}}",
               end.record - begin.record, json_string(title), colour_of(end.failed, "bad"),
@@ -310,7 +331,8 @@ class Trace {
   std::vector<std::string> events_;
   std::set<Track> tracks_;
   std::set<int> titled_groups_;
-  std::map<Track, std::vector<Span>> open_;          // The open spans of a row, outer spans first.
+  std::map<Track, std::vector<Span>> open_;  // The open spans of a row, outer spans first.
+  std::map<Track, std::vector<std::uint64_t>> ends_of_runs_;  // Of a row, outer runs first.
   std::map<Work, std::uint64_t> executions_;         // The record of each work's execution.
   std::map<std::uint64_t, std::uint64_t> enqueued_;  // The record of its enqueueing.
   std::uint64_t collective_ = 0;                     // The record of its first member,

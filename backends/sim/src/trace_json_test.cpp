@@ -207,14 +207,14 @@ TEST(TraceJson, HasSpansForRunsBodiesAndWaits) {
                                                              {"body", 10, 9, 3}}));
 }
 
-// Two threads with a strategy each: the run that began first also ends first.
-TEST(TraceJson, EndsRunsOfThreadsInAnyOrder) {
+// Two threads with a strategy each: the run that began first also ends first. Each run has a row.
+TEST(TraceJson, HasOverlappingRunsInTwoRows) {
   const Log log =
       log_of({of_run(OperationKind::kRunBegin, 1, 5), replica(0, OperationKind::kVariableRead),
               of_run(OperationKind::kRunBegin, 1, 9), replica(0, OperationKind::kVariableRead),
               of_run(OperationKind::kRunEnd, 1, 5), replica(0, OperationKind::kVariableRead)});
   EXPECT_THAT(spans_of(log),
-              ElementsAre(std::tuple("run 1", 2, 0U, 2U), std::tuple("run 2", 2, 1U, 2U)));
+              ElementsAre(std::tuple("run 1", 2, 0U, 2U), std::tuple("run 2", 5, 1U, 2U)));
 }
 
 TEST(TraceJson, NamesFailedWork) {

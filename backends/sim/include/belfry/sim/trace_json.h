@@ -19,8 +19,8 @@ namespace belfry::sim {
 /// its execution, and through the members of a collective. Arguments of a slice: bytes, file and
 /// line, kernel, variable or exception, digest.
 ///
-/// Runs of several threads, on the concurrent carrier, may overlap. Viewers cut overlapping slices
-/// of a row short, and the bodies of a row then end in the wrong order.
+/// Runs of several threads, on the concurrent carrier, may overlap, and have a row each. The bodies
+/// of a replica share a row, and may end in the wrong order.
 std::string trace_json(const Log& log);
 
 }  // namespace belfry::sim
