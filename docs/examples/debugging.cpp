@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The programs of the page on debugging. Without arguments every part of the page runs; with a
-// replay token the failing case alone, on threads; with the name of a carrier the program once.
+// The programs of the page on debugging.
 #include <belfry/belfry.h>
 #include <belfry/sim/backend.h>
 #include <belfry/sim/timeline.h>
@@ -12,6 +11,7 @@
 #include <cstdint>
 #include <fstream>
 #include <iostream>
+#include <mutex>
 #include <string>
 
 using namespace belfry;
@@ -97,12 +97,29 @@ void race(const std::string& carrier) {
   last_loss(backend);
 }
 
+void stall() {
+  // [stall]
+  sim::Backend backend{{.devices = 2, .carrier = sim::Carrier::kBaton}};
+  MirroredStrategy strategy{backend};
+  std::mutex mutex;
+  strategy.run([&](ReplicaContext& replica) {
+    const std::scoped_lock lock{mutex};
+    replica.all_reduce(ReduceOp::kSum, 1.0);  // The mistake: this replica still has the lock.
+  });
+  // [stall]
+}
+
 }  // namespace
 
+// Without arguments every part of the page runs that ends; with a replay token the failing case
+// alone, on threads; with `stall` the program that stands still; with the name of a carrier the
+// program with the race, once.
 int main(int argc, char** argv) {
   const std::string argument = argc > 1 ? argv[1] : "";
   if (argument.starts_with("bf1.")) {
     replay(argument);
+  } else if (argument == "stall") {
+    stall();
   } else if (!argument.empty()) {
     race(argument);
   } else {

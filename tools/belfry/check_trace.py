@@ -6,8 +6,9 @@
 usage: check_trace.py TRACE
 
 A trace is a list of events in the trace-event format. Each operation of the log has a slice. In
-each row every begin has its end, and times do not decrease. An arrow leads from a place to a later
-place.
+each row times do not decrease, and of two slices one contains the other, or they are apart. No row
+has the number of its group, or 0: Perfetto would show the row as the main thread of the group. An
+arrow leads from a place to a later place.
 """
 
 import collections
@@ -15,23 +16,26 @@ import json
 import pathlib
 import sys
 
-SLICES = {"X"}
 ARROWS = {"s", "t", "f"}
 
 
 def faults_of_rows(events):
     """Yields the faults in the order of each row."""
-    time, depth = collections.Counter(), collections.Counter()
+    time, ends = collections.Counter(), collections.defaultdict(list)
     for event in events:
         row = event["pid"], event["tid"]
         if event["ts"] < time[row]:
             yield f"row {row} goes back from {time[row]} to {event['ts']}"
         time[row] = event["ts"]
-        depth[row] += {"B": 1, "E": -1}.get(event["ph"], 0)
-        if depth[row] < 0:
-            yield f"row {row} has an end without a begin at {event['ts']}"
-    yield from (f"row {row} has {spans} begins without an end" for row, spans in depth.items()
-                if spans > 0)
+        if event["ph"] != "X":
+            continue
+        end = event["ts"] + event["dur"]
+        while ends[row] and ends[row][-1] <= event["ts"]:
+            ends[row].pop()
+        if ends[row] and ends[row][-1] < end:
+            yield f"row {row} has a slice that ends at {end}, after the slice around it"
+        ends[row].append(end)
+    yield from (f"row {row} would be a main thread" for row in ends if row[1] in (0, row[0]))
 
 
 def faults_of_arrows(events):
@@ -50,7 +54,7 @@ def faults_of_arrows(events):
 def faults_of(trace):
     """Yields the faults of a parsed trace."""
     events = [event for event in trace["traceEvents"] if event["ph"] != "M"]
-    steps = [event["args"]["step"] for event in events if event["ph"] in SLICES]
+    steps = [event["args"]["step"] for event in events if event.get("cat") == "operation"]
     operations = trace["otherData"]["operations"]
     if sorted(steps) != list(range(operations)):
         yield f"{len(steps)} slices do not stand for {operations} operations, one each"

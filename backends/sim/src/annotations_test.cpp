@@ -5,6 +5,7 @@
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
 #include "belfry/testing/asserts.h"
+#include "testing/operations.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,18 +17,12 @@ namespace belfry::sim::annotations_test {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::of_run;
 
 Operation of_replica(OperationKind kind, std::string_view name = {}) {
   Operation operation{.kind = kind};
   operation.agent = {AgentId::Kind::kReplica, 0};
   operation.name = name;
-  return operation;
-}
-
-Operation of_run(OperationKind kind, std::uint64_t ordinal, int line) {
-  Operation operation{.kind = kind};
-  operation.value = ordinal;
-  operation.site = {"train.cpp", line};
   return operation;
 }
 

@@ -3,6 +3,7 @@
 #include "belfry/sim/timeline.h"
 
 #include "owner.h"
+#include "subject.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -53,11 +54,6 @@ std::string title_of(const ColumnKey& key) {
     default:
       return "what";
   }
-}
-
-bool has_subject(OperationKind kind) {
-  return kind != OperationKind::kStart && kind != OperationKind::kEnd &&
-         kind != OperationKind::kThrow;
 }
 
 // Work of the host that no call of the program names.

@@ -5,6 +5,7 @@
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
 #include "belfry/tensor_ops.h"
+#include "testing/operations.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,16 +25,29 @@ namespace belfry::sim::trace_json_test {
 namespace {
 
 using nlohmann::json;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::log_of;
+using testing::of_run;
+using testing::operation;
+using testing::replica;
+using ::testing::UnorderedElementsAreArray;
 
 json events_of(const Log& log) { return json::parse(trace_json(log)).at("traceEvents"); }
 
-// The events of a phase: `X` slices, `B` and `E` spans, `s`, `t` and `f` arrows.
+// The events of a phase: `X` slices, `s`, `t` and `f` arrows.
 std::vector<json> of_phase(const json& events, const std::string& phase) {
   std::vector<json> found;
   for (const json& event : events) {
     if (event.at("ph") == phase) found.push_back(event);
   }
+  return found;
+}
+
+// The slices of a category: operations and spans.
+std::vector<json> slices_of(const json& events, const std::string& category) {
+  std::vector<json> found = of_phase(events, "X");
+  std::erase_if(found, [&](const json& slice) { return slice.at("cat") != category; });
   return found;
 }
 
@@ -59,21 +73,27 @@ void run_program(Backend& backend, bool fails) {
 using Row = std::pair<int, int>;
 Row row_of(const json& event) { return {event.at("pid"), event.at("tid")}; }
 
+// The begins of a row do not decrease, and of two slices one contains the other, or they are apart.
+// No row has the number of its group: Perfetto would show the row as the main thread of the group.
 void check_rows(const json& events) {
-  std::map<Row, int> open;
+  std::map<Row, std::vector<std::uint64_t>> ends;
   std::map<Row, std::uint64_t> time;
   for (const json& event : events) {
-    if (event.at("ph") == "M") continue;
     const Row row = row_of(event);
-    RC_ASSERT(event.at("ts").get<std::uint64_t>() >= time[row]);
-    time[row] = event.at("ts");
-    if (event.at("ph") == "B") ++open[row];
-    if (event.at("ph") == "E") {
-      RC_ASSERT(open[row] > 0);
-      --open[row];
-    }
+    RC_ASSERT(row.second != 0);
+    RC_ASSERT(row.second != row.first);
+    if (event.at("ph") == "M") continue;
+    const std::uint64_t begin = event.at("ts");
+    RC_ASSERT(begin >= time[row]);
+    time[row] = begin;
+    if (event.at("ph") != "X") continue;
+    std::vector<std::uint64_t>& outer = ends[row];
+    while (!outer.empty() && outer.back() <= begin) outer.pop_back();
+    const std::uint64_t end = begin + event.at("dur").get<std::uint64_t>();
+    const bool is_inside = outer.empty() || end <= outer.back();
+    RC_ASSERT(is_inside);
+    outer.push_back(end);
   }
-  for (const auto& [row, spans] : open) RC_ASSERT(spans == 0);
 }
 
 void check_arrows(const json& events) {
@@ -89,7 +109,7 @@ void check_arrows(const json& events) {
   }
 }
 
-RC_GTEST_PROP(TraceJson, HasASliceForEachOperationAndEndsForAllBegins,
+RC_GTEST_PROP(TraceJson, HasASliceForEachOperationAndSlicesOfARowNest,
               (std::uint64_t seed, bool fails)) {
   Options options{.devices = *rc::gen::inRange(1, 5), .seed = seed};
   options.record_limit = *rc::gen::element<std::size_t>(1000, 20);
@@ -97,7 +117,8 @@ RC_GTEST_PROP(TraceJson, HasASliceForEachOperationAndEndsForAllBegins,
   run_program(backend, fails);
   const json events = events_of(backend.log());
   std::set<std::uint64_t> steps;
-  for (const json& slice : of_phase(events, "X")) {
+  for (const json& slice : slices_of(events, "operation")) {
+    RC_ASSERT(slice.at("dur") == 1);
     RC_ASSERT(slice.at("ts") == slice.at("args").at("step"));
     RC_ASSERT(steps.insert(slice.at("ts").get<std::uint64_t>()).second);
   }
@@ -120,12 +141,13 @@ TEST(TraceJson, LeadsFromTheEnqueueingToTheExecutionAndThroughACollective) {
   const std::vector<json> ends = of_phase(events, "f");
   for (const json& begin : of_phase(events, "s")) {
     for (const json& end : ends) {
-      if (end.at("id") != begin.at("id") || begin.at("tid") < 10) continue;
+      if (end.at("id") != begin.at("id") || begin.at("name") != "enqueued") continue;
+      if (begin.at("tid") < 10) continue;
       fills.emplace(begin.at("pid"), begin.at("tid"), end.at("pid"), end.at("tid"));
     }
   }
-  // R0 and R1 are the rows 10 and 11; the streams 0 and 16 are the rows 1 and 17.
-  EXPECT_EQ(fills, (std::set<std::tuple<int, int, int, int>>{{1, 10, 2, 1}, {1, 11, 2, 17}}));
+  // R0 and R1 are the rows 10 and 11; the streams 0 and 16 are the rows 10 and 26.
+  EXPECT_EQ(fills, (std::set<std::tuple<int, int, int, int>>{{1, 10, 2, 10}, {1, 11, 2, 26}}));
 }
 
 TEST(TraceJson, NamesRowsAndFillsInArguments) {
@@ -143,6 +165,66 @@ TEST(TraceJson, NamesRowsAndFillsInArguments) {
     return;
   }
   FAIL() << "no fill";
+}
+
+// The name, row, begin and length of each span.
+using Spans = std::vector<std::tuple<std::string, int, std::uint64_t, std::uint64_t>>;
+Spans spans_of(const Log& log) {
+  Spans spans;
+  for (const json& span : slices_of(events_of(log), "span")) {
+    spans.emplace_back(span.at("name"), span.at("tid"), span.at("ts"), span.at("dur"));
+  }
+  return spans;
+}
+
+// A body lasts from the start to the end of its replica, both included. A wait lies between the
+// arrival and the resumption. Times are the places in the list, without the begin and end of runs.
+TEST(TraceJson, HasSpansForRunsBodiesAndWaits) {
+  Operation failed_end = of_run(OperationKind::kRunEnd, 2, 9);
+  failed_end.failed = true;
+  failed_end.name = "BF-010 (x)";
+  const Log log =
+      log_of({of_run(OperationKind::kRunBegin, 1, 5), replica(0, OperationKind::kStart),  // 0
+              replica(0, OperationKind::kArrive, 1),                                      // 1
+              replica(1, OperationKind::kStart),                                          // 2
+              replica(1, OperationKind::kArrive, 1),                                      // 3
+              operation(AgentId::Kind::kMerge, 0, OperationKind::kMerge, 1),              // 4
+              replica(0, OperationKind::kResume, 1),                                      // 5
+              replica(0, OperationKind::kEnd),                                            // 6
+              replica(1, OperationKind::kResume, 1),                                      // 7
+              replica(1, OperationKind::kEnd),                                            // 8
+              of_run(OperationKind::kRunEnd, 1, 5), of_run(OperationKind::kRunBegin, 2, 9),
+              replica(0, OperationKind::kStart),      // 9
+              replica(0, OperationKind::kArrive, 1),  // 10
+              replica(0, OperationKind::kThrow),      // 11, without a wait
+              failed_end});
+  EXPECT_THAT(spans_of(log), UnorderedElementsAreArray(Spans{{"run 1", 2, 0, 9},
+                                                             {"body", 10, 0, 7},
+                                                             {"waits for merge 1", 10, 2, 3},
+                                                             {"body", 11, 2, 7},
+                                                             {"waits for merge 1", 11, 4, 3},
+                                                             {"run 2 fails: BF-010 (x)", 2, 9, 3},
+                                                             {"body", 10, 9, 3}}));
+}
+
+// Two threads with a strategy each: the run that began first also ends first. Each run has a row.
+TEST(TraceJson, HasOverlappingRunsInTwoRows) {
+  const Log log =
+      log_of({of_run(OperationKind::kRunBegin, 1, 5), replica(0, OperationKind::kVariableRead),
+              of_run(OperationKind::kRunBegin, 1, 9), replica(0, OperationKind::kVariableRead),
+              of_run(OperationKind::kRunEnd, 1, 5), replica(0, OperationKind::kVariableRead)});
+  EXPECT_THAT(spans_of(log),
+              ElementsAre(std::tuple("run 1", 2, 0U, 2U), std::tuple("run 2", 5, 1U, 2U)));
+}
+
+TEST(TraceJson, NamesFailedWork) {
+  Operation failed = operation(AgentId::Kind::kStream, 0, OperationKind::kExecute, 1);
+  failed.name = "gather_rows";
+  failed.failed = true;
+  const std::vector<json> slices = slices_of(events_of(log_of({failed})), "operation");
+  ASSERT_EQ(slices.size(), 1U);
+  EXPECT_EQ(slices[0].at("name"), "FAILED gather_rows");
+  EXPECT_EQ(slices[0].at("args").at("failed"), true);
 }
 
 // By the rules of JSON: a quotation mark, a backslash and control characters are escaped; the byte

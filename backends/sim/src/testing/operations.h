@@ -25,6 +25,14 @@ inline Operation replica(int index, OperationKind kind, std::uint64_t subject = 
   return operation(AgentId::Kind::kReplica, index, kind, subject);
 }
 
+/// The begin or the end of a run: number `ordinal` of its strategy, begun on a line of train.cpp.
+inline Operation of_run(OperationKind kind, std::uint64_t ordinal, int line) {
+  Operation result{.kind = kind};
+  result.value = ordinal;
+  result.site = {"train.cpp", line};
+  return result;
+}
+
 inline Log log_of(const std::vector<Operation>& operations, std::size_t limit = 1000) {
   Log log(limit);
   for (const Operation& each : operations) log.append(each);
