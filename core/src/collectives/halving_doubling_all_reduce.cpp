@@ -57,7 +57,8 @@ std::optional<ReductionPlan> HalvingDoublingAllReduce::plan(int members) const {
     std::vector<ReductionPlan::Copy> copies;
     for (int place = 0; place < places; ++place) {
       const int partner = place ^ distance;
-      const auto [lower, upper] = std::minmax(member(place), member(partner));
+      const int lower = std::min(member(place), member(partner));
+      const int upper = std::max(member(place), member(partner));
       sums.push_back({member(place), chunks_of(place, 2 * distance, places), {lower, upper}});
       copies.push_back({member(partner), member(place), chunks_of(partner, 2 * distance, places)});
     }

@@ -77,7 +77,7 @@ std::vector<PlanSchedule::Finish> finishes_of(const ReductionPlan& plan) {
 }  // namespace
 
 PlanSchedule::PlanSchedule(ReductionPlan plan) : plan_(std::move(plan)) {
-  validate(plan_);
+  validate(plan_, CallSite{});  // The verb that reduces names its own.
   Places places(plan_.members, plan_.chunks);
   StepOrder order(plan_.members, plan_.chunks);
   most_received_.assign(static_cast<std::size_t>(plan_.members), 0);
