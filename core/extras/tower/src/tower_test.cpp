@@ -230,7 +230,7 @@ struct Span {
 
 TEST_F(Tower, ReductionsOfOnesOwn) {
   static_assert(belfry::Reduction<Span, int>);
-  EXPECT_EQ(distribution_.cross_replica().reduce(Span{}, PerReplica<int>{7, 3}).value(), 4);
+  EXPECT_EQ(tower::reduce(distribution_, Span{}, PerReplica<int>{7, 3}).value(), 4);
   const auto span = distribution_.replica_local_variable(Span{}, 0);
   const auto seen = tower::run(distribution_, [&](tower::ReplicaContext& replica) {
     span.on(replica) = 9 * tower::tower_id(replica);

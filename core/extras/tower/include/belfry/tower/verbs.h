@@ -5,6 +5,7 @@
 #include "belfry/completion.h"
 #include "belfry/distributed_values.h"
 #include "belfry/nest.h"
+#include "belfry/reduction.h"
 #include "belfry/tower/call.h"
 
 #include <utility>
@@ -25,6 +26,12 @@ auto reduce(CrossTower at, Method method, const Mirrored<T>& value, const Where&
   static_assert(sizeof...(Where) <= 1, "one destination");
   detail::require_mean_of_mirrored(method.op, at.site);
   return at.cross.reduce(ReduceOp::kMean, value, destination..., at.site);
+}
+/// The same by a reduction of the user (SEM-38); no destination.
+template <class R, class T>
+  requires belfry::Reduction<R, T>
+auto reduce(CrossTower at, const R& reduction, const PerReplica<T>& value) {
+  return at.cross.reduce(reduction, value, at.site);
 }
 template <class V, class... Where>
 auto reduce_to(CrossTower at, Method method, const V& value, const Where&... destination) {
