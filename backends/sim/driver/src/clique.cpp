@@ -25,9 +25,11 @@ const char* name_of(Verb verb) {
     case Verb::kBroadcast:
       return "broadcast";
     case Verb::kAllGather:
+      return "all-gather";
+    case Verb::kReduceScatter:
       break;
   }
-  return "all-gather";
+  return "reduce-scatter";
 }
 
 bool matches(const CliqueCall& a, const CliqueCall& b) {

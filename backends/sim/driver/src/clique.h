@@ -45,7 +45,7 @@ struct CommunicatorObject {
   ThreadState* caller = nullptr;  ///< The thread of the latest call; null if it has ended.
 };
 
-enum class Verb : std::uint8_t { kAllReduce, kReduce, kBroadcast, kAllGather };
+enum class Verb : std::uint8_t { kAllReduce, kReduce, kBroadcast, kAllGather, kReduceScatter };
 
 /// The call of a collective by a rank.
 struct CliqueCall {
@@ -54,7 +54,7 @@ struct CliqueCall {
   StreamObject stream;
   const void* send = nullptr;
   void* receive = nullptr;
-  std::size_t count = 0;
+  std::size_t count = 0;  ///< In all-gather sent, in reduce-scatter received by each rank.
   ncclDataType_t type = ncclInt8;
   ncclRedOp_t op = ncclSum;
   int root = 0;
