@@ -35,6 +35,7 @@ import pathlib
 import re
 import subprocess
 import sys
+from concurrent import futures
 
 SECTION = re.compile(r"^#ifdef (\w+)\n *// (EXPECT|FIRST|TYPO): (.+)$", re.MULTILINE)
 MOST_LINES = 14
@@ -163,13 +164,11 @@ def check_section(report, text, section):
 
 def judge_alone(command, source, text):
     """Compiles each section by itself. Returns the failures."""
-    messages = {}
-    for section, _, _ in SECTION.findall(text):
-        status, output = compile_source(command, source, [section])
-        if status:
-            messages[section] = output
-    failures = [check_section({"messages": messages}, text, section)
-                for section, _, _ in SECTION.findall(text)]
+    sections = [section for section, _, _ in SECTION.findall(text)]
+    with futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        runs = pool.map(lambda section: compile_source(command, source, [section]), sections)
+    messages = {section: output for section, (status, output) in zip(sections, runs) if status}
+    failures = [check_section({"messages": messages}, text, section) for section in sections]
     return list(filter(None, failures))
 
 

@@ -115,9 +115,11 @@ ctest --test-dir build/dev/clang14/programs --output-on-failure --no-tests=error
 
 # `tools/go test` compiles all sections at once. The number of lines is exact for a section alone.
 WALLS = """\
-for compiler in g++ clang++-19; do
-  python3 tools/checks/compile_fail.py core/src/compile_fail/walls.cpp --alone -- \\
-    "$compiler" -std=c++20 -Icore/include
+for source in walls wrong_functions; do
+  for compiler in g++ clang++-19; do
+    python3 tools/checks/compile_fail.py "core/src/compile_fail/$source.cpp" --alone -- \\
+      "$compiler" -std=c++20 -Icore/include
+  done
 done
 """
 
@@ -199,7 +201,7 @@ STEPS = [
          (*TESTED, "!*_test.*", "docs/examples/*", "!core/src/compile_fail/*", "!tools/checks/*"),
          CLANG_14, (*GCC, "clang++-14")),
     Step("walls", "the first error of a mistake says what to write, with GCC and clang 19",
-         ("core/include/*", "core/src/compile_fail/walls.cpp", "tools/checks/compile_fail.py"),
+         ("core/include/*", "core/src/compile_fail/w*.cpp", "tools/checks/compile_fail.py"),
          WALLS, (*GCC, "clang++-19")),
     Step("properties", "properties and contracts, {BELFRY_CAMPAIGN_CASES} cases each; threads: 30",
          TESTED, PROPERTIES, GCC, {"BELFRY_CAMPAIGN_CASES": "1000"}),

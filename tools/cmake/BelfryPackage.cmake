@@ -42,8 +42,13 @@ configure_file("${PROJECT_SOURCE_DIR}/tools/cmake/belfry.pc.in" "${PROJECT_BINAR
                @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/belfry.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
         COMPONENT development)
-# Each library of extras has a module of its own, which requires the module belfry.
-foreach(extra files tower)
+# Each library of extras, and the simulated driver, has a module of its own, which requires the
+# module belfry. The driver's own headers of CUDA and NCCL come after all other folders.
+foreach(extra driver files tower)
+  set(extra_cflags "")
+  if(extra STREQUAL "driver")
+    set(extra_cflags "-idirafter \${includedir}/belfry/sim/toolkit")
+  endif()
   configure_file("${PROJECT_SOURCE_DIR}/tools/cmake/belfry-extra.pc.in"
                  "${PROJECT_BINARY_DIR}/belfry-${extra}.pc" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/belfry-${extra}.pc"

@@ -22,6 +22,7 @@ apt-get update -q
 install_packages g++ cmake ninja-build pkg-config libbelfry-dev
 tools/consumers/pkg_config.sh /usr g++ "$out" \
   belfry-files docs/examples/input.cpp belfry-tower tools/consumers/older_names.cpp \
+  belfry-driver docs/examples/two_ranks.cpp \
   belfry proptests/programs/01_merge_call.cpp
 
 say "the testing package"

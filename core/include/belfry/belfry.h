@@ -9,9 +9,11 @@
 // First, and each before the headers that include it: compilers print the way of includes to a
 // message, and these headers have the messages for users.
 #include "belfry/nest.h"
-#include "belfry/detail/verb.h"
+#include "belfry/detail/calls.h"
 #include "belfry/replica_context.h"
 #include "belfry/cross_replica_context.h"
+#include "belfry/strategy.h"
+#include "belfry/dataset.h"
 // clang-format on
 
 #include "belfry/algorithm_choice.h"
@@ -19,7 +21,6 @@
 #include "belfry/checkpoint.h"
 #include "belfry/completion.h"
 #include "belfry/cross_device_ops.h"
-#include "belfry/dataset.h"
 #include "belfry/destination.h"
 #include "belfry/device_spec.h"
 #include "belfry/distributed_dataset.h"
@@ -33,7 +34,6 @@
 #include "belfry/reduction_plan.h"
 #include "belfry/shape.h"
 #include "belfry/strategies.h"
-#include "belfry/strategy.h"
 #include "belfry/tensor.h"
 #include "belfry/variable.h"
 #include "belfry/vjp.h"

@@ -31,10 +31,11 @@ class Checkpoint {
   /// variable of the same name, (kVariableEmpty); ContextError (kOtherStrategy).
   template <class T>
   Checkpoint& add(const VariableHandle<T>& variable, CallSite site = CallSite::here()) {
-    static_assert(Nest<T>, "only nests can be saved");
-    insert(std::make_unique<detail::SavedNest<T>>(strategy_.cross_replica().core(),
-                                                  variable.shared_state(), site),
-           site);
+    if constexpr (detail::require_nest<T>()) {
+      insert(std::make_unique<detail::SavedNest<T>>(strategy_.cross_replica().core(),
+                                                    variable.shared_state(), site),
+             site);
+    }
     return *this;
   }
 

@@ -157,8 +157,6 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   Verb<detail::calls::Update> update{*this};
   template <class V, class F, class... Args>
   auto update_at(CallSite site, const V& variable, const F& fn, const Args&... args) {
-    static_assert(!(detail::holds_per_replica<Args>() || ...),
-                  "update takes Mirrored or plain arguments: reduce a PerReplica first");
     core_.require_change("update", site);
     return detail::update_components(core_, *this, site, variable, fn, args...);
   }
@@ -167,8 +165,6 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   Verb<detail::calls::UpdateEach> update_each{*this};
   template <class V, class F, class... Args>
   auto update_each_at(CallSite site, const V& variable, const F& fn, const Args&... args) {
-    static_assert(!(detail::holds_per_replica<Args>() || ...),
-                  "update takes Mirrored or plain arguments: reduce a PerReplica first");
     core_.require_change("update_each", site);
     return detail::update_each_component(core_, *this, site, variable, fn, args...);
   }
@@ -202,14 +198,16 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   /// Order: blocks the host to divide tensors.
   /// Throws: as assign_each; InvalidArgumentError (kInvalidArgument) for a variable that is not
   /// read as a sum or an invalid SumSplit, (kDType) for bool.
-  template <Nest T>
+  template <class T>
   void assign_total(const ReplicaLocalVariable<T>& variable, const std::type_identity_t<T>& total,
                     SumSplit split = SumSplit::kFirst, CallSite site = CallSite::here()) {
-    detail::VariableState<T>& state = assigned(variable, "assign_total", site);
-    detail::require_sum(state.info, site);
-    detail::require_split(split, site);
-    detail::put_components(core_, state, detail::split_total(core_, state.info, total, split, site),
-                           site);
+    if constexpr (detail::require_nest<T>()) {
+      detail::VariableState<T>& state = assigned(variable, "assign_total", site);
+      detail::require_sum(state.info, site);
+      detail::require_split(split, site);
+      auto components = detail::split_total(core_, state.info, total, split, site);
+      detail::put_components(core_, state, std::move(components), site);
+    }
   }
 
   /// `map(elements, fn, args...)` calls `fn(element, args...)` for element k on the device of

@@ -75,24 +75,39 @@ class Dataset {
   /// `fn(element)` for each element.
   template <class F>
   auto map(F fn) const {
-    using U = std::remove_cvref_t<std::invoke_result_t<const F&, T>>;
-    return Dataset<U>([start = start_, fn = std::move(fn)](std::uint64_t epoch) {
-             return detail::MapReader<T, U, F>((*start)(epoch), fn);
-           })
-        .marked(is_endless_, std::nullopt);
+    constexpr bool kGivesValue = requires { std::optional(fn(std::declval<T>())); };
+    static_assert(kGivesValue,
+                  "map of a dataset calls fn(element) for the new element: write [](const T& "
+                  "element) { return ...; }");
+    if constexpr (kGivesValue) {
+      using U = std::remove_cvref_t<std::invoke_result_t<const F&, T>>;
+      return Dataset<U>([start = start_, fn = std::move(fn)](std::uint64_t epoch) {
+               return detail::MapReader<T, U, F>((*start)(epoch), fn);
+             })
+          .marked(is_endless_, std::nullopt);
+    } else {
+      return *this;
+    }
   }
   /// The elements for which `keep(element)` is true.
   template <class F>
-    requires std::predicate<const F&, const T&>
   Dataset filter(F keep) const {
-    return Dataset([start = start_, keep = std::move(keep)](std::uint64_t epoch) -> Reader {
-             return [reader = (*start)(epoch), keep]() -> std::optional<T> {
-               std::optional<T> next = reader();
-               while (next && !keep(std::as_const(*next))) next = reader();
-               return next;
-             };
-           })
-        .marked(is_endless_, std::nullopt);
+    constexpr bool kChooses = std::predicate<const F&, const T&>;
+    static_assert(kChooses,
+                  "filter calls keep(element): write [](const T& element) { return ...; }, which "
+                  "returns a bool");
+    if constexpr (kChooses) {
+      return Dataset([start = start_, keep = std::move(keep)](std::uint64_t epoch) -> Reader {
+               return [reader = (*start)(epoch), keep]() -> std::optional<T> {
+                 std::optional<T> next = reader();
+                 while (next && !keep(std::as_const(*next))) next = reader();
+                 return next;
+               };
+             })
+          .marked(is_endless_, std::nullopt);
+    } else {
+      return *this;
+    }
   }
 
   /// Batches of `size` elements; the last batch has the rest. BatchOf gives the type.

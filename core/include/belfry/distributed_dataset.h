@@ -6,6 +6,7 @@
 #include "belfry/dataset.h"
 #include "belfry/detail/dataset/distribute_options.h"
 #include "belfry/detail/dataset/input_context.h"
+#include "belfry/detail/input_function.h"
 #include "belfry/detail/step_reader.h"
 #include "belfry/detail/tensor_feed.h"
 #include "belfry/distributed_values.h"
@@ -66,34 +67,6 @@ class DistributedDataset {
 std::vector<std::int64_t> batch_sizes_for_worker(std::int64_t global_batch, int num_workers,
                                                  int replicas_per_worker, int worker,
                                                  CallSite site = CallSite::here());
-
-namespace detail {
-
-template <class T>
-struct IsDataset : std::false_type {};
-template <class T>
-struct IsDataset<Dataset<T>> : std::true_type {};
-
-/// The dataset made from the result of an input function: a dataset, or a function that returns the
-/// next element, as `std::optional` if the elements have an end.
-template <class R>
-auto as_dataset(R made) {
-  if constexpr (IsDataset<R>::value) {
-    return made;
-  } else {
-    static_assert(std::is_invocable_v<R&>,
-                  "an input function returns a Dataset, or a function without arguments that "
-                  "returns the next element");
-    using Next = std::remove_cvref_t<std::invoke_result_t<R&>>;
-    using T =
-        typename std::conditional_t<IsOptional<Next>::value, Next, std::optional<Next>>::value_type;
-    return Dataset<T>::from_generator([made = std::move(made)] {
-      return [next = made]() mutable -> std::optional<T> { return next(); };
-    });
-  }
-}
-
-}  // namespace detail
 
 /// Reads steps, up to `prefetch` of them ahead.
 template <class B>
@@ -221,17 +194,25 @@ DistributedDataset<B> Strategy::distribute_dataset(const Dataset<B>& dataset,
 template <class F>
 auto Strategy::distribute_datasets_from_function(const F& fn, DistributeOptions options,
                                                  CallSite site) {
-  core_.require_cross("distribute_datasets_from_function", site);
-  options.elements = ElementUse::kPerReplica;
-  detail::require_options(options, site);
-  const InputContext context{options.num_workers, options.worker,
-                             options.num_workers * num_replicas()};
-  auto made = [&] {
-    const Scope here = scope(site);
-    return detail::as_dataset(fn(context));
-  }();
-  using B = typename decltype(made)::value_type;
-  return DistributedDataset<B>(*this, std::move(made), options, site);
+  constexpr bool kIsInput = detail::is_input_function<F>();
+  static_assert(kIsInput,
+                "an input function returns a Dataset, or a function without arguments for the next "
+                "element: write [&](const InputContext& context) { return dataset; }");
+  if constexpr (kIsInput) {
+    core_.require_cross("distribute_datasets_from_function", site);
+    options.elements = ElementUse::kPerReplica;
+    detail::require_options(options, site);
+    const InputContext context{options.num_workers, options.worker,
+                               options.num_workers * num_replicas()};
+    auto made = [&] {
+      const Scope here = scope(site);
+      return detail::as_dataset(fn(context));
+    }();
+    using B = typename decltype(made)::value_type;
+    return DistributedDataset<B>(*this, std::move(made), options, site);
+  } else {
+    return detail::Refused();
+  }
 }
 
 }  // namespace belfry

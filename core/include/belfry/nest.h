@@ -21,6 +21,10 @@ class AnyTensor;
 /// rank 1), and tensors; or a `std::vector`, `array`, `map`, `tuple`, `pair` or `optional` of
 /// nests, or an aggregate with `members` of nests (SEM-20). The order of leaves is the order of
 /// declaration, index or key.
+/// Verbs accept any type in their declarations and refuse other types than nests in their bodies,
+/// with a message about the missing `members`. A requires-expression about a verb is therefore true
+/// for every type, and generic code tests `Nest<T>`. With the constraint in the declarations, the
+/// first line of the compiler would be "no matching function", before a list of all overloads.
 template <class T>
 concept Nest = detail::is_nest<T>();
 

@@ -5,9 +5,11 @@
 #include "belfry/detail/assign.h"
 #include "belfry/detail/divided_once.h"
 #include "belfry/detail/integer_sums.h"
+#include "belfry/detail/refused.h"
 #include "belfry/detail/tensor/arithmetic.h"
 #include "belfry/detail/tensor/math.h"
 #include "belfry/nest.h"
+#include "belfry/reduce_op.h"
 
 #include <concepts>
 #include <type_traits>
@@ -51,6 +53,26 @@ concept Folds = requires(const R& reduction, P folded, const P& next, int replic
 /// three functions leave the verb that reduces.
 template <class R, class T>
 concept Reduction = detail::Folds<R, detail::Prepared<R, T>>;
+
+namespace detail {
+
+/// A first argument of a reduction of T that is neither a ReduceOp nor a reduction of the user's.
+template <class R, class T>
+concept NoReduction = !Reduction<R, T> && !std::is_convertible_v<R, ReduceOp>;
+
+/// Refuses such a reduction.
+template <class R, class T>
+constexpr Refused refuse_reduction() {
+  constexpr bool kReduces = Reduction<R, T>;  // Of a concept, compilers print each condition.
+  static_assert(
+      kReduces,
+      "values of T are reduced by a ReduceOp or an object: write a class with T combine(T "
+      "folded, const T& next) const and T finalize(T folded, int replicas) const; "
+      "TruncatedMean and PromotedMean take nests");
+  return {};
+}
+
+}  // namespace detail
 
 /// The result type of a reduction of T.
 template <class R, class T>

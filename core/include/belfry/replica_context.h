@@ -99,6 +99,11 @@ class ReplicaContext {
     requires Reduction<R, T>
   ReductionResult<R, T> all_reduce(const R& reduction, T value,
                                    detail::MergePlace place = CallSite::here());
+  template <class R, class T>
+    requires detail::NoReduction<R, T>
+  detail::Refused all_reduce(const R&, const T&, detail::MergePlace = CallSite::here()) {
+    return detail::refuse_reduction<R, T>();
+  }
   /// Either form, with a tag.
   template <class... A>
   auto all_reduce(const MergeTag& tag, A&&... op_and_value) {

@@ -88,26 +88,25 @@ class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks
   /// A value for each replica: `fn(ValueContext)`; otherwise as distribute_values.
   template <class F>
   auto distribute_values_from_function(const F& fn, CallSite site = CallSite::here()) {
-    const auto with_context = [&](int replica) {
-      return fn(ValueContext{replica, num_replicas()});
-    };
-    return distribute_values(with_context, site);
+    static_assert(std::is_invocable_v<const F&, ValueContext>,
+                  "distribute_values_from_function calls fn(ValueContext) for the values: write "
+                  "[&](const ValueContext& context) { return ...; }");
+    if constexpr (std::is_invocable_v<const F&, ValueContext>) {
+      return distribute_values([&](int id) { return fn(ValueContext{id, num_replicas()}); }, site);
+    }
   }
   /// A value for each replica: `fn(replica_id)`.
   /// Order: called in replica order, each time with the replica's device current. Throws:
   /// ContextError as `read`; exceptions of `fn`.
   template <class F>
   auto distribute_values(const F& fn, CallSite site = CallSite::here()) {
-    using T = std::remove_cvref_t<std::invoke_result_t<const F&, int>>;
-    core_.require_cross("distribute_values", site);
-    const detail::Participants& own = core_.own();
-    detail::ReplicaArray<T> values(own.count());
-    for (int i = 0; i < own.count(); ++i) {
-      detail::CurrentContext here = detail::update_context(core_, cross_, own.id(i));
-      const detail::CurrentScope scope(here);
-      values.emplace_back(fn(own.id(i)));
+    static_assert(detail::gives_value<F, int>(),
+                  "distribute_values calls fn(id): write [&](int replica_id) { return ...; }");
+    if constexpr (detail::gives_value<F, int>()) {
+      return detail::values_for_replicas(core_, cross_, fn, site);
+    } else {
+      return detail::Refused();
     }
-    return PerReplica<T>(std::move(values), own);
   }
 
   /// A variable with equal components. `init` is a value, or a function of no arguments that is
@@ -206,8 +205,9 @@ class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks
   /// exceptions of `fn`.
   template <class F>
   auto transaction(const F& fn, CallSite site = CallSite::here()) {
+    static_assert(std::is_invocable_v<const F&>, "transaction calls fn(): write [&] {...}");
     core_.require_cross("transaction", site);
-    return detail::transact(core_, fn);
+    if constexpr (std::is_invocable_v<const F&>) return detail::transact(core_, fn);
   }
 
   /// Sets the order and the algorithm of reductions and whether names are required; the options

@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -159,10 +160,15 @@ class Variable : public VariableHandle<T> {
   /// Throws: exceptions of `fn`; InvalidArgumentError (kVariableEmpty).
   template <class F>
   void visit(const F& fn, CallSite site = CallSite::here()) const {
-    if (this->state(site).info.synchronization == Synchronization::kOnRead) {
-      fn(as_replica_local(site));
-    } else {
-      fn(as_mirrored(site));
+    constexpr bool kCallable = std::is_invocable_v<const F&, MirroredVariable<T>> &&
+                               std::is_invocable_v<const F&, ReplicaLocalVariable<T>>;
+    static_assert(kCallable, "visit calls fn with a handle of either kind: write [&](auto handle)");
+    if constexpr (kCallable) {
+      if (this->state(site).info.synchronization == Synchronization::kOnRead) {
+        fn(as_replica_local(site));
+      } else {
+        fn(as_mirrored(site));
+      }
     }
   }
 };

@@ -102,7 +102,7 @@ void fetches(CrossReplicaContext& cross, const PerReplica<int>& values,
   cross.fetch(variable, same);
   static_cast<void>(values);
 #ifdef FETCH_TO_A_NUMBER
-  // EXPECT: constraints|no matching
+  // EXPECT: the function of fetch is called as fn
   cross.fetch(variable, 7);
 #endif
 #ifdef FETCH_A_PLAIN_VALUE

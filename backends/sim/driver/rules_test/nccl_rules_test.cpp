@@ -73,6 +73,8 @@ TEST(NcclRules, SingleRanksKeepTheirInput) {
       << "waits for the end of the group";
   EXPECT_EQ(ncclBroadcast(other, rank.data, 2, ncclInt32, 0, rank.comm, rank.stream), ncclSuccess);
   EXPECT_EQ(ncclAllGather(rank.data, other, 2, ncclInt32, rank.comm, rank.stream), ncclSuccess);
+  EXPECT_EQ(ncclReduceScatter(other, rank.data, 2, ncclInt32, ncclSum, rank.comm, rank.stream),
+            ncclSuccess);
   EXPECT_TRUE(accepted(ncclGroupEnd()));
   EXPECT_EQ(end_of(rank.comm), ncclSuccess);
   EXPECT_EQ(rank.found(), given);

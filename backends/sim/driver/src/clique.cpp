@@ -25,9 +25,11 @@ const char* name_of(Verb verb) {
     case Verb::kBroadcast:
       return "broadcast";
     case Verb::kAllGather:
+      return "all-gather";
+    case Verb::kReduceScatter:
       break;
   }
-  return "all-gather";
+  return "reduce-scatter";
 }
 
 bool matches(const CliqueCall& a, const CliqueCall& b) {
@@ -65,7 +67,7 @@ ncclUniqueId CliqueBook::make_id() {
   return id;
 }
 
-CliqueBook::Complaint CliqueBook::join(const JoinCall& call, const ThreadState& thread,
+CliqueBook::Complaint CliqueBook::join(const JoinCall& call, ThreadState& thread,
                                        ncclComm_t* handle) {
   const std::lock_guard lock(mutex_);
   *handle = nullptr;
@@ -93,6 +95,7 @@ CliqueBook::Complaint CliqueBook::join(const JoinCall& call, const ThreadState& 
   communicator->blocking = call.blocking;
   communicator->polls_left = call.blocking ? 0 : machine_.options().polls;
   communicator->caller = &thread;
+  thread.change_ranks(machine_, 1);
   for (const auto& weak : clique->members) {
     const auto member = weak.lock();
     if (member == nullptr || member->caller != &thread) continue;
@@ -120,13 +123,25 @@ const std::shared_ptr<CliqueObject>& CliqueBook::clique_for(std::uint64_t id, in
   return place->second;
 }
 
-CliqueBook::CommunicatorPtr CliqueBook::find(ncclComm_t handle, const ThreadState& thread) {
+CliqueBook::CommunicatorPtr CliqueBook::find(ncclComm_t handle, ThreadState& thread) {
   CommunicatorPtr communicator = communicators_.find(handle);
   if (communicator == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
-  if (std::exchange(communicator->caller, &thread) == nullptr) machine_.count_threads(-1);
+  if (!communicator->destroyed) take(*communicator, thread);
   set_unclaimed(*communicator, false);
   return communicator;
+}
+
+// First the new thread, then the former: in between, no wait may look like a deadlock.
+void CliqueBook::take(CommunicatorObject& communicator, ThreadState& thread) {
+  ThreadState* const before = std::exchange(communicator.caller, &thread);
+  if (before == &thread) return;
+  thread.change_ranks(machine_, 1);
+  if (before != nullptr) {
+    before->change_ranks(machine_, -1);
+  } else {
+    machine_.count_threads(-1);
+  }
 }
 
 void CliqueBook::set_unclaimed(CommunicatorObject& communicator, bool unclaimed) {
@@ -201,6 +216,7 @@ bool CliqueBook::destroy(ncclComm_t handle) {
   // Calls may still hold the communicator: the end of the thread must not count the communicator.
   const std::lock_guard lock(mutex_);
   communicator->destroyed = true;
+  if (communicator->caller != nullptr) communicator->caller->change_ranks(machine_, -1);
   set_unclaimed(*communicator, false);
   return true;
 }

@@ -41,11 +41,11 @@ struct CommunicatorObject {
   /// The maker has made further ranks, and no call has followed: the communicator may be for a
   /// thread without a call so far.
   bool unclaimed = false;
-  std::uint64_t posted = 0;             ///< Number of collectives of this rank.
-  const ThreadState* caller = nullptr;  ///< The thread of the latest call; null if it has ended.
+  std::uint64_t posted = 0;       ///< Number of collectives of this rank.
+  ThreadState* caller = nullptr;  ///< The thread of the latest call; null if it has ended.
 };
 
-enum class Verb : std::uint8_t { kAllReduce, kReduce, kBroadcast, kAllGather };
+enum class Verb : std::uint8_t { kAllReduce, kReduce, kBroadcast, kAllGather, kReduceScatter };
 
 /// The call of a collective by a rank.
 struct CliqueCall {
@@ -54,7 +54,7 @@ struct CliqueCall {
   StreamObject stream;
   const void* send = nullptr;
   void* receive = nullptr;
-  std::size_t count = 0;
+  std::size_t count = 0;  ///< In all-gather sent, in reduce-scatter received by each rank.
   ncclDataType_t type = ncclInt8;
   ncclRedOp_t op = ncclSum;
   int root = 0;
@@ -110,9 +110,9 @@ class CliqueBook {
   ncclUniqueId make_id();
   /// Makes the communicator of a rank, on the GPU of the thread. If ranks share a GPU, all of them
   /// fail; the last to join learns the reason.
-  Complaint join(const JoinCall& call, const ThreadState& thread, ncclComm_t* handle);
+  Complaint join(const JoinCall& call, ThreadState& thread, ncclComm_t* handle);
   /// The communicator for a call of the thread. Null if no communicator has the handle.
-  CommunicatorPtr find(ncclComm_t handle, const ThreadState& thread);
+  CommunicatorPtr find(ncclComm_t handle, ThreadState& thread);
   /// The same for a question, which any thread may ask.
   CommunicatorPtr look_up(ncclComm_t handle) const { return communicators_.find(handle); }
   /// The thread ends. Communicators without a later call are left: a thread without a call so far
@@ -140,6 +140,7 @@ class CliqueBook {
 
  private:
   const std::shared_ptr<CliqueObject>& clique_for(std::uint64_t id, int ranks);
+  void take(CommunicatorObject& communicator, ThreadState& thread);
   void set_unclaimed(CommunicatorObject& communicator, bool unclaimed);
   OpenCollective& open_for(const CliqueCall& call);
   void give_up(CliqueObject& clique, OpenCollective& open, const std::string& why);

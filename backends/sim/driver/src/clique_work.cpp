@@ -32,19 +32,42 @@ void add_rounding_each_sum(const KernelCall& kernel) {
   for (const KernelOperand& output : kernel.outputs) std::memcpy(output.data, sum.data(), bytes);
 }
 
-void reduce(const std::vector<CliqueCall>& calls, ReductionOrder order) {
-  const CliqueCall& first = calls.front();
-  const DType dtype = dtype_in(first);
+void add(const KernelCall& kernel) {
+  const DType dtype = kernel.inputs.front().dtype;
+  if (is_floating(dtype) && size_of(dtype) == 2) return add_rounding_each_sum(kernel);
+  run_on_host(kernel);
+}
+
+KernelCall sum_of(const std::vector<CliqueCall>& calls, std::size_t count, ReductionOrder order) {
   KernelCall kernel;
   kernel.kind = KernelKind::kReduceReplicas;
   kernel.parameters.order = order;
   for (const CliqueCall& call : calls) {
-    kernel.inputs.push_back({const_cast<void*>(call.send), call.count, dtype});
-    const bool receives = call.verb == Verb::kAllReduce || call.communicator->rank == call.root;
-    if (receives) kernel.outputs.push_back({call.receive, call.count, dtype});
+    kernel.inputs.push_back({const_cast<void*>(call.send), count, dtype_in(call)});
   }
-  if (is_floating(dtype) && size_of(dtype) == 2) return add_rounding_each_sum(kernel);
-  run_on_host(kernel);
+  return kernel;
+}
+
+void reduce(const std::vector<CliqueCall>& calls, ReductionOrder order) {
+  KernelCall kernel = sum_of(calls, calls.front().count, order);
+  for (const CliqueCall& call : calls) {
+    const bool receives = call.verb == Verb::kAllReduce || call.communicator->rank == call.root;
+    if (receives) kernel.outputs.push_back({call.receive, call.count, dtype_in(call)});
+  }
+  add(kernel);
+}
+
+// Rank r receives part r of the sum. A part may lie in the memory of its input.
+void reduce_scatter(const std::vector<CliqueCall>& calls, ReductionOrder order) {
+  const DType dtype = dtype_in(calls.front());
+  const std::size_t part = calls.front().count * size_of(dtype);
+  std::vector<std::byte> sum(part * calls.size());
+  KernelCall kernel = sum_of(calls, calls.front().count * calls.size(), order);
+  kernel.outputs = {{sum.data(), kernel.inputs.front().count, dtype}};
+  add(kernel);
+  for (std::size_t rank = 0; rank < calls.size(); ++rank) {
+    std::memcpy(calls[rank].receive, sum.data() + rank * part, part);
+  }
 }
 
 void broadcast(const std::vector<CliqueCall>& calls) {
@@ -103,6 +126,8 @@ void run_collective(const std::vector<CliqueCall>& calls, ReductionOrder order) 
       return broadcast(calls);
     case Verb::kAllGather:
       return all_gather(calls);
+    case Verb::kReduceScatter:
+      return reduce_scatter(calls, order);
   }
 }
 

@@ -223,7 +223,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
   const auto machine = belfry::driver::machine();
   const Call call{*machine, belfry::driver::thread_state(machine), __func__};
-  call.thread.count(*machine);
+  const belfry::driver::CountedCall counted(*machine, call.thread, belfry::driver::Thread::kCounts);
   if (const auto planned = machine->book().enter(__func__)) {
     *asyncError = static_cast<ncclResult_t>(*planned);
     misuse(call, *asyncError, "a planned failure");

@@ -48,9 +48,26 @@ class ObservedCall {
   sim::CallObserver* observer_;
 };
 
-/// Whether a function counts the calling thread among those that may enqueue work. Questions about
-/// the machine do not.
+/// Whether a call counts as one that may enqueue or wait. Questions about the machine do not.
 enum class Thread : std::uint8_t { kCounts, kAsks };
+
+/// Counts the calling thread during a call.
+class CountedCall {
+ public:
+  CountedCall(Machine& machine, ThreadState& state, Thread thread)
+      : machine_(machine), state_(thread == Thread::kCounts ? &state : nullptr) {
+    if (state_ != nullptr) state_->set_inside(machine_, true);
+  }
+  CountedCall(const CountedCall&) = delete;
+  CountedCall& operator=(const CountedCall&) = delete;
+  ~CountedCall() {
+    if (state_ != nullptr) state_->set_inside(machine_, false);
+  }
+
+ private:
+  Machine& machine_;
+  ThreadState* state_;
+};
 
 /// Runs the body of a CUDA function: counts the call, lets the call fail if planned, turns
 /// exceptions into codes, and keeps the last error of the thread.
@@ -59,7 +76,7 @@ cudaError_t guarded_cuda(const char* function, Body&& body) {
   const std::shared_ptr<Machine> shared = machine();
   const ObservedCall observed(*shared);
   const Call call{*shared, thread_state(shared), function};
-  if (thread == Thread::kCounts) call.thread.count(*shared);
+  const CountedCall counted(*shared, call.thread, thread);
   cudaError_t code = cudaSuccess;
   if (const auto planned = shared->book().enter(function)) {
     code = static_cast<cudaError_t>(*planned);
@@ -82,7 +99,7 @@ ncclResult_t guarded_nccl(const char* function, Body&& body) {
   const std::shared_ptr<Machine> shared = machine();
   const ObservedCall observed(*shared);
   const Call call{*shared, thread_state(shared), function};
-  if (thread == Thread::kCounts) call.thread.count(*shared);
+  const CountedCall counted(*shared, call.thread, thread);
   if (const auto planned = shared->book().enter(function)) {
     return misuse(call, static_cast<ncclResult_t>(*planned), "a planned failure");
   }

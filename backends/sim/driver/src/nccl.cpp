@@ -51,6 +51,7 @@ struct Extents {
 Extents extents_of(const CliqueCall& collective, std::size_t bytes) {
   const int rank = collective.communicator->rank;
   const bool is_root = rank == collective.root;
+  const std::size_t all = bytes * static_cast<std::size_t>(collective.communicator->clique->size());
   switch (collective.verb) {
     case Verb::kAllReduce:
       return {bytes, bytes};
@@ -59,9 +60,11 @@ Extents extents_of(const CliqueCall& collective, std::size_t bytes) {
     case Verb::kBroadcast:
       return {is_root ? bytes : 0, bytes};
     case Verb::kAllGather:
+      return {bytes, all};
+    case Verb::kReduceScatter:
       break;
   }
-  return {bytes, bytes * static_cast<std::size_t>(collective.communicator->clique->size())};
+  return {all, bytes};
 }
 
 // Checks the call of a rank. Without a mistake, fills in the memory that the call reads and writes.
@@ -242,6 +245,21 @@ ncclResult_t ncclAllGather(const void* sendbuff, void* recvbuff, size_t sendcoun
     given.receive = recvbuff;
     given.count = sendcount;
     given.type = datatype;
+    return collect(call, comm, stream, std::move(given));
+  });
+}
+
+ncclResult_t ncclReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount,
+                               ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
+                               cudaStream_t stream) {
+  return guarded_nccl(__func__, [&](const Call& call) {
+    CliqueCall given;
+    given.verb = Verb::kReduceScatter;
+    given.send = sendbuff;
+    given.receive = recvbuff;
+    given.count = recvcount;
+    given.type = datatype;
+    given.op = op;
     return collect(call, comm, stream, std::move(given));
   });
 }

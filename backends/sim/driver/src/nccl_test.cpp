@@ -100,6 +100,19 @@ TEST(NcclOnDriver, AddsUpOverRanks) {
 }
 
 // 2048 + 1 is no Float16 and is rounded to 2048, each time.
+// Rank r receives element r of the sum 3, 30: into the place of its own element r.
+TEST(NcclOnDriver, GivesEachRankItsPartOfTheSum) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  Ranks ranks(2);
+  for (std::size_t rank : {0U, 1U}) {
+    EXPECT_EQ(ncclReduceScatter(ranks.data[rank], ranks.data[rank] + rank, 1, ncclInt32, ncclSum,
+                                ranks.comms[rank], ranks.streams[rank]),
+              ncclInProgress);
+  }
+  EXPECT_EQ(ranks.found(0), (std::vector<int>{3, 10}));
+  EXPECT_EQ(ranks.found(1), (std::vector<int>{2, 30}));
+}
+
 TEST(NcclOnDriver, RoundsEachPartialSumOf16Bits) {
   const sim::SimulatedDriver machine({.gpus = 3});
   Ranks ranks(3);
@@ -187,7 +200,8 @@ TEST(NcclOnDriver, FollowsWhatACollectiveReadsAndWrites) {
   }
 }
 
-// Every rank needs room for the parts of all ranks. The root alone needs room for the result of a
+// Every rank needs the parts of all ranks: room for them in an all-gather, and the input of a
+// reduce-scatter. The root alone needs room for the result of a
 // reduction, and the root alone brings the input of a broadcast.
 TEST(NcclOnDriver, WantsMemoryOfTheSizeThatEachRankNeeds) {
   const sim::SimulatedDriver machine({.gpus = 2});
@@ -203,6 +217,11 @@ TEST(NcclOnDriver, WantsMemoryOfTheSizeThatEachRankNeeds) {
   EXPECT_EQ(answers([](Ranks& ranks, std::size_t rank) {
               return ncclAllGather(ranks.data[rank], ranks.data[rank], 2, ncclInt32,
                                    ranks.comms[rank], ranks.streams[rank]);
+            }),
+            std::pair(ncclInvalidArgument, ncclInvalidArgument));
+  EXPECT_EQ(answers([](Ranks& ranks, std::size_t rank) {
+              return ncclReduceScatter(ranks.data[rank], ranks.data[rank], 2, ncclInt32, ncclSum,
+                                       ranks.comms[rank], ranks.streams[rank]);
             }),
             std::pair(ncclInvalidArgument, ncclInvalidArgument));
   EXPECT_EQ(answers([](Ranks& ranks, std::size_t rank) {

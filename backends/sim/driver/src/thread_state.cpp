@@ -10,18 +10,30 @@
 namespace belfry::driver {
 
 ThreadState::~ThreadState() {
-  if (!counted) return;
   const std::shared_ptr<Machine> owner = machine.lock();
   if (owner == nullptr) return;
   // First the communicators: in between, no wait may look like a deadlock.
   owner->cliques.leave(*this);
-  owner->count_threads(-1);
+  if (counted_) owner->count_threads(-1);
+}
+
+void ThreadState::set_inside(Machine& owner, bool inside) {
+  const std::lock_guard lock(mutex_);
+  inside_ = inside;
+  count(owner);
+}
+
+void ThreadState::change_ranks(Machine& owner, int change) {
+  const std::lock_guard lock(mutex_);
+  ranks_ += change;
+  count(owner);
 }
 
 void ThreadState::count(Machine& owner) {
-  if (counted) return;
-  owner.count_threads(1);
-  counted = true;
+  const bool counts = inside_ || ranks_ > 0;
+  if (counts == counted_) return;
+  counted_ = counts;
+  owner.count_threads(counts ? 1 : -1);
 }
 
 ThreadState& thread_state(const std::shared_ptr<Machine>& machine) {

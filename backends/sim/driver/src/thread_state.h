@@ -8,6 +8,7 @@
 #include <nccl.h>
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,17 +19,24 @@ class Machine;
 
 /// The state of CUDA and NCCL for each host thread. Belongs to a machine, and starts anew with the
 /// next.
+///
+/// The thread counts among the threads that may end a wait while a call of the thread is in
+/// progress, and while the thread made the last call with a communicator. A wait without an end is
+/// always a wait for the collective of a rank. A thread without a rank, for example a main thread
+/// that has handed its communicators over and joins the threads of the ranks, ends no wait.
 struct ThreadState {
   explicit ThreadState(std::weak_ptr<Machine> owner) : machine(std::move(owner)) {}
   ThreadState(const ThreadState&) = delete;
   ThreadState& operator=(const ThreadState&) = delete;
   ~ThreadState();
 
-  /// Counts the thread among those that may enqueue work, from now to the end of the thread.
-  void count(Machine& owner);
+  /// The thread enters or leaves a call that may wait or enqueue. May be told of by this thread
+  /// alone.
+  void set_inside(Machine& owner, bool inside);
+  /// Adds to the number of communicators whose last call was made by the thread.
+  void change_ranks(Machine& owner, int change);
 
   std::weak_ptr<Machine> machine;
-  bool counted = false;
   int gpu = 0;
   cudaError_t last_error = cudaSuccess;
   std::string last_text;  ///< Text of the latest error.
@@ -39,6 +47,15 @@ struct ThreadState {
   std::vector<ncclComm_t> joining;         ///< Blocking communicators made in the open group.
   bool group_blocks = false;               ///< The open group has calls of blocking communicators.
   ncclResult_t group_error = ncclSuccess;  ///< Error of a refused call in the group.
+
+ private:
+  void count(Machine& owner);
+
+  // Other threads take communicators over.
+  std::mutex mutex_;
+  bool inside_ = false;
+  int ranks_ = 0;
+  bool counted_ = false;
 };
 
 /// The state of the calling thread on `machine`.

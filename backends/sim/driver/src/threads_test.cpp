@@ -328,6 +328,33 @@ TEST(ThreadsOnDriver, RanksThatWaitForEachOtherAllLearnOfIt) {
       << last_report(machine);
 }
 
+// The main thread makes the communicators, gives them to threads, and joins. Rank 0 begins with the
+// first communicator, rank 1 with the second.
+TEST(ThreadsOnDriver, AThreadWithoutARankMayJoinTheOthers) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  ncclComm_t comms[2][2] = {};
+  for (auto& pair : comms) ASSERT_EQ(ncclCommInitAll(pair, 2, nullptr), ncclSuccess);
+  EXPECT_EQ(cudaSetDevice(0), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(make_stream(0)), cudaSuccess);
+  std::vector<cudaError_t> codes(2);
+  const auto run = [&](int rank) {
+    // The first use of each communicator: now the main thread has none.
+    ncclResult_t state = ncclInternalError;
+    for (auto& pair : comms) {
+      EXPECT_EQ(ncclCommGetAsyncError(pair[rank], &state), ncclSuccess);
+      EXPECT_EQ(state, ncclSuccess);
+    }
+    codes[static_cast<std::size_t>(rank)] = wait_for_sum(rank, comms[rank][rank]);
+  };
+  std::thread first(run, 0);
+  std::thread second(run, 1);
+  first.join();
+  second.join();
+  EXPECT_EQ(codes, std::vector(2, cudaErrorLaunchFailure));
+  EXPECT_NE(last_report(machine).find("1 of 2 members have arrived"), std::string::npos)
+      << last_report(machine);
+}
+
 TEST(ThreadsOnDriver, ARankLearnsThatTheLastOtherThreadHasEnded) {
   const sim::SimulatedDriver machine({.gpus = 2});
   const ncclUniqueId id = make_id();

@@ -259,6 +259,7 @@ void add_nccl_functions(Surface& surface) {
   FUNCTION(ncclReduce);
   FUNCTION(ncclBroadcast);
   FUNCTION(ncclAllGather);
+  FUNCTION(ncclReduceScatter);
 }
 
 }  // namespace

@@ -42,6 +42,16 @@ class AxisVerbs {
     core().require_one_process("reduce of tensors", site);
     return reduce_along(core(), op, value, axis, site);
   }
+  /// Values of other types have no axis; the call does not compile.
+  template <class T>
+    requires(!is_numeric_vector<T>() && !IsTensor<T>::value)
+  Refused reduce(ReduceOp, const PerReplica<T>&, Axis, CallSite = CallSite::here()) {
+    static_assert(
+        is_numeric_vector<T>(),
+        "reduce along an axis takes vectors of numbers, and tensors: write reduce for each "
+        "member of a structure");
+    return {};
+  }
   /// MEAN along an axis of a Mirrored is the mean of a single component; SUM does not compile
   /// (SEM-34). Order, Throws: as above.
   template <class T>
@@ -56,12 +66,16 @@ class AxisVerbs {
   /// copies to the other devices. Throws: InvalidArgumentError (kInvalidArgument) if all lists are
   /// empty or are of another number of replicas, (kIntegerMean), (kDType) for bool;
   /// StructureMismatchError (kStructure) if two elements differ in structure.
-  template <Nest R>
+  template <class R>
   Mirrored<R> reduce_mapped(ReduceOp op, const PerReplica<std::vector<R>>& lists,
                             CallSite site = CallSite::here()) {
-    require("reduce_mapped", lists, site);
-    return of_all_processes(core(), "reduce_mapped", lists, site,
-                            [&](const auto& all) { return reduce_lists(core(), op, all, site); });
+    if constexpr (require_nest<R>()) {
+      require("reduce_mapped", lists, site);
+      return of_all_processes(core(), "reduce_mapped", lists, site,
+                              [&](const auto& all) { return reduce_lists(core(), op, all, site); });
+    } else {
+      return Refused();
+    }
   }
 
   /// The mean of the elements of a mirrored list; SUM does not compile (SEM-34).

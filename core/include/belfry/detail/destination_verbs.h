@@ -15,7 +15,6 @@
 #include "belfry/detail/refused.h"
 #include "belfry/nest.h"
 
-#include <concepts>
 #include <functional>
 #include <set>
 #include <utility>
@@ -54,6 +53,13 @@ class DestinationVerbs {
     return place(core(), value, destination_of(core(), destination, site));
   }
 
+  /// An object that is no reduction of T; the call does not compile.
+  template <class R, class T>
+    requires NoReduction<R, T>
+  Refused reduce(const R&, const PerReplica<T>&, CallSite = CallSite::here()) {
+    return refuse_reduction<R, T>();
+  }
+
   /// The value on the devices of `destination`. Order: copies are enqueued.
   /// Throws: for the destination as reduce; for the value as CrossReplicaContext::broadcast.
   template <class T, Destination D>
@@ -77,19 +83,27 @@ class DestinationVerbs {
   /// (kMirroredDiverged); UnsupportedError (kUnsupported) for components without a reduction.
   template <class V, Destination D, NotSite F>
   auto fetch(const V& value, const D& destination, const F& fn, CallSite site = CallSite::here()) {
-    core().require_cross("fetch", site);
-    const int device = only_device(destination_of(core(), destination, site), site);
-    return fetch_value(core(), self(), value, device, fn, site);
+    if constexpr (require_fetch_function<F, typename ComponentType<V>::type>()) {
+      core().require_cross("fetch", site);
+      const int device = only_device(destination_of(core(), destination, site), site);
+      return fetch_value(core(), self(), value, device, fn, site);
+    } else {
+      return Refused();
+    }
   }
   template <class V, Destination D>
   auto fetch(const V& value, const D& destination, CallSite site = CallSite::here()) {
     return fetch(value, destination, std::identity(), site);
   }
-  template <class V, class F>
-    requires(!Destination<F> && std::invocable<const F&, const typename ComponentType<V>::type&>)
+  template <class V, NotSite F>
+    requires(!Destination<F>)
   auto fetch(const V& value, const F& fn, CallSite site = CallSite::here()) {
-    core().require_cross("fetch", site);
-    return fetch_value(core(), self(), value, core().devices().front(), fn, site);
+    if constexpr (require_fetch_function<F, typename ComponentType<V>::type>()) {
+      core().require_cross("fetch", site);
+      return fetch_value(core(), self(), value, core().devices().front(), fn, site);
+    } else {
+      return Refused();
+    }
   }
   template <class V>
   auto fetch(const V& value, CallSite site = CallSite::here()) {

@@ -3,13 +3,14 @@
 #pragma once
 
 #include "belfry/cross_replica_context.h"
-#include "belfry/detail/component_values.h"
 #include "belfry/detail/custom_reduction.h"
 #include "belfry/detail/host_values.h"
+#include "belfry/detail/initial_value.h"
 #include "belfry/detail/merge_request.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/mirrored_check.h"
 #include "belfry/detail/reduce_values.h"
+#include "belfry/detail/refused.h"
 #include "belfry/detail/update_components.h"
 #include "belfry/variable.h"
 
@@ -42,46 +43,6 @@ ReplicaContext* replica_making(StrategyCore& core, CallSite site);
 
 /// A copy of a tag's name, as requests outlive tags; nothing without a tag.
 std::optional<std::string> name_of_tag(const MergeTag* tag);
-
-template <class Init>
-auto initial_value(const Init& init) {
-  if constexpr (std::is_invocable_v<const Init&>) {
-    return init();
-  } else {
-    return init;
-  }
-}
-
-/// The first values of a variable.
-template <class T, class Init>
-class InitialWork final : public ComponentValues {
- public:
-  InitialWork(StrategyCore& core, CrossReplicaContext& cross, const VariableInfo& info,
-              const Init& init, CallSite site)
-      : ComponentValues(core, cross, info, true, site), init_(init), values_(info.places.size()) {
-    for (int i = 0; i < info.places.size(); ++i) values_.emplace_back();
-  }
-
-  ReplicaArray<T> take() {
-    ReplicaArray<T> taken(values_.size());
-    for (std::optional<T>& value : values_) taken.emplace_back(std::move(*value));
-    return taken;
-  }
-
- private:
-  void compute_value(int component) override {
-    values_[component].emplace(placed_on(initial_value(init_), place_of(component)));
-  }
-  void copy_values(int from, const std::vector<int>& to) override {
-    ReplicaArray<T> copies = copies_on(core(), *values_[from], places_of(to));
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      values_[to[i]].emplace(std::move(copies[static_cast<int>(i)]));
-    }
-  }
-
-  const Init& init_;
-  ReplicaArray<std::optional<T>> values_;
-};
 
 /// Gives the components their first values, on the strategy's request.
 template <class T, class Init, class ReaderOf>
@@ -146,11 +107,11 @@ struct NoReader {
 /// of integers (SEM-58); ContextError (kOtherStrategy); VariableMismatchError (kVariableMismatch)
 /// if replicas ask for different variables; MergeMismatchError (kMergeUnnamed) in a replica that
 /// asks again at a place without a name; DeviceError (kOutOfMemory); StrategyError.
-template <class Init, class ReaderOf = NoReader>
-auto make_variable(StrategyCore& core, CrossReplicaContext& cross, const Init& init,
-                   VariableOptions options, MergePlace place, const ReaderOf& reader_of = {}) {
+template <class T, class Init, class ReaderOf>
+std::shared_ptr<VariableState<T>> make_variable_of(StrategyCore& core, CrossReplicaContext& cross,
+                                                   const Init& init, VariableOptions options,
+                                                   MergePlace place, const ReaderOf& reader_of) {
   const CallSite site = place.site;
-  using T = std::remove_cvref_t<decltype(initial_value(init))>;
   core.require_one_process("a variable", site);
   VariableInfo info = describe_variable(core, std::move(options), site);
   if constexpr (std::is_same_v<ReaderOf, NoReader>) require_readable(info);
@@ -172,19 +133,46 @@ auto make_variable(StrategyCore& core, CrossReplicaContext& cross, const Init& i
       replica->replica_id(), request, FunctionRef<std::shared_ptr<void>()>(make)));
 }
 
+/// The same for the type of the initial value. An initial value without a type of a variable is
+/// refused.
+template <class Init, class ReaderOf = NoReader>
+auto make_variable(StrategyCore& core, CrossReplicaContext& cross, const Init& init,
+                   VariableOptions options, MergePlace place, const ReaderOf& reader_of = {}) {
+  using T = typename InitialType<Init>::type;
+  constexpr bool kReturns = !std::is_invocable_v<const Init&> || gives_value<Init>();
+  static_assert(kReturns,
+                "a variable starts with a value, or with the result of a function, which returns "
+                "nothing here: write [&] { return value; }");
+  static_assert(!kReturns || is_copied<T>(),
+                "components are copies of the initial value, which cannot be copied: write, for "
+                "example, a std::shared_ptr in place of a std::unique_ptr");
+  if constexpr (kReturns && is_copied<T>()) {
+    return make_variable_of<T>(core, cross, init, std::move(options), place, reader_of);
+  } else {
+    return std::shared_ptr<VariableState<int>>();
+  }
+}
+
 /// A replica-local variable for reads by a user's reduction.
 template <class R, class Init>
 auto make_reduced_variable(StrategyCore& core, CrossReplicaContext& cross, const R& reduction,
                            const Init& init, VariableOptions options, MergePlace place) {
-  using T = std::remove_cvref_t<decltype(initial_value(init))>;
-  static_assert(VariableReduction<R, T>,
-                "a variable's reduction has combine(T, T) and finalize(T, int), which gives a T");
-  options.synchronization = Synchronization::kOnRead;
-  options.aggregation = Aggregation::kOther;
-  const auto reader_of = [&reduction](std::type_identity<T>) {
-    return std::make_shared<const ReductionReader<R, T>>(reduction);
-  };
-  return make_variable(core, cross, init, std::move(options), place, reader_of);
+  using T = typename InitialType<Init>::type;
+  constexpr bool kReads = VariableReduction<R, T>;  // Of a concept, compilers print each condition.
+  static_assert(
+      kReads,
+      "a variable is read by a ReduceOp, an Aggregation or a reduction: write a class with "
+      "T combine(T folded, const T& next) const and T finalize(T folded, int) const");
+  if constexpr (kReads) {
+    options.synchronization = Synchronization::kOnRead;
+    options.aggregation = Aggregation::kOther;
+    const auto reader_of = [&reduction](std::type_identity<T>) {
+      return std::make_shared<const ReductionReader<R, T>>(reduction);
+    };
+    return make_variable(core, cross, init, std::move(options), place, reader_of);
+  } else {
+    return std::shared_ptr<VariableState<T>>();
+  }
 }
 
 /// Throws: UnsupportedError (kUnsupported): components of a type that is no nest cannot be reduced.

@@ -42,6 +42,26 @@ constexpr bool is_copied() {
   }
 }
 
+/// Whether a call of the function with these arguments returns something.
+template <class F, class... A>
+constexpr bool gives_value() {
+  if constexpr (std::is_invocable_v<const F&, A...>) {
+    return !std::is_void_v<std::invoke_result_t<const F&, A...>>;
+  } else {
+    return false;
+  }
+}
+
+/// Tests the function of fetch, which gets a component; returns whether fetch can call the
+/// function.
+template <class F, class T>
+constexpr bool require_fetch_function() {
+  static_assert(gives_value<F, const T&>(),
+                "the function of fetch is called as fn(const T&), and returns a value: write "
+                "[&](const T& component) { return ...; }");
+  return gives_value<F, const T&>();
+}
+
 /// Whether `run` can call the function with these arguments.
 template <class F, class... Args>
 constexpr bool is_replica_function() {

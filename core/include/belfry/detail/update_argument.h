@@ -56,14 +56,10 @@ template <class A>
 using UpdateArgument = std::remove_cvref_t<decltype(update_argument(std::declval<const A&>(), 0,
                                                                     Placement(), CallSite()))>;
 
-/// Tests the function of an update; returns whether the update can call the function.
+/// Whether an update of a variable of T can call the function.
 template <class T, class F, class... Args>
-constexpr bool require_update_function() {
-  constexpr bool kCallable = std::is_invocable_v<const F&, T&, const UpdateArgument<Args>&...>;
-  static_assert(kCallable,
-                "the function of update is called as fn(T&, const A&...): write [&](T& component, "
-                "const A& a) {...}, with an A for each argument of update behind the function");
-  return kCallable;
+constexpr bool is_update_function() {
+  return std::is_invocable_v<const F&, T&, const UpdateArgument<Args>&...>;
 }
 
 }  // namespace belfry::detail

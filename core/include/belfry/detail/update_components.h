@@ -6,7 +6,6 @@
 #include "belfry/detail/host_values.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/mirrored_check.h"
-#include "belfry/detail/refused.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/detail/update_argument.h"
 #include "belfry/detail/update_function.h"
@@ -166,27 +165,33 @@ Replacement<T> carry_out_update(StrategyCore& core, VariableState<T>& state, Wor
   return Replacement<T>(core, state.info, std::move(staged), site);
 }
 
+/// For calls of update_at, where no verb has tested the arguments.
+template <class T, class F, class... Args>
+constexpr void require_update_function() {
+  static_assert(!(holds_per_replica<Args>() || ...),
+                "update takes Mirrored or plain arguments: reduce a PerReplica first");
+  static_assert(is_update_function<T, F, Args...>(),
+                "the function of update is called as fn(T&, const A&...)");
+}
+
 /// Calls `fn` on the components. The results come back as a single value.
 template <class V, class F, class... Args>
 auto update_components(StrategyCore& core, CrossReplicaContext& cross, CallSite site,
                        const V& variable, const F& fn, const Args&... args) {
   using T = typename V::value_type;
-  if constexpr (require_update_function<T, F, Args...>()) {
-    VariableState<T>& state = variable.state(site);
-    require_owner(core, state.info, site);
-    (require_argument(core, args, site), ...);
-    UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
-    work.require_results();
-    Replacement<T> next = carry_out_update(core, state, work, site);
-    if constexpr (work.kVoid) {
-      next.put(state);
-    } else {
-      auto results = work.results();
-      next.put(state);
-      return results;
-    }
+  require_update_function<T, F, Args...>();
+  VariableState<T>& state = variable.state(site);
+  require_owner(core, state.info, site);
+  (require_argument(core, args, site), ...);
+  UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
+  work.require_results();
+  Replacement<T> next = carry_out_update(core, state, work, site);
+  if constexpr (work.kVoid) {
+    next.put(state);
   } else {
-    return Refused();
+    auto results = work.results();
+    next.put(state);
+    return results;
   }
 }
 
@@ -195,19 +200,15 @@ template <class V, class F, class... Args>
 auto update_each_component(StrategyCore& core, CrossReplicaContext& cross, CallSite site,
                            const V& variable, const F& fn, const Args&... args) {
   using T = typename V::value_type;
-  if constexpr (require_update_function<T, F, Args...>()) {
-    VariableState<T>& state = variable.state(site);
-    require_owner(core, state.info, site);
-    (require_argument(core, args, site), ...);
-    UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
-    static_assert(!work.kVoid, "update_each is for functions that return something");
-    Replacement<T> next = carry_out_update(core, state, work, site);
-    auto each = work.each();
-    next.put(state);
-    return each;
-  } else {
-    return Refused();
-  }
+  require_update_function<T, F, Args...>();
+  VariableState<T>& state = variable.state(site);
+  require_owner(core, state.info, site);
+  (require_argument(core, args, site), ...);
+  UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
+  Replacement<T> next = carry_out_update(core, state, work, site);
+  auto each = work.each();
+  next.put(state);
+  return each;
 }
 
 /// Calls `fn` once on each of `devices`; the strategy uses all of them.

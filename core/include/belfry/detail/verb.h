@@ -3,104 +3,13 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/calls.h"
 #include "belfry/detail/not_site.h"
-#include "belfry/detail/refused.h"
-#include "belfry/detail/strategy/run_options.h"
-#include "belfry/device_spec.h"
 
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace belfry::detail {
-
-/// The function of a context that each verb calls. The function takes the call site first, then the
-/// arguments of the verb.
-namespace calls {
-
-struct Call {
-  struct NoBraces {
-    NoBraces() = delete;
-  };
-  /// The type of a first argument in braces.
-  using First = NoBraces;
-  /// Whether an argument of type First holds the call site, so that any number of arguments may
-  /// follow.
-  static constexpr bool kFirstHasSite = false;
-};
-
-struct Run : Call {
-  using First = RunOptions;
-  static constexpr bool kFirstHasSite = true;
-  static decltype(auto) at(auto& self, const auto& place, const auto& fn, const auto&... a) {
-    static_assert(is_replica_function<decltype(fn), decltype(a)...>(),
-                  "the replica function is called as fn(ReplicaContext&, const A&...): write "
-                  "[&](ReplicaContext& replica, const A& a) {...}, with an A for each argument of "
-                  "run behind the function; a distributed argument gives its component");
-    if constexpr (can_run<decltype(fn), decltype(a)...>()) {
-      return self.run_at(place, fn, a...);
-    } else {
-      return Refused();
-    }
-  }
-};
-struct MergeCall : Call {
-  using First = MergeTag;
-  static constexpr bool kFirstHasSite = true;
-  static decltype(auto) at(auto& self, const auto& place, auto&& fn, auto&&... a) {
-    static_assert(is_merge_function<decltype(fn), decltype(a)...>(),
-                  "merge_fn is called as merge_fn(CrossReplicaContext&, const PerReplica<A>&...): "
-                  "write [&](CrossReplicaContext& cross, const PerReplica<A>& a) {...}, with a "
-                  "PerReplica<A> for each argument of merge_call behind the function");
-    static_assert(is_shared_out<decltype(fn), decltype(a)...>(),
-                  "merge_fn returns a value that cannot be copied, and each replica gets a copy: "
-                  "return, for example, a std::shared_ptr in place of a std::unique_ptr");
-    if constexpr (can_merge<decltype(fn), decltype(a)...>()) {
-      return self.merge_call_at(place, std::forward<decltype(fn)>(fn),
-                                std::forward<decltype(a)>(a)...);
-    } else if constexpr (is_merge_function<decltype(fn), decltype(a)...>()) {
-      return refused<ComponentOf<MergeFunctionResult<decltype(fn), decltype(a)...>>>();
-    } else {
-      return Refused();
-    }
-  }
-};
-struct BatchReduce : Call {
-  static decltype(auto) at(auto& self, CallSite site, const auto& op, const auto&... values) {
-    constexpr bool kNests = (kInBatch<std::remove_cvref_t<decltype(values)>> && ...);
-    static_assert(kNests,
-                  "batch_reduce takes nests, and structures list their members: write static auto "
-                  "members(auto& self) { return std::tie(self.first, self.second); } in each");
-    if constexpr (kNests) {
-      return self.batch_reduce_at(site, op, values...);
-    } else {
-      return Refused();
-    }
-  }
-};
-struct Update : Call {
-  static decltype(auto) at(auto& self, CallSite site, auto&&... a) {
-    return self.update_at(site, std::forward<decltype(a)>(a)...);
-  }
-};
-struct UpdateEach : Call {
-  static decltype(auto) at(auto& self, CallSite site, auto&&... a) {
-    return self.update_each_at(site, std::forward<decltype(a)>(a)...);
-  }
-};
-struct UpdateNonSlot : Call {
-  using First = std::vector<DeviceSpec>;
-  static decltype(auto) at(auto& self, CallSite site, auto&&... a) {
-    return self.update_non_slot_at(site, std::forward<decltype(a)>(a)...);
-  }
-};
-struct Map : Call {
-  static decltype(auto) at(auto& self, CallSite site, auto&&... a) {
-    return self.map_at(site, std::forward<decltype(a)>(a)...);
-  }
-};
-
-}  // namespace calls
 
 /// The first of several arguments: anything that does not hold the call site.
 template <class T, class Call>

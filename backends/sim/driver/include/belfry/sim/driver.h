@@ -34,8 +34,8 @@ struct DriverOptions {
   Chooser* chooser = nullptr;     ///< Orders the work in place of the seed, if not null.
   OperationSink* sink = nullptr;  ///< Sees every operation; may be null.
   /// The number of waiting threads that makes a wait without an end a deadlock. 0: the driver
-  /// counts threads. A thread counts from the first call that selects a GPU, makes an object,
-  /// enqueues or waits, to the end of the thread. A wait is then a deadlock if all counted threads
+  /// counts threads. A thread counts while the thread made the last call with a communicator, and
+  /// while a call of the thread is in progress. A wait is then a deadlock if all counted threads
   /// wait, no thread waits for ranks to join, and no communicator is left for threads without a
   /// call so far.
   int host_threads = 0;

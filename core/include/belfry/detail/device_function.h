@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/detail/component.h"
+#include "belfry/detail/update_argument.h"
+#include "belfry/detail/update_function.h"
+#include "belfry/device_spec.h"
+
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+/// Tests of the arguments of verbs that call a user's function on devices: update, update_each,
+/// update_non_slot and map. A verb finds its first mistake before anything else, and refuses the
+/// call with one message.
+namespace belfry::detail {
+
+enum class Mistake {
+  kNone,
+  kFirst,         ///< The argument in front of the function.
+  kPerReplica,    ///< An argument behind the function.
+  kReplicaLocal,  ///< The same.
+  kFunction,      ///< The function cannot be called.
+  kCopy,          ///< The function changes a copy.
+  kNoResult,      ///< The function returns nothing.
+};
+
+/// Clang explains a comparison in three lines of its own, and the name of a comparison in none.
+template <Mistake found, Mistake tested>
+inline constexpr bool kIsNot = found != tested;
+
+/// In place of arguments that the call lacks.
+struct Absent {};
+
+template <class... Args>
+constexpr Mistake mistake_in_arguments() {
+  if ((holds_per_replica<Args>() || ...)) return Mistake::kPerReplica;
+  if ((IsReplicaLocal<Args>::value || ...)) return Mistake::kReplicaLocal;
+  return Mistake::kNone;
+}
+
+/// The first mistake in `update(variable, fn, args...)`. All types are without references.
+template <class V = Absent, class F = Absent, class... Args>
+constexpr Mistake mistake_in_update() {
+  if constexpr (!IsVariable<V>::value) {
+    return Mistake::kFirst;
+  } else if constexpr (mistake_in_arguments<Args...>() != Mistake::kNone) {
+    return mistake_in_arguments<Args...>();
+  } else if constexpr (!is_update_function<typename V::value_type, F, Args...>()) {
+    return Mistake::kFunction;
+  } else {
+    using T = typename V::value_type;
+    using Returned = std::invoke_result_t<const F&, T&, const UpdateArgument<Args>&...>;
+    return changes_nothing<T, F, Returned>() ? Mistake::kCopy : Mistake::kNone;
+  }
+}
+
+/// The same for `update_each(variable, fn, args...)`, whose function returns something.
+template <class V = Absent, class F = Absent, class... Args>
+constexpr Mistake mistake_in_update_each() {
+  if constexpr (mistake_in_update<V, F, Args...>() != Mistake::kNone) {
+    return mistake_in_update<V, F, Args...>();
+  } else {
+    using Returned =
+        std::invoke_result_t<const F&, typename V::value_type&, const UpdateArgument<Args>&...>;
+    return std::is_void_v<Returned> ? Mistake::kNoResult : Mistake::kNone;
+  }
+}
+
+/// The first mistake in `update_non_slot(devices, fn, args...)`.
+template <class D = Absent, class F = Absent, class... Args>
+constexpr Mistake mistake_in_update_non_slot() {
+  if constexpr (!std::is_convertible_v<const D&, const std::vector<DeviceSpec>&>) {
+    return Mistake::kFirst;
+  } else if constexpr (mistake_in_arguments<Args...>() != Mistake::kNone) {
+    return mistake_in_arguments<Args...>();
+  } else {
+    constexpr bool kCallable = std::is_invocable_v<const F&, const UpdateArgument<Args>&...>;
+    return kCallable ? Mistake::kNone : Mistake::kFunction;
+  }
+}
+
+template <class X>
+const X& element_of(const std::vector<X>& elements);
+
+/// The first mistake in `map(elements, fn, args...)`.
+template <class E = Absent, class F = Absent, class... Args>
+constexpr Mistake mistake_in_map() {
+  if constexpr (!requires(const E& elements) { detail::element_of(elements); }) {
+    return Mistake::kFirst;
+  } else if constexpr (mistake_in_arguments<Args...>() != Mistake::kNone) {
+    return mistake_in_arguments<Args...>();
+  } else {
+    using X = decltype(detail::element_of(std::declval<const E&>()));
+    if constexpr (!std::is_invocable_v<const F&, X, const UpdateArgument<Args>&...>) {
+      return Mistake::kFunction;
+    } else {
+      using Returned = std::invoke_result_t<const F&, X, const UpdateArgument<Args>&...>;
+      return std::is_void_v<Returned> ? Mistake::kNoResult : Mistake::kNone;
+    }
+  }
+}
+
+}  // namespace belfry::detail

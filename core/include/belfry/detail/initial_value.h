@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/cross_replica_context.h"
+#include "belfry/detail/component_values.h"
+#include "belfry/detail/mirror.h"
+#include "belfry/detail/refused.h"
+#include "belfry/detail/update_components.h"
+#include "belfry/variable.h"
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace belfry::detail {
+
+/// The type of a variable with this initial value, or with the result of this function.
+template <class Init>
+struct InitialType : std::type_identity<std::decay_t<Init>> {};
+template <class Init>
+  requires(gives_value<Init>())
+struct InitialType<Init>
+    : std::type_identity<std::remove_cvref_t<std::invoke_result_t<const Init&>>> {};
+
+template <class Init>
+auto initial_value(const Init& init) {
+  if constexpr (std::is_invocable_v<const Init&>) {
+    return init();
+  } else {
+    return init;
+  }
+}
+
+/// Calls `fn(replica_id)` for each replica, with the device of the replica current.
+template <class F>
+auto values_for_replicas(StrategyCore& core, CrossReplicaContext& cross, const F& fn,
+                         CallSite site) {
+  using T = std::remove_cvref_t<std::invoke_result_t<const F&, int>>;
+  core.require_cross("distribute_values", site);
+  const Participants& own = core.own();
+  ReplicaArray<T> values(own.count());
+  for (int i = 0; i < own.count(); ++i) {
+    CurrentContext here = update_context(core, cross, own.id(i));
+    const CurrentScope scope(here);
+    values.emplace_back(fn(own.id(i)));
+  }
+  return PerReplica<T>(std::move(values), own);
+}
+
+/// The first values of a variable.
+template <class T, class Init>
+class InitialWork final : public ComponentValues {
+ public:
+  InitialWork(StrategyCore& core, CrossReplicaContext& cross, const VariableInfo& info,
+              const Init& init, CallSite site)
+      : ComponentValues(core, cross, info, true, site), init_(init), values_(info.places.size()) {
+    for (int i = 0; i < info.places.size(); ++i) values_.emplace_back();
+  }
+
+  ReplicaArray<T> take() {
+    ReplicaArray<T> taken(values_.size());
+    for (std::optional<T>& value : values_) taken.emplace_back(std::move(*value));
+    return taken;
+  }
+
+ private:
+  void compute_value(int component) override {
+    values_[component].emplace(placed_on(initial_value(init_), place_of(component)));
+  }
+  void copy_values(int from, const std::vector<int>& to) override {
+    ReplicaArray<T> copies = copies_on(core(), *values_[from], places_of(to));
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      values_[to[i]].emplace(std::move(copies[static_cast<int>(i)]));
+    }
+  }
+
+  const Init& init_;
+  ReplicaArray<std::optional<T>> values_;
+};
+
+}  // namespace belfry::detail
