@@ -14,7 +14,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -94,6 +96,20 @@ TEST_F(Reports, ReductionsBetweenRunsNameTheCall) {
               says("BF-035"));
   EXPECT_THAT(error_of([&] { cross_.reduce_mapped(ReduceOp::kMean, lists, kHere); }),
               says("BF-035"));
+}
+
+// Values of other participants are other reductions: the index is the index in the whole batch.
+TEST_F(Reports, ReductionsOfBatchesNameTheValueAndTheLeaf) {
+  using Value = std::tuple<std::optional<double>, std::vector<float>, int>;
+  const PerReplica<double> all{1.0, 2.0};
+  const auto some = PerReplica<double>::from({1.0, std::nullopt});
+  const PerReplica<Value> values{Value(std::nullopt, {}, 1), Value(std::nullopt, {}, 2)};
+  EXPECT_THAT(error_of([&] { cross_.batch_reduce(ReduceOp::kMean, all, some, values, kHere); }),
+              says("BF-035 MEAN over int32 would lose the remainder at leaf 2[2] in value 2 of the "
+                   "batch\n"));
+  const auto odd = PerReplica<int>::from({std::nullopt, 1});
+  EXPECT_THAT(error_of([&] { cross_.batch_reduce(ReduceOp::kMean, all, some, odd, kHere); }),
+              says("BF-035 MEAN over int32 would lose the remainder in value 2 of the batch\n"));
 }
 
 TEST_F(Reports, QuestionsToNoVariableNameTheCall) {
