@@ -7,6 +7,7 @@
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/vjp.h"
+#include "run/testing/borrowed_devices.h"
 #include "run/testing/error_of_test.h"
 
 #include <gmock/gmock.h>
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -168,6 +170,37 @@ TEST_F(Reports, ErrorsOfBackendsWithoutSchedulesHaveNone) {
   } catch (const InvalidArgumentError& error) {
     EXPECT_FALSE(error.report().schedule);
   }
+}
+
+// A backend with schedules that are counted.
+class CountedSchedules final : public BorrowedDevices, private ScheduleSource {
+ public:
+  CountedSchedules() : BorrowedDevices(2) {}
+
+  RunSettings run_settings() const override { return {.schedules = this}; }
+  ScheduleReport schedule() const override { return {.seed = 0, .token = std::to_string(++asked)}; }
+
+  mutable int asked = 0;
+};
+
+// A token may be long: a failed run asks once, and a run that succeeds never asks.
+TEST_F(Reports, OfAFailedRunShareASingleSchedule) {
+  testing::asserts("SEM-79");
+  CountedSchedules backend;
+  MirroredStrategy strategy(backend);
+  strategy.run([](ReplicaContext& replica) { replica.all_reduce(ReduceOp::kSum, 1); });
+  EXPECT_EQ(backend.asked, 0);
+  try {
+    strategy.run([](ReplicaContext&) { Tensor<float>::from({3}, {1.0F}); });
+    FAIL() << "nothing was thrown";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.report().schedule.value().token, "1");
+    EXPECT_EQ(strategy.last_failure()->schedule.value().token, "1");
+  }
+  EXPECT_THROW(strategy.run([](ReplicaContext&) { throw std::runtime_error("mine"); }),
+               std::runtime_error);
+  EXPECT_EQ(strategy.last_failure()->schedule.value().token, "2");
+  EXPECT_EQ(backend.asked, 2);
 }
 
 TEST_F(Reports, AddedValuesOfAnotherStructureNameTheVariableAndTheLeaf) {
