@@ -150,8 +150,13 @@ void ReplicaRunner::carry_out(const RunOptions& options) {
 }
 
 void ReplicaRunner::carry(bool concurrent) {
-  executor_.carry(core().own().count(), *this,
-                  {.concurrent = concurrent, .first_replica = core().first_replica()});
+  try {
+    executor_.carry(core().own().count(), *this,
+                    {.concurrent = concurrent, .first_replica = core().first_replica()});
+  } catch (const DeviceError& error) {
+    if (error.code() != ErrorCode::kStackOverflow) throw;
+    fail_by_overflow(std::current_exception());
+  }
   if (primary_ == nullptr) return;
   report_abandoned();
   std::rethrow_exception(primary_);
