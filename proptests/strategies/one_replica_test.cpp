@@ -6,6 +6,7 @@
 #include "suites/one_replica.h"
 
 #include "belfry/testing/backend_factory.h"
+#include "belfry/testing/described.h"
 #include "strategies/one_replica_factories.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +18,7 @@ namespace belfry::testing::one_replica_test {
 namespace {
 
 TEST(OneReplica, ObeysTheRulesOfMany) {
-  rc::detail::checkGTest([](const ReplicaProgram& program, bool random) {
+  const auto property = [](const ReplicaProgram& program, bool random) {
     BackendRequest request;
     request.devices = 3;
     request.schedule = random ? ScheduleKind::kRandom : ScheduleKind::kFixed;
@@ -31,7 +32,8 @@ TEST(OneReplica, ObeysTheRulesOfMany) {
       RC_ASSERT(obeys_the_model(*strategy, program));
       RC_ASSERT(codes_of_mistakes(*strategy) == codes);
     }
-  });
+  };
+  rc::detail::checkGTest(described(property));
 }
 
 }  // namespace

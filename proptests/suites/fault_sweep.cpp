@@ -78,7 +78,7 @@ std::string FaultSweep::run_once(Endings& endings, int occupied_device) {
       run_verbs(fixture);
     } catch (const DeviceError& error) {
       failed = true;
-      require(error.code() == ErrorCode::kOutOfMemory, error.what());
+      require(error.code() == ErrorCode::kOutOfMemory, describe(error.report()));
     }
     (failed ? endings.in_verbs : endings.well) += 1;
     reserved.clear();
@@ -87,7 +87,7 @@ std::string FaultSweep::run_once(Endings& endings, int occupied_device) {
             "the variables");
     require(works(strategy_, false), "the strategy afterwards");
   } catch (const DeviceError& error) {
-    require(error.code() == ErrorCode::kOutOfMemory && !has_fixture, error.what());
+    require(error.code() == ErrorCode::kOutOfMemory && !has_fixture, describe(error.report()));
     endings.before_verbs += 1;
   }
   require(injector_.alive == 0, "what is left on the host");

@@ -5,6 +5,7 @@
 #include "belfry/belfry.h"
 #include "belfry/testing/arbitrary.h"
 #include "belfry/testing/backend_factory.h"
+#include "belfry/testing/described.h"
 #include "belfry/testing/strategy_factory.h"
 
 #include <gtest/gtest.h>
@@ -26,10 +27,10 @@ class Property : public ::testing::Test {
   void add_work(const DeviceWork& work) { work_ += work; }
 
  protected:
-  /// Checks `property` over random cases.
+  /// Checks `property` over random cases. Errors of belfry are printed with seed and replay token.
   template <class F>
   void holds(F&& property) {
-    rc::detail::checkGTest(std::forward<F>(property));
+    rc::detail::checkGTest(described(std::forward<F>(property)));
   }
 
   void TearDown() override {

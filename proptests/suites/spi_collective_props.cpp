@@ -18,6 +18,8 @@
 namespace belfry::testing::spi::spi_collective_props {
 namespace {
 
+class SpiCollectives : public SpiTest {};
+
 constexpr int kMostDevices = 8;
 
 struct Members {
@@ -112,27 +114,28 @@ Drawn draw(Bits& bits) {
   return drawn;
 }
 
-RC_GTEST_PROP(SpiCollectives, AllReduceFoldsByReplica,
-              (std::uint64_t data, std::uint64_t schedule)) {
-  Bits bits(data);
-  const Drawn drawn = draw(bits);
-  auto inputs = inputs_of(drawn.dtype, drawn.size, drawn.count, true, bits);
-  Members members = make_members(drawn.size, schedule, inputs, 1, drawn.in_place);
-  // Data without rounding fit every order; where the order is named, any data do.
-  const ReductionOrder order = members.communicator->order();
-  if (order != ReductionOrder::kUnspecified) {
-    inputs = inputs_of(drawn.dtype, drawn.size, drawn.count, false, bits);
-    members = make_members(drawn.size, schedule, inputs, 1, drawn.in_place);
-  }
-  const DeviceWork before = backend_factory().work(*members.backend);
-  members.communicator->all_reduce(drawn.op, members.parts);
-  hand_over(members, false);
-  const HostArray expected = folded(inputs, drawn.op, order);
-  for (int rank = 0; rank < members.size(); ++rank) {
-    RC_ASSERT(download(members.output(rank)) == expected);
-  }
-  RC_ASSERT(backend_factory().work(*members.backend).collectives > before.collectives);
-  members.communicator->check_health();
+TEST_F(SpiCollectives, AllReduceFoldsByReplica) {
+  holds([](std::uint64_t data, std::uint64_t schedule) {
+    Bits bits(data);
+    const Drawn drawn = draw(bits);
+    auto inputs = inputs_of(drawn.dtype, drawn.size, drawn.count, true, bits);
+    Members members = make_members(drawn.size, schedule, inputs, 1, drawn.in_place);
+    // Data without rounding fit every order; where the order is named, any data do.
+    const ReductionOrder order = members.communicator->order();
+    if (order != ReductionOrder::kUnspecified) {
+      inputs = inputs_of(drawn.dtype, drawn.size, drawn.count, false, bits);
+      members = make_members(drawn.size, schedule, inputs, 1, drawn.in_place);
+    }
+    const DeviceWork before = backend_factory().work(*members.backend);
+    members.communicator->all_reduce(drawn.op, members.parts);
+    hand_over(members, false);
+    const HostArray expected = folded(inputs, drawn.op, order);
+    for (int rank = 0; rank < members.size(); ++rank) {
+      RC_ASSERT(download(members.output(rank)) == expected);
+    }
+    RC_ASSERT(backend_factory().work(*members.backend).collectives > before.collectives);
+    members.communicator->check_health();
+  });
 }
 
 // Adds a collective of the same members to a call, with inputs of its own.
@@ -146,102 +149,108 @@ void add_collective(Members& members, const std::vector<HostArray>& inputs, bool
   }
 }
 
-RC_GTEST_PROP(SpiCollectives, AllReduceTakesSeveralInOneCall,
-              (std::uint64_t data, std::uint64_t schedule)) {
-  Bits bits(data);
-  const Drawn drawn = draw(bits);
-  std::vector<std::vector<HostArray>> inputs;
-  for (std::size_t i = 0; i < 1 + bits.below(4); ++i) {
-    inputs.push_back(inputs_of(drawn.dtype, drawn.size, bits.below(50), true, bits));
-  }
-  Members members = make_members(drawn.size, schedule, inputs[0], 1, drawn.in_place);
-  for (std::size_t i = 1; i < inputs.size(); ++i) {
-    add_collective(members, inputs[i], bits.below(2) == 1);
-  }
-  const std::vector<CollectivePart> parts = members.parts;
-  members.parts.resize(static_cast<std::size_t>(drawn.size));
-  hand_over(members, true);
-  members.communicator->all_reduce(drawn.op, parts);
-  hand_over(members, false);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto& own = inputs[i / static_cast<std::size_t>(drawn.size)];
-    RC_ASSERT(download(parts[i].output) == folded(own, drawn.op, ReductionOrder::kReplicaOrder));
-  }
-  members.communicator->check_health();
+TEST_F(SpiCollectives, AllReduceTakesSeveralInOneCall) {
+  holds([](std::uint64_t data, std::uint64_t schedule) {
+    Bits bits(data);
+    const Drawn drawn = draw(bits);
+    std::vector<std::vector<HostArray>> inputs;
+    for (std::size_t i = 0; i < 1 + bits.below(4); ++i) {
+      inputs.push_back(inputs_of(drawn.dtype, drawn.size, bits.below(50), true, bits));
+    }
+    Members members = make_members(drawn.size, schedule, inputs[0], 1, drawn.in_place);
+    for (std::size_t i = 1; i < inputs.size(); ++i) {
+      add_collective(members, inputs[i], bits.below(2) == 1);
+    }
+    const std::vector<CollectivePart> parts = members.parts;
+    members.parts.resize(static_cast<std::size_t>(drawn.size));
+    hand_over(members, true);
+    members.communicator->all_reduce(drawn.op, parts);
+    hand_over(members, false);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto& own = inputs[i / static_cast<std::size_t>(drawn.size)];
+      RC_ASSERT(download(parts[i].output) == folded(own, drawn.op, ReductionOrder::kReplicaOrder));
+    }
+    members.communicator->check_health();
+  });
 }
 
 // An element type that a communicator does not support is refused, and every other type is reduced.
-RC_GTEST_PROP(SpiCollectives, SupportWhatAllReduceTakes,
-              (std::uint64_t data, std::uint64_t schedule)) {
-  Bits bits(data);
-  const int size = static_cast<int>(bits.below(4)) + 1;
-  for (int type = 0; type < kNumDTypes; ++type) {
-    const auto dtype = static_cast<DType>(type);
-    if (dtype == DType::kBool) continue;
-    const auto inputs = inputs_of(dtype, size, 1 + bits.below(9), true, bits);
-    Members members = make_members(size, schedule, inputs, 1, false);
-    Communicator& communicator = *members.communicator;
-    if (communicator.supports(dtype)) {
-      communicator.all_reduce(ReduceOp::kSum, members.parts);
-      hand_over(members, false);
-      RC_ASSERT(download(members.output(size - 1)) ==
-                folded(inputs, ReduceOp::kSum, ReductionOrder::kReplicaOrder));
-    } else {
-      RC_ASSERT_THROWS_AS(communicator.all_reduce(ReduceOp::kSum, members.parts), UnsupportedError);
-    }
-  }
-}
-
-RC_GTEST_PROP(SpiCollectives, BroadcastCopiesTheRoot,
-              (std::uint64_t data, std::uint64_t schedule)) {
-  Bits bits(data);
-  const Drawn drawn = draw(bits);
-  const DType dtype = static_cast<DType>(bits.below(kNumDTypes));
-  const auto inputs = inputs_of(dtype, drawn.size, drawn.count, false, bits);
-  Members members = make_members(drawn.size, schedule, inputs, 1, drawn.in_place);
-  members.communicator->broadcast(drawn.root, members.parts);
-  hand_over(members, false);
-  for (int rank = 0; rank < members.size(); ++rank) {
-    RC_ASSERT(download(members.output(rank)) == inputs[static_cast<std::size_t>(drawn.root)]);
-  }
-}
-
-RC_GTEST_PROP(SpiCollectives, AllGatherConcatenatesByRank,
-              (std::uint64_t data, std::uint64_t schedule)) {
-  Bits bits(data);
-  const Drawn drawn = draw(bits);
-  const DType dtype = static_cast<DType>(bits.below(kNumDTypes));
-  const auto inputs = inputs_of(dtype, drawn.size, drawn.count, false, bits);
-  const auto size = static_cast<std::size_t>(drawn.size);
-  Members members = make_members(drawn.size, schedule, inputs, size, false);
-  members.communicator->all_gather(members.parts);
-  hand_over(members, false);
-  std::vector<std::byte> expected;
-  for (const HostArray& input : inputs) {
-    expected.insert(expected.end(), input.bytes.begin(), input.bytes.end());
-  }
-  for (int rank = 0; rank < members.size(); ++rank) {
-    RC_ASSERT(download(members.output(rank)).bytes == expected);
-  }
-}
-
-RC_GTEST_PROP(SpiCollectives, FollowOneAnotherInOrder,
-              (std::uint64_t data, std::uint64_t schedule)) {
-  Bits bits(data);
-  const int size = static_cast<int>(bits.below(kMostDevices)) + 1;
-  const std::size_t count = bits.below(20) + 1;
-  auto inputs = inputs_of(DType::kInt64, size, count, true, bits);
-  Members members = make_members(size, schedule, inputs, 1, true);
-  const std::size_t rounds = bits.below(4) + 1;
-  for (std::size_t round = 0; round < rounds; ++round) {
-    members.communicator->all_reduce(ReduceOp::kSum, members.parts);
-    inputs.assign(static_cast<std::size_t>(size),
+TEST_F(SpiCollectives, SupportWhatAllReduceTakes) {
+  holds([](std::uint64_t data, std::uint64_t schedule) {
+    Bits bits(data);
+    const int size = static_cast<int>(bits.below(4)) + 1;
+    for (int type = 0; type < kNumDTypes; ++type) {
+      const auto dtype = static_cast<DType>(type);
+      if (dtype == DType::kBool) continue;
+      const auto inputs = inputs_of(dtype, size, 1 + bits.below(9), true, bits);
+      Members members = make_members(size, schedule, inputs, 1, false);
+      Communicator& communicator = *members.communicator;
+      if (communicator.supports(dtype)) {
+        communicator.all_reduce(ReduceOp::kSum, members.parts);
+        hand_over(members, false);
+        RC_ASSERT(download(members.output(size - 1)) ==
                   folded(inputs, ReduceOp::kSum, ReductionOrder::kReplicaOrder));
-  }
-  hand_over(members, false);
-  for (int rank = 0; rank < size; ++rank) {
-    RC_ASSERT(download(members.output(rank)) == inputs[static_cast<std::size_t>(rank)]);
-  }
+      } else {
+        RC_ASSERT_THROWS_AS(communicator.all_reduce(ReduceOp::kSum, members.parts),
+                            UnsupportedError);
+      }
+    }
+  });
+}
+
+TEST_F(SpiCollectives, BroadcastCopiesTheRoot) {
+  holds([](std::uint64_t data, std::uint64_t schedule) {
+    Bits bits(data);
+    const Drawn drawn = draw(bits);
+    const DType dtype = static_cast<DType>(bits.below(kNumDTypes));
+    const auto inputs = inputs_of(dtype, drawn.size, drawn.count, false, bits);
+    Members members = make_members(drawn.size, schedule, inputs, 1, drawn.in_place);
+    members.communicator->broadcast(drawn.root, members.parts);
+    hand_over(members, false);
+    for (int rank = 0; rank < members.size(); ++rank) {
+      RC_ASSERT(download(members.output(rank)) == inputs[static_cast<std::size_t>(drawn.root)]);
+    }
+  });
+}
+
+TEST_F(SpiCollectives, AllGatherConcatenatesByRank) {
+  holds([](std::uint64_t data, std::uint64_t schedule) {
+    Bits bits(data);
+    const Drawn drawn = draw(bits);
+    const DType dtype = static_cast<DType>(bits.below(kNumDTypes));
+    const auto inputs = inputs_of(dtype, drawn.size, drawn.count, false, bits);
+    const auto size = static_cast<std::size_t>(drawn.size);
+    Members members = make_members(drawn.size, schedule, inputs, size, false);
+    members.communicator->all_gather(members.parts);
+    hand_over(members, false);
+    std::vector<std::byte> expected;
+    for (const HostArray& input : inputs) {
+      expected.insert(expected.end(), input.bytes.begin(), input.bytes.end());
+    }
+    for (int rank = 0; rank < members.size(); ++rank) {
+      RC_ASSERT(download(members.output(rank)).bytes == expected);
+    }
+  });
+}
+
+TEST_F(SpiCollectives, FollowOneAnotherInOrder) {
+  holds([](std::uint64_t data, std::uint64_t schedule) {
+    Bits bits(data);
+    const int size = static_cast<int>(bits.below(kMostDevices)) + 1;
+    const std::size_t count = bits.below(20) + 1;
+    auto inputs = inputs_of(DType::kInt64, size, count, true, bits);
+    Members members = make_members(size, schedule, inputs, 1, true);
+    const std::size_t rounds = bits.below(4) + 1;
+    for (std::size_t round = 0; round < rounds; ++round) {
+      members.communicator->all_reduce(ReduceOp::kSum, members.parts);
+      inputs.assign(static_cast<std::size_t>(size),
+                    folded(inputs, ReduceOp::kSum, ReductionOrder::kReplicaOrder));
+    }
+    hand_over(members, false);
+    for (int rank = 0; rank < size; ++rank) {
+      RC_ASSERT(download(members.output(rank)) == inputs[static_cast<std::size_t>(rank)]);
+    }
+  });
 }
 
 template <class Call>
@@ -254,7 +263,7 @@ ErrorCode code_of(Call&& call) {
   return ErrorCode::kInternal;
 }
 
-TEST(SpiCollectives, RefuseWhatDoesNotFit) {
+TEST_F(SpiCollectives, RefuseWhatDoesNotFit) {
   Bits bits(1);
   const auto inputs = inputs_of(DType::kFloat32, 2, 4, true, bits);
   Members members = make_members(2, 0, inputs, 1, false);
@@ -311,7 +320,7 @@ std::string words_of(Call&& call) {
 }
 
 // Every backend refuses these calls with the same words.
-TEST(SpiCollectives, RefuseInTheSameWords) {
+TEST_F(SpiCollectives, RefuseInTheSameWords) {
   const Members members = two_of_four_floats();
   Communicator& communicator = *members.communicator;
   auto parts = members.parts;
@@ -337,7 +346,7 @@ TEST(SpiCollectives, RefuseInTheSameWords) {
 }
 
 // In place means a rank's own input, and all of the input.
-TEST(SpiCollectives, RefuseOutputsThatOverlapAnythingElse) {
+TEST_F(SpiCollectives, RefuseOutputsThatOverlapAnythingElse) {
   const Members members = two_of_four_floats();
   Communicator& communicator = *members.communicator;
   auto parts = members.parts;
@@ -358,7 +367,7 @@ TEST(SpiCollectives, RefuseOutputsThatOverlapAnythingElse) {
   expect_refusal(sum);
 }
 
-TEST(SpiCollectives, GatherInPlaceFromOne) {
+TEST_F(SpiCollectives, GatherInPlaceFromOne) {
   Bits bits(1);
   const auto inputs = inputs_of(DType::kFloat32, 1, 4, true, bits);
   Members members = make_members(1, 0, inputs, 1, true);
@@ -367,7 +376,7 @@ TEST(SpiCollectives, GatherInPlaceFromOne) {
   EXPECT_EQ(download(members.output(0)), inputs[0]);
 }
 
-TEST(SpiCollectives, AreAmongDistinctDevicesThereAre) {
+TEST_F(SpiCollectives, AreAmongDistinctDevicesThereAre) {
   const auto backend = make_backend(2, 0);
   const auto make = [&](std::vector<int> devices) {
     return code_of([&] { static_cast<void>(backend->communicator(devices)); });
@@ -377,7 +386,7 @@ TEST(SpiCollectives, AreAmongDistinctDevicesThereAre) {
   EXPECT_EQ(make({0, 2}), ErrorCode::kUnknownDevice);
 }
 
-TEST(SpiCollectives, KnowTheirRanks) {
+TEST_F(SpiCollectives, KnowTheirRanks) {
   const auto backend = make_backend(3, 0);
   const int devices[] = {2, 0};
   const auto communicator = backend->communicator(devices);

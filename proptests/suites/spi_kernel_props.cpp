@@ -15,6 +15,8 @@
 namespace belfry::testing::spi::spi_kernel_props {
 namespace {
 
+class SpiKernels : public SpiTest {};
+
 constexpr int kKinds = static_cast<int>(KernelKind::kRandom) + 1;
 
 /// A kernel on host memory: its parameters and operands.
@@ -199,36 +201,40 @@ std::vector<HostArray> outputs_on_device(const Case& made, Device& device) {
   return results;
 }
 
-RC_GTEST_PROP(SpiKernels, GiveTheBitsOfTheHost, (std::uint64_t data, std::uint64_t schedule)) {
-  Bits bits(data);
-  const auto backend = make_backend(1, schedule);
-  const DeviceWork before = backend_factory().work(*backend);
-  for (int kind = 0; kind < kKinds; ++kind) {
-    const Case made = make_case(static_cast<KernelKind>(kind), bits);
-    const std::vector<HostArray> device = outputs_on_device(made, backend->device(0));
-    RC_LOG() << to_string(made.kind) << " of " << to_string(made.outputs[0].dtype) << ", "
-             << made.parameters.rows << " x " << made.parameters.columns << "\n";
-    RC_ASSERT(device == outputs_on_host(made));
-  }
-  const DeviceWork after = backend_factory().work(*backend);
-  RC_ASSERT(after.commands >= before.commands + kKinds);
+TEST_F(SpiKernels, GiveTheBitsOfTheHost) {
+  holds([](std::uint64_t data, std::uint64_t schedule) {
+    Bits bits(data);
+    const auto backend = make_backend(1, schedule);
+    const DeviceWork before = backend_factory().work(*backend);
+    for (int kind = 0; kind < kKinds; ++kind) {
+      const Case made = make_case(static_cast<KernelKind>(kind), bits);
+      const std::vector<HostArray> device = outputs_on_device(made, backend->device(0));
+      RC_LOG() << to_string(made.kind) << " of " << to_string(made.outputs[0].dtype) << ", "
+               << made.parameters.rows << " x " << made.parameters.columns << "\n";
+      RC_ASSERT(device == outputs_on_host(made));
+    }
+    const DeviceWork after = backend_factory().work(*backend);
+    RC_ASSERT(after.commands >= before.commands + kKinds);
+  });
 }
 
-RC_GTEST_PROP(SpiKernels, WorkInPlace, (std::uint64_t data, std::uint64_t schedule)) {
-  Bits bits(data);
-  const auto backend = make_backend(1, schedule);
-  Device& device = backend->device(0);
-  const HostArray x = exact_array(DType::kInt32, bits.below(50) + 1, bits);
-  const BufferView view = upload(device, x);
-  Kernel twice;
-  twice.kind = KernelKind::kReduceReplicas;
-  twice.outputs = {view};
-  twice.inputs = {view, upload(device, x)};
-  device.compute_stream().launch(twice);
-  HostArray doubled = x;
-  auto* elements = reinterpret_cast<std::int32_t*>(doubled.bytes.data());
-  for (std::size_t i = 0; i < doubled.count(); ++i) elements[i] *= 2;
-  RC_ASSERT(download(view) == doubled);
+TEST_F(SpiKernels, WorkInPlace) {
+  holds([](std::uint64_t data, std::uint64_t schedule) {
+    Bits bits(data);
+    const auto backend = make_backend(1, schedule);
+    Device& device = backend->device(0);
+    const HostArray x = exact_array(DType::kInt32, bits.below(50) + 1, bits);
+    const BufferView view = upload(device, x);
+    Kernel twice;
+    twice.kind = KernelKind::kReduceReplicas;
+    twice.outputs = {view};
+    twice.inputs = {view, upload(device, x)};
+    device.compute_stream().launch(twice);
+    HostArray doubled = x;
+    auto* elements = reinterpret_cast<std::int32_t*>(doubled.bytes.data());
+    for (std::size_t i = 0; i < doubled.count(); ++i) elements[i] *= 2;
+    RC_ASSERT(download(view) == doubled);
+  });
 }
 
 }  // namespace

@@ -16,6 +16,8 @@
 namespace belfry::testing::spi::spi_stream_props {
 namespace {
 
+class SpiStreams : public SpiTest {};
+
 using Words = std::vector<std::int32_t>;
 
 constexpr std::size_t kCells = 4;
@@ -132,41 +134,43 @@ class Board {
   std::vector<Cell> cells_;
 };
 
-RC_GTEST_PROP(SpiStreams, OrderedProgramsEndAsIfTheyHadRunAtOnce,
-              (std::uint64_t data, std::uint64_t schedule)) {
-  Bits bits(data);
-  const auto backend = make_backend(static_cast<int>(bits.below(4)) + 1, schedule);
-  Board board(*backend);
-  const std::size_t steps = bits.below(40);
-  for (std::size_t step = 0; step < steps; ++step) board.run_step(bits);
-  board.check();
+TEST_F(SpiStreams, OrderedProgramsEndAsIfTheyHadRunAtOnce) {
+  holds([](std::uint64_t data, std::uint64_t schedule) {
+    Bits bits(data);
+    const auto backend = make_backend(static_cast<int>(bits.below(4)) + 1, schedule);
+    Board board(*backend);
+    const std::size_t steps = bits.below(40);
+    for (std::size_t step = 0; step < steps; ++step) board.run_step(bits);
+    board.check();
+  });
 }
 
-RC_GTEST_PROP(SpiStreams, MemoryIsCountedAndComesBack,
-              (std::uint64_t data, std::uint64_t schedule)) {
-  Bits bits(data);
-  const auto backend = make_backend(1, schedule);
-  Device& device = backend->device(0);
-  const MemoryUse empty = device.memory();
-  std::vector<BufferPtr> buffers;
-  std::size_t bytes = 0;
-  std::size_t most = 0;
-  for (int step = 0; step < 20; ++step) {
-    if (!buffers.empty() && bits.below(3) == 0) {
-      bytes -= buffers.back()->bytes();
-      buffers.pop_back();
-    } else {
-      buffers.push_back(device.allocate(bits.below(5000), device.compute_stream()));
-      bytes += buffers.back()->bytes();
+TEST_F(SpiStreams, MemoryIsCountedAndComesBack) {
+  holds([](std::uint64_t data, std::uint64_t schedule) {
+    Bits bits(data);
+    const auto backend = make_backend(1, schedule);
+    Device& device = backend->device(0);
+    const MemoryUse empty = device.memory();
+    std::vector<BufferPtr> buffers;
+    std::size_t bytes = 0;
+    std::size_t most = 0;
+    for (int step = 0; step < 20; ++step) {
+      if (!buffers.empty() && bits.below(3) == 0) {
+        bytes -= buffers.back()->bytes();
+        buffers.pop_back();
+      } else {
+        buffers.push_back(device.allocate(bits.below(5000), device.compute_stream()));
+        bytes += buffers.back()->bytes();
+      }
+      most = std::max(most, bytes);
+      RC_ASSERT(device.memory().live_bytes == empty.live_bytes + bytes);
+      RC_ASSERT(device.memory().live_buffers == empty.live_buffers + buffers.size());
     }
-    most = std::max(most, bytes);
-    RC_ASSERT(device.memory().live_bytes == empty.live_bytes + bytes);
-    RC_ASSERT(device.memory().live_buffers == empty.live_buffers + buffers.size());
-  }
-  RC_ASSERT(device.memory().peak_bytes >= empty.live_bytes + most);
+    RC_ASSERT(device.memory().peak_bytes >= empty.live_bytes + most);
+  });
 }
 
-TEST(SpiStreams, HoldBuffersUntilTheirWorkIsDone) {
+TEST_F(SpiStreams, HoldBuffersUntilTheirWorkIsDone) {
   const auto backend = make_backend(2, 0);
   Device& first = backend->device(0);
   Device& second = backend->device(1);
@@ -186,7 +190,7 @@ TEST(SpiStreams, HoldBuffersUntilTheirWorkIsDone) {
   EXPECT_EQ(download(kept), array);
 }
 
-TEST(SpiStreams, AnEventIsASnapshot) {
+TEST_F(SpiStreams, AnEventIsASnapshot) {
   const auto backend = make_backend(1, 0);
   Device& device = backend->device(0);
   Stream& other = device.communication_stream();
@@ -207,7 +211,7 @@ TEST(SpiStreams, AnEventIsASnapshot) {
   EXPECT_EQ(reinterpret_cast<const std::int32_t*>(download(view).bytes.data())[7], 9);
 }
 
-TEST(SpiStreams, EmptyRangesAreFine) {
+TEST_F(SpiStreams, EmptyRangesAreFine) {
   const auto backend = make_backend(2, 0);
   const BufferView none = allocate(backend->device(0), DType::kFloat64, 0);
   const BufferView other = allocate(backend->device(1), DType::kFloat64, 0);
@@ -230,7 +234,7 @@ ErrorCode code_of(Call&& call) {
   return ErrorCode::kInternal;
 }
 
-TEST(SpiStreams, RefuseWhatIsOutOfBounds) {
+TEST_F(SpiStreams, RefuseWhatIsOutOfBounds) {
   const auto backend = make_backend(1, 0);
   Device& device = backend->device(0);
   Stream& stream = device.compute_stream();
@@ -252,7 +256,7 @@ TEST(SpiStreams, RefuseWhatIsOutOfBounds) {
 }
 
 // The word from byte 2 on lies in a buffer of four: the start is the mistake.
-TEST(SpiStreams, RefuseOffsetsWithinAnElement) {
+TEST_F(SpiStreams, RefuseOffsetsWithinAnElement) {
   const auto backend = make_backend(1, 0);
   Device& device = backend->device(0);
   Stream& stream = device.compute_stream();
@@ -287,7 +291,7 @@ TEST(SpiStreams, RefuseOffsetsWithinAnElement) {
   stream.synchronize();
 }
 
-TEST(SpiStreams, RefuseWhatAnotherBackendMade) {
+TEST_F(SpiStreams, RefuseWhatAnotherBackendMade) {
   const auto backend = make_backend(1, 0);
   const auto another = make_backend(1, 1);
   Stream& stream = backend->device(0).compute_stream();
@@ -307,7 +311,7 @@ TEST(SpiStreams, RefuseWhatAnotherBackendMade) {
       ErrorCode::kForeignObject);
 }
 
-TEST(SpiStreams, DevicesAreNamedInOrder) {
+TEST_F(SpiStreams, DevicesAreNamedInOrder) {
   const auto backend = make_backend(3, 0);
   EXPECT_EQ(backend->device_count(), 3);
   for (int index = 0; index < 3; ++index) {

@@ -5,7 +5,9 @@
 
 #include <cmath>
 #include <cstring>
+#include <exception>
 #include <limits>
+#include <string>
 
 namespace belfry::testing::spi {
 namespace {
@@ -51,7 +53,42 @@ void put_integer(HostArray& array, std::size_t index, std::uint64_t value) {
   std::memcpy(array.bytes.data() + index * size_of(array.dtype), &value, size_of(array.dtype));
 }
 
+// The mistake of a backend below all suites; empty without a mistake.
+std::string mistake_of(Backend& backend) {
+  for (int index = 0; index < backend.device_count(); ++index) {
+    Bits bits(static_cast<std::uint64_t>(index));
+    const HostArray sent = random_array(DType::kInt32, 8, bits);
+    if (download(upload(backend.device(index), sent)) == sent) continue;
+    return "bytes that were written to device " + std::to_string(index) + " are read back changed";
+  }
+  return {};
+}
+
+// Judged once for a process, with a backend of the first test.
+const std::string& mistake_below_all() {
+  static const std::string mistake = [] {
+    try {
+      return mistake_of(*make_backend(3, 0));
+    } catch (const std::exception& error) {
+      return describe_exception(error);
+    } catch (...) {
+      return std::string("an exception that is no std::exception");
+    }
+  }();
+  return mistake;
+}
+
 }  // namespace
+
+TEST(SpiBackend, IsMadeAndKeepsBytes) {
+  EXPECT_EQ(mistake_below_all(), "") << "broken by " << backend_factory().name();
+}
+
+void SpiTest::SetUp() {
+  if (mistake_below_all().empty()) return;
+  GTEST_SKIP() << "not judged, because SpiBackend.IsMadeAndKeepsBytes is broken by "
+               << backend_factory().name();
+}
 
 std::uint64_t Bits::next() {
   state_ += 0x9e3779b97f4a7c15U;

@@ -5,16 +5,34 @@
 #include "belfry/backend/backend.h"
 #include "belfry/backend/kernel.h"
 #include "belfry/testing/backend_factory.h"
+#include "belfry/testing/described.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 /// Shared by the suites of the backend interface. The suites use devices directly, without a
 /// strategy.
 namespace belfry::testing::spi {
+
+/// Fixture of the suites. A root cause is reported once: if no backend can be made, or devices lose
+/// bytes, the test SpiBackend.IsMadeAndKeepsBytes fails, and every other test is skipped with the
+/// name of this test.
+class SpiTest : public ::testing::Test {
+ protected:
+  void SetUp() override;
+  /// Checks `property` over random cases.
+  template <class F>
+  void holds(F&& property) {
+    rc::detail::checkGTest(described(std::forward<F>(property)));
+  }
+};
 
 /// Elements in host memory.
 struct HostArray {

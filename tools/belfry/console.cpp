@@ -77,6 +77,8 @@ void Console::complain(std::string_view text) {
   notes_ << text << '\n' << std::flush;
 }
 
+void Console::complain(const Error& error) { complain("belfry: " + describe(error.report())); }
+
 void Console::clear_progress() {
   if (!progress_shown_) return;
   notes_ << kEraseLine << std::flush;

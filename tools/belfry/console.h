@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/error.h"
+
 #include <ostream>
 #include <string_view>
 
@@ -39,6 +41,9 @@ class Console {
   void progress(std::string_view text);
   /// An error, on the stream for notes.
   void complain(std::string_view text);
+  /// The description of an error of belfry: call site, replicas, and the seed and the replay token
+  /// of a run on the simulator.
+  void complain(const Error& error);
 
  private:
   void clear_progress();

@@ -33,6 +33,20 @@ Printed print(ConsoleOptions options) {
   return {out.str(), notes.str()};
 }
 
+TEST(Console, DescribesErrorsWithSeedAndToken) {
+  std::ostringstream out;
+  std::ostringstream notes;
+  ErrorReport report;
+  report.code = ErrorCode::kShape;
+  report.summary = "two shapes";
+  report.site = {"train.cc", 11};
+  report.schedule = ScheduleReport{.seed = 7, .token = "bf1.x"};
+  Console(out, notes, {}).complain(InvalidArgumentError(report));
+  EXPECT_EQ(out.str(), "");
+  EXPECT_EQ(notes.str(),
+            "belfry: BF-021 two shapes\n  at train.cc:11\n  seed: 7\n  replay: bf1.x\n");
+}
+
 TEST(Console, WritesPlainLinesWhereThereIsNoTerminal) {
   const Printed printed = print({});
   EXPECT_EQ(printed.out, "\nTitle\ndetail\nresult\n[ok]    fine\n[WRONG] broken\n");

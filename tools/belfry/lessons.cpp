@@ -57,7 +57,7 @@ std::string broken_step(Backend& backend) {
       return replica.all_reduce(ReduceOp::kSum, images);
     });
   } catch (const MergeMismatchError& error) {
-    return error.what();
+    return describe(error.report());
   }
   return "no error";
 }

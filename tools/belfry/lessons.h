@@ -14,7 +14,7 @@ namespace belfry::demo {
 /// results, and each replica adds its own result again. For two replicas 10 and 11.
 std::vector<int> reference_example(Backend& backend);
 
-/// A step in which a replica leaves before a merge. Returns the error message for the user.
+/// A step in which a replica leaves before a merge. Returns the description of the error.
 std::string broken_step(Backend& backend);
 
 /// Prints the reference example, the mistake, and a timeline of the former.

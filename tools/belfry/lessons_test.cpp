@@ -62,12 +62,15 @@ TEST(Lessons, PrintWhatThePageShows) {
 TEST(Lessons, TheBrokenStepIsExplainedInEveryOrder) {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     sim::Backend backend{{.devices = 2, .seed = seed}};
-    EXPECT_EQ(without_lines(broken_step(backend)),
+    const std::string text = without_lines(broken_step(backend));
+    EXPECT_EQ(text,
               "BF-010 some replicas ended without a merge that others wait in\n"
               "  replica 0  lessons.cpp:LINE  waits in all_reduce #1\n"
               "  replica 1  returned before its first merge\n"
               "  expected: every replica reaches the same merges in the same order\n"
-              "  hint: take merges out of branches and loops whose length depends on the replica");
+              "  hint: take merges out of branches and loops whose length depends on the replica\n"
+              "  seed: " +
+                  std::to_string(seed) + "\n  replay: " + backend.replay_token());
   }
 }
 

@@ -101,7 +101,7 @@ ExitCode run(const Arguments& arguments) {
     console.complain(std::string("belfry: ") + error.what());
     return ExitCode::kEnvironment;
   } catch (const Error& error) {
-    console.complain(std::string("belfry: ") + error.what());
+    console.complain(error);
     if (error.code() == ErrorCode::kFileFormat) return ExitCode::kUsage;
     const bool missing = error.code() == ErrorCode::kNoDriver || error.code() == ErrorCode::kFile;
     return missing ? ExitCode::kEnvironment : ExitCode::kMismatch;

@@ -97,6 +97,45 @@ TEST(FailureSchedule, OfANestedRunReachesTheEndOfTheOuterRun) {
   }
 }
 
+// The hook works on a device after the failure of its replicas, and the work asks the Chooser.
+class WorksAfterFailures final : public Strategy {
+ public:
+  explicit WorksAfterFailures(Backend& backend)
+      : Strategy(backend, {}, CallSite::here()), place_{&backend, 0} {}
+
+ private:
+  void do_run(StrategyStep& step) override {
+    try {
+      Strategy::do_run(step);
+    } catch (...) {
+      for (int i = 0; i < 3; ++i) Tensor<float>::full({1}, 1.0F, place_).to_host();
+      throw;
+    }
+  }
+
+  Placement place_;
+};
+
+TEST(FailureSchedule, OfTheErrorAndOfTheLastFailureIsTheScheduleAtTheEndOfTheRun) {
+  belfry::testing::asserts("SEM-79");
+  Backend backend{{.devices = 2, .seed = 5}};
+  WorksAfterFailures strategy(backend);
+  std::string before;
+  try {
+    strategy.run([&](ReplicaContext& replica) {
+      replica.all_reduce(ReduceOp::kSum, 1);
+      before = backend.replay_token();
+      throw InvalidArgumentError(ErrorCode::kInvalidArgument, "mine");
+    });
+    FAIL() << "nothing was thrown";
+  } catch (const InvalidArgumentError& error) {
+    const std::string token = backend.replay_token();
+    EXPECT_GT(token.size(), before.size());  // The hook did make choices.
+    EXPECT_EQ(error.report().schedule.value().token, token);
+    EXPECT_EQ(strategy.last_failure()->schedule.value().token, token);
+  }
+}
+
 std::optional<ScheduleReport> schedule_of_failure(const Options& options) {
   Backend backend(options);
   MirroredStrategy strategy(backend);

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/sim/options.h"
 
+#include "belfry/detail/options_text.h"
 #include "belfry/sim/replay_token.h"
 
-#include <cstdint>
-#include <limits>
+#include <array>
 #include <string_view>
 
 namespace belfry::sim {
@@ -36,71 +36,43 @@ std::string to_string(Digests digests) {
 
 namespace {
 
-constexpr std::string_view kSpace = "belfry::sim::";
+using detail::Enumerators;
+using Name = std::string_view;
 
-// A number that stands for no enumerator keeps its value.
-template <class E>
-std::string enumerator(const char* type, const char* name, E value) {
-  const std::string full = std::string(kSpace) + type;
-  if (name != nullptr) return full + "::" + name;
-  return "static_cast<" + full + ">(" + std::to_string(static_cast<int>(value)) + ")";
-}
+constexpr std::array<Name, 3> kCarriers{"kFiber", "kBaton", "kConcurrent"};
+constexpr std::array<Name, 3> kDigests{"kNone", "kSampled", "kAll"};
 
-std::string code_of(Carrier carrier) {
-  const char* const names[] = {"kFiber", "kBaton", "kConcurrent"};
-  return enumerator("Carrier",
-                    carrier <= Carrier::kConcurrent ? names[static_cast<int>(carrier)] : nullptr,
-                    carrier);
-}
-
-std::string code_of(Digests digests) {
-  const char* const names[] = {"kNone", "kSampled", "kAll"};
-  return enumerator("Digests",
-                    digests <= Digests::kAll ? names[static_cast<int>(digests)] : nullptr, digests);
-}
-
-std::string code_of(const Schedule& schedule) {
-  const std::string make = std::string(kSpace) + "Schedule::";
+std::string schedule_code(const Schedule& schedule) {
+  const std::string make = "belfry::sim::Schedule::";
   switch (schedule.kind) {
     case ScheduleKind::kFixed:
       return make + "fixed()";
     case ScheduleKind::kRandom:
       return make + "random()";
     case ScheduleKind::kReplayed:
-      return make + "replay(\"" + encode_choices(schedule.choices) + "\")";
+      return make + "replay(" + detail::quoted(encode_choices(schedule.choices)) + ")";
   }
-  return "{.kind = " + enumerator("ScheduleKind", nullptr, schedule.kind) + "}";
+  const Enumerators nameless{"belfry::sim::ScheduleKind", {}};
+  return "{.kind = " + enumerator_code(nameless, static_cast<int>(schedule.kind)) + "}";
 }
-
-// A literal beyond the largest signed number needs the suffix.
-std::string code_of(std::uint64_t number) {
-  const bool is_signed = number <= std::uint64_t{std::numeric_limits<std::int64_t>::max()};
-  return std::to_string(number) + (is_signed ? "" : "u");
-}
-
-std::string code_of(bool value) { return value ? "true" : "false"; }
 
 }  // namespace
 
 std::string to_string(const Options& options) {
-  const Options defaults;
-  std::string text = "{.devices = " + std::to_string(options.devices);
-  const auto add = [&]<class T>(const char* name, const T& value, const T& usual) {
-    if (value != usual) text += std::string(", .") + name + " = " + code_of(value);
-  };
-  add("schedule", options.schedule, defaults.schedule);
-  add("carrier", options.carrier, defaults.carrier);
-  add("memory_limit_bytes", options.memory_limit_bytes, defaults.memory_limit_bytes);
-  add("share_copies", options.share_copies, defaults.share_copies);
-  add("record", options.record, defaults.record);
-  add("digests", options.digests, defaults.digests);
-  add("record_limit", options.record_limit, defaults.record_limit);
-  add("stack_bytes", options.stack_bytes, defaults.stack_bytes);
-  add("seed", options.seed, defaults.seed);
-  if (options.functions_of != defaults.functions_of) {
-    text += ", .functions_of = " + std::to_string(options.functions_of);
-  }
-  return text + "}";
+  const Options usual;
+  detail::OptionsText text;
+  text.put("devices", std::to_string(options.devices));
+  if (options.schedule != usual.schedule) text.put("schedule", schedule_code(options.schedule));
+  text.add("carrier", options.carrier, usual.carrier, {"belfry::sim::Carrier", kCarriers});
+  text.add("memory_limit_bytes", options.memory_limit_bytes, usual.memory_limit_bytes);
+  text.add("share_copies", options.share_copies, usual.share_copies);
+  text.add("record", options.record, usual.record);
+  text.add("digests", options.digests, usual.digests, {"belfry::sim::Digests", kDigests});
+  text.add("record_limit", options.record_limit, usual.record_limit);
+  text.add("stack_bytes", options.stack_bytes, usual.stack_bytes);
+  text.add("seed", options.seed, usual.seed);
+  text.add("functions_of", options.functions_of, usual.functions_of);
+  return text.text();
 }
 
 }  // namespace belfry::sim

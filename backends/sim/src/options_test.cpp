@@ -8,6 +8,7 @@
 #include "belfry/sim/memory_report.h"
 #include "belfry/sim/observer.h"
 #include "belfry/sim/replay_token.h"
+#include "belfry/sim/timeline.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -58,6 +59,13 @@ TEST(Options, PrintCodeThatCompiles) {
                         .digests = belfry::sim::Digests::kAll});
   EXPECT_PRINTS_ITSELF({.devices = 1, .seed = 9223372036854775807});
   EXPECT_PRINTS_ITSELF({.devices = 1, .seed = 18446744073709551615u});
+}
+
+TEST(Options, OfTimelinesPrintCodeThatCompiles) {
+  EXPECT_EQ(::testing::PrintToString(TimelineOptions{}), "{}");
+  EXPECT_EQ(::testing::PrintToString(
+                TimelineOptions{.max_rows = 20, .max_replicas = 2, .bookkeeping = true}),
+            "{.max_rows = 20, .max_replicas = 2, .bookkeeping = true}");
 }
 
 TEST(Options, PrintEveryMember) {

@@ -9,14 +9,17 @@
 #include "belfry/tensor_file.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/vjp.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -173,6 +176,30 @@ std::vector<Mistake> mistakes_of_all() {
   };
 }
 
+using Pair = std::pair<double, int>;
+
+// A mistake in a merge of a value that has leaves of both kinds.
+template <class T>
+T example() {
+  if constexpr (std::is_same_v<T, Pair>) {
+    return {1.0, 2};
+  } else if constexpr (std::is_same_v<T, std::vector<Pair>>) {
+    return {{1.0, 2}, {3.0, 4}};
+  } else {
+    return {{"w", {1.0, 2}}};
+  }
+}
+template <class T>
+Mistake in_a_merge(ErrorCode code, auto make, std::string subject) {
+  const auto body = [make](World&, ReplicaContext& replica) {
+    const auto merged = [make](CrossReplicaContext& cross, const PerReplica<T>& values) {
+      make(cross, values);
+    };
+    replica.merge_call(merged, example<T>(), kHere);
+  };
+  return {code, body, std::move(subject)};
+}
+
 // Mistakes in values that meet, and in merge functions.
 std::vector<Mistake> mistakes_in_merges() {
   using enum ErrorCode;
@@ -226,10 +253,54 @@ std::vector<Mistake> mistakes_in_merges() {
   };
 }
 
+// Refused values among others: in batches, and in reductions of lists.
+std::vector<Mistake> mistakes_in_batches() {
+  using enum ErrorCode;
+  return {
+      in_a_merge<Pair>(
+          kIntegerMean,
+          [](auto& cross, const auto& pairs) {
+            cross.batch_reduce(ReduceOp::kMean, PerReplica<double>{1.0, 2.0}, pairs, kHere);
+          },
+          "MEAN over int32 would lose the remainder at leaf 1[1] in value 1 of the batch"),
+      in_a_merge<std::map<std::string, Pair>>(
+          kIntegerMean,
+          [](auto& cross, const auto& maps) {
+            const std::pair placed(maps, std::string("/device:SIM:0"));
+            cross.batch_reduce(ReduceOp::kMean, std::vector{placed, placed}, kHere);
+          },
+          "at leaf 1{w}[1] in value 0 of the batch"),
+      in_a_merge<Pair>(
+          kDType,
+          [](auto& cross, const auto& pairs) {
+            cross.batch_reduce(ReduceOp::kSum, pairs, PerReplica<bool>{true, true}, kHere);
+          },
+          "bool values cannot be reduced in value 1 of the batch"),
+      in_a_merge<Pair>(
+          kStructure,
+          [](auto& cross, const auto& pairs) {
+            const PerReplica<std::vector<int>> lists{{1}, {1, 2}};
+            cross.batch_reduce(ReduceOp::kSum, pairs, lists, kHere);
+          },
+          "cannot be combined in value 1 of the batch"),
+      in_a_merge<std::vector<Pair>>(
+          kIntegerMean,
+          [](auto& cross, const auto& lists) {
+            cross.reduce_mapped(ReduceOp::kMean, lists, kHere);
+          },
+          "MEAN over int32 would lose the remainder at leaf 1[1] of every element"),
+      in_a_merge<Pair>(
+          kIntegerMean,
+          [](auto& cross, const auto&) { reduce_vjp(cross, ReduceOp::kMean, Pair(), kHere); },
+          "at leaf 1[1]"),
+  };
+}
+
 TEST(ReplicaErrors, OfAMergeNameReplicasAndLines) {
   belfry::testing::asserts("SEM-6");
   std::vector<Mistake> mistakes = mistakes_of_all();
   for (Mistake& mistake : mistakes_in_merges()) mistakes.push_back(std::move(mistake));
+  for (Mistake& mistake : mistakes_in_batches()) mistakes.push_back(std::move(mistake));
   for (const Mistake& mistake : mistakes) {
     World world;
     const auto report =

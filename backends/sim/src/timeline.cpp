@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/sim/timeline.h"
 
+#include "belfry/detail/options_text.h"
 #include "owner.h"
 #include "subject.h"
 
@@ -218,6 +219,15 @@ class Table {
 };
 
 }  // namespace
+
+std::string to_string(const TimelineOptions& options) {
+  const TimelineOptions usual;
+  detail::OptionsText text;
+  text.add("max_rows", options.max_rows, usual.max_rows);
+  text.add("max_replicas", options.max_replicas, usual.max_replicas);
+  text.add("bookkeeping", options.bookkeeping, usual.bookkeeping);
+  return text.text();
+}
 
 std::string timeline(const Log& log, const TimelineOptions& options) {
   return Table(log, options).text();

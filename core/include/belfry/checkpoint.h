@@ -20,6 +20,14 @@ struct RestoreOptions {
   CallSite site = CallSite::here();  ///< The call, for messages.
 };
 
+/// `{.sums = belfry::SumSplit::kDivide}` or `{}`.
+std::string to_string(const RestoreOptions& options);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<RestoreOptions> = true;
+}  // namespace detail
+
 /// Variables of a strategy, saved to a file and restored from a file by name. The number of
 /// replicas may differ between the save and the restore (SEM-54 to SEM-56).
 class Checkpoint {

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace belfry {
@@ -58,6 +59,14 @@ struct CentralStorageOptions {
   /// As in StrategyOptions.
   bool require_names = false;
 };
+
+/// The text of the options, as for StrategyOptions.
+std::string to_string(const CentralStorageOptions& options);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<CentralStorageOptions> = true;
+}  // namespace detail
 
 /// A replica on each device, as in MirroredStrategy, but each mirrored variable has a single
 /// component, on one device. An update is computed once, on this device. A replica on another

@@ -72,6 +72,7 @@ void carry_tracked(const Executor& executor, const ExecutorParts& parts,
   TrackedCarriers& kept = *tracked;
   TurnScheduler scheduler(executor, run.parts(), std::move(tracked));
   scheduler.number = options.number;
+  scheduler.first_replica = options.first_replica;
   kept.attach(scheduler);
   run.announce(&kept);
   scheduler.carry(bodies.replicas, run, options.concurrent);

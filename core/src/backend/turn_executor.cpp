@@ -105,6 +105,7 @@ void TurnExecutor::carry(int replicas, Job& job, const CarryOptions& options) {
   }
   const SchedulerLease scheduler(*this);
   (*scheduler).number = options.number;
+  (*scheduler).first_replica = options.first_replica;
   (*scheduler).carry(replicas, job, options.concurrent);
 }
 

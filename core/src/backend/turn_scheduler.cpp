@@ -230,12 +230,13 @@ void TurnScheduler::finish() {
   kind_->end();
   if (failure_ != nullptr) std::rethrow_exception(failure_);
   if (overflowed_ < 0) return;
+  const int replica = first_replica + overflowed_;
   throw DeviceError({.code = ErrorCode::kStackOverflow,
-                     .summary = "replica " + std::to_string(overflowed_) +
+                     .summary = "replica " + std::to_string(replica) +
                                 " used more stack than the " +
                                 std::to_string(parts_->stack_bytes >> 10) + " KiB it has",
                      .site = {},
-                     .replicas = {{overflowed_, {}, "used more stack than it has"}},
+                     .replicas = {{replica, {}, "used more stack than it has"}},
                      .expected = {},
                      .hint = "keep large data on the heap, or ask for larger stacks"});
 }

@@ -28,6 +28,7 @@ class [[gnu::visibility("hidden")]] TurnScheduler final : public Run {
                 std::unique_ptr<Carriers> carriers);
   ~TurnScheduler() override;
 
+  int first_replica = 0;  ///< CarryOptions::first_replica.
   /// Executor::carry. With `concurrent` false, the serial schedule. Throws: as Executor::carry.
   void carry(int replicas, Job& job, bool concurrent);
 

@@ -4,11 +4,14 @@
 // The text of every public value, printed by `<<` and by GoogleTest.
 #include "belfry/backend/host_backend.h"
 #include "belfry/backend/operation.h"
+#include "belfry/checkpoint.h"
+#include "belfry/cross_device_ops.h"
 #include "belfry/distributed_dataset.h"
 #include "belfry/indexed_slices.h"
 #include "belfry/nest.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_file.h"
+#include "belfry/tensor_ops.h"
 
 #include <gtest/gtest.h>
 
@@ -17,6 +20,7 @@
 #include <iomanip>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <sstream>
@@ -103,6 +107,53 @@ TEST_F(Printing, OfChoices) {
   EXPECT_EQ(text_of(ElementUse::kPerReplica), "per replica");
   EXPECT_EQ(text_of(Remainder::kDrop), "drop");
   EXPECT_EQ(text_of(VariablePlaces{{0, 2}, {0, -1, 1}}), "devices 0 2; replicas see 0 - 1");
+}
+
+// The text of an initializer is compiled, and compared with the text of the options that the
+// initializer makes.
+#define EXPECT_PRINTS_ITSELF(Options, ...) EXPECT_EQ(text_of(Options __VA_ARGS__), #__VA_ARGS__)
+
+TEST_F(Printing, OfOptionsIsCodeThatCompiles) {
+  EXPECT_PRINTS_ITSELF(VariableOptions, {});
+  EXPECT_PRINTS_ITSELF(VariableOptions, {.name = "w \"1\"\\\012"});
+  EXPECT_PRINTS_ITSELF(VariableOptions, {.name = "w",
+                                         .aggregation = belfry::Aggregation::kOnlyFirst,
+                                         .trainable = false,
+                                         .synchronization = belfry::Synchronization::kOnRead});
+  EXPECT_PRINTS_ITSELF(VariableOptions, {.aggregation = static_cast<belfry::Aggregation>(9)});
+  EXPECT_PRINTS_ITSELF(DistributeOptions, {.end_of_data = belfry::EndOfData::kDropPartialStep});
+  EXPECT_PRINTS_ITSELF(DistributeOptions, {.end_of_data = static_cast<belfry::EndOfData>(0)});
+  EXPECT_PRINTS_ITSELF(DistributeOptions, {.end_of_data = belfry::EndOfData::kMaskReplicas,
+                                           .elements = belfry::ElementUse::kPerReplica,
+                                           .prefetch = 2,
+                                           .num_workers = 3,
+                                           .worker = 1,
+                                           .split = belfry::BatchSplit::kEachBatch});
+  EXPECT_PRINTS_ITSELF(RunOptions, {});
+  EXPECT_PRINTS_ITSELF(RunOptions, {.concurrent = false});
+  EXPECT_PRINTS_ITSELF(RestoreOptions, {});
+  EXPECT_PRINTS_ITSELF(RestoreOptions, {.sums = belfry::SumSplit::kDivide});
+  EXPECT_PRINTS_ITSELF(MatmulOptions, {.transpose_a = true, .transpose_b = true});
+}
+
+TEST_F(Printing, OfOptionsOfStrategies) {
+  EXPECT_EQ(text_of(StrategyOptions{}), "{}");
+  EXPECT_EQ(text_of(CentralStorageOptions{}), "{}");
+  const std::vector<DeviceSpec> devices = backend_.devices();
+  const std::string devices_text = "{.devices = {belfry::DeviceSpec::parse(\"" + kCpu +
+                                   "0\"), belfry::DeviceSpec::parse(\"" + kCpu + "1\")}";
+  EXPECT_EQ(text_of(StrategyOptions{.devices = devices,
+                                    .order = ReductionOrder::kTree,
+                                    .cross_device_ops = std::make_shared<ReductionToOneDevice>(),
+                                    .links = {{1}, {0, 1}},
+                                    .log = [](const std::string&) {},
+                                    .require_names = true}),
+            devices_text +
+                ", .order = belfry::ReductionOrder::kTree, .cross_device_ops = "
+                "\"to one device\", .links = {{1}, {0, 1}}, .log = \"a function\", "
+                ".require_names = true}");
+  EXPECT_EQ(text_of(CentralStorageOptions{.devices = devices, .storage = devices[1]}),
+            devices_text + ", .storage = belfry::DeviceSpec::parse(\"" + kCpu + "1\")}");
 }
 
 TEST_F(Printing, OfDistributedValues) {

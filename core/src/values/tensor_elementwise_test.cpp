@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <vector>
 
 namespace belfry::tensor_elementwise_test {
@@ -49,6 +50,49 @@ TEST_F(TensorElementwise, RowsColumnsAndSingleElementsMeetMatrices) {
   EXPECT_THAT((a - make({}, {1})).to_host(), ElementsAre(-1, 0, 1, 2, 3, 4));
   EXPECT_THAT((a - make({1, 1, 1}, {1})).to_host(), ElementsAre(-1, 0, 1, 2, 3, 4));
   EXPECT_EQ((a - make({1, 1, 1}, {1})).shape(), (Shape{2, 3}));
+}
+
+// The line of the error of `body`; 0 without an error, or for an error of a different file.
+template <class F>
+int line_of_error(const F& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    const CallSite site = error.report().site;
+    return std::string_view(site.file) == CallSite::here().file ? site.line : 0;
+  }
+  return 0;
+}
+#define EXPECT_KNOWS_THE_LINE(expression) \
+  EXPECT_EQ(line_of_error([&] { return expression; }), __LINE__)
+
+TEST_F(TensorElementwise, OperatorsKnowTheLine) {
+  const auto a = make({2}, {1, 2});
+  const auto b = make({3}, {1, 2, 3});
+  const Tensor<float> none;
+  const Float16 half(0.5F);
+  EXPECT_KNOWS_THE_LINE(a + b);
+  EXPECT_KNOWS_THE_LINE(a - b);
+  EXPECT_KNOWS_THE_LINE(a * b);
+  EXPECT_KNOWS_THE_LINE(a / b);
+  EXPECT_KNOWS_THE_LINE(none + 1.5F);
+  EXPECT_KNOWS_THE_LINE(none - 1);
+  EXPECT_KNOWS_THE_LINE(none * 2.0);
+  EXPECT_KNOWS_THE_LINE(none / half);
+  EXPECT_KNOWS_THE_LINE(1.5F + none);
+  EXPECT_KNOWS_THE_LINE(1 - none);
+  EXPECT_KNOWS_THE_LINE(2.0 * none);
+  EXPECT_KNOWS_THE_LINE(half / none);
+  EXPECT_KNOWS_THE_LINE((2 * a) / (1 + b));
+}
+
+TEST_F(TensorElementwise, OperatorsConvertNumbers) {
+  const Float16 half(0.5F);
+  const auto a = make({2}, {1, 2});
+  EXPECT_THAT((a * half).to_host(), ElementsAre(0.5F, 1));
+  EXPECT_THAT((half - a).to_host(), ElementsAre(-0.5F, -1.5F));
+  const auto halves = make<Float16>({1}, {half});
+  EXPECT_EQ(static_cast<float>((halves + half).to_host()[0]), 1.0F);
 }
 
 TEST_F(TensorElementwise, AThirdAxisFollowsTheSameRules) {

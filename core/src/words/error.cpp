@@ -3,7 +3,9 @@
 
 #include "belfry/error.h"
 
-#include <cstdint>
+#include "words/error_classes.h"
+
+#include <cstddef>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -109,87 +111,54 @@ const char* Error::what() const noexcept { return shared_->text.c_str(); }
 #pragma GCC diagnostic error "-Wswitch"
 namespace {
 
-enum class ErrorClass : std::uint8_t {
-  kContext,
-  kMerge,
-  kStructure,
-  kArgument,
-  kVariable,
-  kDevice,
-  kProcess,
-  kPeer,
-  kUnsupported,
-  kStrategy,
-  kInternal,
-};
+// The position of a class in ErrorClasses.
+template <class E>
+constexpr std::size_t kIndex = detail::ErrorClasses::index_of<E>();
 
 // clang-format off
-ErrorClass class_of(ErrorCode code) {
+std::size_t class_of(ErrorCode code) {
   using enum ErrorCode;
   switch (code) {
     case kWrongContext: case kStrategyBusy: case kRunFailed: case kOtherStrategy:
     case kMergeNested:
-      return ErrorClass::kContext;
+      return kIndex<ContextError>;
     case kMergeMissing: case kMergePlaces: case kMergeKinds: case kMergeTypes:
     case kMergeUnnamed: case kReplicaStalled:
-      return ErrorClass::kMerge;
+      return kIndex<MergeMismatchError>;
     case kStructure:
-      return ErrorClass::kStructure;
+      return kIndex<StructureMismatchError>;
     case kCapturedValue: case kShape: case kDType: case kInvalidArgument: case kNoDevices:
     case kDuplicateDevice: case kUnknownDevice: case kDeviceString: case kIntegerMean:
     case kNoAggregation: case kSumOfMirrored: case kDestination: case kFileFormat: case kFile:
     case kVariableEmpty: case kOutOfBounds: case kForeignObject: case kReplay:
     case kNotDeterministic:
-      return ErrorClass::kArgument;
+      return kIndex<InvalidArgumentError>;
     case kVariableMismatch: case kVariableForeign: case kMirroredDiverged: case kTransaction:
-      return ErrorClass::kVariable;
+      return kIndex<VariableMismatchError>;
     case kOutOfMemory: case kUninitialised: case kDeviceLost: case kNoDriver: case kDeadlock:
     case kStackOverflow: case kLeak:
-      return ErrorClass::kDevice;
+      return kIndex<DeviceError>;
     case kProcessLost:
-      return ErrorClass::kProcess;
+      return kIndex<ProcessLostError>;
     case kPeerFailed:
-      return ErrorClass::kPeer;
+      return kIndex<PeerFailedError>;
     case kUnsupported:
-      return ErrorClass::kUnsupported;
+      return kIndex<UnsupportedError>;
     case kStrategyContract:
-      return ErrorClass::kStrategy;
+      return kIndex<StrategyError>;
     case kReplicaThrew: case kMergeThrew:  // Of reports alone.
     case kInternal:
-      return ErrorClass::kInternal;
+      return kIndex<InternalError>;
   }
-  return ErrorClass::kInternal;  // A number without an enumerator.
+  return kIndex<InternalError>;  // A number without an enumerator.
 }
 // clang-format on
 
 }  // namespace
 
 void throw_error(ErrorReport report) {
-  switch (class_of(report.code)) {
-    case ErrorClass::kContext:
-      throw ContextError(std::move(report));
-    case ErrorClass::kMerge:
-      throw MergeMismatchError(std::move(report));
-    case ErrorClass::kStructure:
-      throw StructureMismatchError(std::move(report));
-    case ErrorClass::kArgument:
-      throw InvalidArgumentError(std::move(report));
-    case ErrorClass::kVariable:
-      throw VariableMismatchError(std::move(report));
-    case ErrorClass::kDevice:
-      throw DeviceError(std::move(report));
-    case ErrorClass::kProcess:
-      throw ProcessLostError(std::move(report));
-    case ErrorClass::kPeer:
-      throw PeerFailedError(std::move(report));
-    case ErrorClass::kUnsupported:
-      throw UnsupportedError(std::move(report));
-    case ErrorClass::kStrategy:
-      throw StrategyError(std::move(report));
-    case ErrorClass::kInternal:
-      break;
-  }
-  throw InternalError(std::move(report));
+  const std::size_t index = class_of(report.code);
+  detail::ErrorClasses::throw_one(index, std::move(report));
 }
 #pragma GCC diagnostic pop
 

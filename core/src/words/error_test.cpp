@@ -3,10 +3,14 @@
 
 #include "belfry/error.h"
 
+#include "words/with_report.h"
+
 #include <gtest/gtest.h>
 
+#include <exception>
 #include <string>
 #include <type_traits>
+#include <typeinfo>
 
 namespace belfry::error_test {
 namespace {
@@ -104,6 +108,32 @@ TEST(Error, EachFamilyOfCodesHasItsChild) {
   }
   expect_thrown_as<UnsupportedError>(ErrorCode::kUnsupported);
   expect_thrown_as<InternalError>(ErrorCode::kInternal);
+}
+
+// Each class that is thrown for a code can also get another report.
+TEST(Error, OfEveryCodeTakesAnotherReport) {
+  ErrorReport report;
+  for (int code = 0; code <= 100; ++code) {
+    report.code = ErrorCode{code};
+    report.summary = "before";
+    std::exception_ptr thrown;
+    try {
+      throw_error(report);
+    } catch (const Error&) {
+      thrown = std::current_exception();
+    }
+    report.summary = "after";
+    try {
+      std::rethrow_exception(detail::with_report(thrown, report));
+    } catch (const Error& changed) {
+      EXPECT_EQ(changed.report().summary, "after") << code;
+      try {
+        std::rethrow_exception(thrown);
+      } catch (const Error& first) {
+        EXPECT_TRUE(typeid(changed) == typeid(first)) << code;
+      }
+    }
+  }
 }
 
 TEST(Error, TheDescriptionEndsWithTheSchedule) {

@@ -3,26 +3,11 @@
 
 #include "words/with_report.h"
 
-#include <typeinfo>
+#include "words/error_classes.h"
+
 #include <utility>
 
 namespace belfry::detail {
-namespace {
-
-// An E with `report` if the class of `error` is E; else null.
-template <class E>
-std::exception_ptr as(const Error& error, const ErrorReport& report) {
-  return typeid(error) == typeid(E) ? std::make_exception_ptr(E(report)) : nullptr;
-}
-
-template <class... E>
-std::exception_ptr as_one_of(const Error& error, const ErrorReport& report) {
-  std::exception_ptr made;
-  static_cast<void>(((made = as<E>(error, report)) || ...));
-  return made;
-}
-
-}  // namespace
 
 std::optional<ErrorReport> error_report(const std::exception_ptr& exception) {
   try {
@@ -38,10 +23,7 @@ std::exception_ptr with_report(std::exception_ptr error, const ErrorReport& repo
   try {
     std::rethrow_exception(error);
   } catch (const Error& own) {
-    std::exception_ptr made =
-        as_one_of<Error, ContextError, MergeMismatchError, StructureMismatchError,
-                  InvalidArgumentError, VariableMismatchError, DeviceError, UnsupportedError,
-                  StrategyError, ProcessLostError, PeerFailedError, InternalError>(own, report);
+    std::exception_ptr made = ErrorClasses::same_class(own, report);
     return made == nullptr ? error : made;
   } catch (...) {
     return error;

@@ -3,6 +3,7 @@
 
 #include "contracts/judgement.h"
 
+#include "belfry/testing/described.h"
 #include "contracts/contract_case.h"
 
 #include <rapidcheck/detail/Configuration.h>
@@ -41,7 +42,7 @@ std::string mistake_of(const std::function<void()>& property, const std::string&
     } catch (const rc::GenerationFailure&) {
       throw;
     } catch (const std::exception& error) {
-      fail(std::string("it threw ") + error.what());
+      fail("it threw " + describe_exception(error));
     }
   };
   rc::detail::TestParams params = rc::detail::configuration().testParams;

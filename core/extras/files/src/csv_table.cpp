@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "belfry/detail/file_source.h"
+#include "belfry/detail/options_text.h"
 #include "belfry/detail/print_value.h"
 #include "belfry/error.h"
 #include "belfry/files/csv.h"
@@ -142,6 +143,16 @@ HostArray CsvTable::parse_numbers(DType dtype, std::span<const std::int64_t> col
     }
   }
   return {dtype, Shape{num_rows_, width}, std::move(bytes), site};
+}
+
+std::string to_string(const CsvOptions& options) {
+  const CsvOptions usual;
+  detail::OptionsText text;
+  text.add("separator", options.separator, usual.separator);
+  text.add("has_header", options.has_header, usual.has_header);
+  text.add("skip_lines", options.skip_lines, usual.skip_lines);
+  text.add("missing", options.missing, usual.missing);
+  return text.text();
 }
 
 std::string to_string(const CsvTable& table) {

@@ -321,6 +321,10 @@ TEST(Csv, NamesThePlaceAtWhichADeviceFails) {
 
 TEST(Csv, PrintsItsNameAndSize) {
   EXPECT_EQ(::testing::PrintToString(parse("a,b\nc,d\ne,f\n")), "x.csv: 3 rows of 2 columns");
+  EXPECT_EQ(::testing::PrintToString(CsvOptions{}), "{}");
+  EXPECT_EQ(::testing::PrintToString(
+                CsvOptions{.separator = '\t', .has_header = true, .skip_lines = 2, .missing = 0.5}),
+            R"({.separator = '\011', .has_header = true, .skip_lines = 2, .missing = 0.5})");
 }
 
 TEST(Csv, ReadsFiles) {

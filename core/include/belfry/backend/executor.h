@@ -80,7 +80,7 @@ struct CarryOptions {
   bool concurrent = true;  ///< False: the serial schedule, lowest id first; the Chooser is ignored.
   /// The number of the run, for `CurrentPlace`; 0 if nobody numbers runs.
   std::uint32_t number = 0;
-  int first_replica = 0;  ///< The id of body 0, for reports of stalls.
+  int first_replica = 0;  ///< The id of body 0, for reports of stalls and of stack overflows.
 };
 
 /// Runs replicas: chooses the next replica and switches between replicas. `carry` may nest (a merge

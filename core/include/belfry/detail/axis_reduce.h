@@ -10,7 +10,9 @@
 #include "belfry/shape.h"
 #include "belfry/tensor.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -104,7 +106,11 @@ Mirrored<R> reduce_lists(StrategyCore& core, ReduceOp op, const PerReplica<std::
       }
     }
   }
-  fold_at(site, core, op, parts);
+  const auto place = [&elements](std::size_t leaf) {
+    const std::string text = place_in_value(describe_leaves(elements.front()), leaf);
+    return text.empty() ? text : text + " of every element";
+  };
+  fold_at(site, core, op, parts, place);
   return mirror(core, elements.front());
 }
 

@@ -7,9 +7,11 @@
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/reduction_batch.h"
 #include "belfry/distributed_values.h"
+#include "belfry/error.h"
 #include "belfry/nest.h"
 
 #include <cstddef>
+#include <exception>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -50,7 +52,23 @@ struct BatchMember<std::pair<PerReplica<T>, D>> {
 template <class T>
 void append_to(ReductionBatch& batch, const PerReplica<T>& value, ReducedValue<T>& reduced,
                CallSite site) {
-  reduced.append_to(batch.parts_of(value.present(), has_tensor<T>()), site);
+  try {
+    reduced.append_to(batch.parts_of(value.present(), has_tensor<T>()), site);
+  } catch (const Error&) {
+    std::rethrow_exception(in_value_of_batch(std::current_exception(), batch.last_value()));
+  }
+}
+
+/// The leaves of member number `index` in words.
+template <class... M>
+std::vector<LeafDescription> describe_member(std::size_t index, const M&... members) {
+  std::vector<LeafDescription> words;
+  [[maybe_unused]] std::size_t next = 0;
+  const auto visit = [&](const auto& member) {
+    if (next++ == index) words = describe_leaves(*member.value.begin());
+  };
+  (visit(members), ...);
+  return words;
 }
 
 template <class... V>
@@ -63,7 +81,8 @@ auto batch_reduce(StrategyCore& core, ReduceOp op, CallSite site, const V&... va
             [&](auto&... own) {
               ReductionBatch batch;
               (append_to(batch, member.value, own, site), ...);
-              batch.reduce(core, op, site);
+              const auto describe = [&](std::size_t i) { return describe_member(i, member...); };
+              batch.reduce(core, op, site, describe);
               // Braces, so that copies are enqueued in order.
               return std::tuple<decltype(member.result(core, own))...>{member.result(core, own)...};
             },
@@ -86,7 +105,8 @@ std::vector<MirroredOn<T>> batch_reduce(StrategyCore& core, ReduceOp op, CallSit
   for (std::size_t i = 0; i < members.size(); ++i) {
     append_to(batch, members[i].value, reduced[i], site);
   }
-  batch.reduce(core, op, site);
+  const auto describe = [&](std::size_t i) { return describe_leaves(*members[i].value.begin()); };
+  batch.reduce(core, op, site, describe);
   std::vector<MirroredOn<T>> results;
   results.reserve(members.size());
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -106,18 +126,33 @@ MirroredOn<T> reduce_member(Cross& cross, CallSite site, ReduceOp op,
                             const std::pair<PerReplica<T>, D>& member) {
   return cross.reduce(op, member.first, member.second, site);
 }
+template <class Cross, class V>
+auto reduce_value_of_batch(std::size_t index, Cross& cross, CallSite site, ReduceOp op,
+                           const V& member) {
+  try {
+    return reduce_member(cross, site, op, member);
+  } catch (const Error&) {
+    std::rethrow_exception(in_value_of_batch(std::current_exception(), index));
+  }
+}
 template <class Cross, class T, class D>
 std::vector<MirroredOn<T>> reduce_one_by_one(
     Cross& cross, CallSite site, ReduceOp op,
     const std::vector<std::pair<PerReplica<T>, D>>& pairs) {
   std::vector<MirroredOn<T>> results;
-  for (const auto& pair : pairs) results.push_back(reduce_member(cross, site, op, pair));
+  for (const auto& pair : pairs) {
+    results.push_back(reduce_value_of_batch(results.size(), cross, site, op, pair));
+  }
   return results;
 }
 template <class Cross, class... V>
 auto reduce_one_by_one(Cross& cross, CallSite site, ReduceOp op, const V&... values) {
-  return std::tuple<decltype(reduce_member(cross, site, op, values))...>{
-      reduce_member(cross, site, op, values)...};
+  [[maybe_unused]] std::size_t next = 0;
+  const auto reduce_next = [&](const auto& value) {
+    return reduce_value_of_batch(next++, cross, site, op, value);
+  };
+  // Braces, so that values are reduced in order.
+  return std::tuple<decltype(reduce_member(cross, site, op, values))...>{reduce_next(values)...};
 }
 
 }  // namespace belfry::detail

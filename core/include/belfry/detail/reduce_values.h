@@ -61,26 +61,30 @@ inline void require_all_processes(const StrategyCore& core, const Participants& 
 
 /// The leaves of a value in words.
 using LeafWords = FunctionRef<std::vector<LeafDescription>()>;
+/// The place of a leaf, by its index in the leaves of a reduction: a text as of place_in_value.
+using LeafPlaces = FunctionRef<std::string(std::size_t)>;
 
 /// ` at leaf 2[1]` for entry 2 of the words of a value; nothing for the single leaf of a value, and
 /// without words.
 std::string place_of_leaf(const std::vector<LeafDescription>& words, std::size_t leaf);
 /// The index in the words of a leaf, because words have entries for empty containers, too.
 std::size_t word_of_leaf(const std::vector<LeafDescription>& words, std::size_t leaf);
+/// The place_of_leaf of leaf number `leaf` of `leaves_of`.
+std::string place_in_value(const std::vector<LeafDescription>& words, std::size_t leaf);
 
 /// An error about an element type, with the place of the first leaf refused by `op`. Exceptions
 /// about anything else are returned unchanged.
 std::exception_ptr at_refused_leaf(std::exception_ptr error, ReduceOp op,
-                                   const std::vector<LeafRef>& leaves, LeafWords describe);
+                                   const std::vector<LeafRef>& leaves, LeafPlaces place);
 
 /// Reduces as the strategy does. Throws: the errors of the strategy, with this call site in errors
 /// without a site, and with the place of a refused leaf.
-void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call, LeafWords describe);
-/// The same for values without words.
+void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call, LeafPlaces place);
+/// The same for values of a single leaf.
 void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call);
 /// The same for a left fold of all parts into the first (see StrategyReductions::fold).
 void fold_at(CallSite site, StrategyCore& core, ReduceOp op,
-             std::span<const std::vector<LeafRef>> parts);
+             std::span<const std::vector<LeafRef>> parts, LeafPlaces place);
 
 /// A value on its way through a reduction: copies of its components, until they are the result.
 template <class T>
@@ -134,8 +138,10 @@ Mirrored<T> reduce_value(StrategyCore& core, ReduceOp op, const PerReplica<T>& v
   std::vector<std::vector<LeafRef>> parts(static_cast<std::size_t>(value.present().count()));
   reduced.append_to(parts, site);
   constexpr bool kEverywhere = has_tensor<T>();
-  const auto describe = [&value] { return describe_leaves(*value.begin()); };
-  reduce_at(site, core, {op, parts, kEverywhere, value.present()}, describe);
+  const auto place = [&value](std::size_t leaf) {
+    return place_in_value(describe_leaves(*value.begin()), leaf);
+  };
+  reduce_at(site, core, {op, parts, kEverywhere, value.present()}, place);
   return reduced.result(core);
 }
 

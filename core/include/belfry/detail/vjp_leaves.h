@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/detail/divided_once.h"
+#include "belfry/detail/reduce_values.h"
 #include "belfry/detail/tensor/axis.h"
 #include "belfry/nest.h"
 #include "belfry/reduce_op.h"
@@ -18,8 +19,9 @@ namespace belfry::detail {
 
 /// Throws: InvalidArgumentError (kInvalidArgument) for what is no operator.
 void require_operator(ReduceOp op, CallSite site);
-/// Throws: InvalidArgumentError (kIntegerMean) unless a mean of such elements is defined.
-void require_mean(DType dtype, CallSite site);
+/// Throws: InvalidArgumentError (kIntegerMean), (kDType) for bool, with the place of the first leaf
+/// whose elements have no mean.
+void require_mean(const std::vector<LeafRef>& leaves, LeafPlaces place, CallSite site);
 /// Throws: InvalidArgumentError (kShape) unless `begin` to `begin + extent` lies in a list.
 void require_part(std::size_t size, std::int64_t begin, std::int64_t extent, CallSite site);
 
@@ -71,19 +73,20 @@ void cut_leaves(T& value, Axis axis, const std::vector<std::int64_t>& begins,
   });
 }
 
-/// Divides each element, rounding once.
+/// Divides each element, rounding once. Throws: as require_mean, before anything is divided.
 template <class T>
 void divide_leaves(T& value, int by, CallSite site) {
+  const auto place = [&value](std::size_t leaf) {
+    return place_in_value(describe_leaves(value), leaf);
+  };
+  require_mean(leaves_of(value), place, site);
   for_each_leaf(value, [&](auto& leaf) {
     using Leaf = std::remove_cvref_t<decltype(leaf)>;
     if constexpr (IsTensor<Leaf>::value) {
-      require_mean(leaf.any().dtype(), site);
       leaf = Leaf(divided_once(leaf.any(), by, "reduce_vjp", site));
     } else if constexpr (Element<Leaf>) {
-      require_mean(dtype_of<Leaf>(), site);
       leaf = divided_once(leaf, by);
     } else {
-      require_mean(dtype_of<typename Leaf::value_type>(), site);
       for (auto& element : leaf) element = divided_once(element, by);
     }
   });

@@ -6,7 +6,8 @@
 #include "words/with_report.h"
 
 #include <algorithm>
-#include <new>
+#include <optional>
+#include <utility>
 
 namespace belfry::detail {
 namespace {
@@ -17,33 +18,29 @@ bool names_a_place(const ErrorReport& report) {
                              [](const ReplicaReport& replica) { return !replica.site.empty(); });
 }
 
-std::exception_ptr with_origin(const std::exception_ptr& thrown, const RunSettings& settings,
-                               CallSite site) {
+// A token of many choices is long: each failed run encodes a single token.
+std::exception_ptr with_origin(const std::exception_ptr& thrown, ErrorReport* last,
+                               const RunSettings& settings, CallSite site) {
   std::optional<ErrorReport> report = error_report(thrown);
-  if (!report) return thrown;
-  const bool has_place = names_a_place(*report);
-  if (has_place && settings.schedules == nullptr) return thrown;
-  if (!has_place) report->site = site;
-  if (settings.schedules != nullptr) report->schedule = settings.schedules->schedule();
+  std::optional<ScheduleReport> schedule;
+  if (settings.schedules != nullptr && (report || last != nullptr)) {
+    schedule = settings.schedules->schedule();
+  }
+  if (last != nullptr && schedule) last->schedule = schedule;
+  if (!report || (names_a_place(*report) && !schedule)) return thrown;
+  if (!names_a_place(*report)) report->site = site;
+  if (schedule) report->schedule = std::move(schedule);
   return with_report(thrown, *report);
 }
 
 }  // namespace
 
-void add_schedule(const RunSettings& settings, std::optional<ErrorReport>& report) noexcept {
-  if (settings.schedules == nullptr || !report) return;
+std::exception_ptr leaving_run(const std::exception_ptr& thrown, ErrorReport* last,
+                               const RunSettings& settings, CallSite site) noexcept {
   try {
-    report->schedule = settings.schedules->schedule();
-  } catch (const std::bad_alloc&) {
-    report->schedule.reset();
-  }
-}
-
-std::exception_ptr leaving_run(const std::exception_ptr& thrown, const RunSettings& settings,
-                               CallSite site) noexcept {
-  try {
-    return with_origin(thrown, settings, site);
+    return with_origin(thrown, last, settings, site);
   } catch (...) {
+    if (last != nullptr) last->schedule.reset();
     return thrown;
   }
 }

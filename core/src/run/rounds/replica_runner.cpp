@@ -134,9 +134,11 @@ void ReplicaRunner::run(const RunOptions& options) {
   try {
     if (core().processes() != nullptr) return run_among_processes(*core().processes(), options);
     carry_out(options);
-  } catch (const Error&) {
-    const RunSettings settings = core().backend().run_settings();
-    std::rethrow_exception(leaving_run(std::current_exception(), settings, options.site));
+  } catch (...) {
+    std::optional<ErrorReport>& last = core().last_failure();
+    ErrorReport* const own = has_failed() && last ? &*last : nullptr;
+    std::rethrow_exception(
+        leaving_run(std::current_exception(), own, core().backend().run_settings(), options.site));
   }
 }
 
@@ -148,11 +150,15 @@ void ReplicaRunner::carry_out(const RunOptions& options) {
 }
 
 void ReplicaRunner::carry(bool concurrent) {
-  executor_.carry(core().own().count(), *this,
-                  {.concurrent = concurrent, .first_replica = core().first_replica()});
+  try {
+    executor_.carry(core().own().count(), *this,
+                    {.concurrent = concurrent, .first_replica = core().first_replica()});
+  } catch (const DeviceError& error) {
+    if (error.code() != ErrorCode::kStackOverflow) throw;
+    fail_by_overflow(std::current_exception());
+  }
   if (primary_ == nullptr) return;
   report_abandoned();
-  add_schedule(core().backend().run_settings(), core().last_failure());
   std::rethrow_exception(primary_);
 }
 

@@ -132,6 +132,7 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void fail_by(const ReplicaState& thrower);
   void fail_by_hidden_exception();
   void fail_for_seekers();
+  void fail_by_overflow(const std::exception_ptr& thrown);
   void fail_with_processes(const std::exception_ptr& thrown);
   void fail_unless_variables_agree();
   void report_abandoned() noexcept;

@@ -64,6 +64,12 @@ void ReplicaRunner::fail_by_hidden_exception() {
 
 void ReplicaRunner::fail_for_seekers() { fail(nullptr, variable_missing); }
 
+// Known only after the end of all replicas. The damage may be the cause of an earlier failure, and
+// outranks all failures.
+void ReplicaRunner::fail_by_overflow(const std::exception_ptr& thrown) {
+  fail(thrown, [&](const RunFacts& run) { return stack_overflowed(run, thrown); });
+}
+
 // The report has the replicas of all processes already.
 void ReplicaRunner::fail_with_processes(const std::exception_ptr& thrown) {
   blamed_ = static_cast<int>(states_.size());

@@ -7,6 +7,7 @@
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/vjp.h"
+#include "run/testing/borrowed_devices.h"
 #include "run/testing/error_of_test.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +15,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -96,6 +100,20 @@ TEST_F(Reports, ReductionsBetweenRunsNameTheCall) {
               says("BF-035"));
 }
 
+// Values of other participants are other reductions: the index is the index in the whole batch.
+TEST_F(Reports, ReductionsOfBatchesNameTheValueAndTheLeaf) {
+  using Value = std::tuple<std::optional<double>, std::vector<float>, int>;
+  const PerReplica<double> all{1.0, 2.0};
+  const auto some = PerReplica<double>::from({1.0, std::nullopt});
+  const PerReplica<Value> values{Value(std::nullopt, {}, 1), Value(std::nullopt, {}, 2)};
+  EXPECT_THAT(error_of([&] { cross_.batch_reduce(ReduceOp::kMean, all, some, values, kHere); }),
+              says("BF-035 MEAN over int32 would lose the remainder at leaf 2[2] in value 2 of the "
+                   "batch\n"));
+  const auto odd = PerReplica<int>::from({std::nullopt, 1});
+  EXPECT_THAT(error_of([&] { cross_.batch_reduce(ReduceOp::kMean, all, some, odd, kHere); }),
+              says("BF-035 MEAN over int32 would lose the remainder in value 2 of the batch\n"));
+}
+
 TEST_F(Reports, QuestionsToNoVariableNameTheCall) {
   const MirroredVariable<int> none;
   for (const auto& ask : std::vector<std::function<void()>>{
@@ -152,6 +170,37 @@ TEST_F(Reports, ErrorsOfBackendsWithoutSchedulesHaveNone) {
   } catch (const InvalidArgumentError& error) {
     EXPECT_FALSE(error.report().schedule);
   }
+}
+
+// A backend with schedules that are counted.
+class CountedSchedules final : public BorrowedDevices, private ScheduleSource {
+ public:
+  CountedSchedules() : BorrowedDevices(2) {}
+
+  RunSettings run_settings() const override { return {.schedules = this}; }
+  ScheduleReport schedule() const override { return {.seed = 0, .token = std::to_string(++asked)}; }
+
+  mutable int asked = 0;
+};
+
+// A token may be long: a failed run asks once, and a run that succeeds never asks.
+TEST_F(Reports, OfAFailedRunShareASingleSchedule) {
+  testing::asserts("SEM-79");
+  CountedSchedules backend;
+  MirroredStrategy strategy(backend);
+  strategy.run([](ReplicaContext& replica) { replica.all_reduce(ReduceOp::kSum, 1); });
+  EXPECT_EQ(backend.asked, 0);
+  try {
+    strategy.run([](ReplicaContext&) { Tensor<float>::from({3}, {1.0F}); });
+    FAIL() << "nothing was thrown";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.report().schedule.value().token, "1");
+    EXPECT_EQ(strategy.last_failure()->schedule.value().token, "1");
+  }
+  EXPECT_THROW(strategy.run([](ReplicaContext&) { throw std::runtime_error("mine"); }),
+               std::runtime_error);
+  EXPECT_EQ(strategy.last_failure()->schedule.value().token, "2");
+  EXPECT_EQ(backend.asked, 2);
 }
 
 TEST_F(Reports, AddedValuesOfAnotherStructureNameTheVariableAndTheLeaf) {

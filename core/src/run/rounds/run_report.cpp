@@ -9,6 +9,7 @@
 #include "run/rounds/rendezvous.h"
 #include "words/with_report.h"
 
+#include <algorithm>
 #include <new>
 #include <string>
 #include <utility>
@@ -173,6 +174,22 @@ Failure variable_missing(const RunFacts& run) {
 }
 
 Failure variables_differ(const std::exception_ptr& thrown) { return {thrown, report_of(thrown)}; }
+
+Failure stack_overflowed(const RunFacts& run, const std::exception_ptr& thrown) {
+  ErrorReport report = report_of(thrown);
+  if (report.replicas.empty()) return {thrown, std::move(report)};
+  ReplicaReport& own = report.replicas.front();
+  const auto replica = static_cast<std::size_t>(own.replica_id);
+  own.site = run.states[replica].last_site;
+  own.what += ", and ended " + merges_text(run.states[replica].merges);
+  std::exception_ptr described = with_report(thrown, report);
+  std::vector<ReplicaReport> replicas = replica_reports(run);
+  const auto listed =
+      std::ranges::find(replicas, own.replica_id, [](const auto& each) { return each.replica_id; });
+  if (listed != replicas.end()) *listed = own;
+  report.replicas = std::move(replicas);
+  return {std::move(described), std::move(report)};
+}
 
 Failure run_deadlock(const RunFacts& run, std::size_t blocked) {
   ErrorReport report;

@@ -61,6 +61,10 @@ Failure variables_differ(const std::exception_ptr& thrown);
 Failure replica_stalled(const RunFacts& run, int replica, std::uint64_t rounds,
                         std::uint32_t limit_ms);
 
+/// A replica used more stack than it has, as the error of the executor says. The place is the last
+/// merge of the replica: stacks are examined after the end of their replicas.
+Failure stack_overflowed(const RunFacts& run, const std::exception_ptr& thrown);
+
 /// Every replica is blocked, and no stream can move.
 Failure run_deadlock(const RunFacts& run, std::size_t blocked);
 

@@ -136,7 +136,9 @@ Change change_of(Compared what, const VariableInfo& info, CallSite site) {
       {static_cast<int>(found.index), change.site, change.text + found.other});
   report.expected = "an update that does the same on every device";
   report.hint = (results ? "take results that differ between components from update_each"
-                         : "use a replica-local variable for state that differs between replicas") +
+                         : "compute the value once, before the update, or all_reduce the values of "
+                           "the replicas first; use a replica-local variable only if each replica "
+                           "is to have its own value") +
                 ("; " + info.name + " was made at " + to_string(info.created));
   throw VariableMismatchError(std::move(report));
 }

@@ -339,8 +339,9 @@ TEST_F(Update, ThatIsRefusedShowsTheFirstElementThatDiffers) {
             "  replica 0  train.cc:11  has 2 at element 1\n"
             "  replica 1  train.cc:11  has 2.25 at element 1\n"
             "  expected: an update that does the same on every device\n"
-            "  hint: use a replica-local variable for state that differs between replicas; weights "
-            "was made at train.cc:5");
+            "  hint: compute the value once, before the update, or all_reduce the values of the "
+            "replicas first; use a replica-local variable only if each replica is to have its own "
+            "value; weights was made at train.cc:5");
 }
 
 // Values that look alike differ in their bits.
@@ -369,8 +370,9 @@ TEST_F(Update, OfTensorsThatDifferIsNamedByTheRead) {
             "  replica 0  train.cc:11  was changed here, and has 0 at element 2\n"
             "  replica 2  train.cc:11  was changed here, and has 0.5 at element 2\n"
             "  expected: an update that does the same on every device\n"
-            "  hint: use a replica-local variable for state that differs between replicas; table "
-            "was made at train.cc:5");
+            "  hint: compute the value once, before the update, or all_reduce the values of the "
+            "replicas first; use a replica-local variable only if each replica is to have its own "
+            "value; table was made at train.cc:5");
   // A transaction that is undone leaves the change before it as the latest change.
   const auto undone = [&] {
     cross_.update(table, [](Tensor<float>& component) { component = add(component, 1.0F); }, kRead);

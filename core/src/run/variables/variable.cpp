@@ -297,7 +297,7 @@ void require_mean(const VariableInfo& info, const std::vector<LeafRef>& leaves,
   throw InvalidArgumentError(
       ErrorCode::kIntegerMean,
       info.name + " holds " + to_string(leaf->dtype) +
-          place_of_leaf(describe(), static_cast<std::size_t>(leaf - leaves.begin())) +
+          place_in_value(describe(), static_cast<std::size_t>(leaf - leaves.begin())) +
           ", whose MEAN would lose the remainder",
       "for a count that is equal on all replicas, such as a step, aggregate by only-first; for "
       "counts to add up, by sum; for a mean, make it of floating-point numbers",

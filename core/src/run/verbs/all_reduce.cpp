@@ -79,9 +79,11 @@ void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* request
   try {
     cross.core().reduce({first.op, parts, true, present});
   } catch (const Error&) {
-    const auto words = [&first] { return first.describe(first.value); };
+    const auto place = [&first](std::size_t leaf) {
+      return place_in_value(first.describe(first.value), leaf);
+    };
     std::rethrow_exception(
-        at_refused_leaf(std::current_exception(), first.op, parts.front(), words));
+        at_refused_leaf(std::current_exception(), first.op, parts.front(), place));
   }
 }
 

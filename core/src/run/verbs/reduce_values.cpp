@@ -62,8 +62,12 @@ std::size_t word_of_leaf(const std::vector<LeafDescription>& words, std::size_t 
   return word;
 }
 
+std::string place_in_value(const std::vector<LeafDescription>& words, std::size_t leaf) {
+  return place_of_leaf(words, word_of_leaf(words, leaf));
+}
+
 std::exception_ptr at_refused_leaf(std::exception_ptr error, ReduceOp op,
-                                   const std::vector<LeafRef>& leaves, LeafWords describe) {
+                                   const std::vector<LeafRef>& leaves, LeafPlaces place) {
   std::optional<ErrorReport> report = error_report(error);
   if (!report) return error;
   if (report->code != ErrorCode::kDType && report->code != ErrorCode::kIntegerMean) return error;
@@ -71,36 +75,35 @@ std::exception_ptr at_refused_leaf(std::exception_ptr error, ReduceOp op,
     return leaf.dtype == DType::kBool || (op == ReduceOp::kMean && !is_floating(leaf.dtype));
   });
   if (refused == leaves.end()) return error;
-  const std::vector<LeafDescription> words = describe();
-  const auto leaf = static_cast<std::size_t>(refused - leaves.begin());
-  report->summary += place_of_leaf(words, word_of_leaf(words, leaf));
+  report->summary += place(static_cast<std::size_t>(refused - leaves.begin()));
   return with_report(std::move(error), *report);
 }
 
-void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call, LeafWords describe) {
+void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call, LeafPlaces place) {
   const SiteScope scope(site);
   require_operator(call.op, site);  // Also where no leaf asks.
   try {
     core.reduce(call);
   } catch (const Error&) {
     std::rethrow_exception(at_refused_leaf(at_site(std::current_exception(), site), call.op,
-                                           call.parts.front(), describe));
+                                           call.parts.front(), place));
   }
 }
 
 void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call) {
-  const auto no_words = [] { return std::vector<LeafDescription>(); };
-  reduce_at(site, core, call, no_words);
+  const auto nowhere = [](std::size_t /*leaf*/) { return std::string(); };
+  reduce_at(site, core, call, nowhere);
 }
 
 void fold_at(CallSite site, StrategyCore& core, ReduceOp op,
-             std::span<const std::vector<LeafRef>> parts) {
+             std::span<const std::vector<LeafRef>> parts, LeafPlaces place) {
   const SiteScope scope(site);
   require_operator(op, site);
   try {
     core.reductions().fold(op, parts);
   } catch (const Error&) {
-    std::rethrow_exception(at_site(std::current_exception(), site));
+    std::rethrow_exception(
+        at_refused_leaf(at_site(std::current_exception(), site), op, parts.front(), place));
   }
 }
 

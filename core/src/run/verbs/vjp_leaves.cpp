@@ -3,11 +3,11 @@
 
 #include "belfry/detail/vjp_leaves.h"
 
-#include "belfry/detail/reduce_values.h"
 #include "belfry/error.h"
 #include "collectives/require_reducible.h"
 
 #include <cstddef>
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +16,14 @@ namespace belfry::detail {
 
 void require_operator(ReduceOp op, CallSite site) { belfry::require_operator(op, site); }
 
-void require_mean(DType dtype, CallSite site) { require_reducible(ReduceOp::kMean, dtype, site); }
+void require_mean(const std::vector<LeafRef>& leaves, LeafPlaces place, CallSite site) {
+  try {
+    for (const LeafRef& leaf : leaves) require_reducible(ReduceOp::kMean, leaf.dtype, site);
+  } catch (const Error&) {
+    std::rethrow_exception(
+        at_refused_leaf(std::current_exception(), ReduceOp::kMean, leaves, place));
+  }
+}
 
 void require_part(std::size_t size, std::int64_t begin, std::int64_t extent, CallSite site) {
   if (begin >= 0 && begin + extent <= static_cast<std::int64_t>(size)) return;

@@ -17,6 +17,10 @@ struct TimelineOptions {
   bool bookkeeping = false;
 };
 
+/// The options as an initializer that compiles, without members of their usual value:
+/// `{.max_rows = 20, .bookkeeping = true}`.
+std::string to_string(const TimelineOptions& options);
+
 /// The log as a table, with a row for each operation, in order. Columns: each replica, merges,
 /// streams, the host, and the annotations of the rows; columns without contents are left out. An
 /// operation that the host carries out for a replica is in the replica's column. Rows without a
@@ -24,3 +28,13 @@ struct TimelineOptions {
 std::string timeline(const Log& log, const TimelineOptions& options = {});
 
 }  // namespace belfry::sim
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<sim::TimelineOptions> = true;
+}  // namespace detail
+namespace sim {
+using belfry::operator<<;
+}  // namespace sim
+}  // namespace belfry

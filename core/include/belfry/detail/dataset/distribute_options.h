@@ -57,6 +57,10 @@ struct DistributeOptions {
   BatchSplit split = BatchSplit::kEvenSizes;
 };
 
+/// The options as an initializer that compiles, without members of their usual value:
+/// `{.end_of_data = belfry::EndOfData::kMaskReplicas, .prefetch = 2}`.
+std::string to_string(const DistributeOptions& options);
+
 namespace detail {
 template <>
 inline constexpr bool kPrints<EndOfData> = true;
@@ -64,6 +68,8 @@ template <>
 inline constexpr bool kPrints<ElementUse> = true;
 template <>
 inline constexpr bool kPrints<BatchSplit> = true;
+template <>
+inline constexpr bool kPrints<DistributeOptions> = true;
 template <>
 inline constexpr bool kPrints<Remainder> = true;
 }  // namespace detail

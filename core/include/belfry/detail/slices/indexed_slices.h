@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/tensor/operands.h"
 #include "belfry/replica_context.h"
 #include "belfry/tensor_ops.h"
 
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -100,8 +102,9 @@ IndexedSlices<T> copy_to(const IndexedSlices<T>& slices, Placement target) {
 
 /// The same rows, with every value divided by `divisor`. Order, Throws: as `divide`.
 template <Element T>
-IndexedSlices<T> operator/(const IndexedSlices<T>& slices, T divisor) {
-  return {slices.values / divisor, slices.indices, slices.dense_shape};
+IndexedSlices<T> operator/(const IndexedSlices<T>& slices,
+                           detail::NumberOperand<std::type_identity_t<T>> divisor) {
+  return {divide(slices.values, divisor.number, divisor.site), slices.indices, slices.dense_shape};
 }
 
 /// The slices of all `parts`, one part after another: the sum of the parts, since `to_dense` adds

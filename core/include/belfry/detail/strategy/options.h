@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/prints.h"
 #include "belfry/device_spec.h"
 #include "belfry/reduce_op.h"
 
@@ -37,5 +38,14 @@ struct StrategyOptions {
   /// loops over values in an order that may differ between replicas (SEM-133).
   bool require_names = false;
 };
+
+/// The options as an initializer that compiles, without members of their usual value. Of an
+/// algorithm the text has the name, in quotes; of `log`, `"a function"`.
+std::string to_string(const StrategyOptions& options);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<StrategyOptions> = true;
+}  // namespace detail
 
 }  // namespace belfry

@@ -18,6 +18,9 @@ struct RunOptions {
   CallSite site = CallSite::here();
 };
 
+/// `{.concurrent = false}` or `{}`.
+std::string to_string(const RunOptions& options);
+
 /// Names a merge, or a variable that replicas make: `replica.all_reduce(MergeTag{name},
 /// ReduceOp::kSum, gradient)`. The name takes the place of the call site: merges with equal names
 /// meet at any line, and merges with different names never meet (SEM-132). The text is not copied:
@@ -33,6 +36,8 @@ std::string to_string(const MergeTag& tag);
 namespace detail {
 template <>
 inline constexpr bool kPrints<MergeTag> = true;
+template <>
+inline constexpr bool kPrints<RunOptions> = true;
 }  // namespace detail
 
 }  // namespace belfry

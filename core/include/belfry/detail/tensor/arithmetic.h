@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/tensor/operands.h"
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/tensor.h"
 
@@ -114,57 +115,57 @@ Tensor<T> maximum(const Tensor<T>& left, std::type_identity_t<T> right,
                                          "maximum", site));
 }
 
-/// add(left, right) without a call site: an operator has no parameter for a site.
+/// add(left, right) with the line of the expression as its call site.
 template <Element T>
-Tensor<T> operator+(const Tensor<T>& left, const Tensor<T>& right) {
-  return add(left, right, CallSite{});
+Tensor<T> operator+(const Tensor<T>& left, detail::TensorOperand<std::type_identity_t<T>> right) {
+  return add(left, right.tensor, right.site);
 }
 template <Element T>
-Tensor<T> operator+(const Tensor<T>& left, std::type_identity_t<T> right) {
-  return add(left, right, CallSite{});
+Tensor<T> operator+(const Tensor<T>& left, detail::NumberOperand<std::type_identity_t<T>> right) {
+  return add(left, right.number, right.site);
 }
 template <Element T>
-Tensor<T> operator+(std::type_identity_t<T> left, const Tensor<T>& right) {
-  return add(right, left, CallSite{});
+Tensor<T> operator+(detail::NumberOperand<std::type_identity_t<T>> left, const Tensor<T>& right) {
+  return add(right, left.number, left.site);
 }
-/// subtract(left, right) without a call site.
+/// subtract(left, right), likewise.
 template <Element T>
-Tensor<T> operator-(const Tensor<T>& left, const Tensor<T>& right) {
-  return subtract(left, right, CallSite{});
-}
-template <Element T>
-Tensor<T> operator-(const Tensor<T>& left, std::type_identity_t<T> right) {
-  return subtract(left, right, CallSite{});
+Tensor<T> operator-(const Tensor<T>& left, detail::TensorOperand<std::type_identity_t<T>> right) {
+  return subtract(left, right.tensor, right.site);
 }
 template <Element T>
-Tensor<T> operator-(std::type_identity_t<T> left, const Tensor<T>& right) {
-  return subtract<T>(left, right, CallSite{});
-}
-/// multiply(left, right) without a call site.
-template <Element T>
-Tensor<T> operator*(const Tensor<T>& left, const Tensor<T>& right) {
-  return multiply(left, right, CallSite{});
+Tensor<T> operator-(const Tensor<T>& left, detail::NumberOperand<std::type_identity_t<T>> right) {
+  return subtract(left, right.number, right.site);
 }
 template <Element T>
-Tensor<T> operator*(const Tensor<T>& left, std::type_identity_t<T> right) {
-  return multiply(left, right, CallSite{});
+Tensor<T> operator-(detail::NumberOperand<std::type_identity_t<T>> left, const Tensor<T>& right) {
+  return subtract<T>(left.number, right, left.site);
+}
+/// multiply(left, right), likewise.
+template <Element T>
+Tensor<T> operator*(const Tensor<T>& left, detail::TensorOperand<std::type_identity_t<T>> right) {
+  return multiply(left, right.tensor, right.site);
 }
 template <Element T>
-Tensor<T> operator*(std::type_identity_t<T> left, const Tensor<T>& right) {
-  return multiply(right, left, CallSite{});
-}
-/// divide(left, right) without a call site.
-template <Element T>
-Tensor<T> operator/(const Tensor<T>& left, const Tensor<T>& right) {
-  return divide(left, right, CallSite{});
+Tensor<T> operator*(const Tensor<T>& left, detail::NumberOperand<std::type_identity_t<T>> right) {
+  return multiply(left, right.number, right.site);
 }
 template <Element T>
-Tensor<T> operator/(const Tensor<T>& left, std::type_identity_t<T> right) {
-  return divide(left, right, CallSite{});
+Tensor<T> operator*(detail::NumberOperand<std::type_identity_t<T>> left, const Tensor<T>& right) {
+  return multiply(right, left.number, left.site);
+}
+/// divide(left, right), likewise.
+template <Element T>
+Tensor<T> operator/(const Tensor<T>& left, detail::TensorOperand<std::type_identity_t<T>> right) {
+  return divide(left, right.tensor, right.site);
 }
 template <Element T>
-Tensor<T> operator/(std::type_identity_t<T> left, const Tensor<T>& right) {
-  return divide<T>(left, right, CallSite{});
+Tensor<T> operator/(const Tensor<T>& left, detail::NumberOperand<std::type_identity_t<T>> right) {
+  return divide(left, right.number, right.site);
+}
+template <Element T>
+Tensor<T> operator/(detail::NumberOperand<std::type_identity_t<T>> left, const Tensor<T>& right) {
+  return divide<T>(left.number, right, left.site);
 }
 
 }  // namespace belfry

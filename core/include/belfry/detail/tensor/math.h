@@ -22,7 +22,8 @@ template <Element T>
 Tensor<T> negate(const Tensor<T>& x, CallSite site = CallSite::here()) {
   return Tensor<T>(detail::launch_unary(UnaryOp::kNegate, x.any(), {}, "negate", site));
 }
-/// negate(x) without a call site.
+/// negate(x) without a call site: an operator with a single operand, whose type names T, has no
+/// conversion that could take the line.
 template <Element T>
 Tensor<T> operator-(const Tensor<T>& x) {
   return negate(x, CallSite{});

@@ -7,6 +7,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 /// Sums, products and rows of matrices (tensors of rank 2).
@@ -50,6 +51,14 @@ struct MatmulOptions {
   bool transpose_a = false;  ///< Whether `a` is stored transposed.
   bool transpose_b = false;  ///< Whether `b` is stored transposed.
 };
+
+/// `{.transpose_a = true}` or similar; `{}` without a transposition.
+std::string to_string(const MatmulOptions& options);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<MatmulOptions> = true;
+}  // namespace detail
 
 /// The product of matrices: [r, k] times [k, c] is [r, c]. `transpose_a` takes a as [k, r],
 /// `transpose_b` takes b as [c, k]; nothing is copied. An empty product (k = 0) is 0.

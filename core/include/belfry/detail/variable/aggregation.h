@@ -46,6 +46,10 @@ struct VariableOptions {
   Synchronization synchronization = Synchronization::kAuto;  ///< For Strategy::variable alone.
 };
 
+/// The options as an initializer that compiles, without members of their usual value:
+/// `{.name = "w", .trainable = false}`.
+std::string to_string(const VariableOptions& options);
+
 namespace detail {
 enum class AssignOp : std::uint8_t { kSet, kAdd, kSubtract };
 }  // namespace detail
@@ -55,6 +59,8 @@ template <>
 inline constexpr bool kPrints<Aggregation> = true;
 template <>
 inline constexpr bool kPrints<Synchronization> = true;
+template <>
+inline constexpr bool kPrints<VariableOptions> = true;
 }  // namespace detail
 
 }  // namespace belfry

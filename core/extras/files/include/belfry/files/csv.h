@@ -30,6 +30,10 @@ struct CsvOptions {
   std::optional<double> missing{};
 };
 
+/// The options as an initializer that compiles, without members of their usual value:
+/// `{.separator = ';', .has_header = true}`.
+std::string to_string(const CsvOptions& options);
+
 namespace detail {
 
 /// The position of a field: in the text of its table, and in its file.
@@ -122,6 +126,8 @@ std::string to_string(const CsvTable& table);
 namespace detail {
 template <>
 inline constexpr bool kPrints<CsvTable> = true;
+template <>
+inline constexpr bool kPrints<CsvOptions> = true;
 }  // namespace detail
 
 /// Reads a file. Throws: InvalidArgumentError (kFileFormat) with the file, the line and the column
