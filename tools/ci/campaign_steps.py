@@ -90,7 +90,8 @@ LIBRARIES = """\
 configure dev
 libraries=(belfry_core belfry_files belfry_tower belfry_engine belfry_sim belfry_driver
            belfry_testing)
-! cmake --build --preset dev --target help | grep -q '^belfry_cuda:' || libraries+=(belfry_cuda)
+targets="$(cmake --build --preset dev --target help)"
+[[ "$targets" != *$'\\nbelfry_cuda:'* ]] || libraries+=(belfry_cuda)
 cmake --build --preset dev --target "${libraries[@]}"
 """
 CONSUMERS = f"""\
