@@ -90,7 +90,8 @@ LIBRARIES = """\
 configure dev
 libraries=(belfry_core belfry_files belfry_tower belfry_engine belfry_sim belfry_driver
            belfry_testing)
-! cmake --build --preset dev --target help | grep -q '^belfry_cuda:' || libraries+=(belfry_cuda)
+targets="$(cmake --build --preset dev --target help)"
+[[ "$targets" != *$'\\nbelfry_cuda:'* ]] || libraries+=(belfry_cuda)
 cmake --build --preset dev --target "${libraries[@]}"
 """
 CONSUMERS = f"""\
@@ -144,8 +145,12 @@ cmake --build --preset dev --target memory_points
 build/dev/bin/memory_points --gtest_brief=1
 """
 
+# Without the libraries that no parser needs: sanitized builds are slow.
 FUZZ = """\
-configure_and_build fuzz
+configure fuzz -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12
+listing="$(cmake --build --preset fuzz --target help)"
+mapfile -t targets < <(sed -n 's/^\\([a-z_]*_fuzz\\): phony$/\\1/p' <<<"$listing")
+cmake --build --preset fuzz --target "${targets[@]}"
 found=77
 for target in build/fuzz/bin/*_fuzz; do
   [[ -x "$target" ]] || continue

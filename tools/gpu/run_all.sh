@@ -48,7 +48,7 @@ pack() {
 }
 
 nccl_folder() {
-  ldconfig -p 2>/dev/null | grep -q 'libnccl\.so\.2' && return
+  ldconfig -p 2>/dev/null | grep 'libnccl\.so\.2' >/dev/null && return
   python3 -c 'import nvidia.nccl; print(list(nvidia.nccl.__path__)[0] + "/lib")' 2>/dev/null
 }
 

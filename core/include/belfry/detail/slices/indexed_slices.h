@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/components_in.h"
 #include "belfry/detail/tensor/operands.h"
 #include "belfry/replica_context.h"
 #include "belfry/tensor_ops.h"
