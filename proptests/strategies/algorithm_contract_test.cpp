@@ -44,15 +44,6 @@ TEST(AlgorithmContract, IsKeptByTheAlgorithmsOfBelfry) {
   expect_kept<HierarchicalAllReduce>();
 }
 
-void copy_results(const TensorReduction& reduction) {
-  for (std::size_t tensor = 0; tensor < reduction.tensors(); ++tensor) {
-    const auto parts = reduction.tensor(tensor);
-    for (std::size_t i = 1; i < parts.size(); ++i) {
-      parts[i].stream->copy(parts[i].output, parts[0].output);
-    }
-  }
-}
-
 // A user's algorithm without a plan, in replica order.
 class WithoutAPlan : public CrossDeviceOps {
  public:
@@ -101,12 +92,17 @@ class InTreeOrder final : public WithoutAPlan {
   ReductionOrder order(belfry::ReplicaDevices&) const override { return ReductionOrder::kTree; }
 };
 
-// Does not wait for the streams of the other members.
-class Impatient final : public WithoutAPlan {
+// Uses the input of the first member as memory of its own.
+class Careless final : public WithoutAPlan {
  public:
   void all_reduce(const TensorReduction& reduction) override {
     WithoutAPlan::all_reduce(reduction);
-    copy_results(reduction);
+    for (std::size_t tensor = 0; tensor < reduction.tensors(); ++tensor) {
+      const CollectivePart& first = reduction.tensor(tensor)[0];
+      const bool is_in_place = first.input.buffer == first.output.buffer;
+      if (is_in_place || first.input.count == 0) continue;
+      first.stream->launch({.kind = KernelKind::kFill, .outputs = {first.input}, .inputs = {}});
+    }
   }
 };
 
@@ -120,10 +116,9 @@ TEST(AlgorithmContract, FindsAnOrderThatIsNotDeclared) {
   expect_broken<InTreeOrder>(" gave replica ");
 }
 
-// The copies race with members that overwrite their results.
-TEST(AlgorithmContract, FindsAMissingWait) {
+TEST(AlgorithmContract, FindsAChangedInput) {
   asserts("SEM-146");
-  expect_broken<Impatient>(" gave replica ");
+  expect_broken<Careless>("it changed the input of replica ");
 }
 
 }  // namespace
