@@ -14,6 +14,7 @@
 #include "belfry/cross_replica_context.h"
 // clang-format on
 
+#include "belfry/addition_order.h"
 #include "belfry/algorithm_choice.h"
 #include "belfry/call_site.h"
 #include "belfry/checkpoint.h"
