@@ -165,9 +165,8 @@ def page(families, reasons, rows, why):
     total = ", ".join(f"{count[outcome]} {outcome}" for outcome in sorted(count, reverse=True))
     head = ["# Conformance", "",
             "What became of the collected facts about the reference systems' contexts, runs,",
-            "variables, reductions, gathers, input and slices. Those about libraries of",
-            "algorithms, packing, their orders of additions and the resolution of clusters are",
-            "not here yet.",
+            "variables, reductions, orders of additions, gathers, input and slices. Those about",
+            "libraries of algorithms, packing and the resolution of clusters are not here yet.",
             "`tools/checks/conformance.py` writes this page from a run of the tests that are named",
             "by the rows: on the simulator (sim) and on the host half of the CUDA backend (cuda),",
             "or, where they involve no backend, in core's own tests (core). Sections that must not",

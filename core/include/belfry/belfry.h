@@ -16,6 +16,7 @@
 #include "belfry/dataset.h"
 // clang-format on
 
+#include "belfry/addition_order.h"
 #include "belfry/algorithm_choice.h"
 #include "belfry/call_site.h"
 #include "belfry/checkpoint.h"
