@@ -28,6 +28,7 @@
 #include "belfry/distributed_values.h"
 #include "belfry/dtype.h"
 #include "belfry/error.h"
+#include "belfry/pack_plan.h"
 #include "belfry/planned_all_reduce.h"
 #include "belfry/process_group.h"
 #include "belfry/reduce_op.h"

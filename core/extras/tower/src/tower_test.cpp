@@ -200,6 +200,15 @@ TEST_F(Tower, AlgorithmsOfReductionsAreObjects) {
   EXPECT_EQ(choose_the_best(devices).algorithm->name(), "native");
 }
 
+// The two packers of the package, and packs with a bound: two tensors of 8 bytes are one pack.
+TEST_F(Tower, PackersArePlans) {
+  const std::vector<PackItem> items(2, {2, DType::kFloat32});
+  const PackPlan plan = concatenate_and_split(items, 1);
+  EXPECT_EQ(plan.packs.size(), 1U);
+  EXPECT_EQ(plan, aggregate_small_tensors(items, 8, 16));
+  EXPECT_EQ(plan, pack_by_bytes(items, 16));
+}
+
 TEST_F(Tower, ReductionsAreNamed) {
   tower::CrossTowerContext& cross = distribution_.cross_replica();
   EXPECT_EQ(tower::reduce(distribution_, "sum", ids_).value(), 1);
