@@ -12,17 +12,21 @@
 /// conversion of an operand to one of these types has: the line of the expression.
 namespace belfry::detail {
 
+/// A tensor and the line of the expression.
 template <Element T>
 struct TensorOperand {
+  /// The conversion of an operand. The tensor outlives the expression.
   TensorOperand(const Tensor<T>& operand, CallSite call = CallSite::here())  // NOLINT
       : tensor(operand), site(call) {}
 
-  const Tensor<T>& tensor;
-  CallSite site;
+  const Tensor<T>& tensor;  ///< The operand.
+  CallSite site;            ///< The line of the expression.
 };
 
+/// A number and the line of the expression.
 template <Element T>
 struct NumberOperand {
+  /// The conversion of a number.
   NumberOperand(T operand, CallSite call = CallSite::here())  // NOLINT
       : number(operand), site(call) {}
   /// Of a class that converts to T, as Float16 to float: a second conversion in one argument.
@@ -31,8 +35,8 @@ struct NumberOperand {
   NumberOperand(const Number& operand, CallSite call = CallSite::here())  // NOLINT
       : number(operand), site(call) {}
 
-  T number;
-  CallSite site;
+  T number;       ///< The operand.
+  CallSite site;  ///< The line of the expression.
 };
 
 }  // namespace belfry::detail
