@@ -202,6 +202,18 @@ TEST(NamedOrders, OfFewMembersAreKnownByHand) {
                   "ring, 3 chunks, reversed", "ring, 4 chunks", "ring, 4 chunks, reversed"));
 }
 
+TEST(NamedOrders, OfFourMembersAreCounted) {
+  testing::asserts("SEM-148");
+  // Rings of one host: 4 starts in 2 directions, with 2 rules, 3 more numbers of subchunks, and 16
+  // numbers of chunks. Rings of two hosts: 4 starts, 2 directions and 2 rotations, with 3 rules, a
+  // chain and 2 subchunks.
+  constexpr std::size_t rings = 4 * 2 * (2 + 3 + 16) + 4 * 2 * 2 * (3 + 1 + 1);
+  // Replica order; 4 roots of 3 kinds; halving and doubling; groups of 2 and of 3.
+  constexpr std::size_t others = 1 + 4 * 3 + 1 + 2;
+  EXPECT_EQ(named_orders(4, DType::kFloat32).size(), rings + others);
+  EXPECT_EQ(named_orders(4, DType::kFloat16).size(), 2 * (rings + others));
+}
+
 TEST(Trees, AreDrawn) {
   testing::asserts("SEM-148");
   EXPECT_EQ(draw(additions({.kind = OrderKind::kTree}, {.members = 4}, 0)),
