@@ -8,6 +8,7 @@
 #include "belfry/algorithm_choice.h"
 #include "belfry/backend/host_backend.h"
 #include "belfry/dataset.h"
+#include "belfry/pack_plan.h"
 #include "belfry/planned_all_reduce.h"
 #include "belfry/scatter.h"
 #include "belfry/tensor_ops.h"
