@@ -70,7 +70,9 @@ std::vector<PlanSchedule::Finish> finishes_of(const ReductionPlan& plan) {
       finishes.push_back({holder, {chunk, 1}});
     }
   }
-  std::ranges::stable_sort(finishes, {}, &PlanSchedule::Finish::member);
+  std::ranges::sort(finishes, {}, [](const PlanSchedule::Finish& finish) {
+    return std::pair(finish.member, finish.chunks.first);
+  });
   return finishes;
 }
 
