@@ -4,6 +4,7 @@
 // Algorithms of reductions keep their contract, and algorithms with mistakes break it.
 #include "belfry/testing/algorithm_contract.h"
 
+#include "belfry/packed_all_reduce.h"
 #include "belfry/planned_all_reduce.h"
 #include "belfry/testing/asserts.h"
 
@@ -42,6 +43,24 @@ TEST(AlgorithmContract, IsKeptByTheAlgorithmsOfBelfry) {
   expect_kept<HalvingDoublingAllReduce>();
   expect_kept<ShuffleAllReduce>();
   expect_kept<HierarchicalAllReduce>();
+}
+
+template <class Inner>
+void expect_kept_in_packs() {
+  const auto make = [](int) {
+    return std::make_shared<PackedAllReduce>(std::make_shared<Inner>(),
+                                             PackOptions{.bytes_per_pack = 100});
+  };
+  const ContractResult result = check_algorithm(make, backend_factory(), {.cases = 60, .seed = 1});
+  EXPECT_TRUE(result.kept) << result.message;
+}
+
+TEST(AlgorithmContract, IsKeptInPacks) {
+  asserts("SEM-146", "SEM-149");
+  expect_kept_in_packs<NativeAllReduce>();
+  expect_kept_in_packs<ReductionToOneDevice>();
+  expect_kept_in_packs<RingAllReduce>();
+  expect_kept_in_packs<TreeAllReduce>();
 }
 
 // A user's algorithm without a plan, in replica order.
