@@ -102,7 +102,8 @@ sharded() {
 sanitize() {
   local tool="$1" program="$2"
   if [[ $tool == initcheck ]]; then
-    export BELFRY_TESTING_CARRIER=fiber GTEST_FILTER="-Carriers.*:Conformance.A18_*"
+    export BELFRY_TESTING_CARRIER=fiber
+    export GTEST_FILTER="-Carriers.*:Conformance.A18_*:*OnEveryCarrier:*OnTheThreadThatCalledRun"
   fi
   RC_PARAMS="max_success=${CHECKED_CASES:-10}" sharded "$program" \
     compute-sanitizer --tool "$tool" --error-exitcode 9
