@@ -109,12 +109,6 @@ void check_batch(Backend& backend, const Batch& batch, const StrategyOptions& op
   });
 }
 
-template <class W>
-W value_of(const AdditionTree& tree, const std::vector<W>& inputs) {
-  if (tree.terms.empty()) return inputs[static_cast<std::size_t>(tree.member)];
-  return value_of(tree.terms[0], inputs) + value_of(tree.terms[1], inputs);
-}
-
 // The additions that a plan states, element by element, with one division and one rounding.
 template <class T>
 std::vector<T> result_of(const ReductionPlan& plan, ReduceOp op,
@@ -127,7 +121,7 @@ std::vector<T> result_of(const ReductionPlan& plan, ReduceOp op,
     for (std::size_t i = begins[c]; i < begins[c + 1]; ++i) {
       std::vector<Wide<T>> inputs;
       for (const std::vector<T>& row : rows) inputs.push_back(widened(row[i]));
-      Wide<T> sum = value_of(tree, inputs);
+      Wide<T> sum = sum_of_tree(tree, inputs);
       if (op == ReduceOp::kMean) sum /= static_cast<Wide<T>>(rows.size());
       result.push_back(narrowed<T>(sum));
     }

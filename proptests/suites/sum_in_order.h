@@ -3,11 +3,12 @@
 #pragma once
 
 #include "belfry/reduce_op.h"
+#include "belfry/reduction_plan.h"
 
 #include <cstddef>
 #include <vector>
 
-// The orders of SEM-32, written from the rule and not from the library.
+// The orders of SEM-32 and the trees of SEM-147, written from the rules and not from the library.
 namespace belfry::testing {
 
 /// The sum of `terms` in the order that `order` names; `chunk` is where a ring starts.
@@ -30,6 +31,13 @@ W sum_in_order(std::vector<W> terms, ReductionOrder order, std::size_t chunk) {
   W sum = terms[start];
   for (std::size_t k = 1; k < count; ++k) sum += terms[(start + k) % count];
   return sum;
+}
+
+/// The sum of `terms` with the additions of a tree.
+template <class W>
+W sum_of_tree(const AdditionTree& tree, const std::vector<W>& terms) {
+  if (tree.terms.empty()) return terms[static_cast<std::size_t>(tree.member)];
+  return sum_of_tree(tree.terms[0], terms) + sum_of_tree(tree.terms[1], terms);
 }
 
 }  // namespace belfry::testing

@@ -4,6 +4,7 @@
 #include "belfry/algorithm_choice.h"
 
 #include "belfry/planned_all_reduce.h"
+#include "collectives/neighbour_groups.h"
 
 #include <fmt/format.h>
 
@@ -69,15 +70,6 @@ class Linked {
   std::vector<bool> pairs_;
 };
 
-std::vector<std::vector<int>> groups_of(int replicas, int size) {
-  std::vector<std::vector<int>> groups;
-  for (int replica = 0; replica < replicas; ++replica) {
-    if (replica % size == 0) groups.emplace_back();
-    groups.back().push_back(replica);
-  }
-  return groups;
-}
-
 // The size of the groups that the links make, or 0; a warning if the links cannot be used.
 int size_of_groups(const Links& links, int replicas, std::string& warning) {
   if (links.empty()) return 0;
@@ -104,7 +96,7 @@ AlgorithmChoice choose_the_best(ReplicaDevices& devices, const Links& links) {
   }
   std::string warning;
   if (const int size = size_of_groups(links, replicas, warning); size != 0) {
-    return {std::make_shared<HierarchicalAllReduce>(groups_of(replicas, size)),
+    return {std::make_shared<HierarchicalAllReduce>(neighbour_groups(replicas, size)),
             fmt::format("tensors are reduced by the hierarchical algorithm, because the links make "
                         "groups of {} replicas",
                         size),

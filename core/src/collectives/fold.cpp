@@ -6,6 +6,7 @@
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/tensor.h"
 #include "collectives/require_reducible.h"
+#include "words/sum_type.h"
 
 #include <algorithm>
 #include <utility>
@@ -44,7 +45,7 @@ AnyTensor fold_by_one_kernel(ReduceOp op, std::span<const AnyTensor> parts) {
 // 16-bit floats are floats until the last rounding.
 AnyTensor fold_by_several_kernels(ReduceOp op, std::vector<AnyTensor> parts) {
   const DType dtype = parts.front().dtype();
-  const DType wide = is_floating(dtype) && size_of(dtype) == 2 ? DType::kFloat32 : dtype;
+  const DType wide = sum_type(dtype);
   if (wide != dtype) {
     for (AnyTensor& part : parts) part = launch_cast(part, wide, {});
   }

@@ -3,6 +3,7 @@
 
 #include "belfry/error.h"
 #include "belfry/planned_all_reduce.h"
+#include "collectives/neighbour_groups.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -19,16 +20,6 @@ int ceiling_of_square_root(int n) {
   int root = 1;
   while (root * root < n) ++root;
   return root;
-}
-
-Groups neighbours(int members) {
-  const int size = ceiling_of_square_root(members);
-  Groups groups;
-  for (int member = 0; member < members; ++member) {
-    if (member % size == 0) groups.emplace_back();
-    groups.back().push_back(member);
-  }
-  return groups;
 }
 
 std::size_t members_of(const Groups& groups) {
@@ -68,7 +59,7 @@ void HierarchicalAllReduce::require_fit(const ReplicaDevices& devices) const {
 
 std::optional<ReductionPlan> HierarchicalAllReduce::plan(int members) const {
   const bool fits = members_of(groups_) == static_cast<std::size_t>(members);
-  const Groups groups = fits ? groups_ : neighbours(members);
+  const Groups groups = fits ? groups_ : neighbour_groups(members, ceiling_of_square_root(members));
   ReductionPlan plan{.members = members};
   std::vector<ReductionPlan::Sum> of_groups;
   std::vector<ReductionPlan::Copy> in_groups;

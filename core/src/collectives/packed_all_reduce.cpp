@@ -3,6 +3,7 @@
 
 #include "belfry/packed_all_reduce.h"
 
+#include "backend/part_of.h"
 #include "belfry/error.h"
 
 #include <cstddef>
@@ -16,12 +17,6 @@ bool is_same_for_all_elements(ReductionOrder order) {
   return order == ReductionOrder::kReplicaOrder || order == ReductionOrder::kTree;
 }
 
-BufferView cut(BufferView view, std::size_t begin, std::size_t elements) {
-  view.offset += begin * size_of(view.dtype);
-  view.count = elements;
-  return view;
-}
-
 // A part of a member for each pack. Allocates all memory before anything is enqueued.
 std::vector<CollectivePart> parts_of(const PackPlan& plan, const TensorReduction& reduction) {
   std::vector<CollectivePart> parts;
@@ -30,8 +25,8 @@ std::vector<CollectivePart> parts_of(const PackPlan& plan, const TensorReduction
     const PackSlice& first = pack.slices.front();
     for (const CollectivePart& part : reduction.tensor(first.item)) {
       if (pack.slices.size() == 1) {
-        parts.push_back({cut(part.input, first.begin, first.elements),
-                         cut(part.output, first.begin, first.elements), part.stream});
+        parts.push_back({part_of(part.input, first.begin, first.elements),
+                         part_of(part.output, first.begin, first.elements), part.stream});
         continue;
       }
       const BufferPtr memory = part.stream->device().allocate(pack.bytes(), *part.stream);
@@ -104,8 +99,8 @@ void PackedAllReduce::all_reduce(const TensorReduction& reduction) {
   if (plan.packs.empty()) return;
   const std::vector<CollectivePart> packed = parts_of(plan, reduction);
   for_each_copy(plan, reduction, packed, [](const auto& part, const auto& slice, const auto& pack) {
-    part.stream->copy(cut(pack.input, slice.offset, slice.elements),
-                      cut(part.input, slice.begin, slice.elements));
+    part.stream->copy(part_of(pack.input, slice.offset, slice.elements),
+                      part_of(part.input, slice.begin, slice.elements));
   });
   TensorReduction inner = reduction;
   inner.parts = packed;
@@ -113,8 +108,8 @@ void PackedAllReduce::all_reduce(const TensorReduction& reduction) {
   if (inner.order == ReductionOrder::kUnspecified) inner.order.reset();
   inner_->all_reduce(inner);
   for_each_copy(plan, reduction, packed, [](const auto& part, const auto& slice, const auto& pack) {
-    part.stream->copy(cut(part.output, slice.begin, slice.elements),
-                      cut(pack.output, slice.offset, slice.elements));
+    part.stream->copy(part_of(part.output, slice.begin, slice.elements),
+                      part_of(pack.output, slice.offset, slice.elements));
   });
 }
 

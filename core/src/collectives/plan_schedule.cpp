@@ -3,6 +3,7 @@
 
 #include "collectives/plan_schedule.h"
 
+#include "collectives/adds_all_inputs.h"
 #include "collectives/step_order.h"
 
 #include <algorithm>
@@ -53,7 +54,7 @@ std::vector<PlanSchedule::Finish> finishes_of(const ReductionPlan& plan) {
   std::vector<int> holders(static_cast<std::size_t>(plan.chunks), -1);
   for (const auto& step : plan.sums) {
     for (const ReductionPlan::Sum& sum : step) {
-      const bool is_complete = sum.terms.size() == static_cast<std::size_t>(plan.members);
+      const bool is_complete = adds_all_inputs(plan, sum);
       for (int i = 0; i < sum.chunks.count; ++i) {
         holders[static_cast<std::size_t>(sum.chunks.first + i)] = is_complete ? -1 : sum.member;
       }
@@ -87,7 +88,7 @@ PlanSchedule::PlanSchedule(ReductionPlan plan) : plan_(std::move(plan)) {
     order.begin_step();
     Step step;
     for (const ReductionPlan::Sum& sum : sums) {
-      const bool is_complete = sum.terms.size() == static_cast<std::size_t>(plan_.members);
+      const bool is_complete = adds_all_inputs(plan_, sum);
       has_partial_sums_ = has_partial_sums_ || !is_complete;
       const int received = static_cast<int>(sum.terms.size() - 1) * sum.chunks.count;
       int& most = most_received_[static_cast<std::size_t>(sum.member)];

@@ -3,7 +3,8 @@
 
 #include "collectives/planned_reduction.h"
 
-#include "belfry/dtype.h"
+#include "backend/part_of.h"
+#include "words/sum_type.h"
 
 #include <algorithm>
 
@@ -15,8 +16,6 @@
 namespace belfry::detail {
 namespace {
 
-bool is_rounded_once(DType dtype) { return is_floating(dtype) && size_of(dtype) == 2; }
-
 void launch_cast(Stream& stream, const BufferView& to, const BufferView& from) {
   stream.launch({.kind = KernelKind::kCast, .outputs = {to}, .inputs = {from}});
 }
@@ -26,10 +25,13 @@ void launch_cast(Stream& stream, const BufferView& to, const BufferView& from) {
 PlannedReduction::PlannedReduction(const TensorReduction& reduction, const PlanSchedule& schedule)
     : reduction_(reduction),
       schedule_(schedule),
-      is_widened_(schedule.has_partial_sums() &&
-                  is_rounded_once(reduction.parts.front().input.dtype)) {
+      sum_type_(schedule.has_partial_sums() ? sum_type(input(0, 0).dtype) : input(0, 0).dtype) {
   for (std::size_t tensor = 0; tensor < reduction.tensors(); ++tensor) {
     begins_.push_back(schedule.plan().chunk_begins(input(tensor, 0).count));
+    const std::vector<std::size_t>& begins = begins_.back();
+    for (std::size_t c = 0; c + 1 < begins.size(); ++c) {
+      longest_chunk_ = std::max(longest_chunk_, begins[c + 1] - begins[c]);
+    }
   }
   for (std::size_t i = 0; i < reduction.members; ++i) members_.push_back(make_member(i));
 }
@@ -49,8 +51,6 @@ void PlannedReduction::run() {
 }
 
 PlannedReduction::Member PlannedReduction::make_member(std::size_t i) const {
-  const DType dtype = reduction_.parts.front().input.dtype;
-  const DType wide = is_widened_ ? DType::kFloat32 : dtype;
   Member member;
   member.stream = reduction_.parts[i].stream;
   Device& device = member.stream->device();
@@ -58,40 +58,29 @@ PlannedReduction::Member PlannedReduction::make_member(std::size_t i) const {
   for (std::size_t tensor = 0; tensor < reduction_.tensors(); ++tensor) {
     const CollectivePart& part = reduction_.tensor(tensor)[i];
     Share share{part.input, part.output, part.output};
-    if (is_widened_) {
-      const std::size_t bytes = part.input.count * size_of(wide);
-      share.own = share.sums = view_of(device.allocate(bytes, *member.stream), wide);
+    if (is_widened()) {
+      const std::size_t bytes = part.input.count * size_of(sum_type_);
+      share.own = share.sums = view_of(device.allocate(bytes, *member.stream), sum_type_);
     }
     member.shares.push_back(std::move(share));
   }
-  if (const std::size_t elements = most_elements_received(i); elements != 0) {
-    member.arrivals = device.allocate(elements * size_of(wide), *member.stream);
+  // An upper bound: every chunk has at most the elements of the longest.
+  const auto chunks = static_cast<std::size_t>(schedule_.most_chunks_received(static_cast<int>(i)));
+  if (const std::size_t elements = chunks * longest_chunk_; elements != 0) {
+    member.arrivals = device.allocate(elements * size_of(sum_type_), *member.stream);
   }
   if (reduction_.op == ReduceOp::kMean && schedule_.has_partial_sums()) {
-    member.divisor = view_of(device.allocate(size_of(wide), *member.stream), wide);
+    member.divisor = view_of(device.allocate(size_of(sum_type_), *member.stream), sum_type_);
   }
   return member;
 }
 
-// An upper bound: a chunk has at most the elements of the longest tensor's longest chunk.
-std::size_t PlannedReduction::most_elements_received(std::size_t i) const {
-  const auto chunks = static_cast<std::size_t>(schedule_.most_chunks_received(static_cast<int>(i)));
-  std::size_t longest = 0;
-  for (const std::vector<std::size_t>& begins : begins_) {
-    for (std::size_t c = 0; c + 1 < begins.size(); ++c) {
-      longest = std::max(longest, begins[c + 1] - begins[c]);
-    }
-  }
-  return chunks * longest;
-}
-
-BufferView PlannedReduction::cut(BufferView view, std::size_t tensor,
+BufferView PlannedReduction::cut(const BufferView& view, std::size_t tensor,
                                  const ChunkRange& chunks) const {
   const std::vector<std::size_t>& begins = begins_[tensor];
   const std::size_t begin = begins[static_cast<std::size_t>(chunks.first)];
-  view.offset += begin * size_of(view.dtype);
-  view.count = begins[static_cast<std::size_t>(chunks.first + chunks.count)] - begin;
-  return view;
+  const std::size_t end = begins[static_cast<std::size_t>(chunks.first + chunks.count)];
+  return part_of(view, begin, end - begin);
 }
 
 // Widens terms, and writes the divisor. A member alone has its result at once.
@@ -105,7 +94,7 @@ void PlannedReduction::begin(std::size_t i) {
   for (std::size_t tensor = 0; tensor < member.shares.size(); ++tensor) {
     const Share& share = member.shares[tensor];
     const BufferView& terms = input(tensor, static_cast<int>(i));
-    if (is_widened_) launch_cast(*member.stream, share.own, terms);
+    if (is_widened()) launch_cast(*member.stream, share.own, terms);
     if (members_.size() > 1 || terms.count == 0) continue;
     Kernel alone{.kind = KernelKind::kReduceReplicas, .outputs = {share.output}, .inputs = {terms}};
     alone.parameters.reduce = reduction_.op;
@@ -170,7 +159,7 @@ void PlannedReduction::finish(const PlanSchedule::Finish& finish) {
       divide.parameters.broadcast = Broadcast::kScalar;
       holder.stream->launch(std::move(divide));
     }
-    if (is_widened_) {
+    if (is_widened()) {
       launch_cast(*holder.stream, cut(holder.shares[tensor].output, tensor, finish.chunks), sum);
     }
   }

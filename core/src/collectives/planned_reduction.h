@@ -37,12 +37,12 @@ class PlannedReduction {
   };
 
   Member make_member(std::size_t i) const;
-  std::size_t most_elements_received(std::size_t i) const;
+  bool is_widened() const { return sum_type_ != input(0, 0).dtype; }
   const BufferView& input(std::size_t tensor, int member) const {
     return reduction_.tensor(tensor)[static_cast<std::size_t>(member)].input;
   }
   Member& member(int i) { return members_[static_cast<std::size_t>(i)]; }
-  BufferView cut(BufferView view, std::size_t tensor, const ChunkRange& chunks) const;
+  BufferView cut(const BufferView& view, std::size_t tensor, const ChunkRange& chunks) const;
   void begin(std::size_t i);
   void wait(const std::vector<std::pair<int, int>>& waits);
   void add(const PlanSchedule::Sum& sum);
@@ -54,8 +54,9 @@ class PlannedReduction {
 
   const TensorReduction& reduction_;
   const PlanSchedule& schedule_;
-  bool is_widened_;
+  DType sum_type_;  // Of partial sums: wider than the inputs if they are 16-bit floats.
   std::vector<std::vector<std::size_t>> begins_;  // Of each tensor: where its chunks begin.
+  std::size_t longest_chunk_ = 0;                 // Of all tensors, in elements.
   std::vector<Member> members_;
 };
 

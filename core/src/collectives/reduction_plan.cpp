@@ -3,6 +3,9 @@
 
 #include "belfry/reduction_plan.h"
 
+#include "collectives/adds_all_inputs.h"
+#include "words/sum_type.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,9 +25,7 @@ std::string text_of(const ChunkRange& range) {
 
 // A sum of all members is formed from inputs alone, which have the type of the tensor.
 std::size_t bytes_of_terms(const ReductionPlan& plan, const ReductionPlan::Sum& sum, DType dtype) {
-  const bool is_half = is_floating(dtype) && size_of(dtype) == 2;
-  const bool is_complete = sum.terms.size() == static_cast<std::size_t>(plan.members);
-  return size_of(is_half && !is_complete ? DType::kFloat32 : dtype);
+  return size_of(adds_all_inputs(plan, sum) ? dtype : sum_type(dtype));
 }
 
 }  // namespace

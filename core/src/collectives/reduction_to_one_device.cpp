@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "belfry/cross_device_ops.h"
+#include "belfry/planned_all_reduce.h"
 #include "collectives/order_after.h"
 
 #include <utility>
@@ -35,17 +36,7 @@ void reduce_one(ReduceOp op, ReductionOrder order, std::span<const CollectivePar
 }  // namespace
 
 std::optional<ReductionPlan> ReductionToOneDevice::plan(int members) const {
-  ReductionPlan plan{.members = members};
-  if (members == 1) return plan;
-  ReductionPlan::Sum sum{.member = 0};
-  std::vector<ReductionPlan::Copy> copies;
-  for (int member = 0; member < members; ++member) {
-    sum.terms.push_back(member);
-    if (member != 0) copies.push_back({0, member, {}});
-  }
-  plan.sums = {{std::move(sum)}};
-  plan.copies = {std::move(copies)};
-  return plan;
+  return ShuffleAllReduce(1).plan(members);
 }
 
 void ReductionToOneDevice::all_reduce(const TensorReduction& reduction) {

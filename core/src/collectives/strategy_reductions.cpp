@@ -31,6 +31,11 @@ void reduce_host_leaf(KernelCall& call, std::span<const std::vector<LeafRef>> pa
   reduce_on_host(call);
 }
 
+// `tree order`.
+std::string in_words(ReductionOrder order) {
+  return to_string(order) + (order == ReductionOrder::kReplicaOrder ? "" : " order");
+}
+
 // The descriptions of this many leaves stay in a processor's cache from preparation to enqueueing.
 constexpr std::size_t kLeavesAtOnce = 32;
 
@@ -77,8 +82,7 @@ void StrategyReductions::check(const StrategyOptions& options, CallSite site) {
   if (order && !algorithm->can_add_in(*order, devices_)) {
     throw InvalidArgumentError(
         ErrorCode::kInvalidArgument,
-        "the algorithm '" + std::string(algorithm->name()) + "' cannot add in " +
-            to_string(*order) + (*order == ReductionOrder::kReplicaOrder ? "" : " order"),
+        "the algorithm '" + std::string(algorithm->name()) + "' cannot add in " + in_words(*order),
         "leave StrategyOptions::order empty, or use ReductionToOneDevice, which has every order",
         site);
   }
@@ -95,9 +99,7 @@ std::string StrategyReductions::sentence_about(const StrategyOptions& options) {
     return "tensors are reduced by the native algorithm, because the communicator has the named "
            "order";
   }
-  const std::string name = to_string(*options.order);
-  return "tensors are reduced to one device, because the options name " + name +
-         (*options.order == ReductionOrder::kReplicaOrder ? "" : " order") +
+  return "tensors are reduced to one device, because the options name " + in_words(*options.order) +
          ", which the communicator does not have";
 }
 

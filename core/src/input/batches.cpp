@@ -3,6 +3,7 @@
 
 #include "belfry/detail/batches.h"
 
+#include "backend/part_of.h"
 #include "belfry/detail/tensor/axis.h"
 #include "belfry/error.h"
 
@@ -56,9 +57,8 @@ std::int64_t tensor_rows(const AnyTensor& tensor, CallSite site) {
 AnyTensor slice_tensor(const AnyTensor& tensor, std::int64_t begin, std::int64_t count) {
   const std::int64_t rows = tensor.shape().extents().front();
   const std::int64_t row = rows == 0 ? 0 : tensor.shape().count() / rows;
-  BufferView view = tensor.view();
-  view.offset += static_cast<std::size_t>(begin * row) * size_of(tensor.dtype());
-  view.count = static_cast<std::size_t>(count * row);
+  BufferView view = part_of(tensor.view(), static_cast<std::size_t>(begin * row),
+                            static_cast<std::size_t>(count * row));
   return {std::move(view), with_extent(tensor.shape(), 0, count), tensor.placement()};
 }
 

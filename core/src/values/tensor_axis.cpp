@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "backend/part_of.h"
 #include "belfry/backend/current_slot.h"
 #include "belfry/backend/device.h"
 #include "belfry/detail/tensor/axis.h"
@@ -178,9 +179,8 @@ AnyTensor launch_slice(const AnyTensor& x, int axis, std::int64_t begin, std::in
   const Blocks blocks = blocks_of(x.shape(), axis);
   Shape shape = with_extent(x.shape(), axis, end - begin);
   if (blocks.outer == 1) {
-    BufferView view = x.view();
-    view.offset += static_cast<std::size_t>(begin * blocks.inner) * size_of(view.dtype);
-    view.count = static_cast<std::size_t>(shape.count());
+    BufferView view = part_of(x.view(), static_cast<std::size_t>(begin * blocks.inner),
+                              static_cast<std::size_t>(shape.count()));
     return {std::move(view), std::move(shape), x.placement()};
   }
   std::vector<std::int64_t> rows;

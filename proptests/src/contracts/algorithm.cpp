@@ -18,17 +18,6 @@
 namespace belfry::testing {
 namespace {
 
-// The type of the additions: 16-bit floats are rounded once, integers wrap.
-template <class T>
-using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t,
-                               std::conditional_t<sizeof(T) == 2, float, T>>;
-
-template <class W>
-W value_of(const AdditionTree& tree, const std::vector<W>& inputs) {
-  if (tree.terms.empty()) return inputs[static_cast<std::size_t>(tree.member)];
-  return value_of(tree.terms[0], inputs) + value_of(tree.terms[1], inputs);
-}
-
 // The additions of each element among some members.
 class Additions {
  public:
@@ -51,7 +40,7 @@ class Additions {
     }
     const std::vector<std::size_t> begins = plan_->chunk_begins(elements);
     const auto after = std::upper_bound(begins.begin(), begins.end() - 1, element);
-    return value_of(trees_[static_cast<std::size_t>(after - begins.begin()) - 1], terms);
+    return sum_of_tree(trees_[static_cast<std::size_t>(after - begins.begin()) - 1], terms);
   }
 
  private:
@@ -132,10 +121,10 @@ class Check {
   std::vector<T> reduced(const std::vector<std::vector<T>>& rows) const {
     std::vector<T> result;
     for (std::size_t i = 0; i < rows.front().size(); ++i) {
-      std::vector<Sum<T>> terms;
-      for (const std::vector<T>& row : rows) terms.push_back(static_cast<Sum<T>>(row[i]));
-      Sum<T> sum = additions_.sum(terms, i, rows.front().size());
-      if (op() == ReduceOp::kMean) sum /= static_cast<Sum<T>>(rows.size());
+      std::vector<Wide<T>> terms;
+      for (const std::vector<T>& row : rows) terms.push_back(static_cast<Wide<T>>(row[i]));
+      Wide<T> sum = additions_.sum(terms, i, rows.front().size());
+      if (op() == ReduceOp::kMean) sum /= static_cast<Wide<T>>(rows.size());
       result.push_back(static_cast<T>(sum));
     }
     return result;

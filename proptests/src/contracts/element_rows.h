@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,11 @@ namespace belfry::testing {
 using IntegerTypes = std::tuple<std::int32_t, std::int8_t, std::int64_t, std::uint8_t, std::int16_t,
                                 std::uint16_t, std::uint32_t, std::uint64_t>;
 using FloatingTypes = std::tuple<float, double, Float16, BFloat16>;
+
+/// The type of the additions: 16-bit floats are rounded once, integers wrap.
+template <class T>
+using Wide = std::conditional_t<std::is_integral_v<T>, std::uint64_t,
+                                std::conditional_t<sizeof(T) == 2, float, T>>;
 
 /// Calls `fn` with a value of each type of `Types`, in their order.
 template <class Types, class F>

@@ -11,11 +11,6 @@
 namespace belfry::testing {
 namespace {
 
-/// The type of the additions: 16-bit floats are rounded once, integers wrap.
-template <class T>
-using Wide = std::conditional_t<std::is_integral_v<T>, std::uint64_t,
-                                std::conditional_t<sizeof(T) == 2, float, T>>;
-
 template <class T>
 std::vector<T> folded(ReduceOp op, const RowsOf<T>& rows, ReductionOrder order) {
   const std::size_t replicas = rows.size();

@@ -9,6 +9,7 @@
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/error.h"
 #include "collectives/require_reducible.h"
+#include "words/sum_type.h"
 
 #include <string>
 
@@ -36,7 +37,7 @@ std::vector<AnyTensor> reduce_tensors_along(const GatherCall& call, ReduceOp op,
   const std::int64_t count = axis_count(call, op, dtype, shapes);
   const int number = gather_axis(shapes, call.present, call.axis, site);
   // 16-bit floats stay float until the end, and are rounded once.
-  const DType wide = is_floating(dtype) && size_of(dtype) == 2 ? DType::kFloat32 : dtype;
+  const DType wide = sum_type(dtype);
   std::vector<AnyTensor> sums;
   std::vector<std::vector<LeafRef>> leaves;
   for (std::size_t part = 0; part < parts.size(); ++part) {
