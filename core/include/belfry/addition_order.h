@@ -30,6 +30,10 @@ enum class OrderKind : std::uint8_t {
   kGroupsOfEight,
 };
 
+/// `replica order`, `tree`, `halving and doubling`, `ring`, `groups`, `root first`, `groups of
+/// eight`.
+std::string to_string(OrderKind kind);
+
 /// How a tensor of n elements is cut into the chunks of a ring.
 enum class RingChunks : std::uint8_t {
   kRoundedUp,      ///< Chunks of equal length, rounded up (ChunkRule::kRoundedUp).
@@ -38,6 +42,9 @@ enum class RingChunks : std::uint8_t {
   /// bytes of n / N elements, rounded up. The last chunks are shorter or empty.
   kCacheLines,
 };
+
+/// `rounded up`, `remainder last`, `cache lines`.
+std::string to_string(RingChunks chunks);
 
 /// The ring of OrderKind::kRing, with the parameters of RingOptions. The members of a host have the
 /// order 0, 1, ... turned by `rotation`; then `reversed` counts from the other end.
@@ -55,11 +62,17 @@ struct RingOrder {
   bool operator==(const RingOrder&) const = default;
 };
 
+/// `ring, start 1, reversed`.
+std::string to_string(const RingOrder& ring);
+
 /// When the sum of 16-bit floats is rounded to the element type.
 enum class SumRounding : std::uint8_t {
   kOnce,          ///< At the end: sums are floats (SEM-33).
   kEachAddition,  ///< After every addition, as the reference systems do. 16-bit floats only.
 };
+
+/// `once`, `each addition`.
+std::string to_string(SumRounding rounding);
 
 /// A name for the additions of every element of a tensor: a value, and no algorithm (SEM-148).
 /// Parameters that a kind does not use keep their defaults.
@@ -94,6 +107,9 @@ struct ReducedTensor {
   DType dtype = DType::kFloat32;  ///< The element type.
 };
 
+/// `2 members, 5 elements, float32`.
+std::string to_string(const ReducedTensor& tensor);
+
 /// The additions of an element.
 /// Throws: InvalidArgumentError (kInvalidArgument) if the order is none of named_orders, or the
 /// tensor has no such element.
@@ -112,12 +128,18 @@ enum class OrderOp : std::uint8_t {
   kProd,  ///< a * b.
 };
 
+/// `sum`, `mean`, `min`, `max`, `prod`.
+std::string to_string(OrderOp op);
+
 /// The arithmetic of a reduction. Computes with floats.
 struct OrderArithmetic {
   DType dtype = DType::kFloat32;              ///< The type of the result: float32 or 16 bits.
   OrderOp op = OrderOp::kSum;                 ///< The operator.
   SumRounding rounding = SumRounding::kOnce;  ///< Of 16-bit floats.
 };
+
+/// `sum of bfloat16, rounded at each addition`.
+std::string to_string(const OrderArithmetic& arithmetic);
 
 /// The result of a tree for an element, rounded to the element type; `inputs` has a value for each
 /// member. Throws: InvalidArgumentError (kInvalidArgument) if the tree names a member without a
@@ -204,7 +226,21 @@ bool replicas_agree(const std::vector<std::vector<T>>& rows) {
 
 namespace detail {
 template <>
+inline constexpr bool kPrints<OrderKind> = true;
+template <>
+inline constexpr bool kPrints<RingChunks> = true;
+template <>
+inline constexpr bool kPrints<RingOrder> = true;
+template <>
+inline constexpr bool kPrints<SumRounding> = true;
+template <>
 inline constexpr bool kPrints<NamedOrder> = true;
+template <>
+inline constexpr bool kPrints<ReducedTensor> = true;
+template <>
+inline constexpr bool kPrints<OrderOp> = true;
+template <>
+inline constexpr bool kPrints<OrderArithmetic> = true;
 }  // namespace detail
 
 }  // namespace belfry

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/cross_device_ops.h"
+#include "belfry/detail/prints.h"
 
 #include <memory>
 #include <string>
@@ -16,6 +17,9 @@ struct AlgorithmChoice {
   std::string reason{};                         ///< A sentence that names the algorithm.
   std::string warning{};  ///< A sentence about links or devices that may not be what was meant.
 };
+
+/// The reason, then `; warning: ` and the warning, unless the warning is empty.
+std::string to_string(const AlgorithmChoice& choice);
 
 /// The algorithm for tensors that are reduced over these replicas (SEM-146). `links[i]` lists the
 /// replicas whose devices have a direct, fast link to the device of replica i; a list may name its
@@ -32,5 +36,10 @@ struct AlgorithmChoice {
 /// Order: may make the communicator, which may block the host. Throws: DeviceError.
 AlgorithmChoice choose_the_best(ReplicaDevices& devices,
                                 const std::vector<std::vector<int>>& links = {});
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<AlgorithmChoice> = true;
+}  // namespace detail
 
 }  // namespace belfry

@@ -90,6 +90,10 @@ struct ReplicaReport {
   std::shared_ptr<const std::string> file{};
 };
 
+/// The line of the replica in the text of an ErrorReport:
+/// `replica 2  train.cc:88  waits in merge_call #2`.
+std::string to_string(const ReplicaReport& report);
+
 /// The schedule of a run on the simulator: the same program with the same options and this schedule
 /// fails in the same way (SEM-79).
 struct ScheduleReport {
@@ -98,6 +102,9 @@ struct ScheduleReport {
   /// Empty if the backend has not kept all choices, or runs replicas on concurrent threads.
   std::string token{};
 };
+
+/// `seed 7, replay ` and the token, if there is one.
+std::string to_string(const ScheduleReport& report);
 
 /// The contents of an Error, as data.
 struct ErrorReport {

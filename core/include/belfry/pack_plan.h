@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
 #include "belfry/dtype.h"
 
 #include <cstddef>
@@ -22,15 +23,21 @@ struct PackItem {
   bool operator==(const PackItem&) const = default;
 };
 
+/// `3 elements of float32`.
+std::string to_string(const PackItem& item);
+
 /// Consecutive elements of an item, and their place in a pack.
 struct PackSlice {
   std::size_t item = 0;      ///< The index of the item.
   std::size_t begin = 0;     ///< The first of the elements, in the item.
   std::size_t elements = 0;  ///< The number of elements: at least 1.
-  std::size_t offset = 0;    ///< Where the elements begin in the pack, in elements.
+  std::size_t offset = 0;    ///< The place of the first element in the pack.
 
   bool operator==(const PackSlice&) const = default;
 };
+
+/// `item 1 [0, 2)`.
+std::string to_string(const PackSlice& slice);
 
 /// Slices of one element type that are reduced as one tensor.
 struct Pack {
@@ -42,10 +49,13 @@ struct Pack {
   bool operator==(const Pack&) const = default;
 };
 
-/// Where the elements of items are in packs. Every element is in one pack; items without elements
-/// are in none. Equal items and limits give equal plans.
+/// `float32, 3 elements: item 1 [0, 2), item 2 [0, 1)`.
+std::string to_string(const Pack& pack);
+
+/// The places of the elements of items in packs. Every element is in one pack; items without
+/// elements are in none. Equal items and limits give equal plans.
 struct PackPlan {
-  std::vector<PackItem> items{};  ///< What is packed.
+  std::vector<PackItem> items{};  ///< The packed tensors.
   std::vector<Pack> packs{};      ///< In the order of their reductions.
 
   bool operator==(const PackPlan&) const = default;
@@ -63,6 +73,9 @@ enum class PackOrder : std::uint8_t {
   kLastFirst,   ///< From the last item to the first: gradients of last layers are ready first.
   kFirstFirst,  ///< From the first item to the last.
 };
+
+/// `last first`, `first first`.
+std::string to_string(PackOrder order);
 
 /// Packs of whole items, of at most `bytes_per_pack` bytes each. A larger item has a pack of its
 /// own; 0 is no bound: a pack for each element type. Packs are in the order in which their last
@@ -84,5 +97,18 @@ PackPlan concatenate_and_split(std::span<const PackItem> items, int packs,
 /// Throws: InvalidArgumentError (kInvalidArgument) unless both numbers are at least 1.
 PackPlan aggregate_small_tensors(std::span<const PackItem> items, std::int64_t max_bytes,
                                  int max_group, CallSite site = CallSite::here());
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<PackItem> = true;
+template <>
+inline constexpr bool kPrints<PackSlice> = true;
+template <>
+inline constexpr bool kPrints<Pack> = true;
+template <>
+inline constexpr bool kPrints<PackPlan> = true;
+template <>
+inline constexpr bool kPrints<PackOrder> = true;
+}  // namespace detail
 
 }  // namespace belfry

@@ -24,6 +24,14 @@ struct PackOptions {
   std::function<PackPlan(std::span<const PackItem>)> packer{};
 };
 
+/// The text of the options, as for StrategyOptions; a packer is the word `"a function"`.
+std::string to_string(const PackOptions& options);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<PackOptions> = true;
+}  // namespace detail
+
 /// An algorithm that copies the tensors of a call into packs, reduces the packs by another
 /// algorithm, and copies the results back (SEM-149). A pack with one slice is reduced where the
 /// tensor is, without copies.

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -52,6 +53,14 @@ struct RingOptions {
   /// Chunk c of a ring starts at place c + start. The rings of TensorFlow's graphs have 1.
   int start = 0;
 };
+
+/// The options as an initializer that compiles, without members of their usual value.
+std::string to_string(const RingOptions& options);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<RingOptions> = true;
+}  // namespace detail
 
 /// A ring of copies. A tensor is cut into as many chunks as there are members (see SEM-32), and
 /// each member copies from its left neighbour only: in the first N - 1 steps partial sums, to which

@@ -34,13 +34,19 @@ struct ChunkRange {
   bool operator==(const ChunkRange&) const = default;
 };
 
+/// `chunk 2`, `chunks 0 to 2`.
+std::string to_string(const ChunkRange& range);
+
 /// How a tensor of n elements is cut into K chunks.
 enum class ChunkRule : std::uint8_t {
   kRoundedUp,      ///< n / K elements each, rounded up; the last chunks are shorter or empty.
   kRemainderLast,  ///< n / K elements each, rounded down; the last chunk has the rest as well.
 };
 
-/// What passes from one member to another.
+/// `rounded up`, `remainder last`.
+std::string to_string(ChunkRule rule);
+
+/// The traffic from one member to another.
 struct LinkTraffic {
   std::size_t copies = 0;  ///< The number of copies that are not empty.
   std::size_t bytes = 0;   ///< The bytes of all copies.
@@ -104,6 +110,10 @@ std::string to_string(const ReductionPlan& plan);
 namespace detail {
 template <>
 inline constexpr bool kPrints<AdditionTree> = true;
+template <>
+inline constexpr bool kPrints<ChunkRange> = true;
+template <>
+inline constexpr bool kPrints<ChunkRule> = true;
 template <>
 inline constexpr bool kPrints<LinkTraffic> = true;
 template <>

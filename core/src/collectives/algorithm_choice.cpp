@@ -88,6 +88,10 @@ int size_of_groups(const Links& links, int replicas, std::string& warning) {
 
 }  // namespace
 
+std::string to_string(const AlgorithmChoice& choice) {
+  return choice.warning.empty() ? choice.reason : choice.reason + "; warning: " + choice.warning;
+}
+
 AlgorithmChoice choose_the_best(ReplicaDevices& devices, const Links& links) {
   const int replicas = devices.size();
   if (replicas == 1) {

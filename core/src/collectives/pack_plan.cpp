@@ -3,12 +3,14 @@
 
 #include "belfry/pack_plan.h"
 
+#include "belfry/detail/options_text.h"
 #include "belfry/error.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
 
 namespace belfry {
@@ -78,18 +80,32 @@ std::size_t Pack::elements() const {
   return slices.empty() ? 0 : slices.back().offset + slices.back().elements;
 }
 
+std::string to_string(const PackItem& item) {
+  return fmt::format("{} elements of {}", item.elements, to_string(item.dtype));
+}
+
+std::string to_string(const PackSlice& slice) {
+  return fmt::format("item {} [{}, {})", slice.item, slice.begin, slice.begin + slice.elements);
+}
+
+std::string to_string(const Pack& pack) {
+  std::string text = fmt::format("{}, {} elements:", to_string(pack.dtype), pack.elements());
+  for (const PackSlice& slice : pack.slices) text += ' ' + to_string(slice) + ',';
+  text.pop_back();
+  return text;
+}
+
 std::string to_string(const PackPlan& plan) {
   std::string text;
   for (std::size_t p = 0; p < plan.packs.size(); ++p) {
-    const Pack& pack = plan.packs[p];
-    text += fmt::format("pack {}, {}, {} elements:", p, to_string(pack.dtype), pack.elements());
-    for (const PackSlice& slice : pack.slices) {
-      text +=
-          fmt::format(" item {} [{}, {}),", slice.item, slice.begin, slice.begin + slice.elements);
-    }
-    text.back() = '\n';
+    text += fmt::format("pack {}, {}\n", p, to_string(plan.packs[p]));
   }
   return text;
+}
+
+std::string to_string(PackOrder order) {
+  constexpr std::array<std::string_view, 2> kWords{"last first", "first first"};
+  return detail::word_of(kWords, static_cast<int>(order));
 }
 
 void validate(const PackPlan& plan, CallSite site) {

@@ -3,12 +3,15 @@
 
 #include "belfry/reduction_plan.h"
 
+#include "belfry/detail/options_text.h"
 #include "collectives/adds_all_inputs.h"
 #include "words/sum_type.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 namespace belfry {
@@ -18,17 +21,22 @@ bool holds(const ChunkRange& range, int chunk) {
   return chunk >= range.first && chunk < range.first + range.count;
 }
 
-std::string text_of(const ChunkRange& range) {
-  if (range.count == 1) return fmt::format("chunk {}", range.first);
-  return fmt::format("chunks {} to {}", range.first, range.first + range.count - 1);
-}
-
 // A sum of all members is formed from inputs alone, which have the type of the tensor.
 std::size_t bytes_of_terms(const ReductionPlan& plan, const ReductionPlan::Sum& sum, DType dtype) {
   return size_of(adds_all_inputs(plan, sum) ? dtype : sum_type(dtype));
 }
 
 }  // namespace
+
+std::string to_string(const ChunkRange& range) {
+  if (range.count == 1) return fmt::format("chunk {}", range.first);
+  return fmt::format("chunks {} to {}", range.first, range.first + range.count - 1);
+}
+
+std::string to_string(ChunkRule rule) {
+  constexpr std::array<std::string_view, 2> kWords{"rounded up", "remainder last"};
+  return detail::word_of(kWords, static_cast<int>(rule));
+}
 
 std::string to_string(const AdditionTree& tree) {
   if (tree.terms.empty()) return fmt::format("x{}", tree.member);
@@ -100,7 +108,7 @@ std::string to_string(const ReductionPlan& plan) {
   for (const auto& step : plan.sums) {
     text += fmt::format("step {}:", ++number);
     for (const ReductionPlan::Sum& sum : step) {
-      text += fmt::format(" {} adds {} of {};", sum.member, text_of(sum.chunks),
+      text += fmt::format(" {} adds {} of {};", sum.member, to_string(sum.chunks),
                           fmt::join(sum.terms, ", "));
     }
     text.back() = '\n';
@@ -108,7 +116,7 @@ std::string to_string(const ReductionPlan& plan) {
   for (const auto& step : plan.copies) {
     text += fmt::format("step {}:", ++number);
     for (const ReductionPlan::Copy& copy : step) {
-      text += fmt::format(" {} copies {} from {};", copy.to, text_of(copy.chunks), copy.from);
+      text += fmt::format(" {} copies {} from {};", copy.to, to_string(copy.chunks), copy.from);
     }
     text.back() = '\n';
   }

@@ -23,4 +23,15 @@ std::int64_t InputContext::get_per_replica_batch_size(std::int64_t global_batch,
   return global_batch / num_replicas_in_sync;
 }
 
+std::string to_string(const InputContext& context) {
+  return "input pipeline " + std::to_string(context.input_pipeline_id) + " of " +
+         std::to_string(context.num_input_pipelines) + ", " +
+         std::to_string(context.num_replicas_in_sync) + " replicas in sync";
+}
+
+std::string to_string(const ValueContext& context) {
+  return "replica " + std::to_string(context.replica_id) + " of " +
+         std::to_string(context.num_replicas_in_sync);
+}
+
 }  // namespace belfry

@@ -9,6 +9,8 @@
 #include "belfry/detail/strategy/run_options.h"
 #include "belfry/detail/tensor/matrix.h"
 #include "belfry/detail/variable/aggregation.h"
+#include "belfry/packed_all_reduce.h"
+#include "belfry/planned_all_reduce.h"
 #include "belfry/strategies.h"
 
 #include <array>
@@ -96,6 +98,24 @@ std::string to_string(const RunOptions& options) {
 std::string to_string(const RestoreOptions& options) {
   OptionsText text;
   text.add("sums", options.sums, SumSplit::kFirst, {"belfry::SumSplit", kSums});
+  return text.text();
+}
+
+std::string to_string(const RingOptions& options) {
+  const RingOptions usual;
+  OptionsText text;
+  text.add("hosts", options.hosts, usual.hosts);
+  text.add("permutation", options.permutation, usual.permutation);
+  text.add("subchunks", options.subchunks, usual.subchunks);
+  text.add("start", options.start, usual.start);
+  return text.text();
+}
+
+std::string to_string(const PackOptions& options) {
+  const PackOptions usual;
+  OptionsText text;
+  text.add("bytes_per_pack", options.bytes_per_pack, usual.bytes_per_pack);
+  if (options.packer) text.put("packer", detail::quoted("a function"));
   return text.text();
 }
 

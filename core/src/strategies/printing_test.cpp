@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The text of every public value, printed by `<<` and by GoogleTest.
+#include "belfry/addition_order.h"
+#include "belfry/algorithm_choice.h"
 #include "belfry/backend/host_backend.h"
 #include "belfry/backend/operation.h"
 #include "belfry/checkpoint.h"
@@ -9,6 +11,8 @@
 #include "belfry/distributed_dataset.h"
 #include "belfry/indexed_slices.h"
 #include "belfry/nest.h"
+#include "belfry/packed_all_reduce.h"
+#include "belfry/planned_all_reduce.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_file.h"
 #include "belfry/tensor_ops.h"
@@ -23,6 +27,7 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <span>
 #include <sstream>
 #include <string>
 #include <tuple>
@@ -95,6 +100,51 @@ TEST_F(Printing, OfReports) {
   report.summary = "two shapes";
   EXPECT_EQ(text_of(report), to_string(report));
   EXPECT_NE(text_of(report).find("BF-021 two shapes"), std::string::npos);
+  EXPECT_EQ(text_of(ReplicaReport{.replica_id = 2, .site = {"src/a.cc", 8}, .what = "waits"}),
+            "replica 2  a.cc:8  waits");
+  EXPECT_EQ(text_of(ReplicaReport{.what = "left", .process = 1}), "process 1  left");
+  EXPECT_EQ(text_of(ScheduleReport{.seed = 7}), "seed 7");
+  EXPECT_EQ(text_of(ScheduleReport{.seed = 7, .token = "b0"}), "seed 7, replay b0");
+}
+
+TEST_F(Printing, OfArgumentsOfUsersFunctions) {
+  EXPECT_EQ(text_of(InputContext{
+                .num_input_pipelines = 2, .input_pipeline_id = 1, .num_replicas_in_sync = 4}),
+            "input pipeline 1 of 2, 4 replicas in sync");
+  EXPECT_EQ(text_of(ValueContext{.replica_id = 1, .num_replicas_in_sync = 4}), "replica 1 of 4");
+}
+
+TEST_F(Printing, OfOrders) {
+  EXPECT_EQ(text_of(OrderKind::kHalvingDoubling), "halving and doubling");
+  EXPECT_EQ(text_of(OrderKind::kGroupsOfEight), "groups of eight");
+  EXPECT_EQ(text_of(RingChunks::kCacheLines), "cache lines");
+  EXPECT_EQ(text_of(RingOrder{.start = 1, .reversed = true}), "ring, start 1, reversed");
+  EXPECT_EQ(text_of(SumRounding::kEachAddition), "each addition");
+  EXPECT_EQ(text_of(OrderOp::kProd), "prod");
+  EXPECT_EQ(text_of(static_cast<OrderOp>(9)), "?");
+  EXPECT_EQ(text_of(ReducedTensor{2, 5, DType::kBFloat16}), "2 members, 5 elements, bfloat16");
+  EXPECT_EQ(text_of(OrderArithmetic{}), "sum of float32");
+  EXPECT_EQ(text_of(OrderArithmetic{DType::kFloat16, OrderOp::kMean, SumRounding::kEachAddition}),
+            "mean of float16, rounded at each addition");
+  EXPECT_EQ(text_of(NamedOrder{.kind = OrderKind::kTree, .root = 1}), "tree, root 1");
+}
+
+TEST_F(Printing, OfPlans) {
+  EXPECT_EQ(text_of(ChunkRange{2, 1}), "chunk 2");
+  EXPECT_EQ(text_of(ChunkRange{0, 3}), "chunks 0 to 2");
+  EXPECT_EQ(text_of(ChunkRule::kRemainderLast), "remainder last");
+  EXPECT_EQ(text_of(PackOrder::kFirstFirst), "first first");
+  EXPECT_EQ(text_of(PackItem{3, DType::kFloat32}), "3 elements of float32");
+  EXPECT_EQ(text_of(PackSlice{.item = 1, .begin = 2, .elements = 3}), "item 1 [2, 5)");
+  const Pack pack{DType::kFloat32,
+                  {{.item = 1, .begin = 0, .elements = 2, .offset = 0},
+                   {.item = 2, .begin = 0, .elements = 1, .offset = 2}}};
+  EXPECT_EQ(text_of(pack), "float32, 3 elements: item 1 [0, 2), item 2 [0, 1)");
+  EXPECT_EQ(text_of(PackPlan{{}, {pack, Pack{}}}),
+            "pack 0, float32, 3 elements: item 1 [0, 2), item 2 [0, 1)\n"
+            "pack 1, float32, 0 elements\n");
+  EXPECT_EQ(text_of(AlgorithmChoice{.reason = "one replica"}), "one replica");
+  EXPECT_EQ(text_of(AlgorithmChoice{.reason = "a", .warning = "b"}), "a; warning: b");
 }
 
 TEST_F(Printing, OfChoices) {
@@ -134,6 +184,12 @@ TEST_F(Printing, OfOptionsIsCodeThatCompiles) {
   EXPECT_PRINTS_ITSELF(RestoreOptions, {});
   EXPECT_PRINTS_ITSELF(RestoreOptions, {.sums = belfry::SumSplit::kDivide});
   EXPECT_PRINTS_ITSELF(MatmulOptions, {.transpose_a = true, .transpose_b = true});
+  EXPECT_PRINTS_ITSELF(RingOptions, {});
+  EXPECT_PRINTS_ITSELF(RingOptions,
+                       {.hosts = 2, .permutation = {1, 0}, .subchunks = 2, .start = 1});
+  EXPECT_PRINTS_ITSELF(PackOptions, {.bytes_per_pack = 0});
+  const PackOptions own{.packer = [](std::span<const PackItem>) { return PackPlan(); }};
+  EXPECT_EQ(text_of(own), "{.packer = \"a function\"}");
 }
 
 TEST_F(Printing, OfOptionsOfStrategies) {
@@ -237,6 +293,12 @@ TEST_F(Printing, OfStatistics) {
   statistics.reduction = {.reductions = 5, .host_leaves = 3, .tensor_leaves = 1, .bytes = 64};
   EXPECT_EQ(text_of(statistics),
             "runs 2, merges 6, updates 4, reductions 5, host leaves 3, tensor leaves 1, bytes 64");
+  EXPECT_EQ(text_of(statistics.reduction),
+            "reductions 5, host leaves 3, tensor leaves 1, bytes 64");
+  EXPECT_EQ(text_of(MemoryUse{.live_bytes = 96, .peak_bytes = 128, .live_buffers = 2}),
+            "96 bytes live in 2 buffers, 128 at the peak");
+  EXPECT_EQ(text_of(MemoryUse{.limit_bytes = 4096}),
+            "0 bytes live in 0 buffers, 0 at the peak, limit 4096");
 }
 
 }  // namespace

@@ -62,6 +62,14 @@ std::string label_of(const Group& same) {
   return "process " + std::to_string(process);
 }
 
+// The label, the place and the state.
+std::string line_of(const Group& same) {
+  std::string text = label_of(same);
+  if (!same.first->site.empty()) text += "  " + to_string(same.first->site);
+  if (!same.first->what.empty()) text += "  " + same.first->what;
+  return text;
+}
+
 void append_line(std::string& text, std::string_view label, std::string_view value) {
   text += "\n  ";
   text += label;
@@ -70,13 +78,20 @@ void append_line(std::string& text, std::string_view label, std::string_view val
 
 }  // namespace
 
+std::string to_string(const ReplicaReport& report) {
+  return line_of({&report, {report.replica_id}});
+}
+
+std::string to_string(const ScheduleReport& report) {
+  const std::string seed = "seed " + std::to_string(report.seed);
+  return report.token.empty() ? seed : seed + ", replay " + report.token;
+}
+
 std::string to_string(const ErrorReport& report) {
   std::string text = to_string(report.code) + ' ' + report.summary;
   if (!report.site.empty()) append_line(text, "at ", to_string(report.site));
   for (const Group& same : group(report.replicas)) {
-    append_line(text, label_of(same), "");
-    if (!same.first->site.empty()) text += "  " + to_string(same.first->site);
-    if (!same.first->what.empty()) text += "  " + same.first->what;
+    append_line(text, line_of(same), "");
   }
   if (!report.expected.empty()) append_line(text, "expected: ", report.expected);
   if (!report.hint.empty()) append_line(text, "hint: ", report.hint);

@@ -30,6 +30,11 @@ std::string code_of(const DeviceSpec& value) {
   return "belfry::DeviceSpec::parse(" + quoted(to_string(value)) + ")";
 }
 
+std::string word_of(std::span<const std::string_view> words, int number) {
+  const auto index = static_cast<std::size_t>(number);
+  return std::string(number >= 0 && index < words.size() ? words[index] : "?");
+}
+
 std::string enumerator_code(const Enumerators& names, int number) {
   const int index = number - names.first;
   const std::string type(names.type);

@@ -5,10 +5,12 @@
 #include "belfry/backend/buffer.h"
 #include "belfry/backend/event.h"
 #include "belfry/backend/stream.h"
+#include "belfry/detail/prints.h"
 #include "belfry/device_spec.h"
 
 #include <cstddef>
 #include <memory>
+#include <string>
 
 namespace belfry {
 
@@ -19,6 +21,14 @@ struct MemoryUse {
   std::size_t limit_bytes = 0;   ///< 0: no known limit.
   std::size_t live_buffers = 0;  ///< The number of buffers that exist now.
 };
+
+/// `96 bytes live in 2 buffers, 128 at the peak, limit 4096`; no limit, no last part.
+std::string to_string(const MemoryUse& use);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<MemoryUse> = true;
+}  // namespace detail
 
 /// A device of a backend.
 class Device {

@@ -60,6 +60,10 @@ struct Enumerators {
 /// `belfry::SumSplit::kDivide`; a number without a name in a cast.
 std::string enumerator_code(const Enumerators& names, int number);
 
+/// The word of an enumerator, from a list in the order of the numbers; `?` for a number without a
+/// word.
+std::string word_of(std::span<const std::string_view> words, int number);
+
 /// The text of options: an initializer that compiles, without members of their usual value, such as
 /// `{.prefetch = 2, .split = belfry::BatchSplit::kEachBatch}`.
 class OptionsText {

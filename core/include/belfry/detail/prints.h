@@ -11,6 +11,8 @@ namespace belfry {
 
 struct CallSite;
 struct ErrorReport;
+struct ReplicaReport;
+struct ScheduleReport;
 enum class DType : std::uint8_t;
 enum class ErrorCode : int;
 enum class ReduceOp : std::uint8_t;
@@ -27,6 +29,10 @@ template <>
 inline constexpr bool kPrints<CallSite> = true;
 template <>
 inline constexpr bool kPrints<ErrorReport> = true;
+template <>
+inline constexpr bool kPrints<ReplicaReport> = true;
+template <>
+inline constexpr bool kPrints<ScheduleReport> = true;
 template <>
 inline constexpr bool kPrints<DType> = true;
 template <>

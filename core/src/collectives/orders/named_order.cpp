@@ -3,9 +3,13 @@
 
 #include "collectives/orders/named_order.h"
 
+#include "belfry/detail/options_text.h"
 #include "belfry/error.h"
 
 #include <fmt/format.h>
+
+#include <array>
+#include <string_view>
 
 namespace belfry {
 namespace {
@@ -46,7 +50,9 @@ bool fit(const std::vector<int>& levels, int members) {
   return !levels.empty();
 }
 
-std::string text_of(const RingOrder& ring) {
+}  // namespace
+
+std::string to_string(const RingOrder& ring) {
   std::string text = "ring";
   if (ring.chunks == RingChunks::kRemainderLast) text += ", remainder last";
   if (ring.chunks == RingChunks::kCacheLines) text += ", chunks of cache lines";
@@ -60,6 +66,8 @@ std::string text_of(const RingOrder& ring) {
   return text;
 }
 
+namespace {
+
 std::string text_of_kind(const NamedOrder& order) {
   switch (order.kind) {
     case OrderKind::kReplicaOrder:
@@ -69,7 +77,7 @@ std::string text_of_kind(const NamedOrder& order) {
     case OrderKind::kHalvingDoubling:
       return "halving and doubling";
     case OrderKind::kRing:
-      return text_of(order.ring);
+      return to_string(order.ring);
     case OrderKind::kGroups:
       return fmt::format("groups of {}", fmt::join(order.levels, ", then of "));
     case OrderKind::kRootFirst:
@@ -82,6 +90,39 @@ std::string text_of_kind(const NamedOrder& order) {
 }
 
 }  // namespace
+
+std::string to_string(OrderKind kind) {
+  constexpr std::array<std::string_view, 7> kWords{
+      "replica order", "tree",       "halving and doubling", "ring",
+      "groups",        "root first", "groups of eight"};
+  return detail::word_of(kWords, static_cast<int>(kind));
+}
+
+std::string to_string(RingChunks chunks) {
+  constexpr std::array<std::string_view, 3> kWords{"rounded up", "remainder last", "cache lines"};
+  return detail::word_of(kWords, static_cast<int>(chunks));
+}
+
+std::string to_string(SumRounding rounding) {
+  constexpr std::array<std::string_view, 2> kWords{"once", "each addition"};
+  return detail::word_of(kWords, static_cast<int>(rounding));
+}
+
+std::string to_string(OrderOp op) {
+  constexpr std::array<std::string_view, 5> kWords{"sum", "mean", "min", "max", "prod"};
+  return detail::word_of(kWords, static_cast<int>(op));
+}
+
+std::string to_string(const ReducedTensor& tensor) {
+  return fmt::format("{} members, {} elements, {}", tensor.members, tensor.elements,
+                     to_string(tensor.dtype));
+}
+
+std::string to_string(const OrderArithmetic& arithmetic) {
+  const bool rounds_each = arithmetic.rounding == SumRounding::kEachAddition;
+  return fmt::format("{} of {}{}", to_string(arithmetic.op), to_string(arithmetic.dtype),
+                     rounds_each ? ", rounded at each addition" : "");
+}
 
 std::string to_string(const NamedOrder& order) {
   const bool rounds_each = order.rounding == SumRounding::kEachAddition;

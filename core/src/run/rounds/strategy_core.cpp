@@ -207,13 +207,16 @@ namespace belfry {
 
 std::string to_string(const MergeTag& tag) { return "\"" + std::string(tag.name) + "\""; }
 
+std::string to_string(const ReductionStatistics& statistics) {
+  return "reductions " + std::to_string(statistics.reductions) + ", host leaves " +
+         std::to_string(statistics.host_leaves) + ", tensor leaves " +
+         std::to_string(statistics.tensor_leaves) + ", bytes " + std::to_string(statistics.bytes);
+}
+
 std::string to_string(const StrategyStatistics& statistics) {
-  const ReductionStatistics& reduction = statistics.reduction;
   return "runs " + std::to_string(statistics.runs) + ", merges " +
          std::to_string(statistics.merges) + ", updates " + std::to_string(statistics.updates) +
-         ", reductions " + std::to_string(reduction.reductions) + ", host leaves " +
-         std::to_string(reduction.host_leaves) + ", tensor leaves " +
-         std::to_string(reduction.tensor_leaves) + ", bytes " + std::to_string(reduction.bytes);
+         ", " + to_string(statistics.reduction);
 }
 
 }  // namespace belfry

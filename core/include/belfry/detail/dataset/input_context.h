@@ -3,8 +3,10 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
 
 #include <cstdint>
+#include <string>
 
 namespace belfry {
 
@@ -20,10 +22,23 @@ struct InputContext {
                                           CallSite site = CallSite::here()) const;
 };
 
+/// `input pipeline 0 of 2, 4 replicas in sync`.
+std::string to_string(const InputContext& context);
+
 /// The argument of a function that makes a value for each replica.
 struct ValueContext {
   int replica_id = 0;            ///< The replica that gets the value.
   int num_replicas_in_sync = 1;  ///< The replicas of the strategy.
 };
+
+/// `replica 1 of 4`.
+std::string to_string(const ValueContext& context);
+
+namespace detail {
+template <>
+inline constexpr bool kPrints<InputContext> = true;
+template <>
+inline constexpr bool kPrints<ValueContext> = true;
+}  // namespace detail
 
 }  // namespace belfry
