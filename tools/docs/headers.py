@@ -24,8 +24,8 @@ import re
 import pages
 
 # Parts of classes that lie in detail and have public functions.
-SHOWN_DETAIL = ("belfry/detail/axis_verbs.h", "belfry/detail/destination_verbs.h",
-                "belfry/detail/strategy_verbs.h")
+SHOWN_DETAIL = ("belfry/detail/assign_verbs.h", "belfry/detail/axis_verbs.h",
+                "belfry/detail/destination_verbs.h", "belfry/detail/strategy_verbs.h")
 FOLDERS = ("core/include", "core/extras/*/include", "backends/*/include",
            "backends/*/driver/include", "proptests/include")
 NAMESPACE = re.compile(r"^namespace (belfry(?:::\w+)*) \{$")

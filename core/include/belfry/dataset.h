@@ -45,22 +45,15 @@ class Dataset {
   /// The elements of readers. `start()` is called for each loop and returns a function that returns
   /// the next element as `std::optional<T>`.
   template <class F>
-    requires std::is_invocable_r_v<Reader, const F&>
   static Dataset from_generator(F start) {
-    return Dataset([start = std::move(start)](std::uint64_t) -> Reader { return start(); });
+    return Dataset(detail::generated<T>(std::move(start)));
   }
   /// `fn(0)`, `fn(1)`, ..., `fn(count - 1)`. Throws: InvalidArgumentError (kInvalidArgument) for a
   /// negative count.
   template <class F>
-    requires std::is_invocable_r_v<T, const F&, std::int64_t>
   static Dataset tabulate(std::int64_t count, F fn, CallSite site = CallSite::here()) {
     detail::require_at_least(0, count, "the count of tabulate", site);
-    return Dataset([count, fn = std::move(fn)](std::uint64_t) -> Reader {
-      return [count, fn, next = std::int64_t{0}]() mutable -> std::optional<T> {
-        if (next == count) return std::nullopt;
-        return T(fn(next++));
-      };
-    });
+    return Dataset(detail::tabulated<T>(count, std::move(fn)));
   }
   /// 0, 1, ..., count - 1. Throws: as tabulate.
   static Dataset range(std::int64_t count, CallSite site = CallSite::here())

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/detail/all_reduce_request.h"
+#include "belfry/detail/assign_verbs.h"
 #include "belfry/detail/merge_point.h"
 #include "belfry/detail/merge_request.h"
 #include "belfry/detail/mirror.h"
@@ -37,7 +38,7 @@ struct DefaultContext;
 /// - If the run fails, pending merges and later calls throw ReplicaCancelled in each replica, and
 ///   `run` throws the cause (SEM-7). The default strategy has no run: its merges are executed at
 ///   the call and throw the cause directly (SEM-16).
-class ReplicaContext {
+class ReplicaContext : public detail::AssignVerbs<ReplicaContext> {
  public:
   ReplicaContext(const ReplicaContext&) = delete;
   ReplicaContext& operator=(const ReplicaContext&) = delete;
@@ -131,102 +132,14 @@ class ReplicaContext {
     return all_gather(std::move(value), axis, tag);
   }
 
-  /// Sets, adds to or subtracts from a variable (SEM-45).
-  /// - Replica-local variable: changes on this replica only. Order: tensors are enqueued on this
-  ///   replica's device; the host does not block.
-  /// - Mirrored variable: a merge, in which the variable's aggregation combines the values of all
-  ///   replicas, and every component changes alike.
-  /// Throws: ContextError (kOtherStrategy); InvalidArgumentError (kVariableEmpty); DeviceError
-  /// (kOutOfMemory). Addition and subtraction: StructureMismatchError (kStructure) for a value of
-  /// another structure than the variable's, InvalidArgumentError (kDType) for types without sums.
-  /// Replica-local: ContextError (kWrongContext) if this context is not current,
-  /// InvalidArgumentError (kDestination) for a variable without a component here. Mirrored:
-  /// InvalidArgumentError (kNoAggregation) for a variable without an aggregation; from `run`,
-  /// MergeMismatchError (kMergePlaces if replicas change different variables, or in different
-  /// ways), StructureMismatchError if replicas bring different structures.
-  template <class T, class V>
-  void assign(const MirroredVariable<T>& variable, V value,
-              detail::MergePlace place = CallSite::here()) {
-    assign_merged(variable, detail::AssignOp::kSet, std::move(value), place);
-  }
-  /// assign with +.
-  template <class T, class V>
-  void assign_add(const MirroredVariable<T>& variable, V value,
-                  detail::MergePlace place = CallSite::here()) {
-    assign_merged(variable, detail::AssignOp::kAdd, std::move(value), place);
-  }
-  /// assign with -.
-  template <class T, class V>
-  void assign_sub(const MirroredVariable<T>& variable, V value,
-                  detail::MergePlace place = CallSite::here()) {
-    assign_merged(variable, detail::AssignOp::kSubtract, std::move(value), place);
-  }
-  template <class T, class V>
-  void assign(const ReplicaLocalVariable<T>& variable, V value,
-              detail::MergePlace place = CallSite::here()) {
-    T own(std::move(value));
-    detail::bring_to(own, placement());
-    assign_own(variable, detail::AssignOp::kSet, std::move(own), place.site);
-  }
-  template <class T, class V>
-  void assign_add(const ReplicaLocalVariable<T>& variable, V value,
-                  detail::MergePlace place = CallSite::here()) {
-    assign_own(variable, detail::AssignOp::kAdd, T(std::move(value)), place.site);
-  }
-  template <class T, class V>
-  void assign_sub(const ReplicaLocalVariable<T>& variable, V value,
-                  detail::MergePlace place = CallSite::here()) {
-    assign_own(variable, detail::AssignOp::kSubtract, T(std::move(value)), place.site);
-  }
-
-  /// assign for the kind of the variable.
-  template <class T, class V>
-  void assign(const Variable<T>& variable, V value, detail::MergePlace place = CallSite::here()) {
-    variable.visit([&](const auto& kind) { assign(kind, std::move(value), place); }, place.site);
-  }
-  template <class T, class V>
-  void assign_add(const Variable<T>& variable, V value,
-                  detail::MergePlace place = CallSite::here()) {
-    variable.visit([&](const auto& kind) { assign_add(kind, std::move(value), place); },
-                   place.site);
-  }
-  template <class T, class V>
-  void assign_sub(const Variable<T>& variable, V value,
-                  detail::MergePlace place = CallSite::here()) {
-    variable.visit([&](const auto& kind) { assign_sub(kind, std::move(value), place); },
-                   place.site);
-  }
-
-  /// The assignment of a replica-local variable is no merge, and its tag has no effect.
-  template <class V, class T>
-  void assign(const MergeTag& tag, const V& variable, T value) {
-    assign(variable, std::move(value), tag);
-  }
-  template <class V, class T>
-  void assign_add(const MergeTag& tag, const V& variable, T value) {
-    assign_add(variable, std::move(value), tag);
-  }
-  template <class V, class T>
-  void assign_sub(const MergeTag& tag, const V& variable, T value) {
-    assign_sub(variable, std::move(value), tag);
-  }
-
   /// For the handles of variables.
   detail::MergePoint& merges() const { return merges_; }
 
  private:
+  friend class detail::AssignVerbs<ReplicaContext>;
   friend class detail::ReplicaRunner;
   friend struct detail::DefaultContext;
   ReplicaContext(detail::MergePoint& merges, int replica) : merges_(merges), id_(replica) {}
-
-  template <class T, class V>
-  void assign_merged(const MirroredVariable<T>& variable, detail::AssignOp op, V value,
-                     detail::MergePlace place);
-  template <class T>
-  void assign_own(const ReplicaLocalVariable<T>& variable, detail::AssignOp op, T value,
-                  CallSite site) {
-    detail::apply_assign(op, variable.on(*this, site), std::move(value), variable.name(site), site);
-  }
 
   template <detail::MergeKind Kind, class F, class... Args>
   auto merge_at(detail::MergePlace place, const void* identity, const F& fn, Args&&... args) {

@@ -3,9 +3,12 @@
 #pragma once
 
 #include "belfry/backend/host_backend.h"
+#include "belfry/detail/refused.h"
+#include "belfry/detail/strategy_arguments.h"
 #include "belfry/process_group.h"
 #include "belfry/strategy.h"
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +26,31 @@ class MirroredStrategy final : public Strategy {
   /// that `cross_device_ops` cannot have.
   MirroredStrategy(Backend& backend, const StrategyOptions& options,
                    CallSite site = CallSite::here());
+  /// Arguments of no strategy; the call does not compile.
+  template <class... Args>
+    requires detail::WrongArguments<detail::OverBackend<StrategyOptions>, Args...>
+  explicit MirroredStrategy(Args&&...) : MirroredStrategy(detail::refused<Backend&>()) {
+    static_assert(
+        detail::kTaken<Args...>,
+        "a MirroredStrategy takes a backend, and options unless all devices take part: write "
+        "MirroredStrategy strategy(backend, {.devices = {DeviceSpec::parse(\"GPU:0\")}})");
+  }
+  template <detail::ListedDevice T>
+  MirroredStrategy(Backend&, std::initializer_list<T>)
+      : MirroredStrategy(detail::refused<Backend&>()) {
+    static_assert(
+        detail::kTaken<T>,
+        "a MirroredStrategy takes a backend, and options unless all devices take part: write "
+        "MirroredStrategy strategy(backend, {.devices = {DeviceSpec::parse(\"GPU:0\")}})");
+  }
+  template <detail::ListedDevice T>
+  MirroredStrategy(std::initializer_list<T>)
+      : MirroredStrategy(detail::refused<Backend&>()) {  // NOLINT: does not compile.
+    static_assert(
+        detail::kTaken<T>,
+        "a MirroredStrategy takes a backend, and options unless all devices take part: write "
+        "MirroredStrategy strategy(backend, {.devices = {DeviceSpec::parse(\"GPU:0\")}})");
+  }
 };
 
 /// A synchronous replica on each device of each process of a group. All processes make the strategy
@@ -39,6 +67,15 @@ class MultiWorkerMirroredStrategy final : public Strategy {
                               CallSite site = CallSite::here());
   MultiWorkerMirroredStrategy(Backend& backend, ProcessGroup& group, const StrategyOptions& options,
                               CallSite site = CallSite::here());
+  /// Arguments of no strategy; the call does not compile.
+  template <class... Args>
+    requires detail::WrongArguments<detail::OverProcesses<StrategyOptions>, Args...>
+  explicit MultiWorkerMirroredStrategy(Args&&...)
+      : MultiWorkerMirroredStrategy(detail::refused<Backend&>(), detail::refused<ProcessGroup&>()) {
+    static_assert(detail::kTaken<Args...>,
+                  "a MultiWorkerMirroredStrategy takes a backend and a process group, and then "
+                  "options: write MultiWorkerMirroredStrategy strategy(backend, group)");
+  }
   ~MultiWorkerMirroredStrategy() override;
 
  private:
@@ -80,6 +117,31 @@ class CentralStorageStrategy final : public Strategy {
   /// MirroredStrategy.
   CentralStorageStrategy(Backend& backend, const CentralStorageOptions& options,
                          CallSite site = CallSite::here());
+  /// Arguments of no strategy; the call does not compile.
+  template <class... Args>
+    requires detail::WrongArguments<detail::OverBackend<CentralStorageOptions>, Args...>
+  explicit CentralStorageStrategy(Args&&...) : CentralStorageStrategy(detail::refused<Backend&>()) {
+    static_assert(detail::kTaken<Args...>,
+                  "a CentralStorageStrategy takes a backend, and CentralStorageOptions unless all "
+                  "devices take part: write CentralStorageStrategy strategy(backend, {.devices = "
+                  "{DeviceSpec::parse(\"GPU:0\")}})");
+  }
+  template <detail::ListedDevice T>
+  CentralStorageStrategy(Backend&, std::initializer_list<T>)
+      : CentralStorageStrategy(detail::refused<Backend&>()) {
+    static_assert(detail::kTaken<T>,
+                  "a CentralStorageStrategy takes a backend, and CentralStorageOptions unless all "
+                  "devices take part: write CentralStorageStrategy strategy(backend, {.devices = "
+                  "{DeviceSpec::parse(\"GPU:0\")}})");
+  }
+  template <detail::ListedDevice T>
+  CentralStorageStrategy(std::initializer_list<T>)
+      : CentralStorageStrategy(detail::refused<Backend&>()) {  // NOLINT: does not compile.
+    static_assert(detail::kTaken<T>,
+                  "a CentralStorageStrategy takes a backend, and CentralStorageOptions unless all "
+                  "devices take part: write CentralStorageStrategy strategy(backend, {.devices = "
+                  "{DeviceSpec::parse(\"GPU:0\")}})");
+  }
 
   /// The device of mirrored variables.
   DeviceSpec storage_device() { return backend().device_spec(storage_); }
@@ -95,6 +157,15 @@ class OneDeviceStrategy final : public Strategy {
  public:
   /// Throws: InvalidArgumentError (kUnknownDevice).
   OneDeviceStrategy(Backend& backend, const DeviceSpec& device, CallSite site = CallSite::here());
+  /// Arguments of no strategy; the call does not compile.
+  template <class... Args>
+    requires detail::WrongArguments<detail::OnDevice, Args...>
+  explicit OneDeviceStrategy(Args&&...)
+      : OneDeviceStrategy(detail::refused<Backend&>(), detail::refused<const DeviceSpec&>()) {
+    static_assert(detail::kTaken<Args...>,
+                  "a OneDeviceStrategy takes a backend and a device: write OneDeviceStrategy "
+                  "strategy(backend, DeviceSpec::parse(\"GPU:0\"))");
+  }
 };
 
 namespace detail {

@@ -171,10 +171,6 @@ class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks
                                         CallSite site = CallSite::here()) {
     return VariableScope(core_, cross_, {.places = detail::places_on(core_, devices, site)}, site);
   }
-  /// `creator` sees the options of every variable made in the scope and may change them.
-  VariableScope variable_creator_scope(VariableCreator creator, CallSite site = CallSite::here()) {
-    return VariableScope(core_, cross_, {.creator = std::move(creator)}, site);
-  }
   /// Whether `variable` is this strategy's. Throws: InvalidArgumentError (kVariableEmpty).
   template <class T>
   bool created_in_scope(const VariableHandle<T>& variable, CallSite site = CallSite::here()) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/cross_replica_context.h"
+#include "belfry/detail/refused.h"
 #include "belfry/detail/vjp_leaves.h"
 #include "belfry/nest.h"
 #include "belfry/reduce_op.h"
@@ -26,39 +27,48 @@
 namespace belfry {
 
 /// Of all_reduce: for SUM the sum of the cotangents, for MEAN the mean of the cotangents.
-template <Nest T>
+template <class T>
 T all_reduce_vjp(ReplicaContext& replica, ReduceOp op, T cotangent,
                  detail::MergePlace place = CallSite::here()) {
-  return replica.all_reduce(op, std::move(cotangent), place);
+  if constexpr (detail::require_nest<T>()) {
+    return replica.all_reduce(op, std::move(cotangent), place);
+  } else {
+    return detail::Refused();
+  }
 }
 /// all_reduce_vjp with a tag (SEM-132).
-template <Nest T>
+template <class T>
 T all_reduce_vjp(ReplicaContext& replica, const MergeTag& tag, ReduceOp op, T cotangent) {
   return all_reduce_vjp(replica, op, std::move(cotangent), tag);
 }
 
 /// Of all_gather: this replica's slice of the sum of the cotangents. `value` is the replica's input
 /// of all_gather.
-template <Nest T>
+template <class T>
 T all_gather_vjp(ReplicaContext& replica, const T& value, T cotangent, Axis axis = Axis(0),
                  detail::MergePlace place = CallSite::here()) {
-  const CallSite site = place.site;
-  detail::require_tree_of(value, cotangent, site);
-  const std::vector<std::int64_t> own = detail::extents_along(value, axis, site);
-  // Each replica's number and extents: the sums of earlier rows are where a replica's slice begins.
-  std::vector<std::int64_t> row = {replica.replica_id()};
-  row.insert(row.end(), own.begin(), own.end());
-  const std::vector<std::int64_t> all = replica.all_gather(row, place);
-  T sum = replica.all_reduce(ReduceOp::kSum, std::move(cotangent), place);
-  std::vector<std::int64_t> begins(own.size(), 0);
-  for (std::size_t at = 0; all[at] != replica.replica_id(); at += row.size()) {
-    for (std::size_t i = 0; i < own.size(); ++i) begins[i] += all[at + 1 + i];
+  if constexpr (detail::require_nest<T>()) {
+    const CallSite site = place.site;
+    detail::require_tree_of(value, cotangent, site);
+    const std::vector<std::int64_t> own = detail::extents_along(value, axis, site);
+    // Each replica's number and extents: the sums of earlier rows are where a replica's slice
+    // begins.
+    std::vector<std::int64_t> row = {replica.replica_id()};
+    row.insert(row.end(), own.begin(), own.end());
+    const std::vector<std::int64_t> all = replica.all_gather(row, place);
+    T sum = replica.all_reduce(ReduceOp::kSum, std::move(cotangent), place);
+    std::vector<std::int64_t> begins(own.size(), 0);
+    for (std::size_t at = 0; all[at] != replica.replica_id(); at += row.size()) {
+      for (std::size_t i = 0; i < own.size(); ++i) begins[i] += all[at + 1 + i];
+    }
+    detail::cut_leaves(sum, axis, begins, own, site);
+    return sum;
+  } else {
+    return detail::Refused();
   }
-  detail::cut_leaves(sum, axis, begins, own, site);
-  return sum;
 }
 /// all_gather_vjp with a tag for both merges (SEM-132).
-template <Nest T>
+template <class T>
 T all_gather_vjp(ReplicaContext& replica, const MergeTag& tag, const T& value, T cotangent,
                  Axis axis = Axis(0)) {
   return all_gather_vjp(replica, value, std::move(cotangent), axis, tag);
@@ -66,63 +76,79 @@ T all_gather_vjp(ReplicaContext& replica, const MergeTag& tag, const T& value, T
 
 /// Of reduce over all N replicas: on every replica, for SUM the cotangent, for MEAN the cotangent
 /// divided by N.
-template <Nest T>
+template <class T>
 Mirrored<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, T cotangent,
                        CallSite site = CallSite::here()) {
-  detail::require_operator(op, site);
-  if (op == ReduceOp::kMean) detail::divide_leaves(cotangent, cross.num_replicas(), site);
-  return cross.broadcast(cotangent, site);
+  if constexpr (detail::require_nest<T>()) {
+    detail::require_operator(op, site);
+    if (op == ReduceOp::kMean) detail::divide_leaves(cotangent, cross.num_replicas(), site);
+    return cross.broadcast(cotangent, site);
+  } else {
+    return detail::Refused();
+  }
 }
 
 /// Of reduce of `value`; some replicas may have no component (SEM-90). Each replica with a
 /// component gets, on its device, for SUM the cotangent, for MEAN the cotangent divided by the
 /// number of components. A broadcast.
-template <Nest T>
+template <class T>
 PerReplica<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, const PerReplica<T>& value,
                          T cotangent, CallSite site = CallSite::here()) {
-  cross.core().require_cross("reduce_vjp", site);
-  cross.core().require_one_process("reduce_vjp", site);
-  detail::require_operator(op, site);
-  detail::require_replicas(cross.core(), value.size(), site);
-  const detail::Participants& present = value.present();
-  if (op == ReduceOp::kMean) detail::divide_leaves(cotangent, present.count(), site);
-  std::vector<Placement> places;
-  places.reserve(static_cast<std::size_t>(present.count()));
-  for (int i = 0; i < present.count(); ++i) {
-    places.push_back(cross.core().placement(present.id(i)));
+  if constexpr (detail::require_nest<T>()) {
+    cross.core().require_cross("reduce_vjp", site);
+    cross.core().require_one_process("reduce_vjp", site);
+    detail::require_operator(op, site);
+    detail::require_replicas(cross.core(), value.size(), site);
+    const detail::Participants& present = value.present();
+    if (op == ReduceOp::kMean) detail::divide_leaves(cotangent, present.count(), site);
+    std::vector<Placement> places;
+    places.reserve(static_cast<std::size_t>(present.count()));
+    for (int i = 0; i < present.count(); ++i) {
+      places.push_back(cross.core().placement(present.id(i)));
+    }
+    return PerReplica<T>(detail::copies_on(cross.core(), cotangent, places), present);
+  } else {
+    return detail::Refused();
   }
-  return PerReplica<T>(detail::copies_on(cross.core(), cotangent, places), present);
 }
 
 /// Of broadcast: the sum of the cotangents, on replica 0's device.
-template <Nest T>
+template <class T>
 T broadcast_vjp(CrossReplicaContext& cross, const PerReplica<T>& cotangents,
                 CallSite site = CallSite::here()) {
-  return cross.reduce(ReduceOp::kSum, cotangents, site).value();
+  if constexpr (detail::require_nest<T>()) {
+    return cross.reduce(ReduceOp::kSum, cotangents, site).value();
+  } else {
+    return detail::Refused();
+  }
 }
 
 /// Of gather: each replica's slice of the cotangent, on the replica's device. `value` is the input
 /// of gather.
-template <Nest T>
+template <class T>
 PerReplica<T> gather_vjp(CrossReplicaContext& cross, const PerReplica<T>& value, const T& cotangent,
                          Axis axis = Axis(0), CallSite site = CallSite::here()) {
-  cross.core().require_cross("gather_vjp", site);
-  cross.core().require_one_process("gather_vjp", site);
-  detail::require_replicas(cross.core(), value.size(), site);
-  const detail::Participants& present = value.present();
-  detail::ReplicaArray<T> slices(present.count());
-  std::vector<std::int64_t> begins;
-  for (int i = 0; i < present.count(); ++i) {
-    const int replica = present.id(i);
-    detail::require_tree_of(value[replica], cotangent, site);
-    const std::vector<std::int64_t> own = detail::extents_along(value[replica], axis, site);
-    begins.resize(own.size());
-    T part = cotangent;
-    detail::cut_leaves(part, axis, begins, own, site);
-    slices.emplace_back(detail::placed_on(part, cross.core().placement(replica)));
-    for (std::size_t leaf = 0; leaf < own.size(); ++leaf) begins[leaf] += own[leaf];
+  if constexpr (detail::require_nest<T>()) {
+    cross.core().require_cross("gather_vjp", site);
+    cross.core().require_one_process("gather_vjp", site);
+    detail::require_replicas(cross.core(), value.size(), site);
+    const detail::Participants& present = value.present();
+    detail::ReplicaArray<T> slices(present.count());
+    std::vector<std::int64_t> begins;
+    for (int i = 0; i < present.count(); ++i) {
+      const int replica = present.id(i);
+      detail::require_tree_of(value[replica], cotangent, site);
+      const std::vector<std::int64_t> own = detail::extents_along(value[replica], axis, site);
+      begins.resize(own.size());
+      T part = cotangent;
+      detail::cut_leaves(part, axis, begins, own, site);
+      slices.emplace_back(detail::placed_on(part, cross.core().placement(replica)));
+      for (std::size_t leaf = 0; leaf < own.size(); ++leaf) begins[leaf] += own[leaf];
+    }
+    return PerReplica<T>(std::move(slices), present);
+  } else {
+    return detail::Refused();
   }
-  return PerReplica<T>(std::move(slices), present);
 }
 
 }  // namespace belfry

@@ -26,31 +26,9 @@ void verbs_of_the_cross_replica_context(CrossReplicaContext& cross, const PerRep
   cross.reduce(ReduceOp::kSum, rows, Axis(0));
   cross.batch_reduce(ReduceOp::kSum, std::pair{values, device}, values);
   cross.gather(rows, Axis(0));
-#ifdef X16_DESTINATION_IS_A_NUMBER
-  // EXPECT: constraints|no matching
-  cross.reduce(ReduceOp::kSum, values, 7);
-#endif
-#ifdef X17_REDUCE_A_LIST
-  // EXPECT: constraints|no matching
-  cross.reduce(ReduceOp::kSum, std::vector<int>{1, 2});
-#endif
-#ifdef X11_X12_X13_RED_21_REDUCE_A_PLAIN_NUMBER
-  // EXPECT: constraints|no matching
-  // Overridden: what is reduced is a PerReplica or a Mirrored, whatever the number, the operator
-  // and N.
-  cross.reduce(ReduceOp::kSum, 5.0);
-#endif
-#ifdef X20_SUM_OF_A_MIRRORED_VARIABLE
-  // EXPECT: constraints|no matching
-  cross.reduce(ReduceOp::kSum, variable);
-#endif
 #ifdef RED_22_SUM_OF_A_MIRRORED_TO_A_DESTINATION
   // EXPECT: SUM of a Mirrored is ambiguous|not a constant expression
   cross.reduce(ReduceOp::kSum, cross.broadcast(1), device);
-#endif
-#ifdef RED_23_AXIS_IS_A_NUMBER
-  // EXPECT: constraints|no matching
-  cross.reduce(ReduceOp::kSum, rows, 0);
 #endif
 #ifdef RED_24_BATCH_OF_TRIPLES
   // EXPECT: incomplete type|undefined template
@@ -88,10 +66,6 @@ void reductions_of_mirrored_values(CrossReplicaContext& cross) {
 #ifdef GATHER_A_MIRRORED
   // EXPECT: no matching
   cross.gather(cross.broadcast(std::vector<int>{1}), Axis(0));
-#endif
-#ifdef FOLD_A_MIRRORED
-  // EXPECT: constraints|no matching
-  cross.reduce(TruncatedMean(), cross.broadcast(1));
 #endif
 }
 

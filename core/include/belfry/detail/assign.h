@@ -28,11 +28,12 @@ void combine_leaves(AssignOp op, std::vector<LeafRef> target, std::vector<LeafRe
                                         const std::vector<LeafDescription>& value, CallSite site);
 
 /// Sets `target`, a component of `variable`, to `value`, or adds or subtracts `value` leaf by leaf.
-template <class T>
+/// Callers have tested that T is a nest.
+template <Nest T>
 void apply_assign(AssignOp op, T& target, T value, std::string_view variable, CallSite site) {
   if (op == AssignOp::kSet) {
     target = std::move(value);
-  } else if constexpr (Nest<T>) {
+  } else {
     std::vector<LeafRef> to = leaves_of(target);
     std::vector<LeafRef> delta = leaves_of(value);
     // Leaves of the same types may have other keys.
@@ -40,8 +41,6 @@ void apply_assign(AssignOp op, T& target, T value, std::string_view variable, Ca
       throw_other_structure(variable, describe_leaves(target), describe_leaves(value), site);
     }
     combine_leaves(op, std::move(to), std::move(delta), site, variable);
-  } else {
-    static_assert(Nest<T>, "only nests can be added to");
   }
 }
 

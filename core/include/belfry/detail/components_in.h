@@ -18,8 +18,8 @@
 
 namespace belfry::detail {
 
-/// Calls `visit(component)` for each component there is of a distributed value or a variable, in
-/// order, or for the value itself.
+/// Calls `visit(component)` for each component of a distributed value or a variable, in order, or
+/// for the value itself.
 template <class V, class Visit>
 void for_each_component(StrategyCore& core, const V& value, CallSite site, Visit&& visit) {
   if constexpr (IsVariable<V>::value) {
@@ -52,16 +52,39 @@ struct TensorsIn;
 template <class V>
 struct IsVariant : std::false_type {};
 template <class... T>
-struct IsVariant<std::variant<T...>> : std::true_type {};
+struct IsVariant<std::variant<T...>> : std::true_type {
+  template <class Test>
+  static constexpr bool all(const Test& test) {
+    return (test.template operator()<T>() && ...);
+  }
+};
 
-/// Whether values of a type have nothing on a device, and do not lead there.
+/// Whether values of a type neither have nor name bytes on a device.
 template <class V>
 constexpr bool is_on_the_host() {
   return Element<V> || std::is_arithmetic_v<V> || std::is_enum_v<V> || std::is_empty_v<V> ||
          std::is_same_v<V, std::string>;
 }
 
-/// Adds the devices on which `value` has tensors.
+/// Whether `group` finds all tensors in values of a type.
+template <class V>
+constexpr bool is_grouped() {
+  if constexpr (IsTensor<V>::value || std::is_same_v<V, AnyTensor> || is_on_the_host<V>()) {
+    return true;
+  } else if constexpr (IsVariable<V>::value || IsDistributed<V>::value || IsMirroredOn<V>::value) {
+    return is_grouped<typename V::value_type>();
+  } else if constexpr (requires(const V& value) { TensorsIn<V>::of(value); }) {
+    return true;
+  } else if constexpr (IsVariant<V>::value) {
+    return IsVariant<V>::all([]<class E>() { return is_grouped<E>(); });
+  } else if constexpr (is_container<V>()) {
+    return all_elements<V>([]<class E>() { return is_grouped<E>(); });
+  } else {
+    return false;
+  }
+}
+
+/// Adds the devices on which `value` has tensors. The type of the value is grouped.
 template <class V>
 void collect_devices(StrategyCore& core, const V& value, CallSite site, std::set<int>& devices) {
   [[maybe_unused]] const auto collect = [&](const auto&... part) {
@@ -77,10 +100,6 @@ void collect_devices(StrategyCore& core, const V& value, CallSite site, std::set
     std::visit(collect, value);
   } else if constexpr (is_container<V>()) {
     for_each_child(value, collect);
-  } else {
-    static_assert(is_on_the_host<V>(),
-                  "group looks into tensors, variables, distributed values, slices, the standard "
-                  "containers of nests and aggregates with members: take the parts of others");
   }
 }
 

@@ -11,6 +11,7 @@
 #include "belfry/detail/not_site.h"
 #include "belfry/detail/place.h"
 #include "belfry/detail/process_values.h"
+#include "belfry/detail/reduce_arguments.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/refused.h"
 #include "belfry/nest.h"
@@ -58,6 +59,29 @@ class DestinationVerbs {
     requires NoReduction<R, T>
   Refused reduce(const R&, const PerReplica<T>&, CallSite = CallSite::here()) {
     return refuse_reduction<R, T>();
+  }
+  /// Arguments that no reduction takes; the call does not compile.
+  template <class Op, class... Args>
+    requires(mistake_in_reduce<Op, Args...>() != ReduceMistake::kNone)
+  Refused reduce(const Op&, const Args&...) {
+    constexpr ReduceMistake kMistake = mistake_in_reduce<Op, Args...>();
+    static_assert(kIsNotReduce<kMistake, ReduceMistake::kNoOperator>,
+                  "reduce takes an operator first: write reduce(ReduceOp::kSum, values)");
+    static_assert(kIsNotReduce<kMistake, ReduceMistake::kVariable>,
+                  "reduce takes values, and no variable: write strategy.read(variable), which "
+                  "reduces the components of a replica-local variable");
+    static_assert(kIsNotReduce<kMistake, ReduceMistake::kPlain>,
+                  "reduce takes a PerReplica, with a value of each replica: write "
+                  "reduce(ReduceOp::kSum, values) for the result values of run or for an argument "
+                  "of merge_call, or replica.all_reduce(ReduceOp::kSum, value) in a replica");
+    static_assert(kIsNotReduce<kMistake, ReduceMistake::kMirrored>,
+                  "a reduction of the user's folds a PerReplica, and a Mirrored is the same on all "
+                  "replicas: write ReduceOp::kMean, or use the Mirrored as it is");
+    static_assert(kIsNotReduce<kMistake, ReduceMistake::kDestination>,
+                  "the argument behind the values is a destination or an axis: write, for example, "
+                  "reduce(ReduceOp::kSum, values, device) or reduce(ReduceOp::kSum, values, "
+                  "Axis(0))");
+    return {};
   }
 
   /// The value on the devices of `destination`. Order: copies are enqueued.
@@ -116,9 +140,17 @@ class DestinationVerbs {
   /// Throws: ContextError (kOtherStrategy) for a variable.
   template <class V>
   Completion group(const V& value, CallSite site = CallSite::here()) {
-    core().require_cross("group", site);
+    constexpr bool kGrouped = is_grouped<V>();
+    static_assert(kGrouped,
+                  "group looks into tensors, variables, distributed values, slices, standard "
+                  "containers, and structures that list their members: write static auto "
+                  "members(auto& self) { return std::tie(self.first, self.second); } in the "
+                  "structure, or pass the parts of a type without members");
     std::set<int> devices;
-    collect_devices(core(), value, site, devices);
+    if constexpr (kGrouped) {
+      core().require_cross("group", site);
+      collect_devices(core(), value, site, devices);
+    }
     return Completion(core().backend(), std::vector<int>(devices.begin(), devices.end()));
   }
 

@@ -10,13 +10,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-/// What datasets are read by: functions that give the next element, or nothing at the end.
+/// The readers of datasets: functions that give the next element, or nothing at the end.
 namespace belfry::detail {
 
-/// Throws: InvalidArgumentError (kInvalidArgument) when `value` is below `least`.
+/// Throws: InvalidArgumentError (kInvalidArgument) if `value` is below `least`.
 void require_at_least(std::int64_t least, std::int64_t value, const char* what, CallSite site);
 void require_shard(std::int64_t count, std::int64_t index, CallSite site);
 void require_sizes(const std::vector<std::int64_t>& sizes, CallSite site);
@@ -27,6 +28,44 @@ std::vector<std::size_t> permutation(std::size_t count, std::uint64_t seed, std:
 
 template <class T>
 using ReaderOf = std::function<std::optional<T>()>;
+
+/// The reader of each epoch.
+template <class T>
+using ReaderOfEpoch = std::function<ReaderOf<T>(std::uint64_t epoch)>;
+
+/// The readers that `start()` gives.
+template <class T, class F>
+ReaderOfEpoch<T> generated(F start) {
+  constexpr bool kStarts = std::is_invocable_r_v<ReaderOf<T>, const F&>;
+  static_assert(kStarts,
+                "from_generator calls start() for each loop, and the result for each element: "
+                "write [] { return [next = 0]() mutable -> std::optional<T> { return next++; }; "
+                "}, with std::nullopt at the end");
+  if constexpr (kStarts) {
+    return [start = std::move(start)](std::uint64_t) -> ReaderOf<T> { return start(); };
+  } else {
+    return {};
+  }
+}
+
+/// Readers of `fn(0)` to `fn(count - 1)`.
+template <class T, class F>
+ReaderOfEpoch<T> tabulated(std::int64_t count, F fn) {
+  constexpr bool kGivesElement = std::is_invocable_r_v<T, const F&, std::int64_t>;
+  static_assert(kGivesElement,
+                "tabulate calls fn(index) for each element: write [](std::int64_t index) { return "
+                "...; }, with a result that converts to the element type of the dataset");
+  if constexpr (kGivesElement) {
+    return [count, fn = std::move(fn)](std::uint64_t) -> ReaderOf<T> {
+      return [count, fn, next = std::int64_t{0}]() mutable -> std::optional<T> {
+        if (next == count) return std::nullopt;
+        return T(fn(next++));
+      };
+    };
+  } else {
+    return {};
+  }
+}
 
 template <class T>
 class ElementReader {

@@ -41,15 +41,18 @@ T ReplicaContext::all_gather(T value, Axis axis, detail::MergePlace place) {
   }
 }
 
+namespace detail {
+
+template <class Self>
 template <class T, class V>
-void ReplicaContext::assign_merged(const MirroredVariable<T>& variable, detail::AssignOp op,
-                                   V value, detail::MergePlace place) {
-  detail::VariableState<T>& state = variable.state(place.site);
-  detail::require_aggregation(*this, state.info, place.site);
+void AssignVerbs<Self>::assign_merged(const MirroredVariable<T>& variable, AssignOp op, V value,
+                                      MergePlace place) {
+  VariableState<T>& state = variable.state(place.site);
+  require_aggregation(self(), state.info, place.site);
   const auto change = [&variable, op, aggregation = state.info.aggregation, site = place.site](
                           CrossReplicaContext& cross, const PerReplica<T>& values) {
     const auto set = [&variable, op, site](T& component, const T& delta) {
-      detail::apply_assign(op, component, delta, variable.name(site), site);
+      apply_assign(op, component, delta, variable.name(site), site);
     };
     if (aggregation == Aggregation::kOnlyFirst) {
       cross.update(variable, set, cross.broadcast(*values.begin(), site), site);
@@ -60,8 +63,10 @@ void ReplicaContext::assign_merged(const MirroredVariable<T>& variable, detail::
   };
   // Replicas must agree on the variable and on the operation: an address for each pair.
   const void* identity = reinterpret_cast<const char*>(&state) + static_cast<int>(op);
-  merge_at<detail::MergeKind::kAssign>(
-      place, identity, detail::VariableMerge{change, op, state.info}, T(std::move(value)));
+  self().template merge_at<MergeKind::kAssign>(
+      place, identity, VariableMerge{change, op, state.info}, T(std::move(value)));
 }
+
+}  // namespace detail
 
 }  // namespace belfry

@@ -8,10 +8,23 @@
 #include "belfry/device_spec.h"
 #include "belfry/variable.h"
 
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace belfry::detail {
+
+/// The rules of a scope with this creator.
+template <class F>
+VariableRules rules_of_creator(F creator) {
+  constexpr bool kCreates = std::is_convertible_v<F, VariableCreator>;
+  static_assert(kCreates,
+                "variable_creator_scope calls creator(options) for each variable: write "
+                "[&](VariableOptions& options) {...}");
+  VariableRules rules;
+  if constexpr (kCreates) rules.creator = std::move(creator);
+  return rules;
+}
 
 /// Facts about values and variables of a strategy, and makers of variables with a tag as the first
 /// argument. Replicas that make a variable compare the tags (SEM-132); elsewhere a tag has no
@@ -46,6 +59,13 @@ class StrategyVerbs {
     StrategyCore& core = self().cross_replica().core();
     return VariableScope(core, self().cross_replica(), {.places = one_place(core, device, site)},
                          site);
+  }
+
+  /// `creator` sees the options of every variable made in the scope, and may change the options.
+  template <class F = VariableCreator>
+  VariableScope variable_creator_scope(F creator, CallSite site = CallSite::here()) {
+    return VariableScope(self().cross_replica().core(), self().cross_replica(),
+                         rules_of_creator(std::move(creator)), site);
   }
 
   /// Where the state of an optimiser of these variables is updated; which ones makes no difference.
