@@ -7,6 +7,25 @@
 
 namespace belfry::sim {
 
+std::string to_string(const Annotation& annotation) {
+  std::string text = "record " + std::to_string(annotation.record);
+  if (annotation.name != 0) text += ", name " + std::to_string(annotation.name);
+  if (annotation.reads != 0) text += ", reads " + std::to_string(annotation.reads) + " B";
+  if (annotation.writes != 0) text += ", writes " + std::to_string(annotation.writes) + " B";
+  if (annotation.members != 0) text += ", " + std::to_string(annotation.members) + " members";
+  if (annotation.replica >= 0) text += ", replica " + std::to_string(annotation.replica);
+  if (!annotation.site.empty()) text += ", " + to_string(annotation.site);
+  return annotation.failed ? text + ", failed" : text;
+}
+
+std::string to_string(const RunMark& mark) {
+  std::string text = "run " + std::to_string(mark.run);
+  if (mark.begins) text += " of " + std::to_string(mark.replicas) + " replicas";
+  text += (mark.begins ? " begins" : " ends") + (" before record " + std::to_string(mark.record));
+  if (!mark.site.empty()) text += ", " + to_string(mark.site);
+  return mark.failed ? text + ", failed" : text;
+}
+
 const Annotation* Annotations::find(std::uint64_t record) const {
   const auto found = std::ranges::lower_bound(annotations_, record, {}, &Annotation::record);
   return found == annotations_.end() || found->record != record ? nullptr : &*found;

@@ -245,6 +245,10 @@ std::vector<LiveBuffer> Backend::leaks() const {
   return buffers;
 }
 
+std::string to_string(const DeviceMemoryReport& report) {
+  return "device " + std::to_string(report.device) + ": " + to_string(report.use);
+}
+
 std::string to_string(const LiveBuffer& buffer) {
   return "buffer " + std::to_string(buffer.number) + " of device " + std::to_string(buffer.device) +
          " (" + std::to_string(buffer.bytes) + " bytes)";

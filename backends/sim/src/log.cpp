@@ -153,6 +153,8 @@ std::string annotation_text(const Log& log, std::uint64_t record) {
   return text;
 }
 
+std::string to_string(const LogDifference& difference) { return difference.text; }
+
 std::optional<LogDifference> compare(const Log& first, const Log& second) {
   if (first.size() == second.size() && first.hash() == second.hash()) return std::nullopt;
   const auto& a = first.records();

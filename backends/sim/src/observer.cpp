@@ -11,6 +11,27 @@ std::string to_string(const Actor& actor) {
   return text;
 }
 
+std::string to_string(const StreamItem& item) {
+  const AgentId stream{AgentId::Kind::kStream, item.stream};
+  return "item " + std::to_string(item.item) + " of " + to_string(stream);
+}
+
+std::string to_string(const EventName& event) {
+  if (event.number == 0) return "no event";
+  return "event " + std::to_string(event.number) + " of " + to_string(event.maker);
+}
+
+std::string to_string(const Observation& observation) {
+  std::string text = to_string(observation.actor) + " " + to_string(observation.kind);
+  if (observation.run != 0) text += " " + std::to_string(observation.run);
+  if (!observation.name.empty()) text += " " + std::string(observation.name);
+  for (const StreamItem& item : observation.items) text += ", " + to_string(item);
+  if (observation.record != 0) text += ", record " + std::to_string(observation.record);
+  if (observation.event.number != 0) text += ", " + to_string(observation.event);
+  if (!observation.site.empty()) text += ", " + to_string(observation.site);
+  return observation.failed ? text + ", failed" : text;
+}
+
 const char* to_string(Observation::Kind kind) {
   switch (kind) {
     case Observation::Kind::kRunBegan:

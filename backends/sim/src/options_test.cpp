@@ -45,6 +45,48 @@ TEST(Options, AndTheOtherValuesOfTheSimulatorPrint) {
   EXPECT_EQ(text_of(actor), to_string(actor));
 }
 
+// The texts of facts about a run, by hand.
+TEST(Options, AndTheFactsAboutARunPrint) {
+  const auto text_of = [](const auto& value) { return ::testing::PrintToString(value); };
+  EXPECT_EQ(text_of(Annotation{.record = 3}), "record 3");
+  EXPECT_EQ(text_of(Annotation{.record = 3,
+                               .reads = 8,
+                               .writes = 12,
+                               .site = {"src/train.cpp", 5},
+                               .replica = 1,
+                               .name = 2,
+                               .members = 4,
+                               .failed = true}),
+            "record 3, name 2, reads 8 B, writes 12 B, 4 members, replica 1, train.cpp:5, failed");
+  EXPECT_EQ(text_of(RunMark{
+                .record = 0, .run = 1, .replicas = 2, .begins = true, .site = {"train.cpp", 5}}),
+            "run 1 of 2 replicas begins before record 0, train.cpp:5");
+  EXPECT_EQ(text_of(RunMark{.record = 9, .run = 1, .failed = true}),
+            "run 1 ends before record 9, failed");
+  LogDifference difference;
+  difference.text = "operation 3 differs";
+  EXPECT_EQ(text_of(difference), "operation 3 differs");
+  EXPECT_EQ(text_of(DeviceMemoryReport{
+                .device = 1, .use = {.live_bytes = 96, .peak_bytes = 128, .live_buffers = 2}}),
+            "device 1: 96 bytes live in 2 buffers, 128 at the peak");
+  const Actor replica{.agent = {AgentId::Kind::kReplica, 1}, .run = 2};
+  const StreamItem item{.stream = 4, .item = 3};
+  EXPECT_EQ(text_of(item), "item 3 of S4");
+  EXPECT_EQ(text_of(EventName{.maker = replica, .number = 2}), "event 2 of R1 of run 2");
+  EXPECT_EQ(text_of(EventName{}), "no event");
+  EXPECT_EQ(text_of(Observation{.kind = Observation::Kind::kSubmitted,
+                                .actor = replica,
+                                .items = {&item, 1},
+                                .name = "fill",
+                                .site = {"train.cpp", 5}}),
+            "R1 of run 2 submitted fill, item 3 of S4, train.cpp:5");
+  EXPECT_EQ(text_of(Observation{.kind = Observation::Kind::kReached,
+                                .actor = {.agent = {AgentId::Kind::kStream, 4}},
+                                .event = {.maker = replica, .number = 2},
+                                .record = 1}),
+            "S4 reached, record 1, event 2 of R1 of run 2");
+}
+
 // The text of an initializer is compiled, and compared with the text of the options that the
 // initializer makes.
 #define EXPECT_PRINTS_ITSELF(...) \

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "belfry/detail/options_text.h"
 #include "belfry/error.h"
 #include "belfry/sim/driver.h"
 #include "machine.h"
@@ -8,6 +9,23 @@
 #include <atomic>
 
 namespace belfry::sim {
+
+std::string to_string(const DriverOptions& options) {
+  const DriverOptions usual;
+  detail::OptionsText text;
+  text.add("installed", options.installed, usual.installed);
+  text.add("gpus", options.gpus, usual.gpus);
+  text.add("memory_bytes", options.memory_bytes, usual.memory_bytes);
+  text.add("peer_access", options.peer_access, usual.peer_access);
+  text.add("seed", options.seed, usual.seed);
+  if (options.chooser != nullptr) text.put("chooser", detail::quoted("a Chooser"));
+  if (options.sink != nullptr) text.put("sink", detail::quoted("an OperationSink"));
+  text.add("host_threads", options.host_threads, usual.host_threads);
+  text.add("polls", options.polls, usual.polls);
+  text.add("pageable_read_late", options.pageable_read_late, usual.pageable_read_late);
+  if (options.observer != nullptr) text.put("observer", detail::quoted("a CallObserver"));
+  return text.text();
+}
 
 struct SimulatedDriver::Parts {
   std::shared_ptr<driver::Machine> machine;  // with the calls that use it

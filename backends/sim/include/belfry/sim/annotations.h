@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/backend/operation.h"
+#include "belfry/detail/prints.h"
 
 #include <array>
 #include <cstdint>
@@ -25,6 +26,10 @@ struct Annotation {
   bool failed = false;        ///< Work failed, or was skipped after a failure.
 };
 
+/// `record 3, name 2, reads 8 B, writes 12 B, 2 members, replica 1, train.cpp:5, failed`, without
+/// the facts that are missing.
+std::string to_string(const Annotation& annotation);
+
 /// The begin or the end of a run.
 struct RunMark {
   std::uint64_t record = 0;  ///< The number of records before the mark.
@@ -35,6 +40,9 @@ struct RunMark {
   CallSite site{};           ///< The call of `run`.
   std::uint32_t name = 0;    ///< The failure, for Annotations::name.
 };
+
+/// `run 1 of 2 replicas begins before record 0, train.cpp:5`; `run 1 ends before record 9, failed`.
+std::string to_string(const RunMark& mark);
 
 /// The annotations of a log. Records without facts have none. If memory runs out, later annotations
 /// are missing.
@@ -73,3 +81,15 @@ class Annotations {
 };
 
 }  // namespace belfry::sim
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<sim::Annotation> = true;
+template <>
+inline constexpr bool kPrints<sim::RunMark> = true;
+}  // namespace detail
+namespace sim {
+using belfry::operator<<;
+}  // namespace sim
+}  // namespace belfry

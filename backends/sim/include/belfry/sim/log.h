@@ -136,6 +136,9 @@ struct LogDifference {
   std::string text;                 ///< Both sides and the operations before, for people.
 };
 
+/// LogDifference::text.
+std::string to_string(const LogDifference& difference);
+
 /// The first difference of two logs, or nothing if both are the same.
 std::optional<LogDifference> compare(const Log& first, const Log& second);
 
@@ -145,6 +148,8 @@ namespace belfry {
 namespace detail {
 template <>
 inline constexpr bool kPrints<sim::LogRecord> = true;
+template <>
+inline constexpr bool kPrints<sim::LogDifference> = true;
 }  // namespace detail
 namespace sim {
 using belfry::operator<<;

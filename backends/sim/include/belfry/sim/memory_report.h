@@ -15,13 +15,16 @@ namespace belfry::sim {
 /// The memory of a device.
 struct DeviceMemoryReport {
   int device = 0;   ///< The index of the device.
-  MemoryUse use{};  ///< The counters of its allocator.
+  MemoryUse use{};  ///< The counters of the device's allocator.
 };
+
+/// `device 1: ` and the text of the counters.
+std::string to_string(const DeviceMemoryReport& report);
 
 /// A live buffer.
 struct LiveBuffer {
   int device = 0;            ///< The index of the device.
-  std::uint64_t number = 0;  ///< Among the buffers of its device, from 0, in order of allocation.
+  std::uint64_t number = 0;  ///< Among the buffers of the device, from 0, in order of allocation.
   std::size_t bytes = 0;     ///< The size.
 
   bool operator==(const LiveBuffer&) const = default;
@@ -36,6 +39,8 @@ namespace belfry {
 namespace detail {
 template <>
 inline constexpr bool kPrints<sim::LiveBuffer> = true;
+template <>
+inline constexpr bool kPrints<sim::DeviceMemoryReport> = true;
 }  // namespace detail
 namespace sim {
 using belfry::operator<<;

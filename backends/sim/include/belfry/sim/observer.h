@@ -39,6 +39,9 @@ struct StreamItem {
   auto operator<=>(const StreamItem&) const = default;
 };
 
+/// `item 3 of S4`.
+std::string to_string(const StreamItem& item);
+
 /// An event of a device. The maker and the maker's count of events name it in every schedule.
 struct EventName {
   Actor maker{};             ///< The agent that made the event.
@@ -46,6 +49,9 @@ struct EventName {
 
   auto operator<=>(const EventName&) const = default;
 };
+
+/// `event 2 of R1 of run 2`, `no event`.
+std::string to_string(const EventName& event);
 
 /// Something that happened in a simulated run. Members that a kind does not mention have their
 /// default values. Views live until the observer returns.
@@ -90,6 +96,8 @@ struct Observation {
 
 /// `submitted`, `took effect`, ...
 const char* to_string(Observation::Kind kind);
+/// `R1 of run 2 submitted fill, item 3 of S4, train.cpp:5`.
+std::string to_string(const Observation& observation);
 
 /// Sees what happens in the runs of a backend, in order. An observer changes no choice, no hash and
 /// no token. With the concurrent carrier, calls come from several threads, one at a time.
@@ -107,6 +115,12 @@ namespace belfry {
 namespace detail {
 template <>
 inline constexpr bool kPrints<sim::Actor> = true;
+template <>
+inline constexpr bool kPrints<sim::StreamItem> = true;
+template <>
+inline constexpr bool kPrints<sim::EventName> = true;
+template <>
+inline constexpr bool kPrints<sim::Observation> = true;
 }  // namespace detail
 namespace sim {
 using belfry::operator<<;

@@ -4,6 +4,7 @@
 
 #include "belfry/backend/chooser.h"
 #include "belfry/backend/operation.h"
+#include "belfry/detail/prints.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -48,6 +49,10 @@ struct DriverOptions {
   CallObserver* observer = nullptr;
 };
 
+/// The options as an initializer that compiles, without members of their usual value. Objects are
+/// the words `"a Chooser"`, `"an OperationSink"` and `"a CallObserver"`.
+std::string to_string(const DriverOptions& options);
+
 /// The machine behind the functions of CUDA and NCCL in this process while the object lives.
 /// Without an object, the functions use a machine with default DriverOptions. Streams, events,
 /// memory and communicators of a machine are invalid on the next.
@@ -79,3 +84,13 @@ class SimulatedDriver {
 };
 
 }  // namespace belfry::sim
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<sim::DriverOptions> = true;
+}  // namespace detail
+namespace sim {
+using belfry::operator<<;
+}  // namespace sim
+}  // namespace belfry
