@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <cuda_runtime.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,28 @@ std::vector<int> gpus_of(const Backend& backend) {
   std::vector<int> gpus;
   for (int index = 0; index < backend.device_count(); ++index) gpus.push_back(backend.gpu(index));
   return gpus;
+}
+
+// The text of an initializer is compiled, and compared with the text of the options that the
+// initializer makes.
+#define EXPECT_PRINTS_ITSELF(...) \
+  EXPECT_EQ(::testing::PrintToString(::belfry::cuda::Options __VA_ARGS__), #__VA_ARGS__)
+
+TEST(CudaBackend, PrintsItsOptionsAndCounters) {
+  EXPECT_PRINTS_ITSELF({});
+  EXPECT_PRINTS_ITSELF({.devices = {2, 0, 2},
+                        .replicas_per_gpu = 2,
+                        .fitted = 3,
+                        .carrier = belfry::cuda::Carrier::kBaton,
+                        .memory_limit_bytes = 4096,
+                        .deadline = std::chrono::milliseconds{500},
+                        .warm_up = false,
+                        .launches_block = true,
+                        .verify_mirrored = true});
+  EXPECT_EQ(::testing::PrintToString(Carrier::kFiber), "fiber");
+  EXPECT_EQ(::testing::PrintToString(Statistics{}), "no calls");
+  EXPECT_EQ(::testing::PrintToString(Statistics{.kernel_launches = 4, .event_waits = 1}),
+            "kernel launches 4, event waits 1");
 }
 
 TEST(CudaBackend, ReportsAMissingDriver) {

@@ -4,10 +4,12 @@
 
 #include "belfry/backend/chooser.h"
 #include "belfry/backend/operation.h"
+#include "belfry/detail/prints.h"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace belfry::cuda {
@@ -18,6 +20,9 @@ enum class Carrier : std::uint8_t {
   kFiber,       ///< A single thread; replicas take turns in the order of the Chooser.
   kBaton,       ///< A thread for each replica, with one thread running at a time.
 };
+
+/// `concurrent`, `fiber`, `baton`.
+std::string to_string(Carrier carrier);
 
 /// The options of a cuda::Backend.
 struct Options {
@@ -56,4 +61,20 @@ struct Options {
   }
 };
 
+/// The options as an initializer that compiles, without members of their usual value. A chooser and
+/// a sink are the words `"a Chooser"` and `"an OperationSink"`.
+std::string to_string(const Options& options);
+
 }  // namespace belfry::cuda
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<cuda::Carrier> = true;
+template <>
+inline constexpr bool kPrints<cuda::Options> = true;
+}  // namespace detail
+namespace cuda {
+using belfry::operator<<;
+}  // namespace cuda
+}  // namespace belfry

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/detail/compiler.h"
+#include "belfry/detail/prints.h"
 
 #include <cstdint>
+#include <string>
 
 namespace belfry::cuda {
 
@@ -26,4 +27,17 @@ struct Statistics {
   std::uint64_t collectives() const { return local_collectives + nccl_collectives; }
 };
 
+/// `kernel launches 4, local collectives 1, ...`: the counters that are not 0; `no calls`.
+std::string to_string(const Statistics& statistics);
+
 }  // namespace belfry::cuda
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<cuda::Statistics> = true;
+}  // namespace detail
+namespace cuda {
+using belfry::operator<<;
+}  // namespace cuda
+}  // namespace belfry
