@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "belfry/detail/options_text.h"
 #include "belfry/testing/backend_factory.h"
 
+#include <array>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace belfry::testing {
 namespace {
@@ -22,7 +25,9 @@ std::string schedule_text(const BackendRequest& request) {
   return "?";
 }
 
-const char* carrier_text(CarrierKind carrier) {
+}  // namespace
+
+std::string to_string(CarrierKind carrier) {
   switch (carrier) {
     case CarrierKind::kFiber:
       return "fibers";
@@ -34,7 +39,15 @@ const char* carrier_text(CarrierKind carrier) {
   return "?";
 }
 
-}  // namespace
+std::string to_string(ScheduleKind schedule) {
+  constexpr std::array<std::string_view, 3> kWords{"fixed", "random", "replay"};
+  return detail::word_of(kWords, static_cast<int>(schedule));
+}
+
+std::string to_string(const DeviceWork& work) {
+  return "commands " + std::to_string(work.commands) + ", collectives " +
+         std::to_string(work.collectives);
+}
 
 std::optional<CarrierKind> carrier_of_environment() {
   const char* const word = std::getenv("BELFRY_TESTING_CARRIER");
@@ -65,7 +78,7 @@ std::string to_string(const BackendRequest& request) {
   if (request.memory_limit_bytes > 0) {
     text += " of " + std::to_string(request.memory_limit_bytes) + " bytes";
   }
-  text += ", " + schedule_text(request) + ", " + carrier_text(request.carrier);
+  text += ", " + schedule_text(request) + ", " + to_string(request.carrier);
   return request.functions_of_last ? text + ", functions of the last replica" : text;
 }
 

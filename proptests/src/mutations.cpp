@@ -3,6 +3,10 @@
 
 #include "belfry/testing/mutations.h"
 
+#include "belfry/detail/options_text.h"
+
+#include <array>
+#include <string_view>
 #include <utility>
 
 namespace belfry::testing {
@@ -78,13 +82,17 @@ bool fits_step(const Mutation& mutation, const ReplicaProgram& program) {
 
 }  // namespace
 
-std::string to_string(const Mutation& mutation) {
-  constexpr const char* kNames[kNumMutationKinds] = {
+std::string to_string(MutationKind kind) {
+  constexpr std::array<std::string_view, kNumMutationKinds> kWords{
       "nothing",          "drop a merge",     "swap merges",  "one element more",
       "another operator", "another function", "another type", "throw",
       "two throw",        "merge throws",     "update throws"};
-  return std::string(kNames[static_cast<int>(mutation.kind)]) + " on replica " +
-         std::to_string(mutation.replica) + " in round " + std::to_string(mutation.round);
+  return detail::word_of(kWords, static_cast<int>(kind));
+}
+
+std::string to_string(const Mutation& mutation) {
+  return to_string(mutation.kind) + " on replica " + std::to_string(mutation.replica) +
+         " in round " + std::to_string(mutation.round);
 }
 
 bool applies(const Mutation& mutation, const ReplicaProgram& program, int replicas) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/backend/backend.h"
+#include "belfry/detail/prints.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,9 @@ namespace belfry::testing {
 
 /// How replicas run, for backends with a choice.
 enum class CarrierKind : std::uint8_t { kFiber, kBaton, kConcurrent };
+
+/// `fibers`, `baton`, `concurrent threads`.
+std::string to_string(CarrierKind carrier);
 
 /// The carrier in the environment variable BELFRY_TESTING_CARRIER (fiber, baton or concurrent), for
 /// every request that does not name a carrier. Nothing if the variable is not set.
@@ -37,6 +41,9 @@ enum class ScheduleKind : std::uint8_t {
   kRandom,  ///< Drawn from the seed.
   kReplay,  ///< The choices of a token.
 };
+
+/// `fixed`, `random`, `replay`.
+std::string to_string(ScheduleKind schedule);
 
 /// A suite's request for a backend. A backend without a requested feature (threads have no replay)
 /// takes the nearest feature: no property may depend on the difference.
@@ -69,6 +76,9 @@ struct DeviceWork {
   }
 };
 
+/// `commands 5, collectives 2`.
+std::string to_string(const DeviceWork& work);
+
 /// Makes the backends of suites; the text of a suite is the same for all backends.
 class BackendFactory {
  public:
@@ -91,3 +101,19 @@ class BackendFactory {
 const BackendFactory& backend_factory();
 
 }  // namespace belfry::testing
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<testing::CarrierKind> = true;
+template <>
+inline constexpr bool kPrints<testing::ScheduleKind> = true;
+template <>
+inline constexpr bool kPrints<testing::BackendRequest> = true;
+template <>
+inline constexpr bool kPrints<testing::DeviceWork> = true;
+}  // namespace detail
+namespace testing {
+using belfry::operator<<;
+}  // namespace testing
+}  // namespace belfry

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/prints.h"
 #include "belfry/testing/backend_factory.h"
 #include "belfry/testing/strategy_factory.h"
 
@@ -26,6 +27,9 @@ struct ContractOptions {
   std::optional<std::uint64_t> seed{};  ///< Without a value: from RapidCheck's environment.
 };
 
+/// The options as an initializer that compiles, without members of their usual value.
+std::string to_string(const ContractOptions& options);
+
 /// The result of a contract.
 struct ContractResult {
   std::string id;     ///< `C-run`, ...
@@ -41,6 +45,9 @@ struct ContractResult {
   std::string not_judged_because{};
 };
 
+/// `C-run: kept`, `C-run: broken: ` and the message, or `C-merge: not judged because of C-run`.
+std::string to_string(const ContractResult& result);
+
 /// A rule for strategies (docs/strategies.md has the list).
 struct Contract {
   std::string_view id;        ///< For example `C-run`.
@@ -48,6 +55,9 @@ struct Contract {
   /// The contracts below the contract, all of them earlier in the list.
   std::vector<std::string_view> needs{};
 };
+
+/// `C-run: ` and the sentence.
+std::string to_string(const Contract& contract);
 
 /// All contracts, in the order of the list.
 const std::vector<Contract>& contracts();
@@ -85,3 +95,17 @@ class ContractResults {
 };
 
 }  // namespace belfry::testing
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<testing::ContractOptions> = true;
+template <>
+inline constexpr bool kPrints<testing::ContractResult> = true;
+template <>
+inline constexpr bool kPrints<testing::Contract> = true;
+}  // namespace detail
+namespace testing {
+using belfry::operator<<;
+}  // namespace testing
+}  // namespace belfry

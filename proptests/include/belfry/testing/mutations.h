@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/prints.h"
 #include "belfry/testing/replica_programs.h"
 
 #include <cstdint>
@@ -26,6 +27,9 @@ enum class MutationKind : std::uint8_t {
 };
 inline constexpr int kNumMutationKinds = 11;  ///< The number of kinds.
 
+/// `drop a merge`, `swap merges`, ...
+std::string to_string(MutationKind kind);
+
 /// A fault of one replica in one round.
 struct Mutation {
   MutationKind kind = MutationKind::kNothing;  ///< The fault.
@@ -42,3 +46,15 @@ bool applies(const Mutation& mutation, const ReplicaProgram& program, int replic
 ReplicaProgram mutated(const ReplicaProgram& program, const Mutation& mutation, int replicas);
 
 }  // namespace belfry::testing
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<testing::MutationKind> = true;
+template <>
+inline constexpr bool kPrints<testing::Mutation> = true;
+}  // namespace detail
+namespace testing {
+using belfry::operator<<;
+}  // namespace testing
+}  // namespace belfry

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/prints.h"
 #include "belfry/error.h"
 #include "belfry/strategy.h"
 
@@ -137,3 +138,17 @@ Outcome run_program(Strategy& strategy, const ReplicaProgram& program, RunOption
 Outcome predict(const ReplicaProgram& program, int replicas);
 
 }  // namespace belfry::testing
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<testing::StepKind> = true;
+template <>
+inline constexpr bool kPrints<testing::Outcome> = true;
+template <>
+inline constexpr bool kPrints<testing::ReplicaProgram> = true;
+}  // namespace detail
+namespace testing {
+using belfry::operator<<;
+}  // namespace testing
+}  // namespace belfry

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/prints.h"
+#include "belfry/error.h"
 #include "belfry/strategy.h"
 
 #include <cstdint>
@@ -20,6 +22,9 @@ enum class ReplicaDevices : std::uint8_t {
   kFirst,  ///< The first of these devices alone.
   kOwn,    ///< A device of the strategy's own, unknown to the backend.
 };
+
+/// `each`, `first`, `own`.
+std::string to_string(ReplicaDevices devices);
 
 /// Makes the strategies of suites and contracts; the text of a suite is the same for all
 /// strategies.
@@ -51,10 +56,12 @@ class StrategyFactory {
   virtual std::string own_mistake(Strategy& /*strategy*/) const { return {}; }
 };
 
-/// The text of `own_mistake`, or its exception in words.
+/// The text of `own_mistake`, or the exception in words: of an error of belfry `describe(report)`.
 inline std::string own_mistake_in_words(const StrategyFactory& factory, Strategy& strategy) {
   try {
     return factory.own_mistake(strategy);
+  } catch (const Error& error) {
+    return "it threw " + describe(error.report());
   } catch (const std::exception& error) {
     return std::string("it threw ") + error.what();
   }
@@ -69,6 +76,9 @@ struct StrategyTraits {
   bool require_names = false;
   double tolerance = 0;  ///< As StrategyFactory::tolerance.
 };
+
+/// The traits as an initializer that compiles, without members of their usual value.
+std::string to_string(const StrategyTraits& traits);
 
 /// The factory of a strategy S that is constructed from a backend and StrategyOptions.
 /// `own_mistake`, for instance `&S::mistake`, implements StrategyFactory::own_mistake.
@@ -103,3 +113,15 @@ class StrategyOf final : public StrategyFactory {
 const StrategyFactory& strategy_factory();
 
 }  // namespace belfry::testing
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<testing::ReplicaDevices> = true;
+template <>
+inline constexpr bool kPrints<testing::StrategyTraits> = true;
+}  // namespace detail
+namespace testing {
+using belfry::operator<<;
+}  // namespace testing
+}  // namespace belfry

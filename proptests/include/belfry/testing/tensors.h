@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/prints.h"
 #include "belfry/shape.h"
 #include "belfry/tensor.h"
 #include "belfry/testing/values.h"
@@ -43,3 +44,13 @@ void showValue(const TensorRecipe& recipe, std::ostream& out);
 rc::Gen<TensorRecipe> tensor_recipe();
 
 }  // namespace belfry::testing
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<testing::TensorRecipe> = true;
+}  // namespace detail
+namespace testing {
+using belfry::operator<<;
+}  // namespace testing
+}  // namespace belfry

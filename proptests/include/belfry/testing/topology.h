@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/backend/backend.h"
+#include "belfry/detail/prints.h"
 #include "belfry/device_spec.h"
 
 #include <string>
@@ -30,3 +31,13 @@ struct Topology {
 std::string to_string(const Topology& topology);
 
 }  // namespace belfry::testing
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<testing::Topology> = true;
+}  // namespace detail
+namespace testing {
+using belfry::operator<<;
+}  // namespace testing
+}  // namespace belfry

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/prints.h"
 #include "belfry/dtype.h"
 
 #include <cstddef>
@@ -100,3 +101,15 @@ std::vector<T> values_of(const Values& values, int replica, std::size_t count) {
 }
 
 }  // namespace belfry::testing
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<testing::Pattern> = true;
+template <>
+inline constexpr bool kPrints<testing::Values> = true;
+}  // namespace detail
+namespace testing {
+using belfry::operator<<;
+}  // namespace testing
+}  // namespace belfry

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/prints.h"
+
 #include <memory>
+#include <string>
 
 namespace belfry::testing {
 
@@ -17,6 +20,9 @@ struct WatchdogOptions {
   /// turn, a step of a stream, or a merge. 0: no watchdog.
   double limit_s = 120;
 };
+
+/// The options as an initializer that compiles, without members of their usual value.
+std::string to_string(const WatchdogOptions& options);
 
 /// The options, with the limit that the environment variable BELFRY_WATCHDOG_S names in seconds,
 /// for example 2.5; 0 turns watchdogs off. Throws: std::invalid_argument for a malformed number.
@@ -57,3 +63,13 @@ class Watchdog {
 };
 
 }  // namespace belfry::testing
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<testing::WatchdogOptions> = true;
+}  // namespace detail
+namespace testing {
+using belfry::operator<<;
+}  // namespace testing
+}  // namespace belfry
