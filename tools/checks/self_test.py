@@ -428,6 +428,46 @@ class Overridden(CheckTest):
         self.reports("overridden", "0001-a.md: A-04 is no row")
 
 
+class Prints(CheckTest):
+    PATH = "core/include/belfry/choice.h"
+    LIST = "tools/checks/not_printed.txt"
+    TEXT = ("namespace belfry {\n\nenum class Choice { kA };\n\n"
+            "struct Options {\n  int a = 1;\n};\n"
+            "class Engine {\n public:\n  virtual void start();\n};\n\nnamespace detail {\n"
+            "struct Part {\n};\n}  // namespace detail\n\nstd::string to_string(Choice choice);\n"
+            "std::string to_string(const Options& options);\n}  // namespace belfry\n")
+    PRINTED = "inline constexpr bool kPrints<{}> = true;\n"
+
+    def header(self, *printed):
+        self.write(self.PATH, HEADER + self.TEXT + "".join(map(self.PRINTED.format, printed)))
+
+    def test_accepts_types_that_print(self):
+        self.header("Choice", "Options")
+        self.accepts("prints")
+
+    def test_reports_types_that_do_not_print(self):
+        self.header("Choice")
+        self.reports("prints", "choice.h:10: Options has no operator<<", "1 errors")
+
+    def test_accepts_types_with_a_reason(self):
+        self.header("Choice")
+        self.write(self.LIST, "# Parts.\nOptions: so\n")
+        self.accepts("prints")
+
+    def test_reports_reasons_of_no_type(self):
+        self.header("Choice", "Options")
+        self.write(self.LIST, "Lost: so\nOptions\n")
+        self.reports("prints", "no public header has the value type Lost", "`type: reason`")
+
+    def test_reports_kprints_without_a_text(self):
+        self.header("Choice", "Options", "Engine")
+        self.reports("prints", "kPrints of Engine, which has no to_string")
+
+    def test_reports_a_namespace_without_the_operator(self):
+        self.header("Choice", "Options", "sim::Options")
+        self.reports("prints", "kPrints in a namespace without")
+
+
 class Conformance(unittest.TestCase):
     """Where a comment says that a decision changed an outcome."""
     FAMILIES = {"RUN": ("", ["01", "02"])}
