@@ -27,9 +27,13 @@ const char* name_of(Verb verb) {
     case Verb::kAllGather:
       return "all-gather";
     case Verb::kReduceScatter:
+      return "reduce-scatter";
+    case Verb::kSend:
+      return "send";
+    case Verb::kReceive:
       break;
   }
-  return "reduce-scatter";
+  return "receive";
 }
 
 bool matches(const CliqueCall& a, const CliqueCall& b) {
@@ -46,17 +50,19 @@ std::uint64_t number_of(const ncclUniqueId& id) {
 
 std::string to_string(const CliqueCall& call) {
   return std::string(name_of(call.verb)) + " of " + std::to_string(call.count) +
-         " elements of type " + std::to_string(static_cast<int>(call.type)) + ", root " +
-         std::to_string(call.root);
+         " elements of type " + std::to_string(static_cast<int>(call.type)) +
+         (is_transfer(call.verb) ? ", peer " : ", root ") + std::to_string(call.root);
 }
 
 CliqueBook::CliqueBook(Machine& machine)
     : machine_(machine), engine_(machine.engine()), orders_(machine.options().seed) {}
 
-// A collective without all its ranks holds its communicators, and the communicators hold the
-// clique.
+// A call without its counterparts holds the communicator, and communicators hold the clique.
 CliqueBook::~CliqueBook() {
-  for (auto& [id, clique] : cliques_) clique->open.clear();
+  for (auto& [id, clique] : cliques_) {
+    clique->open.clear();
+    clique->transfers.clear();
+  }
 }
 
 ncclUniqueId CliqueBook::make_id() {
@@ -224,8 +230,13 @@ bool CliqueBook::destroy(ncclComm_t handle) {
 void CliqueBook::abort(CommunicatorObject& communicator) {
   const std::lock_guard lock(mutex_);
   CliqueObject& clique = *communicator.clique;
-  for (auto& [position, open] : clique.open) give_up(clique, open, "a communicator was aborted");
+  const std::string why = "a communicator was aborted";
+  for (auto& [position, open] : clique.open) give_up(clique, open.collective, why);
+  for (auto& [ranks, waiting] : clique.transfers) {
+    for (OpenTransfer& open : waiting) give_up(clique, open.collective, why);
+  }
   clique.open.clear();
+  clique.transfers.clear();
 }
 
 CliqueBook::Complaint CliqueBook::post(const CliqueCall& call) {
@@ -239,7 +250,7 @@ CliqueBook::Complaint CliqueBook::post(const CliqueCall& call) {
                 std::to_string(communicator.posted) + ": rank " +
                 std::to_string(open.first.communicator->rank) + " calls " + to_string(open.first) +
                 "; rank " + std::to_string(communicator.rank) + " calls " + to_string(call);
-    give_up(clique, open, *complaint);
+    give_up(clique, open.collective, *complaint);
   }
   (*open.calls)[static_cast<std::size_t>(communicator.rank)] = call;
   engine::Command& command = open.collective->command;
@@ -271,9 +282,9 @@ OpenCollective& CliqueBook::open_for(const CliqueCall& call) {
   return open;
 }
 
-void CliqueBook::give_up(CliqueObject& clique, OpenCollective& open, const std::string& why) {
-  engine_.abandon(open.collective,
-                  std::make_exception_ptr(DeviceError(ErrorCode::kDeviceLost, why)));
+void CliqueBook::give_up(CliqueObject& clique, const engine::CollectivePtr& collective,
+                         const std::string& why) {
+  engine_.abandon(collective, std::make_exception_ptr(DeviceError(ErrorCode::kDeviceLost, why)));
   fail_all(clique);
 }
 

@@ -11,11 +11,13 @@
 #include <nccl.h>
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace belfry::engine {
@@ -45,9 +47,18 @@ struct CommunicatorObject {
   ThreadState* caller = nullptr;  ///< The thread of the latest call; null if it has ended.
 };
 
-enum class Verb : std::uint8_t { kAllReduce, kReduce, kBroadcast, kAllGather, kReduceScatter };
+enum class Verb : std::uint8_t {
+  kAllReduce,
+  kReduce,
+  kBroadcast,
+  kAllGather,
+  kReduceScatter,
+  kSend,
+  kReceive,
+};
+constexpr bool is_transfer(Verb verb) { return verb == Verb::kSend || verb == Verb::kReceive; }
 
-/// The call of a collective by a rank.
+/// The call of a collective, a send or a receive by a rank.
 struct CliqueCall {
   Verb verb = Verb::kAllReduce;
   std::shared_ptr<CommunicatorObject> communicator;  // with its handle
@@ -57,7 +68,7 @@ struct CliqueCall {
   std::size_t count = 0;  ///< In all-gather sent, in reduce-scatter received by each rank.
   ncclDataType_t type = ncclInt8;
   ncclRedOp_t op = ncclSum;
-  int root = 0;
+  int root = 0;  ///< Of a send the receiver, of a receive the sender.
   std::optional<engine::Access> read;
   std::optional<engine::Access> written;
 };
@@ -73,6 +84,12 @@ struct OpenCollective {
   std::size_t joined = 0;
 };
 
+/// A send without its receive, or a receive without its send.
+struct OpenTransfer {
+  engine::CollectivePtr collective;
+  CliqueCall call;
+};
+
 /// The ranks made with the same id.
 struct CliqueObject {
   explicit CliqueObject(int ranks) : members(static_cast<std::size_t>(ranks)) {}
@@ -81,6 +98,8 @@ struct CliqueObject {
   std::size_t joined = 0;
   engine::EventPoint gathered;  ///< Reached when all ranks have joined, or none can any more.
   std::map<std::uint64_t, OpenCollective> open;  ///< By position in the order of calls.
+  /// By sender and receiver, in the order of calls: all of them sends, or all of them receives.
+  std::map<std::pair<int, int>, std::deque<OpenTransfer>> transfers;
 
   int size() const { return static_cast<int>(members.size()); }
   bool complete() const { return joined == members.size(); }
@@ -136,6 +155,10 @@ class CliqueBook {
   /// Puts the call of a rank on its stream. The collective runs when the calls of all ranks have
   /// arrived there.
   Complaint post(const CliqueCall& call);
+  /// Puts a send or a receive on a queue of its own, behind the present work of the stream, and
+  /// records `done` behind the transfer. The transfer runs when both calls have arrived. The sends
+  /// of a rank to another rank meet the receives there in the order of calls.
+  Complaint transfer(const CliqueCall& call, engine::EventPoint& done);
   std::size_t alive() const { return communicators_.size(); }
 
  private:
@@ -143,7 +166,8 @@ class CliqueBook {
   void take(CommunicatorObject& communicator, ThreadState& thread);
   void set_unclaimed(CommunicatorObject& communicator, bool unclaimed);
   OpenCollective& open_for(const CliqueCall& call);
-  void give_up(CliqueObject& clique, OpenCollective& open, const std::string& why);
+  void give_up(CliqueObject& clique, const engine::CollectivePtr& collective,
+               const std::string& why);
   void fail_all(CliqueObject& clique);
 
   Machine& machine_;

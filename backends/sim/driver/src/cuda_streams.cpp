@@ -32,6 +32,16 @@ cudaError_t make_stream(const Call& call, cudaStream_t* handle, unsigned int fla
   return cudaSuccess;
 }
 
+cudaError_t make_event(const Call& call, cudaEvent_t* event) {
+  if (call.thread.group_depth > 0) {
+    call.machine.book().report("an event is created inside an NCCL group");
+  }
+  auto object = std::make_shared<EventObject>();
+  object->gpu = call.thread.gpu;
+  *event = static_cast<cudaEvent_t>(call.machine.events.insert(std::move(object)));
+  return cudaSuccess;
+}
+
 }  // namespace
 
 cudaError_t cudaStreamCreate(cudaStream_t* pStream) {
@@ -90,18 +100,23 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   });
 }
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  return guarded_cuda(__func__, [&](const Call& call) { return make_event(call, event); });
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int /*flags*/) {
+  return guarded_cuda(__func__, [&](const Call& call) { return make_event(call, event); });
+}
+
+// Simulated work takes no time, and any number would look like a measurement.
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) {
   return guarded_cuda(__func__, [&](const Call& call) {
-    if ((flags & cudaEventDisableTiming) == 0) {
-      return misuse(call, cudaErrorNotSupported, "the simulated driver has no timing");
+    *ms = 0;
+    for (cudaEvent_t event : {start, end}) {
+      if (call.machine.events.find(event) == nullptr) return no_event(call);
     }
-    if (call.thread.group_depth > 0) {
-      call.machine.book().report("an event is created inside an NCCL group");
-    }
-    auto object = std::make_shared<EventObject>();
-    object->gpu = call.thread.gpu;
-    *event = static_cast<cudaEvent_t>(call.machine.events.insert(std::move(object)));
-    return cudaSuccess;
+    return misuse(call, cudaErrorNotSupported,
+                  "simulated GPUs have no time: events give order, and no durations");
   });
 }
 

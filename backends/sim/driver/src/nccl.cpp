@@ -6,7 +6,9 @@
 
 #include <nccl.h>
 
+#include <span>
 #include <utility>
+#include <vector>
 
 using belfry::driver::await_ranks;
 using belfry::driver::Call;
@@ -20,25 +22,43 @@ using belfry::driver::Verb;
 
 namespace {
 
-// Passes the call of a rank to its clique.
-ncclResult_t post(const Call& call, const CliqueCall& collective) {
+// The end of a transfer, and the queue of the user's stream, which waits for the end.
+struct EndOfTransfer {
+  belfry::engine::CommandQueue* queue = nullptr;
+  belfry::engine::EventPoint done;
+};
+
+// Passes the call of a rank to the clique of the rank.
+ncclResult_t post(const Call& call, const CliqueCall& collective,
+                  std::vector<EndOfTransfer>& ends) {
   const int polls = collective.communicator->blocking ? 0 : call.machine.options().polls;
-  const CliqueBook::Complaint complaint = call.machine.cliques.post(collective);
+  CliqueBook::Complaint complaint;
+  if (belfry::driver::is_transfer(collective.verb)) {
+    EndOfTransfer& end = ends.emplace_back();
+    end.queue = collective.stream.queue;
+    complaint = call.machine.cliques.transfer(collective, end.done);
+  } else {
+    complaint = call.machine.cliques.post(collective);
+  }
   if (complaint) return misuse(call, ncclInvalidUsage, *complaint);
   call.machine.cliques.set_busy(*collective.communicator, polls);
   return polls > 0 ? ncclInProgress : ncclSuccess;
 }
 
-// The result of the last call that fails, or success.
-ncclResult_t post_all(const Call& call, const std::vector<CliqueCall>& group) {
+// The result of the last call that fails, or "in progress", or success.
+ncclResult_t post_all(const Call& call, std::span<const CliqueCall> group) {
   ncclResult_t result = ncclSuccess;
+  std::vector<EndOfTransfer> ends;
   // During the loop, a waiting host thread can see some members of a collective without the rest.
   // `enqueuing` tells the engine that the rest is to come.
   const belfry::engine::Engine::Enqueuing enqueuing(call.machine.engine());
   for (const CliqueCall& collective : group) {
-    const ncclResult_t posted = post(call, collective);
-    if (posted != ncclSuccess && posted != ncclInProgress) result = posted;
+    const ncclResult_t posted = post(call, collective, ends);
+    const bool failed = posted != ncclSuccess && posted != ncclInProgress;
+    if (failed || result == ncclSuccess) result = posted;
   }
+  // Behind all calls: the transfers of a group wait for no other transfer of the group.
+  for (const EndOfTransfer& end : ends) call.machine.engine().wait(*end.queue, end.done);
   return result;
 }
 
@@ -61,6 +81,10 @@ Extents extents_of(const CliqueCall& collective, std::size_t bytes) {
       return {is_root ? bytes : 0, bytes};
     case Verb::kAllGather:
       return {bytes, all};
+    case Verb::kSend:
+      return {bytes, 0};
+    case Verb::kReceive:
+      return {0, bytes};
     case Verb::kReduceScatter:
       break;
   }
@@ -88,7 +112,7 @@ ncclResult_t check(const Call& call, cudaStream_t stream, CliqueCall& given) {
     return misuse(call, ncclInvalidArgument, "the simulated driver adds up, and nothing else");
   }
   if (given.root < 0 || given.root >= given.communicator->clique->size()) {
-    return misuse(call, ncclInvalidArgument, "no rank has the number of the root");
+    return misuse(call, ncclInvalidArgument, "no rank has the number of the root or peer");
   }
   const Extents extents = extents_of(given, given.count * size_of(*dtype));
   const auto view = [&](const void* address, std::size_t bytes) {
@@ -114,7 +138,7 @@ ncclResult_t collect(const Call& call, ncclComm_t handle, cudaStream_t stream, C
     if (code != ncclSuccess) call.machine.cliques.fail(*given.communicator, code);
   }
   if (code != ncclSuccess) return refused(call, code);
-  if (call.thread.group_depth == 0) return post(call, given);
+  if (call.thread.group_depth == 0) return post_all(call, {&given, 1});
   call.thread.group_blocks |= given.communicator->blocking;
   call.thread.group.push_back(std::move(given));
   return ncclSuccess;
@@ -171,7 +195,8 @@ ncclResult_t ncclGroupEnd() {
     const bool blocks = std::exchange(call.thread.group_blocks, false);
     const ncclResult_t refused = std::exchange(call.thread.group_error, ncclSuccess);
     if (refused != ncclSuccess) return refused;
-    ncclResult_t result = post_all(call, group);
+    const ncclResult_t posted = post_all(call, group);
+    ncclResult_t result = posted == ncclInProgress ? ncclSuccess : posted;
     for (ncclComm_t comm : joining) {
       const ncclResult_t joined = await_ranks(call, comm);
       if (joined != ncclSuccess) result = joined;
@@ -260,6 +285,32 @@ ncclResult_t ncclReduceScatter(const void* sendbuff, void* recvbuff, size_t recv
     given.count = recvcount;
     given.type = datatype;
     given.op = op;
+    return collect(call, comm, stream, std::move(given));
+  });
+}
+
+ncclResult_t ncclSend(const void* sendbuff, size_t count, ncclDataType_t datatype, int peer,
+                      ncclComm_t comm, cudaStream_t stream) {
+  return guarded_nccl(__func__, [&](const Call& call) {
+    CliqueCall given;
+    given.verb = Verb::kSend;
+    given.send = sendbuff;
+    given.count = count;
+    given.type = datatype;
+    given.root = peer;
+    return collect(call, comm, stream, std::move(given));
+  });
+}
+
+ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int peer,
+                      ncclComm_t comm, cudaStream_t stream) {
+  return guarded_nccl(__func__, [&](const Call& call) {
+    CliqueCall given;
+    given.verb = Verb::kReceive;
+    given.receive = recvbuff;
+    given.count = count;
+    given.type = datatype;
+    given.root = peer;
     return collect(call, comm, stream, std::move(given));
   });
 }

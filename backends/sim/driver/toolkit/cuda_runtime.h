@@ -156,6 +156,8 @@ cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
                                 unsigned int flags BELFRY_DRIVER_DEFAULT(0));
 
+cudaError_t cudaEventCreate(cudaEvent_t* event);
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream BELFRY_DRIVER_DEFAULT(0));
 cudaError_t cudaEventQuery(cudaEvent_t event);

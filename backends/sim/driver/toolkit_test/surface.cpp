@@ -140,6 +140,7 @@ void add_cuda_functions(Surface& surface) {
   FUNCTION(cudaStreamQuery);
   FUNCTION(cudaStreamWaitEvent);
   FUNCTION(cudaEventCreateWithFlags);
+  FUNCTION(cudaEventElapsedTime);
   FUNCTION(cudaEventRecord);
   FUNCTION(cudaEventQuery);
   FUNCTION(cudaEventSynchronize);
@@ -260,6 +261,8 @@ void add_nccl_functions(Surface& surface) {
   FUNCTION(ncclBroadcast);
   FUNCTION(ncclAllGather);
   FUNCTION(ncclReduceScatter);
+  FUNCTION(ncclSend);
+  FUNCTION(ncclRecv);
 }
 
 }  // namespace

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Sends and receives. NCCL carries out the transfers of a group at once, in any order: each
+// transfer has a queue of its own. The queue begins behind the work of the user's stream, and later
+// work of the stream waits for the ends of all transfers of the group.
+#include "clique.h"
+#include "engine/engine.h"
+#include "machine.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace belfry::driver {
+namespace {
+
+constexpr std::size_t kSender = 0;
+constexpr std::size_t kReceiver = 1;
+
+std::string label_of(const CliqueCall& call) {
+  const bool sends = call.verb == Verb::kSend;
+  return "GPU " + std::to_string(call.communicator->gpu) + ", rank " +
+         std::to_string(call.communicator->rank) + (sends ? " sends to" : " receives from") +
+         " rank " + std::to_string(call.root);
+}
+
+bool are_alike(const CliqueCall& a, const CliqueCall& b) {
+  return a.count == b.count && a.type == b.type;
+}
+
+// The bytes are those of the receive: both calls are equal in count and type.
+engine::Command command_of(const CliqueCall& send, const CliqueCall& receive) {
+  engine::Command command;
+  command.name = "send and receive";
+  if (send.read) command.reads.push_back(*send.read);
+  if (receive.written) command.writes.push_back(*receive.written);
+  const std::size_t bytes =
+      receive.written ? receive.written->range.end - receive.written->range.begin : 0;
+  command.run = [from = send.send, to = receive.receive, bytes](const engine::Command&) {
+    if (bytes > 0) std::memmove(to, from, bytes);
+  };
+  return command;
+}
+
+}  // namespace
+
+CliqueBook::Complaint CliqueBook::transfer(const CliqueCall& call, engine::EventPoint& done) {
+  const std::lock_guard lock(mutex_);
+  CliqueObject& clique = *call.communicator->clique;
+  const bool sends = call.verb == Verb::kSend;
+  const int own = call.communicator->rank;
+  std::deque<OpenTransfer>& waiting =
+      clique.transfers[sends ? std::pair(own, call.root) : std::pair(call.root, own)];
+
+  Complaint complaint;
+  engine::CollectivePtr collective;
+  if (waiting.empty() || waiting.front().call.verb == call.verb) {
+    collective = std::make_shared<engine::Collective>(2);
+    waiting.push_back({collective, call});
+  } else {
+    const OpenTransfer open = std::move(waiting.front());
+    waiting.pop_front();
+    collective = open.collective;
+    collective->command = sends ? command_of(call, open.call) : command_of(open.call, call);
+    if (!are_alike(open.call, call)) {
+      complaint = "a send and its receive differ: rank " +
+                  std::to_string(open.call.communicator->rank) + " calls " + to_string(open.call) +
+                  "; rank " + std::to_string(own) + " calls " + to_string(call);
+      give_up(clique, collective, *complaint);
+    }
+  }
+  engine::CommandQueue& queue =
+      engine_.create_queue({call.communicator->gpu, machine_.next_stream_number(), label_of(call)});
+  engine::EventPoint begin;
+  engine_.record(*call.stream.queue, begin);
+  engine_.wait(queue, begin);
+  engine_.join(queue, collective, sends ? kSender : kReceiver);
+  engine_.record(queue, done);
+  engine_.destroy_queue(queue);
+  return complaint;
+}
+
+}  // namespace belfry::driver
