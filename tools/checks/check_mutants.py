@@ -10,9 +10,11 @@ import planted_faults
 import tree
 
 PROGRAM = re.compile(r"\bbelfry_test\((\w+)")
-TEST = re.compile(r"\b(?:TEST(?:_F|_P)?|RC_GTEST(?:_FIXTURE)?_PROP)\(\s*(\w+),\s*(\w+)")
+TEST = re.compile(r"\b(?:(?:TYPED_)?TEST(?:_F|_P)?|RC_GTEST(?:_FIXTURE)?_PROP)\(\s*(\w+),\s*(\w+)")
 # A test with parameters has a prefix and a suffix: Carriers/Executors.Meet/fiber.
 PARAMETER = re.compile(r"^\w+/|/\w+$")
+# A suite with types has a suffix: Crossed/ring.ReductionsHaveTheStatedBits.
+TYPE = re.compile(r"/\w+(?=[.])")
 
 
 def check(files, report):
@@ -35,7 +37,7 @@ def check(files, report):
             continue
         if fault.program not in programs:
             report.error(where, f"no belfry_test is named {fault.program}")
-        if PARAMETER.sub("", fault.test) not in tests:
+        if not tests & {PARAMETER.sub("", fault.test), TYPE.sub("", fault.test)}:
             report.error(where, f"there is no test {fault.test}")
 
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows C01 to C06 of the conformance table, and the log of a strategy's choice (SEM-146).
+// Rows C01 to C07 of the conformance table, and the log of a strategy's choice (SEM-146).
 #include "belfry/algorithm_choice.h"
 
 #include "belfry/belfry.h"
@@ -87,6 +87,15 @@ TEST(ChooseTheBest, C06_ACommunicatorDecides) {
   const AlgorithmChoice chosen = choose_the_best(devices);
   EXPECT_EQ(chosen.algorithm->name(), "to one device");
   EXPECT_EQ(chosen.warning, "the first device receives every tensor of every replica");
+}
+
+// Overridden: devices of one machine, or of one GPU, have a communicator: one kernel reads all
+// inputs. The older system falls back to one device, with a warning.
+TEST(ChooseTheBest, C07_LogicalDevicesAreNative) {
+  testing::asserts("SEM-146");
+  const AlgorithmChoice chosen = choice(2);
+  EXPECT_EQ(chosen.algorithm->name(), "native");
+  EXPECT_EQ(chosen.warning, "");
 }
 
 TEST(ChooseTheBest, TakesTheLargestGroups) {

@@ -155,6 +155,41 @@ TEST(NamedOrders, OfCacheLinesHaveALineMoreThanWholeLines) {
   EXPECT_EQ(first_of(2, 62, DType::kFloat16, 32), 1);
 }
 
+// An algorithm has `order` among four enumerators, and one of the named orders.
+void expect_named(const CrossDeviceOps& algorithm, int members, ReductionOrder enumerator,
+                  const NamedOrder& order) {
+  SCOPED_TRACE(std::string(algorithm.name()) + " of " + std::to_string(members));
+  HostBackend backend(members);
+  std::vector<int> indices(static_cast<std::size_t>(members));
+  for (int i = 0; i < members; ++i) indices[static_cast<std::size_t>(i)] = i;
+  ReplicaDevices devices(backend, indices);
+  EXPECT_EQ(algorithm.order(devices), enumerator);
+  EXPECT_TRUE(algorithm.can_add_in(enumerator, devices));
+  const ReductionPlan plan = algorithm.plan(members).value();
+  // Each element is a chunk.
+  const auto elements = static_cast<std::size_t>(plan.chunks);
+  for (int chunk = 0; chunk < plan.chunks; ++chunk) {
+    EXPECT_EQ(plan.additions(chunk), additions(order, {members, elements, DType::kFloat32},
+                                               static_cast<std::size_t>(chunk)));
+  }
+}
+
+TEST(NamedOrders, AreThoseOfAlgorithmsAlsoWithoutAnEnumerator) {
+  testing::asserts("SEM-146", "SEM-147", "SEM-148");
+  const ReductionOrder none = ReductionOrder::kUnspecified;
+  expect_named(ReductionToOneDevice(), 6, ReductionOrder::kReplicaOrder, {});
+  expect_named(ShuffleAllReduce(), 6, ReductionOrder::kReplicaOrder, {});
+  expect_named(TreeAllReduce(), 6, ReductionOrder::kTree, {.kind = OrderKind::kTree});
+  expect_named(RingAllReduce(), 6, ReductionOrder::kRing, ring({}));
+  expect_named(HalvingDoublingAllReduce(), 8, ReductionOrder::kTree, {.kind = OrderKind::kTree});
+  expect_named(HalvingDoublingAllReduce(), 6, none, {.kind = OrderKind::kHalvingDoubling});
+  expect_named(HierarchicalAllReduce(), 5, none, groups({3}));
+  expect_named(RingAllReduce({.start = 1}), 6, none, ring({.start = 1}));
+  expect_named(RingAllReduce({.subchunks = 2}), 6, none, ring({.subchunks = 2}));
+  expect_named(RingAllReduce({.hosts = 2, .permutation = {2, 1, 0}}), 6, none,
+               ring({.reversed = true, .hosts = 2}));
+}
+
 TEST(NamedOrders, HaveNames) {
   testing::asserts("SEM-148");
   std::ostringstream text;
