@@ -8,6 +8,7 @@
 
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 namespace belfry::testing {
@@ -110,7 +111,8 @@ void hear_of_failures(MemoryFixture& fixture) {
   for (int failure = 0; failure < most; ++failure) {
     try {
       return drain(fixture);
-    } catch (const Error&) {  // As the step does with memory enough.
+    } catch (const Error&) {               // As the step does with memory enough.
+    } catch (const std::runtime_error&) {  // The exception of a body.
     }
   }
 }

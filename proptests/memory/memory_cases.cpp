@@ -4,13 +4,17 @@
 #include "belfry/checkpoint.h"
 #include "belfry/dataset.h"
 #include "belfry/distributed_dataset.h"
+#include "belfry/launch.h"
 #include "belfry/tensor_ops.h"
 #include "memory/memory_case.h"
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <new>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -33,6 +37,38 @@ void reduce_hosts_and_tensors(MemoryFixture& fixture) {
     return host + tensor.to_host()[0];
   });
   EXPECT_EQ(sums[0], last_of(sums));
+}
+
+// z = x, by way of scratch memory.
+struct CopyThroughScratch {
+  void on_host(std::span<float> z, std::span<std::byte> memory, std::span<const float> x) const {
+    std::memcpy(memory.data(), x.data(), x.size_bytes());
+    std::memcpy(z.data(), memory.data(), z.size_bytes());
+  }
+};
+
+struct WritesAndThrows {
+  void on_host(std::span<float> x) const {
+    x[0] = -1;
+    throw std::runtime_error("the exception of a body, of some length");
+  }
+};
+
+void launch_kernels(MemoryFixture& fixture) {
+  fixture.strategy->run([&](ReplicaContext& replica) {
+    auto copy = fixture.weights.on(replica);  // Shared, and replaced by the launch.
+    launch(CopyThroughScratch(), writes(copy), scratch(copy.any().bytes()),
+           reads(fixture.weights.on(replica)));
+    EXPECT_EQ(copy.to_host(), fixture.weights.on(replica).to_host());
+  });
+}
+
+void launch_a_kernel_that_throws(MemoryFixture& fixture) {
+  fixture.strategy->run([&](ReplicaContext& replica) {
+    auto copy = fixture.weights.on(replica);
+    if (is_last(replica)) launch(WritesAndThrows(), updates(copy));
+    static_cast<void>(replica.all_reduce(ReduceOp::kSum, copy).to_host());
+  });
 }
 
 void merge_with_updates(MemoryFixture& fixture) {
@@ -324,6 +360,8 @@ std::vector<MemoryCase> memory_cases() {
   return {
       {"a reduction of hosts and tensors", Changes::kNothing, reduce_hosts_and_tensors},
       {"a merge with updates", Changes::kEach, merge_with_updates},
+      {"kernels of the user", Changes::kNothing, launch_kernels},
+      {"a kernel that throws", Changes::kNothing, launch_a_kernel_that_throws, true},
       {"a transaction", Changes::kBoth, change_in_a_transaction},
       {"a nested run", Changes::kNothing, run_in_a_merge},
       {"a replica that throws", Changes::kNothing, throw_in_a_replica},

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "belfry/backend/user_kernel.h"
 #include "check.h"
 #include "families.h"
 #include "kernel_launch.h"
@@ -36,6 +37,8 @@ void enqueue(const KernelCall& call, cudaStream_t stream) {
       return kernels::launch_reduce_replicas(call, stream);
     case KernelKind::kRandom:
       return kernels::launch_random(call, stream);
+    case KernelKind::kUser:
+      return enqueue_user_kernel(call, NativeStream(stream));
   }
 }
 

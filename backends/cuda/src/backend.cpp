@@ -174,6 +174,10 @@ std::unique_ptr<Communicator> Backend::communicator(std::span<const int> devices
 
 Executor& Backend::executor() { return *parts_->executor; }
 
+RunSettings Backend::run_settings() const {
+  return {.kernel_failures = parts_->shared->kernel_failures.get()};
+}
+
 bool Backend::verifies_mirrored() const { return parts_->shared->options.verify_mirrored; }
 
 int Backend::gpu(int index) const {

@@ -4,6 +4,7 @@
 #include "event.h"
 
 #include "check.h"
+#include "launched_kernel.h"
 
 namespace belfry::cuda {
 
@@ -31,7 +32,9 @@ void Event::record(const std::shared_ptr<DeviceState>& device, cudaStream_t stre
 }
 
 void Event::synchronize() {
-  if (event_ != nullptr) BELFRY_CUDA_TRY(cudaEventSynchronize(event_));
+  if (event_ == nullptr) return;
+  check_wait(*shared_->kernel_failures, cudaEventSynchronize(event_), "cudaEventSynchronize(event)",
+             {__FILE__, __LINE__});
 }
 
 bool Event::query() { return event_ == nullptr || has_happened(event_); }

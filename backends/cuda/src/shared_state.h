@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/kernel_failures.h"
 #include "belfry/cuda/options.h"
 #include "belfry/cuda/statistics.h"
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -36,6 +38,8 @@ struct SharedState {
   std::mutex streams_mutex;  // for `streams`
   /// All streams of the backend. Work on a stream may hold memory of any device.
   std::vector<Stream*> streams;
+  // Shared with users' kernels in flight.
+  std::shared_ptr<KernelFailures> kernel_failures = std::make_shared<KernelFailures>();
 };
 
 }  // namespace belfry::cuda

@@ -8,6 +8,7 @@
 #include "current_gpu.h"
 #include "event.h"
 #include "kernel_launch.h"
+#include "launched_kernel.h"
 #include "ownership.h"
 
 #include <algorithm>
@@ -59,6 +60,9 @@ void Stream::launch(Kernel kernel) {
       if (!at_home(view.buffer)) buffers.push_back(view.buffer);
     }
   }
+  if (kernel.user != nullptr) {
+    kernel.user = keeping_failures(std::move(kernel.user), state_->shared().kernel_failures);
+  }
   Hold hold(*this, std::move(buffers));
   {
     const CurrentGpu current(state_->gpu());
@@ -105,7 +109,10 @@ void Stream::read(void* to, BufferView from) {
   Hold hold(*this, {from.buffer});
   if (from.bytes() > 0) {
     const CurrentGpu current(state_->gpu());
-    BELFRY_CUDA_TRY(cudaMemcpyAsync(to, source, from.bytes(), cudaMemcpyDeviceToHost, get()));
+    const cudaError_t code =
+        cudaMemcpyAsync(to, source, from.bytes(), cudaMemcpyDeviceToHost, get());
+    check_wait(*state_->shared().kernel_failures, code, "cudaMemcpyAsync(to, from)",
+               {__FILE__, __LINE__});
   }
   Counters::add(state_->shared().counters.host_reads);
   synchronize();
@@ -137,7 +144,8 @@ void Stream::synchronize() {
     const std::lock_guard lock(mutex_);
     in_flight_.splice(in_flight_.begin(), earlier);
   }
-  check_call(code, "cudaStreamSynchronize(stream)", {__FILE__, __LINE__});
+  check_wait(*state_->shared().kernel_failures, code, "cudaStreamSynchronize(stream)",
+             {__FILE__, __LINE__});
   for (InFlight& work : earlier) {
     if (work.done != nullptr) state_->give_event(work.done);
   }

@@ -1,21 +1,38 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/backend/host_kernels.h"
+#include "belfry/backend/user_kernel.h"
 #include "belfry/error.h"
 #include "check.h"
 #include "guarded.h"
 #include "kernel_launch.h"
 
+#include <exception>
 #include <optional>
 #include <string>
 
-// The second implementation of the backend's `launch`: the host's kernels as commands of simulated
-// streams.
+// The second implementation of the backend's `launch`: the host's kernels, and `on_host` of users'
+// kernels, as commands of simulated streams.
 namespace belfry::driver {
 namespace {
 
+std::string_view name_of(const KernelCall& call) {
+  return call.user == nullptr ? to_string(call.kind) : call.user->traits().name;
+}
+
+// `on_host` stands for `on_cuda`. A body that throws may have written some of its outputs.
+void run_body(const KernelCall& call) {
+  try {
+    run_user_kernel(call);
+  } catch (...) {
+    throw engine::PartlyDone{std::current_exception()};
+  }
+}
+
 void run(const KernelCall& call) {
+  if (call.user != nullptr) return run_body(call);
   const std::int64_t bad = first_bad_index(call);
   if (bad >= 0) {
     throw DeviceError(ErrorCode::kOutOfBounds, std::string(to_string(call.kind)) + ": index " +
@@ -33,7 +50,7 @@ std::optional<engine::Access> access_of(const Call& call, const KernelOperand& o
 
 cudaError_t no_memory(const Call& call, const KernelCall& kernel, int gpu) {
   return misuse(call, cudaErrorIllegalAddress,
-                std::string(to_string(kernel.kind)) +
+                std::string(name_of(kernel)) +
                     " is given memory that is not live, too short, or out of reach of GPU " +
                     std::to_string(gpu));
 }
@@ -45,19 +62,23 @@ cudaError_t enqueue(const Call& call, const KernelCall& kernel, cudaStream_t han
                   "a kernel is launched on a stream that is not of the current GPU");
   }
   engine::Command command;
-  command.name = to_string(kernel.kind);
+  command.name = name_of(kernel);
   for (const KernelOperand& operand : kernel.inputs) {
     if (operand.count == 0) continue;
     const auto access = access_of(call, operand, stream->gpu);
     if (!access) return no_memory(call, kernel, stream->gpu);
     command.reads.push_back(*access);
   }
-  for (const KernelOperand& operand : kernel.outputs) {
+  for (std::size_t i = 0; i < kernel.outputs.size(); ++i) {
+    const KernelOperand& operand = kernel.outputs[i];
     if (operand.count == 0) continue;
     const auto access = access_of(call, operand, stream->gpu);
     if (!access) return no_memory(call, kernel, stream->gpu);
     command.writes.push_back(*access);
-    if (updates_output(kernel.kind)) command.reads.push_back(*access);
+    if (updates_output(kernel, i)) command.reads.push_back(*access);
+    const bool is_scratch =
+        kernel.user != nullptr && kernel.user->mode_of_output(i) == OperandMode::kScratch;
+    if (is_scratch) ++command.scratch;
   }
   command.run = [kernel](const engine::Command&) { run(kernel); };
   call.machine.engine().enqueue(*stream->queue, std::move(command));
@@ -74,6 +95,7 @@ cudaError_t launch_kernel(const KernelCall& kernel, cudaStream_t stream) {
 namespace belfry::cuda {
 
 void launch(const KernelCall& call, cudaStream_t stream) {
+  if (call.user != nullptr) require_on_host(*call.user, detail::submitting_site());
   // A launch reports errors by cudaGetLastError alone, as on a real GPU: an unread error of an
   // earlier call would show too.
   static_cast<void>(cudaGetLastError());

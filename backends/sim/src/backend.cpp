@@ -206,7 +206,8 @@ RunSettings Backend::run_settings() const {
   const Options& options = state_->options;
   return {.records_host_values = options.record && options.digests == Digests::kAll,
           .functions_of = options.functions_of,
-          .schedules = &*state_};
+          .schedules = &*state_,
+          .kernel_failures = state_->shared.kernel_failures.get()};
 }
 
 const Log& Backend::log() const { return state_->sink.log(); }

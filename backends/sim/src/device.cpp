@@ -25,8 +25,8 @@ SimDevice::SimDevice(int index, Shared& shared)
                                             .poison = false,
                                             .share_copies = shared.share_copies,
                                             .addresses = nullptr})),
-      compute_(*this, shared.engine, shared.staging, next_stream()),
-      communication_(*this, shared.engine, shared.staging, next_stream()) {}
+      compute_(*this, shared, next_stream()),
+      communication_(*this, shared, next_stream()) {}
 
 BufferPtr SimDevice::allocate(std::size_t bytes, Stream& stream) {
   stream_of(stream, *shared_.engine);
@@ -50,7 +50,7 @@ BufferPtr SimDevice::allocate(std::size_t bytes, Stream& stream) {
 }
 
 std::unique_ptr<Stream> SimDevice::create_stream() {
-  return std::make_unique<SimStream>(*this, shared_.engine, shared_.staging, next_stream());
+  return std::make_unique<SimStream>(*this, shared_, next_stream());
 }
 
 std::unique_ptr<Event> SimDevice::create_event() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/backend/device.h"
+#include "belfry/backend/kernel_failures.h"
 #include "engine/device_memory.h"
 #include "engine/engine.h"
 #include "stream.h"
@@ -21,6 +22,7 @@ struct Shared {
   bool share_copies = false;
   std::shared_ptr<engine::Engine> engine;
   std::shared_ptr<engine::BlockPool> staging;
+  std::shared_ptr<KernelFailures> kernel_failures = std::make_shared<KernelFailures>();
   OperationSink* sink = nullptr;
   std::atomic<std::int32_t> far_streams{0};  // Streams beyond the numbers set aside for a device.
 };

@@ -26,7 +26,7 @@ void give_addresses(std::vector<KernelOperand>& operands,
 
 KernelWork::KernelWork(const Kernel& kernel)
     : call_{kernel.kind, kernel.parameters, without_addresses(kernel.outputs),
-            without_addresses(kernel.inputs)} {}
+            without_addresses(kernel.inputs), kernel.user} {}
 
 const KernelCall& KernelWork::at(const engine::Command& command) {
   give_addresses(call_.outputs, command.writes);

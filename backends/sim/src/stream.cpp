@@ -4,14 +4,18 @@
 
 #include "belfry/backend/current_slot.h"
 #include "belfry/backend/host_kernels.h"
+#include "belfry/backend/user_kernel.h"
 #include "belfry/error.h"
 #include "buffer.h"
+#include "device.h"
 #include "engine/access_check.h"
 #include "event.h"
 #include "kernel_work.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -51,6 +55,16 @@ std::string text_of_bad_index(const KernelCall& call, std::int64_t position) {
   return text + ", and the table has " + std::to_string(table.count / columns) + " rows";
 }
 
+// A body that throws may have written some of its outputs.
+void run_body(const KernelCall& call, const engine::Command& command, KernelFailures& failures) {
+  try {
+    run_user_kernel(call);
+  } catch (...) {
+    throw engine::PartlyDone{failure_of_kernel(std::current_exception(), failures, command.name,
+                                               command.site, command.replica)};
+  }
+}
+
 // Runs a kernel. For an index without a row the simulator reports an error; hardware would skip the
 // index.
 void run_kernel(const KernelCall& call, const engine::Command& command) {
@@ -66,11 +80,11 @@ void run_kernel(const KernelCall& call, const engine::Command& command) {
 
 }  // namespace
 
-SimStream::SimStream(Device& device, std::shared_ptr<engine::Engine> engine,
-                     std::shared_ptr<engine::BlockPool> staging, engine::QueueOptions options)
+SimStream::SimStream(Device& device, const Shared& shared, engine::QueueOptions options)
     : device_(device),
-      engine_(std::move(engine)),
-      staging_(std::move(staging)),
+      engine_(shared.engine),
+      staging_(shared.staging),
+      kernel_failures_(shared.kernel_failures),
       queue_(engine_->create_queue(std::move(options))) {}
 
 SimStream::~SimStream() { engine_->destroy_queue(queue_); }
@@ -83,14 +97,23 @@ void SimStream::launch(Kernel kernel) {
   for (const BufferView& input : kernel.inputs) {
     command.reads.push_back(access_of(input, *engine_, command.name));
   }
-  for (const BufferView& output : kernel.outputs) {
-    command.writes.push_back(access_of(output, *engine_, command.name));
-    if (updates_output(kernel.kind)) command.reads.push_back(command.writes.back());
+  for (std::size_t i = 0; i < kernel.outputs.size(); ++i) {
+    command.writes.push_back(access_of(kernel.outputs[i], *engine_, command.name));
+    if (updates_output(kernel, i)) command.reads.push_back(command.writes.back());
   }
   validate(kernel);
-  command.run = [work = KernelWork(kernel)](const engine::Command& own) mutable {
-    run_kernel(work.at(own), own);
-  };
+  if (kernel.user != nullptr) {
+    require_on_host(*kernel.user, detail::submitting_site());
+    command.scratch = kernel.user->count(OperandMode::kScratch);
+    command.run = [work = KernelWork(kernel),
+                   failures = kernel_failures_](const engine::Command& own) mutable {
+      run_body(work.at(own), own, *failures);
+    };
+  } else {
+    command.run = [work = KernelWork(kernel)](const engine::Command& own) mutable {
+      run_kernel(work.at(own), own);
+    };
+  }
   engine_->enqueue(queue_, std::move(command));
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/kernel_failures.h"
 #include "belfry/backend/stream.h"
 #include "engine/block_pool.h"
 #include "engine/engine.h"
@@ -12,11 +13,12 @@
 
 namespace belfry::sim {
 
+struct Shared;
+
 /// A queue of the engine, dressed as a stream.
 class SimStream final : public Stream {
  public:
-  SimStream(Device& device, std::shared_ptr<engine::Engine> engine,
-            std::shared_ptr<engine::BlockPool> staging, engine::QueueOptions options);
+  SimStream(Device& device, const Shared& shared, engine::QueueOptions options);
   ~SimStream() override;
 
   Device& device() override { return device_; }
@@ -37,6 +39,8 @@ class SimStream final : public Stream {
   std::shared_ptr<engine::Engine> engine_;
   // Shared with the writes in flight: the blocks keep the bytes to write.
   std::shared_ptr<engine::BlockPool> staging_;
+  // Shared with the backend.
+  std::shared_ptr<KernelFailures> kernel_failures_;
   engine::CommandQueue& queue_;
 };
 

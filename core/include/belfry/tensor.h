@@ -152,6 +152,16 @@ class Tensor {
     return full(std::move(shape), T(0), site);
   }
 
+  /// A tensor with undefined contents, to be written by a copy or a kernel (`writes` of
+  /// belfry/launch.h). The simulator reports reads of elements that were never written (SEM-73).
+  /// Order: enqueues nothing. Throws: ContextError (kWrongContext); DeviceError (kOutOfMemory).
+  static Tensor uninitialised(Shape shape, CallSite site = CallSite::here()) {
+    return uninitialised(std::move(shape), current_placement(site), site);
+  }
+  static Tensor uninitialised(Shape shape, Placement placement, CallSite site = CallSite::here()) {
+    return Tensor(detail::make_uninitialised(dtype_of<T>(), std::move(shape), placement, site));
+  }
+
   /// The same tensor, typed. Throws: InternalError if the element type is not T.
   explicit Tensor(AnyTensor any) : any_(std::move(any)) {
     check(any_.empty() || any_.dtype() == dtype_of<T>(), "element type of a tensor");

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace belfry::detail {
 
@@ -39,11 +40,12 @@ class Run {
   const Executor* executor_;
 };
 
-/// The state that belongs to a carrier and not to a thread: the context of the runner, and the
-/// carrier itself.
+/// The state that belongs to a carrier and not to a thread: the context of the runner, the carrier
+/// itself, and the name of the user's kernel whose body the carrier executes.
 struct CurrentSlot {
   SlotContext* context = nullptr;
   Carrier* carrier = nullptr;
+  const std::string_view* kernel = nullptr;
 };
 
 // This model of thread-local storage needs no call, also if the library becomes part of a shared

@@ -5,9 +5,21 @@
 
 #include "backend/carrier.h"
 #include "belfry/backend/unwatched.h"
+#include "belfry/error.h"
+
+#include <string>
+#include <utility>
 
 namespace belfry::detail {
 namespace {
+
+[[noreturn]] void refuse_in_kernel(std::string_view kernel, const CallSite& site) {
+  throw ContextError(ErrorCode::kWrongContext,
+                     "a call of belfry in the body of kernel " + std::string(kernel),
+                     "a body computes with its operands alone: make the call before or after the "
+                     "launch",
+                     site);
+}
 
 // Of code outside every context. No switch between replicas happens there.
 constinit thread_local const CallSite* site_outside = nullptr;
@@ -41,6 +53,25 @@ CallSite submitting_site() noexcept {
   const Unwatched unwatched;
   const CallSite* const site = *place_of_site();
   return site == nullptr ? CallSite{} : *site;
+}
+
+KernelScope::KernelScope(std::string_view kernel) noexcept : name_(kernel) {
+  const Unwatched unwatched;
+  context_ = std::exchange(current.context, nullptr);
+  carrier_ = std::exchange(current.carrier, nullptr);
+  outer_ = std::exchange(current.kernel, &name_);
+}
+
+KernelScope::~KernelScope() {
+  const Unwatched unwatched;
+  current = {context_, carrier_, outer_};
+}
+
+void require_no_kernel(const CallSite& site) {
+  const Unwatched unwatched;
+  if (current.kernel != nullptr) [[unlikely]] {
+    refuse_in_kernel(*current.kernel, site);
+  }
 }
 
 CurrentPlace current_place(const Executor& executor) noexcept {

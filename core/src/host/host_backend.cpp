@@ -4,6 +4,7 @@
 #include "belfry/backend/host_backend.h"
 
 #include "belfry/backend/current_slot.h"
+#include "belfry/backend/kernel_failures.h"
 #include "belfry/backend/unwatched.h"
 #include "belfry/error.h"
 #include "host/host_communicator.h"
@@ -14,7 +15,10 @@
 
 namespace belfry {
 
-HostBackend::HostBackend(int devices) : count_(devices), executor_(make_fiber_executor({})) {
+HostBackend::HostBackend(int devices)
+    : count_(devices),
+      kernel_failures_(std::make_shared<KernelFailures>()),
+      executor_(make_fiber_executor({})) {
   if (devices < 1) {
     throw InvalidArgumentError(ErrorCode::kNoDevices, "a backend needs at least one device",
                                "ask for 1 or more");
@@ -39,7 +43,7 @@ Device& HostBackend::device(int index) {
   }
   const detail::Unwatched unwatched;
   auto& place = devices_[static_cast<std::size_t>(index)];
-  if (place == nullptr) place = std::make_unique<host::HostDevice>(index);
+  if (place == nullptr) place = std::make_unique<host::HostDevice>(index, kernel_failures_);
   return *place;
 }
 

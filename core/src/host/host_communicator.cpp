@@ -4,11 +4,27 @@
 #include "host/host_communicator.h"
 
 #include "belfry/backend/collective.h"
+#include "host/host_device.h"
 
 namespace belfry::host {
 namespace {
 
+// All members of a collective fail if the stream of a member has failed.
+void spread_failure(std::span<const CollectivePart> parts) {
+  HostFailurePtr failure;
+  for (const CollectivePart& part : parts) {
+    HostStream* const stream = host_stream(part.stream);
+    if (failure == nullptr && stream != nullptr) failure = stream->failure();
+  }
+  if (failure == nullptr) return;
+  for (const CollectivePart& part : parts) {
+    HostStream* const stream = host_stream(part.stream);
+    if (stream != nullptr) stream->join_failure(failure);
+  }
+}
+
 void launch_reduction(ReduceOp op, std::span<const CollectivePart> parts) {
+  spread_failure(parts);
   Kernel kernel;
   kernel.kind = KernelKind::kReduceReplicas;
   kernel.parameters.reduce = op;
@@ -31,12 +47,14 @@ void HostCommunicator::all_reduce(ReduceOp op, std::span<const CollectivePart> p
 
 void HostCommunicator::broadcast(int root, std::span<const CollectivePart> parts) {
   validate({.kind = CollectiveKind::kBroadcast, .parts = parts, .root = root}, size());
+  spread_failure(parts);
   const BufferView& source = parts[static_cast<std::size_t>(root)].input;
   for (const CollectivePart& part : parts) part.stream->copy(part.output, source);
 }
 
 void HostCommunicator::all_gather(std::span<const CollectivePart> parts) {
   validate({.kind = CollectiveKind::kAllGather, .parts = parts}, size());
+  spread_failure(parts);
   for (const CollectivePart& to : parts) {
     BufferView slot = to.output;
     slot.count = to.input.count;

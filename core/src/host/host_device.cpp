@@ -6,6 +6,7 @@
 #include "belfry/backend/current_slot.h"
 #include "belfry/backend/host_kernels.h"
 #include "belfry/backend/unwatched.h"
+#include "belfry/backend/user_kernel.h"
 #include "belfry/error.h"
 
 #include <algorithm>
@@ -49,9 +50,68 @@ std::byte* address_of(const BufferView& view) {
   return static_cast<std::byte*>(view.buffer->address()) + view.offset;
 }
 
+HostFailurePtr untold(const HostFailurePtr& failure) {
+  if (failure == nullptr || !failure->told) return failure;
+  return failure->told_to_replica && detail::current_replica_id() >= 0 ? failure : nullptr;
+}
+
+namespace {
+
+void tell(HostFailurePtr failure) {
+  failure->told_to_replica =
+      detail::current_replica_id() >= 0 && (!failure->told || failure->told_to_replica);
+  failure->told = true;
+  std::rethrow_exception(failure->exception);
+}
+
+}  // namespace
+
+void HostEvent::synchronize() {
+  if (untold(failure) != nullptr) tell(std::move(failure));
+}
+
+HostStream* host_stream(Stream* stream) { return dynamic_cast<HostStream*>(stream); }
+
+HostFailurePtr HostStream::failure() {
+  detail::require_no_kernel();
+  if (failure_ != nullptr) failure_ = untold(failure_);
+  return failure_;
+}
+
+void HostStream::join_failure(const HostFailurePtr& failure) {
+  if (failure_ == nullptr) failure_ = failure;
+}
+
 void HostStream::launch(Kernel kernel) {
   validate(kernel);
-  run_on_host(resolve(kernel));
+  if (kernel.user != nullptr) require_on_host(*kernel.user, detail::submitting_site());
+  if (failure() != nullptr) return;
+  if (kernel.user == nullptr) return run_on_host(resolve(kernel));
+  const KernelCall call = resolve(kernel);
+  // Nothing may fail after the first written byte.
+  if (spare_ == nullptr) spare_ = std::make_shared<HostFailure>();
+  try {
+    run_on_host(call);
+  } catch (...) {
+    spare_->exception =
+        failure_of_kernel(std::current_exception(), *kernel_failures_, kernel.user->traits().name,
+                          detail::submitting_site(), detail::current_replica_id());
+    failure_ = std::exchange(spare_, nullptr);
+  }
+}
+
+void HostStream::record(Event& event) {
+  auto* const own = dynamic_cast<HostEvent*>(&event);
+  if (own != nullptr) own->failure = failure();
+}
+
+void HostStream::wait(Event& event) {
+  const auto* const own = dynamic_cast<HostEvent*>(&event);
+  if (own != nullptr && untold(own->failure) != nullptr) join_failure(own->failure);
+}
+
+void HostStream::synchronize() {
+  if (failure() != nullptr) tell(std::exchange(failure_, nullptr));
 }
 
 void HostStream::copy(BufferView to, BufferView from) {
@@ -60,16 +120,18 @@ void HostStream::copy(BufferView to, BufferView from) {
   if (to.bytes() != from.bytes()) {
     throw InvalidArgumentError(ErrorCode::kShape, "a copy between views of different sizes");
   }
+  if (failure() != nullptr) return;
   std::memmove(target, source, to.bytes());
 }
 
 void HostStream::write(BufferView to, const void* from) {
   std::byte* target = address_of(to);
-  if (to.count != 0) std::memcpy(target, from, to.bytes());
+  if (failure() == nullptr && to.count != 0) std::memcpy(target, from, to.bytes());
 }
 
 void HostStream::read(void* to, BufferView from) {
   const std::byte* source = address_of(from);
+  synchronize();
   if (from.count != 0) std::memcpy(to, source, from.bytes());
 }
 

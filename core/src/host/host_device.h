@@ -4,35 +4,71 @@
 #pragma once
 
 #include "belfry/backend/backend.h"
+#include "belfry/backend/kernel_failures.h"
 
 #include <cstddef>
+#include <exception>
 #include <memory>
+#include <span>
+#include <utility>
 
 namespace belfry::host {
 
-class HostEvent final : public Event {
- public:
-  void synchronize() override {}
-  bool query() override { return true; }
+/// The exception of a user's kernel. The next host wait throws the exception (SEM-74).
+struct HostFailure {
+  std::exception_ptr exception;
+  bool told = false;             ///< A host wait has thrown the exception.
+  bool told_to_replica = false;  ///< The host wait was a replica's.
 };
 
-/// Does everything at once.
+// Shared by the streams and the events that the failure has reached.
+using HostFailurePtr = std::shared_ptr<HostFailure>;
+
+/// `failure` if the caller's next wait must throw the failure, else null. No wait throws a failure
+/// after a wait outside replicas; after a wait of a replica, only waits of the rest of the replicas
+/// do.
+HostFailurePtr untold(const HostFailurePtr& failure);
+
+class HostEvent final : public Event {
+ public:
+  /// Throws: the failure of the recorded work.
+  void synchronize() override;
+  bool query() override { return true; }
+
+  HostFailurePtr failure;  ///< Of the work before the record.
+};
+
+/// Does everything at once. After the exception of a user's kernel the stream skips work until a
+/// host wait has thrown the exception.
 class HostStream final : public Stream {
  public:
-  explicit HostStream(Device& device) : device_(device) {}
+  HostStream(Device& device, std::shared_ptr<KernelFailures> kernel_failures)
+      : device_(device), kernel_failures_(std::move(kernel_failures)) {}
 
   Device& device() override { return device_; }
   void launch(Kernel kernel) override;
   void copy(BufferView to, BufferView from) override;
   void write(BufferView to, const void* from) override;
   void read(void* to, BufferView from) override;
-  void record(Event&) override {}
-  void wait(Event&) override {}
-  void synchronize() override {}
+  void record(Event& event) override;
+  void wait(Event& event) override;
+  void synchronize() override;
+
+  /// The failure for the next host wait, or null. Throws: ContextError (kWrongContext) in
+  /// the body of a user's kernel.
+  HostFailurePtr failure();
+  /// Makes the stream skip work. A stream with a failure keeps its failure.
+  void join_failure(const HostFailurePtr& failure);
 
  private:
   Device& device_;
+  std::shared_ptr<KernelFailures> kernel_failures_;  // Shared with the backend.
+  HostFailurePtr failure_;
+  HostFailurePtr spare_;  // For the next failure; of this stream alone.
 };
+
+/// The host stream behind `stream`, or null.
+HostStream* host_stream(Stream* stream);
 
 /// Live and peak bytes of a device. Outlives the device, like its buffers.
 struct HostMeter {
@@ -41,19 +77,26 @@ struct HostMeter {
 
 class HostDevice final : public Device {
  public:
-  explicit HostDevice(int index) : index_(index), compute_(*this), communication_(*this) {}
+  HostDevice(int index, std::shared_ptr<KernelFailures> failures)
+      : index_(index),
+        kernel_failures_(std::move(failures)),
+        compute_(*this, kernel_failures_),
+        communication_(*this, kernel_failures_) {}
 
   int index() const override { return index_; }
   DeviceSpec spec() const override;
   BufferPtr allocate(std::size_t bytes, Stream& stream) override;
   Stream& compute_stream() override { return compute_; }
   Stream& communication_stream() override { return communication_; }
-  std::unique_ptr<Stream> create_stream() override { return std::make_unique<HostStream>(*this); }
+  std::unique_ptr<Stream> create_stream() override {
+    return std::make_unique<HostStream>(*this, kernel_failures_);
+  }
   std::unique_ptr<Event> create_event() override { return std::make_unique<HostEvent>(); }
   MemoryUse memory() const override { return meter_->use; }
 
  private:
   int index_;
+  std::shared_ptr<KernelFailures> kernel_failures_;  // Shared with the backend.
   HostStream compute_;
   HostStream communication_;
   // Shared with the live buffers.

@@ -4,6 +4,7 @@
 #include "kernels/names.h"
 
 #include "belfry/backend/host_kernels.h"
+#include "belfry/backend/user_kernel.h"
 
 #include <cstddef>
 
@@ -22,13 +23,14 @@ std::string_view to_string(KernelKind kind) {
   static constexpr std::string_view kNames[] = {
       "fill",       "cast",          "unary",       "binary",       "compare", "select",
       "row_reduce", "column_reduce", "gather_rows", "scatter_rows", "matmul",  "reduce_replicas",
-      "random"};
+      "random",     "user"};
   return name_in(kNames, kind);
 }
 
 std::string_view operation_name(const Kernel& kernel) {
   if (kernel.kind == KernelKind::kUnary) return kernels::name_of(kernel.parameters.unary);
   if (kernel.kind == KernelKind::kBinary) return kernels::name_of(kernel.parameters.binary);
+  if (kernel.user != nullptr) return kernel.user->traits().name;
   return to_string(kernel.kind);
 }
 

@@ -3,16 +3,35 @@
 
 #include "kernels/overlaps.h"
 
+#include "belfry/backend/user_kernel.h"
+
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
 namespace belfry::kernels {
 namespace {
 
+// The distance in bytes from the start of `a` to the start of `b`, if both lie in one buffer or
+// both have addresses. Two buffers may be made over the same memory.
+std::optional<std::ptrdiff_t> distance(const BufferView& a, const BufferView& b) {
+  const auto offsets = static_cast<std::ptrdiff_t>(b.offset - a.offset);
+  if (a.buffer == b.buffer) return offsets;
+  if (a.buffer == nullptr || b.buffer == nullptr) return std::nullopt;
+  const auto* const base_a = static_cast<const std::byte*>(a.buffer->address());
+  const auto* const base_b = static_cast<const std::byte*>(b.buffer->address());
+  if (base_a == nullptr || base_b == nullptr) return std::nullopt;
+  const auto bases = static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(base_b) -
+                                                 reinterpret_cast<std::uintptr_t>(base_a));
+  return bases + offsets;
+}
+
 bool share_bytes(const BufferView& a, const BufferView& b) {
-  return a.buffer == b.buffer && a.count > 0 && b.count > 0 && a.offset < b.offset + b.bytes() &&
-         b.offset < a.offset + a.bytes();
+  if (a.count == 0 || b.count == 0) return false;
+  const std::optional<std::ptrdiff_t> apart = distance(a, b);
+  return apart && *apart < static_cast<std::ptrdiff_t>(a.bytes()) &&
+         -*apart < static_cast<std::ptrdiff_t>(b.bytes());
 }
 
 void keep_first(std::optional<Overlap>& found, Overlap overlap) {
@@ -27,9 +46,9 @@ std::optional<Overlap> compare_all_pairs(const Kernel& kernel, bool in_place) {
     }
     for (std::size_t i = 0; i < kernel.inputs.size(); ++i) {
       const BufferView& input = kernel.inputs[i];
-      if (share_bytes(output, input) && !(in_place && same_view(output, input))) {
-        return Overlap{o, true, i};
-      }
+      if (!share_bytes(output, input)) continue;
+      const bool may_be_one = in_place || (kernel.user != nullptr && updates_output(kernel, o));
+      if (!(may_be_one && same_view(output, input))) return Overlap{o, true, i};
     }
   }
   return std::nullopt;
@@ -84,12 +103,13 @@ class SortedOutputs {
 }  // namespace
 
 bool same_view(const BufferView& a, const BufferView& b) {
-  return a.buffer == b.buffer && a.offset == b.offset && a.count == b.count && a.dtype == b.dtype;
+  return a.count == b.count && a.dtype == b.dtype && distance(a, b) == 0;
 }
 
 std::optional<Overlap> find_overlap(const Kernel& kernel, bool in_place) {
   constexpr std::size_t kFewOutputs = 16;
-  if (kernel.outputs.size() <= kFewOutputs) return compare_all_pairs(kernel, in_place);
+  if (kernel.outputs.size() <= kFewOutputs || kernel.user != nullptr)
+    return compare_all_pairs(kernel, in_place);
   const SortedOutputs outputs(kernel);
   std::optional<Overlap> found;
   outputs.compare_neighbours(found);

@@ -23,7 +23,8 @@ std::vector<KernelOperand> resolve_all(const std::vector<BufferView>& views) {
 }  // namespace
 
 KernelCall resolve(const Kernel& kernel) {
-  return {kernel.kind, kernel.parameters, resolve_all(kernel.outputs), resolve_all(kernel.inputs)};
+  return {kernel.kind, kernel.parameters, resolve_all(kernel.outputs), resolve_all(kernel.inputs),
+          kernel.user};
 }
 
 }  // namespace belfry

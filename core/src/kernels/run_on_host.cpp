@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "belfry/backend/host_kernels.h"
+#include "belfry/backend/user_kernel.h"
 #include "kernels/families.h"
 
 namespace belfry {
@@ -34,6 +35,8 @@ void run_on_host(const KernelCall& call) {
       return reduce_on_host(call);
     case KernelKind::kRandom:
       return kernels::run_random(call);
+    case KernelKind::kUser:
+      return run_user_kernel(call);
   }
 }
 

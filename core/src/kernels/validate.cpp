@@ -3,6 +3,7 @@
 
 #include "belfry/backend/element_ops.h"
 #include "belfry/backend/kernel.h"
+#include "belfry/backend/user_kernel.h"
 #include "belfry/error.h"
 #include "kernels/names.h"
 #include "kernels/overlaps.h"
@@ -40,6 +41,7 @@ class Validator {
   void check_rows_by_index() const;
   void check_matmul() const;
   void check_reduce_replicas() const;
+  void check_user() const;
 
   const BufferView& out() const { return kernel_.outputs[0]; }
   const BufferView& in(std::size_t index) const { return kernel_.inputs[index]; }
@@ -51,6 +53,7 @@ class Validator {
   void need_support(bool supported, std::string_view operation, DType dtype) const;
   void need_known(int value, int last, std::string_view what) const;
   std::size_t product(std::int64_t left, std::int64_t right) const;
+  std::string_view name() const;
   [[noreturn]] void fail(ErrorCode code, const std::string& summary,
                          const std::string& hint = {}) const;
 
@@ -65,7 +68,7 @@ constexpr int number(Enum value) {
 }
 
 void Validator::run() const {
-  need_known(number(kernel_.kind), number(KernelKind::kRandom), "kind");
+  need_known(number(kernel_.kind), number(KernelKind::kUser), "kind");
   check_views();
   switch (kernel_.kind) {
     case KernelKind::kFill:
@@ -106,6 +109,9 @@ void Validator::run() const {
       need_operands(0);
       need_support(element::supports(parameters_.distribution, out().dtype),
                    name_of(parameters_.distribution), out().dtype);
+      break;
+    case KernelKind::kUser:
+      check_user();
       break;
   }
   check_overlaps();
@@ -265,6 +271,17 @@ void Validator::check_reduce_replicas() const {
   }
 }
 
+// The body decides about element types and counts.
+void Validator::check_user() const {
+  if (kernel_.user == nullptr) fail(ErrorCode::kInvalidArgument, "the body is missing");
+  const std::size_t inputs = kernel_.user->count(OperandMode::kReads);
+  const std::size_t outputs = kernel_.user->traits().modes.size() - inputs;
+  if (kernel_.inputs.size() == inputs && kernel_.outputs.size() == outputs) return;
+  fail(ErrorCode::kInvalidArgument,
+       fmt::format("{} inputs and {} outputs", kernel_.inputs.size(), kernel_.outputs.size()),
+       fmt::format("Its body takes {} and {}.", inputs, outputs));
+}
+
 void Validator::need_operands(std::size_t inputs) const {
   if (kernel_.inputs.size() == inputs && kernel_.outputs.size() == 1) return;
   fail(ErrorCode::kInvalidArgument,
@@ -306,9 +323,12 @@ std::size_t Validator::product(std::int64_t left, std::int64_t right) const {
   return count;
 }
 
+std::string_view Validator::name() const {
+  return kernel_.user == nullptr ? to_string(kernel_.kind) : kernel_.user->traits().name;
+}
+
 void Validator::fail(ErrorCode code, const std::string& summary, const std::string& hint) const {
-  throw InvalidArgumentError(code, fmt::format("kernel {}: {}", to_string(kernel_.kind), summary),
-                             hint, site_);
+  throw InvalidArgumentError(code, fmt::format("kernel {}: {}", name(), summary), hint, site_);
 }
 
 }  // namespace

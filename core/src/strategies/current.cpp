@@ -22,6 +22,7 @@ class ImmediateMerges final : public detail::MergePoint {
   explicit ImmediateMerges(CrossReplicaContext& cross) : MergePoint(cross.core()), cross_(cross) {}
 
   void meet(int replica, detail::MergeRequest& request) override {
+    detail::require_no_kernel(request.site);
     if (!is_default() || detail::current_context() != nullptr) require_current(replica, request);
     detail::CurrentContext current = core().cross_context(cross_);
     const detail::CurrentScope scope(current);
@@ -29,7 +30,9 @@ class ImmediateMerges final : public detail::MergePoint {
     detail::MergeRequest* const requests[] = {&request};
     request.type->execute(cross_, requests, detail::Participants(1), 0);
   }
-  void touch(int, OperationKind, const detail::VariableInfo&, CallSite) override {}
+  void touch(int, OperationKind, const detail::VariableInfo&, CallSite site) override {
+    detail::require_no_kernel(site);
+  }
   bool is_default() const override;
   std::shared_ptr<void> make_variable(int, const detail::VariableRequest&,
                                       detail::FunctionRef<std::shared_ptr<void>()> make) override {
@@ -59,15 +62,22 @@ detail::DefaultContext& default_context() {
 // A context of a different thread is not current here.
 bool ImmediateMerges::is_default() const { return this == &default_context().merges; }
 
+// Throws: ContextError (kWrongContext) in the body of a user's kernel.
+const detail::CurrentContext* context_outside_kernels() {
+  const detail::CurrentContext* const context = detail::current_context();
+  if (context == nullptr) detail::require_no_kernel();
+  return context;
+}
+
 }  // namespace
 
 Strategy& current_strategy() {
-  const detail::CurrentContext* context = detail::current_context();
+  const detail::CurrentContext* context = context_outside_kernels();
   return context == nullptr ? default_context().strategy : context->strategy->owner();
 }
 
 bool has_strategy() {
-  const detail::CurrentContext* context = detail::current_context();
+  const detail::CurrentContext* context = context_outside_kernels();
   if (context == nullptr) return false;
   // The type is compared first: a thread need not make its default strategy for the comparison.
   const Strategy* const strategy = &context->strategy->owner();
@@ -76,23 +86,23 @@ bool has_strategy() {
 }
 
 ReplicaContext* current_replica() {
-  const detail::CurrentContext* context = detail::current_context();
+  const detail::CurrentContext* context = context_outside_kernels();
   return context == nullptr ? &default_context().replica : context->replica;
 }
 
 CrossReplicaContext* current_cross_replica() {
-  const detail::CurrentContext* context = detail::current_context();
+  const detail::CurrentContext* context = context_outside_kernels();
   return context == nullptr ? nullptr : context->cross;
 }
 
 DeviceSpec current_device() {
-  const detail::CurrentContext* context = detail::current_context();
+  const detail::CurrentContext* context = context_outside_kernels();
   if (context == nullptr) return default_context().replica.device();
   return context->backend->device_spec(context->device);
 }
 
 std::optional<DeviceSpec> current_update_device() {
-  const detail::CurrentContext* context = detail::current_context();
+  const detail::CurrentContext* context = context_outside_kernels();
   if (context == nullptr || !context->in_update) return std::nullopt;
   if (context->replica != nullptr) return std::nullopt;  // The run began inside the replica.
   return context->backend->device_spec(context->device);

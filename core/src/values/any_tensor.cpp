@@ -40,6 +40,7 @@ void ordered_copy(Device& to, const BufferView& target, Device& from, const Buff
 }  // namespace
 
 Placement current_placement(CallSite site) {
+  detail::require_no_kernel(site);
   const detail::CurrentContext* context = detail::current_context();
   if (context == nullptr || context->backend == nullptr) {
     throw ContextError(

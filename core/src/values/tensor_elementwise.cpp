@@ -82,6 +82,11 @@ AnyTensor scalar_beside(const AnyTensor& like, Scalar value, CallSite site) {
 
 }  // namespace
 
+AnyTensor make_uninitialised(DType dtype, Shape shape, Placement placement, CallSite site) {
+  const SiteScope scope(site);
+  return allocate_at(site, dtype, std::move(shape), placement);
+}
+
 AnyTensor launch_fill(DType dtype, Shape shape, Scalar value, Placement placement, CallSite site) {
   const SiteScope scope(site);
   AnyTensor out = allocate_at(site, dtype, std::move(shape), placement);

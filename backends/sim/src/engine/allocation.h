@@ -55,6 +55,12 @@ class Allocation {
   void spoil(const std::exception_ptr& reason) {
     if (spoilt_by_ == nullptr) spoilt_by_ = reason;
   }
+  /// Takes the value of bytes that were written. A reader gets the reason, also in place of the
+  /// reason of earlier work. Needs no memory if room for a mark was made in `written`.
+  void lose(ByteRange range, const std::exception_ptr& reason) {
+    written_.erase(range);
+    spoilt_by_ = reason;
+  }
   /// The reason for missing bytes; null if no work was to write them.
   const std::exception_ptr& spoilt_by() const { return spoilt_by_; }
 

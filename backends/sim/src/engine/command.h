@@ -5,12 +5,20 @@
 #include "belfry/call_site.h"
 #include "engine/allocation.h"
 
+#include <cstddef>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
 
 namespace belfry::engine {
+
+/// Thrown by the `run` of a command that may have written some of its bytes, and must not run
+/// again: every byte that the command writes has no value afterwards.
+struct PartlyDone {
+  std::exception_ptr reason;  ///< The failure of the queue.
+};
 
 /// Work on a queue. Before `run`, every byte of `reads` must have been written; after `run`, every
 /// byte of `writes` has been written. Both lists keep their allocations alive until the command is
@@ -21,12 +29,15 @@ struct Command {
   std::vector<Access> writes;
   /// Does the work on the current host addresses of the accesses. The argument is the command. Runs
   /// with the engine locked, and must not call the engine. An exception becomes the queue's
-  /// failure, except std::bad_alloc: `run` is called again, and must therefore throw std::bad_alloc
-  /// before it changes bytes that it reads. May be empty.
+  /// failure, with two exceptions. PartlyDone brings the failure. After std::bad_alloc `run` is
+  /// called again, and must therefore throw std::bad_alloc before it changes bytes that it reads.
+  /// May be empty.
   std::function<void(const Command&)> run;
   /// Whether `run` only copies reads[0] to each of `writes`. Whole allocations that can share bytes
   /// then share them instead.
   bool copies = false;
+  /// The number of the last accesses of `writes` whose bytes nobody reads later: in no digest.
+  std::size_t scratch = 0;
   std::vector<std::shared_ptr<const void>> held;  ///< What else must live as long.
   CallSite site{};
   int replica = -1;  ///< The replica that has enqueued the command; -1 outside replicas.

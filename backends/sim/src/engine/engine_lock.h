@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/backend/unwatched.h"
 
 #include <atomic>
@@ -48,13 +49,15 @@ class EngineDoor {
   std::atomic<bool> taken_{false};
 };
 
-/// Holds the engine for the life of the lock.
+/// Holds the engine for the life of the lock. With kOrThrow, a call in the body of a user's kernel,
+/// which runs with the engine held, is a ContextError (kWrongContext).
 class EngineLock {
  public:
   enum class Entry : std::uint8_t { kOrThrow, kOrWait };
 
   explicit EngineLock(EngineDoor& door, Entry entry = Entry::kOrThrow) : door_(door) {
     if (entry == Entry::kOrThrow) {
+      detail::require_no_kernel();
       door_.enter_or_throw();
       watch_nothing();
     } else {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <new>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -32,6 +33,10 @@ void mark_written(const Command& command) {
 // A reader of missing bytes gets the reason, also without a wait for the failure.
 void spoil_writes(const Command& command, const std::exception_ptr& failure) {
   for (const Access& access : command.writes) access.allocation->spoil(failure);
+}
+
+void lose_writes(const Command& command, const std::exception_ptr& failure) {
+  for (const Access& access : command.writes) access.allocation->lose(access.range, failure);
 }
 
 std::exception_ptr exception_of(const FailurePtr& failure) {
@@ -67,8 +72,9 @@ void own_bytes(const Command& command) {
 // `queue`. A copy of a collective's result has the digest of the result.
 std::uint64_t digest_of(OperationKind kind, const Command& command, const CommandQueue& queue,
                         DigestExtent extent) {
+  const std::size_t digested = command.writes.size() - command.scratch;
   std::uint64_t hash = 0;
-  for (const Access& access : command.writes) {
+  for (const Access& access : std::span(command.writes).first(digested)) {
     const bool elsewhere = access.allocation->device() != queue.device();
     if (kind == OperationKind::kCollective && elsewhere) continue;
     hash = digest(hash, access.allocation->data() + access.range.begin,
@@ -251,6 +257,10 @@ bool Engine::execute(const Command& command, CommandQueue& queue, std::exception
     mark_written(command);
   } catch (const std::bad_alloc&) {
     return false;
+  } catch (const PartlyDone& done) {
+    failure = done.reason;
+    lose_writes(command, failure);
+    return true;
   } catch (...) {
     failure = std::current_exception();
     return true;

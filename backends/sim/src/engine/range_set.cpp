@@ -3,6 +3,7 @@
 #include "engine/range_set.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace belfry::engine {
 
@@ -30,15 +31,21 @@ void RangeSet::insert(ByteRange range) {
 
 void RangeSet::erase(ByteRange range) {
   if (range.begin >= range.end) return;
-  std::vector<ByteRange> left;
-  left.reserve(ranges_.size() + 1);
-  for (const ByteRange& have : ranges_) {
-    const ByteRange before{have.begin, std::min(have.end, range.begin)};
-    const ByteRange after{std::max(have.begin, range.end), have.end};
-    if (before.begin < before.end) left.push_back(before);
-    if (after.begin < after.end) left.push_back(after);
+  auto to = std::ranges::upper_bound(ranges_, range.begin, {}, &ByteRange::end);
+  auto last = to;
+  while (last != ranges_.end() && last->begin < range.end) ++last;
+  if (to == last) return;
+  const ByteRange before{to->begin, range.begin};
+  const ByteRange after{range.end, std::prev(last)->end};
+  if (before.begin < before.end) *to++ = before;
+  if (after.begin < after.end) {
+    if (to == last) {
+      ranges_.insert(to, after);
+      return;
+    }
+    *to++ = after;
   }
-  ranges_ = std::move(left);
+  ranges_.erase(to, last);
 }
 
 std::optional<ByteRange> RangeSet::first_gap(ByteRange range) const {

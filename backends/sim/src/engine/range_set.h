@@ -20,7 +20,8 @@ struct ByteRange {
 /// sorted vector is faster than a tree.
 class RangeSet {
  public:
-  /// Reserves memory: the next `count` calls of `insert` need none. Throws: std::bad_alloc.
+  /// Reserves memory: the next `count` calls of `insert` or `erase` need none. Throws:
+  /// std::bad_alloc.
   void make_room(std::size_t count);
   /// Adds the bytes of `range`; an empty range adds nothing.
   void insert(ByteRange range);

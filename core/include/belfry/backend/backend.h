@@ -31,6 +31,8 @@ class ScheduleSource {
 };
 
 /// A backend's settings for runs, for the sake of tests.
+class KernelFailures;
+
 struct RunSettings {
   /// Whether the log gets digests of the values that replicas and variables keep on the host
   /// (SEM-77).
@@ -39,6 +41,8 @@ struct RunSettings {
   int functions_of = 0;
   /// The schedules for errors of failed runs (SEM-79); null if the backend cannot repeat runs.
   const ScheduleSource* schedules = nullptr;
+  /// The exceptions of users' kernels, for the reports of failed runs (SEM-173); may be null.
+  const KernelFailures* kernel_failures = nullptr;
 };
 
 /// A set of devices, and an executor for replicas: the only interface between strategies and

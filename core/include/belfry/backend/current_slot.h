@@ -5,6 +5,7 @@
 #include "belfry/call_site.h"
 
 #include <cstdint>
+#include <string_view>
 
 namespace belfry {
 
@@ -42,6 +43,28 @@ class SiteScope {
 
 /// The site of the innermost scope; an empty site outside every scope.
 CallSite submitting_site() noexcept;
+
+struct Carrier;
+
+/// Marks the calling thread as the body of a user's kernel, until the end of the scope: no context
+/// and no replica is current, and calls of belfry are refused (SEM-172).
+class KernelScope {
+ public:
+  /// `kernel` is the name of the kernel, and outlives the scope.
+  explicit KernelScope(std::string_view kernel) noexcept;
+  ~KernelScope();
+  KernelScope(const KernelScope&) = delete;
+  KernelScope& operator=(const KernelScope&) = delete;
+
+ private:
+  std::string_view name_;
+  SlotContext* context_;
+  Carrier* carrier_;
+  const std::string_view* outer_;
+};
+
+/// Throws: ContextError (kWrongContext) in the body of a user's kernel (SEM-172).
+void require_no_kernel(const CallSite& site = {});
 
 /// The position of the calling code among the runs of an executor.
 struct CurrentPlace {

@@ -26,9 +26,11 @@ class HostBackend final : public Backend {
   std::unique_ptr<Communicator> communicator(std::span<const int> devices) override;
   Executor& executor() override { return *executor_; }
   bool verifies_mirrored() const override { return true; }
+  RunSettings run_settings() const override { return {.kernel_failures = kernel_failures_.get()}; }
 
  private:
   int count_;
+  std::shared_ptr<KernelFailures> kernel_failures_;  // Shared with the streams.
   std::vector<std::unique_ptr<Device>> devices_;
   std::unique_ptr<Executor> executor_;
 };

@@ -12,7 +12,7 @@ namespace belfry {
 
 /// Runs a kernel on host memory: the reference implementation. Every backend reproduces the bits.
 /// Operations and their order are fixed (see `element_ops.h`): results are the same on every
-/// machine and compiler. Blocks until done.
+/// machine and compiler. Blocks until done. Throws: for kUser, the exceptions of the body.
 void run_on_host(const KernelCall& call);
 
 /// The first position in the index of a kGatherRows or kScatterRows call with an index outside the
@@ -20,7 +20,8 @@ void run_on_host(const KernelCall& call);
 /// time for the check reports them.
 std::int64_t first_bad_index(const KernelCall& call);
 
-/// The operation of a kernel, for messages: `multiply`, `exp`; else the kind. A literal.
+/// The operation of a kernel, for messages: `multiply`, `exp`, the name of a user's kernel; else
+/// the kind. Lives as long as the program.
 std::string_view operation_name(const Kernel& kernel);
 
 /// Tuning of the host reduction; results do not depend on the tuning. The default suits a

@@ -7,10 +7,13 @@
 #include "belfry/reduce_op.h"
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 namespace belfry {
+
+class UserKernel;
 
 /// The operation of a kernel. Matrices are row-major; each line gives the counts that must match.
 ///
@@ -37,13 +40,15 @@ enum class KernelKind : std::uint8_t {
   kMatmul,          ///< out (rows x columns) = op(left) op(right): from 0, inner index ascending.
   kReduceReplicas,  ///< every out[i] = fold over k of in_k[i]: N inputs, 1 or more outputs.
   kRandom,          ///< out[i] = draw (seed, offset + i) of a counter-based generator.
+  kUser,            ///< As the user's body says: see `belfry/backend/user_kernel.h`. Any types.
 };
 // Inputs are in the order of the formulas, except that an index comes first: {index, table} for
 // kGatherRows, {index, in} for kScatterRows. An index is int32 or int64 and has `rows` elements; a
 // table has any number of rows of `columns`. A fold of no elements is 0, the lowest or the highest
 // value. Any count may be 0.
 
-/// Whether a kernel's outputs are read too.
+/// Whether a kernel's outputs are read too. False for kUser, whose body knows the mode of each
+/// output.
 constexpr bool updates_output(KernelKind kind) { return kind == KernelKind::kScatterRows; }
 
 /// The function of kUnary.
@@ -130,12 +135,15 @@ struct KernelParameters {
 };
 
 /// A launch. For elementwise kinds and kReduceReplicas an output may be the same view as an input;
-/// any other overlap is an error.
+/// any other overlap is an error. For kUser the same holds of an output that is updated; memory of
+/// two buffers overlaps, too, if their addresses do.
 struct Kernel {
   KernelKind kind = KernelKind::kFill;  ///< The operation.
   KernelParameters parameters{};        ///< The details of the operation.
   std::vector<BufferView> outputs;      ///< Written views.
   std::vector<BufferView> inputs;       ///< Read views, in the order of KernelKind.
+  /// The body of kUser, else null. Shared by the launch and the work in flight.
+  std::shared_ptr<const UserKernel> user{};
 };
 
 /// `reduce_replicas`, `matmul`, ...
@@ -160,6 +168,8 @@ struct KernelCall {
   KernelParameters parameters{};        ///< As Kernel::parameters.
   std::vector<KernelOperand> outputs;   ///< As Kernel::outputs.
   std::vector<KernelOperand> inputs;    ///< As Kernel::inputs.
+  /// As Kernel::user. Shared by the launch and the work in flight.
+  std::shared_ptr<const UserKernel> user{};
 };
 
 /// The kernel with the addresses of its views.

@@ -28,7 +28,7 @@ namespace belfry::detail {
 /// to ThreadSanitizer without synchronisation: ThreadSanitizer then finds replicas that share
 /// memory outside belfry's handles. Replicas also share state of the library by design (rounds,
 /// streams, logs). Code that accesses this state on a replica's stack holds an Unwatched object;
-/// user code never runs under an Unwatched object.
+/// user code runs under an Unwatched object only in bodies of kernels (SEM-170).
 class [[maybe_unused]] Unwatched {
  public:
 #ifdef BELFRY_TSAN

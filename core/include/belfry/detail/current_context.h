@@ -78,10 +78,12 @@ inline bool is_inside_update(const CurrentContext* context) {
 }
 
 /// Called before a device gets work, and before the host queries a device or waits for it. Throws:
-/// ReplicaCancelled on a replica whose run has failed, unless the replica is being unwound (SEM-7).
+/// ReplicaCancelled on a replica whose run has failed, unless the replica is being unwound (SEM-7);
+/// ContextError (kWrongContext) in the body of a user's kernel (SEM-172).
 inline void require_alive() {
   const CurrentContext* const context = current_context();
-  if (context != nullptr && context->failure != nullptr) context->failure->require_none(*context);
+  if (context == nullptr) return require_no_kernel();
+  if (context->failure != nullptr) context->failure->require_none(*context);
 }
 
 /// Makes a context current for a block of code.

@@ -148,7 +148,8 @@ class StrategyCore {
   /// context.
   void require_cross(const char* what, CallSite site) {
     const CurrentContext* const context = current_context();
-    if (context == nullptr || (context->strategy == this && context->replica == nullptr)) return;
+    if (context == nullptr) return require_no_kernel(site);
+    if (context->strategy == this && context->replica == nullptr) return;
     refuse_cross(what, *context, site);
   }
   /// The same for work that changes variables: not allowed in a function that is called for each

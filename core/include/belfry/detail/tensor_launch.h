@@ -47,6 +47,8 @@ struct RandomDraw {
   std::uint64_t offset = 0;
 };
 
+/// A tensor with undefined contents. Throws: as AnyTensor::allocate, with the call site.
+AnyTensor make_uninitialised(DType dtype, Shape shape, Placement placement, CallSite site);
 AnyTensor launch_fill(DType dtype, Shape shape, Scalar value, Placement placement, CallSite site);
 AnyTensor launch_unary(UnaryOp op, const AnyTensor& x, Scalar scalar, std::string_view what,
                        CallSite site);

@@ -19,7 +19,8 @@ namespace belfry::detail {
 template <class Describe>
 void ReplicaRunner::fail(const std::exception_ptr& thrown, const Describe& describe) noexcept {
   try {
-    Failure failure = describe(RunFacts{states_, requests_, present_});
+    Failure failure = describe(
+        RunFacts{states_, requests_, present_, core().backend().run_settings().kernel_failures});
     primary_ = std::move(failure.exception);
     core().last_failure() = std::move(failure.report);
   } catch (...) {

@@ -89,6 +89,11 @@ Failure failure_of(ErrorReport report) {
   return {std::move(error), std::move(report)};
 }
 
+// The launch of a user's kernel whose body threw the exception; empty for every other exception.
+std::string launch_of(const RunFacts& run, const std::exception_ptr& thrown) {
+  return run.kernel_failures == nullptr ? "" : run.kernel_failures->launch_of(thrown);
+}
+
 // An error of belfry without a replica gets the thrower's.
 Failure thrown_by(const RunFacts& run, const ReplicaState& thrower,
                   std::vector<ReplicaReport> replicas) {
@@ -96,7 +101,7 @@ Failure thrown_by(const RunFacts& run, const ReplicaState& thrower,
   ErrorReport report = report_of(thrown);
   if (report.code == ErrorCode::kMergeThrew) {
     report.code = ErrorCode::kReplicaThrew;
-    report.summary = "a replica threw " + report.summary;
+    report.summary = "a replica threw " + report.summary + launch_of(run, thrown);
   } else if (report.replicas.empty()) {
     // Calls below the verbs have no site; the last merge of the replica is then the nearest place.
     const CallSite place = report.site.empty() ? thrower.last_site : report.site;
@@ -141,7 +146,8 @@ Failure merge_threw(const RunFacts& run, std::uint64_t round, const MergeRequest
     std::exception_ptr described = with_report(thrown, report);
     return {std::move(described), std::move(report)};
   }
-  report.summary = numbered_name(first, round) + " threw " + report.summary;
+  report.summary =
+      numbered_name(first, round) + " threw " + report.summary + launch_of(run, thrown);
   return {thrown, std::move(report)};
 }
 

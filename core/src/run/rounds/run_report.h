@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/kernel_failures.h"
 #include "belfry/error.h"
 #include "run/rounds/replica_runner.h"
 
@@ -24,6 +25,7 @@ struct RunFacts {
   const ReplicaStates& states;
   const std::vector<MergeRequest*>& requests;  ///< By replica id.
   const Participants& present;
+  const KernelFailures* kernel_failures = nullptr;  ///< Of the backend; may be null.
 };
 
 /// The failure of a run: the exception for the caller of `run`, and the report of the strategy's

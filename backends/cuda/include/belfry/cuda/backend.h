@@ -30,6 +30,7 @@ class Backend final : public belfry::Backend {
   std::unique_ptr<Communicator> communicator(std::span<const int> devices) override;
   Executor& executor() override;
   bool verifies_mirrored() const override;
+  RunSettings run_settings() const override;
 
   /// The CUDA number of the GPU behind device `index`. Throws: InvalidArgumentError
   /// (kUnknownDevice).

@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Kernels of users in the host half of the backend: on the simulated driver, `on_host` stands for
+// `on_cuda`.
+#include "belfry/belfry.h"
+#include "belfry/cuda/backend.h"
+#include "belfry/launch.h"
+#include "belfry/sim/driver.h"
+#include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
+#include "support_test.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace belfry::cuda::user_kernels_test {
+namespace {
+
+using test::code_of;
+using ::testing::ElementsAre;
+
+// y += scale * x.
+struct ScaleAndAdd {
+  float scale = 1;
+  void on_host(std::span<float> y, std::span<const float> x) const {
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] += scale * x[i];
+  }
+};
+
+struct Calls {
+  const std::function<void()>* function;
+  void on_host(std::span<float> y) const {
+    y[0] = -1;
+    (*function)();
+  }
+};
+
+struct ForGpus {
+  cudaStream_t* seen;
+  void on_cuda(cudaStream_t stream, std::span<float>) const { *seen = stream; }
+};
+
+class UserKernels : public ::testing::Test {
+ protected:
+  sim::SimulatedDriver machine_{{.gpus = 2}};
+  Backend backend_;
+  Placement on_{&backend_, 0};
+};
+
+TEST_F(UserKernels, RunInTheStreamOfTheirDevice) {
+  auto y = Tensor<float>::full({2}, 1, on_);
+  for (int step = 0; step < 3; ++step) {
+    launch(ScaleAndAdd{2}, updates(y), reads(Tensor<float>::full({2}, 1, on_)));
+    y = y + y;
+  }
+  EXPECT_THAT(y.to_host(), ElementsAre(36, 36));  // 1, 6, 16, 36
+  MirroredStrategy strategy(backend_);
+  const auto sums = strategy.run([](ReplicaContext& replica) {
+    auto own = Tensor<float>::full({1}, 1.0F + static_cast<float>(replica.replica_id()));
+    launch(ScaleAndAdd{1}, updates(own), reads(own));
+    return replica.all_reduce(ReduceOp::kSum, own).item();
+  });
+  EXPECT_EQ(sums[1], 6);
+}
+
+TEST_F(UserKernels, KeepTheTypesOfTheirExceptions) {
+  belfry::testing::asserts("SEM-173");
+  const std::function<void()> fail = [] { throw std::runtime_error("no step"); };
+  const std::function<void()> refuse = [] {
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument, "a negative rate");
+  };
+  const std::function<void()> number = [] { throw 7; };
+  auto y = Tensor<float>::full({1}, 1, on_);
+  launch(Calls{&fail}, updates(y));
+  EXPECT_THROW(y.to_host(), std::runtime_error);
+  EXPECT_THROW(y.to_host(), std::runtime_error) << "each reader hears the reason";
+  y = Tensor<float>::full({1}, 1, on_);
+  launch(Calls{&number}, updates(y));
+  EXPECT_THROW(y.to_host(), int);
+  y = Tensor<float>::full({1}, 1, on_);
+  const int line = __LINE__ + 1;
+  launch(Calls{&refuse}, updates(y));
+  try {
+    y.to_host();
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.report().summary, "kernel Calls: a negative rate");
+    EXPECT_EQ(error.report().site.line, line);
+  }
+  EXPECT_THAT(Tensor<float>::full({1}, 3, on_).to_host(), ElementsAre(3));
+  MirroredStrategy strategy(backend_);
+  EXPECT_THROW(strategy.run([&](ReplicaContext& replica) {
+    auto own = Tensor<float>::full({1}, 1.0F);
+    if (replica.replica_id() == 1) launch(Calls{&fail}, updates(own));
+    own.to_host();
+  }),
+               std::runtime_error);
+  EXPECT_THAT(strategy.last_failure()->summary,
+              ::testing::MatchesRegex("a replica threw std::runtime_error \"no step\" in kernel "
+                                      "Calls, launched at user_kernels_test.cpp:[0-9]+ by "
+                                      "replica 1"));
+}
+
+TEST_F(UserKernels, MayNotCallBelfry) {
+  belfry::testing::asserts("SEM-172");
+  const auto x = Tensor<float>::full({1}, 1, on_);
+  const std::function<void()> read = [&] { x.to_host(); };
+  auto y = Tensor<float>::full({1}, 1, on_);
+  launch(Calls{&read}, updates(y));
+  EXPECT_EQ(code_of([&] { y.to_host(); }), ErrorCode::kWrongContext);
+  EXPECT_THAT(x.to_host(), ElementsAre(1));
+}
+
+TEST_F(UserKernels, NeedABodyForTheHostOnTheSimulatedDriver) {
+  belfry::testing::asserts("SEM-170");
+  cudaStream_t seen = nullptr;
+  auto y = Tensor<float>::full({1}, 1, on_);
+  EXPECT_EQ(code_of([&] { launch(ForGpus{&seen}, updates(y)); }), ErrorCode::kUnsupported);
+  EXPECT_THAT(y.to_host(), ElementsAre(1));
+}
+
+// The stream converts to the type of CUDA, and the place of each operand is right: a launch without
+// a device calls the erased body itself.
+TEST(BodiesForGpus, GetTheStreamAndTheSpans) {
+  struct Records {
+    cudaStream_t* stream;
+    std::size_t* counts;
+    void on_cuda(cudaStream_t on, std::span<std::byte> memory, std::span<float> z,
+                 std::span<const float> x) const {
+      *stream = on;
+      counts[0] = memory.size();
+      counts[1] = z.size();
+      counts[2] = x.size();
+    }
+  };
+  cudaStream_t stream = nullptr;
+  std::size_t counts[3] = {};
+  using Scratch = belfry::detail::TypedOperand<OperandMode::kScratch, std::byte>;
+  using Out = belfry::detail::TypedOperand<OperandMode::kWrites, float>;
+  using In = belfry::detail::TypedOperand<OperandMode::kReads, float>;
+  KernelCall call;
+  call.kind = KernelKind::kUser;
+  call.outputs = {{nullptr, 5, DType::kFloat32}, {nullptr, 16, DType::kUInt8}};
+  call.inputs = {{nullptr, 7, DType::kFloat32}};
+  call.user = std::make_shared<const belfry::detail::KernelBody<Records, Scratch, Out, In>>(
+      Records{&stream, counts});
+  int place = 0;
+  enqueue_user_kernel(call, NativeStream(&place));
+  EXPECT_EQ(static_cast<void*>(stream), &place);
+  EXPECT_THAT(counts, ElementsAre(16, 5, 7));
+}
+
+}  // namespace
+}  // namespace belfry::cuda::user_kernels_test
