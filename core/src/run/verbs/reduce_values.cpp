@@ -6,6 +6,7 @@
 #include "belfry/backend/current_slot.h"
 #include "belfry/error.h"
 #include "collectives/require_reducible.h"
+#include "run/verbs/sum_overflow.h"
 #include "words/with_report.h"
 
 #include <algorithm>
@@ -34,6 +35,16 @@ namespace {
   }
   report.expected = "the same structure, lengths and shapes in every component";
   throw StructureMismatchError(std::move(report));
+}
+
+void require_sums_fit(const ReduceCall& call, LeafPlaces place, CallSite site) {
+  const auto found = find_sum_overflow(call.op, call.parts);
+  if (!found) return;
+  std::vector<ReplicaReport> replicas;
+  for (int i = 0; i < call.present.count(); ++i) {
+    replicas.push_back({call.replica(i), site, ""});
+  }
+  throw_sum_overflow(*found, place(found->leaf), std::move(replicas), site);
 }
 
 }  // namespace
@@ -82,6 +93,9 @@ std::exception_ptr at_refused_leaf(std::exception_ptr error, ReduceOp op,
 void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call, LeafPlaces place) {
   const SiteScope scope(site);
   require_operator(call.op, site);  // Also where no leaf asks.
+  if (core.reports_overflow()) [[unlikely]] {
+    require_sums_fit(call, place, site);
+  }
   try {
     core.reduce(call);
   } catch (const Error&) {
@@ -99,6 +113,11 @@ void fold_at(CallSite site, StrategyCore& core, ReduceOp op,
              std::span<const std::vector<LeafRef>> parts, LeafPlaces place) {
   const SiteScope scope(site);
   require_operator(op, site);
+  if (core.reports_overflow()) [[unlikely]] {
+    // The parts are elements of lists, and a replica may have several.
+    const auto found = find_sum_overflow(op, parts);
+    if (found) throw_sum_overflow(*found, place(found->leaf), {}, site);
+  }
   try {
     core.reductions().fold(op, parts);
   } catch (const Error&) {
