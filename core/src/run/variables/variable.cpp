@@ -148,13 +148,16 @@ void require_possible(const VariableInfo& info, const VariableOptions& options, 
 
 void require_combinable(BinaryOp op, const std::vector<LeafRef>& leaves, std::string_view variable,
                         CallSite site) {
-  const auto leaf = std::ranges::find_if_not(
-      leaves, [op](const LeafRef& one) { return element::supports(op, one.dtype); });
+  const auto leaf = std::ranges::find_if_not(leaves, [op](const LeafRef& one) {
+    if (one.own != nullptr) return op == BinaryOp::kAdd;
+    return element::supports(op, one.dtype);
+  });
   if (leaf == leaves.end()) return;
-  std::string text =
-      (leaf->tensor == nullptr ? "" : "tensors of ") + to_string(leaf->dtype) + " values";
+  std::string text = leaf->own != nullptr ? name_of(*leaf->own) + " values"
+                                          : (leaf->tensor == nullptr ? "" : "tensors of ") +
+                                                to_string(leaf->dtype) + " values";
   if (!variable.empty()) text += " of " + std::string(variable);
-  text += " cannot be added or subtracted";
+  text += leaf->own != nullptr ? " cannot be subtracted" : " cannot be added or subtracted";
   if (leaves.size() > 1) text += " at leaf " + std::to_string(leaf - leaves.begin());
   throw InvalidArgumentError(
       ErrorCode::kDType, std::move(text),
@@ -162,6 +165,7 @@ void require_combinable(BinaryOp op, const std::vector<LeafRef>& leaves, std::st
 }
 
 void combine_on_host(const KernelParameters& parameters, const LeafRef& to, const LeafRef& delta) {
+  if (to.own != nullptr) return to.own->add_to(to.data, delta.data);
   const KernelOperand left{to.data, to.count, to.dtype};
   const KernelOperand right{delta.data, delta.count, delta.dtype};
   run_on_host({KernelKind::kBinary, parameters, {left}, {left, right}});

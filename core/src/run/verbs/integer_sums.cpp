@@ -123,6 +123,11 @@ bool is_empty_tensor(const LeafRef& leaf) { return leaf.tensor != nullptr && lea
 void require_integers(const LeafRef& leaf) {
   // Without storage no element type is known. The cast throws.
   if (is_empty_tensor(leaf)) launch_cast(*leaf.tensor, DType::kInt64, {});
+  if (leaf.own != nullptr) {
+    throw InvalidArgumentError(ErrorCode::kDType,
+                               "values of " + name_of(*leaf.own) + " have no truncated mean",
+                               "reduce by ReduceOp::kMean, or by a Reduction of your own");
+  }
   if (leaf.dtype != DType::kBool) return;
   throw InvalidArgumentError(ErrorCode::kDType, "bool values have no mean",
                              "cast them to an integer type first, or to a floating-point type");

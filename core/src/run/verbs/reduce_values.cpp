@@ -52,7 +52,7 @@ void require_sums_fit(const ReduceCall& call, LeafPlaces place, CallSite site) {
 bool same_leaves(const std::vector<LeafRef>& a, const std::vector<LeafRef>& b) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i].dtype != b[i].dtype || a[i].count != b[i].count) return false;
+    if (a[i].dtype != b[i].dtype || a[i].count != b[i].count || a[i].own != b[i].own) return false;
     if ((a[i].tensor == nullptr) != (b[i].tensor == nullptr)) return false;
     if (a[i].tensor != nullptr && a[i].tensor->shape() != b[i].tensor->shape()) return false;
   }
@@ -83,6 +83,7 @@ std::exception_ptr at_refused_leaf(std::exception_ptr error, ReduceOp op,
   if (!report) return error;
   if (report->code != ErrorCode::kDType && report->code != ErrorCode::kIntegerMean) return error;
   const auto refused = std::ranges::find_if(leaves, [op](const LeafRef& leaf) {
+    if (leaf.own != nullptr) return op == ReduceOp::kMean && leaf.own->divide == nullptr;
     return leaf.dtype == DType::kBool || (op == ReduceOp::kMean && !is_floating(leaf.dtype));
   });
   if (refused == leaves.end()) return error;

@@ -23,7 +23,7 @@ using Integers = kernels::TypeList<std::int8_t, std::int16_t, std::int32_t, std:
 bool is_added_as_integers(const LeafRef& leaf) {
   // A default-constructed tensor has no elements; the reduction refuses the tensor.
   if (leaf.tensor != nullptr && leaf.tensor->empty()) return false;
-  return leaf.dtype != DType::kBool && !is_floating(leaf.dtype);
+  return leaf.own == nullptr && leaf.dtype != DType::kBool && !is_floating(leaf.dtype);
 }
 
 // The elements of a leaf in host memory. Tensors are copied to `storage`.
