@@ -3,7 +3,19 @@
 
 #include "belfry/element_traits.h"
 
+#include "belfry/detail/tensor/of_user_element.h"
+#include "belfry/error.h"
+
 namespace belfry::detail {
+
+void throw_no_tensor(const ElementFunctions& element, CallSite site) {
+  const std::string type = name_of(element);
+  throw UnsupportedError(ErrorCode::kUnsupported, "tensors of " + type + " do not exist",
+                         "write std::vector<" + type +
+                             "> for values in host memory, or a structure of tensors of numbers "
+                             "with members",
+                         site);
+}
 
 // GCC: `... [with T = Fixed; std::string_view = ...]`. Clang: `... [T = Fixed]`.
 std::string name_of(const ElementFunctions& functions) {

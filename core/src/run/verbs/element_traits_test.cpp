@@ -8,6 +8,7 @@
 #include "belfry/checkpoint.h"
 #include "belfry/reduction.h"
 #include "belfry/strategies.h"
+#include "belfry/tensor.h"
 #include "belfry/testing/asserts.h"
 #include "run/testing/code_of_test.h"
 #include "run/testing/error_of_test.h"
@@ -198,6 +199,19 @@ TEST_F(ElementsOfPrograms, AreNotSaved) {
   EXPECT_THAT(text,
               HasSubstr("BF-080 \"last\" is of type belfry::element_traits_test::Fixed, which "
                         "files do not have"));
+}
+
+TEST_F(ElementsOfPrograms, HaveNoTensors) {
+  testing::asserts("SEM-158");
+  const Placement place{&backend_, 0};
+  const std::string text = error_of([&] { Tensor<Fixed>::full({2}, Fixed{1}, place); });
+  EXPECT_THAT(text, HasSubstr("BF-080 tensors of belfry::element_traits_test::Fixed do not exist\n"
+                              "  at element_traits_test.cpp:"));
+  EXPECT_THAT(text, HasSubstr("hint: write std::vector<belfry::element_traits_test::Fixed>"));
+  const std::vector<Fixed> values(2);
+  EXPECT_EQ(code_of([&] { Tensor<Fixed>::from({2}, values); }), ErrorCode::kUnsupported);
+  EXPECT_EQ(code_of([&] { Tensor<Fixed>::from({1}, {Fixed{}}, place); }), ErrorCode::kUnsupported);
+  EXPECT_EQ(code_of([&] { Tensor<Fixed>::zeros({2}); }), ErrorCode::kUnsupported);
 }
 
 TEST_F(ElementsOfPrograms, HaveNoTruncatedMean) {
