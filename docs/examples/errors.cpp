@@ -9,6 +9,7 @@
 #include <belfry/testing/compare_functions.h>
 #include <belfry/tower.h>
 
+#include <cstdint>
 #include <exception>
 #include <iostream>
 #include <stdexcept>
@@ -168,6 +169,14 @@ void integer_mean(Strategy& strategy) {
   strategy.run([](ReplicaContext& replica) { return replica.all_reduce(ReduceOp::kMean, 1); });
 }
 
+void sum_overflow(Strategy& strategy) {
+  MirroredStrategy strict{strategy.backend(), {.report_overflow = true}};
+  strict.run([](ReplicaContext& replica) {
+    const auto seen = static_cast<std::uint8_t>(90 + replica.replica_id());
+    return replica.all_reduce(ReduceOp::kSum, std::vector<std::uint8_t>{1, seen});
+  });
+}
+
 void no_aggregation(Strategy& strategy) {
   auto step = strategy.mirrored_variable(0, {.name = "step"});
   strategy.run([&](ReplicaContext& replica) { replica.assign_add(step, 1); });
@@ -300,6 +309,7 @@ const Mistake kMistakes[] = {
     {"kUnknownDevice", unknown_device},
     {"kDeviceString", device_string},
     {"kIntegerMean", integer_mean},
+    {"kSumOverflow", sum_overflow},
     {"kNoAggregation", no_aggregation},
     {"kSumOfMirrored", sum_of_mirrored},
     {"kDestination", destination},

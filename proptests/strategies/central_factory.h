@@ -19,7 +19,8 @@ class CentralFactory final : public StrategyFactory {
     CentralStorageOptions central{.devices = options.devices,
                                   .order = options.order,
                                   .storage = {},
-                                  .require_names = options.require_names};
+                                  .require_names = options.require_names,
+                                  .report_overflow = options.report_overflow};
     if (backend.device_count() % 2 == 0) {
       central.storage = backend.device_spec(backend.device_count() - 1);
     }
@@ -35,7 +36,8 @@ class StorageApartFactory final : public StrategyFactory {
     CentralStorageOptions central{.devices = options.devices,
                                   .order = options.order,
                                   .storage = {},
-                                  .require_names = options.require_names};
+                                  .require_names = options.require_names,
+                                  .report_overflow = options.report_overflow};
     for (const DeviceSpec& device : backend.devices()) {
       const auto& taken = options.devices;
       const bool is_free = std::ranges::find(taken, device) == taken.end();

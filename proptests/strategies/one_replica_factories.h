@@ -16,7 +16,9 @@ class OneDeviceFactory final : public StrategyFactory {
   std::unique_ptr<Strategy> make(Backend& backend, const StrategyOptions& options) const override {
     auto strategy = std::make_unique<OneDeviceStrategy>(
         backend, options.devices.empty() ? backend.device_spec(0) : options.devices.front());
-    strategy->configure({.order = options.order, .require_names = options.require_names});
+    strategy->configure({.order = options.order,
+                         .require_names = options.require_names,
+                         .report_overflow = options.report_overflow});
     return strategy;
   }
   ReplicaDevices replica_devices() const override { return ReplicaDevices::kFirst; }
@@ -28,7 +30,9 @@ class DefaultFactory final : public StrategyFactory {
   std::string_view name() const override { return "default"; }
   std::unique_ptr<Strategy> make(Backend&, const StrategyOptions& options) const override {
     auto strategy = std::make_unique<DefaultStrategy>();
-    strategy->configure({.order = options.order, .require_names = options.require_names});
+    strategy->configure({.order = options.order,
+                         .require_names = options.require_names,
+                         .report_overflow = options.report_overflow});
     return strategy;
   }
   ReplicaDevices replica_devices() const override { return ReplicaDevices::kOwn; }

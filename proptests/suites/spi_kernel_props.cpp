@@ -57,7 +57,7 @@ void make_elementwise(Case& made, std::size_t count, Bits& bits) {
     made.inputs = {random_array(dtype, count, bits)};
     made.outputs = {HostArray(dtype, count)};
   } else {
-    const DType dtype = dtype_with(bits, element::has_all_kernels);
+    const DType dtype = any_dtype(bits);
     made.inputs = {random_array(DType::kBool, count, bits), random_array(dtype, count, bits),
                    random_array(dtype, count, bits)};
     made.outputs = {HostArray(dtype, count)};
@@ -70,9 +70,8 @@ void make_broadcast(Case& made, Bits& bits) {
   p.binary = static_cast<BinaryOp>(bits.below(6));
   p.compare = static_cast<CompareOp>(bits.below(6));
   p.broadcast = static_cast<Broadcast>(bits.below(4));
-  const DType dtype = dtype_with(bits, [&](DType t) {
-    return compares ? element::has_all_kernels(t) : element::supports(p.binary, t);
-  });
+  const DType dtype =
+      dtype_with(bits, [&](DType t) { return compares || element::supports(p.binary, t); });
   const std::size_t count = count_of(p.rows, p.columns);
   const std::size_t right[] = {count, 1, static_cast<std::size_t>(p.columns),
                                static_cast<std::size_t>(p.rows)};
@@ -94,9 +93,8 @@ void make_rows_by_index(Case& made, Bits& bits) {
   KernelParameters& p = made.parameters;
   const bool gathers = made.kind == KernelKind::kGatherRows;
   p.scatter = static_cast<ScatterOp>(bits.below(static_cast<std::size_t>(ScatterOp::kSet) + 1));
-  const DType dtype = dtype_with(bits, [&](DType t) {
-    return gathers ? element::has_all_kernels(t) : element::supports(p.scatter, t);
-  });
+  const DType dtype =
+      dtype_with(bits, [&](DType t) { return gathers || element::supports(p.scatter, t); });
   const std::size_t table_rows = bits.below(6) + 1;
   HostArray index(DType::kInt32, static_cast<std::size_t>(p.rows));
   for (std::size_t i = 0; i < index.count(); ++i) {

@@ -104,7 +104,7 @@ Operands<T> operands_of(const KernelCall& call) {
 void launch_binary(const KernelCall& call, cudaStream_t stream) {
   const KernelOperand& out = call.outputs[0];
   if (out.count == 0) return;
-  visit_type(NumericAndBool{}, out.dtype, [&](auto tag) {
+  visit_type(AllTypes{}, out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     binary<<<blocks_for(out.count), kThreads, 0, stream>>>(
         elements_of<T>(out), operands_of<T>(call), call.parameters.binary);
@@ -114,7 +114,7 @@ void launch_binary(const KernelCall& call, cudaStream_t stream) {
 void launch_compare(const KernelCall& call, cudaStream_t stream) {
   const KernelOperand& out = call.outputs[0];
   if (out.count == 0) return;
-  visit_type(NumericAndBool{}, call.inputs[0].dtype, [&](auto tag) {
+  visit_type(AllTypes{}, call.inputs[0].dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     compare<<<blocks_for(out.count), kThreads, 0, stream>>>(
         elements_of<element::BoolByte>(out), operands_of<T>(call), call.parameters.compare);

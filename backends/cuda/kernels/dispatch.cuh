@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/backend/element_types.h"
+#include "belfry/backend/element_ops.h"
 #include "belfry/backend/kernel.h"
 #include "belfry/error.h"
 
@@ -18,11 +18,13 @@ template <class... Ts>
 struct TypeList {};
 
 using FloatingTypes = TypeList<float, double, Float16, BFloat16>;
-using IntegerTypes = TypeList<std::int8_t, std::int32_t, std::int64_t, std::uint8_t>;
-using NumericTypes = TypeList<float, double, Float16, BFloat16, std::int8_t, std::int32_t,
-                              std::int64_t, std::uint8_t>;
-using NumericAndBool = TypeList<float, double, Float16, BFloat16, std::int8_t, std::int32_t,
-                                std::int64_t, std::uint8_t, element::BoolByte>;
+using UnsignedTypes = TypeList<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
+/// The types of operations that ignore the sign of integers: all types after `unsigned_of`.
+using UnsignedOrFloatingTypes = TypeList<float, double, Float16, BFloat16, std::uint8_t,
+                                         std::uint16_t, std::uint32_t, std::uint64_t>;
+using NumericTypes =
+    TypeList<float, double, Float16, BFloat16, std::int8_t, std::int32_t, std::int64_t,
+             std::uint8_t, std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t>;
 using IndexTypes = TypeList<std::int32_t, std::int64_t>;
 using AllTypes = TypeList<float, double, Float16, BFloat16, std::int8_t, std::int32_t, std::int64_t,
                           std::uint8_t, element::BoolByte, std::int16_t, std::uint16_t,

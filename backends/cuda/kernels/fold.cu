@@ -79,7 +79,7 @@ void launch_row_reduce(const KernelCall& call, cudaStream_t stream) {
   const auto columns = static_cast<std::size_t>(call.parameters.columns);
   if (rows == 0) return;
   const auto blocks = static_cast<unsigned>((rows + kTile - 1) / kTile);
-  visit_type(NumericAndBool{}, call.outputs[0].dtype, [&](auto tag) {
+  visit_type(AllTypes{}, call.outputs[0].dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     fold_rows<<<blocks, dim3(kTile, kReaders), 0, stream>>>(elements_of<T>(call.outputs[0]),
                                                             elements_of<const T>(call.inputs[0]),
@@ -91,7 +91,7 @@ void launch_column_reduce(const KernelCall& call, cudaStream_t stream) {
   const auto rows = static_cast<std::size_t>(call.parameters.rows);
   const auto columns = static_cast<std::size_t>(call.parameters.columns);
   if (columns == 0) return;
-  visit_type(NumericAndBool{}, call.outputs[0].dtype, [&](auto tag) {
+  visit_type(AllTypes{}, call.outputs[0].dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     fold_columns<<<blocks_for(columns), kThreads, 0, stream>>>(elements_of<T>(call.outputs[0]),
                                                                elements_of<const T>(call.inputs[0]),

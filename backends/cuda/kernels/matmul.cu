@@ -80,7 +80,9 @@ void launch_matmul(const KernelCall& call, cudaStream_t stream) {
   const dim3 blocks(
       static_cast<unsigned>((extent.columns + kTile - 1) / kTile),
       static_cast<unsigned>(std::min((extent.rows + kTile - 1) / kTile, kMostTileRows)));
-  visit_type(NumericTypes{}, call.outputs[0].dtype, [&](auto tag) {
+  // Sums of products have the same bits whether integers are signed or not.
+  const DType dtype = element::unsigned_of(call.outputs[0].dtype);
+  visit_type(UnsignedOrFloatingTypes{}, dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     const bool tl = parameters.transpose_left;
     const bool tr = parameters.transpose_right;

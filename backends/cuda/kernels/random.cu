@@ -69,7 +69,7 @@ void launch_random(const KernelCall& call, cudaStream_t stream) {
         launch_draws<Distribution::kNormal, typename decltype(tag)::Type>(call, stream);
       });
     case Distribution::kBits:
-      return visit_type(IntegerTypes{}, out.dtype, [&](auto tag) {
+      return visit_type(UnsignedTypes{}, element::unsigned_of(out.dtype), [&](auto tag) {
         launch_draws<Distribution::kBits, typename decltype(tag)::Type>(call, stream);
       });
   }

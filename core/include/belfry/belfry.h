@@ -27,6 +27,7 @@
 #include "belfry/distributed_dataset.h"
 #include "belfry/distributed_values.h"
 #include "belfry/dtype.h"
+#include "belfry/element_traits.h"
 #include "belfry/error.h"
 #include "belfry/pack_plan.h"
 #include "belfry/planned_all_reduce.h"

@@ -96,8 +96,8 @@ constexpr float Float16::widen(std::uint16_t bits) {
   return std::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000U));
 }
 
-/// Element types. The first nine have every kernel; the last four have fill, copy, cast and reduce
-/// alone.
+/// Element types. Each has every kind of kernel; `belfry/backend/kernel.h` has the limits of bool
+/// and of integers.
 enum class DType : std::uint8_t {
   kFloat32,
   kFloat64,

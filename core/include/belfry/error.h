@@ -50,6 +50,7 @@ enum class ErrorCode : int {
   kDestination = 38,      ///< A destination without a device, or a place without a component.
   kFileFormat = 39,       ///< A file that breaks its format or cannot be read.
   kFile = 40,             ///< A file that cannot be saved.
+  kSumOverflow = 41,      ///< A sum of integers that its type cannot hold, if such are reported.
   // Variables.
   kVariableMismatch = 50,  ///< A variable of another kind, type or shape than asked for.
   kVariableForeign = 51,   ///< Reserved. A variable of another strategy is kOtherStrategy.

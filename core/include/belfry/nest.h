@@ -5,6 +5,7 @@
 #include "belfry/detail/nest_traits.h"
 #include "belfry/detail/prints.h"
 #include "belfry/dtype.h"
+#include "belfry/element_traits.h"
 
 #include <cstddef>
 #include <sstream>
@@ -18,24 +19,27 @@ namespace belfry {
 class AnyTensor;
 
 /// A value made of leaves: arithmetic types, 16-bit floats, `std::vector` of these (one leaf of
-/// rank 1), and tensors; or a `std::vector`, `array`, `map`, `tuple`, `pair` or `optional` of
-/// nests, or an aggregate with `members` of nests (SEM-20). The order of leaves is the order of
-/// declaration, index or key.
-/// Verbs accept any type in their declarations and refuse other types than nests in their bodies,
-/// with a message about the missing `members`. A requires-expression about a verb is therefore true
-/// for every type, and generic code tests `Nest<T>`. With the constraint in the declarations, the
-/// first line of the compiler would be "no matching function", before a list of all overloads.
+/// rank 1), tensors, and types with ElementTraits; or a `std::vector`, `array`, `map`, `tuple`,
+/// `pair` or `optional` of nests, or an aggregate with `members` of nests (SEM-20). The order of
+/// leaves is the order of declaration, index or key. Verbs accept any type in their declarations
+/// and refuse other types than nests in their bodies, with a message about the missing `members`. A
+/// requires-expression about a verb is therefore true for every type, and generic code tests
+/// `Nest<T>`. With the constraint in the declarations, the first line of the compiler would be "no
+/// matching function", before a list of all overloads.
 template <class T>
 concept Nest = detail::is_nest<T>();
 
 /// One leaf of a nest. Host leaves have `data`, tensors have `tensor`.
 struct LeafRef {
-  DType dtype = DType::kFloat32;  ///< The element type.
+  DType dtype = DType::kFloat32;  ///< The element type; without meaning if `own` is not null.
   std::size_t count = 0;          ///< The number of elements.
   void* data = nullptr;           ///< The elements in host memory; null for a tensor.
   AnyTensor* tensor = nullptr;    ///< The tensor; null for a host leaf.
+  /// The functions of a type with ElementTraits, which is a host leaf of one element; else null.
+  const detail::ElementFunctions* own = nullptr;
 
-  std::size_t bytes() const { return count * size_of(dtype); }  ///< The size of a host leaf.
+  /// The size of the elements.
+  std::size_t bytes() const { return count * (own == nullptr ? size_of(dtype) : own->size); }
 };
 
 /// A leaf in words, for messages: the path `[1]{weights}` and the type `float32[10]`.
@@ -68,6 +72,8 @@ template <class T>
 LeafRef leaf_ref(T& leaf) {
   if constexpr (Element<T>) {
     return {dtype_of<T>(), 1, &leaf, nullptr};
+  } else if constexpr (UserElement<T>) {
+    return {.count = 1, .data = &leaf, .own = &kElementFunctions<T>};
   } else if constexpr (is_numeric_vector<T>()) {
     return {dtype_of<typename T::value_type>(), leaf.size(), leaf.data(), nullptr};
   } else {
@@ -86,6 +92,8 @@ template <class T>
 void describe_into(const T& value, const std::string& path, std::vector<LeafDescription>& out) {
   if constexpr (Element<T>) {
     out.push_back({path, to_string(dtype_of<T>())});
+  } else if constexpr (UserElement<T>) {
+    out.push_back({path, name_of(kElementFunctions<T>)});
   } else if constexpr (is_numeric_vector<T>()) {
     out.push_back({path, to_string(dtype_of<typename T::value_type>()) + "[" +
                              std::to_string(value.size()) + "]"});

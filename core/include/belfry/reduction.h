@@ -91,7 +91,7 @@ concept VariableReduction = Reduction<R, T> && std::same_as<ReductionResult<R, T
 /// (SEM-39): `replica.all_reduce(TruncatedMean{}, value)`. The sum does not wrap: integers of up to
 /// 32 bits are added up in 64 bits, 64-bit integers in 128 bits, on the host and on devices
 /// (SEM-141). Leaves of floating-point numbers are divided truly. Throws InvalidArgumentError
-/// (kDType) for bool.
+/// (kDType) for bool and for types with ElementTraits.
 struct TruncatedMean {
   /// The sums begin as the value, with wide integers.
   template <Nest T>
@@ -120,6 +120,9 @@ struct TruncatedMean {
   static void divide_truly(E& value, int replicas) {
     if constexpr (!std::is_integral_v<E>) value = detail::divided_once(value, replicas);
   }
+  // Types with ElementTraits are refused by IntegerSums.
+  template <UserElement E>
+  static void divide_truly(E& /*value*/, int /*replicas*/) {}
   template <Element E>
   static void divide_truly(std::vector<E>& values, int replicas) {
     for (E& value : values) divide_truly(value, replicas);

@@ -95,6 +95,8 @@ struct CentralStorageOptions {
   std::optional<DeviceSpec> storage{};
   /// As in StrategyOptions.
   bool require_names = false;
+  /// As in StrategyOptions.
+  bool report_overflow = false;
 };
 
 /// The text of the options, as for StrategyOptions.

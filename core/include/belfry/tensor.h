@@ -8,6 +8,7 @@
 #include "belfry/detail/prints.h"
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/dtype.h"
+#include "belfry/element_traits.h"
 #include "belfry/error.h"
 #include "belfry/shape.h"
 
@@ -22,6 +23,12 @@ namespace belfry {
 
 class Backend;
 class Device;
+
+namespace detail {
+/// The types that can be named in a Tensor; the makers refuse a UserElement.
+template <class T>
+concept TensorElement = Element<T> || UserElement<T>;
+}  // namespace detail
 
 /// A device of a backend: the location of a tensor.
 struct Placement {
@@ -105,7 +112,7 @@ class AnyTensor {
 /// is given (SEM-16); InvalidArgumentError (kUnknownDevice) for a placement without a device;
 /// DeviceError (kOutOfMemory). In a replica of a failed run every function that makes, writes,
 /// copies or reads a tensor throws ReplicaCancelled (SEM-7).
-template <Element T>
+template <detail::TensorElement T>
 class Tensor {
  public:
   using element_type = T;  ///< The type of an element.
@@ -223,7 +230,7 @@ std::string to_string(const Tensor<T>& tensor) {
 }
 
 namespace detail {
-template <class T>
+template <Element T>
 struct IsTensor<Tensor<T>> : std::true_type {};
 template <>
 inline constexpr bool kPrints<Placement> = true;
@@ -234,3 +241,5 @@ inline constexpr bool kPrints<Tensor<T>> = true;
 }  // namespace detail
 
 }  // namespace belfry
+
+#include "belfry/detail/tensor/of_user_element.h"

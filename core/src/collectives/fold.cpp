@@ -5,6 +5,7 @@
 #include "belfry/detail/strategy_reductions.h"
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/tensor.h"
+#include "collectives/fold_own_leaf.h"
 #include "collectives/require_reducible.h"
 #include "words/sum_type.h"
 
@@ -75,9 +76,13 @@ void StrategyReductions::fold(ReduceOp op, std::span<const std::vector<LeafRef>>
   statistics_.reductions += 1;
   const std::vector<LeafRef>& first = parts.front();
   const Placement place{&devices_.backend(), devices_.index(0)};
-  for (const LeafRef& leaf : first) require_reducible(op, leaf.dtype);
+  for (const LeafRef& leaf : first) require_reducible(op, leaf);
   for (std::size_t leaf = 0; leaf < first.size(); ++leaf) {
     count_leaf(first[leaf], parts.size());
+    if (first[leaf].own != nullptr) {
+      fold_own_leaf(op, parts, leaf);
+      continue;
+    }
     if (first[leaf].tensor == nullptr) {
       fold_host_leaf(op, parts, leaf);
       continue;

@@ -4,7 +4,10 @@
 
 #include "belfry/dtype.h"
 #include "belfry/error.h"
+#include "belfry/nest.h"
 #include "belfry/reduce_op.h"
+
+#include <string>
 
 namespace belfry {
 
@@ -30,6 +33,19 @@ inline void require_reducible(ReduceOp op, DType dtype, CallSite site = {}) {
         ErrorCode::kIntegerMean, "MEAN over " + to_string(dtype) + " would lose the remainder",
         "convert to a floating-point type, or SUM and divide as you mean it", site);
   }
+}
+
+/// The same for a leaf. Throws: InvalidArgumentError (kDType) also for MEAN of a type with
+/// ElementTraits without `divide`.
+inline void require_reducible(ReduceOp op, const LeafRef& leaf, CallSite site = {}) {
+  if (leaf.own == nullptr) return require_reducible(op, leaf.dtype, site);
+  require_operator(op, site);
+  if (op != ReduceOp::kMean || leaf.own->divide != nullptr) return;
+  const std::string type = detail::name_of(*leaf.own);
+  throw InvalidArgumentError(ErrorCode::kDType, "values of " + type + " have no MEAN",
+                             "write static " + type + " divide(const " + type +
+                                 "& sum, int count) in ElementTraits, or reduce by SUM",
+                             site);
 }
 
 }  // namespace belfry

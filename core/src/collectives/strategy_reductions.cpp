@@ -7,6 +7,7 @@
 #include "belfry/backend/host_kernels.h"
 #include "belfry/error.h"
 #include "belfry/tensor.h"
+#include "collectives/fold_own_leaf.h"
 #include "collectives/require_reducible.h"
 #include "collectives/result_pages.h"
 #include "collectives/tensor_reductions.h"
@@ -107,7 +108,7 @@ void StrategyReductions::all_reduce(ReduceOp op, std::span<const std::vector<Lea
                                     bool everywhere, const Participants& present) {
   statistics_.reductions += 1;
   const std::vector<LeafRef>& first = parts.front();
-  for (const LeafRef& leaf : first) require_reducible(op, leaf.dtype);
+  for (const LeafRef& leaf : first) require_reducible(op, leaf);
   KernelCall on_host;
   on_host.kind = KernelKind::kReduceReplicas;
   on_host.parameters.reduce = op;
@@ -115,7 +116,10 @@ void StrategyReductions::all_reduce(ReduceOp op, std::span<const std::vector<Lea
   std::vector<std::size_t> tensors;
   for (std::size_t leaf = 0; leaf < first.size(); ++leaf) {
     count_leaf(first[leaf], parts.size());
-    if (first[leaf].tensor == nullptr) {
+    if (first[leaf].own != nullptr) {
+      fold_own_leaf(op, parts, leaf);
+      if (everywhere) copy_own_leaf(parts, leaf);
+    } else if (first[leaf].tensor == nullptr) {
       reduce_host_leaf(on_host, parts, leaf, everywhere);
     } else {
       tensors.push_back(leaf);

@@ -17,6 +17,34 @@ struct Gradients {
   double bias = 0;
 };
 
+/// A number type whose ElementTraits lack `text`, and a type without ElementTraits.
+struct Fixed {
+  int units = 0;
+};
+struct Ratio {
+  int above = 0;
+  int below = 1;
+};
+template <>
+struct ElementTraits<Fixed> {
+  static Fixed zero() { return {}; }
+  static Fixed add(const Fixed& left, const Fixed& right) { return {left.units + right.units}; }
+};
+
+void number_types_have_traits(Strategy& strategy) {
+#ifdef ELEMENT_TRAITS_WITHOUT_A_TEXT
+  // FIRST: write static T zero\(\), static T add\(const T&, const T&\) and static std::string text
+  strategy.run(
+      [](ReplicaContext& replica) { return replica.all_reduce(ReduceOp::kSum, Fixed()).units; });
+#endif
+#ifdef A_NUMBER_TYPE_WITHOUT_TRAITS
+  // FIRST: a number type of your own needs belfry::ElementTraits
+  strategy.run(
+      [](ReplicaContext& replica) { return replica.all_reduce(ReduceOp::kSum, Ratio()).above; });
+#endif
+  static_cast<void>(strategy);
+}
+
 void structures_list_their_members(Strategy& strategy) {
 #ifdef ALL_REDUCE_A_STRUCTURE
   // FIRST: write static auto members\(auto& self\) \{ return std::tie\(self.first, self.second\);

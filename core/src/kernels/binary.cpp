@@ -14,9 +14,11 @@ void run_binary(const KernelCall& call) {
     if (op == BinaryOp::kMinimum) return combine<BinaryOp::kMinimum, BoolByte, BoolByte>(call);
     return combine<BinaryOp::kMaximum, BoolByte, BoolByte>(call);
   }
-  visit_type(NumericTypes{}, call.outputs[0].dtype, [&](auto tag) {
-    using T = typename decltype(tag)::Type;
-    visit_enum<BinaryOp::kMaximum>(op, [&](auto known) { combine<known.kValue, T, T>(call); });
+  visit_enum<BinaryOp::kMaximum>(op, [&](auto known) {
+    visit_number<element::ignores_sign(known.kValue)>(call.outputs[0].dtype, [&](auto tag) {
+      using T = typename decltype(tag)::Type;
+      combine<known.kValue, T, T>(call);
+    });
   });
 }
 

@@ -6,18 +6,14 @@
 #include "kernels/families.h"
 
 namespace belfry::kernels {
-namespace {
-
-using ComparedTypes = TypeList<float, double, Float16, BFloat16, std::int8_t, std::int32_t,
-                               std::int64_t, std::uint8_t, element::BoolByte>;
-
-}  // namespace
 
 void run_compare(const KernelCall& call) {
-  visit_type(ComparedTypes{}, call.inputs[0].dtype, [&](auto tag) {
-    using T = typename decltype(tag)::Type;
-    visit_enum<CompareOp::kGreaterEqual>(
-        call.parameters.compare, [&](auto op) { combine<op.kValue, element::BoolByte, T>(call); });
+  using element::BoolByte;
+  const DType dtype = call.inputs[0].dtype;
+  visit_enum<CompareOp::kGreaterEqual>(call.parameters.compare, [&](auto op) {
+    if (dtype == DType::kBool) return combine<op.kValue, BoolByte, BoolByte>(call);
+    visit_number<element::ignores_sign(op.kValue)>(
+        dtype, [&](auto tag) { combine<op.kValue, BoolByte, typename decltype(tag)::Type>(call); });
   });
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/backend/element_types.h"
+#include "belfry/backend/element_ops.h"
 #include "belfry/backend/kernel.h"
 #include "belfry/error.h"
 
@@ -24,9 +24,13 @@ template <class... Ts>
 struct TypeList {};
 
 using FloatingTypes = TypeList<float, double, Float16, BFloat16>;
-using IntegerTypes = TypeList<std::int8_t, std::int32_t, std::int64_t, std::uint8_t>;
-using NumericTypes = TypeList<float, double, Float16, BFloat16, std::int8_t, std::int32_t,
-                              std::int64_t, std::uint8_t>;
+using UnsignedTypes = TypeList<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
+/// The types of operations that ignore the sign of integers: all types after `unsigned_of`.
+using UnsignedOrFloatingTypes = TypeList<float, double, Float16, BFloat16, std::uint8_t,
+                                         std::uint16_t, std::uint32_t, std::uint64_t>;
+using NumericTypes =
+    TypeList<float, double, Float16, BFloat16, std::int8_t, std::int32_t, std::int64_t,
+             std::uint8_t, std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t>;
 using IndexTypes = TypeList<std::int32_t, std::int64_t>;
 using AllTypes = TypeList<float, double, Float16, BFloat16, std::int8_t, std::int32_t, std::int64_t,
                           std::uint8_t, element::BoolByte, std::int16_t, std::uint16_t,
@@ -44,6 +48,16 @@ void visit_type(TypeList<Ts...>, DType dtype, Function&& function) {
   const bool found =
       ((element::dtype_in_memory<Ts>() == dtype ? (function(Tag<Ts>{}), true) : false) || ...);
   check(found, "a kernel was run that validate() rejects");
+}
+
+/// visit_type for numbers. Integers come as unsigned integers if the operation ignores their sign.
+template <bool ignores_sign, class Function>
+void visit_number(DType dtype, Function&& function) {
+  if constexpr (ignores_sign) {
+    visit_type(UnsignedOrFloatingTypes{}, element::unsigned_of(dtype), function);
+  } else {
+    visit_type(NumericTypes{}, dtype, function);
+  }
 }
 
 template <auto value>

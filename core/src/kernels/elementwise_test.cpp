@@ -26,6 +26,7 @@ using testing::Stored;
 using testing::value_of;
 
 __extension__ using Int128 = __int128;
+__extension__ using UInt128 = unsigned __int128;
 
 // A second implementation: floats with the operations of C++, integers in 128 bits, cut to size.
 template <class T>
@@ -33,7 +34,7 @@ auto wide(T x) {
   if constexpr (kIsFloat<T>) {
     return value_of(x);
   } else {
-    return static_cast<Int128>(x);
+    return static_cast<std::conditional_t<std::is_signed_v<T>, Int128, UInt128>>(x);
   }
 }
 
@@ -360,6 +361,16 @@ TEST(Elementwise, IntegersWrapAndDivideSafely) {
   EXPECT_EQ(one_binary<std::int8_t>(BinaryOp::kAdd, 127, 1), -128);
   EXPECT_EQ(one_binary<std::int32_t>(BinaryOp::kMultiply, 65536, 65536), 0);
   EXPECT_EQ(one_binary<std::uint8_t>(BinaryOp::kSubtract, 0, 1), 255);
+  EXPECT_EQ(one_binary<std::int16_t>(BinaryOp::kAdd, 32767, 1), -32768);
+  EXPECT_EQ(one_binary<std::int16_t>(BinaryOp::kDivide, -32768, -1), -32768);
+  EXPECT_EQ(one_binary<std::uint16_t>(BinaryOp::kMultiply, 65535, 65535), 1);
+  EXPECT_EQ(one_binary<std::uint32_t>(BinaryOp::kSubtract, 0, 1), 4294967295U);
+  EXPECT_EQ(one_binary<std::uint32_t>(BinaryOp::kDivide, 4294967295U, 2), 2147483647U);
+  EXPECT_EQ(one_binary<std::uint64_t>(BinaryOp::kAdd, ~std::uint64_t{0}, 2), 1U);
+  EXPECT_EQ(one_binary<std::uint64_t>(BinaryOp::kDivide, ~std::uint64_t{0}, 0), 0U);
+  EXPECT_EQ(one_binary<std::uint64_t>(BinaryOp::kMaximum, ~std::uint64_t{0}, 1), ~std::uint64_t{0});
+  EXPECT_EQ(one_binary<std::int16_t>(BinaryOp::kMinimum, -1, 1), -1);
+  EXPECT_EQ(one_binary<std::uint16_t>(BinaryOp::kMinimum, 65535, 1), 1);
 }
 
 TEST(Elementwise, MinimumAndMaximumOfZerosAndNaN) {

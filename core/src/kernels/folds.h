@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/element_ops.h"
 #include "kernels/dispatch.h"
 
 #include <utility>
@@ -20,8 +21,9 @@ void visit_fold(const KernelCall& call, Function&& function) {
     }
     return;
   }
-  visit_type(NumericTypes{}, call.outputs[0].dtype, [&](auto tag) {
-    visit_enum<FoldOp::kMinimum>(call.parameters.fold, [&](auto op) { function(tag, op); });
+  visit_enum<FoldOp::kMinimum>(call.parameters.fold, [&](auto op) {
+    visit_number<element::ignores_sign(op.kValue)>(call.outputs[0].dtype,
+                                                   [&](auto tag) { function(tag, op); });
   });
 }
 

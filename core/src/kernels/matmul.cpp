@@ -180,8 +180,7 @@ void matmul(const KernelCall& call) {
   const auto right =
       parameters.transpose_right ? Factor<T>{b, 1, all.inner} : Factor<T>{b, all.columns, 1};
   auto* const out = elements_of<T>(call.outputs[0]);
-  // Equal sizes: the same type, or its unsigned counterpart.
-  constexpr bool kSumsInOutput = sizeof(A) == sizeof(T);
+  constexpr bool kSumsInOutput = std::is_same_v<A, T>;
   const std::size_t width = std::min(kColumnBlock, all.columns);
   const Workspace<A> workspace({std::min(kRowBlock, all.rows), width, 0},
                                std::min(kInnerBlock, all.inner),
@@ -189,7 +188,7 @@ void matmul(const KernelCall& call) {
   for (std::size_t column = 0; column < all.columns; column += width) {
     const Extent block{all.rows, std::min(width, all.columns - column), all.inner};
     Sums<A> sums{workspace.sums(), width};
-    if constexpr (kSumsInOutput) sums = {reinterpret_cast<A*>(out + column), all.columns};
+    if constexpr (kSumsInOutput) sums = {out + column, all.columns};
     multiply_block(left, Factor<T>{right.at(0, column), right.row_step, right.column_step}, block,
                    sums, workspace);
     store_sums(sums, block, out + column, all.columns);
@@ -199,8 +198,9 @@ void matmul(const KernelCall& call) {
 }  // namespace
 
 void run_matmul(const KernelCall& call) {
-  visit_type(NumericTypes{}, call.outputs[0].dtype,
-             [&](auto tag) { matmul<typename decltype(tag)::Type>(call); });
+  // Sums of products have the same bits whether integers are signed or not.
+  visit_number<true>(call.outputs[0].dtype,
+                     [&](auto tag) { matmul<typename decltype(tag)::Type>(call); });
 }
 
 }  // namespace belfry::kernels

@@ -172,7 +172,13 @@ void for_each_type(Function&& function) {
 template <class Function>
 void for_numeric_types(Function&& function) {
   for_each_type<float, double, Float16, BFloat16, std::int8_t, std::int32_t, std::int64_t,
-                std::uint8_t>(function);
+                std::uint8_t, std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t>(function);
+}
+
+template <class Function>
+void for_integer_types(Function&& function) {
+  for_each_type<std::int8_t, std::int32_t, std::int64_t, std::uint8_t, std::int16_t, std::uint16_t,
+                std::uint32_t, std::uint64_t>(function);
 }
 
 template <class Function>
@@ -182,8 +188,9 @@ void for_floating_types(Function&& function) {
 
 template <class Function>
 void for_all_types(Function&& function) {
-  for_numeric_types(function);
-  for_each_type<bool, std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t>(function);
+  for_each_type<float, double, Float16, BFloat16, std::int8_t, std::int32_t, std::int64_t,
+                std::uint8_t, bool, std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t>(
+      function);
 }
 
 }  // namespace belfry::testing

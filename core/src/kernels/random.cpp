@@ -42,7 +42,7 @@ void run_random(const KernelCall& call) {
   const DType dtype = call.outputs[0].dtype;
   const Distribution distribution = call.parameters.distribution;
   if (distribution == Distribution::kBits) {
-    visit_type(IntegerTypes{}, dtype, [&](auto tag) {
+    visit_type(UnsignedTypes{}, element::unsigned_of(dtype), [&](auto tag) {
       draw_all<Distribution::kBits, typename decltype(tag)::Type>(call);
     });
   } else if (distribution == Distribution::kNormal) {

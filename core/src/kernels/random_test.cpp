@@ -74,7 +74,7 @@ RC_GTEST_PROP(Random, AnyPartOfASequenceCanBeDrawnAlone, ()) {
     check_cuts<T>(Distribution::kUniform, seed, offset, count, cut);
     check_cuts<T>(Distribution::kNormal, seed, offset, count, cut);
   });
-  testing::for_each_type<std::int8_t, std::int32_t, std::int64_t, std::uint8_t>([&](auto* type) {
+  testing::for_integer_types([&](auto* type) {
     check_cuts<std::remove_pointer_t<decltype(type)>>(Distribution::kBits, seed, offset, count,
                                                       cut);
   });

@@ -61,11 +61,16 @@ void meet(C* table, const T* row, std::size_t columns) {
   }
 }
 
+// Signed integers have no functions for operations that ignore the sign: unsigned integers come in
+// their place.
 template <class C, class T>
 RowFunction<C, T> row_function(ScatterOp op) {
+  constexpr bool kIsUnsigned = element::unsigned_of(dtype_of<T>()) == dtype_of<T>();
   RowFunction<C, T> function = nullptr;
-  visit_enum<ScatterOp::kMaximum>(
-      op, [&](auto constant) { function = &meet<decltype(constant)::kValue, C, T>; });
+  visit_enum<ScatterOp::kMaximum>(op, [&](auto constant) {
+    constexpr ScatterOp kOp = decltype(constant)::kValue;
+    if constexpr (kIsUnsigned || !element::ignores_sign(kOp)) function = &meet<kOp, C, T>;
+  });
   return function;
 }
 
@@ -136,8 +141,11 @@ void run_gather_rows(const KernelCall& call) {
 void run_scatter_rows(const KernelCall& call) {
   visit_type(IndexTypes{}, call.inputs[0].dtype, [&](auto index) {
     using Index = typename decltype(index)::Type;
-    if (call.parameters.scatter == ScatterOp::kSet) return scatter_bytes<Index>(call);
-    visit_type(NumericTypes{}, call.outputs[0].dtype, [&](auto tag) {
+    const ScatterOp op = call.parameters.scatter;
+    const DType dtype = call.outputs[0].dtype;
+    if (op == ScatterOp::kSet) return scatter_bytes<Index>(call);
+    const DType carrier = element::ignores_sign(op) ? element::unsigned_of(dtype) : dtype;
+    visit_type(NumericTypes{}, carrier, [&](auto tag) {
       using T = typename decltype(tag)::Type;
       if constexpr (element::kIs16BitFloat<T>) {
         scatter_rounding_once<T, Index>(call);

@@ -23,12 +23,14 @@ void apply_all(T* out, const T* in, std::size_t count, element::Compute<T> scala
 void run_unary(const KernelCall& call) {
   const KernelOperand& out = call.outputs[0];
   const KernelParameters& parameters = call.parameters;
-  visit_type(NumericTypes{}, out.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::Type;
-    visit_enum<UnaryOp::kShift>(parameters.unary, [&](auto op) {
-      apply_all<op.kValue>(
-          elements_of<T>(out), elements_of<const T>(call.inputs[0]), out.count,
-          element::scalar_operand<T>(parameters.scalar, parameters.integer_scalar));
+  visit_enum<UnaryOp::kShift>(parameters.unary, [&](auto op) {
+    visit_number<element::ignores_sign(op.kValue)>(out.dtype, [&](auto tag) {
+      using T = typename decltype(tag)::Type;
+      if constexpr (element::supports(op.kValue, element::dtype_in_memory<T>())) {
+        apply_all<op.kValue>(
+            elements_of<T>(out), elements_of<const T>(call.inputs[0]), out.count,
+            element::scalar_operand<T>(parameters.scalar, parameters.integer_scalar));
+      }
     });
   });
 }

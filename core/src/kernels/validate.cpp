@@ -169,9 +169,9 @@ void Validator::check_broadcast() const {
   need_known(number(parameters_.broadcast), number(Broadcast::kColumn), "broadcast");
   need_operands(2);
   const DType dtype = in(0).dtype;
-  need_support(
-      compares ? element::has_all_kernels(dtype) : element::supports(parameters_.binary, dtype),
-      compares ? "compare" : name_of(parameters_.binary), dtype);
+  if (!compares) {
+    need_support(element::supports(parameters_.binary, dtype), name_of(parameters_.binary), dtype);
+  }
   need_dtype("right", in(1), dtype);
   need_dtype("output", out(), compares ? DType::kBool : dtype);
   need_count("output", out(), in(0).count);
@@ -193,7 +193,6 @@ void Validator::check_broadcast() const {
 void Validator::check_select() const {
   need_operands(3);
   need_dtype("condition", in(0), DType::kBool);
-  need_support(element::has_all_kernels(out().dtype), "select", out().dtype);
   for (std::size_t i = 0; i < 3; ++i) {
     need_count("input", in(i), out().count);
     if (i > 0) need_dtype("input", in(i), out().dtype);
@@ -215,9 +214,7 @@ void Validator::check_fold() const {
 void Validator::check_rows_by_index() const {
   need_operands(2);
   const bool gathers = kernel_.kind == KernelKind::kGatherRows;
-  if (gathers) {
-    need_support(element::has_all_kernels(out().dtype), "gather", out().dtype);
-  } else {
+  if (!gathers) {
     need_known(number(parameters_.scatter), number(ScatterOp::kSet), "scatter operation");
     need_support(element::supports(parameters_.scatter, out().dtype), name_of(parameters_.scatter),
                  out().dtype);

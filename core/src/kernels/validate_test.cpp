@@ -273,8 +273,8 @@ TEST_F(Validate, ElementTypesOfEachKind) {
   const std::string rows[] = {"yyyyyyyyyyyyyyyny", "yyyyyyyyyyyyyyyny", "yyyyyyyyyyyyyyyny",
                               "yyyyyyyyyyyyyyyny", "yyynyyyyyyyyyynyy", "yyynyyyyyyyyyynyy",
                               "yyynyyyyyyyyyynyy", "yyynyyyyyyyyyynyy", "yynnnyyynyynnnnny",
-                              "yynnnnnnnnnnnynnn", "yynnnnnnnnnnnynnn", "yynnnnnnnnnnnynnn",
-                              "yynnnnnnnnnnnynnn"};
+                              "yyynyyyyyyyyyynyy", "yyynyyyyyyyyyynyy", "yyynyyyyyyyyyynyy",
+                              "yyynyyyyyyyyyynyy"};
   for (int type = 0; type < kNumDTypes; ++type) {
     const auto dtype = static_cast<DType>(type);
     const auto x = [&] { return view(1, dtype); };

@@ -27,7 +27,8 @@ CentralStorageStrategy::CentralStorageStrategy(Backend& backend,
                StrategyOptions{.devices = options.devices,
                                .order = options.order,
                                .cross_device_ops = options.cross_device_ops,
-                               .require_names = options.require_names},
+                               .require_names = options.require_names,
+                               .report_overflow = options.report_overflow},
                site),
       storage_(storage_for(backend, replica_devices(), options.storage, site)) {}
 

@@ -21,7 +21,16 @@ bool has_odd_boolean(const FileTensor& tensor) {
 
 }  // namespace
 
-FileTensor file_tensor(const SavedLeaf& saved) {
+FileTensor file_tensor(const SavedLeaf& saved, CallSite site) {
+  if (saved.leaf.own != nullptr) {
+    throw UnsupportedError(
+        ErrorCode::kUnsupported,
+        "\"" + saved.name + "\" is of type " + name_of(*saved.leaf.own) +
+            ", which files do not have",
+        "save a variable of its numbers, or read the replica-local variable by a Reduction with "
+        "on_save and on_restore",
+        site);
+  }
   FileTensor tensor{saved.leaf.dtype, saved.shape, std::vector<std::byte>(saved.leaf.bytes())};
   if (tensor.bytes.empty()) return tensor;
   if (saved.leaf.tensor != nullptr) {
@@ -48,7 +57,8 @@ std::optional<LeafMismatch> mismatch_of(const TensorFile& file, const SavedLeaf&
            " in the file, an element type that is not supported";
   } else if (found == file.tensors.end()) {
     text = "the file has no \"" + saved.name + "\"";
-  } else if (found->second.dtype != saved.leaf.dtype || found->second.shape != saved.shape) {
+  } else if (saved.leaf.own != nullptr || found->second.dtype != saved.leaf.dtype ||
+             found->second.shape != saved.shape) {
     text = "\"" + saved.name + "\" is " + to_string(found->second.dtype) +
            to_string(found->second.shape) + " in the file";
   } else if (has_odd_boolean(found->second)) {
@@ -56,7 +66,9 @@ std::optional<LeafMismatch> mismatch_of(const TensorFile& file, const SavedLeaf&
   } else {
     return std::nullopt;
   }
-  return LeafMismatch{std::move(text), to_string(saved.leaf.dtype) + to_string(saved.shape), &info};
+  const std::string type =
+      saved.leaf.own == nullptr ? to_string(saved.leaf.dtype) : name_of(*saved.leaf.own);
+  return LeafMismatch{std::move(text), type + to_string(saved.shape), &info};
 }
 
 void throw_mismatches(const std::vector<LeafMismatch>& mismatches, CallSite site) {

@@ -13,7 +13,8 @@ namespace {
 // The common options of all processes.
 std::string text_of(const StrategyOptions& options) {
   const std::string order = options.order ? to_string(*options.order) : "default";
-  return "order " + order + ", names " + (options.require_names ? "required" : "free");
+  return "order " + order + ", names " + (options.require_names ? "required" : "free") +
+         (options.report_overflow ? ", overflow reported" : "");
 }
 
 }  // namespace

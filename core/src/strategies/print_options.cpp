@@ -45,6 +45,13 @@ void add_shared(OptionsText& text, const Options& options) {
   }
 }
 
+// Likewise, after the members of a kind of strategy.
+template <class Options>
+void add_checks(OptionsText& text, const Options& options) {
+  text.add("require_names", options.require_names, false);
+  text.add("report_overflow", options.report_overflow, false);
+}
+
 }  // namespace
 
 std::string to_string(const VariableOptions& options) {
@@ -64,7 +71,7 @@ std::string to_string(const StrategyOptions& options) {
   add_shared(text, options);
   text.add("links", options.links, {});
   if (options.log) text.put("log", detail::quoted("a function"));
-  text.add("require_names", options.require_names, false);
+  add_checks(text, options);
   return text.text();
 }
 
@@ -72,7 +79,7 @@ std::string to_string(const CentralStorageOptions& options) {
   OptionsText text;
   add_shared(text, options);
   text.add("storage", options.storage, {});
-  text.add("require_names", options.require_names, false);
+  add_checks(text, options);
   return text.text();
 }
 

@@ -203,11 +203,12 @@ TEST_F(Printing, OfOptionsOfStrategies) {
                                     .cross_device_ops = std::make_shared<ReductionToOneDevice>(),
                                     .links = {{1}, {0, 1}},
                                     .log = [](const std::string&) {},
-                                    .require_names = true}),
+                                    .require_names = true,
+                                    .report_overflow = true}),
             devices_text +
                 ", .order = belfry::ReductionOrder::kTree, .cross_device_ops = "
                 "\"to one device\", .links = {{1}, {0, 1}}, .log = \"a function\", "
-                ".require_names = true}");
+                ".require_names = true, .report_overflow = true}");
   EXPECT_EQ(text_of(CentralStorageOptions{.devices = devices, .storage = devices[1]}),
             devices_text + ", .storage = belfry::DeviceSpec::parse(\"" + kCpu + "1\")}");
 }

@@ -42,6 +42,7 @@ Strategy::Strategy(Backend& backend, const StrategyOptions& options, CallSite si
     : core_(*this, *this, backend, named_devices(backend, options.devices, site)), cross_(core_) {
   core_.reductions().configure(options, site);
   core_.set_requires_names(options.require_names);
+  core_.set_reports_overflow(options.report_overflow);
 }
 
 Strategy::~Strategy() = default;
@@ -97,6 +98,7 @@ void Strategy::configure(const StrategyOptions& options, CallSite site) {
   }
   core_.reductions().configure(options, site);
   core_.set_requires_names(options.require_names);
+  core_.set_reports_overflow(options.report_overflow);
 }
 
 Placement Strategy::placement(int replica, CallSite site) {

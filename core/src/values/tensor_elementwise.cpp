@@ -55,11 +55,7 @@ void run_binary(BinaryOp op, const Fit& fit, const BufferView& to, const AnyTens
 
 // Minimum and maximum of bool are "and" and "or".
 void require_binary(BinaryOp op, const TensorCall& call, DType dtype) {
-  if (op == BinaryOp::kMinimum || op == BinaryOp::kMaximum) {
-    require_kernels(call, dtype);
-  } else {
-    require_arithmetic(call, dtype);
-  }
+  if (op != BinaryOp::kMinimum && op != BinaryOp::kMaximum) require_arithmetic(call, dtype);
 }
 
 Scalar negated(Scalar scalar) {
@@ -144,7 +140,6 @@ AnyTensor launch_compare(CompareOp op, const AnyTensor& left, const AnyTensor& r
   const SiteScope scope(site);
   const TensorCall call{what, site};
   Kernel kernel = elementwise(KernelKind::kCompare, check_pair(call, left, right));
-  require_kernels(call, left.dtype());
   AnyTensor out = AnyTensor::allocate(DType::kBool, left.shape(), left.placement());
   kernel.parameters.compare = op;
   kernel.outputs = {out.view()};
@@ -169,7 +164,6 @@ AnyTensor launch_select(const AnyTensor& condition, const AnyTensor& left, const
   require_same_type(call, left, right);
   require_same_device(call, condition, left);
   require_same_device(call, left, right);
-  require_kernels(call, left.dtype());
   if (condition.shape() != left.shape() || left.shape() != right.shape()) {
     throw_shapes(call, condition.shape(),
                  condition.shape() != left.shape() ? left.shape() : right.shape(),

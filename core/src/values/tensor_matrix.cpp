@@ -16,7 +16,6 @@ void require_indices(const TensorCall& call, const AnyTensor& table, const AnyTe
   require_storage(call, indices);
   require_same_device(call, table, indices);
   require_matrix(call, table);
-  require_kernels(call, table.dtype());
   if (indices.shape().rank() == 1) return;
   throw_shapes(call, table.shape(), indices.shape(), "the indices have one axis");
 }
@@ -30,7 +29,6 @@ AnyTensor launch_fold(FoldOp op, bool rows, const AnyTensor& x, std::string_view
   require_storage(call, x);
   require_matrix(call, x);
   if (op == FoldOp::kSum) require_arithmetic(call, x.dtype());
-  require_kernels(call, x.dtype());
   const std::int64_t length = x.shape().extent(rows ? 1 : 0);
   const Shape shape{x.shape().extent(rows ? 0 : 1)};
   if (length == 0 && shape.count() != 0 && op != FoldOp::kSum) {

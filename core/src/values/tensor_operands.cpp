@@ -4,6 +4,7 @@
 #include "values/tensor_operands.h"
 
 #include "belfry/backend/backend.h"
+#include "belfry/backend/element_ops.h"
 #include "belfry/error.h"
 
 #include <algorithm>
@@ -45,14 +46,10 @@ void require_storage(const TensorCall& call, const AnyTensor& x) {
 }
 
 void require_arithmetic(const TensorCall& call, DType dtype) {
-  if (dtype <= DType::kUInt8) return;
+  if (element::is_numeric(dtype)) return;
   throw InvalidArgumentError(ErrorCode::kDType,
                              text(call, "tensors of " + to_string(dtype) + " have no arithmetic"),
-                             "cast them to another element type first, such as int32", call.site);
-}
-
-void require_kernels(const TensorCall& call, DType dtype) {
-  if (dtype != DType::kBool) require_arithmetic(call, dtype);
+                             "cast them to a numeric element type first, such as int32", call.site);
 }
 
 void require_same_type(const TensorCall& call, const AnyTensor& left, const AnyTensor& right) {

@@ -18,10 +18,8 @@ struct TensorCall {
 
 /// Throws: InvalidArgumentError (kInvalidArgument) for a tensor without storage.
 void require_storage(const TensorCall& call, const AnyTensor& x);
-/// Throws: InvalidArgumentError (kDType) unless the type has arithmetic (bool has none).
+/// Throws: InvalidArgumentError (kDType) for bool.
 void require_arithmetic(const TensorCall& call, DType dtype);
-/// Throws: InvalidArgumentError (kDType) unless the type has arithmetic, or is bool.
-void require_kernels(const TensorCall& call, DType dtype);
 /// Throws: InvalidArgumentError (kDType) when the element types differ.
 void require_same_type(const TensorCall& call, const AnyTensor& left, const AnyTensor& right);
 /// Throws: InvalidArgumentError (kForeignObject) when two operands are on different devices.

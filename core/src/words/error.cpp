@@ -146,7 +146,7 @@ std::size_t class_of(ErrorCode code) {
     case kDuplicateDevice: case kUnknownDevice: case kDeviceString: case kIntegerMean:
     case kNoAggregation: case kSumOfMirrored: case kDestination: case kFileFormat: case kFile:
     case kVariableEmpty: case kOutOfBounds: case kForeignObject: case kReplay:
-    case kNotDeterministic:
+    case kNotDeterministic: case kSumOverflow:
       return kIndex<InvalidArgumentError>;
     case kVariableMismatch: case kVariableForeign: case kMirroredDiverged: case kTransaction:
       return kIndex<VariableMismatchError>;

@@ -172,9 +172,24 @@ BELFRY_HOST_DEVICE constexpr C finish_fold(C folded) {
 }
 
 /// The element types of each operation: a single table for all backends.
-constexpr bool is_numeric(DType dtype) { return dtype <= DType::kUInt8; }
-/// Whether every kind of kernel takes the type.
-constexpr bool has_all_kernels(DType dtype) { return dtype <= DType::kBool; }
+constexpr bool is_numeric(DType dtype) { return dtype != DType::kBool; }
+
+/// The unsigned integer type of the same size for a signed integer type; every other type itself.
+/// Sums, differences, products and equality of integers have the same bits in both.
+constexpr DType unsigned_of(DType dtype) {
+  switch (dtype) {
+    case DType::kInt8:
+      return DType::kUInt8;
+    case DType::kInt16:
+      return DType::kUInt16;
+    case DType::kInt32:
+      return DType::kUInt32;
+    case DType::kInt64:
+      return DType::kUInt64;
+    default:
+      return dtype;
+  }
+}
 
 /// Roots, exponentials and logarithms are for floating types.
 constexpr bool supports(UnaryOp op, DType dtype) {
@@ -201,14 +216,30 @@ constexpr bool supports(FoldOp op, DType dtype) {
   return is_numeric(dtype) || (dtype == DType::kBool && op != FoldOp::kSum);
 }
 
-/// kSet has every type with all kernels; all other operations are arithmetic.
+/// kSet has every type; all other operations are arithmetic.
 constexpr bool supports(ScatterOp op, DType dtype) {
-  return op == ScatterOp::kSet ? has_all_kernels(dtype) : is_numeric(dtype);
+  return op == ScatterOp::kSet || is_numeric(dtype);
 }
 
 constexpr bool supports(Distribution distribution, DType dtype) {
   return distribution == Distribution::kBits ? is_numeric(dtype) && !is_floating(dtype)
                                              : is_floating(dtype);
+}
+
+/// Whether signed and unsigned integers of the same bits give results of the same bits.
+constexpr bool ignores_sign(UnaryOp op) {
+  return op == UnaryOp::kNegate || op == UnaryOp::kSquare || op == UnaryOp::kScale ||
+         op == UnaryOp::kShift;
+}
+constexpr bool ignores_sign(BinaryOp op) {
+  return op == BinaryOp::kAdd || op == BinaryOp::kSubtract || op == BinaryOp::kMultiply;
+}
+constexpr bool ignores_sign(CompareOp op) {
+  return op == CompareOp::kEqual || op == CompareOp::kNotEqual;
+}
+constexpr bool ignores_sign(FoldOp op) { return op == FoldOp::kSum; }
+constexpr bool ignores_sign(ScatterOp op) {
+  return op != ScatterOp::kSet && ignores_sign(static_cast<BinaryOp>(op));
 }
 
 }  // namespace belfry::element

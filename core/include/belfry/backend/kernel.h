@@ -17,11 +17,11 @@ class UserKernel;
 
 /// The operation of a kernel. Matrices are row-major; each line gives the counts that must match.
 ///
-/// Element types: kFill, kCast and kReduceReplicas take all of `DType`, all other kinds the first
-/// nine, with these limits. Bool has no arithmetic: of binary operations and folds only minimum
-/// (and) and maximum (or), of scattering only kSet, and no unary operation, matrix product, random
-/// draw or kReduceReplicas (a count, "any" and "all" would all be plausible: cast first). kSqrt,
-/// kReciprocal, kExp, kLog and kTanh are for floating types.
+/// Element types: every kind takes all of `DType`, with these limits. Bool has no arithmetic: of
+/// binary operations and folds only minimum (and) and maximum (or), of scattering only kSet, and no
+/// unary operation, matrix product, random draw or kReduceReplicas (a count, "any" and "all" are
+/// all plausible: cast first). kSqrt, kReciprocal, kExp, kLog and kTanh are for floating types,
+/// kUniform and kNormal too; kBits is for integers.
 ///
 /// Arithmetic is that of `element_ops.h`. 16-bit floats are computed in float and rounded once, at
 /// the store of the result, for any number of terms. Integers wrap modulo 2^w. Every computed NaN

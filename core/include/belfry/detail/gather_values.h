@@ -64,6 +64,9 @@ void gather_leaf(const GatherCall& call, const std::vector<const Leaf*>& parts,
   static_assert(!Element<Leaf>,
                 "gather joins vectors and tensors along an axis, and a number has none: put it "
                 "into a std::vector");
+  static_assert(!UserElement<Leaf>,
+                "gather joins vectors of built-in numbers and tensors: take the components of a "
+                "type of your own from the PerReplica of a merge_call");
   if constexpr (IsTensor<Leaf>::value) {
     std::vector<AnyTensor> plain;
     plain.reserve(parts.size());

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace belfry::detail {
 
@@ -45,6 +46,10 @@ class HostDigest {
   void add_leaf(const Leaf& leaf) {
     if constexpr (Element<Leaf>) {
       add_bytes(&leaf, sizeof(leaf));
+    } else if constexpr (UserElement<Leaf>) {
+      // The bytes between members have no value.
+      const std::string text = ElementTraits<Leaf>::text(leaf);
+      add_bytes(text.data(), text.size());
     } else if constexpr (is_numeric_vector<Leaf>()) {
       add_bytes(leaf.data(), leaf.size() * sizeof(typename Leaf::value_type));
     }

@@ -31,7 +31,7 @@ class IntegerSums {
   struct LeafSum {
     std::vector<std::int64_t> narrow;  // Host elements of up to 32 bits.
     std::vector<Int128> wide;          // Host elements of 64 bits.
-    // Tensors of int64: the sum is high * 2^32 + low. Without `high`, of elements of up to 32 bits.
+    // Of tensors: high * 2^32 + low. Elements of up to 32 bits have `low` alone, in int64.
     AnyTensor low;
     AnyTensor high;
   };

@@ -4,6 +4,7 @@
 
 #include "belfry/detail/containers.h"
 #include "belfry/dtype.h"
+#include "belfry/element_traits.h"
 
 #include <type_traits>
 #include <vector>
@@ -26,7 +27,7 @@ constexpr bool is_numeric_vector() {
 
 template <class T>
 constexpr bool is_leaf() {
-  return Element<T> || is_numeric_vector<T>() || IsTensor<T>::value;
+  return Element<T> || is_numeric_vector<T>() || IsTensor<T>::value || UserElement<T>;
 }
 
 template <class T>
@@ -44,11 +45,19 @@ constexpr bool is_nest() {
 /// Tests the type of a verb's argument; returns whether the type is a nest.
 template <class T>
 constexpr bool require_nest() {
-  static_assert(
-      is_nest<T>(),
-      "the verb takes nests: numbers, tensors, containers of nests, and structures that list their "
-      "members, all of them nests: write static auto members(auto& self) { return "
-      "std::tie(self.first, self.second); } in the structure");
+  constexpr bool kTraitsFit = !HasElementTraits<T> || is_nest<T>();
+  static_assert(kTraitsFit,
+                "ElementTraits<T> lacks a function: write static T zero(), static T add(const T&, "
+                "const T&) and static std::string text(const T&) in ElementTraits, and make T "
+                "trivially copyable and default constructible");
+  if constexpr (kTraitsFit) {
+    static_assert(
+        is_nest<T>(),
+        "the verb takes nests: numbers, tensors, containers of nests, and structures that list "
+        "their members, all of them nests: write static auto members(auto& self) { return "
+        "std::tie(self.first, self.second); } in the structure; a number type of your own needs "
+        "belfry::ElementTraits");
+  }
   return is_nest<T>();
 }
 

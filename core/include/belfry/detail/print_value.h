@@ -4,6 +4,7 @@
 
 #include "belfry/detail/containers.h"
 #include "belfry/dtype.h"
+#include "belfry/element_traits.h"
 
 #include <ostream>
 #include <string>
@@ -41,10 +42,9 @@ void print_children(std::ostream& out, const T& value) {
   }
 }
 
-/// Prints a component of a value: numbers by number_text, characters as numbers, containers and
-/// aggregates element by element, and all remaining types by their `<<`. A type without `<<` prints
-/// as
-/// `?`.
+/// Prints a component of a value: numbers by number_text, characters as numbers, types with
+/// ElementTraits by their text, containers and aggregates element by element, and all remaining
+/// types by their `<<`. A type without `<<` prints as `?`.
 template <class T>
 void print_value(std::ostream& out, const T& value) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -55,6 +55,8 @@ void print_value(std::ostream& out, const T& value) {
     out << number_text(static_cast<float>(value));
   } else if constexpr (std::is_integral_v<T>) {
     out << std::to_string(value);
+  } else if constexpr (UserElement<T>) {
+    out << std::string(ElementTraits<T>::text(value));
   } else if constexpr (IsOptional<T>::value) {
     if (value) {
       print_value(out, *value);

@@ -25,8 +25,9 @@ struct SavedLeaf {
   LeafRef leaf;
 };
 
-/// Copies the elements of a leaf. Order: blocks the host.
-FileTensor file_tensor(const SavedLeaf& leaf);
+/// Copies the elements of a leaf. Order: blocks the host. Throws: UnsupportedError for a leaf of a
+/// type with ElementTraits, which files do not have.
+FileTensor file_tensor(const SavedLeaf& leaf, CallSite site);
 /// Throws: InvalidArgumentError (kInvalidArgument) if the file has an array of this name.
 void add_to(TensorFile& file, const std::string& name, FileTensor tensor, CallSite site);
 /// A leaf missing in a file, or present with a different type or shape.
@@ -57,7 +58,7 @@ std::vector<SavedLeaf> saved_leaves(const std::string& name, T& value) {
     Shape shape{};
     if constexpr (IsTensor<Leaf>::value) {
       shape = leaf.shape();
-    } else if constexpr (!Element<Leaf>) {
+    } else if constexpr (!Element<Leaf> && !UserElement<Leaf>) {
       shape = Shape({static_cast<std::int64_t>(leaf.size())});
     }
     leaves.push_back({name + paths[leaves.size()], std::move(shape), leaf_ref(leaf)});
@@ -98,7 +99,7 @@ class SavedNest final : public SavedVariable {
     T value = read_variable(core_, variable_, site);
     if (const auto& reader = variable_.state(site).reader) value = reader->on_save(value);
     for (const SavedLeaf& leaf : saved_leaves(info().name, value)) {
-      add_to(file, leaf.name, file_tensor(leaf), site);
+      add_to(file, leaf.name, file_tensor(leaf, site), site);
     }
   }
 

@@ -133,6 +133,9 @@ class StrategyCore {
   /// Whether merges that a replica reaches again in a run need a tag (SEM-133); read once a run.
   bool requires_names() const { return requires_names_; }
   void set_requires_names(bool required) { requires_names_ = required; }
+  /// Whether sums of integers that leave their type are errors (SEM-157).
+  bool reports_overflow() const { return reports_overflow_; }
+  void set_reports_overflow(bool reported) { reports_overflow_ = reported; }
   std::optional<ErrorReport>& last_failure() { return last_failure_; }
 
   /// A context that is cross-replica for this strategy, on replica 0's device.
@@ -225,6 +228,7 @@ class StrategyCore {
   HookDepth hook_depth_;
   std::uint64_t variables_ = 0;
   bool requires_names_ = false;
+  bool reports_overflow_ = false;
   // Owned by the handles.
   std::vector<std::weak_ptr<VariableRecord>> living_;
   std::atomic<bool> running_{false};

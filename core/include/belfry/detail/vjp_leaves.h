@@ -43,7 +43,8 @@ std::vector<std::int64_t> extents_along(const T& value, Axis axis, CallSite site
   std::vector<std::int64_t> extents;
   for_each_leaf(value, [&](const auto& leaf) {
     using Leaf = std::remove_cvref_t<decltype(leaf)>;
-    static_assert(!Element<Leaf>, "a number has no axis: put it into a std::vector");
+    static_assert(!Element<Leaf> && !UserElement<Leaf>,
+                  "a number has no axis: put it into a std::vector");
     if constexpr (IsTensor<Leaf>::value) {
       extents.push_back(leaf.shape().extent(axis_of(leaf.shape(), axis, "gather", site)));
     } else if constexpr (is_numeric_vector<Leaf>()) {
@@ -86,6 +87,8 @@ void divide_leaves(T& value, int by, CallSite site) {
       leaf = Leaf(divided_once(leaf.any(), by, "reduce_vjp", site));
     } else if constexpr (Element<Leaf>) {
       leaf = divided_once(leaf, by);
+    } else if constexpr (UserElement<Leaf>) {
+      if constexpr (DividedElement<Leaf>) leaf = ElementTraits<Leaf>::divide(leaf, by);
     } else {
       for (auto& element : leaf) element = divided_once(element, by);
     }

@@ -71,7 +71,7 @@ void send_part(ByteWriter& out, const AllReduceRequest& request) {
   }
   out.put(static_cast<std::uint64_t>(request.leaves.size()));
   for (const LeafRef& leaf : request.leaves) {
-    if (leaf.tensor != nullptr) throw_not_sent("all_reduce", request.site);
+    if (leaf.tensor != nullptr || leaf.own != nullptr) throw_not_sent("all_reduce", request.site);
     out.put(leaf.dtype);
     out.put(static_cast<std::uint64_t>(leaf.count));
     out.add(leaf.data, leaf.bytes());

@@ -76,6 +76,21 @@ TEST_F(Assign, AddsIntegersOfEveryWidthForTheirMean) {
   EXPECT_THAT(mean, Each(5)) << "15 / 3";
 }
 
+TEST_F(Assign, AddsTensorsOfEveryWidth) {
+  using Pair = std::pair<Tensor<std::int16_t>, Tensor<std::uint64_t>>;
+  const auto pair = strategy_.replica_local_variable(Aggregation::kOnlyFirst, [] {
+    return Pair{Tensor<std::int16_t>::full({2}, 32767), Tensor<std::uint64_t>::full({1}, 3)};
+  });
+  strategy_.run([&](ReplicaContext& replica) {
+    const Pair by{Tensor<std::int16_t>::full({2}, 2), Tensor<std::uint64_t>::full({1}, 4)};
+    replica.assign_add(pair, by);
+    replica.assign_sub(pair, Pair{Tensor<std::int16_t>::full({2}, 1), by.second + by.second});
+  });
+  const Pair sums = strategy_.read(pair);
+  EXPECT_THAT(sums.first.to_host(), Each(-32768)) << "32767 + 2 - 1";
+  EXPECT_THAT(sums.second.to_host(), Each(~std::uint64_t{0})) << "3 + 4 - 8";
+}
+
 TEST_F(Assign, RefusesWhatHasNoSumBeforeAnythingChanges) {
   testing::asserts("SEM-45");
   const auto flag = strategy_.replica_local_variable(Aggregation::kOnlyFirst, true);
@@ -95,21 +110,20 @@ TEST_F(Assign, RefusesWhatHasNoSumBeforeAnythingChanges) {
             }),
             ErrorCode::kDType);
 
-  using Mixed = std::tuple<double, bool, Tensor<std::uint32_t>>;
-  const auto mixed = strategy_.replica_local_variable(Aggregation::kOnlyFirst, [] {
-    return Mixed{1.0, false, Tensor<std::uint32_t>::full({2}, 1)};
-  });
+  using Mixed = std::tuple<double, bool, Tensor<bool>>;
+  const auto mixed = strategy_.replica_local_variable(
+      Aggregation::kOnlyFirst, [] { return Mixed{1.0, false, Tensor<bool>::full({2}, true)}; });
   strategy_.run([&](ReplicaContext& replica) {
-    const Mixed by{10.0, false, Tensor<std::uint32_t>::full({2}, 1)};
+    const Mixed by{10.0, false, Tensor<bool>::full({2}, true)};
     EXPECT_EQ(code_of([&] { replica.assign_add(mixed, by); }), ErrorCode::kDType);
   });
   EXPECT_EQ(std::get<0>(strategy_.read(mixed)), 1.0);
 
-  using Pair = std::pair<double, Tensor<std::uint32_t>>;
+  using Pair = std::pair<double, Tensor<bool>>;
   const auto pair = strategy_.replica_local_variable(
-      Aggregation::kOnlyFirst, [] { return Pair{1.0, Tensor<std::uint32_t>::full({2}, 1)}; });
+      Aggregation::kOnlyFirst, [] { return Pair{1.0, Tensor<bool>::full({2}, true)}; });
   strategy_.run([&](ReplicaContext& replica) {
-    const Pair by{10.0, Tensor<std::uint32_t>::full({2}, 1)};
+    const Pair by{10.0, Tensor<bool>::full({2}, true)};
     EXPECT_EQ(code_of([&] { replica.assign_add(pair, by); }), ErrorCode::kDType);
   });
   EXPECT_EQ(strategy_.read(pair).first, 1.0);

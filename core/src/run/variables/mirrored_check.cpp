@@ -159,9 +159,27 @@ bool differs_on_host(const LeafRef& first, const LeafRef& own) {
   return first.bytes() != 0 && std::memcmp(own.data, first.data, first.bytes()) != 0;
 }
 
+// Values of a type with ElementTraits differ if their texts do: the bytes between the members of
+// such a type have no value.
+std::optional<Divergence> other_text(const ComparedValues& values, std::size_t leaf) {
+  const LeafRef& first = values.leaves[0][leaf];
+  const std::string reference = first.own->text(first.data);
+  for (std::size_t index = 1; index < values.leaves.size(); ++index) {
+    const LeafRef& own = values.leaves[index][leaf];
+    if (!differs_on_host(first, own)) continue;
+    const std::string other = own.own->text(own.data);
+    if (other == reference) continue;
+    const Words words = values.describe(0);
+    return Divergence{index, "value" + place_text(words, word_of_leaf(words, leaf)),
+                      "has " + reference, "has " + other};
+  }
+  return std::nullopt;
+}
+
 // The first value with different bits from the first value.
 std::optional<Divergence> other_bits(const ComparedValues& values, std::size_t leaf) {
   const std::vector<std::vector<LeafRef>>& each = values.leaves;
+  if (each[0][leaf].own != nullptr) return other_text(values, leaf);
   const bool on_host = each[0][leaf].tensor == nullptr;
   std::vector<std::byte> reference;
   if (!on_host) reference = bytes_of(each[0][leaf]);

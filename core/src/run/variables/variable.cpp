@@ -10,7 +10,6 @@
 #include "belfry/detail/make_variable.h"
 #include "belfry/error.h"
 #include "collectives/require_reducible.h"
-#include "kernels/dispatch.h"
 #include "run/variables/inside_update.h"
 
 #include <algorithm>
@@ -147,20 +146,18 @@ void require_possible(const VariableInfo& info, const VariableOptions& options, 
   }
 }
 
-// Kernels know fewer types than host leaves have. Tensors are computed by kernels alone.
-bool is_combinable(BinaryOp op, const LeafRef& leaf) {
-  return leaf.tensor == nullptr ? leaf.dtype != DType::kBool : element::supports(op, leaf.dtype);
-}
-
 void require_combinable(BinaryOp op, const std::vector<LeafRef>& leaves, std::string_view variable,
                         CallSite site) {
-  const auto leaf =
-      std::ranges::find_if_not(leaves, [op](const LeafRef& one) { return is_combinable(op, one); });
+  const auto leaf = std::ranges::find_if_not(leaves, [op](const LeafRef& one) {
+    if (one.own != nullptr) return op == BinaryOp::kAdd;
+    return element::supports(op, one.dtype);
+  });
   if (leaf == leaves.end()) return;
-  std::string text =
-      (leaf->tensor == nullptr ? "" : "tensors of ") + to_string(leaf->dtype) + " values";
+  std::string text = leaf->own != nullptr ? name_of(*leaf->own) + " values"
+                                          : (leaf->tensor == nullptr ? "" : "tensors of ") +
+                                                to_string(leaf->dtype) + " values";
   if (!variable.empty()) text += " of " + std::string(variable);
-  text += " cannot be added or subtracted";
+  text += leaf->own != nullptr ? " cannot be subtracted" : " cannot be added or subtracted";
   if (leaves.size() > 1) text += " at leaf " + std::to_string(leaf - leaves.begin());
   throw InvalidArgumentError(
       ErrorCode::kDType, std::move(text),
@@ -168,24 +165,10 @@ void require_combinable(BinaryOp op, const std::vector<LeafRef>& leaves, std::st
 }
 
 void combine_on_host(const KernelParameters& parameters, const LeafRef& to, const LeafRef& delta) {
-  if (element::supports(parameters.binary, to.dtype)) {
-    const KernelOperand left{to.data, to.count, to.dtype};
-    const KernelOperand right{delta.data, delta.count, delta.dtype};
-    return run_on_host({KernelKind::kBinary, parameters, {left}, {left, right}});
-  }
-  using Others = kernels::TypeList<std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t>;
-  kernels::visit_type(Others{}, to.dtype, [&](auto tag) {
-    using E = typename decltype(tag)::Type;
-    auto* const left = static_cast<E*>(to.data);
-    const auto* const right = static_cast<const E*>(delta.data);
-    const bool adds = parameters.binary == BinaryOp::kAdd;
-    for (std::size_t i = 0; i < to.count; ++i) {
-      // As unsigned numbers, which wrap.
-      const auto a = static_cast<std::uint64_t>(left[i]);
-      const auto b = static_cast<std::uint64_t>(right[i]);
-      left[i] = static_cast<E>(adds ? a + b : a - b);
-    }
-  });
+  if (to.own != nullptr) return to.own->add_to(to.data, delta.data);
+  const KernelOperand left{to.data, to.count, to.dtype};
+  const KernelOperand right{delta.data, delta.count, delta.dtype};
+  run_on_host({KernelKind::kBinary, parameters, {left}, {left, right}});
 }
 
 }  // namespace

@@ -7,9 +7,12 @@
 #include "belfry/error.h"
 #include "collectives/require_reducible.h"
 #include "run/processes/all_reduce_parts.h"
+#include "run/verbs/sum_overflow.h"
 
 #include <exception>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace belfry::detail {
 namespace {
@@ -55,6 +58,15 @@ AllReduceRequest& at(MergeRequest* const* requests, int replica) {
   throw StructureMismatchError(std::move(report));
 }
 
+[[noreturn]] void throw_overflow(const SumOverflow& found, const std::string& place,
+                                 MergeRequest* const* requests, const Participants& present) {
+  std::vector<ReplicaReport> replicas;
+  for (int i = 0; i < present.count(); ++i) {
+    replicas.push_back({present.id(i), requests[present.id(i)]->site, ""});
+  }
+  throw_sum_overflow(found, place, std::move(replicas), {});
+}
+
 }  // namespace
 
 void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* requests,
@@ -76,12 +88,16 @@ void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* request
   for (int i = 0; i < present.count(); ++i) {
     parts.push_back(std::move(at(requests, present.id(i)).leaves));
   }
+  const auto place = [&first](std::size_t leaf) {
+    return place_in_value(first.describe(first.value), leaf);
+  };
+  if (cross.core().reports_overflow()) [[unlikely]] {
+    const auto found = find_sum_overflow(first.op, parts);
+    if (found) throw_overflow(*found, place(found->leaf), requests, present);
+  }
   try {
     cross.core().reduce({first.op, parts, true, present});
   } catch (const Error&) {
-    const auto place = [&first](std::size_t leaf) {
-      return place_in_value(first.describe(first.value), leaf);
-    };
     std::rethrow_exception(
         at_refused_leaf(std::current_exception(), first.op, parts.front(), place));
   }

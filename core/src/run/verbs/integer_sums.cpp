@@ -11,21 +11,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <type_traits>
-#include <utility>
 
 // Kernels have no arithmetic wider than 64 bits. The sum of 64-bit tensors is therefore kept in two
-// tensors of int64: the quotients of the elements by 2^32 are added up in the first, the remainders
-// in the second. Up to 2^30 elements add up without overflow. The mean follows from both sums by
-// division with remainders. Tensors of uint64 are read as int64 with the sign bit flipped; this
-// subtracts 2^63 from every element, and the mean gets 2^63 back.
+// tensors of the same type: the quotients of the elements by 2^32 are added up in the first, the
+// remainders in the second. Up to 2^30 elements add up without overflow. The mean follows from both
+// sums by division with remainders.
 namespace belfry::detail {
 namespace {
 
 constexpr const char* kWhat = "a truncated mean";
 constexpr std::int64_t kWord = std::int64_t{1} << 32;
-constexpr std::int64_t kSignBit = std::numeric_limits<std::int64_t>::min();
 
 // The types with sums of type Wide.
 template <class Wide>
@@ -47,13 +43,6 @@ AnyTensor remainder(const AnyTensor& left, const AnyTensor& quotient, std::int64
   return apply(BinaryOp::kSubtract, left, apply(BinaryOp::kMultiply, quotient, by));
 }
 
-// The same bits as another type of 64 bits.
-AnyTensor reread(const AnyTensor& tensor, DType dtype) {
-  BufferView view = tensor.view();
-  view.dtype = dtype;
-  return {std::move(view), tensor.shape(), tensor.placement()};
-}
-
 AnyTensor compared_with_0(CompareOp op, const AnyTensor& tensor) {
   return launch_compare(op, tensor, Scalar::of(0), kWhat, {});
 }
@@ -67,21 +56,20 @@ AnyTensor ones_where_both(const AnyTensor& first, const AnyTensor& second) {
   return ones_where(apply(BinaryOp::kMinimum, first, second));
 }
 
-// (high * 2^32 + low) / terms, towards zero, or downwards. With high = terms * a + r the sum is
+// (high * 2^32 + low) / terms, towards zero. With high = terms * a + r the sum is
 // terms * a * 2^32 + rest, rest = r * 2^32 + low. With rest = terms * b + c the sum is
-// terms * (a * 2^32 + b) + c, |c| < terms. The quotient is a * 2^32 + b if c is 0 or has its sign.
-// With the other sign of c (downwards: with a negative c) the quotient is nearer to 0 (lower) by 1.
+// terms * (a * 2^32 + b) + c, |c| < terms. The quotient is a * 2^32 + b if c is 0 or has its sign,
+// also for all unsigned integers. With the other sign of c the quotient is nearer to 0 by 1.
 // |r| < terms and |low| < terms * 2^32 keep |rest| below terms * 2^33, which fits up to 2^30 terms.
-AnyTensor divided_sum(const AnyTensor& high, const AnyTensor& low, std::int64_t terms,
-                      bool downwards) {
+AnyTensor divided_sum(const AnyTensor& high, const AnyTensor& low, std::int64_t terms) {
   const AnyTensor a = apply(BinaryOp::kDivide, high, terms);
   const AnyTensor rest =
       apply(BinaryOp::kAdd, apply(BinaryOp::kMultiply, remainder(high, a, terms), kWord), low);
   const AnyTensor b = apply(BinaryOp::kDivide, rest, terms);
   const AnyTensor c = remainder(rest, b, terms);
   const AnyTensor quotient = apply(BinaryOp::kAdd, apply(BinaryOp::kMultiply, a, kWord), b);
+  if (high.dtype() == DType::kUInt64) return quotient;
   const AnyTensor is_below = compared_with_0(CompareOp::kLess, c);
-  if (downwards) return apply(BinaryOp::kSubtract, quotient, ones_where(is_below));
   const AnyTensor less = ones_where_both(is_below, compared_with_0(CompareOp::kGreater, quotient));
   const AnyTensor more = ones_where_both(compared_with_0(CompareOp::kGreater, c),
                                          compared_with_0(CompareOp::kLess, quotient));
@@ -123,6 +111,11 @@ bool is_empty_tensor(const LeafRef& leaf) { return leaf.tensor != nullptr && lea
 void require_integers(const LeafRef& leaf) {
   // Without storage no element type is known. The cast throws.
   if (is_empty_tensor(leaf)) launch_cast(*leaf.tensor, DType::kInt64, {});
+  if (leaf.own != nullptr) {
+    throw InvalidArgumentError(ErrorCode::kDType,
+                               "values of " + name_of(*leaf.own) + " have no truncated mean",
+                               "reduce by ReduceOp::kMean, or by a Reduction of your own");
+  }
   if (leaf.dtype != DType::kBool) return;
   throw InvalidArgumentError(ErrorCode::kDType, "bool values have no mean",
                              "cast them to an integer type first, or to a floating-point type");
@@ -147,12 +140,8 @@ IntegerSums::LeafSum IntegerSums::sum_of(const LeafRef& leaf) {
     sum.low = launch_cast(*leaf.tensor, DType::kInt64, {});
     return sum;
   }
-  const AnyTensor elements =
-      leaf.dtype == DType::kInt64
-          ? *leaf.tensor
-          : apply(BinaryOp::kAdd, reread(*leaf.tensor, DType::kInt64), kSignBit);
-  sum.high = apply(BinaryOp::kDivide, elements, kWord);
-  sum.low = remainder(elements, sum.high, kWord);
+  sum.high = apply(BinaryOp::kDivide, *leaf.tensor, kWord);
+  sum.low = remainder(*leaf.tensor, sum.high, kWord);
   return sum;
 }
 
@@ -185,11 +174,8 @@ void IntegerSums::divide_into(const std::vector<LeafRef>& leaves, int terms) con
       }
     } else if (sum.high.empty()) {
       *leaf.tensor = launch_cast(apply(BinaryOp::kDivide, sum.low, terms), leaf.dtype, {});
-    } else if (leaf.dtype == DType::kInt64) {
-      *leaf.tensor = divided_sum(sum.high, sum.low, terms, false);
     } else {
-      const AnyTensor mean = divided_sum(sum.high, sum.low, terms, true);
-      *leaf.tensor = reread(apply(BinaryOp::kAdd, mean, kSignBit), DType::kUInt64);
+      *leaf.tensor = divided_sum(sum.high, sum.low, terms);
     }
   }
 }

@@ -6,6 +6,7 @@
 #include "belfry/backend/current_slot.h"
 #include "belfry/error.h"
 #include "collectives/require_reducible.h"
+#include "run/verbs/sum_overflow.h"
 #include "words/with_report.h"
 
 #include <algorithm>
@@ -36,12 +37,22 @@ namespace {
   throw StructureMismatchError(std::move(report));
 }
 
+void require_sums_fit(const ReduceCall& call, LeafPlaces place, CallSite site) {
+  const auto found = find_sum_overflow(call.op, call.parts);
+  if (!found) return;
+  std::vector<ReplicaReport> replicas;
+  for (int i = 0; i < call.present.count(); ++i) {
+    replicas.push_back({call.replica(i), site, ""});
+  }
+  throw_sum_overflow(*found, place(found->leaf), std::move(replicas), site);
+}
+
 }  // namespace
 
 bool same_leaves(const std::vector<LeafRef>& a, const std::vector<LeafRef>& b) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i].dtype != b[i].dtype || a[i].count != b[i].count) return false;
+    if (a[i].dtype != b[i].dtype || a[i].count != b[i].count || a[i].own != b[i].own) return false;
     if ((a[i].tensor == nullptr) != (b[i].tensor == nullptr)) return false;
     if (a[i].tensor != nullptr && a[i].tensor->shape() != b[i].tensor->shape()) return false;
   }
@@ -72,6 +83,7 @@ std::exception_ptr at_refused_leaf(std::exception_ptr error, ReduceOp op,
   if (!report) return error;
   if (report->code != ErrorCode::kDType && report->code != ErrorCode::kIntegerMean) return error;
   const auto refused = std::ranges::find_if(leaves, [op](const LeafRef& leaf) {
+    if (leaf.own != nullptr) return op == ReduceOp::kMean && leaf.own->divide == nullptr;
     return leaf.dtype == DType::kBool || (op == ReduceOp::kMean && !is_floating(leaf.dtype));
   });
   if (refused == leaves.end()) return error;
@@ -82,6 +94,9 @@ std::exception_ptr at_refused_leaf(std::exception_ptr error, ReduceOp op,
 void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call, LeafPlaces place) {
   const SiteScope scope(site);
   require_operator(call.op, site);  // Also where no leaf asks.
+  if (core.reports_overflow()) [[unlikely]] {
+    require_sums_fit(call, place, site);
+  }
   try {
     core.reduce(call);
   } catch (const Error&) {
@@ -99,6 +114,11 @@ void fold_at(CallSite site, StrategyCore& core, ReduceOp op,
              std::span<const std::vector<LeafRef>> parts, LeafPlaces place) {
   const SiteScope scope(site);
   require_operator(op, site);
+  if (core.reports_overflow()) [[unlikely]] {
+    // The parts are elements of lists, and a replica may have several.
+    const auto found = find_sum_overflow(op, parts);
+    if (found) throw_sum_overflow(*found, place(found->leaf), {}, site);
+  }
   try {
     core.reductions().fold(op, parts);
   } catch (const Error&) {

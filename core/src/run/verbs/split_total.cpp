@@ -76,6 +76,14 @@ void take_share_of(const LeafRef& leaf, SumSplit split, int component, int compo
   write_elements(leaf, values);
 }
 
+// Shares of a quotient need not add up to the total.
+void take_share_of_own(const LeafRef& leaf, SumSplit split, CallSite site) {
+  if (split == SumSplit::kFirst) return leaf.own->set_zero(leaf.data);
+  throw InvalidArgumentError(ErrorCode::kDType,
+                             "a total of " + name_of(*leaf.own) + " cannot be divided",
+                             "use SumSplit::kFirst", site);
+}
+
 }  // namespace
 
 void take_share(const std::vector<LeafRef>& leaves, SumSplit split, int component, int components,
@@ -87,6 +95,10 @@ void take_share(const std::vector<LeafRef>& leaves, SumSplit split, int componen
                                  "cast them to an integer type first", site);
     }
     if (leaf.count == 0) continue;
+    if (leaf.own != nullptr) {
+      take_share_of_own(leaf, split, site);
+      continue;
+    }
     kernels::visit_type(kernels::AllTypes{}, leaf.dtype, [&](auto tag) {
       using E = typename decltype(tag)::Type;
       if constexpr (!std::is_same_v<E, element::BoolByte>) {

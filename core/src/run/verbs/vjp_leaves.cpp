@@ -18,7 +18,7 @@ void require_operator(ReduceOp op, CallSite site) { belfry::require_operator(op,
 
 void require_mean(const std::vector<LeafRef>& leaves, LeafPlaces place, CallSite site) {
   try {
-    for (const LeafRef& leaf : leaves) require_reducible(ReduceOp::kMean, leaf.dtype, site);
+    for (const LeafRef& leaf : leaves) require_reducible(ReduceOp::kMean, leaf, site);
   } catch (const Error&) {
     std::rethrow_exception(
         at_refused_leaf(std::current_exception(), ReduceOp::kMean, leaves, place));

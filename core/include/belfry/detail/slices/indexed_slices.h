@@ -80,7 +80,7 @@ IndexedSlices<T> indexed_slices(Tensor<T> values, Tensor<std::int64_t> indices, 
 /// The dense tensor, on the device of the slices. Slices of one row are added in the order of the
 /// slices.
 /// Order: enqueued on the device. Throws: InvalidArgumentError (kShape) as `indexed_slices`,
-/// (kDType) for elements without arithmetic; DeviceError (kOutOfMemory).
+/// (kDType) for slices of bool; DeviceError (kOutOfMemory).
 template <Element T>
 Tensor<T> to_dense(const IndexedSlices<T>& slices, CallSite site = CallSite::here()) {
   detail::require_slices(slices.values.shape(), slices.indices.shape(), slices.dense_shape, site);

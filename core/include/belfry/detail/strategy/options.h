@@ -37,6 +37,10 @@ struct StrategyOptions {
   /// Whether merges that a replica reaches several times in a run need a MergeTag: a check for
   /// loops over values in an order that may differ between replicas (SEM-133).
   bool require_names = false;
+  /// Whether a SUM of integers that leaves the element type is an InvalidArgumentError
+  /// (kSumOverflow) in place of a result that wraps (SEM-157). Then each reduction with integers
+  /// adds twice, and blocks the host until its integer tensors are computed.
+  bool report_overflow = false;
 };
 
 /// The options as an initializer that compiles, without members of their usual value. Of an

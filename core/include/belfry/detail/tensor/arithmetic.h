@@ -15,9 +15,9 @@
 /// [r, 1], a column for every column; or a single element for all elements.
 ///
 /// Order: enqueued on the compute stream of the operands' device; the host does not block.
-/// Throws: InvalidArgumentError with kShape for shapes that do not fit, kDType for element types
-/// without arithmetic (bool, int16, uint16, uint32, uint64), kForeignObject for operands on
-/// different devices, kInvalidArgument for a default-constructed tensor; DeviceError
+/// Throws: InvalidArgumentError with kShape for shapes that do not fit, kDType for tensors of bool,
+/// which have `minimum` and `maximum` alone, kForeignObject for operands on different devices,
+/// kInvalidArgument for a default-constructed tensor; DeviceError
 /// (kOutOfMemory).
 ///
 /// Integers wrap modulo 2^w; 16-bit floats compute in float and round once an operation.

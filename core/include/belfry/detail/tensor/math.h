@@ -8,9 +8,9 @@
 /// Element by element functions of one tensor; the result has the same shape.
 ///
 /// Order: enqueued on the compute stream of the tensor's device; the host does not block.
-/// Throws: InvalidArgumentError (kDType) for element types without arithmetic, (kInvalidArgument)
-/// for a default-constructed tensor; DeviceError (kOutOfMemory). On the simulator the results have
-/// the same bits on every machine.
+/// Throws: InvalidArgumentError (kDType) for tensors of bool, (kInvalidArgument) for a
+/// default-constructed tensor; DeviceError (kOutOfMemory). On the simulator the results have the
+/// same bits on every machine.
 namespace belfry {
 
 /// Element types of exp, log and similar functions.
