@@ -10,11 +10,6 @@
 namespace belfry::kernels {
 namespace {
 
-bool share_bytes(const BufferView& a, const BufferView& b) {
-  return a.buffer == b.buffer && a.count > 0 && b.count > 0 && a.offset < b.offset + b.bytes() &&
-         b.offset < a.offset + a.bytes();
-}
-
 void keep_first(std::optional<Overlap>& found, Overlap overlap) {
   if (!found || overlap < *found) found = overlap;
 }
