@@ -8,6 +8,7 @@
 #include "buffer.h"
 #include "stream.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <numeric>
@@ -17,12 +18,17 @@
 namespace belfry::sim {
 namespace {
 
+// The descriptions of this many tensors stay in a processor's cache from here to the execution.
+constexpr std::size_t kTensorsAtOnce = 64;
+
 // Reductions one after another: each has as many of the command's reads, and of its writes.
 struct Reductions {
   void operator()(const engine::Command& own) const {
     KernelCall call;
     call.kind = KernelKind::kReduceReplicas;
     call.parameters.reduce = op;
+    call.inputs.reserve(own.reads.size() / count);
+    call.outputs.reserve(own.writes.size() / count);
     for (std::size_t reduction = 0; reduction < count; ++reduction) {
       give(call.inputs, own.reads, reduction);
       give(call.outputs, own.writes, reduction);
@@ -50,17 +56,28 @@ SimCommunicator::SimCommunicator(std::vector<int> devices, std::shared_ptr<engin
   std::iota(ranks_.begin(), ranks_.end(), 0);
 }
 
+// All tensors are checked before the first command is enqueued.
 void SimCommunicator::all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
+  const std::string_view name = to_string(CollectiveKind::kAllReduce);
   const auto collectives = collectives_of(parts, size());
-  engine::Command command;
-  command.name = to_string(CollectiveKind::kAllReduce);
-  command.reads.reserve(parts.size());
-  command.writes.reserve(parts.size());
-  for (const auto& own : collectives) {
-    add({.kind = CollectiveKind::kAllReduce, .parts = own, .op = op}, command);
+  const auto collective = [op](std::span<const CollectivePart> own) {
+    return Collective{.kind = CollectiveKind::kAllReduce, .parts = own, .op = op};
+  };
+  for (const auto& own : collectives) require(collective(own));
+  require_own_streams(collectives.front(), name);
+  for (std::size_t first = 0; first < collectives.size(); first += kTensorsAtOnce) {
+    const std::size_t count = std::min(kTensorsAtOnce, collectives.size() - first);
+    engine::Command command;
+    command.name = name;
+    command.reads.reserve(count * devices_.size());
+    command.writes.reserve(count * devices_.size());
+    for (const auto& own : std::span(collectives).subspan(first, count)) {
+      add(collective(own), command);
+    }
+    command.alike = true;
+    command.run = Reductions{op, parts.front().input.dtype, count};
+    enqueue(collectives.front(), std::move(command));
   }
-  command.run = Reductions{op, parts.front().input.dtype, collectives.size()};
-  enqueue(collectives.front(), std::move(command));
 }
 
 void SimCommunicator::broadcast(int root, std::span<const CollectivePart> parts) {
@@ -93,26 +110,41 @@ void SimCommunicator::all_gather(std::span<const CollectivePart> parts) {
 engine::Command SimCommunicator::begin(const Collective& collective) const {
   engine::Command command;
   command.name = to_string(collective.kind);
+  require(collective);
+  require_own_streams(collective.parts, command.name);
   add(collective, command);
   return command;
 }
 
-void SimCommunicator::add(const Collective& collective, engine::Command& command) const {
+void SimCommunicator::require(const Collective& collective) const {
   validate(collective, size());
+  const std::string_view name = to_string(collective.kind);
   for (int rank = 0; rank < size(); ++rank) {
-    const auto place = static_cast<std::size_t>(rank);
-    const CollectivePart& part = collective.parts[place];
-    const int device = stream_of(*part.stream, *engine_).device().index();
-    if (device != devices_[place]) {
-      throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                                 std::string(command.name) + ": rank " + std::to_string(rank) +
-                                     " is device " + std::to_string(devices_[place]) +
-                                     ", its stream is of device " + std::to_string(device));
-    }
+    const CollectivePart& part = collective.parts[static_cast<std::size_t>(rank)];
+    if (collective.reads_input_of(rank)) buffer_of(part.input, *engine_, name);
+    buffer_of(part.output, *engine_, name);
+  }
+}
+
+void SimCommunicator::add(const Collective& collective, engine::Command& command) const {
+  for (int rank = 0; rank < size(); ++rank) {
+    const CollectivePart& part = collective.parts[static_cast<std::size_t>(rank)];
     if (collective.reads_input_of(rank)) {
       command.reads.push_back(access_of(part.input, *engine_, command.name));
     }
     command.writes.push_back(access_of(part.output, *engine_, command.name));
+  }
+}
+
+void SimCommunicator::require_own_streams(std::span<const CollectivePart> parts,
+                                          std::string_view name) const {
+  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+    const int device = stream_of(*parts[rank].stream, *engine_).device().index();
+    if (device == devices_[rank]) continue;
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               std::string(name) + ": rank " + std::to_string(rank) +
+                                   " is device " + std::to_string(devices_[rank]) +
+                                   ", its stream is of device " + std::to_string(device));
   }
 }
 

@@ -27,6 +27,9 @@ struct Command {
   /// Whether `run` only copies reads[0] to each of `writes`. Whole allocations that can share bytes
   /// then share them instead.
   bool copies = false;
+  /// Of a collective: whether the writes on each device have the same bytes, in the order of
+  /// `writes`. The digest of one device is then that of all.
+  bool alike = false;
   std::vector<std::shared_ptr<const void>> held;  ///< What else must live as long.
   CallSite site{};
   int replica = -1;  ///< The replica that has enqueued the command; -1 outside replicas.
