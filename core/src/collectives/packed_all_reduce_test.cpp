@@ -245,6 +245,11 @@ TEST(PackedAllReduces, RefuseWrongOptionsAndPlans) {
   const PackOptions wrong{.packer = [](auto) { return PackPlan{}; }};
   const auto algorithm = std::make_shared<PackedAllReduce>(std::make_shared<Identity>(), wrong);
   EXPECT_THROW(sums_of(algorithm, 2), InvalidArgumentError);
+  // No element is in a pack.
+  const PackOptions lost{
+      .packer = [](auto items) { return PackPlan{.items = {items.begin(), items.end()}}; }};
+  const auto loses = std::make_shared<PackedAllReduce>(std::make_shared<Identity>(), lost);
+  EXPECT_THROW(sums_of(loses, 2), InvalidArgumentError);
 }
 
 // A plan of the first member would copy four elements out of three.
