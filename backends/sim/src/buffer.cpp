@@ -24,8 +24,8 @@ namespace {
 
 }  // namespace
 
-const SimBuffer& buffer_of(const BufferView& view, const engine::Engine& engine,
-                           std::string_view what) {
+engine::Access access_of(const BufferView& view, const engine::Engine& engine,
+                         std::string_view what) {
   if (view.buffer == nullptr) {
     throw InvalidArgumentError(ErrorCode::kInvalidArgument,
                                std::string(what) + ": the view has no buffer",
@@ -37,12 +37,7 @@ const SimBuffer& buffer_of(const BufferView& view, const engine::Engine& engine,
         ErrorCode::kForeignObject, std::string(what) + ": the buffer belongs to another backend",
         "use a buffer of the backend that does the work", detail::submitting_site());
   }
-  return *buffer;
-}
-
-engine::Access access_of(const BufferView& view, const engine::Engine& engine,
-                         std::string_view what) {
-  const engine::AllocationPtr& allocation = buffer_of(view, engine, what).allocation();
+  const engine::AllocationPtr& allocation = buffer->allocation();
   const std::size_t element = size_of(view.dtype);  // A power of two.
   if ((view.offset & (element - 1)) != 0) {
     throw InvalidArgumentError(ErrorCode::kInvalidArgument,

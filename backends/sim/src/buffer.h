@@ -31,11 +31,6 @@ class SimBuffer final : public Buffer {
   std::shared_ptr<const engine::Engine> engine_;
 };
 
-/// The buffer of `view`, which a backend with `engine` made. `what` names the view in messages.
-/// Throws: InvalidArgumentError (kInvalidArgument without a buffer, kForeignObject).
-const SimBuffer& buffer_of(const BufferView& view, const engine::Engine& engine,
-                           std::string_view what);
-
 /// The access of a command of `engine` that works on `view`. `what` names the view in messages.
 /// Throws: InvalidArgumentError (kInvalidArgument without a buffer and within an element,
 /// kForeignObject, kOutOfBounds).

@@ -18,7 +18,8 @@
 namespace belfry::sim {
 namespace {
 
-// The descriptions of this many tensors stay in a processor's cache from here to the execution.
+// The tensors of a command. The descriptions of this many stay in a processor's cache while the
+// command runs.
 constexpr std::size_t kTensorsAtOnce = 64;
 
 // Reductions one after another: each has as many of the command's reads, and of its writes.
@@ -58,26 +59,22 @@ SimCommunicator::SimCommunicator(std::vector<int> devices, std::shared_ptr<engin
 
 // All tensors are checked before the first command is enqueued.
 void SimCommunicator::all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
-  const std::string_view name = to_string(CollectiveKind::kAllReduce);
   const auto collectives = collectives_of(parts, size());
-  const auto collective = [op](std::span<const CollectivePart> own) {
-    return Collective{.kind = CollectiveKind::kAllReduce, .parts = own, .op = op};
-  };
-  for (const auto& own : collectives) require(collective(own));
-  require_own_streams(collectives.front(), name);
+  std::vector<engine::Command> commands;
   for (std::size_t first = 0; first < collectives.size(); first += kTensorsAtOnce) {
     const std::size_t count = std::min(kTensorsAtOnce, collectives.size() - first);
-    engine::Command command;
-    command.name = name;
+    engine::Command& command = commands.emplace_back();
+    command.name = to_string(CollectiveKind::kAllReduce);
     command.reads.reserve(count * devices_.size());
     command.writes.reserve(count * devices_.size());
     for (const auto& own : std::span(collectives).subspan(first, count)) {
-      add(collective(own), command);
+      add({.kind = CollectiveKind::kAllReduce, .parts = own, .op = op}, command);
     }
     command.alike = true;
     command.run = Reductions{op, parts.front().input.dtype, count};
-    enqueue(collectives.front(), std::move(command));
   }
+  require_own_streams(collectives.front(), commands.front().name);
+  for (engine::Command& command : commands) enqueue(collectives.front(), std::move(command));
 }
 
 void SimCommunicator::broadcast(int root, std::span<const CollectivePart> parts) {
@@ -110,23 +107,13 @@ void SimCommunicator::all_gather(std::span<const CollectivePart> parts) {
 engine::Command SimCommunicator::begin(const Collective& collective) const {
   engine::Command command;
   command.name = to_string(collective.kind);
-  require(collective);
-  require_own_streams(collective.parts, command.name);
   add(collective, command);
+  require_own_streams(collective.parts, command.name);
   return command;
 }
 
-void SimCommunicator::require(const Collective& collective) const {
-  validate(collective, size());
-  const std::string_view name = to_string(collective.kind);
-  for (int rank = 0; rank < size(); ++rank) {
-    const CollectivePart& part = collective.parts[static_cast<std::size_t>(rank)];
-    if (collective.reads_input_of(rank)) buffer_of(part.input, *engine_, name);
-    buffer_of(part.output, *engine_, name);
-  }
-}
-
 void SimCommunicator::add(const Collective& collective, engine::Command& command) const {
+  validate(collective, size());
   for (int rank = 0; rank < size(); ++rank) {
     const CollectivePart& part = collective.parts[static_cast<std::size_t>(rank)];
     if (collective.reads_input_of(rank)) {

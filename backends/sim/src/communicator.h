@@ -29,8 +29,7 @@ class SimCommunicator final : public Communicator {
  private:
   // A command with the accesses of `collective`, which is checked.
   engine::Command begin(const Collective& collective) const;
-  void require(const Collective& collective) const;
-  // Appends the accesses of a checked collective.
+  // Checks a collective and appends its accesses.
   void add(const Collective& collective, engine::Command& command) const;
   // Throws InvalidArgumentError unless the stream of each part is of the device of its rank.
   void require_own_streams(std::span<const CollectivePart> parts, std::string_view name) const;
