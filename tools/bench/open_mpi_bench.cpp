@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// All-reduces of belfry beside those of Open MPI, on one host and in the same minutes:
+// All-reduces of belfry and of Open MPI in turn, on the same host:
 //
 //     mpirun -np 2 build/release/bin/open_mpi_bench
 //
-// Rank 0 runs the benchmarks. All ranks take part in MPI_Allreduce; the replicas of belfry, one for
-// each rank, are fibers on rank 0, while the other ranks sleep. Each round times both in turn. The
-// time is belfry's; `mpi_ns` is the median time of Open MPI, `mpi/ours` the median quotient of a
-// round, with the quartiles; `least` is the quotient of the least times, which is nearer to a quiet
-// machine if other programs run. Times are wall times of one all-reduce, out of place.
+// Rank 0 runs the benchmarks. All ranks take part in MPI_Allreduce. The replicas of belfry, as many
+// as ranks, are fibers on rank 0, while all ranks but rank 0 sleep. The time is belfry's; `mpi_ns`
+// is the median time of Open MPI, `mpi/ours` the median quotient of a round, with the quartiles;
+// `least` is the quotient of the least times, which busy machines disturb least. Times are wall
+// times of an all-reduce out of place.
 
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
@@ -28,7 +28,7 @@
 namespace belfry {
 namespace {
 
-// What all ranks do next: `repetitions` all-reduces of `floats` numbers; none ends a rank.
+// The next work of all ranks: `repetitions` all-reduces of `floats` numbers; 0 of them end a rank.
 struct Task {
   std::int64_t floats = 0;
   std::int64_t repetitions = 0;
@@ -40,8 +40,8 @@ int ranks() {
   return size;
 }
 
-// Sends the task of rank 0 to all ranks. The other ranks sleep until then: they would take time
-// from rank 0 if they spun.
+// Sends the task of rank 0 to all ranks, which sleep until then: spinning would take time from
+// rank 0.
 Task shared(Task task) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibcast(&task, 2, MPI_INT64_T, 0, MPI_COMM_WORLD, &request);

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Many tensors in one reduction: as one batch, in packs, and with a merge for each tensor.
+// Reductions of many tensors: as a batch, in packs, and with a merge for each tensor.
 //
 // Every counter is a ratio of neighbours in time (core/src/kernels/paired_bench.h): how many times
-// as long the other way takes. BM_Batch is the time of a batch on the communicator of the
+// as long a different way takes. BM_Batch is the time of a batch on the communicator of the
 // simulator, BM_Packs the time of a batch in packs for the algorithm.
 
 #include "belfry/belfry.h"
@@ -41,7 +41,7 @@ class Batch {
           return own;
         })) {}
 
-  // One merge for all tensors.
+  // A single merge for all tensors.
   void together() {
     finish([](ReplicaContext& replica, const Rows& rows) {
       const auto reduce = [](CrossReplicaContext& cross, const PerReplica<Rows>& all) {
