@@ -108,7 +108,8 @@ void BM_Packs(benchmark::State& state) {
   keep_freed_memory();
   const auto algorithm = std::make_shared<Algorithm>();
   Batch packed(state, {.cross_device_ops = std::make_shared<PackedAllReduce>(
-                           algorithm, PackOptions{.bytes_per_pack = state.range(3)})});
+                           algorithm,
+                           PackOptions{.bytes_per_tensor = 0, .bytes_per_pack = state.range(3)})});
   Batch plain(state, {.cross_device_ops = algorithm});
   const bench::Comparison comparison(state,
                                      {[&] { packed.together(); }, [&] { plain.together(); }});
