@@ -18,13 +18,10 @@ Clique::Clique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices
 }
 
 void Clique::all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
-  const auto collectives = collectives_of(parts, size());
-  for (const auto& own : collectives) {
+  for (const auto& own : collectives_of(parts, size())) {
     require({.kind = CollectiveKind::kAllReduce, .parts = own, .op = op});
   }
-  // All collectives have the same element type: if the library lacks the type, the first call fails
-  // and enqueues nothing.
-  for (const auto& own : collectives) do_all_reduce(op, own);
+  do_all_reduce(op, parts);
 }
 
 void Clique::broadcast(int root, std::span<const CollectivePart> parts) {

@@ -6,6 +6,7 @@
 #include "device.h"
 #include "stream.h"
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <vector>
@@ -30,11 +31,21 @@ class Clique : public Communicator {
   Device& device(int rank) const { return *devices_[static_cast<std::size_t>(rank)]; }
   Stream& stream(const CollectivePart& part) const;
   void* address(const BufferView& view) const;
+  /// The number of tensors in a checked call of all_reduce.
+  std::size_t tensors(std::span<const CollectivePart> parts) const {
+    return parts.size() / devices_.size();
+  }
+  /// The parts of one tensor of the call, a part for each rank.
+  std::span<const CollectivePart> tensor(std::span<const CollectivePart> parts,
+                                         std::size_t index) const {
+    return parts.subspan(index * devices_.size(), devices_.size());
+  }
   /// The memory of `parts`.
   static std::vector<BufferPtr> buffers_of(std::span<const CollectivePart> parts);
 
  private:
-  // Called after the checks.
+  // Called after the checks. `parts` has any number of tensors, and each rank has one stream for
+  // all of them.
   virtual void do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) = 0;
   virtual void do_broadcast(int root, std::span<const CollectivePart> parts) = 0;
   virtual void do_all_gather(std::span<const CollectivePart> parts) = 0;

@@ -42,35 +42,37 @@ void HybridClique::check_health() {
   Clique::check_health();
 }
 
+// The outputs of the leaders have the sums of their groups.
 void HybridClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
   const WideParts wide(parts);
   NcclClique::require_addable(wide.dtype());  // Before the groups overwrite anything.
-  std::vector<BufferView> sums;               // The leaders' outputs serve as their groups' sums.
-  sums.reserve(groups_.size());
-  for (const Group& group : groups_) sums.push_back(part_of(wide.parts(), group.ranks[0]).output);
-  sum_groups(wide.parts(), sums);
-  among_leaders_->all_reduce(ReduceOp::kSum, leaders(parts, sums));
+  for (const Group& group : groups_) group.clique->sum_to_first(members(group, wide.parts()));
+  Parts sums = leaders(wide.parts());
+  for (CollectivePart& sum : sums) sum.input = sum.output;
+  among_leaders_->all_reduce(ReduceOp::kSum, sums);
   for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const int leading = groups_[i].ranks[0];
-    if (op == ReduceOp::kMean) divisors_[i].divide(sums[i], *part_of(parts, leading).stream);
-    wide.round(leading);
-    spread(groups_[i], parts);
+    const auto leading = static_cast<std::size_t>(groups_[i].ranks[0]);
+    for (std::size_t place = leading; place < parts.size();
+         place += static_cast<std::size_t>(size())) {
+      const CollectivePart& sum = wide.parts()[place];
+      if (op == ReduceOp::kMean) divisors_[i].divide(sum.output, *sum.stream);
+      wide.round(place);
+    }
+    groups_[i].clique->copy_from_first(members(groups_[i], parts));
   }
 }
 
 void HybridClique::do_broadcast(int root, std::span<const CollectivePart> parts) {
   const std::size_t source = group_of(root);
   const CollectivePart& sender = part_of(parts, root);
-  std::vector<BufferView> outputs;
-  outputs.reserve(groups_.size());
   // Outputs may be in use on their members' streams, and leaders write to their own alone.
-  for (const Group& group : groups_) outputs.push_back(part_of(parts, group.ranks[0]).output);
-  Parts leading = leaders(parts, outputs);
+  Parts leading = leaders(parts);
+  for (CollectivePart& leader : leading) leader.input = leader.output;
   leading[source].input = sender.input;
   sender.stream->record(handover_);
   leading[source].stream->wait(handover_);
   among_leaders_->broadcast(static_cast<int>(source), leading);
-  for (const Group& group : groups_) spread(group, parts);
+  for (const Group& group : groups_) group.clique->copy_from_first(members(group, parts));
 }
 
 void HybridClique::do_all_gather(std::span<const CollectivePart> parts) {
@@ -92,32 +94,27 @@ std::size_t HybridClique::group_of(int rank) const {
   return static_cast<std::size_t>(std::ranges::find_if(groups_, holds) - groups_.begin());
 }
 
-// Reduces each group into its view of `sums`, on its leader's stream.
-void HybridClique::sum_groups(std::span<const CollectivePart> parts,
-                              std::span<const BufferView> sums) {
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    Parts local;
-    for (const int rank : groups_[i].ranks) local.push_back(part_of(parts, rank));
-    local[0].output = sums[i];
-    groups_[i].clique->sum_to_first(local);
+// For each tensor, the parts of the group.
+HybridClique::Parts HybridClique::members(const Group& group,
+                                          std::span<const CollectivePart> parts) const {
+  Parts own;
+  own.reserve(tensors(parts) * group.ranks.size());
+  for (std::size_t i = 0; i < tensors(parts); ++i) {
+    for (const int rank : group.ranks) own.push_back(part_of(tensor(parts, i), rank));
   }
+  return own;
 }
 
-HybridClique::Parts HybridClique::leaders(std::span<const CollectivePart> parts,
-                                          std::span<const BufferView> views) const {
+// For each tensor, the parts of the leaders.
+HybridClique::Parts HybridClique::leaders(std::span<const CollectivePart> parts) const {
   Parts leading;
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    leading.push_back({views[i], views[i], part_of(parts, groups_[i].ranks[0]).stream});
+  leading.reserve(tensors(parts) * groups_.size());
+  for (std::size_t i = 0; i < tensors(parts); ++i) {
+    for (const Group& group : groups_) {
+      leading.push_back(part_of(tensor(parts, i), group.ranks[0]));
+    }
   }
   return leading;
-}
-
-// Copies the leader's output to the other members of its group.
-void HybridClique::spread(const Group& group, std::span<const CollectivePart> parts) {
-  Parts local;
-  for (const int rank : group.ranks) local.push_back(part_of(parts, rank));
-  local[0].input = local[0].output;
-  group.clique->broadcast(0, local);
 }
 
 }  // namespace belfry::cuda

@@ -33,9 +33,8 @@ class HybridClique final : public Clique {
   void do_all_gather(std::span<const CollectivePart> parts) override;
 
   std::size_t group_of(int rank) const;
-  void sum_groups(std::span<const CollectivePart> parts, std::span<const BufferView> sums);
-  Parts leaders(std::span<const CollectivePart> parts, std::span<const BufferView> views) const;
-  void spread(const Group& group, std::span<const CollectivePart> parts);
+  Parts members(const Group& group, std::span<const CollectivePart> parts) const;
+  Parts leaders(std::span<const CollectivePart> parts) const;
 
   std::vector<Group> groups_;
   std::unique_ptr<NcclClique> among_leaders_;

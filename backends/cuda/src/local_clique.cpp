@@ -18,13 +18,28 @@ LocalClique::LocalClique(const std::shared_ptr<SharedState>& shared, std::vector
 }
 
 void LocalClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
-  std::vector<KernelOperand> outputs;
-  for (const CollectivePart& part : parts) outputs.push_back(operand(part.output));
-  reduce_to(op, parts, std::move(outputs));
+  lead(0, parts, [&](Stream& leading) {
+    for (std::size_t i = 0; i < tensors(parts); ++i) {
+      reduce(op, tensor(parts, i), tensor(parts, i), leading);
+    }
+  });
 }
 
 void LocalClique::sum_to_first(std::span<const CollectivePart> parts) {
-  reduce_to(ReduceOp::kSum, parts, {operand(parts.front().output)});
+  lead(0, parts, [&](Stream& leading) {
+    for (std::size_t i = 0; i < tensors(parts); ++i) {
+      reduce(ReduceOp::kSum, tensor(parts, i), tensor(parts, i).first(1), leading);
+    }
+  });
+}
+
+void LocalClique::copy_from_first(std::span<const CollectivePart> parts) {
+  lead(0, parts, [&](Stream& leading) {
+    for (std::size_t i = 0; i < tensors(parts); ++i) {
+      const auto own = tensor(parts, i);
+      for (const CollectivePart& part : own) copy(part.output, own.front().output, 0, leading);
+    }
+  });
 }
 
 void LocalClique::do_broadcast(int root, std::span<const CollectivePart> parts) {
@@ -46,28 +61,28 @@ void LocalClique::do_all_gather(std::span<const CollectivePart> parts) {
   });
 }
 
-void LocalClique::reduce_to(ReduceOp op, std::span<const CollectivePart> parts,
-                            std::vector<KernelOperand> outputs) {
+// All inputs to some of the outputs.
+void LocalClique::reduce(ReduceOp op, std::span<const CollectivePart> inputs,
+                         std::span<const CollectivePart> outputs, Stream& leading) {
   KernelCall call;
   call.kind = KernelKind::kReduceReplicas;
   call.parameters.reduce = op;
   call.parameters.order = ReductionOrder::kReplicaOrder;
-  for (const CollectivePart& part : parts) call.inputs.push_back(operand(part.input));
-  call.outputs = std::move(outputs);
-  lead(0, parts, [&](Stream& leading) {
-    const CurrentGpu current(device(0).gpu());
-    launch(call, leading.get());
-    Counters::add(shared().counters.kernel_launches);
-  });
+  for (const CollectivePart& part : inputs) call.inputs.push_back(operand(part.input));
+  for (const CollectivePart& part : outputs) call.outputs.push_back(operand(part.output));
+  const CurrentGpu current(device(0).gpu());
+  launch(call, leading.get());
+  Counters::add(shared().counters.kernel_launches);
 }
 
-// Does `work` on the leader's stream, in order with every member's stream. Holds the memory of all
-// members before the first call that may fail.
+// Does `work` on the leader's stream, in order with every member's stream: the streams wait once
+// for all tensors. Holds the memory of all members before the first call that may fail.
 template <class Work>
 void LocalClique::lead(int leader, std::span<const CollectivePart> parts, Work&& work) {
   Stream& leading = stream(parts[static_cast<std::size_t>(leader)]);
   Stream::Hold hold(leading, buffers_of(parts));
-  begin(leading, parts);
+  const auto members = tensor(parts, 0);  // Their streams are those of all tensors.
+  begin(leading, members);
   try {
     work(leading);
   } catch (...) {
@@ -76,7 +91,7 @@ void LocalClique::lead(int leader, std::span<const CollectivePart> parts, Work&&
     leading.handle()->finish();
     throw;
   }
-  end(leading, parts);
+  end(leading, members);
   hold.close();
   Counters::add(shared().counters.local_collectives);
 }

@@ -14,17 +14,20 @@ class LocalClique final : public Clique {
   LocalClique(const std::shared_ptr<SharedState>& shared, std::vector<Device*> devices);
 
   ReductionOrder order() const override { return ReductionOrder::kReplicaOrder; }
-  /// The output of rank 0 = the sum over all ranks; other outputs are unchanged. The parts have
-  /// been checked by the caller.
+  /// For each tensor: the output of rank 0 = the sum over all ranks; other outputs are unchanged.
+  /// The parts have been checked by the caller.
   void sum_to_first(std::span<const CollectivePart> parts);
+  /// For each tensor: every output = the output of rank 0. The parts have been checked by the
+  /// caller.
+  void copy_from_first(std::span<const CollectivePart> parts);
 
  private:
   void do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) override;
   void do_broadcast(int root, std::span<const CollectivePart> parts) override;
   void do_all_gather(std::span<const CollectivePart> parts) override;
 
-  void reduce_to(ReduceOp op, std::span<const CollectivePart> parts,
-                 std::vector<KernelOperand> outputs);
+  void reduce(ReduceOp op, std::span<const CollectivePart> inputs,
+              std::span<const CollectivePart> outputs, Stream& leading);
   template <class Work>
   void lead(int leader, std::span<const CollectivePart> parts, Work&& work);
   void begin(Stream& leading, std::span<const CollectivePart> parts);

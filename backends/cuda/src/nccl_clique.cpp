@@ -101,9 +101,9 @@ void NcclClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> part
         BELFRY_NCCL_TRY(ncclAllReduce(address(part.input), address(part.output), part.input.count,
                                       type, ncclSum, communicators_[rank], stream));
       });
-  for (int rank = 0; rank < size(); ++rank) {
-    if (op == ReduceOp::kMean) divide(rank, wide.parts()[static_cast<std::size_t>(rank)]);
-    wide.round(rank);
+  for (std::size_t place = 0; place < parts.size(); ++place) {
+    if (op == ReduceOp::kMean) divide(rank_of(place), wide.parts()[place]);
+    wide.round(place);
   }
 }
 
@@ -127,26 +127,32 @@ void NcclClique::do_all_gather(std::span<const CollectivePart> parts) {
 template <class Call>
 void NcclClique::grouped(const char* what, std::span<const CollectivePart> parts, Call&& call) {
   communicators_.require_usable();
+  const auto members = tensor(parts, 0);  // Their streams are those of all tensors.
   std::deque<Stream::Hold> holds;
   std::vector<cudaStream_t> streams;
-  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-    Stream& own = stream(parts[rank]);
+  for (std::size_t rank = 0; rank < members.size(); ++rank) {
+    Stream& own = stream(members[rank]);
     streams.push_back(own.get());
-    holds.emplace_back(own, buffers_of(parts.subspan(rank, 1)));
+    std::vector<BufferPtr> buffers;
+    for (std::size_t i = 0; i < tensors(parts); ++i) {
+      for (BufferPtr& buffer : buffers_of(tensor(parts, i).subspan(rank, 1))) {
+        buffers.push_back(std::move(buffer));
+      }
+    }
+    holds.emplace_back(own, std::move(buffers));
   }
   const std::lock_guard lock(shared().launch_order);
   bool given = false;  // Perhaps only to some members. After the checks only NCCL can fail.
   try {
     NcclGroup group;
     given = true;
-    for (int rank = 0; rank < size(); ++rank) {
-      const auto place = static_cast<std::size_t>(rank);
-      call(rank, parts[place], streams[place]);
+    for (std::size_t place = 0; place < parts.size(); ++place) {
+      call(rank_of(place), parts[place], streams[place % members.size()]);
     }
     group.close();
     communicators_.wait(what);
-    for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-      parts[rank].stream->record(*done_[rank]);
+    for (std::size_t rank = 0; rank < members.size(); ++rank) {
+      members[rank].stream->record(*done_[rank]);
       holds[rank].close();
     }
   } catch (...) {

@@ -10,8 +10,9 @@
 namespace belfry::cuda {
 
 /// Devices on different GPUs, through NCCL. A single thread enqueues the calls of all GPUs as a
-/// group. MEAN is SUM and a division, because NCCL's own average multiplies by a rounded 1/n.
-/// 16-bit floats are added and divided as floats, because NCCL would round each partial sum.
+/// group, and all tensors of a call in the same group: NCCL launches them together. MEAN is SUM and
+/// a division, because NCCL's own average multiplies by a rounded 1/n. 16-bit floats are added and
+/// divided as floats, because NCCL would round each partial sum.
 class NcclClique final : public Clique {
  public:
   /// Makes the communicators and warms them up, unless the options say otherwise. Order: blocks the
@@ -33,6 +34,8 @@ class NcclClique final : public Clique {
   template <class Call>
   void grouped(const char* what, std::span<const CollectivePart> parts, Call&& call);
   void divide(int rank, const CollectivePart& part);
+  // The rank of the part at `place` in a call.
+  int rank_of(std::size_t place) const { return static_cast<int>(place) % size(); }
   void warm_up();
 
   NcclCommunicators communicators_;

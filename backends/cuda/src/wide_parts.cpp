@@ -31,14 +31,13 @@ WideParts::WideParts(std::span<const CollectivePart> parts) : given_(parts), par
     temporaries_.push_back({view, view, part.stream});
   }
   parts_ = temporaries_;
-  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-    cast(parts_[rank].input, given_[rank].input, *given_[rank].stream);
+  for (std::size_t place = 0; place < parts.size(); ++place) {
+    cast(parts_[place].input, given_[place].input, *given_[place].stream);
   }
 }
 
-void WideParts::round(int rank) const {
+void WideParts::round(std::size_t place) const {
   if (temporaries_.empty()) return;
-  const auto place = static_cast<std::size_t>(rank);
   cast(given_[place].output, parts_[place].output, *given_[place].stream);
 }
 

@@ -4,12 +4,13 @@
 
 #include "belfry/backend/communicator.h"
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
 namespace belfry::cuda {
 
-/// The operands of a reduction in place of its parts: 16 bits are then rounded once (SEM-33). For
+/// The operands of reductions in place of their parts: 16 bits are then rounded once (SEM-33). For
 /// 16-bit floats, float temporaries that hold the inputs and are reduced in place; for other types
 /// the parts themselves.
 class WideParts {
@@ -22,8 +23,8 @@ class WideParts {
 
   std::span<const CollectivePart> parts() const { return parts_; }
   DType dtype() const { return parts_[0].input.dtype; }
-  /// Enqueues the rounding of the result of `rank` to its own output, if both differ.
-  void round(int rank) const;
+  /// Enqueues the rounding of the result at `place` to the part's own output, if both differ.
+  void round(std::size_t place) const;
 
  private:
   std::span<const CollectivePart> given_;

@@ -4,7 +4,9 @@
 
 #include "belfry/backend/current_slot.h"
 #include "belfry/error.h"
+#include "exact_cast.h"
 
+#include <bit>
 #include <string>
 
 namespace belfry::sim {
@@ -29,15 +31,15 @@ engine::Access access_of(const BufferView& view, const engine::Engine& engine,
                                std::string(what) + ": the view has no buffer",
                                "allocate one, also for zero elements", detail::submitting_site());
   }
-  const auto* buffer = dynamic_cast<const SimBuffer*>(view.buffer.get());
+  const auto* buffer = exact_cast<const SimBuffer>(view.buffer.get());
   if (buffer == nullptr || &buffer->engine() != &engine) {
     throw InvalidArgumentError(
         ErrorCode::kForeignObject, std::string(what) + ": the buffer belongs to another backend",
         "use a buffer of the backend that does the work", detail::submitting_site());
   }
   const engine::AllocationPtr& allocation = buffer->allocation();
-  const std::size_t element = size_of(view.dtype);
-  if (view.offset % element != 0) {
+  const std::size_t element = size_of(view.dtype);  // A power of two.
+  if ((view.offset & (element - 1)) != 0) {
     throw InvalidArgumentError(ErrorCode::kInvalidArgument,
                                std::string(what) + ": a view starts at byte " +
                                    std::to_string(view.offset) +
@@ -45,8 +47,9 @@ engine::Access access_of(const BufferView& view, const engine::Engine& engine,
                                    " bytes of " + to_string(view.dtype),
                                {}, detail::submitting_site());
   }
-  const bool inside = view.offset <= allocation->bytes() &&
-                      view.count <= (allocation->bytes() - view.offset) / element;
+  const bool inside =
+      view.offset <= allocation->bytes() &&
+      view.count <= (allocation->bytes() - view.offset) >> std::countr_zero(element);
   if (!inside) throw_out_of_bounds(view, *allocation, what);
   return {allocation, {view.offset, view.offset + view.bytes()}};
 }

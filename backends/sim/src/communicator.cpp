@@ -8,6 +8,7 @@
 #include "buffer.h"
 #include "stream.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <numeric>
@@ -17,12 +18,18 @@
 namespace belfry::sim {
 namespace {
 
+// The tensors of a command. The descriptions of this many stay in a processor's cache while the
+// command runs.
+constexpr std::size_t kTensorsAtOnce = 64;
+
 // Reductions one after another: each has as many of the command's reads, and of its writes.
 struct Reductions {
   void operator()(const engine::Command& own) const {
     KernelCall call;
     call.kind = KernelKind::kReduceReplicas;
     call.parameters.reduce = op;
+    call.inputs.reserve(own.reads.size() / count);
+    call.outputs.reserve(own.writes.size() / count);
     for (std::size_t reduction = 0; reduction < count; ++reduction) {
       give(call.inputs, own.reads, reduction);
       give(call.outputs, own.writes, reduction);
@@ -50,17 +57,24 @@ SimCommunicator::SimCommunicator(std::vector<int> devices, std::shared_ptr<engin
   std::iota(ranks_.begin(), ranks_.end(), 0);
 }
 
+// All tensors are checked before the first command is enqueued.
 void SimCommunicator::all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
   const auto collectives = collectives_of(parts, size());
-  engine::Command command;
-  command.name = to_string(CollectiveKind::kAllReduce);
-  command.reads.reserve(parts.size());
-  command.writes.reserve(parts.size());
-  for (const auto& own : collectives) {
-    add({.kind = CollectiveKind::kAllReduce, .parts = own, .op = op}, command);
+  std::vector<engine::Command> commands;
+  for (std::size_t first = 0; first < collectives.size(); first += kTensorsAtOnce) {
+    const std::size_t count = std::min(kTensorsAtOnce, collectives.size() - first);
+    engine::Command& command = commands.emplace_back();
+    command.name = to_string(CollectiveKind::kAllReduce);
+    command.reads.reserve(count * devices_.size());
+    command.writes.reserve(count * devices_.size());
+    for (const auto& own : std::span(collectives).subspan(first, count)) {
+      add({.kind = CollectiveKind::kAllReduce, .parts = own, .op = op}, command);
+    }
+    command.alike = true;
+    command.run = Reductions{op, parts.front().input.dtype, count};
   }
-  command.run = Reductions{op, parts.front().input.dtype, collectives.size()};
-  enqueue(collectives.front(), std::move(command));
+  require_own_streams(collectives.front(), commands.front().name);
+  for (engine::Command& command : commands) enqueue(collectives.front(), std::move(command));
 }
 
 void SimCommunicator::broadcast(int root, std::span<const CollectivePart> parts) {
@@ -94,25 +108,30 @@ engine::Command SimCommunicator::begin(const Collective& collective) const {
   engine::Command command;
   command.name = to_string(collective.kind);
   add(collective, command);
+  require_own_streams(collective.parts, command.name);
   return command;
 }
 
 void SimCommunicator::add(const Collective& collective, engine::Command& command) const {
   validate(collective, size());
   for (int rank = 0; rank < size(); ++rank) {
-    const auto place = static_cast<std::size_t>(rank);
-    const CollectivePart& part = collective.parts[place];
-    const int device = stream_of(*part.stream, *engine_).device().index();
-    if (device != devices_[place]) {
-      throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                                 std::string(command.name) + ": rank " + std::to_string(rank) +
-                                     " is device " + std::to_string(devices_[place]) +
-                                     ", its stream is of device " + std::to_string(device));
-    }
+    const CollectivePart& part = collective.parts[static_cast<std::size_t>(rank)];
     if (collective.reads_input_of(rank)) {
       command.reads.push_back(access_of(part.input, *engine_, command.name));
     }
     command.writes.push_back(access_of(part.output, *engine_, command.name));
+  }
+}
+
+void SimCommunicator::require_own_streams(std::span<const CollectivePart> parts,
+                                          std::string_view name) const {
+  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+    const int device = stream_of(*parts[rank].stream, *engine_).device().index();
+    if (device == devices_[rank]) continue;
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               std::string(name) + ": rank " + std::to_string(rank) +
+                                   " is device " + std::to_string(devices_[rank]) +
+                                   ", its stream is of device " + std::to_string(device));
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace belfry::sim {
@@ -26,10 +27,12 @@ class SimCommunicator final : public Communicator {
   void check_health() override { engine_->check_failures(); }
 
  private:
-  // A command with what `collective`, once checked, reads and writes.
+  // A command with the accesses of `collective`, which is checked.
   engine::Command begin(const Collective& collective) const;
-  // Appends that to what `command` has.
+  // Checks a collective and appends its accesses.
   void add(const Collective& collective, engine::Command& command) const;
+  // Throws InvalidArgumentError unless the stream of each part is of the device of its rank.
+  void require_own_streams(std::span<const CollectivePart> parts, std::string_view name) const;
   void enqueue(std::span<const CollectivePart> parts, engine::Command command);
 
   std::vector<int> devices_;

@@ -4,11 +4,12 @@
 
 #include "belfry/backend/current_slot.h"
 #include "belfry/error.h"
+#include "exact_cast.h"
 
 namespace belfry::sim {
 
 SimEvent& event_of(Event& event, const engine::Engine& engine) {
-  auto* const own = dynamic_cast<SimEvent*>(&event);
+  auto* const own = exact_cast<SimEvent>(&event);
   if (own == nullptr || &own->engine() != &engine) {
     throw InvalidArgumentError(ErrorCode::kForeignObject, "the event belongs to another backend",
                                "use an event of the backend that does the work",

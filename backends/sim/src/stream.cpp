@@ -10,6 +10,7 @@
 #include "device.h"
 #include "engine/access_check.h"
 #include "event.h"
+#include "exact_cast.h"
 #include "kernel_work.h"
 
 #include <cstddef>
@@ -158,7 +159,7 @@ void SimStream::wait(Event& event) { engine_->wait(queue_, event_of(event, *engi
 void SimStream::synchronize() { engine_->synchronize(queue_); }
 
 SimStream& stream_of(Stream& stream, const engine::Engine& engine) {
-  auto* const own = dynamic_cast<SimStream*>(&stream);
+  auto* const own = exact_cast<SimStream>(&stream);
   if (own == nullptr || &own->engine() != &engine) {
     throw InvalidArgumentError(ErrorCode::kForeignObject, "the stream belongs to another backend",
                                "use a stream of the backend that does the work",

@@ -28,7 +28,8 @@ std::string to_string(const AlgorithmChoice& choice);
 /// 1. one replica: ReductionToOneDevice, which copies nothing between devices;
 /// 2. the links make groups: neighbouring replicas form two or more groups of equal size, at least
 ///    2, each replica is linked to all others of its group, and some replicas of different groups
-///    are not linked: HierarchicalAllReduce with the largest such groups;
+///    are not linked: HierarchicalAllReduce with the largest such groups, small tensors in packs
+///    (PackedAllReduce);
 /// 3. the backend has a communicator among the devices: NativeAllReduce;
 /// 4. ReductionToOneDevice, with a warning.
 ///

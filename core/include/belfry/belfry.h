@@ -30,6 +30,7 @@
 #include "belfry/element_traits.h"
 #include "belfry/error.h"
 #include "belfry/pack_plan.h"
+#include "belfry/packed_all_reduce.h"
 #include "belfry/planned_all_reduce.h"
 #include "belfry/process_group.h"
 #include "belfry/reduce_op.h"

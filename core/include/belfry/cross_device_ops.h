@@ -110,8 +110,9 @@ class CrossDeviceOps {
 };
 
 /// The collectives of the backend's communicator, in the order that the communicator declares. A
-/// reduction outside the communicator's offer goes the way of ReductionToOneDevice: an element type
-/// that the communicator lacks, replicas that take no part, devices without a communicator.
+/// reduction outside the communicator's offer goes the way of ReductionToOneDevice, small tensors
+/// in packs (SEM-149): an element type that the communicator lacks, replicas that take no part,
+/// devices without a communicator.
 class NativeAllReduce final : public CrossDeviceOps {
  public:
   std::string_view name() const override { return "native"; }

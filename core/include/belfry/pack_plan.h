@@ -42,7 +42,7 @@ std::string to_string(const PackSlice& slice);
 /// Slices of one element type that are reduced as one tensor.
 struct Pack {
   DType dtype = DType::kFloat32;    ///< The element type of all slices.
-  std::vector<PackSlice> slices{};  ///< One after another without gaps: at least 1.
+  std::vector<PackSlice> slices{};  ///< In the order of the pack, without gaps: at least 1.
 
   std::size_t elements() const;                                      ///< The number of elements.
   std::size_t bytes() const { return elements() * size_of(dtype); }  ///< The size.
@@ -52,7 +52,7 @@ struct Pack {
 /// `float32, 3 elements: item 1 [0, 2), item 2 [0, 1)`.
 std::string to_string(const Pack& pack);
 
-/// The places of the elements of items in packs. Every element is in one pack; items without
+/// The places of all elements of items in packs. Every element is in one pack; items without
 /// elements are in none. Equal items and limits give equal plans.
 struct PackPlan {
   std::vector<PackItem> items{};  ///< The packed tensors.
@@ -77,12 +77,23 @@ enum class PackOrder : std::uint8_t {
 /// `last first`, `first first`.
 std::string to_string(PackOrder order);
 
-/// Packs of whole items, of at most `bytes_per_pack` bytes each. A larger item has a pack of its
-/// own; 0 is no bound: a pack for each element type. Packs are in the order in which their last
+/// Throws: StructureMismatchError (kStructure) with the first pack that differs, unless all plans
+/// are equal. `plans[i]` is the plan of replica i.
+void require_equal_plans(std::span<const PackPlan> plans, CallSite site = CallSite::here());
+
+/// Packs of whole items. A pack takes items until the pack has more than `bytes_per_pack` bytes; an
+/// item with more bytes has a pack of its own. No pack of several items has more than twice the
+/// bound. 0 is no bound: a pack for each element type. Packs are in the order in which their last
 /// item is reached; the slices of a pack are in the order of the items.
 /// Throws: InvalidArgumentError (kInvalidArgument) for a negative number.
 PackPlan pack_by_bytes(std::span<const PackItem> items, std::int64_t bytes_per_pack,
                        PackOrder order = PackOrder::kLastFirst, CallSite site = CallSite::here());
+
+/// As pack_by_bytes from the last item to the first, but for items of more than `bytes_per_item`
+/// bytes, each of which has a pack of its own. 0 is no bound.
+/// Throws: InvalidArgumentError (kInvalidArgument) for a negative number.
+PackPlan pack_small_items(std::span<const PackItem> items, std::int64_t bytes_per_item,
+                          std::int64_t bytes_per_pack, CallSite site = CallSite::here());
 
 /// The items of each element type, concatenated and cut into `packs` packs. All have n / packs
 /// elements, rounded down, and the last has the rest as well; packs without elements are left out.

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,10 +18,13 @@ namespace belfry {
 
 /// How the tensors of one call are packed.
 struct PackOptions {
-  /// The bound of `pack_by_bytes`; at least 0.
-  std::int64_t bytes_per_pack = std::int64_t{4} << 20;
-  /// Makes the plan in place of `pack_by_bytes`. Equal items give equal plans. Threads of several
-  /// strategies may call the function at once.
+  /// The largest tensor that is packed: larger tensors take longer to copy than to reduce. At least
+  /// 0, which is no bound.
+  std::int64_t bytes_per_tensor = 4096;
+  /// The bound of the packs, as of `pack_by_bytes`; at least 0.
+  std::int64_t bytes_per_pack = 65536;
+  /// Makes the plan in place of `pack_small_items`. Equal items give equal plans. Threads of
+  /// several strategies may call the function at once.
   std::function<PackPlan(std::span<const PackItem>)> packer{};
 };
 
@@ -37,7 +41,7 @@ inline constexpr bool kPrints<PackOptions> = true;
 /// tensor is, without copies.
 class PackedAllReduce final : public CrossDeviceOps {
  public:
-  /// Throws: InvalidArgumentError (kInvalidArgument) if `inner` is null, or the bound negative.
+  /// Throws: InvalidArgumentError (kInvalidArgument) if `inner` is null, or a bound negative.
   explicit PackedAllReduce(std::shared_ptr<CrossDeviceOps> inner, PackOptions options = {},
                            CallSite site = CallSite::here());
   /// `packed`, and the name of the inner algorithm.
@@ -48,9 +52,12 @@ class PackedAllReduce final : public CrossDeviceOps {
   ReductionOrder order(ReplicaDevices& devices) const override;
   /// What the inner algorithm can add in, except ring order; and the own order.
   bool can_add_in(ReductionOrder order, ReplicaDevices& devices) const override;
+  /// The inner plan if it has one chunk, so that the place in a pack decides nothing; else none.
+  std::optional<ReductionPlan> plan(int members) const override;
   /// Order: as CrossDeviceOps::all_reduce. Throws: InvalidArgumentError (kInvalidArgument) if the
-  /// plan of `packer` is not valid or is for other items, before any work is enqueued; DeviceError;
-  /// exceptions of `packer` and of the inner algorithm.
+  /// plan of `packer` is not valid or is for other items, StructureMismatchError (kStructure) if
+  /// the members have different items, both before any work is enqueued; DeviceError; exceptions of
+  /// `packer` and of the inner algorithm.
   void all_reduce(const TensorReduction& reduction) override;
 
  private:

@@ -3,6 +3,7 @@
 
 #include "belfry/algorithm_choice.h"
 
+#include "belfry/packed_all_reduce.h"
 #include "belfry/planned_all_reduce.h"
 #include "collectives/neighbour_groups.h"
 
@@ -100,9 +101,11 @@ AlgorithmChoice choose_the_best(ReplicaDevices& devices, const Links& links) {
   }
   std::string warning;
   if (const int size = size_of_groups(links, replicas, warning); size != 0) {
-    return {std::make_shared<HierarchicalAllReduce>(neighbour_groups(replicas, size)),
+    // Every element is added in the same order, so that packs keep the bits.
+    auto hierarchical = std::make_shared<HierarchicalAllReduce>(neighbour_groups(replicas, size));
+    return {std::make_shared<PackedAllReduce>(std::move(hierarchical)),
             fmt::format("tensors are reduced by the hierarchical algorithm, because the links make "
-                        "groups of {} replicas",
+                        "groups of {} replicas; small tensors are packed",
                         size),
             ""};
   }

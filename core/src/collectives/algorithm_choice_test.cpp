@@ -44,7 +44,7 @@ AlgorithmChoice choice(int replicas, const Links& links = {}) {
 TEST(ChooseTheBest, C01_TwoLinkedQuadsAreAHierarchy) {
   testing::asserts("SEM-146");
   const AlgorithmChoice chosen = choice(8, kTwoQuads);
-  EXPECT_EQ(chosen.algorithm->name(), "hierarchical");
+  EXPECT_EQ(chosen.algorithm->name(), "packed hierarchical");
   EXPECT_EQ(to_string(chosen.algorithm->plan(8)->additions(0)),
             "((((x0 + x1) + x2) + x3) + (((x4 + x5) + x6) + x7))");
   EXPECT_THAT(chosen.reason, HasSubstr("the links make groups of 4 replicas"));
@@ -61,7 +61,7 @@ TEST(ChooseTheBest, C03_LinksToItselfAreNoLinks) {
   testing::asserts("SEM-146");
   Links links = kTwoQuads;
   for (int i = 0; i < 8; ++i) links[static_cast<std::size_t>(i)].push_back(i);
-  EXPECT_EQ(choice(8, links).algorithm->name(), "hierarchical");
+  EXPECT_EQ(choice(8, links).algorithm->name(), "packed hierarchical");
 }
 
 TEST(ChooseTheBest, C04_RotatedLinksAreNative) {

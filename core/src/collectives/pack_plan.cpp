@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -72,6 +73,77 @@ void split(std::span<const PackItem> items, DType dtype, std::size_t packs,
     }
   }
   if (!pack.slices.empty()) result.push_back(std::move(pack));
+}
+
+// The first pack that differs; behind the last pack if a plan has more packs.
+[[noreturn]] void throw_plans_differ(const PackPlan& first, const PackPlan& other,
+                                     std::size_t replica, CallSite site) {
+  std::size_t differs = 0;
+  while (differs < first.packs.size() && differs < other.packs.size() &&
+         first.packs[differs] == other.packs[differs]) {
+    ++differs;
+  }
+  const auto text = [differs](const PackPlan& plan) {
+    return differs < plan.packs.size()
+               ? fmt::format("has pack {}, {}", differs, to_string(plan.packs[differs]))
+               : fmt::format("has {} packs", plan.packs.size());
+  };
+  ErrorReport report;
+  report.code = ErrorCode::kStructure;
+  report.summary = "replicas pack their tensors in different ways";
+  report.site = site;
+  report.replicas = {{0, site, text(first)}, {static_cast<int>(replica), site, text(other)}};
+  report.expected = "equal plans on all replicas";
+  report.hint = "plan from the same items, with the same limits";
+  throw StructureMismatchError(std::move(report));
+}
+
+// No item, and no pack, has more bytes than a size.
+constexpr std::size_t kNoBound = std::numeric_limits<std::size_t>::max();
+
+// 0 is no bound.
+std::size_t bound(std::string_view what, std::int64_t bytes, CallSite site) {
+  require(bytes >= 0, fmt::format("{} bytes in {} are negative", bytes, what), "0 is no bound",
+          site);
+  return bytes == 0 ? kNoBound : static_cast<std::size_t>(bytes);
+}
+
+struct Bounds {
+  std::size_t item;  // A larger item has a pack of its own.
+  std::size_t pack;  // A pack with more bytes takes no more items.
+};
+
+PackPlan pack_bounded(std::span<const PackItem> items, Bounds bounds, PackOrder order) {
+  struct Open {
+    std::vector<std::size_t> members{};
+    std::size_t bytes = 0;
+    std::size_t last_step = 0;
+  };
+  std::array<Open, kNumDTypes> open;  // The pack of each element type that takes more items.
+  std::vector<Open> full;
+  for (std::size_t step = 0; step < items.size(); ++step) {
+    const std::size_t i = order == PackOrder::kLastFirst ? items.size() - 1 - step : step;
+    if (items[i].elements == 0) continue;
+    if (items[i].bytes() > bounds.item) {
+      full.push_back({.members = {i}, .last_step = step});
+      continue;
+    }
+    Open& pack = open[static_cast<std::size_t>(items[i].dtype)];
+    pack.members.push_back(i);
+    pack.bytes += items[i].bytes();
+    pack.last_step = step;
+    if (pack.bytes > bounds.pack) full.push_back(std::exchange(pack, Open{}));
+  }
+  for (Open& pack : open) {
+    if (!pack.members.empty()) full.push_back(std::move(pack));
+  }
+  std::ranges::sort(full, {}, &Open::last_step);
+  PackPlan plan{.items = {items.begin(), items.end()}};
+  for (Open& pack : full) {
+    std::ranges::sort(pack.members);
+    plan.packs.push_back(pack_of(items, pack.members));
+  }
+  return plan;
 }
 
 }  // namespace
@@ -143,39 +215,23 @@ void validate(const PackPlan& plan, CallSite site) {
   }
 }
 
+void require_equal_plans(std::span<const PackPlan> plans, CallSite site) {
+  for (std::size_t replica = 1; replica < plans.size(); ++replica) {
+    if (plans[replica] != plans[0]) throw_plans_differ(plans[0], plans[replica], replica, site);
+  }
+}
+
 PackPlan pack_by_bytes(std::span<const PackItem> items, std::int64_t bytes_per_pack,
                        PackOrder order, CallSite site) {
-  require(bytes_per_pack >= 0, fmt::format("{} bytes in a pack are negative", bytes_per_pack),
-          "0 is no bound", site);
-  const auto limit = static_cast<std::size_t>(bytes_per_pack);
-  struct Open {
-    std::vector<std::size_t> members{};
-    std::size_t bytes = 0;
-    std::size_t last_step = 0;
-  };
-  std::array<Open, kNumDTypes> open;  // The pack of each element type that takes more items.
-  std::vector<Open> full;
-  for (std::size_t step = 0; step < items.size(); ++step) {
-    const std::size_t i = order == PackOrder::kLastFirst ? items.size() - 1 - step : step;
-    if (items[i].elements == 0) continue;
-    Open& pack = open[static_cast<std::size_t>(items[i].dtype)];
-    const std::size_t bytes = items[i].bytes();
-    const bool is_full = limit != 0 && (pack.bytes > limit || bytes > limit - pack.bytes);
-    if (is_full && !pack.members.empty()) full.push_back(std::exchange(pack, Open{}));
-    pack.members.push_back(i);
-    pack.bytes += bytes;
-    pack.last_step = step;
-  }
-  for (Open& pack : open) {
-    if (!pack.members.empty()) full.push_back(std::move(pack));
-  }
-  std::ranges::sort(full, {}, &Open::last_step);
-  PackPlan plan{.items = {items.begin(), items.end()}};
-  for (Open& pack : full) {
-    std::ranges::sort(pack.members);
-    plan.packs.push_back(pack_of(items, pack.members));
-  }
-  return plan;
+  const std::size_t pack = bound("a pack", bytes_per_pack, site);
+  return pack_bounded(items, {pack, pack}, order);
+}
+
+PackPlan pack_small_items(std::span<const PackItem> items, std::int64_t bytes_per_item,
+                          std::int64_t bytes_per_pack, CallSite site) {
+  const std::size_t item = bound("an item", bytes_per_item, site);
+  const std::size_t pack = bound("a pack", bytes_per_pack, site);
+  return pack_bounded(items, {std::min(item, pack), pack}, PackOrder::kLastFirst);
 }
 
 PackPlan concatenate_and_split(std::span<const PackItem> items, int packs, CallSite site) {

@@ -52,13 +52,13 @@ TEST(PackByBytes, P02_WithoutABoundHasOnePack) {
   EXPECT_EQ(groups_of(pack_by_bytes(bytes({100, 100}), 0)), (Groups{{0, 1}}));
 }
 
-// Overridden: a pack keeps its bound. TensorFlow closes a pack above the bound only: {0, 1}, {2}.
-TEST(PackByBytes, P04_KeepsTheBound) {
+// A pack with 100 bytes takes an item more; a pack with 101 or 200 bytes takes none.
+TEST(PackByBytes, P04_ClosesAPackBeyondTheBound) {
   testing::asserts("SEM-149");
   const auto plan = pack_by_bytes(bytes({100, 100, 100}), 100, PackOrder::kFirstFirst);
-  EXPECT_EQ(groups_of(plan), (Groups{{0}, {1}, {2}}));
-  const auto pairs = pack_by_bytes(bytes({50, 50, 1}), 100, PackOrder::kFirstFirst);
-  EXPECT_EQ(groups_of(pairs), (Groups{{0, 1}, {2}}));
+  EXPECT_EQ(groups_of(plan), (Groups{{0, 1}, {2}}));
+  const auto small = pack_by_bytes(bytes({50, 50, 1, 1}), 100, PackOrder::kFirstFirst);
+  EXPECT_EQ(groups_of(small), (Groups{{0, 1, 2}, {3}}));
 }
 
 TEST(PackByBytes, P05_GivesALargerItemItsOwnPack) {
@@ -68,10 +68,28 @@ TEST(PackByBytes, P05_GivesALargerItemItsOwnPack) {
   EXPECT_EQ(groups_of(pack_by_bytes(bytes({101, 1, 1}), 100)), (Groups{{1, 2}, {0}}));
 }
 
+// From the last: 50 + 60 bytes are beyond the bound.
 TEST(PackByBytes, P06_PacksTheLastItemsFirst) {
   testing::asserts("SEM-149");
-  EXPECT_EQ(groups_of(pack_by_bytes(bytes({60, 60, 60}), 100)), (Groups{{2}, {1}, {0}}));
-  EXPECT_EQ(groups_of(pack_by_bytes(bytes({60, 50, 50}), 100)), (Groups{{1, 2}, {0}}));
+  EXPECT_EQ(groups_of(pack_by_bytes(bytes({160, 160, 160}), 100)), (Groups{{2}, {1}, {0}}));
+  EXPECT_EQ(groups_of(pack_by_bytes(bytes({60, 60, 50}), 100)), (Groups{{1, 2}, {0}}));
+}
+
+// The pack of items 0 and 2 stays open while item 1 gets a pack.
+TEST(PackByBytes, CopiesNoLargeItem) {
+  testing::asserts("SEM-149");
+  const auto plan = pack_by_bytes(bytes({1, 1000, 1}), 100, PackOrder::kFirstFirst);
+  EXPECT_EQ(groups_of(plan), (Groups{{1}, {0, 2}}));
+}
+
+// From the last: 4 bytes are an item more than the bound of 3.
+TEST(PackSmallItems, LeavesLargerItemsAlone) {
+  testing::asserts("SEM-149");
+  const auto items = bytes({1, 1, 3, 1, 2, 1, 1, 1});
+  EXPECT_EQ(groups_of(pack_small_items(items, 1, 3)), (Groups{{4}, {3, 5, 6, 7}, {2}, {0, 1}}));
+  EXPECT_EQ(groups_of(pack_small_items(items, 2, 0)), (Groups{{2}, {0, 1, 3, 4, 5, 6, 7}}));
+  EXPECT_EQ(pack_small_items(items, 0, 3), pack_by_bytes(items, 3));
+  EXPECT_EQ(pack_small_items(items, 9, 3), pack_by_bytes(items, 3));
 }
 
 // The pack of item 2 is complete at once, the pack of items 1 and 3 two steps later.
@@ -134,6 +152,8 @@ TEST(PackPlans, C08_C09_C10_RefuseWrongLimits) {
   EXPECT_THROW(pack_by_bytes(bytes({1}), -1), InvalidArgumentError);
   EXPECT_NO_THROW(pack_by_bytes(bytes({1}), 0));
   EXPECT_THROW(concatenate_and_split(bytes({1}), -1), InvalidArgumentError);
+  EXPECT_THROW(pack_small_items(bytes({1}), -1, 1), InvalidArgumentError);
+  EXPECT_THROW(pack_small_items(bytes({1}), 1, -1), InvalidArgumentError);
   EXPECT_THROW(concatenate_and_split(bytes({1}), 0), InvalidArgumentError);
   EXPECT_THROW(aggregate_small_tensors(bytes({1}), 0, 1), InvalidArgumentError);
   EXPECT_THROW(aggregate_small_tensors(bytes({1}), 1, 0), InvalidArgumentError);
@@ -167,6 +187,33 @@ TEST(PackPlans, ThatLoseOrRepeatElementsAreRefused) {
               HasSubstr("element 1 of item 0 is in two packs"));
 }
 
+// Replica 2 has an item more in its second pack.
+TEST(PackPlans, ThatDifferBetweenReplicasAreReported) {
+  testing::asserts("SEM-149");
+  const PackPlan plan = concatenate_and_split(bytes({2, 1}), 2);
+  const PackPlan longer = concatenate_and_split(bytes({2, 2}), 2);
+  require_equal_plans({});
+  require_equal_plans(std::vector{plan, plan});
+  try {
+    require_equal_plans(std::vector{plan, plan, longer, plan});
+    FAIL() << "different plans";
+  } catch (const StructureMismatchError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kStructure);
+    ASSERT_EQ(error.report().replicas.size(), 2U);
+    EXPECT_EQ(error.report().replicas[0].replica_id, 0);
+    EXPECT_EQ(error.report().replicas[0].what, "has pack 0, uint8, 1 elements: item 0 [0, 1)");
+    EXPECT_EQ(error.report().replicas[1].replica_id, 2);
+    EXPECT_EQ(error.report().replicas[1].what, "has pack 0, uint8, 2 elements: item 0 [0, 2)");
+  }
+  const PackPlan one = concatenate_and_split(bytes({1}), 1);
+  try {
+    require_equal_plans(std::vector{one, PackPlan{}});
+    FAIL() << "different plans";
+  } catch (const StructureMismatchError& error) {
+    EXPECT_EQ(error.report().replicas[1].what, "has 0 packs");
+  }
+}
+
 std::vector<PackItem> any_items() {
   const auto types = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, kNumDTypes));
   std::vector<PackItem> items;
@@ -177,17 +224,36 @@ std::vector<PackItem> any_items() {
   return items;
 }
 
+// The items of each pack without the item that was packed last have at most `limit` bytes.
+void require_bounded(const PackPlan& plan, std::size_t limit, PackOrder order) {
+  for (const Pack& pack : plan.packs) {
+    const PackSlice& last =
+        order == PackOrder::kLastFirst ? pack.slices.front() : pack.slices.back();
+    const std::size_t last_bytes = plan.items[last.item].bytes();
+    RC_ASSERT(pack.bytes() - last_bytes <= limit);
+    RC_ASSERT(pack.slices.size() == 1 || last_bytes <= limit);
+  }
+}
+
 RC_GTEST_PROP(PackPlans, P15_KeepBoundsAndHaveEachElementOnce, ()) {
   testing::asserts("SEM-149");
   const std::vector<PackItem> items = any_items();
   const auto limit = *rc::gen::inRange(0, 100);
+  const auto largest = *rc::gen::inRange(1, 100);
+  const PackPlan selected = pack_small_items(items, largest, limit);
+  validate(selected);
+  for (const Pack& pack : selected.packs) {
+    for (const PackSlice& slice : pack.slices) {
+      RC_ASSERT(pack.slices.size() == 1 ||
+                items[slice.item].bytes() <= static_cast<std::size_t>(largest));
+    }
+  }
   for (const PackOrder order : {PackOrder::kLastFirst, PackOrder::kFirstFirst}) {
     const PackPlan plan = pack_by_bytes(items, limit, order);
     validate(plan);
     RC_ASSERT(plan == pack_by_bytes(items, limit, order));
+    if (limit != 0) require_bounded(plan, static_cast<std::size_t>(limit), order);
     for (const Pack& pack : plan.packs) {
-      RC_ASSERT(limit == 0 || pack.slices.size() == 1 ||
-                pack.bytes() <= static_cast<std::size_t>(limit));
       for (std::size_t i = 1; i < pack.slices.size(); ++i) {
         RC_ASSERT(pack.slices[i - 1].item < pack.slices[i].item);
       }

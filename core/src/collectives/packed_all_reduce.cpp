@@ -6,6 +6,8 @@
 #include "backend/part_of.h"
 #include "belfry/error.h"
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -15,6 +17,30 @@ namespace {
 
 bool is_same_for_all_elements(ReductionOrder order) {
   return order == ReductionOrder::kReplicaOrder || order == ReductionOrder::kTree;
+}
+
+PackItem item_of(const CollectivePart& part) { return {part.input.count, part.input.dtype}; }
+
+// The tensors of the first member, which are those of every member: a plan for other tensors would
+// copy beyond their ends.
+std::vector<PackItem> items_of(const TensorReduction& reduction, CallSite site) {
+  std::vector<PackItem> items;
+  items.reserve(reduction.tensors());
+  for (std::size_t tensor = 0; tensor < reduction.tensors(); ++tensor) {
+    const auto parts = reduction.tensor(tensor);
+    items.push_back(item_of(parts.front()));
+    for (std::size_t member = 1; member < parts.size(); ++member) {
+      const PackItem own = item_of(parts[member]);
+      if (own == items.back()) continue;
+      throw StructureMismatchError(
+          ErrorCode::kStructure,
+          fmt::format("tensor {} has {} elements of {} on member 0, and {} of {} on member {}",
+                      tensor, items.back().elements, to_string(items.back().dtype), own.elements,
+                      to_string(own.dtype), member),
+          "reduce tensors of equal lengths and types", site);
+    }
+  }
+  return items;
 }
 
 // A part of a member for each pack. Allocates all memory before anything is enqueued.
@@ -61,7 +87,7 @@ PackedAllReduce::PackedAllReduce(std::shared_ptr<CrossDeviceOps> inner, PackOpti
     throw InvalidArgumentError(ErrorCode::kInvalidArgument, "packs have no algorithm",
                                "name the algorithm that reduces the packs", site);
   }
-  pack_by_bytes({}, options_.bytes_per_pack, PackOrder::kLastFirst, site);  // Checks the bound.
+  pack_small_items({}, options_.bytes_per_tensor, options_.bytes_per_pack, site);  // Checks both.
   name_ = "packed " + std::string(inner_->name());
 }
 
@@ -75,15 +101,16 @@ bool PackedAllReduce::can_add_in(ReductionOrder order, ReplicaDevices& devices) 
   return order != ReductionOrder::kRing && inner_->can_add_in(order, devices);
 }
 
+std::optional<ReductionPlan> PackedAllReduce::plan(int members) const {
+  std::optional<ReductionPlan> inner = inner_->plan(members);
+  if (inner && inner->chunks != 1) inner.reset();
+  return inner;
+}
+
 PackPlan PackedAllReduce::plan_of(const TensorReduction& reduction) const {
-  std::vector<PackItem> items;
-  items.reserve(reduction.tensors());
-  for (std::size_t tensor = 0; tensor < reduction.tensors(); ++tensor) {
-    const BufferView& input = reduction.tensor(tensor).front().input;
-    items.push_back({input.count, input.dtype});
-  }
+  const std::vector<PackItem> items = items_of(reduction, site_);
   if (!options_.packer) {
-    return pack_by_bytes(items, options_.bytes_per_pack, PackOrder::kLastFirst, site_);
+    return pack_small_items(items, options_.bytes_per_tensor, options_.bytes_per_pack, site_);
   }
   PackPlan plan = options_.packer(items);
   if (plan.items != items) {

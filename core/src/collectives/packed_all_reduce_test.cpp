@@ -13,8 +13,10 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <bit>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +25,7 @@ namespace belfry::packed_all_reduce_test {
 namespace {
 
 using testing::CountingLinks;
+using ::testing::HasSubstr;
 using Algorithm = std::shared_ptr<CrossDeviceOps>;
 
 // Every output is the input of the same part; counts the tensors of all calls.
@@ -45,27 +48,35 @@ float value_of(int replica, std::size_t tensor, std::size_t element) {
   return static_cast<float>(mixed * 2654435761U) / 2147483648.0F - 1;
 }
 
-const std::vector<std::size_t> kLengths{3, 0, 17, 1, 64, 5, 5};
+using Lengths = std::vector<std::size_t>;
+const Lengths kLengths{3, 0, 17, 1, 64, 5, 5};
 
-std::vector<std::vector<float>> sums_of(Algorithm algorithm, int replicas) {
+// The elements of all results on each replica, in the order of the tensors.
+template <class T = float>
+std::vector<std::vector<T>> results_of(StrategyOptions options, int replicas,
+                                       const Lengths& lengths, ReduceOp op) {
   HostBackend backend(replicas);
-  MirroredStrategy strategy(backend, {.cross_device_ops = std::move(algorithm)});
-  const auto sums = strategy.run([](ReplicaContext& replica) {
-    std::vector<Tensor<float>> mine;
-    for (std::size_t t = 0; t < kLengths.size(); ++t) {
-      std::vector<float> values(kLengths[t]);
-      for (std::size_t e = 0; e < values.size(); ++e) {
-        values[e] = value_of(replica.replica_id(), t, e);
+  MirroredStrategy strategy(backend, std::move(options));
+  const auto results = strategy.run([&](ReplicaContext& replica) {
+    std::vector<Tensor<T>> mine;
+    for (std::size_t t = 0; t < lengths.size(); ++t) {
+      std::vector<T> values;
+      for (std::size_t e = 0; e < lengths[t]; ++e) {
+        values.push_back(T(value_of(replica.replica_id(), t, e)));
       }
-      mine.push_back(Tensor<float>::from({static_cast<std::int64_t>(values.size())}, values));
+      mine.push_back(Tensor<T>::from({static_cast<std::int64_t>(values.size())}, values));
     }
-    std::vector<float> all;
-    for (const auto& sum : replica.all_reduce(ReduceOp::kSum, mine)) {
-      for (const float x : sum.to_host()) all.push_back(x);
+    std::vector<T> all;
+    for (const auto& result : replica.all_reduce(op, mine)) {
+      for (const T x : result.to_host()) all.push_back(x);
     }
     return all;
   });
-  return {sums.begin(), sums.end()};
+  return {results.begin(), results.end()};
+}
+
+std::vector<std::vector<float>> sums_of(Algorithm algorithm, int replicas) {
+  return results_of({.cross_device_ops = std::move(algorithm)}, replicas, kLengths, ReduceOp::kSum);
 }
 
 // Packs of 40 bytes: some of several tensors, some of one.
@@ -85,6 +96,63 @@ TEST(PackedAllReduces, KeepBitsInOrdersThatAreTheSameForAllElements) {
         EXPECT_EQ(sums_of(packed(algorithm, bytes), replicas), plain) << algorithm->name();
       }
     }
+  }
+}
+
+PackOptions any_packs() {
+  const auto limit = *rc::gen::inRange(1, 300);
+  const auto kind = *rc::gen::inRange(0, 3);
+  if (kind == 0) return {.packer = [=](auto items) { return concatenate_and_split(items, limit); }};
+  if (kind == 1) {
+    return {.packer = [=](auto items) { return aggregate_small_tensors(items, limit, 3); }};
+  }
+  return {.bytes_per_tensor = *rc::gen::inRange(0, 100), .bytes_per_pack = limit - 1};
+}
+
+// The algorithms with one order of additions for all elements of a tensor.
+std::vector<Algorithm> alike_for_all_elements(int replicas) {
+  std::vector<Algorithm> algorithms{
+      std::make_shared<NativeAllReduce>(), std::make_shared<ReductionToOneDevice>(),
+      std::make_shared<TreeAllReduce>(), std::make_shared<ShuffleAllReduce>(),
+      std::make_shared<HierarchicalAllReduce>()};
+  if (std::has_single_bit(static_cast<unsigned>(replicas))) {
+    algorithms.push_back(std::make_shared<HalvingDoublingAllReduce>());
+  }
+  return algorithms;
+}
+
+template <class T>
+void require_equal_bits() {
+  const auto replicas = *rc::gen::inRange(1, 10);
+  const auto lengths = *rc::gen::container<Lengths>(rc::gen::inRange<std::size_t>(0, 40));
+  const auto op = *rc::gen::element(ReduceOp::kSum, ReduceOp::kMean);
+  const PackOptions packs = any_packs();
+  for (const Algorithm& algorithm : alike_for_all_elements(replicas)) {
+    const auto packed = std::make_shared<PackedAllReduce>(algorithm, packs);
+    RC_ASSERT(results_of<T>({.cross_device_ops = packed}, replicas, lengths, op) ==
+              results_of<T>({.cross_device_ops = algorithm}, replicas, lengths, op));
+  }
+}
+
+// No sum is a NaN.
+RC_GTEST_PROP(PackedAllReduces, KeepTheBitsOfAlgorithmsThatAddAllElementsAlike, ()) {
+  testing::asserts("SEM-149");
+  require_equal_bits<float>();
+  require_equal_bits<Float16>();
+}
+
+// NativeAllReduce goes to one device, in packs unless the order is a ring.
+RC_GTEST_PROP(PackedAllReduces, KeepTheBitsOfNamedOrders, ()) {
+  testing::asserts("SEM-149", "SEM-32");
+  const auto replicas = *rc::gen::inRange(1, 10);
+  const auto lengths = *rc::gen::container<Lengths>(rc::gen::inRange<std::size_t>(0, 40));
+  for (const auto order :
+       {ReductionOrder::kReplicaOrder, ReductionOrder::kTree, ReductionOrder::kRing}) {
+    const auto by_default = results_of({.order = order}, replicas, lengths, ReduceOp::kSum);
+    const auto one_by_one =
+        results_of({.order = order, .cross_device_ops = std::make_shared<ReductionToOneDevice>()},
+                   replicas, lengths, ReduceOp::kSum);
+    RC_ASSERT(by_default == one_by_one);
   }
 }
 
@@ -172,9 +240,71 @@ TEST(PackedAllReduces, AreNotCalledForLengthsThatDifferBetweenReplicas) {
 TEST(PackedAllReduces, RefuseWrongOptionsAndPlans) {
   EXPECT_THROW(PackedAllReduce(nullptr), InvalidArgumentError);
   EXPECT_THROW(packed(std::make_shared<Identity>(), -1), InvalidArgumentError);
+  EXPECT_THROW(PackedAllReduce(std::make_shared<Identity>(), {.bytes_per_tensor = -1}),
+               InvalidArgumentError);
   const PackOptions wrong{.packer = [](auto) { return PackPlan{}; }};
   const auto algorithm = std::make_shared<PackedAllReduce>(std::make_shared<Identity>(), wrong);
   EXPECT_THROW(sums_of(algorithm, 2), InvalidArgumentError);
+  // No element is in a pack.
+  const PackOptions lost{
+      .packer = [](auto items) { return PackPlan{.items = {items.begin(), items.end()}}; }};
+  const auto loses = std::make_shared<PackedAllReduce>(std::make_shared<Identity>(), lost);
+  EXPECT_THROW(sums_of(loses, 2), InvalidArgumentError);
+}
+
+// A plan of the first member would copy four elements out of three.
+TEST(PackedAllReduces, RefuseMembersWithDifferentTensors) {
+  testing::asserts("SEM-149");
+  HostBackend backend(2);
+  ReplicaDevices devices(backend, {0, 1});
+  std::vector<CollectivePart> parts;
+  for (const int tensor : {0, 1}) {
+    for (const int member : {0, 1}) {
+      Device& device = backend.device(member);
+      Stream& stream = device.communication_stream();
+      const std::size_t elements = tensor == 1 && member == 1 ? 3 : 4;
+      const BufferView view = view_of(device.allocate(4 * elements, stream), DType::kFloat32);
+      parts.push_back({view, view, &stream});
+    }
+  }
+  const auto identity = std::make_shared<Identity>();
+  try {
+    PackedAllReduce(identity).all_reduce({.parts = parts, .members = 2, .devices = &devices});
+    FAIL() << "different tensors";
+  } catch (const StructureMismatchError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kStructure);
+    EXPECT_THAT(error.what(),
+                HasSubstr("tensor 1 has 4 elements of float32 on member 0, and 3 of float32 on "
+                          "member 1"));
+  }
+  EXPECT_EQ(identity->calls, 0U);
+}
+
+TEST(PackedAllReduces, HaveThePlanOfAnAlgorithmWithOneChunk) {
+  testing::asserts("SEM-149");
+  const auto tree = std::make_shared<TreeAllReduce>();
+  EXPECT_EQ(packed(tree)->plan(5), tree->plan(5));
+  EXPECT_EQ(packed(std::make_shared<RingAllReduce>())->plan(5), std::nullopt);
+  EXPECT_EQ(packed(std::make_shared<NativeAllReduce>())->plan(5), std::nullopt);
+}
+
+// 20 tensors of 3 floats, which are 240 bytes. Without a communicator, and in tree order, tensors
+// go to one device: in one pack, and in ring order one by one.
+TEST(PackedAllReduces, AreTheDefaultOnTheWayToOneDevice) {
+  testing::asserts("SEM-149");
+  for (const auto order : {ReductionOrder::kTree, ReductionOrder::kRing}) {
+    CountingLinks backend(3);
+    MirroredStrategy strategy(backend, {.order = order});
+    strategy.run([](ReplicaContext& replica) {
+      const std::vector<Tensor<float>> mine(20, Tensor<float>::full({3}, 1));
+      for (const auto& sum : replica.all_reduce(ReduceOp::kSum, mine)) {
+        EXPECT_EQ(sum.to_host(), std::vector<float>(3, 3));
+      }
+    });
+    const LinkTraffic expected{order == ReductionOrder::kTree ? 1U : 20U, 240};
+    EXPECT_EQ(backend.traffic().links.size(), 4U);
+    for (const auto& [link, traffic] : backend.traffic().links) EXPECT_EQ(traffic, expected);
+  }
 }
 
 // P15: bytes of every element type go into packs and come back, with every packer.

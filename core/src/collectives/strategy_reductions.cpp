@@ -37,9 +37,6 @@ std::string in_words(ReductionOrder order) {
   return to_string(order) + (order == ReductionOrder::kReplicaOrder ? "" : " order");
 }
 
-// The descriptions of this many leaves stay in a processor's cache from preparation to enqueueing.
-constexpr std::size_t kLeavesAtOnce = 32;
-
 // The number of leading parts, in whole tensors, with the element type of the first part.
 std::size_t leading_parts_of_one_type(std::span<const CollectivePart> parts, std::size_t members) {
   const DType dtype = parts.front().input.dtype;
@@ -144,23 +141,21 @@ void StrategyReductions::reduce_tensor_leaves(ReduceOp op,
     small_bytes += ResultPages::stride_of(parts.front()[leaf].bytes());
   }
   std::vector<ResultPages> pages;
+  pages.reserve(parts.size());
   for (std::size_t part = 0; part < parts.size(); ++part) {
     const int device = devices_.index(present.id(static_cast<int>(part)));
     pages.emplace_back(Placement{&devices_.backend(), device}, small_bytes);
   }
   TensorReductions reductions(parts, pages);
+  reductions.prepare(leaves);
+  reductions.follow_inputs();
   try {
-    for (std::size_t begin = 0; begin < leaves.size(); begin += kLeavesAtOnce) {
-      const auto some = leaves.subspan(begin, std::min(kLeavesAtOnce, leaves.size() - begin));
-      reductions.prepare(some);
-      reductions.follow_inputs();
-      reduce_tensors(op, reductions.collectives(), parts.size());
-      reductions.put_results(some);
-    }
+    reduce_tensors(op, reductions.collectives(), parts.size());
   } catch (...) {
-    reductions.precede_later_work();  // The caller has the results of earlier leaves.
+    reductions.precede_later_work();  // A part of the work may be enqueued.
     throw;
   }
+  reductions.put_results(leaves);
   reductions.precede_later_work();
 }
 

@@ -15,8 +15,7 @@
 namespace belfry {
 
 /// Tensors of all participating replicas on the way through reductions: finds memory for results,
-/// orders streams, and replaces tensors by results. Takes any number of groups of leaves, one group
-/// after another.
+/// orders streams, and replaces tensors by results.
 class TensorReductions {
  public:
   /// `parts[i]` are the leaves of the i-th participating replica; `pages[i]` is on the device of
@@ -24,11 +23,9 @@ class TensorReductions {
   TensorReductions(std::span<const std::vector<LeafRef>> parts, std::span<ResultPages> pages)
       : parts_(parts), pages_(pages) {}
 
-  /// Begins a group: moves the tensors of `leaves` to the devices of their replicas, and finds
-  /// memory for the results.
+  /// Moves the tensors of `leaves` to the devices of their replicas, and finds memory for the
+  /// results.
   void prepare(std::span<const std::size_t> leaves) {
-    collectives_.clear();
-    results_.clear();
     collectives_.reserve(leaves.size() * parts_.size());
     results_.reserve(leaves.size() * parts_.size());
     for (const std::size_t leaf : leaves) {
@@ -37,9 +34,9 @@ class TensorReductions {
       }
     }
   }
-  /// The tensors of the group, leaf after leaf, each with a part of every participating replica.
+  /// The prepared tensors, leaf after leaf, each with a part of every participating replica.
   std::span<const CollectivePart> collectives() const { return collectives_; }
-  /// Ends a group: the tensors of `leaves` become the results.
+  /// The tensors of `leaves`, which are those of `prepare`, become the results.
   void put_results(std::span<const std::size_t> leaves) {
     auto result = results_.begin();
     for (const std::size_t leaf : leaves) {

@@ -11,6 +11,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace belfry::host_communicator_test {
@@ -60,6 +61,20 @@ TEST_F(HostCommunicatorErrors, PartsOfDifferentLengthsAreStructureErrors) {
 
 TEST_F(HostCommunicatorErrors, AMissingStreamIsABadArgument) {
   parts_[1].stream = nullptr;
+  EXPECT_EQ(code_of_sum(), ErrorCode::kInvalidArgument);
+}
+
+// A call with two tensors: the ranks have exchanged their streams for the second.
+TEST_F(HostCommunicatorErrors, SeveralStreamsOfARankAreABadArgument) {
+  std::vector<BufferPtr> more;
+  for (const int rank : {0, 1}) {
+    Stream& stream = backend_.device(rank).communication_stream();
+    more.push_back(backend_.device(rank).allocate(4 * sizeof(float), stream));
+    const BufferView view{more.back(), 0, 4, DType::kFloat32};
+    parts_.push_back({view, view, &stream});
+  }
+  EXPECT_EQ(code_of_sum(), std::nullopt);
+  std::swap(parts_[2].stream, parts_[3].stream);
   EXPECT_EQ(code_of_sum(), ErrorCode::kInvalidArgument);
 }
 

@@ -27,7 +27,7 @@ std::optional<std::ptrdiff_t> distance(const BufferView& a, const BufferView& b)
   return bases + offsets;
 }
 
-bool share_bytes(const BufferView& a, const BufferView& b) {
+bool share_memory(const BufferView& a, const BufferView& b) {
   if (a.count == 0 || b.count == 0) return false;
   const std::optional<std::ptrdiff_t> apart = distance(a, b);
   return apart && *apart < static_cast<std::ptrdiff_t>(a.bytes()) &&
@@ -42,11 +42,11 @@ std::optional<Overlap> compare_all_pairs(const Kernel& kernel, bool in_place) {
   for (std::size_t o = 0; o < kernel.outputs.size(); ++o) {
     const BufferView& output = kernel.outputs[o];
     for (std::size_t other = 0; other < o; ++other) {
-      if (share_bytes(output, kernel.outputs[other])) return Overlap{o, false, other};
+      if (share_memory(output, kernel.outputs[other])) return Overlap{o, false, other};
     }
     for (std::size_t i = 0; i < kernel.inputs.size(); ++i) {
       const BufferView& input = kernel.inputs[i];
-      if (!share_bytes(output, input)) continue;
+      if (!share_memory(output, input)) continue;
       const bool may_be_one = in_place || (kernel.user != nullptr && updates_output(kernel, o));
       if (!(may_be_one && same_view(output, input))) return Overlap{o, true, i};
     }
@@ -69,7 +69,7 @@ class SortedOutputs {
 
   void compare_neighbours(std::optional<Overlap>& found) const {
     for (std::size_t k = 1; k < order_.size(); ++k) {
-      if (!share_bytes(kernel_.outputs[order_[k - 1]], kernel_.outputs[order_[k]])) continue;
+      if (!share_memory(kernel_.outputs[order_[k - 1]], kernel_.outputs[order_[k]])) continue;
       const auto [low, high] = std::minmax(order_[k - 1], order_[k]);
       keep_first(found, {high, false, low});
     }
@@ -85,7 +85,7 @@ class SortedOutputs {
         order_, end, is_before, [&](std::size_t o) -> const auto& { return kernel_.outputs[o]; });
     while (at != order_.begin()) {
       const std::size_t o = *--at;
-      if (!share_bytes(kernel_.outputs[o], view)) break;
+      if (!share_memory(kernel_.outputs[o], view)) break;
       if (!(in_place && same_view(kernel_.outputs[o], view))) keep_first(found, {o, true, input});
     }
   }

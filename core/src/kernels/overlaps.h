@@ -19,6 +19,12 @@ struct Overlap {
   auto operator<=>(const Overlap&) const = default;
 };
 
+/// Whether both have a byte of one buffer in common. Buffers of belfry have no common memory.
+inline bool share_bytes(const BufferView& a, const BufferView& b) {
+  return a.buffer == b.buffer && a.count > 0 && b.count > 0 && a.offset < b.offset + b.bytes() &&
+         b.offset < a.offset + a.bytes();
+}
+
 /// Whether both are the same elements of the same bytes.
 bool same_view(const BufferView& a, const BufferView& b);
 

@@ -29,6 +29,8 @@ class CollectiveValidator {
   void check_views() const;
   void check_view(int rank, const BufferView& view, std::size_t count, DType dtype) const;
   void check_overlaps() const;
+  bool few_overlap() const;
+  bool many_overlap() const;
   void check_reduction() const;
 
   const CollectivePart& part(int rank) const {
@@ -98,6 +100,28 @@ void CollectiveValidator::check_view(int rank, const BufferView& view, std::size
 
 // In place, only a rank's own input may be its output. Inputs may overlap one another.
 void CollectiveValidator::check_overlaps() const {
+  constexpr int kFew = 16;
+  if (!(members_ <= kFew ? few_overlap() : many_overlap())) return;
+  fail(ErrorCode::kInvalidArgument, "the memory of two parts overlaps",
+       "in place means that input and output are the very same view");
+}
+
+// Compares all pairs, without a list of the views: a call may have many small tensors.
+bool CollectiveValidator::few_overlap() const {
+  for (int rank = 0; rank < members_; ++rank) {
+    const BufferView& output = part(rank).output;
+    for (int other = 0; other < members_; ++other) {
+      const CollectivePart& own = part(other);
+      if (other < rank && kernels::share_bytes(output, own.output)) return true;
+      if (!collective_.reads_input_of(other) || !kernels::share_bytes(output, own.input)) continue;
+      // An input in place is an output, whose overlaps are found as such.
+      if (!kernels::same_view(own.input, own.output)) return true;
+    }
+  }
+  return false;
+}
+
+bool CollectiveValidator::many_overlap() const {
   Kernel kernel;
   kernel.inputs.reserve(collective_.parts.size());
   kernel.outputs.reserve(collective_.parts.size());
@@ -107,14 +131,14 @@ void CollectiveValidator::check_overlaps() const {
     kernel.outputs.push_back(own.output);
     if (collective_.reads_input_of(rank) && !in_place) kernel.inputs.push_back(own.input);
   }
-  if (!kernels::find_overlap(kernel, false)) return;
-  fail(ErrorCode::kInvalidArgument, "the memory of two parts overlaps",
-       "in place means that input and output are the very same view");
+  return kernels::find_overlap(kernel, false).has_value();
 }
 
-// The kernel decides which types can be added and divided.
+// The kernel decides which types can be added and divided. Floats can: the first test is the
+// quicker one.
 void CollectiveValidator::check_reduction() const {
   if (collective_.kind != CollectiveKind::kAllReduce) return;
+  if (is_floating(part(0).input.dtype) && collective_.op <= ReduceOp::kMean) return;
   Kernel kernel;
   kernel.kind = KernelKind::kReduceReplicas;
   kernel.parameters.reduce = collective_.op;
@@ -159,6 +183,13 @@ std::vector<std::span<const CollectivePart>> collectives_of(std::span<const Coll
       reject(fmt::format("{} and {} in one call", to_string(dtype), to_string(own)));
     }
     collectives.push_back(parts.subspan(first, each));
+    for (std::size_t rank = 0; rank < each; ++rank) {
+      if (parts[first + rank].stream == parts[rank].stream) continue;
+      throw InvalidArgumentError(
+          ErrorCode::kInvalidArgument,
+          fmt::format("all_reduce: rank {} has several streams in one call", rank),
+          "reduce all tensors of a call on the same streams");
+    }
   }
   return collectives;
 }

@@ -38,6 +38,9 @@ struct Command {
   bool copies = false;
   /// The number of the last accesses of `writes` whose bytes nobody reads later: in no digest.
   std::size_t scratch = 0;
+  /// Of a collective: whether the writes on each device have the same bytes, in the order of
+  /// `writes`. The digest of one device is then that of all.
+  bool alike = false;
   std::vector<std::shared_ptr<const void>> held;  ///< What else must live as long.
   CallSite site{};
   int replica = -1;  ///< The replica that has enqueued the command; -1 outside replicas.

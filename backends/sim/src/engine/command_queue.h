@@ -31,11 +31,11 @@ struct HostWait {
 struct QueueItem {
   enum class Kind : std::uint8_t { kWork, kRecord, kWait, kCollective };
   Kind kind = Kind::kWork;
-  Command command;                      ///< Of kWork.
-  std::shared_ptr<EventRecord> record;  ///< Of kRecord and kWait.
-  CollectivePtr collective;             ///< Of kCollective.
-  std::uint64_t clock = 0;              ///< Logical time at which it was enqueued.
-  bool begun = false;                   ///< At the head, and the engine has taken note of it.
+  std::unique_ptr<const Command> command;  ///< Of kWork. Not a member: most items have none.
+  std::shared_ptr<EventRecord> record;     ///< Of kRecord and kWait.
+  CollectivePtr collective;                ///< Of kCollective.
+  std::uint64_t clock = 0;                 ///< Logical time at which it was enqueued.
+  bool begun = false;                      ///< At the head, and the engine has taken note of it.
 };
 
 /// A stream in the engine: a first-in-first-out queue and its progress. Only the engine makes,

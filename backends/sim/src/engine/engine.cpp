@@ -125,12 +125,12 @@ void Engine::enqueue(CommandQueue& queue, Command command) {
   prepare(queue, command);
   QueueItem item;
   item.kind = QueueItem::Kind::kWork;
-  item.command = std::move(command);
-  announce(lock, enqueuing(item.command, queue, queue.enqueued_ + 1));
+  item.command = std::make_unique<const Command>(std::move(command));
+  announce(lock, enqueuing(*item.command, queue, queue.enqueued_ + 1));
   append(queue, std::move(item));
   if (options_.watch != nullptr) {
     CommandQueue* const queues[] = {&queue};
-    saw_work(Seen::kSubmitted, queues, queue.items_.back().command);
+    saw_work(Seen::kSubmitted, queues, *queue.items_.back().command);
   }
   begin(queue);
   run_some();

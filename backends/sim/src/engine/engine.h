@@ -203,8 +203,11 @@ class Engine final : public OtherAgents {
   bool step_collective(const CollectivePtr& collective);
   bool execute(const Command& command, CommandQueue& queue, std::exception_ptr& failure);
   const std::vector<Footprint>& footprints_of(const Command& command);
-  void note_execution(const CommandQueue& queue, const Command& command, std::size_t members,
-                      bool failed);
+  void note_execution(const CommandQueue& queue, const Command& command,
+                      std::span<const Footprint> footprints, std::uint64_t digest,
+                      std::size_t members, bool failed);
+  std::uint64_t noted_digest_of(OperationKind kind, const Command& command,
+                                const CommandQueue& queue, bool failed) const;
   bool step_some_queue();
   std::uint32_t choose_queue();
   bool is_starved() const { return starved_ > kMostTries && starved_ > 2 * ready_.size(); }

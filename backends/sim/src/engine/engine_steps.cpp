@@ -21,9 +21,8 @@ constexpr std::uint32_t kMostAtOnce = 3;
 
 // Nothing may fail after the first written byte: a command that adds to its bytes cannot run twice.
 void make_room_for_marks(const Command& command) {
-  for (const Access& access : command.writes) {
-    access.allocation->written().make_room(command.writes.size());
-  }
+  for (const Access& access : command.writes) access.allocation->written().begin_room();
+  for (const Access& access : command.writes) access.allocation->written().make_room();
 }
 
 void mark_written(const Command& command) {
@@ -208,14 +207,16 @@ void Engine::step(CommandQueue& queue) {
 bool Engine::step_work(CommandQueue& queue) {
   const QueueItem& head = queue.items_.front();
   std::exception_ptr failure = exception_of(queue.failure_);
-  if (failure == nullptr && !execute(head.command, queue, failure)) return false;
+  if (failure == nullptr && !execute(*head.command, queue, failure)) return false;
   queue.clock_ = std::max(queue.clock_, head.clock) + 1;
-  if (failure != nullptr) spoil_writes(head.command, failure);
+  if (failure != nullptr) spoil_writes(*head.command, failure);
   if (options_.watch != nullptr && failure == nullptr) {
     CommandQueue* const queues[] = {&queue};
-    saw_work(Seen::kTookEffect, queues, head.command);
+    saw_work(Seen::kTookEffect, queues, *head.command);
   }
-  note_execution(queue, head.command, 0, failure != nullptr);
+  const bool failed = failure != nullptr;
+  note_execution(queue, *head.command, footprints_of(*head.command),
+                 noted_digest_of(OperationKind::kExecute, *head.command, queue, failed), 0, failed);
   finish_head(queue, failure, last_resort_);
   advance(queue);
   return true;
@@ -235,9 +236,16 @@ bool Engine::step_collective(const CollectivePtr& collective) {
   if (options_.watch != nullptr && failure == nullptr) {
     saw_work(Seen::kTookEffect, collective->queues, collective->command);
   }
+  const Command& command = collective->command;
+  const std::vector<Footprint>& footprints = footprints_of(command);
+  std::uint64_t digest = 0;
   for (CommandQueue* queue : collective->queues) {
     queue->clock_ = clock + 1;
-    note_execution(*queue, collective->command, collective->queues.size(), failure != nullptr);
+    if (!command.alike || queue == collective->queues.front()) {
+      digest = noted_digest_of(OperationKind::kCollective, command, *queue, failure != nullptr);
+    }
+    note_execution(*queue, command, footprints, digest, collective->queues.size(),
+                   failure != nullptr);
     finish_head(*queue, failure, last_resort_);
     advance(*queue);
   }
@@ -269,8 +277,9 @@ bool Engine::execute(const Command& command, CommandQueue& queue, std::exception
 }
 
 // Work of a single queue has no members.
-void Engine::note_execution(const CommandQueue& queue, const Command& command, std::size_t members,
-                            bool failed) {
+void Engine::note_execution(const CommandQueue& queue, const Command& command,
+                            std::span<const Footprint> footprints, std::uint64_t digest,
+                            std::size_t members, bool failed) {
   if (options_.sink == nullptr) return;
   Operation operation;
   operation.kind = members == 0 ? OperationKind::kExecute : OperationKind::kCollective;
@@ -278,15 +287,24 @@ void Engine::note_execution(const CommandQueue& queue, const Command& command, s
   operation.members = static_cast<std::uint16_t>(std::min<std::size_t>(members, 0xFFFF));
   operation.agent = queue.agent();
   operation.subject = queue.done_ + 1;
-  if (!failed) operation.value = digest_of(operation.kind, command, queue, options_.digest);
-  operation.footprints = footprints_of(command);
+  operation.value = digest;
+  operation.footprints = footprints;
   operation.site = command.site;
   operation.name = command.name;
   options_.sink->on_operation(operation);
 }
 
+// 0 without a reader, and for work that has written nothing.
+std::uint64_t Engine::noted_digest_of(OperationKind kind, const Command& command,
+                                      const CommandQueue& queue, bool failed) const {
+  if (options_.sink == nullptr || failed) return 0;
+  return digest_of(kind, command, queue, options_.digest);
+}
+
+// Valid until the next call. Nothing without a reader.
 const std::vector<Footprint>& Engine::footprints_of(const Command& command) {
   footprints_.clear();
+  if (options_.sink == nullptr && options_.watch == nullptr) return footprints_;
   for (const Access& read : command.reads) {
     footprints_.push_back(
         {read.allocation->resource(), read.range.begin, read.range.end, AccessMode::kRead});

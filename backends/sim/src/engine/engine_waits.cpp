@@ -48,7 +48,7 @@ bool is_only_thread() {
 std::string head_text(const QueueItem& head) {
   switch (head.kind) {
     case QueueItem::Kind::kWork:
-      return std::string(head.command.name) + " (" + to_string(head.command.site) + ")";
+      return std::string(head.command->name) + " (" + to_string(head.command->site) + ")";
     case QueueItem::Kind::kRecord:
       return "records an event";
     case QueueItem::Kind::kWait:

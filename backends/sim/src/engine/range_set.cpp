@@ -7,8 +7,8 @@
 
 namespace belfry::engine {
 
-void RangeSet::make_room(std::size_t count) {
-  const std::size_t needed = ranges_.size() + count;
+void RangeSet::make_room() {
+  const std::size_t needed = ranges_.size() + ++room_;
   if (needed > ranges_.capacity()) ranges_.reserve(std::max(needed, 2 * ranges_.capacity()));
 }
 

@@ -20,9 +20,11 @@ struct ByteRange {
 /// sorted vector is faster than a tree.
 class RangeSet {
  public:
-  /// Reserves memory: the next `count` calls of `insert` or `erase` need none. Throws:
-  /// std::bad_alloc.
-  void make_room(std::size_t count);
+  /// Forgets earlier calls of make_room.
+  void begin_room() { room_ = 0; }
+  /// Reserves memory: as many calls of `insert` or `erase` as there were calls of this
+  /// function since begin_room need none. Throws: std::bad_alloc.
+  void make_room();
   /// Adds the bytes of `range`; an empty range adds nothing.
   void insert(ByteRange range);
   /// Takes the bytes of `range` out.
@@ -34,6 +36,7 @@ class RangeSet {
 
  private:
   std::vector<ByteRange> ranges_;
+  std::size_t room_ = 0;
 };
 
 }  // namespace belfry::engine

@@ -39,7 +39,7 @@ void validate(const Collective& collective, int members);
 
 /// The parts of each all-reduce in a call; a call has any number of all-reduces, in sequence.
 /// Throws: StructureMismatchError (kStructure) unless each has all members and all have one element
-/// type.
+/// type; InvalidArgumentError (kInvalidArgument) unless a member has one stream in all of them.
 std::vector<std::span<const CollectivePart>> collectives_of(std::span<const CollectivePart> parts,
                                                             int members);
 

@@ -13,7 +13,7 @@ namespace belfry::cuda {
 /// and collectives really ran.
 struct Statistics {
   std::uint64_t kernel_launches = 0;    ///< Including those inside local collectives.
-  std::uint64_t local_collectives = 0;  ///< Run as a kernel or as copies on one GPU.
+  std::uint64_t local_collectives = 0;  ///< Calls run by kernels or copies on one GPU.
   std::uint64_t nccl_collectives = 0;   ///< Groups handed to NCCL.
   std::uint64_t copies = 0;             ///< Between device memories.
   std::uint64_t host_writes = 0;        ///< From host to device memory.
