@@ -27,6 +27,8 @@ CentralStorageStrategy::CentralStorageStrategy(Backend& backend,
                StrategyOptions{.devices = options.devices,
                                .order = options.order,
                                .cross_device_ops = options.cross_device_ops,
+                               .links = options.links,
+                               .log = options.log,
                                .require_names = options.require_names},
                site),
       storage_(storage_for(backend, replica_devices(), options.storage, site)) {}

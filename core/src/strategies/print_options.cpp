@@ -41,6 +41,8 @@ void add_shared(OptionsText& text, const Options& options) {
   if (options.cross_device_ops != nullptr) {
     text.put("cross_device_ops", detail::quoted(options.cross_device_ops->name()));
   }
+  text.add("links", options.links, {});
+  if (options.log) text.put("log", detail::quoted("a function"));
 }
 
 }  // namespace
@@ -60,8 +62,6 @@ std::string to_string(const VariableOptions& options) {
 std::string to_string(const StrategyOptions& options) {
   OptionsText text;
   add_shared(text, options);
-  text.add("links", options.links, {});
-  if (options.log) text.put("log", detail::quoted("a function"));
   text.add("require_names", options.require_names, false);
   return text.text();
 }
