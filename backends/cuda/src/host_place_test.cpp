@@ -11,8 +11,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace belfry::cuda::host_place_test {
@@ -56,20 +58,32 @@ TEST(HostPlace, KernelsAndCopiesUseItsMemory) {
   }
 }
 
-// A GPU would read the bytes of the next tensor if the block were used again at once.
+BufferView filled(Device& host, Stream& stream, std::int64_t value) {
+  Kernel fill;
+  fill.parameters.integer_scalar = value;
+  fill.outputs = {view_of(host.allocate(4, stream), DType::kInt32)};
+  const BufferView view = fill.outputs[0];
+  stream.launch(std::move(fill));
+  return view;
+}
+
+// Work on one stream would overwrite the bytes of a second stream if the block of the dropped
+// buffer were used again at once.
 TEST(HostPlace, MemoryIsKeptUntilWorkIsDone) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const sim::SimulatedDriver machine({.gpus = 1, .seed = seed});
     Backend backend;
-    const Placement host{&backend, 1};
-    std::vector<Tensor<float>> copies;
-    for (int i = 0; i < 10; ++i) {
-      const auto value = Tensor<float>::full({3}, static_cast<float>(i), host);
-      copies.push_back(value.copy_to({&backend, 0}));
-    }
-    for (int i = 0; i < 10; ++i) {
-      EXPECT_EQ(copies[static_cast<std::size_t>(i)].to_host()[2], static_cast<float>(i)) << seed;
-    }
+    Device& host = backend.device(1);
+    static_cast<void>(filled(host, host.compute_stream(), 1));
+    const BufferView second = filled(host, host.communication_stream(), 2);
+    host.communication_stream().synchronize();
+    host.compute_stream().synchronize();
+    std::int32_t value = 0;
+    host.communication_stream().read(&value, second);
+    EXPECT_EQ(value, 2) << seed;
+    // The first block has become free.
+    static_cast<void>(filled(host, host.compute_stream(), 3));
+    EXPECT_EQ(machine.calls("cudaHostAlloc"), 2U);
   }
 }
 
