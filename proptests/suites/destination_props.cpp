@@ -169,7 +169,7 @@ TEST_F(Destinations, MayBeTheHost) {
         sum);
     Row updated;
     for (std::size_t i = 0; i < 3; ++i)
-      updated.push_back(expected[i] + 1.0F + static_cast<float>(i));
+      updated.push_back(expected[i] + (1.0F + static_cast<float>(i)));
     RC_ASSERT(Numbers(strategy.read(variable).to_host()) == Numbers(updated));
     // A merge that returns a value on the host gives each replica a copy.
     const auto seen = strategy.run([&](ReplicaContext& replica) {
