@@ -52,7 +52,7 @@ class CountingBackend final : public belfry::Backend {
     return std::make_unique<CountingCommunicator>(inner_.communicator(devices), reductions_);
   }
   belfry::Executor& executor() override { return inner_.executor(); }
-  bool verifies_mirrored() const override { return inner_.verifies_mirrored(); }
+  const belfry::Connections& connections() const override { return inner_.connections(); }
   belfry::RunSettings run_settings() const override { return inner_.run_settings(); }
 
   int reductions() const { return reductions_; }

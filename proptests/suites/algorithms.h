@@ -9,11 +9,13 @@
 
 namespace belfry::testing {
 
-/// An object of every algorithm of belfry, and null for the default.
+/// An object of every algorithm of belfry, on a backend whose host is a device, and null for the
+/// default.
 inline std::vector<std::shared_ptr<CrossDeviceOps>> every_algorithm() {
   return {nullptr,
           std::make_shared<NativeAllReduce>(),
           std::make_shared<ReductionToOneDevice>(),
+          std::make_shared<ReductionToOneDevice>(DeviceSpec{}),  // The host.
           std::make_shared<RingAllReduce>(),
           std::make_shared<RingAllReduce>(RingOptions{.start = 1}),
           std::make_shared<TreeAllReduce>(),

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Conformance rows about reductions. If belfry decides otherwise, the test has belfry's outcome,
-// and a comment gives the reason. Code that must not compile is in core/src/compile_fail. The
-// choice of an algorithm (C01 to C06) is in core/src/collectives/algorithm_choice_test.cpp. Not
-// covered, because belfry has no specs of algorithms: C14 and C15.
+// and a comment gives the reason. Code that must not compile is in core/src/compile_fail. Rows C01
+// to C06 about the choice of an algorithm are in core/src/collectives/algorithm_choice_test.cpp,
+// C05 is here too. Not covered, because belfry has no specs of algorithms: C14 and C15.
 #include "belfry/strategies.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/vjp.h"
@@ -314,6 +314,24 @@ TEST(Conformance, X08_X09_EveryWayToReduceGivesTheSame) {
   }
 }
 
+/// The host, by every kind of name, for two replicas on other devices.
+template <class Visit>
+void for_each_name_of_the_host(MirroredStrategy& strategy, Visit&& visit) {
+  const DeviceSpec host = DeviceSpec::parse("/device:CPU:0");
+  const DeviceSpec first = strategy.worker_devices()[0];
+  visit(host, {host});
+  visit("/device:CPU:0", {host});
+  visit(std::string("/job:localhost/replica:0/task:0/device:CPU:0"), {host});
+  visit("cpu", {host});
+  visit(std::vector{host, first}, {host, first});
+  visit(strategy.cross_replica().broadcast(1, host), {host});
+  const auto there = [&] {
+    const VariableScope scope = strategy.colocate_variables_with({first});
+    return strategy.mirrored_variable(0.0F);
+  }();
+  visit(std::vector<std::vector<DeviceSpec>>{there.devices(), {host}}, {first, host});
+}
+
 /// Every kind of destination, for two replicas on devices 0 and 1 of three, and the devices meant.
 template <class Visit>
 void for_each_destination(StrategyFixture& fixture, MirroredStrategy& strategy, Visit&& visit) {
@@ -335,6 +353,7 @@ void for_each_destination(StrategyFixture& fixture, MirroredStrategy& strategy, 
     return strategy.mirrored_variable(0.0F);
   }();
   visit(beside, {spec(1)});
+  for_each_name_of_the_host(strategy, visit);
 }
 
 struct Placed {
@@ -388,11 +407,28 @@ TEST(Conformance, X04_X05_ReduceToEveryKindOfDestination) {
           EXPECT_EQ(placed(backend, two.cross.reduce(ReduceOp::kSum, two.y, destination)),
                     (Placed{devices, times(count, 3)}));
         });
-    EXPECT_EQ(kinds, 11);
+    EXPECT_EQ(kinds, 18);
   }
   // Without a destination: the value's own devices.
   const auto own = two.cross.reduce(ReduceOp::kSum, two.y);
   for (int id : {0, 1}) EXPECT_EQ(own[id].placement(), two.strategy.placement(id));
+}
+
+// The strategy has one replica, on the host, on every backend.
+TEST(Conformance, C05_TheHostIsReducedThere) {
+  testing::asserts("SEM-122", "SEM-146");
+  const auto backend = backend_factory().make(StrategyFixture::request_for(2));
+  std::vector<std::string> lines;
+  MirroredStrategy strategy(*backend,
+                            {.devices = {DeviceSpec::parse("/cpu:0")},
+                             .log = [&](const std::string& line) { lines.push_back(line); }});
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_NE(lines[0].find("reduced to one device"), std::string::npos) << lines[0];
+  EXPECT_EQ(strategy.worker_devices(), std::vector{DeviceSpec::parse("/cpu:0")});
+  const auto sums = strategy.run(
+      [](ReplicaContext& replica) { return replica.all_reduce(ReduceOp::kSum, tensor({3, 4})); });
+  EXPECT_EQ(sums[0].to_host(), Reals({3, 4}));
+  EXPECT_EQ(sums[0].placement().device, backend->connections().host);
 }
 
 TEST(Conformance, X06_BatchReduceToEveryPairOfDestinations) {
@@ -415,7 +451,7 @@ TEST(Conformance, X06_BatchReduceToEveryPairOfDestinations) {
             two.fixture, two.strategy,
             [&](const auto& d2, const std::vector<DeviceSpec>& on2) { check(d1, on1, d2, on2); });
       });
-  EXPECT_EQ(pairs, 11 * 11);
+  EXPECT_EQ(pairs, 18 * 18);
   // A list with a length known only at run time.
   using Pairs = std::vector<std::pair<PerReplica<Tensor<float>>, DeviceSpec>>;
   const Pairs list = {{two.x, backend.device_spec(1)}, {two.y, backend.device_spec(2)}};

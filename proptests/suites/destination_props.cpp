@@ -130,6 +130,60 @@ TEST_F(Destinations, VariablesAndValuesStandForTheirDevices) {
   });
 }
 
+// A value that is the same on all devices goes to the host by a reduction, a batch, a broadcast and
+// a fetch; comes from the host into updates and merges; and the variable may live on the host.
+TEST_F(Destinations, MayBeTheHost) {
+  testing::asserts("SEM-122", "SEM-124");
+  holds([this](const BackendRequest& request, std::uint16_t seed) {
+    const auto op = *rc::gen::element(ReduceOp::kSum, ReduceOp::kMean);
+    const bool by_text = *rc::gen::arbitrary<bool>();
+    Bench bench(*this, request);
+    Backend& backend = bench.backend();
+    Strategy& strategy = bench.strategy();
+    CrossReplicaContext& cross = strategy.cross_replica();
+    const DeviceSpec host = DeviceSpec::parse("/device:CPU:0");
+    const std::vector<int> there{backend.connections().host.value()};
+    const Row expected = expected_row(op, seed, request.devices);
+    const auto tensors = strategy.run([&](ReplicaContext& replica) {
+      meet_with_a_tensor(replica);
+      return tensor_of(row_of(seed, replica.replica_id()));
+    });
+    const auto sum =
+        by_text ? cross.reduce(op, tensors, "/device:CPU:0") : cross.reduce(op, tensors, host);
+    check_placed(backend, sum, there, expected);
+    check_placed(backend, std::get<0>(cross.batch_reduce(op, std::pair{tensors, host})), there,
+                 expected);
+    const Scope scope = strategy.scope();
+    check_placed(backend, cross.broadcast(tensors[0], "cpu"), there, row_of(seed, 0));
+    RC_ASSERT(to_string(sum.devices()[0]) == to_string(host));
+
+    auto variable = strategy.mirrored_variable(tensor_of({1, 2, 3}));
+    const Tensor<float> fetched = cross.fetch(variable, "/cpu:0");
+    RC_ASSERT(fetched.placement() == (Placement{&backend, there.front()}));
+    RC_ASSERT(fetched.to_host() == (Row{1, 2, 3}));
+    cross.update(
+        variable,
+        [](Tensor<float>& own, const Tensor<float>& added) {
+          own = added.copy_to(own.placement()) + own;
+        },
+        sum);
+    Row updated;
+    for (std::size_t i = 0; i < 3; ++i)
+      updated.push_back(expected[i] + (1.0F + static_cast<float>(i)));
+    RC_ASSERT(Numbers(strategy.read(variable).to_host()) == Numbers(updated));
+    // A merge that returns a value on the host gives each replica a copy.
+    const auto seen = strategy.run([&](ReplicaContext& replica) {
+      const Tensor<float> own = replica.merge_call(
+          [&](CrossReplicaContext& inner, const PerReplica<Tensor<float>>& values) {
+            return inner.reduce(op, values, host);
+          },
+          tensor_of(row_of(seed, replica.replica_id())));
+      return own.to_host();
+    });
+    for (const Row& row : seen) RC_ASSERT(Numbers(row) == Numbers(expected));
+  });
+}
+
 TEST_F(Destinations, OfFetchGetsTheFunctionOfTheValue) {
   testing::asserts("SEM-124");
   holds([this](const BackendRequest& request, std::uint16_t seed) {

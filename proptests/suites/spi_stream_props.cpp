@@ -8,6 +8,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -320,7 +321,50 @@ TEST_F(SpiStreams, DevicesAreNamedInOrder) {
     EXPECT_EQ(backend->device(index).spec(), backend->device_spec(index));
     EXPECT_EQ(backend->index_of(backend->device_spec(index)), index);
   }
-  EXPECT_EQ(code_of([&] { static_cast<void>(backend->device(3)); }), ErrorCode::kUnknownDevice);
+  EXPECT_EQ(code_of([&] { static_cast<void>(backend->device(-1)); }), ErrorCode::kUnknownDevice);
+  const int next = backend->connections().host == 3 ? 4 : 3;
+  EXPECT_EQ(code_of([&] { static_cast<void>(backend->device(next)); }), ErrorCode::kUnknownDevice);
+}
+
+TEST_F(SpiStreams, LinksAreOfDevices) {
+  const auto backend = make_backend(3, 0);
+  const auto& links = backend->connections().links;
+  EXPECT_TRUE(links.empty() || links.size() == 3) << links.size() << " lists for 3 devices";
+  for (const std::vector<int>& linked : links) {
+    for (const int device : linked) EXPECT_TRUE(device >= 0 && device < 3) << device;
+  }
+}
+
+// The host keeps bytes, and copies in both directions wait for their events. A backend may be
+// without the host.
+TEST_F(SpiStreams, TheHostIsADeviceLikeTheOthers) {
+  const auto backend = make_backend(2, 0);
+  const std::optional<int> index = backend->connections().host;
+  if (!index) {
+    EXPECT_FALSE(backend->has_device(2));
+    return;
+  }
+  ASSERT_TRUE(*index >= 0 && *index <= 2) << *index;
+  Device& host = backend->device(*index);
+  EXPECT_EQ(host.index(), *index);
+  EXPECT_EQ(host.spec(), backend->device_spec(*index));
+  EXPECT_EQ(host.spec().type, "CPU");
+  EXPECT_EQ(backend->index_of(host.spec()), *index);
+  Bits bits(1);
+  const HostArray sent = random_array(DType::kInt32, 1000, bits);
+  Device& other = backend->device(*index == 0 ? 1 : 0);
+  const auto moved = [](const BufferView& from, Device& source, Device& target) {
+    const auto ready = source.create_event();
+    source.compute_stream().record(*ready);
+    Stream& stream = target.compute_stream();
+    stream.wait(*ready);
+    const BufferView to = view_of(target.allocate(from.bytes(), stream), from.dtype);
+    stream.copy(to, from);
+    return to;
+  };
+  const BufferView there = moved(upload(other, sent), other, host);
+  EXPECT_EQ(download(there), sent);
+  EXPECT_EQ(download(moved(there, host, other)), sent);
 }
 
 }  // namespace

@@ -7,13 +7,16 @@
 #include "check.h"
 #include "communicator.h"
 #include "device.h"
+#include "peers.h"
 
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace belfry::cuda {
@@ -93,6 +96,28 @@ void require_memory_pools(const std::vector<int>& gpus) {
   }
 }
 
+// Whether kernels on each of two GPUs may use memory of the other.
+bool are_peers(int one, int other) {
+  return one == other || (can_access(one, other) && can_access(other, one));
+}
+
+// Each pair of GPUs is asked once: several devices may share a GPU.
+Connections connections_of(const std::vector<int>& gpus) {
+  Connections connections;
+  connections.host = static_cast<int>(gpus.size());
+  std::map<std::pair<int, int>, bool> known;
+  for (const int one : gpus) {
+    std::vector<int>& linked = connections.links.emplace_back();
+    for (std::size_t device = 0; device < gpus.size(); ++device) {
+      const std::pair<int, int> pair = std::minmax(one, gpus[device]);
+      const auto [place, fresh] = known.try_emplace(pair, false);
+      if (fresh) place->second = are_peers(pair.first, pair.second);
+      if (place->second) linked.push_back(static_cast<int>(device));
+    }
+  }
+  return connections;
+}
+
 std::unique_ptr<Executor> make_executor(const Options& options, Chooser& chooser) {
   ExecutorParts parts;
   parts.chooser = options.chooser != nullptr ? options.chooser : &chooser;
@@ -116,19 +141,21 @@ std::unique_ptr<Executor> make_executor(const Options& options, Chooser& chooser
 struct Backend::Parts {
   std::shared_ptr<SharedState> shared;  // with devices, streams and buffers
   std::vector<int> gpus;                // of each device
+  Connections connections;
   FirstChooser chooser;
   std::unique_ptr<Executor> executor;
-  std::mutex mutex;  // for devices, which are made on first use
-  std::vector<std::unique_ptr<cuda::Device>> devices;
+  std::mutex mutex;                                    // for devices, which are made on first use
+  std::vector<std::unique_ptr<cuda::Device>> devices;  // the host comes last
 };
 
 Backend::Backend(Options options) : parts_(std::make_unique<Parts>()) {
   parts_->gpus = place_devices(options, count_gpus());
   require_memory_pools(parts_->gpus);
+  parts_->connections = connections_of(parts_->gpus);
   parts_->shared = std::make_shared<SharedState>();
   parts_->shared->options = std::move(options);
   parts_->executor = make_executor(parts_->shared->options, parts_->chooser);
-  parts_->devices.resize(parts_->gpus.size());
+  parts_->devices.resize(parts_->gpus.size() + 1);
 }
 
 Backend::~Backend() = default;
@@ -137,10 +164,7 @@ int Backend::device_count() const { return static_cast<int>(parts_->gpus.size())
 
 DeviceSpec Backend::device_spec(int index) const {
   static_cast<void>(gpu(index));
-  DeviceSpec spec;
-  spec.type = "GPU";
-  spec.index = index;
-  return spec;
+  return name_of_device(index, index == device_count() ? Memory::kHost : Memory::kGpu);
 }
 
 belfry::Device& Backend::device(int index) {
@@ -148,7 +172,9 @@ belfry::Device& Backend::device(int index) {
   const std::lock_guard lock(parts_->mutex);
   std::unique_ptr<cuda::Device>& device = parts_->devices[static_cast<std::size_t>(index)];
   if (device == nullptr) {
-    device = std::make_unique<cuda::Device>(parts_->shared, index, on, parts_->gpus);
+    const Memory memory = index == device_count() ? Memory::kHost : Memory::kGpu;
+    device = std::make_unique<cuda::Device>(
+        parts_->shared, Position{.index = index, .gpu = on, .memory = memory}, parts_->gpus);
   }
   return *device;
 }
@@ -174,14 +200,16 @@ std::unique_ptr<Communicator> Backend::communicator(std::span<const int> devices
 
 Executor& Backend::executor() { return *parts_->executor; }
 
+const Connections& Backend::connections() const { return parts_->connections; }
+
 RunSettings Backend::run_settings() const {
-  return {.kernel_failures = parts_->shared->kernel_failures.get()};
+  return {.verifies_mirrored = parts_->shared->options.verify_mirrored,
+          .kernel_failures = parts_->shared->kernel_failures.get()};
 }
 
-bool Backend::verifies_mirrored() const { return parts_->shared->options.verify_mirrored; }
-
 int Backend::gpu(int index) const {
-  if (index < 0 || index >= device_count()) {
+  if (index == device_count()) return parts_->gpus.front();
+  if (index < 0 || index > device_count()) {
     throw InvalidArgumentError(
         ErrorCode::kUnknownDevice,
         "device " + std::to_string(index) + " of a backend with " + std::to_string(device_count()),

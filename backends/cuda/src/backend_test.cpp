@@ -95,7 +95,7 @@ TEST(CudaBackend, RefusesOptionsThatDoNotFit) {
   EXPECT_EQ(code_of([] { const Backend backend{{.carrier = static_cast<Carrier>(3)}}; }),
             ErrorCode::kInvalidArgument);
   Backend backend;
-  EXPECT_EQ(code_of([&] { static_cast<void>(backend.device(2)); }), ErrorCode::kUnknownDevice);
+  EXPECT_EQ(code_of([&] { static_cast<void>(backend.device(3)); }), ErrorCode::kUnknownDevice);
 }
 
 TEST(CudaBackend, RefusesSeveralGpusWhereLaunchesBlock) {

@@ -3,16 +3,23 @@
 
 #include "communicator.h"
 
+#include "belfry/error.h"
 #include "hybrid_clique.h"
 #include "local_clique.h"
 #include "nccl_clique.h"
 
+#include <algorithm>
 #include <set>
 
 namespace belfry::cuda {
 
 std::unique_ptr<Communicator> make_communicator(const std::shared_ptr<SharedState>& shared,
                                                 std::vector<Device*> devices) {
+  // NCCL and the kernels of cliques take memory of GPUs.
+  if (devices.size() > 1 && std::ranges::any_of(devices, &Device::is_host)) {
+    throw UnsupportedError(ErrorCode::kUnsupported, "a communicator of GPUs and the host",
+                           "name GPUs alone: strategies then reduce by copies and kernels");
+  }
   std::set<int> gpus;
   for (const Device* device : devices) gpus.insert(device->gpu());
   // NCCL is not used for a single member: a communicator of NCCL would take memory without a use.

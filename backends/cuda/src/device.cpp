@@ -13,19 +13,24 @@
 
 namespace belfry::cuda {
 
-Device::Device(std::shared_ptr<SharedState> shared, int index, int gpu, std::span<const int> peers)
+DeviceSpec name_of_device(int index, Memory memory) {
+  DeviceSpec spec;
+  if (memory == Memory::kHost) return spec;
+  spec.type = "GPU";
+  spec.index = index;
+  return spec;
+}
+
+Device::Device(std::shared_ptr<SharedState> shared, Position position, std::span<const int> peers)
     : shared_(std::move(shared)),
-      state_(std::make_shared<DeviceState>(shared_, index, gpu, peers)),
+      state_(std::make_shared<DeviceState>(shared_, position, peers)),
       compute_(std::make_unique<Stream>(*this, state_, Priority::kNormal)),
       communication_(std::make_unique<Stream>(*this, state_, Priority::kHigh)) {}
 
 Device::~Device() = default;
 
 DeviceSpec Device::spec() const {
-  DeviceSpec spec;
-  spec.type = "GPU";
-  spec.index = index();
-  return spec;
+  return name_of_device(index(), is_host() ? Memory::kHost : Memory::kGpu);
 }
 
 BufferPtr Device::allocate(std::size_t bytes, belfry::Stream& stream) {

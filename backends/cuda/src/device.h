@@ -12,10 +12,13 @@ namespace belfry::cuda {
 
 class Stream;
 
-/// A GPU, or one of several devices that share a GPU.
+/// The name of device `index`, or of the host.
+DeviceSpec name_of_device(int index, Memory memory);
+
+/// A GPU, one of several devices that share a GPU, or the host.
 class Device final : public belfry::Device {
  public:
-  Device(std::shared_ptr<SharedState> shared, int index, int gpu, std::span<const int> peers);
+  Device(std::shared_ptr<SharedState> shared, Position position, std::span<const int> peers);
   ~Device() override;
 
   int index() const override { return state_->index(); }
@@ -28,6 +31,7 @@ class Device final : public belfry::Device {
   MemoryUse memory() const override { return state_->memory(); }
 
   int gpu() const { return state_->gpu(); }
+  bool is_host() const { return state_->is_host(); }
   DeviceState& state() const { return *state_; }
   /// Throws the error that work on this device has reported, if any.
   void check_health();

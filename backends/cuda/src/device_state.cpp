@@ -6,6 +6,7 @@
 #include "belfry/error.h"
 #include "check.h"
 #include "current_gpu.h"
+#include "peers.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -33,12 +34,6 @@ void keep_memory(cudaMemPool_t pool) {
   BELFRY_CUDA_TRY(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
 }
 
-bool can_access(int from, int to) {
-  int can = 0;
-  BELFRY_CUDA_TRY(cudaDeviceCanAccessPeer(&can, from, to));
-  return can != 0;
-}
-
 void let_access(cudaMemPool_t pool, int gpu) {
   cudaMemAccessDesc access{};
   access.location.type = cudaMemLocationTypeDevice;
@@ -49,15 +44,24 @@ void let_access(cudaMemPool_t pool, int gpu) {
 
 }  // namespace
 
-DeviceState::DeviceState(std::shared_ptr<SharedState> shared, int index, int gpu,
+DeviceState::DeviceState(std::shared_ptr<SharedState> shared, Position position,
                          std::span<const int> peers)
-    : shared_(std::move(shared)), index_(index), gpu_(gpu), reachable_from_{gpu} {
-  const CurrentGpu current(gpu_);
-  pool_ = make_pool(gpu_);
+    : shared_(std::move(shared)), position_(position), reachable_from_{position.gpu} {
+  if (is_host()) {
+    pinned_.emplace();
+  } else {
+    open_pool(peers);
+  }
+  staging_.emplace(*this);
+}
+
+void DeviceState::open_pool(std::span<const int> peers) {
+  const CurrentGpu current(gpu());
+  pool_ = make_pool(gpu());
   try {
     keep_memory(pool_);
     for (const int peer : peers) {
-      if (reachable_from(peer) || !can_access(peer, gpu_)) continue;
+      if (reachable_from(peer) || !can_access(peer, gpu())) continue;
       let_access(pool_, peer);
       reachable_from_.push_back(peer);
     }
@@ -70,25 +74,26 @@ DeviceState::DeviceState(std::shared_ptr<SharedState> shared, int index, int gpu
     ignore_failure(cudaMemPoolDestroy(pool_));
     throw;
   }
-  staging_.emplace(*this);
 }
 
 DeviceState::~DeviceState() {
   staging_.reset();
   for (cudaEvent_t event : spare_events_) ignore_failure(cudaEventDestroy(event));
-  ignore_failure(cudaMemPoolDestroy(pool_));
+  if (pool_ != nullptr) ignore_failure(cudaMemPoolDestroy(pool_));
 }
 
 bool DeviceState::reachable_from(int gpu) const {
-  return std::ranges::find(reachable_from_, gpu) != reachable_from_.end();
+  return is_host() || std::ranges::find(reachable_from_, gpu) != reachable_from_.end();
 }
 
 void* DeviceState::allocate(std::size_t bytes, cudaStream_t stream) {
   reserve(bytes);
   void* address = nullptr;
   try {
-    if (bytes > 0) {
-      const CurrentGpu current(gpu_);
+    if (is_host()) {
+      address = pinned_->take(bytes);
+    } else if (bytes > 0) {
+      const CurrentGpu current(gpu());
       BELFRY_CUDA_TRY(cudaMallocFromPoolAsync(&address, bytes, pool_, stream));
     }
   } catch (...) {
@@ -100,7 +105,11 @@ void* DeviceState::allocate(std::size_t bytes, cudaStream_t stream) {
 }
 
 void DeviceState::free(void* address, std::size_t bytes, cudaStream_t stream) noexcept {
-  if (address != nullptr) ignore_failure(cudaFreeAsync(address, stream));
+  if (is_host()) {
+    pinned_->give(address);
+  } else if (address != nullptr) {
+    ignore_failure(cudaFreeAsync(address, stream));
+  }
   Counters::add(shared_->counters.frees);
   release(bytes);
 }
@@ -112,9 +121,10 @@ MemoryUse DeviceState::memory() const {
 
 void DeviceState::reserve(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (bytes > use_.limit_bytes - std::min(use_.limit_bytes, use_.live_bytes)) {
+  // The host has no limit.
+  if (!is_host() && bytes > use_.limit_bytes - std::min(use_.limit_bytes, use_.live_bytes)) {
     throw DeviceError(ErrorCode::kOutOfMemory,
-                      "device GPU:" + std::to_string(index_) + " has " +
+                      "device GPU:" + std::to_string(index()) + " has " +
                           std::to_string(use_.live_bytes) + " of " +
                           std::to_string(use_.limit_bytes) + " bytes in use and cannot give " +
                           std::to_string(bytes) + " more",
@@ -140,7 +150,7 @@ cudaEvent_t DeviceState::take_event() {
       return event;
     }
   }
-  const CurrentGpu current(gpu_);
+  const CurrentGpu current(gpu());
   cudaEvent_t event = nullptr;
   BELFRY_CUDA_TRY(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
   return event;

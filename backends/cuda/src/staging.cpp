@@ -27,16 +27,17 @@ Staging::~Staging() {
   if (memory_ != nullptr) ignore_failure(cudaFreeHost(memory_));
 }
 
-void Staging::write(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
+void Staging::write(void* to, const void* from, std::size_t bytes, cudaStream_t stream,
+                    cudaMemcpyKind kind) {
   const std::lock_guard lock(mutex_);
   if (!has_memory()) {
-    BELFRY_CUDA_TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
+    BELFRY_CUDA_TRY(cudaMemcpyAsync(to, from, bytes, kind, stream));
     BELFRY_CUDA_TRY(cudaStreamSynchronize(stream));
     return;
   }
   for (std::size_t begin = 0; begin < bytes; begin += kLargest) {
     write_piece(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
-                std::min(kLargest, bytes - begin), stream);
+                std::min(kLargest, bytes - begin), stream, kind);
   }
 }
 
@@ -50,7 +51,8 @@ bool Staging::has_memory() {
   return memory_ != nullptr;
 }
 
-void Staging::write_piece(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
+void Staging::write_piece(void* to, const void* from, std::size_t bytes, cudaStream_t stream,
+                          cudaMemcpyKind kind) {
   std::list<Piece> piece(1);
   piece.front().begin = make_room(bytes);
   piece.front().end = piece.front().begin + (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -58,7 +60,7 @@ void Staging::write_piece(void* to, const void* from, std::size_t bytes, cudaStr
   std::memcpy(staged, from, bytes);
   const cudaEvent_t done = piece.front().done = device_.take_event();
   try {
-    BELFRY_CUDA_TRY(cudaMemcpyAsync(to, staged, bytes, cudaMemcpyHostToDevice, stream));
+    BELFRY_CUDA_TRY(cudaMemcpyAsync(to, staged, bytes, kind, stream));
     BELFRY_CUDA_TRY(cudaEventRecord(done, stream));
   } catch (...) {
     // Without an event the piece is free after the stream, or never if the GPU is lost.

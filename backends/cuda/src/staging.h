@@ -29,9 +29,11 @@ class Staging {
   ~Staging();
 
   /// Enqueues a copy of `bytes` from host memory, which may be reused at once. The device's GPU is
-  /// current. Order: the host blocks while the ring is full, and until the copy is done if CUDA has
-  /// no pinned memory. Throws: DeviceError; std::bad_alloc.
-  void write(void* to, const void* from, std::size_t bytes, cudaStream_t stream);
+  /// current; `kind` is the default kind for a target in memory of the host. Order: the host blocks
+  /// while the ring is full, and until the copy is done if CUDA has no pinned memory. Throws:
+  /// DeviceError; std::bad_alloc.
+  void write(void* to, const void* from, std::size_t bytes, cudaStream_t stream,
+             cudaMemcpyKind kind = cudaMemcpyHostToDevice);
 
  private:
   // A part of the ring, while its copy is enqueued or runs.
@@ -42,7 +44,8 @@ class Staging {
   };
 
   bool has_memory();
-  void write_piece(void* to, const void* from, std::size_t bytes, cudaStream_t stream);
+  void write_piece(void* to, const void* from, std::size_t bytes, cudaStream_t stream,
+                   cudaMemcpyKind kind);
   std::size_t make_room(std::size_t bytes);
   void free_oldest();
 

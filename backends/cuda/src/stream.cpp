@@ -73,20 +73,22 @@ void Stream::launch(Kernel kernel) {
 }
 
 void Stream::copy(BufferView to, BufferView from) {
-  const int to_gpu = own(state_->shared(), to).state().gpu();
-  const int from_gpu = own(state_->shared(), from).state().gpu();
+  const DeviceState& to_device = own(state_->shared(), to).state();
+  const DeviceState& from_device = own(state_->shared(), from).state();
   require_equal_bytes(to, from);
   void* destination = address_of(state_->shared(), to);
   const void* source = address_of(state_->shared(), from);
   Hold hold(*this, {to.buffer, from.buffer});
   if (to.bytes() > 0 && destination != source) {
     const CurrentGpu current(state_->gpu());
-    if (to_gpu == from_gpu) {
+    if (to_device.is_host() || from_device.is_host()) {
+      BELFRY_CUDA_TRY(cudaMemcpyAsync(destination, source, to.bytes(), cudaMemcpyDefault, get()));
+    } else if (to_device.gpu() == from_device.gpu()) {
       BELFRY_CUDA_TRY(
           cudaMemcpyAsync(destination, source, to.bytes(), cudaMemcpyDeviceToDevice, get()));
     } else {
-      BELFRY_CUDA_TRY(
-          cudaMemcpyPeerAsync(destination, to_gpu, source, from_gpu, to.bytes(), get()));
+      BELFRY_CUDA_TRY(cudaMemcpyPeerAsync(destination, to_device.gpu(), source, from_device.gpu(),
+                                          to.bytes(), get()));
     }
   }
   Counters::add(state_->shared().counters.copies);
@@ -98,7 +100,9 @@ void Stream::write(BufferView to, const void* from) {
   Hold hold(*this, {to.buffer});
   if (to.bytes() > 0) {
     const CurrentGpu current(state_->gpu());
-    state_->staging().write(destination, from, to.bytes(), get());
+    const bool on_host = own(state_->shared(), to).state().is_host();
+    state_->staging().write(destination, from, to.bytes(), get(),
+                            on_host ? cudaMemcpyDefault : cudaMemcpyHostToDevice);
   }
   Counters::add(state_->shared().counters.host_writes);
   hold.close();
@@ -109,8 +113,9 @@ void Stream::read(void* to, BufferView from) {
   Hold hold(*this, {from.buffer});
   if (from.bytes() > 0) {
     const CurrentGpu current(state_->gpu());
-    const cudaError_t code =
-        cudaMemcpyAsync(to, source, from.bytes(), cudaMemcpyDeviceToHost, get());
+    const bool on_host = own(state_->shared(), from).state().is_host();
+    const cudaMemcpyKind kind = on_host ? cudaMemcpyDefault : cudaMemcpyDeviceToHost;
+    const cudaError_t code = cudaMemcpyAsync(to, source, from.bytes(), kind, get());
     check_wait(*state_->shared().kernel_failures, code, "cudaMemcpyAsync(to, from)",
                {__FILE__, __LINE__});
   }
@@ -185,8 +190,9 @@ void Stream::Hold::let_go() noexcept {
   work_.clear();
 }
 
+// Memory of the host is not freed in the order of a stream: all work keeps the memory.
 bool Stream::at_home(const BufferPtr& buffer) const {
-  return &static_cast<const Buffer&>(*buffer).home() == handle_.get();
+  return !state_->is_host() && &static_cast<const Buffer&>(*buffer).home() == handle_.get();
 }
 
 void Stream::let_go_of_finished() {

@@ -43,7 +43,7 @@ void run(const KernelCall& call) {
 }
 
 std::optional<engine::Access> access_of(const Call& call, const KernelOperand& operand, int gpu) {
-  auto access = call.machine.find(operand.data, operand.count * size_of(operand.dtype));
+  auto access = call.machine.find_mapped(operand.data, operand.count * size_of(operand.dtype));
   if (!access || !call.machine.reachable(*access, gpu)) return std::nullopt;
   return access;
 }

@@ -74,7 +74,8 @@ struct Backend::State final : ScheduleSource {
         chooser(make_chooser(options, attached.chooser, record, replay)),
         sink(options.record_limit, options.digests == Digests::kAll, options.devices),
         locked_sink(sink),
-        devices(options.devices) {
+        devices(options.devices + 1),
+        connections{.links = options.links, .host = options.devices} {
     shared.devices = options.devices;
     shared.memory_limit_bytes = options.memory_limit_bytes;
     shared.share_copies = options.share_copies;
@@ -137,7 +138,8 @@ struct Backend::State final : ScheduleSource {
   }
 
   void require(int index) const {
-    if (index >= 0 && index < options.devices) return;
+    // The host follows the devices.
+    if (index >= 0 && index <= options.devices) return;
     throw InvalidArgumentError(ErrorCode::kUnknownDevice,
                                "device " + std::to_string(index) + " of a backend with " +
                                    std::to_string(options.devices) + " devices",
@@ -156,6 +158,7 @@ struct Backend::State final : ScheduleSource {
   Shared shared;
   std::unique_ptr<Executor> executor;
   DeviceTable devices;
+  const Connections connections;
 };
 
 Backend::Backend(const Options& options, CallSite site) : Backend(options, Attachments{}, site) {}
@@ -169,8 +172,10 @@ int Backend::device_count() const { return state_->options.devices; }
 
 DeviceSpec Backend::device_spec(int index) const {
   state_->require(index);
-  return simulated_device(index);
+  return simulated_device(index, state_->options.devices);
 }
+
+const Connections& Backend::connections() const { return state_->connections; }
 
 Device& Backend::device(int index) {
   state_->require(index);
@@ -204,7 +209,8 @@ const Options& Backend::options() const { return state_->options; }
 
 RunSettings Backend::run_settings() const {
   const Options& options = state_->options;
-  return {.records_host_values = options.record && options.digests == Digests::kAll,
+  return {.verifies_mirrored = true,
+          .records_host_values = options.record && options.digests == Digests::kAll,
           .functions_of = options.functions_of,
           .schedules = &*state_,
           .kernel_failures = state_->shared.kernel_failures.get()};
@@ -251,8 +257,10 @@ std::string to_string(const DeviceMemoryReport& report) {
 }
 
 std::string to_string(const LiveBuffer& buffer) {
-  return "buffer " + std::to_string(buffer.number) + " of device " + std::to_string(buffer.device) +
-         " (" + std::to_string(buffer.bytes) + " bytes)";
+  const std::string place =
+      buffer.device < 0 ? "the host" : "device " + std::to_string(buffer.device);
+  return "buffer " + std::to_string(buffer.number) + " of " + place + " (" +
+         std::to_string(buffer.bytes) + " bytes)";
 }
 
 }  // namespace belfry::sim

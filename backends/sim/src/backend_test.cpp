@@ -76,7 +76,7 @@ TEST(Backend, DevicesAreNamedAndKept) {
   EXPECT_EQ(to_string(backend.device_spec(1)), "/job:localhost/replica:0/task:0/device:SIM:1");
   EXPECT_EQ(&backend.device(1), &backend.device(1));
   EXPECT_EQ(backend.index_of(backend.device_spec(1)), 1);
-  EXPECT_THROW(backend.device(2), InvalidArgumentError);
+  EXPECT_THROW(backend.device(3), InvalidArgumentError) << "device 2 is the host";
   EXPECT_THROW(backend.device_spec(-1), InvalidArgumentError);
   EXPECT_EQ(backend.name(), "sim");
   EXPECT_TRUE(backend.verifies_mirrored());

@@ -5,7 +5,9 @@
 #include "belfry/backend/executor.h"
 #include "belfry/error.h"
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 namespace belfry::sim {
 namespace {
@@ -32,6 +34,19 @@ void require_devices(const Options& options, CallSite site) {
   }
 }
 
+void require_links(const Options& options, CallSite site) {
+  const auto devices = static_cast<std::size_t>(options.devices);
+  bool fits = options.links.empty() || options.links.size() == devices;
+  for (const std::vector<int>& linked : options.links) {
+    for (const int other : linked) fits = fits && other >= 0 && other < options.devices;
+  }
+  if (fits) return;
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                             "Options::links does not fit " + std::to_string(options.devices) +
+                                 (options.devices == 1 ? " device" : " devices"),
+                             "list the linked devices of each device, or leave links empty", site);
+}
+
 // A number that was read from a file may stand for no enumerator.
 template <class E>
 void require_enumerator(E value, E last, const char* member, const char* hint, CallSite site) {
@@ -47,6 +62,7 @@ void require_enumerator(E value, E last, const char* member, const char* hint, C
 
 Options checked_options(Options options, CallSite site) {
   require_devices(options, site);
+  require_links(options, site);
   require_enumerator(options.schedule.kind, ScheduleKind::kReplayed, "schedule.kind",
                      "use Schedule::fixed(), Schedule::random() or Schedule::replay(token)", site);
   require_enumerator(options.carrier, Carrier::kConcurrent, "carrier",

@@ -193,7 +193,7 @@ TEST(SimCommunicator, DevicesAreChecked) {
   };
   EXPECT_EQ(code_of({}), ErrorCode::kNoDevices);
   EXPECT_EQ(code_of({0, 0}), ErrorCode::kDuplicateDevice);
-  EXPECT_EQ(code_of({0, 2}), ErrorCode::kUnknownDevice);
+  EXPECT_EQ(code_of({0, 3}), ErrorCode::kUnknownDevice);
   EXPECT_EQ(code_of({-1}), ErrorCode::kUnknownDevice);
 }
 

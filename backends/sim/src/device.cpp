@@ -10,8 +10,9 @@
 
 namespace belfry::sim {
 
-DeviceSpec simulated_device(int index) {
+DeviceSpec simulated_device(int index, int devices) {
   DeviceSpec spec;
+  if (index == devices) return spec;
   spec.type = "SIM";
   spec.index = index;
   return spec;
@@ -20,11 +21,12 @@ DeviceSpec simulated_device(int index) {
 SimDevice::SimDevice(int index, Shared& shared)
     : index_(index),
       shared_(shared),
-      memory_(engine::DeviceMemory::create({.device = index,
-                                            .limit_bytes = shared.memory_limit_bytes,
-                                            .poison = false,
-                                            .share_copies = shared.share_copies,
-                                            .addresses = nullptr})),
+      memory_(
+          engine::DeviceMemory::create({.device = number(),
+                                        .limit_bytes = is_host() ? 0 : shared.memory_limit_bytes,
+                                        .poison = false,
+                                        .share_copies = shared.share_copies,
+                                        .addresses = nullptr})),
       compute_(*this, shared, next_stream()),
       communication_(*this, shared, next_stream()) {}
 
@@ -59,10 +61,12 @@ std::unique_ptr<Event> SimDevice::create_event() {
 
 engine::QueueOptions SimDevice::next_stream() {
   const std::int32_t own = streams_++;
-  const std::int32_t number = own < kStreamsOfDevice
-                                  ? index_ * kStreamsOfDevice + own
-                                  : shared_.devices * kStreamsOfDevice + shared_.far_streams++;
-  return {.device = index_, .number = number, .label = stream_name(index_, own)};
+  // No numbers are set aside for the host: streams of programs without the host keep their numbers.
+  const bool is_far = is_host() || own >= kStreamsOfDevice;
+  const std::int32_t stream = is_far ? shared_.devices * kStreamsOfDevice + shared_.far_streams++
+                                     : index_ * kStreamsOfDevice + own;
+  const std::string place = is_host() ? "host" : "device " + std::to_string(index_);
+  return {.device = number(), .number = stream, .label = stream_name(place, own)};
 }
 
 }  // namespace belfry::sim

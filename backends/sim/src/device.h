@@ -27,15 +27,16 @@ struct Shared {
   std::atomic<std::int32_t> far_streams{0};  // Streams beyond the numbers set aside for a device.
 };
 
-/// The canonical name of simulated device `index`.
-DeviceSpec simulated_device(int index);
+/// The canonical name of simulated device `index` of a backend with this many devices: `SIM:index`,
+/// or `CPU:0` for the host, which follows the devices.
+DeviceSpec simulated_device(int index, int devices);
 
 class SimDevice final : public Device {
  public:
   SimDevice(int index, Shared& shared);
 
   int index() const override { return index_; }
-  DeviceSpec spec() const override { return simulated_device(index_); }
+  DeviceSpec spec() const override { return simulated_device(index_, shared_.devices); }
   BufferPtr allocate(std::size_t bytes, Stream& stream) override;
   Stream& compute_stream() override { return compute_; }
   Stream& communication_stream() override { return communication_; }
@@ -46,6 +47,10 @@ class SimDevice final : public Device {
   const engine::DeviceMemory& device_memory() const { return *memory_; }
 
  private:
+  bool is_host() const { return index_ == shared_.devices; }
+  // In the engine, where memory of numbers below 0 is the host's and -1 is the device of a
+  // deadlock.
+  int number() const { return is_host() ? -2 : index_; }
   engine::QueueOptions next_stream();
 
   const int index_;

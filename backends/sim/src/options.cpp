@@ -72,6 +72,7 @@ std::string to_string(const Options& options) {
   text.add("stack_bytes", options.stack_bytes, usual.stack_bytes);
   text.add("seed", options.seed, usual.seed);
   text.add("functions_of", options.functions_of, usual.functions_of);
+  text.add("links", options.links, {});
   return text.text();
 }
 

@@ -68,8 +68,9 @@ std::string title_of(const Track& track, int devices) {
   if (track.group == kProgram) return fmt::format("R{}", track.row - kFirstReplica);
   const std::int32_t number = track.row - kFirstStream;
   if (number >= devices * kStreamsOfDevice) return fmt::format("S{}", number);
-  return fmt::format("S{} {}", number,
-                     stream_name(number / kStreamsOfDevice, number % kStreamsOfDevice));
+  return fmt::format(
+      "S{} {}", number,
+      stream_name(fmt::format("device {}", number / kStreamsOfDevice), number % kStreamsOfDevice));
 }
 
 bool is_variable(OperationKind kind) {

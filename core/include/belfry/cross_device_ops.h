@@ -4,6 +4,7 @@
 
 #include "belfry/backend/backend.h"
 #include "belfry/backend/communicator.h"
+#include "belfry/device_spec.h"
 #include "belfry/reduce_op.h"
 #include "belfry/reduction_plan.h"
 #include "belfry/tensor.h"
@@ -13,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace belfry {
@@ -75,7 +77,7 @@ struct TensorReduction {
 ///
 /// A strategy shares ownership of its algorithm. An object may serve several strategies, one after
 /// another or at once; strategies on different threads may call the object at the same time. The
-/// algorithms of belfry have no state.
+/// algorithms of belfry never change.
 class CrossDeviceOps {
  public:
   CrossDeviceOps() = default;
@@ -120,16 +122,27 @@ class NativeAllReduce final : public CrossDeviceOps {
   void all_reduce(const TensorReduction& reduction) override;
 };
 
-/// Copies every input to the first member's device, adds up with a single kernel there, and copies
-/// the result back. Replica order, or any order that the strategy names.
+/// Copies every input to one device, adds up with a single kernel there, and copies the result
+/// back. Replica order, or any order that the strategy names.
 class ReductionToOneDevice final : public CrossDeviceOps {
  public:
+  /// Adds on the device of the first member.
+  ReductionToOneDevice() = default;
+  /// Adds on `device`: the host, or any other device of the backend.
+  explicit ReductionToOneDevice(DeviceSpec device) : device_(std::move(device)) {}
+
   std::string_view name() const override { return "to one device"; }
   ReductionOrder order(ReplicaDevices&) const override { return ReductionOrder::kReplicaOrder; }
   bool can_add_in(ReductionOrder, ReplicaDevices&) const override { return true; }
-  /// One step with the sum of all inputs on member 0, and one with the copies.
+  /// Throws InvalidArgumentError (kUnknownDevice) if the backend lacks the named device.
+  void require_fit(const ReplicaDevices& devices) const override;
+  /// One step with the sum of all inputs on member 0, and one with the copies. None for a named
+  /// device, which may be the device of no member.
   std::optional<ReductionPlan> plan(int members) const override;
   void all_reduce(const TensorReduction& reduction) override;
+
+ private:
+  std::optional<DeviceSpec> device_{};
 };
 
 }  // namespace belfry

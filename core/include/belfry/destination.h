@@ -40,8 +40,9 @@ constexpr bool is_destination() {
 DeviceSpec named_device(StrategyCore& core, std::string_view text, CallSite site);
 /// Throws: InvalidArgumentError (kDestination) unless a value has a component for each replica.
 void require_whole(StrategyCore& core, int components, CallSite site);
-/// The devices' indices in the backend, in the same order. Throws: InvalidArgumentError
-/// (kDestination) for an empty list, or for a device that the backend lacks; (kDuplicateDevice).
+/// The indices of the devices in the backend, in the same order; the host has an index too. Throws:
+/// InvalidArgumentError (kDestination) for an empty list, or for a device that the backend lacks;
+/// (kDuplicateDevice).
 std::vector<int> indices_of(StrategyCore& core, const std::vector<DeviceSpec>& devices,
                             CallSite site);
 std::vector<DeviceSpec> specs_of(StrategyCore& core, const std::vector<int>& devices);
@@ -74,10 +75,10 @@ std::vector<DeviceSpec> named_devices(StrategyCore& core, const D& destination, 
 
 }  // namespace detail
 
-/// The types of destinations (SEM-122): a DeviceSpec; a device string, with missing fields taken
-/// from the strategy's first device; a variable, for the devices of its components; a PerReplica or
-/// Mirrored, for the devices of all replicas; a MirroredOn; a `std::vector` of destinations; or a
-/// type with a function `devices_of` in its namespace.
+/// The types of destinations (SEM-122): a DeviceSpec, which may be the host, `CPU:0`; a device
+/// string, with missing fields taken from the strategy's first device; a variable, for the devices
+/// of its components; a PerReplica or Mirrored, for the devices of all replicas; a MirroredOn; a
+/// `std::vector` of destinations; or a type with a function `devices_of` in its namespace.
 template <class D>
 concept Destination = detail::is_destination<std::decay_t<D>>();
 

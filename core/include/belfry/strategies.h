@@ -8,6 +8,7 @@
 #include "belfry/process_group.h"
 #include "belfry/strategy.h"
 
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -90,8 +91,12 @@ struct CentralStorageOptions {
   std::optional<ReductionOrder> order{};
   /// As in StrategyOptions.
   std::shared_ptr<CrossDeviceOps> cross_device_ops{};
-  /// The device of mirrored variables. Without a value: the only replica's device, else the
-  /// backend's first CPU, else replica 0's device.
+  /// As in StrategyOptions.
+  std::vector<std::vector<int>> links{};
+  /// As in StrategyOptions.
+  std::function<void(const std::string&)> log{};
+  /// The device of mirrored variables, which may be the host. Without a value: the only replica's
+  /// device, else the first CPU among the backend's devices, else replica 0's device.
   std::optional<DeviceSpec> storage{};
   /// As in StrategyOptions.
   bool require_names = false;

@@ -5,6 +5,7 @@
 
 #include "belfry/error.h"
 
+#include <optional>
 #include <string>
 
 namespace belfry {
@@ -20,10 +21,17 @@ std::string list_of(const Backend& backend) {
     text += to_string(backend.device_spec(i));
   }
   if (count > kMostListed) text += " and " + std::to_string(count - kMostListed) + " more";
+  const std::optional<int> host = backend.connections().host;
+  if (host == count) text += ", and the host " + to_string(backend.device_spec(count));
   return text;
 }
 
 }  // namespace
+
+const Connections& Backend::connections() const {
+  static const Connections unknown;
+  return unknown;
+}
 
 std::vector<DeviceSpec> Backend::devices() const {
   std::vector<DeviceSpec> specs;
@@ -38,6 +46,8 @@ int Backend::index_of(const DeviceSpec& spec, CallSite site) const {
   for (int i = 0; i < count; ++i) {
     if (device_spec(i) == spec) return i;
   }
+  const std::optional<int> host = connections().host;
+  if (host && device_spec(*host) == spec) return *host;
   throw InvalidArgumentError({.code = ErrorCode::kUnknownDevice,
                               .summary = "no device " + to_string(spec),
                               .site = site,

@@ -20,7 +20,6 @@ class NamesOnly : public Backend {
   Device& device(int) override { throw 0; }
   std::unique_ptr<Communicator> communicator(std::span<const int>) override { return nullptr; }
   Executor& executor() override { throw 0; }
-  bool verifies_mirrored() const override { return false; }
 
  private:
   int count_;
@@ -48,6 +47,39 @@ TEST(Backend, AnUnknownDeviceIsAnsweredWithTheList) {
               "this backend has /job:localhost/replica:0/task:0/device:SIM:0, "
               "/job:localhost/replica:0/task:0/device:SIM:1");
     EXPECT_EQ(error.report().site.line, __LINE__ - 8);
+  }
+}
+
+// The same, with the host after the devices.
+class NamesAndHost final : public NamesOnly {
+ public:
+  explicit NamesAndHost(int count) : NamesOnly(count), connections_{.links = {}, .host = count} {}
+  DeviceSpec device_spec(int index) const override {
+    return index == device_count() ? DeviceSpec{} : NamesOnly::device_spec(index);
+  }
+  const Connections& connections() const override { return connections_; }
+
+ private:
+  Connections connections_;
+};
+
+TEST(Backend, TheHostIsADeviceIfTheBackendSaysSo) {
+  const NamesOnly without{2};
+  EXPECT_FALSE(without.has_device(2));
+  EXPECT_THROW((void)without.index_of(DeviceSpec::parse("/cpu:0")), InvalidArgumentError);
+  const NamesAndHost backend{2};
+  EXPECT_EQ(backend.devices().size(), 2U) << "the host is none of the devices";
+  EXPECT_EQ(backend.index_of(DeviceSpec::parse("/cpu:0")), 2);
+  EXPECT_TRUE(backend.has_device(0) && backend.has_device(1) && backend.has_device(2));
+  EXPECT_FALSE(backend.has_device(-1) || backend.has_device(3));
+  try {
+    (void)backend.index_of(DeviceSpec::parse("/cpu:1"));
+    FAIL();
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.report().expected,
+              "this backend has /job:localhost/replica:0/task:0/device:SIM:0, "
+              "/job:localhost/replica:0/task:0/device:SIM:1, and the host "
+              "/job:localhost/replica:0/task:0/device:CPU:0");
   }
 }
 

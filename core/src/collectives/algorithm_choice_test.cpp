@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Rows C01 to C07 of the conformance table, and the log of a strategy's choice (SEM-146).
+// Rows C01 to C07 of the conformance catalogue, and the log of a strategy's choice (SEM-146).
 #include "belfry/algorithm_choice.h"
 
 #include "belfry/belfry.h"
 #include "belfry/testing/asserts.h"
 #include "collectives/testing/counting_links.h"
+#include "run/testing/borrowed_devices.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,6 +16,7 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace belfry::algorithm_choice_test {
@@ -89,6 +91,50 @@ TEST(ChooseTheBest, C06_ACommunicatorDecides) {
   EXPECT_EQ(chosen.warning, "the first device receives every tensor of every replica");
 }
 
+// A backend that knows its links.
+class Linked final : public BorrowedDevices {
+ public:
+  explicit Linked(const Links& links)
+      : BorrowedDevices(static_cast<int>(links.size())), connections_{.links = links, .host = 0} {}
+  const Connections& connections() const override { return connections_; }
+
+ private:
+  Connections connections_;
+};
+
+std::string name_with_links_of_backend(const Links& links, std::vector<int> indices) {
+  Linked backend(links);
+  ReplicaDevices devices(backend, std::move(indices));
+  return std::string(choose_the_best(devices).algorithm->name());
+}
+
+TEST(ChooseTheBest, C01_C02_C03_C04_LinksOfTheBackendDecideIfNoneAreGiven) {
+  testing::asserts("SEM-146");
+  EXPECT_EQ(name_with_links_of_backend(kTwoQuads, numbers_below(8)), "hierarchical");
+  const Links quad(kTwoQuads.begin(), kTwoQuads.begin() + 4);
+  EXPECT_EQ(name_with_links_of_backend(quad, numbers_below(4)), "native");
+  Links own = kTwoQuads;
+  for (int i = 0; i < 8; ++i) own[static_cast<std::size_t>(i)].push_back(i);
+  EXPECT_EQ(name_with_links_of_backend(own, numbers_below(8)), "hierarchical");
+  Links rotated = kTwoQuads;
+  std::rotate(rotated.begin(), rotated.begin() + 1, rotated.end());
+  EXPECT_EQ(name_with_links_of_backend(rotated, numbers_below(8)), "native");
+}
+
+TEST(ChooseTheBest, LinksOfTheBackendAreThoseOfTheReplicasDevices) {
+  testing::asserts("SEM-146");
+  // Devices 5 and 4 are linked, and devices 2 and 0, but not 5 and 2.
+  EXPECT_EQ(name_with_links_of_backend(kTwoQuads, {5, 4, 2, 0}), "hierarchical");
+  EXPECT_EQ(name_with_links_of_backend(kTwoQuads, {5, 2, 4, 0}), "native");
+  EXPECT_EQ(name_with_links_of_backend({{1}, {0}, {3}, {2}}, {3, 2, 1, 0}), "hierarchical");
+  EXPECT_EQ(name_with_links_of_backend({{1}, {0}, {3}, {2}}, {3, 1, 2, 0}), "native");
+  // Links that the user gives take precedence.
+  Linked backend(kTwoQuads);
+  ReplicaDevices devices(backend, numbers_below(8));
+  const Links none(8);
+  EXPECT_EQ(choose_the_best(devices, none).algorithm->name(), "native");
+}
+
 // Overridden: devices of one machine, or of one GPU, have a communicator: one kernel reads all
 // inputs. The older system falls back to one device, with a warning.
 TEST(ChooseTheBest, C07_LogicalDevicesAreNative) {
@@ -110,6 +156,15 @@ TEST(ChooseTheBest, TakesTheLargestGroups) {
   EXPECT_THAT(choice(3, {{1}, {0}}).warning, HasSubstr("links of 2 replicas were given for 3"));
 }
 
+// 2^24 + (1 + 1) in groups of four; in replica order 2^24 + 1 is a tie that goes to 2^24, twice.
+float sum_of_a_tie(Strategy& strategy) {
+  return strategy.run([](ReplicaContext& replica) {
+    const int id = replica.replica_id();
+    const float own = id == 0 ? 16777216.0F : id == 4 || id == 5 ? 1.0F : 0.0F;
+    return replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({1}, own)).to_host()[0];
+  })[0];
+}
+
 TEST(LogOfAStrategy, HasItsChoice) {
   testing::asserts("SEM-146");
   std::vector<std::string> lines;
@@ -117,13 +172,7 @@ TEST(LogOfAStrategy, HasItsChoice) {
   HostBackend backend(8);
   MirroredStrategy strategy(backend, {.links = kTwoQuads, .log = log});
   EXPECT_THAT(lines, ElementsAre(HasSubstr("hierarchical")));
-  // 2^24 + (1 + 1); in replica order 2^24 + 1 is a tie that goes to 2^24, twice.
-  const auto sums = strategy.run([](ReplicaContext& replica) {
-    const int id = replica.replica_id();
-    const float own = id == 0 ? 16777216.0F : id == 4 || id == 5 ? 1.0F : 0.0F;
-    return replica.all_reduce(ReduceOp::kSum, Tensor<float>::full({1}, own)).to_host()[0];
-  });
-  EXPECT_EQ(sums[0], 16777218.0F);
+  EXPECT_EQ(sum_of_a_tie(strategy), 16777218.0F);
   lines.clear();
   strategy.configure({.cross_device_ops = std::make_shared<RingAllReduce>(), .log = log});
   EXPECT_THAT(lines, ElementsAre("tensors are reduced by the algorithm 'ring' of the options"));
@@ -135,6 +184,26 @@ TEST(LogOfAStrategy, HasItsChoice) {
   strategy.configure({.order = ReductionOrder::kReplicaOrder, .log = log});
   EXPECT_THAT(lines, ElementsAre("tensors are reduced by the native algorithm, because the "
                                  "communicator has the named order"));
+}
+
+TEST(LogOfAStrategy, IsNotNeededForLinksOfTheBackend) {
+  testing::asserts("SEM-146");
+  Linked backend(kTwoQuads);
+  MirroredStrategy strategy(backend);
+  EXPECT_EQ(sum_of_a_tie(strategy), 16777218.0F);
+  strategy.configure({.links = Links(8)});
+  EXPECT_EQ(sum_of_a_tie(strategy), 16777216.0F) << "the user says that there are no links";
+}
+
+TEST(LogOfAStrategy, IsAnOptionOfCentralStorageToo) {
+  testing::asserts("SEM-146");
+  std::vector<std::string> lines;
+  HostBackend backend(8);
+  CentralStorageStrategy strategy(
+      backend,
+      {.links = kTwoQuads, .log = [&](const std::string& line) { lines.push_back(line); }});
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("the links make groups of 4 replicas")));
+  EXPECT_EQ(sum_of_a_tie(strategy), 16777218.0F);
 }
 
 TEST(LogOfAStrategy, HasWarningsAfterTheChoice) {

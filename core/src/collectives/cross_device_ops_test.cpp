@@ -52,6 +52,29 @@ TEST(Algorithms, AddInTheirOwnOrders) {
   EXPECT_THAT(sum_of_large_and_small(ring), ElementsAre(1, 2, 2, 0));
 }
 
+// The memory of a device that no replica uses tells where the additions were.
+TEST(Algorithms, AddOnTheNamedDevice) {
+  testing::asserts("SEM-32", "SEM-146");
+  HostBackend backend(5);
+  const DeviceSpec beside = backend.device_spec(0);
+  const std::vector<DeviceSpec> devices = backend.devices();
+  StrategyOptions options{.devices = {devices.begin() + 1, devices.end()}};
+  options.cross_device_ops = std::make_shared<ReductionToOneDevice>(beside);
+  MirroredStrategy strategy(backend, options);
+  EXPECT_EQ(backend.device(0).memory().peak_bytes, 0U);
+  EXPECT_THAT(sum_of_large_and_small(strategy), ElementsAre(1, 1, 1, 1));
+  // Four inputs and a result of 16 bytes each.
+  EXPECT_EQ(backend.device(0).memory().peak_bytes, 80U);
+  EXPECT_FALSE(options.cross_device_ops->plan(4).has_value());
+  options.cross_device_ops = std::make_shared<ReductionToOneDevice>(DeviceSpec::parse("/gpu:0"));
+  try {
+    const MirroredStrategy refused(backend, options);
+    FAIL() << "the backend has no GPU";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnknownDevice);
+  }
+}
+
 TEST(Algorithms, KeepAnOrderThatIsNamedForHostLeavesToo) {
   testing::asserts("SEM-32", "SEM-146");
   HostBackend backend(3);
@@ -282,7 +305,7 @@ class FloatsOnlyBackend final : public Backend {
     return std::make_unique<FloatsOnly>(inner_.communicator(devices));
   }
   Executor& executor() override { return inner_.executor(); }
-  bool verifies_mirrored() const override { return true; }
+  RunSettings run_settings() const override { return {.verifies_mirrored = true}; }
 
  private:
   HostBackend inner_{3};

@@ -10,9 +10,10 @@
 namespace belfry {
 namespace {
 
-void reduce_one(ReduceOp op, ReductionOrder order, std::span<const CollectivePart> parts) {
+// The additions are work of `stream`.
+void reduce_one(ReduceOp op, ReductionOrder order, std::span<const CollectivePart> parts,
+                Stream& stream) {
   const BufferView& like = parts.front().input;
-  Stream& stream = *parts.front().stream;
   Device& device = stream.device();
   Kernel kernel;
   kernel.kind = KernelKind::kReduceReplicas;
@@ -35,14 +36,24 @@ void reduce_one(ReduceOp op, ReductionOrder order, std::span<const CollectivePar
 
 }  // namespace
 
+void ReductionToOneDevice::require_fit(const ReplicaDevices& devices) const {
+  if (device_) static_cast<void>(devices.backend().index_of(*device_));
+}
+
 std::optional<ReductionPlan> ReductionToOneDevice::plan(int members) const {
+  if (device_) return std::nullopt;
   return ShuffleAllReduce(1).plan(members);
 }
 
 void ReductionToOneDevice::all_reduce(const TensorReduction& reduction) {
   const ReductionOrder order = reduction.order.value_or(ReductionOrder::kReplicaOrder);
+  Stream* stream = reduction.parts.front().stream;
+  if (device_) {
+    Backend& backend = reduction.devices->backend();
+    stream = &backend.device(backend.index_of(*device_)).communication_stream();
+  }
   for (std::size_t tensor = 0; tensor < reduction.tensors(); ++tensor) {
-    reduce_one(reduction.op, order, reduction.tensor(tensor));
+    reduce_one(reduction.op, order, reduction.tensor(tensor), *stream);
   }
 }
 

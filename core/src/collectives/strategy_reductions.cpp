@@ -8,6 +8,7 @@
 #include "belfry/error.h"
 #include "belfry/tensor.h"
 #include "collectives/fold_own_leaf.h"
+#include "collectives/linked_groups.h"
 #include "collectives/require_reducible.h"
 #include "collectives/result_pages.h"
 #include "collectives/tensor_reductions.h"
@@ -47,18 +48,20 @@ std::size_t leading_parts_of_one_type(std::span<const CollectivePart> parts, std
 
 }  // namespace
 
-// An algorithm without links is chosen anew in each reduction: a communicator is made only when a
-// reduction needs one. A log or links ask now.
+// Without links an algorithm is chosen anew in each reduction: a communicator is made only when a
+// reduction needs one. A log, links of the options, or groups of linked devices ask now.
 void StrategyReductions::configure(const StrategyOptions& options, CallSite site) {
   check(options, site);
   std::shared_ptr<CrossDeviceOps> chosen = options.cross_device_ops;
   const bool is_open = chosen == nullptr && !options.order;
-  if (is_open && (options.log || !options.links.empty())) {
+  const bool has_links =
+      is_open && (!options.links.empty() || linked_groups(devices_, options.links).size != 0);
+  if (has_links || (is_open && options.log)) {
     AlgorithmChoice choice = choose_the_best(devices_, options.links);
     if (options.log) options.log(choice.reason);
     if (options.log && !choice.warning.empty()) options.log("warning: " + choice.warning);
     // Without links the choice is what NativeAllReduce does, also for replicas that take no part.
-    if (!options.links.empty()) chosen = std::move(choice.algorithm);
+    if (has_links) chosen = std::move(choice.algorithm);
   } else if (options.log) {
     options.log(sentence_about(options));
   }

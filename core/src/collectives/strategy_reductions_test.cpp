@@ -212,7 +212,7 @@ class Unjoined final : public Backend {
     throw UnsupportedError(ErrorCode::kUnsupported, "no communicator");
   }
   Executor& executor() override { return inner_.executor(); }
-  bool verifies_mirrored() const override { return true; }
+  RunSettings run_settings() const override { return {.verifies_mirrored = true}; }
 
  private:
   HostBackend inner_{3};

@@ -43,6 +43,8 @@ void add_shared(OptionsText& text, const Options& options) {
   if (options.cross_device_ops != nullptr) {
     text.put("cross_device_ops", detail::quoted(options.cross_device_ops->name()));
   }
+  text.add("links", options.links, {});
+  if (options.log) text.put("log", detail::quoted("a function"));
 }
 
 // Likewise, after the members of a kind of strategy.
@@ -69,8 +71,6 @@ std::string to_string(const VariableOptions& options) {
 std::string to_string(const StrategyOptions& options) {
   OptionsText text;
   add_shared(text, options);
-  text.add("links", options.links, {});
-  if (options.log) text.put("log", detail::quoted("a function"));
   add_checks(text, options);
   return text.text();
 }

@@ -209,8 +209,14 @@ TEST_F(Printing, OfOptionsOfStrategies) {
                 ", .order = belfry::ReductionOrder::kTree, .cross_device_ops = "
                 "\"to one device\", .links = {{1}, {0, 1}}, .log = \"a function\", "
                 ".require_names = true, .report_overflow = true}");
-  EXPECT_EQ(text_of(CentralStorageOptions{.devices = devices, .storage = devices[1]}),
-            devices_text + ", .storage = belfry::DeviceSpec::parse(\"" + kCpu + "1\")}");
+  EXPECT_EQ(
+      text_of(CentralStorageOptions{.devices = devices,
+                                    .links = {{1}, {0}},
+                                    .log = [](const std::string&) {},
+                                    .storage = devices[1]}),
+      devices_text +
+          ", .links = {{1}, {0}}, .log = \"a function\", .storage = belfry::DeviceSpec::parse(\"" +
+          kCpu + "1\")}");
 }
 
 TEST_F(Printing, OfDistributedValues) {

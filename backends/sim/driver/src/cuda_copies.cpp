@@ -24,7 +24,7 @@ cudaError_t bad_address(const Call& call, const char* which, std::size_t bytes) 
 
 cudaError_t write(const Call& call, const StreamObject& stream, void* to, const void* from,
                   std::size_t bytes) {
-  const auto access = call.machine.find(to, bytes);
+  const auto access = call.machine.find_mapped(to, bytes);
   if (!access) return bad_address(call, "destination", bytes);
   const auto* first = static_cast<const std::byte*>(from);
   Command command;
@@ -45,7 +45,7 @@ cudaError_t write(const Call& call, const StreamObject& stream, void* to, const 
 
 cudaError_t read(const Call& call, const StreamObject& stream, void* to, const void* from,
                  std::size_t bytes) {
-  const auto access = call.machine.find(from, bytes);
+  const auto access = call.machine.find_mapped(from, bytes);
   if (!access) return bad_address(call, "source", bytes);
   // A copy to pageable memory returns after its end.
   call.machine.engine().read(*stream.queue, to, *access);
@@ -54,9 +54,9 @@ cudaError_t read(const Call& call, const StreamObject& stream, void* to, const v
 
 cudaError_t copy(const Call& call, const StreamObject& stream, void* to, const void* from,
                  std::size_t bytes) {
-  const auto target = call.machine.find(to, bytes);
+  const auto target = call.machine.find_mapped(to, bytes);
   if (!target) return bad_address(call, "destination", bytes);
-  const auto source = call.machine.find(from, bytes);
+  const auto source = call.machine.find_mapped(from, bytes);
   if (!source) return bad_address(call, "source", bytes);
   Command command;
   command.name = "copy";
@@ -67,10 +67,11 @@ cudaError_t copy(const Call& call, const StreamObject& stream, void* to, const v
   return cudaSuccess;
 }
 
-// The kind of a copy between two addresses, for cudaMemcpyDefault.
+// The kind of a copy between two addresses, for cudaMemcpyDefault. Pinned memory is like memory of
+// a GPU: the copy runs late, and the host may change the bytes until then.
 cudaMemcpyKind kind_of(const Call& call, const void* to, const void* from) {
-  const bool to_device = call.machine.find(to, 0).has_value();
-  if (call.machine.find(from, 0)) {
+  const bool to_device = call.machine.find_mapped(to, 0).has_value();
+  if (call.machine.find_mapped(from, 0)) {
     return to_device ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost;
   }
   return to_device ? cudaMemcpyHostToDevice : cudaMemcpyHostToHost;
@@ -83,7 +84,22 @@ struct Copy {
   cudaMemcpyKind kind;
 };
 
+// The given kind names a GPU where an address must be of a GPU.
+cudaError_t require_gpu(const Call& call, const Copy& given) {
+  const cudaMemcpyKind kind = given.kind;
+  const bool to_gpu = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  const bool from_gpu = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  if (to_gpu && !call.machine.find(given.to, given.bytes)) {
+    return bad_address(call, "destination", given.bytes);
+  }
+  if (from_gpu && !call.machine.find(given.from, given.bytes)) {
+    return bad_address(call, "source", given.bytes);
+  }
+  return cudaSuccess;
+}
+
 cudaError_t enqueue(const Call& call, const StreamObject& stream, const Copy& given) {
+  if (const cudaError_t code = require_gpu(call, given); code != cudaSuccess) return code;
   switch (given.kind == cudaMemcpyDefault ? kind_of(call, given.to, given.from) : given.kind) {
     case cudaMemcpyHostToDevice:
       return write(call, stream, given.to, given.from, given.bytes);

@@ -136,7 +136,7 @@ cudaError_t cudaDeviceCanAccessPeer(int* canAccessPeer, int device, int peerDevi
   return guarded_cuda<Thread::kAsks>(__func__, [&](const Call& call) {
     if (!call.machine.has_gpu(device)) return no_such_gpu(call, device);
     if (!call.machine.has_gpu(peerDevice)) return no_such_gpu(call, peerDevice);
-    *canAccessPeer = device != peerDevice && call.machine.options().peer_access ? 1 : 0;
+    *canAccessPeer = device != peerDevice && call.machine.are_peers(device, peerDevice) ? 1 : 0;
     return cudaSuccess;
   });
 }

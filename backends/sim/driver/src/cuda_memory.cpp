@@ -51,8 +51,10 @@ cudaError_t make_memory(const Call& call, void** address, std::size_t bytes, int
 cudaError_t make_host_memory(const Call& call, void** address, std::size_t bytes) {
   *address = nullptr;
   if (bytes == 0) return cudaSuccess;
-  auto memory = std::make_shared<HostMemoryObject>(bytes);
-  *address = memory->first.get();
+  auto memory = std::make_shared<HostMemoryObject>();
+  memory->allocation = call.machine.pinned().allocate(bytes);
+  memory->allocation->written().insert({0, bytes});
+  *address = memory->allocation->data();
   call.machine.host_memory.insert_as(*address, std::move(memory));
   return cudaSuccess;
 }
@@ -107,7 +109,7 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t memPool, const struct cudaMemAcce
       if (!call.machine.has_gpu(gpu)) {
         return misuse(call, cudaErrorInvalidDevice, "access for a GPU that is not there");
       }
-      if (gpu != pool->gpu && !call.machine.options().peer_access) {
+      if (gpu != pool->gpu && !call.machine.are_peers(gpu, pool->gpu)) {
         return misuse(call, cudaErrorPeerAccessUnsupported, "these GPUs have no peer access");
       }
       pool->reachable_from.push_back(gpu);

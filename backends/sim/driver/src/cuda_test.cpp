@@ -133,6 +133,46 @@ TEST(CudaOnDriver, PeersNeedAccess) {
   EXPECT_EQ(cudaMemPoolSetAccess(make_pool(0), &access, 1), cudaErrorPeerAccessUnsupported);
 }
 
+TEST(CudaOnDriver, PeersMayBeNeighboursAlone) {
+  const sim::SimulatedDriver machine({.gpus = 4, .peer_group = 2});
+  const auto can = [](int from, int to) {
+    int answer = -1;
+    EXPECT_EQ(cudaDeviceCanAccessPeer(&answer, from, to), cudaSuccess);
+    return answer;
+  };
+  EXPECT_EQ(can(0, 1), 1);
+  EXPECT_EQ(can(3, 2), 1);
+  EXPECT_EQ(can(1, 2), 0);
+  EXPECT_EQ(can(3, 0), 0);
+}
+
+// A copy of the default kind to pinned memory runs late; the memory counts as written before.
+TEST(CudaOnDriver, CopiesBetweenPinnedMemoryAndGpus) {
+  const sim::SimulatedDriver machine({.gpus = 1});
+  cudaStream_t stream = make_stream();
+  int* data = allocate(make_pool(), stream, 1);
+  int* pinned = nullptr;
+  ASSERT_EQ(cudaMallocHost(&pinned, 2 * sizeof(int)), cudaSuccess);
+  pinned[0] = 7;
+  pinned[1] = 8;
+  const auto copy = [&](int* to, const int* from) {
+    return cudaMemcpyAsync(to, from, sizeof(int), cudaMemcpyDefault, stream);
+  };
+  ASSERT_EQ(copy(data, pinned), cudaSuccess);
+  ASSERT_EQ(copy(pinned + 1, data), cudaSuccess);
+  EXPECT_EQ(pinned[1], 8) << "nobody has waited";
+  ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_EQ(pinned[1], 7);
+  pinned[0] = 9;
+  ASSERT_EQ(copy(pinned + 1, pinned), cudaSuccess);
+  ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_EQ(pinned[1], 9);
+  EXPECT_EQ(cudaMemcpyAsync(pinned, data, sizeof(int), cudaMemcpyDeviceToDevice, stream),
+            cudaErrorInvalidValue)
+      << "the kind says that both are memory of GPUs";
+  ASSERT_EQ(cudaFreeHost(pinned), cudaSuccess);
+}
+
 TEST(CudaOnDriver, AllocatesOnStreamsOfTheGpuOfThePool) {
   const sim::SimulatedDriver machine({.gpus = 2});
   void* data = nullptr;

@@ -42,6 +42,10 @@ Machine::Machine(const sim::DriverOptions& options)
     memory.addresses = addresses_;
     memories_.push_back(engine::DeviceMemory::create(std::move(memory)));
   }
+  engine::MemoryOptions of_host;
+  of_host.device = -1;
+  of_host.addresses = addresses_;
+  pinned_ = engine::DeviceMemory::create(std::move(of_host));
 }
 
 void Machine::reseed(std::uint64_t seed) {
@@ -56,9 +60,18 @@ std::shared_ptr<StreamObject> Machine::stream_for_work(cudaStream_t handle, int 
 }
 
 std::optional<engine::Access> Machine::find(const void* address, std::size_t bytes) const {
+  std::optional<engine::Access> access = find_mapped(address, bytes);
+  if (access && access->allocation->device() < 0) return std::nullopt;
+  return access;
+}
+
+std::optional<engine::Access> Machine::find_mapped(const void* address, std::size_t bytes) const {
   std::optional<engine::Access> access = addresses_->find(address, bytes);
   if (!access || access->range.end > access->allocation->bytes()) return std::nullopt;
-  if (memory_handles.find(access->allocation->data()) == nullptr) return std::nullopt;
+  const void* const first = access->allocation->data();
+  const bool lives = access->allocation->device() < 0 ? host_memory.find(first) != nullptr
+                                                      : memory_handles.find(first) != nullptr;
+  if (!lives) return std::nullopt;
   return access;
 }
 
@@ -66,11 +79,12 @@ std::shared_ptr<HostMemoryObject> Machine::find_pinned(const void* address) cons
   std::shared_ptr<HostMemoryObject> memory = host_memory.find_before(address);
   if (memory == nullptr) return nullptr;
   const auto offset = reinterpret_cast<std::uintptr_t>(address) -
-                      reinterpret_cast<std::uintptr_t>(memory->first.get());
-  return offset < memory->bytes ? memory : nullptr;
+                      reinterpret_cast<std::uintptr_t>(memory->allocation->data());
+  return offset < memory->allocation->bytes() ? memory : nullptr;
 }
 
 bool Machine::reachable(const engine::Access& access, int gpu) const {
+  if (access.allocation->device() < 0) return true;
   const auto memory = memory_handles.find(access.allocation->data());
   if (memory == nullptr) return false;
   if (access.allocation->device() == gpu) return true;

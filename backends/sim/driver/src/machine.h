@@ -33,6 +33,7 @@ class Machine {
   engine::Engine& engine() { return engine_; }
   CallBook& book() { return book_; }
   engine::DeviceMemory& memory(int gpu) { return *memories_[static_cast<std::size_t>(gpu)]; }
+  engine::DeviceMemory& pinned() { return *pinned_; }
   std::int32_t next_stream_number() { return streams_made_++; }
   /// Adds to the number of host threads that may enqueue work, unless the options give the number.
   void count_threads(int change) {
@@ -46,12 +47,21 @@ class Machine {
   }
   /// The same for a call that enqueues: the stream waits for streams as CUDA's default streams ask.
   std::shared_ptr<StreamObject> stream_for_work(cudaStream_t handle, int gpu);
+  /// Whether kernels on one of two different GPUs may use memory of the other, if its owner
+  /// permits.
+  bool are_peers(int one, int other) const {
+    const int group = options_.peer_group;
+    return options_.peer_access && (group < 1 || one / group == other / group);
+  }
   bool has_gpu(int gpu) const { return options_.installed && gpu >= 0 && gpu < options_.gpus; }
 
   void reseed(std::uint64_t seed);
 
-  /// The live memory from `address` on, or nothing: freed, never allocated, or too short.
+  /// The live memory of a GPU from `address` on, or nothing: freed, never allocated, too short, or
+  /// memory of the host.
   std::optional<engine::Access> find(const void* address, std::size_t bytes) const;
+  /// The same for memory that kernels may use: of a GPU, or pinned.
+  std::optional<engine::Access> find_mapped(const void* address, std::size_t bytes) const;
   /// The pinned memory with the byte at `address`; null for pageable memory.
   std::shared_ptr<HostMemoryObject> find_pinned(const void* address) const;
   /// Whether kernels on `gpu` may use `access`.
@@ -70,6 +80,7 @@ class Machine {
   RandomChooser chooser_;
   std::shared_ptr<engine::AddressMap> addresses_;  // with the memories
   std::vector<std::shared_ptr<engine::DeviceMemory>> memories_;
+  std::shared_ptr<engine::DeviceMemory> pinned_;
   std::atomic<std::int32_t> streams_made_{0};
   engine::Engine engine_;
 

@@ -40,13 +40,10 @@ struct MemoryObject {
   std::shared_ptr<PoolObject> pool;
 };
 
-/// Pinned memory of the host.
+/// Pinned memory of the host, which copies and kernels of every GPU may use. The program writes the
+/// bytes without the driver's knowledge: all of them count as written.
 struct HostMemoryObject {
-  explicit HostMemoryObject(std::size_t size)
-      : bytes(size), first(std::make_unique_for_overwrite<std::byte[]>(size)) {}
-
-  std::size_t bytes;
-  std::unique_ptr<std::byte[]> first;
+  engine::AllocationPtr allocation;
 };
 
 }  // namespace belfry::driver

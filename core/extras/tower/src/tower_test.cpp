@@ -281,6 +281,7 @@ TEST_F(Tower, BroadcastAndFetch) {
               HasSubstr("BF-038"));
   EXPECT_EQ(tower::fetch(distribution_, everywhere), 7);
   EXPECT_EQ(tower::fetch(distribution_, everywhere, text(1)), 7);
+  EXPECT_EQ(tower::fetch(distribution_, everywhere, "/device:CPU:0"), 7);
   const auto twice = [](int x) { return 2 * x; };
   EXPECT_EQ(tower::fetch(distribution_, everywhere, text(1), twice), 14);
   EXPECT_EQ(tower::fetch(distribution_, everywhere, twice), 14);

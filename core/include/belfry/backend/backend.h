@@ -9,6 +9,7 @@
 #include "belfry/device_spec.h"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,9 @@ class ScheduleSource {
 class KernelFailures;
 
 struct RunSettings {
+  /// Whether to compare, at run time, values that are promised equal (Mirrored, mirrored variables)
+  /// (SEM-11).
+  bool verifies_mirrored = false;
   /// Whether the log gets digests of the values that replicas and variables keep on the host
   /// (SEM-77).
   bool records_host_values = false;
@@ -43,6 +47,16 @@ struct RunSettings {
   const ScheduleSource* schedules = nullptr;
   /// The exceptions of users' kernels, for the reports of failed runs (SEM-173); may be null.
   const KernelFailures* kernel_failures = nullptr;
+};
+
+/// How the devices of a backend are connected, with each other and with the host.
+struct Connections {
+  /// `links[i]` lists the devices with a direct, fast link to device i, in any order; a list may
+  /// name its own device. Empty: unknown.
+  std::vector<std::vector<int>> links{};
+  /// The index of the host as a device, `CPU:0` (SEM-122): the index of a device, or
+  /// device_count(), if all devices are others. Without a value, the host is no device.
+  std::optional<int> host{};
 };
 
 /// A set of devices, and an executor for replicas: the only interface between strategies and
@@ -58,10 +72,10 @@ class Backend {
   /// `sim`, `cuda`.
   virtual std::string_view name() const = 0;
   virtual int device_count() const = 0;  ///< The number of devices, at least 1.
-  /// The name of device `index`, which is in [0, device_count()).
+  /// The name of device `index`, for which has_device(index) holds.
   virtual DeviceSpec device_spec(int index) const = 0;
-  /// Device `index`, made on first use. Throws: InvalidArgumentError (kUnknownDevice) unless index
-  /// is in [0, device_count()).
+  /// Device `index`, made on first use. Throws: InvalidArgumentError (kUnknownDevice) unless
+  /// has_device(index).
   virtual Device& device(int index) = 0;
   /// Collectives among `devices`, in this order. May be slow: strategies make a communicator once
   /// and keep it. Throws: InvalidArgumentError (kDuplicateDevice, kUnknownDevice, kNoDevices);
@@ -69,15 +83,22 @@ class Backend {
   virtual std::unique_ptr<Communicator> communicator(std::span<const int> devices) = 0;
   /// The executor of the replicas on this backend.
   virtual Executor& executor() = 0;
-  /// Whether to compare, at run time, values that are promised equal (Mirrored, mirrored variables)
-  /// (SEM-11).
-  virtual bool verifies_mirrored() const = 0;
+  /// The links and the host, the same at every call. By default no link is known, and the host is
+  /// no device. The reference stays valid as long as the backend.
+  virtual const Connections& connections() const;
   /// Settings for tests, read at the beginning of a run.
   virtual RunSettings run_settings() const { return {}; }
 
-  /// The specs of all devices, in order.
+  /// The member of the settings.
+  bool verifies_mirrored() const { return run_settings().verifies_mirrored; }
+  /// The specs of all devices, in order, without a host that follows the devices.
   std::vector<DeviceSpec> devices() const;
-  /// The index of `spec`. Throws: InvalidArgumentError (kUnknownDevice) with a list of the devices.
+  /// Whether `index` is in [0, device_count()), or is the index of the host.
+  bool has_device(int index) const {
+    return (index >= 0 && index < device_count()) || index == connections().host;
+  }
+  /// The index of `spec` among the devices and the host.
+  /// Throws: InvalidArgumentError (kUnknownDevice) with a list of the devices.
   int index_of(const DeviceSpec& spec, CallSite site = CallSite::here()) const;
 };
 

@@ -25,11 +25,14 @@ class HostBackend final : public Backend {
   Device& device(int index) override;
   std::unique_ptr<Communicator> communicator(std::span<const int> devices) override;
   Executor& executor() override { return *executor_; }
-  bool verifies_mirrored() const override { return true; }
-  RunSettings run_settings() const override { return {.kernel_failures = kernel_failures_.get()}; }
+  const Connections& connections() const override { return connections_; }
+  RunSettings run_settings() const override {
+    return {.verifies_mirrored = true, .kernel_failures = kernel_failures_.get()};
+  }
 
  private:
   int count_;
+  Connections connections_{.host = 0};
   std::shared_ptr<KernelFailures> kernel_failures_;  // Shared with the streams.
   std::vector<std::unique_ptr<Device>> devices_;
   std::unique_ptr<Executor> executor_;

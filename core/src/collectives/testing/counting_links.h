@@ -99,7 +99,6 @@ class CountingLinks final : public Backend {
     throw UnsupportedError(ErrorCode::kUnsupported, "no communicator");
   }
   Executor& executor() override { return inner_.executor(); }
-  bool verifies_mirrored() const override { return false; }
 
   const Traffic& traffic() const { return traffic_; }
 

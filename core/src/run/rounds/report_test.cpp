@@ -177,7 +177,9 @@ class CountedSchedules final : public BorrowedDevices, private ScheduleSource {
  public:
   CountedSchedules() : BorrowedDevices(2) {}
 
-  RunSettings run_settings() const override { return {.schedules = this}; }
+  RunSettings run_settings() const override {
+    return {.verifies_mirrored = true, .schedules = this};
+  }
   ScheduleReport schedule() const override { return {.seed = 0, .token = std::to_string(++asked)}; }
 
   mutable int asked = 0;

@@ -114,7 +114,7 @@ VariablePlaces StrategyCore::place(Synchronization kind) const {
   VariablePlaces places = hooks_.do_place(kind);
   if (places.size() == 0) throw_broken("a strategy has no place for a variable", "a device");
   for (int device : places.devices) {
-    if (device < 0 || device >= backend_.device_count()) {
+    if (!backend_.has_device(device)) {
       throw_broken("a strategy places variables on device " + std::to_string(device),
                    "an index below " + std::to_string(backend_.device_count()));
     }

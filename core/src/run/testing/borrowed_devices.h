@@ -23,7 +23,8 @@ class BorrowedDevices : public Backend {
     return inner_.communicator(devices);
   }
   Executor& executor() override { return inner_.executor(); }
-  bool verifies_mirrored() const override { return inner_.verifies_mirrored(); }
+  const Connections& connections() const override { return inner_.connections(); }
+  RunSettings run_settings() const override { return inner_.run_settings(); }
 
  private:
   HostBackend inner_;

@@ -9,9 +9,39 @@
 #include "belfry/error.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace belfry::detail {
+namespace {
+
+// The devices of a backend and the host, for questions about several names.
+class KnownDevices {
+ public:
+  explicit KnownDevices(const Backend& backend)
+      : devices_(backend.devices()), host_(backend.connections().host) {
+    if (host_) host_name_ = backend.device_spec(*host_);
+  }
+
+  int index_of(const DeviceSpec& device, CallSite site) const {
+    const auto found = std::ranges::find(devices_, device);
+    if (found != devices_.end()) return static_cast<int>(found - devices_.begin());
+    if (host_ && device == host_name_) return *host_;
+    std::string hint =
+        "its devices are " + to_string(devices_.front()) + " to " + to_string(devices_.back());
+    if (host_ == static_cast<int>(devices_.size())) hint += ", and " + to_string(host_name_);
+    throw InvalidArgumentError(ErrorCode::kDestination,
+                               to_string(device) + " is not a device of this backend", hint, site);
+  }
+
+ private:
+  std::vector<DeviceSpec> devices_;
+  std::optional<int> host_;
+  DeviceSpec host_name_;
+};
+
+}  // namespace
 
 std::vector<DeviceSpec> specs_of(StrategyCore& core, const std::vector<int>& devices) {
   std::vector<DeviceSpec> specs;
@@ -44,16 +74,10 @@ std::vector<int> indices_of(StrategyCore& core, const std::vector<DeviceSpec>& d
     throw InvalidArgumentError(ErrorCode::kDestination, "a destination of no devices",
                                "name one or more, or leave the destination out", site);
   }
-  const std::vector<DeviceSpec> known = core.backend().devices();
+  const KnownDevices known(core.backend());
   std::vector<int> indices;
   for (const DeviceSpec& device : devices) {
-    const auto found = std::ranges::find(known, device);
-    if (found == known.end()) {
-      throw InvalidArgumentError(
-          ErrorCode::kDestination, to_string(device) + " is not a device of this backend",
-          "its devices are " + to_string(known.front()) + " to " + to_string(known.back()), site);
-    }
-    const int index = static_cast<int>(found - known.begin());
+    const int index = known.index_of(device, site);
     if (std::ranges::find(indices, index) != indices.end()) {
       throw InvalidArgumentError(ErrorCode::kDuplicateDevice, to_string(device) + " is named twice",
                                  "name each device of a destination once", site);

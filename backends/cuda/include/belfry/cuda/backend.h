@@ -15,6 +15,11 @@ namespace belfry::cuda {
 /// GPUs through CUDA and NCCL. Reductions over devices on one GPU are a single kernel of belfry's
 /// own, in replica order, with the same bits as on the simulator; collectives over several GPUs run
 /// in NCCL.
+///
+/// The host is one more device, `CPU:0`, whose index is device_count(): a destination of values,
+/// and the device of a replica if a strategy names the host. The GPU of device 0 does the work of
+/// the host; kernels read and write the pinned memory of the host directly. No communicator joins
+/// the host with other devices.
 class Backend final : public belfry::Backend {
  public:
   /// Throws: DeviceError (kNoDriver) without a driver or a GPU; InvalidArgumentError
@@ -29,10 +34,11 @@ class Backend final : public belfry::Backend {
   Device& device(int index) override;
   std::unique_ptr<Communicator> communicator(std::span<const int> devices) override;
   Executor& executor() override;
-  bool verifies_mirrored() const override;
+  /// Devices of one GPU, and devices whose GPUs have peer access both ways, are linked.
+  const Connections& connections() const override;
   RunSettings run_settings() const override;
 
-  /// The CUDA number of the GPU behind device `index`. Throws: InvalidArgumentError
+  /// The CUDA number of the GPU that does the work of device `index`. Throws: InvalidArgumentError
   /// (kUnknownDevice).
   int gpu(int index) const;
   /// Counters of the calls to the GPUs so far.

@@ -24,13 +24,17 @@ namespace belfry::sim {
 ///
 /// Devices are made at first use: even a million devices cost nothing by themselves.
 ///
+/// The host is one more simulated device, `CPU:0`, whose index is device_count() and whose memory
+/// has no limit: a destination of values, and the device of a replica if a strategy names the host.
+///
 /// Example:
 ///   sim::Backend backend{{.devices = 4, .seed = 7}};
 ///   MirroredStrategy strategy{backend};
 class Backend final : public belfry::Backend {
  public:
   /// Throws: InvalidArgumentError (kNoDevices), (kInvalidArgument) for more than 2^26 devices, for
-  /// the number of no enumerator, for stacks out of bounds, or for a functions_of without a device.
+  /// the number of no enumerator, for stacks out of bounds, for a functions_of without a device, or
+  /// for links of devices that do not exist.
   explicit Backend(const Options& options = {}, CallSite site = CallSite::here());
   /// With a Chooser or an observer of the caller's. Throws: the same.
   Backend(const Options& options, const Attachments& attached, CallSite site = CallSite::here());
@@ -42,8 +46,9 @@ class Backend final : public belfry::Backend {
   Device& device(int index) override;
   std::unique_ptr<Communicator> communicator(std::span<const int> devices) override;
   Executor& executor() override;
-  bool verifies_mirrored() const override { return true; }
-  /// Host values are recorded if `Options::record` is set and the digests are `Digests::kAll`.
+  const Connections& connections() const override;
+  /// Values that are promised equal are compared. Host values are recorded if `Options::record` is
+  /// set and the digests are `Digests::kAll`.
   RunSettings run_settings() const override;
 
   const Options& options() const;  ///< The options of the constructor.

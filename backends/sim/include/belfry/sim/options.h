@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace belfry::sim {
 
@@ -50,6 +51,9 @@ struct Options {
   /// The replica whose functions run in merges (SEM-135). Only programs with merge functions that
   /// depend on their replica see a difference.
   int functions_of = 0;
+  /// `links[i]` lists the devices with a direct, fast link to device i (SEM-146).
+  /// Empty: unknown.
+  std::vector<std::vector<int>> links{};
 
   bool operator==(const Options&) const = default;
 };

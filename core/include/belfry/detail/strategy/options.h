@@ -28,7 +28,7 @@ struct StrategyOptions {
   /// backend's communicator if it has the order, and ReductionToOneDevice if not.
   std::shared_ptr<CrossDeviceOps> cross_device_ops{};
   /// The replicas whose devices have a direct link to the device of each replica, for
-  /// choose_the_best. Empty: unknown.
+  /// choose_the_best. Empty: the links of Backend::connections().
   std::vector<std::vector<int>> links{};
   /// Receives a sentence about the algorithm when the strategy is made or configured, and then
   /// warnings, each after `warning: `. Called on the thread that makes or configures the strategy;

@@ -29,6 +29,8 @@ struct DriverOptions {
   int gpus = 8;           ///< The number of GPUs.
   std::size_t memory_bytes = std::size_t{1} << 30;  ///< Of each GPU.
   bool peer_access = true;  ///< Whether kernels can use the memory of other GPUs.
+  /// The number of neighbouring GPUs with peer access to each other; 0: all GPUs.
+  int peer_group = 0;
   /// Orders the work of streams: 0 executes work as late as possible, in the order of arrival;
   /// other values are seeds of random orders.
   std::uint64_t seed = 0;
