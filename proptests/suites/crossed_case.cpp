@@ -147,7 +147,7 @@ int Case::shards() const { return option % (2 * members() + 1); }
 std::shared_ptr<CrossDeviceOps> Case::algorithm() const {
   std::shared_ptr<CrossDeviceOps> inner = unpacked(*this);
   if (packing == Packing::kNone) return inner;
-  PackOptions options{.bytes_per_pack = limit};
+  PackOptions options{.bytes_per_tensor = 0, .bytes_per_pack = limit};
   if (packing == Packing::kSplit) {
     options.packer = [packs = most()](auto items) { return concatenate_and_split(items, packs); };
   } else if (packing == Packing::kSmallTensors) {

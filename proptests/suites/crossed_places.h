@@ -29,18 +29,16 @@ struct Place {
 /// The places of all elements, leaf by leaf.
 using Places = std::vector<std::vector<Place>>;
 
-/// SEM-146: 32 tensors at most, and of one element type, are reduced in one call.
+/// SEM-149: neighbouring tensors of one element type are reduced in one call.
 inline std::vector<std::vector<std::size_t>> tensors_of_calls(const std::vector<Leaf>& leaves,
                                                               bool doubles_are_elements) {
   std::vector<std::vector<std::size_t>> calls;
-  std::size_t seen = 0;
   for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
     if (!leaves[leaf].is_tensor) continue;
     const bool is_next_type = !calls.empty() && !doubles_are_elements &&
                               leaves[calls.back().back()].is_double != leaves[leaf].is_double;
-    if (seen % 32 == 0 || is_next_type) calls.emplace_back();
+    if (calls.empty() || is_next_type) calls.emplace_back();
     calls.back().push_back(leaf);
-    ++seen;
   }
   return calls;
 }
@@ -95,15 +93,18 @@ class Packs {
     std::vector<std::size_t> open;
     std::size_t bytes = 0;
     for (auto leaf = call_.rbegin(); leaf != call_.rend(); ++leaf) {
-      const bool fits =
-          drawn_.limit == 0 || bytes + bytes_of(*leaf) <= static_cast<std::size_t>(drawn_.limit);
-      if (!open.empty() && !fits) {
-        packs_.push_back(elements_of(open));
-        open.clear();
-        bytes = 0;
+      const bool is_bounded = drawn_.limit != 0;
+      const auto limit = static_cast<std::size_t>(drawn_.limit);
+      if (is_bounded && bytes_of(*leaf) > limit) {
+        packs_.push_back(elements_of({*leaf}));
+        continue;
       }
       open.insert(open.begin(), *leaf);
       bytes += bytes_of(*leaf);
+      if (!is_bounded || bytes <= limit) continue;
+      packs_.push_back(elements_of(open));
+      open.clear();
+      bytes = 0;
     }
     packs_.push_back(elements_of(open));
   }

@@ -110,12 +110,12 @@ std::string name_with_links_of_backend(const Links& links, std::vector<int> indi
 
 TEST(ChooseTheBest, C01_C02_C03_C04_LinksOfTheBackendDecideIfNoneAreGiven) {
   testing::asserts("SEM-146");
-  EXPECT_EQ(name_with_links_of_backend(kTwoQuads, numbers_below(8)), "hierarchical");
+  EXPECT_EQ(name_with_links_of_backend(kTwoQuads, numbers_below(8)), "packed hierarchical");
   const Links quad(kTwoQuads.begin(), kTwoQuads.begin() + 4);
   EXPECT_EQ(name_with_links_of_backend(quad, numbers_below(4)), "native");
   Links own = kTwoQuads;
   for (int i = 0; i < 8; ++i) own[static_cast<std::size_t>(i)].push_back(i);
-  EXPECT_EQ(name_with_links_of_backend(own, numbers_below(8)), "hierarchical");
+  EXPECT_EQ(name_with_links_of_backend(own, numbers_below(8)), "packed hierarchical");
   Links rotated = kTwoQuads;
   std::rotate(rotated.begin(), rotated.begin() + 1, rotated.end());
   EXPECT_EQ(name_with_links_of_backend(rotated, numbers_below(8)), "native");
@@ -124,9 +124,9 @@ TEST(ChooseTheBest, C01_C02_C03_C04_LinksOfTheBackendDecideIfNoneAreGiven) {
 TEST(ChooseTheBest, LinksOfTheBackendAreThoseOfTheReplicasDevices) {
   testing::asserts("SEM-146");
   // Devices 5 and 4 are linked, and devices 2 and 0, but not 5 and 2.
-  EXPECT_EQ(name_with_links_of_backend(kTwoQuads, {5, 4, 2, 0}), "hierarchical");
+  EXPECT_EQ(name_with_links_of_backend(kTwoQuads, {5, 4, 2, 0}), "packed hierarchical");
   EXPECT_EQ(name_with_links_of_backend(kTwoQuads, {5, 2, 4, 0}), "native");
-  EXPECT_EQ(name_with_links_of_backend({{1}, {0}, {3}, {2}}, {3, 2, 1, 0}), "hierarchical");
+  EXPECT_EQ(name_with_links_of_backend({{1}, {0}, {3}, {2}}, {3, 2, 1, 0}), "packed hierarchical");
   EXPECT_EQ(name_with_links_of_backend({{1}, {0}, {3}, {2}}, {3, 1, 2, 0}), "native");
   // Links that the user gives take precedence.
   Linked backend(kTwoQuads);

@@ -78,7 +78,7 @@ static_assert(!UserElement<double> && !UserElement<std::string> && !Nest<std::st
 class ElementsOfPrograms : public ::testing::Test {
  protected:
   HostBackend backend_{3};
-  MirroredStrategy strategy_{backend_, {.order = ReductionOrder::kTree}};
+  MirroredStrategy strategy_{backend_, StrategyOptions{.order = ReductionOrder::kTree}};
 };
 
 Fixed units(ReplicaContext& replica) { return {100 * (replica.replica_id() + 1)}; }

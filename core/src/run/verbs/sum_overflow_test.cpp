@@ -37,7 +37,7 @@ class SumOverflows : public ::testing::Test {
   }
 
   HostBackend backend_{3};
-  MirroredStrategy strategy_{backend_, {.report_overflow = true}};
+  MirroredStrategy strategy_{backend_, StrategyOptions{.report_overflow = true}};
   MirroredStrategy wrapping_{backend_};
 };
 
