@@ -139,6 +139,8 @@ void add_cuda_functions(Surface& surface) {
   FUNCTION(cudaStreamSynchronize);
   FUNCTION(cudaStreamQuery);
   FUNCTION(cudaStreamWaitEvent);
+  using CreateEvent = cudaError_t(cudaEvent_t*);
+  surface["cudaEventCreate"] = type_text<decltype(static_cast<CreateEvent*>(cudaEventCreate))>();
   FUNCTION(cudaEventCreateWithFlags);
   FUNCTION(cudaEventElapsedTime);
   FUNCTION(cudaEventRecord);
