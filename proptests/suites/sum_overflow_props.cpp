@@ -48,9 +48,11 @@ std::optional<std::size_t> first_outside(const Rows<T>& rows) {
 
 template <class T>
 std::vector<T> sums_of(const Rows<T>& rows) {
-  std::vector<T> sums(3);
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < 3; ++i) sums[i] = static_cast<T>(sums[i] + row[i]);
+  std::vector<T> sums;
+  for (std::size_t i = 0; i < 3; ++i) {
+    Wide sum = 0;  // A partial sum may leave the type, and the sum not.
+    for (const auto& row : rows) sum += row[i];
+    sums.push_back(static_cast<T>(sum));
   }
   return sums;
 }
