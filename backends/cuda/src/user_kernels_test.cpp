@@ -8,7 +8,6 @@
 #include "belfry/launch.h"
 #include "belfry/sim/driver.h"
 #include "belfry/tensor_ops.h"
-#include "belfry/testing/asserts.h"
 #include "support_test.h"
 
 #include <gmock/gmock.h>
@@ -73,7 +72,6 @@ TEST_F(UserKernels, RunInTheStreamOfTheirDevice) {
 }
 
 TEST_F(UserKernels, KeepTheTypesOfTheirExceptions) {
-  belfry::testing::asserts("SEM-173");
   const std::function<void()> fail = [] { throw std::runtime_error("no step"); };
   const std::function<void()> refuse = [] {
     throw InvalidArgumentError(ErrorCode::kInvalidArgument, "a negative rate");
@@ -111,7 +109,6 @@ TEST_F(UserKernels, KeepTheTypesOfTheirExceptions) {
 }
 
 TEST_F(UserKernels, MayNotCallBelfry) {
-  belfry::testing::asserts("SEM-172");
   const auto x = Tensor<float>::full({1}, 1, on_);
   const std::function<void()> read = [&] { x.to_host(); };
   auto y = Tensor<float>::full({1}, 1, on_);
@@ -121,7 +118,6 @@ TEST_F(UserKernels, MayNotCallBelfry) {
 }
 
 TEST_F(UserKernels, NeedABodyForTheHostOnTheSimulatedDriver) {
-  belfry::testing::asserts("SEM-170");
   cudaStream_t seen = nullptr;
   auto y = Tensor<float>::full({1}, 1, on_);
   EXPECT_EQ(code_of([&] { launch(ForGpus{&seen}, updates(y)); }), ErrorCode::kUnsupported);
