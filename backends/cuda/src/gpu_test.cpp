@@ -44,7 +44,7 @@ struct OneRank {
   }
 
   std::shared_ptr<SharedState> shared = std::make_shared<SharedState>();
-  Device device{shared, 0, 0, kGpus};
+  Device device{shared, {.index = 0, .gpu = 0}, kGpus};
   std::optional<NcclClique> clique;
 };
 
