@@ -3,6 +3,7 @@
 
 #include "belfry/cuda/backend.h"
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/error.h"
 #include "check.h"
 #include "communicator.h"
@@ -168,6 +169,9 @@ DeviceSpec Backend::device_spec(int index) const {
 }
 
 belfry::Device& Backend::device(int index) {
+  // The simulated driver runs the body of a kernel with its engine locked, which making a device
+  // locks after the list of devices.
+  detail::require_no_kernel();
   const int on = gpu(index);
   const std::lock_guard lock(parts_->mutex);
   std::unique_ptr<cuda::Device>& device = parts_->devices[static_cast<std::size_t>(index)];

@@ -111,9 +111,12 @@ TEST_F(UserKernels, KeepTheTypesOfTheirExceptions) {
 TEST_F(UserKernels, MayNotCallBelfry) {
   const auto x = Tensor<float>::full({1}, 1, on_);
   const std::function<void()> read = [&] { x.to_host(); };
-  auto y = Tensor<float>::full({1}, 1, on_);
-  launch(Calls{&read}, updates(y));
-  EXPECT_EQ(code_of([&] { y.to_host(); }), ErrorCode::kWrongContext);
+  const std::function<void()> ask = [&] { static_cast<void>(backend_.device(0)); };
+  for (const auto* call : {&read, &ask}) {
+    auto y = Tensor<float>::full({1}, 1, on_);
+    launch(Calls{call}, updates(y));
+    EXPECT_EQ(code_of([&] { y.to_host(); }), ErrorCode::kWrongContext);
+  }
   EXPECT_THAT(x.to_host(), ElementsAre(1));
 }
 

@@ -5,6 +5,7 @@
 namespace belfry::sim {
 
 SimDevice& DeviceTable::at(int index, Shared& shared) {
+  detail::require_no_kernel();
   const auto place = static_cast<std::size_t>(index);
   const std::lock_guard lock(mutex_);
   auto& chunk = chunks_[place / kChunk];

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/current_slot.h"
 #include "device.h"
 
 #include <array>
@@ -19,10 +20,14 @@ class DeviceTable {
   explicit DeviceTable(int devices)
       : chunks_((static_cast<std::size_t>(devices) + kChunk - 1) / kChunk) {}
 
+  /// The device, made at the first call. Throws: ContextError (kWrongContext) in the body of a
+  /// user's kernel: the body runs with the engine locked, which making a device locks after the
+  /// table.
   SimDevice& at(int index, Shared& shared);
-  /// Calls `visit` with every device made so far, in order.
+  /// Calls `visit` with every device made so far, in order. Throws as `at`.
   template <class Visit>
   void for_each(Visit visit) const {
+    detail::require_no_kernel();
     const std::lock_guard lock(mutex_);
     for (const auto& chunk : chunks_) {
       if (chunk == nullptr) continue;

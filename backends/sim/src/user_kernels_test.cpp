@@ -285,10 +285,12 @@ TEST(UserKernels, MayNotCallBelfryOnAnyCarrier) {
     const Placement on{&backend, 0};
     const auto x = Tensor<float>::full({1}, 1, on);
     const std::vector<std::function<void()>> calls = {
-        [&] { x.to_host(); }, [&] { Tensor<float>::full({1}, 0, on); },
+        [&] { x.to_host(); },
+        [&] { Tensor<float>::full({1}, 0, on); },
         [&] { strategy.run([](ReplicaContext&) {}); },
         [&] { backend.device(1).compute_stream().synchronize(); },
-        [&] { static_cast<void>(backend.device(0).create_stream()); }};
+        [&] { static_cast<void>(backend.device(0)); },
+        [&] { static_cast<void>(backend.memory_report()); }};
     for (const auto& call : calls) {
       auto y = Tensor<float>::full({1}, 1, on);
       launch(WritesAndCalls{&call}, updates(y));
