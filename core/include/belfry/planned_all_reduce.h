@@ -73,10 +73,12 @@ class RingAllReduce final : public PlannedAllReduce {
   /// Throws: InvalidArgumentError (kInvalidArgument) if `permutation` is not a permutation, or a
   /// number is out of range.
   explicit RingAllReduce(RingOptions options, CallSite site = CallSite::here());
+  /// `ring`.
   std::string_view name() const override { return "ring"; }
   /// The options fit N replicas if N is a multiple of `hosts`, the permutation has N / hosts
   /// numbers or none, and there are at most N / hosts subchunks.
   void require_fit(const ReplicaDevices& devices) const override;
+  /// Ring order; unspecified with a permutation, subchunks or a start.
   ReductionOrder order(ReplicaDevices& devices) const override;
   /// Fewer members than replicas form a ring in replica order, without options.
   std::optional<ReductionPlan> plan(int members) const override;
@@ -95,8 +97,11 @@ class RingAllReduce final : public PlannedAllReduce {
 /// result goes down the same tree. 2 ceil(log2 N) steps; each link carries the whole tensor.
 class TreeAllReduce final : public PlannedAllReduce {
  public:
+  /// `tree`.
   std::string_view name() const override { return "tree"; }
+  /// Tree order.
   ReductionOrder order(ReplicaDevices&) const override { return ReductionOrder::kTree; }
+  /// The steps of all members.
   std::optional<ReductionPlan> plan(int members) const override;
 };
 
@@ -109,8 +114,11 @@ class TreeAllReduce final : public PlannedAllReduce {
 /// is tree order if N is P, and else the balanced tree of the pairs and of the members alone.
 class HalvingDoublingAllReduce final : public PlannedAllReduce {
  public:
+  /// `halving and doubling`.
   std::string_view name() const override { return "halving and doubling"; }
+  /// Tree order if the number of replicas is a power of two, else unspecified.
   ReductionOrder order(ReplicaDevices& devices) const override;
+  /// The steps of all members.
   std::optional<ReductionPlan> plan(int members) const override;
 };
 
@@ -121,8 +129,11 @@ class ShuffleAllReduce final : public PlannedAllReduce {
  public:
   /// `shards`: S, or 0 for N. Throws: InvalidArgumentError (kInvalidArgument) if negative.
   explicit ShuffleAllReduce(int shards = 0, CallSite site = CallSite::here());
+  /// `shuffle`.
   std::string_view name() const override { return "shuffle"; }
+  /// Replica order.
   ReductionOrder order(ReplicaDevices&) const override { return ReductionOrder::kReplicaOrder; }
+  /// The steps of all members.
   std::optional<ReductionPlan> plan(int members) const override;
 
  private:
@@ -140,9 +151,11 @@ class HierarchicalAllReduce final : public PlannedAllReduce {
   /// empty. Throws: InvalidArgumentError (kInvalidArgument).
   explicit HierarchicalAllReduce(std::vector<std::vector<int>> groups,
                                  CallSite site = CallSite::here());
+  /// `hierarchical`.
   std::string_view name() const override { return "hierarchical"; }
   /// The groups fit as many replicas as they have.
   void require_fit(const ReplicaDevices& devices) const override;
+  /// Unspecified: no enumerator has the order of groups.
   ReductionOrder order(ReplicaDevices&) const override { return ReductionOrder::kUnspecified; }
   /// Fewer members than replicas form groups of ceil(sqrt N).
   std::optional<ReductionPlan> plan(int members) const override;

@@ -31,9 +31,9 @@ class ScheduleSource {
   virtual ScheduleReport schedule() const = 0;
 };
 
-/// A backend's settings for runs, for the sake of tests.
 class KernelFailures;
 
+/// A backend's settings for runs, for the sake of tests.
 struct RunSettings {
   /// Whether to compare, at run time, values that are promised equal (Mirrored, mirrored variables)
   /// (SEM-11).
