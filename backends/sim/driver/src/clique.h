@@ -61,16 +61,16 @@ constexpr bool is_transfer(Verb verb) { return verb == Verb::kSend || verb == Ve
 /// The call of a collective, a send or a receive by a rank.
 struct CliqueCall {
   Verb verb = Verb::kAllReduce;
-  std::shared_ptr<CommunicatorObject> communicator;  // with its handle
-  StreamObject stream;
+  std::shared_ptr<CommunicatorObject> communicator{};  // with its handle
+  StreamObject stream{};
   const void* send = nullptr;
   void* receive = nullptr;
   std::size_t count = 0;  ///< In all-gather sent, in reduce-scatter received by each rank.
   ncclDataType_t type = ncclInt8;
   ncclRedOp_t op = ncclSum;
   int root = 0;  ///< Of a send the receiver, of a receive the sender.
-  std::optional<engine::Access> read;
-  std::optional<engine::Access> written;
+  std::optional<engine::Access> read{};
+  std::optional<engine::Access> written{};
 };
 
 /// `all-reduce of 8 elements of type 7, root 0`.

@@ -128,20 +128,24 @@ ncclResult_t check(const Call& call, cudaStream_t stream, CliqueCall& given) {
   return ncclSuccess;
 }
 
-ncclResult_t collect(const Call& call, ncclComm_t handle, cudaStream_t stream, CliqueCall given) {
-  given.communicator = call.machine.cliques.find(handle, call.thread);
-  if (given.communicator == nullptr) return refused(call, no_communicator(call));
-  ncclResult_t code = call.machine.cliques.failure_of(*given.communicator);
-  if (code == ncclSuccess) {
-    code = check(call, stream, given);
-    // The communicator stores the refusal, and refuses all later calls.
-    if (code != ncclSuccess) call.machine.cliques.fail(*given.communicator, code);
-  }
-  if (code != ncclSuccess) return refused(call, code);
-  if (call.thread.group_depth == 0) return post_all(call, {&given, 1});
-  call.thread.group_blocks |= given.communicator->blocking;
-  call.thread.group.push_back(std::move(given));
-  return ncclSuccess;
+// The verb of a rank: its collective, its send or its receive.
+ncclResult_t collect(const char* function, ncclComm_t handle, cudaStream_t stream,
+                     CliqueCall given) {
+  return guarded_nccl(function, [&](const Call& call) {
+    given.communicator = call.machine.cliques.find(handle, call.thread);
+    if (given.communicator == nullptr) return refused(call, no_communicator(call));
+    ncclResult_t code = call.machine.cliques.failure_of(*given.communicator);
+    if (code == ncclSuccess) {
+      code = check(call, stream, given);
+      // The communicator stores the refusal, and refuses all later calls.
+      if (code != ncclSuccess) call.machine.cliques.fail(*given.communicator, code);
+    }
+    if (code != ncclSuccess) return refused(call, code);
+    if (call.thread.group_depth == 0) return post_all(call, {&given, 1});
+    call.thread.group_blocks |= given.communicator->blocking;
+    call.thread.group.push_back(std::move(given));
+    return ncclSuccess;
+  });
 }
 
 }  // namespace
@@ -219,98 +223,74 @@ ncclResult_t ncclGroupEnd() {
 ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count,
                            ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
                            cudaStream_t stream) {
-  return guarded_nccl(__func__, [&](const Call& call) {
-    CliqueCall given;
-    given.verb = Verb::kAllReduce;
-    given.send = sendbuff;
-    given.receive = recvbuff;
-    given.count = count;
-    given.type = datatype;
-    given.op = op;
-    return collect(call, comm, stream, std::move(given));
-  });
+  return collect(__func__, comm, stream,
+                 {.verb = Verb::kAllReduce,
+                  .send = sendbuff,
+                  .receive = recvbuff,
+                  .count = count,
+                  .type = datatype,
+                  .op = op});
 }
 
 ncclResult_t ncclReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                         ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
-  return guarded_nccl(__func__, [&](const Call& call) {
-    CliqueCall given;
-    given.verb = Verb::kReduce;
-    given.send = sendbuff;
-    given.receive = recvbuff;
-    given.count = count;
-    given.type = datatype;
-    given.root = root;
-    given.op = op;
-    return collect(call, comm, stream, std::move(given));
-  });
+  return collect(__func__, comm, stream,
+                 {.verb = Verb::kReduce,
+                  .send = sendbuff,
+                  .receive = recvbuff,
+                  .count = count,
+                  .type = datatype,
+                  .op = op,
+                  .root = root});
 }
 
 ncclResult_t ncclBroadcast(const void* sendbuff, void* recvbuff, size_t count,
                            ncclDataType_t datatype, int root, ncclComm_t comm,
                            cudaStream_t stream) {
-  return guarded_nccl(__func__, [&](const Call& call) {
-    CliqueCall given;
-    given.verb = Verb::kBroadcast;
-    given.send = sendbuff;
-    given.receive = recvbuff;
-    given.count = count;
-    given.type = datatype;
-    given.root = root;
-    return collect(call, comm, stream, std::move(given));
-  });
+  return collect(__func__, comm, stream,
+                 {.verb = Verb::kBroadcast,
+                  .send = sendbuff,
+                  .receive = recvbuff,
+                  .count = count,
+                  .type = datatype,
+                  .root = root});
 }
 
 ncclResult_t ncclAllGather(const void* sendbuff, void* recvbuff, size_t sendcount,
                            ncclDataType_t datatype, ncclComm_t comm, cudaStream_t stream) {
-  return guarded_nccl(__func__, [&](const Call& call) {
-    CliqueCall given;
-    given.verb = Verb::kAllGather;
-    given.send = sendbuff;
-    given.receive = recvbuff;
-    given.count = sendcount;
-    given.type = datatype;
-    return collect(call, comm, stream, std::move(given));
-  });
+  return collect(__func__, comm, stream,
+                 {.verb = Verb::kAllGather,
+                  .send = sendbuff,
+                  .receive = recvbuff,
+                  .count = sendcount,
+                  .type = datatype});
 }
 
 ncclResult_t ncclReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount,
                                ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
                                cudaStream_t stream) {
-  return guarded_nccl(__func__, [&](const Call& call) {
-    CliqueCall given;
-    given.verb = Verb::kReduceScatter;
-    given.send = sendbuff;
-    given.receive = recvbuff;
-    given.count = recvcount;
-    given.type = datatype;
-    given.op = op;
-    return collect(call, comm, stream, std::move(given));
-  });
+  return collect(__func__, comm, stream,
+                 {.verb = Verb::kReduceScatter,
+                  .send = sendbuff,
+                  .receive = recvbuff,
+                  .count = recvcount,
+                  .type = datatype,
+                  .op = op});
 }
 
 ncclResult_t ncclSend(const void* sendbuff, size_t count, ncclDataType_t datatype, int peer,
                       ncclComm_t comm, cudaStream_t stream) {
-  return guarded_nccl(__func__, [&](const Call& call) {
-    CliqueCall given;
-    given.verb = Verb::kSend;
-    given.send = sendbuff;
-    given.count = count;
-    given.type = datatype;
-    given.root = peer;
-    return collect(call, comm, stream, std::move(given));
-  });
+  return collect(
+      __func__, comm, stream,
+      {.verb = Verb::kSend, .send = sendbuff, .count = count, .type = datatype, .root = peer});
 }
 
 ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int peer,
                       ncclComm_t comm, cudaStream_t stream) {
-  return guarded_nccl(__func__, [&](const Call& call) {
-    CliqueCall given;
-    given.verb = Verb::kReceive;
-    given.receive = recvbuff;
-    given.count = count;
-    given.type = datatype;
-    given.root = peer;
-    return collect(call, comm, stream, std::move(given));
-  });
+  return collect(__func__, comm, stream,
+                 {.verb = Verb::kReceive,
+                  .receive = recvbuff,
+                  .count = count,
+                  .type = datatype,
+                  .root = peer});
 }
