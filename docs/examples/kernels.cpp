@@ -52,6 +52,15 @@ struct Roots {
   }
 };
 
+// [wrong]
+/// total = the sum of x, but the body never sets total to 0.
+struct Total {
+  void on_host(std::span<const float> x, std::span<float> total) const {
+    for (float value : x) total[0] += value;
+  }
+};
+// [wrong]
+
 int main() {
   std::cout << "== update\n";
   // [update]
@@ -97,4 +106,17 @@ int main() {
     std::cout << error.what() << '\n';
   }
   // [failure]
+
+  std::cout << "== declared\n";
+  // [declared]
+  sim::Backend checked{{.devices = 1, .check_kernels = true}};
+  const Placement on{&checked, 0};
+  auto total = Tensor<float>::uninitialised({1}, on);
+  launch(Total(), reads(Tensor<float>::full({3}, 2, on)), writes(total));
+  try {
+    total.item();
+  } catch (const DeviceError& error) {
+    std::cout << error.what() << '\n';
+  }
+  // [declared]
 }

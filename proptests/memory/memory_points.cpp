@@ -30,9 +30,9 @@ class MemoryPoints : public ::testing::TestWithParam<MemoryCase> {
 
 TEST_P(MemoryPoints, OnFibers) { expect_survival_in(simulated<MirroredStrategy>({})); }
 
-TEST_P(MemoryPoints, OnFibersWithEverythingRecorded) {
-  expect_survival_in(
-      simulated<MirroredStrategy>({.share_copies = false, .digests = sim::Digests::kAll}));
+TEST_P(MemoryPoints, OnFibersWithEverythingRecordedAndChecked) {
+  expect_survival_in(simulated<MirroredStrategy>(
+      {.share_copies = false, .digests = sim::Digests::kAll, .check_kernels = true}));
 }
 
 TEST_P(MemoryPoints, OnTheBaton) {

@@ -183,6 +183,7 @@ Gen<belfry::sim::Options> Arbitrary<belfry::sim::Options>::arbitrary() {
         options.schedule =
             schedule == 0 ? belfry::sim::Schedule::fixed() : belfry::sim::Schedule::random();
         options.seed = static_cast<std::uint64_t>(seed);
+        options.check_kernels = true;
         return options;
       });
 }

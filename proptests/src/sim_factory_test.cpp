@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Settings of simulated backends from the environment: sharing of copies, and the replica whose
-// functions merges take.
+// Settings of simulated backends: checks of kernels; from the environment, sharing of copies and
+// the replica whose functions merges take.
 #include "belfry/testing/sim_factory.h"
+
+#include "belfry/testing/asserts.h"
 
 #include <gtest/gtest.h>
 
@@ -64,6 +66,12 @@ TEST(SimFactory, SharesCopiesWhereTheEnvironmentSays) {
   }
   const Environment zero("0");
   EXPECT_FALSE(shares({}));
+}
+
+TEST(SimFactory, ChecksKernelsOfUsers) {
+  testing::asserts("SEM-174");
+  const std::unique_ptr<Backend> backend = SimFactory{}.make({});
+  EXPECT_TRUE(static_cast<const sim::Backend&>(*backend).options().check_kernels);
 }
 
 int functions_of(const BackendRequest& request) {

@@ -101,6 +101,7 @@ sim::Options watched_options(const sim::Options& options, int functions_of) {
   watched.digests = sim::Digests::kAll;
   watched.record_limit = std::max(watched.record_limit, std::size_t{1} << 20);
   watched.functions_of = functions_of;
+  watched.check_kernels = true;
   return watched;
 }
 

@@ -42,7 +42,8 @@ struct WatchedRun {
   std::optional<std::string> thrown{};  ///< The text of the body's exception.
 };
 
-/// `options` with full records and with the functions of replica `functions_of`.
+/// `options` with full records, checks of users' kernels, and the functions of replica
+/// `functions_of`.
 sim::Options watched_options(const sim::Options& options, int functions_of);
 
 /// Lets the devices of `backend` finish their work and adds the values of the log to `run`.

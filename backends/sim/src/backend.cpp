@@ -79,6 +79,7 @@ struct Backend::State final : ScheduleSource {
     shared.devices = options.devices;
     shared.memory_limit_bytes = options.memory_limit_bytes;
     shared.share_copies = options.share_copies;
+    shared.check_kernels = options.check_kernels;
     if (options.record) shared.sink = threads ? static_cast<OperationSink*>(&locked_sink) : &sink;
     if (attached.observer != nullptr) {
       watch.emplace(*attached.observer);

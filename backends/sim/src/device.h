@@ -20,6 +20,7 @@ struct Shared {
   int devices = 0;
   std::size_t memory_limit_bytes = 0;
   bool share_copies = false;
+  bool check_kernels = false;
   std::shared_ptr<engine::Engine> engine;
   std::shared_ptr<engine::BlockPool> staging;
   std::shared_ptr<KernelFailures> kernel_failures = std::make_shared<KernelFailures>();

@@ -73,6 +73,7 @@ std::string to_string(const Options& options) {
   text.add("seed", options.seed, usual.seed);
   text.add("functions_of", options.functions_of, usual.functions_of);
   text.add("links", options.links, {});
+  text.add("check_kernels", options.check_kernels, usual.check_kernels);
   return text.text();
 }
 

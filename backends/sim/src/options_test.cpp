@@ -121,7 +121,8 @@ TEST(Options, PrintEveryMember) {
                         .record_limit = 4,
                         .stack_bytes = 5,
                         .seed = 6,
-                        .functions_of = 1});
+                        .functions_of = 1,
+                        .check_kernels = true});
 }
 
 TEST(Options, PrintNumbersOfNoEnumerator) {

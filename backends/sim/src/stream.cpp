@@ -7,6 +7,7 @@
 #include "belfry/backend/user_kernel.h"
 #include "belfry/error.h"
 #include "buffer.h"
+#include "checked_body.h"
 #include "device.h"
 #include "engine/access_check.h"
 #include "event.h"
@@ -57,9 +58,10 @@ std::string text_of_bad_index(const KernelCall& call, std::int64_t position) {
 }
 
 // A body that throws may have written some of its outputs.
-void run_body(const KernelCall& call, const engine::Command& command, KernelFailures& failures) {
+template <class Run>
+void run_body(const Run& run, const engine::Command& command, KernelFailures& failures) {
   try {
-    run_user_kernel(call);
+    run();
   } catch (...) {
     throw engine::PartlyDone{failure_of_kernel(std::current_exception(), failures, command.name,
                                                command.site, command.replica)};
@@ -86,6 +88,7 @@ SimStream::SimStream(Device& device, const Shared& shared, engine::QueueOptions 
       engine_(shared.engine),
       staging_(shared.staging),
       kernel_failures_(shared.kernel_failures),
+      check_kernels_(shared.check_kernels),
       queue_(engine_->create_queue(std::move(options))) {}
 
 SimStream::~SimStream() { engine_->destroy_queue(queue_); }
@@ -104,18 +107,31 @@ void SimStream::launch(Kernel kernel) {
   }
   validate(kernel);
   if (kernel.user != nullptr) {
-    require_on_host(*kernel.user, detail::submitting_site());
-    command.scratch = kernel.user->count(OperandMode::kScratch);
-    command.run = [work = KernelWork(kernel),
-                   failures = kernel_failures_](const engine::Command& own) mutable {
-      run_body(work.at(own), own, *failures);
-    };
+    prepare_body(kernel, command);
   } else {
     command.run = [work = KernelWork(kernel)](const engine::Command& own) mutable {
       run_kernel(work.at(own), own);
     };
   }
   engine_->enqueue(queue_, std::move(command));
+}
+
+void SimStream::prepare_body(const Kernel& kernel, engine::Command& command) {
+  require_on_host(*kernel.user, detail::submitting_site());
+  command.scratch = kernel.user->count(OperandMode::kScratch);
+  if (check_kernels_) {
+    command.run = [work = KernelWork(kernel),
+                   failures = kernel_failures_](const engine::Command& own) mutable {
+      CheckedBody body(work.at(own));  // Without memory the engine calls again.
+      run_body([&] { body.run(); }, own, *failures);
+    };
+  } else {
+    command.run = [work = KernelWork(kernel),
+                   failures = kernel_failures_](const engine::Command& own) mutable {
+      const KernelCall& call = work.at(own);
+      run_body([&] { run_user_kernel(call); }, own, *failures);
+    };
+  }
 }
 
 void SimStream::copy(BufferView to, BufferView from) {

@@ -34,6 +34,9 @@ class SimStream final : public Stream {
   const engine::Engine& engine() const { return *engine_; }
 
  private:
+  // The work of `command`, which launches a kernel of a user.
+  void prepare_body(const Kernel& kernel, engine::Command& command);
+
   Device& device_;
   // Shared with the backend, for an unused stream may outlive the backend.
   std::shared_ptr<engine::Engine> engine_;
@@ -41,6 +44,7 @@ class SimStream final : public Stream {
   std::shared_ptr<engine::BlockPool> staging_;
   // Shared with the backend.
   std::shared_ptr<KernelFailures> kernel_failures_;
+  bool check_kernels_;
   engine::CommandQueue& queue_;
 };
 

@@ -13,12 +13,12 @@
 
 namespace belfry::testing {
 
-/// Simulated devices.
+/// Simulated devices, with the checks of users' kernels (SEM-174).
 class SimFactory final : public BackendFactory {
  public:
   std::string_view name() const override { return "sim"; }
   std::unique_ptr<Backend> make(const BackendRequest& request) const override {
-    sim::Options options{.devices = request.devices, .seed = request.seed};
+    sim::Options options{.devices = request.devices, .seed = request.seed, .check_kernels = true};
     if (request.schedule == ScheduleKind::kFixed) options.schedule = sim::Schedule::fixed();
     if (request.schedule == ScheduleKind::kReplay) {
       options.schedule = sim::Schedule::replay(request.replay);

@@ -54,6 +54,10 @@ struct Options {
   /// `links[i]` lists the devices with a direct, fast link to device i (SEM-146).
   /// Empty: unknown.
   std::vector<std::vector<int>> links{};
+  /// Whether the body of each user's kernel runs several times, on copies of its operands, and its
+  /// accesses are compared with the launch (SEM-174). For tests: results and log stay as without
+  /// the checks, and effects of bodies on other memory happen several times.
+  bool check_kernels = false;
 
   bool operator==(const Options&) const = default;
 };
