@@ -19,9 +19,17 @@ struct Overlap {
   auto operator<=>(const Overlap&) const = default;
 };
 
-/// Whether both have a byte of one buffer in common. Buffers of belfry have no common memory.
+/// Whether both have a byte in common. The addresses decide for two buffers, if both have
+/// addresses.
+bool share_memory(const BufferView& a, const BufferView& b);
+
+/// The same for buffers of the library, quickly: of these, two buffers have common bytes only if a
+/// buffer is foreign.
 inline bool share_bytes(const BufferView& a, const BufferView& b) {
-  return a.buffer == b.buffer && a.count > 0 && b.count > 0 && a.offset < b.offset + b.bytes() &&
+  if (a.buffer != b.buffer) {
+    return (a.buffer->is_foreign() || b.buffer->is_foreign()) && share_memory(a, b);
+  }
+  return a.count > 0 && b.count > 0 && a.offset < b.offset + b.bytes() &&
          b.offset < a.offset + a.bytes();
 }
 
