@@ -3,6 +3,7 @@
 
 // The example of docs/memory.md.
 #include <belfry/belfry.h>
+#include <belfry/dlpack.h>
 #include <belfry/launch.h>
 #include <belfry/sim/backend.h>
 #include <belfry/tensor_ops.h>
@@ -10,6 +11,7 @@
 #include <iostream>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 using namespace belfry;
@@ -45,4 +47,12 @@ int main() {
   scale(x, 2);  // the only handle again
   std::cout << x.to_host()[3] << '\n';
   // [shared]
+
+  std::cout << "== dlpack\n";
+  // [dlpack]
+  DlpackPtr out = to_dlpack(Tensor<float>::full({2, 3}, 5.0F));
+  std::cout << out->dl_tensor.ndim << " axes, row stride " << out->dl_tensor.strides[0] << '\n';
+  const auto back = from_dlpack<float>(out.release());  // takes the tensor over
+  std::cout << back.to_host()[5] << '\n';
+  // [dlpack]
 }

@@ -5,6 +5,7 @@
 // driver.
 #include "belfry/belfry.h"
 #include "belfry/cuda/backend.h"
+#include "belfry/dlpack.h"
 #include "belfry/launch.h"
 #include "belfry/sim/driver.h"
 #include "belfry/tensor_ops.h"
@@ -141,6 +142,48 @@ TEST(ForeignMemory, BelongsToItsDevice) {
     EXPECT_EQ(cudaFreeHost(pinned), cudaSuccess);
   }
   EXPECT_THAT(machine.reports(), IsEmpty());
+}
+
+// The producer's copy, belfry's kernels and the consumer's copy are on streams of their own.
+TEST(ForeignMemory, IsOrderedWithStreamsOfProducersAndConsumers) {
+  belfry::testing::asserts("SEM-183");
+  belfry::testing::asserts("SEM-184");
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const sim::SimulatedDriver machine({.gpus = 1, .seed = seed});
+    {
+      Backend backend;
+      const Placement on{&backend, 0};
+      cudaStream_t stream = nullptr;
+      ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+      const auto number = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(stream));
+      const auto mine = on_gpu(0, {0, 0});
+      const auto values = on_gpu(0, {1, 2});
+      ASSERT_EQ(cudaMemcpyAsync(mine.get(), values.get(), 8, cudaMemcpyDeviceToDevice, stream),
+                cudaSuccess);
+      std::int64_t shape[] = {2};
+      dlpack::ManagedTensor managed;
+      managed.dl_tensor = {.data = mine.get(),
+                           .device = {dlpack::kCuda, 0},
+                           .ndim = 1,
+                           .dtype = {dlpack::kFloat, 32, 1},
+                           .shape = shape};
+      auto x = from_dlpack<float>(&managed, number, DlpackCopy::kNever, on);
+      add_to(x, x);
+      DlpackPtr out = to_dlpack(std::move(x), number);
+      EXPECT_EQ(out->flags, 0U);
+      EXPECT_EQ(out->dl_tensor.data, mine.get());
+      EXPECT_EQ(out->dl_tensor.device.device_type, dlpack::kCuda);
+      std::vector<float> seen(2);
+      ASSERT_EQ(
+          cudaMemcpyAsync(seen.data(), out->dl_tensor.data, 8, cudaMemcpyDeviceToHost, stream),
+          cudaSuccess);
+      ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+      EXPECT_THAT(seen, ElementsAre(2, 4));
+      ASSERT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+    }
+    EXPECT_THAT(machine.reports(), IsEmpty());
+    EXPECT_THAT(machine.alive(), IsEmpty());
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 // Tensors over memory of the program's own on simulated devices: place, counts, failures, and the
 // end of the owner under every schedule.
 #include "belfry/belfry.h"
+#include "belfry/dlpack.h"
 #include "belfry/launch.h"
 #include "belfry/sim/backend.h"
 #include "belfry/tensor_ops.h"
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -165,6 +167,33 @@ TEST(ForeignTensors, LoseTheirValueAloneIfABodyThrows) {
   y = Tensor<float>();
   y = Tensor<float>::over({2}, std::span(mine), on);
   EXPECT_THAT(y.to_host(), ElementsAre(-1, 2));
+}
+
+// Simulated bytes move at writes, and keep their place from the export on.
+TEST(ForeignTensors, AreExportedFromEveryDevice) {
+  belfry::testing::asserts("SEM-184");
+  under_schedules([](Backend& backend) {
+    auto x = Tensor<float>::full({2}, 3, Placement{&backend, 0});
+    const auto copy = x.copy_to({&backend, 1});
+    add_to(x, x);
+    DlpackPtr out = to_dlpack(std::move(x));
+    EXPECT_EQ(out->flags, 0U);
+    EXPECT_EQ(out->dl_tensor.device.device_type, dlpack::kCpu);
+    auto* const values = static_cast<float*>(out->dl_tensor.data);
+    EXPECT_THAT(std::vector(values, values + 2), ElementsAre(6, 6));
+    values[0] = 1;
+    EXPECT_THAT(copy.to_host(), ElementsAre(3, 3));
+    auto back =
+        from_dlpack<float>(out.release(), std::nullopt, DlpackCopy::kNever, Placement{&backend, 1});
+    add_to(back, copy);
+    EXPECT_THAT(back.to_host(), ElementsAre(4, 9));
+    EXPECT_EQ(values[1], 9);
+    auto sole = copy;
+    const DlpackPtr shared = to_dlpack(copy);
+    EXPECT_EQ(shared->flags, dlpack::kIsCopied);
+    static_cast<float*>(shared->dl_tensor.data)[0] = 8;
+    EXPECT_THAT(sole.to_host(), ElementsAre(3, 3));
+  });
 }
 
 // Handles alone decide whether a tensor is shared, not work in flight.
