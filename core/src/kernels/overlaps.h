@@ -23,13 +23,9 @@ struct Overlap {
 /// addresses.
 bool share_memory(const BufferView& a, const BufferView& b);
 
-/// The same for buffers of the library, quickly: of these, two buffers have common bytes only if a
-/// buffer is foreign.
+/// The same for buffers that are not foreign, quickly: two of these have no common memory.
 inline bool share_bytes(const BufferView& a, const BufferView& b) {
-  if (a.buffer != b.buffer) {
-    return (a.buffer->is_foreign() || b.buffer->is_foreign()) && share_memory(a, b);
-  }
-  return a.count > 0 && b.count > 0 && a.offset < b.offset + b.bytes() &&
+  return a.buffer == b.buffer && a.count > 0 && b.count > 0 && a.offset < b.offset + b.bytes() &&
          b.offset < a.offset + a.bytes();
 }
 
