@@ -8,8 +8,11 @@
 #include "check.h"
 #include "current_gpu.h"
 #include "event.h"
+#include "memory_exchange.h"
 #include "ownership.h"
 #include "stream.h"
+
+#include <utility>
 
 namespace belfry::cuda {
 
@@ -48,6 +51,30 @@ BufferPtr Device::allocate(std::size_t bytes, belfry::Stream& stream) {
   // Streams release finished work when new work is enqueued. Idle streams have not: release now.
   Stream::let_go_of_finished(*shared_);
   return std::make_shared<Buffer>(*this, mine.handle(), bytes);
+}
+
+BufferPtr Device::adopt(ForeignMemory memory, belfry::Stream& stream) {
+  const Stream& mine = own(*shared_, stream);
+  const bool everywhere = require_usable(*state_, memory);
+  if (memory.producer_stream) {
+    order_after(*state_, mine.get(), stream_of_number(*memory.producer_stream));
+  }
+  return std::make_shared<Buffer>(*this, mine.handle(), std::move(memory), everywhere);
+}
+
+MemoryPlace Device::memory_place() const {
+  if (is_host()) return {.kind = MemoryKind::kPinned};
+  return {.kind = MemoryKind::kGpu, .gpu = gpu()};
+}
+
+void* Device::lend(const BufferView& view, std::optional<std::int64_t> consumer_stream) {
+  void* const address = address_of(*shared_, view);
+  if (is_host()) {
+    compute_->synchronize();
+  } else if (consumer_stream) {
+    order_after(*state_, stream_of_number(*consumer_stream), compute_->get());
+  }
+  return address;
 }
 
 belfry::Stream& Device::compute_stream() { return *compute_; }

@@ -3,9 +3,12 @@
 #pragma once
 
 #include "belfry/backend/device.h"
+#include "belfry/backend/foreign_memory.h"
 #include "device_state.h"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 namespace belfry::cuda {
@@ -16,7 +19,7 @@ class Stream;
 DeviceSpec name_of_device(int index, Memory memory);
 
 /// A GPU, one of several devices that share a GPU, or the host.
-class Device final : public belfry::Device {
+class Device final : public belfry::Device, public ForeignMemoryDevice {
  public:
   Device(std::shared_ptr<SharedState> shared, Position position, std::span<const int> peers);
   ~Device() override;
@@ -24,6 +27,9 @@ class Device final : public belfry::Device {
   int index() const override { return state_->index(); }
   DeviceSpec spec() const override;
   BufferPtr allocate(std::size_t bytes, belfry::Stream& stream) override;
+  BufferPtr adopt(ForeignMemory memory, belfry::Stream& stream) override;
+  MemoryPlace memory_place() const override;
+  void* lend(const BufferView& view, std::optional<std::int64_t> consumer_stream) override;
   belfry::Stream& compute_stream() override;
   belfry::Stream& communication_stream() override;
   std::unique_ptr<belfry::Stream> create_stream() override;

@@ -59,7 +59,7 @@ void* address_of(const SharedState& shared, const BufferView& view) {
 }
 
 void require_reachable(const Buffer& buffer, int gpu) {
-  if (buffer.state().reachable_from(gpu)) return;
+  if (buffer.reachable_from(gpu)) return;
   throw UnsupportedError(ErrorCode::kUnsupported,
                          "a kernel on GPU " + std::to_string(gpu) + " cannot use memory of GPU " +
                              std::to_string(buffer.state().gpu()),

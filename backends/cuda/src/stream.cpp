@@ -57,7 +57,7 @@ void Stream::launch(Kernel kernel) {
   for (const auto* views : {&kernel.outputs, &kernel.inputs}) {
     for (const BufferView& view : *views) {
       require_reachable(own(state_->shared(), view), state_->gpu());
-      if (!at_home(view.buffer)) buffers.push_back(view.buffer);
+      if (!needs_no_hold(view.buffer)) buffers.push_back(view.buffer);
     }
   }
   if (kernel.user != nullptr) {
@@ -157,9 +157,18 @@ void Stream::synchronize() {
 }
 
 Stream::Hold::Hold(Stream& stream, std::vector<BufferPtr> buffers) : stream_(stream) {
-  std::erase_if(buffers, [&](const BufferPtr& buffer) { return stream.at_home(buffer); });
-  if (buffers.empty()) return;
-  work_.push_back({nullptr, std::move(buffers)});
+  std::vector<std::shared_ptr<const void>> kept;
+  kept.reserve(buffers.size());
+  for (BufferPtr& buffer : buffers) {
+    if (stream.needs_no_hold(buffer)) continue;
+    if (buffer->is_foreign()) {
+      kept.push_back(static_cast<const Buffer&>(*buffer).owner());
+    } else {
+      kept.push_back(std::move(buffer));
+    }
+  }
+  if (kept.empty()) return;
+  work_.push_back({nullptr, std::move(kept)});
   event_ = stream.state_->take_event();
 }
 
@@ -190,9 +199,12 @@ void Stream::Hold::let_go() noexcept {
   work_.clear();
 }
 
-// Memory of the host is not freed in the order of a stream: all work keeps the memory.
-bool Stream::at_home(const BufferPtr& buffer) const {
-  return !state_->is_host() && &static_cast<const Buffer&>(*buffer).home() == handle_.get();
+// Memory of the host, and memory with an owner, are not freed in the order of a stream: all work
+// keeps them.
+bool Stream::needs_no_hold(const BufferPtr& buffer) const {
+  const auto& own = static_cast<const Buffer&>(*buffer);
+  if (own.is_foreign()) return own.owner() == nullptr;
+  return !state_->is_host() && &own.home() == handle_.get();
 }
 
 void Stream::let_go_of_finished() {

@@ -37,15 +37,16 @@ class Stream final : public belfry::Stream {
 
  private:
   struct InFlight {
-    cudaEvent_t done;  // null: the event of later work marks the end
-    std::vector<BufferPtr> buffers;
+    cudaEvent_t done;                               // null: the event of later work marks the end
+    std::vector<std::shared_ptr<const void>> kept;  // buffers, and owners of the program's memory
   };
 
  public:
   /// Keeps buffers until the work that a stream gets during the life of the Hold is done. A Hold is
   /// made before the work is enqueued, and keeps the buffers if an exception follows. Holds of a
   /// stream do not nest. Buffers at home on the stream are freed in stream order, and are released
-  /// at once.
+  /// at once. Of memory of the program's own the Hold keeps the owner, and no reference to the
+  /// buffer.
   class Hold {
    public:
     /// Throws: DeviceError; nothing can fail in keeping the buffers afterwards.
@@ -66,7 +67,7 @@ class Stream final : public belfry::Stream {
   };
 
  private:
-  bool at_home(const BufferPtr& buffer) const;
+  bool needs_no_hold(const BufferPtr& buffer) const;
   void let_go_of_finished();
   std::list<InFlight> take_finished(std::size_t most);
 

@@ -5,6 +5,7 @@
 #include "belfry/backend/buffer.h"
 #include "engine/allocation.h"
 #include "engine/engine.h"
+#include "engine/foreign_owners.h"
 
 #include <cstddef>
 #include <memory>
@@ -21,11 +22,20 @@ class SimBuffer final : public Buffer {
       : Buffer(device, allocation->data(), allocation->bytes()),
         allocation_(std::move(allocation)),
         engine_(std::move(engine)) {}
+  /// Over memory of the program's own. `owner` parts with the memory's owner.
+  SimBuffer(Device& device, engine::AllocationPtr allocation,
+            std::shared_ptr<const engine::Engine> engine, MemoryOrigin origin,
+            std::unique_ptr<engine::ForeignOwner> owner)
+      : Buffer(device, allocation->data(), allocation->bytes(), origin),
+        owner_(std::move(owner)),
+        allocation_(std::move(allocation)),
+        engine_(std::move(engine)) {}
 
   const engine::AllocationPtr& allocation() const { return allocation_; }
   const engine::Engine& engine() const { return *engine_; }
 
  private:
+  std::unique_ptr<engine::ForeignOwner> owner_;  // Ends after the allocation's reference.
   engine::AllocationPtr allocation_;
   // Shared with the backend: identifies the buffer's backend, also after the backend's end.
   std::shared_ptr<const engine::Engine> engine_;

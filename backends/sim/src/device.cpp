@@ -8,6 +8,8 @@
 #include "event.h"
 #include "stream_numbers.h"
 
+#include <utility>
+
 namespace belfry::sim {
 
 DeviceSpec simulated_device(int index, int devices) {
@@ -51,12 +53,28 @@ BufferPtr SimDevice::allocate(std::size_t bytes, Stream& stream) {
   return std::make_shared<SimBuffer>(*this, std::move(allocation), shared_.engine);
 }
 
+// No operation of the log: the device allocates nothing.
+BufferPtr SimDevice::adopt(ForeignMemory memory, Stream& stream) {
+  stream_of(stream, *shared_.engine);
+  shared_.owners->release_ended();
+  auto owner = std::make_unique<engine::ForeignOwner>(shared_.owners, std::move(memory.owner));
+  engine::AllocationPtr allocation =
+      memory_->adopt(static_cast<std::byte*>(memory.address), memory.bytes, owner->ended());
+  shared_.engine->made(*allocation);
+  return std::make_shared<SimBuffer>(*this, std::move(allocation), shared_.engine, memory.origin(),
+                                     std::move(owner));
+}
+
+void* SimDevice::lend(const BufferView& view, std::optional<std::int64_t>) {
+  return shared_.engine->lend(compute_.queue(), access_of(view, *shared_.engine, "lend"));
+}
+
 std::unique_ptr<Stream> SimDevice::create_stream() {
   return std::make_unique<SimStream>(*this, shared_, next_stream());
 }
 
 std::unique_ptr<Event> SimDevice::create_event() {
-  return std::make_unique<SimEvent>(shared_.engine);
+  return std::make_unique<SimEvent>(shared_.engine, shared_.owners);
 }
 
 engine::QueueOptions SimDevice::next_stream() {

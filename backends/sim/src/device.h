@@ -3,14 +3,18 @@
 #pragma once
 
 #include "belfry/backend/device.h"
+#include "belfry/backend/foreign_memory.h"
 #include "belfry/backend/kernel_failures.h"
 #include "engine/device_memory.h"
 #include "engine/engine.h"
+#include "engine/foreign_owners.h"
 #include "stream.h"
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace belfry::sim {
@@ -21,6 +25,8 @@ struct Shared {
   std::size_t memory_limit_bytes = 0;
   bool share_copies = false;
   bool check_kernels = false;
+  // Before the engine, whose commands use the memory of the owners.
+  std::shared_ptr<engine::ForeignOwners> owners = std::make_shared<engine::ForeignOwners>();
   std::shared_ptr<engine::Engine> engine;
   std::shared_ptr<engine::BlockPool> staging;
   std::shared_ptr<KernelFailures> kernel_failures = std::make_shared<KernelFailures>();
@@ -32,13 +38,16 @@ struct Shared {
 /// or `CPU:0` for the host, which follows the devices.
 DeviceSpec simulated_device(int index, int devices);
 
-class SimDevice final : public Device {
+class SimDevice final : public Device, public ForeignMemoryDevice {
  public:
   SimDevice(int index, Shared& shared);
 
   int index() const override { return index_; }
   DeviceSpec spec() const override { return simulated_device(index_, shared_.devices); }
   BufferPtr allocate(std::size_t bytes, Stream& stream) override;
+  BufferPtr adopt(ForeignMemory memory, Stream& stream) override;
+  MemoryPlace memory_place() const override { return {}; }
+  void* lend(const BufferView& view, std::optional<std::int64_t> consumer_stream) override;
   Stream& compute_stream() override { return compute_; }
   Stream& communication_stream() override { return communication_; }
   std::unique_ptr<Stream> create_stream() override;

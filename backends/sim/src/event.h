@@ -12,11 +12,15 @@ namespace belfry::sim {
 
 class SimEvent final : public Event {
  public:
-  explicit SimEvent(std::shared_ptr<engine::Engine> engine) : engine_(std::move(engine)) {
+  SimEvent(std::shared_ptr<engine::Engine> engine, std::shared_ptr<engine::ForeignOwners> owners)
+      : engine_(std::move(engine)), owners_(std::move(owners)) {
     point_.name = engine_->name_event();
   }
 
-  void synchronize() override { engine_->synchronize(point_); }
+  void synchronize() override {
+    engine_->synchronize(point_);
+    owners_->release_ended();
+  }
   bool query() override { return engine_->query(point_); }
 
   engine::EventPoint& point() { return point_; }
@@ -25,6 +29,7 @@ class SimEvent final : public Event {
  private:
   // Shared with the backend, which an event may outlive unused.
   std::shared_ptr<engine::Engine> engine_;
+  std::shared_ptr<engine::ForeignOwners> owners_;  // The same.
   engine::EventPoint point_;
 };
 

@@ -86,6 +86,7 @@ void run_kernel(const KernelCall& call, const engine::Command& command) {
 SimStream::SimStream(Device& device, const Shared& shared, engine::QueueOptions options)
     : device_(device),
       engine_(shared.engine),
+      owners_(shared.owners),
       staging_(shared.staging),
       kernel_failures_(shared.kernel_failures),
       check_kernels_(shared.check_kernels),
@@ -166,13 +167,17 @@ void SimStream::write(BufferView to, const void* from) {
 
 void SimStream::read(void* to, BufferView from) {
   engine_->read(queue_, to, access_of(from, *engine_, "read"));
+  owners_->release_ended();
 }
 
 void SimStream::record(Event& event) { engine_->record(queue_, event_of(event, *engine_).point()); }
 
 void SimStream::wait(Event& event) { engine_->wait(queue_, event_of(event, *engine_).point()); }
 
-void SimStream::synchronize() { engine_->synchronize(queue_); }
+void SimStream::synchronize() {
+  engine_->synchronize(queue_);
+  owners_->release_ended();
+}
 
 SimStream& stream_of(Stream& stream, const engine::Engine& engine) {
   auto* const own = exact_cast<SimStream>(&stream);

@@ -6,6 +6,7 @@
 #include "belfry/backend/stream.h"
 #include "engine/block_pool.h"
 #include "engine/engine.h"
+#include "engine/foreign_owners.h"
 
 #include <cstdint>
 #include <memory>
@@ -40,6 +41,8 @@ class SimStream final : public Stream {
   Device& device_;
   // Shared with the backend, for an unused stream may outlive the backend.
   std::shared_ptr<engine::Engine> engine_;
+  // Shared with the backend: a host wait releases owners whose memory is no longer used.
+  std::shared_ptr<engine::ForeignOwners> owners_;
   // Shared with the writes in flight: the blocks keep the bytes to write.
   std::shared_ptr<engine::BlockPool> staging_;
   // Shared with the backend.

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/backend/buffer.h"
 #include "belfry/call_site.h"
 #include "belfry/detail/nest_traits.h"
 #include "belfry/detail/prints.h"
+#include "belfry/detail/tensor/any_tensor.h"
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/dtype.h"
 #include "belfry/element_traits.h"
@@ -14,96 +14,20 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace belfry {
-
-class Backend;
-class Device;
 
 namespace detail {
 /// The types that can be named in a Tensor; the makers refuse a UserElement.
 template <class T>
 concept TensorElement = Element<T> || UserElement<T>;
 }  // namespace detail
-
-/// A device of a backend: the location of a tensor.
-struct Placement {
-  Backend* backend = nullptr;  ///< The backend; null: no place.
-  int device = 0;              ///< The index in the backend.
-
-  bool operator==(const Placement&) const = default;
-};
-
-/// The name of the device; `no device` without a backend.
-std::string to_string(const Placement& placement);
-
-/// The device of the current replica, of the component being updated, or of replica 0 in
-/// cross-replica context (SEM-16).
-/// Throws: ContextError (kWrongContext) outside every strategy.
-Placement current_placement(CallSite site = CallSite::here());
-
-/// The device of a placement. Throws: InvalidArgumentError (kUnknownDevice) if the backend lacks
-/// the device; ReplicaCancelled in a replica of a failed run (SEM-7).
-Device& device_of(const Placement& placement);
-
-/// A tensor with an element type known at run time; `Tensor<T>` wraps an AnyTensor. A value: copies
-/// share storage until a copy is written (copy on write). Work is enqueued on the compute stream of
-/// the tensor's device; a replica of a failed run gets ReplicaCancelled instead (SEM-7). The work
-/// has the call site `site`, or if that is empty, the site of the innermost detail::SiteScope.
-class AnyTensor {
- public:
-  AnyTensor() = default;
-
-  /// A tensor with undefined contents. Throws: DeviceError (kOutOfMemory); InvalidArgumentError
-  /// (kUnknownDevice) for a placement without a device.
-  static AnyTensor allocate(DType dtype, Shape shape, Placement placement);
-  /// A tensor with a copy of host memory: `shape.count()` elements, row-major.
-  /// Order: enqueued; `data` may be reused at once. Throws: as allocate.
-  static AnyTensor from_host(DType dtype, Shape shape, const void* data, Placement placement,
-                             CallSite site = {});
-  /// A tensor over `view`. Throws: InternalError unless `view` has `shape.count()` elements.
-  AnyTensor(BufferView view, Shape shape, Placement placement);
-
-  /// Whether the tensor has no storage.
-  bool empty() const { return view_.buffer == nullptr; }
-  DType dtype() const { return view_.dtype; }                ///< The element type.
-  const Shape& shape() const { return shape_; }              ///< The extents.
-  const Placement& placement() const { return placement_; }  ///< The device.
-  const BufferView& view() const { return view_; }           ///< The range of the buffer.
-  std::size_t bytes() const { return view_.bytes(); }        ///< The size of all elements.
-
-  /// Copies the elements, bytes() bytes, to host memory. Order: blocks the host until the elements
-  /// are computed. Throws: InvalidArgumentError (kInvalidArgument) for a default-constructed
-  /// tensor; DeviceError (kOutOfBounds, kUninitialised, kDeadlock, kDeviceLost) if the work that
-  /// computes the elements failed (SEM-73 to SEM-75).
-  void read(void* to, CallSite site = {}) const;
-  /// A copy on another device of the same backend, or this tensor if `target` is its placement.
-  /// Order: the target's compute stream waits for the source's compute stream, and later work of
-  /// the source's stream waits for the copy; the host does not block.
-  /// Throws: InvalidArgumentError (kForeignObject) for another backend, (kUnknownDevice),
-  /// (kInvalidArgument) for a default-constructed tensor; DeviceError (kOutOfMemory).
-  AnyTensor copy_to(Placement target, CallSite site = {}) const;
-  /// The same storage with another shape. Order: enqueues nothing.
-  /// Throws: InvalidArgumentError (kShape) if the numbers of elements differ.
-  AnyTensor reshaped(Shape shape, CallSite site = CallSite::here()) const;
-  /// Whether a different tensor, view or command uses the storage, too. Storage without another
-  /// user may be overwritten in place; no other function decides so.
-  bool is_shared() const { return view_.buffer.use_count() != 1; }
-  /// The view for writing. Shared storage is first replaced by storage of this tensor alone: a copy
-  /// if `keep`, else undefined contents. Order: the copy is enqueued.
-  /// Throws: InvalidArgumentError (kInvalidArgument) for a default-constructed tensor; DeviceError
-  /// (kOutOfMemory).
-  const BufferView& writable(bool keep);
-
- private:
-  BufferView view_{};
-  Shape shape_{0};
-  Placement placement_{};
-};
 
 /// An n-dimensional array on one device, row-major. Copies are cheap, and a write to a copy changes
 /// no other copy. New tensors are on the current device unless a placement is given;
@@ -169,6 +93,42 @@ class Tensor {
     return Tensor(detail::make_uninitialised(dtype_of<T>(), std::move(shape), placement, site));
   }
 
+  /// A tensor over memory of the program's own, in place: `shape.count()` elements, row-major, on
+  /// the current device unless a placement is given. The memory is of the host for simulated
+  /// devices and devices of the host; for a GPU of that GPU, or managed. Elements of type const are
+  /// only read. `owner` keeps the memory alive, and is released on the host after the last handle
+  /// has ended and all work with the memory is done; without an owner, the program keeps the memory
+  /// that long. The program touches the memory only before the tensor is made and after a host wait
+  /// for the tensor's work, such as `to_host`.
+  ///
+  /// The bytes count as written, and as no allocation of the device. The tensor keeps its place in
+  /// memory: copies share the memory, and a write while a second handle shares the memory, or to
+  /// const elements, is an InvalidArgumentError (kInvalidArgument). Reductions never put their
+  /// result in the memory. Order: enqueues nothing.
+  /// Throws: InvalidArgumentError (kShape) if the counts differ, (kInvalidArgument) for memory that
+  /// is not aligned to the element type, (kForeignObject) for memory that the device cannot use,
+  /// (kUnknownDevice); UnsupportedError (kUnsupported) for a device without such tensors;
+  /// ContextError (kWrongContext).
+  template <class E, std::size_t kExtent>
+    requires std::is_same_v<std::remove_const_t<E>, T>
+  static Tensor over(Shape shape, std::span<E, kExtent> memory,
+                     std::shared_ptr<const void> owner = nullptr,
+                     CallSite site = CallSite::here()) {
+    return over(std::move(shape), memory, current_placement(site), std::move(owner), site);
+  }
+  template <class E, std::size_t kExtent>
+    requires std::is_same_v<std::remove_const_t<E>, T>
+  static Tensor over(Shape shape, std::span<E, kExtent> memory, Placement placement,
+                     std::shared_ptr<const void> owner = nullptr,
+                     CallSite site = CallSite::here()) {
+    return Tensor(detail::make_over(dtype_of<T>(), std::move(shape),
+                                    {.address = const_cast<T*>(memory.data()),
+                                     .bytes = memory.size_bytes(),
+                                     .read_only = std::is_const_v<E>,
+                                     .owner = std::move(owner)},
+                                    placement, site));
+  }
+
   /// The same tensor, typed. Throws: InternalError if the element type is not T.
   explicit Tensor(AnyTensor any) : any_(std::move(any)) {
     check(any_.empty() || any_.dtype() == dtype_of<T>(), "element type of a tensor");
@@ -221,9 +181,7 @@ class Tensor {
   AnyTensor any_;
 };
 
-/// Element type, shape and device: `float32[2,3] on /job:localhost/replica:0/task:0/device:SIM:0`.
-/// No elements: the host does not wait for the elements.
-std::string to_string(const AnyTensor& tensor);
+/// As of AnyTensor.
 template <class T>
 std::string to_string(const Tensor<T>& tensor) {
   return to_string(tensor.any());
@@ -232,10 +190,6 @@ std::string to_string(const Tensor<T>& tensor) {
 namespace detail {
 template <Element T>
 struct IsTensor<Tensor<T>> : std::true_type {};
-template <>
-inline constexpr bool kPrints<Placement> = true;
-template <>
-inline constexpr bool kPrints<AnyTensor> = true;
 template <class T>
 inline constexpr bool kPrints<Tensor<T>> = true;
 }  // namespace detail

@@ -40,6 +40,17 @@ class HostBuffer final : public Buffer {
   std::shared_ptr<HostMeter> meter_;
 };
 
+// All work is done when a handle ends: the end of the buffer releases the owner.
+class HostForeignBuffer final : public Buffer {
+ public:
+  HostForeignBuffer(Device& device, ForeignMemory memory)
+      : Buffer(device, memory.address, memory.bytes, memory.origin()),
+        owner_(std::move(memory.owner)) {}
+
+ private:
+  std::shared_ptr<const void> owner_;  // Shared with the program.
+};
+
 }  // namespace
 
 std::byte* address_of(const BufferView& view) {
@@ -153,6 +164,16 @@ BufferPtr HostDevice::allocate(std::size_t bytes, Stream&) {
                       "the host has no room for " + std::to_string(bytes) + " bytes",
                       "free tensors, or make smaller ones", detail::submitting_site());
   }
+}
+
+BufferPtr HostDevice::adopt(ForeignMemory memory, Stream&) {
+  return std::make_shared<HostForeignBuffer>(*this, std::move(memory));
+}
+
+void* HostDevice::lend(const BufferView& view, std::optional<std::int64_t>) {
+  std::byte* const address = address_of(view);
+  compute_.synchronize();
+  return address;
 }
 
 }  // namespace belfry::host

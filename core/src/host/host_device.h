@@ -4,11 +4,14 @@
 #pragma once
 
 #include "belfry/backend/backend.h"
+#include "belfry/backend/foreign_memory.h"
 #include "belfry/backend/kernel_failures.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -75,7 +78,7 @@ struct HostMeter {
   MemoryUse use{};
 };
 
-class HostDevice final : public Device {
+class HostDevice final : public Device, public ForeignMemoryDevice {
  public:
   HostDevice(int index, std::shared_ptr<KernelFailures> failures)
       : index_(index),
@@ -86,6 +89,9 @@ class HostDevice final : public Device {
   int index() const override { return index_; }
   DeviceSpec spec() const override;
   BufferPtr allocate(std::size_t bytes, Stream& stream) override;
+  BufferPtr adopt(ForeignMemory memory, Stream& stream) override;
+  MemoryPlace memory_place() const override { return {}; }
+  void* lend(const BufferView& view, std::optional<std::int64_t> consumer_stream) override;
   Stream& compute_stream() override { return compute_; }
   Stream& communication_stream() override { return communication_; }
   std::unique_ptr<Stream> create_stream() override {

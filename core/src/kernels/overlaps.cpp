@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 namespace belfry::kernels {
@@ -25,13 +24,6 @@ std::optional<std::ptrdiff_t> distance(const BufferView& a, const BufferView& b)
   const auto bases = static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(base_b) -
                                                  reinterpret_cast<std::uintptr_t>(base_a));
   return bases + offsets;
-}
-
-bool share_memory(const BufferView& a, const BufferView& b) {
-  if (a.count == 0 || b.count == 0) return false;
-  const std::optional<std::ptrdiff_t> apart = distance(a, b);
-  return apart && *apart < static_cast<std::ptrdiff_t>(a.bytes()) &&
-         -*apart < static_cast<std::ptrdiff_t>(b.bytes());
 }
 
 void keep_first(std::optional<Overlap>& found, Overlap overlap) {
@@ -54,8 +46,27 @@ std::optional<Overlap> compare_all_pairs(const Kernel& kernel, bool in_place) {
   return std::nullopt;
 }
 
-// For many operands. Addresses group the views by buffer; the result does not depend on the order
-// of the groups.
+// The place of a view in an order in which views with common bytes are neighbours: the address, or
+// for buffers without an address the buffer and the offset.
+struct Place {
+  explicit Place(const BufferView& view)
+      : address(view.buffer->address() == nullptr ? 0 : number_of(view.buffer->address())),
+        buffer(address == 0 ? number_of(view.buffer.get()) : 0),
+        offset(address + view.offset) {}
+
+  bool operator<(const Place& other) const {
+    return buffer != other.buffer ? buffer < other.buffer : offset < other.offset;
+  }
+
+  static std::uintptr_t number_of(const void* pointer) {
+    return reinterpret_cast<std::uintptr_t>(pointer);
+  }
+  std::uintptr_t address;
+  std::uintptr_t buffer;
+  std::uintptr_t offset;
+};
+
+// For many operands. Places group the views; the result does not depend on the order of the groups.
 class SortedOutputs {
  public:
   explicit SortedOutputs(const Kernel& kernel) : kernel_(kernel) {
@@ -91,16 +102,20 @@ class SortedOutputs {
   }
 
  private:
-  static bool is_before(const BufferView& a, const BufferView& b) {
-    if (a.buffer != b.buffer) return std::less<>{}(a.buffer.get(), b.buffer.get());
-    return a.offset < b.offset;
-  }
+  static bool is_before(const BufferView& a, const BufferView& b) { return Place(a) < Place(b); }
 
   const Kernel& kernel_;
   std::vector<std::size_t> order_;
 };
 
 }  // namespace
+
+bool share_memory(const BufferView& a, const BufferView& b) {
+  if (a.count == 0 || b.count == 0) return false;
+  const std::optional<std::ptrdiff_t> apart = distance(a, b);
+  return apart && *apart < static_cast<std::ptrdiff_t>(a.bytes()) &&
+         -*apart < static_cast<std::ptrdiff_t>(b.bytes());
+}
 
 bool same_view(const BufferView& a, const BufferView& b) {
   return a.count == b.count && a.dtype == b.dtype && distance(a, b) == 0;

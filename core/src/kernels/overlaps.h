@@ -19,7 +19,11 @@ struct Overlap {
   auto operator<=>(const Overlap&) const = default;
 };
 
-/// Whether both have a byte of one buffer in common. Buffers of belfry have no common memory.
+/// Whether both have a byte in common. The addresses decide for two buffers, if both have
+/// addresses.
+bool share_memory(const BufferView& a, const BufferView& b);
+
+/// The same for buffers that are not foreign, quickly: two of these have no common memory.
 inline bool share_bytes(const BufferView& a, const BufferView& b) {
   return a.buffer == b.buffer && a.count > 0 && b.count > 0 && a.offset < b.offset + b.bytes() &&
          b.offset < a.offset + a.bytes();

@@ -29,6 +29,7 @@ class CollectiveValidator {
   void check_views() const;
   void check_view(int rank, const BufferView& view, std::size_t count, DType dtype) const;
   void check_overlaps() const;
+  bool has_foreign_memory() const;
   bool few_overlap() const;
   bool many_overlap() const;
   void check_reduction() const;
@@ -106,14 +107,27 @@ void CollectiveValidator::check_overlaps() const {
        "in place means that input and output are the very same view");
 }
 
+bool CollectiveValidator::has_foreign_memory() const {
+  for (int rank = 0; rank < members_; ++rank) {
+    const CollectivePart& own = part(rank);
+    if (own.output.buffer->is_foreign()) return true;
+    if (collective_.reads_input_of(rank) && own.input.buffer->is_foreign()) return true;
+  }
+  return false;
+}
+
 // Compares all pairs, without a list of the views: a call may have many small tensors.
 bool CollectiveValidator::few_overlap() const {
+  const bool by_address = has_foreign_memory();
+  const auto share = [&](const BufferView& a, const BufferView& b) {
+    return by_address ? kernels::share_memory(a, b) : kernels::share_bytes(a, b);
+  };
   for (int rank = 0; rank < members_; ++rank) {
     const BufferView& output = part(rank).output;
     for (int other = 0; other < members_; ++other) {
       const CollectivePart& own = part(other);
-      if (other < rank && kernels::share_bytes(output, own.output)) return true;
-      if (!collective_.reads_input_of(other) || !kernels::share_bytes(output, own.input)) continue;
+      if (other < rank && share(output, own.output)) return true;
+      if (!collective_.reads_input_of(other) || !share(output, own.input)) continue;
       // An input in place is an output, whose overlaps are found as such.
       if (!kernels::same_view(own.input, own.output)) return true;
     }

@@ -26,7 +26,7 @@ void require_storage(const AnyTensor& tensor, CallSite site) {
 }
 
 // The target reads after the source's work, and the source's later work waits for the copy: an
-// in-place update of the source must not overtake it.
+// in-place update of the source must not overtake the copy.
 void ordered_copy(Device& to, const BufferView& target, Device& from, const BufferView& source) {
   const auto computed = from.create_event();
   from.compute_stream().record(*computed);
@@ -121,8 +121,35 @@ AnyTensor AnyTensor::reshaped(Shape shape, CallSite site) const {
   return {view_, std::move(shape), placement_};
 }
 
+// A copy in new storage would hide the write from the program, whose memory the tensor is.
+void AnyTensor::require_writable_memory() const {
+  const Buffer& buffer = *view_.buffer;
+  const auto reject = [&](const char* reason, const char* hint) {
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               "a write to a tensor " + to_string(shape_) +
+                                   " over memory of the "
+                                   "program's own" +
+                                   reason,
+                               hint, detail::submitting_site());
+  };
+  if (buffer.is_read_only()) {
+    reject(", whose elements are const",
+           "make the tensor over a span of elements without const, or write to a copy, such as "
+           "Tensor::from(x.shape(), x.to_host())");
+  }
+  if (view_.buffer.use_count() != 1) {
+    reject(", while a second tensor shares the memory",
+           "end the second tensor first, or make it a copy, such as Tensor::from(x.shape(), "
+           "x.to_host())");
+  }
+}
+
 const BufferView& AnyTensor::writable(bool keep) {
   require_storage(*this, detail::submitting_site());
+  if (is_foreign()) {
+    require_writable_memory();
+    return view_;
+  }
   if (!is_shared()) return view_;
   AnyTensor fresh = allocate(dtype(), shape_, placement_);
   if (keep && view_.count != 0) device_of(placement_).compute_stream().copy(fresh.view_, view_);

@@ -48,7 +48,7 @@ class Outputs {
  public:
   void add(const LaunchOperand& operand) {
     AnyTensor& tensor = *operand.changed;
-    if (operand.mode == OperandMode::kUpdates) {
+    if (operand.mode == OperandMode::kUpdates || tensor.is_foreign()) {
       views_.push_back(tensor.writable(true));
     } else if (tensor.is_shared()) {
       fresh_.emplace_back(&tensor,

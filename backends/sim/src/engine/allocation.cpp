@@ -15,10 +15,20 @@ Allocation::Allocation(std::shared_ptr<DeviceMemory> memory, std::size_t bytes,
   if (!memory_->shares() || bytes == 0) storage_ = std::make_shared<Storage>(memory_, bytes);
 }
 
+Allocation::Allocation(std::shared_ptr<DeviceMemory> memory, std::size_t bytes,
+                       std::uint64_t number, std::shared_ptr<Storage> foreign)
+    : memory_(std::move(memory)),
+      storage_(std::move(foreign)),
+      bytes_(bytes),
+      device_(memory_->device()),
+      number_(number) {
+  written_.insert({0, bytes});
+}
+
 Allocation::~Allocation() { retire(); }
 
 void Allocation::make_own() {
-  if (storage_ != nullptr && storage_.use_count() == 1) return;
+  if (storage_ != nullptr && (storage_.use_count() == 1 || storage_->is_fixed())) return;
   auto own = std::make_shared<Storage>(memory_, bytes_);
   // A command that fails halfway may leave some bytes unchanged.
   if (storage_ != nullptr) {
@@ -32,6 +42,7 @@ void Allocation::make_own() {
 
 bool Allocation::share(const Allocation& source) {
   if (!memory_->shares() || !source.memory_->shares() || source.storage_ == nullptr) return false;
+  if (source.storage_->is_fixed() || (storage_ != nullptr && storage_->is_fixed())) return false;
   storage_ = source.storage_;
   return true;
 }

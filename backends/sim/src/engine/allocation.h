@@ -27,6 +27,9 @@ class DeviceMemory;
 class Allocation {
  public:
   Allocation(std::shared_ptr<DeviceMemory> memory, std::size_t bytes, std::uint64_t number);
+  /// Memory of the program's own: written, and at a fixed place.
+  Allocation(std::shared_ptr<DeviceMemory> memory, std::size_t bytes, std::uint64_t number,
+             std::shared_ptr<Storage> foreign);
   Allocation(const Allocation&) = delete;
   Allocation& operator=(const Allocation&) = delete;
   ~Allocation();
@@ -34,7 +37,8 @@ class Allocation {
   /// The address of the bytes until the next write. Null before the first write of bytes that may
   /// move.
   std::byte* data() const { return storage_ == nullptr ? nullptr : storage_->data(); }
-  /// Gives the allocation its own bytes, which may be written. Throws: std::bad_alloc.
+  /// Gives the allocation its own bytes, which may be written; bytes at a fixed place stay. Throws:
+  /// std::bad_alloc.
   void make_own();
   /// Takes on the bytes of `source`, of equal size. False if either allocation has a fixed place.
   bool share(const Allocation& source);

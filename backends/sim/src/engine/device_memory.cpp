@@ -57,6 +57,17 @@ AllocationPtr DeviceMemory::allocate(std::size_t bytes, CallSite site) {
   }
 }
 
+AllocationPtr DeviceMemory::adopt(std::byte* foreign, std::size_t bytes,
+                                  ForeignOwners::Ended ended) {
+  auto storage = std::make_shared<Storage>(foreign, std::move(ended));
+  std::uint64_t number = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    number = next_number_++;
+  }
+  return std::make_shared<Allocation>(shared_from_this(), bytes, number, std::move(storage));
+}
+
 MemoryUse DeviceMemory::use() const {
   const std::lock_guard lock(mutex_);
   return use_;

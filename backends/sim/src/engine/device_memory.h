@@ -52,6 +52,9 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   /// Memory nobody has written. Zero bytes have an address too.
   /// Throws: DeviceError (kOutOfMemory).
   AllocationPtr allocate(std::size_t bytes, CallSite site = CallSite::here());
+  /// An allocation over the program's `bytes` bytes at `foreign`: written, at a fixed place, and in
+  /// no count. The end of the last user sets `ended`. Throws: std::bad_alloc.
+  AllocationPtr adopt(std::byte* foreign, std::size_t bytes, ForeignOwners::Ended ended);
   int device() const { return options_.device; }
   bool shares() const { return options_.share_copies; }
   MemoryUse use() const;

@@ -137,6 +137,9 @@ class Engine final : public OtherAgents {
   /// Waits as `synchronize(queue)` does, then copies `from` to host memory.
   /// Throws: also DeviceError (kUninitialised, kOutOfBounds).
   void read(CommandQueue& queue, void* to, const Access& from, CallSite site = {});
+  /// Waits and reads as `read` does, then gives the allocation a fixed place, for code outside of
+  /// the engine: no command uses the allocation from now on. Returns the address of the range.
+  std::byte* lend(CommandQueue& queue, const Access& access, CallSite site = {});
   /// Whether all enqueued work is done, or the latest record reached. If not, takes a step first:
   /// repeated questions end. Throws nothing for a failed queue.
   bool query(const CommandQueue& queue);
@@ -228,6 +231,10 @@ class Engine final : public OtherAgents {
                 const CallSite& site);
   void saw_host(sim::Observation seen, const EventRecord& record, const CallSite& site);
   void saw_read(const Footprint& footprint, const CallSite& site);
+
+  // engine_reads.cpp: bytes for the host.
+  std::byte* await_bytes(Lock& lock, CommandQueue& queue, const Access& access, CallSite site);
+  void note_read(const Access& access, CallSite site);
 
   // engine_waits.cpp: hosts that wait.
   void await(Lock& lock, HostWait& wait, bool on_replica, const Operation& operation);

@@ -10,7 +10,6 @@
 #endif
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 #include <new>
 #include <utility>
@@ -108,29 +107,6 @@ void Engine::reach(const EventPoint& event) {
   record.reached = true;
   for (HostWait* wait : record.waiting_hosts) complete(*wait, nullptr);
   record.waiting_hosts.clear();
-}
-
-void Engine::read(CommandQueue& queue, void* to, const Access& from, CallSite site) {
-  Lock lock(door_);
-  clear_told();
-  site = site_or_submitting(site);
-  wait_for_queue(lock, queue, site);
-  check_access(from, options_.check_initialised, "a read by the host", site);
-  if (from.allocation->data() == nullptr) from.allocation->make_own();
-  const std::byte* data = from.allocation->data() + from.range.begin;
-  const std::size_t bytes = from.range.end - from.range.begin;
-  if (bytes != 0) std::memcpy(to, data, bytes);
-  const Footprint footprint{from.allocation->resource(), from.range.begin, from.range.end,
-                            AccessMode::kRead};
-  if (options_.watch != nullptr) saw_read(footprint, site);
-  if (options_.sink == nullptr) return;
-  Operation operation;
-  operation.kind = OperationKind::kHostRead;
-  operation.subject = bytes;
-  operation.value = digest(0, data, bytes, options_.digest);
-  operation.footprints = {&footprint, 1};
-  operation.site = site;
-  note(operation);
 }
 
 bool Engine::query(const CommandQueue& queue) {

@@ -11,6 +11,15 @@ namespace belfry::engine {
 Storage::Storage(std::shared_ptr<DeviceMemory> memory, std::size_t bytes)
     : memory_(std::move(memory)), bytes_(bytes), block_(memory_->take(bytes)) {}
 
-Storage::~Storage() { memory_->release(block_, bytes_); }
+Storage::Storage(std::byte* foreign, ForeignOwners::Ended ended)
+    : block_{foreign, 0, nullptr}, ended_(std::move(ended)) {}
+
+Storage::~Storage() {
+  if (memory_ != nullptr) {
+    memory_->release(block_, bytes_);
+  } else {
+    ended_->store(true, std::memory_order_release);
+  }
+}
 
 }  // namespace belfry::engine

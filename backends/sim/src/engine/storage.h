@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/block_pool.h"
+#include "engine/foreign_owners.h"
 
 #include <cstddef>
 #include <memory>
@@ -17,17 +18,22 @@ class Storage {
  public:
   /// Throws: std::bad_alloc.
   Storage(std::shared_ptr<DeviceMemory> memory, std::size_t bytes);
+  /// Memory of the program's own, which keeps its place. The destructor sets `ended`.
+  Storage(std::byte* foreign, ForeignOwners::Ended ended);
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
   ~Storage();
 
   std::byte* data() const { return block_.data; }
+  /// Whether the bytes may not move, and are no copy.
+  bool is_fixed() const { return memory_ == nullptr; }
 
  private:
-  // Shared, for a copy may outlive the memory of its allocation.
+  // Shared, for a copy may outlive the memory of its allocation. Null for memory of the program's.
   std::shared_ptr<DeviceMemory> memory_;
-  std::size_t bytes_;
+  std::size_t bytes_ = 0;
   Block block_;
+  ForeignOwners::Ended ended_{};  // Shared with the handle of the program's memory.
 };
 
 }  // namespace belfry::engine

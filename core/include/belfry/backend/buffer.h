@@ -5,11 +5,19 @@
 #include "belfry/dtype.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 namespace belfry {
 
 class Device;
+
+/// The origin of a buffer's bytes.
+enum class MemoryOrigin : std::uint8_t {
+  kDevice,           ///< Memory that the device has allocated.
+  kForeign,          ///< Memory of the program's own: see `belfry/backend/foreign_memory.h`.
+  kForeignReadOnly,  ///< The same, never written.
+};
 
 /// An allocation on a device. Freed when the last view, tensor or command in flight releases the
 /// buffer, in the order of the stream of the allocation.
@@ -22,19 +30,26 @@ class Buffer {
   Device& device() const { return *device_; }   ///< The device of the memory.
   std::size_t bytes() const { return bytes_; }  ///< The size.
   /// The address of the bytes, for the backend that made the buffer: a device address on CUDA; null
-  /// on the simulator, whose buffers may share bytes. No other code may dereference or compare the
-  /// address.
+  /// on the simulator if buffers may share the bytes. Other code may compare addresses of foreign
+  /// memory, and dereferences no address.
   void* address() const { return address_; }
+  /// Whether the bytes are memory of the program's own. The bytes keep their place, and two buffers
+  /// may have common bytes.
+  bool is_foreign() const { return origin_ != MemoryOrigin::kDevice; }
+  /// Whether the bytes may not be written.
+  bool is_read_only() const { return origin_ == MemoryOrigin::kForeignReadOnly; }
 
  protected:
   /// `address` is as the function of the name says.
-  Buffer(Device& device, void* address, std::size_t bytes)
-      : device_(&device), address_(address), bytes_(bytes) {}
+  Buffer(Device& device, void* address, std::size_t bytes,
+         MemoryOrigin origin = MemoryOrigin::kDevice)
+      : device_(&device), address_(address), bytes_(bytes), origin_(origin) {}
 
  private:
   Device* device_;
   void* address_;
   std::size_t bytes_;
+  MemoryOrigin origin_;
 };
 
 // Shared by tensors, views and commands in flight.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/foreign_memory.h"
 #include "belfry/backend/kernel.h"
 #include "belfry/call_site.h"
 #include "belfry/dtype.h"
@@ -49,6 +50,10 @@ struct RandomDraw {
 
 /// A tensor with undefined contents. Throws: as AnyTensor::allocate, with the call site.
 AnyTensor make_uninitialised(DType dtype, Shape shape, Placement placement, CallSite site);
+/// A tensor over memory of the program's own. Throws: as Tensor::over, and (kShape) if `memory` has
+/// not the bytes of the shape.
+AnyTensor make_over(DType dtype, Shape shape, ForeignMemory memory, Placement placement,
+                    CallSite site);
 AnyTensor launch_fill(DType dtype, Shape shape, Scalar value, Placement placement, CallSite site);
 AnyTensor launch_unary(UnaryOp op, const AnyTensor& x, Scalar scalar, std::string_view what,
                        CallSite site);

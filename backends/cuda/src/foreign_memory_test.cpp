@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Tensors over memory of the program's own in the host half of the backend, on the simulated
+// driver.
+#include "belfry/belfry.h"
+#include "belfry/cuda/backend.h"
+#include "belfry/dlpack.h"
+#include "belfry/launch.h"
+#include "belfry/sim/driver.h"
+#include "belfry/tensor_ops.h"
+#include "support_test.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace belfry::cuda::foreign_memory_test {
+namespace {
+
+using test::code_of;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// y += scale * x.
+struct ScaleAndAdd {
+  float scale = 1;
+  void on_host(std::span<float> y, std::span<const float> x) const {
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] += scale * x[i];
+  }
+};
+
+// Memory of GPU `gpu` with `values`, freed at the end of the last owner.
+std::shared_ptr<float> on_gpu(int gpu, const std::vector<float>& values) {
+  const std::size_t bytes = values.size() * sizeof(float);
+  void* memory = nullptr;
+  EXPECT_EQ(cudaSetDevice(gpu), cudaSuccess);
+  EXPECT_EQ(cudaMalloc(&memory, bytes), cudaSuccess);
+  EXPECT_EQ(cudaMemcpy(memory, values.data(), bytes, cudaMemcpyHostToDevice), cudaSuccess);
+  return {static_cast<float*>(memory), [](float* own) { EXPECT_EQ(cudaFree(own), cudaSuccess); }};
+}
+
+TEST(ForeignMemory, OfAGpuIsUsedInPlace) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const sim::SimulatedDriver machine({.gpus = 2, .seed = seed});
+    {
+      Backend backend;
+      const Placement on{&backend, 0};
+      const auto mine = on_gpu(0, {1, 2});
+      auto y = Tensor<float>::over({2}, std::span(mine.get(), 2), on);
+      launch(ScaleAndAdd{10}, updates(y), reads(Tensor<float>::full({2}, 1, on)));
+      EXPECT_THAT(y.copy_to({&backend, 1}).to_host(), ElementsAre(11, 12));
+      std::vector<float> seen(2);
+      EXPECT_EQ(cudaMemcpy(seen.data(), mine.get(), 8, cudaMemcpyDeviceToHost), cudaSuccess);
+      EXPECT_THAT(seen, ElementsAre(11, 12));
+      EXPECT_EQ(backend.device(0).memory().live_buffers, 0U);
+    }
+    EXPECT_THAT(machine.reports(), IsEmpty());
+    EXPECT_THAT(machine.alive(), IsEmpty());
+  }
+}
+
+// Work holds the owner, also work on the home stream, and no reference to the buffer: the tensor is
+// never shared with work.
+TEST(ForeignMemory, IsKeptByWorkAndSharedByHandlesAlone) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const sim::SimulatedDriver machine({.gpus = 2, .seed = seed});
+    {
+      Backend backend;
+      const Placement on{&backend, 0};
+      const auto mine = on_gpu(0, {1, 2});
+      const auto last = backend.device(0).create_event();
+      bool is_done = false;
+      std::shared_ptr<const void> owner(static_cast<const void*>(mine.get()),
+                                        [&](const void*) { is_done = last->query(); });
+      const std::weak_ptr<const void> alive = owner;
+      auto y = Tensor<float>::over({2}, std::span(mine.get(), 2), on, std::move(owner));
+      // The work of this device waits for much work of a second device.
+      auto slow = Tensor<float>::full({2}, 1, Placement{&backend, 1});
+      for (int step = 0; step < 20; ++step) add_to(slow, slow);
+      const auto late = slow.copy_to(on);
+      for (int step = 0; step < 3; ++step) launch(ScaleAndAdd{1}, updates(y), reads(y));
+      const auto away = y.copy_to({&backend, 1});
+      launch(ScaleAndAdd{1}, updates(y), reads(y));
+      backend.device(0).compute_stream().record(*last);
+      y = Tensor<float>();
+      EXPECT_THAT(away.to_host(), ElementsAre(8, 16));
+      for (int device : {0, 1}) backend.device(device).compute_stream().synchronize();
+      EXPECT_TRUE(alive.expired());
+      EXPECT_TRUE(is_done) << "the owner is released after the work";
+    }
+    EXPECT_THAT(machine.reports(), IsEmpty());
+    EXPECT_THAT(machine.alive(), IsEmpty());
+  }
+}
+
+TEST(ForeignMemory, IsReducedAndOutlivesTheHandle) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const sim::SimulatedDriver machine({.gpus = 2, .seed = seed});
+    {
+      Backend backend;
+      MirroredStrategy strategy(backend);
+      const auto sums = strategy.run([&](ReplicaContext& replica) {
+        const int id = replica.replica_id();
+        auto mine = on_gpu(id, {1.0F + static_cast<float>(id)});
+        const std::span<float> memory(mine.get(), 1);
+        return replica.all_reduce(ReduceOp::kSum, Tensor<float>::over({1}, memory, std::move(mine)))
+            .item();
+      });
+      EXPECT_EQ(sums[1], 3);
+    }
+    EXPECT_THAT(machine.reports(), IsEmpty());
+    EXPECT_THAT(machine.alive(), IsEmpty());
+  }
+}
+
+TEST(ForeignMemory, BelongsToItsDevice) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  {
+    Backend backend;
+    const auto over = [&](float* memory, int device) {
+      return Tensor<float>::over({2}, std::span(memory, 2), Placement{&backend, device});
+    };
+    const auto mine = on_gpu(1, {1, 2});
+    std::vector<float> pageable(2);
+    void* pinned = nullptr;
+    ASSERT_EQ(cudaMallocHost(&pinned, 8), cudaSuccess);
+    auto* const of_host = static_cast<float*>(pinned);
+    of_host[0] = of_host[1] = 4;
+    EXPECT_THAT(over(mine.get(), 1).to_host(), ElementsAre(1, 2));
+    EXPECT_THAT(over(of_host, 2).to_host(), ElementsAre(4, 4)) << "the host follows the GPUs";
+    for (const auto& [memory, device] : std::vector<std::pair<float*, int>>{{mine.get(), 0},
+                                                                            {mine.get(), 2},
+                                                                            {of_host, 0},
+                                                                            {pageable.data(), 0},
+                                                                            {pageable.data(), 2}}) {
+      EXPECT_EQ(code_of([&] { over(memory, device); }), ErrorCode::kForeignObject);
+    }
+    EXPECT_EQ(cudaFreeHost(pinned), cudaSuccess);
+  }
+  EXPECT_THAT(machine.reports(), IsEmpty());
+}
+
+// The producer's copy, belfry's kernels and the consumer's copy are on streams of their own.
+TEST(ForeignMemory, IsOrderedWithStreamsOfProducersAndConsumers) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const sim::SimulatedDriver machine({.gpus = 1, .seed = seed});
+    {
+      Backend backend;
+      const Placement on{&backend, 0};
+      cudaStream_t stream = nullptr;
+      ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+      const auto number = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(stream));
+      const auto mine = on_gpu(0, {0, 0});
+      const auto values = on_gpu(0, {1, 2});
+      ASSERT_EQ(cudaMemcpyAsync(mine.get(), values.get(), 8, cudaMemcpyDeviceToDevice, stream),
+                cudaSuccess);
+      std::int64_t shape[] = {2};
+      dlpack::ManagedTensor managed;
+      managed.dl_tensor = {.data = mine.get(),
+                           .device = {dlpack::kCuda, 0},
+                           .ndim = 1,
+                           .dtype = {dlpack::kFloat, 32, 1},
+                           .shape = shape};
+      auto x = from_dlpack<float>(&managed, number, DlpackCopy::kNever, on);
+      add_to(x, x);
+      DlpackPtr out = to_dlpack(std::move(x), number);
+      EXPECT_EQ(out->flags, 0U);
+      EXPECT_EQ(out->dl_tensor.data, mine.get());
+      EXPECT_EQ(out->dl_tensor.device.device_type, dlpack::kCuda);
+      std::vector<float> seen(2);
+      ASSERT_EQ(
+          cudaMemcpyAsync(seen.data(), out->dl_tensor.data, 8, cudaMemcpyDeviceToHost, stream),
+          cudaSuccess);
+      ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+      EXPECT_THAT(seen, ElementsAre(2, 4));
+      ASSERT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+    }
+    EXPECT_THAT(machine.reports(), IsEmpty());
+    EXPECT_THAT(machine.alive(), IsEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace belfry::cuda::foreign_memory_test

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/access_check.h"
+#include "engine/engine.h"
+
+#include <cstddef>
+#include <cstring>
+
+namespace belfry::engine {
+
+void Engine::read(CommandQueue& queue, void* to, const Access& from, CallSite site) {
+  Lock lock(door_);
+  clear_told();
+  site = site_or_submitting(site);
+  const std::byte* data = await_bytes(lock, queue, from, site);
+  const std::size_t bytes = from.range.end - from.range.begin;
+  if (bytes != 0) std::memcpy(to, data, bytes);
+  note_read(from, site);
+}
+
+std::byte* Engine::lend(CommandQueue& queue, const Access& access, CallSite site) {
+  Lock lock(door_);
+  clear_told();
+  site = site_or_submitting(site);
+  await_bytes(lock, queue, access, site);
+  access.allocation->make_own();
+  note_read(access, site);
+  return access.allocation->data() + access.range.begin;
+}
+
+// The address of bytes that the host may read.
+std::byte* Engine::await_bytes(Lock& lock, CommandQueue& queue, const Access& access,
+                               CallSite site) {
+  wait_for_queue(lock, queue, site);
+  check_access(access, options_.check_initialised, "a read by the host", site);
+  if (access.allocation->data() == nullptr) access.allocation->make_own();
+  return access.allocation->data() + access.range.begin;
+}
+
+void Engine::note_read(const Access& access, CallSite site) {
+  const ByteRange range = access.range;
+  const Footprint footprint{access.allocation->resource(), range.begin, range.end,
+                            AccessMode::kRead};
+  if (options_.watch != nullptr) saw_read(footprint, site);
+  if (options_.sink == nullptr) return;
+  Operation operation;
+  operation.kind = OperationKind::kHostRead;
+  const std::size_t bytes = range.end - range.begin;
+  operation.subject = bytes;
+  operation.value = digest(0, access.allocation->data() + range.begin, bytes, options_.digest);
+  operation.footprints = {&footprint, 1};
+  operation.site = site;
+  note(operation);
+}
+
+}  // namespace belfry::engine

@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Tensors over memory of the program's own on simulated devices: place, counts, failures, and the
+// end of the owner under every schedule.
+#include "belfry/belfry.h"
+#include "belfry/dlpack.h"
+#include "belfry/launch.h"
+#include "belfry/sim/backend.h"
+#include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace belfry::sim::foreign_tensors_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr int kSeeds = 60;
+
+// y += scale * x.
+struct ScaleAndAdd {
+  float scale = 1;
+  void on_host(std::span<float> y, std::span<const float> x) const {
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] += scale * x[i];
+  }
+};
+
+struct Fails {
+  void on_host(std::span<float> y) const {
+    y[0] = -1;
+    throw std::runtime_error("no step");
+  }
+};
+
+/// Calls `program` on every carrier, and under many schedules, with copies that share bytes in half
+/// of them.
+void under_schedules(const std::function<void(Backend&)>& program) {
+  for (int seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    Options options;
+    options.devices = 2;
+    options.seed = static_cast<std::uint64_t>(seed);
+    if (seed == 0) options.schedule = Schedule::fixed();
+    if (seed % 10 == 3) options.carrier = Carrier::kBaton;
+    if (seed % 10 == 6) options.carrier = Carrier::kConcurrent;
+    options.share_copies = seed % 2 == 0;
+    Backend backend(options);
+    program(backend);
+  }
+}
+
+TEST(ForeignTensors, KeepTheirPlaceInReplicasAndMerges) {
+  belfry::testing::asserts("SEM-180");
+  under_schedules([](Backend& backend) {
+    std::vector<std::vector<float>> mine{{1, 2}, {3, 4}};
+    {
+      MirroredStrategy strategy(backend);
+      const auto sums = strategy.run([&](ReplicaContext& replica) {
+        auto y = Tensor<float>::over(
+            {2}, std::span(mine[static_cast<std::size_t>(replica.replica_id())]));
+        launch(ScaleAndAdd{10}, updates(y), reads(Tensor<float>::full({2}, 1.0F)));
+        const auto sum = replica.all_reduce(ReduceOp::kSum, y);  // 11 + 13 and 12 + 14
+        add_to(y, sum);
+        return sum.to_host();
+      });
+      EXPECT_THAT(sums[0], ElementsAre(24, 26));
+      EXPECT_EQ(sums[1], sums[0]);
+      for (const auto& report : backend.memory_report()) EXPECT_EQ(report.use.live_buffers, 0U);
+      for (int device : {0, 1}) backend.device(device).compute_stream().synchronize();
+    }
+    EXPECT_THAT(mine[0], ElementsAre(35, 38));
+    EXPECT_THAT(mine[1], ElementsAre(37, 40));
+    EXPECT_THAT(backend.leaks(), IsEmpty());
+  });
+}
+
+// A copy of all bytes shares the bytes of simulated memory, and never the program's.
+TEST(ForeignTensors, ShareNoBytesWithCopies) {
+  belfry::testing::asserts("SEM-180");
+  under_schedules([](Backend& backend) {
+    std::vector<float> mine{1, 2};
+    const auto y = Tensor<float>::over({2}, std::span(mine), Placement{&backend, 0});
+    const auto away = y.copy_to({&backend, 1});
+    EXPECT_THAT(away.to_host(), ElementsAre(1, 2));
+    mine = {5, 6};
+    EXPECT_THAT(away.to_host(), ElementsAre(1, 2));
+    auto back = Tensor<float>::over({2}, std::span(mine), Placement{&backend, 1});
+    backend.device(1).compute_stream().copy(back.any().view(), away.any().view());
+    EXPECT_THAT(back.to_host(), ElementsAre(1, 2));
+    EXPECT_THAT(mine, ElementsAre(1, 2));
+  });
+}
+
+// The owner's end calls the backend: no lock is held then.
+TEST(ForeignTensors, ReleaseTheirOwnersAfterTheWork) {
+  belfry::testing::asserts("SEM-182");
+  under_schedules([](Backend& backend) {
+    const Placement on{&backend, 0};
+    std::vector<float> mine{1, 2};
+    int ended = 0;
+    float seen = 0;
+    {
+      const std::shared_ptr<const void> owner(static_cast<const void*>(mine.data()),
+                                              [&](const void*) {
+                                                ended += 1;
+                                                seen = mine[1];
+                                                Tensor<float>::full({1}, 3, on).item();
+                                              });
+      auto y = Tensor<float>::over({2}, std::span(mine), on, owner);
+      launch(ScaleAndAdd{10}, updates(y), reads(Tensor<float>::full({2}, 1, on)));
+    }
+    backend.device(0).compute_stream().synchronize();
+    EXPECT_EQ(ended, 1);
+    EXPECT_EQ(seen, 12);
+  });
+}
+
+TEST(ForeignTensors, ReleaseTheirOwnersAtOnceWithoutWork) {
+  belfry::testing::asserts("SEM-182");
+  Backend backend{{.devices = 1, .seed = 7}};
+  const auto owner = std::make_shared<std::vector<float>>(2, 3.0F);
+  {
+    const auto y = Tensor<float>::over({2}, std::span(*owner), Placement{&backend, 0}, owner);
+    EXPECT_THAT(y.to_host(), ElementsAre(3, 3));
+    EXPECT_EQ(owner.use_count(), 2);
+  }
+  EXPECT_EQ(owner.use_count(), 1);
+}
+
+// Work that no host has waited for ends with the backend.
+TEST(ForeignTensors, ReleaseTheirOwnersWithTheBackend) {
+  belfry::testing::asserts("SEM-182");
+  const auto owner = std::make_shared<std::vector<float>>(2, 3.0F);
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Backend backend{{.devices = 1, .seed = seed}};
+    auto y = Tensor<float>::over({2}, std::span(*owner), Placement{&backend, 0}, owner);
+    add_to(y, y);
+  }
+  EXPECT_EQ(owner.use_count(), 1);
+}
+
+TEST(ForeignTensors, LoseTheirValueAloneIfABodyThrows) {
+  belfry::testing::asserts("SEM-173");
+  Backend backend{{.devices = 1, .seed = 7}};
+  const Placement on{&backend, 0};
+  std::vector<float> mine{1, 2};
+  auto y = Tensor<float>::over({2}, std::span(mine), on);
+  const auto same = Tensor<float>::over({2}, std::span(mine), on);
+  launch(Fails(), updates(y));
+  EXPECT_THROW(y.to_host(), std::runtime_error);
+  EXPECT_THROW(y.to_host(), std::runtime_error);
+  EXPECT_THAT(same.to_host(), ElementsAre(-1, 2));
+  y = Tensor<float>();
+  y = Tensor<float>::over({2}, std::span(mine), on);
+  EXPECT_THAT(y.to_host(), ElementsAre(-1, 2));
+}
+
+// Simulated bytes move at writes, and keep their place from the export on.
+TEST(ForeignTensors, AreExportedFromEveryDevice) {
+  belfry::testing::asserts("SEM-184");
+  under_schedules([](Backend& backend) {
+    auto x = Tensor<float>::full({2}, 3, Placement{&backend, 0});
+    const auto copy = x.copy_to({&backend, 1});
+    add_to(x, x);
+    DlpackPtr out = to_dlpack(std::move(x));
+    EXPECT_EQ(out->flags, 0U);
+    EXPECT_EQ(out->dl_tensor.device.device_type, dlpack::kCpu);
+    auto* const values = static_cast<float*>(out->dl_tensor.data);
+    EXPECT_THAT(std::vector(values, values + 2), ElementsAre(6, 6));
+    values[0] = 1;
+    EXPECT_THAT(copy.to_host(), ElementsAre(3, 3));
+    auto back =
+        from_dlpack<float>(out.release(), std::nullopt, DlpackCopy::kNever, Placement{&backend, 1});
+    add_to(back, copy);
+    EXPECT_THAT(back.to_host(), ElementsAre(4, 9));
+    EXPECT_EQ(values[1], 9);
+    auto sole = copy;
+    const DlpackPtr shared = to_dlpack(copy);
+    EXPECT_EQ(shared->flags, dlpack::kIsCopied);
+    static_cast<float*>(shared->dl_tensor.data)[0] = 8;
+    EXPECT_THAT(sole.to_host(), ElementsAre(3, 3));
+  });
+}
+
+// Handles alone decide whether a tensor is shared, not work in flight.
+TEST(ForeignTensors, AreSharedByHandlesAlone) {
+  belfry::testing::asserts("SEM-181");
+  under_schedules([](Backend& backend) {
+    const Placement on{&backend, 0};
+    std::vector<float> mine{1, 2};
+    auto y = Tensor<float>::over({2}, std::span(mine), on);
+    for (int step = 0; step < 5; ++step) {
+      launch(ScaleAndAdd{1}, updates(y), reads(y + y));
+    }
+    const auto second = y;
+    EXPECT_THROW(add_to(y, second), InvalidArgumentError);
+    EXPECT_THAT(y.to_host(), ElementsAre(243, 486));  // Five times times three.
+  });
+}
+
+}  // namespace
+}  // namespace belfry::sim::foreign_tensors_test
