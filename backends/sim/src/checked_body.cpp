@@ -36,7 +36,7 @@ std::string text_of(std::int64_t element, const DeclaredOperand& operand) {
        "write updates(tensor) for a tensor that the kernel changes");
 }
 
-std::span<const std::byte> bytes_of(std::span<const std::byte> contents, std::size_t element,
+std::span<const std::byte> bytes_at(std::span<const std::byte> contents, std::size_t element,
                                     const DeclaredOperand& operand) {
   return contents.subspan(element * operand.element_bytes(), operand.element_bytes());
 }
@@ -103,15 +103,15 @@ CheckedBody::Place CheckedBody::difference() const {
 
 bool CheckedBody::differs(const Place& place) const {
   const DeclaredOperand& operand = *place.operand;
-  return !std::ranges::equal(bytes_of(first_.contents(operand.number), place.element, operand),
-                             bytes_of(second_.contents(operand.number), place.element, operand));
+  return !std::ranges::equal(bytes_at(first_.contents(operand.number), place.element, operand),
+                             bytes_at(second_.contents(operand.number), place.element, operand));
 }
 
 // Whether the element has in both trials the bytes that stood in the element before.
 bool CheckedBody::has_fills(const Place& place, int fill) const {
   const DeclaredOperand& operand = *place.operand;
   const auto has = [&](const KernelTrial& trial, int number) {
-    return is_all(bytes_of(trial.contents(operand.number), place.element, operand),
+    return is_all(bytes_at(trial.contents(operand.number), place.element, operand),
                   fill_byte(operand.memory.dtype, number));
   };
   return operand.mode == OperandMode::kWrites && has(first_, 0) && has(second_, fill);
