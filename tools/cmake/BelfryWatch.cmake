@@ -121,7 +121,7 @@ function(belfry_watch_check_options target)
   if(all MATCHES "-fsanitize=[a-z,-]*(thread|address|memory)")
     message(FATAL_ERROR
             "belfry_watch(${target}): the target is built with -fsanitize=${CMAKE_MATCH_1}. A "
-            "watch uses the accesses that -fsanitize=thread reports itself; build the watched target "
-            "without the sanitizer, in a build tree of its own")
+            "watch uses the accesses that -fsanitize=thread reports itself; build the watched "
+            "target without the sanitizer, in a build tree of its own")
   endif()
 endfunction()
