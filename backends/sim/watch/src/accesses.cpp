@@ -12,11 +12,15 @@ namespace {
 using belfry::sim::watch::host_watcher;
 
 [[gnu::always_inline]] inline void read(const void* at, std::size_t bytes, const void* pc) {
-  host_watcher().access(at, bytes, {.writes = false, .pc = pc});
+  if (belfry_watch_counts != 0) host_watcher().access(at, bytes, {.writes = false, .pc = pc});
 }
 
 [[gnu::always_inline]] inline void write(const void* at, std::size_t bytes, const void* pc) {
-  host_watcher().access(at, bytes, {.writes = true, .pc = pc});
+  if (belfry_watch_counts != 0) host_watcher().access(at, bytes, {.writes = true, .pc = pc});
+}
+
+void ignore(bool begin) {
+  if (belfry_watch_counts != 0) host_watcher().ignore(begin);
 }
 
 }  // namespace
@@ -53,8 +57,12 @@ void __tsan_vptr_update(void** at, void* value) {
   if (*at != value) write(at, sizeof *at, BELFRY_HERE);
 }
 
-void __tsan_func_entry(void* return_address) { host_watcher().call(return_address); }
-void __tsan_func_exit() { host_watcher().return_from_call(); }
+void __tsan_func_entry(void* return_address) {
+  if (belfry_watch_counts != 0) host_watcher().call(return_address);
+}
+void __tsan_func_exit() {
+  if (belfry_watch_counts != 0) host_watcher().return_from_call();
+}
 
 void* __tsan_memcpy(void* to, const void* from, std::size_t bytes) {
   read(from, bytes, BELFRY_HERE);
@@ -71,10 +79,10 @@ void* __tsan_memset(void* to, int value, std::size_t bytes) {
   return std::memset(to, value, bytes);
 }
 
-void __tsan_ignore_thread_begin() { host_watcher().ignore(true); }
-void __tsan_ignore_thread_end() { host_watcher().ignore(false); }
-void AnnotateIgnoreReadsBegin(const char*, int) { host_watcher().ignore(true); }
-void AnnotateIgnoreReadsEnd(const char*, int) { host_watcher().ignore(false); }
+void __tsan_ignore_thread_begin() { ignore(true); }
+void __tsan_ignore_thread_end() { ignore(false); }
+void AnnotateIgnoreReadsBegin(const char*, int) { ignore(true); }
+void AnnotateIgnoreReadsEnd(const char*, int) { ignore(false); }
 void AnnotateIgnoreWritesBegin(const char*, int) {}
 void AnnotateIgnoreWritesEnd(const char*, int) {}
 

@@ -81,6 +81,7 @@ std::vector<std::string> HostWatcher::unseen(bool& used_locks) const {
 }
 
 HostReport HostWatcher::stop() {
+  if (belfry_watch_active == 0) return {};
   leave();
   belfry_watch_active = 0;
   HostReport report;

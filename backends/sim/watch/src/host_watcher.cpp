@@ -11,6 +11,7 @@
 
 extern "C" {
 unsigned char belfry_watch_inside = 0;
+unsigned char belfry_watch_counts = 0;
 unsigned char belfry_watch_active = 0;
 }
 
@@ -79,13 +80,15 @@ void HostWatcher::enter(const Actor& actor, const void* frame) {
   ignoring_ = paused->second.ignoring;
   if (actor.agent.kind == AgentId::Kind::kMerge) {
     mode_ = Mode::kMerge;
+    belfry_watch_counts = 1;
+    on_fiber_ = false;
     stack_bytes_ = 0;
     return;
   }
   join_phase();
   set_stack(frame);
   mode_ = Mode::kReplica;
-  belfry_watch_inside = 1;
+  belfry_watch_inside = belfry_watch_counts = 1;
 }
 
 void HostWatcher::join_phase() {
@@ -106,7 +109,7 @@ void HostWatcher::leave() {
   if (mode_ == Mode::kMerge) end_merge();
   if (mode_ != Mode::kIdle) paused_[actor_] = {context_, ignoring_};
   mode_ = Mode::kIdle;
-  belfry_watch_inside = 0;
+  belfry_watch_inside = belfry_watch_counts = 0;
   ignoring_ = 0;
 }
 
@@ -125,13 +128,11 @@ Actor HostWatcher::replica(Agent agent) const {
 }
 
 void HostWatcher::call(const void* return_address) noexcept {
-  if (mode_ == Mode::kIdle) return;
   if (::pthread_equal(::pthread_self(), thread_) == 0) return;
   context_ = tree_.child(context_, code_of(return_address));
 }
 
 void HostWatcher::return_from_call() noexcept {
-  if (mode_ == Mode::kIdle) return;
   if (::pthread_equal(::pthread_self(), thread_) == 0) return;
   context_ = tree_.at(context_).parent;
 }
@@ -142,7 +143,7 @@ void HostWatcher::forget(const void* memory, std::size_t bytes) noexcept {
 
 void HostWatcher::touched(const void* memory, std::size_t bytes, bool writes,
                           const CallSite& site) noexcept {
-  if (mode_ == Mode::kIdle) return;
+  if (belfry_watch_counts == 0) return;
   access(memory, bytes, {.writes = writes, .maker = Maker::kLibrary, .site = &site});
 }
 

@@ -18,6 +18,8 @@
 extern "C" {
 /// Whether a replica runs. Read by the code in front of unwatched functions.
 [[gnu::visibility("hidden")]] extern unsigned char belfry_watch_inside;
+/// Whether accesses count: a replica or a merge runs. Read by instrumented code.
+[[gnu::visibility("hidden")]] extern unsigned char belfry_watch_counts;
 /// Whether a watch goes on. Read by the functions that hand memory out.
 [[gnu::visibility("hidden")]] extern unsigned char belfry_watch_active;
 }
@@ -45,8 +47,8 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
 
   void touched(const void* memory, std::size_t bytes, bool writes,
                const CallSite& site) noexcept override;
-  void kernel_begins() noexcept override { ++ignoring_; }
-  void kernel_ended() noexcept override { --ignoring_; }
+  void kernel_begins() noexcept override { ignore(true); }
+  void kernel_ended() noexcept override { ignore(false); }
 
   /// Notes an access of the current agent. Throws: nothing that instrumented code could expect;
   /// ends the program without memory.

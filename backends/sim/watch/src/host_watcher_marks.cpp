@@ -32,7 +32,7 @@ void set_places(Place* places, Agents lanes, Place place) {
 
 void HostWatcher::access(const void* memory, std::size_t bytes, const Access& access) noexcept {
   std::uintptr_t at = number(memory);
-  if (mode_ == Mode::kIdle || ignoring_ > 0 || at - stack_low_ < stack_bytes_) return;
+  if (ignoring_ > 0 || at - stack_low_ < stack_bytes_) return;
   if (::pthread_equal(::pthread_self(), thread_) == 0) {
     second_thread_ = true;
     return;

@@ -12,10 +12,10 @@
 namespace belfry::sim::watch {
 
 inline void reads(const void* at, std::size_t bytes, const void* pc) {
-  host_watcher().access(at, bytes, {.writes = false, .pc = pc});
+  if (belfry_watch_counts != 0) host_watcher().access(at, bytes, {.writes = false, .pc = pc});
 }
 inline void writes(const void* at, std::size_t bytes, const void* pc) {
-  host_watcher().access(at, bytes, {.writes = true, .pc = pc});
+  if (belfry_watch_counts != 0) host_watcher().access(at, bytes, {.writes = true, .pc = pc});
 }
 
 }  // namespace belfry::sim::watch
