@@ -23,15 +23,24 @@ function(belfry_watch target)
 
   # A sanitizer's code calls functions of belfry::watch; what is compiled when a program is linked
   # cannot be watched. Functions are called directly: the script finds calls by their form.
-  set(options -fsanitize=thread -fno-lto -fplt -fno-omit-frame-pointer)
+  # Without checks of buffers, since those make other functions of memcpy and its like.
+  set(options -fsanitize=thread -fno-lto -fplt -fno-omit-frame-pointer -U_FORTIFY_SOURCE)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    list(APPEND options -Wno-tsan)
+    # GCC would replace calls with few bytes by instructions that nobody sees.
+    set(functions memcpy memmove memset memcmp memchr mempcpy bcmp bcopy bzero strlen strnlen strcmp
+        strncmp strcasecmp strncasecmp strcpy strncpy stpcpy stpncpy strcat strncat strchr strrchr
+        strstr strpbrk strspn strcspn strdup strndup index rindex sprintf snprintf vsprintf
+        vsnprintf)
+    list(TRANSFORM functions PREPEND "-fno-builtin-")
+    list(APPEND options -Wno-tsan ${functions}
+         "SHELL:-include \"${BELFRY_WATCH_FOLDER}/belfry_watch_builtins.h\"")
   endif()
   # Line tables, unless the build type has more.
   set(without_tables "$<NOT:$<CONFIG:Debug,RelWithDebInfo>>")
   list(APPEND options "$<${without_tables}:-g1>")
-  set(for_cxx "$<COMPILE_LANGUAGE:C,CXX>")
-  target_compile_options(${target} PRIVATE "$<${for_cxx}:${options}>")
+  foreach(option IN LISTS options)
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:C,CXX>:${option}>")
+  endforeach()
   set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
 
   # Not target_link_libraries: its two forms do not mix, and the target's owner chooses the form.
@@ -114,7 +123,7 @@ function(belfry_watch_check_options target)
     foreach(kind IN LISTS kinds)
       get_target_property(options ${part} ${kind})
       # The option of the watch itself.
-      string(REPLACE "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=thread;" "" options "${options}")
+      string(REPLACE "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=thread>" "" options "${options}")
       string(APPEND all " ${options}")
     endforeach()
   endforeach()

@@ -20,6 +20,39 @@ Row memcpy_twice() {
           wrote(__FILE__, __LINE__ - 2) + ", " + wrote(__FILE__, __LINE__ - 2)};
 }
 
+struct Parts {
+  long parts[3];
+};
+
+// Compilers replace calls with few bytes by instructions.
+Row few_bytes() {
+  Parts shared{};
+  const Parts from{{1, 2, 3}};
+  const Body body = [&](std::size_t, int) { std::memcpy(&shared, &from, sizeof shared); };
+  return {text(watched(1, body)),
+          wrote(__FILE__, __LINE__ - 2) + ", " + wrote(__FILE__, __LINE__ - 2)};
+}
+
+Row few_bytes_of_headers() {
+  Parts shared{};
+  const Body body = [&](std::size_t, int) { __builtin_memset(&shared, 0, sizeof shared); };
+  return {text(watched(1, body)),
+          wrote(__FILE__, __LINE__ - 2) + ", " + wrote(__FILE__, __LINE__ - 2)};
+}
+
+Row few_bytes_compared() {
+  Parts shared{};
+  const Parts with{{0, 2, 3}};
+  bool equal = false;
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) equal = std::memcmp(&shared, &with, 8) == 0;
+    if (id == 1) shared.parts[0] = 1;
+  };
+  std::string seen = text(watched(1, body));
+  if (!equal) seen += ", and the bytes differ";
+  return {seen, did_read(__FILE__, __LINE__ - 5) + ", " + wrote(__FILE__, __LINE__ - 4)};
+}
+
 Row strlen_beside_write() {
   char word[] = "a word";
   std::size_t length = 0;
@@ -88,6 +121,9 @@ Row caught_exception() {
 
 std::vector<Case> call_cases() {
   return {{"memcpy", memcpy_twice},
+          {"memcpy of few bytes", few_bytes},
+          {"a built-in memset of few bytes", few_bytes_of_headers},
+          {"memcmp of few bytes", few_bytes_compared},
           {"strlen", strlen_beside_write},
           {"a function of a watched library", watched_library},
           {"a function that is not watched", unwatched_function},
