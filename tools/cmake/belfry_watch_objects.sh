@@ -29,6 +29,11 @@ for object in "$@"; do
   "$readelf" -gW "$object" | sed -n 's/.*group section.*\[\(_Z[^]]*\)\].*/G \1/p'
   echo "O $object"
 done >"$folder/symbols"
+# The functions of the C library, whose names do not tell functions from variables.
+for library in libc.so.6 libm.so.6; do
+  "$nm" -D "$("$compiler" -print-file-name=$library)" 2>/dev/null |
+    sed -nE 's/^[0-9a-f]* [TWi] ([^@]*).*/P \1/p' >>"$folder/library" || true
+done
 # The names alone, as the linker and as the source have them.
 sed -nE 's/^N (belfry_(watch|watched|unseen)\.)?([^ ]*) .*/\3/p' "$folder/symbols" |
   sort -u >"$folder/names"
@@ -64,13 +69,13 @@ BEGIN {
   count = split(vouched, names, ",")
   for (k = 1; k <= count; ++k) vouches[names[k]] = 1
 }
-{ lines[NR] = $0 }
+FILENAME ~ /symbols$/ { lines[++count_of_lines] = $0 }
 $1 == "N" && $3 ~ /^[TDBRVWu]$/ { defined[bare($2)] = 1 }
 $1 == "N" && $3 == "T" { strong[bare($2)] = 1 }
 $1 == "N" && $3 == "W" && is_inline(bare($2)) { inlined[bare($2)] = 1 }
 $1 == "P" { called[bare($2)] = 1 }
 END {
-  for (i = 1; i <= NR; ++i) {
+  for (i = 1; i <= count_of_lines; ++i) {
     split(lines[i], word, " ")
     kind = word[1]; name = word[2]; base = bare(name)
     if (kind == "N" && word[3] == "U" && base in inlined) {
@@ -131,7 +136,7 @@ END {
     printf ".quad .Lname%d\n.section .rodata.belfry_watch\n", number > output
     printf ".Lname%d: .asciz \"%s\"\n", number, name > output
   }
-}' "$folder/symbols"
+}' "$folder/library" "$folder/symbols"
 
 "$compiler" -c "$folder/stubs.s" -o "$stubs"
 number=0

@@ -94,6 +94,32 @@ Row c_function() {
   return {text(watched(1, body)), "unseen fflush"};
 }
 
+// std::to_string passes vsnprintf by its address.
+Row printed_number() {
+  std::vector<std::string> got(2);
+  const Body body = [&](std::size_t id, int) { got[id] = std::to_string(0.5); };
+  return {text(watched(1, body)), ""};
+}
+
+Row printed_text() {
+  const std::string word("word");
+  const Body body = [&](std::size_t, int) {
+    char to[20];
+    std::snprintf(to, sizeof to, "%5d %-9s", 3, word.c_str());
+  };
+  return {text(watched(1, body)), "unseen snprintf with %s or %n"};
+}
+
+// Called by a pointer: the calls that replicas do not make are no matter.
+Row function_by_pointer() {
+  int (*volatile flush)(std::FILE*) = std::fflush;
+  const Body body = [&](std::size_t, int) { flush(stdout); };
+  Row row{text(watched(1, [](std::size_t, int) {})), ""};
+  row.seen += text(watched(1, body));
+  row.expected = "unseen fflush";
+  return row;
+}
+
 const std::string& name_of_all() {
   static const std::string name("a name with many letters");
   return name;
@@ -130,6 +156,9 @@ std::vector<Case> call_cases() {
           {"calls outside replicas", unwatched_outside},
           {"a function that the target vouches for", vouched_function},
           {"a function of the C library", c_function},
+          {"a printed number", printed_number},
+          {"a printed text", printed_text},
+          {"a function by its address", function_by_pointer},
           {"a static variable of a function", static_variable},
           {"a caught exception", caught_exception}};
 }

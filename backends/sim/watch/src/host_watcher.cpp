@@ -39,6 +39,7 @@ void HostWatcher::start() {
   paused_.clear();
   accesses_ = 0;
   used_atomics_ = shared_last_owner_ = second_thread_ = foreign_stack_ = false;
+  also_unseen_.clear();
   forget_unseen_calls();
   thread_ = ::pthread_self();
   run_ = 0;

@@ -13,6 +13,8 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 extern "C" {
@@ -58,6 +60,8 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   void return_from_call() noexcept;
   /// Begins and ends code with accesses of no interest.
   void ignore(bool begin) noexcept { ignoring_ += begin ? 1 : -1; }
+  /// Adds a reason why accesses of the current replica may be missing.
+  void note_unseen(const char* reason) { also_unseen_.insert(reason); }
   /// The bytes are a new object's.
   void forget(const void* memory, std::size_t bytes) noexcept;
 
@@ -115,6 +119,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   bool shared_last_owner_ = false;
   bool second_thread_ = false;
   bool foreign_stack_ = false;
+  std::set<std::string> also_unseen_;
 };
 
 /// The watcher of the process.
