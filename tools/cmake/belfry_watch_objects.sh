@@ -21,13 +21,19 @@ machine=$("$readelf" -h "$1" | sed -n 's/ *Machine: *//p')
 folder=$stubs.parts
 rm -rf "$folder"
 mkdir -p "$folder"
+: >"$folder/library"
+number=0
 for object in "$@"; do
-  "$nm" -pP "$object" | sed 's/^/N /'
+  # Objects of other languages, and of files with options of their own, are strangers.
+  "$nm" -pP "$object" >"$folder/names"
+  number=$((number + 1))
+  grep -q '^__tsan_init U' "$folder/names" || continue
+  sed 's/^/N /' "$folder/names"
   # Calls alone: x86-64 and AArch64 mark calls by the type of the relocation.
   "$readelf" -rW "$object" |
     awk '/R_X86_64_PLT32|R_AARCH64_(CALL|JUMP)26/ { print "P", $5 }'
   "$readelf" -gW "$object" | sed -n 's/.*group section.*\[\(_Z[^]]*\)\].*/G \1/p'
-  echo "O $object"
+  echo "O $number"
 done >"$folder/symbols"
 # The functions of the C library, whose names do not tell functions from variables.
 for library in libc.so.6 libm.so.6; do
@@ -91,12 +97,13 @@ END {
     } else if (kind == "N" && word[3] ~ /^[A-Zu]$/) {
       other[name] = 1
     } else if (kind == "O") {
+      name_of_file = word[2]
       # The names of the constructors of a class are a group with a name of its own.
       for (name in group) {
         if (!(name in other) && !(name in renamed) && name ~ /[CD]5[EIB]/ && name !~ /^_ZT/)
           renamed[name] = "belfry_watched." name
       }
-      file = folder "/" ++objects ".renamed"
+      file = folder "/" name_of_file ".renamed"
       printf "" > file
       for (name in renamed) print name, renamed[name] > file
       close(file)

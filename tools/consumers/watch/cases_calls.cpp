@@ -76,6 +76,21 @@ Row unwatched_function() {
   return {text(watched(1, body)), "unseen stranger(int*)"};
 }
 
+Row unwatched_file() {
+  std::vector<long> values;
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) plain_push_back(&values);
+    if (id == 1) values.push_back(1);
+  };
+  values.reserve(2);
+  Row row{text(watched(1, body)),
+          "unseen plain_push_back(std::vector<long, std::allocator<long> >*)"};
+  const Body both = [&](std::size_t, int) { values.push_back(1); };
+  row.seen += "; " + lines(watched(1, both));
+  row.expected += "; " + at_line(__FILE__, __LINE__ - 2);
+  return row;
+}
+
 Row unwatched_outside() {
   int value = 0;
   stranger(&value);
@@ -153,6 +168,7 @@ std::vector<Case> call_cases() {
           {"strlen", strlen_beside_write},
           {"a function of a watched library", watched_library},
           {"a function that is not watched", unwatched_function},
+          {"a file without the option", unwatched_file},
           {"calls outside replicas", unwatched_outside},
           {"a function that the target vouches for", vouched_function},
           {"a function of the C library", c_function},
