@@ -62,6 +62,8 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   void ignore(bool begin) noexcept { ignoring_ += begin ? 1 : -1; }
   /// Adds a reason why accesses of the current replica may be missing.
   void note_unseen(const char* reason) { also_unseen_.insert(reason); }
+  /// The number of places so far.
+  std::size_t places() const { return tree_.size(); }
   /// The bytes are a new object's.
   void forget(const void* memory, std::size_t bytes) noexcept;
 
@@ -70,6 +72,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   /// The state of an agent that pauses.
   struct Paused {
     Place context = CallTree::kRoot;
+    std::size_t skipped_calls = 0;
     int ignoring = 0;
   };
 
@@ -102,6 +105,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   Actor actor_{};
   Agent agent_ = 0;
   Place context_ = CallTree::kRoot;
+  std::size_t skipped_calls_ = 0;  // Inside the context, and without a place of their own.
   bool on_fiber_ = false;
   std::uintptr_t stack_low_ = 0;
   std::uintptr_t stack_bytes_ = 0;
