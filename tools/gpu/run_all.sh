@@ -19,7 +19,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 3
 
 suites=(proptests_gpu proptests_central_storage_gpu proptests_local_sgd_gpu contracts_gpu)
 programs=("${suites[@]}" driver_rules_gpu cuda_gpu_test cuda_real_libraries_test
-          local_clique_bench belfry)
+          own_training_gpu local_clique_bench belfry)
 digits=docs/data/digits.csv
 out="${OUT:-out}"
 verdicts=()
@@ -142,6 +142,7 @@ run() {
   step driver_rules "$folder/driver_rules_gpu"
   step gpu "$folder/cuda_gpu_test"
   step demo same_digits "$folder" "$data"
+  step own_training "$folder/own_training_gpu" "$data"
   for suite in "${suites[@]}"; do
     RC_PARAMS="max_success=${CASES:-100}" step "$suite" sharded "$folder/$suite"
   done
