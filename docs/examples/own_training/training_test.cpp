@@ -8,6 +8,7 @@
 #include "reference.h"
 #include <belfry/sim/backend.h>
 #include <belfry/testing/arbitrary.h>
+#include <belfry/testing/compare_functions.h>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -110,6 +111,17 @@ TEST(OwnTraining, ALostShareIsOutsideTheBound) {
   EXPECT_LE(worst(expected_step(start, data, {all_rows(data)}, 0.1F).weights, after), 1);
   const std::vector<int> without_replica_3{0, 1, 2, 4, 5, 6};
   EXPECT_GT(worst(expected_step(start, data, without_replica_3, 0.1F).weights, after), 1000);
+}
+
+// A merge runs the functions of replica 0. The functions of another replica give the same step.
+TEST(OwnTraining, MergesCaptureNothingOfTheirReplica) {
+  const Examples data = drawn_examples(8, kSmall.inputs, kSmall.classes, 1);
+  const Shares shares = shares_of({0, 1, 2, 2, 0, 1, 2, 2}, 3);
+  EXPECT_NO_THROW(
+      belfry::testing::compare_functions({.devices = 3}, [&](belfry::sim::Backend& backend) {
+        belfry::MirroredStrategy strategy(backend);
+        return Training(strategy, data, {.layout = kSmall}).step(shares);
+      }));
 }
 
 // Weights of 0 give equal shares to all classes: a loss of log 3. The biases decide the answers.
