@@ -90,9 +90,9 @@ step() {
 }
 
 # sharded <program> [tool ...]: all tests of a program, in as many processes as there are cores,
-# each under the tool. A test that did not run is a failure.
+# each under the tool. A test that did not run is a failure; a test that was skipped is named.
 sharded() {
-  local program="$1" shards shard pids=() status=0 all passed logs
+  local program="$1" shards shard pids=() status=0 all passed skipped left_out logs
   shift
   shards="$(nproc)"
   logs="$(mktemp -d)"
@@ -107,9 +107,12 @@ sharded() {
   cat "$logs"/*
   all="$("$program" --gtest_list_tests | grep -c '^  ')"
   passed="$(cat "$logs"/* | grep -c '^\[       OK \]')"
+  skipped="$(cat "$logs"/* | grep '^\[  SKIPPED \] .* ms)$' | sort -u)"
   rm -r "$logs"
-  echo "$passed of $all tests passed"
-  [[ $all -gt 0 && $passed -eq $all ]] || status=1
+  left_out="$(grep -c . <<<"$skipped")"
+  [[ $left_out -eq 0 ]] || echo "$skipped"
+  echo "$passed of $all tests passed, $left_out skipped"
+  [[ $all -gt 0 && $((passed + left_out)) -eq $all ]] || status=1
   return "$status"
 }
 
