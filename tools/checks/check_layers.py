@@ -35,7 +35,7 @@ THIRD_PARTIES = [
     (r"CLI/", r"tools/"),
     (r"(cuda|nccl|cublas|curand|nvtx3|driver_types|vector_types|library_types)",
      r"backends/(cuda|sim/driver)/|.*\.cu$|core/include/belfry/backend/host_device\.h|proptests/|"
-     r"docs/examples/(two_ranks\.cpp|own_training/)"),
+     r"docs/examples/"),
     (r"(gtest|gmock|rapidcheck)",
      r".*_test\.(cpp|h)|.*/testing/|(proptests|tools|docs/examples)/"),
 ]
