@@ -16,7 +16,7 @@ namespace belfry::engine {
 /// host calls outside of the engine therefore release owners. May be used by several threads.
 class ForeignOwners {
  public:
-  /// The end of the bytes' last user. Set by the allocation.
+  /// Whether the bytes have no user. Set and cleared by the allocation; set before an allocation.
   using Ended = std::shared_ptr<std::atomic<bool>>;
   /// An owner that waits.
   struct Entry {
@@ -41,7 +41,7 @@ class ForeignOwner {
  public:
   ForeignOwner(std::shared_ptr<ForeignOwners> owners, std::shared_ptr<const void> owner)
       : owners_(std::move(owners)) {
-    entry_.push_back({std::move(owner), std::make_shared<std::atomic<bool>>(false)});
+    entry_.push_back({std::move(owner), std::make_shared<std::atomic<bool>>(true)});
   }
   ForeignOwner(const ForeignOwner&) = delete;
   ForeignOwner& operator=(const ForeignOwner&) = delete;

@@ -12,7 +12,9 @@ Storage::Storage(std::shared_ptr<DeviceMemory> memory, std::size_t bytes)
     : memory_(std::move(memory)), bytes_(bytes), block_(memory_->take(bytes)) {}
 
 Storage::Storage(std::byte* foreign, ForeignOwners::Ended ended)
-    : block_{foreign, 0, nullptr}, ended_(std::move(ended)) {}
+    : block_{foreign, 0, nullptr}, ended_(std::move(ended)) {
+  ended_->store(false, std::memory_order_relaxed);
+}
 
 Storage::~Storage() {
   if (memory_ != nullptr) {

@@ -18,7 +18,7 @@ class Storage {
  public:
   /// Throws: std::bad_alloc.
   Storage(std::shared_ptr<DeviceMemory> memory, std::size_t bytes);
-  /// Memory of the program's own, which keeps its place. The destructor sets `ended`.
+  /// Memory of the program's own, which keeps its place. Clears `ended`, which the destructor sets.
   Storage(std::byte* foreign, ForeignOwners::Ended ended);
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
