@@ -18,8 +18,8 @@ struct HostMeter {
   MemoryUse use{};
 };
 
-/// Memory of the host: of the device, or of the program. All work is done when a handle ends, so
-/// that the end of the buffer releases the owner.
+/// Memory of the host: of the device, or of the program. All work is done when a handle ends: the
+/// end of the buffer releases the owner.
 class HostBuffer final : public Buffer {
  public:
   /// Memory of the device. Throws: std::bad_alloc.

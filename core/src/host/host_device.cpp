@@ -63,7 +63,7 @@ void HostStream::require_value(const BufferView& input) {
   failure_->exception = reason;
 }
 
-// A skipped kernel leaves what it was to change in place.
+// A skipped kernel leaves the tensors that the kernel was to change in place.
 void HostStream::skip(const Kernel& kernel) {
   for (std::size_t i = 0; i < kernel.outputs.size(); ++i) {
     const BufferView& output = kernel.outputs[i];

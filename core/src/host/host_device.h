@@ -27,7 +27,7 @@ struct HostFailure {
   bool told_to_replica = false;  ///< The host wait was a replica's.
 };
 
-// Shared by the streams and the events that the failure has reached.
+// Shared by the streams and the events after the failed work.
 using HostFailurePtr = std::shared_ptr<HostFailure>;
 
 /// `failure` if the caller's next wait must throw the failure, else null. No wait throws a failure
@@ -45,8 +45,8 @@ class HostEvent final : public Event {
 };
 
 /// Does everything at once. After the exception of a user's kernel, or a read of bytes without a
-/// value, the stream skips work until a host wait has thrown the exception. What failed work was to
-/// write has no value until written anew.
+/// value, the stream skips work until a host wait has thrown the exception. Outputs of failed and
+/// of skipped work have no value until written anew.
 class HostStream final : public Stream {
  public:
   HostStream(Device& device, std::shared_ptr<KernelFailures> kernel_failures)
@@ -71,7 +71,7 @@ class HostStream final : public Stream {
 
  private:
   void run_user(const Kernel& kernel, const KernelCall& call);
-  // What skipped work was to write has no value.
+  // Outputs of skipped work have no value.
   void skip(const Kernel& kernel);
   void skip(const BufferView& output);
 

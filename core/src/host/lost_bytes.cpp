@@ -28,7 +28,7 @@ void LostBytes::lose(std::size_t begin, std::size_t end, const std::exception_pt
   ranges_.splice(ranges_.begin(), room, room.begin());
 }
 
-// A range that reaches beyond both ends is split in two.
+// A range beyond both ends is split in two.
 void LostBytes::restore(std::size_t begin, std::size_t end) {
   if (ranges_.empty() || begin == end) return;
   const auto is_split = [&](const Range& range) { return range.begin < begin && end < range.end; };

@@ -8,8 +8,7 @@
 
 namespace belfry::host {
 
-/// The bytes of a buffer that have no value, because work that was to write them has failed
-/// (SEM-74).
+/// The bytes of a buffer without a value: the outputs of work with a failure (SEM-74).
 class LostBytes {
  public:
   /// Bytes from `begin` to before `end`, with the exception of the work.
@@ -18,14 +17,14 @@ class LostBytes {
     std::size_t end = 0;
     std::exception_ptr reason;
   };
-  /// Ranges that are made before the work runs: `lose` then needs no memory.
+  /// Ranges made before the work runs: `lose` then needs no memory.
   using Room = std::list<Range>;
 
   /// The latest reason for a byte from `begin` to before `end` without a value; null if each byte
   /// has a value.
   std::exception_ptr reason(std::size_t begin, std::size_t end) const;
-  /// Takes the value of the bytes from `begin` to before `end`. Uses a range of `room`, which is
-  /// not empty.
+  /// Takes the value of the bytes from `begin` to before `end`. Uses a range of `room`;
+  /// `room` is not empty.
   void lose(std::size_t begin, std::size_t end, const std::exception_ptr& reason,
             Room& room) noexcept;
   /// Called before the bytes from `begin` to before `end` are written: the bytes have a value.

@@ -19,7 +19,7 @@ constexpr std::size_t kBytes = 12;
 // Keeps the reason of each byte.
 class EachByte {
  public:
-  // The time decides which of several reasons is the latest.
+  // The time tells the latest of several reasons.
   void lose(std::size_t begin, std::size_t end, std::exception_ptr reason) {
     ++time_;
     for (std::size_t i = begin; i < end; ++i) bytes_[i] = {time_, reason};
