@@ -18,7 +18,7 @@ Storage::~Storage() {
   if (memory_ != nullptr) {
     memory_->release(block_, bytes_);
   } else {
-    ended_->store(true, std::memory_order_release);
+    ended_->has_come.store(true, std::memory_order_release);
   }
 }
 
