@@ -7,6 +7,7 @@
 #include "belfry/detail/reader_iterator.h"
 #include "belfry/detail/readers.h"
 #include "belfry/detail/row_reader.h"
+#include "belfry/detail/taken.h"
 
 #include <concepts>
 #include <cstdint>
@@ -54,6 +55,15 @@ class Dataset {
   static Dataset tabulate(std::int64_t count, F fn, CallSite site = CallSite::here()) {
     detail::require_at_least(0, count, "the count of tabulate", site);
     return Dataset(detail::tabulated<T>(count, std::move(fn)));
+  }
+  /// Arguments without a count; the call does not compile.
+  template <class... Args>
+    requires(!detail::kBeginsWithCount<Args...>)
+  static Dataset tabulate(Args&&... /*arguments*/) {
+    static_assert(detail::kTaken<Args...>,
+                  "tabulate takes the number of elements, then the function of an index: write "
+                  "tabulate(count, [](std::int64_t index) { return ...; })");
+    return detail::refused<Dataset>();
   }
   /// 0, 1, ..., count - 1. Throws: as tabulate.
   static Dataset range(std::int64_t count, CallSite site = CallSite::here())

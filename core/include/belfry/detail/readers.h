@@ -48,6 +48,13 @@ ReaderOfEpoch<T> generated(F start) {
   }
 }
 
+/// Whether these are a count and at least a second argument.
+template <class... Args>
+inline constexpr bool kBeginsWithCount = false;
+template <class Count, class F, class... Rest>
+inline constexpr bool kBeginsWithCount<Count, F, Rest...> =
+    std::is_convertible_v<Count, std::int64_t>;
+
 /// Readers of `fn(0)` to `fn(count - 1)`.
 template <class T, class F>
 ReaderOfEpoch<T> tabulated(std::int64_t count, F fn) {
