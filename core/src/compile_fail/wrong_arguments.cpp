@@ -59,8 +59,17 @@ void creators(Strategy& strategy) {
 #endif
 }
 
+// Strategies as members: clang takes braces in the initializer of a member for any parameter.
+struct Members {
+  HostBackend host{2};
+  MirroredStrategy mirrored{host, {.order = ReductionOrder::kTree}};
+  MirroredStrategy plain{host};
+  CentralStorageStrategy central{host, {.order = ReductionOrder::kTree}};
+};
+
 void constructors(HostBackend& host, Backend& backend, ProcessGroup& group,
                   const std::vector<DeviceSpec>& devices) {
+  const Members members;
   MirroredStrategy whole(backend);
   const MirroredStrategy part(host, {.devices = devices});
   const MirroredStrategy listed(host, {devices});
