@@ -7,7 +7,6 @@
 #include "belfry/detail/reader_iterator.h"
 #include "belfry/detail/readers.h"
 #include "belfry/detail/row_reader.h"
-#include "belfry/detail/taken.h"
 
 #include <concepts>
 #include <cstdint>
@@ -60,10 +59,7 @@ class Dataset {
   template <class... Args>
     requires(!detail::kBeginsWithCount<Args...>)
   static Dataset tabulate(Args&&... /*arguments*/) {
-    static_assert(detail::kTaken<Args...>,
-                  "tabulate takes the number of elements, then the function of an index: write "
-                  "tabulate(count, [](std::int64_t index) { return ...; })");
-    return detail::refused<Dataset>();
+    return detail::tabulated_without_count<Dataset, Args...>();
   }
   /// 0, 1, ..., count - 1. Throws: as tabulate.
   static Dataset range(std::int64_t count, CallSite site = CallSite::here())
