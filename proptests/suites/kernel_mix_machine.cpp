@@ -6,50 +6,19 @@
 #include "belfry/launch.h"
 #include "belfry/tensor_ops.h"
 #include "suites/property.h"
+#include "suites/user_kernels.h"
 
 #include <algorithm>
 #include <optional>
-#include <span>
 #include <utility>
 
 namespace belfry::testing::kernel_mix {
 namespace {
 
-using Elements = std::span<std::int32_t>;
-using ConstElements = std::span<const std::int32_t>;
-
-struct AddScaled {
-  std::int32_t scale = 1;
-  void on_host(Elements y, ConstElements x) const {
-    for (std::size_t i = 0; i < y.size(); ++i) y[i] = sum(y[i], product(scale, x[i]));
-  }
-};
-
-struct Reverse {
-  void on_host(Elements z, std::span<std::byte> memory, ConstElements x) const {
-    const Elements copy(reinterpret_cast<std::int32_t*>(memory.data()), x.size());
-    std::ranges::copy(x, copy.begin());
-    std::ranges::reverse_copy(copy, z.begin());
-  }
-};
-
-struct Exchange {
-  std::int32_t number = 0;
-  void on_host(Elements y, Elements x) const {
-    for (std::size_t i = 0; i < y.size(); ++i) {
-      const std::int32_t before = y[i];
-      y[i] = sum(x[i], number);
-      x[i] = before;
-    }
-  }
-};
-
-// z = 3 * y + x.
-struct Combine {
-  void on_host(ConstElements y, ConstElements x, Elements z) const {
-    for (std::size_t i = 0; i < z.size(); ++i) z[i] = sum(product(3, y[i]), x[i]);
-  }
-};
+using user_kernels::AddScaled;
+using user_kernels::Combine;
+using user_kernels::Exchange;
+using user_kernels::Reverse;
 
 Vector combined(const Vector& y, const Vector& x) {
   auto z = Vector::uninitialised(x.shape());

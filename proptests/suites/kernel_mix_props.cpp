@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Random programs of kernels of users with everything else that uses devices give the numbers of
-// vectors, and a fault at any step ends the run and nothing else. Not for GPUs: the kernels have
-// bodies for the host alone.
+// vectors, and a fault at any step ends the run and nothing else.
 #include "belfry/launch.h"
 #include "belfry/testing/asserts.h"
 #include "suites/fault_sweep.h"
 #include "suites/kernel_mix_machine.h"
 #include "suites/property.h"
+
+#ifdef BELFRY_USER_KERNELS_ON_GPUS
+#include <cuda_runtime.h>
+#endif
 
 #include <cstddef>
 #include <cstdint>
@@ -32,11 +35,17 @@ struct FailingBody {
     y[0] = -1;
     throw InjectedFault{1};
   }
+#ifdef BELFRY_USER_KERNELS_ON_GPUS
+  void on_cuda(cudaStream_t, std::span<std::int32_t>) const { throw InjectedFault{1}; }
+#endif
 };
 
 struct FailingCheck {
   bool check(const Shape&) const { throw InjectedFault{1}; }
   void on_host(std::span<std::int32_t>) const {}
+#ifdef BELFRY_USER_KERNELS_ON_GPUS
+  void on_cuda(cudaStream_t, std::span<std::int32_t>) const {}
+#endif
 };
 
 void inject(Fault fault, int length) {

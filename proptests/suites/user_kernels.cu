@@ -25,6 +25,20 @@ __global__ void reverse(std::int32_t* z, const std::int32_t* copy, std::size_t c
   if (i < count) z[i] = copy[count - 1 - i];
 }
 
+__global__ void exchange(std::int32_t* y, std::int32_t* x, std::int32_t number, std::size_t count) {
+  const std::size_t i = index();
+  if (i >= count) return;
+  const std::int32_t before = y[i];
+  y[i] = sum(x[i], number);
+  x[i] = before;
+}
+
+__global__ void combine(std::int32_t* z, const std::int32_t* y, const std::int32_t* x,
+                        std::size_t count) {
+  const std::size_t i = index();
+  if (i < count) z[i] = sum(product(3, y[i]), x[i]);
+}
+
 __global__ void fill(std::int32_t* y, std::int32_t value, std::size_t count) {
   const std::size_t i = index();
   if (i < count) y[i] = value;
@@ -42,6 +56,16 @@ void Reverse::on_cuda(cudaStream_t stream, std::span<std::int32_t> z, std::span<
   auto* const copy = reinterpret_cast<std::int32_t*>(memory.data());
   cudaMemcpyAsync(copy, x.data(), x.size_bytes(), cudaMemcpyDeviceToDevice, stream);
   reverse<<<blocks(z.size()), kThreads, 0, stream>>>(z.data(), copy, z.size());
+}
+
+void Exchange::on_cuda(cudaStream_t stream, std::span<std::int32_t> y,
+                       std::span<std::int32_t> x) const {
+  exchange<<<blocks(y.size()), kThreads, 0, stream>>>(y.data(), x.data(), number, y.size());
+}
+
+void Combine::on_cuda(cudaStream_t stream, std::span<const std::int32_t> y,
+                      std::span<const std::int32_t> x, std::span<std::int32_t> z) const {
+  combine<<<blocks(z.size()), kThreads, 0, stream>>>(z.data(), y.data(), x.data(), z.size());
 }
 
 // The work that was enqueued before the exception is carried out.

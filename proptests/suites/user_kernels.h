@@ -57,6 +57,34 @@ struct Reverse {
 #endif
 };
 
+/// Exchanges y and x, and adds number to the new y.
+struct Exchange {
+  std::int32_t number = 0;
+
+  void on_host(std::span<std::int32_t> y, std::span<std::int32_t> x) const {
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const std::int32_t before = y[i];
+      y[i] = sum(x[i], number);
+      x[i] = before;
+    }
+  }
+#ifdef BELFRY_USER_KERNELS_ON_GPUS
+  void on_cuda(cudaStream_t stream, std::span<std::int32_t> y, std::span<std::int32_t> x) const;
+#endif
+};
+
+/// z = 3 * y + x.
+struct Combine {
+  void on_host(std::span<const std::int32_t> y, std::span<const std::int32_t> x,
+               std::span<std::int32_t> z) const {
+    for (std::size_t i = 0; i < z.size(); ++i) z[i] = sum(product(3, y[i]), x[i]);
+  }
+#ifdef BELFRY_USER_KERNELS_ON_GPUS
+  void on_cuda(cudaStream_t stream, std::span<const std::int32_t> y,
+               std::span<const std::int32_t> x, std::span<std::int32_t> z) const;
+#endif
+};
+
 /// Throws: on the host after a write, on GPUs at the launch.
 struct Fails {
   void on_host(std::span<std::int32_t> y) const {
