@@ -142,7 +142,7 @@ class Engine final : public OtherAgents {
   std::byte* lend(CommandQueue& queue, const Access& access, CallSite site = {});
   /// Whether all enqueued work is done, or the latest record reached. If not, takes a step first:
   /// repeated questions end. Throws nothing for a failed queue.
-  bool query(const CommandQueue& queue);
+  bool query(CommandQueue& queue);
   bool query(const EventPoint& event);
   /// Runs all work that can run, like a host that waits for the whole machine. Throws nothing.
   void drain();
@@ -197,10 +197,11 @@ class Engine final : public OtherAgents {
   void settle();
   bool pass_head(CommandQueue& queue);
   bool arrive(CommandQueue& queue, QueueItem& head);
-  void reach(EventRecord& record, const CommandQueue& queue);
+  void reach(EventRecord& record, CommandQueue& queue);
   void finish_head(CommandQueue& queue, const std::exception_ptr& failure,
                    const FailurePtr& instead);
   bool finish_wait(CommandQueue& queue, FailurePtr failure);
+  void finish_wait_of_host(CommandQueue& queue, HostWait& wait, const FailurePtr& failure);
   void step(CommandQueue& queue);
   bool step_work(CommandQueue& queue);
   bool step_collective(const CollectivePtr& collective);
