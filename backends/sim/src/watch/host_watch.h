@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/sim/observer.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// Sees the accesses of replicas to host memory, in code that belfry_watch(target) compiled. The
+/// run time is in the library belfry::watch, which alone defines what compiled accesses call; in a
+/// program without the library every function here does nothing. The state belongs to the process:
+/// at most one watch at a time, on the thread that called `start`.
+namespace belfry::sim::watch {
+
+/// An access of a replica to host memory.
+struct HostAccess {
+  Actor actor;     ///< The replica.
+  bool write;      ///< Whether the access writes.
+  const void* pc;  ///< An address inside the user's statement, for source_line.
+};
+
+/// Two accesses of different replicas to the same bytes in one phase, at least one a write.
+struct HostConflict {
+  const std::byte* address;  ///< The first of the bytes.
+  std::size_t bytes;         ///< The number of bytes, as far as the second access touched them.
+  HostAccess first, second;  ///< In the order of the watched run.
+};
+
+/// What a watch has seen. Conflicts with equal pairs of source positions are reported once.
+struct HostReport {
+  std::vector<HostConflict> conflicts;  ///< In the order of the second access.
+  std::uint64_t accesses = 0;           ///< Accesses by replicas, without own stacks.
+  bool used_atomics = false;  ///< A replica read or changed an atomic object, other than to count
+                              ///< owners.
+  bool used_locks = false;    ///< A replica called a function of a mutex or a condition variable.
+  /// Reasons why a replica's accesses may be missing: functions that no watched file defines, and
+  /// sentences for all else ("a second thread ran watched code"). Sorted, each once.
+  std::vector<std::string> unseen;
+  /// Captured values that were not reduced: `first` is the write of the only replica that wrote
+  /// the bytes since the last merge, `second` the read by the merge function. A merge that reads
+  /// values of this kind from all replicas of the phase gets no entry.
+  std::vector<HostConflict> single_writer_reads_in_merges;
+};
+
+/// Whether the program has the run time, and watched code.
+bool linked();
+
+/// Begins a watch, with nothing seen. Host code outside runs is current.
+void start();
+/// Makes `actor` the agent of the accesses that follow, until `leave` or the next `enter`. Called
+/// on the agent's own stack; of a replica first above all frames of the replica's function, then
+/// after each pause. A merge and a stream are actors too: their accesses conflict with nothing.
+void enter(const Actor& actor);
+/// The library, or code outside runs, goes on: accesses are not counted.
+void leave();
+/// Accesses before come before all accesses after. Called at the begin and the end of a run, and at
+/// the begin and the end of a merge.
+void begin_phase();
+/// Ends the watch.
+HostReport stop();
+
+/// `train.cpp:5`, the file and line of the code at `pc`, or an empty string if the program has no
+/// line tables. The address may be HostAccess::pc, and belongs to a statement of the user: where
+/// headers of the system or of belfry made the access, the caller of the header counts.
+std::string source_line(const void* pc);
+
+}  // namespace belfry::sim::watch
