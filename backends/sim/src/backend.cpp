@@ -82,7 +82,8 @@ struct Backend::State final : ScheduleSource {
     shared.check_kernels = options.check_kernels;
     if (options.record) shared.sink = threads ? static_cast<OperationSink*>(&locked_sink) : &sink;
     if (attached.observer != nullptr) {
-      watch.emplace(*attached.observer);
+      // An observer of the library's own may follow accesses to host memory, too.
+      watch.emplace(*attached.observer, dynamic_cast<engine::HostAccessWatch*>(attached.observer));
       observing_sink.emplace(*watch, shared.sink);
     }
     shared.staging = std::make_shared<engine::BlockPool>();
@@ -125,9 +126,12 @@ struct Backend::State final : ScheduleSource {
         break;
     }
     sink.attach(made.get());
+    if (watch) watch->attach(made.get());
+    if (options.schedule.kind == ScheduleKind::kReplayed) {
+      made = std::make_unique<ReplayExecutor>(std::move(made), replay);
+    }
     if (watch) made = std::make_unique<WatchedExecutor>(std::move(made), *watch);
-    if (options.schedule.kind != ScheduleKind::kReplayed) return made;
-    return std::make_unique<ReplayExecutor>(std::move(made), replay);
+    return made;
   }
 
   bool has_all_choices() const { return options.record && record.kept() == record.made(); }
@@ -217,11 +221,18 @@ RunSettings Backend::run_settings() const {
           .kernel_failures = state_->shared.kernel_failures.get()};
 }
 
-const Log& Backend::log() const { return state_->sink.log(); }
+const Log& Backend::log() const {
+  state_->shared.engine->asked("log");
+  return state_->sink.log();
+}
 
-std::vector<Choice> Backend::choices() const { return state_->record.choices(); }
+std::vector<Choice> Backend::choices() const {
+  state_->shared.engine->asked("choices");
+  return state_->record.choices();
+}
 
 std::string Backend::replay_token() const {
+  state_->shared.engine->asked("choices");
   const ChoiceRecord& record = state_->record;
   if (!state_->options.record) {
     throw UnsupportedError(ErrorCode::kUnsupported, "nothing is recorded, so there is no token",
@@ -244,6 +255,7 @@ std::vector<DeviceMemoryReport> Backend::memory_report() const {
 }
 
 std::vector<LiveBuffer> Backend::leaks() const {
+  state_->shared.engine->asked("leaks");
   std::vector<LiveBuffer> buffers;
   state_->devices.for_each([&](const SimDevice& device) {
     for (const engine::LiveAllocation& live : device.device_memory().live()) {

@@ -119,6 +119,7 @@ void SimStream::launch(Kernel kernel) {
 
 void SimStream::prepare_body(const Kernel& kernel, engine::Command& command) {
   require_on_host(*kernel.user, detail::submitting_site());
+  command.of_user = true;
   command.scratch = kernel.user->count(OperandMode::kScratch);
   if (check_kernels_) {
     command.run = [work = KernelWork(kernel),

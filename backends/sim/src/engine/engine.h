@@ -22,6 +22,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace belfry::engine {
@@ -156,6 +157,13 @@ class Engine final : public OtherAgents {
   void tell(const Operation& operation);
   /// Tells an observer of a new allocation of the caller.
   void made(const Allocation& allocation);
+  /// The same of memory of the program as an allocation, or an allocation as memory of the program.
+  void exchanged(const Allocation& allocation);
+  /// Tells an observer of a copy in place of a write of `queue` to `access`.
+  void copies_for_write(const CommandQueue& queue, const Access& access);
+  /// Tells an observer of a question of the caller about `what`, which depends on the progress of
+  /// all agents. Throws: nothing.
+  void asked(std::string_view what);
   /// A name for an event that the caller makes. Throws: std::bad_alloc.
   sim::EventName name_event();
   /// The state of each queue with commands, a line each.
@@ -205,6 +213,7 @@ class Engine final : public OtherAgents {
   bool step_work(CommandQueue& queue);
   bool step_collective(const CollectivePtr& collective);
   bool execute(const Command& command, CommandQueue& queue, std::exception_ptr& failure);
+  void run_command(const Command& command, const CommandQueue& queue);
   const std::vector<Footprint>& footprints_of(const Command& command);
   void note_execution(const CommandQueue& queue, const Command& command,
                       std::span<const Footprint> footprints, std::uint64_t digest,
@@ -226,7 +235,7 @@ class Engine final : public OtherAgents {
                 const Command& command);
   void saw_item(sim::Observation::Kind kind, const CommandQueue& queue, const EventRecord* record);
   void saw_finish(const CommandQueue& queue, bool failed);
-  void saw_wait_without_record(const EventPoint& event);
+  void saw_without_record(sim::Observation::Kind kind, const EventPoint& event);
   void saw_host(sim::Observation seen, const CommandQueue& queue, std::uint64_t number,
                 const CallSite& site);
   void saw_host(sim::Observation seen, const EventRecord& record, const CallSite& site);

@@ -252,6 +252,13 @@ bool Engine::step_collective(const CollectivePtr& collective) {
   return true;
 }
 
+// The memory of the program that the body of a user's kernel touches is touched by the stream.
+void Engine::run_command(const Command& command, const CommandQueue& queue) {
+  if (options_.watch == nullptr) return command.run(command);
+  const Watch::Stay stay(*options_.watch, sim::Actor{queue.agent()});
+  command.run(command);
+}
+
 // Whether the command has ended, in success or failure. False without memory: the command has then
 // changed nothing.
 bool Engine::execute(const Command& command, CommandQueue& queue, std::exception_ptr& failure) {
@@ -260,7 +267,7 @@ bool Engine::execute(const Command& command, CommandQueue& queue, std::exception
     make_room_for_marks(command);
     if (!share_copies(command)) {
       own_bytes(command);
-      if (command.run) command.run(command);
+      if (command.run) run_command(command, queue);
     }
     mark_written(command);
   } catch (const std::bad_alloc&) {
