@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/call_site.h"
 #include "belfry/sim/observer.h"
 
 #include <cstddef>
@@ -15,11 +16,12 @@
 /// at most one watch at a time, on the thread that called `start`.
 namespace belfry::sim::watch {
 
-/// An access of a replica to host memory.
+/// An access of a replica or a merge to host memory.
 struct HostAccess {
-  Actor actor;     ///< The replica.
+  Actor actor;     ///< The replica or merge.
   bool write;      ///< Whether the access writes.
-  const void* pc;  ///< An address inside the user's statement, for source_line.
+  const void* pc;  ///< An address inside the user's statement, for source_line; null: see `site`.
+  CallSite site;   ///< The user's call of belfry, if the library made the access; else empty.
 };
 
 /// Two accesses of different replicas to the same bytes in one phase, at least one a write.
@@ -36,6 +38,9 @@ struct HostReport {
   bool used_atomics = false;  ///< A replica read or changed an atomic object, other than to count
                               ///< owners.
   bool used_locks = false;    ///< A replica called a function of a mutex or a condition variable.
+  /// The last owner of a shared object went, and a second replica was an owner in the same phase:
+  /// a different schedule would end the object in a different replica.
+  bool shared_last_owner = false;
   /// Reasons why a replica's accesses may be missing: functions that no watched file defines, and
   /// sentences for all else ("a second thread ran watched code"). Sorted, each once.
   std::vector<std::string> unseen;
@@ -66,5 +71,8 @@ HostReport stop();
 /// line tables. The address may be HostAccess::pc, and belongs to a statement of the user: where
 /// headers of the system or of belfry made the access, the caller of the header counts.
 std::string source_line(const void* pc);
+
+/// The position of an access: its site, or the line of its address.
+std::string source_line(const HostAccess& access);
 
 }  // namespace belfry::sim::watch

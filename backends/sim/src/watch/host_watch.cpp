@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "watch/host_watch.h"
+
+#include "watch/run_time.h"
+
+namespace belfry::sim::watch {
+namespace {
+
+// Set before main, and never changed later: what a program is linked with.
+constinit RunTime* attached = nullptr;
+
+}  // namespace
+
+void attach(RunTime& run_time) { attached = &run_time; }
+
+bool linked() { return attached != nullptr; }
+
+void start() {
+  if (attached != nullptr) attached->start();
+}
+
+void enter(const Actor& actor) {
+  if (attached != nullptr) attached->enter(actor, __builtin_frame_address(0));
+}
+
+void leave() {
+  if (attached != nullptr) attached->leave();
+}
+
+void begin_phase() {
+  if (attached != nullptr) attached->begin_phase();
+}
+
+HostReport stop() { return attached != nullptr ? attached->stop() : HostReport{}; }
+
+std::string source_line(const void* pc) {
+  return attached != nullptr ? attached->source_line(pc) : std::string();
+}
+
+std::string source_line(const HostAccess& access) {
+  return access.site.empty() ? source_line(access.pc) : to_string(access.site);
+}
+
+}  // namespace belfry::sim::watch

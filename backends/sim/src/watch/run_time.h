@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "watch/host_watch.h"
+
+namespace belfry::sim::watch {
+
+/// The run time of watched code, as the simulator sees it. The functions are those of host_watch.h.
+class RunTime {
+ public:
+  virtual ~RunTime() = default;
+  virtual void start() = 0;
+  /// `frame`: an address on the agent's stack, above the frames of the agent's function.
+  virtual void enter(const Actor& actor, const void* frame) = 0;
+  virtual void leave() = 0;
+  virtual void begin_phase() = 0;
+  virtual HostReport stop() = 0;
+  virtual std::string source_line(const void* pc) = 0;
+};
+
+/// Called by belfry::watch before main, once watched code is known to be in the program. `run_time`
+/// lives as long as the process.
+void attach(RunTime& run_time);
+
+}  // namespace belfry::sim::watch
