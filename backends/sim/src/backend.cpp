@@ -10,6 +10,7 @@
 #include "choice_record.h"
 #include "communicator.h"
 #include "device_table.h"
+#include "explore/present_body.h"
 #include "fixed_chooser.h"
 #include "log_sink.h"
 #include "observing_sink.h"
@@ -76,6 +77,7 @@ struct Backend::State final : ScheduleSource {
         locked_sink(sink),
         devices(options.devices + 1),
         connections{.links = options.links, .host = options.devices} {
+    PresentBody::made_backend();
     shared.devices = options.devices;
     shared.memory_limit_bytes = options.memory_limit_bytes;
     shared.share_copies = options.share_copies;
@@ -83,7 +85,8 @@ struct Backend::State final : ScheduleSource {
     if (options.record) shared.sink = threads ? static_cast<OperationSink*>(&locked_sink) : &sink;
     if (attached.observer != nullptr) {
       // An observer of the library's own may follow accesses to host memory, too.
-      watch.emplace(*attached.observer, dynamic_cast<engine::HostAccessWatch*>(attached.observer));
+      host_watch = dynamic_cast<engine::HostAccessWatch*>(attached.observer);
+      watch.emplace(*attached.observer, host_watch);
       observing_sink.emplace(*watch, shared.sink);
     }
     shared.staging = std::make_shared<engine::BlockPool>();
@@ -93,6 +96,7 @@ struct Backend::State final : ScheduleSource {
                                                                .watch = watch ? &*watch : nullptr,
                                                                .digest = extent_of(options.digests),
                                                                .threads = threads});
+    if (host_watch != nullptr) host_watch->attach(*shared.engine);
     executor = make_executor();
     if (options.carrier == Carrier::kConcurrent) {
       shared.engine->attach_concurrent(executor.get());
@@ -158,6 +162,7 @@ struct Backend::State final : ScheduleSource {
   std::unique_ptr<Chooser> chooser;
   LogSink sink;
   LockedLogSink locked_sink;
+  engine::HostAccessWatch* host_watch = nullptr;
   std::optional<engine::Watch> watch;
   std::optional<ObservingSink> observing_sink;
   Shared shared;

@@ -224,7 +224,7 @@ class Engine final : public OtherAgents {
   std::uint32_t choose_queue();
   bool is_starved() const { return starved_ > kMostTries && starved_ > 2 * ready_.size(); }
   void try_again() { starved_ = 0; }
-  // As many steps as the Chooser decides; on a replica the executor asks the Chooser instead.
+  // Takes as many steps as the Chooser decides; on a replica the executor asks the Chooser instead.
   void run_some();
 
   // engine_watch.cpp: observations, if there is a watch. Queues are named by their numbers, and
@@ -273,7 +273,7 @@ class Engine final : public OtherAgents {
   std::vector<HostWait*> running_waits_;  // Those of hosts that have nothing to run.
   bool told_on_replica_ = false;          // Queues of other devices may be left to clear.
   std::uint32_t starved_ = 0;             // Tries without memory since the last step.
-  FailurePtr last_resort_;                // Where there is no memory for another.
+  FailurePtr last_resort_;                // Of steps without memory for a failure.
   FailurePtr lost_;  // The first of a queue that is gone; nobody has been told of it.
   std::uint64_t host_clock_ = 0;
   std::vector<std::unique_ptr<CommandQueue>> queues_;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the engine tells an observer. Nothing here is reached without one.
+// Announcements of the engine to an observer. Engines without an observer never get here.
 #include "belfry/backend/current_slot.h"
 #include "engine/engine.h"
 

@@ -12,10 +12,14 @@
 
 namespace belfry::engine {
 
+class Engine;
+
 /// Follows accesses to host memory from agent to agent.
 class HostAccessWatch {
  public:
   virtual ~HostAccessWatch() = default;
+  /// Called first, with the engine of the backend, which outlives all further calls.
+  virtual void attach(Engine& engine) = 0;
   /// The accesses of the calling thread are those of `actor` from now on; without a value, of
   /// nobody. Called on the stack of the actor.
   virtual void enter(const std::optional<sim::Actor>& actor) = 0;

@@ -11,6 +11,18 @@ namespace {
 
 using Kind = Observation::Kind;
 
+// An agent that both accesses need is no help.
+std::vector<AgentId> agents_to_delay(const BufferAccess& first, const BufferAccess& second) {
+  std::vector<AgentId> agents;
+  if (first.slot >= 0 && first.slot != second.slot) {
+    agents.push_back({AgentId::Kind::kReplica, first.slot});
+  }
+  if (first.stream >= 0 && first.stream != second.stream) {
+    agents.push_back({AgentId::Kind::kStream, first.stream});
+  }
+  return agents;
+}
+
 bool is_of_host(const Observation& seen) { return seen.actor.agent.kind != AgentId::Kind::kStream; }
 
 }  // namespace
@@ -148,12 +160,14 @@ void RaceDetector::note_variable(const Observation& seen, HostAgent& agent) {
 void RaceDetector::use_event(const Observation& seen, HostAgent& agent, bool writes) {
   std::vector<EventUse>& uses = events_[seen.event];
   std::erase_if(uses, [&](const EventUse& use) { return use.phase != agent.phase; });
-  EventUse now{writes, agent.phase, agent.lane, hosts_.step(agent), side_of_event(seen, writes)};
+  EventUse now{writes,    agent.phase, agent.lane, hosts_.step(agent),
+               seen.kind, seen.actor,  seen.site};
   for (const EventUse& use : uses) {
     if (!use.writes && !writes) continue;
     if (use.lane == agent.lane || agent.clock.at(use.lane) >= use.number) continue;
-    keep(races_, {use.side, now.side, to_string(seen.event),
-                  "no merge and no variable orders the two calls"});
+    keep(event_races_, {side_of_event(use.kind, use.actor, use.site),
+                        side_of_event(now.kind, now.actor, now.site), to_string(seen.event),
+                        "no merge and no variable orders the two calls"});
   }
   std::erase_if(
       uses, [&](const EventUse& use) { return use.lane == now.lane && (writes || !use.writes); });
@@ -164,15 +178,22 @@ void RaceDetector::report(const Buffer& buffer, const BufferAccess& first,
                           const BufferAccess& second) {
   const bool possible =
       first.kind == BufferAccess::Kind::kPossible || second.kind == BufferAccess::Kind::kPossible;
-  keep(possible ? decisions_ : races_, race_of(buffer.maker, buffer.number, first, second));
+  Race race = race_of(buffer.maker, buffer.number, first, second);
+  if (possible) {
+    keep(decisions_, std::move(race));
+  } else if (keep(races_, std::move(race))) {
+    first_agents_.push_back(agents_to_delay(first, second));
+  }
 }
 
-void RaceDetector::keep(std::vector<Race>& races, Race race) {
-  if (races.size() >= kMostRaces) return;
+// Whether the race is new.
+bool RaceDetector::keep(std::vector<Race>& races, Race race) {
+  if (races.size() >= kMostRaces) return false;
   const Key key{race.first.agent + race.second.agent, race.first.operation, race.first.place,
                 race.second.operation, race.second.place};
-  if (!seen_.insert(key).second) return;
+  if (!seen_.insert(key).second) return false;
   races.push_back(std::move(race));
+  return true;
 }
 
 }  // namespace belfry::sim::races

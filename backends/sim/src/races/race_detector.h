@@ -30,13 +30,18 @@ class RaceDetector final : public Observer {
  public:
   void observe(const Observation& seen) override;
 
-  /// Accesses in conflict, in the order of the second access. Conflicts between the same lines,
-  /// work and agents are reported once, and at most kMostRaces.
+  /// Accesses to memory in conflict, in the order of the second access. Conflicts between the same
+  /// lines, work and agents are reported once, and at most kMostRaces.
   const std::vector<Race>& races() const { return races_; }
   /// Buffers whose storage a replica found shared, while other replicas, in no order with the
   /// replica, may have given up their handles: the decision between a write in place and a copy may
   /// differ between schedules (SEM-194).
   const std::vector<Race>& decisions() const { return decisions_; }
+  /// The agents whose steps the first access of each of `races` needs: a replica, a stream. The
+  /// delay of these agents reverses the race.
+  const std::vector<std::vector<AgentId>>& first_agents() const { return first_agents_; }
+  /// Uses of events in conflict: a record, and a record, wait or query of a second agent.
+  const std::vector<Race>& event_races() const { return event_races_; }
   /// Whether a replica began a run on the backend. Orders of nested runs are known for runs in
   /// merges alone.
   bool nests_in_replica() const { return nests_in_replica_; }
@@ -55,7 +60,9 @@ class RaceDetector final : public Observer {
     std::uint32_t phase = 0;
     Lane lane = 0;
     std::uint32_t number = 0;
-    RaceSide side;
+    Observation::Kind kind{};
+    Actor actor{};
+    CallSite site{};
   };
   using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
 
@@ -68,7 +75,7 @@ class RaceDetector final : public Observer {
   void note_variable(const Observation& seen, HostAgent& agent);
   void use_event(const Observation& seen, HostAgent& agent, bool writes);
   void report(const Buffer& buffer, const BufferAccess& first, const BufferAccess& second);
-  void keep(std::vector<Race>& races, Race race);
+  bool keep(std::vector<Race>& races, Race race);
 
   Lane lanes_ = 0;
   HostOrder hosts_{lanes_};
@@ -78,6 +85,8 @@ class RaceDetector final : public Observer {
   std::map<EventName, std::vector<EventUse>> events_;
   std::map<std::uint64_t, HostAgent> variables_;  // The makers, as of the making.
   std::vector<Race> races_;
+  std::vector<std::vector<AgentId>> first_agents_;
+  std::vector<Race> event_races_;
   std::vector<Race> decisions_;
   std::set<Key> seen_;
   bool nests_in_replica_ = false;

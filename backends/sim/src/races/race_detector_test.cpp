@@ -252,11 +252,11 @@ TEST(ARaceDetector, ReportsAnEventThatTwoReplicasUse) {
   belfry::testing::asserts("SEM-192");
   Script run;
   run.begin_run().record(replica(0), 1, 1).wait(replica(1), 2, 1);
-  ASSERT_THAT(run.races(), SizeIs(1));
-  EXPECT_EQ(run.races()[0].subject, "event 1 of H0");
+  ASSERT_THAT(run.detector().event_races(), SizeIs(1));
+  EXPECT_EQ(run.detector().event_races()[0].subject, "event 1 of H0");
   Script waits;
   waits.record(kHost, 0, 1).begin_run().wait(replica(0), 1, 1).wait(replica(1), 2, 1);
-  EXPECT_THAT(waits.races(), IsEmpty());
+  EXPECT_THAT(waits.detector().event_races(), IsEmpty());
 }
 
 TEST(ARaceDetector, OrdersTheMakingOfAVariableBeforeItsUse) {

@@ -38,7 +38,7 @@ void try_schedule(const RawProgram& program, Chooser* chooser, std::uint64_t see
                   Attachments{.chooser = chooser, .observer = &detector}};
   tried.outcomes.insert(RawRun(backend).run(program));
   ++tried.schedules;
-  tried.racy += detector.races().empty() ? 0 : 1;
+  tried.racy += detector.races().empty() && detector.event_races().empty() ? 0 : 1;
 }
 
 Tried try_program(const RawProgram& program) {

@@ -3,6 +3,7 @@
 #include "races/race_text.h"
 
 #include <string>
+#include <utility>
 
 namespace belfry::sim::races {
 namespace {
@@ -58,14 +59,14 @@ Race race_of(const Actor& maker, std::uint32_t number, const BufferAccess& first
   return {side_of(first), side_of(second), std::move(subject), missing_order(first, second)};
 }
 
-RaceSide side_of_event(const Observation& seen, bool writes) {
-  std::string call = "a wait for the event";
-  if (seen.kind == Observation::Kind::kRecorded) call = "a record of the event";
-  if (seen.kind == Observation::Kind::kQueried) call = "a query of the event";
-  return {.agent = to_string(seen.actor),
+RaceSide side_of_event(Observation::Kind kind, const Actor& actor, const CallSite& site) {
+  const bool records = kind == Observation::Kind::kRecorded;
+  std::string call = records ? "a record of the event" : "a wait for the event";
+  if (kind == Observation::Kind::kQueried) call = "a query of the event";
+  return {.agent = to_string(actor),
           .operation = std::move(call),
-          .writes = writes,
-          .place = place_of(seen.site)};
+          .writes = records,
+          .place = place_of(site)};
 }
 
 }  // namespace belfry::sim::races

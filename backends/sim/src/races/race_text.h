@@ -15,6 +15,6 @@ Race race_of(const Actor& maker, std::uint32_t number, const BufferAccess& first
              const BufferAccess& second);
 
 /// A record, wait or query of an event, as a side of a race.
-RaceSide side_of_event(const Observation& seen, bool writes);
+RaceSide side_of_event(Observation::Kind kind, const Actor& actor, const CallSite& site);
 
 }  // namespace belfry::sim::races
