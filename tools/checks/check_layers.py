@@ -31,6 +31,7 @@ THIRD_PARTIES = [
     (r"nlohmann/", r"core/src/values/|backends/sim/src/trace_json"),
     (r"(unsupported/)?Eigen/",
      r".*_(test|bench)\.(cpp|h)|core/include/belfry/eigen\.h|(proptests|tools)/"),
+    (r"(elfutils/|dwarf\.h)", r"backends/sim/watch/src/"),
     (r"benchmark/", r".*_bench\.(cpp|h)|.*/testing/"),
     (r"CLI/", r"tools/"),
     (r"(cuda|nccl|cublas|curand|nvtx3|driver_types|vector_types|library_types)",

@@ -18,6 +18,13 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/belfryConfigVersion.cmak
 install(FILES "${PROJECT_BINARY_DIR}/belfryConfig.cmake"
               "${PROJECT_BINARY_DIR}/belfryConfigVersion.cmake"
         DESTINATION ${package_dir} COMPONENT development)
+if(TARGET belfry_watch)
+  install(FILES "${PROJECT_SOURCE_DIR}/tools/cmake/BelfryWatch.cmake"
+                "${PROJECT_SOURCE_DIR}/tools/cmake/belfry_watch_calls.txt"
+          DESTINATION ${package_dir} COMPONENT development)
+  install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/cmake/belfry_watch_objects.sh"
+          DESTINATION ${package_dir} COMPONENT development)
+endif()
 if(TARGET belfry_cuda)
   install(FILES "${PROJECT_SOURCE_DIR}/tools/cmake/FindNCCL.cmake" DESTINATION ${package_dir}
           COMPONENT development)

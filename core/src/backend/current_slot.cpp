@@ -5,6 +5,7 @@
 
 #include "backend/carrier.h"
 #include "belfry/backend/unwatched.h"
+#include "belfry/detail/host_accesses.h"
 #include "belfry/error.h"
 
 #include <string>
@@ -60,10 +61,14 @@ KernelScope::KernelScope(std::string_view kernel) noexcept : name_(kernel) {
   context_ = std::exchange(current.context, nullptr);
   carrier_ = std::exchange(current.carrier, nullptr);
   outer_ = std::exchange(current.kernel, &name_);
+  if (host_accesses != nullptr) [[unlikely]]
+    host_accesses->kernel_begins();
 }
 
 KernelScope::~KernelScope() {
   const Unwatched unwatched;
+  if (host_accesses != nullptr) [[unlikely]]
+    host_accesses->kernel_ended();
   current = {context_, carrier_, outer_};
 }
 

@@ -94,7 +94,9 @@ void StackPool::take(std::size_t bytes, std::size_t count, std::vector<Stack>& s
   // Before anything is taken: `give` is called where nothing may fail.
   stacks.reserve(stacks.size() + count);
   pooled.stacks.reserve(pooled.made + fresh);
+  if (fresh != 0) mappings_.reserve(mappings_.size() + 1);
   char* const end = fresh == 0 ? nullptr : map_stacks(bytes, fresh);
+  if (fresh != 0) mappings_.push_back({end - fresh * stride_of(bytes), end, bytes});
   stacks.insert(stacks.end(), pooled.stacks.end() - static_cast<std::ptrdiff_t>(reused),
                 pooled.stacks.end());
   pooled.stacks.resize(pooled.stacks.size() - reused);
@@ -136,6 +138,29 @@ void StackPool::guard(Stack& stack) {
   if (guard_pages_ == kMostGuardPages) return;
   stack.guarded = ::mprotect(page, kPage, PROT_NONE) == 0;
   if (stack.guarded) ++guard_pages_;
+}
+
+MemoryRange StackPool::stack_around(const char* address) {
+  const std::lock_guard lock(mutex_);
+  for (const Mapping& mapping : mappings_) {
+    if (address < mapping.low || address >= mapping.high) continue;
+    const std::size_t stride = stride_of(mapping.bytes);
+    const auto below_top = static_cast<std::size_t>(mapping.high - 1 - address);
+    const char* const high = mapping.high - below_top / stride * stride;
+    if (address < high - mapping.bytes) return {};
+    return {high - mapping.bytes, high};
+  }
+  return {};
+}
+
+MemoryRange StackPool::all_stacks() {
+  const std::lock_guard lock(mutex_);
+  MemoryRange all;
+  for (const Mapping& mapping : mappings_) {
+    if (all.low == nullptr || mapping.low < all.low) all.low = mapping.low;
+    if (all.high == nullptr || mapping.high > all.high) all.high = mapping.high;
+  }
+  return all;
 }
 
 StackCache::StackCache(StackPool& pool, std::size_t bytes)

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/host_accesses.h"
+
 #include <cstddef>
 #include <map>
 #include <mutex>
@@ -43,9 +45,21 @@ class StackPool {
   void give(std::size_t bytes, std::vector<Stack>& stacks);
   /// Makes `stack` ready for its first use.
   void guard(Stack& stack);
+  /// The stack of the pool, in use or not, that contains `address`, or an empty range.
+  MemoryRange stack_around(const char* address);
+  /// The least range that contains all stacks of the pool.
+  MemoryRange all_stacks();
 
  private:
+  /// Neighbouring stacks of equal size, at a constant distance.
+  struct Mapping {
+    char* low = nullptr;
+    char* high = nullptr;
+    std::size_t bytes = 0;  ///< Of each stack.
+  };
+
   std::mutex mutex_;
+  std::vector<Mapping> mappings_;
   Guards guards_;
   std::size_t guard_pages_ = 0;  ///< Each splits a mapping, and a process has few of those.
   struct Pooled {

@@ -31,6 +31,31 @@ TEST(StackPool, StacksNeverOverlapAndLeaveAPageBetween) {
   pool.give(kBytes, stacks);
 }
 
+TEST(StackPool, FindsTheStackOfAnAddress) {
+  StackPool pool;
+  EXPECT_EQ(pool.all_stacks().low, nullptr);
+  std::vector<Stack> stacks;
+  pool.take(kBytes, 3, stacks);
+  pool.take(2 * kBytes, 2, stacks);
+  const auto low_of = [&](const char* address) {
+    const char* const low = pool.stack_around(address).low;
+    return low == nullptr ? -1 : address - low;
+  };
+  for (const Stack& stack : stacks) {
+    const MemoryRange found = pool.stack_around(stack.low + 100);
+    EXPECT_EQ(found.low, stack.low);
+    EXPECT_EQ(found.high, stack.high);
+    EXPECT_EQ(low_of(stack.low), 0);
+    EXPECT_EQ(low_of(stack.high - 1), stack.high - stack.low - 1);
+    EXPECT_EQ(low_of(stack.low - 1), -1);
+    EXPECT_EQ(low_of(stack.high), -1);
+    EXPECT_GE(stack.low, pool.all_stacks().low);
+    EXPECT_LE(stack.high, pool.all_stacks().high);
+  }
+  const char here = 0;
+  EXPECT_EQ(low_of(&here), -1);
+}
+
 // Each of the 128 sets of a TLB should hold hardly more tops than its share.
 TEST(StackPool, TopsAreSpreadOverTheSetsOfATlb) {
   StackPool pool;

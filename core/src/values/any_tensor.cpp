@@ -6,6 +6,7 @@
 #include "belfry/backend/device.h"
 #include "belfry/backend/witness.h"
 #include "belfry/detail/current_context.h"
+#include "belfry/detail/host_accesses.h"
 #include "belfry/error.h"
 #include "belfry/tensor.h"
 #include "values/copy_on_write.h"
@@ -21,6 +22,7 @@ namespace {
 constexpr std::size_t kMostBytes = std::numeric_limits<std::ptrdiff_t>::max();
 
 void require_storage(const AnyTensor& tensor, CallSite site) {
+  detail::touched(&tensor, sizeof tensor, false, site);
   if (tensor.empty()) {
     throw InvalidArgumentError(ErrorCode::kInvalidArgument, "a default-constructed tensor was used",
                                "make it with Tensor::from, full or zeros", site);
@@ -94,6 +96,7 @@ AnyTensor AnyTensor::from_host(DType dtype, Shape shape, const void* data, Place
   const detail::SiteScope scope(site);
   AnyTensor tensor = allocate(dtype, std::move(shape), placement);
   if (tensor.view_.count != 0) {
+    detail::touched(data, tensor.bytes(), false, detail::submitting_site());
     device_of(placement).compute_stream().write(tensor.view_, data);
   }
   return tensor;
@@ -103,6 +106,7 @@ void AnyTensor::read(void* to, CallSite site) const {
   require_storage(*this, site);
   if (view_.count == 0) return;
   const detail::SiteScope scope(site);
+  detail::touched(to, bytes(), true, detail::submitting_site());
   device_of(placement_).compute_stream().read(to, view_);
 }
 
@@ -120,6 +124,7 @@ AnyTensor AnyTensor::copy_to(Placement target, CallSite site) const {
 }
 
 AnyTensor AnyTensor::reshaped(Shape shape, CallSite site) const {
+  detail::touched(this, sizeof *this, false, site);
   if (shape.count() != shape_.count()) {
     throw InvalidArgumentError(ErrorCode::kShape,
                                "cannot view " + to_string(shape_) + " as " + to_string(shape),
@@ -154,6 +159,8 @@ void AnyTensor::require_writable_memory() const {
 
 const BufferView& AnyTensor::writable(bool keep) {
   require_storage(*this, detail::submitting_site());
+  // A write also if the storage stays: whether storage is shared may depend on the schedule.
+  detail::touched(this, sizeof *this, true, detail::submitting_site());
   if (is_foreign()) {
     require_writable_memory();
     return view_;

@@ -5,6 +5,7 @@
 
 #include "belfry/backend/backend.h"
 #include "belfry/backend/element_ops.h"
+#include "belfry/detail/host_accesses.h"
 #include "belfry/error.h"
 
 #include <algorithm>
@@ -39,6 +40,7 @@ bool is_row(const Shape& left, const Shape& right) {
 }  // namespace
 
 void require_storage(const TensorCall& call, const AnyTensor& x) {
+  touched(&x, sizeof x, false, call.site);
   if (!x.empty()) return;
   throw InvalidArgumentError(ErrorCode::kInvalidArgument,
                              text(call, "a default-constructed tensor was used"),

@@ -16,6 +16,7 @@ struct TensorCall {
   CallSite site;
 };
 
+/// Called for each operand of each verb: also reports the read of the handle (host_accesses.h).
 /// Throws: InvalidArgumentError (kInvalidArgument) for a tensor without storage.
 void require_storage(const TensorCall& call, const AnyTensor& x);
 /// Throws: InvalidArgumentError (kDType) for bool.

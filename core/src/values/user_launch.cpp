@@ -3,6 +3,7 @@
 
 #include "belfry/backend/current_slot.h"
 #include "belfry/backend/device.h"
+#include "belfry/detail/host_accesses.h"
 #include "belfry/detail/launch_operand.h"
 #include "belfry/error.h"
 #include "values/copy_on_write.h"
@@ -49,6 +50,7 @@ class Outputs {
  public:
   void add(const LaunchOperand& operand) {
     AnyTensor& tensor = *operand.changed;
+    touched(&tensor, sizeof tensor, true, submitting_site());
     if (operand.mode == OperandMode::kUpdates || tensor.is_foreign()) {
       views_.push_back(tensor.writable(true));
     } else if (tensor.is_shared()) {

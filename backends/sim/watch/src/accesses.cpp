@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host_watcher.h"
+
+#include <cstring>
+
+// The functions that compilers call in code compiled with -fsanitize=thread. The names are the
+// compilers'.
+namespace {
+
+using belfry::sim::watch::host_watcher;
+
+[[gnu::always_inline]] inline void read(const void* at, std::size_t bytes, const void* pc) {
+  if (belfry_watch_counts != 0) host_watcher().access(at, bytes, {.writes = false, .pc = pc});
+}
+
+[[gnu::always_inline]] inline void write(const void* at, std::size_t bytes, const void* pc) {
+  if (belfry_watch_counts != 0) host_watcher().access(at, bytes, {.writes = true, .pc = pc});
+}
+
+void ignore(bool begin) {
+  if (belfry_watch_counts != 0) host_watcher().ignore(begin);
+}
+
+}  // namespace
+
+#define BELFRY_HERE __builtin_return_address(0)
+#define BELFRY_ACCESS(name, what, bytes) \
+  void __tsan_##name##bytes(void* at) { what(at, bytes, BELFRY_HERE); }
+#define BELFRY_SIZES(name, what) \
+  BELFRY_ACCESS(name, what, 1)   \
+  BELFRY_ACCESS(name, what, 2)   \
+  BELFRY_ACCESS(name, what, 4)   \
+  BELFRY_ACCESS(name, what, 8)   \
+  BELFRY_ACCESS(name, what, 16)
+
+extern "C" {
+
+BELFRY_SIZES(read, read)
+BELFRY_SIZES(unaligned_read, read)
+BELFRY_SIZES(volatile_read, read)
+BELFRY_SIZES(unaligned_volatile_read, read)
+BELFRY_SIZES(write, write)
+BELFRY_SIZES(unaligned_write, write)
+BELFRY_SIZES(volatile_write, write)
+BELFRY_SIZES(unaligned_volatile_write, write)
+BELFRY_SIZES(read_write, write)
+BELFRY_SIZES(unaligned_read_write, write)
+
+void __tsan_read_range(void* at, std::size_t bytes) { read(at, bytes, BELFRY_HERE); }
+void __tsan_write_range(void* at, std::size_t bytes) { write(at, bytes, BELFRY_HERE); }
+
+void __tsan_vptr_read(void** at) { read(at, sizeof *at, BELFRY_HERE); }
+// A destructor stores the same pointer again unless a derived class has gone.
+void __tsan_vptr_update(void** at, void* value) {
+  if (*at != value) write(at, sizeof *at, BELFRY_HERE);
+}
+
+void __tsan_func_entry(void* return_address) {
+  if (belfry_watch_counts != 0) host_watcher().call(return_address);
+}
+void __tsan_func_exit() {
+  if (belfry_watch_counts != 0) host_watcher().return_from_call();
+}
+
+void* __tsan_memcpy(void* to, const void* from, std::size_t bytes) {
+  read(from, bytes, BELFRY_HERE);
+  write(to, bytes, BELFRY_HERE);
+  return std::memcpy(to, from, bytes);
+}
+void* __tsan_memmove(void* to, const void* from, std::size_t bytes) {
+  read(from, bytes, BELFRY_HERE);
+  write(to, bytes, BELFRY_HERE);
+  return std::memmove(to, from, bytes);
+}
+void* __tsan_memset(void* to, int value, std::size_t bytes) {
+  write(to, bytes, BELFRY_HERE);
+  return std::memset(to, value, bytes);
+}
+
+void __tsan_ignore_thread_begin() { ignore(true); }
+void __tsan_ignore_thread_end() { ignore(false); }
+void AnnotateIgnoreReadsBegin(const char*, int) { ignore(true); }
+void AnnotateIgnoreReadsEnd(const char*, int) { ignore(false); }
+void AnnotateIgnoreWritesBegin(const char*, int) {}
+void AnnotateIgnoreWritesEnd(const char*, int) {}
+
+/// Called by each watched object before main.
+void __tsan_init() {
+  static bool is_attached = false;
+  if (is_attached) return;
+  is_attached = belfry::sim::watch::kAllocationCalls == 0;
+  belfry::sim::watch::attach(host_watcher());
+  belfry::detail::host_accesses = &host_watcher();
+}
+
+}  // extern "C"

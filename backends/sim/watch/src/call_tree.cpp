@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "call_tree.h"
+
+namespace belfry::sim::watch {
+
+Place CallTree::child(Place parent, std::uint32_t code, Maker maker) {
+  Place before = 0;
+  for (Place at = nodes_[parent].first_child; at != 0; before = at, at = nodes_[at].next) {
+    if (nodes_[at].code != code || nodes_[at].maker != maker) continue;
+    if (before != 0) {
+      // A place in use is likely to be used again: the first child is found first.
+      nodes_[before].next = nodes_[at].next;
+      nodes_[at].next = nodes_[parent].first_child;
+      nodes_[parent].first_child = at;
+    }
+    return at;
+  }
+  const auto fresh = static_cast<Place>(nodes_.size());
+  nodes_.push_back({code, maker, parent, 0, nodes_[parent].first_child});
+  nodes_[parent].first_child = fresh;
+  return fresh;
+}
+
+}  // namespace belfry::sim::watch

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace belfry::sim::watch {
+
+/// The number of a place: an access and the calls of watched functions around the access.
+using Place = std::uint32_t;
+
+/// The kind of code that made an access.
+enum class Maker : std::uint8_t {
+  kCode,        ///< An ordinary statement, or a watched call.
+  kAtomic,      ///< An atomic operation.
+  kOwnerCount,  ///< A change of a count of owners.
+  kLibrary,     ///< A function of belfry; the code of the place is the number of a call site.
+};
+
+/// All places, as a tree: the parent of an access is the innermost call around the access, and the
+/// parent of a call the call around it. Places are made once, and never removed.
+class CallTree {
+ public:
+  struct Node {
+    std::uint32_t code = 0;  ///< The distance of the address from the base of all addresses.
+    Maker maker = Maker::kCode;
+    Place parent = 0;
+    Place first_child = 0;
+    Place next = 0;  ///< The next child of the parent.
+  };
+
+  CallTree() : nodes_(1) {}
+
+  /// The place outside every call.
+  static constexpr Place kRoot = 0;
+
+  /// The child of `parent` for `code`.
+  Place child(Place parent, std::uint32_t code, Maker maker = Maker::kCode);
+  const Node& at(Place place) const { return nodes_[place]; }
+
+ private:
+  std::vector<Node> nodes_;
+};
+
+}  // namespace belfry::sim::watch

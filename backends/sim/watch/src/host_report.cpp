@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host_watcher.h"
+#include "source_lines.h"
+#include "unseen_calls.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+// The report of a watch: places become addresses in the user's statements.
+namespace belfry::sim::watch {
+namespace {
+
+SourceLines& source_lines() {
+  static SourceLines& lines = *new SourceLines;
+  return lines;
+}
+
+// A return address is the address of the next instruction, which may belong to the next line.
+const void* inside(const void* return_address) {
+  return static_cast<const char*>(return_address) - 1;
+}
+
+bool is_lock(std::string_view name) {
+  return name.starts_with("pthread_mutex_") || name.starts_with("pthread_cond_") ||
+         name.starts_with("pthread_rwlock_") || name.starts_with("pthread_spin_") ||
+         name.starts_with("sem_") || name.starts_with("_ZNSt18condition_variable");
+}
+
+}  // namespace
+
+std::string HostWatcher::source_line(const void* pc) {
+  return source_lines().users_line(pc).value_or("");
+}
+
+// The innermost call with a line of the user; without line tables, the access itself.
+HostAccess HostWatcher::resolved(const PlacedAccess& access) {
+  const CallTree::Node& node = tree_.at(access.place);
+  if (node.maker == Maker::kLibrary) {
+    return {access.actor, access.write, nullptr, sites_[node.code]};
+  }
+  for (Place at = access.place; at != CallTree::kRoot; at = tree_.at(at).parent) {
+    const void* const address = address_of_code(tree_.at(at).code);
+    if (address != nullptr && source_lines().users_line(inside(address))) {
+      return {access.actor, access.write, inside(address), {}};
+    }
+  }
+  const void* const address = address_of_code(node.code);
+  return {access.actor, access.write, address == nullptr ? nullptr : inside(address), {}};
+}
+
+// A statement that reads and writes makes several pairs of accesses: the first stands for all.
+std::vector<HostConflict> HostWatcher::resolved(const std::vector<ConflictList::Pair>& pairs) {
+  std::vector<HostConflict> conflicts;
+  std::set<std::pair<std::string, std::string>> positions;
+  for (const ConflictList::Pair& pair : pairs) {
+    const HostConflict found{pair.address, pair.bytes, resolved(pair.first), resolved(pair.second)};
+    const auto position =
+        std::pair(watch::source_line(found.first), watch::source_line(found.second));
+    const bool is_unknown = position.first.empty() || position.second.empty();
+    if (is_unknown || positions.insert(position).second) conflicts.push_back(found);
+  }
+  return conflicts;
+}
+
+std::vector<std::string> HostWatcher::unseen(bool& used_locks) const {
+  std::vector<std::string> unseen;
+  for (const std::string& name : unseen_calls()) {
+    if (is_lock(name)) {
+      used_locks = true;
+    } else {
+      unseen.push_back(readable(name));
+    }
+  }
+  if (second_thread_) unseen.emplace_back("a second thread ran watched code");
+  if (foreign_stack_) unseen.emplace_back("a replica used the stack of a different replica");
+  std::ranges::sort(unseen);
+  return unseen;
+}
+
+HostReport HostWatcher::stop() {
+  if (belfry_watch_active == 0) return {};
+  leave();
+  belfry_watch_active = 0;
+  HostReport report;
+  report.conflicts = resolved(conflicts_.pairs());
+  report.accesses = accesses_;
+  report.used_atomics = used_atomics_;
+  report.shared_last_owner = shared_last_owner_;
+  report.unseen = unseen(report.used_locks);
+  report.single_writer_reads_in_merges = resolved(merge_reads_.notes());
+  return report;
+}
+
+}  // namespace belfry::sim::watch

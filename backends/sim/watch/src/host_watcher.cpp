@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host_watcher.h"
+
+#include "unseen_calls.h"
+
+#include <sys/single_threaded.h>
+
+#include <algorithm>
+
+extern "C" {
+unsigned char belfry_watch_inside = 0;
+unsigned char belfry_watch_counts = 0;
+unsigned char belfry_watch_active = 0;
+}
+
+namespace belfry::sim::watch {
+namespace {
+
+constexpr std::uintptr_t kMostStack = std::uintptr_t{8} << 20;  // Of a thread.
+
+std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
+
+}  // namespace
+
+// Instrumented code runs before main and after main: the watcher lives for ever.
+HostWatcher& host_watcher() {
+  static HostWatcher& watcher = *new HostWatcher;
+  return watcher;
+}
+
+void HostWatcher::start() {
+  // libstdc++ counts owners without atomic operations while a process has a single thread: the
+  // counts would look like ordinary memory that replicas share.
+  __libc_single_threaded = 0;
+  conflicts_.clear();
+  merge_reads_.clear();
+  paused_.clear();
+  accesses_ = 0;
+  used_atomics_ = shared_last_owner_ = second_thread_ = foreign_stack_ = false;
+  forget_unseen_calls();
+  thread_ = ::pthread_self();
+  run_ = 0;
+  leave();
+  begin_phase();
+  belfry_watch_active = 1;
+}
+
+void HostWatcher::set_stack(const void* frame) {
+  if (on_fiber_ && number(frame) - stack_low_ < stack_bytes_) return;
+  const detail::MemoryRange fiber = detail::stack_around(frame);
+  on_fiber_ = fiber.low != nullptr;
+  if (on_fiber_) {
+    stack_low_ = number(fiber.low);
+    stack_bytes_ = number(fiber.high) - stack_low_;
+    const detail::MemoryRange all = detail::all_stacks();
+    stacks_low_ = number(all.low);
+    stacks_bytes_ = number(all.high) - stacks_low_;
+  } else {
+    // The stack of a thread: a function that the caller of `enter` calls next has its frame here.
+    constexpr std::uintptr_t kCall = 2 * sizeof(void*);
+    stack_low_ = number(frame) - kMostStack;
+    stack_bytes_ = kMostStack + kCall;
+  }
+}
+
+void HostWatcher::enter(const Actor& actor, const void* frame) {
+  if (belfry_watch_active == 0) return;
+  leave();
+  if (::pthread_equal(::pthread_self(), thread_) == 0) {
+    second_thread_ = true;
+    return;
+  }
+  if (actor.agent.kind == AgentId::Kind::kStream || actor.agent.kind == AgentId::Kind::kHost)
+    return;
+  actor_ = actor;
+  const auto [paused, is_new] = paused_.try_emplace(actor);
+  context_ = paused->second.context;
+  ignoring_ = paused->second.ignoring;
+  if (actor.agent.kind == AgentId::Kind::kMerge) {
+    mode_ = Mode::kMerge;
+    belfry_watch_counts = 1;
+    on_fiber_ = false;
+    stack_bytes_ = 0;
+    return;
+  }
+  join_phase();
+  set_stack(frame);
+  mode_ = Mode::kReplica;
+  belfry_watch_inside = belfry_watch_counts = 1;
+}
+
+void HostWatcher::join_phase() {
+  if (phase_of_replicas_ == phase_ && actor_.run != run_) ++phase_;
+  if (phase_of_replicas_ != phase_) {
+    phase_of_replicas_ = phase_;
+    run_ = actor_.run;
+    entered_.clear();
+    agents_ = 0;
+  }
+  agent_ = static_cast<Agent>(actor_.agent.index + 1);
+  if (entered_.size() <= agent_) entered_.resize(agent_ + 1UL);
+  if (!entered_[agent_]) ++agents_;
+  entered_[agent_] = true;
+}
+
+void HostWatcher::leave() {
+  if (mode_ == Mode::kMerge) end_merge();
+  if (mode_ != Mode::kIdle) paused_[actor_] = {context_, ignoring_};
+  mode_ = Mode::kIdle;
+  belfry_watch_inside = belfry_watch_counts = 0;
+  ignoring_ = 0;
+}
+
+void HostWatcher::begin_phase() {
+  if (mode_ == Mode::kMerge) end_merge();
+  ++phase_;
+  if (mode_ == Mode::kReplica) join_phase();
+}
+
+void HostWatcher::end_merge() {
+  if (!merge_reads_.empty()) merge_reads_.end_merge(agents_);
+}
+
+Actor HostWatcher::replica(Agent agent) const {
+  return {{AgentId::Kind::kReplica, agent - 1}, run_};
+}
+
+void HostWatcher::call(const void* return_address) noexcept {
+  if (::pthread_equal(::pthread_self(), thread_) == 0) return;
+  context_ = tree_.child(context_, code_of(return_address));
+}
+
+void HostWatcher::return_from_call() noexcept {
+  if (::pthread_equal(::pthread_self(), thread_) == 0) return;
+  context_ = tree_.at(context_).parent;
+}
+
+void HostWatcher::forget(const void* memory, std::size_t bytes) noexcept {
+  shadow_.forget(number(memory), bytes);
+}
+
+void HostWatcher::touched(const void* memory, std::size_t bytes, bool writes,
+                          const CallSite& site) noexcept {
+  if (belfry_watch_counts == 0) return;
+  access(memory, bytes, {.writes = writes, .maker = Maker::kLibrary, .site = &site});
+}
+
+}  // namespace belfry::sim::watch

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/detail/host_accesses.h"
+#include "call_tree.h"
+#include "conflict_list.h"
+#include "merge_reads.h"
+#include "shadow.h"
+#include "watch/run_time.h"
+
+#include <pthread.h>
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+extern "C" {
+/// Whether a replica runs. Read by the code in front of unwatched functions.
+[[gnu::visibility("hidden")]] extern unsigned char belfry_watch_inside;
+/// Whether accesses count: a replica or a merge runs. Read by instrumented code.
+[[gnu::visibility("hidden")]] extern unsigned char belfry_watch_counts;
+/// Whether a watch goes on. Read by the functions that hand memory out.
+[[gnu::visibility("hidden")]] extern unsigned char belfry_watch_active;
+}
+
+namespace belfry::sim::watch {
+
+/// An access, as the instrumented code reports it.
+struct Access {
+  bool writes = false;
+  const void* pc = nullptr;  ///< The instruction after the access or call.
+  Maker maker = Maker::kCode;
+  const CallSite* site = nullptr;    ///< Of kLibrary.
+  bool releases_last_owner = false;  ///< Of kOwnerCount.
+};
+
+/// The state of the watch. The process has one, see host_watcher().
+class HostWatcher final : public RunTime, public detail::HostAccesses {
+ public:
+  void start() override;
+  void enter(const Actor& actor, const void* frame) override;
+  void leave() override;
+  void begin_phase() override;
+  HostReport stop() override;
+  std::string source_line(const void* pc) override;
+
+  void touched(const void* memory, std::size_t bytes, bool writes,
+               const CallSite& site) noexcept override;
+  void kernel_begins() noexcept override { ignore(true); }
+  void kernel_ended() noexcept override { ignore(false); }
+
+  /// Notes an access of the current agent. Throws: nothing that instrumented code could expect;
+  /// ends the program without memory.
+  void access(const void* memory, std::size_t bytes, const Access& access) noexcept;
+  /// Calls and returns of watched functions.
+  void call(const void* return_address) noexcept;
+  void return_from_call() noexcept;
+  /// Begins and ends code with accesses of no interest.
+  void ignore(bool begin) noexcept { ignoring_ += begin ? 1 : -1; }
+  /// The bytes are a new object's.
+  void forget(const void* memory, std::size_t bytes) noexcept;
+
+ private:
+  enum class Mode : std::uint8_t { kIdle, kReplica, kMerge };
+  /// The state of an agent that pauses.
+  struct Paused {
+    Place context = CallTree::kRoot;
+    int ignoring = 0;
+  };
+
+  void join_phase();
+  void set_stack(const void* frame);
+  bool is_on_a_stack(std::uintptr_t address);
+  Place place_of(const Access& access);
+  void mark(Granule& granule, std::uintptr_t address, Agents lanes, const Access& access);
+  void mark_write(Granule& granule, std::uintptr_t address, Agents lanes, const Access& access);
+  void mark_read(Granule& granule, std::uintptr_t address, Agents lanes, const Access& access);
+  void note_merge(Granule& granule, std::uintptr_t address, Agents lanes, const Access& access);
+  void clash(const Marks& marks, bool written, Agents lanes, std::uintptr_t address,
+             const Access& access);
+  void end_merge();
+  Actor replica(Agent agent) const;
+  HostAccess resolved(const PlacedAccess& access);
+  std::vector<HostConflict> resolved(const std::vector<ConflictList::Pair>& pairs);
+  std::vector<std::string> unseen(bool& used_locks) const;
+
+  Shadow shadow_;
+  CallTree tree_;
+  std::vector<CallSite> sites_;
+  ConflictList conflicts_;
+  MergeReads merge_reads_;
+  std::map<Actor, Paused> paused_;
+
+  Mode mode_ = Mode::kIdle;
+  int ignoring_ = 0;
+  pthread_t thread_{};
+  Actor actor_{};
+  Agent agent_ = 0;
+  Place context_ = CallTree::kRoot;
+  bool on_fiber_ = false;
+  std::uintptr_t stack_low_ = 0;
+  std::uintptr_t stack_bytes_ = 0;
+  std::uintptr_t stacks_low_ = 0;  // Of all fibers.
+  std::uintptr_t stacks_bytes_ = 0;
+
+  std::uint32_t phase_ = 1;
+  std::uint32_t phase_of_replicas_ = 0;  // The last with a replica,
+  std::uint32_t run_ = 0;                // and the run of the phase,
+  std::vector<bool> entered_;            // and the agents of the phase.
+  std::size_t agents_ = 0;
+
+  std::uint64_t accesses_ = 0;
+  bool used_atomics_ = false;
+  bool shared_last_owner_ = false;
+  bool second_thread_ = false;
+  bool foreign_stack_ = false;
+};
+
+/// The watcher of the process.
+HostWatcher& host_watcher();
+
+/// Any use makes a linker take the functions that hand memory out from the archive.
+extern const int kAllocationCalls;
+
+}  // namespace belfry::sim::watch

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host_watcher.h"
+#include "unseen_calls.h"
+
+#include <algorithm>
+
+// How an access changes the marks of the bytes, and what a clash of two marks means.
+namespace belfry::sim::watch {
+namespace {
+
+std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
+
+Agents choose(Agents lanes, Agents yes, Agents no) { return (yes & lanes) | (no & ~lanes); }
+
+// A choice of lanes as a mask: comparisons of vectors give signed lanes.
+template <class Comparison>
+Agents mask(Comparison comparison) {
+  return reinterpret_cast<Agents>(comparison);
+}
+
+Agents somebody(Agents agents) { return mask(agents != Agents{}); }
+
+void set_places(Place* places, Agents lanes, Place place) {
+  for (int k = 0; k < 8; ++k) {
+    if (lanes[k] != 0) places[k] = place;
+  }
+}
+
+}  // namespace
+
+void HostWatcher::access(const void* memory, std::size_t bytes, const Access& access) noexcept {
+  std::uintptr_t at = number(memory);
+  if (ignoring_ > 0 || at - stack_low_ < stack_bytes_) return;
+  if (::pthread_equal(::pthread_self(), thread_) == 0) {
+    second_thread_ = true;
+    return;
+  }
+  if (at - stacks_low_ < stacks_bytes_ && is_on_a_stack(at)) {
+    if (mode_ == Mode::kReplica) foreign_stack_ = true;
+    return;
+  }
+  if (mode_ == Mode::kReplica) ++accesses_;
+  const std::uintptr_t end = at + bytes;
+  while (at < end) {
+    const std::uintptr_t stop = std::min(end, (at / 8 + 1) * 8);
+    const Agents lanes = lanes_of(static_cast<unsigned>(at % 8), static_cast<unsigned>(stop - at));
+    mark(shadow_.at(at), at / 8 * 8, lanes, access);
+    at = stop;
+  }
+}
+
+bool HostWatcher::is_on_a_stack(std::uintptr_t address) {
+  return detail::stack_around(reinterpret_cast<const void*>(address)).low != nullptr;
+}
+
+Place HostWatcher::place_of(const Access& access) {
+  if (access.maker != Maker::kLibrary) {
+    return tree_.child(context_, code_of(access.pc), access.maker);
+  }
+  auto known = std::ranges::find_if(
+      sites_, [&](const CallSite& site) { return same_place(site, *access.site); });
+  if (known == sites_.end()) known = sites_.insert(known, *access.site);
+  return tree_.child(context_, static_cast<std::uint32_t>(known - sites_.begin()), Maker::kLibrary);
+}
+
+void HostWatcher::mark(Granule& granule, std::uintptr_t address, Agents lanes,
+                       const Access& access) {
+  if (mode_ == Mode::kMerge) {
+    if (granule.phase == phase_of_replicas_) note_merge(granule, address, lanes, access);
+    return;
+  }
+  if (granule.phase != phase_) {
+    granule.phase = phase_;
+    granule.writers.agents = granule.readers.agents = granule.others.agents = Agents{};
+  }
+  if (access.writes) {
+    mark_write(granule, address, lanes, access);
+  } else {
+    mark_read(granule, address, lanes, access);
+  }
+}
+
+void HostWatcher::mark_write(Granule& granule, std::uintptr_t address, Agents lanes,
+                             const Access& access) {
+  const Agents others = ~mask(granule.writers.agents == agent_);
+  const Agents strangers[] = {
+      somebody(granule.writers.agents) & others & lanes,
+      somebody(granule.readers.agents) & ~mask(granule.readers.agents == agent_) & lanes,
+      somebody(granule.others.agents) & ~mask(granule.others.agents == agent_) & lanes};
+  const Agents fresh = ~somebody(granule.writers.agents) & lanes;
+  if (!any(fresh | strangers[0] | strangers[1] | strangers[2])) return;
+  clash(granule.writers, true, strangers[0], address, access);
+  clash(granule.readers, false, strangers[1], address, access);
+  clash(granule.others, false, strangers[2], address, access);
+  if (!any(fresh)) return;
+  granule.writers.agents = choose(fresh, Agents{} + agent_, granule.writers.agents);
+  set_places(granule.writers.places, fresh, place_of(access));
+}
+
+void HostWatcher::mark_read(Granule& granule, std::uintptr_t address, Agents lanes,
+                            const Access& access) {
+  const Agents strangers =
+      somebody(granule.writers.agents) & ~mask(granule.writers.agents == agent_) & lanes;
+  const Agents fresh = ~somebody(granule.readers.agents) & lanes;
+  const Agents second =
+      ~fresh & ~mask(granule.readers.agents == agent_) & ~somebody(granule.others.agents) & lanes;
+  if (!any(strangers | fresh | second)) return;
+  clash(granule.writers, true, strangers, address, access);
+  if (!any(fresh | second)) return;
+  const Place place = place_of(access);
+  granule.readers.agents = choose(fresh, Agents{} + agent_, granule.readers.agents);
+  set_places(granule.readers.places, fresh, place);
+  granule.others.agents = choose(second, Agents{} + agent_, granule.others.agents);
+  set_places(granule.others.places, second, place);
+}
+
+// Writes of a merge end what the replicas wrote.
+void HostWatcher::note_merge(Granule& granule, std::uintptr_t address, Agents lanes,
+                             const Access& access) {
+  const Agents written = somebody(granule.writers.agents) & lanes;
+  if (!any(written)) return;
+  if (access.writes) {
+    granule.writers.agents &= ~lanes;
+    return;
+  }
+  const PlacedAccess read{actor_, false, place_of(access)};
+  for (unsigned k = 0; k < 8; ++k) {
+    if (written[k] == 0) continue;
+    const Agent writer = granule.writers.agents[k];
+    merge_reads_.add(reinterpret_cast<const std::byte*>(address + k), writer,
+                     {replica(writer), true, granule.writers.places[k]}, read);
+  }
+}
+
+void HostWatcher::clash(const Marks& marks, bool written, Agents lanes, std::uintptr_t address,
+                        const Access& access) {
+  if (!any(lanes)) return;
+  const auto counts = [](Maker maker) { return maker == Maker::kOwnerCount; };
+  const auto is_plain = [](Maker maker) {
+    return maker == Maker::kCode || maker == Maker::kLibrary;
+  };
+  for (unsigned k = 0; k < 8; ++k) {
+    if (lanes[k] == 0) continue;
+    const Maker first = tree_.at(marks.places[k]).maker;
+    if (counts(first) && counts(access.maker)) {
+      shared_last_owner_ |= access.releases_last_owner;
+    } else if (!is_plain(first) && !is_plain(access.maker)) {
+      used_atomics_ = true;
+    } else {
+      conflicts_.add(reinterpret_cast<const std::byte*>(address + k),
+                     {replica(marks.agents[k]), written, marks.places[k]},
+                     {actor_, access.writes, place_of(access)});
+    }
+  }
+}
+
+}  // namespace belfry::sim::watch

@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host_watcher.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+namespace belfry::sim::watch {
+namespace {
+
+Actor replica(int id, std::uint32_t run = 1) { return {{AgentId::Kind::kReplica, id}, run}; }
+
+// A watch of bytes on the heap: the stack of the test is the agents' own.
+class HostWatcherTest : public testing::Test {
+ protected:
+  HostWatcherTest() {
+    watcher_.start();
+    watcher_.begin_phase();
+  }
+  ~HostWatcherTest() override { watcher_.stop(); }
+
+  void touch(const Actor& actor, std::size_t first, std::size_t count, bool writes) {
+    watcher_.enter(actor, __builtin_frame_address(0));
+    watcher_.access(bytes_.data() + first, count, {.writes = writes, .pc = bytes_.data()});
+    watcher_.leave();
+  }
+  void write(const Actor& actor, std::size_t first, std::size_t count) {
+    touch(actor, first, count, true);
+  }
+  void read(const Actor& actor, std::size_t first, std::size_t count) {
+    touch(actor, first, count, false);
+  }
+  // The bytes of the conflicts of a watch that ends: the first and the number.
+  std::vector<std::array<std::size_t, 2>> conflicts() {
+    std::vector<std::array<std::size_t, 2>> found;
+    for (const HostConflict& conflict : watcher_.stop().conflicts) {
+      found.push_back({static_cast<std::size_t>(conflict.address - bytes_.data()), conflict.bytes});
+    }
+    return found;
+  }
+  using Found = std::vector<std::array<std::size_t, 2>>;
+
+  HostWatcher& watcher_ = host_watcher();
+  std::vector<std::byte> bytes_ = std::vector<std::byte>(64);
+};
+
+TEST_F(HostWatcherTest, SeesTheBytesThatTwoReplicasTouch) {
+  write(replica(0), 3, 20);
+  read(replica(1), 17, 20);
+  EXPECT_EQ(conflicts(), (Found{{17, 6}}));
+}
+
+TEST_F(HostWatcherTest, LetsNeighboursWrite) {
+  write(replica(0), 0, 5);
+  write(replica(1), 5, 7);
+  write(replica(2), 12, 1);
+  EXPECT_EQ(conflicts(), Found{});
+}
+
+TEST_F(HostWatcherTest, LetsEveryReplicaRead) {
+  for (int id = 0; id < 4; ++id) read(replica(id), 0, 64);
+  EXPECT_EQ(conflicts(), Found{});
+}
+
+TEST_F(HostWatcherTest, SeesAWriteAfterTheReadsOfTwo) {
+  read(replica(0), 0, 1);
+  read(replica(1), 0, 1);
+  write(replica(0), 0, 1);
+  const HostReport report = watcher_.stop();
+  ASSERT_EQ(report.conflicts.size(), 1U);
+  EXPECT_EQ(report.conflicts[0].first.actor, replica(1));
+  EXPECT_FALSE(report.conflicts[0].first.write);
+  EXPECT_EQ(report.conflicts[0].second.actor, replica(0));
+  EXPECT_TRUE(report.conflicts[0].second.write);
+  EXPECT_EQ(report.accesses, 3U);
+}
+
+TEST_F(HostWatcherTest, OrdersPhases) {
+  write(replica(0), 0, 8);
+  watcher_.begin_phase();
+  write(replica(1), 0, 8);
+  EXPECT_EQ(conflicts(), Found{});
+}
+
+// A nested run: its replicas come after the outer replicas' accesses.
+TEST_F(HostWatcherTest, OrdersRuns) {
+  write(replica(0, 1), 0, 8);
+  write(replica(1, 2), 0, 8);
+  write(replica(0, 2), 4, 8);
+  EXPECT_EQ(conflicts(), (Found{{4, 4}}));
+}
+
+TEST_F(HostWatcherTest, ForgetsBytesOfANewObject) {
+  write(replica(0), 0, 16);
+  watcher_.forget(bytes_.data() + 2, 10);
+  write(replica(1), 0, 12);
+  EXPECT_EQ(conflicts(), (Found{{0, 2}}));
+}
+
+TEST_F(HostWatcherTest, IgnoresStreamsAndTheHost) {
+  write(replica(0), 0, 8);
+  write({{AgentId::Kind::kStream, 1}, 0}, 0, 8);
+  write({}, 0, 8);
+  EXPECT_EQ(conflicts(), Found{});
+}
+
+TEST_F(HostWatcherTest, ForgetsTheLastWatch) {
+  write(replica(0), 0, 8);
+  watcher_.stop();
+  watcher_.start();
+  write(replica(1), 0, 8);
+  EXPECT_EQ(conflicts(), Found{});
+  EXPECT_EQ(watcher_.stop().accesses, 0U);
+}
+
+TEST_F(HostWatcherTest, NamesTheCallOfTheLibrary) {
+  const CallSite site{"train.cpp", 5};
+  for (int id = 0; id < 2; ++id) {
+    watcher_.enter(replica(id), __builtin_frame_address(0));
+    watcher_.touched(bytes_.data(), 8, true, site);
+    watcher_.leave();
+  }
+  const HostReport report = watcher_.stop();
+  ASSERT_EQ(report.conflicts.size(), 1U);
+  EXPECT_EQ(report.conflicts[0].bytes, 8U);
+  EXPECT_TRUE(same_place(report.conflicts[0].first.site, site));
+  EXPECT_EQ(report.conflicts[0].first.pc, nullptr);
+}
+
+TEST_F(HostWatcherTest, ReportsASecondThread) {
+  std::thread([&] { write(replica(0), 0, 8); }).join();
+  const HostReport report = watcher_.stop();
+  EXPECT_EQ(report.accesses, 0U);
+  EXPECT_EQ(report.unseen, std::vector<std::string>{"a second thread ran watched code"});
+}
+
+TEST_F(HostWatcherTest, NotesAValueOfOneReplicaInAMerge) {
+  write(replica(1), 8, 8);
+  read(replica(0), 0, 1);
+  watcher_.begin_phase();
+  watcher_.enter({{AgentId::Kind::kMerge, 0}, 1}, nullptr);
+  watcher_.access(bytes_.data() + 8, 8, {.pc = bytes_.data()});
+  watcher_.access(bytes_.data() + 16, 8, {.pc = bytes_.data() + 1});
+  watcher_.leave();
+  const HostReport report = watcher_.stop();
+  ASSERT_EQ(report.single_writer_reads_in_merges.size(), 1U);
+  EXPECT_EQ(report.single_writer_reads_in_merges[0].first.actor, replica(1));
+  EXPECT_EQ(report.single_writer_reads_in_merges[0].bytes, 8U);
+  EXPECT_TRUE(report.conflicts.empty());
+}
+
+// What a merge has written is the merge's.
+TEST_F(HostWatcherTest, NotesNoValueThatTheMergeReplaced) {
+  write(replica(1), 8, 8);
+  read(replica(0), 0, 1);
+  watcher_.begin_phase();
+  watcher_.enter({{AgentId::Kind::kMerge, 0}, 1}, nullptr);
+  watcher_.access(bytes_.data() + 8, 8, {.writes = true, .pc = bytes_.data()});
+  watcher_.access(bytes_.data() + 8, 8, {.pc = bytes_.data()});
+  watcher_.leave();
+  EXPECT_TRUE(watcher_.stop().single_writer_reads_in_merges.empty());
+}
+
+}  // namespace
+}  // namespace belfry::sim::watch

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "call_tree.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace belfry::sim::watch {
+
+/// The number of an agent in a phase: 1 + the id of the replica; 0: nobody.
+using Agent = std::uint16_t;
+/// A lane for each of 8 bytes.
+using Agents = Agent __attribute__((vector_size(16)));
+
+/// The agents that touched each of 8 bytes first, and the places of the accesses.
+struct Marks {
+  Agents agents{};
+  Place places[8]{};
+};
+
+/// The state of 8 bytes of host memory, aligned to 8.
+struct Granule {
+  std::uint32_t phase = 0;  ///< Of the marks: marks of earlier phases count for nothing.
+  Marks writers;            ///< The first agent that wrote.
+  Marks readers;            ///< The first agent that read.
+  Marks others;             ///< The first reader beside the first.
+};
+
+/// The granules of the whole address space, in two levels. Pages get memory at their first use.
+class Shadow {
+ public:
+  /// Throws: std::bad_alloc without address space.
+  Shadow();
+  Shadow(const Shadow&) = delete;
+  Shadow& operator=(const Shadow&) = delete;
+
+  /// The granule of the byte at `address`. Throws: std::bad_alloc without address space.
+  Granule& at(std::uintptr_t address) {
+    Granule* const leaf = leaves_[address >> kLeafBits];
+    return (leaf != nullptr ? leaf : make_leaf(address))[address % kLeafBytes / 8];
+  }
+  /// Removes all marks of the bytes. Throws: nothing.
+  void forget(std::uintptr_t address, std::size_t bytes) noexcept;
+
+ private:
+  static constexpr int kLeafBits = 22;
+  static constexpr std::uintptr_t kLeafBytes = std::uintptr_t{1} << kLeafBits;
+  static constexpr int kAddressBits = 48;
+
+  Granule* make_leaf(std::uintptr_t address);
+
+  Granule** leaves_;
+};
+
+/// The lanes of the bytes [first, first + count) of a granule: all bits set.
+Agents lanes_of(unsigned first, unsigned count);
+/// Whether any lane is not 0.
+inline bool any(Agents lanes) {
+  using Halves = std::uint64_t __attribute__((vector_size(16)));
+  const auto halves = reinterpret_cast<Halves>(lanes);
+  return (halves[0] | halves[1]) != 0;
+}
+
+}  // namespace belfry::sim::watch

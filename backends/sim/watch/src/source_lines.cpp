@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "source_lines.h"
+
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+namespace belfry::sim::watch {
+namespace {
+
+// No search for tables beside the program: a search may ask servers.
+const Dwfl_Callbacks kCallbacks{dwfl_linux_proc_find_elf, [](auto...) { return -1; }, nullptr,
+                                nullptr};
+
+bool is_users(std::string_view file) {
+  return !file.empty() && !file.starts_with("/usr/") && file.find("/include/c++/") == file.npos &&
+         file.find("/include/belfry/") == file.npos;
+}
+
+std::optional<std::string> position(const char* file, int line) {
+  if (file == nullptr || line <= 0 || !is_users(file)) return std::nullopt;
+  const std::string_view path(file);
+  return std::string(path.substr(path.rfind('/') + 1)) + ':' + std::to_string(line);
+}
+
+// The unit of compilation with the code at `address`. GCC writes an index of units, clang does not.
+Dwarf_Die* unit_of(Dwfl_Module* module, Dwarf_Addr address, Dwarf_Addr& bias) {
+  if (Dwarf_Die* const unit = dwfl_module_addrdie(module, address, &bias)) return unit;
+  Dwarf_Die* unit = nullptr;
+  while ((unit = dwfl_module_nextcu(module, unit, &bias)) != nullptr) {
+    if (dwarf_haspc(unit, address - bias) > 0) return unit;
+  }
+  return nullptr;
+}
+
+std::optional<std::string> position_of_code(Dwarf_Die& unit, Dwarf_Addr address) {
+  Dwarf_Line* const line = dwarf_getsrc_die(&unit, address);
+  int number = 0;
+  if (line == nullptr || dwarf_lineno(line, &number) != 0) return std::nullopt;
+  return position(dwarf_linesrc(line, nullptr, nullptr), number);
+}
+
+// The position of the call that was inlined as `scope`.
+std::optional<std::string> position_of_call(Dwarf_Die& unit, Dwarf_Die& scope) {
+  if (dwarf_tag(&scope) != DW_TAG_inlined_subroutine) return std::nullopt;
+  Dwarf_Attribute attribute;
+  Dwarf_Word file = 0;
+  Dwarf_Word line = 0;
+  Dwarf_Files* files = nullptr;
+  if (dwarf_formudata(dwarf_attr(&scope, DW_AT_call_file, &attribute), &file) != 0 ||
+      dwarf_formudata(dwarf_attr(&scope, DW_AT_call_line, &attribute), &line) != 0 ||
+      dwarf_getsrcfiles(&unit, &files, nullptr) != 0) {
+    return std::nullopt;
+  }
+  return position(dwarf_filesrc(files, file, nullptr, nullptr), static_cast<int>(line));
+}
+
+std::optional<std::string> position_of_inlined(Dwarf_Die& unit, Dwarf_Addr address) {
+  Dwarf_Die* scopes = nullptr;
+  if (dwarf_getscopes(&unit, address, &scopes) <= 0) return std::nullopt;
+  Dwarf_Die* around = nullptr;
+  const int count = dwarf_getscopes_die(&scopes[0], &around);
+  std::optional<std::string> found;
+  for (int k = 0; k < count && !found; ++k) found = position_of_call(unit, around[k]);
+  std::free(around);
+  std::free(scopes);
+  return found;
+}
+
+}  // namespace
+
+struct SourceLines::Tables {
+  Dwfl* dwfl = dwfl_begin(&kCallbacks);
+};
+
+SourceLines::SourceLines() : tables_(std::make_unique<Tables>()) {
+  if (tables_->dwfl == nullptr) return;
+  dwfl_report_begin(tables_->dwfl);
+  dwfl_linux_proc_report(tables_->dwfl, ::getpid());
+  dwfl_report_end(tables_->dwfl, nullptr, nullptr);
+}
+
+SourceLines::~SourceLines() { dwfl_end(tables_->dwfl); }
+
+std::optional<std::string> SourceLines::users_line(const void* address) {
+  const auto at = static_cast<Dwarf_Addr>(reinterpret_cast<std::uintptr_t>(address));
+  if (tables_->dwfl == nullptr || at == 0) return std::nullopt;
+  Dwfl_Module* const module = dwfl_addrmodule(tables_->dwfl, at);
+  if (module == nullptr) return std::nullopt;
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* const unit = unit_of(module, at, bias);
+  if (unit == nullptr) return std::nullopt;
+  if (auto found = position_of_code(*unit, at - bias)) return found;
+  return position_of_inlined(*unit, at - bias);
+}
+
+}  // namespace belfry::sim::watch

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace belfry::sim::watch {
+
+/// Forgets which unwatched functions replicas have called.
+void forget_unseen_calls();
+
+/// Unwatched functions that replicas have called, or may have called through pointers, by the names
+/// of the linker. Sorted.
+std::vector<std::string> unseen_calls();
+
+/// The name as the source has it, for a name of the linker.
+std::string readable(const std::string& name);
+
+/// The distance of a code address from a fixed address of the program; 0 for code far away. All
+/// watched code of a program is near.
+std::uint32_t code_of(const void* address);
+/// The inverse; null for 0.
+const void* address_of_code(std::uint32_t code);
+
+}  // namespace belfry::sim::watch

@@ -1,0 +1,144 @@
+#!/bin/sh
+# SPDX-FileCopyrightText: The belfry authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Prepares the objects of a watched target for the linker. Called by belfry_watch() of CMake before
+# each link, also with objects that an earlier call has prepared:
+#   belfry_watch_objects.sh NM OBJCOPY READELF CXXFILT COMPILER TABLE STUBS VOUCHED=NAMES OBJECT...
+# TABLE is belfry_watch_calls.txt, STUBS the object to write, NAMES a list of functions with
+# commas, as the source or the linker names them.
+#
+# - Inline functions and instances of templates get names of their own: a linker would else use
+#   watched code for equal functions of libraries, or the other way round.
+# - A call of a function that belfry::watch stands for goes to belfry::watch.
+# - A call of any other function outside the target passes a stub, which notes the call if a replica
+#   makes the call, and goes on to the function.
+set -eu
+nm=$1 objcopy=$2 readelf=$3 cxxfilt=$4 compiler=$5 table=$6 stubs=$7 vouched=${8#VOUCHED=}
+shift 8
+
+machine=$("$readelf" -h "$1" | sed -n 's/ *Machine: *//p')
+folder=$stubs.parts
+rm -rf "$folder"
+mkdir -p "$folder"
+for object in "$@"; do
+  "$nm" -pP "$object" | sed 's/^/N /'
+  # Calls alone: x86-64 and AArch64 mark calls by the type of the relocation.
+  "$readelf" -rW "$object" |
+    awk '/R_X86_64_PLT32|R_AARCH64_(CALL|JUMP)26/ { print "P", $5 }'
+  "$readelf" -gW "$object" | sed -n 's/.*group section.*\[\(_Z[^]]*\)\].*/G \1/p'
+  echo "O $object"
+done >"$folder/symbols"
+# The names alone, as the linker and as the source have them.
+sed -nE 's/^N (belfry_(watch|watched|unseen)\.)?([^ ]*) .*/\3/p' "$folder/symbols" |
+  sort -u >"$folder/names"
+"$cxxfilt" <"$folder/names" | paste -d '\t' "$folder/names" - >"$folder/readable"
+
+awk -v table="$table" -v vouched="$vouched" -v folder="$folder" \
+    -v machine="$machine" '
+function bare(name) {
+  sub(/^belfry_(watch|watched|unseen)\./, "", name)
+  return name
+}
+function is_inline(name) { return name ~ /^_Z/ && name !~ /^_ZT/ }
+# The name that the linker shall see for a function that no object of the target defines.
+function wanted(name,    k) {
+  if (name in wrapped) return "belfry_watch." name
+  if (name in vouches || readable[name] in vouches) return name
+  if (name ~ /^_ZT[VISTC]/ || name ~ /^_ZG/) return name
+  for (k = 1; k <= patterns; ++k) if (name ~ pattern[k]) return name
+  if (name in called || (name ~ /^_Z/ && readable[name] ~ /\(/)) return "belfry_unseen." name
+  if (name !~ /^_Z/) pointed[name] = 1
+  return name
+}
+BEGIN {
+  while ((getline line < table) > 0) {
+    split(line, word, " ")
+    if (word[1] == "wrap") wrapped[word[2]] = 1
+    if (word[1] == "keep" || word[1] == "data") pattern[++patterns] = "^" word[2] "$"
+  }
+  while ((getline line < (folder "/readable")) > 0) {
+    cut = index(line, "\t")
+    readable[substr(line, 1, cut - 1)] = substr(line, cut + 1)
+  }
+  count = split(vouched, names, ",")
+  for (k = 1; k <= count; ++k) vouches[names[k]] = 1
+}
+{ lines[NR] = $0 }
+$1 == "N" && $3 ~ /^[TDBRVWu]$/ { defined[bare($2)] = 1 }
+$1 == "N" && $3 == "T" { strong[bare($2)] = 1 }
+$1 == "N" && $3 == "W" && is_inline(bare($2)) { inlined[bare($2)] = 1 }
+$1 == "P" { called[bare($2)] = 1 }
+END {
+  for (i = 1; i <= NR; ++i) {
+    split(lines[i], word, " ")
+    kind = word[1]; name = word[2]; base = bare(name)
+    if (kind == "N" && word[3] == "U" && base in inlined) {
+      if (name == base) renamed[name] = "belfry_watched." name
+    } else if (kind == "N" && word[3] == "U" && !(base in defined)) {
+      now = wanted(base)
+      if (now ~ /^belfry_unseen\./) unseen[base] = 1
+      if (now != name) renamed[name] = now
+    } else if (kind == "N" && word[3] == "W" && is_inline(base)) {
+      if (name == base) renamed[name] = "belfry_watched." name
+    } else if (kind == "G") {
+      group[name] = 1
+    } else if (kind == "N" && word[3] ~ /^[A-Zu]$/) {
+      other[name] = 1
+    } else if (kind == "O") {
+      # The names of the constructors of a class are a group with a name of its own.
+      for (name in group) {
+        if (!(name in other) && !(name in renamed) && name ~ /[CD]5[EIB]/ && name !~ /^_ZT/)
+          renamed[name] = "belfry_watched." name
+      }
+      file = folder "/" ++objects ".renamed"
+      printf "" > file
+      for (name in renamed) print name, renamed[name] > file
+      close(file)
+      split("", renamed); split("", group); split("", other)
+    }
+  }
+  output = folder "/stubs.s"
+  printf ".section .note.GNU-stack,\"\",%%progbits\n" > output
+  number = 0
+  for (name in unseen) {
+    ++number
+    symbol = "\"belfry_unseen." name "\""
+    printf ".section .text.belfry_unseen,\"ax\",%%progbits\n.p2align 4\n.weak %s\n", symbol > output
+    printf ".type %s,%%function\n%s:\n.cfi_startproc\n", symbol, symbol > output
+    if (machine ~ /AArch64/) {
+      printf "adrp x16, belfry_watch_inside\nldrb w17, [x16, #:lo12:belfry_watch_inside]\n" > output
+      printf "cbz w17, 1f\nadrp x16, .Lcalled%d\nmov w17, #1\n", number > output
+      printf "strb w17, [x16, #:lo12:.Lcalled%d]\n1: b %s\n", number, name > output
+    } else {
+      printf "endbr64\ncmpb $0, belfry_watch_inside(%%rip)\nje 1f\n" > output
+      printf "movb $1, .Lcalled%d(%%rip)\n1: jmp %s@PLT\n", number, name > output
+    }
+    printf ".cfi_endproc\n.size %s, .-%s\n", symbol, symbol > output
+    printf ".section belfry_watch_unseen,\"aw\",%%progbits\n.p2align 3\n" > output
+    printf ".quad .Lname%d\n.Lcalled%d: .quad 0\n", number, number > output
+    printf ".section .rodata.belfry_watch\n.Lname%d: .asciz \"%s\"\n", number, name > output
+  }
+  for (name in pointed) {
+    ++number
+    printf ".section belfry_watch_pointers,\"aw\",%%progbits\n.p2align 3\n" > output
+    printf ".quad .Lname%d\n.section .rodata.belfry_watch\n", number > output
+    printf ".Lname%d: .asciz \"%s\"\n", number, name > output
+  }
+  for (name in strong) {
+    ++number
+    printf ".section belfry_watch_defined,\"aw\",%%progbits\n.p2align 3\n" > output
+    printf ".quad .Lname%d\n.section .rodata.belfry_watch\n", number > output
+    printf ".Lname%d: .asciz \"%s\"\n", number, name > output
+  }
+}' "$folder/symbols"
+
+"$compiler" -c "$folder/stubs.s" -o "$stubs"
+number=0
+for object in "$@"; do
+  number=$((number + 1))
+  if [ -s "$folder/$number.renamed" ]; then
+    "$objcopy" --preserve-dates --redefine-syms="$folder/$number.renamed" "$object"
+  fi
+done
+rm -r "$folder"

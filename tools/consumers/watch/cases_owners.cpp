@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "replicas.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace {
+
+Row shared_owner() {
+  const auto shared = std::make_shared<int>(3);
+  std::vector<int> got(2);
+  const Body body = [&](std::size_t id, int) {
+    const std::shared_ptr<int> mine = shared;
+    got[id] = *mine;
+  };
+  return {text(watched(1, body)), ""};
+}
+
+Row count_of_owners() {
+  const auto shared = std::make_shared<int>(3);
+  std::vector<long> got(2);
+  const Body body = [&](std::size_t id, int) {
+    const std::shared_ptr<int> mine = shared;
+    got[id] = mine.use_count();
+  };
+  return {text(watched(1, body)), "atomics"};
+}
+
+Row last_owner() {
+  auto shared = std::make_shared<int>(3);
+  std::vector<std::shared_ptr<int>> owners{shared, shared};
+  shared.reset();
+  const Body body = [&](std::size_t id, int) { owners[id].reset(); };
+  return {text(watched(1, body)), "last owner"};
+}
+
+Row shared_atomic() {
+  std::atomic<int> next{0};
+  const Body body = [&](std::size_t, int) { next.fetch_add(1); };
+  return {text(watched(1, body)), "atomics"};
+}
+
+Row atomic_of_one() {
+  std::atomic<int> next{0};
+  const Body body = [&](std::size_t id, int) {
+    if (id == 1) next.fetch_add(1);
+  };
+  return {text(watched(1, body)), ""};
+}
+
+Row mutex() {
+  std::mutex mutex;
+  const Body body = [&](std::size_t, int) { const std::lock_guard lock(mutex); };
+  return {text(watched(1, body)), "locks"};
+}
+
+}  // namespace
+
+std::vector<Case> owner_cases() {
+  return {{"a shared owner", shared_owner},
+          {"a count of owners", count_of_owners},
+          {"the last owner", last_owner},
+          {"a shared atomic object", shared_atomic},
+          {"an atomic object of one replica", atomic_of_one},
+          {"a mutex", mutex}};
+}

@@ -1,0 +1,11 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+/// In a watched library.
+void add_one(int* value);
+/// In a file that is not watched.
+void stranger(int* value);
+void vouched_stranger(int* value);

@@ -1,0 +1,6 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "helpers.h"
+
+void stranger(int* value) { ++*value; }
+void vouched_stranger(int* value) { ++*value; }
