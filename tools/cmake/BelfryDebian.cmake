@@ -45,7 +45,11 @@ set(CPACK_COMPONENTS_ALL "")
 debian_package(runtime ${libraries} libs ""
   "${about}
 This package has the libraries for programs.")
-debian_package(development libbelfry-dev libdevel "${libraries} (= ${PROJECT_VERSION})"
+set(development_needs "${libraries} (= ${PROJECT_VERSION})")
+if(TARGET belfry_watch)
+  string(APPEND development_needs ", libdw-dev")
+endif()
+debian_package(development libbelfry-dev libdevel "${development_needs}"
   "${about}
 This package has the headers, and files for CMake and pkg-config.")
 if(TARGET belfry_testing)
