@@ -59,11 +59,14 @@ class WatchedExecutor final : public ForwardingExecutor, public VariableWitness 
   }
 
   void made(const void* variable) override {
-    tell({.kind = Observation::Kind::kVariableMade, .record = watch_.name_variable(variable)});
+    const std::uint32_t number = watch_.name_variable(variable);
+    watch_.make_variable(number);
+    tell({.kind = Observation::Kind::kVariableMade, .record = number});
   }
   void taken(const void* variable) override {
-    tell(
-        {.kind = Observation::Kind::kVariableTaken, .record = watch_.number_of_variable(variable)});
+    const std::uint32_t number = watch_.number_of_variable(variable);
+    watch_.take_variable(number);
+    tell({.kind = Observation::Kind::kVariableTaken, .record = number});
   }
 
  private:

@@ -5,7 +5,6 @@
 #include "belfry/backend/executor.h"
 #include "engine/watch.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -19,7 +18,7 @@ class WatchedJob final : public Job {
   void begin() noexcept override { inner_.begin(); }
   void body(int replica) noexcept override {
     const engine::Watch::Stay stay(watch_, watch_.actor());
-    carry_below(replica);
+    inner_.body(replica);
   }
   Settled settle() noexcept override {
     merged_ = false;
@@ -40,17 +39,6 @@ class WatchedJob final : public Job {
   }
 
  private:
-  // The frames of the replica's function lie below the frame that told the watch where the stack of
-  // the replica begins.
-  [[gnu::noinline]] void carry_below(int replica) noexcept {
-    [[maybe_unused]] volatile char gap[kGap];
-    gap[0] = 0;
-    inner_.body(replica);
-    gap[0] = 1;  // The frame stays until the end of the body.
-  }
-
-  static constexpr std::size_t kGap = 1024;
-
   Job& inner_;
   engine::Watch& watch_;
   bool merged_ = false;

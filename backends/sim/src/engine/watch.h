@@ -25,6 +25,9 @@ class HostAccessWatch {
   virtual void enter(const std::optional<sim::Actor>& actor) = 0;
   /// Accesses before come before all accesses after, in every schedule.
   virtual void begin_phase() = 0;
+  /// The present replica has made a variable, or has taken a variable that was made.
+  virtual void make_variable(std::uint32_t number) = 0;
+  virtual void take_variable(std::uint32_t number) = 0;
 };
 
 /// An observer, with the state that names things to the observer: the acting replica, merge or
@@ -64,6 +67,13 @@ class Watch {
     Watch& watch_;
     const std::optional<sim::Actor> before_;
   };
+  /// Orders accesses to host memory by the making of a variable.
+  void make_variable(std::uint32_t number) {
+    if (memory_ != nullptr) memory_->make_variable(number);
+  }
+  void take_variable(std::uint32_t number) {
+    if (memory_ != nullptr) memory_->take_variable(number);
+  }
   /// Begins a phase of the accesses to host memory.
   void begin_phase() {
     if (memory_ != nullptr) memory_->begin_phase();

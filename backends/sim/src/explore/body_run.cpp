@@ -93,6 +93,12 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
   void begin_phase() override {
     if (watches_host_) watch::begin_phase();
   }
+  void make_variable(std::uint32_t number) override {
+    if (watches_host_) watch::make_variable(number);
+  }
+  void take_variable(std::uint32_t number) override {
+    if (watches_host_) watch::take_variable(number);
+  }
 
   /// The body is over: questions about the backend are ours from now on.
   watch::HostReport end() {

@@ -186,6 +186,25 @@ TEST_F(Conditions, CopiesBeforeWrites) {
   EXPECT_THAT(broken_by([](Backend& backend) { return scale_shared(backend, false); }), IsEmpty());
 }
 
+// Replica 1 gives up its handle. Whether replica 0 writes in place depends on the time; the
+// observed run makes a copy, and has no race.
+TEST_F(Conditions, CopiesBesideTheEndOfAHandle) {
+  belfry::testing::asserts("SEM-194");
+  const auto body = [](Backend& backend) {
+    MirroredStrategy strategy{backend};
+    const auto x = [&] { return Tensor<float>::full(Shape{}, 1.0F, strategy.placement(1)); };
+    std::vector<Tensor<float>> handles(2, x());
+    strategy.run([&](ReplicaContext& replica) {
+      const auto id = static_cast<std::size_t>(replica.replica_id());
+      if (id == 0) scale(handles[0], 3.0F);
+      if (id == 1) handles[1] = multiply(handles[1], 2.0F);
+    });
+    return handles[0].item() + handles[1].item();
+  };
+  const Options serial{.devices = 2, .schedule = Schedule::fixed()};
+  EXPECT_THAT(broken_by(body, serial), ElementsAre(kBlind));
+}
+
 // A record by replica 0, and a wait of replica 1 for the event.
 float common_event(Backend& backend, bool merges) {
   const auto event = backend.device(0).create_event();

@@ -228,7 +228,7 @@ TEST(ARaceDetector, EndsNoWaitForWorkOfReplicasThatGoOn) {
   EXPECT_THAT(merged.races(), IsEmpty());
 }
 
-// What the merge function waits for has ended for every replica.
+// Work that the merge function waits for has ended for every replica.
 TEST(ARaceDetector, TellsReplicasOfWaitsBeforeAMerge) {
   Script run;
   run.begin_run().write(replica(0), 3, 7).host_waits(replica(0), 3).merge().goes_on(replica(1));

@@ -19,6 +19,12 @@ class HostMemory final : public watch::RunTime {
   void enter(const Actor& actor, const void*) override { calls.push_back(to_string(actor)); }
   void leave() override { calls.emplace_back("-"); }
   void begin_phase() override { calls.emplace_back("phase"); }
+  void make_variable(std::uint32_t number) override {
+    calls.push_back("makes " + std::to_string(number));
+  }
+  void take_variable(std::uint32_t number) override {
+    calls.push_back("takes " + std::to_string(number));
+  }
   watch::HostReport stop() override { return report; }
   std::string source_line(const void*) override { return "user.cpp:5"; }
 

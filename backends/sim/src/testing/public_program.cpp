@@ -35,7 +35,7 @@ Kind draw_kind(RawNumbers& numbers, bool private_only, bool of_all) {
   }
 }
 
-// What replicas share, and what each has of its own.
+// The shared state of the replicas, and the state of each.
 class State {
  public:
   State(const PublicProgram& program, Backend& backend, Strategy& strategy)

@@ -46,7 +46,7 @@ struct RawProgram {
   static RawProgram draw(std::uint64_t seed, std::size_t steps);
 };
 
-/// What a program has read, in the order of each replica, and the buffers at its end.
+/// The numbers that a program has read, in the order of each replica, and the buffers at its end.
 using RawOutcome = std::vector<std::int32_t>;
 
 /// Runs programs on a backend of two devices.
