@@ -77,7 +77,6 @@ struct Backend::State final : ScheduleSource {
         locked_sink(sink),
         devices(options.devices + 1),
         connections{.links = options.links, .host = options.devices} {
-    PresentBody::made_backend();
     shared.devices = options.devices;
     shared.memory_limit_bytes = options.memory_limit_bytes;
     shared.share_copies = options.share_copies;
@@ -188,6 +187,7 @@ DeviceSpec Backend::device_spec(int index) const {
 const Connections& Backend::connections() const { return state_->connections; }
 
 Device& Backend::device(int index) {
+  PresentBody::uses(*this);
   state_->require(index);
   return state_->devices.at(index, state_->shared);
 }
@@ -210,6 +210,7 @@ std::unique_ptr<Communicator> Backend::communicator(std::span<const int> devices
 }
 
 Executor& Backend::executor() {
+  PresentBody::uses(*this);
   // The caller begins a run: failures of the run before must not get into the new run.
   state_->shared.engine->forget_told();
   return *state_->executor;

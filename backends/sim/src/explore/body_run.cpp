@@ -126,9 +126,9 @@ BodyRun::BodyRun(const Options& options, Chooser* chooser, const ExploredBody& b
       backend_(std::make_unique<Backend>(
           options, Attachments{.chooser = chooser, .observer = witness_.get()})) {
   {
-    const PresentBody present;
+    const PresentBody present(*backend_);
     outcome_ = outcome_of(body, *backend_);
-    own_backends_ = present.backends();
+    used_backends_ = present.used_others();
   }
   finish();
 }

@@ -51,8 +51,8 @@ class BodyRun {
   const Log& log() const;
   /// Whether a choice was the order of a reduction.
   bool drew_orders() const { return drew_orders_; }
-  /// Backends that the body has made itself.
-  int own_backends() const { return own_backends_; }
+  /// Whether the body has used a second backend.
+  bool used_backends() const { return used_backends_; }
   const AgentSteps& steps() const;
   const RunFacts& facts() const;
   const races::RaceDetector& detector() const;
@@ -70,7 +70,7 @@ class BodyRun {
   BodyOutcome outcome_;
   std::string token_;
   bool drew_orders_ = false;
-  int own_backends_ = 0;
+  bool used_backends_ = false;
   watch::HostReport host_;
 };
 

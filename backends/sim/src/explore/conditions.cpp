@@ -71,6 +71,9 @@ Condition host_bytes(const BodyRun& run) {
   if (!watch::linked()) {
     return {name, false, "no code is watched: write belfry_watch(target) in CMakeLists.txt"};
   }
+  if (run.facts().runs != 0 && host.accesses == 0) {
+    return {name, false, "no replica ran watched code: write belfry_watch(target) for its target"};
+  }
   if (!host.conflicts.empty()) {
     return {name, false,
             count(host.conflicts.size(), "pair of accesses", "pairs of accesses") +
@@ -133,12 +136,12 @@ Condition no_failures(const BodyRun& run, const Options& options) {
                                                      : "all buffers together fit into the limit");
 }
 
-Condition own_inputs(const BodyRun& run) {
+Condition own_backend(const BodyRun& run) {
   const std::string name = "the body uses its backend alone";
-  if (run.own_backends() == 0) return holds(name, "no backend is made in the body");
-  return {name, false,
-          count(run.own_backends(), "backend", "backends") +
-              " made in the body, with schedules of their own"};
+  if (run.used_backends()) {
+    return {name, false, "the body uses a second backend, whose schedule nobody observes"};
+  }
+  return holds(name, "no use of a second backend");
 }
 
 }  // namespace
@@ -164,7 +167,7 @@ std::vector<Condition> conditions_of(const BodyRun& run, const Options& options)
           no_failures(run, options),
           unless("the order of reductions is declared", orders, "of a reduction",
                  "the simulator adds in the order of replicas"),
-          own_inputs(run)};
+          own_backend(run)};
 }
 
 std::vector<std::string> notes_of(const BodyRun& run) {

@@ -35,7 +35,7 @@ constexpr const char* kOwnBackend = "the body uses its backend alone";
 
 class Conditions : public ::testing::Test {
  protected:
-  Conditions() { host_.report = {}; }
+  Conditions() { host_.reset(); }
 
   // The conditions that `body` breaks; nothing if and only if the body is certified.
   std::vector<std::string> broken_by(const std::function<float(Backend&)>& body,
@@ -108,8 +108,11 @@ TEST_F(Conditions, HostBytes) {
   EXPECT_THAT(broken_by(body), IsEmpty());
   host_.report.conflicts = {{nullptr, 8, {{}, true, nullptr, {}}, {{}, false, nullptr, {}}}};
   EXPECT_THAT(broken_by(body), ElementsAre(kHostBytes));
-  host_.report = {};
+  host_.reset();
   host_.report.unseen = {"qsort"};
+  EXPECT_THAT(broken_by(body), ElementsAre(kHostBytes));
+  host_.reset();
+  host_.report.accesses = 0;  // The watched code of the program is elsewhere.
   EXPECT_THAT(broken_by(body), ElementsAre(kHostBytes));
 }
 
@@ -156,10 +159,10 @@ TEST_F(Conditions, LocksAndAtomicObjects) {
   };
   host_.report.used_locks = true;
   EXPECT_THAT(broken_by(body), ElementsAre(kBlind));
-  host_.report = {};
+  host_.reset();
   host_.report.used_atomics = true;
   EXPECT_THAT(broken_by(body), ElementsAre(kBlind));
-  host_.report = {};
+  host_.reset();
   host_.report.shared_last_owner = true;
   EXPECT_THAT(broken_by(body), ElementsAre(kBlind));
 }
@@ -256,6 +259,14 @@ TEST_F(Conditions, MemoryOfDevices) {
   EXPECT_THAT(broken_by(body, options), ElementsAre(kFailures));
   options.memory_limit_bytes = 800;
   EXPECT_THAT(broken_by(body, options), IsEmpty());
+}
+
+// The device work of a body on a backend from outside is in no observed schedule.
+TEST_F(Conditions, BackendsFromOutside) {
+  belfry::testing::asserts("SEM-193");
+  Backend outside{{.devices = 1, .schedule = Schedule::fixed()}};
+  const auto body = [&](Backend&) { return two_streams(outside, false); };
+  EXPECT_THAT(broken_by(body), ElementsAre(kOwnBackend));
 }
 
 TEST_F(Conditions, BackendsOfTheBody) {

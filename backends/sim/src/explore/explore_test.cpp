@@ -31,7 +31,7 @@ const Options kTwo{.devices = 2, .seed = 7};
 // Host memory is watched, and without a conflict unless a test writes a report.
 class Explore : public ::testing::Test {
  protected:
-  Explore() { host_.report = {}; }
+  Explore() { host_.reset(); }
 
   HostMemory& host_ = HostMemory::attached();
 };

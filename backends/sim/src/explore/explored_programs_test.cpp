@@ -49,7 +49,7 @@ bool is_unordered(VerdictLevel level) {
 RC_GTEST_PROP(ExploredPrograms, AreCertifiedOnlyWithASingleOutcome,
               (std::uint64_t seed, std::uint8_t steps)) {
   belfry::testing::asserts("SEM-191");
-  HostMemory::attached().report = {};
+  HostMemory::attached().reset();
   const RawProgram program = RawProgram::draw(seed, 1 + steps % 4);
   const auto body = [&](Backend& backend) { return RawRun(backend).run(program); };
   const Verdict verdict = explore({.devices = 2, .seed = seed}, body);

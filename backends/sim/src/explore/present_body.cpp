@@ -3,18 +3,13 @@
 #include "explore/present_body.h"
 
 namespace belfry::sim {
-namespace {
 
-// Decides no result: a verdict alone depends on the number of backends.
-constinit thread_local PresentBody* present = nullptr;
+constinit thread_local PresentBody* PresentBody::present = nullptr;
 
-}  // namespace
-
-PresentBody::PresentBody() : outer_(present) { present = this; }
-PresentBody::~PresentBody() { present = outer_; }
-
-void PresentBody::made_backend() {
-  if (present != nullptr) ++present->backends_;
+PresentBody::PresentBody(const Backend& backend) : backend_(backend), outer_(present) {
+  present = this;
 }
+
+PresentBody::~PresentBody() { present = outer_; }
 
 }  // namespace belfry::sim

@@ -4,23 +4,34 @@
 
 namespace belfry::sim {
 
+class Backend;
+
 /// Marks the calling thread as inside the body of an exploration, until the end of the scope, and
-/// keeps the number of backends that the thread makes meanwhile.
+/// notices other backends than the body's: nobody observes their schedules.
 class PresentBody {
  public:
-  PresentBody();
+  /// `backend` is the body's.
+  explicit PresentBody(const Backend& backend);
   ~PresentBody();
   PresentBody(const PresentBody&) = delete;
   PresentBody& operator=(const PresentBody&) = delete;
 
-  /// Backends that the body has made itself.
-  int backends() const { return backends_; }
-  /// Tells the innermost body of the calling thread, if any, that a backend is made.
-  static void made_backend();
+  /// Whether the body has used a second backend of the simulator.
+  bool used_others() const { return used_others_; }
+  /// Notes the use of `backend` by the innermost body of the calling thread, if any.
+  static void uses(const Backend& backend) {
+    if (present != nullptr && &present->backend_ != &backend) [[unlikely]] {
+      present->used_others_ = true;
+    }
+  }
 
  private:
+  // Decides no result: a verdict alone depends on the mark.
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local PresentBody* present;
+
+  const Backend& backend_;
   PresentBody* outer_;
-  int backends_ = 0;
+  bool used_others_ = false;
 };
 
 }  // namespace belfry::sim

@@ -36,6 +36,12 @@ class HostMemory final : public watch::RunTime {
     return memory;
   }
 
+  /// Nothing unusual in watched code of replicas.
+  void reset() {
+    report = {};
+    report.accesses = 1;
+  }
+
   watch::HostReport report;
   std::vector<std::string> calls;  ///< Of the last watch.
   int watches = 0;
