@@ -34,11 +34,6 @@ HostAgent& HostOrder::see(const Observation& seen) {
   return agent;
 }
 
-std::uint32_t HostOrder::step(HostAgent& agent) {
-  agent.clock.set(agent.lane, ++agent.steps);
-  return agent.steps;
-}
-
 void HostOrder::change_phase() {
   for (const HostAgent* agent : active_) base_.join(agent->clock);
   active_.clear();

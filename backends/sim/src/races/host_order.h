@@ -16,11 +16,11 @@ namespace belfry::sim::races {
 struct HostAgent {
   static constexpr std::int32_t kCaller = -1;
 
-  std::int32_t slot = kCaller;              ///< kCaller, or the id of the replica.
-  Lane lane = 0;                            ///< Of its own steps.
-  std::uint32_t phase = 0;                  ///< The phase of the members below.
-  std::uint32_t steps = 0;                  ///< Steps so far.
-  Clock clock{};                            ///< Everything before its next step.
+  std::int32_t slot = kCaller;  ///< kCaller, or the id of the replica.
+  Lane lane = 0;                ///< Of its own steps.
+  std::uint32_t phase = 0;      ///< The phase of the members below.
+  std::uint32_t steps = 0;      ///< Steps so far.
+  Clock clock{};                ///< Everything before its next step, without its own steps.
   std::map<std::int32_t, Clock> streams{};  ///< Items of other replicas in streams, submitted
                                             ///< before a variable that this replica has taken.
 };
@@ -37,7 +37,7 @@ class HostOrder {
   /// The present phase, from 1.
   std::uint32_t phase() const { return phase_; }
   /// Counts a step of `agent`, and returns the number of the step in its lane.
-  std::uint32_t step(HostAgent& agent);
+  static std::uint32_t step(HostAgent& agent) { return ++agent.steps; }
 
  private:
   void change_phase();

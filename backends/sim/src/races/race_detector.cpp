@@ -104,7 +104,8 @@ void RaceDetector::note_read(const Observation& seen, HostAgent& agent) {
 // decides while all replicas are paused, and therefore in the same way in every schedule.
 void RaceDetector::note_copy(const Observation& seen, HostAgent& agent) {
   if (agent.slot == HostAgent::kCaller) return;
-  Clock before = streams_.known(seen.items.front().stream, agent);
+  Clock before = agent.clock;
+  streams_.join_known(seen.items.front().stream, agent, before);
   BufferAccess access;
   access.kind = BufferAccess::Kind::kPossible;
   access.lane = agent.lane;
@@ -112,7 +113,7 @@ void RaceDetector::note_copy(const Observation& seen, HostAgent& agent) {
   access.phase = agent.phase;
   access.slot = agent.slot;
   access.stream = seen.items.front().stream;
-  before.join(agent.clock);
+  before.set(agent.lane, agent.steps);
   add_touches(seen, access, before);
 }
 
@@ -138,7 +139,9 @@ void RaceDetector::note_waited(const Observation& seen, HostAgent& agent) {
   if (seen.items.empty()) {
     agent.clock.join(streams_.recorded(seen.event, seen.record));
   }
-  for (const StreamItem& item : seen.items) agent.clock.join(streams_.known(item.stream, agent));
+  for (const StreamItem& item : seen.items) {
+    streams_.join_known(item.stream, agent, agent.clock);
+  }
 }
 
 void RaceDetector::note_variable(const Observation& seen, HostAgent& agent) {
@@ -146,6 +149,7 @@ void RaceDetector::note_variable(const Observation& seen, HostAgent& agent) {
     hosts_.step(agent);
     HostAgent& made = variables_[seen.record];
     made = agent;
+    made.clock.set(agent.lane, agent.steps);
     made.streams = streams_.submitted_by(agent);
     return;
   }

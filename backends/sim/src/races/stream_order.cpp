@@ -9,7 +9,8 @@ namespace belfry::sim::races {
 StreamOrder::Point StreamOrder::append(std::span<const StreamItem> items, const HostAgent& agent,
                                        Clock& clock) {
   clock.join(agent.clock);
-  for (const StreamItem& item : items) clock.join(known(item.stream, agent));
+  for (const StreamItem& item : items) join_known(item.stream, agent, clock);
+  if (agent.steps != 0) clock.set(agent.lane, agent.steps);
   Point point;
   for (const StreamItem& item : items) {
     StreamLane& lane = lane_of(streams_[item.stream], agent.slot);
@@ -24,15 +25,14 @@ StreamOrder::Point StreamOrder::append(std::span<const StreamItem> items, const 
   return point;
 }
 
-Clock StreamOrder::known(std::int32_t stream, const HostAgent& agent) {
+void StreamOrder::join_known(std::int32_t stream, const HostAgent& agent, Clock& clock) {
   const Stream& own = settle(stream, agent.phase);
-  Clock clock = own.settled;
+  clock.join(own.settled);
   for (const StreamLane& lane : own.lanes) {
     if (lane.slot == agent.slot && lane.phase == agent.phase) clock.join(lane.last);
   }
   const auto inherited = agent.streams.find(stream);
   if (inherited != agent.streams.end()) clock.join(inherited->second);
-  return clock;
 }
 
 void StreamOrder::record(const EventName& event, std::uint64_t record, const Clock& clock) {

@@ -30,8 +30,8 @@ class StreamOrder {
   /// Appends an item of `agent` to the streams of `items`. `clock` is everything before the item
   /// for reasons besides streams and agent, and becomes everything up to the item.
   Point append(std::span<const StreamItem> items, const HostAgent& agent, Clock& clock);
-  /// Everything in `stream` that comes before a present step of `agent`.
-  Clock known(std::int32_t stream, const HostAgent& agent);
+  /// Adds everything in `stream` that comes before a present step of `agent`.
+  void join_known(std::int32_t stream, const HostAgent& agent, Clock& clock);
   /// Keeps the point of a record, and returns everything up to the record later.
   void record(const EventName& event, std::uint64_t record, const Clock& clock);
   Clock recorded(const EventName& event, std::uint64_t record) const;
