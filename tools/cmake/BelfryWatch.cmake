@@ -12,31 +12,39 @@
 # unseen. VOUCH names functions, as the source or the linker spells them, that touch no memory which
 # replicas share.
 
-set(BELFRY_WATCH_FOLDER "${CMAKE_CURRENT_LIST_DIR}")
-
 function(belfry_watch target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "VOUCH")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "belfry_watch(${target}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
   belfry_watch_check_target(${target})
+  set(tools "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
 
   # A sanitizer's code calls functions of belfry::watch; what is compiled when a program is linked
   # cannot be watched. Functions are called directly: the script finds calls by their form.
-  set(options -fsanitize=thread -fno-lto -fplt -fno-omit-frame-pointer)
+  # Without checks of buffers, since those make other functions of memcpy and its like.
+  set(options -fsanitize=thread -fno-lto -fplt -fno-omit-frame-pointer -U_FORTIFY_SOURCE)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    list(APPEND options -Wno-tsan)
+    # GCC would replace calls with few bytes by instructions that nobody sees.
+    set(functions memcpy memmove memset memcmp memchr mempcpy bcmp bcopy bzero strlen strnlen strcmp
+        strncmp strcasecmp strncasecmp strcpy strncpy stpcpy stpncpy strcat strncat strchr strrchr
+        strstr strpbrk strspn strcspn strdup strndup index rindex sprintf snprintf vsprintf
+        vsnprintf)
+    list(TRANSFORM functions PREPEND "-fno-builtin-")
+    list(APPEND options -Wno-tsan ${functions}
+         "SHELL:-include \"${tools}/belfry_watch_builtins.h\"")
   endif()
   # Line tables, unless the build type has more.
   set(without_tables "$<NOT:$<CONFIG:Debug,RelWithDebInfo>>")
   list(APPEND options "$<${without_tables}:-g1>")
-  set(for_cxx "$<COMPILE_LANGUAGE:C,CXX>")
-  target_compile_options(${target} PRIVATE "$<${for_cxx}:${options}>")
+  foreach(option IN LISTS options)
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:C,CXX>:${option}>")
+  endforeach()
   set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
 
   # Not target_link_libraries: its two forms do not mix, and the target's owner chooses the form.
   get_target_property(type ${target} TYPE)
-  set(stubs "${CMAKE_CURRENT_BINARY_DIR}/${target}.belfry_watch.o")
+  set(stubs "${CMAKE_CURRENT_BINARY_DIR}/${target}.belfry_watch$<CONFIG>.o")
   set_property(TARGET ${target} APPEND PROPERTY LINK_LIBRARIES belfry::watch)
   if(type STREQUAL "STATIC_LIBRARY")
     set_property(TARGET ${target} APPEND PROPERTY INTERFACE_LINK_LIBRARIES
@@ -54,9 +62,9 @@ function(belfry_watch target)
   find_program(BELFRY_CXXFILT c++filt REQUIRED)
   mark_as_advanced(BELFRY_CXXFILT)
   add_custom_command(TARGET ${target} PRE_LINK
-    COMMAND sh "${BELFRY_WATCH_FOLDER}/belfry_watch_objects.sh" "${CMAKE_NM}" "${CMAKE_OBJCOPY}"
+    COMMAND sh "${tools}/belfry_watch_objects.sh" "${CMAKE_NM}" "${CMAKE_OBJCOPY}"
             "${CMAKE_READELF}" "${BELFRY_CXXFILT}" "${CMAKE_CXX_COMPILER}"
-            "${BELFRY_WATCH_FOLDER}/belfry_watch_calls.txt" "${stubs}" "VOUCHED=${vouched}"
+            "${tools}/belfry_watch_calls.txt" "${stubs}" "VOUCHED=${vouched}"
             "$<TARGET_OBJECTS:${target}>"
     COMMAND_EXPAND_LISTS VERBATIM)
   # Options may be added later.
@@ -114,7 +122,7 @@ function(belfry_watch_check_options target)
     foreach(kind IN LISTS kinds)
       get_target_property(options ${part} ${kind})
       # The option of the watch itself.
-      string(REPLACE "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=thread;" "" options "${options}")
+      string(REPLACE "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=thread>" "" options "${options}")
       string(APPEND all " ${options}")
     endforeach()
   endforeach()

@@ -21,14 +21,25 @@ machine=$("$readelf" -h "$1" | sed -n 's/ *Machine: *//p')
 folder=$stubs.parts
 rm -rf "$folder"
 mkdir -p "$folder"
+: >"$folder/library"
+number=0
 for object in "$@"; do
-  "$nm" -pP "$object" | sed 's/^/N /'
+  # Objects of other languages, and of files with options of their own, are strangers.
+  "$nm" -pP "$object" >"$folder/names"
+  number=$((number + 1))
+  grep -q '^__tsan_init U' "$folder/names" || continue
+  sed 's/^/N /' "$folder/names"
   # Calls alone: x86-64 and AArch64 mark calls by the type of the relocation.
   "$readelf" -rW "$object" |
     awk '/R_X86_64_PLT32|R_AARCH64_(CALL|JUMP)26/ { print "P", $5 }'
   "$readelf" -gW "$object" | sed -n 's/.*group section.*\[\(_Z[^]]*\)\].*/G \1/p'
-  echo "O $object"
+  echo "O $number"
 done >"$folder/symbols"
+# The functions of the C library, whose names do not tell functions from variables.
+for library in libc.so.6 libm.so.6; do
+  "$nm" -D "$("$compiler" -print-file-name=$library)" 2>/dev/null |
+    sed -nE 's/^[0-9a-f]* [TWi] ([^@]*).*/P \1/p' >>"$folder/library" || true
+done
 # The names alone, as the linker and as the source have them.
 sed -nE 's/^N (belfry_(watch|watched|unseen)\.)?([^ ]*) .*/\3/p' "$folder/symbols" |
   sort -u >"$folder/names"
@@ -64,13 +75,13 @@ BEGIN {
   count = split(vouched, names, ",")
   for (k = 1; k <= count; ++k) vouches[names[k]] = 1
 }
-{ lines[NR] = $0 }
+FILENAME ~ /symbols$/ { lines[++count_of_lines] = $0 }
 $1 == "N" && $3 ~ /^[TDBRVWu]$/ { defined[bare($2)] = 1 }
 $1 == "N" && $3 == "T" { strong[bare($2)] = 1 }
 $1 == "N" && $3 == "W" && is_inline(bare($2)) { inlined[bare($2)] = 1 }
 $1 == "P" { called[bare($2)] = 1 }
 END {
-  for (i = 1; i <= NR; ++i) {
+  for (i = 1; i <= count_of_lines; ++i) {
     split(lines[i], word, " ")
     kind = word[1]; name = word[2]; base = bare(name)
     if (kind == "N" && word[3] == "U" && base in inlined) {
@@ -86,12 +97,13 @@ END {
     } else if (kind == "N" && word[3] ~ /^[A-Zu]$/) {
       other[name] = 1
     } else if (kind == "O") {
+      name_of_file = word[2]
       # The names of the constructors of a class are a group with a name of its own.
       for (name in group) {
         if (!(name in other) && !(name in renamed) && name ~ /[CD]5[EIB]/ && name !~ /^_ZT/)
           renamed[name] = "belfry_watched." name
       }
-      file = folder "/" ++objects ".renamed"
+      file = folder "/" name_of_file ".renamed"
       printf "" > file
       for (name in renamed) print name, renamed[name] > file
       close(file)
@@ -131,7 +143,7 @@ END {
     printf ".quad .Lname%d\n.section .rodata.belfry_watch\n", number > output
     printf ".Lname%d: .asciz \"%s\"\n", number, name > output
   }
-}' "$folder/symbols"
+}' "$folder/library" "$folder/symbols"
 
 "$compiler" -c "$folder/stubs.s" -o "$stubs"
 number=0

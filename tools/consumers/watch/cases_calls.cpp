@@ -20,6 +20,39 @@ Row memcpy_twice() {
           wrote(__FILE__, __LINE__ - 2) + ", " + wrote(__FILE__, __LINE__ - 2)};
 }
 
+struct Parts {
+  long parts[3];
+};
+
+// Compilers replace calls with few bytes by instructions.
+Row few_bytes() {
+  Parts shared{};
+  const Parts from{{1, 2, 3}};
+  const Body body = [&](std::size_t, int) { std::memcpy(&shared, &from, sizeof shared); };
+  return {text(watched(1, body)),
+          wrote(__FILE__, __LINE__ - 2) + ", " + wrote(__FILE__, __LINE__ - 2)};
+}
+
+Row few_bytes_of_headers() {
+  Parts shared{};
+  const Body body = [&](std::size_t, int) { __builtin_memset(&shared, 0, sizeof shared); };
+  return {text(watched(1, body)),
+          wrote(__FILE__, __LINE__ - 2) + ", " + wrote(__FILE__, __LINE__ - 2)};
+}
+
+Row few_bytes_compared() {
+  Parts shared{};
+  const Parts with{{0, 2, 3}};
+  bool equal = false;
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) equal = std::memcmp(&shared, &with, 8) == 0;
+    if (id == 1) shared.parts[0] = 1;
+  };
+  std::string seen = text(watched(1, body));
+  if (!equal) seen += ", and the bytes differ";
+  return {seen, did_read(__FILE__, __LINE__ - 5) + ", " + wrote(__FILE__, __LINE__ - 4)};
+}
+
 Row strlen_beside_write() {
   char word[] = "a word";
   std::size_t length = 0;
@@ -43,6 +76,21 @@ Row unwatched_function() {
   return {text(watched(1, body)), "unseen stranger(int*)"};
 }
 
+Row unwatched_file() {
+  std::vector<long> values;
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) plain_push_back(&values);
+    if (id == 1) values.push_back(1);
+  };
+  values.reserve(2);
+  Row row{text(watched(1, body)),
+          "unseen plain_push_back(std::vector<long, std::allocator<long> >*)"};
+  const Body both = [&](std::size_t, int) { values.push_back(1); };
+  row.seen += "; " + lines(watched(1, both));
+  row.expected += "; " + at_line(__FILE__, __LINE__ - 2);
+  return row;
+}
+
 Row unwatched_outside() {
   int value = 0;
   stranger(&value);
@@ -59,6 +107,32 @@ Row vouched_function() {
 Row c_function() {
   const Body body = [](std::size_t, int) { std::fflush(stdout); };
   return {text(watched(1, body)), "unseen fflush"};
+}
+
+// std::to_string passes vsnprintf by its address.
+Row printed_number() {
+  std::vector<std::string> got(2);
+  const Body body = [&](std::size_t id, int) { got[id] = std::to_string(0.5); };
+  return {text(watched(1, body)), ""};
+}
+
+Row printed_text() {
+  const std::string word("word");
+  const Body body = [&](std::size_t, int) {
+    char to[20];
+    std::snprintf(to, sizeof to, "%5d %-9s", 3, word.c_str());
+  };
+  return {text(watched(1, body)), "unseen snprintf with %s or %n"};
+}
+
+// Called by a pointer: the calls that replicas do not make are no matter.
+Row function_by_pointer() {
+  int (*volatile flush)(std::FILE*) = std::fflush;
+  const Body body = [&](std::size_t, int) { flush(stdout); };
+  Row row{text(watched(1, [](std::size_t, int) {})), ""};
+  row.seen += text(watched(1, body));
+  row.expected = "unseen fflush";
+  return row;
 }
 
 const std::string& name_of_all() {
@@ -88,12 +162,19 @@ Row caught_exception() {
 
 std::vector<Case> call_cases() {
   return {{"memcpy", memcpy_twice},
+          {"memcpy of few bytes", few_bytes},
+          {"a built-in memset of few bytes", few_bytes_of_headers},
+          {"memcmp of few bytes", few_bytes_compared},
           {"strlen", strlen_beside_write},
           {"a function of a watched library", watched_library},
           {"a function that is not watched", unwatched_function},
+          {"a file without the option", unwatched_file},
           {"calls outside replicas", unwatched_outside},
           {"a function that the target vouches for", vouched_function},
           {"a function of the C library", c_function},
+          {"a printed number", printed_number},
+          {"a printed text", printed_text},
+          {"a function by its address", function_by_pointer},
           {"a static variable of a function", static_variable},
           {"a caught exception", caught_exception}};
 }

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 /// In a watched library.
 void add_one(int* value);
 /// In a file that is not watched.
+void plain_push_back(std::vector<long>* values);
 void stranger(int* value);
 void vouched_stranger(int* value);

@@ -5,7 +5,7 @@
 
 namespace belfry::sim::watch {
 
-Place CallTree::child(Place parent, std::uint32_t code, Maker maker) {
+Place CallTree::find(Place parent, std::uint32_t code, Maker maker) {
   Place before = 0;
   for (Place at = nodes_[parent].first_child; at != 0; before = at, at = nodes_[at].next) {
     if (nodes_[at].code != code || nodes_[at].maker != maker) continue;
@@ -17,6 +17,11 @@ Place CallTree::child(Place parent, std::uint32_t code, Maker maker) {
     }
     return at;
   }
+  return kRoot;
+}
+
+Place CallTree::child(Place parent, std::uint32_t code, Maker maker) {
+  if (const Place known = find(parent, code, maker); known != kRoot) return known;
   const auto fresh = static_cast<Place>(nodes_.size());
   nodes_.push_back({code, maker, parent, 0, nodes_[parent].first_child});
   nodes_[parent].first_child = fresh;

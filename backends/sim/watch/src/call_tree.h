@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -37,6 +38,9 @@ class CallTree {
 
   /// The child of `parent` for `code`.
   Place child(Place parent, std::uint32_t code, Maker maker = Maker::kCode);
+  /// The same if the tree has the child; else the root.
+  Place find(Place parent, std::uint32_t code, Maker maker = Maker::kCode);
+  std::size_t size() const { return nodes_.size(); }
   const Node& at(Place place) const { return nodes_[place]; }
 
  private:

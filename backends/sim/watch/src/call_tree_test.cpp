@@ -21,6 +21,14 @@ TEST(CallTree, MakesAPlaceOnce) {
   EXPECT_EQ(tree.child(CallTree::kRoot, 10), call);
 }
 
+TEST(CallTree, FindsWhatWasMade) {
+  CallTree tree;
+  const Place call = tree.child(CallTree::kRoot, 10);
+  EXPECT_EQ(tree.find(CallTree::kRoot, 10), call);
+  EXPECT_EQ(tree.find(call, 10), CallTree::kRoot);
+  EXPECT_EQ(tree.size(), 2U);
+}
+
 TEST(CallTree, TellsPlacesApartByCallAndMaker) {
   CallTree tree;
   const Place a = tree.child(CallTree::kRoot, 1);

@@ -66,7 +66,7 @@ std::vector<HostConflict> HostWatcher::resolved(const std::vector<ConflictList::
 }
 
 std::vector<std::string> HostWatcher::unseen(bool& used_locks) const {
-  std::vector<std::string> unseen;
+  std::vector<std::string> unseen(also_unseen_.begin(), also_unseen_.end());
   for (const std::string& name : unseen_calls()) {
     if (is_lock(name)) {
       used_locks = true;

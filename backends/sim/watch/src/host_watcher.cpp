@@ -18,6 +18,8 @@ unsigned char belfry_watch_active = 0;
 namespace belfry::sim::watch {
 namespace {
 
+// A function that calls itself in two ways has as many places as calls.
+constexpr std::size_t kMostPlaces = std::size_t{1} << 18;
 constexpr std::uintptr_t kMostStack = std::uintptr_t{8} << 20;  // Of a thread.
 
 std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
@@ -39,6 +41,7 @@ void HostWatcher::start() {
   paused_.clear();
   accesses_ = 0;
   used_atomics_ = shared_last_owner_ = second_thread_ = foreign_stack_ = too_many_replicas_ = false;
+  also_unseen_.clear();
   forget_unseen_calls();
   thread_ = ::pthread_self();
   run_ = 0;
@@ -78,6 +81,7 @@ void HostWatcher::enter(const Actor& actor, const void* frame) {
   const auto [paused, is_new] = paused_.try_emplace(actor);
   context_ = paused->second.context;
   ignoring_ = paused->second.ignoring;
+  skipped_calls_ = paused->second.skipped_calls;
   if (actor.agent.kind == AgentId::Kind::kMerge) {
     mode_ = Mode::kMerge;
     belfry_watch_counts = 1;
@@ -143,7 +147,7 @@ void HostWatcher::take_variable(std::uint32_t number) {
 
 void HostWatcher::leave() {
   if (mode_ == Mode::kMerge) end_merge();
-  if (mode_ != Mode::kIdle) paused_[actor_] = {context_, ignoring_};
+  if (mode_ != Mode::kIdle) paused_[actor_] = {context_, skipped_calls_, ignoring_};
   mode_ = Mode::kIdle;
   belfry_watch_inside = belfry_watch_counts = 0;
   ignoring_ = 0;
@@ -165,12 +169,25 @@ Actor HostWatcher::replica(Agent agent) const {
 
 void HostWatcher::call(const void* return_address) noexcept {
   if (::pthread_equal(::pthread_self(), thread_) == 0) return;
-  context_ = tree_.child(context_, code_of(return_address));
+  if (skipped_calls_ == 0) {
+    const std::uint32_t code = code_of(return_address);
+    const bool is_full = tree_.size() > kMostPlaces;
+    const Place place = is_full ? tree_.find(context_, code) : tree_.child(context_, code);
+    if (place != CallTree::kRoot) {
+      context_ = place;
+      return;
+    }
+  }
+  ++skipped_calls_;
 }
 
 void HostWatcher::return_from_call() noexcept {
   if (::pthread_equal(::pthread_self(), thread_) == 0) return;
-  context_ = tree_.at(context_).parent;
+  if (skipped_calls_ > 0) {
+    --skipped_calls_;
+  } else {
+    context_ = tree_.at(context_).parent;
+  }
 }
 
 void HostWatcher::forget(const void* memory, std::size_t bytes) noexcept {

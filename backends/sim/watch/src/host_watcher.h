@@ -13,6 +13,8 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 extern "C" {
@@ -60,6 +62,10 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   void return_from_call() noexcept;
   /// Begins and ends code with accesses of no interest.
   void ignore(bool begin) noexcept { ignoring_ += begin ? 1 : -1; }
+  /// Adds a reason why accesses of the current replica may be missing.
+  void note_unseen(const char* reason) { also_unseen_.insert(reason); }
+  /// The number of places so far.
+  std::size_t places() const { return tree_.size(); }
   /// The bytes are a new object's.
   void forget(const void* memory, std::size_t bytes) noexcept;
 
@@ -68,6 +74,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   /// The state of an agent that pauses.
   struct Paused {
     Place context = CallTree::kRoot;
+    std::size_t skipped_calls = 0;
     int ignoring = 0;
   };
 
@@ -105,6 +112,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   Agent id_ = 0;     // without the number,
   Agent known_ = 0;  // and the number of variables of the maker that are known to the agent.
   Place context_ = CallTree::kRoot;
+  std::size_t skipped_calls_ = 0;  // Inside the context, and without a place of their own.
   bool on_fiber_ = false;
   std::uintptr_t stack_low_ = 0;
   std::uintptr_t stack_bytes_ = 0;
@@ -128,6 +136,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   bool shared_last_owner_ = false;
   bool second_thread_ = false;
   bool foreign_stack_ = false;
+  std::set<std::string> also_unseen_;
 };
 
 /// The watcher of the process.

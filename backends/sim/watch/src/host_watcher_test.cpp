@@ -15,6 +15,9 @@ namespace {
 
 Actor replica(int id, std::uint32_t run = 1) { return {{AgentId::Kind::kReplica, id}, run}; }
 
+// Near the run time, as the code of a program is.
+const char kCode[2] = {};
+
 // A watch of bytes on the heap: the stack of the test is the agents' own.
 class HostWatcherTest : public testing::Test {
  protected:
@@ -189,6 +192,24 @@ TEST_F(HostWatcherTest, NamesTheCallOfTheLibrary) {
   EXPECT_EQ(report.conflicts[0].bytes, 8U);
   EXPECT_TRUE(same_place(report.conflicts[0].first.site, site));
   EXPECT_EQ(report.conflicts[0].first.pc, nullptr);
+}
+
+// 2^20 calls, each with a way of its own.
+TEST_F(HostWatcherTest, SurvivesAFunctionThatCallsItselfInTwoWays) {
+  const auto call = [&](const auto& self, int depth) -> void {
+    for (int way = 0; way < 2; ++way) {
+      watcher_.call(kCode + way);
+      if (depth > 1) self(self, depth - 1);
+      watcher_.return_from_call();
+    }
+  };
+  watcher_.enter(replica(0), __builtin_frame_address(0));
+  call(call, 19);
+  watcher_.leave();
+  EXPECT_LT(watcher_.places(), std::size_t{1} << 19);
+  write(replica(0), 0, 8);
+  write(replica(1), 0, 8);
+  EXPECT_EQ(conflicts(), (Found{{0, 8}}));
 }
 
 TEST_F(HostWatcherTest, ReportsASecondThread) {

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The first include of files that GCC compiles for belfry_watch(). GCC replaces calls of built-in
+// functions with few bytes by instructions, without instrumentation. Here the built-in names stand
+// for functions of belfry::watch; belfry_watch() turns the ordinary names into ordinary functions.
+
+#define BELFRY_BUILTIN(type, name, ...) \
+  type belfry_watch_##name(__VA_ARGS__) __asm__("belfry_watch." #name)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+BELFRY_BUILTIN(void*, memcpy, void*, const void*, __SIZE_TYPE__);
+BELFRY_BUILTIN(void*, memmove, void*, const void*, __SIZE_TYPE__);
+BELFRY_BUILTIN(void*, memset, void*, int, __SIZE_TYPE__);
+BELFRY_BUILTIN(int, memcmp, const void*, const void*, __SIZE_TYPE__);
+BELFRY_BUILTIN(void*, memchr, const void*, int, __SIZE_TYPE__);
+BELFRY_BUILTIN(__SIZE_TYPE__, strlen, const char*);
+BELFRY_BUILTIN(int, strcmp, const char*, const char*);
+BELFRY_BUILTIN(int, strncmp, const char*, const char*, __SIZE_TYPE__);
+BELFRY_BUILTIN(char*, strcpy, char*, const char*);
+BELFRY_BUILTIN(char*, strncpy, char*, const char*, __SIZE_TYPE__);
+BELFRY_BUILTIN(char*, strcat, char*, const char*);
+BELFRY_BUILTIN(char*, strchr, const char*, int);
+BELFRY_BUILTIN(char*, strrchr, const char*, int);
+BELFRY_BUILTIN(char*, strstr, const char*, const char*);
+
+#ifdef __cplusplus
+}
+#endif
+#undef BELFRY_BUILTIN
+
+#define __builtin_memcpy belfry_watch_memcpy
+#define __builtin_memmove belfry_watch_memmove
+#define __builtin_memset belfry_watch_memset
+#define __builtin_memcmp belfry_watch_memcmp
+#define __builtin_memchr belfry_watch_memchr
+#define __builtin_strlen belfry_watch_strlen
+#define __builtin_strcmp belfry_watch_strcmp
+#define __builtin_strncmp belfry_watch_strncmp
+#define __builtin_strcpy belfry_watch_strcpy
+#define __builtin_strncpy belfry_watch_strncpy
+#define __builtin_strcat belfry_watch_strcat
+#define __builtin_strchr belfry_watch_strchr
+#define __builtin_strrchr belfry_watch_strrchr
+#define __builtin_strstr belfry_watch_strstr
