@@ -73,6 +73,9 @@ MemoryFixture make_fixture(const MemorySetting& setting) {
       [] { return Tensor<float>::full(Shape({5}), 2.0F); }, {.name = "weights"});
   fixture.history =
       fixture.strategy->mirrored_variable(std::vector<double>{1, 2, 3}, {.name = "history"});
+  for (int id = 0; id < fixture.strategy->num_replicas(); ++id) {
+    fixture.memories.emplace_back(fixture.strategy->placement(id), std::vector<float>(5, 1.0F));
+  }
   return fixture;
 }
 
@@ -169,6 +172,7 @@ bool survives(const MemoryCase& one, const MemorySetting& setting, bool warm, co
   EXPECT_EQ(text_of(outcome_of(one, fixture)), usual.outcome);
   expect_all_or_nothing(one, after, values_of(fixture), usual.outcome == "nothing");
   EXPECT_EQ(live_buffers(setting, fixture), usual.buffers);
+  for (const OwnMemory<float>& memory : fixture.memories) EXPECT_TRUE(memory.is_released());
   return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "belfry/belfry.h"
 #include "memory/failing_allocator.h"
+#include "suites/own_memory.h"
 
 #include <cstdint>
 #include <functional>
@@ -19,6 +20,7 @@ struct MemoryFixture {
   std::unique_ptr<Strategy> strategy;
   MirroredVariable<Tensor<float>> weights;        ///< Five numbers.
   MirroredVariable<std::vector<double>> history;  ///< Grows.
+  std::vector<OwnMemory<float>> memories;         ///< Of each replica, five ones.
 };
 
 /// The way a fixture is made.
@@ -56,7 +58,7 @@ void advance(CrossReplicaContext& cross, const MemoryFixture& fixture);
 /// - the step has thrown nothing, its usual exception, an error of belfry's or std::bad_alloc;
 /// - the report of the failure is whole or missing;
 /// - a reduction gives the right sums, and a second step ends as usual;
-/// - no device buffer is left over.
+/// - no device buffer is left over, and no tensor shares an owner of the memories.
 /// `warm`: the fixture has carried out the step before. Returns the number of points; failed
 /// expectations name the point.
 std::uint64_t expect_survival(const MemoryCase& one, const MemorySetting& setting, bool warm,
@@ -64,6 +66,8 @@ std::uint64_t expect_survival(const MemoryCase& one, const MemorySetting& settin
 
 /// The cases, whatever the backend and the strategy.
 std::vector<MemoryCase> memory_cases();
+/// Cases with kernels of users and with the memories.
+std::vector<MemoryCase> kernel_memory_cases();
 /// The cases of the simulator's own functions, on fixtures with simulated devices.
 std::vector<MemoryCase> simulator_memory_cases();
 

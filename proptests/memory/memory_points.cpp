@@ -65,6 +65,8 @@ TEST_P(MemoryPoints, WithTheDefaultStrategy) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, MemoryPoints, ::testing::ValuesIn(memory_cases()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Kernels, MemoryPoints, ::testing::ValuesIn(kernel_memory_cases()),
+                         name_of_case);
 
 using SimulatorMemoryPoints = MemoryPoints;
 
@@ -114,6 +116,8 @@ TEST_P(CudaMemoryPoints, OfOneGpuOnConcurrentThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, CudaMemoryPoints, ::testing::ValuesIn(memory_cases()),
+                         name_of_case);
+INSTANTIATE_TEST_SUITE_P(Kernels, CudaMemoryPoints, ::testing::ValuesIn(kernel_memory_cases()),
                          name_of_case);
 
 }  // namespace

@@ -19,6 +19,7 @@ TEST_P(Memory, MayRunOutAtAnyAllocation) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, Memory, ::testing::ValuesIn(memory_cases()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Kernels, Memory, ::testing::ValuesIn(kernel_memory_cases()), name_of_case);
 
 }  // namespace
 }  // namespace belfry::testing::memory_test

@@ -4,6 +4,7 @@
 // The suites on backends that fail all of them. The program passes if one test fails, with the root
 // cause, and every other test is skipped.
 // usage: spi_broken constructor|memory
+#include "belfry/error.h"
 #include "belfry/testing/sim_factory.h"
 
 #include <gtest/gtest.h>

@@ -16,6 +16,15 @@
 namespace belfry::testing {
 namespace {
 
+/// Without the failures of bodies of kernels, which the host wait has thrown: no misuses.
+std::vector<std::string> misuses(const sim::SimulatedDriver& machine) {
+  std::vector<std::string> reports = machine.reports();
+  std::erase_if(reports, [](const std::string& report) {
+    return report.find(": the body of kernel ") != std::string::npos;
+  });
+  return reports;
+}
+
 /// The simulated machine of the running test. Each test gets a new machine. At the end of the test
 /// nothing may be left over, and no function may have been misused.
 class FreshMachine final : public ::testing::EmptyTestEventListener {
@@ -25,7 +34,7 @@ class FreshMachine final : public ::testing::EmptyTestEventListener {
   }
   void OnTestEnd(const ::testing::TestInfo& /*test*/) override {
     EXPECT_EQ(machine_->alive(), std::vector<std::string>{});
-    EXPECT_EQ(machine_->reports(), std::vector<std::string>{});
+    EXPECT_EQ(misuses(*machine_), std::vector<std::string>{});
     machine_.reset();
   }
   sim::SimulatedDriver& machine() { return *machine_; }

@@ -5,12 +5,14 @@
 // the replica whose functions merges take.
 #include "belfry/testing/sim_factory.h"
 
+#include "belfry/launch.h"
 #include "belfry/testing/asserts.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -72,6 +74,20 @@ TEST(SimFactory, ChecksKernelsOfUsers) {
   testing::asserts("SEM-174");
   const std::unique_ptr<Backend> backend = SimFactory{}.make({});
   EXPECT_TRUE(static_cast<const sim::Backend&>(*backend).options().check_kernels);
+}
+
+struct Fails {
+  void on_host(std::span<float>) const { throw 7; }
+};
+
+// The work that a property has left behind on purpose.
+TEST(SimFactory, CountsFailedWorkOfBodies) {
+  const SimFactory factory;
+  const std::unique_ptr<Backend> backend = factory.make({});
+  auto x = Tensor<float>::full({1}, 1, Placement{backend.get(), 0});
+  launch(Fails(), updates(x));
+  EXPECT_EQ(factory.work(*backend).commands, 2U);
+  EXPECT_THROW(x.to_host(), int);
 }
 
 int functions_of(const BackendRequest& request) {

@@ -4,6 +4,7 @@
 // Conformance rows about input. Elements are tensors in rows about devices. Workers are separate
 // strategies, executed one after another: belfry has no network over which workers agree.
 #include "belfry/files/npy.h"
+#include "belfry/testing/code_of.h"
 #include "suites/property.h"
 
 #include <gmock/gmock.h>
@@ -76,17 +77,6 @@ class StrategyFixture {
   std::unique_ptr<Backend> backend_;
   MirroredStrategy strategy_;
 };
-
-// The code of the error that `call` throws; kInternal if `call` throws no error.
-template <class F>
-ErrorCode code_of(const F& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode::kInternal;
-}
 
 Batches ones(const Ints& numbers) {
   Batches batches;

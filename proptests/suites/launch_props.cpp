@@ -2,62 +2,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Random programs of kernels of users, kernels of belfry, copies of handles and reductions give the
-// numbers of the same program on vectors. Not for GPUs: the kernels have bodies for the host alone.
+// numbers of the same program on vectors.
 #include "belfry/launch.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
 #include "suites/property.h"
+#include "suites/user_kernels.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <ostream>
 #include <stdexcept>
-#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace belfry::testing::launch_props {
 namespace {
 
+using user_kernels::AddScaled;
+using user_kernels::Fails;
+using user_kernels::product;
+using user_kernels::Reverse;
+using user_kernels::sum;
+
 constexpr int kRegisters = 4;
 
 using Row = std::vector<std::int32_t>;
 using Rows = std::vector<Row>;                        // The registers of a replica.
 using Registers = std::vector<Tensor<std::int32_t>>;  // The same on a device.
-
-// Integers wrap, as in the kernels of belfry.
-std::int32_t wrapped(std::uint32_t value) { return static_cast<std::int32_t>(value); }
-std::int32_t sum(std::int32_t a, std::int32_t b) {
-  return wrapped(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
-}
-std::int32_t product(std::int32_t a, std::int32_t b) {
-  return wrapped(static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b));
-}
-
-struct AddScaled {
-  std::int32_t scale = 1;
-  void on_host(std::span<std::int32_t> y, std::span<const std::int32_t> x) const {
-    for (std::size_t i = 0; i < y.size(); ++i) y[i] = sum(y[i], product(scale, x[i]));
-  }
-};
-
-// By way of scratch memory.
-struct Reverse {
-  void on_host(std::span<std::int32_t> z, std::span<std::byte> memory,
-               std::span<const std::int32_t> x) const {
-    const std::span copy(reinterpret_cast<std::int32_t*>(memory.data()), x.size());
-    std::ranges::copy(x, copy.begin());
-    std::ranges::reverse_copy(copy, z.begin());
-  }
-};
-
-struct Fails {
-  void on_host(std::span<std::int32_t> y) const {
-    y[0] = -1;
-    throw std::runtime_error("the body failed");
-  }
-};
 
 enum class Op : std::uint8_t { kAddScaled, kReverse, kShare, kAdd, kScale, kFill, kAllReduce };
 

@@ -3,6 +3,7 @@
 
 #include "belfry/backend/host_kernels.h"
 #include "belfry/error.h"
+#include "belfry/testing/code_of.h"
 #include "spi_support.h"
 
 #include <gmock/gmock.h>
@@ -251,16 +252,6 @@ TEST_F(SpiCollectives, FollowOneAnotherInOrder) {
       RC_ASSERT(download(members.output(rank)) == inputs[static_cast<std::size_t>(rank)]);
     }
   });
-}
-
-template <class Call>
-ErrorCode code_of(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode::kInternal;
 }
 
 TEST_F(SpiCollectives, RefuseWhatDoesNotFit) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "belfry/error.h"
+#include "belfry/testing/code_of.h"
 #include "spi_support.h"
 
 #include <gtest/gtest.h>
@@ -223,16 +224,6 @@ TEST_F(SpiStreams, EmptyRangesAreFine) {
   fill.outputs = {none};
   stream.launch(fill);
   stream.read(nullptr, none);
-}
-
-template <class Call>
-ErrorCode code_of(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode::kInternal;
 }
 
 TEST_F(SpiStreams, RefuseWhatIsOutOfBounds) {

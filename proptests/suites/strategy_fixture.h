@@ -4,6 +4,7 @@
 
 #include "belfry/belfry.h"
 #include "belfry/testing/backend_factory.h"
+#include "belfry/testing/code_of.h"
 
 #include <gtest/gtest.h>
 
@@ -47,17 +48,6 @@ std::vector<T> list_of(const Mirrored<T>& value) {
   out.reserve(static_cast<std::size_t>(value.size()));
   for (int i = 0; i < value.size(); ++i) out.push_back(value[i]);
   return out;
-}
-
-/// The code of the error that `call` throws; kInternal if `call` throws no error.
-template <class F>
-ErrorCode code_of(F&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode::kInternal;
 }
 
 }  // namespace belfry::testing

@@ -42,14 +42,14 @@ def region(text, name):
 def compiled(files, name):
     """Says whether a CMakeLists.txt in the file's folder or above it lists the file.
 
-    A CMakeLists.txt is listed by its folder, above it.
+    A CMakeLists.txt of a project is listed, by its folder, above the folder or by the consumers.
     """
     folder, _, base = name.rpartition("/")
     above, _, project = folder.rpartition("/")
     lists = [f"{folder}/CMakeLists.txt", f"{above}/CMakeLists.txt"]
     stem = base.rpartition(".")[0]
     if base == "CMakeLists.txt":
-        lists, stem = lists[1:], project
+        lists, stem = [*lists[1:], "tools/consumers/CMakeLists.txt"], project
     return any(re.search(rf"\b{re.escape(stem)}\b", files.text(path))
                for path in lists if path in files.files)
 

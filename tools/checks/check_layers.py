@@ -30,13 +30,13 @@ THIRD_PARTIES = [
     (r"fmt/", r"(core/src|backends/[^/]+/(src|driver)|proptests|tools|docs)/"),
     (r"nlohmann/", r"core/src/values/|backends/sim/src/trace_json"),
     (r"(unsupported/)?Eigen/",
-     r".*_(test|bench)\.(cpp|h)|core/include/belfry/eigen\.h|(proptests|tools)/"),
+     r".*_(test|bench)\.(cpp|h)|(proptests|tools)/|docs/examples/(eigen\.cpp|own_training/)"),
     (r"(elfutils/|dwarf\.h)", r"backends/sim/watch/src/"),
     (r"benchmark/", r".*_bench\.(cpp|h)|.*/testing/"),
     (r"CLI/", r"tools/"),
     (r"(cuda|nccl|cublas|curand|nvtx3|driver_types|vector_types|library_types)",
      r"backends/(cuda|sim/driver)/|.*\.cu$|core/include/belfry/backend/host_device\.h|proptests/|"
-     r"docs/examples/two_ranks\.cpp"),
+     r"docs/examples/"),
     (r"(gtest|gmock|rapidcheck)",
      r".*_test\.(cpp|h)|.*/testing/|(proptests|tools|docs/examples)/"),
 ]

@@ -178,6 +178,18 @@ cmake --build build/calls --target two_calls
 python3 tools/calls/check_calls.py --program build/calls/bin/two_calls
 """
 
+# Debian 12's numpy knows neither version 1 of DLPack nor bool.
+NUMPY = """\
+python3 -m pip --version >/dev/null || exit 77
+python3 -m pip install --quiet --upgrade --target build/numpy 'numpy>=2.1'
+configure dev
+cmake --build --preset dev --target core_dlpack_numpy
+said="$(PYTHONPATH=build/numpy python3 core/src/values/dlpack_numpy_test.py \\
+  build/dev/core/src/values/libcore_dlpack_numpy.so)"
+echo "$said"
+[[ "$said" == *"and version 1" ]]
+"""
+
 # Programs with fibers, exceptions and tensors.
 VALGRIND = """\
 configure dev
@@ -221,6 +233,10 @@ STEPS = [
          (*GCC, "nvcc", "$CUDACXX")),
     Step("tidy", "clang-tidy 19", (*BUILD, *SOURCES, ".clang-tidy", "tools/ci/tidy.sh"),
          "configure clang\ntools/ci/tidy.sh build/clang", (*CLANG, "clang-tidy-19")),
+    Step("numpy", "arrays of numpy 2.1 or newer by DLPack: version 1, bool, read-only arrays",
+         (*BUILD, "core/include/*", "core/src/*.h", "core/src/*.cpp", "core/src/values/*.py",
+          "!*_test.cpp"),
+         NUMPY, (*GCC, "python3")),
     Step("calls", "docs/ARCHITECTURE.md lists the files that two calls run through",
          (*BUILD, *SOURCES, "docs/ARCHITECTURE.md", "tools/calls/*"), CALLS, (*GCC, "valgrind")),
     Step("docs", "the site builds: every public name has a comment, every link leads somewhere",

@@ -11,16 +11,18 @@
 #
 # CASES is the number of cases of each property (100), CHECKED_CASES that under compute-sanitizer
 # (10); ARCHITECTURES is what to compile for, as CMake spells it (all that belfry supports). STEPS
-# names the steps to run, as "gpu demo" (all). NCCL is not gathered, for its size: where no
-# libnccl.so.2 is installed, that of a Python package (nvidia-nccl-cu13, as PyTorch brings it) is
-# used.
+# names the steps to run, as "gpu demo" (all). NCCL and cuBLAS are not gathered, for their size: if
+# no libnccl.so.2 or libcublas.so is installed, the library of a Python package is used
+# (nvidia-nccl-cu13, nvidia-cublas, as PyTorch brings them).
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 3
 
 suites=(proptests_gpu proptests_central_storage_gpu proptests_local_sgd_gpu contracts_gpu)
 programs=("${suites[@]}" driver_rules_gpu cuda_gpu_test cuda_real_libraries_test
-          local_clique_bench belfry)
+          own_training_gpu local_clique_bench belfry)
 digits=docs/data/digits.csv
+programs+=(cublas_gpu_test gpu_kernels_on_gpus)  # with cuBLAS
+printed=docs/examples/gpu_kernels.expected
 out="${OUT:-out}"
 verdicts=()
 failed=0
@@ -35,7 +37,7 @@ pack() {
   local folder="$1" program
   build || return
   mkdir -p "$folder/lib"
-  cp "$digits" "$folder/" || return
+  cp "$digits" "$printed" "$folder/" || return
   for program in "${programs[@]}"; do
     cp "build/cuda/bin/$program" "$folder/" || return
     strip "$folder/$program"
@@ -50,6 +52,21 @@ pack() {
 nccl_folder() {
   ldconfig -p 2>/dev/null | grep 'libnccl\.so\.2' >/dev/null && return
   python3 -c 'import nvidia.nccl; print(list(nvidia.nccl.__path__)[0] + "/lib")' 2>/dev/null
+}
+
+# Prints nothing if the loader finds cuBLAS.
+cublas_folder() {
+  ldconfig -p 2>/dev/null | grep 'libcublas\.so\.[0-9]' >/dev/null && return
+  local folders folder
+  mapfile -t folders < <(python3 -c 'import nvidia
+for root in nvidia.__path__:
+    print(root + "/cu13/lib", root + "/cublas/lib", sep="\n")' 2>/dev/null)
+  for folder in /usr/local/cuda/lib64 /usr/local/cuda/lib "${folders[@]}"; do
+    if compgen -G "$folder/libcublas.so.*" >/dev/null; then
+      echo "$folder"
+      return
+    fi
+  done
 }
 
 # step <name> <command...>: keeps the output in a file and the verdict for the end.
@@ -73,9 +90,9 @@ step() {
 }
 
 # sharded <program> [tool ...]: all tests of a program, in as many processes as there are cores,
-# each under the tool. A test that did not run is a failure.
+# each under the tool. A test that did not run is a failure; a test that was skipped is named.
 sharded() {
-  local program="$1" shards shard pids=() status=0 all passed logs
+  local program="$1" shards shard pids=() status=0 all passed skipped left_out logs
   shift
   shards="$(nproc)"
   logs="$(mktemp -d)"
@@ -90,9 +107,12 @@ sharded() {
   cat "$logs"/*
   all="$("$program" --gtest_list_tests | grep -c '^  ')"
   passed="$(cat "$logs"/* | grep -c '^\[       OK \]')"
+  skipped="$(cat "$logs"/* | grep '^\[  SKIPPED \] .* ms)$' | sort -u)"
   rm -r "$logs"
-  echo "$passed of $all tests passed"
-  [[ $all -gt 0 && $passed -eq $all ]] || status=1
+  left_out="$(grep -c . <<<"$skipped")"
+  [[ $left_out -eq 0 ]] || echo "$skipped"
+  echo "$passed of $all tests passed, $left_out skipped"
+  [[ $all -gt 0 && $((passed + left_out)) -eq $all ]] || status=1
   return "$status"
 }
 
@@ -109,6 +129,16 @@ sanitize() {
     compute-sanitizer --tool "$tool" --error-exitcode 9
   local status=$?
   unset BELFRY_TESTING_CARRIER GTEST_FILTER
+  return "$status"
+}
+
+# Tests that need a GPU, and a program with kernels of its own, which prints the same everywhere.
+gpu_tests() {
+  local folder="$1" expected="$2" status=0
+  "$folder/cuda_gpu_test" || status=1
+  "$folder/cublas_gpu_test" || status=1
+  "$folder/gpu_kernels_on_gpus" >"$out/gpu_kernels.txt" || status=1
+  diff "$expected" "$out/gpu_kernels.txt" || status=1
   return "$status"
 }
 
@@ -129,19 +159,20 @@ machine() {
 }
 
 run() {
-  local folder="$1" data="$2" suite tool
+  local folder="$1" data="$2" expected="$3" suite tool
   if ! nvidia-smi -L >/dev/null 2>&1; then
     echo "run_all.sh: no GPU here, or no driver" >&2
     return 3
   fi
   mkdir -p "$out"
-  LD_LIBRARY_PATH="$folder/lib:$(nccl_folder):${LD_LIBRARY_PATH:-}"
+  LD_LIBRARY_PATH="$folder/lib:$(nccl_folder):$(cublas_folder):${LD_LIBRARY_PATH:-}"
   export LD_LIBRARY_PATH
   step machine machine
   step real_libraries "$folder/cuda_real_libraries_test"
   step driver_rules "$folder/driver_rules_gpu"
-  step gpu "$folder/cuda_gpu_test"
+  step gpu gpu_tests "$folder" "$expected"
   step demo same_digits "$folder" "$data"
+  step own_training "$folder/own_training_gpu" "$data"
   for suite in "${suites[@]}"; do
     RC_PARAMS="max_success=${CASES:-100}" step "$suite" sharded "$folder/$suite"
   done
@@ -164,9 +195,9 @@ run() {
 }
 
 case "${1:-}" in
-  "") build && run build/cuda/bin "$digits" ;;
+  "") build && run build/cuda/bin "$digits" "$printed" ;;
   --pack) pack "${2:?a folder}" ;;
-  --from) run "${2:?a folder}" "$2/digits.csv" ;;
+  --from) run "${2:?a folder}" "$2/digits.csv" "$2/gpu_kernels.expected" ;;
   *)
     sed -n '5,19s/^# \{0,1\}//p' "$0" >&2
     exit 2

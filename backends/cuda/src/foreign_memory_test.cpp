@@ -15,9 +15,12 @@
 #include <gtest/gtest.h>
 #include <cuda_runtime.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -186,6 +189,44 @@ TEST(ForeignMemory, IsOrderedWithStreamsOfProducersAndConsumers) {
     EXPECT_THAT(machine.reports(), IsEmpty());
     EXPECT_THAT(machine.alive(), IsEmpty());
   }
+}
+
+// The twins that copy are controls: the same counters see a copy and an allocation.
+TEST(ForeignMemory, IsWrappedAndExportedWithoutACopy) {
+  constexpr std::int64_t kLength = 1000;
+  const sim::SimulatedDriver machine({.gpus = 1});
+  {
+    Backend backend;
+    const Placement on{&backend, 0};
+    const std::vector<float> values(kLength, 2);
+    const auto mine = on_gpu(0, values);
+    const std::span<float> memory(mine.get(), kLength);
+    // Allocations, copies between device memories and writes of the host.
+    const auto costs_of = [&](const std::function<void()>& call) {
+      const Statistics before = backend.statistics();
+      call();
+      const Statistics after = backend.statistics();
+      return std::array{after.allocations - before.allocations, after.copies - before.copies,
+                        after.host_writes - before.host_writes};
+    };
+    const auto shared = Tensor<float>::full({kLength}, 1, on);
+    EXPECT_THAT(costs_of([&] {
+                  auto x = Tensor<float>::over({kLength}, memory, on);
+                  launch(ScaleAndAdd{1}, updates(x), reads(x));
+                  DlpackPtr out = to_dlpack(std::move(x));
+                  EXPECT_EQ(out->dl_tensor.data, mine.get());
+                  const auto back =
+                      from_dlpack<float>(out.release(), std::nullopt, DlpackCopy::kNever, on);
+                  EXPECT_EQ(back.to_host(), std::vector<float>(kLength, 4));
+                }),
+                ElementsAre(0, 0, 0));
+    EXPECT_THAT(costs_of([&] { Tensor<float>::from({kLength}, std::span(values), on); }),
+                ElementsAre(1, 0, 1));
+    EXPECT_THAT(costs_of([&] { EXPECT_EQ(to_dlpack(shared)->flags, dlpack::kIsCopied); }),
+                ElementsAre(1, 1, 0));
+  }
+  EXPECT_THAT(machine.reports(), IsEmpty());
+  EXPECT_THAT(machine.alive(), IsEmpty());
 }
 
 }  // namespace

@@ -14,12 +14,14 @@
 namespace belfry::cuda {
 namespace {
 
-class KeepingFailures final : public UserKernel {
+class LaunchedKernel final : public UserKernel {
  public:
-  KeepingFailures(std::shared_ptr<const UserKernel> body, std::shared_ptr<KernelFailures> failures)
+  LaunchedKernel(std::shared_ptr<const UserKernel> body, std::shared_ptr<KernelFailures> failures,
+                 StreamObjects& objects)
       : UserKernel(body->traits()),
         body_(std::move(body)),
         failures_(std::move(failures)),
+        objects_(objects),
         site_(detail::submitting_site()),
         replica_(detail::current_replica_id()) {}
 
@@ -36,7 +38,10 @@ class KeepingFailures final : public UserKernel {
   }
   void on_cuda(NativeStream stream, const KernelCall& call) const override {
     try {
+      const StreamObjects::Body scope(objects_, stream);
       body_->on_cuda(stream, call);
+      // A launch `<<<...>>>` returns no code.
+      check_call(cudaGetLastError(), "cudaGetLastError() after on_cuda", site_);
     } catch (...) {
       std::rethrow_exception(described());
     }
@@ -50,15 +55,17 @@ class KeepingFailures final : public UserKernel {
 
   std::shared_ptr<const UserKernel> body_;    // with the launch
   std::shared_ptr<KernelFailures> failures_;  // with the backend
+  StreamObjects& objects_;
   CallSite site_;
   int replica_;
 };
 
 }  // namespace
 
-std::shared_ptr<const UserKernel> keeping_failures(std::shared_ptr<const UserKernel> body,
-                                                   std::shared_ptr<KernelFailures> failures) {
-  return std::make_shared<const KeepingFailures>(std::move(body), std::move(failures));
+std::shared_ptr<const UserKernel> launched_kernel(std::shared_ptr<const UserKernel> body,
+                                                  std::shared_ptr<KernelFailures> failures,
+                                                  StreamObjects& objects) {
+  return std::make_shared<const LaunchedKernel>(std::move(body), std::move(failures), objects);
 }
 
 void check_wait(const KernelFailures& failures, cudaError_t code, const char* call, CallSite site) {

@@ -6,8 +6,6 @@
 namespace belfry::cuda::test {
 namespace {
 
-constexpr unsigned kThreads = 128;
-
 __global__ void scale_and_add(float* y, const float* x, float scale, std::size_t count) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < count) y[i] += scale * x[i];
@@ -16,8 +14,8 @@ __global__ void scale_and_add(float* y, const float* x, float scale, std::size_t
 }  // namespace
 
 void ScaleAndAdd::on_cuda(cudaStream_t stream, std::span<float> y, std::span<const float> x) const {
-  const auto blocks = static_cast<unsigned>((y.size() + kThreads - 1) / kThreads);
-  scale_and_add<<<blocks, kThreads, 0, stream>>>(y.data(), x.data(), scale, y.size());
+  const auto blocks = static_cast<unsigned>((y.size() + threads - 1) / threads);
+  scale_and_add<<<blocks, threads, 0, stream>>>(y.data(), x.data(), scale, y.size());
 }
 
 }  // namespace belfry::cuda::test

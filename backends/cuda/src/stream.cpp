@@ -34,7 +34,8 @@ void require_equal_bytes(const BufferView& to, const BufferView& from) {
 Stream::Stream(Device& device, std::shared_ptr<DeviceState> state, Priority priority)
     : device_(device),
       state_(std::move(state)),
-      handle_(std::make_shared<StreamHandle>(state_, priority)) {
+      handle_(std::make_shared<StreamHandle>(state_, priority)),
+      objects_(state_->gpu()) {
   const std::lock_guard lock(state_->shared().streams_mutex);
   state_->shared().streams.push_back(this);
 }
@@ -44,7 +45,7 @@ Stream::~Stream() {
     const std::lock_guard lock(state_->shared().streams_mutex);
     std::erase(state_->shared().streams, this);
   }
-  if (in_flight_.empty()) return;
+  if (in_flight_.empty() && objects_.empty()) return;
   handle_->finish();
   for (InFlight& work : in_flight_) {
     if (work.done != nullptr) state_->give_event(work.done);
@@ -61,7 +62,8 @@ void Stream::launch(Kernel kernel) {
     }
   }
   if (kernel.user != nullptr) {
-    kernel.user = keeping_failures(std::move(kernel.user), state_->shared().kernel_failures);
+    kernel.user =
+        launched_kernel(std::move(kernel.user), state_->shared().kernel_failures, objects_);
   }
   Hold hold(*this, std::move(buffers));
   {

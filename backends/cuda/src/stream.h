@@ -5,6 +5,7 @@
 #include "belfry/backend/stream.h"
 #include "device.h"
 #include "stream_handle.h"
+#include "stream_objects.h"
 
 #include <list>
 #include <memory>
@@ -31,6 +32,8 @@ class Stream final : public belfry::Stream {
   cudaStream_t get() const { return handle_->get(); }
   const std::shared_ptr<StreamHandle>& handle() const { return handle_; }
   DeviceState& state() const { return *state_; }
+  /// The objects of users' kernels for this stream.
+  StreamObjects& objects() { return objects_; }
   /// Releases the buffers that finished work has held, on all streams of the backend. Throws:
   /// DeviceError with an error of the work.
   static void let_go_of_finished(SharedState& shared);
@@ -76,6 +79,7 @@ class Stream final : public belfry::Stream {
   std::shared_ptr<StreamHandle> handle_;  // with buffers allocated here
   std::mutex mutex_;                      // for in_flight_
   std::list<InFlight> in_flight_;
+  StreamObjects objects_;  // End before the CUDA stream.
 };
 
 }  // namespace belfry::cuda

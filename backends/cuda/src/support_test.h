@@ -4,6 +4,7 @@
 
 #include "belfry/cuda/backend.h"
 #include "belfry/error.h"
+#include "belfry/testing/code_of.h"
 
 #include <cstdint>
 #include <numeric>
@@ -12,19 +13,10 @@
 /// Shared by the tests of this folder.
 namespace belfry::cuda::test {
 
+using belfry::testing::code_of;
+
 constexpr int kLaunchFailure = 719;  // cudaErrorLaunchFailure
 constexpr int kSystemError = 2;      // ncclSystemError
-
-/// The code of the error that `call` throws; kInternal without an error.
-template <class Call>
-ErrorCode code_of(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode::kInternal;
-}
 
 inline std::vector<int> first_ranks(int size) {
   std::vector<int> ranks(static_cast<std::size_t>(size));

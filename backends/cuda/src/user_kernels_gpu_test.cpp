@@ -3,27 +3,36 @@
 
 // Bodies of users' kernels on a real GPU.
 #include "belfry/cuda/backend.h"
+#include "belfry/cuda/per_stream.h"
 #include "belfry/error.h"
 #include "belfry/launch.h"
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "scale_and_add.h"
+#include "slow_fill.h"
 #include "support_test.h"
+#include "trap.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <cstdlib>
+#include <iostream>
 #include <span>
 #include <stdexcept>
+#include <string>
 
 namespace belfry::cuda::user_kernels_gpu_test {
 namespace {
 
 using test::code_of;
 using test::ScaleAndAdd;
+using test::SlowFill;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 
 // z = x, by way of scratch memory.
 struct Copy {
@@ -46,6 +55,26 @@ struct Errs {
 
 struct ForTheHost {
   void on_host(std::span<float>) const {}
+};
+
+// An event of CUDA for a stream, as handles of libraries are.
+class Mark {
+ public:
+  Mark() { EXPECT_EQ(cudaEventCreate(&event_), cudaSuccess); }
+  Mark(const Mark&) = delete;
+  Mark& operator=(const Mark&) = delete;
+  ~Mark() { EXPECT_EQ(cudaEventDestroy(event_), cudaSuccess); }
+  cudaEvent_t get() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+struct Records {
+  cudaEvent_t* event;
+  void on_cuda(cudaStream_t stream, std::span<float>) const {
+    *event = per_stream<Mark>(stream).get();
+    EXPECT_EQ(cudaEventRecord(*event, stream), cudaSuccess);
+  }
 };
 
 class UserKernelsOnAGpu : public ::testing::Test {
@@ -73,12 +102,97 @@ TEST_F(UserKernelsOnAGpu, RunInOrderWithTheWorkOfTheirStream) {
   EXPECT_EQ(sums[0], 6);
 }
 
+// Copies between devices are in streams of their own, and the kernels of SlowFill last longer than
+// the host needs for all launches.
+TEST_F(UserKernelsOnAGpu, WaitForCopiesAndCopiesForThem) {
+  const Placement other{&backend_, 1};
+  auto x = Tensor<float>::uninitialised({1000}, on_);
+  launch(SlowFill{2}, writes(x));
+  auto y = x.copy_to(other);
+  launch(ScaleAndAdd{10}, updates(x), reads(x));
+  launch(ScaleAndAdd{1}, updates(y), reads(y));
+  const auto back = y.copy_to(on_);
+  launch(SlowFill{5}, writes(y));
+  EXPECT_EQ(x.to_host()[999], 22);
+  EXPECT_EQ(y.to_host()[999], 5);
+  EXPECT_EQ(back.to_host()[999], 4);
+}
+
+TEST_F(UserKernelsOnAGpu, KeepObjectsForEachStream) {
+  auto x = Tensor<float>::full({2}, 1, on_);
+  auto y = Tensor<float>::full({2}, 1, {&backend_, 1});
+  cudaEvent_t first = nullptr;
+  cudaEvent_t again = nullptr;
+  cudaEvent_t other = nullptr;
+  launch(Records{&first}, updates(x));
+  launch(Records{&other}, updates(y));
+  launch(Records{&again}, updates(x));
+  EXPECT_EQ(again, first);
+  EXPECT_NE(other, first);
+  EXPECT_EQ(cudaEventSynchronize(first), cudaSuccess);
+  EXPECT_EQ(code_of([&] { per_stream<Mark>(nullptr); }), ErrorCode::kWrongContext);
+}
+
 TEST_F(UserKernelsOnAGpu, ThrowAtTheLaunch) {
   auto y = Tensor<float>::full({2}, 1, on_);
   EXPECT_THROW(launch(Throws(), updates(y)), std::runtime_error);
   EXPECT_EQ(code_of([&] { launch(Errs(), updates(y)); }), ErrorCode::kDeviceLost);
   EXPECT_EQ(code_of([&] { launch(ForTheHost(), updates(y)); }), ErrorCode::kUnsupported);
   EXPECT_THAT(y.to_host(), ElementsAre(1, 1));
+}
+
+TEST_F(UserKernelsOnAGpu, NameTheLaunchOfABadConfiguration) {
+  auto y = Tensor<float>::full({2}, 1, on_);
+  const auto x = Tensor<float>::full({2}, 1, on_);
+  const int line = __LINE__ + 2;
+  try {
+    launch(ScaleAndAdd{.scale = 1, .threads = 4096}, updates(y), reads(x));
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const DeviceError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kDeviceLost);
+    EXPECT_THAT(error.report().summary, HasSubstr("kernel ScaleAndAdd: cudaGetLastError failed: "
+                                                  "cudaErrorInvalidConfiguration (9)"));
+    EXPECT_EQ(error.report().site.line, line);
+  }
+  launch(ScaleAndAdd{.scale = 2}, updates(y), reads(x));
+  EXPECT_THAT(y.to_host(), ElementsAre(3, 3)) << "the GPU is not lost";
+}
+
+TEST_F(UserKernelsOnAGpu, NameTheReplicaOfAnException) {
+  MirroredStrategy strategy(backend_);
+  EXPECT_THROW(strategy.run([](ReplicaContext& replica) {
+    auto own = Tensor<float>::full({1}, 1.0F);
+    if (replica.replica_id() == 1) launch(Throws(), updates(own));
+    own.to_host();
+  }),
+               std::runtime_error);
+  EXPECT_THAT(strategy.last_failure()->summary,
+              MatchesRegex("a replica threw std::runtime_error \"no step\" in kernel Throws, "
+                           "launched at user_kernels_gpu_test.cpp:[0-9]+ by replica 1"));
+}
+
+// The launch returns, and each wait reports the failure of the work.
+int waits_after_a_failed_kernel() {
+  Backend backend(Options::fit(2));
+  auto x = Tensor<float>::full({2}, 1, {&backend, 0});
+  launch(test::Traps(), updates(x));
+  for (int time = 0; time < 2; ++time) {
+    try {
+      x.to_host();
+      return 2;
+    } catch (const DeviceError& error) {
+      std::cerr << error.what() << '\n';
+      if (error.code() != ErrorCode::kDeviceLost) return 3;
+    }
+  }
+  return 0;
+}
+
+// In a separate process: CUDA returns a failed GPU to no process.
+TEST(AFailedKernelDeathTest, IsReportedByEachWait) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(std::exit(waits_after_a_failed_kernel()), ::testing::ExitedWithCode(0),
+              "cudaErrorLaunchFailure");
 }
 
 }  // namespace

@@ -3,11 +3,14 @@
 
 // Kernels of users in the host half of the backend: on the simulated driver, `on_host` stands for
 // `on_cuda`.
+#include "belfry/backend/current_slot.h"
 #include "belfry/belfry.h"
 #include "belfry/cuda/backend.h"
+#include "belfry/cuda/per_stream.h"
 #include "belfry/launch.h"
 #include "belfry/sim/driver.h"
 #include "belfry/tensor_ops.h"
+#include "body_for_gpus_test.h"
 #include "support_test.h"
 
 #include <gmock/gmock.h>
@@ -15,6 +18,7 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <stdexcept>
@@ -40,6 +44,13 @@ struct Calls {
   void on_host(std::span<float> y) const {
     y[0] = -1;
     (*function)();
+  }
+};
+
+struct Fill {
+  float value = 0;
+  void on_host(std::span<float> x) const {
+    for (float& element : x) element = value;
   }
 };
 
@@ -69,6 +80,25 @@ TEST_F(UserKernels, RunInTheStreamOfTheirDevice) {
     return replica.all_reduce(ReduceOp::kSum, own).item();
   });
   EXPECT_EQ(sums[1], 6);
+}
+
+// Copies between devices are in streams of their own, and the seed orders the work of streams.
+TEST(UserKernelsInAnyOrderOfStreams, WaitForCopiesAndCopiesForThem) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const sim::SimulatedDriver machine({.gpus = 2, .seed = seed});
+    Backend backend;
+    const Placement on{&backend, 0};
+    auto x = Tensor<float>::uninitialised({2}, on);
+    launch(Fill{2}, writes(x));
+    auto y = x.copy_to({&backend, 1});
+    launch(ScaleAndAdd{10}, updates(x), reads(x));
+    launch(ScaleAndAdd{1}, updates(y), reads(y));
+    const auto back = y.copy_to(on);
+    launch(Fill{5}, writes(y));
+    EXPECT_THAT(x.to_host(), ElementsAre(22, 22)) << "seed " << seed;
+    EXPECT_THAT(y.to_host(), ElementsAre(5, 5)) << "seed " << seed;
+    EXPECT_THAT(back.to_host(), ElementsAre(4, 4)) << "seed " << seed;
+  }
 }
 
 TEST_F(UserKernels, KeepTheTypesOfTheirExceptions) {
@@ -156,6 +186,52 @@ TEST(BodiesForGpus, GetTheStreamAndTheSpans) {
   enqueue_user_kernel(call, NativeStream(&place));
   EXPECT_EQ(static_cast<void*>(stream), &place);
   EXPECT_THAT(counts, ElementsAre(16, 5, 7));
+}
+
+// A copy of no direction.
+struct Errs {
+  void on_cuda(cudaStream_t stream) const {
+    char byte = 0;
+    cudaMemcpyAsync(&byte, &byte, 1, static_cast<cudaMemcpyKind>(99), stream);
+  }
+};
+struct Throws {
+  void on_cuda(cudaStream_t) const {
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument, "a negative rate");
+  }
+};
+
+TEST_F(UserKernels, ReportErrorsOfBodiesForGpusAtTheLaunch) {
+  const CallSite place{"step.cpp", 12};
+  const auto report_of = [&](const auto& kernel) {
+    const belfry::detail::SiteScope scope(place);
+    try {
+      test::call_on_cuda(test::compute_stream(backend_, 1), kernel);
+    } catch (const Error& error) {
+      return error.report();
+    }
+    return ErrorReport{};
+  };
+  const ErrorReport failed = report_of(Errs());
+  EXPECT_EQ(failed.code, ErrorCode::kDeviceLost);
+  EXPECT_THAT(failed.summary,
+              ::testing::StartsWith("kernel Errs: cudaGetLastError failed: cudaErrorInvalid"));
+  EXPECT_EQ(failed.site.line, 12);
+  const ErrorReport thrown = report_of(Throws());
+  EXPECT_EQ(thrown.code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(thrown.summary, "kernel Throws: a negative rate");
+  EXPECT_EQ(thrown.site.line, 12);
+}
+
+struct Nothing {};
+struct AsksForAnObject {
+  void on_host(std::span<float>) const { per_stream<Nothing>(nullptr); }
+};
+
+TEST_F(UserKernels, HaveNoObjectsOfStreamsInBodiesForTheHost) {
+  auto y = Tensor<float>::full({1}, 1, on_);
+  launch(AsksForAnObject(), updates(y));
+  EXPECT_EQ(code_of([&] { y.to_host(); }), ErrorCode::kWrongContext);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_work.h"
 
+#include "belfry/backend/unwatched.h"
 #include "buffer.h"
 
 #include <cstddef>
@@ -29,6 +30,7 @@ KernelWork::KernelWork(const Kernel& kernel)
             without_addresses(kernel.inputs), kernel.user} {}
 
 const KernelCall& KernelWork::at(const engine::Command& command) {
+  const detail::Unwatched unwatched;
   give_addresses(call_.outputs, command.writes);
   give_addresses(call_.inputs, command.reads);
   return call_;

@@ -109,6 +109,7 @@ void SimStream::launch(Kernel kernel) {
   validate(kernel);
   if (kernel.user != nullptr) {
     prepare_body(kernel, command);
+    kernel.user = nullptr;  // The command alone owns the body: its end follows the body.
   } else {
     command.run = [work = KernelWork(kernel)](const engine::Command& own) mutable {
       run_kernel(work.at(own), own);
@@ -119,7 +120,7 @@ void SimStream::launch(Kernel kernel) {
 
 void SimStream::prepare_body(const Kernel& kernel, engine::Command& command) {
   require_on_host(*kernel.user, detail::submitting_site());
-  command.of_user = true;
+  command.is_users = true;
   command.scratch = kernel.user->count(OperandMode::kScratch);
   if (check_kernels_) {
     command.run = [work = KernelWork(kernel),

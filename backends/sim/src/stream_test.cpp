@@ -3,6 +3,7 @@
 #include "belfry/error.h"
 #include "belfry/sim/backend.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/code_of.h"
 #include "testing/bodies.h"
 
 #include <gmock/gmock.h>
@@ -15,6 +16,7 @@
 namespace belfry::sim::stream_test {
 namespace {
 
+using belfry::testing::code_of;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -41,16 +43,6 @@ class StreamTest : public ::testing::Test {
     return numbers;
   }
   Stream& stream(int device) { return backend_.device(device).compute_stream(); }
-
-  template <class Call>
-  ErrorCode code_of(Call call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error.code();
-    }
-    return ErrorCode::kInternal;
-  }
 
   Backend backend_{{.devices = 2, .schedule = Schedule::fixed()}};
 };

@@ -9,6 +9,7 @@
 #include "belfry/sim/observer.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/code_of.h"
 #include "testing/seen.h"
 
 #include <gmock/gmock.h>
@@ -26,6 +27,7 @@
 namespace belfry::sim::user_kernels_test {
 namespace {
 
+using belfry::testing::code_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::Seen;
@@ -63,17 +65,6 @@ struct WritesAndCalls {
 const std::function<void()> kThrow = [] { throw std::runtime_error("no step"); };
 
 float value_of(const Tensor<float>& x) { return x.to_host()[0]; }
-
-// The code of the error that `call` throws; kInternal without an error.
-template <class Call>
-ErrorCode code_of(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode::kInternal;
-}
 
 /// Calls `program` on every carrier, and under many schedules, with copies that share bytes in half
 /// of them.

@@ -55,6 +55,12 @@ class Dataset {
     detail::require_at_least(0, count, "the count of tabulate", site);
     return Dataset(detail::tabulated<T>(count, std::move(fn)));
   }
+  /// Arguments without a count; the call does not compile.
+  template <class... Args>
+    requires(!detail::kBeginsWithCount<Args...>)
+  static Dataset tabulate(Args&&... /*arguments*/) {
+    return detail::tabulated_without_count<Dataset, Args...>();
+  }
   /// 0, 1, ..., count - 1. Throws: as tabulate.
   static Dataset range(std::int64_t count, CallSite site = CallSite::here())
     requires std::integral<T>

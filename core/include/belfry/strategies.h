@@ -8,6 +8,7 @@
 #include "belfry/process_group.h"
 #include "belfry/strategy.h"
 
+#include <concepts>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -20,8 +21,11 @@ namespace belfry {
 /// A synchronous replica on each device; variables are mirrored on all devices.
 class MirroredStrategy final : public Strategy {
  public:
-  /// Over all devices of `backend`.
-  explicit MirroredStrategy(Backend& backend, CallSite site = CallSite::here());
+  /// Over all devices of `backend`. A template: clang takes braces in the initializer of a member
+  /// for options and for a call site, and prefers the constructor without a template.
+  template <std::same_as<CallSite> Site = CallSite>
+  explicit MirroredStrategy(Backend& backend, Site site = CallSite::here())
+      : MirroredStrategy(backend, StrategyOptions{}, site) {}
   /// Over the devices in the options. Throws: InvalidArgumentError (kDuplicateDevice,
   /// kUnknownDevice), (kInvalidArgument) for a number that is no ReductionOrder, or for an order
   /// that `cross_device_ops` cannot have.
@@ -64,8 +68,9 @@ class MultiWorkerMirroredStrategy final : public Strategy {
   /// Order: blocks the host until all processes have made the strategy.
   /// Throws: as MirroredStrategy; InvalidArgumentError (kInvalidArgument) for options that differ
   /// between processes; MergeMismatchError, ProcessLostError (SEM-152, SEM-154).
-  MultiWorkerMirroredStrategy(Backend& backend, ProcessGroup& group,
-                              CallSite site = CallSite::here());
+  template <std::same_as<CallSite> Site = CallSite>
+  MultiWorkerMirroredStrategy(Backend& backend, ProcessGroup& group, Site site = CallSite::here())
+      : MultiWorkerMirroredStrategy(backend, group, StrategyOptions{}, site) {}
   MultiWorkerMirroredStrategy(Backend& backend, ProcessGroup& group, const StrategyOptions& options,
                               CallSite site = CallSite::here());
   /// Arguments of no strategy; the call does not compile.
@@ -118,8 +123,10 @@ inline constexpr bool kPrints<CentralStorageOptions> = true;
 /// have a component on each replica's device.
 class CentralStorageStrategy final : public Strategy {
  public:
-  /// Over all devices of `backend`.
-  explicit CentralStorageStrategy(Backend& backend, CallSite site = CallSite::here());
+  /// Over all devices of `backend`. A template, as in MirroredStrategy.
+  template <std::same_as<CallSite> Site = CallSite>
+  explicit CentralStorageStrategy(Backend& backend, Site site = CallSite::here())
+      : CentralStorageStrategy(backend, CentralStorageOptions{}, site) {}
   /// Throws: InvalidArgumentError (kDuplicateDevice, kUnknownDevice), (kInvalidArgument) as in
   /// MirroredStrategy.
   CentralStorageStrategy(Backend& backend, const CentralStorageOptions& options,

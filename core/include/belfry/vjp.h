@@ -4,6 +4,7 @@
 
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/refused.h"
+#include "belfry/detail/taken.h"
 #include "belfry/detail/vjp_leaves.h"
 #include "belfry/nest.h"
 #include "belfry/reduce_op.h"
@@ -149,6 +150,47 @@ PerReplica<T> gather_vjp(CrossReplicaContext& cross, const PerReplica<T>& value,
   } else {
     return detail::Refused();
   }
+}
+
+/// In a merge; the call does not compile.
+template <class... Args>
+detail::Refused all_reduce_vjp(CrossReplicaContext& /*context*/, Args&&... /*arguments*/) {
+  static_assert(detail::kTaken<Args...>,
+                "all_reduce_vjp takes the context of a replica: write reduce_vjp(cross, op, "
+                "cotangent) in a merge");
+  return detail::Refused();
+}
+/// In a merge; the call does not compile.
+template <class... Args>
+detail::Refused all_gather_vjp(CrossReplicaContext& /*context*/, Args&&... /*arguments*/) {
+  static_assert(detail::kTaken<Args...>,
+                "all_gather_vjp takes the context of a replica: write gather_vjp(cross, value, "
+                "cotangent) in a merge");
+  return detail::Refused();
+}
+/// In a replica; the call does not compile.
+template <class... Args>
+detail::Refused reduce_vjp(ReplicaContext& /*context*/, Args&&... /*arguments*/) {
+  static_assert(detail::kTaken<Args...>,
+                "reduce_vjp takes the context of a merge: write all_reduce_vjp(replica, op, "
+                "cotangent) in a replica");
+  return detail::Refused();
+}
+/// In a replica; the call does not compile.
+template <class... Args>
+detail::Refused broadcast_vjp(ReplicaContext& /*context*/, Args&&... /*arguments*/) {
+  static_assert(detail::kTaken<Args...>,
+                "broadcast_vjp takes the context of a merge: write replica.merge_call(fn, "
+                "cotangent), with the call in fn");
+  return detail::Refused();
+}
+/// In a replica; the call does not compile.
+template <class... Args>
+detail::Refused gather_vjp(ReplicaContext& /*context*/, Args&&... /*arguments*/) {
+  static_assert(detail::kTaken<Args...>,
+                "gather_vjp takes the context of a merge: write all_gather_vjp(replica, value, "
+                "cotangent) in a replica");
+  return detail::Refused();
 }
 
 }  // namespace belfry

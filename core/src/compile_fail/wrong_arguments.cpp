@@ -7,6 +7,8 @@
 
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace belfry {
@@ -57,8 +59,17 @@ void creators(Strategy& strategy) {
 #endif
 }
 
+// Strategies as members: clang takes braces in the initializer of a member for any parameter.
+struct Members {
+  HostBackend host{2};
+  MirroredStrategy mirrored{host, {.order = ReductionOrder::kTree}};
+  MirroredStrategy plain{host};
+  CentralStorageStrategy central{host, {.order = ReductionOrder::kTree}};
+};
+
 void constructors(HostBackend& host, Backend& backend, ProcessGroup& group,
                   const std::vector<DeviceSpec>& devices) {
+  const Members members;
   MirroredStrategy whole(backend);
   const MirroredStrategy part(host, {.devices = devices});
   const MirroredStrategy listed(host, {devices});
@@ -175,6 +186,14 @@ void makers_of_datasets() {
   // FIRST: write \[\]\(std::int64_t index\) \{ return ...; \}
   Dataset<int>::tabulate(3, [] { return 1; });
 #endif
+#ifdef TABULATE_WITHOUT_A_COUNT
+  // FIRST: write tabulate\(count, \[\]\(std::int64_t index\) \{ return ...; \}\)
+  Dataset<int>::tabulate([](int) { return 1; });
+#endif
+#ifdef TABULATE_WITHOUT_A_FUNCTION
+  // FIRST: write tabulate\(count, \[\]\(std::int64_t index\) \{ return ...; \}\)
+  Dataset<int>::tabulate(3);
+#endif
 #ifdef TABULATE_OF_A_TEXT
   // FIRST: write \[\]\(std::int64_t index\) \{ return ...; \}
   Dataset<int>::tabulate(3, [](int) { return "a"; });
@@ -210,6 +229,45 @@ void products(ReplicaContext& replica, CrossReplicaContext& cross) {
   // FIRST: write static auto members\(auto& self\) \{ return std::tie\(self.first, self.second\);
   const PerReplica<Gradients<12>> joined = {{}, {}};
   gather_vjp(cross, joined, Gradients<12>());
+#endif
+#ifdef ALL_REDUCE_VJP_IN_A_MERGE
+  // FIRST: write reduce_vjp\(cross, op, cotangent\) in a merge
+  all_reduce_vjp(cross, ReduceOp::kSum, 1.0);
+#endif
+#ifdef ALL_GATHER_VJP_IN_A_MERGE
+  // FIRST: write gather_vjp\(cross, value, cotangent\) in a merge
+  all_gather_vjp(cross, 1.0, 1.0);
+#endif
+#ifdef REDUCE_VJP_IN_A_REPLICA
+  // FIRST: write all_reduce_vjp\(replica, op, cotangent\) in a replica
+  reduce_vjp(replica, ReduceOp::kSum, 1.0);
+#endif
+#ifdef BROADCAST_VJP_IN_A_REPLICA
+  // FIRST: write replica.merge_call\(fn, cotangent\), with the call in fn
+  broadcast_vjp(replica, 1.0);
+#endif
+#ifdef GATHER_VJP_IN_A_REPLICA
+  // FIRST: write all_gather_vjp\(replica, value, cotangent\) in a replica
+  gather_vjp(replica, 1.0, 1.0);
+#endif
+}
+
+struct Fixed {
+  int parts = 0;
+};
+
+template <>
+struct ElementTraits<Fixed> {
+  static Fixed zero() { return {}; }
+  static Fixed add(Fixed a, Fixed b) { return {a.parts + b.parts}; }
+  static std::string text(Fixed value) { return std::to_string(value.parts); }
+};
+
+void tensors_over(std::span<Fixed> fixed, std::span<float> numbers) {
+  Tensor<float>::over({2}, numbers);
+#ifdef TENSOR_OVER_ELEMENTS_OF_THE_PROGRAM
+  // FIRST: write std::vector<T> for values in host memory
+  Tensor<Fixed>::over({2}, fixed);
 #endif
 }
 

@@ -23,7 +23,18 @@ void spread_failure(std::span<const CollectivePart> parts) {
   }
 }
 
+// Makes the stream of a member fail if bytes of the member's input have no value.
+void require_value(const CollectivePart& part) {
+  HostStream* const stream = host_stream(part.stream);
+  if (stream != nullptr) stream->require_value(part.input);
+}
+
+void require_values(std::span<const CollectivePart> parts) {
+  for (const CollectivePart& part : parts) require_value(part);
+}
+
 void launch_reduction(ReduceOp op, std::span<const CollectivePart> parts) {
+  require_values(parts);
   spread_failure(parts);
   Kernel kernel;
   kernel.kind = KernelKind::kReduceReplicas;
@@ -47,13 +58,15 @@ void HostCommunicator::all_reduce(ReduceOp op, std::span<const CollectivePart> p
 
 void HostCommunicator::broadcast(int root, std::span<const CollectivePart> parts) {
   validate({.kind = CollectiveKind::kBroadcast, .parts = parts, .root = root}, size());
+  const CollectivePart& from = parts[static_cast<std::size_t>(root)];
+  require_value(from);
   spread_failure(parts);
-  const BufferView& source = parts[static_cast<std::size_t>(root)].input;
-  for (const CollectivePart& part : parts) part.stream->copy(part.output, source);
+  for (const CollectivePart& part : parts) part.stream->copy(part.output, from.input);
 }
 
 void HostCommunicator::all_gather(std::span<const CollectivePart> parts) {
   validate({.kind = CollectiveKind::kAllGather, .parts = parts}, size());
+  require_values(parts);
   spread_failure(parts);
   for (const CollectivePart& to : parts) {
     BufferView slot = to.output;

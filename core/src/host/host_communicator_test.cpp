@@ -5,17 +5,19 @@
 #include "belfry/backend/device.h"
 #include "belfry/backend/host_backend.h"
 #include "belfry/error.h"
+#include "belfry/testing/code_of.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
 namespace belfry::host_communicator_test {
 namespace {
+
+using testing::code_of;
 
 // Two ranks with a buffer of four floats each.
 class HostCommunicatorErrors : public ::testing::Test {
@@ -29,18 +31,8 @@ class HostCommunicatorErrors : public ::testing::Test {
     }
   }
 
-  std::optional<ErrorCode> code_of_sum() {
+  ErrorCode code_of_sum() {
     return code_of([&] { communicator_->all_reduce(ReduceOp::kSum, parts_); });
-  }
-
-  template <class Call>
-  std::optional<ErrorCode> code_of(Call&& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error.code();
-    }
-    return std::nullopt;
   }
 
   HostBackend backend_{2};
@@ -73,7 +65,7 @@ TEST_F(HostCommunicatorErrors, SeveralStreamsOfARankAreABadArgument) {
     const BufferView view{more.back(), 0, 4, DType::kFloat32};
     parts_.push_back({view, view, &stream});
   }
-  EXPECT_EQ(code_of_sum(), std::nullopt);
+  EXPECT_NO_THROW(communicator_->all_reduce(ReduceOp::kSum, parts_));
   std::swap(parts_[2].stream, parts_[3].stream);
   EXPECT_EQ(code_of_sum(), ErrorCode::kInvalidArgument);
 }

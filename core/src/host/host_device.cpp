@@ -8,6 +8,8 @@
 #include "belfry/backend/unwatched.h"
 #include "belfry/backend/user_kernel.h"
 #include "belfry/error.h"
+#include "host/host_buffer.h"
+#include "kernels/overlaps.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -16,51 +18,6 @@
 #include <utility>
 
 namespace belfry::host {
-namespace {
-
-class HostBuffer final : public Buffer {
- public:
-  HostBuffer(Device& device, std::size_t bytes, std::shared_ptr<HostMeter> meter)
-      : Buffer(device, ::operator new(std::max<std::size_t>(bytes, 1), std::align_val_t{64}),
-               bytes),
-        meter_(std::move(meter)) {
-    const detail::Unwatched unwatched;
-    meter_->use.live_bytes += bytes;
-    meter_->use.live_buffers += 1;
-    meter_->use.peak_bytes = std::max(meter_->use.peak_bytes, meter_->use.live_bytes);
-  }
-  ~HostBuffer() override {
-    const detail::Unwatched unwatched;
-    meter_->use.live_bytes -= bytes();
-    meter_->use.live_buffers -= 1;
-    ::operator delete(address(), std::align_val_t{64});
-  }
-
- private:
-  std::shared_ptr<HostMeter> meter_;
-};
-
-// All work is done when a handle ends: the end of the buffer releases the owner.
-class HostForeignBuffer final : public Buffer {
- public:
-  HostForeignBuffer(Device& device, ForeignMemory memory)
-      : Buffer(device, memory.address, memory.bytes, memory.origin()),
-        owner_(std::move(memory.owner)) {}
-
- private:
-  std::shared_ptr<const void> owner_;  // Shared with the program.
-};
-
-}  // namespace
-
-std::byte* address_of(const BufferView& view) {
-  if (view.buffer == nullptr || view.offset > view.buffer->bytes() ||
-      view.bytes() > view.buffer->bytes() - view.offset) {
-    throw InvalidArgumentError(ErrorCode::kOutOfBounds, "a view reaches beyond its buffer");
-  }
-  return static_cast<std::byte*>(view.buffer->address()) + view.offset;
-}
-
 HostFailurePtr untold(const HostFailurePtr& failure) {
   if (failure == nullptr || !failure->told) return failure;
   return failure->told_to_replica && detail::current_replica_id() >= 0 ? failure : nullptr;
@@ -73,6 +30,11 @@ void tell(HostFailurePtr failure) {
       detail::current_replica_id() >= 0 && (!failure->told || failure->told_to_replica);
   failure->told = true;
   std::rethrow_exception(failure->exception);
+}
+
+void throw_loss(const BufferView& view) {
+  const std::exception_ptr reason = reason_of_loss(view);
+  if (reason != nullptr) std::rethrow_exception(reason);
 }
 
 }  // namespace
@@ -93,14 +55,50 @@ void HostStream::join_failure(const HostFailurePtr& failure) {
   if (failure_ == nullptr) failure_ = failure;
 }
 
+void HostStream::require_value(const BufferView& input) {
+  if (failure() != nullptr) return;
+  const std::exception_ptr reason = reason_of_loss(input);
+  if (reason == nullptr) return;
+  failure_ = std::make_shared<HostFailure>();
+  failure_->exception = reason;
+}
+
+// A skipped kernel leaves the tensors that the kernel was to change in place.
+void HostStream::skip(const Kernel& kernel) {
+  for (std::size_t i = 0; i < kernel.outputs.size(); ++i) {
+    const BufferView& output = kernel.outputs[i];
+    const auto is_output = [&](const BufferView& input) {
+      return kernels::share_bytes(input, output);
+    };
+    const bool in_place =
+        updates_output(kernel, i) || std::ranges::any_of(kernel.inputs, is_output);
+    if (!in_place) skip(output);
+  }
+}
+
+void HostStream::skip(const BufferView& output) {
+  LostBytes::Room room(1);
+  lose(output, failure_->exception, room);
+}
+
 void HostStream::launch(Kernel kernel) {
   validate(kernel);
   if (kernel.user != nullptr) require_on_host(*kernel.user, detail::submitting_site());
-  if (failure() != nullptr) return;
-  if (kernel.user == nullptr) return run_on_host(resolve(kernel));
+  for (const BufferView& input : kernel.inputs) require_value(input);
+  for (std::size_t i = 0; i < kernel.outputs.size(); ++i) {
+    if (updates_output(kernel, i)) require_value(kernel.outputs[i]);
+  }
+  if (failure() != nullptr) return skip(kernel);
   const KernelCall call = resolve(kernel);
-  // Nothing may fail after the first written byte.
+  for (const BufferView& output : kernel.outputs) restore(output);
+  if (kernel.user == nullptr) return run_on_host(call);
+  run_user(kernel, call);
+}
+
+// Nothing may fail after the first written byte.
+void HostStream::run_user(const Kernel& kernel, const KernelCall& call) {
   if (spare_ == nullptr) spare_ = std::make_shared<HostFailure>();
+  if (spare_->room.size() < kernel.outputs.size()) spare_->room.resize(kernel.outputs.size());
   try {
     run_on_host(call);
   } catch (...) {
@@ -108,6 +106,9 @@ void HostStream::launch(Kernel kernel) {
         failure_of_kernel(std::current_exception(), *kernel_failures_, kernel.user->traits().name,
                           detail::submitting_site(), detail::current_replica_id());
     failure_ = std::exchange(spare_, nullptr);
+    for (const BufferView& output : kernel.outputs) {
+      lose(output, failure_->exception, failure_->room);
+    }
   }
 }
 
@@ -131,18 +132,24 @@ void HostStream::copy(BufferView to, BufferView from) {
   if (to.bytes() != from.bytes()) {
     throw InvalidArgumentError(ErrorCode::kShape, "a copy between views of different sizes");
   }
-  if (failure() != nullptr) return;
+  require_value(from);
+  if (failure() != nullptr) return target == source ? void() : skip(to);
+  restore(to);
   std::memmove(target, source, to.bytes());
 }
 
 void HostStream::write(BufferView to, const void* from) {
   std::byte* target = address_of(to);
-  if (failure() == nullptr && to.count != 0) std::memcpy(target, from, to.bytes());
+  if (failure() != nullptr) return skip(to);
+  if (to.count == 0) return;
+  restore(to);
+  std::memcpy(target, from, to.bytes());
 }
 
 void HostStream::read(void* to, BufferView from) {
   const std::byte* source = address_of(from);
   synchronize();
+  throw_loss(from);
   if (from.count != 0) std::memcpy(to, source, from.bytes());
 }
 
@@ -167,12 +174,13 @@ BufferPtr HostDevice::allocate(std::size_t bytes, Stream&) {
 }
 
 BufferPtr HostDevice::adopt(ForeignMemory memory, Stream&) {
-  return std::make_shared<HostForeignBuffer>(*this, std::move(memory));
+  return std::make_shared<HostBuffer>(*this, std::move(memory));
 }
 
 void* HostDevice::lend(const BufferView& view, std::optional<std::int64_t>) {
   std::byte* const address = address_of(view);
   compute_.synchronize();
+  throw_loss(view);
   return address;
 }
 

@@ -6,6 +6,7 @@
 #include "belfry/backend/backend.h"
 #include "belfry/backend/foreign_memory.h"
 #include "belfry/backend/kernel_failures.h"
+#include "host/host_buffer.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,14 +18,16 @@
 
 namespace belfry::host {
 
-/// The exception of a user's kernel. The next host wait throws the exception (SEM-74).
+/// The exception of a user's kernel, or of earlier work whose bytes were read. The next host wait
+/// throws the exception (SEM-74).
 struct HostFailure {
   std::exception_ptr exception;
+  LostBytes::Room room;          ///< A range for each output of the kernel.
   bool told = false;             ///< A host wait has thrown the exception.
   bool told_to_replica = false;  ///< The host wait was a replica's.
 };
 
-// Shared by the streams and the events that the failure has reached.
+// Shared by the streams and the events after the failed work.
 using HostFailurePtr = std::shared_ptr<HostFailure>;
 
 /// `failure` if the caller's next wait must throw the failure, else null. No wait throws a failure
@@ -41,8 +44,9 @@ class HostEvent final : public Event {
   HostFailurePtr failure;  ///< Of the work before the record.
 };
 
-/// Does everything at once. After the exception of a user's kernel the stream skips work until a
-/// host wait has thrown the exception.
+/// Does everything at once. After the exception of a user's kernel, or a read of bytes without a
+/// value, the stream skips work until a host wait has thrown the exception. Outputs of failed and
+/// of skipped work have no value until written anew.
 class HostStream final : public Stream {
  public:
   HostStream(Device& device, std::shared_ptr<KernelFailures> kernel_failures)
@@ -62,8 +66,15 @@ class HostStream final : public Stream {
   HostFailurePtr failure();
   /// Makes the stream skip work. A stream with a failure keeps its failure.
   void join_failure(const HostFailurePtr& failure);
+  /// Makes the stream skip work if bytes of `input` have no value. Throws: std::bad_alloc.
+  void require_value(const BufferView& input);
 
  private:
+  void run_user(const Kernel& kernel, const KernelCall& call);
+  // Outputs of skipped work have no value.
+  void skip(const Kernel& kernel);
+  void skip(const BufferView& output);
+
   Device& device_;
   std::shared_ptr<KernelFailures> kernel_failures_;  // Shared with the backend.
   HostFailurePtr failure_;
@@ -72,11 +83,6 @@ class HostStream final : public Stream {
 
 /// The host stream behind `stream`, or null.
 HostStream* host_stream(Stream* stream);
-
-/// Live and peak bytes of a device. Outlives the device, like its buffers.
-struct HostMeter {
-  MemoryUse use{};
-};
 
 class HostDevice final : public Device, public ForeignMemoryDevice {
  public:
@@ -108,8 +114,5 @@ class HostDevice final : public Device, public ForeignMemoryDevice {
   // Shared with the live buffers.
   std::shared_ptr<HostMeter> meter_ = std::make_shared<HostMeter>();
 };
-
-/// The host address of a view. Throws: InvalidArgumentError (kOutOfBounds).
-std::byte* address_of(const BufferView& view);
 
 }  // namespace belfry::host

@@ -18,9 +18,6 @@ int storage_for(Backend& backend, const std::vector<int>& replica_devices,
 
 }  // namespace
 
-CentralStorageStrategy::CentralStorageStrategy(Backend& backend, CallSite site)
-    : CentralStorageStrategy(backend, CentralStorageOptions{}, site) {}
-
 CentralStorageStrategy::CentralStorageStrategy(Backend& backend,
                                                const CentralStorageOptions& options, CallSite site)
     : Strategy(backend,

@@ -20,10 +20,6 @@ std::string text_of(const StrategyOptions& options) {
 }  // namespace
 
 MultiWorkerMirroredStrategy::MultiWorkerMirroredStrategy(Backend& backend, ProcessGroup& group,
-                                                         CallSite site)
-    : MultiWorkerMirroredStrategy(backend, group, StrategyOptions{}, site) {}
-
-MultiWorkerMirroredStrategy::MultiWorkerMirroredStrategy(Backend& backend, ProcessGroup& group,
                                                          const StrategyOptions& options,
                                                          CallSite site)
     : Strategy(backend, options, site) {

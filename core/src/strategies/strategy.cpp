@@ -120,9 +120,6 @@ PerReplica<int> Strategy::worker_device_index() const {
   return PerReplica<int>(std::move(indices), own);
 }
 
-MirroredStrategy::MirroredStrategy(Backend& backend, CallSite site)
-    : MirroredStrategy(backend, StrategyOptions{}, site) {}
-
 MirroredStrategy::MirroredStrategy(Backend& backend, const StrategyOptions& options, CallSite site)
     : Strategy(backend, options, site) {}
 

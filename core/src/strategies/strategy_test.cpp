@@ -7,6 +7,7 @@
 #include "belfry/current.h"
 #include "belfry/strategies.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/code_of.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,17 +19,9 @@ namespace belfry::strategy_test {
 namespace {
 
 using ::testing::AllOf;
+using testing::code_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-ErrorCode code_of(const auto& body) {
-  try {
-    body();
-  } catch (const InvalidArgumentError& error) {
-    return error.code();
-  }
-  return ErrorCode::kInternal;
-}
 
 TEST(Strategies, MirrorAllDevicesOfABackend) {
   HostBackend backend(3);

@@ -6,8 +6,8 @@
 #include "belfry/current.h"
 #include "belfry/strategies.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/code_of.h"
 #include "belfry/variable.h"
-#include "run/testing/code_of_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,6 +19,7 @@
 namespace belfry::variable_scope_test {
 namespace {
 
+using testing::code_of;
 using ::testing::Each;
 using ::testing::ElementsAre;
 

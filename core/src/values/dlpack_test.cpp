@@ -9,6 +9,7 @@
 #include "belfry/belfry.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/code_of.h"
 #include "collectives/testing/counting_links.h"
 
 #include <gmock/gmock.h>
@@ -27,6 +28,7 @@
 namespace belfry::dlpack_test {
 namespace {
 
+using testing::code_of;
 using ::testing::ElementsAre;
 
 // From the layout of version 1.0.
@@ -107,14 +109,6 @@ struct Producer {
 
 class Dlpack : public ::testing::Test {
  protected:
-  static ErrorCode code_of(const std::function<void()>& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error.code();
-    }
-    return ErrorCode::kInternal;
-  }
   template <class M>
   AnyTensor import(M* managed, DlpackCopy copy = DlpackCopy::kNever,
                    std::optional<std::int64_t> stream = std::nullopt) {

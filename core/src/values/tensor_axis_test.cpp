@@ -3,6 +3,7 @@
 
 #include "belfry/backend/host_backend.h"
 #include "belfry/tensor_ops.h"
+#include "belfry/testing/code_of.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@
 namespace belfry::tensor_axis_test {
 namespace {
 
+using testing::code_of;
 using ::testing::ElementsAre;
 
 class TensorAxis : public ::testing::Test {
@@ -21,15 +23,6 @@ class TensorAxis : public ::testing::Test {
   template <class T = float>
   Tensor<T> make(Shape shape, std::vector<T> values) {
     return Tensor<T>::from(std::move(shape), values, Placement{&backend_, 0});
-  }
-  template <class F>
-  ErrorCode code_of(F&& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error.code();
-    }
-    return ErrorCode::kInternal;
   }
   HostBackend backend_{2};
 };

@@ -42,6 +42,8 @@ class Allocation {
   void make_own();
   /// Takes on the bytes of `source`, of equal size. False if either allocation has a fixed place.
   bool share(const Allocation& source);
+  /// Storage::end_edge.
+  const void* end_edge() const { return storage_ == nullptr ? nullptr : storage_->end_edge(); }
   std::size_t bytes() const { return bytes_; }
   int device() const { return device_; }
   /// Position among the allocations of its device, from 0, in the order of their making.

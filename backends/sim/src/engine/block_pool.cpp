@@ -29,11 +29,11 @@ std::size_t size_class(std::size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-void release(const Block& block) noexcept {
+}  // namespace
+
+void BlockPool::drop(const Block& block) noexcept {
   ::operator delete(block.origin, std::align_val_t{kAlignment});
 }
-
-}  // namespace
 
 BlockPool::~BlockPool() { trim(); }
 
@@ -60,14 +60,14 @@ void BlockPool::give(Block block) noexcept {
   try {
     free_[block.capacity].push_back(block);
   } catch (const std::bad_alloc&) {
-    release(block);
+    drop(block);
   }
 }
 
 void BlockPool::trim() noexcept {
   const std::lock_guard lock(mutex_);
   for (auto& [capacity, blocks] : free_) {
-    for (const Block& block : blocks) release(block);
+    for (const Block& block : blocks) drop(block);
     blocks.clear();
   }
 }

@@ -32,6 +32,8 @@ class BlockPool {
   /// Throws: std::bad_alloc.
   Block take(std::size_t bytes);
   void give(Block block) noexcept;
+  /// Returns a block of a pool to the system at once.
+  static void drop(const Block& block) noexcept;
   /// Returns all blocks that are not handed out to the system.
   void trim() noexcept;
 

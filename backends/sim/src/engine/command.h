@@ -36,10 +36,10 @@ struct Command {
   /// Whether `run` only copies reads[0] to each of `writes`. Whole allocations that can share bytes
   /// then share them instead.
   bool copies = false;
-  /// Whether `run` runs the body of a user's kernel.
-  bool of_user = false;
   /// The number of the last accesses of `writes` whose bytes nobody reads later: in no digest.
   std::size_t scratch = 0;
+  /// Whether `run` calls code of the user.
+  bool is_users = false;
   /// Of a collective: whether the writes on each device have the same bytes, in the order of
   /// `writes`. The digest of one device is then that of all.
   bool alike = false;

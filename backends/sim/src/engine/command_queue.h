@@ -8,6 +8,7 @@
 #include "engine/command.h"
 #include "engine/event_point.h"
 #include "engine/failure.h"
+#include "engine/queue_history.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -89,6 +90,7 @@ class CommandQueue {
   FailurePtr failure_;
   std::shared_ptr<Failure> spare_;  // Of this queue alone, until it becomes the failure.
   std::vector<std::pair<std::uint64_t, HostWait*>> waiting_hosts_;  // Until done_ gets there.
+  QueueHistory history_;
   bool queued_for_advance_ = false;
   bool closed_ = false;
   std::size_t slot_ = 0;  // Where the engine keeps it.

@@ -127,6 +127,7 @@ void Engine::enqueue(CommandQueue& queue, Command command) {
   item.kind = QueueItem::Kind::kWork;
   item.command = std::make_unique<const Command>(std::move(command));
   announce(lock, enqueuing(*item.command, queue, queue.enqueued_ + 1));
+  QueueHistory::release(item.command.get());
   append(queue, std::move(item));
   if (options_.watch != nullptr) {
     CommandQueue* const queues[] = {&queue};
@@ -147,6 +148,7 @@ void Engine::record(CommandQueue& queue, EventPoint& event) {
   QueueItem item;
   item.kind = QueueItem::Kind::kRecord;
   item.record = record;
+  QueueHistory::release(record.get());
   append(queue, std::move(item));
   // Hosts that wait for the event wait for this record, which will be reached now.
   event.latest = std::move(record);
@@ -184,6 +186,7 @@ void Engine::join(CommandQueue& queue, const CollectivePtr& collective, std::siz
   QueueItem item;
   item.kind = QueueItem::Kind::kCollective;
   item.collective = collective;
+  QueueHistory::release(collective.get());
   append(queue, std::move(item));
   collective->queues[member] = &queue;
   if (options_.watch != nullptr) {
@@ -208,6 +211,7 @@ void Engine::enqueue_together(std::span<CommandQueue* const> queues, Command com
   // A single operation of the host, though announced for each queue.
   announce(lock, enqueues(*queues.front()));
   for (CommandQueue* queue : queues.subspan(1)) note(enqueues(*queue));
+  QueueHistory::release(collective.get());
   append_to_all(queues, collective);
   if (options_.watch != nullptr) saw_work(Seen::kSubmitted, queues, collective->command);
   for (CommandQueue* queue : queues) begin(*queue);

@@ -143,7 +143,7 @@ class Engine final : public OtherAgents {
   std::byte* lend(CommandQueue& queue, const Access& access, CallSite site = {});
   /// Whether all enqueued work is done, or the latest record reached. If not, takes a step first:
   /// repeated questions end. Throws nothing for a failed queue.
-  bool query(const CommandQueue& queue);
+  bool query(CommandQueue& queue);
   bool query(const EventPoint& event);
   /// Runs all work that can run, like a host that waits for the whole machine. Throws nothing.
   void drain();
@@ -205,15 +205,16 @@ class Engine final : public OtherAgents {
   void settle();
   bool pass_head(CommandQueue& queue);
   bool arrive(CommandQueue& queue, QueueItem& head);
-  void reach(EventRecord& record, const CommandQueue& queue);
+  void reach(EventRecord& record, CommandQueue& queue);
   void finish_head(CommandQueue& queue, const std::exception_ptr& failure,
                    const FailurePtr& instead);
   bool finish_wait(CommandQueue& queue, FailurePtr failure);
+  void finish_wait_of_host(CommandQueue& queue, HostWait& wait, const FailurePtr& failure);
   void step(CommandQueue& queue);
   bool step_work(CommandQueue& queue);
   bool step_collective(const CollectivePtr& collective);
   bool execute(const Command& command, CommandQueue& queue, std::exception_ptr& failure);
-  void run_command(const Command& command, const CommandQueue& queue);
+  void run_body(const Command& command, CommandQueue& queue);
   const std::vector<Footprint>& footprints_of(const Command& command);
   void note_execution(const CommandQueue& queue, const Command& command,
                       std::span<const Footprint> footprints, std::uint64_t digest,

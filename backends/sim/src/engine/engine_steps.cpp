@@ -42,6 +42,25 @@ std::exception_ptr exception_of(const FailurePtr& failure) {
   return failure == nullptr ? nullptr : failure->exception;
 }
 
+// For ThreadSanitizer: the owners of memory of the program are released after the body.
+void order_owners(const Command& command, QueueHistory& history) {
+  for (const auto* accesses : {&command.reads, &command.writes}) {
+    for (const Access& access : *accesses) {
+      if (const void* const edge = access.allocation->end_edge()) history.queue_releases(edge);
+    }
+  }
+}
+
+void run_users(const Command& command, QueueHistory& history) {
+  try {
+    history.run(command);
+  } catch (...) {
+    if constexpr (kTsan) order_owners(command, history);
+    throw;
+  }
+  if constexpr (kTsan) order_owners(command, history);
+}
+
 bool is_whole(const Access& access) {
   return access.range == ByteRange{0, access.allocation->bytes()};
 }
@@ -89,6 +108,7 @@ void Engine::drain() {
   try_again();
   while (step_some_queue()) {
   }
+  for (const auto& queue : queues_) queue->history_.order_caller();
 }
 
 void Engine::abandon(const CollectivePtr& collective, std::exception_ptr reason) {
@@ -140,6 +160,7 @@ bool Engine::pass_head(CommandQueue& queue) {
         return false;
       }
       queue.clock_ = std::max(queue.clock_, head.record->clock);
+      queue.history_.queue_acquires(head.record.get());
       if (options_.watch != nullptr) saw_item(Seen::kPassed, queue, head.record.get());
       return finish_wait(queue, untold(head.record->failure));
     case QueueItem::Kind::kCollective:
@@ -160,14 +181,20 @@ bool Engine::arrive(CommandQueue& queue, QueueItem& head) {
   return false;
 }
 
-void Engine::reach(EventRecord& record, const CommandQueue& queue) {
+void Engine::reach(EventRecord& record, CommandQueue& queue) {
   record.reached = true;
+  queue.history_.queue_releases(&record);
   record.clock = queue.clock_;
   record.failure = queue.failure_;
   for (CommandQueue* waiting : record.waiting_queues) advance(*waiting);
   record.waiting_queues.clear();
-  for (HostWait* wait : record.waiting_hosts) complete(*wait, record.failure);
+  for (HostWait* wait : record.waiting_hosts) finish_wait_of_host(queue, *wait, record.failure);
   record.waiting_hosts.clear();
+}
+
+void Engine::finish_wait_of_host(CommandQueue& queue, HostWait& wait, const FailurePtr& failure) {
+  queue.history_.queue_releases(&wait);
+  complete(wait, failure);
 }
 
 // By value: the head, which goes away, may hold the failure.
@@ -184,7 +211,7 @@ void Engine::finish_head(CommandQueue& queue, const std::exception_ptr& failure,
   if (options_.watch != nullptr) saw_finish(queue, failure != nullptr);
   std::erase_if(queue.waiting_hosts_, [&](const auto& waiting) {
     if (waiting.first > queue.done_) return false;
-    complete(*waiting.second, queue.failure_);
+    finish_wait_of_host(queue, *waiting.second, queue.failure_);
     return true;
   });
 }
@@ -207,6 +234,7 @@ void Engine::step(CommandQueue& queue) {
 bool Engine::step_work(CommandQueue& queue) {
   const QueueItem& head = queue.items_.front();
   std::exception_ptr failure = exception_of(queue.failure_);
+  queue.history_.queue_acquires(head.command.get());
   if (failure == nullptr && !execute(*head.command, queue, failure)) return false;
   queue.clock_ = std::max(queue.clock_, head.clock) + 1;
   if (failure != nullptr) spoil_writes(*head.command, failure);
@@ -228,6 +256,7 @@ bool Engine::step_collective(const CollectivePtr& collective) {
   for (CommandQueue* queue : collective->queues) {
     clock = std::max({clock, queue->clock_, queue->items_.front().clock});
     if (failure == nullptr) failure = exception_of(queue->failure_);
+    queue->history_.queue_releases(collective.get());
   }
   if (failure == nullptr && !execute(collective->command, *collective->queues.front(), failure)) {
     return false;
@@ -241,6 +270,7 @@ bool Engine::step_collective(const CollectivePtr& collective) {
   std::uint64_t digest = 0;
   for (CommandQueue* queue : collective->queues) {
     queue->clock_ = clock + 1;
+    queue->history_.queue_acquires(collective.get());
     if (!command.alike || queue == collective->queues.front()) {
       digest = noted_digest_of(OperationKind::kCollective, command, *queue, failure != nullptr);
     }
@@ -253,10 +283,10 @@ bool Engine::step_collective(const CollectivePtr& collective) {
 }
 
 // The memory of the program that the body of a user's kernel touches is touched by the stream.
-void Engine::run_command(const Command& command, const CommandQueue& queue) {
-  if (options_.watch == nullptr) return command.run(command);
+void Engine::run_body(const Command& command, CommandQueue& queue) {
+  if (options_.watch == nullptr) return run_users(command, queue.history_);
   const Watch::Stay stay(*options_.watch, sim::Actor{queue.agent()});
-  command.run(command);
+  run_users(command, queue.history_);
 }
 
 // Whether the command has ended, in success or failure. False without memory: the command has then
@@ -267,7 +297,11 @@ bool Engine::execute(const Command& command, CommandQueue& queue, std::exception
     make_room_for_marks(command);
     if (!share_copies(command)) {
       own_bytes(command);
-      if (command.run) run_command(command, queue);
+      if (command.is_users) {
+        run_body(command, queue);
+      } else if (command.run) {
+        command.run(command);
+      }
     }
     mark_written(command);
   } catch (const std::bad_alloc&) {

@@ -93,8 +93,11 @@ void Engine::synchronize_device(int device, CallSite site) {
     while (step_some_queue()) {
     }
     const auto busy = std::ranges::find_if(queues_, is_busy);
-    if (busy == queues_.end()) return;
+    if (busy == queues_.end()) break;
     await_queue(lock, **busy, site);
+  }
+  for (const auto& queue : queues_) {
+    if (queue->device() == device) queue->history_.order_caller();
   }
 }
 
@@ -107,16 +110,20 @@ void Engine::reach(const EventPoint& event) {
   const Lock lock(door_, Lock::Entry::kOrWait);
   EventRecord& record = *event.latest;
   record.reached = true;
-  for (HostWait* wait : record.waiting_hosts) complete(*wait, nullptr);
+  for (HostWait* wait : record.waiting_hosts) {
+    QueueHistory::release(wait);
+    complete(*wait, nullptr);
+  }
   record.waiting_hosts.clear();
 }
 
-bool Engine::query(const CommandQueue& queue) {
+bool Engine::query(CommandQueue& queue) {
   const Lock lock(door_);
   require_turn();
   const std::uint64_t last = queue.enqueued_;
   if (!queue.items_.empty()) step_for_query();
   const bool done = queue.items_.empty();
+  if (done) queue.history_.order_caller();
   if (options_.watch != nullptr) {
     sim::Observation seen;
     seen.kind = Seen::kQueried;
@@ -135,6 +142,7 @@ bool Engine::query(const EventPoint& event) {
   }
   if (!event.latest->reached) step_for_query();
   const bool done = event.latest->reached;
+  if (done) QueueHistory::acquire(event.latest.get());
   if (options_.watch != nullptr) {
     sim::Observation seen;
     seen.kind = Seen::kQueried;
@@ -186,6 +194,7 @@ void Engine::await_queue(Lock& lock, CommandQueue& queue, CallSite site) {
   try_again();
   HostWait wait;
   if (queue.items_.empty()) {
+    queue.history_.queue_releases(&wait);
     complete(wait, queue.failure_);
   } else {
     queue.waiting_hosts_.emplace_back(queue.enqueued_, &wait);
@@ -212,6 +221,7 @@ void Engine::wait_for_record(Lock& lock, const std::shared_ptr<EventRecord>& rec
   try_again();
   HostWait wait;
   if (record->reached) {
+    QueueHistory::acquire(record.get());
     complete(wait, untold(record->failure));
   } else {
     record->waiting_hosts.push_back(&wait);
@@ -259,6 +269,7 @@ void Engine::await(Lock& lock, HostWait& wait, bool on_replica, const Operation&
     note(operation);
     await_running(lock, wait, operation.site);
   }
+  QueueHistory::acquire(&wait);
   if (wait.failure != nullptr) report(lock, FailurePtr(wait.failure));
 }
 

@@ -51,7 +51,7 @@ void Engine::saw_work(Observation::Kind kind, std::span<CommandQueue* const> que
   seen.kind = kind;
   seen.items = items_;
   seen.name = command.name;
-  seen.of_user = command.of_user;
+  seen.of_user = command.is_users;
   seen.footprints = footprints_of(command);
   if (submitted) return tell_host(seen, command.site);
   seen.actor = {queues.front()->agent()};

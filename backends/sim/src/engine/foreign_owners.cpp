@@ -2,13 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/foreign_owners.h"
 
+#include "engine/queue_history.h"
+
 #include <iterator>
 
 namespace belfry::engine {
 namespace {
 
 bool has_ended(const ForeignOwners::Entry& entry) {
-  return entry.ended->load(std::memory_order_acquire);
+  if (!entry.ended->has_come.load(std::memory_order_acquire)) return false;
+  QueueHistory::acquire(&entry.ended->edge);
+  return true;
 }
 
 }  // namespace

@@ -16,8 +16,16 @@ namespace belfry::engine {
 /// host calls outside of the engine therefore release owners. May be used by several threads.
 class ForeignOwners {
  public:
-  /// The end of the bytes' last user. Set by the allocation.
-  using Ended = std::shared_ptr<std::atomic<bool>>;
+  /// The end of the bytes' last user.
+  struct End {
+    /// Whether the bytes have no user. Set and cleared by the allocation; set before an allocation.
+    std::atomic<bool> has_come{true};
+    /// An edge of ThreadSanitizer from the users to the owner. A store to an atomic object replaces
+    /// the earlier releases at the address of the object.
+    char edge = 0;
+  };
+  // Shared by the allocation and the owner.
+  using Ended = std::shared_ptr<End>;
   /// An owner that waits.
   struct Entry {
     std::shared_ptr<const void> owner;
@@ -41,7 +49,7 @@ class ForeignOwner {
  public:
   ForeignOwner(std::shared_ptr<ForeignOwners> owners, std::shared_ptr<const void> owner)
       : owners_(std::move(owners)) {
-    entry_.push_back({std::move(owner), std::make_shared<std::atomic<bool>>(false)});
+    entry_.push_back({std::move(owner), std::make_shared<ForeignOwners::End>()});
   }
   ForeignOwner(const ForeignOwner&) = delete;
   ForeignOwner& operator=(const ForeignOwner&) = delete;

@@ -12,13 +12,15 @@ Storage::Storage(std::shared_ptr<DeviceMemory> memory, std::size_t bytes)
     : memory_(std::move(memory)), bytes_(bytes), block_(memory_->take(bytes)) {}
 
 Storage::Storage(std::byte* foreign, ForeignOwners::Ended ended)
-    : block_{foreign, 0, nullptr}, ended_(std::move(ended)) {}
+    : block_{foreign, 0, nullptr}, ended_(std::move(ended)) {
+  ended_->has_come.store(false, std::memory_order_relaxed);
+}
 
 Storage::~Storage() {
   if (memory_ != nullptr) {
     memory_->release(block_, bytes_);
   } else {
-    ended_->store(true, std::memory_order_release);
+    ended_->has_come.store(true, std::memory_order_release);
   }
 }
 

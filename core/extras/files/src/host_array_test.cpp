@@ -4,6 +4,7 @@
 #include "belfry/files/host_array.h"
 
 #include "belfry/error.h"
+#include "belfry/testing/code_of.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,6 +17,7 @@
 namespace belfry::host_array_test {
 namespace {
 
+using testing::code_of;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -24,15 +26,6 @@ HostArray array_of(Shape shape, const std::vector<T>& values) {
   std::vector<std::byte> bytes(values.size() * sizeof(T));
   if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
   return {dtype_of<T>(), std::move(shape), std::move(bytes)};
-}
-
-ErrorCode code_of(const auto& body) {
-  try {
-    body();
-  } catch (const InvalidArgumentError& error) {
-    return error.code();
-  }
-  return ErrorCode::kInternal;
 }
 
 TEST(HostArray, PrintsItsTypeAndShape) {

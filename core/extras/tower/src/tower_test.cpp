@@ -12,7 +12,7 @@
 #include "belfry/planned_all_reduce.h"
 #include "belfry/scatter.h"
 #include "belfry/tensor_ops.h"
-#include "run/testing/code_of_test.h"
+#include "belfry/testing/code_of.h"
 #include "run/testing/error_of_test.h"
 
 #include <gmock/gmock.h>
@@ -32,6 +32,7 @@ namespace belfry::tower_test {
 namespace {
 
 using ::testing::AllOf;
+using testing::code_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/unwatched.h"
 #include "belfry/call_site.h"
 
 #include <cstdint>
@@ -31,7 +32,10 @@ void set_current_slot(SlotContext* context) noexcept;
 class SiteScope {
  public:
   explicit SiteScope(const CallSite& site) noexcept;
-  ~SiteScope() { *place_ = before_; }
+  ~SiteScope() {
+    const Unwatched unwatched;
+    *place_ = before_;
+  }
   SiteScope(const SiteScope&) = delete;
   SiteScope& operator=(const SiteScope&) = delete;
 

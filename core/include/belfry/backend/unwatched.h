@@ -27,8 +27,8 @@ namespace belfry::detail {
 /// object's lifetime. Without ThreadSanitizer the class does nothing. Fiber switches are reported
 /// to ThreadSanitizer without synchronisation: ThreadSanitizer then finds replicas that share
 /// memory outside belfry's handles. Replicas also share state of the library by design (rounds,
-/// streams, logs). Code that accesses this state on a replica's stack holds an Unwatched object;
-/// user code runs under an Unwatched object only in bodies of kernels (SEM-170).
+/// streams, logs). Code that accesses this state on a replica's stack holds an Unwatched object.
+/// No code of the user runs under an Unwatched object, except bodies of kernels on the driver.
 class [[maybe_unused]] Unwatched {
  public:
 #ifdef BELFRY_TSAN

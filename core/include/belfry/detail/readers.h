@@ -4,6 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/batches.h"
+#include "belfry/detail/taken.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -46,6 +47,22 @@ ReaderOfEpoch<T> generated(F start) {
   } else {
     return {};
   }
+}
+
+/// Whether these are a count and at least a second argument.
+template <class... Args>
+inline constexpr bool kBeginsWithCount = false;
+template <class Count, class F, class... Rest>
+inline constexpr bool kBeginsWithCount<Count, F, Rest...> =
+    std::is_convertible_v<Count, std::int64_t>;
+
+/// Does not compile.
+template <class Result, class... Args>
+Result tabulated_without_count() {
+  static_assert(kTaken<Args...>,
+                "tabulate takes the number of elements, then the function of an index: write "
+                "tabulate(count, [](std::int64_t index) { return ...; })");
+  return refused<Result>();
 }
 
 /// Readers of `fn(0)` to `fn(count - 1)`.

@@ -5,6 +5,7 @@
 #include "belfry/detail/component.h"
 #include "belfry/detail/containers.h"
 #include "belfry/detail/nest_traits.h"
+#include "belfry/detail/taken.h"
 #include "belfry/distributed_values.h"
 
 #include <type_traits>
@@ -25,9 +26,6 @@ struct Refused {
   template <class T>
   operator T() const;  // NOLINT: implicit on purpose.
 };
-/// The result of a refused call whose type is known.
-template <class T>
-T refused();
 
 /// Whether values of a type can be copied. Looks at the elements of standard containers: the traits
 /// of a std::vector say yes for elements of any type.

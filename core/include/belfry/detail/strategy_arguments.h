@@ -4,6 +4,7 @@
 
 #include "belfry/backend/backend.h"
 #include "belfry/call_site.h"
+#include "belfry/detail/taken.h"
 #include "belfry/device_spec.h"
 #include "belfry/process_group.h"
 
@@ -52,10 +53,6 @@ concept WrongArguments = !std::is_invocable_v<const Right&, Args...> && !kIsCopy
 template <class T>
 concept ListedDevice =
     std::same_as<T, DeviceSpec> || std::is_convertible_v<const T&, std::string_view>;
-
-/// False, for a message that depends on these types.
-template <class... Args>
-inline constexpr bool kTaken = false;
 
 }  // namespace detail
 }  // namespace belfry

@@ -7,7 +7,7 @@
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
-#include "run/testing/code_of_test.h"
+#include "belfry/testing/code_of.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,6 +23,7 @@
 namespace belfry::assign_test {
 namespace {
 
+using testing::code_of;
 using ::testing::Each;
 using ::testing::ElementsAre;
 

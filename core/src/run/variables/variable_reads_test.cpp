@@ -6,7 +6,7 @@
 #include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
-#include "run/testing/code_of_test.h"
+#include "belfry/testing/code_of.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,6 +18,7 @@
 namespace belfry::variable_reads_test {
 namespace {
 
+using testing::code_of;
 using ::testing::Each;
 using ::testing::ElementsAre;
 

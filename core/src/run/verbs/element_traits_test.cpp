@@ -10,7 +10,7 @@
 #include "belfry/strategies.h"
 #include "belfry/tensor.h"
 #include "belfry/testing/asserts.h"
-#include "run/testing/code_of_test.h"
+#include "belfry/testing/code_of.h"
 #include "run/testing/error_of_test.h"
 
 #include <gmock/gmock.h>
@@ -68,6 +68,7 @@ struct belfry::ElementTraits<belfry::element_traits_test::Map> {
 namespace belfry::element_traits_test {
 namespace {
 
+using testing::code_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 

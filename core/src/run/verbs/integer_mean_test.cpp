@@ -7,7 +7,7 @@
 #include "belfry/reduction.h"
 #include "belfry/strategies.h"
 #include "belfry/testing/asserts.h"
-#include "run/testing/code_of_test.h"
+#include "belfry/testing/code_of.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,6 +22,7 @@
 namespace belfry::integer_mean_test {
 namespace {
 
+using testing::code_of;
 using ::testing::Each;
 using ::testing::ElementsAre;
 

@@ -6,7 +6,7 @@
 #include "belfry/strategies.h"
 #include "belfry/tensor.h"
 #include "belfry/testing/asserts.h"
-#include "run/testing/code_of_test.h"
+#include "belfry/testing/code_of.h"
 #include "run/testing/error_of_test.h"
 
 #include <gmock/gmock.h>
@@ -22,6 +22,7 @@
 namespace belfry::sum_overflow_test {
 namespace {
 
+using testing::code_of;
 using ::testing::Each;
 using ::testing::HasSubstr;
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/error.h"
 #include "belfry/sim/backend.h"
 #include "belfry/testing/backend_factory.h"
 
@@ -57,8 +56,8 @@ class SimFactory final : public BackendFactory {
       for (Stream* stream : {&device.compute_stream(), &device.communication_stream()}) {
         try {
           stream->synchronize();
-        } catch (const Error& planned) {
-          static_cast<void>(planned);  // The work failed on purpose.
+        } catch (...) {
+          continue;  // The work failed on purpose. Bodies of kernels throw any type.
         }
       }
     }

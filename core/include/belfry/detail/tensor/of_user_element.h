@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/taken.h"
 #include "belfry/element_traits.h"
 #include "belfry/shape.h"
 #include "belfry/tensor.h"
@@ -51,6 +52,15 @@ class Tensor<T> {
   }
   /// Throws: UnsupportedError.
   static Tensor zeros(const Shape& /*shape*/, CallSite site = CallSite::here()) { refuse(site); }
+  /// Does not compile: memory of the program is named with its type, so that no program needs the
+  /// call.
+  template <class... Args>
+  static Tensor over(const Shape& /*shape*/, Args&&... /*arguments*/) {
+    static_assert(detail::kTaken<Args...>,
+                  "tensors of a type with ElementTraits do not exist: write std::vector<T> for "
+                  "values in host memory, or a structure of tensors of numbers with members");
+    return detail::refused<Tensor>();
+  }
 
  private:
   [[noreturn]] static void refuse(CallSite site) {

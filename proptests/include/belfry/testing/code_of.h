@@ -4,16 +4,16 @@
 
 #include "belfry/error.h"
 
-namespace belfry {
+namespace belfry::testing {
 
-/// The code of the belfry error thrown by `body`; kInternal without a belfry error.
-inline ErrorCode code_of(const auto& body) {
+/// The code of the error of belfry that `call` throws; kInternal without an error of belfry.
+ErrorCode code_of(const auto& call) {
   try {
-    body();
+    call();
   } catch (const Error& error) {
     return error.code();
   }
   return ErrorCode::kInternal;
 }
 
-}  // namespace belfry
+}  // namespace belfry::testing
