@@ -10,6 +10,7 @@
 #include "choice_record.h"
 #include "communicator.h"
 #include "device_table.h"
+#include "explore/present_body.h"
 #include "fixed_chooser.h"
 #include "log_sink.h"
 #include "observing_sink.h"
@@ -82,7 +83,9 @@ struct Backend::State final : ScheduleSource {
     shared.check_kernels = options.check_kernels;
     if (options.record) shared.sink = threads ? static_cast<OperationSink*>(&locked_sink) : &sink;
     if (attached.observer != nullptr) {
-      watch.emplace(*attached.observer);
+      // An observer of the library's own may follow accesses to host memory, too.
+      host_watch = dynamic_cast<engine::HostAccessWatch*>(attached.observer);
+      watch.emplace(*attached.observer, host_watch);
       observing_sink.emplace(*watch, shared.sink);
     }
     shared.staging = std::make_shared<engine::BlockPool>();
@@ -92,6 +95,7 @@ struct Backend::State final : ScheduleSource {
                                                                .watch = watch ? &*watch : nullptr,
                                                                .digest = extent_of(options.digests),
                                                                .threads = threads});
+    if (host_watch != nullptr) host_watch->attach(*shared.engine);
     executor = make_executor();
     if (options.carrier == Carrier::kConcurrent) {
       shared.engine->attach_concurrent(executor.get());
@@ -125,9 +129,12 @@ struct Backend::State final : ScheduleSource {
         break;
     }
     sink.attach(made.get());
+    if (watch) watch->attach(made.get());
+    if (options.schedule.kind == ScheduleKind::kReplayed) {
+      made = std::make_unique<ReplayExecutor>(std::move(made), replay);
+    }
     if (watch) made = std::make_unique<WatchedExecutor>(std::move(made), *watch);
-    if (options.schedule.kind != ScheduleKind::kReplayed) return made;
-    return std::make_unique<ReplayExecutor>(std::move(made), replay);
+    return made;
   }
 
   bool has_all_choices() const { return options.record && record.kept() == record.made(); }
@@ -154,6 +161,7 @@ struct Backend::State final : ScheduleSource {
   std::unique_ptr<Chooser> chooser;
   LogSink sink;
   LockedLogSink locked_sink;
+  engine::HostAccessWatch* host_watch = nullptr;
   std::optional<engine::Watch> watch;
   std::optional<ObservingSink> observing_sink;
   Shared shared;
@@ -179,6 +187,7 @@ DeviceSpec Backend::device_spec(int index) const {
 const Connections& Backend::connections() const { return state_->connections; }
 
 Device& Backend::device(int index) {
+  PresentBody::uses(*this);
   state_->require(index);
   return state_->devices.at(index, state_->shared);
 }
@@ -201,6 +210,7 @@ std::unique_ptr<Communicator> Backend::communicator(std::span<const int> devices
 }
 
 Executor& Backend::executor() {
+  PresentBody::uses(*this);
   // The caller begins a run: failures of the run before must not get into the new run.
   state_->shared.engine->forget_told();
   return *state_->executor;
@@ -217,11 +227,18 @@ RunSettings Backend::run_settings() const {
           .kernel_failures = state_->shared.kernel_failures.get()};
 }
 
-const Log& Backend::log() const { return state_->sink.log(); }
+const Log& Backend::log() const {
+  state_->shared.engine->asked("log");
+  return state_->sink.log();
+}
 
-std::vector<Choice> Backend::choices() const { return state_->record.choices(); }
+std::vector<Choice> Backend::choices() const {
+  state_->shared.engine->asked("choices");
+  return state_->record.choices();
+}
 
 std::string Backend::replay_token() const {
+  state_->shared.engine->asked("choices");
   const ChoiceRecord& record = state_->record;
   if (!state_->options.record) {
     throw UnsupportedError(ErrorCode::kUnsupported, "nothing is recorded, so there is no token",
@@ -244,6 +261,7 @@ std::vector<DeviceMemoryReport> Backend::memory_report() const {
 }
 
 std::vector<LiveBuffer> Backend::leaks() const {
+  state_->shared.engine->asked("leaks");
   std::vector<LiveBuffer> buffers;
   state_->devices.for_each([&](const SimDevice& device) {
     for (const engine::LiveAllocation& live : device.device_memory().live()) {

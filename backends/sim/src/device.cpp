@@ -61,12 +61,19 @@ BufferPtr SimDevice::adopt(ForeignMemory memory, Stream& stream) {
   engine::AllocationPtr allocation =
       memory_->adopt(static_cast<std::byte*>(memory.address), memory.bytes, owner->ended());
   shared_.engine->made(*allocation);
+  shared_.engine->exchanged(*allocation);
   return std::make_shared<SimBuffer>(*this, std::move(allocation), shared_.engine, memory.origin(),
                                      std::move(owner));
 }
 
 void* SimDevice::lend(const BufferView& view, std::optional<std::int64_t>) {
-  return shared_.engine->lend(compute_.queue(), access_of(view, *shared_.engine, "lend"));
+  const engine::Access access = access_of(view, *shared_.engine, "lend");
+  shared_.engine->exchanged(*access.allocation);
+  return shared_.engine->lend(compute_.queue(), access);
+}
+
+void SimDevice::copies_for_write(const BufferView& view) {
+  shared_.engine->copies_for_write(compute_.queue(), access_of(view, *shared_.engine, "copy"));
 }
 
 std::unique_ptr<Stream> SimDevice::create_stream() {

@@ -5,6 +5,7 @@
 #include "belfry/backend/device.h"
 #include "belfry/backend/foreign_memory.h"
 #include "belfry/backend/kernel_failures.h"
+#include "belfry/backend/witness.h"
 #include "engine/device_memory.h"
 #include "engine/engine.h"
 #include "engine/foreign_owners.h"
@@ -38,7 +39,7 @@ struct Shared {
 /// or `CPU:0` for the host, which follows the devices.
 DeviceSpec simulated_device(int index, int devices);
 
-class SimDevice final : public Device, public ForeignMemoryDevice {
+class SimDevice final : public Device, public ForeignMemoryDevice, public CopyWitness {
  public:
   SimDevice(int index, Shared& shared);
 
@@ -52,7 +53,11 @@ class SimDevice final : public Device, public ForeignMemoryDevice {
   Stream& communication_stream() override { return communication_; }
   std::unique_ptr<Stream> create_stream() override;
   std::unique_ptr<Event> create_event() override;
-  MemoryUse memory() const override { return memory_->use(); }
+  MemoryUse memory() const override {
+    shared_.engine->asked("memory");
+    return memory_->use();
+  }
+  void copies_for_write(const BufferView& view) override;
 
   const engine::DeviceMemory& device_memory() const { return *memory_; }
 

@@ -66,6 +66,16 @@ const char* to_string(Observation::Kind kind) {
       return "host read";
     case Observation::Kind::kQueried:
       return "queried";
+    case Observation::Kind::kVariableMade:
+      return "made a variable";
+    case Observation::Kind::kVariableTaken:
+      return "took a variable";
+    case Observation::Kind::kCopiedOnWrite:
+      return "copied on write";
+    case Observation::Kind::kForeignMemory:
+      return "shared memory of the program";
+    case Observation::Kind::kAbandoned:
+      return "was abandoned";
   }
   return "?";
 }

@@ -23,6 +23,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using testing::Seen;
 using testing::SeenOnce;
+using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 using Kind = Observation::Kind;
 
@@ -201,6 +202,56 @@ TEST_F(AnObserver, HearsOfQueries) {
   EXPECT_EQ(queries[0].event.number, 1u);
   EXPECT_EQ(queries[0].record, 1u);
   EXPECT_EQ(queries[0].site.line, line);
+}
+
+TEST_F(AnObserver, HearsOfQuestionsAboutTheLogAndTheMemory) {
+  (void)backend_.device(0).memory();
+  (void)backend_.hash();
+  (void)backend_.replay_token();
+  (void)backend_.leaks();
+  std::vector<std::string> subjects;
+  for (const SeenOnce& one : seen_.of(Kind::kQueried)) subjects.push_back(one.name);
+  EXPECT_THAT(subjects, ElementsAre("memory", "log", "choices", "leaks"));
+}
+
+TEST_F(AnObserver, HearsOfVariablesMadeInReplicas) {
+  belfry::testing::asserts("SEM-78");
+  strategy_.run([&](ReplicaContext& replica) {
+    if (replica.replica_id() == 0) strategy_.mirrored_variable([] { return 1.0; }, {.name = "a"});
+    if (replica.replica_id() == 0) strategy_.mirrored_variable([] { return 1.0; }, {.name = "b"});
+    if (replica.replica_id() == 1) strategy_.mirrored_variable([] { return 1.0; }, {.name = "b"});
+    if (replica.replica_id() == 1) strategy_.mirrored_variable([] { return 1.0; }, {.name = "a"});
+  });
+  EXPECT_THAT(seen_.actors(Kind::kVariableMade), ElementsAre("R0 of run 1", "R0 of run 1"));
+  EXPECT_THAT(seen_.actors(Kind::kVariableTaken), ElementsAre("R1 of run 1", "R1 of run 1"));
+  std::vector<std::uint64_t> numbers;
+  for (const SeenOnce& one : seen_.all) {
+    if (one.kind != Kind::kVariableMade && one.kind != Kind::kVariableTaken) continue;
+    numbers.push_back(one.record);
+  }
+  EXPECT_THAT(numbers, ElementsAre(1u, 2u, 2u, 1u));
+}
+
+TEST_F(AnObserver, HearsOfCopiesInPlaceOfWrites) {
+  belfry::testing::asserts("SEM-194");
+  auto x = Tensor<float>::full(Shape{2}, 1.0F, strategy_.placement(1));
+  scale(x, 2.0F);
+  EXPECT_THAT(seen_.of(Kind::kCopiedOnWrite), IsEmpty());
+  const auto second = x;
+  scale(x, 2.0F);
+  ASSERT_EQ(seen_.of(Kind::kCopiedOnWrite).size(), 1u);
+  const SeenOnce copy = seen_.of(Kind::kCopiedOnWrite)[0];
+  const SeenOnce fill = seen_.of(Kind::kSubmitted)[0];
+  ASSERT_EQ(copy.footprints.size(), 1u);
+  EXPECT_EQ(copy.footprints[0].resource, fill.footprints[0].resource);
+  EXPECT_EQ(copy.footprints[0].end, 2 * sizeof(float));
+  EXPECT_EQ(copy.items.at(0).stream, fill.items.at(0).stream);
+}
+
+TEST_F(AnObserver, HearsOfMemoryOfTheProgram) {
+  std::vector<float> mine(2, 1.0F);
+  const auto over = Tensor<float>::over(Shape{2}, std::span(mine), strategy_.placement(0));
+  EXPECT_THAT(seen_.of(Kind::kForeignMemory), SizeIs(1));
 }
 
 TEST(EventNames, AreTheSameInEverySchedule) {

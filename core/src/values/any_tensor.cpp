@@ -4,10 +4,12 @@
 #include "belfry/backend/backend.h"
 #include "belfry/backend/current_slot.h"
 #include "belfry/backend/device.h"
+#include "belfry/backend/witness.h"
 #include "belfry/detail/current_context.h"
 #include "belfry/detail/host_accesses.h"
 #include "belfry/error.h"
 #include "belfry/tensor.h"
+#include "values/copy_on_write.h"
 
 #include <cstddef>
 #include <limits>
@@ -63,6 +65,11 @@ Device& device_of(const Placement& placement) {
                                detail::submitting_site());
   }
   return placement.backend->device(placement.device);
+}
+
+void detail::note_copy_for_write(const AnyTensor& tensor) {
+  auto* const witness = dynamic_cast<CopyWitness*>(&device_of(tensor.placement()));
+  if (witness != nullptr && tensor.view().count != 0) witness->copies_for_write(tensor.view());
 }
 
 AnyTensor::AnyTensor(BufferView view, Shape shape, Placement placement)
@@ -142,6 +149,7 @@ void AnyTensor::require_writable_memory() const {
            "make the tensor over a span of elements without const, or write to a copy, such as "
            "Tensor::from(x.shape(), x.to_host())");
   }
+  detail::note_copy_for_write(*this);
   if (view_.buffer.use_count() != 1) {
     reject(", while a second tensor shares the memory",
            "end the second tensor first, or make it a copy, such as Tensor::from(x.shape(), "
@@ -158,6 +166,7 @@ const BufferView& AnyTensor::writable(bool keep) {
     return view_;
   }
   if (!is_shared()) return view_;
+  detail::note_copy_for_write(*this);
   AnyTensor fresh = allocate(dtype(), shape_, placement_);
   if (keep && view_.count != 0) device_of(placement_).compute_stream().copy(fresh.view_, view_);
   *this = std::move(fresh);

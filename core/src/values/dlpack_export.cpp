@@ -5,6 +5,7 @@
 #include "belfry/backend/device.h"
 #include "belfry/dlpack.h"
 #include "belfry/error.h"
+#include "values/copy_on_write.h"
 #include "values/memory_exchange.h"
 
 #include <cstddef>
@@ -37,6 +38,7 @@ std::vector<std::int64_t> row_major(std::span<const std::int64_t> extents) {
 // Whether the tensor is now a copy, because a second handle has the storage.
 bool make_sole(AnyTensor& tensor) {
   if (tensor.view().buffer.use_count() == 1) return false;
+  detail::note_copy_for_write(tensor);
   AnyTensor copy = AnyTensor::allocate(tensor.dtype(), tensor.shape(), tensor.placement());
   if (tensor.view().count != 0) {
     device_of(tensor.placement()).compute_stream().copy(copy.view(), tensor.view());

@@ -6,6 +6,7 @@
 #include "belfry/detail/host_accesses.h"
 #include "belfry/detail/launch_operand.h"
 #include "belfry/error.h"
+#include "values/copy_on_write.h"
 #include "values/tensor_operands.h"
 #include "words/with_report.h"
 
@@ -53,6 +54,7 @@ class Outputs {
     if (operand.mode == OperandMode::kUpdates || tensor.is_foreign()) {
       views_.push_back(tensor.writable(true));
     } else if (tensor.is_shared()) {
+      note_copy_for_write(tensor);
       fresh_.emplace_back(&tensor,
                           AnyTensor::allocate(tensor.dtype(), tensor.shape(), tensor.placement()));
       views_.push_back(fresh_.back().second.view());

@@ -28,7 +28,7 @@ struct HostWait {
   FailurePtr failure;
 };
 
-/// What a queue holds: work, a record, a wait, or its part in a collective.
+/// An item of a queue: work, a record, a wait, or its part in a collective.
 struct QueueItem {
   enum class Kind : std::uint8_t { kWork, kRecord, kWait, kCollective };
   Kind kind = Kind::kWork;

@@ -162,7 +162,7 @@ void Engine::wait(CommandQueue& queue, const EventPoint& event) {
   clear_told();
   if (event.latest == nullptr) {
     note(host_operation(OperationKind::kWait, 0, queue));
-    if (options_.watch != nullptr) saw_wait_without_record(event);
+    if (options_.watch != nullptr) saw_without_record(Seen::kWaitQueued, event);
     return;
   }
   note(host_operation(OperationKind::kWait, event.latest->generation, queue));

@@ -22,6 +22,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace belfry::engine {
@@ -156,6 +157,13 @@ class Engine final : public OtherAgents {
   void tell(const Operation& operation);
   /// Tells an observer of a new allocation of the caller.
   void made(const Allocation& allocation);
+  /// The same of memory of the program as an allocation, or an allocation as memory of the program.
+  void exchanged(const Allocation& allocation);
+  /// Tells an observer of a copy in place of a write of `queue` to `access`.
+  void copies_for_write(const CommandQueue& queue, const Access& access);
+  /// Tells an observer of a question of the caller about `what`, which depends on the progress of
+  /// all agents. Throws: nothing.
+  void asked(std::string_view what);
   /// A name for an event that the caller makes. Throws: std::bad_alloc.
   sim::EventName name_event();
   /// The state of each queue with commands, a line each.
@@ -206,6 +214,7 @@ class Engine final : public OtherAgents {
   bool step_work(CommandQueue& queue);
   bool step_collective(const CollectivePtr& collective);
   bool execute(const Command& command, CommandQueue& queue, std::exception_ptr& failure);
+  void run_body(const Command& command, CommandQueue& queue);
   const std::vector<Footprint>& footprints_of(const Command& command);
   void note_execution(const CommandQueue& queue, const Command& command,
                       std::span<const Footprint> footprints, std::uint64_t digest,
@@ -216,7 +225,7 @@ class Engine final : public OtherAgents {
   std::uint32_t choose_queue();
   bool is_starved() const { return starved_ > kMostTries && starved_ > 2 * ready_.size(); }
   void try_again() { starved_ = 0; }
-  // As many steps as the Chooser decides; on a replica the executor asks the Chooser instead.
+  // Takes as many steps as the Chooser decides; on a replica the executor asks the Chooser instead.
   void run_some();
 
   // engine_watch.cpp: observations, if there is a watch. Queues are named by their numbers, and
@@ -227,7 +236,7 @@ class Engine final : public OtherAgents {
                 const Command& command);
   void saw_item(sim::Observation::Kind kind, const CommandQueue& queue, const EventRecord* record);
   void saw_finish(const CommandQueue& queue, bool failed);
-  void saw_wait_without_record(const EventPoint& event);
+  void saw_without_record(sim::Observation::Kind kind, const EventPoint& event);
   void saw_host(sim::Observation seen, const CommandQueue& queue, std::uint64_t number,
                 const CallSite& site);
   void saw_host(sim::Observation seen, const EventRecord& record, const CallSite& site);
@@ -265,7 +274,7 @@ class Engine final : public OtherAgents {
   std::vector<HostWait*> running_waits_;  // Those of hosts that have nothing to run.
   bool told_on_replica_ = false;          // Queues of other devices may be left to clear.
   std::uint32_t starved_ = 0;             // Tries without memory since the last step.
-  FailurePtr last_resort_;                // Where there is no memory for another.
+  FailurePtr last_resort_;                // Of steps without memory for a failure.
   FailurePtr lost_;  // The first of a queue that is gone; nobody has been told of it.
   std::uint64_t host_clock_ = 0;
   std::vector<std::unique_ptr<CommandQueue>> queues_;

@@ -282,6 +282,13 @@ bool Engine::step_collective(const CollectivePtr& collective) {
   return true;
 }
 
+// The memory of the program that the body of a user's kernel touches is touched by the stream.
+void Engine::run_body(const Command& command, CommandQueue& queue) {
+  if (options_.watch == nullptr) return run_users(command, queue.history_);
+  const Watch::Stay stay(*options_.watch, sim::Actor{queue.agent()});
+  run_users(command, queue.history_);
+}
+
 // Whether the command has ended, in success or failure. False without memory: the command has then
 // changed nothing.
 bool Engine::execute(const Command& command, CommandQueue& queue, std::exception_ptr& failure) {
@@ -291,7 +298,7 @@ bool Engine::execute(const Command& command, CommandQueue& queue, std::exception
     if (!share_copies(command)) {
       own_bytes(command);
       if (command.is_users) {
-        run_users(command, queue.history_);
+        run_body(command, queue);
       } else if (command.run) {
         command.run(command);
       }

@@ -74,6 +74,8 @@ void Engine::synchronize(const EventPoint& event, CallSite site) {
   clear_told();
   if (event.latest != nullptr) {
     wait_for_record(lock, std::shared_ptr(event.latest), site_or_submitting(site));
+  } else if (options_.watch != nullptr) {
+    saw_without_record(Seen::kHostWaited, event);
   }
 }
 
@@ -134,7 +136,10 @@ bool Engine::query(CommandQueue& queue) {
 bool Engine::query(const EventPoint& event) {
   const Lock lock(door_);
   require_turn();
-  if (event.latest == nullptr) return true;
+  if (event.latest == nullptr) {
+    if (options_.watch != nullptr) saw_without_record(Seen::kQueried, event);
+    return true;
+  }
   if (!event.latest->reached) step_for_query();
   const bool done = event.latest->reached;
   if (done) QueueHistory::acquire(event.latest.get());

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the engine tells an observer. Nothing here is reached without one.
+// Announcements of the engine to an observer. Engines without an observer never get here.
 #include "belfry/backend/current_slot.h"
 #include "engine/engine.h"
 
@@ -51,6 +51,7 @@ void Engine::saw_work(Observation::Kind kind, std::span<CommandQueue* const> que
   seen.kind = kind;
   seen.items = items_;
   seen.name = command.name;
+  seen.of_user = command.is_users;
   seen.footprints = footprints_of(command);
   if (submitted) return tell_host(seen, command.site);
   seen.actor = {queues.front()->agent()};
@@ -79,9 +80,10 @@ void Engine::saw_finish(const CommandQueue& queue, bool failed) {
   tell_stream(seen, queue, queue.done_);
 }
 
-void Engine::saw_wait_without_record(const EventPoint& event) {
+void Engine::saw_without_record(Observation::Kind kind, const EventPoint& event) {
   Observation seen;
-  seen.kind = Observation::Kind::kWaitQueued;
+  seen.kind = kind;
+  seen.done = kind == Observation::Kind::kQueried;
   seen.event = event.name;
   tell_host(seen, {});
 }
@@ -113,6 +115,39 @@ void Engine::made(const Allocation& allocation) {
   Observation seen;
   seen.kind = Observation::Kind::kAllocated;
   seen.footprints = {&whole, 1};
+  tell_host(seen, {});
+}
+
+void Engine::exchanged(const Allocation& allocation) {
+  if (options_.watch == nullptr) return;
+  const Lock lock(door_);
+  const Footprint whole{allocation.resource(), 0, allocation.bytes(), AccessMode::kWrite};
+  Observation seen;
+  seen.kind = Observation::Kind::kForeignMemory;
+  seen.footprints = {&whole, 1};
+  tell_host(seen, {});
+}
+
+void Engine::copies_for_write(const CommandQueue& queue, const Access& access) {
+  if (options_.watch == nullptr) return;
+  const Lock lock(door_);
+  const Footprint view{access.allocation->resource(), access.range.begin, access.range.end,
+                       AccessMode::kWrite};
+  sim::StreamItem item;
+  name(item, queue, 0);
+  Observation seen;
+  seen.kind = Observation::Kind::kCopiedOnWrite;
+  seen.items = {&item, 1};
+  seen.footprints = {&view, 1};
+  tell_host(seen, {});
+}
+
+// Without the lock: the log is asked for at any time, also by a thread that may not enter.
+void Engine::asked(std::string_view what) {
+  if (options_.watch == nullptr) return;
+  Observation seen;
+  seen.kind = Observation::Kind::kQueried;
+  seen.name = what;
   tell_host(seen, {});
 }
 

@@ -30,4 +30,16 @@ sim::EventName Watch::name_event() {
   return {maker, ++events_[maker]};
 }
 
+// A later variable at the same address takes the place of an earlier variable.
+std::uint32_t Watch::name_variable(const void* variable) {
+  const std::lock_guard lock(mutex_);
+  return variable_ids_[variable] = ++variables_;
+}
+
+std::uint32_t Watch::number_of_variable(const void* variable) {
+  const std::lock_guard lock(mutex_);
+  const auto known = variable_ids_.find(variable);
+  return known == variable_ids_.end() ? 0 : known->second;
+}
+
 }  // namespace belfry::engine

@@ -8,14 +8,34 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 
 namespace belfry::engine {
 
+class Engine;
+
+/// Follows accesses to host memory from agent to agent.
+class HostAccessWatch {
+ public:
+  virtual ~HostAccessWatch() = default;
+  /// Called first, with the engine of the backend, which outlives all further calls.
+  virtual void attach(Engine& engine) = 0;
+  /// The accesses of the calling thread are those of `actor` from now on; without a value, of
+  /// nobody. Called on the stack of the actor.
+  virtual void enter(const std::optional<sim::Actor>& actor) = 0;
+  /// Accesses before come before all accesses after, in every schedule.
+  virtual void begin_phase() = 0;
+  /// The present replica has made a variable, or has taken a variable that was made.
+  virtual void make_variable(std::uint32_t number) = 0;
+  virtual void take_variable(std::uint32_t number) = 0;
+};
+
 /// An observer, with the state that names things to the observer: the acting replica, merge or
-/// host, and the numbers of runs and events.
+/// host, and the numbers of runs, events and variables.
 class Watch {
  public:
-  explicit Watch(sim::Observer& observer) : observer_(observer) {}
+  explicit Watch(sim::Observer& observer, HostAccessWatch* memory = nullptr)
+      : observer_(observer), memory_(memory) {}
 
   /// Sets the executor whose runs tell the place of host code. `executor` carries the runs itself.
   void attach(const Executor* executor) { executor_ = executor; }
@@ -27,13 +47,54 @@ class Watch {
   std::uint32_t begin_run();
   /// A name for an event that the caller makes. Throws: std::bad_alloc.
   sim::EventName name_event();
+  /// The number of a variable that the caller makes, and of a variable that was made. Throws:
+  /// std::bad_alloc; nothing.
+  std::uint32_t name_variable(const void* variable);
+  std::uint32_t number_of_variable(const void* variable);
+
+  /// During the life of a Stay, accesses to host memory are those of `actor`, or of nobody.
+  class Stay {
+   public:
+    Stay(Watch& watch, const std::optional<sim::Actor>& actor)
+        : watch_(watch), before_(watch.present_) {
+      watch_.enter(actor);
+    }
+    ~Stay() { watch_.enter(before_); }
+    Stay(const Stay&) = delete;
+    Stay& operator=(const Stay&) = delete;
+
+   private:
+    Watch& watch_;
+    const std::optional<sim::Actor> before_;
+  };
+  /// Orders accesses to host memory by the making of a variable.
+  void make_variable(std::uint32_t number) {
+    if (memory_ != nullptr) memory_->make_variable(number);
+  }
+  void take_variable(std::uint32_t number) {
+    if (memory_ != nullptr) memory_->take_variable(number);
+  }
+  /// Begins a phase of the accesses to host memory.
+  void begin_phase() {
+    if (memory_ != nullptr) memory_->begin_phase();
+  }
 
  private:
+  void enter(const std::optional<sim::Actor>& actor) {
+    if (memory_ == nullptr) return;
+    present_ = actor;
+    memory_->enter(actor);
+  }
+
   sim::Observer& observer_;
+  HostAccessWatch* memory_;
+  std::optional<sim::Actor> present_ = sim::Actor{};  // Whose accesses count.
   const Executor* executor_ = nullptr;
   std::mutex mutex_;
   std::uint32_t runs_ = 0;
-  std::map<sim::Actor, std::uint32_t> events_;  // How many each has made.
+  std::map<sim::Actor, std::uint32_t> events_;         // How many each has made.
+  std::map<const void*, std::uint32_t> variable_ids_;  // Looked up, and never listed.
+  std::uint32_t variables_ = 0;
 };
 
 }  // namespace belfry::engine

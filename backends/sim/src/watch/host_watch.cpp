@@ -33,6 +33,14 @@ void begin_phase() {
   if (attached != nullptr) attached->begin_phase();
 }
 
+void make_variable(std::uint32_t number) {
+  if (attached != nullptr) attached->make_variable(number);
+}
+
+void take_variable(std::uint32_t number) {
+  if (attached != nullptr) attached->take_variable(number);
+}
+
 HostReport stop() { return attached != nullptr ? attached->stop() : HostReport{}; }
 
 std::string source_line(const void* pc) {

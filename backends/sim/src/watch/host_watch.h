@@ -64,6 +64,11 @@ void leave();
 /// Accesses before come before all accesses after. Called at the begin and the end of a run, and at
 /// the begin and the end of a merge.
 void begin_phase();
+/// The current replica has made variable `number` for the replicas of its run. Its accesses before
+/// come before all accesses of a replica after `take_variable(number)`, in the same phase.
+void make_variable(std::uint32_t number);
+/// The current replica uses the variable from now on.
+void take_variable(std::uint32_t number);
 /// Ends the watch.
 HostReport stop();
 

@@ -15,6 +15,8 @@ class RunTime {
   virtual void enter(const Actor& actor, const void* frame) = 0;
   virtual void leave() = 0;
   virtual void begin_phase() = 0;
+  virtual void make_variable(std::uint32_t number) = 0;
+  virtual void take_variable(std::uint32_t number) = 0;
   virtual HostReport stop() = 0;
   virtual std::string source_line(const void* pc) = 0;
 };

@@ -75,6 +75,7 @@ std::vector<std::string> HostWatcher::unseen(bool& used_locks) const {
     }
   }
   if (second_thread_) unseen.emplace_back("a second thread ran watched code");
+  if (too_many_replicas_) unseen.emplace_back("more replicas than a watch of variables can name");
   if (foreign_stack_) unseen.emplace_back("a replica used the stack of a different replica");
   std::ranges::sort(unseen);
   return unseen;

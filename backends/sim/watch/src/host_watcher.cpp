@@ -40,7 +40,7 @@ void HostWatcher::start() {
   merge_reads_.clear();
   paused_.clear();
   accesses_ = 0;
-  used_atomics_ = shared_last_owner_ = second_thread_ = foreign_stack_ = false;
+  used_atomics_ = shared_last_owner_ = second_thread_ = foreign_stack_ = too_many_replicas_ = false;
   also_unseen_.clear();
   forget_unseen_calls();
   thread_ = ::pthread_self();
@@ -102,11 +102,47 @@ void HostWatcher::join_phase() {
     run_ = actor_.run;
     entered_.clear();
     agents_ = 0;
+    id_mask_ = 0xFFFF;
+    maker_ = made_ = 0;
+    makings_.clear();
+    known_by_.clear();
   }
-  agent_ = static_cast<Agent>(actor_.agent.index + 1);
-  if (entered_.size() <= agent_) entered_.resize(agent_ + 1UL);
-  if (!entered_[agent_]) ++agents_;
-  entered_[agent_] = true;
+  const auto id = static_cast<Agent>(actor_.agent.index + 1);
+  if (entered_.size() <= id) entered_.resize(id + 1UL);
+  if (!entered_[id]) ++agents_;
+  entered_[id] = true;
+  too_many_replicas_ |= id > id_mask_;
+  set_agent(id);
+}
+
+void HostWatcher::set_agent(Agent id) {
+  id_ = id;
+  agent_ = id;
+  known_ = 0;
+  if (maker_ == 0) return;
+  if (id == maker_) agent_ = static_cast<Agent>(id | made_ << kIdBits);
+  const auto known = known_by_.find(id);
+  if (known != known_by_.end()) known_ = known->second;
+}
+
+// A phase has a single maker: the first replica that takes part. Without room for a number, later
+// accesses of the maker are like earlier accesses, and the making orders nothing.
+void HostWatcher::make_variable(std::uint32_t number) {
+  if (mode_ != Mode::kReplica || entered_.size() > kIds + 1UL) return;
+  if (maker_ == 0) maker_ = id_;
+  if (maker_ != id_) return;
+  id_mask_ = kIds;
+  if (made_ < kMostMade) ++made_;
+  makings_[number] = made_ < kMostMade ? made_ : 0;
+  set_agent(id_);
+}
+
+void HostWatcher::take_variable(std::uint32_t number) {
+  const auto making = makings_.find(number);
+  if (mode_ != Mode::kReplica || making == makings_.end()) return;
+  Agent& known = known_by_[id_];
+  known = std::max(known, making->second);
+  set_agent(id_);
 }
 
 void HostWatcher::leave() {
@@ -128,7 +164,7 @@ void HostWatcher::end_merge() {
 }
 
 Actor HostWatcher::replica(Agent agent) const {
-  return {{AgentId::Kind::kReplica, agent - 1}, run_};
+  return {{AgentId::Kind::kReplica, (agent & id_mask_) - 1}, run_};
 }
 
 void HostWatcher::call(const void* return_address) noexcept {

@@ -44,6 +44,8 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   void enter(const Actor& actor, const void* frame) override;
   void leave() override;
   void begin_phase() override;
+  void make_variable(std::uint32_t number) override;
+  void take_variable(std::uint32_t number) override;
   HostReport stop() override;
   std::string source_line(const void* pc) override;
 
@@ -77,6 +79,9 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   };
 
   void join_phase();
+  void set_agent(Agent id);
+  Agents strangers(Agents agents) const;
+  Agents earlier(Agents agents) const;
   void set_stack(const void* frame);
   bool is_on_a_stack(std::uintptr_t address);
   Place place_of(const Access& access);
@@ -103,7 +108,9 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   int ignoring_ = 0;
   pthread_t thread_{};
   Actor actor_{};
-  Agent agent_ = 0;
+  Agent agent_ = 0;  // With the number of variables that the agent has made,
+  Agent id_ = 0;     // without the number,
+  Agent known_ = 0;  // and the number of variables of the maker that are known to the agent.
   Place context_ = CallTree::kRoot;
   std::size_t skipped_calls_ = 0;  // Inside the context, and without a place of their own.
   bool on_fiber_ = false;
@@ -117,6 +124,12 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   std::uint32_t run_ = 0;                // and the run of the phase,
   std::vector<bool> entered_;            // and the agents of the phase.
   std::size_t agents_ = 0;
+  Agent id_mask_ = 0xFFFF;                  // kIds in a phase with a maker of variables.
+  Agent maker_ = 0;                         // The id of the maker,
+  Agent made_ = 0;                          // the number of variables so far,
+  std::map<std::uint32_t, Agent> makings_;  // the number at the making of each,
+  std::map<Agent, Agent> known_by_;         // and the number that each agent knows of.
+  bool too_many_replicas_ = false;
 
   std::uint64_t accesses_ = 0;
   bool used_atomics_ = false;

@@ -82,18 +82,31 @@ void HostWatcher::mark(Granule& granule, std::uintptr_t address, Agents lanes,
   }
 }
 
+// The agents without an order to the access: neither the current agent, nor the maker of a variable
+// before a making that the current agent knows of.
+Agents HostWatcher::strangers(Agents agents) const {
+  const Agents ids = agents & id_mask_;
+  Agents found = somebody(agents) & ~mask(ids == id_);
+  if (known_ != 0) found &= ~(mask(ids == maker_) & mask((agents >> kIdBits) < known_));
+  return found;
+}
+
+// Nobody, or an agent whose access comes before the access in every schedule: the later access
+// stands for both. An access of the current agent stays while its number of variables does.
+Agents HostWatcher::earlier(Agents agents) const {
+  return ~strangers(agents) & ~mask(agents == agent_);
+}
+
 void HostWatcher::mark_write(Granule& granule, std::uintptr_t address, Agents lanes,
                              const Access& access) {
-  const Agents others = ~mask(granule.writers.agents == agent_);
-  const Agents strangers[] = {
-      somebody(granule.writers.agents) & others & lanes,
-      somebody(granule.readers.agents) & ~mask(granule.readers.agents == agent_) & lanes,
-      somebody(granule.others.agents) & ~mask(granule.others.agents == agent_) & lanes};
-  const Agents fresh = ~somebody(granule.writers.agents) & lanes;
-  if (!any(fresh | strangers[0] | strangers[1] | strangers[2])) return;
-  clash(granule.writers, true, strangers[0], address, access);
-  clash(granule.readers, false, strangers[1], address, access);
-  clash(granule.others, false, strangers[2], address, access);
+  const Agents against[] = {strangers(granule.writers.agents) & lanes,
+                            strangers(granule.readers.agents) & lanes,
+                            strangers(granule.others.agents) & lanes};
+  const Agents fresh = earlier(granule.writers.agents) & lanes;
+  if (!any(fresh | against[0] | against[1] | against[2])) return;
+  clash(granule.writers, true, against[0], address, access);
+  clash(granule.readers, false, against[1], address, access);
+  clash(granule.others, false, against[2], address, access);
   if (!any(fresh)) return;
   granule.writers.agents = choose(fresh, Agents{} + agent_, granule.writers.agents);
   set_places(granule.writers.places, fresh, place_of(access));
@@ -101,13 +114,12 @@ void HostWatcher::mark_write(Granule& granule, std::uintptr_t address, Agents la
 
 void HostWatcher::mark_read(Granule& granule, std::uintptr_t address, Agents lanes,
                             const Access& access) {
-  const Agents strangers =
-      somebody(granule.writers.agents) & ~mask(granule.writers.agents == agent_) & lanes;
-  const Agents fresh = ~somebody(granule.readers.agents) & lanes;
+  const Agents against = strangers(granule.writers.agents) & lanes;
+  const Agents fresh = earlier(granule.readers.agents) & lanes;
   const Agents second =
-      ~fresh & ~mask(granule.readers.agents == agent_) & ~somebody(granule.others.agents) & lanes;
-  if (!any(strangers | fresh | second)) return;
-  clash(granule.writers, true, strangers, address, access);
+      ~fresh & strangers(granule.readers.agents) & earlier(granule.others.agents) & lanes;
+  if (!any(against | fresh | second)) return;
+  clash(granule.writers, true, against, address, access);
   if (!any(fresh | second)) return;
   const Place place = place_of(access);
   granule.readers.agents = choose(fresh, Agents{} + agent_, granule.readers.agents);

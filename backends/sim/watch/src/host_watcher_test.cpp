@@ -38,6 +38,16 @@ class HostWatcherTest : public testing::Test {
   void read(const Actor& actor, std::size_t first, std::size_t count) {
     touch(actor, first, count, false);
   }
+  void make(const Actor& actor, std::uint32_t variable) {
+    watcher_.enter(actor, __builtin_frame_address(0));
+    watcher_.make_variable(variable);
+    watcher_.leave();
+  }
+  void take(const Actor& actor, std::uint32_t variable) {
+    watcher_.enter(actor, __builtin_frame_address(0));
+    watcher_.take_variable(variable);
+    watcher_.leave();
+  }
   // The bytes of the conflicts of a watch that ends: the first and the number.
   std::vector<std::array<std::size_t, 2>> conflicts() {
     std::vector<std::array<std::size_t, 2>> found;
@@ -56,6 +66,55 @@ TEST_F(HostWatcherTest, SeesTheBytesThatTwoReplicasTouch) {
   write(replica(0), 3, 20);
   read(replica(1), 17, 20);
   EXPECT_EQ(conflicts(), (Found{{17, 6}}));
+}
+
+// The making of a variable orders the accesses of its maker before the accesses of the taker.
+TEST_F(HostWatcherTest, OrdersTheMakingOfAVariable) {
+  write(replica(0), 0, 16);
+  make(replica(0), 1);
+  write(replica(0), 8, 8);  // After the making of variable 1,
+  make(replica(0), 2);      // and before the making of variable 2.
+  take(replica(1), 1);
+  read(replica(1), 0, 8);
+  take(replica(2), 2);
+  read(replica(2), 0, 16);
+  write(replica(2), 0, 4);  // A conflict with replica 1 alone.
+  EXPECT_EQ(conflicts(), (Found{{0, 4}}));
+}
+
+TEST_F(HostWatcherTest, OrdersNothingAfterTheMakingOfAVariable) {
+  write(replica(0), 0, 16);
+  make(replica(0), 1);
+  write(replica(0), 8, 8);
+  take(replica(1), 1);
+  read(replica(1), 0, 16);
+  EXPECT_EQ(conflicts(), (Found{{8, 8}}));
+}
+
+TEST_F(HostWatcherTest, OrdersNoReplicaThatHasNotTakenTheVariable) {
+  write(replica(0), 0, 8);
+  make(replica(0), 1);
+  read(replica(2), 0, 2);
+  EXPECT_EQ(conflicts(), (Found{{0, 2}}));
+}
+
+TEST_F(HostWatcherTest, OrdersNoTakersOfAVariable) {
+  write(replica(0), 0, 8);
+  make(replica(0), 1);
+  take(replica(1), 1);
+  write(replica(1), 0, 8);
+  take(replica(3), 1);
+  read(replica(3), 4, 4);
+  EXPECT_EQ(conflicts(), (Found{{4, 4}}));
+}
+
+TEST_F(HostWatcherTest, ForgetsVariablesOfEarlierPhases) {
+  make(replica(0), 1);
+  watcher_.begin_phase();
+  write(replica(0), 0, 8);
+  take(replica(1), 1);
+  read(replica(1), 0, 8);
+  EXPECT_EQ(conflicts(), (Found{{0, 8}}));
 }
 
 TEST_F(HostWatcherTest, LetsNeighboursWrite) {

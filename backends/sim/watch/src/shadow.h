@@ -9,8 +9,13 @@
 
 namespace belfry::sim::watch {
 
-/// The number of an agent in a phase: 1 + the id of the replica; 0: nobody.
+/// The number of an agent in a phase: 1 + the id of the replica; 0: nobody. In a phase with
+/// variables made in replicas, the bits from kIdBits on count the variables that the agent has
+/// made.
 using Agent = std::uint16_t;
+inline constexpr int kIdBits = 11;
+inline constexpr Agent kIds = (1 << kIdBits) - 1;
+inline constexpr Agent kMostMade = (1 << (16 - kIdBits)) - 1;
 /// A lane for each of 8 bytes.
 using Agents = Agent __attribute__((vector_size(16)));
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Variables made by replicas in a run.
+#include "belfry/backend/witness.h"
 #include "run/rounds/replica_runner.h"
 
 namespace belfry::detail {
@@ -16,12 +17,18 @@ std::shared_ptr<void> ReplicaRunner::make_variable(int replica, const VariableRe
   }
   if (replica == present_.id(0)) {
     std::shared_ptr<void> made = make();
+    if (auto* const witness = dynamic_cast<VariableWitness*>(&executor_)) witness->made(made.get());
     variables_.add(request, made);
     executor_.open(seekers_);
     return made;
   }
   for (;;) {
-    if (std::shared_ptr<void> made = variables_.take(replica, request)) return made;
+    if (std::shared_ptr<void> made = variables_.take(replica, request)) {
+      if (auto* const witness = dynamic_cast<VariableWitness*>(&executor_)) {
+        witness->taken(made.get());
+      }
+      return made;
+    }
     seek(replica, request);
   }
 }

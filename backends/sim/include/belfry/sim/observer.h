@@ -58,25 +58,33 @@ std::string to_string(const EventName& event);
 struct Observation {
   /// The event that an observation is about.
   enum class Kind : std::uint8_t {
-    kRunBegan,    ///< The actor began the run `run`.
-    kRunEnded,    ///< The run `run` has ended; the actor goes on.
-    kOperation,   ///< A replica or merge did `operation`: an arrival, an access to a variable.
-    kAllocated,   ///< The actor got a buffer: `footprints`, one, is all of it.
-    kSubmitted,   ///< The actor put the work `name` into streams, as `items`: of a collective,
-                  ///< one of each member. `footprints` are the work's.
-    kRecorded,    ///< The actor put a record of `event` into a stream: record `record` of it.
-    kWaitQueued,  ///< The actor put a wait for record `record` of `event` into a stream. Without
-                  ///< a record the wait waits for nothing, and there is no item.
-    kArrived,     ///< The part of a collective in `items` has come to the head of its stream.
-    kTookEffect,  ///< The work of `items` read and wrote `footprints`. Not for failed work.
-    kReached,     ///< A stream reached record `record` of `event`.
-    kPassed,      ///< A stream passed its wait for record `record` of `event`.
-    kFinished,    ///< A stream has got past `items`; `failed`: the work failed or was skipped.
-    kHostWaits,   ///< The actor waits for `items` and all before them in the stream, or, without
-                  ///< items, for record `record` of `event`.
-    kHostWaited,  ///< The same wait is over; `failed`: it throws.
-    kHostRead,    ///< The actor has read `footprints`.
-    kQueried,     ///< The actor asked whether `items`, or record `record` of `event`, are done.
+    kRunBegan,      ///< The actor began the run `run`.
+    kRunEnded,      ///< The run `run` has ended; the actor goes on.
+    kOperation,     ///< A replica or merge did `operation`: an arrival, an access to a variable.
+    kAllocated,     ///< The actor got a buffer: `footprints`, one, is all of it.
+    kSubmitted,     ///< The actor put the work `name` into streams, as `items`: of a collective,
+                    ///< one of each member. `footprints` are the work's.
+    kRecorded,      ///< The actor put a record of `event` into a stream: record `record` of it.
+    kWaitQueued,    ///< The actor put a wait for record `record` of `event` into a stream. Without
+                    ///< a record the wait waits for nothing, and there is no item.
+    kArrived,       ///< The part of a collective in `items` has come to the head of its stream.
+    kTookEffect,    ///< The work of `items` read and wrote `footprints`. Not for failed work.
+    kReached,       ///< A stream reached record `record` of `event`.
+    kPassed,        ///< A stream passed its wait for record `record` of `event`.
+    kFinished,      ///< A stream has got past `items`; `failed`: the work failed or was skipped.
+    kHostWaits,     ///< The actor waits for `items` and all before them in the stream, or, without
+                    ///< items, for record `record` of `event`.
+    kHostWaited,    ///< The same wait is over; `failed`: it throws.
+    kHostRead,      ///< The actor has read `footprints`.
+    kQueried,       ///< The actor asked whether `items`, or record `record` of `event`, are done;
+                    ///< or, with a `name`, for the backend's `log`, `choices`, `memory` or `leaks`.
+    kVariableMade,  ///< The first replica made variable `record`, in the order of the making.
+    kVariableTaken,  ///< The actor got variable `record`, which the first replica has made.
+    kCopiedOnWrite,  ///< The storage in `footprints` has a second owner, and the actor writes to a
+                     ///< copy. With a single owner the write would be work of the stream of
+                     ///< `items`, which has no number here.
+    kForeignMemory,  ///< Memory of the program became a buffer, or a buffer memory of the program.
+    kAbandoned,      ///< The actor ended without unwinding: all objects of its stack are lost.
   };
 
   Kind kind = Kind::kOperation;             ///< The event.
@@ -84,9 +92,11 @@ struct Observation {
   std::uint32_t run = 0;                    ///< The run that began or ended.
   bool failed = false;                      ///< The work or the wait failed.
   bool done = false;                        ///< The answer of kQueried.
+  bool of_user = false;                     ///< The submitted work is a kernel of the user's.
   std::span<const StreamItem> items{};      ///< The pieces of work.
   EventName event{};                        ///< The event of a record or a wait.
-  std::uint64_t record = 0;                 ///< Counted from 1 for each event; 0: none.
+  std::uint64_t record = 0;                 ///< Counted from 1 for each event; 0: none. Of a
+                                            ///< variable, its number.
   std::span<const Footprint> footprints{};  ///< The bytes that the work touches.
   std::string_view name{};                  ///< The name of the submitted work.
   /// The user's call that the actor carries out, or of the work; empty if not known.

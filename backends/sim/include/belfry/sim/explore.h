@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/sim/backend.h"
+#include "belfry/sim/body_result.h"
+#include "belfry/sim/verdict.h"
+
+#include <concepts>
+#include <functional>
+#include <type_traits>
+
+namespace belfry::sim {
+namespace detail {
+
+Verdict explore(const Options& options, const std::function<BodyResult(Backend&)>& body);
+
+}  // namespace detail
+
+/// Runs `body` a few times, on a fresh backend each, and judges all schedules (SEM-190 to SEM-195).
+/// The outcome of a schedule is the value or the exception of `body`, and the operations of each
+/// agent with their data. Numbers and containers of numbers are compared bit by bit, values of
+/// further types by `==`; a body may return nothing. Exceptions of `body` are outcomes, and do not
+/// leave `explore`.
+///
+/// `body` uses the given backend alone, and does the same in each run: without clocks, without
+/// random numbers that no seed decides, without state of earlier runs. Accesses of replicas to host
+/// memory are seen in code that `belfry_watch(target)` compiled; without such code no verdict is
+/// kCertified.
+///
+/// `options` decide the judged schedule. `record` and `digests` are set by the function, and
+/// replicas run on fibers.
+///
+/// Order: blocks the caller for 2 runs, and for at most 16 without a certificate.
+/// Throws: InvalidArgumentError as the constructor of Backend.
+///
+/// Example:
+///   const sim::Verdict verdict = sim::explore({.devices = 2}, [](sim::Backend& backend) {
+///     MirroredStrategy strategy{backend};
+///     return strategy.run([](ReplicaContext& replica) { return replica.replica_id(); })[1];
+///   });
+///   std::cout << explain(verdict);
+template <class Body>
+Verdict explore(const Options& options, Body&& body) {
+  using Result = std::decay_t<std::invoke_result_t<Body&, Backend&>>;
+  if constexpr (std::is_void_v<Result>) {
+    return detail::explore(options, [&](Backend& backend) {
+      body(backend);
+      return BodyResult{.text = "nothing"};
+    });
+  } else {
+    constexpr bool kCompared = detail::has_bits<Result>() || std::equality_comparable<Result>;
+    static_assert(kCompared,
+                  "the result of the body is compared between schedules: return numbers, for "
+                  "example tensor.to_host(), a type with ==, or nothing");
+    if constexpr (kCompared) {
+      return detail::explore(
+          options, [&](Backend& backend) { return detail::result_of<Result>(body(backend)); });
+    } else {
+      return Verdict(VerdictReport{});
+    }
+  }
+}
+
+}  // namespace belfry::sim

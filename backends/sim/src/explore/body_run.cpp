@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "explore/body_run.h"
+
+#include "belfry/error.h"
+#include "engine/engine.h"
+#include "explore/present_body.h"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <utility>
+
+namespace belfry::sim {
+namespace {
+
+bool is_short_of_memory(const Error& error) { return error.code() == ErrorCode::kOutOfMemory; }
+
+// The text of an error without the numbers that depend on the progress of streams.
+std::string text_of(const Error& error) {
+  if (is_short_of_memory(error) || error.code() == ErrorCode::kDeadlock) {
+    return to_string(error.code());
+  }
+  return error.what();
+}
+
+BodyOutcome outcome_of(const ExploredBody& body, Backend& backend) {
+  BodyOutcome outcome;
+  outcome.threw = true;
+  try {
+    outcome.result = body(backend);
+    outcome.threw = false;
+  } catch (const Error& error) {
+    outcome.result.text = text_of(error);
+    outcome.without_memory = is_short_of_memory(error);
+  } catch (const std::bad_alloc&) {
+    outcome.result.text = "std::bad_alloc";
+    outcome.without_memory = true;
+  } catch (const std::exception& exception) {
+    outcome.result.text = exception.what();
+  } catch (...) {
+    outcome.result.text = "an exception of a type without a text";
+  }
+  return outcome;
+}
+
+}  // namespace
+
+bool BodyOutcome::same(const BodyOutcome& other) const {
+  if (threw != other.threw || result.text != other.result.text) return false;
+  if (result.bits != other.result.bits) return false;
+  if (result.value == nullptr || other.result.value == nullptr) {
+    return result.value == other.result.value;
+  }
+  return result.equal(result.value.get(), other.result.value.get());
+}
+
+std::string BodyOutcome::text() const {
+  return threw ? "an exception: " + result.text : result.text;
+}
+
+// Sees the run. Keeps quiet about memory that runs out: a run may be between two states.
+class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
+ public:
+  explicit Witness(Scrutiny scrutiny)
+      : scrutiny_(scrutiny), watches_host_(scrutiny == Scrutiny::kAll && watch::linked()) {
+    if (watches_host_) watch::start();
+  }
+  ~Witness() override {
+    if (watches_host_) watch::stop();
+  }
+
+  void observe(const Observation& seen) override {
+    if (scrutiny_ == Scrutiny::kNothing) return;
+    if (over_ && seen.kind == Observation::Kind::kQueried) return;
+    try {
+      facts.add(seen);
+      steps.add(seen);
+      detector.observe(seen);
+    } catch (const std::bad_alloc&) {
+      incomplete = true;
+    }
+  }
+  void attach(engine::Engine& engine) override { engine_ = &engine; }
+  void enter(const std::optional<Actor>& actor) override {
+    if (!watches_host_) return;
+    if (actor) {
+      watch::enter(*actor);
+    } else {
+      watch::leave();
+    }
+  }
+  void begin_phase() override {
+    if (watches_host_) watch::begin_phase();
+  }
+  void make_variable(std::uint32_t number) override {
+    if (watches_host_) watch::make_variable(number);
+  }
+  void take_variable(std::uint32_t number) override {
+    if (watches_host_) watch::take_variable(number);
+  }
+
+  /// The body is over: questions about the backend are ours from now on.
+  watch::HostReport end() {
+    over_ = true;
+    return std::exchange(watches_host_, false) ? watch::stop() : watch::HostReport{};
+  }
+  /// Runs the work that is left.
+  void drain() { engine_->drain(); }
+
+  AgentSteps steps;
+  RunFacts facts;
+  races::RaceDetector detector;
+  bool incomplete = false;
+
+ private:
+  engine::Engine* engine_ = nullptr;
+  const Scrutiny scrutiny_;
+  bool watches_host_;
+  bool over_ = false;
+};
+
+BodyRun::BodyRun(const Options& options, Chooser* chooser, const ExploredBody& body,
+                 Scrutiny scrutiny)
+    : witness_(std::make_unique<Witness>(scrutiny)),
+      backend_(std::make_unique<Backend>(
+          options, Attachments{.chooser = chooser, .observer = witness_.get()})) {
+  {
+    const PresentBody present(*backend_);
+    outcome_ = outcome_of(body, *backend_);
+    used_backends_ = present.used_others();
+  }
+  finish();
+}
+
+BodyRun::~BodyRun() = default;
+
+void BodyRun::finish() {
+  host_ = witness_->end();
+  try {
+    token_ = backend_->replay_token();
+  } catch (const UnsupportedError&) {  // Too many choices for a token.
+  }
+  const std::vector<Choice> choices = backend_->choices();
+  drew_orders_ = std::ranges::find(choices, ChoiceKind::kOrder, &Choice::kind) != choices.end();
+  witness_->drain();
+  witness_->steps.add_digests(backend_->log());
+}
+
+const Log& BodyRun::log() const { return backend_->log(); }
+const AgentSteps& BodyRun::steps() const { return witness_->steps; }
+const RunFacts& BodyRun::facts() const { return witness_->facts; }
+const races::RaceDetector& BodyRun::detector() const { return witness_->detector; }
+bool BodyRun::is_incomplete() const { return witness_->incomplete; }
+
+}  // namespace belfry::sim

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/sim/backend.h"
+#include "belfry/sim/explore.h"
+#include "engine/watch.h"
+#include "explore/agent_steps.h"
+#include "explore/run_facts.h"
+#include "races/race_detector.h"
+#include "watch/host_watch.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace belfry::sim {
+
+using ExploredBody = std::function<BodyResult(Backend&)>;
+
+/// The value or the exception of a body.
+struct BodyOutcome {
+  BodyResult result{};
+  bool threw = false;
+  bool without_memory = false;  ///< Threw because memory was short.
+
+  bool same(const BodyOutcome& other) const;
+  std::string text() const;
+};
+
+/// The parts of a run that are watched.
+enum class Scrutiny : std::uint8_t {
+  kNothing,  ///< The log alone.
+  kOrder,    ///< Steps and races.
+  kAll,      ///< Also accesses to host memory.
+};
+
+/// A run of a body on a backend of its own, from the constructor on.
+class BodyRun {
+ public:
+  /// Runs `body`, and then all device work that is left. Throws: as the constructor of Backend.
+  BodyRun(const Options& options, Chooser* chooser, const ExploredBody& body, Scrutiny scrutiny);
+  ~BodyRun();
+
+  const BodyOutcome& outcome() const { return outcome_; }
+  /// The schedule, without the work that was left; empty if not all choices were kept.
+  const std::string& token() const { return token_; }
+  /// The log, with the work that was left.
+  const Log& log() const;
+  /// Whether a choice was the order of a reduction.
+  bool drew_orders() const { return drew_orders_; }
+  /// Whether the body has used a second backend.
+  bool used_backends() const { return used_backends_; }
+  const AgentSteps& steps() const;
+  const RunFacts& facts() const;
+  const races::RaceDetector& detector() const;
+  const watch::HostReport& host() const { return host_; }
+  /// Whether memory ran out in the observation of the run.
+  bool is_incomplete() const;
+
+ private:
+  class Witness;
+
+  void finish();
+
+  std::unique_ptr<Witness> witness_;  // The backend ends first.
+  std::unique_ptr<Backend> backend_;
+  BodyOutcome outcome_;
+  std::string token_;
+  bool drew_orders_ = false;
+  bool used_backends_ = false;
+  watch::HostReport host_;
+};
+
+}  // namespace belfry::sim

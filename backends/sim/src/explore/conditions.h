@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/sim/options.h"
+#include "belfry/sim/verdict.h"
+#include "explore/body_run.h"
+
+#include <vector>
+
+namespace belfry::sim {
+
+/// The races of `run` on devices and in host memory.
+std::vector<Race> races_of(const BodyRun& run);
+
+/// The conditions of a certificate, as `run` meets them. `run` is the judged run of a body that
+/// repeats.
+std::vector<Condition> conditions_of(const BodyRun& run, const Options& options);
+
+/// Remarks about `run`, and about the reach of a certificate.
+std::vector<std::string> notes_of(const BodyRun& run);
+
+}  // namespace belfry::sim

@@ -1,0 +1,295 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// For each condition of a certificate, programs that break the condition alone, and programs that
+// nearly do.
+#include "belfry/belfry.h"
+#include "belfry/sim/explore.h"
+#include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
+#include "testing/host_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace belfry::sim::conditions_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::HostMemory;
+using ::testing::IsEmpty;
+
+constexpr const char* kDeviceBytes = "device bytes have an order";
+constexpr const char* kHostBytes = "replicas share no host bytes that one of them writes";
+constexpr const char* kBlind = "nothing asks for the progress of agents";
+constexpr const char* kEvents = "events have an order";
+constexpr const char* kFailures = "no device work fails, and memory suffices";
+constexpr const char* kOwnBackend = "the body uses its backend alone";
+
+class Conditions : public ::testing::Test {
+ protected:
+  Conditions() { host_.reset(); }
+
+  // The conditions that `body` breaks; nothing if and only if the body is certified.
+  std::vector<std::string> broken_by(const std::function<float(Backend&)>& body,
+                                     const Options& options = {.devices = 2, .seed = 7}) {
+    const Verdict verdict = explore(options, body);
+    std::vector<std::string> names;
+    for (const Condition& condition : verdict.report().conditions) {
+      if (!condition.holds) names.push_back(condition.name);
+    }
+    EXPECT_EQ(verdict.level() == VerdictLevel::kCertified, names.empty()) << explain(verdict);
+    EXPECT_NE(verdict.level(), VerdictLevel::kNone) << explain(verdict);
+    return names;
+  }
+
+  HostMemory& host_ = HostMemory::attached();
+};
+
+// A run of two replicas, with the result of replica 1.
+float run(Backend& backend, const std::function<float(ReplicaContext&)>& replica) {
+  MirroredStrategy strategy{backend};
+  return strategy.run([&](ReplicaContext& context) { return replica(context); })[1];
+}
+
+// Work of two streams, with or without a wait of the second for the first.
+float two_streams(Backend& backend, bool waits) {
+  Stream& first = backend.device(0).compute_stream();
+  const auto second = backend.device(0).create_stream();
+  const BufferView view = view_of(backend.device(0).allocate(4, first), DType::kFloat32);
+  const float one = 1.0F;
+  const float two = 2.0F;
+  first.write(view, &one);
+  const auto event = backend.device(0).create_event();
+  first.record(*event);
+  if (waits) second->wait(*event);
+  second->write(view, &two);
+  first.synchronize();
+  float value = 0;
+  second->read(&value, view);
+  return value;
+}
+
+TEST_F(Conditions, OrderOfDeviceBytes) {
+  belfry::testing::asserts("SEM-193");
+  EXPECT_THAT(broken_by([](Backend& backend) { return two_streams(backend, false); }),
+              ElementsAre(kDeviceBytes));
+  EXPECT_THAT(broken_by([](Backend& backend) { return two_streams(backend, true); }), IsEmpty());
+}
+
+TEST_F(Conditions, MemoryOfTheProgram) {
+  belfry::testing::asserts("SEM-193");
+  const auto with = [](bool foreign) {
+    return [foreign](Backend& backend) {
+      MirroredStrategy strategy{backend};
+      std::vector<float> mine(2, 1.5F);
+      const auto x = foreign ? Tensor<float>::over(Shape{2}, std::span(mine), strategy.placement(0))
+                             : Tensor<float>::from(Shape{2}, mine, strategy.placement(0));
+      return x.to_host()[1];
+    };
+  };
+  EXPECT_THAT(broken_by(with(true)), ElementsAre(kDeviceBytes));
+  EXPECT_THAT(broken_by(with(false)), IsEmpty());
+}
+
+TEST_F(Conditions, HostBytes) {
+  belfry::testing::asserts("SEM-193");
+  const auto body = [](Backend& backend) {
+    return run(backend,
+               [](ReplicaContext& replica) { return replica.all_reduce(ReduceOp::kSum, 0.5F); });
+  };
+  EXPECT_THAT(broken_by(body), IsEmpty());
+  host_.report.conflicts = {{nullptr, 8, {{}, true, nullptr, {}}, {{}, false, nullptr, {}}}};
+  EXPECT_THAT(broken_by(body), ElementsAre(kHostBytes));
+  host_.reset();
+  host_.report.unseen = {"qsort"};
+  EXPECT_THAT(broken_by(body), ElementsAre(kHostBytes));
+  host_.reset();
+  host_.report.accesses = 0;  // The watched code of the program is elsewhere.
+  EXPECT_THAT(broken_by(body), ElementsAre(kHostBytes));
+}
+
+TEST_F(Conditions, Queries) {
+  belfry::testing::asserts("SEM-193");
+  const auto with = [](bool asks) {
+    return [asks](Backend& backend) {
+      return run(backend, [asks](ReplicaContext& replica) {
+        const auto x = Tensor<float>::full(Shape{}, 1.0F);
+        const auto event = replica.placement().backend->device(replica.replica_id()).create_event();
+        if (asks) (void)event->query();
+        return x.item();
+      });
+    };
+  };
+  EXPECT_THAT(broken_by(with(true)), ElementsAre(kBlind));
+  EXPECT_THAT(broken_by(with(false)), IsEmpty());
+}
+
+TEST_F(Conditions, LooksAtTheBackend) {
+  belfry::testing::asserts("SEM-193");
+  const std::vector<std::function<void(Backend&)>> looks = {
+      [](Backend& backend) { (void)backend.hash(); },
+      [](Backend& backend) { (void)backend.memory_report(); },
+      [](Backend& backend) { (void)backend.leaks(); },
+      [](Backend& backend) { (void)backend.choices(); },
+  };
+  const auto with = [](const std::function<void(Backend&)>& look) {
+    return [look](Backend& backend) {
+      MirroredStrategy strategy{backend};
+      const auto x = Tensor<float>::full(Shape{}, 1.0F, strategy.placement(0));
+      look(backend);
+      return x.item();
+    };
+  };
+  for (const auto& look : looks) EXPECT_THAT(broken_by(with(look)), ElementsAre(kBlind));
+  EXPECT_THAT(broken_by(with([](Backend& backend) { (void)backend.options(); })), IsEmpty());
+}
+
+TEST_F(Conditions, LocksAndAtomicObjects) {
+  belfry::testing::asserts("SEM-193");
+  const auto body = [](Backend& backend) {
+    return run(backend, [](ReplicaContext&) { return 1.0F; });
+  };
+  host_.report.used_locks = true;
+  EXPECT_THAT(broken_by(body), ElementsAre(kBlind));
+  host_.reset();
+  host_.report.used_atomics = true;
+  EXPECT_THAT(broken_by(body), ElementsAre(kBlind));
+  host_.reset();
+  host_.report.shared_last_owner = true;
+  EXPECT_THAT(broken_by(body), ElementsAre(kBlind));
+}
+
+// Both replicas write to a tensor of device 1, whose storage they share; the streams of the writes
+// are the same.
+float scale_shared(Backend& backend, bool shares) {
+  MirroredStrategy strategy{backend};
+  const Placement place = strategy.placement(1);
+  std::vector<Tensor<float>> handles(2, Tensor<float>::full(Shape{}, 1.0F, place));
+  if (!shares) handles[1] = Tensor<float>::full(Shape{}, 1.0F, place);
+  strategy.run([&](ReplicaContext& replica) {
+    const auto id = static_cast<std::size_t>(replica.replica_id());
+    scale(handles[id], 3.0F);
+    handles[id] = Tensor<float>();
+  });
+  return 1.0F;
+}
+
+TEST_F(Conditions, CopiesBeforeWrites) {
+  belfry::testing::asserts("SEM-194");
+  const auto broken = broken_by([](Backend& backend) { return scale_shared(backend, true); });
+  EXPECT_FALSE(broken.empty());
+  EXPECT_THAT(broken_by([](Backend& backend) { return scale_shared(backend, false); }), IsEmpty());
+}
+
+// Replica 1 gives up its handle. Whether replica 0 writes in place depends on the time; the
+// observed run makes a copy, and has no race.
+TEST_F(Conditions, CopiesBesideTheEndOfAHandle) {
+  belfry::testing::asserts("SEM-194");
+  const auto body = [](Backend& backend) {
+    MirroredStrategy strategy{backend};
+    const auto x = [&] { return Tensor<float>::full(Shape{}, 1.0F, strategy.placement(1)); };
+    std::vector<Tensor<float>> handles(2, x());
+    strategy.run([&](ReplicaContext& replica) {
+      const auto id = static_cast<std::size_t>(replica.replica_id());
+      if (id == 0) scale(handles[0], 3.0F);
+      if (id == 1) handles[1] = multiply(handles[1], 2.0F);
+    });
+    return handles[0].item() + handles[1].item();
+  };
+  const Options serial{.devices = 2, .schedule = Schedule::fixed()};
+  EXPECT_THAT(broken_by(body, serial), ElementsAre(kBlind));
+}
+
+// A record by replica 0, and a wait of replica 1 for the event.
+float common_event(Backend& backend, bool merges) {
+  const auto event = backend.device(0).create_event();
+  const auto stream = backend.device(0).create_stream();
+  return run(backend, [&](ReplicaContext& replica) {
+    if (replica.replica_id() == 0) stream->record(*event);
+    if (merges) replica.merge_call([](CrossReplicaContext&) {});
+    if (replica.replica_id() == 1) backend.device(1).compute_stream().wait(*event);
+    return 1.0F;
+  });
+}
+
+TEST_F(Conditions, Events) {
+  belfry::testing::asserts("SEM-193");
+  EXPECT_THAT(broken_by([](Backend& backend) { return common_event(backend, false); }),
+              ElementsAre(kEvents));
+  EXPECT_THAT(broken_by([](Backend& backend) { return common_event(backend, true); }), IsEmpty());
+}
+
+TEST_F(Conditions, FailedWork) {
+  belfry::testing::asserts("SEM-193");
+  const auto row = [](std::int32_t index) {
+    return [index](Backend& backend) {
+      MirroredStrategy strategy{backend};
+      const Placement here = strategy.placement(0);
+      const auto table = Tensor<float>::full(Shape{2, 1}, 1.0F, here);
+      // Nobody waits for the work.
+      gather_rows(table, Tensor<std::int32_t>::full(Shape{1}, index, here));
+      return 1.0F;
+    };
+  };
+  EXPECT_THAT(broken_by(row(2)), ElementsAre(kFailures));
+  EXPECT_THAT(broken_by(row(1)), IsEmpty());
+}
+
+// Two buffers of 400 bytes on a device, one after the end of the other.
+TEST_F(Conditions, MemoryOfDevices) {
+  belfry::testing::asserts("SEM-193");
+  const auto body = [](Backend& backend) {
+    MirroredStrategy strategy{backend};
+    float sum = 0;
+    for (int i = 0; i < 2; ++i) {
+      sum += Tensor<float>::full(Shape{100}, 1.0F, strategy.placement(0)).to_host()[0];
+    }
+    return sum;
+  };
+  Options options{.devices = 2, .seed = 7};
+  options.memory_limit_bytes = 799;
+  EXPECT_THAT(broken_by(body, options), ElementsAre(kFailures));
+  options.memory_limit_bytes = 800;
+  EXPECT_THAT(broken_by(body, options), IsEmpty());
+}
+
+// The device work of a body on a backend from outside is in no observed schedule.
+TEST_F(Conditions, BackendsFromOutside) {
+  belfry::testing::asserts("SEM-193");
+  Backend outside{{.devices = 1, .schedule = Schedule::fixed()}};
+  const auto body = [&](Backend&) { return two_streams(outside, false); };
+  EXPECT_THAT(broken_by(body), ElementsAre(kOwnBackend));
+}
+
+TEST_F(Conditions, BackendsOfTheBody) {
+  belfry::testing::asserts("SEM-193");
+  const auto body = [](Backend&) {
+    Backend own{{.devices = 2, .seed = 1}};
+    return run(own, [](ReplicaContext&) { return 1.0F; });
+  };
+  EXPECT_THAT(broken_by(body), ElementsAre(kOwnBackend));
+}
+
+// The library refuses runs in replicas: the refusal is the outcome of every schedule.
+TEST_F(Conditions, RunsInReplicas) {
+  const auto body = [](Backend& backend) {
+    MirroredStrategy inner{backend, {0}};
+    return run(backend, [&](ReplicaContext& replica) {
+      if (replica.replica_id() == 0) inner.run([](ReplicaContext&) {});
+      return 1.0F;
+    });
+  };
+  EXPECT_THAT(broken_by(body), IsEmpty());
+  EXPECT_THAT(explore({.devices = 2}, body).report().outcomes.at(0).outcome, HasSubstr("BF-0"));
+}
+
+}  // namespace
+}  // namespace belfry::sim::conditions_test

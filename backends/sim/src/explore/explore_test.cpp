@@ -1,0 +1,244 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "belfry/sim/explore.h"
+
+#include "belfry/belfry.h"
+#include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
+#include "belfry/testing/certified.h"
+#include "testing/host_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace belfry::sim::explore_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::HostMemory;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const Options kTwo{.devices = 2, .seed = 7};
+
+// Host memory is watched, and without a conflict unless a test writes a report.
+class Explore : public ::testing::Test {
+ protected:
+  Explore() { host_.reset(); }
+
+  HostMemory& host_ = HostMemory::attached();
+};
+
+// The conditions that `verdict` does not meet.
+std::vector<std::string> broken(const Verdict& verdict) {
+  std::vector<std::string> names;
+  for (const Condition& condition : verdict.report().conditions) {
+    if (!condition.holds) names.push_back(condition.name);
+  }
+  return names;
+}
+
+double captured(Backend& backend) {
+  MirroredStrategy strategy{backend};
+  double total = 0;
+  strategy.run([&](ReplicaContext& replica) { total = 10 * total + replica.replica_id(); });
+  return total;
+}
+
+double reduced(Backend& backend) {
+  MirroredStrategy strategy{backend};
+  return strategy.run([](ReplicaContext& replica) {
+    return replica.all_reduce(ReduceOp::kSum, replica.replica_id() + 1.5);
+  })[1];
+}
+
+TEST_F(Explore, CertifiesAReduction) {
+  belfry::testing::asserts("SEM-191");
+  const Verdict verdict = explore(kTwo, reduced);
+  EXPECT_CERTIFIED(verdict);
+  EXPECT_EQ(verdict.report().schedules, 1);
+  ASSERT_THAT(verdict.report().outcomes, SizeIs(1));
+  EXPECT_EQ(verdict.report().outcomes[0].outcome, "4");
+  EXPECT_EQ(to_string(verdict), "CERTIFIED");
+  EXPECT_THAT(verdict.report().conditions, SizeIs(8));
+}
+
+TEST_F(Explore, CertifiesAStepOfTraining) {
+  belfry::testing::asserts("SEM-191");
+  const Verdict verdict = explore({.devices = 3, .seed = 7}, [](Backend& backend) {
+    MirroredStrategy strategy{backend};
+    auto weight = strategy.mirrored_variable([] { return Tensor<float>::full({2}, 1.0F); },
+                                             {.aggregation = Aggregation::kMean});
+    for (int step = 0; step < 2; ++step) {
+      strategy.run([&](ReplicaContext& replica) {
+        const auto gradient =
+            multiply(weight.on(replica), 0.25F + static_cast<float>(replica.replica_id()));
+        replica.assign_sub(weight, gradient);
+      });
+    }
+    return strategy.read(weight).to_host();
+  });
+  EXPECT_CERTIFIED(verdict);
+  // Each step takes 0.25 + 1 of a weight: (1 - 1.25)^2.
+  EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "[0.0625, 0.0625]");
+}
+
+TEST_F(Explore, CertifiesVariablesMadeInReplicasAndNestedRuns) {
+  const Verdict verdict = explore(kTwo, [](Backend& backend) {
+    MirroredStrategy strategy{backend};
+    return strategy.run([&](ReplicaContext& replica) {
+      auto variable = strategy.mirrored_variable([] { return Tensor<float>::full({2}, 2.0F); });
+      const auto scaled = multiply(variable.on(replica), 3.0F);
+      const int nested = replica.merge_call([&](CrossReplicaContext&) {
+        return strategy.run([](ReplicaContext& inner) { return inner.replica_id() + 10; })[1];
+      });
+      return scaled.to_host()[0] + static_cast<float>(nested);
+    })[1];
+  });
+  EXPECT_CERTIFIED(verdict);
+  EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "17");
+}
+
+TEST_F(Explore, CertifiesCopiesOfACommonTensor) {
+  const Verdict verdict = explore({.devices = 3, .seed = 3}, [](Backend& backend) {
+    MirroredStrategy strategy{backend};
+    const auto x = Tensor<float>::full(Shape{2}, 4.0F, strategy.placement(0));
+    return strategy.run(
+        [&](ReplicaContext& replica) { return x.copy_to(replica.placement()).to_host()[0]; })[2];
+  });
+  EXPECT_CERTIFIED(verdict);
+}
+
+TEST_F(Explore, CertifiesAnException) {
+  belfry::testing::asserts("SEM-190");
+  const Verdict verdict = explore(kTwo, [](Backend& backend) {
+    MirroredStrategy strategy{backend};
+    strategy.run([](ReplicaContext& replica) {
+      if (replica.replica_id() == 1) throw std::runtime_error("of replica 1");
+      replica.merge_call([](CrossReplicaContext&) {});
+    });
+  });
+  EXPECT_CERTIFIED(verdict);
+  EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "an exception: of replica 1");
+}
+
+TEST_F(Explore, ComparesBitsOfNumbers) {
+  belfry::testing::asserts("SEM-190");
+  const auto nan = [](Backend&) { return std::numeric_limits<double>::quiet_NaN(); };
+  EXPECT_EQ(explore(kTwo, nan).level(), VerdictLevel::kCertified);
+  int runs = 0;
+  const auto zero = [&](Backend&) { return runs++ == 0 ? 0.0 : -0.0; };
+  EXPECT_EQ(explore(kTwo, zero).level(), VerdictLevel::kNone);
+  const auto text = [](Backend&) { return std::map<std::string, std::string>{{"a", "b"}}; };
+  EXPECT_EQ(explore(kTwo, text).level(), VerdictLevel::kCertified);
+}
+
+TEST_F(Explore, HasNoVerdictWithoutRepeats) {
+  belfry::testing::asserts("SEM-191");
+  int runs = 0;
+  const Verdict outcome = explore(kTwo, [&](Backend&) { return ++runs; });
+  EXPECT_EQ(outcome.level(), VerdictLevel::kNone);
+  EXPECT_THAT(outcome.report().difference, HasSubstr("1 and 2 are the outcomes"));
+  EXPECT_THAT(outcome.report().conditions, IsEmpty());
+  const Verdict operations = explore(kTwo, [&](Backend& backend) {
+    MirroredStrategy strategy{backend};
+    const int merges = ++runs;
+    strategy.run([&](ReplicaContext& replica) {
+      for (int i = 0; i < merges; ++i) replica.merge_call([](CrossReplicaContext&) {});
+    });
+  });
+  EXPECT_EQ(operations.level(), VerdictLevel::kNone);
+  EXPECT_THAT(explain(operations), HasSubstr("end"));
+}
+
+// State of later runs looks like a schedule with an outcome of its own.
+TEST_F(Explore, RefutesNothingThatDoesNotRepeat) {
+  belfry::testing::asserts("SEM-195");
+  host_.report.unseen = {"library_function"};
+  int runs = 0;
+  const Verdict verdict = explore(kTwo, [&](Backend&) { return ++runs > 3; });
+  EXPECT_EQ(verdict.level(), VerdictLevel::kNone);
+}
+
+TEST_F(Explore, RefutesWithTwoTokens) {
+  belfry::testing::asserts("SEM-195");
+  host_.report.conflicts = {{nullptr, 8, {{}, true, nullptr, {}}, {{}, true, nullptr, {}}}};
+  const Verdict verdict = explore(kTwo, captured);
+  ASSERT_EQ(verdict.level(), VerdictLevel::kRefuted) << explain(verdict);
+  ASSERT_THAT(verdict.tokens(), SizeIs(2));
+  std::vector<double> outcomes;
+  for (const std::string& token : verdict.tokens()) {
+    Options options = kTwo;
+    options.schedule = Schedule::replay(token);
+    Backend backend{options};
+    outcomes.push_back(captured(backend));
+  }
+  std::ranges::sort(outcomes);
+  EXPECT_THAT(outcomes, ElementsAre(1.0, 10.0));  // Replica 1 last, or replica 0 last.
+  EXPECT_THAT(explain(verdict), HasSubstr("user.cpp:5"));
+}
+
+TEST_F(Explore, CallsUnorderedAccessesWithASingleOutcomeRacy) {
+  belfry::testing::asserts("SEM-191");
+  const Verdict verdict = explore(kTwo, [](Backend& backend) {
+    MirroredStrategy strategy{backend};
+    const auto stream = backend.device(0).create_stream();
+    const BufferView view = view_of(backend.device(0).allocate(4, *stream), DType::kInt32);
+    strategy.run([&](ReplicaContext&) {
+      const int same = 5;
+      stream->write(view, &same);
+    });
+    int value = 0;
+    stream->read(&value, view);
+    return value;
+  });
+  EXPECT_EQ(verdict.level(), VerdictLevel::kRacy) << explain(verdict);
+  EXPECT_THAT(broken(verdict), ElementsAre("device bytes have an order"));
+  EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "5");
+  ASSERT_THAT(verdict.report().races, SizeIs(1));
+  EXPECT_THAT(verdict.report().races[0].subject, "buffer 1 of H0");
+}
+
+TEST_F(Explore, TellsTheWatchWhoGoesOn) {
+  belfry::testing::asserts("SEM-193");
+  Options serial{.devices = 2, .schedule = Schedule::fixed()};
+  (void)explore(serial, [](Backend& backend) {
+    MirroredStrategy strategy{backend};
+    strategy.run([](ReplicaContext& replica) { replica.merge_call([](CrossReplicaContext&) {}); });
+  });
+  std::vector<std::string> calls;
+  for (const std::string& call : host_.calls) {
+    if (call != "-" && (calls.empty() || calls.back() != call)) calls.push_back(call);
+  }
+  EXPECT_THAT(calls, ElementsAre("phase", "R0 of run 1", "R1 of run 1", "M0 of run 1", "phase",
+                                 "R0 of run 1", "R1 of run 1", "M0 of run 1", "H0", "phase"));
+}
+
+TEST_F(Explore, HasLevelsForTests) {
+  const auto of = [](VerdictLevel level) { return Verdict({.level = level}); };
+  using belfry::testing::has_level;
+  EXPECT_TRUE(has_level(of(VerdictLevel::kCertified), VerdictLevel::kSampled));
+  EXPECT_TRUE(has_level(of(VerdictLevel::kSampled), VerdictLevel::kSampled));
+  EXPECT_FALSE(has_level(of(VerdictLevel::kSampled), VerdictLevel::kCertified));
+  EXPECT_FALSE(has_level(of(VerdictLevel::kRefuted), VerdictLevel::kSampled));
+  EXPECT_FALSE(has_level(of(VerdictLevel::kCertified), VerdictLevel::kRefuted));
+  EXPECT_VERDICT(of(VerdictLevel::kRefuted), kRefuted);
+}
+
+TEST_F(Explore, HasNoVerdictOnConcurrentThreads) {
+  Options options = kTwo;
+  options.carrier = Carrier::kConcurrent;
+  const Verdict verdict = explore(options, reduced);
+  EXPECT_EQ(verdict.level(), VerdictLevel::kNone);
+  EXPECT_THAT(explain(verdict), HasSubstr("no schedule"));
+}
+
+}  // namespace
+}  // namespace belfry::sim::explore_test

@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// How an exploration works. The body runs twice in the judged schedule: if the runs differ, the
+// body does not repeat, and there is no verdict. The first run is observed, and certifies all
+// schedules if it meets all conditions. If not, more schedules run until an outcome differs.
+#include "belfry/sim/explore.h"
+#include "engine/digest.h"
+#include "explore/body_run.h"
+#include "explore/conditions.h"
+#include "explore/delaying_chooser.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace belfry::sim {
+namespace {
+
+// Random schedules show a second outcome of most programs that have a second outcome within so many
+// runs.
+constexpr std::uint64_t kRandom = 6;
+constexpr std::size_t kReversed = 4;
+constexpr std::size_t kLongLog = std::size_t{1} << 20;
+
+// The reverse of the serial schedule: streams before replicas, the highest replica first.
+class LastFirst final : public Chooser {
+ public:
+  std::uint32_t choose(ChoiceKind, std::uint32_t count) override { return count - 1; }
+};
+
+Options explored(Options options) {
+  options.record = true;
+  options.digests = Digests::kAll;
+  options.record_limit = std::max(options.record_limit, kLongLog);
+  options.carrier = Carrier::kFiber;
+  return options;
+}
+
+// How two runs differ; nothing if they do the same.
+std::optional<std::string> difference_of_repeats(const BodyRun& first, const BodyRun& second) {
+  const bool same = first.outcome().same(second.outcome());
+  const std::string outcomes =
+      first.outcome().text() + " and " + second.outcome().text() + " are the outcomes";
+  if (const auto difference = compare(first.log(), second.log())) {
+    return "two runs of one schedule differ: " + difference->text + (same ? "" : outcomes);
+  }
+  if (same) return std::nullopt;
+  return "two runs of one schedule do the same operations, and the outcome differs: " + outcomes;
+}
+
+// The delay of these agents reverses the first races of `run`.
+std::vector<std::vector<AgentId>> agents_to_delay(const BodyRun& run) {
+  std::vector<std::vector<AgentId>> delayed = run.detector().first_agents();
+  for (const watch::HostConflict& conflict : run.host().conflicts) {
+    delayed.push_back({conflict.first.actor.agent});
+  }
+  std::erase_if(delayed, [](const auto& agents) { return agents.empty(); });
+  if (delayed.size() > kReversed) delayed.resize(kReversed);
+  return delayed;
+}
+
+ScheduleOutcome outcome_of(const BodyRun& run) { return {run.token(), run.outcome().text()}; }
+
+class Exploration {
+ public:
+  Exploration(const Options& options, const ExploredBody& body)
+      : options_(explored(options)), body_(body) {}
+
+  VerdictReport judge() {
+    const BodyRun first(options_, nullptr, body_, Scrutiny::kAll);
+    report_.schedules = 1;
+    tokens_.insert(first.token());
+    report_.outcomes = {outcome_of(first)};
+    report_.races = races_of(first);
+    report_.notes = notes_of(first);
+    if (first.facts().abandoned) return none(*first.facts().abandoned);
+    {
+      const BodyRun again(options_, nullptr, body_, Scrutiny::kNothing);
+      if (const auto difference = difference_of_repeats(first, again)) return none(*difference);
+    }
+    report_.conditions = conditions_of(first, options_);
+    if (std::ranges::all_of(report_.conditions, &Condition::holds)) {
+      report_.level = VerdictLevel::kCertified;
+      return std::move(report_);
+    }
+    report_.level = report_.races.empty() ? VerdictLevel::kSampled : VerdictLevel::kRacy;
+    refute(first);
+    return std::move(report_);
+  }
+
+ private:
+  VerdictReport none(std::string why) {
+    report_.level = VerdictLevel::kNone;
+    report_.difference = std::move(why);
+    report_.conditions.clear();
+    return std::move(report_);
+  }
+
+  // Schedules that are likely to differ from the judged schedule: the serial schedule, its reverse,
+  // the reversed order of the first races, and random schedules.
+  void refute(const BodyRun& first) {
+    LastFirst last_first;
+    if (refutes(first, with(Schedule::fixed(), 0), nullptr)) return;
+    if (refutes(first, with(Schedule::random(), 0), &last_first)) return;
+    for (const std::vector<AgentId>& agents : agents_to_delay(first)) {
+      DelayingChooser delaying(agents);
+      if (refutes(first, with(Schedule::random(), 0), &delaying)) return;
+    }
+    for (std::uint64_t i = 1; i <= kRandom; ++i) {
+      if (refutes(first, with(Schedule::random(), i), nullptr)) return;
+    }
+  }
+
+  Options with(Schedule schedule, std::uint64_t number) const {
+    Options options = options_;
+    options.schedule = std::move(schedule);
+    options.seed = engine::mix(options_.seed, number);
+    return options;
+  }
+
+  // Whether a further schedule decides the verdict.
+  bool refutes(const BodyRun& first, const Options& options, Chooser* chooser) {
+    const BodyRun run(options, chooser, body_, Scrutiny::kOrder);
+    if (tokens_.insert(run.token()).second) ++report_.schedules;
+    const auto difference = difference_of(first, run);
+    if (!difference) return false;
+    report_.outcomes.push_back(outcome_of(run));
+    if (!repeats(first) || !repeats(run)) {
+      report_ = none("a schedule has different outcomes when it runs again: " + *difference);
+      return true;
+    }
+    report_.level = VerdictLevel::kRefuted;
+    report_.difference = *difference;
+    return true;
+  }
+
+  static std::optional<std::string> difference_of(const BodyRun& first, const BodyRun& second) {
+    if (!first.outcome().same(second.outcome())) {
+      return first.outcome().text() + " in the first schedule, " + second.outcome().text() +
+             " in the second";
+    }
+    if (first.log().dropped() != 0 || second.log().dropped() != 0) return std::nullopt;
+    const auto steps = difference(first.steps(), second.steps());
+    if (!steps) return std::nullopt;
+    return "the outcome is the same, and the operations differ at " + *steps;
+  }
+
+  // Whether the token of `run` gives the outcome again.
+  bool repeats(const BodyRun& run) {
+    if (run.token().empty()) return true;
+    Options options = options_;
+    options.schedule = Schedule::replay(run.token());
+    const BodyRun again(options, nullptr, body_, Scrutiny::kNothing);
+    return again.outcome().same(run.outcome());
+  }
+
+  const Options options_;
+  const ExploredBody& body_;
+  VerdictReport report_;
+  std::set<std::string> tokens_;  // Of all schedules so far.
+};
+
+}  // namespace
+
+Verdict detail::explore(const Options& options, const ExploredBody& body) {
+  if (options.carrier == Carrier::kConcurrent) {
+    VerdictReport report;
+    report.difference = "replicas on concurrent threads have no schedule: use the carrier kFiber";
+    return Verdict(std::move(report));
+  }
+  return Verdict(Exploration(options, body).judge());
+}
+
+}  // namespace belfry::sim

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "belfry/sim/verdict.h"
+
+#include "belfry/sim/body_result.h"
+
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace belfry::sim {
+namespace {
+
+std::string meaning_of(const VerdictReport& report) {
+  const std::string schedules =
+      std::to_string(report.schedules) + (report.schedules == 1 ? " schedule" : " schedules");
+  switch (report.level) {
+    case VerdictLevel::kNone:
+      return "a schedule alone does not decide the run";
+    case VerdictLevel::kSampled:
+      return schedules + " ran, with the same outcome; a certificate needs every condition";
+    case VerdictLevel::kRefuted:
+      return "two schedules differ";
+    case VerdictLevel::kRacy:
+      return "accesses without an order; " + schedules + " ran, with the same outcome";
+    case VerdictLevel::kCertified:
+      return "every schedule has this outcome";
+  }
+  return {};
+}
+
+std::string text_of_outcomes(const VerdictReport& report) {
+  std::string text;
+  for (const ScheduleOutcome& outcome : report.outcomes) text += to_string(outcome) + '\n';
+  return text;
+}
+
+constexpr std::string_view kLimits =
+    "not covered: inputs of further runs; code that is not watched; prints and files of replicas; "
+    "further backends, carriers and processes\n";
+
+}  // namespace
+
+std::string detail::number_text(double number) {
+  char text[32];
+  const std::to_chars_result end = std::to_chars(text, text + sizeof(text), number);
+  return {text, end.ptr};
+}
+
+const char* to_string(VerdictLevel level) {
+  switch (level) {
+    case VerdictLevel::kNone:
+      return "NONE";
+    case VerdictLevel::kSampled:
+      return "SAMPLED";
+    case VerdictLevel::kRefuted:
+      return "REFUTED";
+    case VerdictLevel::kRacy:
+      return "RACY";
+    case VerdictLevel::kCertified:
+      return "CERTIFIED";
+  }
+  return "?";
+}
+
+std::string to_string(const Condition& condition) {
+  return (condition.holds ? "holds: " : "not met: ") + condition.name + " (" + condition.evidence +
+         ')';
+}
+
+std::string to_string(const ScheduleOutcome& outcome) {
+  const std::string token = outcome.token.empty() ? "too long for a token" : outcome.token;
+  return outcome.outcome + ", replay " + token;
+}
+
+std::string to_string(const VerdictReport& report) {
+  std::string text = to_string(report.level);
+  if (report.level == VerdictLevel::kSampled) text += '(' + std::to_string(report.schedules) + ')';
+  return text;
+}
+
+Verdict::Verdict(VerdictReport report) : report_(std::move(report)) {
+  for (const ScheduleOutcome& outcome : report_.outcomes) tokens_.push_back(outcome.token);
+}
+
+std::string to_string(const Verdict& verdict) { return to_string(verdict.report()); }
+
+std::string explain(const Verdict& verdict) {
+  const VerdictReport& report = verdict.report();
+  std::string text = to_string(report) + ": " + meaning_of(report) + '\n';
+  if (!report.difference.empty()) text += report.difference + '\n';
+  text += text_of_outcomes(report);
+  for (const Race& race : report.races) text += to_string(race) + '\n';
+  for (const Condition& condition : report.conditions) text += to_string(condition) + '\n';
+  for (const std::string& note : report.notes) text += "note: " + note + '\n';
+  return text + std::string(kLimits);
+}
+
+}  // namespace belfry::sim

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "races/access_history.h"
+
+namespace belfry::sim::races {
+namespace {
+
+bool overlap(const BufferAccess& a, const BufferAccess& b) {
+  return a.begin < b.end && b.begin < a.end;
+}
+
+// Whether `earlier` comes before `later` in every schedule. A step of a host agent also comes
+// before all later phases.
+bool precedes(const BufferAccess& earlier, const BufferAccess& later, const Clock& before) {
+  if (before.at(earlier.lane) >= earlier.number) return true;
+  return earlier.kind != BufferAccess::Kind::kItem && earlier.phase < later.phase;
+}
+
+bool replaces(const BufferAccess& later, const BufferAccess& earlier) {
+  const bool is_write = later.writes && later.kind != BufferAccess::Kind::kPossible;
+  return is_write && later.begin <= earlier.begin && earlier.end <= later.end;
+}
+
+}  // namespace
+
+void AccessHistory::add(const BufferAccess& access, const Clock& before, const Report& report) {
+  if (access.begin == access.end) return;
+  compare_with_writes(access, before, report);
+  if (access.writes) compare_with_reads(access, before, report);
+  compare_with_possible(access, before, report);
+  if (access.kind == BufferAccess::Kind::kPossible) {
+    possible_.push_back(access);
+  } else if (access.writes) {
+    writes_.push_back(access);
+  } else {
+    reads_[{access.lane, access.begin, access.end}] = access;
+  }
+}
+
+void AccessHistory::compare_with_writes(const BufferAccess& access, const Clock& before,
+                                        const Report& report) {
+  std::erase_if(writes_, [&](const BufferAccess& earlier) {
+    if (!overlap(earlier, access)) return false;
+    if (precedes(earlier, access, before)) return replaces(access, earlier);
+    report(earlier, access);
+    return false;
+  });
+}
+
+void AccessHistory::compare_with_reads(const BufferAccess& access, const Clock& before,
+                                       const Report& report) {
+  std::erase_if(reads_, [&](const auto& entry) {
+    const BufferAccess& earlier = entry.second;
+    if (!overlap(earlier, access)) return false;
+    if (precedes(earlier, access, before)) return replaces(access, earlier);
+    report(earlier, access);
+    return false;
+  });
+}
+
+void AccessHistory::compare_with_possible(const BufferAccess& access, const Clock& before,
+                                          const Report& report) {
+  std::erase_if(possible_, [&](const BufferAccess& earlier) {
+    if (!overlap(earlier, access) || earlier.slot == access.slot) return false;
+    if (precedes(earlier, access, before)) return replaces(access, earlier);
+    report(earlier, access);
+    return false;
+  });
+}
+
+}  // namespace belfry::sim::races

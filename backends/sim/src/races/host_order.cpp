@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "races/host_order.h"
+
+namespace belfry::sim::races {
+namespace {
+
+bool begins_phase(const Observation& seen) {
+  if (seen.kind == Observation::Kind::kRunBegan || seen.kind == Observation::Kind::kRunEnded) {
+    return true;
+  }
+  return seen.operation != nullptr && seen.operation->kind == OperationKind::kMerge;
+}
+
+}  // namespace
+
+HostAgent& HostOrder::see(const Observation& seen) {
+  const bool is_replica = seen.actor.agent.kind == AgentId::Kind::kReplica;
+  if (is_replica != replicas_go_on_ || begins_phase(seen)) change_phase();
+  replicas_go_on_ = is_replica;
+  const std::int32_t slot = is_replica ? seen.actor.agent.index : HostAgent::kCaller;
+  const auto [at, is_new] = agents_.try_emplace(slot);
+  HostAgent& agent = at->second;
+  if (is_new) {
+    agent.slot = slot;
+    agent.lane = lanes_++;
+  }
+  if (agent.phase != phase_) {
+    agent.phase = phase_;
+    agent.clock = base_;
+    agent.streams.clear();
+    active_.push_back(&agent);
+  }
+  return agent;
+}
+
+void HostOrder::change_phase() {
+  for (const HostAgent* agent : active_) base_.join(agent->clock);
+  active_.clear();
+  ++phase_;
+}
+
+}  // namespace belfry::sim::races

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/sim/observer.h"
+#include "races/clock.h"
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace belfry::sim::races {
+
+/// A host agent: the caller with its merges, or the replica of an id. At most one run has replicas
+/// that go on, and replicas of different runs never go on in a common phase: an id is enough.
+struct HostAgent {
+  static constexpr std::int32_t kCaller = -1;
+
+  std::int32_t slot = kCaller;  ///< kCaller, or the id of the replica.
+  Lane lane = 0;                ///< Of its own steps.
+  std::uint32_t phase = 0;      ///< The phase of the members below.
+  std::uint32_t steps = 0;      ///< Steps so far.
+  Clock clock{};                ///< Everything before its next step, without its own steps.
+  std::map<std::int32_t, Clock> streams{};  ///< Items of other replicas in streams, submitted
+                                            ///< before a variable that this replica has taken.
+};
+
+/// The order of host agents in every schedule. Phases follow each other: the caller goes on only
+/// while all replicas of a run are at a merge or have ended. In a phase the steps of each replica
+/// are in order, and the making of a variable comes before its use. Nothing else is in order.
+class HostOrder {
+ public:
+  explicit HostOrder(Lane& lanes) : lanes_(lanes) { change_phase(); }
+
+  /// Begins a phase if `seen` says so, and returns the agent of `seen`, which is none of a stream.
+  HostAgent& see(const Observation& seen);
+  /// The present phase, from 1.
+  std::uint32_t phase() const { return phase_; }
+  /// Counts a step of `agent`, and returns the number of the step in its lane.
+  static std::uint32_t step(HostAgent& agent) { return ++agent.steps; }
+
+ private:
+  void change_phase();
+
+  Lane& lanes_;
+  std::uint32_t phase_ = 0;
+  bool replicas_go_on_ = false;
+  Clock base_;                                // Everything before the present phase.
+  std::map<std::int32_t, HostAgent> agents_;  // By slot.
+  std::vector<HostAgent*> active_;            // In the present phase.
+};
+
+}  // namespace belfry::sim::races

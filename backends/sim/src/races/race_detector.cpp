@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "races/race_detector.h"
+
+#include "races/race_text.h"
+
+#include <utility>
+
+namespace belfry::sim::races {
+namespace {
+
+using Kind = Observation::Kind;
+
+// An agent that both accesses need is no help.
+std::vector<AgentId> agents_to_delay(const BufferAccess& first, const BufferAccess& second) {
+  std::vector<AgentId> agents;
+  if (first.slot >= 0 && first.slot != second.slot) {
+    agents.push_back({AgentId::Kind::kReplica, first.slot});
+  }
+  if (first.stream >= 0 && first.stream != second.stream) {
+    agents.push_back({AgentId::Kind::kStream, first.stream});
+  }
+  return agents;
+}
+
+bool is_of_host(const Observation& seen) { return seen.actor.agent.kind != AgentId::Kind::kStream; }
+
+}  // namespace
+
+void RaceDetector::observe(const Observation& seen) {
+  if (!is_of_host(seen)) return;
+  HostAgent& agent = hosts_.see(seen);
+  switch (seen.kind) {
+    case Kind::kRunBegan:
+      nests_in_replica_ = nests_in_replica_ || agent.slot != HostAgent::kCaller;
+      break;
+    case Kind::kAllocated:
+      for (const Footprint& whole : seen.footprints) {
+        Buffer& buffer = buffers_[whole.resource];
+        buffer.maker = seen.actor;
+        buffer.number = ++buffers_of_[seen.actor];
+      }
+      break;
+    case Kind::kSubmitted:
+    case Kind::kRecorded:
+    case Kind::kWaitQueued:
+      note_submitted(seen, agent);
+      break;
+    case Kind::kHostWaited:
+      note_waited(seen, agent);
+      break;
+    case Kind::kHostRead:
+      note_read(seen, agent);
+      break;
+    case Kind::kQueried:
+      if (seen.event.number != 0) use_event(seen, agent, false);
+      break;
+    case Kind::kCopiedOnWrite:
+      note_copy(seen, agent);
+      break;
+    case Kind::kVariableMade:
+    case Kind::kVariableTaken:
+      note_variable(seen, agent);
+      break;
+    default:
+      break;
+  }
+}
+
+void RaceDetector::note_submitted(const Observation& seen, HostAgent& agent) {
+  if (seen.kind == Kind::kSubmitted) return add_item(seen, agent, {});
+  use_event(seen, agent, seen.kind == Kind::kRecorded);
+  if (seen.items.empty()) return;
+  if (seen.kind == Kind::kWaitQueued) {
+    return add_item(seen, agent, streams_.recorded(seen.event, seen.record));
+  }
+  Clock point;
+  streams_.append(seen.items, agent, point);
+  streams_.record(seen.event, seen.record, point);
+}
+
+void RaceDetector::add_item(const Observation& seen, const HostAgent& agent, Clock before) {
+  const StreamOrder::Point point = streams_.append(seen.items, agent, before);
+  BufferAccess access;
+  access.lane = point.lane;
+  access.number = point.number;
+  access.phase = agent.phase;
+  access.slot = agent.slot;
+  access.stream = seen.items.front().stream;
+  add_touches(seen, access, before);
+}
+
+void RaceDetector::note_read(const Observation& seen, HostAgent& agent) {
+  BufferAccess access;
+  access.kind = BufferAccess::Kind::kHost;
+  access.lane = agent.lane;
+  access.number = hosts_.step(agent);
+  access.phase = agent.phase;
+  access.slot = agent.slot;
+  add_touches(seen, access, agent.clock);
+}
+
+// The write in place of another schedule would be the work of the stream in `items`. The caller
+// decides while all replicas are paused, and therefore in the same way in every schedule.
+void RaceDetector::note_copy(const Observation& seen, HostAgent& agent) {
+  if (agent.slot == HostAgent::kCaller) return;
+  Clock before = agent.clock;
+  streams_.join_known(seen.items.front().stream, agent, before);
+  BufferAccess access;
+  access.kind = BufferAccess::Kind::kPossible;
+  access.lane = agent.lane;
+  access.number = hosts_.step(agent);
+  access.phase = agent.phase;
+  access.slot = agent.slot;
+  access.stream = seen.items.front().stream;
+  before.set(agent.lane, agent.steps);
+  add_touches(seen, access, before);
+}
+
+void RaceDetector::add_touches(const Observation& seen, BufferAccess access, const Clock& before) {
+  access.actor = seen.actor;
+  access.name = seen.name;
+  access.site = seen.site;
+  for (const Footprint& footprint : seen.footprints) {
+    access.writes = footprint.mode == AccessMode::kWrite;
+    access.begin = footprint.begin;
+    access.end = footprint.end;
+    Buffer& buffer = buffers_[footprint.resource];
+    buffer.history.add(access, before, [&](const BufferAccess& first, const BufferAccess& second) {
+      report(buffer, first, second);
+    });
+  }
+}
+
+// A wait that throws says nothing about the end of the work.
+void RaceDetector::note_waited(const Observation& seen, HostAgent& agent) {
+  if (seen.event.number != 0) use_event(seen, agent, false);
+  if (seen.failed) return;
+  if (seen.items.empty()) {
+    agent.clock.join(streams_.recorded(seen.event, seen.record));
+  }
+  for (const StreamItem& item : seen.items) {
+    streams_.join_known(item.stream, agent, agent.clock);
+  }
+}
+
+void RaceDetector::note_variable(const Observation& seen, HostAgent& agent) {
+  if (seen.kind == Kind::kVariableMade) {
+    hosts_.step(agent);
+    HostAgent& made = variables_[seen.record];
+    made = agent;
+    made.clock.set(agent.lane, agent.steps);
+    made.streams = streams_.submitted_by(agent);
+    return;
+  }
+  const auto made = variables_.find(seen.record);
+  if (made == variables_.end() || made->second.phase != agent.phase) return;
+  agent.clock.join(made->second.clock);
+  for (const auto& [stream, clock] : made->second.streams) agent.streams[stream].join(clock);
+}
+
+// Of the uses of an event, the records since the last phase and the waits since the last record
+// matter. Uses of earlier phases come before the present phase.
+void RaceDetector::use_event(const Observation& seen, HostAgent& agent, bool writes) {
+  std::vector<EventUse>& uses = events_[seen.event];
+  std::erase_if(uses, [&](const EventUse& use) { return use.phase != agent.phase; });
+  EventUse now{writes,    agent.phase, agent.lane, hosts_.step(agent),
+               seen.kind, seen.actor,  seen.site};
+  for (const EventUse& use : uses) {
+    if (!use.writes && !writes) continue;
+    if (use.lane == agent.lane || agent.clock.at(use.lane) >= use.number) continue;
+    keep(event_races_, {side_of_event(use.kind, use.actor, use.site),
+                        side_of_event(now.kind, now.actor, now.site), to_string(seen.event),
+                        "no merge and no variable orders the two calls"});
+  }
+  std::erase_if(
+      uses, [&](const EventUse& use) { return use.lane == now.lane && (writes || !use.writes); });
+  uses.push_back(std::move(now));
+}
+
+void RaceDetector::report(const Buffer& buffer, const BufferAccess& first,
+                          const BufferAccess& second) {
+  const bool possible =
+      first.kind == BufferAccess::Kind::kPossible || second.kind == BufferAccess::Kind::kPossible;
+  Race race = race_of(buffer.maker, buffer.number, first, second);
+  if (possible) {
+    keep(decisions_, std::move(race));
+  } else if (keep(races_, std::move(race))) {
+    first_agents_.push_back(agents_to_delay(first, second));
+  }
+}
+
+// Whether the race is new.
+bool RaceDetector::keep(std::vector<Race>& races, Race race) {
+  if (races.size() >= kMostRaces) return false;
+  const Key key{race.first.agent + race.second.agent, race.first.operation, race.first.place,
+                race.second.operation, race.second.place};
+  if (!seen_.insert(key).second) return false;
+  races.push_back(std::move(race));
+  return true;
+}
+
+}  // namespace belfry::sim::races

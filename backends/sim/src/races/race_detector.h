@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/sim/observer.h"
+#include "belfry/sim/race.h"
+#include "races/access_history.h"
+#include "races/host_order.h"
+#include "races/stream_order.h"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace belfry::sim::races {
+
+/// Finds, from a single run, the accesses to device memory and to events whose order depends on the
+/// schedule. Judges by the orders that hold in every schedule (HostOrder, StreamOrder), and never
+/// by the order of the run: the same program gives the same races in every schedule that makes the
+/// same submissions.
+///
+/// How the detector works. All orders begin at submissions: an item comes after earlier items of
+/// its stream whose submission comes first in every schedule, after its submission, and after the
+/// record for which the item waits. The place of an item is therefore known when the item is
+/// submitted, and streams need no attention afterwards.
+class RaceDetector final : public Observer {
+ public:
+  void observe(const Observation& seen) override;
+
+  /// Accesses to memory in conflict, in the order of the second access. Conflicts between the same
+  /// lines, work and agents are reported once, and at most kMostRaces.
+  const std::vector<Race>& races() const { return races_; }
+  /// Buffers whose storage a replica found shared, while other replicas, in no order with the
+  /// replica, may have given up their handles: the decision between a write in place and a copy may
+  /// differ between schedules (SEM-194).
+  const std::vector<Race>& decisions() const { return decisions_; }
+  /// The agents whose steps the first access of each of `races` needs: a replica, a stream. The
+  /// delay of these agents reverses the race.
+  const std::vector<std::vector<AgentId>>& first_agents() const { return first_agents_; }
+  /// Uses of events in conflict: a record, and a record, wait or query of a second agent.
+  const std::vector<Race>& event_races() const { return event_races_; }
+  /// Whether a replica began a run on the backend. Orders of nested runs are known for runs in
+  /// merges alone.
+  bool nests_in_replica() const { return nests_in_replica_; }
+
+  static constexpr std::size_t kMostRaces = 64;
+
+ private:
+  struct Buffer {
+    Actor maker{};
+    std::uint32_t number = 0;  // Among the maker's buffers.
+    AccessHistory history;
+  };
+  // A use of an event by a host agent: a record writes the event, a wait or a query reads it.
+  struct EventUse {
+    bool writes = false;
+    std::uint32_t phase = 0;
+    Lane lane = 0;
+    std::uint32_t number = 0;
+    Observation::Kind kind{};
+    Actor actor{};
+    CallSite site{};
+  };
+  using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
+
+  void add_item(const Observation& seen, const HostAgent& agent, Clock before);
+  void add_touches(const Observation& seen, BufferAccess access, const Clock& before);
+  void note_submitted(const Observation& seen, HostAgent& agent);
+  void note_read(const Observation& seen, HostAgent& agent);
+  void note_copy(const Observation& seen, HostAgent& agent);
+  void note_waited(const Observation& seen, HostAgent& agent);
+  void note_variable(const Observation& seen, HostAgent& agent);
+  void use_event(const Observation& seen, HostAgent& agent, bool writes);
+  void report(const Buffer& buffer, const BufferAccess& first, const BufferAccess& second);
+  bool keep(std::vector<Race>& races, Race race);
+
+  Lane lanes_ = 0;
+  HostOrder hosts_{lanes_};
+  StreamOrder streams_{lanes_};
+  std::map<std::uint64_t, Buffer> buffers_;    // By resource.
+  std::map<Actor, std::uint32_t> buffers_of_;  // How many each agent has made.
+  std::map<EventName, std::vector<EventUse>> events_;
+  std::map<std::uint64_t, HostAgent> variables_;  // The makers, as of the making.
+  std::vector<Race> races_;
+  std::vector<std::vector<AgentId>> first_agents_;
+  std::vector<Race> event_races_;
+  std::vector<Race> decisions_;
+  std::set<Key> seen_;
+  bool nests_in_replica_ = false;
+};
+
+}  // namespace belfry::sim::races

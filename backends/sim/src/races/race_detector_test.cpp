@@ -1,0 +1,324 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "races/race_detector.h"
+
+#include "belfry/testing/asserts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace belfry::sim::races::race_detector_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Kind = Observation::Kind;
+
+const Actor kHost{};
+const Actor kMerge{{AgentId::Kind::kMerge, 0}, 1};
+Actor replica(int id, std::uint32_t run = 1) { return {{AgentId::Kind::kReplica, id}, run}; }
+
+// A run by hand: each function is an observation. Buffers have 8 bytes, and events the maker H0.
+class Script {
+ public:
+  Script& begin_run() { return tell({.kind = Kind::kRunBegan, .actor = kHost, .run = 1}); }
+  Script& end_run() { return tell({.kind = Kind::kRunEnded, .actor = kHost, .run = 1}); }
+  Script& merge() {
+    const Operation operation{.kind = OperationKind::kMerge, .agent = kMerge.agent};
+    return tell({.actor = kMerge, .operation = &operation});
+  }
+  Script& goes_on(const Actor& actor) {
+    const Operation operation{.kind = OperationKind::kResume, .agent = actor.agent};
+    return tell({.actor = actor, .operation = &operation});
+  }
+  Script& write(const Actor& actor, std::int32_t stream, std::uint64_t buffer, int line = 1) {
+    return work(actor, {stream}, {{buffer, 0, 8, AccessMode::kWrite}}, line);
+  }
+  Script& read(const Actor& actor, std::int32_t stream, std::uint64_t buffer, int line = 2) {
+    return work(actor, {stream}, {{buffer, 0, 8, AccessMode::kRead}}, line);
+  }
+  Script& work(const Actor& actor, const std::vector<std::int32_t>& streams,
+               const std::vector<Footprint>& footprints, int line) {
+    std::vector<StreamItem> items;
+    for (const std::int32_t stream : streams) items.push_back({stream, ++items_[stream]});
+    return tell({.kind = Kind::kSubmitted,
+                 .actor = actor,
+                 .items = items,
+                 .footprints = footprints,
+                 .name = "work",
+                 .site = {"user.cpp", line}});
+  }
+  Script& record(const Actor& actor, std::int32_t stream, std::uint32_t event) {
+    return of_event(Kind::kRecorded, actor, stream, event, ++records_[event]);
+  }
+  Script& wait(const Actor& actor, std::int32_t stream, std::uint32_t event) {
+    return of_event(Kind::kWaitQueued, actor, stream, event, records_[event]);
+  }
+  Script& host_waits(const Actor& actor, std::int32_t stream, bool failed = false) {
+    const StreamItem last{stream, items_[stream]};
+    return tell({.kind = Kind::kHostWaited, .actor = actor, .failed = failed, .items = {&last, 1}});
+  }
+  Script& host_waits_for_event(const Actor& actor, std::uint32_t event) {
+    return tell({.kind = Kind::kHostWaited,
+                 .actor = actor,
+                 .event = {kHost, event},
+                 .record = records_[event]});
+  }
+  Script& host_reads(const Actor& actor, std::uint64_t buffer) {
+    const Footprint all{buffer, 0, 8, AccessMode::kRead};
+    return tell({.kind = Kind::kHostRead, .actor = actor, .footprints = {&all, 1}});
+  }
+  Script& copies(const Actor& actor, std::int32_t stream, std::uint64_t buffer) {
+    const StreamItem item{stream, 0};
+    const Footprint all{buffer, 0, 8, AccessMode::kWrite};
+    return tell({.kind = Kind::kCopiedOnWrite,
+                 .actor = actor,
+                 .items = {&item, 1},
+                 .footprints = {&all, 1}});
+  }
+  Script& variable(Kind kind, const Actor& actor, std::uint64_t number) {
+    return tell({.kind = kind, .actor = actor, .record = number});
+  }
+
+  const std::vector<Race>& races() const { return detector_.races(); }
+  const RaceDetector& detector() const { return detector_; }
+
+ private:
+  Script& of_event(Kind kind, const Actor& actor, std::int32_t stream, std::uint32_t event,
+                   std::uint64_t record) {
+    const StreamItem item{stream, ++items_[stream]};
+    return tell({.kind = kind,
+                 .actor = actor,
+                 .items = {&item, 1},
+                 .event = {kHost, event},
+                 .record = record});
+  }
+  Script& tell(const Observation& seen) {
+    detector_.observe(seen);
+    return *this;
+  }
+
+  RaceDetector detector_;
+  std::map<std::int32_t, std::uint64_t> items_;
+  std::map<std::uint32_t, std::uint64_t> records_;
+};
+
+TEST(ARaceDetector, OrdersItemsOfAStreamByTheOrderOfTheirSubmissions) {
+  belfry::testing::asserts("SEM-192");
+  Script run;
+  run.write(kHost, 0, 7).begin_run().write(replica(0), 0, 7).read(replica(0), 0, 7).end_run();
+  run.write(kHost, 0, 7);
+  EXPECT_THAT(run.races(), IsEmpty());
+}
+
+TEST(ARaceDetector, ReportsItemsOfAStreamThatTwoReplicasSubmit) {
+  belfry::testing::asserts("SEM-192");
+  Script run;
+  run.begin_run().write(replica(0), 3, 7, 11).read(replica(1), 3, 7, 12);
+  ASSERT_THAT(run.races(), SizeIs(1));
+  const Race& race = run.races()[0];
+  EXPECT_EQ(race.first.agent, "R0 of run 1");
+  EXPECT_EQ(race.first.operation, "work in S3");
+  EXPECT_TRUE(race.first.writes);
+  EXPECT_EQ(race.first.place, "user.cpp:11");
+  EXPECT_EQ(race.second.agent, "R1 of run 1");
+  EXPECT_FALSE(race.second.writes);
+  EXPECT_EQ(race.second.end, 8u);
+  EXPECT_EQ(race.second.place, "user.cpp:12");
+  EXPECT_THAT(race.missing, HasSubstr("S3"));
+}
+
+TEST(ARaceDetector, AcceptsTwoReadsWithoutAnOrder) {
+  Script run;
+  run.write(kHost, 0, 7).host_waits(kHost, 0);
+  run.begin_run().read(replica(0), 1, 7).read(replica(1), 2, 7);
+  EXPECT_THAT(run.races(), IsEmpty());
+}
+
+TEST(ARaceDetector, AcceptsAccessesToDifferentBytes) {
+  Script run;
+  run.begin_run();
+  run.work(replica(0), {1}, {{7, 0, 4, AccessMode::kWrite}}, 1);
+  run.work(replica(1), {2}, {{7, 4, 8, AccessMode::kWrite}}, 2);
+  EXPECT_THAT(run.races(), IsEmpty());
+  run.work(replica(1), {2}, {{7, 3, 4, AccessMode::kRead}}, 3);
+  EXPECT_THAT(run.races(), SizeIs(1));
+}
+
+TEST(ARaceDetector, OrdersReplicasByMerges) {
+  belfry::testing::asserts("SEM-192");
+  Script run;
+  run.begin_run().write(replica(0), 3, 7).merge().goes_on(replica(1)).read(replica(1), 3, 7);
+  EXPECT_THAT(run.races(), IsEmpty());
+}
+
+// The merge orders the calls of the replicas, and no work of different streams.
+TEST(ARaceDetector, OrdersNoStreamsByMerges) {
+  belfry::testing::asserts("SEM-192");
+  Script run;
+  run.begin_run().write(replica(0), 3, 7).merge().goes_on(replica(1)).read(replica(1), 4, 7);
+  EXPECT_THAT(run.races(), SizeIs(1));
+}
+
+TEST(ARaceDetector, OrdersStreamsByRecordsAndWaits) {
+  belfry::testing::asserts("SEM-192");
+  Script ordered;
+  ordered.write(kHost, 0, 7).record(kHost, 0, 1).wait(kHost, 1, 1).read(kHost, 1, 7);
+  EXPECT_THAT(ordered.races(), IsEmpty());
+  Script early;  // The record comes before the write.
+  early.record(kHost, 0, 1).write(kHost, 0, 7).wait(kHost, 1, 1).read(kHost, 1, 7);
+  EXPECT_THAT(early.races(), SizeIs(1));
+  Script back;  // The reader is protected, and not the next write.
+  back.write(kHost, 0, 7)
+      .record(kHost, 0, 1)
+      .wait(kHost, 1, 1)
+      .read(kHost, 1, 7)
+      .write(kHost, 0, 7);
+  EXPECT_THAT(back.races(), SizeIs(1));
+}
+
+TEST(ARaceDetector, OrdersStreamsOverSeveralEvents) {
+  Script run;
+  run.write(kHost, 0, 7).record(kHost, 0, 1).wait(kHost, 1, 1).record(kHost, 1, 2);
+  run.wait(kHost, 2, 2).write(kHost, 2, 7);
+  EXPECT_THAT(run.races(), IsEmpty());
+}
+
+TEST(ARaceDetector, OrdersEverythingAroundACollective) {
+  belfry::testing::asserts("SEM-192");
+  Script run;
+  run.write(kHost, 0, 7).work(kHost, {0, 1}, {{8, 0, 8, AccessMode::kWrite}}, 3);
+  run.write(kHost, 1, 7).read(kHost, 0, 8).read(kHost, 1, 8);
+  EXPECT_THAT(run.races(), IsEmpty());
+}
+
+TEST(ARaceDetector, OrdersHostsByTheirWaits) {
+  belfry::testing::asserts("SEM-192");
+  Script waits;
+  waits.write(kHost, 0, 7).host_waits(kHost, 0).write(kHost, 1, 7);
+  EXPECT_THAT(waits.races(), IsEmpty());
+  Script throws;
+  throws.write(kHost, 0, 7).host_waits(kHost, 0, true).write(kHost, 1, 7);
+  EXPECT_THAT(throws.races(), SizeIs(1));
+  Script by_event;
+  by_event.write(kHost, 0, 7)
+      .record(kHost, 0, 1)
+      .host_waits_for_event(kHost, 1)
+      .host_reads(kHost, 7);
+  EXPECT_THAT(by_event.races(), IsEmpty());
+}
+
+// The wait covers the work that its replica knows of: its own, and that of earlier phases.
+TEST(ARaceDetector, EndsNoWaitForWorkOfReplicasThatGoOn) {
+  belfry::testing::asserts("SEM-192");
+  Script run;
+  run.begin_run().write(replica(0), 3, 7).host_waits(replica(1), 3).host_reads(replica(1), 7);
+  ASSERT_THAT(run.races(), SizeIs(1));
+  EXPECT_EQ(run.races()[0].second.operation, "the host");
+  Script merged;
+  merged.begin_run().write(replica(0), 3, 7).merge().goes_on(replica(1));
+  merged.host_waits(replica(1), 3).host_reads(replica(1), 7);
+  EXPECT_THAT(merged.races(), IsEmpty());
+}
+
+// Work that the merge function waits for has ended for every replica.
+TEST(ARaceDetector, TellsReplicasOfWaitsBeforeAMerge) {
+  Script run;
+  run.begin_run().write(replica(0), 3, 7).host_waits(replica(0), 3).merge().goes_on(replica(1));
+  run.write(replica(1), 4, 7);
+  EXPECT_THAT(run.races(), IsEmpty());
+}
+
+TEST(ARaceDetector, OrdersReadsOfTheHostBeforeLaterSubmissions) {
+  Script same;
+  same.begin_run().host_reads(replica(0), 7).write(replica(0), 3, 7);
+  EXPECT_THAT(same.races(), IsEmpty());
+  Script later;
+  later.begin_run().host_reads(replica(0), 7).merge().goes_on(replica(1)).write(replica(1), 3, 7);
+  EXPECT_THAT(later.races(), IsEmpty());
+  Script beside;
+  beside.begin_run().host_reads(replica(0), 7).write(replica(1), 3, 7);
+  EXPECT_THAT(beside.races(), SizeIs(1));
+}
+
+TEST(ARaceDetector, ReportsAnEventThatTwoReplicasUse) {
+  belfry::testing::asserts("SEM-192");
+  Script run;
+  run.begin_run().record(replica(0), 1, 1).wait(replica(1), 2, 1);
+  ASSERT_THAT(run.detector().event_races(), SizeIs(1));
+  EXPECT_EQ(run.detector().event_races()[0].subject, "event 1 of H0");
+  Script waits;
+  waits.record(kHost, 0, 1).begin_run().wait(replica(0), 1, 1).wait(replica(1), 2, 1);
+  EXPECT_THAT(waits.detector().event_races(), IsEmpty());
+}
+
+TEST(ARaceDetector, OrdersTheMakingOfAVariableBeforeItsUse) {
+  belfry::testing::asserts("SEM-192");
+  Script run;
+  run.begin_run().write(replica(0), 3, 7).variable(Kind::kVariableMade, replica(0), 1);
+  run.variable(Kind::kVariableTaken, replica(1), 1).read(replica(1), 3, 7);
+  EXPECT_THAT(run.races(), IsEmpty());
+  run.write(replica(0), 3, 8).read(replica(1), 3, 8);  // After the making: no order.
+  EXPECT_THAT(run.races(), SizeIs(1));
+  Script untaken;
+  untaken.begin_run().write(replica(0), 3, 7).variable(Kind::kVariableMade, replica(0), 1);
+  untaken.read(replica(1), 3, 7);
+  EXPECT_THAT(untaken.races(), SizeIs(1));
+}
+
+TEST(ARaceDetector, ReportsEachPairOfLinesOnce) {
+  Script run;
+  run.begin_run();
+  for (int i = 0; i < 3; ++i) run.write(replica(0), 3, 7, 1).write(replica(1), 4, 7, 2);
+  EXPECT_THAT(run.races(), SizeIs(2));  // Also in the reverse order of the agents.
+}
+
+// Replica 1 may give up its handle before the decision of replica 0.
+TEST(ARaceDetector, DoubtsCopiesOfBuffersThatAnotherReplicaUses) {
+  belfry::testing::asserts("SEM-194");
+  Script before;
+  before.begin_run().read(replica(1), 4, 7).copies(replica(0), 3, 7);
+  EXPECT_THAT(before.detector().decisions(), SizeIs(1));
+  EXPECT_THAT(before.races(), IsEmpty());
+  Script after;
+  after.begin_run().copies(replica(0), 3, 7).read(replica(1), 4, 7);
+  EXPECT_THAT(after.detector().decisions(), SizeIs(1));
+  Script alone;
+  alone.write(kHost, 3, 7).begin_run().copies(replica(0), 3, 7).read(replica(0), 3, 7);
+  alone.merge().goes_on(replica(1)).read(replica(1), 4, 7);
+  EXPECT_THAT(alone.detector().decisions(), IsEmpty());
+  Script caller;
+  caller.read(kHost, 4, 7).copies(kHost, 3, 7);
+  EXPECT_THAT(caller.detector().decisions(), IsEmpty());
+}
+
+TEST(ARaceDetector, NoticesRunsInReplicas) {
+  Script run;
+  run.begin_run();
+  EXPECT_FALSE(run.detector().nests_in_replica());
+  RaceDetector nested;
+  nested.observe({.kind = Kind::kRunBegan, .actor = replica(0), .run = 2});
+  EXPECT_TRUE(nested.nests_in_replica());
+}
+
+TEST(ARace, PrintsBothSides) {
+  Script run;
+  run.begin_run().write(replica(0), 3, 7, 11).read(replica(1), 4, 7, 12);
+  ASSERT_THAT(run.races(), SizeIs(1));
+  EXPECT_EQ(to_string(run.races()[0]),
+            "race for a buffer:\n"
+            "  R0 of run 1: work in S3 writes bytes 0 to 8, user.cpp:11\n"
+            "  R1 of run 1: work in S4 reads bytes 0 to 8, user.cpp:12\n"
+            "  S4 does not wait for an event that S3 records after the work, and no merge or host "
+            "wait is between");
+}
+
+}  // namespace
+}  // namespace belfry::sim::races::race_detector_test

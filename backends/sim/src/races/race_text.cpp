@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "races/race_text.h"
+
+#include <string>
+#include <utility>
+
+namespace belfry::sim::races {
+namespace {
+
+using Kind = BufferAccess::Kind;
+
+std::string stream_name(std::int32_t stream) {
+  return to_string(AgentId{AgentId::Kind::kStream, stream});
+}
+
+std::string place_of(const CallSite& site) { return site.empty() ? "" : to_string(site); }
+
+std::string operation_of(const BufferAccess& access) {
+  if (access.kind == Kind::kHost) return "the host";
+  if (access.kind == Kind::kPossible) return "a copy before a write, or a write in place,";
+  return std::string(access.name) + " in " + stream_name(access.stream);
+}
+
+RaceSide side_of(const BufferAccess& access) {
+  return {.agent = to_string(access.actor),
+          .operation = operation_of(access),
+          .writes = access.writes,
+          .begin = access.begin,
+          .end = access.end,
+          .place = place_of(access.site)};
+}
+
+// The second access comes after the first in this run alone.
+std::string missing_order(const BufferAccess& first, const BufferAccess& second) {
+  if (first.kind == Kind::kPossible || second.kind == Kind::kPossible) {
+    return "whether the write is in place depends on the owners of the buffer at its time";
+  }
+  if (second.kind == Kind::kHost) {
+    return to_string(second.actor) + " does not wait for the work in " + stream_name(first.stream);
+  }
+  if (first.kind == Kind::kHost) {
+    return "no merge comes between the read and the submission by " + to_string(second.actor);
+  }
+  if (first.stream == second.stream) {
+    return "both are in " + stream_name(first.stream) + ", in the order of two replicas' calls";
+  }
+  return stream_name(second.stream) + " does not wait for an event that " +
+         stream_name(first.stream) +
+         " records after the work, and no merge or host wait is between";
+}
+
+}  // namespace
+
+Race race_of(const Actor& maker, std::uint32_t number, const BufferAccess& first,
+             const BufferAccess& second) {
+  std::string subject = "a buffer";
+  if (number != 0) subject = "buffer " + std::to_string(number) + " of " + to_string(maker);
+  return {side_of(first), side_of(second), std::move(subject), missing_order(first, second)};
+}
+
+RaceSide side_of_event(Observation::Kind kind, const Actor& actor, const CallSite& site) {
+  const bool records = kind == Observation::Kind::kRecorded;
+  std::string call = records ? "a record of the event" : "a wait for the event";
+  if (kind == Observation::Kind::kQueried) call = "a query of the event";
+  return {.agent = to_string(actor),
+          .operation = std::move(call),
+          .writes = records,
+          .place = place_of(site)};
+}
+
+}  // namespace belfry::sim::races

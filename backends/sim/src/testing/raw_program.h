@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/belfry.h"
+#include "belfry/sim/backend.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace belfry::sim::testing {
+
+/// A step of a replica: its kind, and numbers with a meaning for the kind.
+struct RawStep {
+  enum class Kind : std::uint8_t {
+    kFill,    ///< Buffer a becomes the number b + 1.
+    kAdd,     ///< Buffer a becomes the sum of a, doubled, and b.
+    kCopy,    ///< Buffer a becomes b.
+    kRecord,  ///< Event a.
+    kWait,    ///< For event a.
+    kHost,    ///< The host waits for the stream.
+    kRead,    ///< The host reads buffer a.
+    kMerge,   ///< A merge, whose function fills buffer a if b is even.
+  };
+  static constexpr int kKinds = 8;
+
+  Kind kind{};
+  std::size_t stream = 0;
+  std::size_t a = 0;
+  std::size_t b = 0;
+};
+
+/// A program of two replicas on two devices. Streams, buffers and events are shared by all agents:
+/// most programs have races.
+struct RawProgram {
+  static constexpr std::size_t kStreams = 2;
+  static constexpr std::size_t kBuffers = 2;
+  static constexpr std::size_t kEvents = 2;
+
+  std::array<std::vector<RawStep>, 2> replicas;
+
+  /// Draws a program from `seed`. Both replicas have the same merges.
+  static RawProgram draw(std::uint64_t seed, std::size_t steps);
+};
+
+/// The numbers that a program has read, in the order of each replica, and the buffers at its end.
+using RawOutcome = std::vector<std::int32_t>;
+
+/// Runs programs on a backend of two devices.
+class RawRun {
+ public:
+  explicit RawRun(Backend& backend) : backend_(backend), strategy_(backend) {
+    for (std::size_t i = 0; i < RawProgram::kStreams; ++i) {
+      streams_.push_back(backend.device(static_cast<int>(i % 2)).create_stream());
+    }
+    Stream& first = *streams_[0];
+    for (std::size_t i = 0; i < RawProgram::kBuffers; ++i) {
+      buffers_.push_back(view_of(backend.device(0).allocate(4, first), DType::kInt32));
+      fill(first, buffers_.back(), 0);
+    }
+    for (std::size_t i = 0; i < RawProgram::kEvents; ++i) {
+      events_.push_back(backend.device(0).create_event());
+    }
+    first.synchronize();
+  }
+
+  RawOutcome run(const RawProgram& program) {
+    std::array<RawOutcome, 2> reads;
+    strategy_.run([&](ReplicaContext& replica) {
+      const auto id = static_cast<std::size_t>(replica.replica_id());
+      for (const RawStep& step : program.replicas[id]) take(replica, step, reads[id]);
+    });
+    for (const auto& stream : streams_) stream->synchronize();
+    RawOutcome outcome = reads[0];
+    outcome.insert(outcome.end(), reads[1].begin(), reads[1].end());
+    for (const BufferView& buffer : buffers_) outcome.push_back(read(*streams_[0], buffer));
+    return outcome;
+  }
+
+ private:
+  static void fill(Stream& stream, const BufferView& to, std::int64_t value) {
+    Kernel kernel;
+    kernel.parameters.integer_scalar = value;
+    kernel.outputs = {to};
+    stream.launch(std::move(kernel));
+  }
+  static std::int32_t read(Stream& stream, const BufferView& from) {
+    std::int32_t value = 0;
+    stream.read(&value, from);
+    return value;
+  }
+
+  // a := 2 a + b, in two kernels: sums alone would hide their order.
+  void add(Stream& stream, const BufferView& a, const BufferView& b) {
+    for (const BufferView* with : {&a, &b}) {
+      Kernel kernel;
+      kernel.kind = KernelKind::kBinary;
+      kernel.inputs = {a, *with};
+      kernel.outputs = {a};
+      stream.launch(std::move(kernel));
+    }
+  }
+
+  void take(ReplicaContext& replica, const RawStep& step, RawOutcome& reads) {
+    Stream& stream = *streams_[step.stream % RawProgram::kStreams];
+    const BufferView& a = buffers_[step.a % RawProgram::kBuffers];
+    const BufferView& b = buffers_[step.b % RawProgram::kBuffers];
+    Event& event = *events_[step.a % RawProgram::kEvents];
+    switch (step.kind) {
+      case RawStep::Kind::kFill:
+        return fill(stream, a, static_cast<std::int64_t>(step.b) + 1);
+      case RawStep::Kind::kAdd:
+        return add(stream, a, b);
+      case RawStep::Kind::kCopy:
+        return stream.copy(a, b);
+      case RawStep::Kind::kRecord:
+        return stream.record(event);
+      case RawStep::Kind::kWait:
+        return stream.wait(event);
+      case RawStep::Kind::kHost:
+        return stream.synchronize();
+      case RawStep::Kind::kRead:
+        return reads.push_back(read(stream, a));
+      case RawStep::Kind::kMerge:
+        return replica.merge_call([&](CrossReplicaContext&) {
+          if (step.b % 2 == 0) fill(stream, a, static_cast<std::int64_t>(step.b) + 50);
+        });
+    }
+  }
+
+  Backend& backend_;
+  MirroredStrategy strategy_;
+  std::vector<std::unique_ptr<Stream>> streams_;
+  std::vector<BufferView> buffers_;
+  std::vector<std::unique_ptr<Event>> events_;
+};
+
+/// A sequence of numbers from a seed, the same on every machine.
+class RawNumbers {
+ public:
+  explicit RawNumbers(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15u + 1) {}
+  std::size_t below(std::size_t count) {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 7;
+    state_ ^= state_ << 17;
+    return static_cast<std::size_t>((state_ >> 32) * count >> 32);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+inline RawProgram RawProgram::draw(std::uint64_t seed, std::size_t steps) {
+  RawNumbers numbers(seed);
+  RawProgram program;
+  for (std::size_t position = 0; position < steps; ++position) {
+    std::array<RawStep, 2> both;
+    for (RawStep& step : both) {
+      // Replica by replica: a merge of both comes from a number of its own.
+      step.kind = static_cast<RawStep::Kind>(numbers.below(RawStep::kKinds - 1));
+      step.stream = numbers.below(kStreams);
+      step.a = numbers.below(8);
+      step.b = numbers.below(8);
+    }
+    if (numbers.below(4) == 0) {
+      both[0].kind = RawStep::Kind::kMerge;
+      both[1] = both[0];
+    }
+    for (std::size_t i = 0; i < both.size(); ++i) program.replicas[i].push_back(both[i]);
+  }
+  return program;
+}
+
+}  // namespace belfry::sim::testing

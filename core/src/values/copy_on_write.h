@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/detail/tensor/any_tensor.h"
+
+namespace belfry::detail {
+
+/// Tells the device of `tensor`, if the device wants to hear of copies: a write to `tensor` goes to
+/// new storage, or is refused, because the storage has a second owner.
+void note_copy_for_write(const AnyTensor& tensor);
+
+}  // namespace belfry::detail

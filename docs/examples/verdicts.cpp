@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The program of docs/verdicts.md.
+#include <belfry/belfry.h>
+#include <belfry/sim/backend.h>
+#include <belfry/sim/explore.h>
+#include <belfry/tensor_ops.h>
+
+#include <iostream>
+#include <string>
+
+using namespace belfry;
+
+// [body]
+// A second stream reads the tensor; `waits` decides whether the stream waits for the fill.
+float last_of_copy(sim::Backend& backend, bool waits) {
+  Device& device = backend.device(0);
+  const auto second = device.create_stream();
+  const BufferView from = view_of(device.allocate(4, *second), DType::kFloat32);
+  const BufferView to = view_of(device.allocate(4, *second), DType::kFloat32);
+  const float old = 1.0F;
+  const float fresh = 2.0F;
+  device.compute_stream().write(from, &old);
+  device.compute_stream().synchronize();
+  device.compute_stream().write(from, &fresh);
+  const auto event = device.create_event();
+  device.compute_stream().record(*event);
+  if (waits) second->wait(*event);
+  second->copy(to, from);
+  float value = 0;
+  second->read(&value, to);
+  return value;
+}
+// [body]
+
+int main() {
+  // [explore]
+  const sim::Options options{.devices = 1, .seed = 7};
+  for (const bool waits : {false, true}) {
+    const sim::Verdict verdict = sim::explore(
+        options, [waits](sim::Backend& backend) { return last_of_copy(backend, waits); });
+    std::cout << (waits ? "with the wait: " : "without: ") << to_string(verdict) << '\n';
+    for (const sim::Race& race : verdict.report().races) std::cout << to_string(race) << '\n';
+    for (const sim::Condition& condition : verdict.report().conditions) {
+      if (!condition.holds) std::cout << to_string(condition) << '\n';
+    }
+  }
+  // [explore]
+}
