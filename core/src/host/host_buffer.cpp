@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <new>
-#include <typeinfo>
 #include <utility>
 
 namespace belfry::host {
@@ -16,11 +15,10 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};
 
-// Null for a buffer of another backend. A comparison of types takes less time than a dynamic_cast.
+// Null for a buffer of another backend.
 LostBytes* lost_bytes(const BufferView& view) {
-  Buffer* const buffer = view.buffer.get();
-  if (buffer == nullptr || typeid(*buffer) != typeid(HostBuffer)) return nullptr;
-  return &static_cast<HostBuffer*>(buffer)->lost();
+  auto* const own = dynamic_cast<HostBuffer*>(view.buffer.get());
+  return own == nullptr ? nullptr : &own->lost();
 }
 
 }  // namespace
@@ -55,8 +53,10 @@ std::byte* address_of(const BufferView& view) {
 }
 
 std::exception_ptr reason_of_loss(const BufferView& view) {
-  const LostBytes* const lost = lost_bytes(view);
-  return lost == nullptr ? nullptr : lost->reason(view.offset, view.offset + view.bytes());
+  if (!has_loss(view)) return nullptr;
+  return static_cast<HostBuffer&>(*view.buffer)
+      .lost()
+      .reason(view.offset, view.offset + view.bytes());
 }
 
 void lose(const BufferView& view, const std::exception_ptr& reason,

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
+#include <typeinfo>
 
 namespace belfry::host {
 
@@ -39,6 +40,13 @@ class HostBuffer final : public Buffer {
 /// The host address of a view. Throws: InvalidArgumentError (kOutOfBounds).
 std::byte* address_of(const BufferView& view);
 
+/// Whether the buffer of `view` has bytes without a value.
+inline bool has_loss(const BufferView& view) {
+  Buffer* const buffer = view.buffer.get();
+  // A comparison of types takes less time than a dynamic_cast.
+  return buffer != nullptr && typeid(*buffer) == typeid(HostBuffer) &&
+         !static_cast<HostBuffer*>(buffer)->lost().empty();
+}
 /// The exception of the work that was to write bytes of `view`, if some have no value; else null.
 std::exception_ptr reason_of_loss(const BufferView& view);
 /// Takes the value of the bytes of `view`, with a range of `room`.

@@ -56,7 +56,7 @@ void HostStream::join_failure(const HostFailurePtr& failure) {
 }
 
 void HostStream::require_value(const BufferView& input) {
-  if (failure() != nullptr) return;
+  if (!has_loss(input) || failure() != nullptr) return;
   const std::exception_ptr reason = reason_of_loss(input);
   if (reason == nullptr) return;
   failure_ = std::make_shared<HostFailure>();
@@ -86,11 +86,14 @@ void HostStream::launch(Kernel kernel) {
   if (kernel.user != nullptr) require_on_host(*kernel.user, detail::submitting_site());
   for (const BufferView& input : kernel.inputs) require_value(input);
   for (std::size_t i = 0; i < kernel.outputs.size(); ++i) {
-    if (updates_output(kernel, i)) require_value(kernel.outputs[i]);
+    const BufferView& output = kernel.outputs[i];
+    if (has_loss(output) && updates_output(kernel, i)) require_value(output);
   }
   if (failure() != nullptr) return skip(kernel);
   const KernelCall call = resolve(kernel);
-  for (const BufferView& output : kernel.outputs) restore(output);
+  for (const BufferView& output : kernel.outputs) {
+    if (has_loss(output)) restore(output);
+  }
   if (kernel.user == nullptr) return run_on_host(call);
   run_user(kernel, call);
 }
@@ -134,7 +137,7 @@ void HostStream::copy(BufferView to, BufferView from) {
   }
   require_value(from);
   if (failure() != nullptr) return target == source ? void() : skip(to);
-  restore(to);
+  if (has_loss(to)) restore(to);
   std::memmove(target, source, to.bytes());
 }
 
@@ -142,7 +145,7 @@ void HostStream::write(BufferView to, const void* from) {
   std::byte* target = address_of(to);
   if (failure() != nullptr) return skip(to);
   if (to.count == 0) return;
-  restore(to);
+  if (has_loss(to)) restore(to);
   std::memcpy(target, from, to.bytes());
 }
 

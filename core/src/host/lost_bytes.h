@@ -20,6 +20,7 @@ class LostBytes {
   /// Ranges made before the work runs: `lose` then needs no memory.
   using Room = std::list<Range>;
 
+  bool empty() const { return ranges_.empty(); }
   /// The latest reason for a byte from `begin` to before `end` without a value; null if each byte
   /// has a value.
   std::exception_ptr reason(std::size_t begin, std::size_t end) const;
