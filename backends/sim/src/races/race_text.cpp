@@ -8,7 +8,7 @@
 namespace belfry::sim::races {
 namespace {
 
-using Kind = BufferAccess::Kind;
+using AccessKind = BufferAccess::Kind;
 
 std::string stream_name(std::int32_t stream) {
   return to_string(AgentId{AgentId::Kind::kStream, stream});
@@ -17,8 +17,8 @@ std::string stream_name(std::int32_t stream) {
 std::string place_of(const CallSite& site) { return site.empty() ? "" : to_string(site); }
 
 std::string operation_of(const BufferAccess& access) {
-  if (access.kind == Kind::kHost) return "the host";
-  if (access.kind == Kind::kPossible) return "a copy before a write, or a write in place,";
+  if (access.kind == AccessKind::kHost) return "the host";
+  if (access.kind == AccessKind::kPossible) return "a copy before a write, or a write in place,";
   return std::string(access.name) + " in " + stream_name(access.stream);
 }
 
@@ -33,13 +33,13 @@ RaceSide side_of(const BufferAccess& access) {
 
 // The second access comes after the first in this run alone.
 std::string missing_order(const BufferAccess& first, const BufferAccess& second) {
-  if (first.kind == Kind::kPossible || second.kind == Kind::kPossible) {
+  if (first.kind == AccessKind::kPossible || second.kind == AccessKind::kPossible) {
     return "whether the write is in place depends on the owners of the buffer at its time";
   }
-  if (second.kind == Kind::kHost) {
+  if (second.kind == AccessKind::kHost) {
     return to_string(second.actor) + " does not wait for the work in " + stream_name(first.stream);
   }
-  if (first.kind == Kind::kHost) {
+  if (first.kind == AccessKind::kHost) {
     return "no merge comes between the read and the submission by " + to_string(second.actor);
   }
   if (first.stream == second.stream) {

@@ -10,7 +10,9 @@
 namespace belfry::sim::watch {
 namespace {
 
-std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
+std::uintptr_t address_number(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address);
+}
 
 Agents choose(Agents lanes, Agents yes, Agents no) { return (yes & lanes) | (no & ~lanes); }
 
@@ -31,7 +33,7 @@ void set_places(Place* places, Agents lanes, Place place) {
 }  // namespace
 
 void HostWatcher::access(const void* memory, std::size_t bytes, const Access& access) noexcept {
-  std::uintptr_t at = number(memory);
+  std::uintptr_t at = address_number(memory);
   if (ignoring_ > 0 || at - stack_low_ < stack_bytes_) return;
   if (::pthread_equal(::pthread_self(), thread_) == 0) {
     second_thread_ = true;
