@@ -11,8 +11,8 @@ A section is guarded by a macro and has a regular expression for the compiler's 
     #endif
 
 EXPECT  is found in the messages.
-FIRST   is found in the line of the first error, and the messages have at most 14 lines, without
-        the lines of clang that name the files that include a file.
+FIRST   is found in the line of the first error, and the messages have at most 14 lines, not counting
+        clang's chain of includes.
 TYPO    is found in the line of the first error, and no line before names a header of belfry.
 
 The file is compiled without sections: this is the control, which must compile. Then the file is
@@ -111,7 +111,7 @@ def expectation(text, section):
 
 
 def line_count(messages):
-    """The order of the includes of a program decides how many files include a file."""
+    """The length of the chain depends on the order of a program's includes."""
     return sum(not line.startswith("In file included from") for line in messages.splitlines())
 
 
