@@ -98,9 +98,9 @@ END {
       other[name] = 1
     } else if (kind == "O") {
       name_of_file = word[2]
-      # The names of the constructors of a class are a group with a name of its own.
+      # A group of constructors has a name of its own, which is no name of a function or variable.
       for (name in group) {
-        if (!(name in other) && !(name in renamed) && name ~ /[CD]5[EIB]/ && name !~ /^_ZT/)
+        if (!(name in other) && !(name in renamed) && name !~ /^_ZT/)
           renamed[name] = "belfry_watched." name
       }
       file = folder "/" name_of_file ".renamed"

@@ -91,6 +91,13 @@ Row unwatched_file() {
   return row;
 }
 
+Row inherited_constructor() {
+  int value = 0;
+  stranger(&value);
+  const Body body = [&](std::size_t, int) { CountedNumber number(&value); };
+  return {lines(watched(1, body)), "helpers.h:10"};
+}
+
 Row unwatched_outside() {
   int value = 0;
   stranger(&value);
@@ -169,6 +176,7 @@ std::vector<Case> call_cases() {
           {"a function of a watched library", watched_library},
           {"a function that is not watched", unwatched_function},
           {"a file without the option", unwatched_file},
+          {"an inherited constructor", inherited_constructor},
           {"calls outside replicas", unwatched_outside},
           {"a function that the target vouches for", vouched_function},
           {"a function of the C library", c_function},

@@ -5,6 +5,15 @@
 #include <string>
 #include <vector>
 
+/// Has an inherited constructor, in watched and in other files.
+struct Number {
+  explicit Number(int* value) : value(value) { ++*value; }
+  int* value;
+};
+struct CountedNumber : Number {
+  using Number::Number;
+};
+
 /// In a watched library.
 void add_one(int* value);
 /// In a file that is not watched.

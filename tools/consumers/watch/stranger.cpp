@@ -2,5 +2,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helpers.h"
 
-void stranger(int* value) { ++*value; }
+void stranger(int* value) { CountedNumber number(value); }
 void vouched_stranger(int* value) { ++*value; }
