@@ -29,10 +29,12 @@ std::optional<std::string> position(const char* file, int line) {
   return std::string(path.substr(path.rfind('/') + 1)) + ':' + std::to_string(line);
 }
 
-// The unit of compilation with the code at `address`. GCC writes an index of units, clang does not.
+// The unit of compilation with the code at `address`. GCC writes an index of units, clang does not:
+// in a program of both, the index has a unit of GCC for the code of clang that follows the unit.
 Dwarf_Die* unit_of(Dwfl_Module* module, Dwarf_Addr address, Dwarf_Addr& bias) {
-  if (Dwarf_Die* const unit = dwfl_module_addrdie(module, address, &bias)) return unit;
-  Dwarf_Die* unit = nullptr;
+  Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
+  if (unit != nullptr && dwarf_haspc(unit, address - bias) > 0) return unit;
+  unit = nullptr;
   while ((unit = dwfl_module_nextcu(module, unit, &bias)) != nullptr) {
     if (dwarf_haspc(unit, address - bias) > 0) return unit;
   }
