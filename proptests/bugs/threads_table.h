@@ -10,8 +10,9 @@ namespace belfry::bugs {
 /// belfry are outcomes. Returns the exit status.
 int run_on_threads(int number, const std::string& which);
 
-/// Prints which programs end with a failure when `self` runs each in a process, on threads: in a
-/// build with ThreadSanitizer, the programs with a reported data race.
+/// Prints the number of failures of each program, when `self` runs the program eight times in a
+/// process of its own, on threads: in a build with ThreadSanitizer, the runs with a reported data
+/// race.
 void print_threads_table(const std::string& self);
 
 }  // namespace belfry::bugs
