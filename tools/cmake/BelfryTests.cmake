@@ -112,6 +112,7 @@ function(belfry_gpu_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
   add_executable(${name} ${arg_SOURCES})
   belfry_compile_options(${name})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/proptests/include")
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main
                                         Threads::Threads)
   if(BELFRY_GPU_TESTS)
