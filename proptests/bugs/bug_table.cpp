@@ -6,8 +6,8 @@
 //   bug_table                    the table
 //   bug_table explain N          the verdicts of bug N, in words
 //   bug_table tokens             the level and the replay tokens of each mutant and twin
-//   bug_table threads            the programs that fail with replicas on threads
-//   bug_table run N mutant|twin  a program once, with replicas on threads
+//   bug_table threads            the programs that fail in processes of their own
+//   bug_table run N WHICH WHERE  the mutant or twin once, with replicas on threads or fibers
 #include "belfry/sim/explore.h"
 #include "bug.h"
 #include "marks.h"
@@ -133,10 +133,11 @@ int run(const std::vector<std::string>& words) {
     }
   } else if (words.size() == 2 && words[1] == "threads") {
     print_threads_table(words[0]);
-  } else if (words.size() == 4 && words[1] == "run") {
-    return run_on_threads(std::atoi(words[2].c_str()), words[3]);
+  } else if (words.size() == 5 && words[1] == "run") {
+    return run_alone(std::atoi(words[2].c_str()), words[3], words[4]);
   } else {
-    std::cerr << "usage: bug_table [explain N | tokens | threads | run N mutant|twin]\n";
+    std::cerr << "usage: bug_table [explain N | tokens | threads | run N mutant|twin "
+                 "threads|fibers]\n";
     return EXIT_FAILURE;
   }
   return EXIT_SUCCESS;

@@ -13,23 +13,47 @@
 namespace belfry::bugs {
 namespace {
 
-constexpr int kRuns = 8;
+// Threads differ from run to run; fibers have the same schedule.
+constexpr int kRunsOnThreads = 8;
 
 // The number of runs that fail.
-int failures(const std::string& self, int number, const std::string& which) {
-  const std::string command =
-      "'" + self + "' run " + std::to_string(number) + " " + which + " > /dev/null 2>&1";
+int failures(const std::string& self, int number, const char* which, const char* carrier,
+             int runs) {
+  const std::string command = "'" + self + "' run " + std::to_string(number) + " " + which + " " +
+                              carrier + " > /dev/null 2>&1";
   int failed = 0;
-  for (int run = 0; run < kRuns; ++run) failed += std::system(command.c_str()) != 0 ? 1 : 0;
+  for (int run = 0; run < runs; ++run) failed += std::system(command.c_str()) != 0 ? 1 : 0;
   return failed;
+}
+
+struct Counts {
+  int on_threads = 0;
+  int on_fibers = 0;
+};
+
+Counts counts_of(const std::string& self, const Bug& bug, const char* which) {
+  return {failures(self, bug.number, which, "threads", kRunsOnThreads),
+          failures(self, bug.number, which, "fibers", 1)};
+}
+
+void add(const Counts& counts, Counts& programs) {
+  programs.on_threads += counts.on_threads > 0 ? 1 : 0;
+  programs.on_fibers += counts.on_fibers;
+}
+
+std::string text_of(const Counts& counts) {
+  return std::to_string(counts.on_threads) + " on threads, " + std::to_string(counts.on_fibers) +
+         " on fibers";
 }
 
 }  // namespace
 
-int run_on_threads(int number, const std::string& which) {
+int run_alone(int number, const std::string& which, const std::string& carrier) {
   for (const Bug& bug : all_bugs()) {
     if (bug.number != number) continue;
-    sim::Backend backend{{.devices = bug.devices, .carrier = sim::Carrier::kConcurrent}};
+    sim::Options options{.devices = bug.devices, .seed = 7};
+    if (carrier == "threads") options.carrier = sim::Carrier::kConcurrent;
+    sim::Backend backend{options};
     try {
       for (const double value : (which == "twin" ? bug.twin : bug.mutant)(backend)) {
         std::cout << value << '\n';
@@ -44,23 +68,23 @@ int run_on_threads(int number, const std::string& which) {
 }
 
 void print_threads_table(const std::string& self) {
-  std::cout << "| class | bug | effect | failures of the mutant in " << kRuns
-            << " runs | of the twin |\n|---|---|---|---|---|\n";
-  std::map<Effect, int> found;
-  int noise = 0;
+  std::cout << "| class | bug | effect | failures of the mutant, in " << kRunsOnThreads
+            << " runs on threads and 1 on fibers | of the twin |\n|---|---|---|---|---|\n";
+  std::map<Effect, Counts> mutants;
+  Counts twins;
   for (const Bug& bug : all_bugs()) {
-    const int mutant = failures(self, bug.number, "mutant");
-    const int twin = failures(self, bug.number, "twin");
+    const Counts mutant = counts_of(self, bug, "mutant");
+    const Counts twin = counts_of(self, bug, "twin");
     std::cout << "| " << bug.number << " | " << bug.name << " | " << to_string(bug.effect) << " | "
-              << mutant << " | " << twin << " |\n";
-    found[bug.effect] += mutant > 0 ? 1 : 0;
-    noise += twin > 0 ? 1 : 0;
+              << text_of(mutant) << " | " << text_of(twin) << " |" << std::endl;
+    add(mutant, mutants[bug.effect]);
+    add(twin, twins);
   }
   std::cout << '\n';
-  for (const auto& [effect, count] : found) {
-    std::cout << to_string(effect) << ": " << count << " mutants with a failure\n";
+  for (const auto& [effect, programs] : mutants) {
+    std::cout << to_string(effect) << ", mutants with a failure: " << text_of(programs) << '\n';
   }
-  std::cout << "twins with a failure: " << noise << '\n';
+  std::cout << "twins with a failure: " << text_of(twins) << '\n';
 }
 
 }  // namespace belfry::bugs
