@@ -42,10 +42,14 @@ Marks marks_of(const Bug& bug) {
 
 std::string yes_or_no(bool yes) { return yes ? "yes" : "no"; }
 
+// An error of host code outside replicas has no replica to name.
+bool is_of_host(const Bug& bug) { return bug.effect == Effect::kError && bug.agents[0] == "H0"; }
+
 // The cells of races and errors that name agents and lines; values have no accesses.
 std::string cells_of_report(const Bug& bug, const Score& score) {
   if (bug.effect == Effect::kValue) return " | - | -";
-  return " | " + yes_or_no(score.agents) + " | " + std::to_string(score.lines) + " of " +
+  const std::string agents = is_of_host(bug) ? "-" : yes_or_no(score.agents);
+  return " | " + agents + " | " + std::to_string(score.lines) + " of " +
          std::to_string(score.marked);
 }
 
@@ -65,7 +69,7 @@ void add(const Bug& bug, const Score& score, Totals& totals) {
     totals.seeds[i] += score.mutant_outcomes[i] > 1 ? 1 : 0;
   }
   if (bug.effect == Effect::kValue) return;
-  totals.agents += score.agents ? 1 : 0;
+  totals.agents += score.agents && !is_of_host(bug) ? 1 : 0;
   totals.lines += score.lines;
   totals.marked += score.marked;
 }

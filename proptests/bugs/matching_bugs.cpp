@@ -207,8 +207,12 @@ std::vector<Bug> matching_bugs() {
        unwritten_end_of_buffer<true>, host},
       {27, "an output over a part of the input", kError, overlapping_output<false>,
        overlapping_output<true>, host},
-      {47, "an assignment without an aggregation", kError, assignment_without_aggregation<false>,
-       assignment_without_aggregation<true>},
+      {47,
+       "an assignment without an aggregation",
+       kError,
+       assignment_without_aggregation<false>,
+       assignment_without_aggregation<true>,
+       {"R0", "R0"}},
       {54, "different numbers of batches", kError, uneven_batches<false>, uneven_batches<true>},
   };
 }

@@ -83,7 +83,7 @@ void score_error(const Bug& bug, const Marks& marks, Score& score) {
   score.found = text.starts_with("BF-");
   score.agents = true;
   for (const std::string& agent : bug.agents) {
-    const std::string replica = agent.substr(1);
+    const std::string replica = "replica " + agent.substr(1) + "  ";
     score.agents = score.agents && (agent[0] == 'H' || text.find(replica) != std::string::npos);
   }
   for (const std::string& place : marks) score.lines += has_place(text, place) ? 1 : 0;
