@@ -18,10 +18,14 @@ class SimEvent final : public Event {
   }
 
   void synchronize() override {
+    engine_->called_from(__builtin_return_address(0));
     engine_->synchronize(point_);
     owners_->release_ended();
   }
-  bool query() override { return engine_->query(point_); }
+  bool query() override {
+    engine_->called_from(__builtin_return_address(0));
+    return engine_->query(point_);
+  }
 
   engine::EventPoint& point() { return point_; }
   const engine::Engine& engine() const { return *engine_; }

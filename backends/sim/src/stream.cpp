@@ -95,6 +95,7 @@ SimStream::SimStream(Device& device, const Shared& shared, engine::QueueOptions 
 SimStream::~SimStream() { engine_->destroy_queue(queue_); }
 
 void SimStream::launch(Kernel kernel) {
+  engine_->called_from(__builtin_return_address(0));
   engine::Command command;
   command.name = operation_name(kernel);
   command.reads.reserve(kernel.inputs.size());
@@ -138,6 +139,7 @@ void SimStream::prepare_body(const Kernel& kernel, engine::Command& command) {
 }
 
 void SimStream::copy(BufferView to, BufferView from) {
+  engine_->called_from(__builtin_return_address(0));
   engine::Command command;
   command.name = "copy";
   command.reads.push_back(access_of(from, *engine_, "copy"));
@@ -156,6 +158,7 @@ void SimStream::copy(BufferView to, BufferView from) {
 }
 
 void SimStream::write(BufferView to, const void* from) {
+  engine_->called_from(__builtin_return_address(0));
   engine::Command command;
   command.name = "write";
   command.writes.push_back(access_of(to, *engine_, "write"));
@@ -168,15 +171,23 @@ void SimStream::write(BufferView to, const void* from) {
 }
 
 void SimStream::read(void* to, BufferView from) {
+  engine_->called_from(__builtin_return_address(0));
   engine_->read(queue_, to, access_of(from, *engine_, "read"));
   owners_->release_ended();
 }
 
-void SimStream::record(Event& event) { engine_->record(queue_, event_of(event, *engine_).point()); }
+void SimStream::record(Event& event) {
+  engine_->called_from(__builtin_return_address(0));
+  engine_->record(queue_, event_of(event, *engine_).point());
+}
 
-void SimStream::wait(Event& event) { engine_->wait(queue_, event_of(event, *engine_).point()); }
+void SimStream::wait(Event& event) {
+  engine_->called_from(__builtin_return_address(0));
+  engine_->wait(queue_, event_of(event, *engine_).point());
+}
 
 void SimStream::synchronize() {
+  engine_->called_from(__builtin_return_address(0));
   engine_->synchronize(queue_);
   owners_->release_ended();
 }

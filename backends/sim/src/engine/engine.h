@@ -106,6 +106,12 @@ class Engine final : public OtherAgents {
     Engine& engine_;
   };
 
+  /// Notes the code that calls the backend, by the address that the call returns to, if there is a
+  /// watch: streams, events and communicators take no call site.
+  void called_from(const void* return_address) {
+    if (options_.watch == nullptr) return;
+    options_.watch->called_by(static_cast<const char*>(return_address) - 1);
+  }
   CommandQueue& create_queue(QueueOptions options);
   /// The queue's commands still run; the handle may not be used any more.
   void destroy_queue(CommandQueue& queue);

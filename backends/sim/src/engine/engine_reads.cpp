@@ -12,9 +12,12 @@ void Engine::read(CommandQueue& queue, void* to, const Access& from, CallSite si
   Lock lock(door_);
   clear_told();
   site = site_or_submitting(site);
+  // The wait lets further replicas call the backend.
+  const void* const code = options_.watch != nullptr ? options_.watch->code() : nullptr;
   const std::byte* data = await_bytes(lock, queue, from, site);
   const std::size_t bytes = from.range.end - from.range.begin;
   if (bytes != 0) std::memcpy(to, data, bytes);
+  if (options_.watch != nullptr) options_.watch->called_by(code);
   note_read(from, site);
 }
 

@@ -28,6 +28,7 @@ CallSite site_or_submitting(const CallSite& site) {
 void Engine::tell_host(Observation seen, const CallSite& site) {
   seen.actor = options_.watch->actor();
   seen.site = site_or_submitting(site);
+  if (seen.site.empty()) seen.code = options_.watch->code();
   options_.watch->tell(seen);
 }
 

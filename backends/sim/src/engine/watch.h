@@ -5,6 +5,7 @@
 #include "belfry/backend/executor.h"
 #include "belfry/sim/observer.h"
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -45,6 +46,11 @@ class Watch {
   void tell(const sim::Observation& observation);
   /// The number of a run that begins. Throws: nothing.
   std::uint32_t begin_run();
+  /// Notes the code that calls the backend, for observations without a call site: an address in the
+  /// statement of the call. The last note counts; with concurrent replicas, of any replica.
+  void called_by(const void* code) { code_.store(code, std::memory_order_relaxed); }
+  /// The code of the last note; null without a note.
+  const void* code() const { return code_.load(std::memory_order_relaxed); }
   /// A name for an event that the caller makes. Throws: std::bad_alloc.
   sim::EventName name_event();
   /// The number of a variable that the caller makes, and of a variable that was made. Throws:
@@ -90,6 +96,7 @@ class Watch {
   HostAccessWatch* memory_;
   std::optional<sim::Actor> present_ = sim::Actor{};  // Whose accesses count.
   const Executor* executor_ = nullptr;
+  std::atomic<const void*> code_ = nullptr;
   std::mutex mutex_;
   std::uint32_t runs_ = 0;
   std::map<sim::Actor, std::uint32_t> events_;         // How many each has made.

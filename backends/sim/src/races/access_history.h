@@ -35,6 +35,7 @@ struct BufferAccess {
   std::int32_t stream = -1;  ///< Of the item; -1: none.
   std::string_view name{};   ///< Of the work.
   CallSite site{};
+  const void* code = nullptr;  ///< As of Observation.
 };
 
 /// The accesses to a buffer so far, as far as a later access can be in conflict with them: an

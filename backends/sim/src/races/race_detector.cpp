@@ -121,6 +121,7 @@ void RaceDetector::add_touches(const Observation& seen, BufferAccess access, con
   access.actor = seen.actor;
   access.name = seen.name;
   access.site = seen.site;
+  access.code = seen.code;
   for (const Footprint& footprint : seen.footprints) {
     access.writes = footprint.mode == AccessMode::kWrite;
     access.begin = footprint.begin;
@@ -165,13 +166,13 @@ void RaceDetector::use_event(const Observation& seen, HostAgent& agent, bool wri
   std::vector<EventUse>& uses = events_[seen.event];
   std::erase_if(uses, [&](const EventUse& use) { return use.phase != agent.phase; });
   EventUse now{writes,    agent.phase, agent.lane, hosts_.step(agent),
-               seen.kind, seen.actor,  seen.site};
+               seen.kind, seen.actor,  seen.site,  seen.code};
   for (const EventUse& use : uses) {
     if (!use.writes && !writes) continue;
     if (use.lane == agent.lane || agent.clock.at(use.lane) >= use.number) continue;
-    keep(event_races_, {side_of_event(use.kind, use.actor, use.site),
-                        side_of_event(now.kind, now.actor, now.site), to_string(seen.event),
-                        "no merge and no variable orders the two calls"});
+    keep(event_races_, {side_of_event(use.kind, use.actor, use.site, use.code),
+                        side_of_event(now.kind, now.actor, now.site, now.code),
+                        to_string(seen.event), "no merge and no variable orders the two calls"});
   }
   std::erase_if(
       uses, [&](const EventUse& use) { return use.lane == now.lane && (writes || !use.writes); });

@@ -63,6 +63,7 @@ class RaceDetector final : public Observer {
     Observation::Kind kind{};
     Actor actor{};
     CallSite site{};
+    const void* code = nullptr;
   };
   using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
 

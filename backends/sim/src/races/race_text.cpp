@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "races/race_text.h"
 
+#include "watch/host_watch.h"
+
 #include <string>
 #include <utility>
 
@@ -14,7 +16,11 @@ std::string stream_name(std::int32_t stream) {
   return to_string(AgentId{AgentId::Kind::kStream, stream});
 }
 
-std::string place_of(const CallSite& site) { return site.empty() ? "" : to_string(site); }
+// Calls of streams have no call site: the line tables of watched code have the line of the call.
+std::string place_of(const CallSite& site, const void* code) {
+  if (!site.empty()) return to_string(site);
+  return code == nullptr ? "" : watch::source_line(code);
+}
 
 std::string operation_of(const BufferAccess& access) {
   if (access.kind == AccessKind::kHost) return "the host";
@@ -28,7 +34,7 @@ RaceSide side_of(const BufferAccess& access) {
           .writes = access.writes,
           .begin = access.begin,
           .end = access.end,
-          .place = place_of(access.site)};
+          .place = place_of(access.site, access.code)};
 }
 
 // The second access comes after the first in this run alone.
@@ -59,14 +65,15 @@ Race race_of(const Actor& maker, std::uint32_t number, const BufferAccess& first
   return {side_of(first), side_of(second), std::move(subject), missing_order(first, second)};
 }
 
-RaceSide side_of_event(Observation::Kind kind, const Actor& actor, const CallSite& site) {
+RaceSide side_of_event(Observation::Kind kind, const Actor& actor, const CallSite& site,
+                       const void* code) {
   const bool records = kind == Observation::Kind::kRecorded;
   std::string call = records ? "a record of the event" : "a wait for the event";
   if (kind == Observation::Kind::kQueried) call = "a query of the event";
   return {.agent = to_string(actor),
           .operation = std::move(call),
           .writes = records,
-          .place = place_of(site)};
+          .place = place_of(site, code)};
 }
 
 }  // namespace belfry::sim::races

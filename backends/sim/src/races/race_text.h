@@ -14,7 +14,8 @@ namespace belfry::sim::races {
 Race race_of(const Actor& maker, std::uint32_t number, const BufferAccess& first,
              const BufferAccess& second);
 
-/// A record, wait or query of an event, as a side of a race.
-RaceSide side_of_event(Observation::Kind kind, const Actor& actor, const CallSite& site);
+/// A record, wait or query of an event, as a side of a race. `code` is as of Observation.
+RaceSide side_of_event(Observation::Kind kind, const Actor& actor, const CallSite& site,
+                       const void* code);
 
 }  // namespace belfry::sim::races

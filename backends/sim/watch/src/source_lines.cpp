@@ -30,7 +30,7 @@ std::optional<std::string> position(const char* file, int line) {
 }
 
 // The unit of compilation with the code at `address`. GCC writes an index of units, clang does not:
-// the index has an earlier unit for the code of clang's units between units of GCC.
+// in a program of both, the index has a unit of GCC for the code of clang that follows the unit.
 Dwarf_Die* unit_of(Dwfl_Module* module, Dwarf_Addr address, Dwarf_Addr& bias) {
   Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
   if (unit != nullptr && dwarf_haspc(unit, address - bias) > 0) return unit;

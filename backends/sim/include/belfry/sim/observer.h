@@ -102,6 +102,9 @@ struct Observation {
   /// The user's call that the actor carries out, or of the work; empty if not known.
   CallSite site{};
   const Operation* operation = nullptr;  ///< Of kOperation.
+  /// An address in the code that called a stream, an event or a communicator, of an observation
+  /// without a site; null: not known.
+  const void* code = nullptr;
 };
 
 /// `submitted`, `took effect`, ...
