@@ -43,7 +43,7 @@ std::exception_ptr exception_of(const FailurePtr& failure) {
 }
 
 // For ThreadSanitizer: the owners of memory of the program are released after the body.
-void order_owners(const Command& command, QueueHistory& history) {
+[[maybe_unused]] void order_owners(const Command& command, QueueHistory& history) {
   for (const auto* accesses : {&command.reads, &command.writes}) {
     for (const Access& access : *accesses) {
       if (const void* const edge = access.allocation->end_edge()) history.queue_releases(edge);
