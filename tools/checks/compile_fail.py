@@ -11,8 +11,8 @@ A section is guarded by a macro and has a regular expression for the compiler's 
     #endif
 
 EXPECT  is found in the messages.
-FIRST   is found in the line of the first error, and the messages have at most 14 lines, not counting
-        clang's chain of includes.
+FIRST   is found in the line of the first error, and the messages have at most 14 lines, not
+        counting clang's chain of includes.
 TYPO    is found in the line of the first error, and no line before names a header of belfry.
 
 The file is compiled without sections: this is the control, which must compile. Then the file is

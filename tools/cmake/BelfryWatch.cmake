@@ -3,13 +3,13 @@
 
 # belfry_watch(<target> [VOUCH <function> ...])
 #
-# Compiles the sources of an executable or a static library such that a watch of host memory sees
-# what replicas do to captured variables, handles and containers, and links the target with
+# Compiles the sources of an executable or a static library for a watch of host memory: accesses of
+# replicas to captured variables, handles and containers are seen. Links the target with
 # belfry::watch. Any build type; GCC 12 and clang 14 or later; x86-64 and AArch64; generators that
 # run make or ninja. Called in the folder that makes the target.
 #
 # Calls of functions outside watched targets are noted when a replica makes them: their accesses are
-# unseen. VOUCH names functions, as the source or the linker spells them, that touch no memory which
+# unseen. VOUCH names functions, as the source or the linker spells them, with no access to memory which
 # replicas share.
 
 function(belfry_watch target)
@@ -20,12 +20,12 @@ function(belfry_watch target)
   belfry_watch_check_target(${target})
   set(tools "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
 
-  # A sanitizer's code calls functions of belfry::watch; what is compiled when a program is linked
+  # A sanitizer's code calls functions of belfry::watch; code compiled when a program is linked
   # cannot be watched. Functions are called directly: the script finds calls by their form.
   # Without checks of buffers, since those make other functions of memcpy and its like.
   set(options -fsanitize=thread -fno-lto -fplt -fno-omit-frame-pointer -U_FORTIFY_SOURCE)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # GCC would replace calls with few bytes by instructions that nobody sees.
+    # GCC would replace calls with few bytes by unseen instructions.
     set(functions memcpy memmove memset memcmp memchr mempcpy bcmp bcopy bzero strlen strnlen strcmp
         strncmp strcasecmp strncasecmp strcpy strncpy stpcpy stpncpy strcat strncat strchr strrchr
         strstr strpbrk strspn strcspn strdup strndup index rindex sprintf snprintf vsprintf

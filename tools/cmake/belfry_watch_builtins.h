@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The first include of files that GCC compiles for belfry_watch(). GCC replaces calls of built-in
+// The first include of files of belfry_watch() with GCC. GCC replaces calls of built-in
 // functions with few bytes by instructions, without instrumentation. Here the built-in names stand
 // for functions of belfry::watch; belfry_watch() turns the ordinary names into ordinary functions.
 

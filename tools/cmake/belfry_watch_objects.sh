@@ -10,7 +10,7 @@
 #
 # - Inline functions and instances of templates get names of their own: a linker would else use
 #   watched code for equal functions of libraries, or the other way round.
-# - A call of a function that belfry::watch stands for goes to belfry::watch.
+# - A call of a function with a stand-in in belfry::watch goes to the stand-in.
 # - A call of any other function outside the target passes a stub, which notes the call if a replica
 #   makes the call, and goes on to the function.
 set -eu

@@ -7,7 +7,7 @@ function(add_programs pattern)
   file(GLOB programs CONFIGURE_DEPENDS "${pattern}")
   foreach(program IN LISTS programs)
     get_filename_component(name "${program}" NAME_WE)
-    # A program with verdicts needs the watch of host memory, which not every build has.
+    # A program with verdicts needs the watch of host memory; some builds have none.
     if(name MATCHES "verdict" AND NOT TARGET belfry::watch)
       continue()
     endif()

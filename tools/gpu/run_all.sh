@@ -118,9 +118,8 @@ sharded() {
 
 # initcheck is wrong about programs with several host threads: memory that a stream has just written
 # counts as unwritten if other threads allocate meanwhile. Under initcheck replicas take turns on a
-# single thread, and tests about threads are left out. initcheck also reports reads of memory that
-# copies of a second stream have written, if launches do not block: 0 reports with launches that
-# block, in all programs that had some. The order of streams is the simulator's and memcheck's matter.
+# single thread, and tests about threads are left out. Launches block: if launches do not block,
+# initcheck reports reads after copies of a second stream. The simulator finds missing waits.
 sanitize() {
   local tool="$1" program="$2"
   if [[ $tool == initcheck ]]; then
