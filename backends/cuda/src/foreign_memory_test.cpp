@@ -156,8 +156,6 @@ TEST(ForeignMemory, IsOrderedWithStreamsOfProducersAndConsumers) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const sim::SimulatedDriver machine({.gpus = 1, .seed = seed});
     {
-      Backend backend;
-      const Placement on{&backend, 0};
       cudaStream_t stream = nullptr;
       ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
       const auto number = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(stream));
@@ -172,6 +170,8 @@ TEST(ForeignMemory, IsOrderedWithStreamsOfProducersAndConsumers) {
                            .ndim = 1,
                            .dtype = {dlpack::kFloat, 32, 1},
                            .shape = shape};
+      Backend backend;  // Releases the producer's memory at its end, at the latest.
+      const Placement on{&backend, 0};
       auto x = from_dlpack<float>(&managed, number, DlpackCopy::kNever, on);
       add_to(x, x);
       DlpackPtr out = to_dlpack(std::move(x), number);

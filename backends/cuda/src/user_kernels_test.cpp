@@ -192,7 +192,7 @@ TEST(BodiesForGpus, GetTheStreamAndTheSpans) {
 struct Errs {
   void on_cuda(cudaStream_t stream) const {
     char byte = 0;
-    cudaMemcpyAsync(&byte, &byte, 1, static_cast<cudaMemcpyKind>(99), stream);
+    cudaMemcpyAsync(&byte, &byte, 1, static_cast<cudaMemcpyKind>(7), stream);
   }
 };
 struct Throws {

@@ -5,6 +5,7 @@
 #include "kernels.h"
 #include "matrix.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
@@ -38,6 +39,11 @@ void Loss::on_host(Input scores, Labels labels, Output slopes, Output losses) co
 }
 
 void LayerGradient::on_host(Input x, Input slopes, Output weights, Output bias) const {
+  if (slopes.empty()) {  // No example: a replica without a share of the batch.
+    std::ranges::fill(weights, 0.0F);
+    std::ranges::fill(bias, 0.0F);
+    return;
+  }
   const std::size_t outputs = bias.size();
   const auto of_results = matrix(slopes, outputs);
   matrix(weights, outputs).noalias() = matrix(x, weights.size() / outputs).transpose() * of_results;

@@ -4,7 +4,6 @@
 // Random programs of the public face, with captured variables and shared handles, in watched code:
 // explored, and tried in many schedules.
 #include "belfry/sim/explore.h"
-#include "belfry/testing/asserts.h"
 #include "testing/all_schedules.h"
 #include "testing/public_program.h"
 
@@ -52,7 +51,6 @@ std::set<Outcome> outcomes_of(const PublicProgram& program) {
 
 RC_GTEST_PROP(WatchedPrograms, AreCertifiedOnlyWithASingleOutcome,
               (std::uint64_t seed, std::uint8_t positions)) {
-  belfry::testing::asserts("SEM-191");
   const PublicProgram program = PublicProgram::draw(seed, 1 + positions % 5);
   const auto body = [&](Backend& backend) { return run(program, backend); };
   Options options{.devices = program.replicas, .seed = seed};
