@@ -9,8 +9,8 @@
 # run make or ninja. Called in the folder that makes the target.
 #
 # Calls of functions outside watched targets are noted when a replica makes them: their accesses are
-# unseen. VOUCH names functions, as the source or the linker spells them, with no access to memory which
-# replicas share.
+# unseen. VOUCH names functions, as the source or the linker spells them, with no access to memory
+# which replicas share.
 
 function(belfry_watch target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "VOUCH")
