@@ -9,6 +9,7 @@
 #include "belfry/sim/backend.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "testing/under_schedules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,8 +29,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-constexpr int kSeeds = 60;
+using testing::under_schedules;
 
 // y += scale * x.
 struct ScaleAndAdd {
@@ -45,23 +45,6 @@ struct Fails {
     throw std::runtime_error("no step");
   }
 };
-
-/// Calls `program` on every carrier, and under many schedules, with copies that share bytes in half
-/// of them.
-void under_schedules(const std::function<void(Backend&)>& program) {
-  for (int seed = 0; seed < kSeeds; ++seed) {
-    SCOPED_TRACE(seed);
-    Options options;
-    options.devices = 2;
-    options.seed = static_cast<std::uint64_t>(seed);
-    if (seed == 0) options.schedule = Schedule::fixed();
-    if (seed % 10 == 3) options.carrier = Carrier::kBaton;
-    if (seed % 10 == 6) options.carrier = Carrier::kConcurrent;
-    options.share_copies = seed % 2 == 0;
-    Backend backend(options);
-    program(backend);
-  }
-}
 
 TEST(ForeignTensors, KeepTheirPlaceInReplicasAndMerges) {
   belfry::testing::asserts("SEM-180");

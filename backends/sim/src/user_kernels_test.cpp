@@ -11,6 +11,7 @@
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/code_of.h"
 #include "testing/seen.h"
+#include "testing/under_schedules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,8 +33,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::Seen;
 using testing::SeenOnce;
-
-constexpr int kSeeds = 60;
+using testing::under_schedules;
 
 // y += scale * x.
 struct ScaleAndAdd {
@@ -65,23 +65,6 @@ struct WritesAndCalls {
 const std::function<void()> kThrow = [] { throw std::runtime_error("no step"); };
 
 float value_of(const Tensor<float>& x) { return x.to_host()[0]; }
-
-/// Calls `program` on every carrier, and under many schedules, with copies that share bytes in half
-/// of them.
-void under_schedules(const std::function<void(Backend&)>& program) {
-  for (int seed = 0; seed < kSeeds; ++seed) {
-    SCOPED_TRACE(seed);
-    Options options;
-    options.devices = 2;
-    options.seed = static_cast<std::uint64_t>(seed);
-    if (seed == 0) options.schedule = Schedule::fixed();
-    if (seed % 10 == 3) options.carrier = Carrier::kBaton;
-    if (seed % 10 == 6) options.carrier = Carrier::kConcurrent;
-    options.share_copies = seed % 2 == 0;
-    Backend backend(options);
-    program(backend);
-  }
-}
 
 TEST(UserKernels, RunInReplicasMergesAndUpdates) {
   belfry::testing::asserts("SEM-170");
