@@ -8,6 +8,7 @@
 #include "belfry/launch.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "belfry/testing/code_of.h"
 #include "collectives/testing/counting_links.h"
 
 #include <gmock/gmock.h>
@@ -26,6 +27,7 @@
 namespace belfry::foreign_tensor_test {
 namespace {
 
+using belfry::testing::code_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -54,7 +56,6 @@ class ForeignTensor : public ::testing::Test {
     }
     return {};
   }
-  static ErrorCode code_of(const std::function<void()>& call) { return report_of(call).code; }
 
   HostBackend backend_{2};
   Placement on_{&backend_, 0};

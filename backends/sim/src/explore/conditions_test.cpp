@@ -7,6 +7,7 @@
 #include "belfry/sim/explore.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "testing/broken_conditions.h"
 #include "testing/host_memory.h"
 
 #include <gmock/gmock.h>
@@ -21,6 +22,7 @@
 namespace belfry::sim::conditions_test {
 namespace {
 
+using testing::broken_conditions;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::HostMemory;
@@ -41,10 +43,7 @@ class Conditions : public ::testing::Test {
   std::vector<std::string> broken_by(const std::function<float(Backend&)>& body,
                                      const Options& options = {.devices = 2, .seed = 7}) {
     const Verdict verdict = explore(options, body);
-    std::vector<std::string> names;
-    for (const Condition& condition : verdict.report().conditions) {
-      if (!condition.holds) names.push_back(condition.name);
-    }
+    std::vector<std::string> names = broken_conditions(verdict);
     EXPECT_EQ(verdict.level() == VerdictLevel::kCertified, names.empty()) << explain(verdict);
     EXPECT_NE(verdict.level(), VerdictLevel::kNone) << explain(verdict);
     return names;

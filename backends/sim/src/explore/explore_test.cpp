@@ -6,6 +6,7 @@
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/certified.h"
+#include "testing/broken_conditions.h"
 #include "testing/host_memory.h"
 
 #include <gmock/gmock.h>
@@ -20,6 +21,7 @@
 namespace belfry::sim::explore_test {
 namespace {
 
+using testing::broken_conditions;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::HostMemory;
@@ -35,15 +37,6 @@ class Explore : public ::testing::Test {
 
   HostMemory& host_ = HostMemory::attached();
 };
-
-// The conditions that `verdict` does not meet.
-std::vector<std::string> broken(const Verdict& verdict) {
-  std::vector<std::string> names;
-  for (const Condition& condition : verdict.report().conditions) {
-    if (!condition.holds) names.push_back(condition.name);
-  }
-  return names;
-}
 
 double captured(Backend& backend) {
   MirroredStrategy strategy{backend};
@@ -200,7 +193,7 @@ TEST_F(Explore, CallsUnorderedAccessesWithASingleOutcomeRacy) {
     return value;
   });
   EXPECT_EQ(verdict.level(), VerdictLevel::kRacy) << explain(verdict);
-  EXPECT_THAT(broken(verdict), ElementsAre("device bytes have an order"));
+  EXPECT_THAT(broken_conditions(verdict), ElementsAre("device bytes have an order"));
   EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "5");
   ASSERT_THAT(verdict.report().races, SizeIs(1));
   EXPECT_THAT(verdict.report().races[0].subject, "buffer 1 of H0");
