@@ -94,12 +94,6 @@ Condition blindness(const BodyRun& run) {
   const std::string name = "nothing asks for the progress of agents";
   const watch::HostReport& host = run.host();
   if (run.facts().asked) return {name, false, *run.facts().asked};
-  if (!run.detector().decisions().empty()) {
-    const Race& first = run.detector().decisions().front();
-    return {name, false,
-            first.subject + ": a copy before a write depends on the owners (" +
-                to_string(first.first) + "; " + to_string(first.second) + ")"};
-  }
   if (host.used_locks) return {name, false, "a replica uses a lock, whose order is the schedule's"};
   if (host.used_atomics) return {name, false, "a replica uses an atomic object"};
   if (host.shared_last_owner) {
