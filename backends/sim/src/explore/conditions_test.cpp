@@ -4,6 +4,7 @@
 // For each condition of a certificate, programs that break the condition alone, and programs that
 // nearly do.
 #include "belfry/belfry.h"
+#include "belfry/launch.h"
 #include "belfry/sim/explore.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
@@ -204,6 +205,32 @@ TEST_F(Conditions, CopiesBesideTheEndOfAHandle) {
   };
   EXPECT_THAT(broken_by(body, {.devices = 2, .schedule = Schedule::fixed()}), IsEmpty());
   EXPECT_THAT(broken_by(body), IsEmpty());
+}
+
+struct Double {
+  void on_host(std::span<float> y) const {
+    for (float& value : y) value *= 2;
+  }
+};
+
+TEST_F(Conditions, BodiesOfKernels) {
+  belfry::testing::asserts("SEM-196");
+  const auto body = [](Backend& backend) {
+    return run(backend, [](ReplicaContext&) {
+      auto y = Tensor<float>::full(Shape{}, 1.0F);
+      launch(Double(), updates(y));
+      return y.item();
+    });
+  };
+  const Options checked{.devices = 2, .seed = 7, .check_kernels = true};
+  EXPECT_THAT(broken_by(body, checked), IsEmpty());
+  EXPECT_THAT(broken_by(body), ElementsAre(kDeviceBytes, kHostBytes));
+  host_.report.kernel_access.emplace();
+  host_.report.kernel_access->body.name = "Double";
+  host_.report.kernel_access->access.write = true;
+  EXPECT_THAT(broken_by(body, checked), ElementsAre(kHostBytes));
+  EXPECT_THAT(explain(explore(checked, body)),
+              HasSubstr("the kernel Double writes memory of the program at user.cpp:5"));
 }
 
 // A record by replica 0, and a wait of replica 1 for the event.
