@@ -4,6 +4,7 @@
 // Replicas that never reach their next merge, and merges that never end.
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
+#include "belfry/sim/explore.h"
 #include "belfry/testing/watchdog.h"
 #include "sanitizer.h"
 
@@ -99,6 +100,22 @@ TEST_F(StallDeathTest, OfAReplicaThatWaitsForItsOwnMutexEndsAProcessWithFibers) 
                     HasSubstr("replica 0  train.cc:41  waits in merge #1"),
                     HasSubstr("replica 1  has not reached its first merge"),
                     HasSubstr("replica 2  has not started")));
+}
+
+// Bodies of explorations run on fibers: a stall has a report, and no verdict.
+TEST_F(StallDeathTest, OfAnExploredBodyEndsTheProcess) {
+  const auto explore_stall = [] {
+    const Watchdog watchdog(kOneSecond);
+    (void)sim::explore(options_of(Carrier::kBaton), [](sim::Backend& backend) {
+      MirroredStrategy strategy{backend};
+      strategy.run([](ReplicaContext& replica) {
+        meet(replica, kFirst);
+        if (replica.replica_id() == 1) spin();
+      });
+    });
+  };
+  EXPECT_EXIT(explore_stall(), kEnds,
+              HasSubstr("BF-017 replica 1 took no step for 1 s in a run on the carrier fiber"));
 }
 
 TEST_F(StallDeathTest, OfAMergeFunctionEndsTheProcess) {

@@ -51,6 +51,7 @@ engine::Access access_of(const BufferView& view, const engine::Engine& engine,
       view.offset <= allocation->bytes() &&
       view.count <= (allocation->bytes() - view.offset) >> std::countr_zero(element);
   if (!inside) throw_out_of_bounds(view, *allocation, what);
+  buffer->use().note();
   return {allocation, {view.offset, view.offset + view.bytes()}};
 }
 

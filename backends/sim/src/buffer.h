@@ -6,6 +6,7 @@
 #include "engine/allocation.h"
 #include "engine/engine.h"
 #include "engine/foreign_owners.h"
+#include "replica_use.h"
 
 #include <cstddef>
 #include <memory>
@@ -33,17 +34,20 @@ class SimBuffer final : public Buffer {
 
   const engine::AllocationPtr& allocation() const { return allocation_; }
   const engine::Engine& engine() const { return *engine_; }
+  /// The replicas that submit work on the buffer.
+  ReplicaUse& use() const { return use_; }
 
  private:
   std::unique_ptr<engine::ForeignOwner> owner_;  // Ends after the allocation's reference.
   engine::AllocationPtr allocation_;
   // Shared with the backend: identifies the buffer's backend, also after the backend's end.
   std::shared_ptr<const engine::Engine> engine_;
+  mutable ReplicaUse use_;
 };
 
-/// The access of a command of `engine` that works on `view`. `what` names the view in messages.
-/// Throws: InvalidArgumentError (kInvalidArgument without a buffer and within an element,
-/// kForeignObject, kOutOfBounds).
+/// The access of a command of `engine` that works on `view`; a use by the calling replica. `what`
+/// names the view in messages. Throws: InvalidArgumentError (kInvalidArgument without a buffer and
+/// within an element, kForeignObject, kOutOfBounds).
 engine::Access access_of(const BufferView& view, const engine::Engine& engine,
                          std::string_view what);
 

@@ -6,6 +6,7 @@
 #include "belfry/error.h"
 #include "buffer.h"
 #include "event.h"
+#include "exact_cast.h"
 #include "stream_numbers.h"
 
 #include <utility>
@@ -70,6 +71,11 @@ void* SimDevice::lend(const BufferView& view, std::optional<std::int64_t>) {
   const engine::Access access = access_of(view, *shared_.engine, "lend");
   shared_.engine->exchanged(*access.allocation);
   return shared_.engine->lend(compute_.queue(), access);
+}
+
+bool SimDevice::is_used_by_others(const BufferView& view) {
+  const auto* const buffer = exact_cast<const SimBuffer>(view.buffer.get());
+  return buffer != nullptr && buffer->use().is_of_others();
 }
 
 void SimDevice::copies_for_write(const BufferView& view) {

@@ -57,6 +57,7 @@ class SimDevice final : public Device, public ForeignMemoryDevice, public CopyWi
     shared_.engine->asked("memory");
     return memory_->use();
   }
+  bool is_used_by_others(const BufferView& view) override;
   void copies_for_write(const BufferView& view) override;
 
   const engine::DeviceMemory& device_memory() const { return *memory_; }

@@ -124,8 +124,12 @@ void SimStream::prepare_body(const Kernel& kernel, engine::Command& command) {
   command.is_users = true;
   command.scratch = kernel.user->count(OperandMode::kScratch);
   if (check_kernels_) {
-    command.run = [work = KernelWork(kernel),
-                   failures = kernel_failures_](const engine::Command& own) mutable {
+    engine::Watch* const watch = engine_->watch();
+    const engine::Launch launch =
+        watch == nullptr ? engine::Launch{} : watch->launch_of(kernel.user.get());
+    command.run = [work = KernelWork(kernel), failures = kernel_failures_, watch,
+                   launch](const engine::Command& own) mutable {
+      const engine::Watch::BodyStay stay(watch, launch, own, __builtin_frame_address(0));
       CheckedBody body(work.at(own));  // Without memory the engine calls again.
       run_body([&] { body.run(); }, own, *failures);
     };

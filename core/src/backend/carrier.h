@@ -6,11 +6,20 @@
 #include "belfry/backend/executor.h"
 #include "belfry/backend/unwatched.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <typeinfo>
 
 namespace belfry::detail {
+
+/// The place of the CopyWitness in devices of a type. A search for the base takes longer than a
+/// comparison of types.
+struct WitnessPlace {
+  const std::type_info* type = nullptr;  ///< Null: no search so far.
+  std::ptrdiff_t offset = -1;            ///< From the begin of the device; -1: there is none.
+};
 
 /// The fiber or thread that executes the code of one replica, or the code that called `carry` and
 /// settles the job. The chain of `outer` leads from the innermost run to the outermost.
@@ -18,6 +27,7 @@ struct Carrier {
   Run* run = nullptr;
   int replica = -1;          ///< -1: the caller of `carry`.
   Carrier* outer = nullptr;  ///< A replica's: the caller of its run. A caller's: its own carrier.
+  WitnessPlace witness{};    ///< Of the latest device.
 };
 
 /// One call of `carry`.
@@ -30,6 +40,7 @@ class Run {
 
   const Executor& executor() const { return *executor_; }
   std::uint32_t number = 0;  ///< CarryOptions::number.
+  std::uint64_t phase = 0;   ///< ReplicaPhase::phase.
   virtual void step(Carrier& carrier, const Operation& operation) = 0;
   virtual void block_until(Carrier& replica, const Operation& operation, Gate& gate) = 0;
   /// The gate of these replicas, all of this run, was opened.

@@ -67,8 +67,17 @@ Device& device_of(const Placement& placement) {
   return placement.backend->device(placement.device);
 }
 
+// The caller of a run writes while all replicas are paused: owners alone decide, and are the same
+// in every schedule.
+bool detail::counts_as_shared(const AnyTensor& tensor) {
+  if (tensor.is_shared()) return true;
+  if (current_replica_id() < 0) return false;
+  CopyWitness* const witness = copy_witness_of(device_of(tensor.placement()));
+  return witness != nullptr && witness->is_used_by_others(tensor.view());
+}
+
 void detail::note_copy_for_write(const AnyTensor& tensor) {
-  auto* const witness = dynamic_cast<CopyWitness*>(&device_of(tensor.placement()));
+  CopyWitness* const witness = copy_witness_of(device_of(tensor.placement()));
   if (witness != nullptr && tensor.view().count != 0) witness->copies_for_write(tensor.view());
 }
 
@@ -165,7 +174,7 @@ const BufferView& AnyTensor::writable(bool keep) {
     require_writable_memory();
     return view_;
   }
-  if (!is_shared()) return view_;
+  if (!detail::counts_as_shared(*this)) return view_;
   detail::note_copy_for_write(*this);
   AnyTensor fresh = allocate(dtype(), shape_, placement_);
   if (keep && view_.count != 0) device_of(placement_).compute_stream().copy(fresh.view_, view_);

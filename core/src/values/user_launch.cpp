@@ -53,7 +53,7 @@ class Outputs {
     touched(&tensor, sizeof tensor, true, submitting_site());
     if (operand.mode == OperandMode::kUpdates || tensor.is_foreign()) {
       views_.push_back(tensor.writable(true));
-    } else if (tensor.is_shared()) {
+    } else if (counts_as_shared(tensor)) {
       note_copy_for_write(tensor);
       fresh_.emplace_back(&tensor,
                           AnyTensor::allocate(tensor.dtype(), tensor.shape(), tensor.placement()));

@@ -167,6 +167,8 @@ class Engine final : public OtherAgents {
   void exchanged(const Allocation& allocation);
   /// Tells an observer of a copy in place of a write of `queue` to `access`.
   void copies_for_write(const CommandQueue& queue, const Access& access);
+  /// Null unless the engine tells an observer.
+  Watch* watch() const { return options_.watch; }
   /// Tells an observer of a question of the caller about `what`, which depends on the progress of
   /// all agents. Throws: nothing.
   void asked(std::string_view what);

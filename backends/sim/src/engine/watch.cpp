@@ -3,6 +3,7 @@
 #include "engine/watch.h"
 
 #include "belfry/backend/current_slot.h"
+#include "engine/command.h"
 
 namespace belfry::engine {
 
@@ -12,6 +13,14 @@ sim::Actor Watch::actor() const {
   if (place.depth == 0) return {};
   if (place.replica >= 0) return {{AgentId::Kind::kReplica, place.replica}, place.run};
   return {{AgentId::Kind::kMerge, place.depth - 1}, place.run};
+}
+
+Watch::BodyStay::BodyStay(Watch* watch, const Launch& launch, const Command& command,
+                          const void* frame)
+    : watch_(watch == nullptr || watch->memory_ == nullptr ? nullptr : watch) {
+  if (watch_ == nullptr) return;
+  watch_->memory_->enter_body(
+      {launch, command.name, command.site, launch.phase == watch_->phase_, frame});
 }
 
 void Watch::tell(const sim::Observation& observation) {

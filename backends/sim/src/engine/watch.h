@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/backend/executor.h"
+#include "belfry/detail/host_accesses.h"
 #include "belfry/sim/observer.h"
 
 #include <atomic>
@@ -10,10 +11,28 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 namespace belfry::engine {
 
 class Engine;
+struct Command;
+
+/// The launch of a user's kernel.
+struct Launch {
+  sim::Actor launcher{};
+  std::uint32_t phase = 0;                         ///< Of the launcher, as Watch counts.
+  std::vector<belfry::detail::MemoryRange> own{};  ///< The memory of the kernel itself.
+};
+/// A body of a user's kernel that a stream begins to run.
+struct RunningBody {
+  const Launch& launch;
+  std::string_view name;  ///< Of the kernel.
+  CallSite site;          ///< Of the launch.
+  bool in_phase;          ///< Whether the phase of the launch goes on.
+  const void* frame;      ///< Above the frames of the body.
+};
 
 /// Follows accesses to host memory from agent to agent.
 class HostAccessWatch {
@@ -24,6 +43,10 @@ class HostAccessWatch {
   /// The accesses of the calling thread are those of `actor` from now on; without a value, of
   /// nobody. Called on the stack of the actor.
   virtual void enter(const std::optional<sim::Actor>& actor) = 0;
+  /// The accesses are those of a body, until the next call of `enter`.
+  virtual void enter_body(const RunningBody& body) = 0;
+  /// The memory of the kernel at `address`, which the caller has just made.
+  virtual std::vector<belfry::detail::MemoryRange> blocks_since(const void* address) = 0;
   /// Accesses before come before all accesses after, in every schedule.
   virtual void begin_phase() = 0;
   /// The present replica has made a variable, or has taken a variable that was made.
@@ -73,6 +96,25 @@ class Watch {
     Watch& watch_;
     const std::optional<sim::Actor> before_;
   };
+  /// The launch, by the caller, of the kernel at `kernel`.
+  Launch launch_of(const void* kernel) const {
+    if (memory_ == nullptr) return {};
+    return {actor(), phase_, memory_->blocks_since(kernel)};
+  }
+  /// During the life of a BodyStay, accesses to host memory are those of a body.
+  class BodyStay {
+   public:
+    /// `frame` is above the frames of the body. Without a watch nothing happens.
+    BodyStay(Watch* watch, const Launch& launch, const Command& command, const void* frame);
+    ~BodyStay() {
+      if (watch_ != nullptr) watch_->memory_->enter(watch_->present_);
+    }
+    BodyStay(const BodyStay&) = delete;
+    BodyStay& operator=(const BodyStay&) = delete;
+
+   private:
+    Watch* watch_;
+  };
   /// Orders accesses to host memory by the making of a variable.
   void make_variable(std::uint32_t number) {
     if (memory_ != nullptr) memory_->make_variable(number);
@@ -82,6 +124,7 @@ class Watch {
   }
   /// Begins a phase of the accesses to host memory.
   void begin_phase() {
+    ++phase_;
     if (memory_ != nullptr) memory_->begin_phase();
   }
 
@@ -95,6 +138,7 @@ class Watch {
   sim::Observer& observer_;
   HostAccessWatch* memory_;
   std::optional<sim::Actor> present_ = sim::Actor{};  // Whose accesses count.
+  std::uint32_t phase_ = 0;
   const Executor* executor_ = nullptr;
   std::atomic<const void*> code_ = nullptr;
   std::mutex mutex_;

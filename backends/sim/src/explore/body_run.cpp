@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <exception>
 #include <new>
+#include <thread>
 #include <utility>
 
 namespace belfry::sim {
@@ -27,8 +28,9 @@ std::string text_of(const Error& error) {
 BodyOutcome outcome_of(const ExploredBody& body, Backend& backend) {
   BodyOutcome outcome;
   outcome.threw = true;
+  const auto call = [&] { outcome.result = body(backend); };
   try {
-    outcome.result = body(backend);
+    detail::around_body == nullptr ? call() : detail::around_body(call);
     outcome.threw = false;
   } catch (const Error& error) {
     outcome.result.text = text_of(error);
@@ -46,6 +48,8 @@ BodyOutcome outcome_of(const ExploredBody& body, Backend& backend) {
 
 }  // namespace
 
+constinit detail::AroundBody detail::around_body = nullptr;
+
 bool BodyOutcome::same(const BodyOutcome& other) const {
   if (threw != other.threw || result.text != other.result.text) return false;
   if (result.bits != other.result.bits) return false;
@@ -62,8 +66,8 @@ std::string BodyOutcome::text() const {
 // Sees the run. Keeps quiet about memory that runs out: a run may be between two states.
 class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
  public:
-  explicit Witness(Scrutiny scrutiny)
-      : scrutiny_(scrutiny), watches_host_(scrutiny == Scrutiny::kAll && watch::linked()) {
+  /// With `watches_host`, accesses to host memory are watched, too.
+  Witness(Scrutiny scrutiny, bool watches_host) : scrutiny_(scrutiny), watches_host_(watches_host) {
     if (watches_host_) watch::start();
   }
   ~Witness() override {
@@ -73,6 +77,7 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
   void observe(const Observation& seen) override {
     if (scrutiny_ == Scrutiny::kNothing) return;
     if (over_ && seen.kind == Observation::Kind::kQueried) return;
+    used_second_thread = used_second_thread || std::this_thread::get_id() != thread_;
     try {
       facts.add(seen);
       steps.add(seen);
@@ -89,6 +94,15 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
     } else {
       watch::leave();
     }
+  }
+  void enter_body(const engine::RunningBody& body) override {
+    if (!watches_host_) return;
+    watch::enter_body({body.name, body.site, body.launch.launcher, body.in_phase, body.launch.own},
+                      body.frame);
+  }
+  std::vector<belfry::detail::MemoryRange> blocks_since(const void* address) override {
+    if (!watches_host_) return {};
+    return watch::blocks_since(address);
   }
   void begin_phase() override {
     if (watches_host_) watch::begin_phase();
@@ -112,8 +126,10 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
   RunFacts facts;
   races::RaceDetector detector;
   bool incomplete = false;
+  bool used_second_thread = false;
 
  private:
+  const std::thread::id thread_ = std::this_thread::get_id();
   engine::Engine* engine_ = nullptr;
   const Scrutiny scrutiny_;
   bool watches_host_;
@@ -122,13 +138,16 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
 
 BodyRun::BodyRun(const Options& options, Chooser* chooser, const ExploredBody& body,
                  Scrutiny scrutiny)
-    : witness_(std::make_unique<Witness>(scrutiny)),
+    : witness_(std::make_unique<Witness>(
+          scrutiny, scrutiny == Scrutiny::kAll && watch::linked() && !PresentBody::is_in_body())),
       backend_(std::make_unique<Backend>(
           options, Attachments{.chooser = chooser, .observer = witness_.get()})) {
   {
     const PresentBody present(*backend_);
     outcome_ = outcome_of(body, *backend_);
     used_backends_ = present.used_others();
+    draw_ = present.draw();
+    is_nested_ = present.is_nested();
   }
   finish();
 }
@@ -147,6 +166,8 @@ void BodyRun::finish() {
   witness_->steps.add_digests(backend_->log());
 }
 
+bool BodyRun::is_recorded() const { return !token_.empty() && log().dropped() == 0; }
+bool BodyRun::used_threads() const { return witness_->used_second_thread; }
 const Log& BodyRun::log() const { return backend_->log(); }
 const AgentSteps& BodyRun::steps() const { return witness_->steps; }
 const RunFacts& BodyRun::facts() const { return witness_->facts; }

@@ -53,6 +53,14 @@ class BodyRun {
   bool drew_orders() const { return drew_orders_; }
   /// Whether the body has used a second backend.
   bool used_backends() const { return used_backends_; }
+  /// Whether a second thread has used the backend.
+  bool used_threads() const;
+  /// The first draw of a random value in words; empty without a draw.
+  const std::string& draw() const { return draw_; }
+  /// Whether the body ran in the body of an exploration, where no host memory is watched.
+  bool is_nested() const { return is_nested_; }
+  /// Whether the log has all operations, and the token all choices.
+  bool is_recorded() const;
   const AgentSteps& steps() const;
   const RunFacts& facts() const;
   const races::RaceDetector& detector() const;
@@ -71,6 +79,8 @@ class BodyRun {
   std::string token_;
   bool drew_orders_ = false;
   bool used_backends_ = false;
+  bool is_nested_ = false;
+  std::string draw_;
   watch::HostReport host_;
 };
 

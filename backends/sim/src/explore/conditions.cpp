@@ -27,7 +27,7 @@ Condition unless(std::string name, const RunFacts::First& against, std::string_v
 
 RaceSide side_of(const watch::HostAccess& access) {
   return {.agent = to_string(access.actor),
-          .operation = "the code",
+          .operation = access.of_kernel ? "a kernel" : "the code",
           .writes = access.write,
           .place = watch::source_line(access)};
 }
@@ -39,9 +39,14 @@ Race race_of(const watch::HostConflict& conflict) {
 }
 
 Condition repeats(const BodyRun& run) {
-  return holds("the body repeats", "two runs of one schedule did the same " +
-                                       count(run.log().size(), "operation", "operations") +
-                                       ", with the same outcome");
+  const std::string name = "the body repeats";
+  if (!run.is_recorded()) {
+    return {name, false,
+            "the run has more operations or choices than are kept: raise Options::record_limit"};
+  }
+  return holds(name, "two runs of one schedule did the same " +
+                         count(run.log().size(), "operation", "operations") +
+                         ", with the same outcome");
 }
 
 Condition device_bytes(const BodyRun& run, const Options& options) {
@@ -65,9 +70,22 @@ Condition device_bytes(const BodyRun& run, const Options& options) {
   return holds(name, count(facts.work, "piece of work", "pieces of work"));
 }
 
-Condition host_bytes(const BodyRun& run) {
+std::string text_of(const watch::KernelAccess& found) {
+  std::string text = "the kernel " + std::string(found.body.name);
+  if (!found.body.site.empty()) text += ", launched at " + to_string(found.body.site) + ',';
+  text += found.access.write ? " writes" : " reads";
+  text += " memory of the program";
+  const std::string line = watch::source_line(found.access);
+  if (!line.empty()) text += " at " + line;
+  return text + ", and no order of the stream with the host is known: use operands";
+}
+
+Condition host_bytes(const BodyRun& run, const Options& options) {
   const std::string name = "replicas share no host bytes that one of them writes";
   const watch::HostReport& host = run.host();
+  if (run.is_nested()) {
+    return {name, false, "an exploration in the body of an exploration watches no host memory"};
+  }
   if (!watch::linked()) {
     return {name, false, "no code is watched: write belfry_watch(target) in CMakeLists.txt"};
   }
@@ -84,9 +102,12 @@ Condition host_bytes(const BodyRun& run) {
     for (const std::string& reason : host.unseen) unseen += reason + "; ";
     return {name, false, unseen + "vouch for functions with belfry_watch(target VOUCH ...)"};
   }
-  if (run.facts().user_kernel) {
-    return {name, false, *run.facts().user_kernel + ": has a body on the host, which streams run"};
+  if (run.facts().user_kernel && !options.check_kernels) {
+    return {name, false,
+            *run.facts().user_kernel +
+                ": is a kernel whose body is watched with Options::check_kernels alone"};
   }
+  if (host.kernel_access) return {name, false, text_of(*host.kernel_access)};
   return holds(name, count(host.accesses, "access", "accesses") + " of replicas");
 }
 
@@ -94,12 +115,6 @@ Condition blindness(const BodyRun& run) {
   const std::string name = "nothing asks for the progress of agents";
   const watch::HostReport& host = run.host();
   if (run.facts().asked) return {name, false, *run.facts().asked};
-  if (!run.detector().decisions().empty()) {
-    const Race& first = run.detector().decisions().front();
-    return {name, false,
-            first.subject + ": a copy before a write depends on the owners (" +
-                to_string(first.first) + "; " + to_string(first.second) + ")"};
-  }
   if (host.used_locks) return {name, false, "a replica uses a lock, whose order is the schedule's"};
   if (host.used_atomics) return {name, false, "a replica uses an atomic object"};
   if (host.shared_last_owner) {
@@ -141,7 +156,18 @@ Condition own_backend(const BodyRun& run) {
   if (run.used_backends()) {
     return {name, false, "the body uses a second backend, whose schedule nobody observes"};
   }
+  if (run.used_threads()) {
+    return {name, false, "a second thread uses the backend, at a time that no schedule decides"};
+  }
   return holds(name, "no use of a second backend");
+}
+
+Condition no_draws(const BodyRun& run) {
+  const std::string name = "the body draws no random values";
+  if (!run.draw().empty()) {
+    return {name, false, run.draw() + ": draw before the exploration, and capture the value"};
+  }
+  return holds(name, "no draw");
 }
 
 }  // namespace
@@ -161,13 +187,14 @@ std::vector<Condition> conditions_of(const BodyRun& run, const Options& options)
       run.drew_orders() ? RunFacts::First("the schedule drew an order") : std::nullopt;
   return {repeats(run),
           device_bytes(run, options),
-          host_bytes(run),
+          host_bytes(run, options),
           blindness(run),
           events(run),
           no_failures(run, options),
           unless("the order of reductions is declared", orders, "of a reduction",
                  "the simulator adds in the order of replicas"),
-          own_backend(run)};
+          own_backend(run),
+          no_draws(run)};
 }
 
 std::vector<std::string> notes_of(const BodyRun& run) {

@@ -4,6 +4,7 @@
 // For each condition of a certificate, programs that break the condition alone, and programs that
 // nearly do.
 #include "belfry/belfry.h"
+#include "belfry/launch.h"
 #include "belfry/sim/explore.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
@@ -166,36 +167,34 @@ TEST_F(Conditions, LocksAndAtomicObjects) {
   EXPECT_THAT(broken_by(body), ElementsAre(kBlind));
 }
 
-// Both replicas write to a tensor of device 1, whose storage they share; the streams of the writes
-// are the same.
-float scale_shared(Backend& backend, bool shares) {
-  MirroredStrategy strategy{backend};
-  const Placement place = strategy.placement(1);
-  std::vector<Tensor<float>> handles(2, Tensor<float>::full(Shape{}, 1.0F, place));
-  if (!shares) handles[1] = Tensor<float>::full(Shape{}, 1.0F, place);
-  strategy.run([&](ReplicaContext& replica) {
-    const auto id = static_cast<std::size_t>(replica.replica_id());
-    scale(handles[id], 3.0F);
-    handles[id] = Tensor<float>();
-  });
-  return 1.0F;
-}
-
+// Both replicas write to a tensor of device 1, whose storage they share, and end their handles:
+// each write goes to a copy, and the last handle is nowhere the only one.
 TEST_F(Conditions, CopiesBeforeWrites) {
   belfry::testing::asserts("SEM-194");
-  const auto broken = broken_by([](Backend& backend) { return scale_shared(backend, true); });
-  EXPECT_FALSE(broken.empty());
-  EXPECT_THAT(broken_by([](Backend& backend) { return scale_shared(backend, false); }), IsEmpty());
+  const auto body = [](Backend& backend) {
+    MirroredStrategy strategy{backend};
+    std::vector<Tensor<float>> handles(2,
+                                       Tensor<float>::full(Shape{}, 1.0F, strategy.placement(1)));
+    const auto values = strategy.run([&](ReplicaContext& replica) {
+      const auto id = static_cast<std::size_t>(replica.replica_id());
+      scale(handles[id], 3.0F + static_cast<float>(id));
+      const float value = handles[id].item();
+      handles[id] = Tensor<float>();
+      return value;
+    });
+    return 10 * values[0] + values[1];
+  };
+  EXPECT_THAT(broken_by(body), IsEmpty());
+  EXPECT_EQ(explore({.devices = 2}, body).report().outcomes.at(0).outcome, "34");
 }
 
-// Replica 1 gives up its handle. Whether replica 0 writes in place depends on the time; the
-// observed run makes a copy, and has no race.
+// Replica 1 uses the tensor, and gives up its handle before or after the write of replica 0.
 TEST_F(Conditions, CopiesBesideTheEndOfAHandle) {
   belfry::testing::asserts("SEM-194");
   const auto body = [](Backend& backend) {
     MirroredStrategy strategy{backend};
-    const auto x = [&] { return Tensor<float>::full(Shape{}, 1.0F, strategy.placement(1)); };
-    std::vector<Tensor<float>> handles(2, x());
+    std::vector<Tensor<float>> handles(2,
+                                       Tensor<float>::full(Shape{}, 1.0F, strategy.placement(1)));
     strategy.run([&](ReplicaContext& replica) {
       const auto id = static_cast<std::size_t>(replica.replica_id());
       if (id == 0) scale(handles[0], 3.0F);
@@ -203,8 +202,34 @@ TEST_F(Conditions, CopiesBesideTheEndOfAHandle) {
     });
     return handles[0].item() + handles[1].item();
   };
-  const Options serial{.devices = 2, .schedule = Schedule::fixed()};
-  EXPECT_THAT(broken_by(body, serial), ElementsAre(kBlind));
+  EXPECT_THAT(broken_by(body, {.devices = 2, .schedule = Schedule::fixed()}), IsEmpty());
+  EXPECT_THAT(broken_by(body), IsEmpty());
+}
+
+struct Double {
+  void on_host(std::span<float> y) const {
+    for (float& value : y) value *= 2;
+  }
+};
+
+TEST_F(Conditions, BodiesOfKernels) {
+  belfry::testing::asserts("SEM-196");
+  const auto body = [](Backend& backend) {
+    return run(backend, [](ReplicaContext&) {
+      auto y = Tensor<float>::full(Shape{}, 1.0F);
+      launch(Double(), updates(y));
+      return y.item();
+    });
+  };
+  const Options checked{.devices = 2, .seed = 7, .check_kernels = true};
+  EXPECT_THAT(broken_by(body, checked), IsEmpty());
+  EXPECT_THAT(broken_by(body), ElementsAre(kDeviceBytes, kHostBytes));
+  host_.report.kernel_access.emplace();
+  host_.report.kernel_access->body.name = "Double";
+  host_.report.kernel_access->access.write = true;
+  EXPECT_THAT(broken_by(body, checked), ElementsAre(kHostBytes));
+  EXPECT_THAT(explain(explore(checked, body)),
+              HasSubstr("the kernel Double writes memory of the program at user.cpp:5"));
 }
 
 // A record by replica 0, and a wait of replica 1 for the event.

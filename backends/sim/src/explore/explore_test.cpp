@@ -16,6 +16,7 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace belfry::sim::explore_test {
@@ -60,7 +61,7 @@ TEST_F(Explore, CertifiesAReduction) {
   ASSERT_THAT(verdict.report().outcomes, SizeIs(1));
   EXPECT_EQ(verdict.report().outcomes[0].outcome, "4");
   EXPECT_EQ(to_string(verdict), "CERTIFIED");
-  EXPECT_THAT(verdict.report().conditions, SizeIs(8));
+  EXPECT_THAT(verdict.report().conditions, SizeIs(9));
 }
 
 TEST_F(Explore, CertifiesAStepOfTraining) {
@@ -223,6 +224,76 @@ TEST_F(Explore, HasLevelsForTests) {
   EXPECT_FALSE(has_level(of(VerdictLevel::kRefuted), VerdictLevel::kSampled));
   EXPECT_FALSE(has_level(of(VerdictLevel::kCertified), VerdictLevel::kRefuted));
   EXPECT_VERDICT(of(VerdictLevel::kRefuted), kRefuted);
+}
+
+// Replica 1 has failed, and replica 0 catches its cancellation for ever.
+TEST_F(Explore, HasNoVerdictOnAbandonedReplicas) {
+  belfry::testing::asserts("SEM-191");
+  const Verdict verdict = explore(kTwo, [](Backend& backend) {
+    MirroredStrategy strategy{backend};
+    strategy.run([](ReplicaContext& replica) {
+      if (replica.replica_id() == 1) throw std::runtime_error("of replica 1");
+      for (int i = 0; i < 1000; ++i) {
+        try {
+          replica.merge_call([](CrossReplicaContext&) {});
+        } catch (...) {
+        }
+      }
+    });
+  });
+  EXPECT_EQ(verdict.level(), VerdictLevel::kNone);
+  EXPECT_THAT(verdict.report().difference, HasSubstr("swallowed again and again by R0 of run 1"));
+}
+
+// The body of the outer exploration explores a body of its own.
+TEST_F(Explore, CertifiesNoExplorationInABody) {
+  belfry::testing::asserts("SEM-193");
+  std::vector<std::string> inner;
+  const Verdict verdict = explore(kTwo, [&](Backend& backend) {
+    const Verdict nested = explore(kTwo, reduced);
+    inner = broken(nested);
+    return reduced(backend) + (nested.level() == VerdictLevel::kSampled ? 1 : 0);
+  });
+  EXPECT_EQ(verdict.level(), VerdictLevel::kSampled) << explain(verdict);
+  EXPECT_THAT(broken(verdict), ElementsAre("the body uses its backend alone"));
+  EXPECT_THAT(inner, ElementsAre("replicas share no host bytes that one of them writes"));
+  EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "5");  // 1.5 + 2.5, and 1 of the level.
+}
+
+TEST_F(Explore, CertifiesNoBodyWithASecondThread) {
+  belfry::testing::asserts("SEM-193");
+  double result = 0;
+  const Verdict verdict = explore(kTwo, [&](Backend& backend) {
+    std::thread second([&] { result = reduced(backend); });
+    second.join();
+    return result;
+  });
+  EXPECT_EQ(verdict.level(), VerdictLevel::kSampled) << explain(verdict);
+  EXPECT_THAT(broken(verdict), ElementsAre("the body uses its backend alone"));
+  EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "4");
+}
+
+TEST_F(Explore, CertifiesNoRunLongerThanItsRecord) {
+  belfry::testing::asserts("SEM-193");
+  Options options = kTwo;
+  options.record_limit = 3;
+  const Verdict verdict = explore(options, reduced);
+  EXPECT_EQ(verdict.level(), VerdictLevel::kSampled) << explain(verdict);
+  EXPECT_THAT(broken(verdict), ElementsAre("the body repeats"));
+  EXPECT_THAT(explain(verdict), HasSubstr("raise Options::record_limit"));
+}
+
+// The body ends by an exception of its own after some runs of replicas, and leaves work behind.
+TEST_F(Explore, CertifiesABodyThatStopsItself) {
+  const Verdict verdict = explore(kTwo, [](Backend& backend) {
+    MirroredStrategy strategy{backend};
+    for (int step = 0;; ++step) {
+      if (step == 3) throw std::runtime_error("no steps are left");
+      strategy.run([](ReplicaContext&) { Tensor<float>::full({2}, 1.0F); });
+    }
+  });
+  EXPECT_CERTIFIED(verdict);
+  EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "an exception: no steps are left");
 }
 
 TEST_F(Explore, HasNoVerdictOnConcurrentThreads) {

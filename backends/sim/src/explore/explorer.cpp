@@ -35,7 +35,7 @@ class LastFirst final : public Chooser {
 Options explored(Options options) {
   options.record = true;
   options.digests = Digests::kAll;
-  options.record_limit = std::max(options.record_limit, kLongLog);
+  if (options.record_limit == Options().record_limit) options.record_limit = kLongLog;
   options.carrier = Carrier::kFiber;
   return options;
 }

@@ -53,7 +53,7 @@ RC_GTEST_PROP(WatchedPrograms, AreCertifiedOnlyWithASingleOutcome,
               (std::uint64_t seed, std::uint8_t positions)) {
   const PublicProgram program = PublicProgram::draw(seed, 1 + positions % 5);
   const auto body = [&](Backend& backend) { return run(program, backend); };
-  Options options{.devices = program.replicas, .seed = seed};
+  Options options{.devices = program.replicas, .seed = seed, .check_kernels = true};
   const Verdict verdict = explore(options, body);
   options.seed = seed + 1;
   const Verdict second = explore(options, body);

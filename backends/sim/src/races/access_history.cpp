@@ -17,8 +17,7 @@ bool precedes(const BufferAccess& earlier, const BufferAccess& later, const Cloc
 }
 
 bool replaces(const BufferAccess& later, const BufferAccess& earlier) {
-  const bool is_write = later.writes && later.kind != BufferAccess::Kind::kPossible;
-  return is_write && later.begin <= earlier.begin && earlier.end <= later.end;
+  return later.writes && later.begin <= earlier.begin && earlier.end <= later.end;
 }
 
 }  // namespace
@@ -27,10 +26,7 @@ void AccessHistory::add(const BufferAccess& access, const Clock& before, const R
   if (access.begin == access.end) return;
   compare_with_writes(access, before, report);
   if (access.writes) compare_with_reads(access, before, report);
-  compare_with_possible(access, before, report);
-  if (access.kind == BufferAccess::Kind::kPossible) {
-    possible_.push_back(access);
-  } else if (access.writes) {
+  if (access.writes) {
     writes_.push_back(access);
   } else {
     reads_[{access.lane, access.begin, access.end}] = access;
@@ -52,16 +48,6 @@ void AccessHistory::compare_with_reads(const BufferAccess& access, const Clock& 
   std::erase_if(reads_, [&](const auto& entry) {
     const BufferAccess& earlier = entry.second;
     if (!overlap(earlier, access)) return false;
-    if (precedes(earlier, access, before)) return replaces(access, earlier);
-    report(earlier, access);
-    return false;
-  });
-}
-
-void AccessHistory::compare_with_possible(const BufferAccess& access, const Clock& before,
-                                          const Report& report) {
-  std::erase_if(possible_, [&](const BufferAccess& earlier) {
-    if (!overlap(earlier, access) || earlier.slot == access.slot) return false;
     if (precedes(earlier, access, before)) return replaces(access, earlier);
     report(earlier, access);
     return false;

@@ -18,10 +18,8 @@ namespace belfry::sim::races {
 /// An access to bytes of a buffer, by an item of a stream or by a host agent.
 struct BufferAccess {
   enum class Kind : std::uint8_t {
-    kItem,      ///< By an item of a stream.
-    kHost,      ///< By a host agent.
-    kPossible,  ///< A write in place that another schedule may have: here the writer made a copy,
-                ///< because the storage had a second owner.
+    kItem,  ///< By an item of a stream.
+    kHost,  ///< By a host agent.
   };
   Kind kind = Kind::kItem;
   bool writes = false;
@@ -30,7 +28,7 @@ struct BufferAccess {
   Lane lane = 0;             ///< The place in the order: a lane,
   std::uint32_t number = 0;  ///< the number of the item or step there,
   std::uint32_t phase = 0;   ///< and the phase of the host agent.
-  std::int32_t slot = 0;     ///< Of the host agent that read, submitted or copied.
+  std::int32_t slot = 0;     ///< Of the host agent that read or submitted.
   Actor actor{};             ///< The same agent.
   std::int32_t stream = -1;  ///< Of the item; -1: none.
   std::string_view name{};   ///< Of the work.
@@ -46,8 +44,7 @@ class AccessHistory {
   using Report = std::function<void(const BufferAccess&, const BufferAccess&)>;
 
   /// Adds `access`, with everything before it. Reports every earlier access to the same bytes that
-  /// some schedule puts after `access`, unless both only read. A possible write is in no conflict
-  /// with later accesses of its replica: a second handle of the replica means a copy everywhere.
+  /// some schedule puts after `access`, unless both only read.
   void add(const BufferAccess& access, const Clock& before, const Report& report);
 
  private:
@@ -55,11 +52,9 @@ class AccessHistory {
 
   void compare_with_writes(const BufferAccess& access, const Clock& before, const Report& report);
   void compare_with_reads(const BufferAccess& access, const Clock& before, const Report& report);
-  void compare_with_possible(const BufferAccess& access, const Clock& before, const Report& report);
 
   std::vector<BufferAccess> writes_;
   std::map<ReadKey, BufferAccess> reads_;  // The last read of a range in a lane.
-  std::vector<BufferAccess> possible_;
 };
 
 }  // namespace belfry::sim::races

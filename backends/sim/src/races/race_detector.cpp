@@ -55,9 +55,6 @@ void RaceDetector::observe(const Observation& seen) {
     case Kind::kQueried:
       if (seen.event.number != 0) use_event(seen, agent, false);
       break;
-    case Kind::kCopiedOnWrite:
-      note_copy(seen, agent);
-      break;
     case Kind::kVariableMade:
     case Kind::kVariableTaken:
       note_variable(seen, agent);
@@ -98,23 +95,6 @@ void RaceDetector::note_read(const Observation& seen, HostAgent& agent) {
   access.phase = agent.phase;
   access.slot = agent.slot;
   add_touches(seen, access, agent.clock);
-}
-
-// The write in place of another schedule would be the work of the stream in `items`. The caller
-// decides while all replicas are paused, and therefore in the same way in every schedule.
-void RaceDetector::note_copy(const Observation& seen, HostAgent& agent) {
-  if (agent.slot == HostAgent::kCaller) return;
-  Clock before = agent.clock;
-  streams_.join_known(seen.items.front().stream, agent, before);
-  BufferAccess access;
-  access.kind = BufferAccess::Kind::kPossible;
-  access.lane = agent.lane;
-  access.number = hosts_.step(agent);
-  access.phase = agent.phase;
-  access.slot = agent.slot;
-  access.stream = seen.items.front().stream;
-  before.set(agent.lane, agent.steps);
-  add_touches(seen, access, before);
 }
 
 void RaceDetector::add_touches(const Observation& seen, BufferAccess access, const Clock& before) {
@@ -181,14 +161,8 @@ void RaceDetector::use_event(const Observation& seen, HostAgent& agent, bool wri
 
 void RaceDetector::report(const Buffer& buffer, const BufferAccess& first,
                           const BufferAccess& second) {
-  const bool possible =
-      first.kind == BufferAccess::Kind::kPossible || second.kind == BufferAccess::Kind::kPossible;
-  Race race = race_of(buffer.maker, buffer.number, first, second);
-  if (possible) {
-    keep(decisions_, std::move(race));
-  } else if (keep(races_, std::move(race))) {
-    first_agents_.push_back(agents_to_delay(first, second));
-  }
+  if (!keep(races_, race_of(buffer.maker, buffer.number, first, second))) return;
+  first_agents_.push_back(agents_to_delay(first, second));
 }
 
 // Whether the race is new.

@@ -33,10 +33,6 @@ class RaceDetector final : public Observer {
   /// Accesses to memory in conflict, in the order of the second access. Conflicts between the same
   /// lines, work and agents are reported once, and at most kMostRaces.
   const std::vector<Race>& races() const { return races_; }
-  /// Buffers whose storage a replica found shared, while other replicas, in no order with the
-  /// replica, may have given up their handles: the decision between a write in place and a copy may
-  /// differ between schedules (SEM-194).
-  const std::vector<Race>& decisions() const { return decisions_; }
   /// The agents whose steps the first access of each of `races` needs: a replica, a stream. The
   /// delay of these agents reverses the race.
   const std::vector<std::vector<AgentId>>& first_agents() const { return first_agents_; }
@@ -71,7 +67,6 @@ class RaceDetector final : public Observer {
   void add_touches(const Observation& seen, BufferAccess access, const Clock& before);
   void note_submitted(const Observation& seen, HostAgent& agent);
   void note_read(const Observation& seen, HostAgent& agent);
-  void note_copy(const Observation& seen, HostAgent& agent);
   void note_waited(const Observation& seen, HostAgent& agent);
   void note_variable(const Observation& seen, HostAgent& agent);
   void use_event(const Observation& seen, HostAgent& agent, bool writes);
@@ -88,7 +83,6 @@ class RaceDetector final : public Observer {
   std::vector<Race> races_;
   std::vector<std::vector<AgentId>> first_agents_;
   std::vector<Race> event_races_;
-  std::vector<Race> decisions_;
   std::set<Key> seen_;
   bool nests_in_replica_ = false;
 };

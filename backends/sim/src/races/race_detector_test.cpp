@@ -75,14 +75,6 @@ class Script {
     const Footprint all{buffer, 0, 8, AccessMode::kRead};
     return tell({.kind = Kind::kHostRead, .actor = actor, .footprints = {&all, 1}});
   }
-  Script& copies(const Actor& actor, std::int32_t stream, std::uint64_t buffer) {
-    const StreamItem item{stream, 0};
-    const Footprint all{buffer, 0, 8, AccessMode::kWrite};
-    return tell({.kind = Kind::kCopiedOnWrite,
-                 .actor = actor,
-                 .items = {&item, 1},
-                 .footprints = {&all, 1}});
-  }
   Script& variable(Kind kind, const Actor& actor, std::uint64_t number) {
     return tell({.kind = kind, .actor = actor, .record = number});
   }
@@ -278,25 +270,6 @@ TEST(ARaceDetector, ReportsEachPairOfLinesOnce) {
   run.begin_run();
   for (int i = 0; i < 3; ++i) run.write(replica(0), 3, 7, 1).write(replica(1), 4, 7, 2);
   EXPECT_THAT(run.races(), SizeIs(2));  // Also in the reverse order of the agents.
-}
-
-// Replica 1 may give up its handle before the decision of replica 0.
-TEST(ARaceDetector, DoubtsCopiesOfBuffersThatAnotherReplicaUses) {
-  belfry::testing::asserts("SEM-194");
-  Script before;
-  before.begin_run().read(replica(1), 4, 7).copies(replica(0), 3, 7);
-  EXPECT_THAT(before.detector().decisions(), SizeIs(1));
-  EXPECT_THAT(before.races(), IsEmpty());
-  Script after;
-  after.begin_run().copies(replica(0), 3, 7).read(replica(1), 4, 7);
-  EXPECT_THAT(after.detector().decisions(), SizeIs(1));
-  Script alone;
-  alone.write(kHost, 3, 7).begin_run().copies(replica(0), 3, 7).read(replica(0), 3, 7);
-  alone.merge().goes_on(replica(1)).read(replica(1), 4, 7);
-  EXPECT_THAT(alone.detector().decisions(), IsEmpty());
-  Script caller;
-  caller.read(kHost, 4, 7).copies(kHost, 3, 7);
-  EXPECT_THAT(caller.detector().decisions(), IsEmpty());
 }
 
 TEST(ARaceDetector, NoticesRunsInReplicas) {

@@ -24,7 +24,6 @@ std::string place_of(const CallSite& site, const void* code) {
 
 std::string operation_of(const BufferAccess& access) {
   if (access.kind == AccessKind::kHost) return "the host";
-  if (access.kind == AccessKind::kPossible) return "a copy before a write, or a write in place,";
   return std::string(access.name) + " in " + stream_name(access.stream);
 }
 
@@ -39,9 +38,6 @@ RaceSide side_of(const BufferAccess& access) {
 
 // The second access comes after the first in this run alone.
 std::string missing_order(const BufferAccess& first, const BufferAccess& second) {
-  if (first.kind == AccessKind::kPossible || second.kind == AccessKind::kPossible) {
-    return "whether the write is in place depends on the owners of the buffer at its time";
-  }
   if (second.kind == AccessKind::kHost) {
     return to_string(second.actor) + " does not wait for the work in " + stream_name(first.stream);
   }

@@ -3,10 +3,12 @@
 #include "testing/public_program.h"
 
 #include "belfry/belfry.h"
+#include "belfry/launch.h"
 #include "belfry/tensor_ops.h"
 #include "testing/raw_program.h"
 
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -22,7 +24,8 @@ constexpr auto kKinds = static_cast<std::size_t>(Kind::kKinds);
 
 bool is_private(Kind kind) {
   return kind == Kind::kOwnSlot || kind == Kind::kReadCell || kind == Kind::kMultiply ||
-         kind == Kind::kAddShared || kind == Kind::kReadOwn || kind >= Kind::kAllReduce;
+         kind == Kind::kAddShared || kind == Kind::kReadOwn || kind == Kind::kLaunchOwn ||
+         kind >= Kind::kAllReduce;
 }
 
 Kind draw_kind(RawNumbers& numbers, bool private_only, bool of_all) {
@@ -34,6 +37,22 @@ Kind draw_kind(RawNumbers& numbers, bool private_only, bool of_all) {
     if (!private_only || is_private(kind)) return kind;
   }
 }
+
+struct Scale {
+  float factor;
+  void on_host(std::span<float> y) const {
+    for (float& value : y) value *= factor;
+  }
+};
+
+struct AddToCell {
+  double* cell;
+  double number;
+  void on_host(std::span<float> y) const {
+    *cell = 3 * *cell + number;
+    for (float& value : y) value += 1;
+  }
+};
 
 // The shared state of the replicas, and the state of each.
 class State {
@@ -56,6 +75,18 @@ class State {
     stream_->write(raw_, &zero);
     stream_->synchronize();
   }
+
+  // Kernels may use the cells until their streams have no work.
+  ~State() {
+    for (int device = 0; device < program_.replicas; ++device) {
+      try {
+        strategy_.backend().device(device).compute_stream().synchronize();
+      } catch (const Error&) {  // The failure of the program's work.
+      }
+    }
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
   void take(ReplicaContext& replica, const PublicStep& step) {
     if (step.kind < Kind::kAllReduce) return take_alone(replica, step);
@@ -122,6 +153,12 @@ class State {
         break;
       case Kind::kRawWrite:
         stream_->write(raw_, &number);
+        break;
+      case Kind::kLaunchOwn:
+        launch(Scale{number}, updates(own(replica)));
+        break;
+      case Kind::kLaunchCell:
+        launch(AddToCell{&cell, number}, updates(own(replica)));
         break;
       default:
         throw std::runtime_error("thrown by a replica");

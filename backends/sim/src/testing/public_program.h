@@ -26,6 +26,8 @@ struct PublicStep {
     kAssignShared,  ///< A shared handle becomes the replica's own tensor.
     kReadOwn,       ///< Reads the own tensor on the host.
     kRawWrite,      ///< Writes a raw buffer in a stream of all replicas.
+    kLaunchOwn,     ///< A kernel of the program's changes the tensor of the replica's own.
+    kLaunchCell,    ///< A kernel changes a captured cell, too.
     kThrow,         ///< Throws.
     // Of all replicas together.
     kAllReduce,

@@ -25,6 +25,15 @@ void enter(const Actor& actor) {
   if (attached != nullptr) attached->enter(actor, __builtin_frame_address(0));
 }
 
+void enter_body(const KernelBody& body, const void* frame) {
+  if (attached != nullptr) attached->enter_body(body, frame);
+}
+
+std::vector<belfry::detail::MemoryRange> blocks_since(const void* address) {
+  if (attached == nullptr) return {};
+  return attached->blocks_since(address);
+}
+
 void leave() {
   if (attached != nullptr) attached->leave();
 }

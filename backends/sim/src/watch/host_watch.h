@@ -3,11 +3,15 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/host_accesses.h"
 #include "belfry/sim/observer.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// Sees the accesses of replicas to host memory, in code that belfry_watch(target) compiled. The
@@ -16,12 +20,30 @@
 /// at most one watch at a time, on the thread that called `start`.
 namespace belfry::sim::watch {
 
-/// An access of a replica or a merge to host memory.
+/// An access of a replica, a merge or the body of a user's kernel to host memory.
 struct HostAccess {
-  Actor actor;     ///< The replica or merge.
+  Actor actor;     ///< The replica or merge; of a body, the agent of the launch.
   bool write;      ///< Whether the access writes.
   const void* pc;  ///< An address inside the user's statement, for source_line; null: see `site`.
   CallSite site;   ///< The user's call of belfry, if the library made the access; else empty.
+  bool of_kernel = false;  ///< Made by a body.
+};
+
+/// The body of a user's kernel, as a stream runs the body.
+struct KernelBody {
+  std::string_view name;  ///< Of the kernel; lives as long as the program.
+  CallSite site;          ///< Of the launch.
+  Actor launcher;         ///< The agent of the launch.
+  bool in_phase = false;  ///< Whether the phase of the launch goes on.
+  /// The memory of the kernel itself, which nothing else changes; empty: not known.
+  std::span<const belfry::detail::MemoryRange> own{};
+};
+
+/// An access of a body to memory of the program: neither to operands, nor to the kernel itself, nor
+/// to memory that the body has allocated, nor a read of constants.
+struct KernelAccess {
+  KernelBody body;
+  HostAccess access;
 };
 
 /// Two accesses of different replicas to the same bytes in one phase, at least one a write.
@@ -48,6 +70,8 @@ struct HostReport {
   /// the bytes since the last merge, `second` the read by the merge function. A merge that reads
   /// values of this kind from all replicas of the phase gets no entry.
   std::vector<HostConflict> single_writer_reads_in_merges;
+  /// The first access of a body to memory of the program.
+  std::optional<KernelAccess> kernel_access{};
 };
 
 /// Whether the program has the run time, and watched code.
@@ -59,6 +83,13 @@ void start();
 /// on the agent's own stack; of a replica first above all frames of the replica's function, then
 /// after each pause. A merge and a stream are actors too: their accesses conflict with nothing.
 void enter(const Actor& actor);
+/// The body of a kernel begins, until the next `enter` or `leave`. Frames of the body are below
+/// `frame`. An access of the body is the stream's: the accesses of a replica without an order are
+/// in conflict, the accesses of the launcher are not known to be.
+void enter_body(const KernelBody& body, const void* frame);
+/// The block of memory with `address`, and all blocks that were allocated later; nothing if the
+/// block was not allocated lately.
+std::vector<belfry::detail::MemoryRange> blocks_since(const void* address);
 /// The library, or code outside runs, goes on: accesses are not counted.
 void leave();
 /// Accesses before come before all accesses after. Called at the begin and the end of a run, and at

@@ -13,6 +13,11 @@ class RunTime {
   virtual void start() = 0;
   /// `frame`: an address on the agent's stack, above the frames of the agent's function.
   virtual void enter(const Actor& actor, const void* frame) = 0;
+  /// A run time without bodies of kernels leaves out both.
+  virtual void enter_body(const KernelBody&, const void* /*frame*/) {}
+  virtual std::vector<belfry::detail::MemoryRange> blocks_since(const void* /*address*/) {
+    return {};
+  }
   virtual void leave() = 0;
   virtual void begin_phase() = 0;
   virtual void make_variable(std::uint32_t number) = 0;

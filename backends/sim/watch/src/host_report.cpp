@@ -41,14 +41,16 @@ HostAccess HostWatcher::resolved(const PlacedAccess& access) {
   if (node.maker == Maker::kLibrary) {
     return {access.actor, access.write, nullptr, sites_[node.code]};
   }
+  const bool of_kernel = node.maker == Maker::kKernel;
   for (Place at = access.place; at != CallTree::kRoot; at = tree_.at(at).parent) {
     const void* const address = address_of_code(tree_.at(at).code);
     if (address != nullptr && source_lines().users_line(inside(address))) {
-      return {access.actor, access.write, inside(address), {}};
+      return {access.actor, access.write, inside(address), {}, of_kernel};
     }
   }
   const void* const address = address_of_code(node.code);
-  return {access.actor, access.write, address == nullptr ? nullptr : inside(address), {}};
+  return {
+      access.actor, access.write, address == nullptr ? nullptr : inside(address), {}, of_kernel};
 }
 
 // A statement that reads and writes makes several pairs of accesses: the first stands for all.
@@ -87,6 +89,8 @@ HostReport HostWatcher::stop() {
   belfry_watch_active = 0;
   HostReport report;
   report.conflicts = resolved(conflicts_.pairs());
+  report.kernel_access = kernel_access_;
+  if (report.kernel_access) report.kernel_access->access = resolved(kernel_place_);
   report.accesses = accesses_;
   report.used_atomics = used_atomics_;
   report.shared_last_owner = shared_last_owner_;

@@ -37,6 +37,7 @@ void HostWatcher::start() {
   // counts would look like ordinary memory that replicas share.
   __libc_single_threaded = 0;
   conflicts_.clear();
+  kernel_access_.reset();
   merge_reads_.clear();
   paused_.clear();
   accesses_ = 0;
@@ -147,7 +148,11 @@ void HostWatcher::take_variable(std::uint32_t number) {
 
 void HostWatcher::leave() {
   if (mode_ == Mode::kMerge) end_merge();
-  if (mode_ != Mode::kIdle) paused_[actor_] = {context_, skipped_calls_, ignoring_};
+  if (mode_ == Mode::kBody) {
+    leave_body();
+  } else if (mode_ != Mode::kIdle) {
+    paused_[actor_] = {context_, skipped_calls_, ignoring_};
+  }
   mode_ = Mode::kIdle;
   belfry_watch_inside = belfry_watch_counts = 0;
   ignoring_ = 0;
@@ -169,6 +174,7 @@ Actor HostWatcher::replica(Agent agent) const {
 
 void HostWatcher::call(const void* return_address) noexcept {
   if (::pthread_equal(::pthread_self(), thread_) == 0) return;
+  if (mode_ == Mode::kBody) ++seen_of_body_;
   if (skipped_calls_ == 0) {
     const std::uint32_t code = code_of(return_address);
     const bool is_full = tree_.size() > kMostPlaces;
@@ -192,6 +198,7 @@ void HostWatcher::return_from_call() noexcept {
 
 void HostWatcher::forget(const void* memory, std::size_t bytes) noexcept {
   shadow_.forget(number(memory), bytes);
+  blocks_.add(memory, bytes);
 }
 
 void HostWatcher::touched(const void* memory, std::size_t bytes, bool writes,

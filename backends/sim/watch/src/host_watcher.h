@@ -6,6 +6,7 @@
 #include "call_tree.h"
 #include "conflict_list.h"
 #include "merge_reads.h"
+#include "recent_blocks.h"
 #include "shadow.h"
 #include "watch/run_time.h"
 
@@ -13,6 +14,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -42,6 +44,10 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
  public:
   void start() override;
   void enter(const Actor& actor, const void* frame) override;
+  void enter_body(const KernelBody& body, const void* frame) override;
+  std::vector<belfry::detail::MemoryRange> blocks_since(const void* address) override {
+    return blocks_.since(address);
+  }
   void leave() override;
   void begin_phase() override;
   void make_variable(std::uint32_t number) override;
@@ -51,6 +57,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
 
   void touched(const void* memory, std::size_t bytes, bool writes,
                const CallSite& site) noexcept override;
+  // Of a body that no stream runs, the accesses do not count.
   void kernel_begins() noexcept override { ignore(true); }
   void kernel_ended() noexcept override { ignore(false); }
 
@@ -70,7 +77,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   void forget(const void* memory, std::size_t bytes) noexcept;
 
  private:
-  enum class Mode : std::uint8_t { kIdle, kReplica, kMerge };
+  enum class Mode : std::uint8_t { kIdle, kReplica, kMerge, kBody };
   /// The state of an agent that pauses.
   struct Paused {
     Place context = CallTree::kRoot;
@@ -83,8 +90,13 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   Agents strangers(Agents agents) const;
   Agents earlier(Agents agents) const;
   void set_stack(const void* frame);
+  void set_stack_of_body(const void* frame);
+  void leave_body();
+  bool is_of_body(std::uintptr_t address, const Access& access);
+  void access_of_body(std::uintptr_t at, std::size_t bytes, Access access);
   bool is_on_a_stack(std::uintptr_t address);
   Place place_of(const Access& access);
+  void mark_all(std::uintptr_t at, std::size_t bytes, const Access& access);
   void mark(Granule& granule, std::uintptr_t address, Agents lanes, const Access& access);
   void mark_write(Granule& granule, std::uintptr_t address, Agents lanes, const Access& access);
   void mark_read(Granule& granule, std::uintptr_t address, Agents lanes, const Access& access);
@@ -103,6 +115,14 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   ConflictList conflicts_;
   MergeReads merge_reads_;
   std::map<Actor, Paused> paused_;
+
+  RecentBlocks blocks_;
+  KernelBody body_{};                // In the mode kBody,
+  std::uint64_t blocks_before_ = 0;  // the number of blocks at its begin,
+  std::uint64_t seen_of_body_ = 0;   // the number of its accesses and calls,
+  bool marks_body_ = false;          // and whether its accesses are those of its launcher.
+  std::optional<KernelAccess> kernel_access_;
+  PlacedAccess kernel_place_;
 
   Mode mode_ = Mode::kIdle;
   int ignoring_ = 0;

@@ -34,6 +34,9 @@ void set_places(Place* places, Agents lanes, Place place) {
 
 void HostWatcher::access(const void* memory, std::size_t bytes, const Access& access) noexcept {
   std::uintptr_t at = address_number(memory);
+  if (mode_ == Mode::kBody) [[unlikely]] {
+    return access_of_body(at, bytes, access);
+  }
   if (ignoring_ > 0 || at - stack_low_ < stack_bytes_) return;
   if (::pthread_equal(::pthread_self(), thread_) == 0) {
     second_thread_ = true;
@@ -44,6 +47,10 @@ void HostWatcher::access(const void* memory, std::size_t bytes, const Access& ac
     return;
   }
   if (mode_ == Mode::kReplica) ++accesses_;
+  mark_all(at, bytes, access);
+}
+
+void HostWatcher::mark_all(std::uintptr_t at, std::size_t bytes, const Access& access) {
   const std::uintptr_t end = at + bytes;
   while (at < end) {
     const std::uintptr_t stop = std::min(end, (at / 8 + 1) * 8);
@@ -153,7 +160,7 @@ void HostWatcher::clash(const Marks& marks, bool written, Agents lanes, std::uin
   if (!any(lanes)) return;
   const auto counts = [](Maker maker) { return maker == Maker::kOwnerCount; };
   const auto is_plain = [](Maker maker) {
-    return maker == Maker::kCode || maker == Maker::kLibrary;
+    return maker == Maker::kCode || maker == Maker::kLibrary || maker == Maker::kKernel;
   };
   for (unsigned k = 0; k < 8; ++k) {
     if (lanes[k] == 0) continue;

@@ -22,8 +22,9 @@ class VariableWitness {
   virtual void taken(const void* variable) = 0;
 };
 
-/// A second base of a Device that hears of copies before writes. Core looks for the base with a
-/// dynamic_cast, whenever the storage of a written tensor has a second owner.
+/// A second base of a Device that decides copies before writes with core, and hears of the copies.
+/// Core looks for the base with copy_witness_of, whenever a replica writes a tensor, or the storage
+/// of a written tensor has a second owner.
 class CopyWitness {
  public:
   CopyWitness() = default;
@@ -31,8 +32,18 @@ class CopyWitness {
   CopyWitness& operator=(const CopyWitness&) = delete;
   virtual ~CopyWitness() = default;
 
+  /// Whether storage with a single owner counts as shared for the calling replica, because a second
+  /// replica has used the storage since the last meeting of all replicas (SEM-194). Called before
+  /// the write.
+  virtual bool is_used_by_others(const BufferView& view) = 0;
   /// Called before the copy. With a single owner, the caller would write to `view` itself.
   virtual void copies_for_write(const BufferView& view) = 0;
 };
 
+namespace detail {
+
+/// The CopyWitness of `device`, or null.
+CopyWitness* copy_witness_of(Device& device);
+
+}  // namespace detail
 }  // namespace belfry

@@ -5,6 +5,7 @@
 
 #include "backend/carrier.h"
 #include "belfry/backend/current_slot.h"
+#include "belfry/backend/replica_phase.h"
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/distribute.h"
 #include "belfry/detail/variable_state.h"
@@ -163,6 +164,7 @@ void ReplicaRunner::carry(bool concurrent) {
 }
 
 void ReplicaRunner::begin() noexcept {
+  begin_phase();
   executor_.announce({.kind = OperationKind::kRunBegin,
                       .agent = {AgentId::Kind::kMerge, 0},
                       .subject = static_cast<std::uint64_t>(core().own().count()),
@@ -367,6 +369,14 @@ void ReplicaRunner::merge_round() {
   } catch (...) {
     fail_in_merge(first, std::current_exception());
   }
+  begin_phase();
+}
+
+// Each run and each merge of a strategy raises a count. A run in a merge leaves the counts as the
+// next phase of the run around it finds them.
+void ReplicaRunner::begin_phase() {
+  const StrategyStatistics& counts = core().statistics();
+  begin_replica_phase(2 * (counts.runs + counts.merges) + (nested_ ? 1 : 0));
 }
 
 }  // namespace belfry::detail

@@ -119,6 +119,7 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void announce_end_of_run() noexcept;
   void finish();
   void merge_round();
+  void begin_phase();
   void seek(int replica, const VariableRequest& request);
   void serve_seekers();
 

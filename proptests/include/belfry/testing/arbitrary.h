@@ -4,6 +4,7 @@
 
 #include "belfry/sim/options.h"
 #include "belfry/testing/backend_factory.h"
+#include "belfry/testing/draws.h"
 #include "belfry/testing/mutations.h"
 #include "belfry/testing/replica_programs.h"
 #include "belfry/testing/topology.h"

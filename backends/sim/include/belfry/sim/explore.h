@@ -8,12 +8,21 @@
 
 #include <concepts>
 #include <functional>
+#include <string_view>
 #include <type_traits>
 
 namespace belfry::sim {
 namespace detail {
 
 Verdict explore(const Options& options, const std::function<BodyResult(Backend&)>& body);
+
+/// Calls its argument once, and refuses draws meanwhile.
+using AroundBody = void (*)(const std::function<void()>& call);
+/// Called around each run of a body. Null, unless a library for random values has set the function
+/// before main.
+extern constinit AroundBody around_body;
+/// Notes that the running body has drawn a value from `library`. Outside of bodies nothing happens.
+void note_draw(std::string_view library);
 
 }  // namespace detail
 
@@ -29,7 +38,8 @@ Verdict explore(const Options& options, const std::function<BodyResult(Backend&)
 /// kCertified.
 ///
 /// `options` decide the judged schedule. `record` and `digests` are set by the function, and
-/// replicas run on fibers.
+/// replicas run on fibers. `record_limit` is raised unless `options` have a limit of their own: a
+/// run with more operations is no base of a certificate.
 ///
 /// Order: blocks the caller for 2 runs, and for at most 16 without a certificate.
 /// Throws: InvalidArgumentError as the constructor of Backend.
