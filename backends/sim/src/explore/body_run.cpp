@@ -62,8 +62,10 @@ std::string BodyOutcome::text() const {
 // Sees the run. Keeps quiet about memory that runs out: a run may be between two states.
 class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
  public:
-  explicit Witness(Scrutiny scrutiny)
-      : scrutiny_(scrutiny), watches_host_(scrutiny == Scrutiny::kAll && watch::linked()) {
+  Witness(Scrutiny scrutiny, Observer* second)
+      : scrutiny_(scrutiny),
+        second_(second),
+        watches_host_(scrutiny == Scrutiny::kAll && watch::linked()) {
     if (watches_host_) watch::start();
   }
   ~Witness() override {
@@ -71,6 +73,7 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
   }
 
   void observe(const Observation& seen) override {
+    if (second_ != nullptr) second_->observe(seen);
     if (scrutiny_ == Scrutiny::kNothing) return;
     if (over_ && seen.kind == Observation::Kind::kQueried) return;
     try {
@@ -116,15 +119,16 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
  private:
   engine::Engine* engine_ = nullptr;
   const Scrutiny scrutiny_;
+  Observer* const second_;  // The guide's; may be null.
   bool watches_host_;
   bool over_ = false;
 };
 
-BodyRun::BodyRun(const Options& options, Chooser* chooser, const ExploredBody& body,
+BodyRun::BodyRun(const Options& options, const Attachments& guide, const ExploredBody& body,
                  Scrutiny scrutiny)
-    : witness_(std::make_unique<Witness>(scrutiny)),
+    : witness_(std::make_unique<Witness>(scrutiny, guide.observer)),
       backend_(std::make_unique<Backend>(
-          options, Attachments{.chooser = chooser, .observer = witness_.get()})) {
+          options, Attachments{.chooser = guide.chooser, .observer = witness_.get()})) {
   {
     const PresentBody present(*backend_);
     outcome_ = outcome_of(body, *backend_);

@@ -31,7 +31,8 @@ Verdict explore(const Options& options, const std::function<BodyResult(Backend&)
 /// `options` decide the judged schedule. `record` and `digests` are set by the function, and
 /// replicas run on fibers.
 ///
-/// Order: blocks the caller for 2 runs, and for at most 16 without a certificate.
+/// Order: blocks the caller for 2 runs, for at most 16 without a certificate, and for at most 66 if
+/// two schedules differ: 48 of them shrink a schedule (SEM-195).
 /// Throws: InvalidArgumentError as the constructor of Backend.
 ///
 /// Example:
