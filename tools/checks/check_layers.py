@@ -28,7 +28,7 @@ THIRD_PARTIES = [
     (r"boost/context/", r"core/src/backend/"),
     (r"boost/container/", r"core/src/kernels/"),
     (r"fmt/", r"(core/src|backends/[^/]+/(src|driver)|proptests|tools|docs)/"),
-    (r"nlohmann/", r"core/src/values/|backends/sim/src/trace_json"),
+    (r"nlohmann/", r"core/src/values/|backends/sim/src/(trace_json|explore/verdict_json)"),
     (r"(unsupported/)?Eigen/",
      r".*_(test|bench)\.(cpp|h)|(proptests|tools)/|docs/examples/(eigen\.cpp|own_training/)"),
     (r"(elfutils/|dwarf\.h)", r"backends/sim/watch/src/"),

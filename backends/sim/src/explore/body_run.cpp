@@ -66,8 +66,9 @@ std::string BodyOutcome::text() const {
 // Sees the run. Keeps quiet about memory that runs out: a run may be between two states.
 class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
  public:
-  /// With `watches_host`, accesses to host memory are watched, too.
-  Witness(Scrutiny scrutiny, bool watches_host) : scrutiny_(scrutiny), watches_host_(watches_host) {
+  /// With `watches_host`, accesses to host memory are watched, too. `second` may be null.
+  Witness(Scrutiny scrutiny, bool watches_host, Observer* second)
+      : scrutiny_(scrutiny), second_(second), watches_host_(watches_host) {
     if (watches_host_) watch::start();
   }
   ~Witness() override {
@@ -75,6 +76,7 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
   }
 
   void observe(const Observation& seen) override {
+    if (second_ != nullptr) second_->observe(seen);
     if (scrutiny_ == Scrutiny::kNothing) return;
     if (over_ && seen.kind == Observation::Kind::kQueried) return;
     used_second_thread = used_second_thread || std::this_thread::get_id() != thread_;
@@ -132,16 +134,18 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
   const std::thread::id thread_ = std::this_thread::get_id();
   engine::Engine* engine_ = nullptr;
   const Scrutiny scrutiny_;
+  Observer* const second_;  // The guide's; may be null.
   bool watches_host_;
   bool over_ = false;
 };
 
-BodyRun::BodyRun(const Options& options, Chooser* chooser, const ExploredBody& body,
+BodyRun::BodyRun(const Options& options, const Attachments& guide, const ExploredBody& body,
                  Scrutiny scrutiny)
     : witness_(std::make_unique<Witness>(
-          scrutiny, scrutiny == Scrutiny::kAll && watch::linked() && !PresentBody::is_in_body())),
+          scrutiny, scrutiny == Scrutiny::kAll && watch::linked() && !PresentBody::is_in_body(),
+          guide.observer)),
       backend_(std::make_unique<Backend>(
-          options, Attachments{.chooser = chooser, .observer = witness_.get()})) {
+          options, Attachments{.chooser = guide.chooser, .observer = witness_.get()})) {
   {
     const PresentBody present(*backend_);
     outcome_ = outcome_of(body, *backend_);

@@ -40,8 +40,10 @@ enum class Scrutiny : std::uint8_t {
 /// A run of a body on a backend of its own, from the constructor on.
 class BodyRun {
  public:
-  /// Runs `body`, and then all device work that is left. Throws: as the constructor of Backend.
-  BodyRun(const Options& options, Chooser* chooser, const ExploredBody& body, Scrutiny scrutiny);
+  /// Runs `body`, and then all device work that is left. `guide` takes part in the run. Throws: as
+  /// the constructor of Backend.
+  BodyRun(const Options& options, const Attachments& guide, const ExploredBody& body,
+          Scrutiny scrutiny);
   ~BodyRun();
 
   const BodyOutcome& outcome() const { return outcome_; }

@@ -3,12 +3,17 @@
 
 // How an exploration works. The body runs twice in the judged schedule: if the runs differ, the
 // body does not repeat, and there is no verdict. The first run is observed, and certifies all
-// schedules if it meets all conditions. If not, more schedules run until an outcome differs.
+// schedules if it meets all conditions. If not, more schedules run until an outcome differs. A
+// schedule that differs from the serial schedule is shrunk: trials set its choices to those of the
+// serial schedule, and keep the outcome.
 #include "belfry/sim/explore.h"
+#include "belfry/sim/replay_token.h"
 #include "engine/digest.h"
 #include "explore/body_run.h"
 #include "explore/conditions.h"
 #include "explore/delaying_chooser.h"
+#include "explore/guided_chooser.h"
+#include "explore/shrunk_answers.h"
 
 #include <algorithm>
 #include <optional>
@@ -24,6 +29,7 @@ namespace {
 // runs.
 constexpr std::uint64_t kRandom = 6;
 constexpr std::size_t kReversed = 4;
+constexpr int kTrials = 48;
 constexpr std::size_t kLongLog = std::size_t{1} << 20;
 
 // The reverse of the serial schedule: streams before replicas, the highest replica first.
@@ -65,13 +71,25 @@ std::vector<std::vector<AgentId>> agents_to_delay(const BodyRun& run) {
 
 ScheduleOutcome outcome_of(const BodyRun& run) { return {run.token(), run.outcome().text()}; }
 
+Answers answers_of(const std::string& token) {
+  Answers answers;
+  for (const Choice& choice : decode_choices(token)) answers.push_back(choice.value);
+  return answers;
+}
+
+std::vector<std::string> in_words(const std::vector<Departure>& departures) {
+  std::vector<std::string> words;
+  for (const Departure& departure : departures) words.push_back(to_string(departure));
+  return words;
+}
+
 class Exploration {
  public:
   Exploration(const Options& options, const ExploredBody& body)
       : options_(explored(options)), body_(body) {}
 
   VerdictReport judge() {
-    const BodyRun first(options_, nullptr, body_, Scrutiny::kAll);
+    const BodyRun first(options_, {}, body_, Scrutiny::kAll);
     report_.schedules = 1;
     tokens_.insert(first.token());
     report_.outcomes = {outcome_of(first)};
@@ -79,7 +97,7 @@ class Exploration {
     report_.notes = notes_of(first);
     if (first.facts().abandoned) return none(*first.facts().abandoned);
     {
-      const BodyRun again(options_, nullptr, body_, Scrutiny::kNothing);
+      const BodyRun again(options_, {}, body_, Scrutiny::kNothing);
       if (const auto difference = difference_of_repeats(first, again)) return none(*difference);
     }
     report_.conditions = conditions_of(first, options_);
@@ -103,15 +121,21 @@ class Exploration {
   // Schedules that are likely to differ from the judged schedule: the serial schedule, its reverse,
   // the reversed order of the first races, and random schedules.
   void refute(const BodyRun& first) {
+    const BodyRun serial(with(Schedule::fixed(), 0), {}, body_, Scrutiny::kOrder);
+    if (decides(first, serial, serial)) return;
+    const auto try_schedule = [&](std::uint64_t number, Chooser* chooser) {
+      const BodyRun run(with(Schedule::random(), number), {.chooser = chooser}, body_,
+                        Scrutiny::kOrder);
+      return decides(first, run, serial);
+    };
     LastFirst last_first;
-    if (refutes(first, with(Schedule::fixed(), 0), nullptr)) return;
-    if (refutes(first, with(Schedule::random(), 0), &last_first)) return;
+    if (try_schedule(0, &last_first)) return;
     for (const std::vector<AgentId>& agents : agents_to_delay(first)) {
       DelayingChooser delaying(agents);
-      if (refutes(first, with(Schedule::random(), 0), &delaying)) return;
+      if (try_schedule(0, &delaying)) return;
     }
     for (std::uint64_t i = 1; i <= kRandom; ++i) {
-      if (refutes(first, with(Schedule::random(), i), nullptr)) return;
+      if (try_schedule(i, nullptr)) return;
     }
   }
 
@@ -122,20 +146,57 @@ class Exploration {
     return options;
   }
 
-  // Whether a further schedule decides the verdict.
-  bool refutes(const BodyRun& first, const Options& options, Chooser* chooser) {
-    const BodyRun run(options, chooser, body_, Scrutiny::kOrder);
+  // Whether `run`, of a further schedule, decides the verdict.
+  bool decides(const BodyRun& first, const BodyRun& run, const BodyRun& serial) {
     if (tokens_.insert(run.token()).second) ++report_.schedules;
     const auto difference = difference_of(first, run);
     if (!difference) return false;
     report_.outcomes.push_back(outcome_of(run));
-    if (!repeats(first) || !repeats(run)) {
+    if (!repeats(first.token(), first) || !repeats(run.token(), run)) {
       report_ = none("a schedule has different outcomes when it runs again: " + *difference);
       return true;
     }
     report_.level = VerdictLevel::kRefuted;
     report_.difference = *difference;
+    // Until now the serial schedule did as the judged schedule.
+    if (&run == &serial) {
+      report_.outcomes[0] = shrunk_schedule(first, serial);
+    } else {
+      report_.outcomes = {outcome_of(serial), shrunk_schedule(run, serial)};
+    }
     return true;
+  }
+
+  // A schedule with the outcome of `run`, or, if the outcome is that of the serial schedule, with
+  // steps that differ from the serial schedule's; the schedule of `run` itself if no trial
+  // succeeds.
+  ScheduleOutcome shrunk_schedule(const BodyRun& run, const BodyRun& serial) {
+    if (run.token().empty()) return outcome_of(run);
+    const bool by_outcome = !run.outcome().same(serial.outcome());
+    std::optional<std::string> steps;
+    ScheduleOutcome best;
+    std::size_t fewest = 0;
+    const AnswerTrial trial = [&](const Answers& answers) -> std::optional<Answers> {
+      GuidedChooser guide(answers);
+      const BodyRun tried(with(Schedule::fixed(), 0), {.chooser = &guide, .observer = &guide},
+                          body_, by_outcome ? Scrutiny::kNothing : Scrutiny::kOrder);
+      if (tried.token().empty() || !tried.outcome().same(run.outcome())) return std::nullopt;
+      const auto difference = by_outcome ? std::nullopt : difference_of(serial, tried);
+      if (!by_outcome && !difference) return std::nullopt;
+      Answers given = answers_of(tried.token());
+      if (best.token.empty() || departures_in(given) < fewest) {
+        fewest = departures_in(given);
+        best = outcome_of(tried);
+        best.departures = in_words(guide.departures());
+        steps = difference;
+      }
+      return given;
+    };
+    const std::optional<Answers> given = trial(answers_of(run.token()));
+    if (given) (void)shrunk(*given, kTrials, trial);
+    if (!given || !repeats(best.token, run)) return outcome_of(run);
+    if (steps) report_.difference = *steps;
+    return best;
   }
 
   static std::optional<std::string> difference_of(const BodyRun& first, const BodyRun& second) {
@@ -149,12 +210,12 @@ class Exploration {
     return "the outcome is the same, and the operations differ at " + *steps;
   }
 
-  // Whether the token of `run` gives the outcome again.
-  bool repeats(const BodyRun& run) {
-    if (run.token().empty()) return true;
+  // Whether `token` gives the outcome of `run` again.
+  bool repeats(const std::string& token, const BodyRun& run) {
+    if (token.empty()) return true;
     Options options = options_;
-    options.schedule = Schedule::replay(run.token());
-    const BodyRun again(options, nullptr, body_, Scrutiny::kNothing);
+    options.schedule = Schedule::replay(token);
+    const BodyRun again(options, {}, body_, Scrutiny::kNothing);
     return again.outcome().same(run.outcome());
   }
 

@@ -4,7 +4,9 @@
 
 #include "belfry/sim/body_result.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,9 +32,27 @@ std::string meaning_of(const VerdictReport& report) {
   return {};
 }
 
-std::string text_of_outcomes(const VerdictReport& report) {
+constexpr std::size_t kTold = 16;
+
+// The departures of a refuting schedule, the first ones in words.
+std::string text_of_departures(const std::vector<std::string>& departures) {
+  if (departures.empty()) return "  the serial schedule\n";
   std::string text;
-  for (const ScheduleOutcome& outcome : report.outcomes) text += to_string(outcome) + '\n';
+  for (std::size_t i = 0; i < departures.size() && i < kTold; ++i) {
+    text += "  " + departures[i] + '\n';
+  }
+  if (departures.size() <= kTold) return text;
+  return text + "  and " + std::to_string(departures.size() - kTold) + " further departures\n";
+}
+
+std::string text_of_outcomes(const VerdictReport& report) {
+  const bool told = !std::ranges::all_of(
+      report.outcomes, [](const ScheduleOutcome& outcome) { return outcome.departures.empty(); });
+  std::string text;
+  for (const ScheduleOutcome& outcome : report.outcomes) {
+    text += to_string(outcome) + '\n';
+    if (told) text += text_of_departures(outcome.departures);
+  }
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include "belfry/backend/replica_phase.h"
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/distribute.h"
+#include "belfry/detail/step_tag.h"
 #include "belfry/detail/variable_state.h"
 #include "belfry/replica_context.h"
 #include "run/rounds/exception_text.h"
@@ -80,7 +81,10 @@ class ReplicaRunner::MergeStep final : public StrategyStep {
   MergeStep(ReplicaRunner& runner, const MergeRequest& first)
       : StrategyStep(to_string(first.type->kind), first.site, runner.nested_),
         runner_(runner),
-        execute_(first.type->execute) {}
+        execute_(first.type->execute),
+        tag_(first.tag) {}
+
+  const MergeTag* tag() const { return tag_; }
 
   void take_to(StrategyHooks& hooks) {
     const HookDepth::Call call(runner_.core().hook_depth(), Hook::kMerge, site());
@@ -101,7 +105,13 @@ class ReplicaRunner::MergeStep final : public StrategyStep {
 
   ReplicaRunner& runner_;
   decltype(MergeType::execute) execute_;
+  const MergeTag* tag_;
 };
+
+const MergeTag* tag_of(const StrategyStep& step) {
+  const auto* merge = dynamic_cast<const ReplicaRunner::MergeStep*>(&step);
+  return merge == nullptr ? nullptr : merge->tag();
+}
 
 void run_replicas(StrategyCore& core, CrossReplicaContext& cross,
                   FunctionRef<void(ReplicaContext&)> function, const Participants& present,

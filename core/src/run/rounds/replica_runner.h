@@ -106,6 +106,7 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
  private:
   class ReplicasStep;
   class MergeStep;
+  friend const MergeTag* tag_of(const StrategyStep& step);
 
   void carry_out(const RunOptions& options);
   void carry(bool concurrent);

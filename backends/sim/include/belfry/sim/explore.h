@@ -41,7 +41,8 @@ void note_draw(std::string_view library);
 /// replicas run on fibers. `record_limit` is raised unless `options` have a limit of their own: a
 /// run with more operations is no base of a certificate.
 ///
-/// Order: blocks the caller for 2 runs, and for at most 16 without a certificate.
+/// Order: blocks the caller for 2 runs, for at most 16 without a certificate, and for at most 66 if
+/// two schedules differ: 48 of them shrink a schedule (SEM-195).
 /// Throws: InvalidArgumentError as the constructor of Backend.
 ///
 /// Example:

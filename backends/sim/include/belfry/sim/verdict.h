@@ -39,6 +39,9 @@ std::string to_string(const Condition& condition);
 struct ScheduleOutcome {
   std::string token;    ///< For Schedule::replay; empty if the run had too many choices.
   std::string outcome;  ///< The returned value or the exception, as text.
+  /// Of kRefuted: the choices that differ from the serial schedule, in order and in words, for
+  /// example `replica 1 starts before replica 0`. Empty for the serial schedule.
+  std::vector<std::string> departures{};
 
   bool operator==(const ScheduleOutcome&) const = default;
 };
@@ -50,7 +53,9 @@ std::string to_string(const ScheduleOutcome& outcome);
 struct VerdictReport {
   VerdictLevel level = VerdictLevel::kNone;  ///< The level.
   int schedules = 0;                         ///< The number of schedules that ran.
-  /// The judged schedule; of kRefuted also the schedule with the second outcome.
+  /// The judged schedule. Of kRefuted, a schedule with the outcome of the judged schedule, and a
+  /// schedule with the second outcome: the serial schedule, and a schedule with as few departures
+  /// from the serial schedule as the search finds (SEM-195).
   std::vector<ScheduleOutcome> outcomes{};
   /// Of kNone and kRefuted, the first difference between two runs.
   std::string difference{};

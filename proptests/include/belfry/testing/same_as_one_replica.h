@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
+#include "belfry/strategy.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace belfry::testing {
+
+/// The settings of a comparison with one replica.
+struct OneReplicaOptions {
+  int replicas = 2;        ///< The number N of replicas; at least 2.
+  std::uint64_t seed = 0;  ///< Of the schedules of the simulator.
+  /// The most terms that an element of a reduction has over all replicas, for example the number of
+  /// examples in the global batch, if the sums of these terms in a replica are rounded. 0: replicas
+  /// round nothing before a reduction.
+  int terms = 0;
+
+  bool operator==(const OneReplicaOptions&) const = default;
+};
+
+/// `OneReplicaOptions{.replicas = 4}`: the members that differ from their default.
+std::string to_string(const OneReplicaOptions& options);
+
+/// The result of a comparison with one replica.
+struct OneReplicaReport {
+  std::string difference{};  ///< The first reduction that differs, in words; empty without one.
+  int reductions = 0;        ///< The number of equal reductions before the difference.
+  int unjudged = 0;          ///< The number of their leaves of types with ElementTraits.
+
+  bool operator==(const OneReplicaReport&) const = default;
+};
+
+/// `3 reductions are the same`, or the difference.
+std::string to_string(const OneReplicaReport& report);
+
+/// Runs `body` with a strategy of a single replica, and with a strategy of `options.replicas`
+/// replicas, on simulated devices, and compares the result of each reduction: of `all_reduce`, of
+/// reductions in merge functions and between runs, and of assignments with an aggregation. The
+/// strategies are mirrored strategies in replica order. The k-th reduction with a tag, or without a
+/// tag at a line of the program, is compared with the k-th on one replica.
+///
+/// An element may differ by the derived bound of the reduction for equal inputs, which are inputs
+/// whose exact sum or mean is the input of the single replica: g(a) * (|x0| + |x1| + ...) for the
+/// inputs x of the N replicas, for a mean divided by N, with g(a) = a * u / (1 - a * u), the
+/// unit of rounding u of the sum, and the number a of its additions and divisions. Sums of 16-bit
+/// floats have the last rounding in the bound. With `options.terms` the bound has 2 g(terms - 1) in
+/// addition, for the sums in replicas of both runs, whose terms must not cancel out. Integers may
+/// not differ.
+///
+/// The first reduction of the N replicas that differs ends the comparison: later inputs depend on
+/// the result. Smaller differences before are not added up.
+///
+/// Throws: InvalidArgumentError (kInvalidArgument) for fewer than two replicas; exceptions of
+/// `body` on one replica, and on N replicas if no reduction before differs.
+OneReplicaReport compare_with_one_replica(const OneReplicaOptions& options,
+                                          const std::function<void(Strategy&)>& body,
+                                          CallSite site = CallSite::here());
+
+/// Fails the test at the caller's line, with the first difference, unless `body(strategy, batch)`
+/// gives the same reductions on one replica as on N. `batch` is the global batch, of any type: the
+/// body shares it out over the replicas. Throws: as compare_with_one_replica.
+///
+/// Example:
+///   expect_same_as_one_replica({.replicas = 4}, batch, [](Strategy& strategy, const Batch& all) {
+///     strategy.run([&](ReplicaContext& replica) { step(replica, share_of(replica, all)); });
+///   });
+template <class Batch, class Body>
+void expect_same_as_one_replica(const OneReplicaOptions& options, const Batch& batch,
+                                const Body& body, CallSite site = CallSite::here()) {
+  const OneReplicaReport report =
+      compare_with_one_replica(options, [&](Strategy& strategy) { body(strategy, batch); }, site);
+  if (!report.difference.empty()) ADD_FAILURE_AT(site.file, site.line) << report.difference;
+}
+
+}  // namespace belfry::testing
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<testing::OneReplicaOptions> = true;
+template <>
+inline constexpr bool kPrints<testing::OneReplicaReport> = true;
+}  // namespace detail
+namespace testing {
+using belfry::operator<<;
+}  // namespace testing
+}  // namespace belfry

@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "reduction_tape.h"
+
+#include "belfry/backend/current_slot.h"
+#include "belfry/detail/step_tag.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+namespace belfry::testing {
+namespace {
+
+template <class T>
+std::vector<Exact> numbers(const std::vector<std::byte>& bytes) {
+  std::vector<Exact> values;
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {
+    T value{};
+    std::memcpy(&value, &bytes[at], sizeof(T));
+    values.push_back(static_cast<Exact>(value));
+  }
+  return values;
+}
+
+std::vector<Exact> numbers(DType dtype, const std::vector<std::byte>& bytes) {
+  switch (dtype) {
+    case DType::kFloat32:
+      return numbers<float>(bytes);
+    case DType::kFloat64:
+      return numbers<double>(bytes);
+    case DType::kFloat16:
+      return numbers<Float16>(bytes);
+    case DType::kBFloat16:
+      return numbers<BFloat16>(bytes);
+    case DType::kInt8:
+      return numbers<std::int8_t>(bytes);
+    case DType::kInt16:
+      return numbers<std::int16_t>(bytes);
+    case DType::kInt32:
+      return numbers<std::int32_t>(bytes);
+    case DType::kInt64:
+      return numbers<std::int64_t>(bytes);
+    case DType::kUInt8:
+    case DType::kBool:
+      return numbers<std::uint8_t>(bytes);
+    case DType::kUInt16:
+      return numbers<std::uint16_t>(bytes);
+    case DType::kUInt32:
+      return numbers<std::uint32_t>(bytes);
+    case DType::kUInt64:
+      return numbers<std::uint64_t>(bytes);
+  }
+  return {};
+}
+
+std::vector<Exact> numbers_of(const LeafRef& leaf) {
+  std::vector<std::byte> bytes(leaf.bytes());
+  if (bytes.empty()) return {};
+  if (leaf.tensor != nullptr) {
+    leaf.tensor->read(bytes.data());
+  } else {
+    std::memcpy(bytes.data(), leaf.data, bytes.size());
+  }
+  return numbers(leaf.dtype, bytes);
+}
+
+std::vector<ReducedLeaf> inputs_of(const ReduceCall& call) {
+  std::vector<ReducedLeaf> leaves;
+  for (const LeafRef& leaf : call.parts.front()) {
+    leaves.push_back(
+        {.dtype = leaf.dtype, .judged = leaf.own == nullptr, .inputs = {}, .result = {}});
+  }
+  for (const std::vector<LeafRef>& part : call.parts) {
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      if (leaves[i].judged) leaves[i].inputs.push_back(numbers_of(part[i]));
+    }
+  }
+  return leaves;
+}
+
+std::string key_of(CallSite site) {
+  return std::string(site.file) + ':' + std::to_string(site.line);
+}
+
+}  // namespace
+
+void TapingStrategy::do_merge(StrategyStep& merge) {
+  struct Inside {
+    const StrategyStep*& place;
+    const StrategyStep* outer;
+    ~Inside() { place = outer; }
+  };
+  const Inside inside{merge_, std::exchange(merge_, &merge)};
+  Strategy::do_merge(merge);
+}
+
+void TapingStrategy::do_reduce(const ReduceCall& call) {
+  TapedReduction reduction{.place = present_place(), .op = call.op, .leaves = inputs_of(call)};
+  Strategy::do_reduce(call);
+  for (std::size_t i = 0; i < reduction.leaves.size(); ++i) {
+    ReducedLeaf& leaf = reduction.leaves[i];
+    if (leaf.judged) leaf.result = numbers_of(call.parts.front()[i]);
+  }
+  reductions_.push_back(std::move(reduction));
+}
+
+// A tag takes the place of the line of the merge, and not of a line in the merge function.
+ReductionPlace TapingStrategy::present_place() const {
+  const CallSite site = detail::submitting_site();
+  const std::string at = " at " + to_string(site);
+  if (merge_ == nullptr) return {key_of(site), "the reduction" + at};
+  const MergeTag* const tag = detail::tag_of(*merge_);
+  const std::string what = merge_->what();
+  if (tag == nullptr) return {key_of(site), what + at};
+  const std::string name = to_string(*tag);
+  const bool is_of_merge = same_place(site, merge_->site());
+  return {is_of_merge ? name : name + key_of(site), what + ' ' + name + at};
+}
+
+}  // namespace belfry::testing

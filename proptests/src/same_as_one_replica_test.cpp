@@ -1,0 +1,264 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "belfry/testing/same_as_one_replica.h"
+
+#include "belfry/belfry.h"
+#include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
+#include "belfry/testing/code_of.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest-spi.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace belfry::testing::same_as_one_replica_test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+template <class T>
+using Batch = std::vector<T>;
+
+const Batch<double> kBatch{1, 2, 3, 4, 5, 6, 7, 8};
+const OneReplicaOptions kFour{.replicas = 4};
+
+// The replica's part of the batch, whose size is a multiple of the number of replicas.
+template <class T>
+Batch<T> share_of(ReplicaContext& replica, const Batch<T>& batch) {
+  const auto size = static_cast<std::ptrdiff_t>(batch.size()) / replica.num_replicas();
+  const auto begin = batch.begin() + replica.replica_id() * size;
+  return {begin, begin + size};
+}
+
+template <class T>
+T sum_of(const Batch<T>& batch) {
+  return std::accumulate(batch.begin(), batch.end(), T(0));
+}
+
+std::string here(int line) { return "same_as_one_replica_test.cpp:" + std::to_string(line); }
+
+TEST(SameAsOneReplica, HoldsForSumsAndMeansOfShares) {
+  testing::asserts("SEM-197");
+  expect_same_as_one_replica(kFour, kBatch, [](Strategy& strategy, const Batch<double>& batch) {
+    auto weight = strategy.mirrored_variable(1.0, {.aggregation = Aggregation::kMean});
+    strategy.run([&](ReplicaContext& replica) {
+      const Batch<double> mine = share_of(replica, batch);
+      replica.all_reduce(ReduceOp::kSum, sum_of(mine));
+      replica.all_reduce(ReduceOp::kMean, Tensor<float>::full({2}, 1.0F));
+      replica.assign_sub(weight, sum_of(mine) / static_cast<double>(mine.size()));
+    });
+  });
+}
+
+TEST(SameAsOneReplica, CountsReductions) {
+  const OneReplicaReport report = compare_with_one_replica(kFour, [](Strategy& strategy) {
+    strategy.run([](ReplicaContext& replica) {
+      for (int i = 0; i < 3; ++i) replica.all_reduce(ReduceOp::kMean, 1.0);
+      replica.merge_call([](CrossReplicaContext&) {});
+    });
+  });
+  EXPECT_EQ(report, (OneReplicaReport{.reductions = 3}));
+  EXPECT_EQ(to_string(report), "3 reductions are the same");
+}
+
+// The sum of the means of the shares 3, 7, 11 and 15, halved, in place of their mean 4.5.
+TEST(SameAsOneReplica, NamesTheFirstReductionThatDiffersAndNoLaterOne) {
+  testing::asserts("SEM-197");
+  int line = 0;
+  const OneReplicaReport report = compare_with_one_replica(kFour, [&](Strategy& strategy) {
+    strategy.run([&](ReplicaContext& replica) {
+      const Batch<double> mine = share_of(replica, kBatch);
+      const double mean = sum_of(mine) / static_cast<double>(mine.size());
+      replica.all_reduce(ReduceOp::kSum, sum_of(mine));
+      line = __LINE__ + 1;
+      const double wrong = replica.all_reduce(ReduceOp::kSum, mean);
+      replica.all_reduce(ReduceOp::kMean, wrong);
+    });
+  });
+  EXPECT_EQ(report.reductions, 1);
+  EXPECT_THAT(report.difference,
+              StartsWith("#1 of all_reduce at " + here(line) +
+                         " differs: element 0 of leaf 0 is 4.5 on 1 replica, 18 on 4 replicas"));
+  EXPECT_THAT(report.difference, HasSubstr("the inputs are 1.5, 3.5, 5.5, 7.5"));
+  EXPECT_THAT(report.difference, HasSubstr("the result is 4 times too large"));
+}
+
+TEST(SameAsOneReplica, NamesAMeanInPlaceOfASum) {
+  const OneReplicaReport report = compare_with_one_replica(kFour, [](Strategy& strategy) {
+    strategy.run([](ReplicaContext& replica) {
+      replica.all_reduce(ReduceOp::kMean, sum_of(share_of(replica, kBatch)));
+    });
+  });
+  EXPECT_THAT(report.difference, HasSubstr("is 36 on 1 replica, 9 on 4 replicas"));
+  EXPECT_THAT(report.difference, HasSubstr("4 times too small"));
+}
+
+// The replicas' sums 3, 7, 11 and 15 become their mean 9; 3 + 7 + 11 + 15 = 36.
+TEST(SameAsOneReplica, NamesAssignmentsAndReductionsBetweenRuns) {
+  int line = 0;
+  const OneReplicaReport assigned = compare_with_one_replica(kFour, [&](Strategy& strategy) {
+    auto weight = strategy.mirrored_variable(1.0, {.aggregation = Aggregation::kMean});
+    strategy.run([&](ReplicaContext& replica) {
+      line = __LINE__ + 1;
+      replica.assign_sub(weight, sum_of(share_of(replica, kBatch)));
+    });
+  });
+  EXPECT_THAT(assigned.difference,
+              StartsWith("#1 of assign at " + here(line) +
+                         " differs: element 0 of leaf 0 is 36 on 1 replica, 9 on 4 replicas"));
+  const OneReplicaReport between = compare_with_one_replica(kFour, [&](Strategy& strategy) {
+    const auto sums =
+        strategy.run([](ReplicaContext& replica) { return sum_of(share_of(replica, kBatch)); });
+    strategy.cross_replica().reduce(ReduceOp::kSum, sums);
+    line = __LINE__ + 1;
+    strategy.cross_replica().reduce(ReduceOp::kMean, sums);
+  });
+  EXPECT_EQ(between.reductions, 1);
+  EXPECT_THAT(between.difference, StartsWith("#1 of the reduction at " + here(line) + " differs"));
+}
+
+TEST(SameAsOneReplica, CountsTheReductionsOfALine) {
+  const OneReplicaReport report = compare_with_one_replica(kFour, [](Strategy& strategy) {
+    strategy.run([](ReplicaContext& replica) {
+      for (int step = 0; step < 5; ++step) {
+        const int wrong = step == 3 && replica.replica_id() == 2 ? 1 : 0;
+        replica.all_reduce(ReduceOp::kSum, wrong);
+      }
+    });
+  });
+  EXPECT_EQ(report.reductions, 3);
+  EXPECT_THAT(report.difference, StartsWith("#4 of all_reduce at "));
+  EXPECT_THAT(report.difference, HasSubstr("is 0 on 1 replica, 1 on 4 replicas; the bound is 0"));
+}
+
+// The order of the tags depends on the number of replicas, and the line is the same.
+TEST(SameAsOneReplica, ComparesReductionsWithEqualTags) {
+  testing::asserts("SEM-197");
+  const auto body = [](double wrong) {
+    return [wrong](Strategy& strategy) {
+      strategy.run([&](ReplicaContext& replica) {
+        const bool is_single = replica.num_replicas() == 1;
+        const std::vector<std::string> names =
+            is_single ? std::vector<std::string>{"w", "b"} : std::vector<std::string>{"b", "w"};
+        for (const std::string& name : names) {
+          const double value = name == "w" ? 1.0 : 7.0;
+          replica.all_reduce(MergeTag{name}, ReduceOp::kMean, name == "w" ? value + wrong : value);
+        }
+      });
+    };
+  };
+  EXPECT_THAT(compare_with_one_replica(kFour, body(0)).difference, IsEmpty());
+  const OneReplicaReport report = compare_with_one_replica(
+      kFour, [&](Strategy& strategy) { body(strategy.num_replicas() == 1 ? 0.0 : 0.5)(strategy); });
+  EXPECT_EQ(report.reductions, 1);
+  EXPECT_THAT(report.difference, StartsWith("#1 of all_reduce \"w\" at "));
+  EXPECT_THAT(report.difference, HasSubstr("is 1 on 1 replica, 1.5 on 4 replicas"));
+}
+
+// Replica order: (2^24 + 1) + 1 = 2^24 in float, and 2^24 + 2 on one replica. The bound is
+// 2 u / (1 - 2 u) of 2^24 + 2, a little more than 2, with u = 2^-24.
+TEST(SameAsOneReplica, AllowsTheErrorOfTheReduction) {
+  testing::asserts("SEM-197");
+  const auto body = [](float on_one) {
+    return [on_one](Strategy& strategy) {
+      strategy.run([&](ReplicaContext& replica) {
+        const bool is_single = replica.num_replicas() == 1;
+        const float part = replica.replica_id() == 0 ? 0x1p24F : 1.0F;
+        replica.all_reduce(ReduceOp::kSum, is_single ? on_one : part);
+      });
+    };
+  };
+  const OneReplicaOptions three{.replicas = 3};
+  EXPECT_THAT(compare_with_one_replica(three, body(0x1p24F + 2)).difference, IsEmpty());
+  EXPECT_THAT(compare_with_one_replica(three, body(0x1p24F + 4)).difference,
+              HasSubstr("is 16777220 on 1 replica, 16777216 on 3 replicas; the bound is 2.0"));
+  // Four more: 2 * 3 u / (1 - 3 u) for the sums of four terms in the replicas.
+  const OneReplicaOptions rounded{.replicas = 3, .terms = 4};
+  EXPECT_THAT(compare_with_one_replica(rounded, body(0x1p24F + 4)).difference, IsEmpty());
+  EXPECT_THAT(compare_with_one_replica(rounded, body(0x1p24F + 10)).difference,
+              HasSubstr("the bound is 8.0"));
+}
+
+TEST(SameAsOneReplica, ComparesTensorsOfEveryWidth) {
+  const auto body = [](auto value) {
+    using T = decltype(value);
+    return [value](Strategy& strategy) {
+      strategy.run([&](ReplicaContext& replica) {
+        const bool is_single = replica.num_replicas() == 1;
+        const T element = is_single ? value : static_cast<T>(1.0F);
+        replica.all_reduce(ReduceOp::kSum, Tensor<T>::from({2}, {T(0.0F), element}));
+      });
+    };
+  };
+  EXPECT_THAT(compare_with_one_replica(kFour, body(BFloat16(4.0F))).difference, IsEmpty());
+  EXPECT_THAT(compare_with_one_replica(kFour, body(Float16(4.0F))).difference, IsEmpty());
+  EXPECT_THAT(compare_with_one_replica(kFour, body(4.0)).difference, IsEmpty());
+  EXPECT_THAT(compare_with_one_replica(kFour, body(std::int64_t{4})).difference, IsEmpty());
+  EXPECT_THAT(compare_with_one_replica(kFour, body(std::int64_t{5})).difference,
+              HasSubstr("element 1 of leaf 0 is 5 on 1 replica, 4 on 4 replicas; the bound is 0"));
+  EXPECT_THAT(compare_with_one_replica(kFour, body(Float16(5.0F))).difference,
+              HasSubstr("is 5 on 1 replica, 4 on 4 replicas"));
+}
+
+TEST(SameAsOneReplica, NamesReductionsOfASingleRun) {
+  testing::asserts("SEM-197");
+  const auto body = [](bool with_many) {
+    return [with_many](Strategy& strategy) {
+      strategy.run([&](ReplicaContext& replica) {
+        replica.all_reduce(ReduceOp::kMean, 1.0);
+        const bool is_single = replica.num_replicas() == 1;
+        if (is_single != with_many) replica.all_reduce(ReduceOp::kMean, 2.0);
+      });
+    };
+  };
+  EXPECT_THAT(compare_with_one_replica(kFour, body(true)).difference,
+              HasSubstr("happens on 4 replicas and not on 1 replica"));
+  EXPECT_THAT(compare_with_one_replica(kFour, body(false)).difference,
+              HasSubstr("happens on 1 replica and not on 4 replicas"));
+}
+
+TEST(SameAsOneReplica, PrefersADifferenceToAnException) {
+  const auto body = [](double wrong) {
+    return [wrong](Strategy& strategy) {
+      const bool is_single = strategy.num_replicas() == 1;
+      strategy.run([&](ReplicaContext& replica) {
+        replica.all_reduce(ReduceOp::kMean, is_single ? 1.0 : 1.0 + wrong);
+        if (!is_single) throw std::runtime_error("on four replicas");
+        replica.all_reduce(ReduceOp::kMean, 2.0);
+      });
+    };
+  };
+  EXPECT_THROW(compare_with_one_replica(kFour, body(0)), std::runtime_error);
+  EXPECT_THAT(compare_with_one_replica(kFour, body(1)).difference,
+              HasSubstr("is 1 on 1 replica, 2 on 4 replicas"));
+}
+
+TEST(SameAsOneReplica, NeedsTwoReplicas) {
+  EXPECT_EQ(code_of([] { (void)compare_with_one_replica({.replicas = 1}, [](Strategy&) {}); }),
+            ErrorCode::kInvalidArgument);
+}
+
+TEST(SameAsOneReplica, FailsATestWithTheDifference) {
+  EXPECT_NONFATAL_FAILURE(
+      expect_same_as_one_replica(OneReplicaOptions{}, kBatch,
+                                 [](Strategy& strategy, const Batch<double>& batch) {
+                                   strategy.run([&](ReplicaContext& replica) {
+                                     replica.all_reduce(ReduceOp::kSum, batch[0]);
+                                   });
+                                 }),
+      "is 1 on 1 replica, 2 on 2 replicas");
+  EXPECT_EQ(to_string(OneReplicaOptions{.replicas = 4, .terms = 8}),
+            "OneReplicaOptions{.replicas = 4, .terms = 8}");
+}
+
+}  // namespace
+}  // namespace belfry::testing::same_as_one_replica_test
