@@ -5,26 +5,26 @@
 namespace belfry::sim {
 namespace {
 
-using Kind = AgentId::Kind;
+using AgentKind = AgentId::Kind;
 
 std::string name_of(const AgentId& agent) {
   switch (agent.kind) {
-    case Kind::kReplica:
+    case AgentKind::kReplica:
       return "replica " + std::to_string(agent.index);
-    case Kind::kMerge:
+    case AgentKind::kMerge:
       return "the merge";
-    case Kind::kStream:
+    case AgentKind::kStream:
       return to_string(agent);
-    case Kind::kHost:
+    case AgentKind::kHost:
       break;
   }
   return "the caller";
 }
 
-bool starts(const AgentAtChoice& at) { return at.agent.kind == Kind::kReplica && !at.begun; }
+bool starts(const AgentAtChoice& at) { return at.agent.kind == AgentKind::kReplica && !at.begun; }
 
 std::string step_of(const AgentAtChoice& at) {
-  if (at.agent.kind == Kind::kStream) return name_of(at.agent) + " works";
+  if (at.agent.kind == AgentKind::kStream) return name_of(at.agent) + " works";
   if (starts(at)) return name_of(at.agent) + " starts";
   const std::string step = name_of(at.agent) + " goes on";
   return at.site.empty() ? step : step + " from " + to_string(at.site);

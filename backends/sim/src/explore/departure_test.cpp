@@ -14,11 +14,11 @@ namespace belfry::sim::departure_test {
 namespace {
 
 using ::testing::ElementsAre;
-using Kind = AgentId::Kind;
+using AgentKind = AgentId::Kind;
 
-constexpr AgentId kFirst{Kind::kReplica, 0};
-constexpr AgentId kSecond{Kind::kReplica, 1};
-constexpr AgentId kStream{Kind::kStream, 4};
+constexpr AgentId kFirst{AgentKind::kReplica, 0};
+constexpr AgentId kSecond{AgentKind::kReplica, 1};
+constexpr AgentId kStream{AgentKind::kStream, 4};
 constexpr CallSite kSite{"src/train.cpp", 5};
 
 Departure of(const AgentAtChoice& chosen, const AgentAtChoice& passed_over) {
@@ -37,9 +37,9 @@ TEST(Departure, NamesTheAgentsAndTheirNextSteps) {
             "replica 1 goes on from train.cpp:5 before replica 0 starts");
   EXPECT_EQ(to_string(of({kStream}, {kFirst, true, kSite})),
             "S4 works before replica 0 goes on from train.cpp:5");
-  EXPECT_EQ(to_string(of({kStream}, {{Kind::kMerge, 0}, true})),
+  EXPECT_EQ(to_string(of({kStream}, {{AgentKind::kMerge, 0}, true})),
             "S4 works before the merge goes on");
-  Departure later = of({kStream}, {{Kind::kHost, 0}});
+  Departure later = of({kStream}, {{AgentKind::kHost, 0}});
   later.run = 2;
   EXPECT_EQ(to_string(later), "in run 2, S4 works before the caller goes on");
 }
@@ -78,13 +78,13 @@ std::vector<std::string> texts_of(const GuidedChooser& guide) {
 TEST(GuidedChooser, KnowsWhoHasBegunInEachRun) {
   GuidedChooser guide({1, 1, 0, 1, 1});
   const std::vector<AgentId> candidates{kFirst, kSecond};
-  guide.observe(of_run(Observation::Kind::kRunBegan, 1));
+  guide.observe(of_run(Observation::AgentKind::kRunBegan, 1));
   EXPECT_EQ(guide.choose_among(candidates), 1U);
   guide.observe(by(kSecond, 1, kSite));
-  guide.observe(of_run(Observation::Kind::kRunBegan, 2));
+  guide.observe(of_run(Observation::AgentKind::kRunBegan, 2));
   EXPECT_EQ(guide.choose_among(candidates), 1U);
   EXPECT_EQ(guide.choose_among(candidates), 0U);
-  guide.observe(of_run(Observation::Kind::kRunEnded, 2));
+  guide.observe(of_run(Observation::AgentKind::kRunEnded, 2));
   EXPECT_EQ(guide.choose_among(candidates), 1U);
   EXPECT_THAT(texts_of(guide),
               ElementsAre("replica 1 starts before replica 0",
