@@ -7,7 +7,6 @@
 #include "belfry/launch.h"
 #include "belfry/sim/explore.h"
 #include "belfry/tensor_ops.h"
-#include "belfry/testing/asserts.h"
 #include "belfry/testing/certified.h"
 
 #include <gmock/gmock.h>
@@ -84,7 +83,6 @@ float value_of(Backend& backend, const Kernel& kernel) {
 }
 
 TEST(WatchedKernels, WithOperandsAloneAreCertified) {
-  belfry::testing::asserts("SEM-196");
   const auto body = [](Backend& backend) {
     MirroredStrategy strategy{backend};
     return strategy.run([](ReplicaContext& replica) {
@@ -103,7 +101,6 @@ TEST(WatchedKernels, WithOperandsAloneAreCertified) {
 }
 
 TEST(WatchedKernels, ReadTheirOwnMembersAndConstants) {
-  belfry::testing::asserts("SEM-196");
   for (const bool constant : {false, true}) {
     const auto kernel = [constant](int) { return LookUp{{4, 6}, constant}; };
     const Verdict verdict =
@@ -114,7 +111,6 @@ TEST(WatchedKernels, ReadTheirOwnMembersAndConstants) {
 }
 
 TEST(WatchedKernels, OfTwoReplicasThatWriteACapturedVariableRace) {
-  belfry::testing::asserts("SEM-196");
   const Verdict verdict = explore(checked(), [](Backend& backend) {
     const auto cell = std::make_unique<double>(0);
     value_of(backend, [&](int) { return Note{cell.get()}; });
@@ -133,7 +129,6 @@ TEST(WatchedKernels, OfTwoReplicasThatWriteACapturedVariableRace) {
 
 // A statement of replica 1 beside the body of a kernel of replica 0.
 TEST(WatchedKernels, AndReplicasThatUseACapturedVariableRace) {
-  belfry::testing::asserts("SEM-196");
   const Verdict verdict = explore(checked(), [](Backend& backend) {
     const auto cell = std::make_unique<double>(0);
     MirroredStrategy strategy{backend};
@@ -158,7 +153,6 @@ TEST(WatchedKernels, AndReplicasThatUseACapturedVariableRace) {
 // Each replica has a cell, and waits before the read: no schedule differs, and nobody has proved
 // so.
 TEST(WatchedKernels, WithMemoryOfTheProgramAreNamed) {
-  belfry::testing::asserts("SEM-196");
   const Verdict verdict = explore(checked(), [](Backend& backend) {
     std::vector<double> cells(2);
     value_of(backend, [&](int id) { return Note{&cells[static_cast<std::size_t>(id)]}; });
