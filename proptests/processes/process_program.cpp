@@ -5,6 +5,7 @@
 
 #include "belfry/sim/backend.h"
 #include "belfry/testing/thread_group.h"
+#include "processes/device_steps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -81,7 +82,8 @@ double step_in_merge(ReplicaContext& replica, Verb verb, double x, bool throws) 
 }
 
 // A merge; `x` is the present value of the replica.
-double step(ReplicaContext& replica, Verb verb, double x, bool throws) {
+double step(ReplicaContext& replica, Verb verb, double x, bool throws,
+            ProgramVariables& variables) {
   switch (verb) {
     case Verb::kAllReduceSum:
       return replica.all_reduce(ReduceOp::kSum, x);
@@ -103,7 +105,8 @@ double step(ReplicaContext& replica, Verb verb, double x, bool throws) {
       return sum;
     }
     default:
-      return step_in_merge(replica, verb, x, throws);
+      return verb < Verb::kTensorSum ? step_in_merge(replica, verb, x, throws)
+                                     : step_on_devices(replica, verb, x, variables);
   }
 }
 
@@ -113,7 +116,8 @@ Verb other_verb(Verb verb) {
 
 }  // namespace
 
-PerReplica<Trace> run_program(Strategy& strategy, const ProcessProgram& program) {
+PerReplica<Trace> run_program(Strategy& strategy, const ProcessProgram& program, double first) {
+  ProgramVariables variables(strategy, first);
   return strategy.run([&](ReplicaContext& replica) {
     const int id = replica.replica_id();
     double x = program.values[static_cast<std::size_t>(id)];
@@ -140,7 +144,7 @@ PerReplica<Trace> run_program(Strategy& strategy, const ProcessProgram& program)
         }
       }
       // The remainder keeps sums of sums small; their digits depend on the order of additions.
-      x = std::fmod(step(replica, verb, x, throws), 64) + x / 3;
+      x = std::fmod(step(replica, verb, x, throws, variables), 64) + x / 3;
       trace.push_back(x);
     }
     return trace;
@@ -150,7 +154,7 @@ PerReplica<Trace> run_program(Strategy& strategy, const ProcessProgram& program)
 PerReplica<Trace> run_alone(const ProcessProgram& program) {
   sim::Backend backend{{.devices = program.replicas(), .seed = 11}};
   MirroredStrategy strategy{backend, {.order = program.order}};
-  return run_program(strategy, program);
+  return run_program(strategy, program, 1.25);
 }
 
 ProcessOutcome run_over_processes(const ProcessProgram& program, std::vector<double>& later) {
@@ -165,7 +169,7 @@ ProcessOutcome run_over_processes(const ProcessProgram& program, std::vector<dou
     sim::Backend backend{{.devices = program.devices[rank], .seed = 3 + rank}};
     MultiWorkerMirroredStrategy strategy{backend, group, {.order = program.order}};
     try {
-      const PerReplica<Trace> traces = run_program(strategy, program);
+      const PerReplica<Trace> traces = run_program(strategy, program, 1.25 + 100 * group.rank());
       for (int id = 0; id < traces.size(); ++id) {
         if (traces.has(id)) outcome.traces[static_cast<std::size_t>(id)] = traces[id];
       }

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-/// Random programs of verbs of host values, for strategies over any number of processes.
+/// Random programs for strategies over any number of processes.
 namespace belfry::testing {
 
 enum class Verb : std::uint8_t {
@@ -23,8 +23,20 @@ enum class Verb : std::uint8_t {
   kMergeGather,
   kMergeAxis,
   kMergePerReplica,
+  // With tensors and variables.
+  kTensorSum,
+  kTensorMean,
+  kTensorGather,
+  kMergeTensorBroadcast,
+  kMergeTensorBatch,
+  kMergeTensorAxis,
+  kMergeTensorCustom,
+  kAssignMirrored,
+  kAssignTable,
+  kUpdate,
+  kReplicaLocal,
 };
-inline constexpr int kVerbs = 11;
+inline constexpr int kVerbs = 22;
 
 enum class Fault : std::uint8_t { kThrow, kReturn, kOtherVerb, kThrowInMerge };
 inline constexpr int kFaults = 4;
@@ -53,8 +65,9 @@ struct ProcessProgram {
 /// The value of a replica after each step.
 using Trace = std::vector<double>;
 
-/// Runs the program on the replicas of this process.
-PerReplica<Trace> run_program(Strategy& strategy, const ProcessProgram& program);
+/// Runs the program on the replicas of this process. `first` is the first value of variables;
+/// process 0 decides.
+PerReplica<Trace> run_program(Strategy& strategy, const ProcessProgram& program, double first);
 
 /// The program on a single strategy with all replicas.
 PerReplica<Trace> run_alone(const ProcessProgram& program);

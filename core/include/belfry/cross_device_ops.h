@@ -24,21 +24,24 @@ class ReplicaDevices {
  public:
   /// The devices of `backend` with these indices. Throws nothing: strategies check the indices.
   ReplicaDevices(Backend& backend, std::vector<int> indices);
+  /// For belfry itself: devices that share no communicator. Replicas of other processes have a
+  /// device of this process, which may be the device of several replicas.
+  static ReplicaDevices without_communicator(Backend& backend, std::vector<int> indices);
 
-  Backend& backend() const { return backend_; }                   ///< The backend of the devices.
+  Backend& backend() const { return *backend_; }                  ///< The backend of the devices.
   int size() const { return static_cast<int>(indices_.size()); }  ///< The number of replicas.
   /// The index in the backend of each replica's device.
   const std::vector<int>& indices() const { return indices_; }
   /// The index in the backend of a replica's device.
   int index(int replica) const { return indices_[static_cast<std::size_t>(replica)]; }
   /// The device of a replica.
-  Device& device(int replica) const { return backend_.device(index(replica)); }
+  Device& device(int replica) const { return backend_->device(index(replica)); }
   /// The communicator among all the devices, made at the first call; null if the backend offers no
   /// collectives among the devices. Order: the first call may block the host. Throws: DeviceError.
   Communicator* communicator();
 
  private:
-  Backend& backend_;
+  Backend* backend_;
   std::vector<int> indices_;
   std::unique_ptr<Communicator> communicator_;
   bool communicator_is_impossible_ = false;

@@ -180,7 +180,6 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   auto update_non_slot_at(CallSite site, const std::vector<DeviceSpec>& devices, const F& fn,
                           const Args&... args) {
     core_.require_cross("update_non_slot", site);
-    core_.require_one_process("update_non_slot", site);
     return detail::update_devices(core_, *this, site, devices, fn, args...);
   }
 
@@ -219,7 +218,6 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   template <class X, class F, class... Args>
   auto map_at(CallSite site, const std::vector<X>& elements, const F& fn, const Args&... args) {
     core_.require_cross("map", site);
-    core_.require_one_process("map", site);
     return detail::map_elements(core_, *this, site, elements, fn, args...);
   }
 

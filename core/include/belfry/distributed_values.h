@@ -113,15 +113,23 @@ class Mirrored {
       : size_(size), components_(std::move(components)) {
     check(components_.size() == 1 || components_.size() == size, "components of a Mirrored");
   }
+  /// For belfry itself: `components` has an element for each replica of this process, of which
+  /// `first` is the lowest.
+  Mirrored(int size, int first, detail::ReplicaArray<T> components)
+      : size_(size), first_(first), components_(std::move(components)) {
+    check(first >= 0 && components_.size() > 0 && first + components_.size() <= size,
+          "components of a Mirrored over processes");
+  }
 
   int size() const { return size_; }  ///< The number of replicas.
-  /// The component of replica 0.
+  /// The component of replica 0, or of the lowest replica of this process.
   const T& value() const { return components_[0]; }
-  /// The component of `replica`. Throws: InvalidArgumentError (kInvalidArgument) if `replica` is
-  /// not in [0, size()).
+  /// The component of `replica`; for a replica of another process, value(). Throws:
+  /// InvalidArgumentError (kInvalidArgument) if `replica` is not in [0, size()).
   const T& operator[](int replica) const {
     if (replica < 0 || replica >= size_) detail::throw_bad_component(replica, size_, {});
-    return components_[is_shared() ? 0 : replica];
+    const int own = replica - first_;
+    return components_[own >= 0 && own < components_.size() ? own : 0];
   }
   /// Whether all replicas share a single object.
   bool is_shared() const { return components_.size() == 1; }
@@ -139,6 +147,7 @@ class Mirrored {
 
  private:
   int size_;
+  int first_ = 0;  // The replica of component 0.
   detail::ReplicaArray<T> components_;
 };
 

@@ -66,6 +66,42 @@ std::optional<Gradient<T>> add_gradients(const std::vector<std::optional<Gradien
   return sum;
 }
 
+namespace detail {
+
+/// Slices in a form that can be sent: values, indices, and the extents of the dense shape.
+template <Element T>
+using SentSlices = std::tuple<Tensor<T>, Tensor<std::int64_t>, std::vector<std::int64_t>>;
+
+/// See belfry::reduce_slices.
+template <Element T>
+Mirrored<IndexedSlices<T>> reduce_all_slices(StrategyCore& core, ReduceOp op,
+                                             const PerReplica<SentSlices<T>>& slices,
+                                             CallSite site) {
+  using Tensors = std::tuple<Tensor<T>, Tensor<std::int64_t>>;  // Values, indices.
+  std::vector<Shape> shapes;
+  ReplicaArray<Tensors> tensors(slices.present().count());
+  for (const auto& [values, indices, extents] : slices) {
+    shapes.emplace_back(extents);
+    tensors.emplace_back(values, indices);
+  }
+  require_same_dense_shape(shapes, site, &slices.present());
+  const Mirrored<Tensors> gathered = all_gather_value(
+      core, PerReplica<Tensors>(std::move(tensors), slices.present()), Axis(0), site);
+  ReplicaArray<IndexedSlices<T>> results(core.own().count());
+  for (int i = 0; i < core.own().count(); ++i) {
+    const auto& [values, indices] = gathered[core.own().id(i)];
+    IndexedSlices<T> result{values, indices, shapes.front()};
+    if (op == ReduceOp::kMean) {
+      result.values = Tensor<T>(
+          divided_once(result.values.any(), slices.present().count(), "reduce_slices", site));
+    }
+    results.emplace_back(std::move(result));
+  }
+  return mirrored_on_own(core, std::move(results));
+}
+
+}  // namespace detail
+
 /// The sum or mean of the replicas' slices, on the device of each replica. SUM: the slices of all
 /// replicas, in replica order. MEAN: the same slices, with every value divided by the number of
 /// replicas that take part (SEM-91, SEM-130). Replicas may bring different numbers of slices.
@@ -76,31 +112,21 @@ template <Element T>
 Mirrored<IndexedSlices<T>> reduce_slices(CrossReplicaContext& cross, ReduceOp op,
                                          const PerReplica<IndexedSlices<T>>& slices,
                                          CallSite site = CallSite::here()) {
-  using Tensors = std::tuple<Tensor<T>, Tensor<std::int64_t>>;  // Values, indices.
   cross.core().require_cross("reduce_slices", site);
-  cross.core().require_one_process("reduce_slices", site);
   detail::require_replicas(cross.core(), slices.size(), site);
   detail::require_slice_reduction(op, dtype_of<T>(), site);
-  std::vector<Shape> shapes;
-  detail::ReplicaArray<Tensors> tensors(slices.present().count());
+  using Sent = detail::SentSlices<T>;
+  detail::ReplicaArray<Sent> sent(slices.present().count());
   for (const IndexedSlices<T>& component : slices) {
-    shapes.push_back(component.dense_shape);
-    tensors.emplace_back(component.values, component.indices);
+    const auto extents = component.dense_shape.extents();
+    sent.emplace_back(component.values, component.indices,
+                      std::vector<std::int64_t>(extents.begin(), extents.end()));
   }
-  detail::require_same_dense_shape(shapes, site, &slices.present());
-  const Mirrored<Tensors> gathered = detail::all_gather_value(
-      cross.core(), PerReplica<Tensors>(std::move(tensors), slices.present()), Axis(0), site);
-  detail::ReplicaArray<IndexedSlices<T>> results(gathered.size());
-  for (int replica = 0; replica < gathered.size(); ++replica) {
-    const auto& [values, indices] = gathered[replica];
-    IndexedSlices<T> result{values, indices, shapes.front()};
-    if (op == ReduceOp::kMean) {
-      result.values = Tensor<T>(detail::divided_once(result.values.any(), slices.present().count(),
-                                                     "reduce_slices", site));
-    }
-    results.emplace_back(std::move(result));
-  }
-  return Mirrored<IndexedSlices<T>>(gathered.size(), std::move(results));
+  return detail::of_all_processes(
+      cross.core(), "reduce_slices", PerReplica<Sent>(std::move(sent), slices.present()), site,
+      [&](const PerReplica<Sent>& all) {
+        return detail::reduce_all_slices<T>(cross.core(), op, all, site);
+      });
 }
 
 /// MEAN of mirrored slices is the slices; SUM does not compile (SEM-34).

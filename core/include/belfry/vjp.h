@@ -97,11 +97,12 @@ PerReplica<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, const PerRepli
                          T cotangent, CallSite site = CallSite::here()) {
   if constexpr (detail::require_nest<T>()) {
     cross.core().require_cross("reduce_vjp", site);
-    cross.core().require_one_process("reduce_vjp", site);
     detail::require_operator(op, site);
     detail::require_replicas(cross.core(), value.size(), site);
     const detail::Participants& present = value.present();
-    if (op == ReduceOp::kMean) detail::divide_leaves(cotangent, present.count(), site);
+    const bool is_alone = cross.core().processes() == nullptr;
+    const int count = is_alone ? present.count() : cross.num_replicas();
+    if (op == ReduceOp::kMean) detail::divide_leaves(cotangent, count, site);
     std::vector<Placement> places;
     places.reserve(static_cast<std::size_t>(present.count()));
     for (int i = 0; i < present.count(); ++i) {
@@ -131,21 +132,31 @@ PerReplica<T> gather_vjp(CrossReplicaContext& cross, const PerReplica<T>& value,
                          Axis axis = Axis(0), CallSite site = CallSite::here()) {
   if constexpr (detail::require_nest<T>()) {
     cross.core().require_cross("gather_vjp", site);
-    cross.core().require_one_process("gather_vjp", site);
     detail::require_replicas(cross.core(), value.size(), site);
     const detail::Participants& present = value.present();
-    detail::ReplicaArray<T> slices(present.count());
-    std::vector<std::int64_t> begins;
-    for (int i = 0; i < present.count(); ++i) {
-      const int replica = present.id(i);
-      detail::require_tree_of(value[replica], cotangent, site);
-      const std::vector<std::int64_t> own = detail::extents_along(value[replica], axis, site);
-      begins.resize(own.size());
-      T part = cotangent;
-      detail::cut_leaves(part, axis, begins, own, site);
-      slices.emplace_back(detail::placed_on(part, cross.core().placement(replica)));
-      for (std::size_t leaf = 0; leaf < own.size(); ++leaf) begins[leaf] += own[leaf];
+    using Extents = std::vector<std::int64_t>;
+    detail::ReplicaArray<Extents> own(present.count());
+    for (const T& part : value) {
+      detail::require_tree_of(part, cotangent, site);
+      own.emplace_back(detail::extents_along(part, axis, site));
     }
+    detail::ReplicaArray<T> slices(present.count());
+    const auto cut_slices = [&](const PerReplica<Extents>& all) {
+      Extents begins(all.begin()->size());
+      for (int i = 0; i < all.present().count(); ++i) {
+        const int replica = all.present().id(i);
+        const Extents& extents = all[replica];
+        begins.resize(extents.size());
+        if (present.has(replica)) {
+          T part = cotangent;
+          detail::cut_leaves(part, axis, begins, extents, site);
+          slices.emplace_back(detail::placed_on(part, cross.core().placement(replica)));
+        }
+        for (std::size_t leaf = 0; leaf < extents.size(); ++leaf) begins[leaf] += extents[leaf];
+      }
+    };
+    detail::of_all_processes(cross.core(), "gather_vjp",
+                             PerReplica<Extents>(std::move(own), present), site, cut_slices);
     return PerReplica<T>(std::move(slices), present);
   } else {
     return detail::Refused();

@@ -39,9 +39,9 @@ std::vector<AnyTensor> StrategyReductions::all_gather(std::span<const AnyTensor>
     total += count_of(given);
   }
   std::vector<AnyTensor> tables;
-  tables.reserve(devices_.indices().size());
-  for (const int device : devices_.indices()) {
-    const Placement place{&devices_.backend(), device};
+  tables.reserve(static_cast<std::size_t>(own_.count()));
+  for (int i = 0; i < own_.count(); ++i) {
+    const Placement place{&devices_.backend(), devices_.index(own_.id(i))};
     tables.push_back(AnyTensor::allocate(own.front().dtype(), Shape{total}, place));
   }
   if (total == 0) return tables;

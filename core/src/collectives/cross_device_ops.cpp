@@ -10,13 +10,19 @@
 namespace belfry {
 
 ReplicaDevices::ReplicaDevices(Backend& backend, std::vector<int> indices)
-    : backend_(backend), indices_(std::move(indices)) {}
+    : backend_(&backend), indices_(std::move(indices)) {}
+
+ReplicaDevices ReplicaDevices::without_communicator(Backend& backend, std::vector<int> indices) {
+  ReplicaDevices devices(backend, std::move(indices));
+  devices.communicator_is_impossible_ = true;
+  return devices;
+}
 
 // Whether devices can communicate shows only when a communicator is made.
 Communicator* ReplicaDevices::communicator() {
   if (communicator_ == nullptr && !communicator_is_impossible_) {
     try {
-      communicator_ = backend_.communicator(indices_);
+      communicator_ = backend_->communicator(indices_);
     } catch (const UnsupportedError&) {
       communicator_is_impossible_ = true;
     }

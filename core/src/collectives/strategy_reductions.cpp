@@ -69,6 +69,11 @@ void StrategyReductions::configure(const StrategyOptions& options, CallSite site
   order_ = options.order;
 }
 
+void StrategyReductions::span_processes(std::vector<int> devices, const Participants& own) {
+  devices_ = ReplicaDevices::without_communicator(devices_.backend(), std::move(devices));
+  own_ = own;
+}
+
 void StrategyReductions::check(const StrategyOptions& options, CallSite site) {
   const std::optional<ReductionOrder> order = options.order;
   CrossDeviceOps* const algorithm = options.cross_device_ops.get();

@@ -3,6 +3,7 @@
 
 #include "belfry/checkpoint.h"
 
+#include "belfry/detail/process_work.h"
 #include "belfry/error.h"
 
 #include <algorithm>
@@ -120,19 +121,23 @@ void Checkpoint::insert(std::unique_ptr<detail::SavedVariable> variable, CallSit
 
 TensorFile Checkpoint::contents(CallSite site) {
   strategy_.cross_replica().core().require_cross("save", site);
-  strategy_.cross_replica().core().require_one_process("a checkpoint", site);
   TensorFile file;
   for (const auto& variable : variables_) variable->save(file, site);
   return file;
 }
 
 void Checkpoint::save(const std::filesystem::path& path, CallSite site) {
-  contents(site).write(path, site);
+  const TensorFile file = contents(site);
+  const auto write = [&] {
+    file.write(path, site);
+    return detail::Bytes();
+  };
+  detail::done_by_first_process(strategy_.cross_replica().core(), {"save", path.string(), site},
+                                write);
 }
 
 void Checkpoint::restore(const TensorFile& file, const RestoreOptions& options) {
   strategy_.cross_replica().core().require_change("restore", options.site);
-  strategy_.cross_replica().core().require_one_process("a checkpoint", options.site);
   detail::require_split(options.sums, options.site);
   std::vector<detail::LeafMismatch> mismatches;
   for (const auto& variable : variables_) variable->compare(file, mismatches);
@@ -147,7 +152,18 @@ void Checkpoint::restore(const TensorFile& file, const RestoreOptions& options) 
 }
 
 void Checkpoint::restore(const std::filesystem::path& path, const RestoreOptions& options) {
-  restore(TensorFile::read(path, options.site), options);
+  detail::StrategyCore& core = strategy_.cross_replica().core();
+  if (core.processes() == nullptr) return restore(TensorFile::read(path, options.site), options);
+  const auto read = [&] {
+    const std::string contents = TensorFile::read(path, options.site).contents(options.site);
+    detail::ByteWriter out;
+    out.text(contents);
+    return out.bytes();
+  };
+  const detail::Bytes sent =
+      detail::done_by_first_process(core, {"restore", path.string(), options.site}, read);
+  const std::string contents = detail::ByteReader(sent).text();
+  restore(TensorFile::parse(contents, path.string(), options.site), options);
 }
 
 }  // namespace belfry

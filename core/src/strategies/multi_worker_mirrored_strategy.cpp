@@ -11,10 +11,11 @@ namespace belfry {
 namespace {
 
 // The common options of all processes.
-std::string text_of(const StrategyOptions& options) {
+std::string text_of(const StrategyOptions& options, const Backend& backend) {
   const std::string order = options.order ? to_string(*options.order) : "default";
   return "order " + order + ", names " + (options.require_names ? "required" : "free") +
-         (options.report_overflow ? ", overflow reported" : "");
+         (options.report_overflow ? ", overflow reported" : "") +
+         (backend.verifies_mirrored() ? ", mirrored values compared" : "");
 }
 
 }  // namespace
@@ -25,7 +26,8 @@ MultiWorkerMirroredStrategy::MultiWorkerMirroredStrategy(Backend& backend, Proce
     : Strategy(backend, options, site) {
   if (group.size() == 1) return;
   detail::StrategyCore& core = cross_replica().core();
-  exchange_ = std::make_unique<detail::ProcessExchange>(group, core.size(), text_of(options), site);
+  exchange_ = std::make_unique<detail::ProcessExchange>(group, core.size(),
+                                                        text_of(options, backend), site);
   core.join(*exchange_);
 }
 

@@ -39,8 +39,9 @@ class AxisVerbs {
   Mirrored<Tensor<T>> reduce(ReduceOp op, const PerReplica<Tensor<T>>& value, Axis axis,
                              CallSite site = CallSite::here()) {
     require("reduce", value, site);
-    core().require_one_process("reduce of tensors", site);
-    return reduce_along(core(), op, value, axis, site);
+    return of_all_processes(core(), "reduce", value, site, [&](const auto& all) {
+      return reduce_along(core(), op, all, axis, site);
+    });
   }
   /// Values of other types have no axis; the call does not compile.
   template <class T>

@@ -34,6 +34,12 @@ class ByteWriter {
     add(value.data(), value.size());
   }
 
+  /// The place of `count` bytes that the caller writes before the next call.
+  std::byte* make_room(std::size_t count) {
+    bytes_.resize(bytes_.size() + count);
+    return bytes_.data() + (bytes_.size() - count);
+  }
+
   const Bytes& bytes() const { return bytes_; }
 
  private:
@@ -47,6 +53,8 @@ class ByteReader {
   explicit ByteReader(std::span<const std::byte> bytes) : rest_(bytes) {}
 
   void take(void* data, std::size_t count);
+  /// The next `count` bytes, in the message itself.
+  const std::byte* skip(std::size_t count);
   template <class T>
     requires(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>)
   T get() {

@@ -5,6 +5,7 @@
 #include "belfry/detail/component.h"
 #include "belfry/detail/mirrored_check.h"
 #include "belfry/detail/place.h"
+#include "belfry/detail/process_values.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/update_components.h"
 
@@ -56,30 +57,30 @@ auto fetch_variable(StrategyCore& core, CrossReplicaContext& cross, VariableStat
   std::vector<int> own = state.info.places.devices;
   // As it is read: on the first replica's device.
   if (state.reader) {
-    ReplicaArray<T> values(state.components.size());
-    for (const auto& component : state.components) values.emplace_back(component.value);
-    const OnlyValue<T> total{state.reader->read(core, PerReplica<T>(std::move(values)), site)};
+    const OnlyValue<T> total{of_all_processes(
+        core, "fetch", components_here(core, state), site,
+        [&](const PerReplica<T>& all) { return state.reader->read(core, all, site); })};
     return fetch_from(core, cross, total, {core.devices().front()}, device, fn);
   }
   const bool reduces = state.info.synchronization == Synchronization::kOnRead &&
                        state.info.aggregation != Aggregation::kOnlyFirst;
   if (!reduces) {
     if (state.info.synchronization == Synchronization::kOnRead) {
-      own.resize(1);
+      const OnlyValue<T> first{value_of_first(core, "fetch", state, site)};
+      return fetch_from(core, cross, first, {own.front()}, device, fn);
     } else {
       require_mirrored(core, state, site);
     }
     return fetch_from(core, cross, components, own, device, fn);
   }
   if constexpr (Nest<T>) {
-    ReplicaArray<T> values(state.components.size());
-    for (const auto& component : state.components) values.emplace_back(component.value);
     const ReduceOp op =
         state.info.aggregation == Aggregation::kSum ? ReduceOp::kSum : ReduceOp::kMean;
-    const Mirrored<T> total = reduce_value(core, op, PerReplica<T>(std::move(values)), site);
+    const Mirrored<T> total = of_all_processes(
+        core, "fetch", components_here(core, state), site,
+        [&](const PerReplica<T>& all) { return reduce_value(core, op, all, site); });
     // By replica, wherever the components live.
-    if (total.size() == core.size()) own = core.devices();
-    return fetch_from(core, cross, total, own, device, fn);
+    return fetch_from(core, cross, OnOwnDevices<T>{core, total}, core.devices(), device, fn);
   } else {
     throw_not_reducible(state.info, site);
     return fetch_from(core, cross, components, own, device, fn);
@@ -101,7 +102,8 @@ auto fetch_value(StrategyCore& core, CrossReplicaContext& cross, const V& value,
     return fetch_from(core, cross, value, indices_of(core, value.devices(), site), device, fn);
   } else {
     require_replicas(core, value.size(), site);
-    return fetch_from(core, cross, value, core.devices(), device, fn);
+    using T = typename V::value_type;
+    return fetch_from(core, cross, OnOwnDevices<T>{core, value}, core.devices(), device, fn);
   }
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/mirror.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/distributed_values.h"
@@ -127,8 +128,8 @@ ReplicaArray<T> gather_components(StrategyCore& core, const PerReplica<T>& value
 template <class T>
 Mirrored<T> all_gather_value(StrategyCore& core, const PerReplica<T>& value, Axis axis,
                              CallSite site) {
-  const int count = has_tensor<T>() ? core.size() : 1;
-  return Mirrored<T>(value.size(), gather_components(core, value, axis, count, site));
+  const int count = has_tensor<T>() ? core.own().count() : 1;
+  return mirrored_on_own(core, gather_components(core, value, axis, count, site));
 }
 
 /// Throws StructureMismatchError unless all replicas named the same axis.

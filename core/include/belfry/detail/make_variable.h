@@ -4,6 +4,7 @@
 
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/custom_reduction.h"
+#include "belfry/detail/first_value.h"
 #include "belfry/detail/host_values.h"
 #include "belfry/detail/initial_value.h"
 #include "belfry/detail/merge_request.h"
@@ -68,27 +69,6 @@ std::shared_ptr<VariableState<T>> initialise(StrategyCore& core, CrossReplicaCon
   return state;
 }
 
-/// The structure of an initial value, if known without a call of the initialiser.
-template <class Init>
-std::optional<std::string> structure_of(const Init& init) {
-  if constexpr (!std::is_invocable_v<const Init&> && Nest<Init>) {
-    std::string text;
-    for (const LeafDescription& leaf : describe_leaves(init)) text += " " + leaf.path + leaf.type;
-    return text;
-  } else {
-    return std::nullopt;
-  }
-}
-
-/// The digest of the host leaves of an initial value; 0 for a function and for a type that is no
-/// nest.
-template <class Init>
-std::uint64_t host_digest_of(const Init& init) {
-  HostDigest digest;
-  if constexpr (!std::is_invocable_v<const Init&>) digest.add(init);
-  return digest.value();
-}
-
 /// Throws: InvalidArgumentError (kNoAggregation) if the variable needs a reduction of the user's.
 void require_readable(const VariableInfo& info);
 
@@ -112,11 +92,17 @@ std::shared_ptr<VariableState<T>> make_variable_of(StrategyCore& core, CrossRepl
                                                    const Init& init, VariableOptions options,
                                                    MergePlace place, const ReaderOf& reader_of) {
   const CallSite site = place.site;
-  core.require_one_process("a variable", site);
   VariableInfo info = describe_variable(core, std::move(options), site);
   if constexpr (std::is_same_v<ReaderOf, NoReader>) require_readable(info);
   ReplicaContext* replica = replica_making(core, site);
-  if (replica == nullptr) return initialise<T>(core, cross, init, std::move(info), reader_of);
+  if (replica == nullptr) {
+    if (core.processes() == nullptr) [[likely]] {
+      return initialise<T>(core, cross, init, std::move(info), reader_of);
+    }
+    const T first = first_value_of_processes<T>(core, cross, init, info, site);
+    return initialise<T>(core, cross, [&first] { return first; }, std::move(info), reader_of);
+  }
+  core.require_one_process("a variable made in a replica", site);
   const VariableRequest request{info.name,
                                 info.synchronization,
                                 info.aggregation,
@@ -184,9 +170,7 @@ auto components_of(StrategyCore& core, const V& variable, CallSite site) {
   using T = typename V::value_type;
   const VariableState<T>& state = variable.state(site);
   require_owner(core, state.info, site);
-  ReplicaArray<T> values(state.components.size());
-  for (const auto& component : state.components) values.emplace_back(component.value);
-  return PerReplica<T>(std::move(values));
+  return components_here(core, state);
 }
 
 template <class V>
@@ -198,12 +182,20 @@ auto value_of_variable(StrategyCore& core, const V& variable, CallSite site) {
     require_mirrored(core, state, site);
     return state.components[0].value;
   }
-  if (state.reader) return state.reader->read(core, components_of(core, variable, site), site);
-  if (state.info.aggregation == Aggregation::kOnlyFirst) return state.components[0].value;
+  if (state.reader) {
+    return of_all_processes(
+        core, "read", components_here(core, state), site,
+        [&](const PerReplica<T>& all) { return state.reader->read(core, all, site); });
+  }
+  if (state.info.aggregation == Aggregation::kOnlyFirst) {
+    return value_of_first(core, "read", state, site);
+  }
   if constexpr (Nest<T>) {
     const ReduceOp op =
         state.info.aggregation == Aggregation::kSum ? ReduceOp::kSum : ReduceOp::kMean;
-    return reduce_value(core, op, components_of(core, variable, site), site).value();
+    return of_all_processes(
+        core, "read", components_here(core, state), site,
+        [&](const PerReplica<T>& all) { return T(reduce_value(core, op, all, site).value()); });
   } else {
     throw_not_reducible(state.info, site);
     return state.components[0].value;

@@ -13,7 +13,7 @@
 namespace belfry::detail {
 
 /// Calls `fn(elements[k], args...)` on the device of replica k mod N, and lists what it returned
-/// for each replica.
+/// for each replica of this process.
 template <class X, class F, class... Args>
 auto map_elements(StrategyCore& core, CrossReplicaContext& cross, [[maybe_unused]] CallSite site,
                   const std::vector<X>& elements, const F& fn, const Args&... args) {
@@ -23,18 +23,21 @@ auto map_elements(StrategyCore& core, CrossReplicaContext& cross, [[maybe_unused
       std::remove_cvref_t<std::invoke_result_t<const F&, const X&, const UpdateArgument<Args>&...>>;
   (require_argument(core, args, site), ...);
   const auto size = static_cast<std::size_t>(core.size());
-  ReplicaArray<std::vector<Result>> lists(core.size());
-  for (int replica = 0; replica < core.size(); ++replica) lists.emplace_back();
+  const Participants& own = core.own();
+  ReplicaArray<std::vector<Result>> lists(own.count());
+  for (int i = 0; i < own.count(); ++i) lists.emplace_back();
   for (std::size_t k = 0; k < elements.size(); ++k) {
     const int replica = static_cast<int>(k % size);
+    if (!own.has(replica)) continue;
     CurrentContext here = update_context(core, cross, replica);
     const CurrentScope scope(here);
     [[maybe_unused]] const Placement place = core.placement(replica);
-    lists[replica].push_back(fn(elements[k], LocalValue<UpdateArgument<Args>>(
-                                                 update_argument(args, replica, place, site), place)
-                                                 .get()...));
+    lists[own.position(replica)].push_back(
+        fn(elements[k],
+           LocalValue<UpdateArgument<Args>>(update_argument(args, replica, place, site), place)
+               .get()...));
   }
-  return PerReplica<std::vector<Result>>(std::move(lists));
+  return PerReplica<std::vector<Result>>(std::move(lists), own);
 }
 
 }  // namespace belfry::detail

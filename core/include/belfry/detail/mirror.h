@@ -65,19 +65,40 @@ ReplicaArray<T> copies_on(StrategyCore& core, const T& value,
   return copies;
 }
 
-/// A value that the replicas of `present` have, on all of them.
+/// A Mirrored with a component for each replica of this process, or a single component for all.
+template <class T>
+Mirrored<T> mirrored_on_own(StrategyCore& core, ReplicaArray<T> components) {
+  if (core.processes() == nullptr) [[likely]] {
+    return Mirrored<T>(core.size(), std::move(components));
+  }
+  const int first = components.size() == core.own().count() ? core.first_replica() : 0;
+  return Mirrored<T>(core.size(), first, std::move(components));
+}
+
+/// A value that the replicas of `present` have, on all replicas of this process.
 template <class T>
 Mirrored<T> spread(StrategyCore& core, const ReplicaArray<T>& components,
                    const Participants& present) {
-  ReplicaArray<T> all(core.size());
-  for (int replica = 0; replica < core.size(); ++replica) {
+  const Participants& own = core.own();
+  ReplicaArray<T> all(own.count());
+  for (int i = 0; i < own.count(); ++i) {
+    const int replica = own.id(i);
     if (present.has(replica))
       all.emplace_back(components[present.position(replica)]);
     else
       all.emplace_back(placed_on(components[0], core.placement(replica)));
   }
-  return Mirrored<T>(core.size(), std::move(all));
+  return mirrored_on_own(core, std::move(all));
 }
+
+/// A Mirrored by the position of a device in StrategyCore::devices().
+template <class T>
+struct OnOwnDevices {
+  const T& operator[](int position) const { return value[core.first_replica() + position]; }
+
+  const StrategyCore& core;
+  const Mirrored<T>& value;
+};
 
 /// `value` on every replica: shared if it lives on the host, else copied to each device.
 template <class T>
@@ -85,7 +106,7 @@ Mirrored<T> mirror(StrategyCore& core, const T& value) {
   if constexpr (lives_on_devices<T>()) {
     std::vector<Placement> targets;
     for (int device : core.devices()) targets.push_back(core.placement_on(device));
-    return Mirrored<T>(core.size(), copies_on(core, value, targets));
+    return mirrored_on_own(core, copies_on(core, value, targets));
   } else {
     ReplicaArray<T> shared(1);
     shared.emplace_back(value);

@@ -49,7 +49,7 @@ MirroredOn<T> broadcast_to(StrategyCore& core, const T& value, const std::vector
 /// A Mirrored on the devices of a destination.
 template <class T>
 MirroredOn<T> place(StrategyCore& core, const Mirrored<T>& value, const std::vector<int>& devices) {
-  return place<T>(core, value, core.devices(), devices);
+  return place<T>(core, OnOwnDevices<T>{core, value}, core.devices(), devices);
 }
 
 template <class D>

@@ -7,6 +7,7 @@
 #include "belfry/detail/nest_traits.h"
 #include "belfry/detail/process_exchange.h"
 #include "belfry/detail/strategy_core.h"
+#include "belfry/detail/variable_state.h"
 #include "belfry/distributed_values.h"
 
 #include <cstdint>
@@ -17,14 +18,16 @@
 
 namespace belfry::detail {
 
-/// Whether values of a type can be sent to another process: numbers, enumerators, strings, and the
-/// containers of these. Tensors cannot.
+/// Whether values of a type can be sent to another process: numbers, enumerators, strings, tensors,
+/// and the containers of these.
 template <class T>
 constexpr bool is_sent() {
-  if constexpr (Element<T> || std::is_arithmetic_v<T> || std::is_enum_v<T> ||
+  if constexpr (Element<T> || UserElement<T> || std::is_arithmetic_v<T> || std::is_enum_v<T> ||
                 std::is_same_v<T, std::string>) {
     return true;
-  } else if constexpr (std::is_same_v<T, std::vector<bool>> || IsTensor<T>::value) {
+  } else if constexpr (IsTensor<T>::value) {
+    return true;
+  } else if constexpr (std::is_same_v<T, std::vector<bool>>) {
     return false;
   } else if constexpr (is_container<T>()) {
     const bool elements = all_elements<T>([]<class E>() { return is_sent<E>(); });
@@ -41,10 +44,17 @@ constexpr bool is_sent() {
   }
 }
 
+/// Order: blocks the host until the elements of the tensor are computed.
+void send_tensor(ByteWriter& out, const AnyTensor& tensor);
+/// The tensor of the message, on `place`. Throws: InternalError for a message of another form.
+AnyTensor receive_tensor(ByteReader& in, Placement place);
+
 template <class T>
 void send_value(ByteWriter& out, const T& value) {
   if constexpr (std::is_same_v<T, std::string>) {
     out.text(value);
+  } else if constexpr (IsTensor<T>::value) {
+    send_tensor(out, value.any());
   } else if constexpr (!is_container<T>()) {
     out.put(value);
   } else {
@@ -65,12 +75,14 @@ void send_value(ByteWriter& out, const T& value) {
   }
 }
 
-/// Replaces `value` by the value in the message. Throws: InternalError for a message of another
-/// type.
+/// Replaces `value` by the value in the message, with tensors on `place`. Throws: InternalError for
+/// a message of another type.
 template <class T>
-void receive_value(ByteReader& in, T& value) {
+void receive_value(ByteReader& in, T& value, Placement place) {
   if constexpr (std::is_same_v<T, std::string>) {
     value = in.text();
+  } else if constexpr (IsTensor<T>::value) {
+    value = T(receive_tensor(in, place));
   } else if constexpr (!is_container<T>()) {
     in.take(&value, sizeof(value));
   } else if constexpr (is_numeric_vector<T>()) {
@@ -81,8 +93,8 @@ void receive_value(ByteReader& in, T& value) {
     value.clear();
     for (std::size_t left = in.count(); left > 0; --left) {
       typename T::key_type key{};
-      receive_value(in, key);
-      receive_value(in, value[std::move(key)]);
+      receive_value(in, key, place);
+      receive_value(in, value[std::move(key)], place);
     }
   } else {
     if constexpr (IsVector<T>::value) {
@@ -93,7 +105,7 @@ void receive_value(ByteReader& in, T& value) {
       value.reset();
       if (in.get<bool>()) value.emplace();
     }
-    for_each_child(value, [&](auto& child) { receive_value(in, child); });
+    for_each_child(value, [&](auto& child) { receive_value(in, child, place); });
   }
 }
 
@@ -104,7 +116,9 @@ void require_own_components(const StrategyCore& core, const char* what, const Pa
                             CallSite site);
 
 /// The value with the components of the replicas of all processes. Each process gives
-/// the components of its own replicas. Order: blocks the host until all processes have called.
+/// the components of its own replicas. Tensors of other processes come to the first device of this
+/// process. Order: blocks the host until all processes have called, and until the tensors of this
+/// process are computed.
 /// Throws: UnsupportedError; as ProcessExchange::values.
 template <class T>
 PerReplica<T> gather_components_of_processes(StrategyCore& core, const char* what,
@@ -118,12 +132,15 @@ PerReplica<T> gather_components_of_processes(StrategyCore& core, const char* wha
     for (int i = 0; i < core.own().count(); ++i) send_value(out, value[core.own().id(i)]);
     const ProcessExchange& processes = *core.processes();
     const std::vector<Bytes> sent = core.processes()->values(what, site, out.bytes());
+    std::vector<ByteReader> messages(sent.begin(), sent.end());
+    const Placement place = core.placement(core.first_replica());
     ReplicaArray<T> all(core.size());
-    for (int process = 0; process < processes.processes(); ++process) {
-      ByteReader in(sent[static_cast<std::size_t>(process)]);
-      const int replicas = processes.first_replica(process + 1) - processes.first_replica(process);
-      for (int i = 0; i < replicas; ++i) {
-        receive_value(in, all.emplace_back(*value.begin()));
+    for (int replica = 0; replica < core.size(); ++replica) {
+      if (core.own().has(replica)) {
+        all.emplace_back(value[replica]);
+      } else {
+        const auto process = static_cast<std::size_t>(processes.process_of(replica));
+        receive_value(messages[process], all.emplace_back(*value.begin()), place);
       }
     }
     return PerReplica<T>(std::move(all));
@@ -149,10 +166,30 @@ T value_of_first_process(StrategyCore& core, const char* what, const T& value, C
     if (core.processes()->rank() == 0) send_value(out, value);
     const std::vector<Bytes> sent = core.processes()->values(what, site, out.bytes());
     T first = value;
+    if (core.processes()->rank() == 0) return first;
     ByteReader in(sent.front());
-    receive_value(in, first);
+    receive_value(in, first, core.placement(core.first_replica()));
     return first;
   }
+}
+
+/// Copies of the components of a variable: those of the replicas of this process.
+template <class T>
+PerReplica<T> components_here(const StrategyCore& core, const VariableState<T>& state) {
+  ReplicaArray<T> values(state.components.size());
+  for (const auto& component : state.components) values.emplace_back(component.value);
+  if (core.processes() == nullptr) [[likely]] {
+    return PerReplica<T>(std::move(values));
+  }
+  return PerReplica<T>(std::move(values), core.own());
+}
+
+/// The component of replica 0.
+template <class T>
+T value_of_first(StrategyCore& core, const char* what, const VariableState<T>& state,
+                 CallSite site) {
+  const T& own = state.components[0].value;
+  return core.processes() == nullptr ? own : value_of_first_process(core, what, own, site);
 }
 
 /// `fn(value)`, with the value of process 0.

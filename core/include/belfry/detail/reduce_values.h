@@ -120,7 +120,8 @@ class ReducedValue {
       shared.emplace_back(std::move(components_[0]));
       return Mirrored<T>(value_.size(), std::move(shared));
     } else {
-      if (value_.present().is_all()) return Mirrored<T>(value_.size(), std::move(components_));
+      const bool is_everywhere = value_.present().is_all() && core.processes() == nullptr;
+      if (is_everywhere) return Mirrored<T>(value_.size(), std::move(components_));
       return spread(core, components_, value_.present());
     }
   }

@@ -37,6 +37,9 @@ struct VariableRequest {
   std::optional<std::string> tag{};  ///< The name of its MergeTag, if it has one.
 };
 
+/// `asked for "w", on write, aggregation sum`.
+std::string words_of(const VariableRequest& request);
+
 /// A variable that the first replica has made, and its request.
 struct MadeVariable {
   VariableRequest request;

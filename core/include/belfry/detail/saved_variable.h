@@ -121,7 +121,8 @@ class SavedNest final : public SavedVariable {
                                    : value_for_each(core_, info(), value);
     if (const auto& reader = variable_.state(site).reader) {
       for (int i = 0; i < values.size(); ++i) {
-        values[i] = reader->on_restore(std::move(values[i]), i, values.size());
+        values[i] = reader->on_restore(std::move(values[i]), info().first_replica + i,
+                                       components_of_all(core_, info()));
       }
     }
     staged_ = Replacement<T>(core_, info(), std::move(values), site);

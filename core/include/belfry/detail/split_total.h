@@ -24,6 +24,11 @@ void require_split(SumSplit split, CallSite site);
 /// Throws: InvalidArgumentError (kInvalidArgument) unless the variable is read as a sum.
 void require_sum(const VariableInfo& info, CallSite site);
 
+/// The number of components of a variable, in all processes.
+inline int components_of_all(const StrategyCore& core, const VariableInfo& info) {
+  return core.processes() == nullptr ? info.places.size() : core.size();
+}
+
 /// `value` for each component, on its device.
 template <class T>
 ReplicaArray<T> value_for_each(StrategyCore& core, const VariableInfo& info, const T& value) {
@@ -40,7 +45,8 @@ ReplicaArray<T> split_total(StrategyCore& core, const VariableInfo& info, const 
                             SumSplit split, CallSite site) {
   ReplicaArray<T> shares = value_for_each(core, info, total);
   for (int i = 0; i < shares.size(); ++i) {
-    take_share(leaves_of(shares[i]), split, i, shares.size(), site);
+    take_share(leaves_of(shares[i]), split, info.first_replica + i, components_of_all(core, info),
+               site);
   }
   return shares;
 }

@@ -112,9 +112,15 @@ class StrategyCore {
   int first_replica() const { return first_replica_; }
   /// Indices in the backend of the devices of this process's replicas, in order of the ids.
   const std::vector<int>& devices() const { return devices_; }
-  /// The index in the backend of the device of a replica of this process.
+  /// The position in devices() of the device of a replica. Values of replicas of other processes
+  /// come to the first device.
+  int device_position(int replica) const {
+    const int own = replica - first_replica_;
+    return own >= 0 && own < static_cast<int>(devices_.size()) ? own : 0;
+  }
+  /// The index in the backend of the device of a replica, as device_position says.
   int device_of(int replica) const {
-    return devices_[static_cast<std::size_t>(replica - first_replica_)];
+    return devices_[static_cast<std::size_t>(device_position(replica))];
   }
   Placement placement(int replica) { return {&backend_, device_of(replica)}; }
   Placement placement_on(int device) const { return {&backend_, device}; }

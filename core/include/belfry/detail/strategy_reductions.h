@@ -44,7 +44,12 @@ inline constexpr bool kPrints<ReductionStatistics> = true;
 class StrategyReductions {
  public:
   StrategyReductions(Backend& backend, std::vector<int> devices)
-      : devices_(backend, std::move(devices)) {}
+      : devices_(backend, std::move(devices)), own_(devices_.size()) {}
+
+  /// Later reductions are over the replicas of all processes. `devices` has a device of this
+  /// process for each of these replicas, and `own` names the replicas of this process. No
+  /// communicator joins the devices: the values of other processes arrive in host memory.
+  void span_processes(std::vector<int> devices, const Participants& own);
 
   /// Sets the algorithm and the order of later reductions, as StrategyOptions says, and tells the
   /// log. Without an order: the order of the algorithm for tensors, replica order for host leaves.
@@ -64,10 +69,10 @@ class StrategyReductions {
                   const Participants& present);
 
   /// All elements of all parts, part after part in replica order, as a vector on the device of each
-  /// replica. `parts[i]` belongs to the i-th replica of `present`; counts may differ.
-  /// Order: through the communicator if there is one, all replicas participate and all counts are
-  /// equal, ordered as in all_reduce; else by copies on compute streams.
-  /// Throws: DeviceError; InvalidArgumentError (kInvalidArgument) for a default-constructed tensor.
+  /// replica of this process. `parts[i]` belongs to the i-th replica of `present`; counts may
+  /// differ. Order: through the communicator if there is one, all replicas participate and all
+  /// counts are equal, ordered as in all_reduce; else by copies on compute streams. Throws:
+  /// DeviceError; InvalidArgumentError (kInvalidArgument) for a default-constructed tensor.
   std::vector<AnyTensor> all_gather(std::span<const AnyTensor> parts, const Participants& present);
   /// Replaces the leaves of `parts.front()` by the reduction over all parts, in the order of
   /// `parts`, whatever the strategy's order. Any number of parts; all structures are equal. Tensors
@@ -90,6 +95,7 @@ class StrategyReductions {
   void gather_natively(std::span<const AnyTensor> parts, std::span<const AnyTensor> tables);
 
   ReplicaDevices devices_;
+  Participants own_;
   NativeAllReduce native_;
   std::shared_ptr<CrossDeviceOps> algorithm_;  // Of the options, or of the links; null: native_.
   std::optional<ReductionOrder> order_;

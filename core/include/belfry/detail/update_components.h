@@ -6,6 +6,7 @@
 #include "belfry/detail/host_values.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/mirrored_check.h"
+#include "belfry/detail/process_mirrors.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/detail/update_argument.h"
 #include "belfry/detail/update_function.h"
@@ -73,26 +74,27 @@ class UpdateWork final : public ComponentValues {
     if constexpr (lives_on_devices<Result>()) {
       if (count == 1) return mirror(core(), *results_[0]);
     }
-    const int replicas = core().size();
+    const std::vector<int>& seen_components = places().component;  // Of the replicas here.
+    const auto replicas = static_cast<int>(seen_components.size());
     if constexpr (std::is_copy_constructible_v<Result>) {
       if (count > 1) {
         ReplicaArray<Result> results(replicas);
-        for (int replica = 0; replica < replicas; ++replica) {
-          const int seen = places().component[static_cast<std::size_t>(replica)];
+        for (int i = 0; i < replicas; ++i) {
+          const int seen = seen_components[static_cast<std::size_t>(i)];
           // A replica without a component gets the result of component 0.
           results.emplace_back(*results_[seen < 0 ? 0 : seen]);
-          bring_to(results[replica], core().placement(replica));
+          bring_to(results[i], core().placement(core().own().id(i)));
         }
-        return Mirrored<Result>(replicas, std::move(results));
+        return mirrored_on_own(core(), std::move(results));
       }
     }
     ReplicaArray<Result> results(count == 1 ? 1 : replicas);
     if (count == 1) {
       results.emplace_back(std::move(*results_[0]));
     } else {
-      for (int seen : places().component) results.emplace_back(std::move(*results_[seen]));
+      for (int seen : seen_components) results.emplace_back(std::move(*results_[seen]));
     }
-    return Mirrored<Result>(replicas, std::move(results));
+    return mirrored_on_own(core(), std::move(results));
   }
   /// The result of each call, in the order of the components.
   std::vector<Result> each() {
@@ -157,6 +159,7 @@ Replacement<T> carry_out_update(StrategyCore& core, VariableState<T>& state, Wor
   if (state.info.synchronization == Synchronization::kOnWrite &&
       core.backend().verifies_mirrored()) {
     require_mirrored(staged, Compared::kHostLeaves, state.info, site);
+    compare_between_processes(core, staged[0], state.info, site);
   }
   core.statistics().updates += 1;
   if (notes_host_values(core)) {

@@ -33,6 +33,7 @@ struct VariableInfo {
   Aggregation aggregation = Aggregation::kNone;
   Synchronization synchronization = Synchronization::kOnWrite;
   bool trainable = true;
+  int first_replica = 0;  ///< The lowest replica of this process.
   CallSite created{};
   CallSite changed{};  ///< The latest change of all components; empty before the first change.
   VariablePlaces places{};

@@ -23,7 +23,7 @@ const std::vector<LeafDescription>& described(const void* value) {
 
 // The value of a replica, in the form that its process sent.
 struct Part {
-  Part(ByteReader& in, const MergeRequest& like) {
+  Part(ByteReader& in, const MergeRequest& like, Placement place) {
     const auto op = in.get<ReduceOp>();
     file = in.text();
     const int line = in.get<int>();
@@ -34,24 +34,31 @@ struct Part {
       descriptions.push_back(std::move(leaf));
     }
     std::vector<LeafRef> leaves;
-    for (std::size_t left = in.count(); left > 0; --left) {
-      LeafRef leaf;
-      leaf.dtype = in.get<DType>();
-      leaf.count = in.count();
-      Bytes& own = storage.emplace_back(leaf.count * size_of(leaf.dtype));
-      in.take(own.data(), own.size());
-      leaf.data = own.data();
-      leaves.push_back(leaf);
-    }
+    for (std::size_t left = in.count(); left > 0; --left) leaves.push_back(take_leaf(in, place));
     request.emplace(like, op, std::move(leaves), descriptions);
     request->site = {file.c_str(), line};
   }
   Part(const Part&) = delete;
   Part& operator=(const Part&) = delete;
 
+  // The value of a replica of this process is reduced in its place.
+  void take_place_of(const AllReduceRequest& own) { request->leaves = own.leaves; }
+
+  LeafRef take_leaf(ByteReader& in, Placement place) {
+    if (in.get<bool>()) return tensor_leaf(tensors.emplace_back(receive_tensor(in, place)));
+    LeafRef leaf;
+    leaf.dtype = in.get<DType>();
+    leaf.count = in.count();
+    Bytes& own = storage.emplace_back(leaf.count * size_of(leaf.dtype));
+    in.take(own.data(), own.size());
+    leaf.data = own.data();
+    return leaf;
+  }
+
   std::string file;
   std::vector<LeafDescription> descriptions;
   std::deque<Bytes> storage;
+  std::deque<AnyTensor> tensors;
   std::optional<AllReduceRequest> request;
 };
 
@@ -71,7 +78,12 @@ void send_part(ByteWriter& out, const AllReduceRequest& request) {
   }
   out.put(static_cast<std::uint64_t>(request.leaves.size()));
   for (const LeafRef& leaf : request.leaves) {
-    if (leaf.tensor != nullptr || leaf.own != nullptr) throw_not_sent("all_reduce", request.site);
+    if (leaf.own != nullptr) throw_not_sent("all_reduce", request.site);
+    out.put(leaf.tensor != nullptr);
+    if (leaf.tensor != nullptr) {
+      send_tensor(out, *leaf.tensor);
+      continue;
+    }
     out.put(leaf.dtype);
     out.put(static_cast<std::uint64_t>(leaf.count));
     out.add(leaf.data, leaf.bytes());
@@ -102,11 +114,14 @@ void all_reduce_over_processes(CrossReplicaContext& cross, MergeRequest* const* 
 
   std::deque<Part> parts;
   std::vector<MergeRequest*> all;
+  const Placement place = core.placement(core.first_replica());
   for (int process = 0; process < processes.processes(); ++process) {
     ByteReader in(sent[static_cast<std::size_t>(process)]);
     const int end = processes.first_replica(process + 1);
     for (int replica = processes.first_replica(process); replica < end; ++replica) {
-      all.push_back(&*parts.emplace_back(in, first).request);
+      Part& part = parts.emplace_back(in, first, place);
+      if (present.has(replica)) part.take_place_of(at(requests, replica));
+      all.push_back(&*part.request);
     }
   }
   try {
@@ -114,14 +129,6 @@ void all_reduce_over_processes(CrossReplicaContext& cross, MergeRequest* const* 
   } catch (...) {
     // The report points to places in `parts`.
     std::rethrow_exception(processes.completed(std::current_exception()));
-  }
-  for (int i = 0; i < present.count(); ++i) {
-    const int replica = present.id(i);
-    const std::deque<Bytes>& results = parts[static_cast<std::size_t>(replica)].storage;
-    const std::vector<LeafRef>& own = at(requests, replica).leaves;
-    for (std::size_t leaf = 0; leaf < own.size(); ++leaf) {
-      if (own[leaf].count > 0) std::memcpy(own[leaf].data, results[leaf].data(), own[leaf].bytes());
-    }
   }
 }
 

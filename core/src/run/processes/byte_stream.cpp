@@ -15,6 +15,13 @@ void ByteReader::take(void* data, std::size_t count) {
   rest_ = rest_.subspan(count);
 }
 
+const std::byte* ByteReader::skip(std::size_t count) {
+  check(count <= rest_.size(), "a message between processes ends early");
+  const std::byte* const skipped = rest_.data();
+  rest_ = rest_.subspan(count);
+  return skipped;
+}
+
 std::size_t ByteReader::count(std::size_t bytes_each) {
   const auto number = get<std::uint64_t>();
   // The message does not limit the number of elements without bytes.

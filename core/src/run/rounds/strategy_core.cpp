@@ -91,6 +91,9 @@ void StrategyCore::join(ProcessExchange& processes) {
   std::iota(ids.begin(), ids.end(), first_replica_);
   own_ = Participants(processes.replicas(), std::move(ids));
   processes_ = &processes;
+  std::vector<int> devices;
+  for (int replica = 0; replica < size(); ++replica) devices.push_back(device_of(replica));
+  reductions_.span_processes(std::move(devices), own_);
 }
 
 void StrategyCore::refuse_processes(const char* what, CallSite site) const {

@@ -40,7 +40,8 @@ CurrentContext update_context(StrategyCore& core, CrossReplicaContext& cross, in
 int replica_beside(const StrategyCore& core, int device) {
   const std::vector<int>& devices = core.devices();
   const auto found = std::ranges::find(devices, device);
-  return found == devices.end() ? 0 : static_cast<int>(found - devices.begin());
+  const auto position = found == devices.end() ? 0 : static_cast<int>(found - devices.begin());
+  return core.first_replica() + position;
 }
 
 int device_on(StrategyCore& core, const DeviceSpec& spec, CallSite site) {
@@ -207,10 +208,10 @@ std::vector<Placement> ComponentValues::places_of(const std::vector<int>& compon
 int ComponentValues::replica_beside(int component) const {
   const int device = info_.places.devices[static_cast<std::size_t>(component)];
   const int replica = detail::replica_beside(core_, device);
-  if (core_.devices()[static_cast<std::size_t>(replica)] == device) return replica;
+  if (core_.device_of(replica) == device) return replica;
   const std::vector<int>& seen = info_.places.component;
   const auto found = std::ranges::find(seen, component);
-  return found == seen.end() ? 0 : static_cast<int>(found - seen.begin());
+  return core_.first_replica() + (found == seen.end() ? 0 : static_cast<int>(found - seen.begin()));
 }
 
 }  // namespace belfry::detail

@@ -16,9 +16,7 @@ bool is_digit_suffix(std::string_view part) {
 }
 
 std::string name_of(const VariableRequest& request) {
-  std::string text = "asked for \"" + request.name + "\", " + to_string(request.synchronization) +
-                     ", aggregation " + to_string(request.aggregation) +
-                     (request.trainable ? "" : ", not trainable");
+  std::string text = words_of(request);
   if (request.structure && !request.structure->empty()) text += "," + *request.structure;
   if (request.tag) text += ", tagged \"" + *request.tag + "\"";
   return text;
@@ -61,6 +59,12 @@ bool same_signature(const VariableRequest& a, const VariableRequest& b) {
 }
 
 }  // namespace
+
+std::string words_of(const VariableRequest& request) {
+  return "asked for \"" + request.name + "\", " + to_string(request.synchronization) +
+         ", aggregation " + to_string(request.aggregation) +
+         (request.trainable ? "" : ", not trainable");
+}
 
 std::string canonical_name(std::string_view name) {
   if (name.empty()) return "Variable";

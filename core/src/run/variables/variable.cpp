@@ -209,7 +209,7 @@ int replica_id_of(const ReplicaContext& replica) { return replica.replica_id(); 
 int component_of(const VariableInfo& info, int replica, CallSite site) {
   const CurrentContext* context = current_context();
   if (context != nullptr) require_owner(*context->strategy, info, site);
-  const auto index = static_cast<std::size_t>(replica);
+  const auto index = static_cast<std::size_t>(replica - info.first_replica);
   check(index < info.places.component.size(), "a replica that a variable does not know");
   const int component = info.places.component[index];
   if (component < 0) throw_homeless(info, replica, site);
@@ -242,6 +242,7 @@ void throw_not_reducible(const VariableInfo& info, CallSite site) {
 VariableInfo describe_variable(StrategyCore& core, VariableOptions options, CallSite site) {
   VariableInfo info;
   info.owner = &core;
+  info.first_replica = core.first_replica();
   const CurrentContext* context = current_context();
   const Synchronization asked = options.synchronization;
   if (context != nullptr) apply_rules(context->variables, options, info);

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Variables of several processes: the first value, and the comparison of mirrored components.
+#include "belfry/detail/first_value.h"
+#include "belfry/detail/process_exchange.h"
+#include "belfry/detail/process_mirrors.h"
+#include "belfry/detail/replica_variables.h"
+#include "belfry/error.h"
+
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace belfry::detail {
+namespace {
+
+// The words of a process about a variable, and the value of process 0.
+struct Asked {
+  std::string words;
+  std::string structure;
+  std::uint64_t digest = 0;
+  std::span<const std::byte> value;
+};
+
+Asked asked(const Bytes& message) {
+  ByteReader in(message);
+  Asked asked;
+  asked.words = in.text();
+  asked.structure = in.text();
+  asked.digest = in.get<std::uint64_t>();
+  asked.value = in.rest();
+  return asked;
+}
+
+// The processes in words, with the process of each.
+[[noreturn]] void throw_with_processes(ErrorReport report, std::vector<std::string> texts,
+                                       CallSite site) {
+  for (std::size_t process = 0; process < texts.size(); ++process) {
+    ReplicaReport part;
+    part.site = site;
+    part.what = std::move(texts[process]);
+    part.process = static_cast<int>(process);
+    report.replicas.push_back(std::move(part));
+  }
+  throw VariableMismatchError(std::move(report));
+}
+
+}  // namespace
+
+Bytes agree_on_variable(StrategyCore& core, const VariableRequest& request, std::string_view type,
+                        const Bytes& value) {
+  ByteWriter out;
+  out.text(words_of(request) + ", of " + std::string(type));
+  out.text(request.structure.value_or(""));
+  out.put(request.host_digest);
+  out.add(value.data(), value.size());
+  const std::vector<Bytes> sent = core.processes()->values("a variable", request.site, out.bytes());
+  std::vector<std::string> words;
+  bool same_words = true;
+  bool same_values = true;
+  const Asked first = asked(sent.front());
+  for (const Bytes& message : sent) {
+    const Asked other = asked(message);
+    // An initialiser has no structure and no digest before the call.
+    const bool both_known = first.digest != 0 && other.digest != 0;
+    const bool both_described = !first.structure.empty() && !other.structure.empty();
+    same_words = same_words && other.words == first.words &&
+                 (!both_described || other.structure == first.structure);
+    same_values = same_values && (!both_known || other.digest == first.digest);
+    words.push_back(other.words);
+  }
+  if (same_words && same_values) return {first.value.begin(), first.value.end()};
+  ErrorReport report;
+  report.code = ErrorCode::kVariableMismatch;
+  report.site = request.site;
+  if (!same_words) {
+    report.summary = "processes made different variables at one place";
+    report.expected = "the same type, name, kind, aggregation and structure in every process";
+    report.hint = "make the same variables in the same order in every process";
+  } else {
+    report.summary = "processes gave one variable different first values";
+    report.expected = "the same first value in every process";
+    report.hint = "hand over a function instead of a value: it is called in process 0 alone";
+  }
+  throw_with_processes(std::move(report), std::move(words), request.site);
+}
+
+void tell_failed_initialiser(StrategyCore& core, CallSite site) noexcept {
+  core.processes()->tell_failure(std::current_exception(), -1, site);
+}
+
+void require_mirrored_in_processes(StrategyCore& core, const MirrorWords& own,
+                                   const VariableInfo& info, CallSite site) {
+  ByteWriter out;
+  out.text(own.structure);
+  out.put(own.digest);
+  std::vector<std::string> texts;
+  bool same = true;
+  const std::vector<Bytes> sent = core.processes()->values("update", site, out.bytes());
+  for (const Bytes& message : sent) {
+    same = same && message == sent.front();
+    ByteReader in(message);
+    std::string text = "has" + in.text();
+    texts.push_back(std::move(text) + ", digest of the host values " +
+                    std::to_string(in.get<std::uint64_t>()));
+  }
+  if (same) return;
+  ErrorReport report;
+  report.code = ErrorCode::kMirroredDiverged;
+  report.summary = "the components of mirrored " + info.name + " differ between processes";
+  report.site = site;
+  report.expected = "an update that does the same in every process";
+  report.hint =
+      "reduce the values of the replicas first: a merge function sees the values of the "
+      "replicas of its process alone; " +
+      info.name + " was made at " + to_string(info.created);
+  throw_with_processes(std::move(report), std::move(texts), site);
+}
+
+}  // namespace belfry::detail

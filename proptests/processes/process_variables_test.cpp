@@ -1,0 +1,313 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Variables and checkpoints of strategies over several processes.
+#include "belfry/belfry.h"
+#include "belfry/indexed_slices.h"
+#include "belfry/sim/backend.h"
+#include "belfry/testing/asserts.h"
+#include "belfry/testing/thread_group.h"
+#include "belfry/vjp.h"
+#include "processes/two_processes.h"
+#include "words/temporary_folder_test.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+template <class T>
+std::vector<T> elements(const PerReplica<T>& value) {
+  return {value.begin(), value.end()};
+}
+
+TEST(ProcessVariables, StartWithTheValueOfProcessZero) {
+  testing::asserts("SEM-159");
+  std::atomic<int> calls = 0;
+  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
+    const auto mirrored = strategy.mirrored_variable([&] {
+      ++calls;
+      return Tensor<float>::full({2}, 3 + float(group.rank()));
+    });
+    const auto local = strategy.replica_local_variable(ReduceOp::kSum, [&] {
+      ++calls;
+      return 5 + group.rank();
+    });
+    EXPECT_THAT(strategy.read(mirrored).to_host(), ElementsAre(3, 3));
+    EXPECT_THAT(elements(strategy.local_values(local)), ElementsAre(5, 5));
+    EXPECT_EQ(strategy.read(local), 20);  // Four replicas.
+  });
+  EXPECT_EQ(calls, 2);  // Each initialiser once, in process 0.
+}
+
+TEST(ProcessVariables, HaveOneFirstValue) {
+  testing::asserts("SEM-159");
+  const auto texts = texts_of<VariableMismatchError>(
+      [](auto& strategy, ProcessGroup& group) { strategy.mirrored_variable(1.0 + group.rank()); });
+  EXPECT_THAT(texts, Each(AllOf(HasSubstr("different first values"), HasSubstr("process 0"),
+                                HasSubstr("process 1"), HasSubstr("process_variables_test.cpp"))));
+}
+
+TEST(ProcessVariables, AreTheSameInEveryProcess) {
+  testing::asserts("SEM-159");
+  const std::vector<Body> uses = {
+      [](auto& strategy, ProcessGroup& group) {
+        strategy.mirrored_variable(1, {.name = group.rank() == 0 ? "left" : "right"});
+      },
+      [](auto& strategy, ProcessGroup& group) {
+        const bool first = group.rank() == 0;
+        strategy.mirrored_variable(
+            1, {.name = "w", .aggregation = first ? Aggregation::kSum : Aggregation::kMean});
+      },
+      [](auto& strategy, ProcessGroup& group) {
+        strategy.mirrored_variable(std::vector<double>(static_cast<std::size_t>(group.rank() + 1)),
+                                   {.name = "w"});
+      },
+  };
+  for (const Body& use : uses) {
+    EXPECT_THAT(texts_of<VariableMismatchError>(use),
+                Each(AllOf(HasSubstr("processes made different variables"), HasSubstr("process 0"),
+                           HasSubstr("process 1"))));
+  }
+}
+
+TEST(ProcessVariables, TellEveryProcessThatAnInitialiserFailed) {
+  testing::asserts("SEM-159");
+  std::vector<std::string> texts(2);
+  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
+    const auto make = [&] {
+      strategy.mirrored_variable([]() -> double { throw std::runtime_error("no file"); });
+    };
+    const auto rank = static_cast<std::size_t>(group.rank());
+    if (rank == 0) {
+      EXPECT_THROW(make(), std::runtime_error);
+    } else {
+      try {
+        make();
+      } catch (const PeerFailedError& error) {
+        texts[rank] = error.what();
+      }
+    }
+    EXPECT_EQ(strategy.read(strategy.mirrored_variable(7)), 7);  // The group is level again.
+  });
+  EXPECT_THAT(texts[1], AllOf(HasSubstr("process 0"), HasSubstr("no file")));
+}
+
+TEST(ProcessVariables, DifferIfAMergeUsesTheValuesOfOneProcess) {
+  testing::asserts("SEM-159");
+  const auto texts = texts_of<VariableMismatchError>([](auto& strategy, ProcessGroup&) {
+    const auto weight = strategy.mirrored_variable(1.0, {.name = "weight"});
+    strategy.run([&](ReplicaContext& replica) {
+      replica.merge_call(
+          [&](CrossReplicaContext& cross, const PerReplica<double>& own) {
+            // The sum of this process's replicas: 1, and 5.
+            double sum = 0;
+            for (const double one : own) sum += one;
+            cross.update(weight, [sum](double& w) { w += sum; });
+          },
+          double(replica.replica_id()));
+    });
+  });
+  EXPECT_THAT(texts, Each(AllOf(HasSubstr("weight"), HasSubstr("differ between processes"),
+                                HasSubstr("process 0"), HasSubstr("process 1"))));
+}
+
+TEST(ProcessVariables, ShareOutTotals) {
+  testing::asserts("SEM-57");
+  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
+    const auto sum = strategy.replica_local_variable(ReduceOp::kSum, 0);
+    CrossReplicaContext& cross = strategy.cross_replica();
+    cross.assign_total(sum, 10);
+    const std::vector<int> first = group.rank() == 0 ? std::vector{10, 0} : std::vector{0, 0};
+    EXPECT_EQ(elements(strategy.local_values(sum)), first);
+    cross.assign_total(sum, 10, SumSplit::kDivide);  // 3, 3, 2, 2.
+    const int share = group.rank() == 0 ? 3 : 2;
+    EXPECT_THAT(elements(strategy.local_values(sum)), ElementsAre(share, share));
+    EXPECT_EQ(strategy.read(sum), 10);
+    cross.assign_each(sum, 4);
+    EXPECT_EQ(strategy.read(sum), 16);
+  });
+}
+
+TEST(ProcessVariables, ReadTheFirstReplicaAlone) {
+  testing::asserts("SEM-159");
+  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) {
+    const auto first = strategy.replica_local_variable(Aggregation::kOnlyFirst, 0);
+    const auto mirrored = strategy.mirrored_variable(0, {.aggregation = Aggregation::kOnlyFirst});
+    strategy.run([&](ReplicaContext& replica) {
+      replica.assign(first, 10 + replica.replica_id());
+      replica.assign(mirrored, 20 + replica.replica_id());
+    });
+    EXPECT_EQ(strategy.read(first), 10);
+    EXPECT_EQ(strategy.cross_replica().fetch(first, [](int value) { return value + 1; }), 11);
+    EXPECT_EQ(strategy.read(mirrored), 20);
+  });
+}
+
+TEST(ProcessVariables, AreFetchedFromTheDevicesOfTheProcess) {
+  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) {
+    const auto mean =
+        strategy.replica_local_variable(ReduceOp::kMean, [] { return Tensor<double>::zeros({2}); });
+    strategy.run([&](ReplicaContext& replica) {
+      replica.assign(mean, Tensor<double>::full({2}, replica.replica_id()));
+    });
+    const auto doubled = [](const Tensor<double>& value) { return value * 2.0; };
+    for (const DeviceSpec& device : strategy.worker_devices()) {
+      const Tensor<double> fetched = strategy.cross_replica().fetch(mean, device, doubled);
+      EXPECT_THAT(fetched.to_host(), ElementsAre(3, 3));  // 2 * (0 + 1 + 2 + 3) / 4.
+      EXPECT_EQ(strategy.backend().device_spec(fetched.placement().device), device);
+    }
+  });
+}
+
+// A sum, a mirrored tensor and a mean, after a run on `strategy`.
+struct Trained {
+  explicit Trained(Strategy& strategy)
+      : table(strategy.mirrored_variable([] { return Tensor<float>::zeros({3}); },
+                                         {.name = "table", .aggregation = Aggregation::kSum})),
+        seen(strategy.replica_local_variable(ReduceOp::kSum, 0, {.name = "seen"})),
+        files(strategy) {
+    files.add(table).add(seen);
+  }
+
+  void train(Strategy& strategy) {
+    strategy.run([&](ReplicaContext& replica) {
+      replica.assign_add(table, Tensor<float>::full({3}, 1));
+      replica.assign_add(seen, 1 + replica.replica_id());
+    });
+  }
+
+  MirroredVariable<Tensor<float>> table;
+  ReplicaLocalVariable<int> seen;
+  Checkpoint files;
+};
+
+TEST(ProcessCheckpoints, AreOneFileForAnyNumberOfProcesses) {
+  testing::asserts("SEM-159");
+  const TemporaryFolder folder;
+  const auto path = folder / "weights.safetensors";
+  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) {
+    Trained trained(strategy);
+    trained.train(strategy);
+    trained.files.save(path);
+  });
+  for (int processes = 1; processes <= 3; ++processes) {
+    run_processes(processes, [&](ProcessGroup& group) {
+      sim::Backend backend{{.devices = 1 + group.rank()}};
+      MultiWorkerMirroredStrategy strategy{backend, group};
+      Trained trained(strategy);
+      trained.files.restore(path);
+      EXPECT_THAT(strategy.read(trained.table).to_host(), ElementsAre(4, 4, 4));
+      EXPECT_EQ(strategy.read(trained.seen), 10);  // 1 + 2 + 3 + 4.
+    });
+  }
+}
+
+TEST(ProcessCheckpoints, NameTheDifferentPaths) {
+  testing::asserts("SEM-159");
+  const TemporaryFolder folder;
+  const auto texts = texts_of<InvalidArgumentError>([&](auto& strategy, ProcessGroup& group) {
+    Trained(strategy).files.save(folder / ("file" + std::to_string(group.rank())));
+  });
+  EXPECT_THAT(texts, Each(AllOf(HasSubstr("file0 in process 0"), HasSubstr("file1 in process 1"))));
+  EXPECT_THAT(folder.names(), ::testing::IsEmpty());
+}
+
+TEST(ProcessCheckpoints, TellEveryProcessThatTheFileFailed) {
+  testing::asserts("SEM-159");
+  const TemporaryFolder folder;
+  const auto path = folder / "missing" / "weights";
+  std::vector<std::string> saved(2);
+  std::vector<std::string> restored(2);
+  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
+    const auto rank = static_cast<std::size_t>(group.rank());
+    Trained trained(strategy);
+    const auto text_of = [](const auto& use) -> std::string {
+      try {
+        use();
+      } catch (const Error& error) {
+        return std::string(to_string(error.code())) + error.what();
+      }
+      return "nothing was thrown";
+    };
+    saved[rank] = text_of([&] { trained.files.save(path); });
+    restored[rank] = text_of([&] { trained.files.restore(path); });
+    EXPECT_EQ(strategy.read(trained.seen), 0);
+  });
+  EXPECT_THAT(saved, Each(HasSubstr("missing")));
+  EXPECT_THAT(saved[0], HasSubstr("BF-040"));
+  EXPECT_THAT(saved[1], HasSubstr("BF-071"));
+  EXPECT_THAT(restored, Each(HasSubstr("missing")));
+  EXPECT_THAT(restored[1], HasSubstr("BF-071"));
+}
+
+TEST(ProcessVerbs, WorkOnTheDevicesOfTheirProcess) {
+  testing::asserts("SEM-159");
+  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
+    const auto lists = strategy.cross_replica().map(std::vector<int>{10, 11, 12, 13, 14, 15},
+                                                    [](int element) { return element; });
+    const int first = 2 * group.rank();
+    for (const int id : {first, first + 1}) {
+      const bool has_second = id < 2;  // Elements 4 and 5 belong to the replicas 0 and 1.
+      EXPECT_EQ(lists[id], has_second ? (std::vector{10 + id, 14 + id}) : std::vector{10 + id});
+    }
+    EXPECT_FALSE(lists.has((first + 2) % 4));
+    int calls = 0;
+    strategy.cross_replica().update_non_slot(strategy.worker_devices(), [&] { return ++calls; });
+    EXPECT_EQ(calls, 2);
+  });
+}
+
+TEST(ProcessVerbs, ReduceSlicesOfAllReplicas) {
+  testing::asserts("SEM-130");
+  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) {
+    const auto rows = strategy.run([](ReplicaContext& replica) {
+      const double id = replica.replica_id();
+      const auto own =
+          indexed_slices(Tensor<double>::full({1, 2}, id),
+                         Tensor<std::int64_t>::full({1}, replica.replica_id() % 2), Shape{2, 2});
+      return all_reduce_slices(replica, ReduceOp::kMean, own);
+    });
+    for (const IndexedSlices<double>& all : rows) {
+      EXPECT_THAT(all.indices.to_host(), ElementsAre(0, 1, 0, 1));
+      EXPECT_THAT(all.values.to_host(), ElementsAre(0, 0, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75));
+    }
+  });
+}
+
+TEST(ProcessVerbs, DivideCotangentsByAllReplicas) {
+  testing::asserts("SEM-127");
+  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
+    strategy.run([&](ReplicaContext& replica) {
+      replica.merge_call(
+          [&](CrossReplicaContext& cross, const PerReplica<std::vector<double>>& own) {
+            EXPECT_THAT(reduce_vjp(cross, ReduceOp::kMean, own, {8.0}),
+                        Each(ElementsAre(2)));  // 8 / 4.
+            // Replica r brings r + 1 elements: 1, 2, 3 and 4 of 10.
+            const std::vector<double> cotangent{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+            const auto slices = gather_vjp(cross, own, cotangent);
+            if (group.rank() == 0) {
+              EXPECT_THAT(elements(slices), ElementsAre(ElementsAre(0), ElementsAre(1, 2)));
+            } else {
+              EXPECT_THAT(elements(slices),
+                          ElementsAre(ElementsAre(3, 4, 5), ElementsAre(6, 7, 8, 9)));
+            }
+          },
+          std::vector<double>(static_cast<std::size_t>(replica.replica_id()) + 1));
+    });
+  });
+}
+
+}  // namespace
+}  // namespace belfry::testing
