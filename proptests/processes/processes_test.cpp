@@ -347,7 +347,7 @@ TEST(Processes, RefuseWorkOfOneProcess) {
       },
       [](auto& strategy) {
         const auto batches = Dataset<int>::range(8).batch(4);
-        strategy.distribute_dataset(batches, {});
+        strategy.distribute_dataset(batches, {.end_of_data = EndOfData::kMaskReplicas});
       },
       // Replica 1 of each process takes no part.
       [](auto& strategy) {

@@ -17,8 +17,8 @@
 #include <type_traits>
 #include <typeinfo>
 
-/// The first value of a variable: the description before the initialiser is called, and the value of
-/// several processes.
+/// The first value of a variable: the description before the initialiser is called, and the value
+/// of several processes.
 namespace belfry::detail {
 
 /// The structure of an initial value, if known without a call of the initialiser.

@@ -217,13 +217,13 @@ void place(B& share, const Move& move) {
   }
 }
 
-/// Gives replicas without a share an empty one, of the structure of the others'.
+/// Gives replicas without a share an empty one, of the structure of the others', or `empty` if
+/// there are no others.
 template <class B>
-void fill_with_empties(Step<B>& step, CallSite site) {
+void fill_with_empties(Step<B>& step, std::optional<B> empty, CallSite site) {
   if constexpr (!is_batch<B>()) {
     throw_no_empty_form(site);
   } else {
-    std::optional<B> empty;
     for (std::optional<B>& share : step.shares) {
       if (share && !empty) empty = move_rows(*share, 0, 0);
     }
