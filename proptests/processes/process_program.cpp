@@ -7,6 +7,8 @@
 #include "belfry/testing/thread_group.h"
 #include "processes/device_steps.h"
 
+#include <rapidcheck.h>
+
 #include <algorithm>
 #include <cmath>
 #include <exception>
@@ -115,6 +117,28 @@ Verb other_verb(Verb verb) {
 }
 
 }  // namespace
+
+ProcessProgram any_program(int processes_at_least) {
+  ProcessProgram program;
+  const int processes = *rc::gen::inRange(processes_at_least, 5);
+  int replicas = 0;
+  for (int i = 0; i < processes; ++i) {
+    program.devices.push_back(*rc::gen::inRange(1, 4));
+    replicas += program.devices.back();
+  }
+  const int steps = *rc::gen::inRange(1, 9);
+  for (int i = 0; i < steps; ++i) {
+    program.verbs.push_back(static_cast<Verb>(*rc::gen::inRange(0, kVerbs)));
+  }
+  for (int i = 0; i < replicas; ++i) {
+    program.values.push_back(*rc::gen::inRange(-100000, 100000) / 3.0);
+  }
+  const int order = *rc::gen::inRange(0, 4);
+  if (order == 1) program.order = ReductionOrder::kReplicaOrder;
+  if (order == 2) program.order = ReductionOrder::kTree;
+  if (order == 3) program.order = ReductionOrder::kRing;
+  return program;
+}
 
 PerReplica<Trace> run_program(Strategy& strategy, const ProcessProgram& program, double first) {
   ProgramVariables variables(strategy, first);

@@ -65,6 +65,9 @@ struct ProcessProgram {
 /// The value of a replica after each step.
 using Trace = std::vector<double>;
 
+/// A random program of at least so many processes. Context: in a property.
+ProcessProgram any_program(int processes_at_least);
+
 /// Runs the program on the replicas of this process. `first` is the first value of variables;
 /// process 0 decides.
 PerReplica<Trace> run_program(Strategy& strategy, const ProcessProgram& program, double first);

@@ -77,6 +77,7 @@ struct Backend::State final : ScheduleSource {
         locked_sink(sink),
         devices(options.devices + 1),
         connections{.links = options.links, .host = options.devices} {
+    if (attached.schedules != nullptr) schedules = attached.schedules;
     shared.devices = options.devices;
     shared.memory_limit_bytes = options.memory_limit_bytes;
     shared.share_copies = options.share_copies;
@@ -156,6 +157,7 @@ struct Backend::State final : ScheduleSource {
 
   const Options options;
   const bool threads;
+  const ScheduleSource* schedules = this;
   ChoiceRecord record;
   Replay replay;
   std::unique_ptr<Chooser> chooser;
@@ -223,7 +225,7 @@ RunSettings Backend::run_settings() const {
   return {.verifies_mirrored = true,
           .records_host_values = options.record && options.digests == Digests::kAll,
           .functions_of = options.functions_of,
-          .schedules = &*state_,
+          .schedules = state_->schedules,
           .kernel_failures = state_->shared.kernel_failures.get()};
 }
 

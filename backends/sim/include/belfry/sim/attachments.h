@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/backend.h"
 #include "belfry/backend/chooser.h"
 #include "belfry/sim/observer.h"
 
@@ -16,6 +17,8 @@ struct Attachments {
   /// where there are two or more answers; an answer that is too large counts as the largest.
   Chooser* chooser = nullptr;
   Observer* observer = nullptr;  ///< Sees the runs of the backend.
+  /// Tells the schedule in errors, in place of the choices of the backend alone.
+  const ScheduleSource* schedules = nullptr;
 };
 
 }  // namespace belfry::sim

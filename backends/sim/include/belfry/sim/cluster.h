@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+#include "belfry/process_group.h"
+#include "belfry/sim/backend.h"
+#include "belfry/sim/schedule.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace belfry::sim {
+
+/// A fault of a run of a cluster, at the `call`-th call of the group that `host` makes, from 1.
+struct HostFault {
+  /// The kinds of faults.
+  enum class Kind : std::uint8_t {
+    kStop,  ///< The host stops: the call and all later calls of the host never return to the
+            ///< program.
+    kCut,   ///< From this call on, `host` and `other` do not reach one another.
+  };
+
+  Kind kind = Kind::kStop;
+  int host = 0;
+  int call = 1;
+  int other = -1;  ///< Of kCut.
+
+  bool operator==(const HostFault&) const = default;
+};
+
+/// `host 1 stops at call 3`, `call 2 of host 0: the link to host 2 is cut`.
+std::string to_string(const HostFault& fault);
+
+/// All inputs of a run of a cluster besides the program.
+struct ClusterOptions {
+  int hosts = 2;                  ///< The number of hosts, from 1 to 256.
+  int devices = 1;                ///< The number of simulated devices of each host.
+  std::vector<int> devices_of{};  ///< The same by host, in place of `hosts` and `devices`.
+  /// Of hosts, replicas and streams alike, random by default.
+  Schedule schedule{};
+  std::uint64_t seed = 0;                           ///< The seed of a random schedule.
+  std::vector<HostFault> faults{};                  ///< The faults of every run.
+  std::size_t memory_limit_bytes = 0;               ///< Of each device; 0: none.
+  std::size_t record_limit = std::size_t{1} << 16;  ///< Limit of kept operations and choices.
+  std::size_t stack_bytes = std::size_t{1} << 20;   ///< The stack of a host, mapped at use.
+
+  bool operator==(const ClusterOptions&) const = default;
+};
+
+/// A host of a cluster, as the program of the host sees the host.
+class Host {
+ public:
+  Host() = default;
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+  virtual ~Host() = default;
+
+  /// The group of all hosts; the rank is the number of the host.
+  virtual ProcessGroup& group() = 0;
+  virtual Backend& backend() = 0;  ///< The devices of the host.
+  /// Variables of the host's environment, empty at the start of a run.
+  virtual std::map<std::string, std::string>& environment() = 0;
+  /// Gives way: other hosts may run first. Order: a step of the schedule.
+  virtual void yield() = 0;
+};
+
+/// Several hosts in one process, each with a backend and a place in a group: the program is the
+/// `main` of each host. Hosts run in turn on the calling thread, and change at the calls of their
+/// groups. One schedule orders hosts, replicas and streams: the same program and options give the
+/// same run, and a token repeats the run. Hosts share the statics, the files and the output of the
+/// process.
+///
+/// Example:
+///   sim::Cluster cluster{{.hosts = 3, .devices = 2, .seed = 7}};
+///   cluster.run([](sim::Host& host) { train(host.backend(), host.group()); });
+class Cluster {
+ public:
+  /// Throws: InvalidArgumentError (kInvalidArgument) for fewer than 1 or more than 256 hosts, for
+  /// faults of hosts that do not exist, and for stacks out of bounds; (kNoDevices).
+  explicit Cluster(ClusterOptions options = {}, CallSite site = CallSite::here());
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  /// Calls `program(host)` once for each host, and returns when all have ended. Groups and backends
+  /// are new in each run. A host leaves its group at the end of the program; calls without hope
+  /// throw ProcessLostError.
+  /// Throws: the cause before its consequences: the exception of the lowest host, but
+  /// ProcessLostError and PeerFailedError only if no host threw anything else. InvalidArgumentError
+  /// (kReplay) for a replayed schedule of another program; ContextError inside a run.
+  void run(const std::function<void(Host&)>& program, CallSite site = CallSite::here());
+
+  const ClusterOptions& options() const;  ///< The options of the constructor.
+  /// The operations of the hosts in the latest run: host h is agent Rh, the call of a group an
+  /// arrival, with the number of the call as the subject.
+  const Log& log() const;
+  /// A hash of the log, and of the logs of all backends at the ends of their hosts: equal for equal
+  /// runs.
+  std::uint64_t hash() const;
+  /// All choices of the latest run.
+  std::vector<Choice> choices() const;
+  /// The choices of the latest run, of hosts, replicas and streams, as a word for
+  /// `Schedule::replay`. Throws: UnsupportedError (kUnsupported) for more choices than the limit.
+  std::string replay_token() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace belfry::sim
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<sim::HostFault> = true;
+}  // namespace detail
+}  // namespace belfry

@@ -1,0 +1,254 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/sim/cluster.h"
+
+#include "belfry/error.h"
+#include "belfry/sim/replay_token.h"
+#include "choice_record.h"
+#include "cluster/host_meeting.h"
+#include "engine/digest.h"
+#include "fixed_chooser.h"
+#include "random_chooser.h"
+#include "recording_chooser.h"
+#include "replay.h"
+#include "replayed_chooser.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace belfry::sim {
+namespace {
+
+constexpr int kMostHosts = 256;
+
+[[noreturn]] void refuse(std::string summary, std::string hint, CallSite site) {
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument, std::move(summary), std::move(hint),
+                             site);
+}
+
+ClusterOptions checked(ClusterOptions options, CallSite site) {
+  if (options.devices_of.empty()) {
+    if (options.hosts < 1 || options.hosts > kMostHosts) {
+      refuse("a cluster of " + std::to_string(options.hosts) + " hosts",
+             "a cluster has 1 to " + std::to_string(kMostHosts) + " hosts", site);
+    }
+    options.devices_of.assign(static_cast<std::size_t>(options.hosts), options.devices);
+  } else if (options.devices_of.size() > kMostHosts) {
+    refuse("a cluster of " + std::to_string(options.devices_of.size()) + " hosts",
+           "a cluster has 1 to " + std::to_string(kMostHosts) + " hosts", site);
+  }
+  options.hosts = static_cast<int>(options.devices_of.size());
+  const auto is_host = [&](int host) { return host >= 0 && host < options.hosts; };
+  for (const HostFault& fault : options.faults) {
+    const bool has_other =
+        fault.kind != HostFault::Kind::kCut || (is_host(fault.other) && fault.other != fault.host);
+    if (is_host(fault.host) && has_other && fault.call >= 1) continue;
+    refuse(
+        "a fault of a cluster of " + std::to_string(options.hosts) + " hosts: " + to_string(fault),
+        "hosts are numbered from 0, and their calls from 1", site);
+  }
+  require_stack_bytes(options.stack_bytes, site);
+  return options;
+}
+
+// Keeps the operations of the hosts.
+class HostLog final : public OperationSink {
+ public:
+  explicit HostLog(std::size_t limit) : log(limit) {}
+  void on_operation(const Operation& operation) override { log.append(operation); }
+
+  Log log;
+};
+
+bool is_consequence(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const ProcessLostError&) {
+    return true;
+  } catch (const PeerFailedError&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::string to_string(const HostFault& fault) {
+  const std::string host = "host " + std::to_string(fault.host);
+  const std::string call = "call " + std::to_string(fault.call);
+  if (fault.kind == HostFault::Kind::kStop) return host + " stops at " + call;
+  return call + " of " + host + ": the link to host " + std::to_string(fault.other) + " is cut";
+}
+
+// A run. Kept until the next run, for the log and the choices.
+struct Run final : Job, ScheduleSource {
+  explicit Run(const ClusterOptions& wanted)
+      : options(wanted),
+        record(wanted.record_limit),
+        replay(wanted.schedule.choices),
+        chooser(make_chooser()),
+        hosts(wanted.record_limit),
+        executor(make_fiber_executor({.chooser = chooser.get(),
+                                      .sink = &hosts,
+                                      .agents = nullptr,
+                                      .stack_bytes = wanted.stack_bytes})),
+        meeting(*executor, wanted.hosts, options.faults),
+        thrown(static_cast<std::size_t>(wanted.hosts)),
+        hashes(static_cast<std::size_t>(wanted.hosts)) {}
+
+  std::unique_ptr<Chooser> make_chooser() {
+    switch (options.schedule.kind) {
+      case ScheduleKind::kFixed:
+        return std::make_unique<RecordingChooser<FixedChooser>>(record, FixedChooser());
+      case ScheduleKind::kRandom:
+        return std::make_unique<RecordingChooser<RandomChooser>>(record,
+                                                                 RandomChooser(options.seed));
+      case ScheduleKind::kReplayed:
+        break;
+    }
+    return std::make_unique<RecordingChooser<ReplayedChooser>>(record, ReplayedChooser(replay));
+  }
+
+  bool has_all_choices() const { return record.kept() == record.made(); }
+  ScheduleReport schedule() const override {
+    return {options.seed, has_all_choices() ? encode_choices(record.choices()) : std::string()};
+  }
+
+  void body(int host) noexcept override;
+  Settled settle() noexcept override {
+    return ended == options.hosts ? Settled::kFinished : Settled::kWaiting;
+  }
+  // Every host that waits is told when another host ends: no host waits for ever.
+  void deadlock(const std::vector<int>&) noexcept override {}
+
+  std::uint64_t hash() const {
+    std::uint64_t all = hosts.log.hash();
+    for (const std::uint64_t own : hashes) all = engine::mix(all, own);
+    return all;
+  }
+
+  const ClusterOptions& options;
+  ChoiceRecord record;
+  Replay replay;
+  std::unique_ptr<Chooser> chooser;
+  HostLog hosts;
+  std::unique_ptr<Executor> executor;
+  HostMeeting meeting;
+  const std::function<void(Host&)>* program = nullptr;
+  std::vector<std::exception_ptr> thrown;
+  std::vector<std::uint64_t> hashes;
+  int ended = 0;
+};
+
+namespace {
+
+class RunningHost final : public Host {
+ public:
+  RunningHost(Run& run, int host)
+      : run_(run),
+        host_(host),
+        group_(run.meeting, host),
+        backend_({.devices = run.options.devices_of[static_cast<std::size_t>(host)],
+                  .memory_limit_bytes = run.options.memory_limit_bytes,
+                  .record_limit = run.options.record_limit,
+                  .seed = run.options.seed},
+                 Attachments{.chooser = run.chooser.get(), .schedules = &run}) {}
+
+  ProcessGroup& group() override { return group_; }
+  Backend& backend() override { return backend_; }
+  std::map<std::string, std::string>& environment() override { return environment_; }
+  void yield() override {
+    run_.executor->step(
+        {.kind = OperationKind::kResume, .agent = {AgentId::Kind::kReplica, host_}});
+  }
+
+ private:
+  Run& run_;
+  int host_;
+  HostGroup group_;
+  Backend backend_;
+  std::map<std::string, std::string> environment_;
+};
+
+}  // namespace
+
+void Run::body(int host) noexcept {
+  const auto index = static_cast<std::size_t>(host);
+  bool stopped = false;
+  try {
+    RunningHost own(*this, host);
+    try {
+      (*program)(own);
+    } catch (const HostStopped&) {
+      stopped = true;
+    } catch (...) {
+      thrown[index] = std::current_exception();
+    }
+    hashes[index] = own.backend().hash();
+  } catch (...) {
+    thrown[index] = std::current_exception();
+  }
+  ++ended;
+  if (stopped)
+    meeting.stop(host);
+  else
+    meeting.leave(host, thrown[index]);
+}
+
+struct Cluster::State {
+  ClusterOptions options;
+  std::unique_ptr<Run> latest{};
+  Log nothing{};  // Before the first run.
+};
+
+Cluster::Cluster(ClusterOptions options, CallSite site)
+    : state_(std::make_unique<State>(State{checked(std::move(options), site)})) {}
+
+Cluster::~Cluster() = default;
+
+void Cluster::run(const std::function<void(Host&)>& program, CallSite site) {
+  if (state_->latest != nullptr && state_->latest->ended < state_->options.hosts) {
+    throw ContextError(ErrorCode::kStrategyBusy, "a cluster runs inside its own run",
+                       "make another cluster", site);
+  }
+  state_->latest = std::make_unique<Run>(state_->options);
+  Run& run = *state_->latest;
+  run.program = &program;
+  run.executor->carry(state_->options.hosts, run, {});
+  for (const bool consequences : {false, true}) {
+    for (const std::exception_ptr& thrown : run.thrown) {
+      if (thrown != nullptr && is_consequence(thrown) == consequences) {
+        std::rethrow_exception(thrown);
+      }
+    }
+  }
+  run.replay.throw_misfit(site);
+}
+
+const ClusterOptions& Cluster::options() const { return state_->options; }
+
+const Log& Cluster::log() const {
+  return state_->latest == nullptr ? state_->nothing : state_->latest->hosts.log;
+}
+
+std::uint64_t Cluster::hash() const {
+  return state_->latest == nullptr ? 0 : state_->latest->hash();
+}
+
+std::vector<Choice> Cluster::choices() const {
+  return state_->latest == nullptr ? std::vector<Choice>() : state_->latest->record.choices();
+}
+
+std::string Cluster::replay_token() const {
+  if (state_->latest != nullptr && !state_->latest->has_all_choices()) {
+    throw UnsupportedError(ErrorCode::kUnsupported,
+                           "more choices were made than the record keeps: too few for a token",
+                           "raise ClusterOptions::record_limit, or run again with the same seed");
+  }
+  return encode_choices(choices());
+}
+
+}  // namespace belfry::sim

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/backend/executor.h"
+#include "belfry/error.h"
+#include "belfry/sim/cluster.h"
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace belfry::sim {
+
+/// Leaves the program of a host that stops. Not an exception of the standard library: programs
+/// catch those.
+struct HostStopped {};
+
+/// A call of a group by a host.
+struct HostCall {
+  std::string name;  ///< `gather`, `broadcast from process 2`.
+  std::vector<std::byte> bytes{};
+};
+
+/// The calls of all hosts meet here. Context: on the fibers of hosts.
+class HostMeeting {
+ public:
+  HostMeeting(Executor& executor, int hosts, const std::vector<HostFault>& faults);
+
+  int size() const { return static_cast<int>(calls_.size()); }
+  /// The bytes of all hosts. Order: waits for the calls of all hosts.
+  /// Throws: ProcessLostError, MergeMismatchError, HostStopped.
+  std::vector<std::vector<std::byte>> meet(int host, HostCall call);
+  /// Ends all later calls: the host has ended, with `thrown` or null.
+  void leave(int host, const std::exception_ptr& thrown);
+  /// The same for a host that stops by the plan.
+  void stop(int host);
+
+ private:
+  struct Outcome {
+    std::vector<std::vector<std::byte>> bytes{};
+    std::optional<ErrorReport> error{};
+  };
+
+  void suffer_faults(int host);
+  void conclude();
+  void lose(ErrorReport report);
+  ErrorReport difference() const;
+
+  Executor& executor_;
+  const std::vector<HostFault>& faults_;
+  std::vector<std::optional<HostCall>> calls_;
+  std::vector<int> counts_;  // Of calls, by host.
+  int arrived_ = 0;
+  std::shared_ptr<Outcome> outcome_ = std::make_shared<Outcome>();
+  std::optional<ErrorReport> lost_;
+  Gate gate_;
+};
+
+/// The group of a host.
+class HostGroup final : public ProcessGroup {
+ public:
+  HostGroup(HostMeeting& meeting, int host) : meeting_(meeting), host_(host) {}
+
+  int rank() const override { return host_; }
+  int size() const override { return meeting_.size(); }
+  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override;
+  std::vector<std::byte> broadcast(std::span<const std::byte> bytes, int from) override;
+
+ private:
+  HostMeeting& meeting_;
+  int host_;
+};
+
+}  // namespace belfry::sim

@@ -1,0 +1,256 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Strategies over the hosts of a simulated cluster.
+#include "belfry/sim/cluster.h"
+
+#include "belfry/belfry.h"
+#include "belfry/sim/replay_token.h"
+#include "belfry/testing/asserts.h"
+#include "processes/process_program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+using sim::Cluster;
+using sim::ClusterOptions;
+using sim::Host;
+using sim::HostFault;
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+int sum_of_ones(Strategy& strategy) {
+  return *strategy
+              .run([](ReplicaContext& replica) { return replica.all_reduce(ReduceOp::kSum, 1); })
+              .begin();
+}
+
+TEST(Cluster, RunsTheProgramOnEachHost) {
+  testing::asserts("SEM-186");
+  Cluster cluster{{.devices_of = {2, 1, 3}, .seed = 5}};
+  std::vector<std::string> lines(3);
+  cluster.run([&](Host& host) {
+    MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
+    const int rank = host.group().rank();
+    lines[static_cast<std::size_t>(rank)] =
+        std::to_string(rank) + " of " + std::to_string(host.group().size()) + ": " +
+        std::to_string(host.backend().device_count()) + " of " +
+        std::to_string(strategy.num_replicas()) + ", " + std::to_string(sum_of_ones(strategy));
+  });
+  EXPECT_THAT(lines, ElementsAre("0 of 3: 2 of 6, 6", "1 of 3: 1 of 6, 6", "2 of 3: 3 of 6, 6"));
+}
+
+RC_GTEST_PROP(Cluster, ComputesTheBitsOfOneStrategyWithAllReplicas, ()) {
+  testing::asserts("SEM-186");
+  const ProcessProgram program = any_program(1);
+  const PerReplica<Trace> expected = run_alone(program);
+  ClusterOptions options{.devices_of = program.devices, .seed = *rc::gen::arbitrary<unsigned>()};
+  const auto run = [&](Cluster& cluster) {
+    std::vector<Trace> traces(static_cast<std::size_t>(program.replicas()));
+    cluster.run([&](Host& host) {
+      MultiWorkerMirroredStrategy strategy{host.backend(), host.group(), {.order = program.order}};
+      const PerReplica<Trace> own =
+          run_program(strategy, program, 1.25 + 100 * host.group().rank());
+      for (int id = 0; id < own.size(); ++id) {
+        if (own.has(id)) traces[static_cast<std::size_t>(id)] = own[id];
+      }
+    });
+    return traces;
+  };
+  Cluster cluster{options};
+  const std::vector<Trace> traces = run(cluster);
+  for (int id = 0; id < program.replicas(); ++id) {
+    RC_ASSERT(traces[static_cast<std::size_t>(id)] == expected[id]);
+  }
+  // The same options, and the token in place of the seed, give the same run.
+  Cluster again{options};
+  run(again);
+  RC_ASSERT(again.hash() == cluster.hash());
+  options.seed += 1;
+  options.schedule = sim::Schedule::replay(cluster.replay_token());
+  Cluster replayed{options};
+  run(replayed);
+  RC_ASSERT(replayed.hash() == cluster.hash());
+  RC_ASSERT(replayed.choices() == cluster.choices());
+}
+
+TEST(Cluster, OrdersHostsByItsSchedule) {
+  testing::asserts("SEM-186");
+  std::set<std::vector<int>> orders;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Cluster cluster{{.hosts = 3, .seed = seed}};
+    std::vector<int> order;
+    cluster.run([&](Host& host) {
+      host.yield();
+      order.push_back(host.group().rank());
+    });
+    orders.insert(order);
+  }
+  EXPECT_EQ(orders.size(), 6U);  // All orders of three hosts.
+}
+
+TEST(Cluster, TellsAllHostsThatOneSkipsAMerge) {
+  testing::asserts("SEM-152");
+  Cluster cluster{{.hosts = 3, .seed = 2}};
+  std::vector<std::string> texts(3);
+  try {
+    cluster.run([&](Host& host) {
+      MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
+      try {
+        strategy.run([&](ReplicaContext& replica) {
+          if (host.group().rank() != 1) replica.all_reduce(ReduceOp::kSum, 1);
+        });
+      } catch (const MergeMismatchError& error) {
+        texts[static_cast<std::size_t>(host.group().rank())] = error.what();
+        throw;
+      }
+    });
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const MergeMismatchError& error) {
+    EXPECT_EQ(error.what(), texts[0]);
+  }
+  EXPECT_THAT(texts, Each(AllOf(HasSubstr("process 1"), HasSubstr("cluster_test.cpp:"))));
+}
+
+TEST(Cluster, ThrowsTheCauseBeforeItsConsequences) {
+  testing::asserts("SEM-186");
+  Cluster cluster{{.hosts = 3}};
+  std::vector<std::string> texts(3);
+  const auto program = [&](Host& host) {
+    try {
+      if (host.group().rank() == 2) throw std::runtime_error("a broken file");
+      MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
+    } catch (const std::exception& error) {
+      texts[static_cast<std::size_t>(host.group().rank())] = error.what();
+      throw;
+    }
+  };
+  EXPECT_THROW(cluster.run(program), std::runtime_error);
+  EXPECT_THAT(texts[0], AllOf(HasSubstr("process 2 has left"), HasSubstr("a broken file")));
+  EXPECT_THAT(texts[1], HasSubstr("process 2 has left"));
+}
+
+TEST(Cluster, StopsHostsByPlan) {
+  testing::asserts("SEM-187");
+  // The second call of the group is the round of the run.
+  Cluster cluster{{.hosts = 3, .faults = {{.host = 1, .call = 2}}}};
+  std::vector<std::string> texts(3, "nothing was thrown");
+  EXPECT_THROW(cluster.run([&](Host& host) {
+    MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
+    try {
+      sum_of_ones(strategy);
+    } catch (const ProcessLostError& error) {
+      texts[static_cast<std::size_t>(host.group().rank())] = error.what();
+      throw;
+    }
+    texts[static_cast<std::size_t>(host.group().rank())] = "returned";
+  }),
+               ProcessLostError);
+  EXPECT_THAT(texts[0], HasSubstr("process 1 stopped at its call 2"));
+  EXPECT_EQ(texts[1], "nothing was thrown");
+  EXPECT_THAT(texts[2], HasSubstr("process 1 stopped at its call 2"));
+}
+
+TEST(Cluster, CutsLinksByPlan) {
+  testing::asserts("SEM-187");
+  Cluster cluster{
+      {.hosts = 3, .faults = {{.kind = HostFault::Kind::kCut, .host = 2, .call = 2, .other = 0}}}};
+  std::vector<std::string> texts(3, "nothing was thrown");
+  EXPECT_THROW(cluster.run([&](Host& host) {
+    MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
+    try {
+      sum_of_ones(strategy);
+    } catch (const ProcessLostError& error) {
+      texts[static_cast<std::size_t>(host.group().rank())] = error.what();
+      throw;
+    }
+  }),
+               ProcessLostError);
+  EXPECT_THAT(texts, Each(HasSubstr("process 2 and process 0 do not reach one another")));
+}
+
+TEST(Cluster, StartsEachRunAnew) {
+  testing::asserts("SEM-186");
+  Cluster cluster{{.hosts = 2, .devices = 2, .seed = 3}};
+  std::vector<std::uint64_t> hashes;
+  for (int run = 0; run < 2; ++run) {
+    cluster.run([&](Host& host) {
+      MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
+      EXPECT_EQ(sum_of_ones(strategy), 4);
+      EXPECT_TRUE(host.environment().empty());
+      host.environment()["RANK"] = "7";
+    });
+    hashes.push_back(cluster.hash());
+  }
+  EXPECT_EQ(hashes[0], hashes[1]);
+}
+
+TEST(Cluster, NamesItsTokenInErrors) {
+  testing::asserts("SEM-186");
+  const auto program = [](Host& host) {
+    MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
+    strategy.run([&](ReplicaContext& replica) {
+      replica.all_reduce(ReduceOp::kSum, 1);
+      if (replica.replica_id() == 2) throw std::runtime_error("replica 2");
+    });
+  };
+  Cluster cluster{{.hosts = 2, .devices = 2, .seed = 9}};
+  std::string token;
+  try {
+    cluster.run([&](Host& host) {
+      try {
+        program(host);
+      } catch (const PeerFailedError& error) {
+        token = error.report().schedule->token;
+        throw;
+      }
+    });
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "replica 2");
+  }
+  // The token has the choices up to the failure.
+  const auto all = cluster.choices();
+  const auto known = sim::decode_choices(token);
+  ASSERT_LE(known.size(), all.size());
+  EXPECT_GT(known.size(), 0U);
+  EXPECT_TRUE(std::equal(known.begin(), known.end(), all.begin()));
+}
+
+TEST(Cluster, RefusesImpossibleOptions) {
+  testing::asserts("SEM-186");
+  const auto refuses = [](const ClusterOptions& options) {
+    EXPECT_THROW(Cluster{options}, InvalidArgumentError);
+  };
+  refuses({.hosts = 0});
+  refuses({.hosts = 257});
+  refuses({.hosts = 2, .faults = {{.host = 2}}});
+  refuses({.hosts = 2, .faults = {{.host = 1, .call = 0}}});
+  refuses({.hosts = 2, .faults = {{.kind = HostFault::Kind::kCut, .host = 1, .other = 1}}});
+  refuses({.hosts = 2, .stack_bytes = 10});
+}
+
+TEST(Cluster, HasUpTo256Hosts) {
+  testing::asserts("SEM-186");
+  Cluster cluster{{.hosts = 256}};
+  int agreed = 0;
+  cluster.run([&](Host& host) {
+    MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
+    agreed += sum_of_ones(strategy) == 256 ? 1 : 0;
+  });
+  EXPECT_EQ(agreed, 256);
+}
+
+}  // namespace
+}  // namespace belfry::testing
