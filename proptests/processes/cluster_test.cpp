@@ -241,6 +241,21 @@ TEST(Cluster, RefusesImpossibleOptions) {
   refuses({.hosts = 2, .stack_bytes = 10});
 }
 
+TEST(Cluster, PrintsItsOptions) {
+  EXPECT_EQ(to_string(ClusterOptions{}), "{}");
+  const ClusterOptions options{
+      .hosts = 3,
+      .devices_of = {2, 0, 1},
+      .seed = 7,
+      .faults = {{.host = 1, .call = 2},
+                 {.kind = HostFault::Kind::kCut, .host = 0, .call = 4, .other = 2}}};
+  EXPECT_EQ(to_string(options),
+            "{.hosts = 3, .devices_of = {2, 0, 1}, .seed = 7, .faults = {{.host = 1, .call = 2}, "
+            "{.kind = belfry::sim::HostFault::Kind::kCut, .host = 0, .call = 4, .other = 2}}}");
+  EXPECT_EQ(to_string(options.faults[0]), "host 1 stops at call 2");
+  EXPECT_EQ(to_string(options.faults[1]), "call 4 of host 0: the link to host 2 is cut");
+}
+
 TEST(Cluster, HasUpTo256Hosts) {
   testing::asserts("SEM-186");
   Cluster cluster{{.hosts = 256}};

@@ -4,6 +4,7 @@
 
 #include "belfry/detail/options_text.h"
 #include "belfry/sim/replay_token.h"
+#include "schedule_code.h"
 
 #include <array>
 #include <string_view>
@@ -42,6 +43,8 @@ using Name = std::string_view;
 constexpr std::array<Name, 3> kCarriers{"kFiber", "kBaton", "kConcurrent"};
 constexpr std::array<Name, 3> kDigests{"kNone", "kSampled", "kAll"};
 
+}  // namespace
+
 std::string schedule_code(const Schedule& schedule) {
   const std::string make = "belfry::sim::Schedule::";
   switch (schedule.kind) {
@@ -52,11 +55,9 @@ std::string schedule_code(const Schedule& schedule) {
     case ScheduleKind::kReplayed:
       return make + "replay(" + detail::quoted(encode_choices(schedule.choices)) + ")";
   }
-  const Enumerators nameless{"belfry::sim::ScheduleKind", {}};
+  const detail::Enumerators nameless{"belfry::sim::ScheduleKind", {}};
   return "{.kind = " + enumerator_code(nameless, static_cast<int>(schedule.kind)) + "}";
 }
-
-}  // namespace
 
 std::string to_string(const Options& options) {
   const Options usual;

@@ -6,6 +6,7 @@
 #include "belfry/error.h"
 #include "belfry/sim/replay_token.h"
 #include "choice_record.h"
+#include "cluster/cluster_options.h"
 #include "cluster/host_meeting.h"
 #include "engine/digest.h"
 #include "fixed_chooser.h"
@@ -20,38 +21,6 @@
 
 namespace belfry::sim {
 namespace {
-
-constexpr int kMostHosts = 256;
-
-[[noreturn]] void refuse(std::string summary, std::string hint, CallSite site) {
-  throw InvalidArgumentError(ErrorCode::kInvalidArgument, std::move(summary), std::move(hint),
-                             site);
-}
-
-ClusterOptions checked(ClusterOptions options, CallSite site) {
-  if (options.devices_of.empty()) {
-    if (options.hosts < 1 || options.hosts > kMostHosts) {
-      refuse("a cluster of " + std::to_string(options.hosts) + " hosts",
-             "a cluster has 1 to " + std::to_string(kMostHosts) + " hosts", site);
-    }
-    options.devices_of.assign(static_cast<std::size_t>(options.hosts), options.devices);
-  } else if (options.devices_of.size() > kMostHosts) {
-    refuse("a cluster of " + std::to_string(options.devices_of.size()) + " hosts",
-           "a cluster has 1 to " + std::to_string(kMostHosts) + " hosts", site);
-  }
-  options.hosts = static_cast<int>(options.devices_of.size());
-  const auto is_host = [&](int host) { return host >= 0 && host < options.hosts; };
-  for (const HostFault& fault : options.faults) {
-    const bool has_other =
-        fault.kind != HostFault::Kind::kCut || (is_host(fault.other) && fault.other != fault.host);
-    if (is_host(fault.host) && has_other && fault.call >= 1) continue;
-    refuse(
-        "a fault of a cluster of " + std::to_string(options.hosts) + " hosts: " + to_string(fault),
-        "hosts are numbered from 0, and their calls from 1", site);
-  }
-  require_stack_bytes(options.stack_bytes, site);
-  return options;
-}
 
 // Keeps the operations of the hosts.
 class HostLog final : public OperationSink {
@@ -75,13 +44,6 @@ bool is_consequence(const std::exception_ptr& thrown) {
 }
 
 }  // namespace
-
-std::string to_string(const HostFault& fault) {
-  const std::string host = "host " + std::to_string(fault.host);
-  const std::string call = "call " + std::to_string(fault.call);
-  if (fault.kind == HostFault::Kind::kStop) return host + " stops at " + call;
-  return call + " of " + host + ": the link to host " + std::to_string(fault.other) + " is cut";
-}
 
 // A run. Kept until the next run, for the log and the choices.
 struct Run final : Job, ScheduleSource {
@@ -205,7 +167,7 @@ struct Cluster::State {
 };
 
 Cluster::Cluster(ClusterOptions options, CallSite site)
-    : state_(std::make_unique<State>(State{checked(std::move(options), site)})) {}
+    : state_(std::make_unique<State>(State{checked_options(std::move(options), site)})) {}
 
 Cluster::~Cluster() = default;
 

@@ -53,6 +53,10 @@ struct ClusterOptions {
   bool operator==(const ClusterOptions&) const = default;
 };
 
+/// The options as an initializer that compiles, without members of their usual value:
+/// `{.hosts = 3, .seed = 7}`.
+std::string to_string(const ClusterOptions& options);
+
 /// A host of a cluster, as the program of the host sees the host.
 class Host {
  public:
@@ -120,5 +124,10 @@ namespace belfry {
 namespace detail {
 template <>
 inline constexpr bool kPrints<sim::HostFault> = true;
+template <>
+inline constexpr bool kPrints<sim::ClusterOptions> = true;
 }  // namespace detail
+namespace sim {
+using belfry::operator<<;
+}  // namespace sim
 }  // namespace belfry
