@@ -6,6 +6,7 @@
 #include "batch.h"
 #include "belfry/error.h"
 #include "belfry/sim/backend.h"
+#include "belfry/sim/cluster.h"
 #include "belfry/sim/trace_json.h"
 #include "belfry/strategies.h"
 #include "digits.h"
@@ -22,6 +23,7 @@
 #include <filesystem>
 #include <fstream>
 #include <span>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -73,15 +75,22 @@ std::string order_of(Strategy& strategy) {
   return order == ReductionOrder::kUnspecified ? "the hardware's order" : to_string(order);
 }
 
+// The words for what the demo runs on.
+struct Setting {
+  std::string strategy;
+  std::string devices;  // `4 simulated devices`.
+  std::string claim;    // The meaning of results; empty without a remark.
+};
+
 class Demo {
  public:
-  Demo(const DemoOptions& options, Console& console)
+  Demo(const DemoOptions& options, Console& console, Strategy& strategy, const Setting& setting)
       : options_(options),
         console_(console),
+        setting_(setting),
         digits_(read_digits(options.file)),
         split_(split(digits_.count(), options.seed)),
-        demo_backend_(make_demo_backend(options.backend, options.replicas, options.seed)),
-        strategy_(*demo_backend_.backend),
+        strategy_(strategy),
         trainer_(strategy_, digits_,
                  {.seed = options.seed,
                   .rate = static_cast<float>(options.rate),
@@ -102,7 +111,7 @@ class Demo {
   void introduce() {
     const int batch = std::min(options_.batch, static_cast<int>(split_.training.size()));
     const int last = static_cast<int>(split_.training.size()) % batch;
-    console_.heading(fmt::format("Training on handwritten digits with {}", demo_backend_.devices));
+    console_.heading(fmt::format("Training on handwritten digits with {}", setting_.devices));
     console_.line(fmt::format("data      {}: {} images, {} to train on and {} held out (seed {})",
                               shown_path(options_.file), digits_.count(), split_.training.size(),
                               split_.held_out.size(), options_.seed));
@@ -111,9 +120,9 @@ class Demo {
     if (last != 0) {
       steps += fmt::format(", the last of {} as {}", last, shares(last, options_.replicas));
     }
-    console_.line(fmt::format("strategy  MirroredStrategy, {} replica{}; gradients added up in {}",
-                              options_.replicas, options_.replicas == 1 ? "" : "s",
-                              order_of(strategy_)));
+    console_.line(fmt::format("strategy  {}, {} replica{}; gradients added up in {}",
+                              setting_.strategy, options_.replicas,
+                              options_.replicas == 1 ? "" : "s", order_of(strategy_)));
     console_.line("steps     " + steps);
     console_.line(fmt::format("          rate {}, momentum 0.9; each is repeated on one device",
                               options_.rate));
@@ -165,7 +174,7 @@ class Demo {
     console_.result(fmt::format("accuracy  {} of the held-out images ({} of {})",
                                 percent(correct_, held_out), correct_, held_out));
     console_.result(fmt::format("weights   digest {:016x}", trainer_.digest()));
-    if (!demo_backend_.claim.empty()) console_.result("claim     " + demo_backend_.claim);
+    if (!setting_.claim.empty()) console_.result("claim     " + setting_.claim);
     const bool within = totals_.outside == 0;
     console_.verdict(
         within,
@@ -204,7 +213,7 @@ class Demo {
 
   void write_trace() {
     if (options_.trace.empty()) return;
-    const auto* const simulator = dynamic_cast<const sim::Backend*>(demo_backend_.backend.get());
+    const auto* const simulator = dynamic_cast<const sim::Backend*>(&strategy_.backend());
     check(simulator != nullptr, "only a simulator's log can be traced");
     std::ofstream file(options_.trace, std::ios::binary);
     file << sim::trace_json(simulator->log()) << std::flush;
@@ -220,19 +229,49 @@ class Demo {
 
   const DemoOptions& options_;
   Console& console_;
+  const Setting& setting_;
   Digits digits_;
   Split split_;
-  DemoBackend demo_backend_;
-  MirroredStrategy strategy_;
+  Strategy& strategy_;
   Trainer trainer_;
   Totals totals_;
   int correct_ = 0;
 };
 
+bool train_here(const DemoOptions& options, Console& console) {
+  const DemoBackend made = make_demo_backend(options.backend, options.replicas, options.seed);
+  MirroredStrategy strategy(*made.backend);
+  const Setting setting{"MirroredStrategy", made.devices, made.claim};
+  return Demo(options, console, strategy, setting).run();
+}
+
+// Host 0 alone prints.
+bool train_on_hosts(const DemoOptions& options, Console& console) {
+  std::vector<int> devices(static_cast<std::size_t>(options.hosts));
+  for (int replica = 0; replica < options.replicas; ++replica) {
+    devices[static_cast<std::size_t>(replica % options.hosts)] += 1;
+  }
+  sim::Cluster cluster({.devices_of = devices, .seed = options.seed});
+  const Setting setting{
+      "MultiWorkerMirroredStrategy",
+      fmt::format("{} simulated devices of {} simulated hosts", options.replicas, options.hosts),
+      ""};
+  std::ostringstream nowhere;
+  Console silent(nowhere, nowhere, {.quiet = true});
+  bool good = true;
+  cluster.run([&](sim::Host& host) {
+    MultiWorkerMirroredStrategy strategy(host.backend(), host.group());
+    Console& own = host.group().rank() == 0 ? console : silent;
+    good = Demo(options, own, strategy, setting).run() && good;
+  });
+  return good;
+}
+
 }  // namespace
 
 ExitCode run_demo(const DemoOptions& options, Console& console) {
-  const bool good = Demo(options, console).run();
+  const bool good =
+      options.hosts == 1 ? train_here(options, console) : train_on_hosts(options, console);
   show_lessons(options.backend, console);
   return good ? ExitCode::kGood : ExitCode::kMismatch;
 }

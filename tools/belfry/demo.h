@@ -14,7 +14,8 @@ namespace belfry::demo {
 /// The options of `belfry demo`.
 struct DemoOptions {
   BackendKind backend = BackendKind::kSim;
-  int replicas = 4;
+  int replicas = 4;  ///< Of all hosts.
+  int hosts = 1;     ///< More than 1: of a simulated cluster.
   int epochs = 20;
   int batch = 64;  ///< Examples of a step, over all replicas.
   double rate = 0.05;

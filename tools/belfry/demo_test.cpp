@@ -63,6 +63,37 @@ TEST(Demo, TellsWhatItDoesAndWhatItFound) {
 
 TEST(Demo, SaysTheSameTwice) { EXPECT_EQ(say(quick()).out, say(quick()).out); }
 
+// The lines about accuracy and weights.
+std::string results_of(const Said& said) {
+  std::istringstream lines(said.out);
+  std::string results;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("accuracy") || line.starts_with("weights")) results += line + "\n";
+  }
+  return results;
+}
+
+TEST(Demo, OnSeveralHostsTrainsTheSameWeights) {
+  const std::string alone = results_of(say(quick()));
+  EXPECT_NE(alone.find("digest"), std::string::npos);
+  for (const int hosts : {2, 3, 4}) {
+    DemoOptions options = quick();
+    options.hosts = hosts;
+    const Said said = say(options);
+    EXPECT_EQ(said.code, ExitCode::kGood);
+    EXPECT_TRUE(said.has("MultiWorkerMirroredStrategy, 4 replicas")) << said.out;
+    EXPECT_TRUE(said.has("of " + std::to_string(hosts) + " simulated hosts")) << said.out;
+    EXPECT_EQ(results_of(said), alone);
+  }
+}
+
+TEST(Demo, OnSeveralHostsFindsADroppedGradient) {
+  DemoOptions options = quick();
+  options.hosts = 2;
+  options.dropped_replica = 3;
+  EXPECT_EQ(say(options).code, ExitCode::kMismatch);
+}
+
 TEST(Demo, QuietSaysResultsAlone) {
   const Said said = say(quick(), {.colors = false, .progress = true, .quiet = true});
   EXPECT_EQ(std::count(said.out.begin(), said.out.end(), '\n'), 4) << said.out;

@@ -55,6 +55,10 @@ void add_demo(CLI::App& app, Arguments& arguments) {
   demo->add_option("--replicas", options.replicas, "Replicas, one on each device: 1 to 64 (4)")
       ->check(CLI::Range(1, 64))
       ->option_text("N");
+  demo->add_option("--hosts", options.hosts,
+                   "Hosts of a simulated cluster, which share out the replicas (1)")
+      ->check(CLI::Range(1, 64))
+      ->option_text("N");
   demo->add_option("--epochs", options.epochs, "Passes over the training images (20)")
       ->check(CLI::Range(1, 100000))
       ->option_text("N");
@@ -82,6 +86,14 @@ void add_demo(CLI::App& app, Arguments& arguments) {
   demo->callback([&options] {
     if (!options.trace.empty() && options.backend != BackendKind::kSim) {
       throw CLI::ValidationError("--trace", "only the simulator has a log: use --backend sim");
+    }
+    if (options.hosts > 1) {
+      const char* const fault =
+          options.backend != BackendKind::kSim ? "hosts are simulated: use --backend sim"
+          : !options.trace.empty()             ? "a trace is of a single host: leave --trace out"
+          : options.hosts > options.replicas   ? "each host needs a replica: ask for more replicas"
+                                               : nullptr;
+      if (fault != nullptr) throw CLI::ValidationError("--hosts", fault);
     }
     const auto dropped = options.dropped_replica.value_or(0);
     if (dropped < options.replicas) return;

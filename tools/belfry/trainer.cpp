@@ -103,7 +103,7 @@ double Trainer::step_on_replicas(std::span<const int> rows, Outcome& outcome) {
   const auto after = state();
   outcome.velocity = after.velocity;
   outcome.weights = after.weights;
-  return losses[0].item();
+  return losses.begin()->item();
 }
 
 Trainer::OneDevice Trainer::step_on_one_device(std::span<const int> rows, const Outcome& before) {
@@ -160,7 +160,7 @@ int Trainer::count_correct(std::span<const int> rows) {
     }
     return replica.all_reduce(ReduceOp::kSum, correct);
   });
-  return counts[0];
+  return *counts.begin();
 }
 
 std::vector<float> Trainer::weights() { return flat(strategy_.read(weights_)); }

@@ -48,7 +48,7 @@ struct ClusterOptions {
   std::vector<HostFault> faults{};                  ///< The faults of every run.
   std::size_t memory_limit_bytes = 0;               ///< Of each device; 0: none.
   std::size_t record_limit = std::size_t{1} << 16;  ///< Limit of kept operations and choices.
-  std::size_t stack_bytes = std::size_t{1} << 20;   ///< The stack of a host, mapped at use.
+  std::size_t stack_bytes = std::size_t{8} << 20;   ///< The stack of a host, mapped at use.
 
   bool operator==(const ClusterOptions&) const = default;
 };
