@@ -51,6 +51,60 @@ TEST(ProcessVariables, StartWithTheValueOfProcessZero) {
   EXPECT_EQ(calls, 2);  // Each initialiser once, in process 0.
 }
 
+TEST(ProcessVariables, AreMadeByReplicas) {
+  testing::asserts("SEM-159");
+  std::atomic<int> calls = 0;
+  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
+    for (int run = 0; run < 2; ++run) {
+      const auto sums = strategy.run([&](ReplicaContext& replica) {
+        const auto first = strategy.mirrored_variable(
+            [&] {
+              ++calls;
+              return 10.0 + group.rank();
+            },
+            {.aggregation = Aggregation::kSum});
+        replica.all_reduce(ReduceOp::kSum, 1);
+        const auto second = strategy.replica_local_variable(ReduceOp::kSum, 7);
+        replica.assign_add(first, 1.0);
+        replica.assign_add(second, replica.replica_id());
+        return first.on(replica) + second.on(replica);
+      });
+      const double own = 2.0 * group.rank();  // Replicas 0 and 1, and 2 and 3.
+      EXPECT_THAT(elements(sums), ElementsAre(14 + 7 + own, 14 + 8 + own));
+    }
+  });
+  EXPECT_EQ(calls, 2);  // Once a run, in process 0.
+}
+
+TEST(ProcessVariables, OfReplicasAreMadeInEveryProcess) {
+  testing::asserts("SEM-159");
+  const auto texts = texts_of<MergeMismatchError>([](auto& strategy, ProcessGroup& group) {
+    strategy.run([&](ReplicaContext& replica) {
+      if (group.rank() == 0) strategy.mirrored_variable(1.0);
+      replica.all_reduce(ReduceOp::kSum, 1);
+    });
+  });
+  EXPECT_THAT(texts, Each(AllOf(HasSubstr("processes make different calls"), HasSubstr("process 0"),
+                                HasSubstr("a variable"))));
+}
+
+TEST(ProcessVariables, OfReplicasTellEveryProcessThatAnInitialiserFailed) {
+  testing::asserts("SEM-159");
+  std::vector<std::string> texts(2);
+  with_strategies([&](MultiWorkerMirroredStrategy& strategy, ProcessGroup& group) {
+    try {
+      strategy.run([&](ReplicaContext&) {
+        strategy.mirrored_variable([]() -> double { throw std::runtime_error("no file"); });
+      });
+    } catch (const std::exception& error) {
+      texts[static_cast<std::size_t>(group.rank())] = error.what();
+    }
+    EXPECT_EQ(strategy.read(strategy.mirrored_variable(7)), 7);  // The group is level again.
+  });
+  EXPECT_EQ(texts[0], "no file");
+  EXPECT_THAT(texts[1], AllOf(HasSubstr("BF-071"), HasSubstr("process 0"), HasSubstr("no file")));
+}
+
 TEST(ProcessVariables, HaveOneFirstValue) {
   testing::asserts("SEM-159");
   const auto texts = texts_of<VariableMismatchError>(

@@ -336,9 +336,6 @@ void expect_refused(const Uses& uses) {
 TEST(Processes, RefuseWorkOfOneProcess) {
   testing::asserts("SEM-156");
   expect_refused({
-      [](auto& strategy) {
-        strategy.run([&](ReplicaContext&) { strategy.mirrored_variable(1.0); });
-      },
       [](auto& strategy) { strategy.mirrored_variable(std::make_shared<int>(1)); },
       [](auto& strategy) {
         strategy.run([](ReplicaContext& replica) {

@@ -95,14 +95,14 @@ std::shared_ptr<VariableState<T>> make_variable_of(StrategyCore& core, CrossRepl
   VariableInfo info = describe_variable(core, std::move(options), site);
   if constexpr (std::is_same_v<ReaderOf, NoReader>) require_readable(info);
   ReplicaContext* replica = replica_making(core, site);
-  if (replica == nullptr) {
+  const auto make_now = [&] {
     if (core.processes() == nullptr) [[likely]] {
       return initialise<T>(core, cross, init, std::move(info), reader_of);
     }
     const T first = first_value_of_processes<T>(core, cross, init, info, site);
     return initialise<T>(core, cross, [&first] { return first; }, std::move(info), reader_of);
-  }
-  core.require_one_process("a variable made in a replica", site);
+  };
+  if (replica == nullptr) return make_now();
   const VariableRequest request{info.name,
                                 info.synchronization,
                                 info.aggregation,
@@ -112,9 +112,7 @@ std::shared_ptr<VariableState<T>> make_variable_of(StrategyCore& core, CrossRepl
                                 host_digest_of(init),
                                 site,
                                 name_of_tag(place.tag)};
-  const auto make = [&]() -> std::shared_ptr<void> {
-    return initialise<T>(core, cross, init, std::move(info), reader_of);
-  };
+  const auto make = [&]() -> std::shared_ptr<void> { return make_now(); };
   return std::static_pointer_cast<VariableState<T>>(replica->merges().make_variable(
       replica->replica_id(), request, FunctionRef<std::shared_ptr<void>()>(make)));
 }

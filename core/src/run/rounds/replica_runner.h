@@ -27,6 +27,7 @@ struct alignas(64) ReplicaState {
     kRunning,
     kArrived,    ///< Paused at a merge.
     kSeeking,    ///< Paused until the first replica makes a variable.
+    kMaking,     ///< Paused until all processes make a variable.
     kAbsent,     ///< Takes no part in this run.
     kElsewhere,  ///< Belongs to another process.
     kEnded,      ///< Returned.
@@ -123,6 +124,10 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void begin_phase();
   void seek(int replica, const VariableRequest& request);
   void serve_seekers();
+  // With other processes, the first replica's variable is made between rounds (SEM-159).
+  std::shared_ptr<void> make_with_processes(int replica, const VariableRequest& request,
+                                            FunctionRef<std::shared_ptr<void>()> make);
+  void serve_maker();
 
   // The run fails. Without memory for the report the run fails too, without a report (SEM-144).
   // `describe` returns a Failure.
@@ -161,6 +166,10 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   Executor& executor_;
   Gate gate_;
   Gate seekers_;
+  Gate maker_;
+  const FunctionRef<std::shared_ptr<void>()>* make_ = nullptr;  // While a replica is kMaking.
+  std::shared_ptr<void> made_;
+  std::exception_ptr make_failed_;
   ReplicaVariables variables_;
   ReplicaStates states_;
   std::vector<MergeRequest*> requests_;

@@ -56,6 +56,9 @@ std::vector<ReplicaReport> replica_reports(const RunFacts& run) {
         report.what = "waits for replica " + std::to_string(run.present.id(0)) + " to make " +
                       sought_text(*own.sought);
         break;
+      case ReplicaState::Status::kMaking:
+        report.what = "makes a variable " + merges_text(own.merges);
+        break;
       case ReplicaState::Status::kAbsent:
         report.what = "takes no part in this run";
         break;

@@ -5,6 +5,8 @@
 #include "belfry/backend/witness.h"
 #include "run/rounds/replica_runner.h"
 
+#include <utility>
+
 namespace belfry::detail {
 
 // The first participating replica, usually replica 0, makes the variable and never waits. A replica
@@ -16,7 +18,8 @@ std::shared_ptr<void> ReplicaRunner::make_variable(int replica, const VariableRe
     unnamed_->reach(replica, request);
   }
   if (replica == present_.id(0)) {
-    std::shared_ptr<void> made = make();
+    const bool is_alone = core().processes() == nullptr;
+    std::shared_ptr<void> made = is_alone ? make() : make_with_processes(replica, request, make);
     if (auto* const witness = dynamic_cast<VariableWitness*>(&executor_)) witness->made(made.get());
     variables_.add(request, made);
     executor_.open(seekers_);
@@ -31,6 +34,44 @@ std::shared_ptr<void> ReplicaRunner::make_variable(int replica, const VariableRe
     }
     seek(replica, request);
   }
+}
+
+// The processes exchange the variable while no replica runs: groups are for the caller's thread.
+std::shared_ptr<void> ReplicaRunner::make_with_processes(
+    int replica, const VariableRequest& request, FunctionRef<std::shared_ptr<void>()> make) {
+  ReplicaState& own = state(replica);
+  make_ = &make;
+  own.status = ReplicaState::Status::kMaking;
+  try {
+    executor_.block_until({.kind = OperationKind::kWait,
+                           .agent = agent_of(replica),
+                           .subject = own.merges,
+                           .value = ordinal_,
+                           .site = request.site},
+                          maker_);
+  } catch (...) {
+    own.status = ReplicaState::Status::kRunning;
+    throw;
+  }
+  own.status = ReplicaState::Status::kRunning;
+  require_alive(replica);
+  if (make_failed_ != nullptr) std::rethrow_exception(std::exchange(make_failed_, nullptr));
+  return std::exchange(made_, nullptr);
+}
+
+void ReplicaRunner::serve_maker() {
+  if (!has_failed()) {
+    const CurrentScope scope(cross_current_);
+    try {
+      made_ = (*make_)();
+    } catch (...) {
+      make_failed_ = std::current_exception();
+    }
+  }
+  executor_.open(maker_);
+  if (!has_failed()) return;
+  executor_.open(seekers_);
+  executor_.open(gate_);
 }
 
 void ReplicaRunner::seek(int replica, const VariableRequest& request) {
