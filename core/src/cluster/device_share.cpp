@@ -7,6 +7,7 @@
 #include "belfry/error.h"
 
 #include <cstdint>
+#include <numeric>
 
 namespace belfry {
 
@@ -30,8 +31,8 @@ std::vector<int> devices_of_process(const DeviceShare& share, CallSite site) {
             std::to_string(share.per_process),
         "start fewer processes on the host, or give each process fewer devices", site);
   }
-  std::vector<int> devices;
-  for (int i = 0; i < share.per_process; ++i) devices.push_back(static_cast<int>(first) + i);
+  std::vector<int> devices(static_cast<std::size_t>(share.per_process));
+  std::iota(devices.begin(), devices.end(), static_cast<int>(first));
   return devices;
 }
 

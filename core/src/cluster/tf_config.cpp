@@ -111,8 +111,8 @@ class ConfigReader {
   }
   [[noreturn]] void fail(const std::string& what) const {
     variable_.fail(what,
-                   "for example {\"cluster\": {\"worker\": [\"host0:2222\", \"host1:2222\"]}, "
-                   "\"task\": {\"type\": \"worker\", \"index\": 0}}",
+                   R"(for example {"cluster": {"worker": ["host0:2222", "host1:2222"]}, )"
+                   R"("task": {"type": "worker", "index": 0}})",
                    site_);
   }
 

@@ -50,7 +50,7 @@ std::optional<ClusterTask> task_of(const TfConfig& config, const Variable& varia
   if (!config.job && !config.index) return std::nullopt;
   if (!config.job || !config.index) {
     variable.fail(config.job ? "task has no index" : "task has no type",
-                  "write both, for example \"task\": {\"type\": \"worker\", \"index\": 0}", site);
+                  R"(write both, for example "task": {"type": "worker", "index": 0})", site);
   }
   return ClusterTask{.job = *config.job, .index = *config.index};
 }
