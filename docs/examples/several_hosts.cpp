@@ -5,11 +5,14 @@
 #include <belfry/cluster_environment.h>
 #include <belfry/device_share.h>
 #include <belfry/error.h>
+#include <belfry/sim/cluster.h>
 
 #include <unistd.h>
 
 #include <iostream>
+#include <string>
 #include <string_view>
+#include <vector>
 
 using namespace belfry;
 
@@ -40,8 +43,20 @@ int main(int argc, char** argv) {
   std::cout << worker << "; cluster: " << worker.cluster << '\n';
 
   std::cout << resolve(of_mpirun, ProcessNumbers{.rank = 0, .size = 2}) << '\n';
-  std::cout << resolve({}) << '\n';
+  std::cout << resolve(Environment{}) << '\n';
   // [launchers]
+
+  std::cout << "== cluster\n";
+  // [cluster]
+  std::vector<std::string> lines(2);
+  sim::Cluster cluster{{.hosts = 2, .seed = 7}};
+  cluster.run([&](sim::Host& host) {
+    const int rank = host.group().rank();
+    host.environment() = {{"RANK", std::to_string(rank)}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "0"}};
+    lines[rank] = to_string(resolve(host.environment()));
+  });
+  for (const std::string& line : lines) std::cout << line << '\n';
+  // [cluster]
 
   std::cout << "== devices\n";
   // [devices]

@@ -4,7 +4,6 @@
 
 #include "belfry/detail/compiler.h"
 
-#include <functional>
 #include <map>
 #include <string>
 
@@ -12,7 +11,7 @@ namespace belfry {
 
 /// The variables of an environment, by name. The library reads no environment but the maps that a
 /// program passes, and changes none.
-using Environment = std::map<std::string, std::string, std::less<>>;
+using Environment = std::map<std::string, std::string>;
 
 /// The variables in a list of `NAME=value`, such as `environ` of POSIX: null ends the list. The
 /// first entry of a name counts, as for `getenv`; entries without `=` are left out.

@@ -76,7 +76,7 @@ TEST(Resolve, ReadsEachLauncher) {
 
 TEST(Resolve, WithoutASourceIsAlone) {
   testing::asserts("SEM-200");
-  EXPECT_EQ(resolve({}), ProcessIdentity{});
+  EXPECT_EQ(resolve(Environment{}), ProcessIdentity{});
   EXPECT_EQ(resolve({{"PATH", "/bin"}, {"PMIX_RANK", "3"}}), ProcessIdentity{});
   EXPECT_EQ(ProcessIdentity{}.numbers, (ProcessNumbers{.rank = 0, .size = 1, .local_rank = 0}));
 }

@@ -26,7 +26,8 @@ void read_or_refuse(Read read) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   read_or_refuse([&] {
-    const belfry::ProcessNumbers me = belfry::resolve({{"TF_CONFIG", text}}).numbers;
+    const belfry::ProcessNumbers me =
+        belfry::resolve(belfry::Environment{{"TF_CONFIG", text}}).numbers;
     if (me.rank < 0 || me.rank >= me.size || me.local_rank > me.rank) std::abort();
   });
   read_or_refuse([&] {

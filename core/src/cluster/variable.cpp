@@ -33,7 +33,7 @@ void Variable::fail(const std::string& what, const std::string& hint, CallSite s
 }
 
 Variable variable_of(const Environment& environment, std::string_view name) {
-  const auto found = environment.find(name);
+  const auto found = environment.find(std::string(name));
   return {.name = name, .value = found == environment.end() ? std::string_view() : found->second};
 }
 
