@@ -17,8 +17,8 @@ import re
 import tree
 
 # The folders of core/src and their layers.
-LAYERS = {"words": 0, "backend": 1, "kernels": 1, "host": 1, "values": 2, "collectives": 3,
-          "run": 4, "input": 5, "strategies": 5}
+LAYERS = {"words": 0, "backend": 1, "kernels": 1, "host": 1, "cluster": 1, "values": 2,
+          "collectives": 3, "run": 4, "input": 5, "strategies": 5}
 BACKENDS_SEE = 1  # The highest layer that backends may include.
 EXTRAS = ("files", "to" + "wer")  # The libraries beside core, which nothing but users includes.
 LIBRARIES = ("core", "sim", "cuda", *EXTRAS)
@@ -28,7 +28,8 @@ THIRD_PARTIES = [
     (r"boost/context/", r"core/src/backend/"),
     (r"boost/container/", r"core/src/kernels/"),
     (r"fmt/", r"(core/src|backends/[^/]+/(src|driver)|proptests|tools|docs)/"),
-    (r"nlohmann/", r"core/src/values/|backends/sim/src/(trace_json|explore/verdict_json)"),
+    (r"nlohmann/", r"core/src/(values/|cluster/tf_config\.cpp)|"
+                   r"backends/sim/src/(trace_json|explore/verdict_json)"),
     (r"(unsupported/)?Eigen/",
      r".*_(test|bench)\.(cpp|h)|(proptests|tools)/|docs/examples/(eigen\.cpp|own_training/)"),
     (r"(elfutils/|dwarf\.h)", r"backends/sim/watch/src/"),

@@ -165,8 +165,8 @@ def page(families, reasons, rows, why):
     total = ", ".join(f"{count[outcome]} {outcome}" for outcome in sorted(count, reverse=True))
     head = ["# Conformance", "",
             "The page lists the collected facts about the reference systems' contexts, runs,",
-            "variables, reductions, algorithms, packs, orders of additions, gathers, input and",
-            "slices. Facts about the resolution of clusters are not listed yet.",
+            "variables, reductions, algorithms, packs, orders of additions, gathers, input,",
+            "slices and clusters.",
             "`tools/checks/conformance.py` writes the page from a run of the tests that are named",
             "by the rows: on the simulator (sim), on the host half of the CUDA backend (cuda), or",
             "in the tests of core (core). Sections that must not compile are not part of the run:",
