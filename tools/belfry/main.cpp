@@ -40,6 +40,14 @@ std::string known_backend(const std::string& text) {
   return text == "sim" || text == "cuda" ? "" : "'" + text + "' is neither sim nor cuda";
 }
 
+void require_hosts(const DemoOptions& options) {
+  const char* fault = nullptr;
+  if (options.backend != BackendKind::kSim) fault = "hosts are simulated: use --backend sim";
+  if (!options.trace.empty()) fault = "a trace has a single host: leave --trace out";
+  if (options.hosts > options.replicas) fault = "each host needs a replica: ask for more replicas";
+  if (fault != nullptr) throw CLI::ValidationError("--hosts", fault);
+}
+
 void add_demo(CLI::App& app, Arguments& arguments) {
   CLI::App* demo = app.add_subcommand(
       "demo", "Train on handwritten digits with MirroredStrategy and check every step");
@@ -56,7 +64,7 @@ void add_demo(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(1, 64))
       ->option_text("N");
   demo->add_option("--hosts", options.hosts,
-                   "Hosts of a simulated cluster, which share out the replicas (1)")
+                   "Hosts of a simulated cluster; the replicas are shared out (1)")
       ->check(CLI::Range(1, 64))
       ->option_text("N");
   demo->add_option("--epochs", options.epochs, "Passes over the training images (20)")
@@ -87,14 +95,7 @@ void add_demo(CLI::App& app, Arguments& arguments) {
     if (!options.trace.empty() && options.backend != BackendKind::kSim) {
       throw CLI::ValidationError("--trace", "only the simulator has a log: use --backend sim");
     }
-    if (options.hosts > 1) {
-      const char* const fault =
-          options.backend != BackendKind::kSim ? "hosts are simulated: use --backend sim"
-          : !options.trace.empty()             ? "a trace is of a single host: leave --trace out"
-          : options.hosts > options.replicas   ? "each host needs a replica: ask for more replicas"
-                                               : nullptr;
-      if (fault != nullptr) throw CLI::ValidationError("--hosts", fault);
-    }
+    if (options.hosts > 1) require_hosts(options);
     const auto dropped = options.dropped_replica.value_or(0);
     if (dropped < options.replicas) return;
     throw CLI::ValidationError("--drop-replica", "no replica " + std::to_string(dropped) +
