@@ -4,10 +4,11 @@
 
 namespace belfry::demo {
 
-/// How far a step on N replicas can be from the same step on one device by rounding alone.
+/// The largest difference, by rounding alone, between a step on N replicas and the same step on one
+/// device.
 ///
 /// An element of the gradient is G = (1/B) (t_1 + ... + t_B): one term for each of the B examples,
-/// a product of two binary32 numbers that have the same bits on one device and on N, because they
+/// a product of two binary32 numbers with the same bits on one device and on N, since both numbers
 /// depend on one example alone. Let u = 2^-24, g(k) = k u / (1 - k u), and
 /// M = (1/B) (|t_1| + ... + |t_B|).
 ///
