@@ -5,10 +5,11 @@
 // replica say about each mutant and its correct twin.
 //   bug_table                    the table
 //   bug_table explain N          the verdicts of bug N, in words
-//   bug_table tokens             the level and the replay tokens of each mutant and twin
+//   bug_table verdicts           the verdict of each mutant and twin, a line of JSON each
 //   bug_table threads            the programs that fail in processes of their own
 //   bug_table run N WHICH WHERE  the mutant or twin once, with replicas on threads or fibers
 #include "belfry/sim/explore.h"
+#include "belfry/sim/verdict_json.h"
 #include "bug.h"
 #include "marks.h"
 #include "score.h"
@@ -118,11 +119,9 @@ int explain_bug(int number) {
   return EXIT_FAILURE;
 }
 
-void print_tokens(const Bug& bug, Program program, const char* which) {
+void print_verdict(const Bug& bug, Program program, const char* which) {
   const sim::Verdict verdict = sim::explore({.devices = bug.devices, .seed = 7}, program);
-  std::cout << bug.number << ' ' << which << ' ' << to_string(verdict);
-  for (const std::string& token : verdict.tokens()) std::cout << ' ' << token;
-  std::cout << '\n';
+  std::cout << sim::verdict_json(std::to_string(bug.number) + ' ' + which, verdict) << '\n';
 }
 
 int run(const std::vector<std::string>& words) {
@@ -130,17 +129,17 @@ int run(const std::vector<std::string>& words) {
     print_table();
   } else if (words.size() == 3 && words[1] == "explain") {
     return explain_bug(std::atoi(words[2].c_str()));
-  } else if (words.size() == 2 && words[1] == "tokens") {
+  } else if (words.size() == 2 && words[1] == "verdicts") {
     for (const Bug& bug : all_bugs()) {
-      print_tokens(bug, bug.mutant, "mutant");
-      print_tokens(bug, bug.twin, "twin");
+      print_verdict(bug, bug.mutant, "mutant");
+      print_verdict(bug, bug.twin, "twin");
     }
   } else if (words.size() == 2 && words[1] == "threads") {
     print_threads_table(words[0]);
   } else if (words.size() == 5 && words[1] == "run") {
     return run_alone(std::atoi(words[2].c_str()), words[3], words[4]);
   } else {
-    std::cerr << "usage: bug_table [explain N | tokens | threads | run N mutant|twin "
+    std::cerr << "usage: bug_table [explain N | verdicts | threads | run N mutant|twin "
                  "threads|fibers]\n";
     return EXIT_FAILURE;
   }

@@ -84,21 +84,42 @@ std::string key_of(CallSite site) {
   return std::string(site.file) + ':' + std::to_string(site.line);
 }
 
+// A member with a value of its own until the end of a scope.
+template <class T>
+class Within {
+ public:
+  Within(T& member, T value) : member_(member), before_(std::exchange(member, value)) {}
+  ~Within() { member_ = before_; }
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+
+ private:
+  T& member_;
+  T before_;
+};
+
 }  // namespace
 
-void TapingStrategy::do_merge(StrategyStep& merge) {
-  struct Inside {
-    const StrategyStep*& place;
-    const StrategyStep* outer;
-    ~Inside() { place = outer; }
-  };
-  const Inside inside{merge_, std::exchange(merge_, &merge)};
-  Strategy::do_merge(merge);
+ReductionTape::ReductionTape(Strategy& strategy)
+    : core_(&strategy.cross_replica().core()), outer_(std::exchange(detail::step_tap, this)) {}
+
+ReductionTape::~ReductionTape() { detail::step_tap = outer_; }
+
+void ReductionTape::around_merge(detail::StrategyCore& core, const StrategyStep& merge,
+                                 detail::FunctionRef<void()> hook) {
+  if (&core != core_) return hook();
+  const Within<const StrategyStep*> within(merge_, &merge);
+  hook();
 }
 
-void TapingStrategy::do_reduce(const ReduceCall& call) {
+void ReductionTape::around_reduce(detail::StrategyCore& core, const ReduceCall& call,
+                                  detail::FunctionRef<void()> hook) {
+  if (&core != core_ || reduces_) return hook();
   TapedReduction reduction{.place = present_place(), .op = call.op, .leaves = inputs_of(call)};
-  Strategy::do_reduce(call);
+  {
+    const Within<bool> within(reduces_, true);
+    hook();
+  }
   for (std::size_t i = 0; i < reduction.leaves.size(); ++i) {
     ReducedLeaf& leaf = reduction.leaves[i];
     if (leaf.judged) leaf.result = numbers_of(call.parts.front()[i]);
@@ -107,7 +128,7 @@ void TapingStrategy::do_reduce(const ReduceCall& call) {
 }
 
 // A tag takes the place of the line of the merge, and not of a line in the merge function.
-ReductionPlace TapingStrategy::present_place() const {
+ReductionPlace ReductionTape::present_place() const {
   const CallSite site = detail::submitting_site();
   const std::string at = " at " + to_string(site);
   if (merge_ == nullptr) return {key_of(site), "the reduction" + at};

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/backend/backend.h"
-#include "belfry/call_site.h"
+#include "belfry/detail/step_tap.h"
 #include "belfry/dtype.h"
 #include "belfry/reduce_op.h"
 #include "belfry/strategy.h"
@@ -37,20 +36,31 @@ struct TapedReduction {
   std::vector<ReducedLeaf> leaves;
 };
 
-/// A mirrored strategy that keeps its reductions. Order: each reduction blocks the host until the
-/// inputs and the result are computed.
-class TapingStrategy final : public Strategy {
+/// Keeps the reductions of a strategy that the calling thread begins, while the tape lives. Of a
+/// reduction whose hook begins further reductions, the outermost alone. Order: each reduction
+/// blocks the host until the inputs and the result are computed.
+class ReductionTape final : public detail::StepTap {
  public:
-  TapingStrategy(Backend& backend, CallSite site) : Strategy(backend, StrategyOptions{}, site) {}
+  /// The strategy outlives the tape.
+  explicit ReductionTape(Strategy& strategy);
+  ~ReductionTape() override;
+  ReductionTape(const ReductionTape&) = delete;
+  ReductionTape& operator=(const ReductionTape&) = delete;
 
+  /// In the order of their ends.
   const std::vector<TapedReduction>& reductions() const { return reductions_; }
 
  private:
-  void do_merge(StrategyStep& merge) override;
-  void do_reduce(const ReduceCall& call) override;
+  void around_merge(detail::StrategyCore& core, const StrategyStep& merge,
+                    detail::FunctionRef<void()> hook) override;
+  void around_reduce(detail::StrategyCore& core, const ReduceCall& call,
+                     detail::FunctionRef<void()> hook) override;
   ReductionPlace present_place() const;
 
+  const detail::StrategyCore* core_;
+  detail::StepTap* outer_;
   const StrategyStep* merge_ = nullptr;  // The innermost merge.
+  bool reduces_ = false;                 // Within a reduction.
   std::vector<TapedReduction> reductions_;
 };
 

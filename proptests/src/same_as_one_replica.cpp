@@ -4,6 +4,7 @@
 
 #include "belfry/error.h"
 #include "belfry/sim/backend.h"
+#include "belfry/strategies.h"
 #include "reduction_tape.h"
 
 #include <algorithm>
@@ -12,9 +13,10 @@
 #include <exception>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <sstream>
-#include <utility>
+#include <string>
 #include <vector>
 
 namespace belfry::testing {
@@ -93,17 +95,33 @@ std::string on(int replicas) {
   return " on " + std::to_string(replicas) + (replicas == 1 ? " replica" : " replicas");
 }
 
+// The reductions until the end of the body or its exception.
+struct Tape {
+  int devices = 0;
+  int replicas = 0;
+  std::vector<TapedReduction> reductions{};
+  std::exception_ptr thrown{};
+};
+
+// Strategies that leave devices out have a single replica, too.
+std::string on(const Tape& tape) {
+  const std::string text = on(tape.replicas);
+  return tape.replicas == 1 && tape.devices > 1
+             ? text + " of " + std::to_string(tape.devices) + " devices"
+             : text;
+}
+
 class Comparison {
  public:
-  Comparison(const OneReplicaOptions& options, const std::vector<TapedReduction>& one,
-             const std::vector<TapedReduction>& many)
-      : options_(options), many_(many) {
-    for (const TapedReduction& reduction : one) one_[reduction.place.key].push_back(&reduction);
+  Comparison(int terms, const Tape& one, const Tape& many) : terms_(terms), many_(many) {
+    for (const TapedReduction& reduction : one.reductions) {
+      one_[reduction.place.key].push_back(&reduction);
+    }
   }
 
-  OneReplicaReport report(bool is_complete) {
+  OneReplicaReport report() {
     OneReplicaReport report;
-    for (const TapedReduction& reduction : many_) {
+    for (const TapedReduction& reduction : many_.reductions) {
       const std::size_t turn = turns_[reduction.place.key]++;
       report.difference = difference_of(reduction, turn);
       if (!report.difference.empty()) return report;
@@ -111,7 +129,7 @@ class Comparison {
       report.unjudged +=
           static_cast<int>(std::ranges::count(reduction.leaves, false, &ReducedLeaf::judged));
     }
-    if (is_complete) report.difference = missing();
+    if (many_.thrown == nullptr) report.difference = missing();
     return report;
   }
 
@@ -120,12 +138,11 @@ class Comparison {
     const std::string name = "#" + std::to_string(turn + 1) + " of " + many.place.text;
     const auto found = one_.find(many.place.key);
     if (found == one_.end() || turn >= found->second.size()) {
-      return name + " happens" + on(options_.replicas) + " and not" + on(1);
+      return name + " happens" + on(many_) + " and not" + on(1);
     }
     const TapedReduction& one = *found->second[turn];
     if (one.op != many.op) {
-      return name + " is a " + to_string(one.op) + on(1) + ", a " + to_string(many.op) +
-             on(options_.replicas);
+      return name + " is a " + to_string(one.op) + on(1) + ", a " + to_string(many.op) + on(many_);
     }
     if (one.leaves.size() != many.leaves.size()) return name + kStructure;
     for (std::size_t i = 0; i < many.leaves.size(); ++i) {
@@ -141,11 +158,11 @@ class Comparison {
     if (one.dtype != many.dtype || one.judged != many.judged) return kStructure;
     if (one.result.size() != many.result.size()) return kStructure;
     for (std::size_t i = 0; i < many.result.size(); ++i) {
-      const Exact bound = bound_of(reduction, many, i, options_.terms);
+      const Exact bound = bound_of(reduction, many, i, terms_);
       if (same_within(one.result[i], many.result[i], bound)) continue;
       return " differs: element " + std::to_string(i) + " of leaf " + std::to_string(index) +
              " is " + text_of(one.result[i], one.dtype) + on(1) + ", " +
-             text_of(many.result[i], many.dtype) + on(options_.replicas) + "; the bound is " +
+             text_of(many.result[i], many.dtype) + on(many_) + "; the bound is " +
              text_of(bound, DType::kFloat64) + inputs_of(many, i) +
              guess(one.result[i], many.result[i], bound);
     }
@@ -162,14 +179,14 @@ class Comparison {
 
   // A frequent mistake, if the numbers fit.
   std::string guess(Exact one, Exact many, Exact bound) const {
-    const auto replicas = static_cast<Exact>(options_.replicas);
+    const auto replicas = static_cast<Exact>(many_.replicas);
     if (one == 0 || !std::isfinite(one) || !std::isfinite(many)) return {};
     if (std::fabs(replicas * one - many) <= bound) {
-      return "; the result is " + std::to_string(options_.replicas) +
+      return "; the result is " + std::to_string(many_.replicas) +
              " times too large: take the mean, or share the batch out";
     }
     if (std::fabs(one - replicas * many) > bound) return {};
-    return "; the result is " + std::to_string(options_.replicas) +
+    return "; the result is " + std::to_string(many_.replicas) +
            " times too small: take the sum, or the mean over the global batch once";
   }
 
@@ -179,7 +196,7 @@ class Comparison {
       const std::size_t met = turns == turns_.end() ? 0 : turns->second;
       if (met >= reductions.size()) continue;
       return "#" + std::to_string(met + 1) + " of " + reductions[met]->place.text + " happens" +
-             on(1) + " and not" + on(options_.replicas);
+             on(1) + " and not" + on(many_);
     }
     return {};
   }
@@ -187,29 +204,46 @@ class Comparison {
   static constexpr const char* kStructure =
       " differs: the values have a different structure, element type or size";
 
-  const OneReplicaOptions& options_;
-  const std::vector<TapedReduction>& many_;
+  int terms_;
+  const Tape& many_;
   std::map<std::string, std::vector<const TapedReduction*>> one_;
   std::map<std::string, std::size_t> turns_;
 };
 
-// The reductions until the end of the body or its exception.
-struct Tape {
-  std::vector<TapedReduction> reductions;
-  std::exception_ptr thrown;
-};
+[[noreturn]] void refuse(const std::string& what, const char* hint, CallSite site) {
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument, what, hint, site);
+}
 
-Tape tape_of(int replicas, const OneReplicaOptions& options,
+std::unique_ptr<Strategy> strategy_on(Backend& backend, const OneReplicaOptions& options,
+                                      CallSite site) {
+  if (!options.strategy) {
+    return std::make_unique<MirroredStrategy>(backend, StrategyOptions{}, site);
+  }
+  std::unique_ptr<Strategy> strategy = options.strategy(backend);
+  if (strategy == nullptr) {
+    refuse("a comparison with one replica without a strategy",
+           "return a strategy from OneReplicaOptions::strategy", site);
+  }
+  return strategy;
+}
+
+Tape tape_of(int devices, const OneReplicaOptions& options,
              const std::function<void(Strategy&)>& body, CallSite site) {
-  Tape tape;
-  sim::Backend backend({.devices = replicas, .record = false, .seed = options.seed}, site);
-  TapingStrategy strategy(backend, site);
+  sim::Backend backend({.devices = devices, .record = false, .seed = options.seed}, site);
+  const std::unique_ptr<Strategy> strategy = strategy_on(backend, options, site);
+  Tape tape{.devices = devices, .replicas = strategy->num_replicas()};
+  if (devices == 1 && tape.replicas != 1) {
+    refuse("a comparison with one replica has " + std::to_string(tape.replicas) + " on one device",
+           "make the strategy of OneReplicaOptions::strategy over the devices of its backend",
+           site);
+  }
+  const ReductionTape reductions(*strategy);
   try {
-    body(strategy);
+    body(*strategy);
   } catch (...) {
     tape.thrown = std::current_exception();
   }
-  tape.reductions = strategy.reductions();
+  tape.reductions = reductions.reductions();
   return tape;
 }
 
@@ -219,16 +253,13 @@ OneReplicaReport compare_with_one_replica(const OneReplicaOptions& options,
                                           const std::function<void(Strategy&)>& body,
                                           CallSite site) {
   if (options.replicas < 2) {
-    throw InvalidArgumentError(
-        ErrorCode::kInvalidArgument,
-        "a comparison of one replica with " + std::to_string(options.replicas),
-        "compare with two replicas or more", site);
+    refuse("a comparison of one replica with " + std::to_string(options.replicas),
+           "compare with two replicas or more", site);
   }
   const Tape one = tape_of(1, options, body, site);
   if (one.thrown) std::rethrow_exception(one.thrown);
   const Tape many = tape_of(options.replicas, options, body, site);
-  OneReplicaReport report =
-      Comparison(options, one.reductions, many.reductions).report(many.thrown == nullptr);
+  OneReplicaReport report = Comparison(options.terms, one, many).report();
   if (report.difference.empty() && many.thrown) std::rethrow_exception(many.thrown);
   return report;
 }
@@ -237,6 +268,7 @@ std::string to_string(const OneReplicaOptions& options) {
   std::string text = "OneReplicaOptions{.replicas = " + std::to_string(options.replicas);
   if (options.seed != 0) text += ", .seed = " + std::to_string(options.seed);
   if (options.terms != 0) text += ", .terms = " + std::to_string(options.terms);
+  if (options.strategy) text += ", .strategy = \"a function\"";
   return text + '}';
 }
 

@@ -199,6 +199,18 @@ for program in 02_all_reduce 05_errors; do
 done
 """
 
+# The programs of the table of bugs, optimized. Other builds compile them without optimization.
+VERDICTS = """\
+for compiler in g++ clang++-19; do
+  tree="build/verdicts/$compiler"
+  configure dev -B "$tree" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS= \\
+    -DBELFRY_TEST_FLAGS='-O2 -g1' -DBELFRY_BUILD_CUDA=OFF
+  cmake --build "$tree" --target bug_table
+  "$tree/bin/bug_table" verdicts >"$tree.json"
+done
+python3 tools/ci/same_verdicts.py build/verdicts/{g++,clang++-19}.json
+"""
+
 STEPS = [
     Step("gcc", "GCC, warnings are errors, every test", TESTED,
          "configure_and_build dev\nctest --preset dev -LE 'lint|consumers'", GCC),
@@ -222,6 +234,9 @@ STEPS = [
          WALLS, (*GCC, "clang++-19")),
     Step("properties", "properties and contracts, {BELFRY_CAMPAIGN_CASES} cases each; threads: 30",
          TESTED, PROPERTIES, GCC, {"BELFRY_CAMPAIGN_CASES": "1000"}),
+    Step("verdicts", "optimized programs of GCC and clang 19 get the same verdicts and tokens",
+         (*BUILD, *SOURCES, "tools/cmake/*", "tools/ci/same_verdicts.py"), VERDICTS,
+         (*GCC, "clang++-19")),
     Step("mutants", "planted faults, each killed by the test that its patch names",
          (*TESTED, "proptests/mutants/*", "!*.md"), "python3 tools/checks/run_mutants.py", GCC),
     Step("memory", "memory runs out at every allocation: all cases, carriers, strategies, CUDA",

@@ -9,6 +9,7 @@
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/distribute.h"
 #include "belfry/detail/step_tag.h"
+#include "belfry/detail/step_tap.h"
 #include "belfry/detail/variable_state.h"
 #include "belfry/replica_context.h"
 #include "run/rounds/exception_text.h"
@@ -89,7 +90,12 @@ class ReplicaRunner::MergeStep final : public StrategyStep {
   void take_to(StrategyHooks& hooks) {
     const HookDepth::Call call(runner_.core().hook_depth(), Hook::kMerge, site());
     try {
-      hooks.do_merge(*this);
+      const auto hook = [&] { hooks.do_merge(*this); };
+      if (step_tap != nullptr) [[unlikely]] {
+        step_tap->around_merge(runner_.core(), *this, hook);
+      } else {
+        hook();
+      }
     } catch (...) {
       rethrow_failure();
       throw;

@@ -4,6 +4,7 @@
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/all_reduce_request.h"
 #include "belfry/detail/reduce_values.h"
+#include "belfry/detail/step_tap.h"
 #include "belfry/error.h"
 #include "collectives/require_reducible.h"
 #include "run/processes/all_reduce_parts.h"
@@ -96,7 +97,7 @@ void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* request
     if (found) throw_overflow(*found, place(found->leaf), requests, present);
   }
   try {
-    cross.core().reduce({first.op, parts, true, present});
+    reduce_in_tap(cross.core(), {first.op, parts, true, present});
   } catch (const Error&) {
     std::rethrow_exception(
         at_refused_leaf(std::current_exception(), first.op, parts.front(), place));

@@ -4,6 +4,7 @@
 #include "belfry/detail/reduce_values.h"
 
 #include "belfry/backend/current_slot.h"
+#include "belfry/detail/step_tap.h"
 #include "belfry/error.h"
 #include "collectives/require_reducible.h"
 #include "run/verbs/sum_overflow.h"
@@ -98,7 +99,7 @@ void reduce_at(CallSite site, StrategyCore& core, const ReduceCall& call, LeafPl
     require_sums_fit(call, place, site);
   }
   try {
-    core.reduce(call);
+    reduce_in_tap(core, call);
   } catch (const Error&) {
     std::rethrow_exception(at_refused_leaf(at_site(std::current_exception(), site), call.op,
                                            call.parts.front(), place));

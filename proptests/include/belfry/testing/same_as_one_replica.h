@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/backend.h"
 #include "belfry/call_site.h"
 #include "belfry/detail/prints.h"
 #include "belfry/strategy.h"
@@ -10,23 +11,30 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 namespace belfry::testing {
 
 /// The settings of a comparison with one replica.
 struct OneReplicaOptions {
-  int replicas = 2;        ///< The number N of replicas; at least 2.
+  int replicas = 2;        ///< The number N of replicas, on a simulated device each; at least 2.
   std::uint64_t seed = 0;  ///< Of the schedules of the simulator.
   /// The most terms that an element of a reduction has over all replicas, for example the number of
   /// examples in the global batch, if the sums of these terms in a replica are rounded. 0: replicas
   /// round nothing before a reduction.
   int terms = 0;
-
-  bool operator==(const OneReplicaOptions&) const = default;
+  /// Makes the strategy of a run, over all devices of the backend: a strategy of belfry with any
+  /// options, or a strategy of the user. Called for a backend with a single device, for a single
+  /// replica, and for a backend with N devices. A strategy that leaves devices out may have fewer
+  /// than N replicas. Without a function: a MirroredStrategy in replica order.
+  ///
+  ///   [](Backend& backend) { return std::make_unique<CentralStorageStrategy>(backend); }
+  std::function<std::unique_ptr<Strategy>(Backend&)> strategy{};
 };
 
-/// `OneReplicaOptions{.replicas = 4}`: the members that differ from their default.
+/// `OneReplicaOptions{.replicas = 4}`: the members that differ from their default. A strategy is
+/// the word `"a function"`.
 std::string to_string(const OneReplicaOptions& options);
 
 /// The result of a comparison with one replica.
@@ -43,9 +51,10 @@ std::string to_string(const OneReplicaReport& report);
 
 /// Runs `body` with a strategy of a single replica, and with a strategy of `options.replicas`
 /// replicas, on simulated devices, and compares the result of each reduction: of `all_reduce`, of
-/// reductions in merge functions and between runs, and of assignments with an aggregation. The
-/// strategies are mirrored strategies in replica order. The k-th reduction with a tag, or without a
-/// tag at a line of the program, is compared with the k-th on one replica.
+/// reductions in merge functions and between runs, of assignments with an aggregation, and of hooks
+/// of the strategy outside of reductions. The k-th reduction with a tag, or without a tag at a line
+/// of the program, is compared with the k-th on one replica. The body runs the strategy on the
+/// calling thread.
 ///
 /// An element may differ by the derived bound of the reduction for equal inputs, which are inputs
 /// whose exact sum or mean is the input of the single replica: g(a) * (|x0| + |x1| + ...) for the
@@ -56,10 +65,12 @@ std::string to_string(const OneReplicaReport& report);
 /// not differ.
 ///
 /// The first reduction of the N replicas that differs ends the comparison: later inputs depend on
-/// the result. Smaller differences before are not added up.
+/// the result. Smaller differences before are not added up. The bound holds for every order of
+/// additions, and not for strategies that lose digits on purpose.
 ///
-/// Throws: InvalidArgumentError (kInvalidArgument) for fewer than two replicas; exceptions of
-/// `body` on one replica, and on N replicas if no reduction before differs.
+/// Throws: InvalidArgumentError (kInvalidArgument) for fewer than two replicas, and for a function
+/// that makes no strategy, or several replicas on one device; exceptions of this function;
+/// exceptions of `body` on one replica, and on N replicas if no reduction before differs.
 OneReplicaReport compare_with_one_replica(const OneReplicaOptions& options,
                                           const std::function<void(Strategy&)>& body,
                                           CallSite site = CallSite::here());
