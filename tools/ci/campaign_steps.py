@@ -190,6 +190,14 @@ echo "$said"
 [[ "$said" == *"and version 1" ]]
 """
 
+# The second command tries every schedule of its programs.
+VERDICTS = """\
+configure test
+cmake --build --preset test --target verdict_soak
+build/test/bin/verdict_soak run "$BELFRY_CAMPAIGN_PROGRAMS"
+build/test/bin/verdict_soak every "$((BELFRY_CAMPAIGN_PROGRAMS / 10))"
+"""
+
 # Programs with fibers, exceptions and tensors.
 VALGRIND = """\
 configure dev
@@ -222,6 +230,8 @@ STEPS = [
          WALLS, (*GCC, "clang++-19")),
     Step("properties", "properties and contracts, {BELFRY_CAMPAIGN_CASES} cases each; threads: 30",
          TESTED, PROPERTIES, GCC, {"BELFRY_CAMPAIGN_CASES": "1000"}),
+    Step("verdicts", "verdicts on {BELFRY_CAMPAIGN_PROGRAMS} random programs, on a tenth in every "
+         "schedule", (*BUILD, *SOURCES), VERDICTS, GCC, {"BELFRY_CAMPAIGN_PROGRAMS": "20000"}),
     Step("mutants", "planted faults, each killed by the test that its patch names",
          (*TESTED, "proptests/mutants/*", "!*.md"), "python3 tools/checks/run_mutants.py", GCC),
     Step("memory", "memory runs out at every allocation: all cases, carriers, strategies, CUDA",
