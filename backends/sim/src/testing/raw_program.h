@@ -64,7 +64,8 @@ class RawRun {
     Stream& first = *streams_[0];
     for (std::size_t i = 0; i < RawProgram::kBuffers; ++i) {
       buffers_.push_back(view_of(backend.device(0).allocate(4, first), DType::kInt32));
-      fill(first, buffers_.back(), 0);
+      // Zeros would hide the order of additions and copies.
+      fill(first, buffers_.back(), static_cast<std::int64_t>(3 + 4 * i));
     }
     for (std::size_t i = 0; i < RawProgram::kEvents; ++i) {
       events_.push_back(backend.device(0).create_event());
