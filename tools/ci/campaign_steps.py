@@ -190,6 +190,14 @@ echo "$said"
 [[ "$said" == *"and version 1" ]]
 """
 
+# The second command tries every schedule of its programs.
+VERDICTS = """\
+configure test
+cmake --build --preset test --target verdict_soak
+build/test/bin/verdict_soak run "$BELFRY_CAMPAIGN_PROGRAMS"
+build/test/bin/verdict_soak every "$((BELFRY_CAMPAIGN_PROGRAMS / 10))"
+"""
+
 # Programs with fibers, exceptions and tensors.
 VALGRIND = """\
 configure dev
@@ -200,7 +208,7 @@ done
 """
 
 # The programs of the table of bugs, optimized. Other builds compile them without optimization.
-VERDICTS = """\
+TWO_VERDICTS = """\
 for compiler in g++ clang++-19; do
   tree="build/verdicts/$compiler"
   configure dev -B "$tree" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS= \\
@@ -234,8 +242,10 @@ STEPS = [
          WALLS, (*GCC, "clang++-19")),
     Step("properties", "properties and contracts, {BELFRY_CAMPAIGN_CASES} cases each; threads: 30",
          TESTED, PROPERTIES, GCC, {"BELFRY_CAMPAIGN_CASES": "1000"}),
-    Step("verdicts", "optimized programs of GCC and clang 19 get the same verdicts and tokens",
-         (*BUILD, *SOURCES, "tools/cmake/*", "tools/ci/same_verdicts.py"), VERDICTS,
+    Step("verdicts", "verdicts on {BELFRY_CAMPAIGN_PROGRAMS} random programs, on a tenth in every "
+         "schedule", (*BUILD, *SOURCES), VERDICTS, GCC, {"BELFRY_CAMPAIGN_PROGRAMS": "20000"}),
+    Step("two_verdicts", "optimized programs of GCC and clang 19 get the same verdicts and tokens",
+         (*BUILD, *SOURCES, "tools/cmake/*", "tools/ci/same_verdicts.py"), TWO_VERDICTS,
          (*GCC, "clang++-19")),
     Step("mutants", "planted faults, each killed by the test that its patch names",
          (*TESTED, "proptests/mutants/*", "!*.md"), "python3 tools/checks/run_mutants.py", GCC),

@@ -11,9 +11,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace belfry::sim::observer_test {
@@ -131,6 +134,47 @@ TEST(ManyObservers, HearTheSameLinesInEverySchedule) {
     EXPECT_THAT(lines["R0 of run 1"], ElementsAre(6, 7)) << seed;
     EXPECT_THAT(lines["R1 of run 1"], ElementsAre(6, 8)) << seed;
   }
+}
+
+// The code of the submissions of each replica.
+class Codes final : public Observer {
+ public:
+  void observe(const Observation& seen) override {
+    if (seen.kind == Kind::kSubmitted && seen.actor.run != 0) {
+      of_replica[seen.actor.agent.index].insert(seen.code);
+    }
+  }
+  std::map<std::int32_t, std::set<const void*>> of_replica;
+};
+
+// A replica that writes calls from a single line, and a replica that fills from a second line,
+// whatever happens between a call and its submission.
+TEST(ManyObservers, HearTheSameCodeInEverySchedule) {
+  Codes codes;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    Backend backend{{.devices = 2, .seed = seed}, Attachments{.observer = &codes}};
+    MirroredStrategy strategy{backend};
+    strategy.run([&](ReplicaContext& replica) {
+      Device& device = backend.device(replica.replica_id());
+      const auto stream = device.create_stream();
+      const BufferView to = view_of(device.allocate(4, *stream), DType::kInt32);
+      const std::int32_t number = 3;
+      for (int i = 0; i < 3; ++i) {
+        if (replica.replica_id() == 0) {
+          stream->write(to, &number);
+        } else {
+          Kernel kernel;
+          kernel.outputs = {to};
+          stream->launch(std::move(kernel));
+        }
+      }
+      stream->synchronize();
+    });
+  }
+  ASSERT_THAT(codes.of_replica, SizeIs(2));
+  EXPECT_THAT(codes.of_replica[0], SizeIs(1));
+  EXPECT_THAT(codes.of_replica[1], SizeIs(1));
+  EXPECT_NE(codes.of_replica[0], codes.of_replica[1]);
 }
 
 TEST_F(AnObserver, HearsOfDeviceWorkFromSubmissionToEnd) {

@@ -28,6 +28,19 @@ void Watch::tell(const sim::Observation& observation) {
   observer_.observe(observation);
 }
 
+void Watch::called_by(const void* code) {
+  const sim::Actor caller = actor();
+  const std::lock_guard lock(mutex_);
+  codes_[caller] = code;
+}
+
+const void* Watch::code() {
+  const sim::Actor caller = actor();
+  const std::lock_guard lock(mutex_);
+  const auto noted = codes_.find(caller);
+  return noted == codes_.end() ? nullptr : noted->second;
+}
+
 std::uint32_t Watch::begin_run() {
   const std::lock_guard lock(mutex_);
   return ++runs_;

@@ -6,7 +6,6 @@
 #include "belfry/detail/host_accesses.h"
 #include "belfry/sim/observer.h"
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -69,11 +68,12 @@ class Watch {
   void tell(const sim::Observation& observation);
   /// The number of a run that begins. Throws: nothing.
   std::uint32_t begin_run();
-  /// Notes the code that calls the backend, for observations without a call site: an address in the
-  /// statement of the call. The last note counts; with concurrent replicas, of any replica.
-  void called_by(const void* code) { code_.store(code, std::memory_order_relaxed); }
-  /// The code of the last note; null without a note.
-  const void* code() const { return code_.load(std::memory_order_relaxed); }
+  /// Notes the code of the actor that calls the backend, for observations without a call site: an
+  /// address in the statement of the call. Throws: std::bad_alloc.
+  void called_by(const void* code);
+  /// The code of the actor's last note; null without a note. A call may pause between its note and
+  /// its observations, and other actors may call meanwhile.
+  const void* code();
   /// A name for an event that the caller makes. Throws: std::bad_alloc.
   sim::EventName name_event();
   /// The number of a variable that the caller makes, and of a variable that was made. Throws:
@@ -140,8 +140,8 @@ class Watch {
   std::optional<sim::Actor> present_ = sim::Actor{};  // Whose accesses count.
   std::uint32_t phase_ = 0;
   const Executor* executor_ = nullptr;
-  std::atomic<const void*> code_ = nullptr;
   std::mutex mutex_;
+  std::map<sim::Actor, const void*> codes_;
   std::uint32_t runs_ = 0;
   std::map<sim::Actor, std::uint32_t> events_;         // How many each has made.
   std::map<const void*, std::uint32_t> variable_ids_;  // Looked up, and never listed.

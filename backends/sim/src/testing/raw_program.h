@@ -4,11 +4,13 @@
 
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
+#include "testing/drawn_numbers.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace belfry::sim::testing {
@@ -33,8 +35,8 @@ struct RawStep {
   std::size_t b = 0;
 };
 
-/// A program of two replicas on two devices. Streams, buffers and events are shared by all agents:
-/// most programs have races.
+/// A program of two replicas on two devices. All agents share streams, buffers and events, unless
+/// the program is private: most shared programs have races.
 struct RawProgram {
   static constexpr std::size_t kStreams = 2;
   static constexpr std::size_t kBuffers = 2;
@@ -42,8 +44,11 @@ struct RawProgram {
 
   std::array<std::vector<RawStep>, 2> replicas;
 
+  /// Whether each replica uses a stream, a buffer and an event of its own: no race by construction.
+  bool is_private = false;
+
   /// Draws a program from `seed`. Both replicas have the same merges.
-  static RawProgram draw(std::uint64_t seed, std::size_t steps);
+  static RawProgram draw(std::uint64_t seed, std::size_t steps, bool is_private = false);
 };
 
 /// The numbers that a program has read, in the order of each replica, and the buffers at its end.
@@ -59,7 +64,8 @@ class RawRun {
     Stream& first = *streams_[0];
     for (std::size_t i = 0; i < RawProgram::kBuffers; ++i) {
       buffers_.push_back(view_of(backend.device(0).allocate(4, first), DType::kInt32));
-      fill(first, buffers_.back(), 0);
+      // Zeros would hide the order of additions and copies.
+      fill(first, buffers_.back(), static_cast<std::int64_t>(3 + 4 * i));
     }
     for (std::size_t i = 0; i < RawProgram::kEvents; ++i) {
       events_.push_back(backend.device(0).create_event());
@@ -138,32 +144,20 @@ class RawRun {
   std::vector<std::unique_ptr<Event>> events_;
 };
 
-/// A sequence of numbers from a seed, the same on every machine.
-class RawNumbers {
- public:
-  explicit RawNumbers(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15u + 1) {}
-  std::size_t below(std::size_t count) {
-    state_ ^= state_ << 13;
-    state_ ^= state_ >> 7;
-    state_ ^= state_ << 17;
-    return static_cast<std::size_t>((state_ >> 32) * count >> 32);
-  }
-
- private:
-  std::uint64_t state_;
-};
-
-inline RawProgram RawProgram::draw(std::uint64_t seed, std::size_t steps) {
-  RawNumbers numbers(seed);
+inline RawProgram RawProgram::draw(std::uint64_t seed, std::size_t steps, bool is_private) {
+  DrawnNumbers numbers(seed);
   RawProgram program;
+  program.is_private = is_private;
   for (std::size_t position = 0; position < steps; ++position) {
     std::array<RawStep, 2> both;
-    for (RawStep& step : both) {
+    for (std::size_t i = 0; i < both.size(); ++i) {
+      RawStep& step = both[i];
       // Replica by replica: a merge of both comes from a number of its own.
       step.kind = static_cast<RawStep::Kind>(numbers.below(RawStep::kKinds - 1));
       step.stream = numbers.below(kStreams);
       step.a = numbers.below(8);
       step.b = numbers.below(8);
+      if (is_private) step.stream = step.a = step.b = i;
     }
     if (numbers.below(4) == 0) {
       both[0].kind = RawStep::Kind::kMerge;
@@ -172,6 +166,25 @@ inline RawProgram RawProgram::draw(std::uint64_t seed, std::size_t steps) {
     for (std::size_t i = 0; i < both.size(); ++i) program.replicas[i].push_back(both[i]);
   }
   return program;
+}
+
+/// `fill S0 B1 2`, for example: the step, the stream, and the numbers.
+inline std::string to_string(const RawStep& step) {
+  constexpr const char* kNames[] = {"fill", "add",  "copy", "record",
+                                    "wait", "host", "read", "merge"};
+  return std::string(kNames[static_cast<std::size_t>(step.kind)]) + " S" +
+         std::to_string(step.stream) + '(' + std::to_string(step.a) + ',' + std::to_string(step.b) +
+         ')';
+}
+
+/// A line for each replica.
+inline std::string to_string(const RawProgram& program) {
+  std::string text = program.is_private ? "raw streams, private" : "raw streams";
+  for (const auto& steps : program.replicas) {
+    text += "\n ";
+    for (const RawStep& step : steps) text += ' ' + to_string(step);
+  }
+  return text;
 }
 
 }  // namespace belfry::sim::testing

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "testing/trials/trial.h"
+
+#include "belfry/sim/explore.h"
+#include "explore/body_run.h"
+#include "explore/conditions.h"
+#include "testing/all_schedules.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace belfry::sim::testing {
+namespace {
+
+Options options_of(const TrialProgram& program, std::uint64_t seed) {
+  return {
+      .devices = program.devices, .digests = Digests::kNone, .seed = seed, .check_kernels = true};
+}
+
+class TrialRun {
+ public:
+  TrialRun(Trial& trial, const TrialPlan& plan)
+      : trial_(trial), plan_(plan), trace_(trial.program.steps) {}
+
+  void explore_twice() {
+    const auto body = [&](Backend& backend) { return trial_.program.run(backend, nullptr); };
+    for (std::uint64_t i = 0; i < 2; ++i) {
+      Options options = options_of(trial_.program, trial_.program.seed + i);
+      // The serial schedule is the observed one of every second program.
+      if (i == 1 && trial_.program.seed % 2 == 0) options.schedule = Schedule::fixed();
+      trial_.verdicts.push_back(explore(options, body));
+      if (trial_.verdicts.back().level() == VerdictLevel::kRefuted) return;
+    }
+  }
+
+  void try_schedules() {
+    AllSchedules schedules;
+    for (int i = 0; i < plan_.in_order && !trial_.all; ++i) {
+      try_schedule(0, &schedules);
+      trial_.all = !schedules.next();
+    }
+    if (trial_.all) return;
+    for (int i = 0; i < plan_.random; ++i) {
+      try_schedule(trial_.program.seed + static_cast<std::uint64_t>(i), nullptr);
+    }
+  }
+
+  // The program has few schedules: traces each, and judges each as observed one.
+  void trace_all() {
+    AllSchedules traced;
+    do {
+      Backend backend(options_of(trial_.program, 0), {.chooser = &traced, .observer = &trace_});
+      trial_.program.run(backend, &trace_);
+      trace_.end_schedule();
+    } while (traced.next());
+    AllSchedules judged;
+    do {
+      judge(0, &judged);
+    } while (judged.next());
+    for (const Race& race : trial_.verdicts.front().report().races) {
+      if (!trace_.reverses(race)) trial_.ordered_races.push_back(to_string(race));
+    }
+    trial_.reversed_pair = trace_.reversed_pair();
+  }
+
+  // The run of a schedule as explorations judge the observed run.
+  void judge(std::uint64_t seed, Chooser* chooser) {
+    Options options = options_of(trial_.program, seed);
+    options.digests = Digests::kAll;
+    const BodyRun run(
+        options, {.chooser = chooser},
+        [&](Backend& backend) {
+          return detail::result_of<ProgramOutcome>(trial_.program.run(backend, nullptr));
+        },
+        Scrutiny::kAll);
+    ++trial_.judged;
+    const auto conditions = conditions_of(run, options);
+    trial_.certified += std::ranges::all_of(conditions, &Condition::holds) ? 1 : 0;
+  }
+
+ private:
+  void try_schedule(std::uint64_t seed, Chooser* chooser) {
+    Backend backend(options_of(trial_.program, seed), {.chooser = chooser});
+    ProgramOutcome outcome = trial_.program.run(backend, nullptr);
+    ++trial_.schedules;
+    if (trial_.outcomes.contains(outcome)) return;
+    trial_.outcomes.emplace(std::move(outcome), backend.replay_token());
+  }
+
+  Trial& trial_;
+  const TrialPlan& plan_;
+  OrderTrace trace_;
+};
+
+// Whether two explorations say the same, from two observed schedules. Whether a second outcome is
+// found is a matter of the schedules that ran, and races of bodies a matter of the observed run.
+bool agree(const Trial& trial) {
+  const Verdict& first = trial.verdicts.front();
+  const Verdict& second = trial.verdicts.back();
+  const bool certified = second.level() == VerdictLevel::kCertified;
+  const bool racy = !second.report().races.empty();
+  return certified == trial.is_certified() &&
+         (trial.program.has_bodies || racy != first.report().races.empty());
+}
+
+}  // namespace
+
+Trial try_program(std::uint64_t seed, const TrialPlan& plan) {
+  Trial trial{.program = draw_program(seed, plan.size)};
+  TrialRun run(trial, plan);
+  run.explore_twice();
+  run.try_schedules();
+  if (plan.traces && trial.all) {
+    run.trace_all();
+  } else {
+    run.judge(seed + 2, nullptr);
+    run.judge(seed + 3, nullptr);
+  }
+  return trial;
+}
+
+std::string fault_of(const Trial& trial) {
+  for (const Verdict& verdict : trial.verdicts) {
+    if (verdict.level() == VerdictLevel::kNone) return "a program that repeats is NONE";
+    if (verdict.level() == VerdictLevel::kCertified && trial.diverges()) {
+      return "a certificate is wrong: two schedules have two outcomes";
+    }
+  }
+  if (!agree(trial)) {
+    return "the level depends on the observed schedule: " + to_string(trial.verdicts.front()) +
+           " and " + to_string(trial.verdicts.back());
+  }
+  if (trial.certified != (trial.is_certified() ? trial.judged : 0)) {
+    return "the level depends on the observed schedule: " + std::to_string(trial.certified) +
+           " of " + std::to_string(trial.judged) + " runs meet the conditions";
+  }
+  if (!trial.ordered_races.empty()) {
+    return "every schedule orders a race:\n" + trial.ordered_races.front();
+  }
+  if (trial.is_certified() && !trial.reversed_pair.empty()) {
+    return "two schedules order a pair of accesses differently: " + trial.reversed_pair;
+  }
+  return "";
+}
+
+std::string to_string(const Trial& trial) {
+  std::string text = "seed " + std::to_string(trial.program.seed) + ": " + trial.program.text;
+  text += '\n' + explain(trial.verdicts.front());
+  if (!text.ends_with('\n')) text += '\n';
+  text += std::to_string(trial.schedules) + (trial.all ? " schedules, all\n" : " schedules\n");
+  for (const auto& [outcome, token] : trial.outcomes) {
+    text += detail::result_of<ProgramOutcome>(outcome).text + ", replay " + token + '\n';
+  }
+  return text;
+}
+
+}  // namespace belfry::sim::testing

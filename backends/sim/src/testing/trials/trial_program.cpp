@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#include "testing/trials/trial_program.h"
+
+#include "testing/drawn_numbers.h"
+#include "testing/raw_program.h"
+#include "testing/trials/public_program.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace belfry::sim::testing {
+namespace {
+
+ProgramOutcome run_raw(const RawProgram& program, Backend& backend) {
+  const RawOutcome outcome = RawRun(backend).run(program);
+  return {{outcome.begin(), outcome.end()}, ""};
+}
+
+bool in_kernel(const PublicStep& step) {
+  const auto touch = touch_of(step);
+  return touch && touch->in_kernel;
+}
+
+}  // namespace
+
+TrialProgram draw_program(std::uint64_t seed, TrialSize size) {
+  DrawnNumbers numbers(seed);
+  const bool is_tiny = size == TrialSize::kTiny;
+  const std::size_t steps = 1 + numbers.below(is_tiny ? 3 : 6);
+  TrialProgram drawn{.seed = seed};
+  if (numbers.one_in(3)) {
+    const RawProgram program = RawProgram::draw(seed, steps, numbers.one_in(3));
+    drawn.text = to_string(program);
+    drawn.is_private = program.is_private;
+    drawn.run = [program](Backend& backend, OrderTrace*) { return run_raw(program, backend); };
+    return drawn;
+  }
+  const PublicProgram program = PublicProgram::draw(seed, steps, is_tiny ? 3 : 4);
+  drawn.text = to_string(program);
+  drawn.devices = program.replicas;
+  drawn.is_private = program.is_private;
+  drawn.steps = program.steps;
+  for (const auto& steps_of_one : program.steps) {
+    drawn.has_bodies = drawn.has_bodies || std::ranges::any_of(steps_of_one, in_kernel);
+  }
+  drawn.run = [program](Backend& backend, OrderTrace* trace) {
+    return testing::run(program, backend, trace);
+  };
+  return drawn;
+}
+
+}  // namespace belfry::sim::testing
