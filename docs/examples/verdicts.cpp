@@ -5,10 +5,12 @@
 #include <belfry/belfry.h>
 #include <belfry/sim/backend.h>
 #include <belfry/sim/explore.h>
+#include <belfry/sim/explore_program.h>
 #include <belfry/tensor_ops.h>
 
 #include <iostream>
 #include <string>
+#include <vector>
 
 using namespace belfry;
 
@@ -34,7 +36,22 @@ float last_of_copy(sim::Backend& backend, bool waits) {
 }
 // [body]
 
+// [program]
+std::vector<double> program() {
+  std::vector<double> sums;
+  for (const int devices : {2, 3}) {
+    sim::Backend backend{{.devices = devices}};
+    MirroredStrategy strategy{backend};
+    const auto sum = strategy.run(
+        [](ReplicaContext& replica) { return replica.all_reduce(ReduceOp::kSum, 0.5); });
+    sums.push_back(sum[0]);
+  }
+  return sums;
+}
+// [program]
+
 int main() {
+  std::cout << "== explore\n";
   // [explore]
   const sim::Options options{.devices = 1, .seed = 7};
   for (const bool waits : {false, true}) {
@@ -47,4 +64,12 @@ int main() {
     }
   }
   // [explore]
+
+  std::cout << "== judge\n";
+  // [judge]
+  for (const sim::JudgedBackend& judged : sim::explore_program(program)) {
+    std::cout << judged.options.devices << " devices: " << to_string(judged.verdict) << " of "
+              << judged.verdict.report().outcomes[0].outcome << '\n';
+  }
+  // [judge]
 }

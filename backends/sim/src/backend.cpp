@@ -11,6 +11,7 @@
 #include "communicator.h"
 #include "device_table.h"
 #include "explore/present_body.h"
+#include "explore/program_run.h"
 #include "fixed_chooser.h"
 #include "log_sink.h"
 #include "observing_sink.h"
@@ -67,8 +68,8 @@ engine::DigestExtent extent_of(Digests digests) {
 
 // Parts in the order of their needs: the last is destroyed first.
 struct Backend::State final : ScheduleSource {
-  State(const Options& wanted, const Attachments& attached, CallSite site)
-      : options(checked_options(wanted, site)),
+  State(const Options& checked, const Attachments& attached)
+      : options(checked),
         threads(options.carrier != Carrier::kFiber),
         record(options.record_limit),
         replay(options.schedule.choices),
@@ -170,12 +171,30 @@ struct Backend::State final : ScheduleSource {
   std::unique_ptr<Executor> executor;
   DeviceTable devices;
   const Connections connections;
+  std::shared_ptr<ExploredProgram> program;  // The maker of the backend, if explored; else null.
 };
 
 Backend::Backend(const Options& options, CallSite site) : Backend(options, Attachments{}, site) {}
 
 Backend::Backend(const Options& options, const Attachments& attached, CallSite site)
-    : state_(std::make_unique<State>(options, attached, site)) {}
+    : state_(state_for(options, attached, site)) {}
+
+std::shared_ptr<Backend::State> Backend::state_for(const Options& options,
+                                                   const Attachments& attached,
+                                                   const CallSite& site) {
+  const Options checked = checked_options(options, site);
+  ProgramRun* const program = PresentBody::program();
+  // The backend of an exploration in the program is none of the program's own.
+  const bool of_exploration = dynamic_cast<engine::HostAccessWatch*>(attached.observer) != nullptr;
+  if (program == nullptr || of_exploration) return std::make_shared<State>(checked, attached);
+  const bool is_attached = attached.chooser != nullptr || attached.observer != nullptr;
+  const Backend* const explored = program->make({checked, site, is_attached});
+  const std::shared_ptr<State> state =
+      explored != nullptr ? explored->state_
+                          : std::make_shared<State>(checked, program->observed(attached));
+  state->program = program->program();
+  return state;
+}
 
 Backend::~Backend() = default;
 
@@ -189,7 +208,7 @@ DeviceSpec Backend::device_spec(int index) const {
 const Connections& Backend::connections() const { return state_->connections; }
 
 Device& Backend::device(int index) {
-  PresentBody::uses(*this);
+  PresentBody::uses(*this, state_->program.get());
   state_->require(index);
   return state_->devices.at(index, state_->shared);
 }
@@ -212,7 +231,7 @@ std::unique_ptr<Communicator> Backend::communicator(std::span<const int> devices
 }
 
 Executor& Backend::executor() {
-  PresentBody::uses(*this);
+  PresentBody::uses(*this, state_->program.get());
   // The caller begins a run: failures of the run before must not get into the new run.
   state_->shared.engine->forget_told();
   return *state_->executor;

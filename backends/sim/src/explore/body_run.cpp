@@ -147,9 +147,9 @@ BodyRun::BodyRun(const Options& options, const Attachments& guide, const Explore
       backend_(std::make_unique<Backend>(
           options, Attachments{.chooser = guide.chooser, .observer = witness_.get()})) {
   {
-    const PresentBody present(*backend_);
+    const PresentBody present(backend_.get());
     outcome_ = outcome_of(body, *backend_);
-    used_backends_ = present.used_others();
+    other_backends_ = present.other_backends();
     draw_ = present.draw();
     is_nested_ = present.is_nested();
   }

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace belfry::sim {
@@ -53,8 +54,8 @@ class BodyRun {
   const Log& log() const;
   /// Whether a choice was the order of a reduction.
   bool drew_orders() const { return drew_orders_; }
-  /// Whether the body has used a second backend.
-  bool used_backends() const { return used_backends_; }
+  /// The use of backends that nobody observes, in words; empty without such a use.
+  std::string_view other_backends() const { return other_backends_; }
   /// Whether a second thread has used the backend.
   bool used_threads() const;
   /// The first draw of a random value in words; empty without a draw.
@@ -80,7 +81,7 @@ class BodyRun {
   BodyOutcome outcome_;
   std::string token_;
   bool drew_orders_ = false;
-  bool used_backends_ = false;
+  std::string_view other_backends_;
   bool is_nested_ = false;
   std::string draw_;
   watch::HostReport host_;

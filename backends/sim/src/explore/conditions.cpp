@@ -153,9 +153,7 @@ Condition no_failures(const BodyRun& run, const Options& options) {
 
 Condition own_backend(const BodyRun& run) {
   const std::string name = "the body uses its backend alone";
-  if (run.used_backends()) {
-    return {name, false, "the body uses a second backend, whose schedule nobody observes"};
-  }
+  if (!run.other_backends().empty()) return {name, false, std::string(run.other_backends())};
   if (run.used_threads()) {
     return {name, false, "a second thread uses the backend, at a time that no schedule decides"};
   }

@@ -4,16 +4,23 @@
 
 #include "belfry/backend/current_slot.h"
 #include "belfry/sim/explore.h"
+#include "explore/program_run.h"
 
 #include <string>
 
 namespace belfry::sim {
+namespace {
+
+constexpr std::string_view kSecondBackend =
+    "the body uses a second backend, whose schedule nobody observes";
+
+}  // namespace
 
 constinit thread_local PresentBody* PresentBody::present = nullptr;
 
-PresentBody::PresentBody(const Backend& backend) : backend_(backend), outer_(present) {
+PresentBody::PresentBody(const Backend* backend) : backend_(backend), outer_(present) {
+  uses_unobserved(kSecondBackend);
   present = this;
-  if (outer_ != nullptr) outer_->used_others_ = true;
 }
 
 PresentBody::~PresentBody() { present = outer_; }
@@ -23,6 +30,16 @@ void PresentBody::draws(std::string_view library) {
   const int replica = belfry::detail::current_replica_id();
   const std::string drawer = replica < 0 ? "the caller" : "replica " + std::to_string(replica);
   present->draw_ = drawer + " draws from " + std::string(library);
+}
+
+void PresentBody::uses_unobserved(std::string_view what) {
+  if (present != nullptr && present->other_backends_.empty()) present->other_backends_ = what;
+}
+
+// The backends of a program are observed, one after the other (SEM-198).
+void PresentBody::uses_other(const void* maker) {
+  if (program_ != nullptr && program_->program().get() == maker) return;
+  uses_unobserved(kSecondBackend);
 }
 
 void detail::note_draw(std::string_view library) { PresentBody::draws(library); }

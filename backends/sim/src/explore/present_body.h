@@ -8,19 +8,21 @@
 namespace belfry::sim {
 
 class Backend;
+class ProgramRun;
 
 /// Marks the calling thread as inside the body of an exploration, until the end of the scope, and
 /// notices other backends than the body's: nobody observes their schedules.
 class PresentBody {
  public:
-  /// `backend` is the body's.
-  explicit PresentBody(const Backend& backend);
+  /// `backend` is the body's; null for a program whose backends are counted.
+  explicit PresentBody(const Backend* backend);
   ~PresentBody();
   PresentBody(const PresentBody&) = delete;
   PresentBody& operator=(const PresentBody&) = delete;
 
-  /// Whether the body has used a second backend of the simulator, also in an exploration.
-  bool used_others() const { return used_others_; }
+  /// The first use of a backend that nobody observes, also in an exploration, in words; empty
+  /// without such a use.
+  std::string_view other_backends() const { return other_backends_; }
   /// The first draw of the body, by a replica or the caller, in words; empty without a draw.
   const std::string& draw() const { return draw_; }
   /// Whether the body is part of the body of an exploration.
@@ -29,20 +31,31 @@ class PresentBody {
   static void draws(std::string_view library);
   /// Whether the calling thread is in a body.
   static bool is_in_body() { return present != nullptr; }
-  /// Notes the use of `backend` by the innermost body of the calling thread, if any.
-  static void uses(const Backend& backend) {
-    if (present != nullptr && &present->backend_ != &backend) [[unlikely]] {
-      present->used_others_ = true;
+  /// The innermost body of the calling thread as a program that makes its backends itself; null if
+  /// the body is none.
+  static ProgramRun* program() { return present == nullptr ? nullptr : present->program_; }
+  /// Makes `program` the innermost body of the calling thread, or ends it: null.
+  static void set_program(ProgramRun* program) { present->program_ = program; }
+  /// Notes the use of `backend` by the innermost body of the calling thread, if any. The program
+  /// `maker` has made the backend; null: no program.
+  static void uses(const Backend& backend, const void* maker) {
+    if (present != nullptr && present->backend_ != &backend) [[unlikely]] {
+      present->uses_other(maker);
     }
   }
+  /// Notes, for the innermost body of the calling thread, a use of backends that nobody observes.
+  static void uses_unobserved(std::string_view what);
 
  private:
+  void uses_other(const void* maker);
+
   // Decides no result: a verdict alone depends on the mark.
   [[gnu::tls_model("initial-exec")]] static constinit thread_local PresentBody* present;
 
-  const Backend& backend_;
+  const Backend* backend_;
   PresentBody* outer_;
-  bool used_others_ = false;
+  ProgramRun* program_ = nullptr;
+  std::string_view other_backends_;
   std::string draw_;
 };
 

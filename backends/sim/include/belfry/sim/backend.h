@@ -71,7 +71,11 @@ class Backend final : public belfry::Backend {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  static std::shared_ptr<State> state_for(const Options& options, const Attachments& attached,
+                                          const CallSite& site);
+
+  // A backend of an explored program shares its state with the exploration (SEM-198).
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace belfry::sim

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+#include "belfry/sim/body_result.h"
+#include "belfry/sim/options.h"
+#include "belfry/sim/verdict.h"
+
+#include <concepts>
+#include <functional>
+#include <type_traits>
+#include <vector>
+
+namespace belfry::sim {
+
+/// A backend that an explored program has made, and the verdict about its schedules.
+struct JudgedBackend {
+  CallSite site{};      ///< The line that makes the backend.
+  Options options{};    ///< The options of the constructor.
+  Verdict verdict{{}};  ///< About all schedules of the backend.
+};
+
+/// The settings of an exploration of a program.
+struct ProgramOptions {
+  /// Sets `Options::check_kernels` of each explored backend: without the checks, a program with
+  /// kernels of its own gets no certificate.
+  bool check_kernels = false;
+};
+
+namespace detail {
+
+std::vector<JudgedBackend> explore_program(const std::function<BodyResult()>& program,
+                                           const ProgramOptions& options);
+
+}  // namespace detail
+
+/// Runs a program that makes its backends itself, for example a whole test, and judges the
+/// schedules of each backend, in the order of the making (SEM-198). The verdict about a backend is
+/// that of `explore` with the options of its constructor, for the program as the body; all further
+/// backends keep their own schedules meanwhile. If every verdict is kCertified, the program has the
+/// same outcome whatever the schedules of all its backends.
+///
+/// The program makes the same backends on the calling thread in each run. A backend with a Chooser
+/// or an observer of the program's own has the level kNone.
+///
+/// Order: blocks the caller for a run, and for the runs of an `explore` for each backend.
+/// Throws: nothing of the program: its exceptions are outcomes.
+///
+/// Example:
+///   for (const sim::JudgedBackend& judged : sim::explore_program(train_on_two_backends)) {
+///     std::cout << to_string(judged.site) << ": " << to_string(judged.verdict) << '\n';
+///   }
+template <class Program>
+std::vector<JudgedBackend> explore_program(Program&& program, const ProgramOptions& options = {}) {
+  using Result = std::decay_t<std::invoke_result_t<Program&>>;
+  if constexpr (std::is_void_v<Result>) {
+    return detail::explore_program(
+        [&] {
+          program();
+          return BodyResult{.text = "nothing"};
+        },
+        options);
+  } else {
+    static_assert(detail::has_bits<Result>() || std::equality_comparable<Result>,
+                  "the result of the program is compared between schedules: return numbers, texts, "
+                  "a type with ==, or nothing");
+    return detail::explore_program([&] { return detail::result_of<Result>(program()); }, options);
+  }
+}
+
+}  // namespace belfry::sim
