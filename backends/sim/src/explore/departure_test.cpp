@@ -78,13 +78,13 @@ std::vector<std::string> texts_of(const GuidedChooser& guide) {
 TEST(GuidedChooser, KnowsWhoHasBegunInEachRun) {
   GuidedChooser guide({1, 1, 0, 1, 1});
   const std::vector<AgentId> candidates{kFirst, kSecond};
-  guide.observe(of_run(Observation::AgentKind::kRunBegan, 1));
+  guide.observe(of_run(Observation::Kind::kRunBegan, 1));
   EXPECT_EQ(guide.choose_among(candidates), 1U);
   guide.observe(by(kSecond, 1, kSite));
-  guide.observe(of_run(Observation::AgentKind::kRunBegan, 2));
+  guide.observe(of_run(Observation::Kind::kRunBegan, 2));
   EXPECT_EQ(guide.choose_among(candidates), 1U);
   EXPECT_EQ(guide.choose_among(candidates), 0U);
-  guide.observe(of_run(Observation::AgentKind::kRunEnded, 2));
+  guide.observe(of_run(Observation::Kind::kRunEnded, 2));
   EXPECT_EQ(guide.choose_among(candidates), 1U);
   EXPECT_THAT(texts_of(guide),
               ElementsAre("replica 1 starts before replica 0",

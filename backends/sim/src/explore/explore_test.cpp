@@ -251,11 +251,11 @@ TEST_F(Explore, CertifiesNoExplorationInABody) {
   std::vector<std::string> inner;
   const Verdict verdict = explore(kTwo, [&](Backend& backend) {
     const Verdict nested = explore(kTwo, reduced);
-    inner = broken(nested);
+    inner = broken_conditions(nested);
     return reduced(backend) + (nested.level() == VerdictLevel::kSampled ? 1 : 0);
   });
   EXPECT_EQ(verdict.level(), VerdictLevel::kSampled) << explain(verdict);
-  EXPECT_THAT(broken(verdict), ElementsAre("the body uses its backend alone"));
+  EXPECT_THAT(broken_conditions(verdict), ElementsAre("the body uses its backend alone"));
   EXPECT_THAT(inner, ElementsAre("replicas share no host bytes that one of them writes"));
   EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "5");  // 1.5 + 2.5, and 1 of the level.
 }
@@ -269,7 +269,7 @@ TEST_F(Explore, CertifiesNoBodyWithASecondThread) {
     return result;
   });
   EXPECT_EQ(verdict.level(), VerdictLevel::kSampled) << explain(verdict);
-  EXPECT_THAT(broken(verdict), ElementsAre("the body uses its backend alone"));
+  EXPECT_THAT(broken_conditions(verdict), ElementsAre("the body uses its backend alone"));
   EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "4");
 }
 
@@ -279,7 +279,7 @@ TEST_F(Explore, CertifiesNoRunLongerThanItsRecord) {
   options.record_limit = 3;
   const Verdict verdict = explore(options, reduced);
   EXPECT_EQ(verdict.level(), VerdictLevel::kSampled) << explain(verdict);
-  EXPECT_THAT(broken(verdict), ElementsAre("the body repeats"));
+  EXPECT_THAT(broken_conditions(verdict), ElementsAre("the body repeats"));
   EXPECT_THAT(explain(verdict), HasSubstr("raise Options::record_limit"));
 }
 
