@@ -112,8 +112,22 @@ TEST_F(Conditions, HostBytes) {
   host_.report.unseen = {"qsort"};
   EXPECT_THAT(broken_by(body), ElementsAre(kHostBytes));
   host_.reset();
-  host_.report.accesses = 0;  // The watched code of the program is elsewhere.
+}
+
+// The watched code of the program is elsewhere. Schedules differ in the captured number.
+TEST_F(Conditions, HostBytesOfReplicasWithoutWatchedCode) {
+  belfry::testing::asserts("SEM-193");
+  const auto body = [](Backend& backend) {
+    float total = 0;
+    run(backend, [&](ReplicaContext& replica) {
+      total = 10 * total + static_cast<float>(replica.replica_id() + 1);
+      return total;
+    });
+    return total;
+  };
+  host_.report.accesses = 0;
   EXPECT_THAT(broken_by(body), ElementsAre(kHostBytes));
+  EXPECT_EQ(explore({.devices = 2, .seed = 7}, body).level(), VerdictLevel::kRefuted);
 }
 
 TEST_F(Conditions, Queries) {
