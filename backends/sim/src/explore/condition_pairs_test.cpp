@@ -17,6 +17,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace belfry::sim::condition_pairs_test {
@@ -24,6 +25,7 @@ namespace {
 
 using testing::ConditionPair;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using testing::pair_of;
 using testing::PairedBody;
 
@@ -105,6 +107,30 @@ TEST_P(EachBreach, IsMissedByACertifiedProgram) {
 
 INSTANTIATE_TEST_SUITE_P(Conditions, EachBreach, ::testing::ValuesIn(breaches(true)),
                          [](const auto& info) { return pair_of(info.param).name; });
+
+// A stream copies from and to memory of the program during the call.
+TEST(HostBytesOfStreams, AreThoseOfTheCaller) {
+  belfry::testing::asserts("SEM-193");
+  for (const bool reads : {false, true}) {
+    float captured = 1;
+    const Verdict verdict = explore({.devices = 2, .seed = 7}, [&](Backend& backend) {
+      captured = 1;
+      return testing::on_two(backend, [&](ReplicaContext&, int id) {
+        if (id == 1) return static_cast<double>(std::exchange(captured, 2.0F));
+        Stream& stream = backend.device(0).compute_stream();
+        const BufferView view = view_of(backend.device(0).allocate(4, stream), DType::kFloat32);
+        const float three = 3;
+        stream.write(view, reads ? &three : &captured);
+        float value = 0;
+        stream.read(reads ? &captured : &value, view);
+        return static_cast<double>(value);
+      });
+    });
+    EXPECT_EQ(verdict.level(), VerdictLevel::kRefuted) << explain(verdict);
+    ASSERT_FALSE(verdict.report().races.empty()) << reads;
+    EXPECT_THAT(to_string(verdict.report().races[0]), HasSubstr("R0 of run 1: the code"));
+  }
+}
 
 // A program without watched code, replicas without watched code, and an order that no program of
 // the simulator draws.

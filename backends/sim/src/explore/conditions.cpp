@@ -188,9 +188,15 @@ Condition Judgement::no_failures() {
     row.breaks(Breach::kShortage, "memory ran out");
   }
   check_limit(row);
-  return row.otherwise(options_.memory_limit_bytes == 0
-                           ? "no limit of device memory"
-                           : "all buffers together fit into the limit");
+  std::string evidence = options_.memory_limit_bytes == 0
+                             ? "no limit of device memory"
+                             : "all buffers together fit into the limit";
+  if (facts_.failed_reads != 0) {
+    evidence += "; " +
+                count(facts_.failed_reads, "read of the host throws", "reads of the host throw") +
+                " in every schedule";
+  }
+  return row.otherwise(std::move(evidence));
 }
 
 // Without a limit a device has room for everything. With a limit, all buffers together must fit:
