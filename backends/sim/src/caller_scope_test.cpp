@@ -8,7 +8,6 @@
 #include "belfry/belfry.h"
 #include "belfry/error.h"
 #include "belfry/sim/backend.h"
-#include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,7 +46,6 @@ std::string text_of(const std::function<void()>& call) {
 std::string place(int line) { return "caller_scope_test.cpp:" + std::to_string(line); }
 
 TEST(CallerScope, NamesTheReadOfAStream) {
-  belfry::testing::asserts("SEM-78");
   Backend backend{{.devices = 1}};
   Stream& stream = backend.device(0).compute_stream();
   const BufferView view = numbers(backend.device(0), 1);

@@ -4,7 +4,6 @@
 // Each way to break a condition of a certificate, in watched code: a program that breaks the
 // condition in this way alone, and a program that nearly does.
 #include "belfry/sim/explore.h"
-#include "belfry/testing/asserts.h"
 #include "explore/body_run.h"
 #include "explore/conditions.h"
 #include "testing/condition_pair.h"
@@ -79,7 +78,6 @@ class EachBreach : public ::testing::TestWithParam<Breach> {
 };
 
 TEST_P(EachBreach, AloneKeepsAProgramFromACertificate) {
-  belfry::testing::asserts("SEM-193");
   around([&] {
     const Verdict verdict = explore(pair_.options, pair_.broken);
     EXPECT_THAT(judged(pair_.broken, pair_.options), ElementsAre(GetParam())) << explain(verdict);
@@ -99,7 +97,6 @@ TEST_P(EachBreach, HasTwoOutcomes) {
 }
 
 TEST_P(EachBreach, IsMissedByACertifiedProgram) {
-  belfry::testing::asserts("SEM-193");
   const Verdict verdict = explore(pair_.near_options, pair_.near);
   EXPECT_EQ(verdict.level(), VerdictLevel::kCertified) << explain(verdict);
   EXPECT_EQ(outcomes_of(pair_.near, pair_.near_options).size(), 1u);
@@ -110,7 +107,6 @@ INSTANTIATE_TEST_SUITE_P(Conditions, EachBreach, ::testing::ValuesIn(breaches(tr
 
 // A stream copies from and to memory of the program during the call.
 TEST(HostBytesOfStreams, AreThoseOfTheCaller) {
-  belfry::testing::asserts("SEM-193");
   for (const bool reads : {false, true}) {
     float captured = 1;
     const Verdict verdict = explore({.devices = 2, .seed = 7}, [&](Backend& backend) {
