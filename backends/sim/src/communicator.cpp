@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "communicator.h"
 
+#include "belfry/backend/current_slot.h"
 #include "belfry/backend/device.h"
 #include "belfry/backend/host_kernels.h"
 #include "belfry/error.h"
 #include "buffer.h"
+#include "caller_scope.h"
 #include "stream.h"
 
 #include <algorithm>
@@ -59,7 +61,7 @@ SimCommunicator::SimCommunicator(std::vector<int> devices, std::shared_ptr<engin
 
 // All tensors are checked before the first command is enqueued.
 void SimCommunicator::all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
-  engine_->called_from(__builtin_return_address(0));
+  const CallerScope caller(*engine_, __builtin_return_address(0));
   const auto collectives = collectives_of(parts, size());
   std::vector<engine::Command> commands;
   for (std::size_t first = 0; first < collectives.size(); first += kTensorsAtOnce) {
@@ -79,7 +81,7 @@ void SimCommunicator::all_reduce(ReduceOp op, std::span<const CollectivePart> pa
 }
 
 void SimCommunicator::broadcast(int root, std::span<const CollectivePart> parts) {
-  engine_->called_from(__builtin_return_address(0));
+  const CallerScope caller(*engine_, __builtin_return_address(0));
   engine::Command command =
       begin({.kind = CollectiveKind::kBroadcast, .parts = parts, .root = root});
   command.copies = true;
@@ -93,7 +95,7 @@ void SimCommunicator::broadcast(int root, std::span<const CollectivePart> parts)
 }
 
 void SimCommunicator::all_gather(std::span<const CollectivePart> parts) {
-  engine_->called_from(__builtin_return_address(0));
+  const CallerScope caller(*engine_, __builtin_return_address(0));
   engine::Command command = begin({.kind = CollectiveKind::kAllGather, .parts = parts});
   command.run = [](const engine::Command& own) {
     for (const engine::Access& output : own.writes) {
@@ -134,7 +136,8 @@ void SimCommunicator::require_own_streams(std::span<const CollectivePart> parts,
     throw InvalidArgumentError(ErrorCode::kInvalidArgument,
                                std::string(name) + ": rank " + std::to_string(rank) +
                                    " is device " + std::to_string(devices_[rank]) +
-                                   ", its stream is of device " + std::to_string(device));
+                                   ", its stream is of device " + std::to_string(device),
+                               "give each rank a stream of its device", detail::submitting_site());
   }
 }
 

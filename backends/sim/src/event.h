@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/backend/event.h"
+#include "caller_scope.h"
 #include "engine/engine.h"
 
 #include <memory>
@@ -18,12 +19,12 @@ class SimEvent final : public Event {
   }
 
   void synchronize() override {
-    engine_->called_from(__builtin_return_address(0));
+    const CallerScope caller(*engine_, __builtin_return_address(0));
     engine_->synchronize(point_);
     owners_->release_ended();
   }
   bool query() override {
-    engine_->called_from(__builtin_return_address(0));
+    const CallerScope caller(*engine_, __builtin_return_address(0));
     return engine_->query(point_);
   }
 

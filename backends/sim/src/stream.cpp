@@ -5,8 +5,10 @@
 #include "belfry/backend/current_slot.h"
 #include "belfry/backend/host_kernels.h"
 #include "belfry/backend/user_kernel.h"
+#include "belfry/detail/host_accesses.h"
 #include "belfry/error.h"
 #include "buffer.h"
+#include "caller_scope.h"
 #include "checked_body.h"
 #include "device.h"
 #include "engine/access_check.h"
@@ -95,7 +97,7 @@ SimStream::SimStream(Device& device, const Shared& shared, engine::QueueOptions 
 SimStream::~SimStream() { engine_->destroy_queue(queue_); }
 
 void SimStream::launch(Kernel kernel) {
-  engine_->called_from(__builtin_return_address(0));
+  const CallerScope caller(*engine_, __builtin_return_address(0));
   engine::Command command;
   command.name = operation_name(kernel);
   command.reads.reserve(kernel.inputs.size());
@@ -107,7 +109,7 @@ void SimStream::launch(Kernel kernel) {
     command.writes.push_back(access_of(kernel.outputs[i], *engine_, command.name));
     if (updates_output(kernel, i)) command.reads.push_back(command.writes.back());
   }
-  validate(kernel);
+  validate(kernel, detail::submitting_site());
   if (kernel.user != nullptr) {
     prepare_body(kernel, command);
     kernel.user = nullptr;  // The command alone owns the body: its end follows the body.
@@ -143,7 +145,7 @@ void SimStream::prepare_body(const Kernel& kernel, engine::Command& command) {
 }
 
 void SimStream::copy(BufferView to, BufferView from) {
-  engine_->called_from(__builtin_return_address(0));
+  const CallerScope caller(*engine_, __builtin_return_address(0));
   engine::Command command;
   command.name = "copy";
   command.reads.push_back(access_of(from, *engine_, "copy"));
@@ -162,11 +164,12 @@ void SimStream::copy(BufferView to, BufferView from) {
 }
 
 void SimStream::write(BufferView to, const void* from) {
-  engine_->called_from(__builtin_return_address(0));
+  const CallerScope caller(*engine_, __builtin_return_address(0));
   engine::Command command;
   command.name = "write";
   command.writes.push_back(access_of(to, *engine_, "write"));
   if (to.count == 0) return;
+  detail::touched(from, to.bytes(), false, detail::submitting_site());
   const auto staged = std::make_shared<const Staged>(staging_, from, to.bytes());
   command.run = [staged](const engine::Command& own) {
     std::memcpy(address_of(own.writes[0]), staged->data(), bytes_of(own.writes[0]));
@@ -175,23 +178,24 @@ void SimStream::write(BufferView to, const void* from) {
 }
 
 void SimStream::read(void* to, BufferView from) {
-  engine_->called_from(__builtin_return_address(0));
+  const CallerScope caller(*engine_, __builtin_return_address(0));
   engine_->read(queue_, to, access_of(from, *engine_, "read"));
+  detail::touched(to, from.bytes(), true, detail::submitting_site());
   owners_->release_ended();
 }
 
 void SimStream::record(Event& event) {
-  engine_->called_from(__builtin_return_address(0));
+  const CallerScope caller(*engine_, __builtin_return_address(0));
   engine_->record(queue_, event_of(event, *engine_).point());
 }
 
 void SimStream::wait(Event& event) {
-  engine_->called_from(__builtin_return_address(0));
+  const CallerScope caller(*engine_, __builtin_return_address(0));
   engine_->wait(queue_, event_of(event, *engine_).point());
 }
 
 void SimStream::synchronize() {
-  engine_->called_from(__builtin_return_address(0));
+  const CallerScope caller(*engine_, __builtin_return_address(0));
   engine_->synchronize(queue_);
   owners_->release_ended();
 }

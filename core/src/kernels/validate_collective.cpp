@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "belfry/backend/collective.h"
+#include "belfry/backend/current_slot.h"
 #include "belfry/backend/kernel.h"
 #include "belfry/error.h"
 #include "kernels/overlaps.h"
@@ -41,8 +42,11 @@ class CollectiveValidator {
   std::string named(const std::string& text) const {
     return fmt::format("{}: {}", to_string(collective_.kind), text);
   }
+  [[noreturn]] void mismatch(const std::string& text) const {
+    throw StructureMismatchError(ErrorCode::kStructure, named(text), "", detail::submitting_site());
+  }
   [[noreturn]] void fail(ErrorCode code, const std::string& text, const char* hint = "") const {
-    throw InvalidArgumentError(code, named(text), hint);
+    throw InvalidArgumentError(code, named(text), hint, detail::submitting_site());
   }
 
   const Collective& collective_;
@@ -58,9 +62,7 @@ void CollectiveValidator::run() const {
 
 void CollectiveValidator::check_members() const {
   if (collective_.parts.size() != static_cast<std::size_t>(members_)) {
-    throw StructureMismatchError(
-        ErrorCode::kStructure,
-        named(fmt::format("{} parts for {} members", collective_.parts.size(), members_)));
+    mismatch(fmt::format("{} parts for {} members", collective_.parts.size(), members_));
   }
   if (has_root() && (collective_.root < 0 || collective_.root >= members_)) {
     fail(ErrorCode::kInvalidArgument,
@@ -89,10 +91,8 @@ void CollectiveValidator::check_views() const {
 void CollectiveValidator::check_view(int rank, const BufferView& view, std::size_t count,
                                      DType dtype) const {
   if (view.count != count || view.dtype != dtype) {
-    throw StructureMismatchError(
-        ErrorCode::kStructure,
-        named(fmt::format("rank {} has {} elements of {} where {} of {} are expected", rank,
-                          view.count, to_string(view.dtype), count, to_string(dtype))));
+    mismatch(fmt::format("rank {} has {} elements of {} where {} of {} are expected", rank,
+                         view.count, to_string(view.dtype), count, to_string(dtype)));
   }
   if (const auto fault = kernels::fault_of(view)) {
     fail(fault->code, fmt::format("a view of rank {} {}", rank, fault->text));
@@ -158,7 +158,7 @@ void CollectiveValidator::check_reduction() const {
   kernel.parameters.reduce = collective_.op;
   kernel.inputs = {part(0).input};
   kernel.outputs = kernel.inputs;
-  validate(kernel);
+  validate(kernel, detail::submitting_site());
 }
 
 }  // namespace
@@ -183,7 +183,8 @@ std::vector<std::span<const CollectivePart>> collectives_of(std::span<const Coll
                                                             int members) {
   const auto each = static_cast<std::size_t>(members);
   const auto reject = [](const std::string& text) {
-    throw StructureMismatchError(ErrorCode::kStructure, "all_reduce: " + text);
+    throw StructureMismatchError(ErrorCode::kStructure, "all_reduce: " + text, "",
+                                 detail::submitting_site());
   };
   if (parts.empty() || parts.size() % each != 0) {
     reject(fmt::format("{} parts for {} members", parts.size(), members));

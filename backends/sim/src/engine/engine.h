@@ -248,7 +248,7 @@ class Engine final : public OtherAgents {
   void saw_host(sim::Observation seen, const CommandQueue& queue, std::uint64_t number,
                 const CallSite& site);
   void saw_host(sim::Observation seen, const EventRecord& record, const CallSite& site);
-  void saw_read(const Footprint& footprint, const CallSite& site);
+  void saw_read(const Footprint& footprint, const CallSite& site, bool failed);
 
   // engine_reads.cpp: bytes for the host.
   std::byte* await_bytes(Lock& lock, CommandQueue& queue, const Access& access, CallSite site);

@@ -7,17 +7,21 @@
 #include <cstring>
 
 namespace belfry::engine {
+namespace {
+
+Footprint footprint_of_read(const Access& access) {
+  return {access.allocation->resource(), access.range.begin, access.range.end, AccessMode::kRead};
+}
+
+}  // namespace
 
 void Engine::read(CommandQueue& queue, void* to, const Access& from, CallSite site) {
   Lock lock(door_);
   clear_told();
   site = site_or_submitting(site);
-  // The wait lets further replicas call the backend.
-  const void* const code = options_.watch != nullptr ? options_.watch->code() : nullptr;
   const std::byte* data = await_bytes(lock, queue, from, site);
   const std::size_t bytes = from.range.end - from.range.begin;
   if (bytes != 0) std::memcpy(to, data, bytes);
-  if (options_.watch != nullptr) options_.watch->called_by(code);
   note_read(from, site);
 }
 
@@ -31,20 +35,28 @@ std::byte* Engine::lend(CommandQueue& queue, const Access& access, CallSite site
   return access.allocation->data() + access.range.begin;
 }
 
-// The address of bytes that the host may read.
+// The address of bytes that the host may read. A read of bytes without contents is a read, too: a
+// write without an order may give the bytes contents in a different schedule.
 std::byte* Engine::await_bytes(Lock& lock, CommandQueue& queue, const Access& access,
                                CallSite site) {
+  // The wait lets further replicas call the backend.
+  const void* const code = options_.watch != nullptr ? options_.watch->code() : nullptr;
   wait_for_queue(lock, queue, site);
-  check_access(access, options_.check_initialised, "a read by the host", site);
+  if (options_.watch != nullptr) options_.watch->called_by(code);
+  try {
+    check_access(access, options_.check_initialised, "a read by the host", site);
+  } catch (...) {
+    if (options_.watch != nullptr) saw_read(footprint_of_read(access), site, true);
+    throw;
+  }
   if (access.allocation->data() == nullptr) access.allocation->make_own();
   return access.allocation->data() + access.range.begin;
 }
 
 void Engine::note_read(const Access& access, CallSite site) {
   const ByteRange range = access.range;
-  const Footprint footprint{access.allocation->resource(), range.begin, range.end,
-                            AccessMode::kRead};
-  if (options_.watch != nullptr) saw_read(footprint, site);
+  const Footprint footprint = footprint_of_read(access);
+  if (options_.watch != nullptr) saw_read(footprint, site, false);
   if (options_.sink == nullptr) return;
   Operation operation;
   operation.kind = OperationKind::kHostRead;

@@ -102,9 +102,10 @@ void Engine::saw_host(Observation seen, const EventRecord& record, const CallSit
   tell_host(seen, site);
 }
 
-void Engine::saw_read(const Footprint& footprint, const CallSite& site) {
+void Engine::saw_read(const Footprint& footprint, const CallSite& site, bool failed) {
   Observation seen;
   seen.kind = Observation::Kind::kHostRead;
+  seen.failed = failed;
   seen.footprints = {&footprint, 1};
   tell_host(seen, site);
 }

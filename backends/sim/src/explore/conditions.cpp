@@ -14,16 +14,28 @@ std::string count(std::uint64_t number, std::string_view unit, std::string_view 
   return std::to_string(number) + ' ' + std::string(number == 1 ? unit : units);
 }
 
-Condition holds(std::string name, std::string evidence) {
-  return {std::move(name), true, std::move(evidence)};
-}
+// A condition while its checks are made. The first fact against the condition is the evidence.
+class Row {
+ public:
+  Row(const char* name, std::vector<Breach>& breaches) : name_(name), breaches_(breaches) {}
 
-// A condition that holds unless a fact is against it.
-Condition unless(std::string name, const RunFacts::First& against, std::string_view reason,
-                 std::string evidence) {
-  if (!against) return holds(std::move(name), std::move(evidence));
-  return {std::move(name), false, *against + ": " + std::string(reason)};
-}
+  void breaks(Breach breach, std::string evidence) {
+    breaches_.push_back(breach);
+    if (!against_) against_ = std::move(evidence);
+  }
+  void breaks_by(Breach breach, const RunFacts::First& fact, std::string_view reason = {}) {
+    if (fact) breaks(breach, *fact + std::string(reason));
+  }
+  /// The condition, with `evidence` if no fact is against it.
+  Condition otherwise(std::string evidence) const {
+    return {name_, !against_, against_ ? *against_ : std::move(evidence)};
+  }
+
+ private:
+  const char* name_;
+  std::vector<Breach>& breaches_;
+  std::optional<std::string> against_;
+};
 
 RaceSide side_of(const watch::HostAccess& access) {
   return {.agent = to_string(access.actor),
@@ -38,38 +50,6 @@ Race race_of(const watch::HostConflict& conflict) {
           "no merge, and no begin or end of a run, is between"};
 }
 
-Condition repeats(const BodyRun& run) {
-  const std::string name = "the body repeats";
-  if (!run.is_recorded()) {
-    return {name, false,
-            "the run has more operations or choices than are kept: raise Options::record_limit"};
-  }
-  return holds(name, "two runs of one schedule did the same " +
-                         count(run.log().size(), "operation", "operations") +
-                         ", with the same outcome");
-}
-
-Condition device_bytes(const BodyRun& run, const Options& options) {
-  const std::string name = "device bytes have an order";
-  const RunFacts& facts = run.facts();
-  if (!run.detector().races().empty()) {
-    return {name, false,
-            count(run.detector().races().size(), "pair of accesses has", "pairs of accesses have") +
-                " no order"};
-  }
-  if (run.detector().nests_in_replica()) {
-    return {name, false, "a replica began a run: orders are known for runs of callers and merges"};
-  }
-  if (facts.foreign) return {name, false, *facts.foreign + ": is memory of the program, too"};
-  if (facts.user_kernel && !options.check_kernels) {
-    return {name, false,
-            *facts.user_kernel +
-                ": is a kernel with accesses that nobody compares with its "
-                "declaration; set Options::check_kernels"};
-  }
-  return holds(name, count(facts.work, "piece of work", "pieces of work"));
-}
-
 std::string text_of(const watch::KernelAccess& found) {
   std::string text = "the kernel " + std::string(found.body.name);
   if (!found.body.site.empty()) text += ", launched at " + to_string(found.body.site) + ',';
@@ -80,92 +60,186 @@ std::string text_of(const watch::KernelAccess& found) {
   return text + ", and no order of the stream with the host is known: use operands";
 }
 
-Condition host_bytes(const BodyRun& run, const Options& options) {
-  const std::string name = "replicas share no host bytes that one of them writes";
-  const watch::HostReport& host = run.host();
-  if (run.is_nested()) {
-    return {name, false, "an exploration in the body of an exploration watches no host memory"};
+// The conditions of a run, and the ways in which the run breaks them.
+class Judgement {
+ public:
+  Judgement(const BodyRun& run, const Options& options)
+      : run_(run), options_(options), facts_(run.facts()), host_(run.host()) {
+    conditions = {repeats(),     device_bytes(),    host_bytes(),  blindness(), events(),
+                  no_failures(), declared_orders(), own_backend(), no_draws()};
   }
-  if (!watch::linked()) {
-    return {name, false, "no code is watched: write belfry_watch(target) in CMakeLists.txt"};
+
+  std::vector<Condition> conditions;
+  std::vector<Breach> breaches;
+
+ private:
+  Condition repeats();
+  Condition device_bytes();
+  Condition host_bytes();
+  void check_watch(Row& row) const;
+  Condition blindness();
+  Condition events();
+  Condition no_failures();
+  void check_limit(Row& row) const;
+  Condition declared_orders();
+  Condition own_backend();
+  Condition no_draws();
+  bool has_unchecked_kernel() const {
+    return facts_.user_kernel.has_value() && !options_.check_kernels;
   }
-  if (run.facts().runs != 0 && host.accesses == 0) {
-    return {name, false, "no replica ran watched code: write belfry_watch(target) for its target"};
+
+  const BodyRun& run_;
+  const Options& options_;
+  const RunFacts& facts_;
+  const watch::HostReport& host_;
+};
+
+Condition Judgement::repeats() {
+  Row row("the body repeats", breaches);
+  if (!run_.is_recorded()) {
+    row.breaks(Breach::kUnrecorded,
+               "the run has more operations or choices than are kept: raise "
+               "Options::record_limit");
   }
-  if (!host.conflicts.empty()) {
-    return {name, false,
-            count(host.conflicts.size(), "pair of accesses", "pairs of accesses") +
-                " to the same bytes, between the same merges"};
+  return row.otherwise("two runs of one schedule did the same " +
+                       count(run_.log().size(), "operation", "operations") +
+                       ", with the same outcome");
+}
+
+Condition Judgement::device_bytes() {
+  Row row("device bytes have an order", breaches);
+  if (const std::size_t races = run_.detector().races().size(); races != 0) {
+    row.breaks(Breach::kDeviceRace,
+               count(races, "pair of accesses has", "pairs of accesses have") + " no order");
   }
-  if (!host.unseen.empty()) {
+  if (run_.detector().nests_in_replica()) {
+    row.breaks(Breach::kNestedRun,
+               "a replica began a run: orders are known for runs of callers and merges");
+  }
+  row.breaks_by(Breach::kProgramMemory, facts_.foreign, ": is memory of the program, too");
+  if (has_unchecked_kernel()) {
+    row.breaks_by(Breach::kUncheckedKernel, facts_.user_kernel,
+                  ": is a kernel with accesses that nobody compares with its declaration; set "
+                  "Options::check_kernels");
+  }
+  return row.otherwise(count(facts_.work, "piece of work", "pieces of work"));
+}
+
+Condition Judgement::host_bytes() {
+  Row row("replicas share no host bytes that one of them writes", breaches);
+  check_watch(row);
+  if (!host_.conflicts.empty()) {
+    row.breaks(Breach::kHostRace,
+               count(host_.conflicts.size(), "pair of accesses", "pairs of accesses") +
+                   " to the same bytes, between the same merges");
+  }
+  if (!host_.unseen.empty()) {
     std::string unseen = "accesses may be unseen in: ";
-    for (const std::string& reason : host.unseen) unseen += reason + "; ";
-    return {name, false, unseen + "vouch for functions with belfry_watch(target VOUCH ...)"};
+    for (const std::string& reason : host_.unseen) unseen += reason + "; ";
+    row.breaks(Breach::kUnseenCode,
+               unseen + "vouch for functions with belfry_watch(target VOUCH ...)");
   }
-  if (run.facts().user_kernel && !options.check_kernels) {
-    return {name, false,
-            *run.facts().user_kernel +
-                ": is a kernel whose body is watched with Options::check_kernels alone"};
+  if (has_unchecked_kernel()) {
+    row.breaks_by(Breach::kUncheckedKernel, facts_.user_kernel,
+                  ": is a kernel whose body is watched with Options::check_kernels alone");
   }
-  if (host.kernel_access) return {name, false, text_of(*host.kernel_access)};
-  return holds(name, count(host.accesses, "access", "accesses") + " of replicas");
+  if (host_.kernel_access) row.breaks(Breach::kUnknownOrder, text_of(*host_.kernel_access));
+  return row.otherwise(count(host_.accesses, "access", "accesses") + " of replicas");
 }
 
-Condition blindness(const BodyRun& run) {
-  const std::string name = "nothing asks for the progress of agents";
-  const watch::HostReport& host = run.host();
-  if (run.facts().asked) return {name, false, *run.facts().asked};
-  if (host.used_locks) return {name, false, "a replica uses a lock, whose order is the schedule's"};
-  if (host.used_atomics) return {name, false, "a replica uses an atomic object"};
-  if (host.shared_last_owner) {
-    return {name, false, "replicas share an object, and the last owner ends the object"};
+// Whether accesses to host memory are seen at all.
+void Judgement::check_watch(Row& row) const {
+  if (run_.is_nested()) {
+    row.breaks(Breach::kInnerExploration,
+               "an exploration in the body of an exploration watches no host memory");
+  } else if (!watch::linked()) {
+    row.breaks(Breach::kUnwatchedProgram,
+               "no code is watched: write belfry_watch(target) in CMakeLists.txt");
+  } else if (facts_.runs != 0 && host_.accesses == 0) {
+    row.breaks(Breach::kUnwatchedReplicas,
+               "no replica ran watched code: write belfry_watch(target) for its target");
   }
-  return holds(name, "no query, no look at log or memory, no lock, no atomic object");
 }
 
-Condition events(const BodyRun& run) {
-  const std::string name = "events have an order";
-  const std::vector<Race>& races = run.detector().event_races();
-  if (!races.empty()) return {name, false, to_string(races.front())};
-  return holds(name, count(run.facts().event_uses, "record or wait", "records and waits"));
+Condition Judgement::blindness() {
+  Row row("nothing asks for the progress of agents", breaches);
+  row.breaks_by(Breach::kQuestion, facts_.asked);
+  if (host_.used_locks) {
+    row.breaks(Breach::kLock, "a replica uses a lock, whose order is the schedule's");
+  }
+  if (host_.used_atomics) row.breaks(Breach::kAtomic, "a replica uses an atomic object");
+  if (host_.shared_last_owner) {
+    row.breaks(Breach::kLastOwner, "replicas share an object, and the last owner ends the object");
+  }
+  return row.otherwise("no query, no look at log or memory, no lock, no atomic object");
+}
+
+Condition Judgement::events() {
+  Row row("events have an order", breaches);
+  const std::vector<Race>& races = run_.detector().event_races();
+  if (!races.empty()) row.breaks(Breach::kEventRace, to_string(races.front()));
+  return row.otherwise(count(facts_.event_uses, "record or wait", "records and waits"));
+}
+
+Condition Judgement::no_failures() {
+  Row row("no device work fails, and memory suffices", breaches);
+  row.breaks_by(Breach::kFailedWork, facts_.failed, ": failed");
+  if (run_.outcome().without_memory || run_.is_incomplete()) {
+    row.breaks(Breach::kShortage, "memory ran out");
+  }
+  check_limit(row);
+  std::string evidence = options_.memory_limit_bytes == 0
+                             ? "no limit of device memory"
+                             : "all buffers together fit into the limit";
+  if (facts_.failed_reads != 0) {
+    evidence += "; " +
+                count(facts_.failed_reads, "read of the host throws", "reads of the host throw") +
+                " in every schedule";
+  }
+  return row.otherwise(std::move(evidence));
 }
 
 // Without a limit a device has room for everything. With a limit, all buffers together must fit:
 // the memory in use at a time depends on the schedule.
-Condition no_failures(const BodyRun& run, const Options& options) {
-  const std::string name = "no device work fails, and memory suffices";
-  const RunFacts& facts = run.facts();
-  if (facts.failed) return {name, false, *facts.failed + ": failed"};
-  if (run.outcome().without_memory || run.is_incomplete()) return {name, false, "memory ran out"};
+void Judgement::check_limit(Row& row) const {
+  if (options_.memory_limit_bytes == 0) return;
   const auto exceeds = [&](const auto& device) {
-    return device.second > options.memory_limit_bytes;
+    return device.second > options_.memory_limit_bytes;
   };
-  const auto full = std::ranges::find_if(facts.allocated, exceeds);
-  if (options.memory_limit_bytes != 0 && full != facts.allocated.end()) {
-    return {name, false,
-            "the buffers of device " + std::to_string(full->first) + " have " +
-                std::to_string(full->second) + " bytes in all, and the limit is " +
-                std::to_string(options.memory_limit_bytes)};
-  }
-  return holds(name, options.memory_limit_bytes == 0 ? "no limit of device memory"
-                                                     : "all buffers together fit into the limit");
+  const auto full = std::ranges::find_if(facts_.allocated, exceeds);
+  if (full == facts_.allocated.end()) return;
+  row.breaks(Breach::kMemoryLimit, "the buffers of device " + std::to_string(full->first) +
+                                       " have " + std::to_string(full->second) +
+                                       " bytes in all, and the limit is " +
+                                       std::to_string(options_.memory_limit_bytes));
 }
 
-Condition own_backend(const BodyRun& run) {
-  const std::string name = "the body uses its backend alone";
-  if (!run.other_backends().empty()) return {name, false, std::string(run.other_backends())};
-  if (run.used_threads()) {
-    return {name, false, "a second thread uses the backend, at a time that no schedule decides"};
+Condition Judgement::declared_orders() {
+  Row row("the order of reductions is declared", breaches);
+  if (run_.drew_orders()) {
+    row.breaks(Breach::kDrawnOrder, "the schedule drew an order: of a reduction");
   }
-  return holds(name, "no use of a second backend");
+  return row.otherwise("the simulator adds in the order of replicas");
 }
 
-Condition no_draws(const BodyRun& run) {
-  const std::string name = "the body draws no random values";
-  if (!run.draw().empty()) {
-    return {name, false, run.draw() + ": draw before the exploration, and capture the value"};
+Condition Judgement::own_backend() {
+  Row row("the body uses its backend alone", breaches);
+  if (!run_.other_backends().empty()) {
+    row.breaks(Breach::kSecondBackend, std::string(run_.other_backends()));
   }
-  return holds(name, "no draw");
+  if (run_.used_threads()) {
+    row.breaks(Breach::kSecondThread,
+               "a second thread uses the backend, at a time that no schedule decides");
+  }
+  return row.otherwise("no use of a second backend");
+}
+
+Condition Judgement::no_draws() {
+  Row row("the body draws no random values", breaches);
+  if (!run_.draw().empty()) {
+    row.breaks(Breach::kDraw, run_.draw() + ": draw before the exploration, and capture the value");
+  }
+  return row.otherwise("no draw");
 }
 
 }  // namespace
@@ -181,18 +255,15 @@ std::vector<Race> races_of(const BodyRun& run) {
 }
 
 std::vector<Condition> conditions_of(const BodyRun& run, const Options& options) {
-  const RunFacts::First orders =
-      run.drew_orders() ? RunFacts::First("the schedule drew an order") : std::nullopt;
-  return {repeats(run),
-          device_bytes(run, options),
-          host_bytes(run, options),
-          blindness(run),
-          events(run),
-          no_failures(run, options),
-          unless("the order of reductions is declared", orders, "of a reduction",
-                 "the simulator adds in the order of replicas"),
-          own_backend(run),
-          no_draws(run)};
+  return Judgement(run, options).conditions;
+}
+
+std::vector<Breach> breaches_of(const BodyRun& run, const Options& options) {
+  std::vector<Breach> breaches = Judgement(run, options).breaches;
+  std::ranges::sort(breaches);
+  const auto [first, last] = std::ranges::unique(breaches);
+  breaches.erase(first, last);
+  return breaches;
 }
 
 std::vector<std::string> notes_of(const BodyRun& run) {

@@ -5,6 +5,7 @@
 #include "belfry/sim/options.h"
 #include "belfry/sim/verdict.h"
 #include "explore/body_run.h"
+#include "explore/breach.h"
 
 #include <vector>
 
@@ -16,6 +17,10 @@ std::vector<Race> races_of(const BodyRun& run);
 /// The conditions of a certificate, as `run` meets them. `run` is the judged run of a body that
 /// repeats.
 std::vector<Condition> conditions_of(const BodyRun& run, const Options& options);
+
+/// The ways in which `run` breaks the conditions, each once, in order. Without a breach all
+/// conditions hold.
+std::vector<Breach> breaches_of(const BodyRun& run, const Options& options);
 
 /// Remarks about `run`, and about the reach of a certificate.
 std::vector<std::string> notes_of(const BodyRun& run);

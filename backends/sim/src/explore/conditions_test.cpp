@@ -112,8 +112,22 @@ TEST_F(Conditions, HostBytes) {
   host_.report.unseen = {"qsort"};
   EXPECT_THAT(broken_by(body), ElementsAre(kHostBytes));
   host_.reset();
-  host_.report.accesses = 0;  // The watched code of the program is elsewhere.
+}
+
+// The watched code of the program is elsewhere. Schedules differ in the captured number.
+TEST_F(Conditions, HostBytesOfReplicasWithoutWatchedCode) {
+  belfry::testing::asserts("SEM-193");
+  const auto body = [](Backend& backend) {
+    float total = 0;
+    run(backend, [&](ReplicaContext& replica) {
+      total = 10 * total + static_cast<float>(replica.replica_id() + 1);
+      return total;
+    });
+    return total;
+  };
+  host_.report.accesses = 0;
   EXPECT_THAT(broken_by(body), ElementsAre(kHostBytes));
+  EXPECT_EQ(explore({.devices = 2, .seed = 7}, body).level(), VerdictLevel::kRefuted);
 }
 
 TEST_F(Conditions, Queries) {
@@ -265,6 +279,34 @@ TEST_F(Conditions, FailedWork) {
   };
   EXPECT_THAT(broken_by(row(2)), ElementsAre(kFailures));
   EXPECT_THAT(broken_by(row(1)), IsEmpty());
+}
+
+// The host reads a number that no stream has written, or that a stream writes at any time.
+TEST_F(Conditions, ReadsWithoutContents) {
+  belfry::testing::asserts("SEM-199");
+  const auto with = [](bool written) {
+    return [written](Backend& backend) {
+      Stream& reader = backend.device(0).compute_stream();
+      const auto writer = backend.device(0).create_stream();
+      const BufferView view = view_of(backend.device(0).allocate(4, reader), DType::kFloat32);
+      const float number = 3;
+      if (written) writer->write(view, &number);
+      float value = 0;
+      reader.read(&value, view);
+      return value;
+    };
+  };
+  EXPECT_THAT(broken_by(with(false)), IsEmpty());
+  const VerdictReport certified = explore({.devices = 2, .seed = 7}, with(false)).report();
+  EXPECT_THAT(certified.outcomes.at(0).outcome, HasSubstr("BF-062"));
+  EXPECT_THAT(certified.conditions.at(5).evidence,
+              HasSubstr("1 read of the host throws in every schedule"));
+  EXPECT_THAT(broken_by(with(true)), ElementsAre(kDeviceBytes));
+  // The serial schedule reads before the write.
+  const Verdict refuted = explore({.devices = 2, .schedule = Schedule::fixed()}, with(true));
+  EXPECT_EQ(refuted.level(), VerdictLevel::kRefuted) << explain(refuted);
+  ASSERT_EQ(refuted.report().races.size(), 1U);
+  EXPECT_EQ(refuted.report().races[0].second.operation, "the host");
 }
 
 // Two buffers of 400 bytes on a device, one after the end of the other.

@@ -35,7 +35,8 @@ ProgramRun::ProgramRun(std::shared_ptr<ExploredProgram> program, int number,
 
 ProgramRun::~ProgramRun() {
   if (!std::ranges::equal(made_, program_->backends, same)) {
-    PresentBody::uses_unobserved("the program makes further backends than in its first run, or fewer");
+    PresentBody::uses_unobserved(
+        "the program makes further backends than in its first run, or fewer");
   }
   PresentBody::set_program(nullptr);
 }

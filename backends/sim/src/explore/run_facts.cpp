@@ -45,6 +45,9 @@ void RunFacts::add(const Observation& seen) {
     case Kind::kHostWaited:
       if (seen.failed) note(failed, seen, "a wait");
       break;
+    case Kind::kHostRead:
+      if (seen.failed) ++failed_reads;
+      break;
     case Kind::kQueried:
       note(asked, seen, seen.name.empty() ? "a query" : "a look at the " + std::string(seen.name));
       break;

@@ -26,6 +26,7 @@ class RunFacts {
   First user_kernel{};                                ///< A kernel of the user's.
   std::uint64_t work = 0;                             ///< Pieces of device work.
   std::uint64_t event_uses = 0;                       ///< Records of events, and waits for events.
+  std::uint64_t failed_reads = 0;                     ///< Reads of the host that threw.
   std::uint64_t steps = 0;                            ///< Steps of replicas and merges.
   std::uint32_t runs = 0;                             ///< Runs of replicas.
   std::map<std::int64_t, std::uint64_t> allocated{};  ///< Bytes of all buffers, by device.

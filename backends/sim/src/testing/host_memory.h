@@ -26,7 +26,7 @@ class HostMemory final : public watch::RunTime {
     calls.push_back("takes " + std::to_string(number));
   }
   watch::HostReport stop() override { return report; }
-  std::string source_line(const void*) override { return "user.cpp:5"; }
+  CallSite source_site(const void*) override { return {"user.cpp", 5}; }
 
   /// The instance of the program, which is attached at the first call.
   static HostMemory& attached() {

@@ -52,8 +52,13 @@ void take_variable(std::uint32_t number) {
 
 HostReport stop() { return attached != nullptr ? attached->stop() : HostReport{}; }
 
+CallSite source_site(const void* pc) {
+  return attached != nullptr ? attached->source_site(pc) : CallSite{};
+}
+
 std::string source_line(const void* pc) {
-  return attached != nullptr ? attached->source_line(pc) : std::string();
+  const CallSite site = source_site(pc);
+  return site.empty() ? std::string() : to_string(site);
 }
 
 std::string source_line(const HostAccess& access) {

@@ -103,9 +103,13 @@ void take_variable(std::uint32_t number);
 /// Ends the watch.
 HostReport stop();
 
-/// `train.cpp:5`, the file and line of the code at `pc`, or an empty string if the program has no
-/// line tables. The address may be HostAccess::pc, and belongs to a statement of the user: where
-/// headers of the system or of belfry made the access, the caller of the header counts.
+/// The file and line of the code at `pc`; empty if the program has no line tables. The address may
+/// be HostAccess::pc, and belongs to a statement of the user: where headers of the system or of
+/// belfry made the access, the caller of the header counts. Names of files live as long as the
+/// program. May be called at any time, and on any thread.
+CallSite source_site(const void* pc);
+
+/// The same as text, `train.cpp:5`.
 std::string source_line(const void* pc);
 
 /// The position of an access: its site, or the line of its address.

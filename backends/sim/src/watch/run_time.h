@@ -23,7 +23,7 @@ class RunTime {
   virtual void make_variable(std::uint32_t number) = 0;
   virtual void take_variable(std::uint32_t number) = 0;
   virtual HostReport stop() = 0;
-  virtual std::string source_line(const void* pc) = 0;
+  virtual CallSite source_site(const void* pc) = 0;
 };
 
 /// Called by belfry::watch before main, once watched code is known to be in the program. `run_time`

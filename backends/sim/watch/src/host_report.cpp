@@ -31,9 +31,7 @@ bool is_lock(std::string_view name) {
 
 }  // namespace
 
-std::string HostWatcher::source_line(const void* pc) {
-  return source_lines().users_line(pc).value_or("");
-}
+CallSite HostWatcher::source_site(const void* pc) { return source_lines().users_site(pc); }
 
 // The innermost call with a line of the user; without line tables, the access itself.
 HostAccess HostWatcher::resolved(const PlacedAccess& access) {
@@ -44,7 +42,7 @@ HostAccess HostWatcher::resolved(const PlacedAccess& access) {
   const bool of_kernel = node.maker == Maker::kKernel;
   for (Place at = access.place; at != CallTree::kRoot; at = tree_.at(at).parent) {
     const void* const address = address_of_code(tree_.at(at).code);
-    if (address != nullptr && source_lines().users_line(inside(address))) {
+    if (address != nullptr && !source_lines().users_site(inside(address)).empty()) {
       return {access.actor, access.write, inside(address), {}, of_kernel};
     }
   }

@@ -53,7 +53,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   void make_variable(std::uint32_t number) override;
   void take_variable(std::uint32_t number) override;
   HostReport stop() override;
-  std::string source_line(const void* pc) override;
+  CallSite source_site(const void* pc) override;
 
   void touched(const void* memory, std::size_t bytes, bool writes,
                const CallSite& site) noexcept override;

@@ -23,10 +23,9 @@ bool is_users(std::string_view file) {
          file.find("/include/belfry/") == file.npos;
 }
 
-std::optional<std::string> position(const char* file, int line) {
-  if (file == nullptr || line <= 0 || !is_users(file)) return std::nullopt;
-  const std::string_view path(file);
-  return std::string(path.substr(path.rfind('/') + 1)) + ':' + std::to_string(line);
+CallSite position(const char* file, int line) {
+  if (file == nullptr || line <= 0 || !is_users(file)) return {};
+  return {file, line};
 }
 
 // The unit of compilation with the code at `address`. GCC writes an index of units, clang does not:
@@ -41,16 +40,16 @@ Dwarf_Die* unit_of(Dwfl_Module* module, Dwarf_Addr address, Dwarf_Addr& bias) {
   return nullptr;
 }
 
-std::optional<std::string> position_of_code(Dwarf_Die& unit, Dwarf_Addr address) {
+CallSite position_of_code(Dwarf_Die& unit, Dwarf_Addr address) {
   Dwarf_Line* const line = dwarf_getsrc_die(&unit, address);
   int number = 0;
-  if (line == nullptr || dwarf_lineno(line, &number) != 0) return std::nullopt;
+  if (line == nullptr || dwarf_lineno(line, &number) != 0) return {};
   return position(dwarf_linesrc(line, nullptr, nullptr), number);
 }
 
 // The position of the call that was inlined as `scope`.
-std::optional<std::string> position_of_call(Dwarf_Die& unit, Dwarf_Die& scope) {
-  if (dwarf_tag(&scope) != DW_TAG_inlined_subroutine) return std::nullopt;
+CallSite position_of_call(Dwarf_Die& unit, Dwarf_Die& scope) {
+  if (dwarf_tag(&scope) != DW_TAG_inlined_subroutine) return {};
   Dwarf_Attribute attribute;
   Dwarf_Word file = 0;
   Dwarf_Word line = 0;
@@ -58,18 +57,18 @@ std::optional<std::string> position_of_call(Dwarf_Die& unit, Dwarf_Die& scope) {
   if (dwarf_formudata(dwarf_attr(&scope, DW_AT_call_file, &attribute), &file) != 0 ||
       dwarf_formudata(dwarf_attr(&scope, DW_AT_call_line, &attribute), &line) != 0 ||
       dwarf_getsrcfiles(&unit, &files, nullptr) != 0) {
-    return std::nullopt;
+    return {};
   }
   return position(dwarf_filesrc(files, file, nullptr, nullptr), static_cast<int>(line));
 }
 
-std::optional<std::string> position_of_inlined(Dwarf_Die& unit, Dwarf_Addr address) {
+CallSite position_of_inlined(Dwarf_Die& unit, Dwarf_Addr address) {
   Dwarf_Die* scopes = nullptr;
-  if (dwarf_getscopes(&unit, address, &scopes) <= 0) return std::nullopt;
+  if (dwarf_getscopes(&unit, address, &scopes) <= 0) return {};
   Dwarf_Die* around = nullptr;
   const int count = dwarf_getscopes_die(&scopes[0], &around);
-  std::optional<std::string> found;
-  for (int k = 0; k < count && !found; ++k) found = position_of_call(unit, around[k]);
+  CallSite found;
+  for (int k = 0; k < count && found.empty(); ++k) found = position_of_call(unit, around[k]);
   std::free(around);
   std::free(scopes);
   return found;
@@ -90,15 +89,23 @@ SourceLines::SourceLines() : tables_(std::make_unique<Tables>()) {
 
 SourceLines::~SourceLines() { dwfl_end(tables_->dwfl); }
 
-std::optional<std::string> SourceLines::users_line(const void* address) {
+CallSite SourceLines::users_site(const void* address) {
+  const std::lock_guard lock(mutex_);
+  const auto [found, is_new] = found_.try_emplace(address);
+  if (is_new) found->second = find(address);
+  return found->second;
+}
+
+CallSite SourceLines::find(const void* address) {
   const auto at = static_cast<Dwarf_Addr>(reinterpret_cast<std::uintptr_t>(address));
-  if (tables_->dwfl == nullptr || at == 0) return std::nullopt;
+  if (tables_->dwfl == nullptr || at == 0) return {};
   Dwfl_Module* const module = dwfl_addrmodule(tables_->dwfl, at);
-  if (module == nullptr) return std::nullopt;
+  if (module == nullptr) return {};
   Dwarf_Addr bias = 0;
   Dwarf_Die* const unit = unit_of(module, at, bias);
-  if (unit == nullptr) return std::nullopt;
-  if (auto found = position_of_code(*unit, at - bias)) return found;
+  if (unit == nullptr) return {};
+  const CallSite found = position_of_code(*unit, at - bias);
+  if (!found.empty()) return found;
   return position_of_inlined(*unit, at - bias);
 }
 

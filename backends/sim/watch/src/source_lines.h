@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/call_site.h"
+
+#include <map>
 #include <memory>
-#include <optional>
-#include <string>
+#include <mutex>
 
 namespace belfry::sim::watch {
 
@@ -16,13 +18,19 @@ class SourceLines {
   SourceLines(const SourceLines&) = delete;
   SourceLines& operator=(const SourceLines&) = delete;
 
-  /// `train.cpp:5` of the instruction at `address`, or of the call that the compiler inlined around
-  /// the instruction, if the instruction is from a header of the system or of belfry. Nothing if no
-  /// such call is in a file of the user, or the program has no line tables.
-  std::optional<std::string> users_line(const void* address);
+  /// The position of the instruction at `address`, or of the call that the compiler inlined around
+  /// the instruction, if the instruction is from a header of the system or of belfry. Empty if no
+  /// such call is in a file of the user, or the program has no line tables. The tables own the name
+  /// of the file. Threads may call at a time.
+  CallSite users_site(const void* address);
 
  private:
   struct Tables;
+
+  CallSite find(const void* address);
+
+  std::mutex mutex_;
+  std::map<const void*, CallSite> found_;  // Looked up, and never listed.
   std::unique_ptr<Tables> tables_;
 };
 

@@ -333,14 +333,9 @@ Job::Settled ReplicaRunner::settle_some() {
     return Settled::kFinished;
   }
   if (arrived + ended + seeking + making + absent < states_.size()) return Settled::kWaiting;
-  if (making > 0) {
-    serve_maker();
-    return Settled::kResumed;
-  }
-  if (seeking > 0) {
-    serve_seekers();
-    return Settled::kResumed;
-  }
+  if (making > 0) serve_maker();
+  if (making == 0 && seeking > 0) serve_seekers();
+  if (making + seeking > 0) return Settled::kResumed;
   if (!has_failed()) {
     if (const ReplicaState* const thrower = states_.find(Status::kThrew)) {
       fail_by(*thrower);

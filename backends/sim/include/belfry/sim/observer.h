@@ -75,7 +75,7 @@ struct Observation {
     kHostWaits,     ///< The actor waits for `items` and all before them in the stream, or, without
                     ///< items, for record `record` of `event`.
     kHostWaited,    ///< The same wait is over; `failed`: it throws.
-    kHostRead,      ///< The actor has read `footprints`.
+    kHostRead,      ///< The actor has read `footprints`; `failed`: the read throws.
     kQueried,       ///< The actor asked whether `items`, or record `record` of `event`, are done;
                     ///< or, with a `name`, for the backend's `log`, `choices`, `memory` or `leaks`.
     kVariableMade,  ///< The first replica made variable `record`, in the order of the making.
@@ -90,7 +90,7 @@ struct Observation {
   Kind kind = Kind::kOperation;             ///< The event.
   Actor actor{};                            ///< The agent that acted.
   std::uint32_t run = 0;                    ///< The run that began or ended.
-  bool failed = false;                      ///< The work or the wait failed.
+  bool failed = false;                      ///< The work, the wait or the read failed.
   bool done = false;                        ///< The answer of kQueried.
   bool of_user = false;                     ///< The submitted work is a kernel of the user's.
   std::span<const StreamItem> items{};      ///< The pieces of work.
