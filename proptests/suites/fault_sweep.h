@@ -18,8 +18,8 @@ namespace belfry::testing {
 /// Live bytes and buffers of each device, after its streams have finished.
 std::vector<std::size_t> live_memory(Backend& backend);
 
-/// Whether reductions of host values give the right sums, and with `tensors` reductions of tensors
-/// too. Without `tensors` where memory is short.
+/// Whether reductions of host values give the right sums, and with `tensors` reductions of tensors.
+/// Tests with little memory leave tensors out.
 bool works(Strategy& strategy, bool tensors = true);
 
 /// Verbs to be called one after another on a backend, as indices into `throwing_verbs()`.
@@ -45,8 +45,8 @@ struct Endings {
 /// The strategy under test.
 struct Subject {
   std::function<std::unique_ptr<Strategy>(Backend&, FaultInjector&)> make;
-  /// Whether hooks of the strategy pass fault points. A hook may throw after its work, and a verb
-  /// that throws can then leave its effect behind.
+  /// Whether hooks of the strategy pass fault points. A hook may throw after its work; the effect of
+  /// the verb then stays.
   bool has_points = false;
   /// Bytes of each device that a run of the strategy allocates for itself and frees. If memory is
   /// short, the strategy too may fail after its work.
@@ -66,7 +66,7 @@ class FaultSweep {
   /// Repeats the verbs for all points. Returns the first problem, or an empty string.
   std::string sweep(FaultInjector::Extent extent);
   /// Calls the verbs once, without faults, on a backend with little memory. `occupied_device` has
-  /// less than the others; -1: no device. The last call for this object.
+  /// the least; -1: no device. The last call for this object.
   std::string run_once(Endings& endings, int occupied_device);
 
  private:

@@ -55,4 +55,12 @@ std::vector<JudgedBackend> detail::explore_program(const Program& program,
   return judged;
 }
 
+std::string to_string(const JudgedBackend& judged) {
+  return to_string(judged.site) + ": " + to_string(judged.verdict);
+}
+
+std::string to_string(const ProgramOptions& options) {
+  return options.check_kernels ? "{.check_kernels = true}" : "{}";
+}
+
 }  // namespace belfry::sim

@@ -3,12 +3,14 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/prints.h"
 #include "belfry/sim/body_result.h"
 #include "belfry/sim/options.h"
 #include "belfry/sim/verdict.h"
 
 #include <concepts>
 #include <functional>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -21,12 +23,18 @@ struct JudgedBackend {
   Verdict verdict{{}};  ///< About all schedules of the backend.
 };
 
+/// `train.cpp:12: CERTIFIED`.
+std::string to_string(const JudgedBackend& judged);
+
 /// The settings of an exploration of a program.
 struct ProgramOptions {
   /// Sets `Options::check_kernels` of each explored backend: without the checks, a program with
   /// kernels of its own gets no certificate.
   bool check_kernels = false;
 };
+
+/// `{.check_kernels = true}` or `{}`.
+std::string to_string(const ProgramOptions& options);
 
 namespace detail {
 
@@ -70,3 +78,15 @@ std::vector<JudgedBackend> explore_program(Program&& program, const ProgramOptio
 }
 
 }  // namespace belfry::sim
+
+namespace belfry {
+namespace detail {
+template <>
+inline constexpr bool kPrints<sim::JudgedBackend> = true;
+template <>
+inline constexpr bool kPrints<sim::ProgramOptions> = true;
+}  // namespace detail
+namespace sim {
+using belfry::operator<<;
+}  // namespace sim
+}  // namespace belfry
