@@ -45,8 +45,8 @@ struct Endings {
 /// The strategy under test.
 struct Subject {
   std::function<std::unique_ptr<Strategy>(Backend&, FaultInjector&)> make;
-  /// Whether hooks of the strategy pass fault points. A hook may throw after its work; the effect of
-  /// the verb then stays.
+  /// Whether hooks of the strategy pass fault points. A hook may throw after its work; the effect
+  /// of the verb then stays.
   bool has_points = false;
   /// Bytes of each device that a run of the strategy allocates for itself and frees. If memory is
   /// short, the strategy too may fail after its work.
