@@ -13,8 +13,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
+#include <algorithm>
+#include <cstddef>
 #include <functional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -94,6 +96,46 @@ TEST(Processes, BroadcastTheValueOfProcessZero) {
     names[static_cast<std::size_t>(group.rank())] = strategy.cross_replica().broadcast(own)[3];
   });
   EXPECT_THAT(names, Each("process 0"));
+}
+
+// Counts the calls of a group, and their bytes.
+class CountedGroup final : public ProcessGroup {
+ public:
+  explicit CountedGroup(ProcessGroup& group) : group_(group) {}
+
+  int rank() const override { return group_.rank(); }
+  int size() const override { return group_.size(); }
+  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
+    ++calls;
+    most_bytes = std::max(most_bytes, bytes.size());
+    return group_.gather(bytes);
+  }
+  std::vector<std::byte> broadcast(std::span<const std::byte> bytes, int from) override {
+    ++calls;
+    return group_.broadcast(bytes, from);
+  }
+
+  int calls = 0;
+  std::size_t most_bytes = 0;
+
+ private:
+  ProcessGroup& group_;
+};
+
+TEST(Processes, ExchangeAFewBytesForAMergeWithoutData) {
+  testing::asserts("SEM-151");
+  run_processes(3, [](ProcessGroup& group) {
+    CountedGroup counted(group);
+    sim::Backend backend{{.devices = 2}};
+    MultiWorkerMirroredStrategy strategy{backend, counted};
+    counted.calls = 0;
+    counted.most_bytes = 0;
+    strategy.run([](ReplicaContext& replica) {
+      for (int merge = 0; merge < 5; ++merge) replica.merge_call([](CrossReplicaContext&) {});
+    });
+    EXPECT_EQ(counted.calls, 6);  // One for each merge, and one for the end of the run.
+    EXPECT_LE(counted.most_bytes, 128U);
+  });
 }
 
 TEST(Processes, ReduceBetweenRuns) {

@@ -4,6 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/byte_stream.h"
+#include "belfry/detail/function_ref.h"
 #include "belfry/error.h"
 #include "belfry/process_group.h"
 
@@ -61,10 +62,11 @@ class ProcessExchange {
   /// The replicas of all processes have returned.
   void close() { state_ = State::kClosed; }
 
-  /// A round of a run: the payloads of all processes, in order of rank.
+  /// A round of a run: the payloads of all processes, in order of rank. `describe` gives the
+  /// replicas of this process, for the report of a mismatch.
   /// Throws: PeerFailedError if another process has failed; ProcessLostError; MergeMismatchError if
   /// another process is in another strategy, or in no round.
-  std::vector<Bytes> round(const Bytes& own);
+  std::vector<Bytes> round(const Bytes& own, FunctionRef<Bytes()> describe);
   /// The values of a verb: the payloads of all processes. Throws: as round, MergeMismatchError also
   /// for another verb or place.
   std::vector<Bytes> values(const char* what, CallSite site, const Bytes& own);
@@ -80,10 +82,13 @@ class ProcessExchange {
  private:
   enum class State : std::uint8_t { kIdle, kRunning, kClosed };
 
-  std::vector<ProcessMessage> exchange(const ProcessMessage& own);
-  void require_equal(const std::vector<ProcessMessage>& all) const;
+  using Describe = FunctionRef<Bytes()>;
+  std::vector<ProcessMessage> exchange(const ProcessMessage& own,
+                                       const Describe* describe = nullptr);
+  void require_equal(const std::vector<ProcessMessage>& all, const Describe* describe);
   [[noreturn]] void throw_peer_failed(const std::vector<ProcessMessage>& all) const;
-  [[noreturn]] void throw_mismatch(const std::vector<ProcessMessage>& all) const;
+  [[noreturn]] void throw_mismatch(const std::vector<ProcessMessage>& all,
+                                   const std::vector<Bytes>& rounds) const;
 
   ProcessGroup& group_;
   std::uint64_t number_;

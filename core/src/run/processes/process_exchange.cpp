@@ -123,7 +123,8 @@ void ProcessExchange::begin_run() {
   failure_ = nullptr;
 }
 
-std::vector<ProcessMessage> ProcessExchange::exchange(const ProcessMessage& own) {
+std::vector<ProcessMessage> ProcessExchange::exchange(const ProcessMessage& own,
+                                                      const Describe* describe) {
   if (is_closed()) {
     if (failure_ != nullptr) std::rethrow_exception(failure_);
     throw_internal("an exchange after the end of a run", site_of(own));
@@ -134,7 +135,7 @@ std::vector<ProcessMessage> ProcessExchange::exchange(const ProcessMessage& own)
     for (const Bytes& bytes : group_.gather(message)) all.push_back(decode(bytes));
     if (is_failed(own)) return all;
     if (std::ranges::any_of(all, is_failed)) throw_peer_failed(all);
-    require_equal(all);
+    require_equal(all, describe);
     return all;
   } catch (const Error& error) {
     if (state_ == State::kRunning && is_common(error)) {
@@ -145,15 +146,19 @@ std::vector<ProcessMessage> ProcessExchange::exchange(const ProcessMessage& own)
   }
 }
 
-// Two rounds are compared replica by replica, by RunPicture.
-void ProcessExchange::require_equal(const std::vector<ProcessMessage>& all) const {
+// Two rounds are compared by the runner. After a mismatch, which every process sees, processes in a
+// round tell all about their replicas.
+void ProcessExchange::require_equal(const std::vector<ProcessMessage>& all,
+                                    const Describe* describe) {
   const ProcessMessage& first = all.front();
   for (const ProcessMessage& other : all) {
     const bool same_call =
         other.kind == first.kind && other.strategy == first.strategy && other.what == first.what;
     const bool same_place =
         first.kind == Kind::kRound || (other.line == first.line && other.file == first.file);
-    if (!same_call || !same_place) throw_mismatch(all);
+    if (same_call && same_place) continue;
+    const Bytes own = describe == nullptr ? Bytes() : (*describe)();
+    throw_mismatch(all, group_.gather(own));
   }
 }
 
@@ -177,7 +182,8 @@ void ProcessExchange::throw_peer_failed(const std::vector<ProcessMessage>& all) 
   throw PeerFailedError(std::move(report));
 }
 
-void ProcessExchange::throw_mismatch(const std::vector<ProcessMessage>& all) const {
+void ProcessExchange::throw_mismatch(const std::vector<ProcessMessage>& all,
+                                     const std::vector<Bytes>& rounds) const {
   const auto stranger = std::ranges::find_if(all, [&](const ProcessMessage& other) {
     return other.kind != all.front().kind || other.what != all.front().what;
   });
@@ -193,7 +199,7 @@ void ProcessExchange::throw_mismatch(const std::vector<ProcessMessage>& all) con
     std::vector<ReplicaReport> parts;
     if (message.kind == Kind::kRound && message.strategy == number_) {
       const auto& picture = pictures.emplace_back(std::make_unique<RunPicture>(replicas()));
-      picture->add(message.payload);
+      picture->add(rounds[process]);
       parts = replica_reports(picture->facts());
     } else {
       const char* const verb = message.kind == Kind::kMake ? "makes " : "calls ";
@@ -213,8 +219,8 @@ void ProcessExchange::throw_mismatch(const std::vector<ProcessMessage>& all) con
   throw_error(std::move(report));
 }
 
-std::vector<Bytes> ProcessExchange::round(const Bytes& own) {
-  return payloads_of(exchange({Kind::kRound, number_, "run", {}, 0, -1, own}));
+std::vector<Bytes> ProcessExchange::round(const Bytes& own, Describe describe) {
+  return payloads_of(exchange({Kind::kRound, number_, "run", {}, 0, -1, own}, &describe));
 }
 
 std::vector<Bytes> ProcessExchange::values(const char* what, CallSite site, const Bytes& own) {

@@ -41,10 +41,16 @@ void ReplicaRunner::run_among_processes(ProcessExchange& processes, const RunOpt
 bool ReplicaRunner::agree_with_processes() {
   ProcessExchange& processes = *core().processes();
   try {
-    RunPicture all(core().size());
-    for (const Bytes& message : processes.round(describe_round({states_, requests_, present_}))) {
-      all.add(message);
+    const RunFacts own{states_, requests_, present_};
+    const RoundSummary summary(own);
+    const auto describe = [&own] { return describe_round(own); };
+    if (summary.is_common(processes.round(summary.bytes(), describe))) {
+      if (summary.all_returned()) processes.close();
+      return !summary.all_returned();
     }
+    // Some process differs: every process sees the difference, and tells all about its replicas.
+    RunPicture all(core().size());
+    for (const Bytes& message : processes.round(describe(), describe)) all.add(message);
     if (all.all_returned()) {
       processes.close();
       return false;

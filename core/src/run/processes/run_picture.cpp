@@ -7,6 +7,9 @@
 #include "run/rounds/rendezvous.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
 #include <utility>
 
 namespace belfry::detail {
@@ -22,6 +25,40 @@ std::uint32_t number_of(std::vector<const void*>& seen, const void* address) {
   if (found == seen.end()) seen.push_back(address);
   return number;
 }
+
+// The merge of a request as two FNV-1a hashes with different starts, of the same things that
+// describe_round sends: by text, as addresses have no meaning in another process.
+class Digest {
+ public:
+  void add(const MergeRequest& request) {
+    add(static_cast<std::uint64_t>(request.type->kind));
+    add(request.type->types);
+    add(static_cast<std::uint64_t>(request.tag != nullptr));
+    if (request.tag != nullptr) {
+      add(request.tag->name);
+    } else {
+      add(request.site.file);
+      add(static_cast<std::uint64_t>(request.site.line));
+    }
+    if (request.type->describe != nullptr) add(request.type->describe(request));
+  }
+  const std::array<std::uint64_t, 2>& words() const { return words_; }
+
+ private:
+  void add(std::string_view text) {
+    add(static_cast<std::uint64_t>(text.size()));
+    for (const char letter : text) step(static_cast<unsigned char>(letter));
+  }
+  void add(std::uint64_t number) {
+    for (int shift = 0; shift < 64; shift += 8) step(number >> shift & 0xFF);
+  }
+  void step(std::uint64_t byte) {
+    for (std::uint64_t& word : words_) word = (word ^ byte) * 0x100000001b3;
+    words_[1] ^= words_[1] >> 29;  // The hashes differ in more than their starts.
+  }
+
+  std::array<std::uint64_t, 2> words_{0xcbf29ce484222325, 0x6c62272e07bb0142};
+};
 
 void send_site(ByteWriter& out, const CallSite& site) {
   out.text(site.file);
@@ -54,6 +91,31 @@ Bytes describe_round(const RunFacts& run) {
     out.text(request.type->describe == nullptr ? std::string() : request.type->describe(request));
   }
   return out.bytes();
+}
+
+RoundSummary::RoundSummary(const RunFacts& run) {
+  const auto is_in = [&](Status status) {
+    for (int i = 0; i < run.present.count(); ++i) {
+      if (run.states[static_cast<std::size_t>(run.present.id(i))].status != status) return false;
+    }
+    return true;
+  };
+  Digest digest;
+  if (is_in(Status::kEnded)) {
+    state_ = State::kReturned;
+  } else if (is_in(Status::kArrived) && belong_together(run.requests, run.present)) {
+    state_ = State::kArrived;
+    digest.add(*run.requests[static_cast<std::size_t>(run.present.id(0))]);
+  }
+  ByteWriter out;
+  out.put(state_);
+  out.put(digest.words());
+  bytes_ = out.bytes();
+}
+
+bool RoundSummary::is_common(const std::vector<Bytes>& summaries) const {
+  if (state_ == State::kMixed) return false;
+  return std::ranges::all_of(summaries, [this](const Bytes& other) { return other == bytes_; });
 }
 
 RunPicture::RunPicture(int replicas)

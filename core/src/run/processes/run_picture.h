@@ -5,6 +5,7 @@
 #include "belfry/detail/process_exchange.h"
 #include "run/rounds/run_report.h"
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
@@ -18,6 +19,25 @@ namespace belfry::detail {
 /// The message of a process about a round: the state of each of its replicas. All replicas have
 /// arrived at a merge or have returned.
 Bytes describe_round(const RunFacts& run);
+
+/// A round of a process in a few bytes: all replicas have returned, or have arrived at merges that
+/// belong together, or neither. Equal summaries of uniform rounds need no description: the merge is
+/// in the summary as a digest of 128 bits.
+class RoundSummary {
+ public:
+  explicit RoundSummary(const RunFacts& run);
+
+  const Bytes& bytes() const { return bytes_; }
+  bool all_returned() const { return state_ == State::kReturned; }
+  /// Whether every process has this summary, which is uniform.
+  bool is_common(const std::vector<Bytes>& summaries) const;
+
+ private:
+  enum class State : std::uint8_t { kMixed, kReturned, kArrived };
+
+  State state_ = State::kMixed;
+  Bytes bytes_;
+};
 
 /// The replicas of all processes in a round, from the messages of the processes. The addresses of
 /// types of merges, functions and variables have no meaning in another process: equal descriptions
