@@ -3,9 +3,11 @@
 
 #include "belfry/testing/thread_group.h"
 
+#include "belfry/detail/group_reports.h"
 #include "belfry/error.h"
 #include "belfry/testing/watchdog.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
@@ -60,7 +62,17 @@ class Meeting {
   void leave(int rank, const std::exception_ptr& thrown) {
     const std::lock_guard lock(mutex_);
     if (!lost_) lost_ = describe(rank, thrown);
+    left_.push_back(rank);
     moved_.notify_all();
+  }
+
+  GroupHealth health() {
+    const std::lock_guard lock(mutex_);
+    GroupHealth health;
+    health.lost = left_;
+    std::ranges::sort(health.lost);
+    if (lost_) health.reason = to_string(*lost_);
+    return health;
   }
 
  private:
@@ -81,33 +93,23 @@ class Meeting {
   }
 
   ErrorReport difference() const {
-    ErrorReport report;
-    report.code = ErrorCode::kMergeKinds;
-    report.summary = "processes make different calls of their group";
-    for (int rank = 0; rank < size(); ++rank) {
-      ReplicaReport& part = report.replicas.emplace_back();
-      part.process = rank;
-      part.what = "calls " + calls_[static_cast<std::size_t>(rank)]->name;
-    }
-    report.expected = "the same calls in the same order in every process";
-    return report;
+    std::vector<std::string> names;
+    for (const std::optional<Call>& call : calls_) names.push_back(call->name);
+    return detail::calls_differ(names);
   }
 
   static ErrorReport describe(int rank, const std::exception_ptr& thrown) {
-    ErrorReport report;
-    report.code = ErrorCode::kProcessLost;
-    report.summary = "process " + std::to_string(rank) + " has left the group";
+    std::string reason;
     if (thrown != nullptr) {
       try {
         std::rethrow_exception(thrown);
       } catch (const std::exception& error) {
-        report.summary += ": it threw " + std::string(error.what());
+        reason = "it threw " + std::string(error.what());
       } catch (...) {
-        report.summary += ": it threw";
+        reason = "it threw";
       }
     }
-    report.hint = "every process makes the same calls, and ends after the last of them";
-    return report;
+    return detail::process_left(rank, reason);
   }
 
   std::mutex mutex_;
@@ -116,6 +118,7 @@ class Meeting {
   int arrived_ = 0;
   std::shared_ptr<MemberOutcome> outcome_ = std::make_shared<MemberOutcome>();
   std::optional<ErrorReport> lost_;
+  std::vector<int> left_;  // In the order of leaving.
 };
 
 class Member final : public ProcessGroup {
@@ -134,6 +137,11 @@ class Member final : public ProcessGroup {
     const std::string name = "broadcast from process " + std::to_string(from);
     return meeting_.meet(rank_, {name, std::move(own)})[static_cast<std::size_t>(from)];
   }
+  std::string host_name(int process) const override {
+    detail::require_rank(*this, process, "the host of");
+    return "host" + std::to_string(process);
+  }
+  GroupHealth health() override { return meeting_.health(); }
 
  private:
   Meeting& meeting_;

@@ -20,7 +20,7 @@ import tree
 LAYERS = {"words": 0, "backend": 1, "kernels": 1, "host": 1, "cluster": 1, "values": 2,
           "collectives": 3, "run": 4, "input": 5, "strategies": 5}
 BACKENDS_SEE = 1  # The highest layer that backends may include.
-EXTRAS = ("files", "to" + "wer")  # The libraries beside core, which nothing but users includes.
+EXTRAS = ("files", "mpi", "to" + "wer")  # Libraries beside core, for users alone.
 LIBRARIES = ("core", "sim", "cuda", *EXTRAS)
 
 # Third parties, and the files that may include them.
@@ -32,6 +32,7 @@ THIRD_PARTIES = [
                    r"backends/sim/src/(trace_json|explore/verdict_json)"),
     (r"(unsupported/)?Eigen/",
      r".*_(test|bench)\.(cpp|h)|(proptests|tools)/|docs/examples/(eigen\.cpp|own_training/)"),
+    (r"mpi\.h", r"core/extras/mpi/|proptests/mpi/|tools/bench/"),
     (r"(elfutils/|dwarf\.h)", r"backends/sim/watch/src/"),
     (r"benchmark/", r".*_bench\.(cpp|h)|.*/testing/"),
     (r"CLI/", r"tools/"),

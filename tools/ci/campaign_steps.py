@@ -92,6 +92,7 @@ libraries=(belfry_core belfry_files belfry_tower belfry_engine belfry_sim belfry
            belfry_testing)
 targets="$(cmake --build --preset dev --target help)"
 [[ "$targets" != *$'\\nbelfry_cuda:'* ]] || libraries+=(belfry_cuda)
+[[ "$targets" != *$'\\nbelfry_mpi:'* ]] || libraries+=(belfry_mpi)
 cmake --build --preset dev --target "${libraries[@]}"
 """
 CONSUMERS = f"""\

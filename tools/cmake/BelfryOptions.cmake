@@ -14,6 +14,9 @@ option(BELFRY_WERROR "Treat warnings as errors" OFF)
 set(BELFRY_BUILD_CUDA AUTO CACHE STRING
     "Build belfry::cuda with the real CUDA and NCCL: AUTO (when nvcc is found), ON or OFF")
 set_property(CACHE BELFRY_BUILD_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(BELFRY_BUILD_MPI AUTO CACHE STRING
+    "Build belfry::mpi: AUTO (when MPI 3.1 is found), ON or OFF")
+set_property(CACHE BELFRY_BUILD_MPI PROPERTY STRINGS AUTO ON OFF)
 set(BELFRY_SANITIZE "" CACHE STRING "Sanitizers, as a list: address;undefined or thread")
 # Test code is compiled without the checks for null and alignment, which double its size; an access
 # to null ends a sanitized program in any case. The libraries have all checks.
@@ -26,6 +29,10 @@ set(BELFRY_TEST_FLAGS "${test_flags}" CACHE STRING
 
 if(NOT BELFRY_BUILD_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "BELFRY_BUILD_CUDA is '${BELFRY_BUILD_CUDA}'; use AUTO, ON or OFF")
+endif()
+
+if(NOT BELFRY_BUILD_MPI MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "BELFRY_BUILD_MPI is '${BELFRY_BUILD_MPI}'; use AUTO, ON or OFF")
 endif()
 
 if(PROJECT_IS_TOP_LEVEL)

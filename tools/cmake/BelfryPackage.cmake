@@ -52,7 +52,11 @@ install(FILES "${PROJECT_BINARY_DIR}/belfry.pc" DESTINATION ${CMAKE_INSTALL_LIBD
         COMPONENT development)
 # Each library of extras, and the simulated driver, has a module of its own, which requires the
 # module belfry. The driver's own headers of CUDA and NCCL come after all other folders.
-foreach(extra driver files tower)
+set(extras driver files tower)
+if(TARGET belfry_mpi)
+  list(APPEND extras mpi)  # For mpicxx, which knows MPI's folders.
+endif()
+foreach(extra IN LISTS extras)
   set(extra_cflags "")
   if(extra STREQUAL "driver")
     set(extra_cflags "-idirafter \${includedir}/belfry/sim/toolkit")

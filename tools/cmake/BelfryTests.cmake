@@ -19,18 +19,20 @@ if(BELFRY_BUILD_TESTS)
   add_custom_target(plain_tests)
 endif()
 
-# belfry_test(<name> SOURCES ... [LABELS ...] [LINKS ...] [NO_ASAN] [PLAIN] [NO_MAIN]
+# belfry_test(<name> SOURCES ... [LABELS ...] [LINKS ...] [NO_ASAN] [PLAIN] [NO_MAIN] [NO_RUN]
 #             [TIMEOUT seconds])
 # Adds one executable. Each TEST is a test of ctest. With BELFRY_TESTS_TOGETHER the executable is a
 # single test with results in reports/<name>.json: the start of a sanitized program takes a fifth of
 # a second. One executable per folder links fastest. LINKS defaults to belfry::core and comes with
 # GoogleTest and GoogleMock; RapidCheck is rapidcheck rapidcheck_gtest, Eigen is Eigen3::Eigen.
+# With NO_RUN ctest does not start the executable itself, for example because mpirun does.
 # Tests below core/, backends/sim, ... can include the private headers of that library.
 function(belfry_test name)
   if(NOT BELFRY_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_ASAN;PLAIN;NO_MAIN" "TIMEOUT" "SOURCES;LABELS;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_ASAN;PLAIN;NO_MAIN;NO_RUN" "TIMEOUT"
+                        "SOURCES;LABELS;LINKS")
   if(NOT arg_LABELS)
     set(arg_LABELS unit)
   endif()
@@ -59,6 +61,9 @@ function(belfry_test name)
   if(arg_NO_ASAN OR arg_PLAIN)
     list(APPEND arg_LABELS plain)
     add_dependencies(plain_tests ${name})
+  endif()
+  if(arg_NO_RUN)
+    return()
   endif()
   if(BELFRY_TESTS_TOGETHER)
     belfry_test_run(${name} ${name} LABELS ${arg_LABELS})

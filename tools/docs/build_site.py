@@ -22,6 +22,7 @@ NAMESPACES = {
     "belfry": "The library.",
     "belfry::sim": "The simulator.",
     "belfry::cuda": "CUDA and NCCL.",
+    "belfry::mpi": "Groups of the processes of MPI.",
     "belfry::element": "Arithmetic on one element, for kernels of hosts and GPUs.",
     "belfry::testing": "Help for tests.",
     "belfry::tower": "The names of older systems.",

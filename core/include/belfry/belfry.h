@@ -22,6 +22,7 @@
 #include "belfry/checkpoint.h"
 #include "belfry/completion.h"
 #include "belfry/cross_device_ops.h"
+#include "belfry/deadline.h"
 #include "belfry/destination.h"
 #include "belfry/device_spec.h"
 #include "belfry/distributed_dataset.h"

@@ -68,8 +68,9 @@ enum class ErrorCode : int {
   kStackOverflow = 67,  ///< A replica needs more stack than it has.
   kLeak = 68,           ///< Reserved for buffers alive when their backend is destroyed.
   // Processes.
-  kProcessLost = 70,  ///< A process of a group ended or left.
-  kPeerFailed = 71,   ///< Another process of the group failed.
+  kProcessLost = 70,   ///< A process of a group ended, left, or is silent.
+  kPeerFailed = 71,    ///< Another process of the group failed.
+  kGroupContext = 72,  ///< A group made or used where the engine of the group cannot be used.
   // Others.
   kUnsupported = 80,       ///< Documented as not available here.
   kReplay = 81,            ///< A replay token that does not fit this program.

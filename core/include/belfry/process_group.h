@@ -2,20 +2,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/detail/compiler.h"
+#include "belfry/call_site.h"
+#include "belfry/deadline.h"
+#include "belfry/detail/prints.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace belfry {
 
+/// The knowledge of a process about its group, without waiting (SEM-206).
+struct GroupHealth {
+  std::vector<int> lost{};  ///< The ranks of processes that are known to be lost, ascending.
+  std::string reason{};     ///< The text of the error that later calls throw; empty without one.
+  /// A call of the group throws within this time after the last sign of life of a lost process. A
+  /// group that measures no time has no limit.
+  Deadline deadline = Deadline::never();
+
+  /// Whether no process is known to be lost: calls of the group do not throw at once.
+  bool is_whole() const { return lost.empty() && reason.empty(); }
+};
+
+/// `whole, deadline 60 s`; `process 1 lost, deadline 60 s`.
+std::string to_string(const GroupHealth& health);
+
 /// A group of processes, as a process sees the group (SEM-150). All processes make the
 /// same calls of a group in the same order. A group is for one thread at a time. Errors of every
 /// exchange:
-/// - ProcessLostError (kProcessLost) if a process has left the group; every later call throws the
-///   error again;
+/// - ProcessLostError (kProcessLost) if a process has left the group, or has been silent for the
+///   deadline of the group; every later call throws the error again;
 /// - MergeMismatchError (kMergeKinds) in all processes if the calls differ. The group stays usable.
 class ProcessGroup {
  public:
@@ -35,26 +55,73 @@ class ProcessGroup {
   /// (kInvalidArgument) for a rank outside the group, before anything is exchanged.
   virtual std::vector<std::byte> broadcast(std::span<const std::byte> bytes, int from) = 0;
 
+  /// The name of the host of a process, for messages: equal in all processes, no address. The
+  /// default is `localhost`.
+  /// Order: never blocks. Throws: InvalidArgumentError (kInvalidArgument) for a rank outside the
+  /// group.
+  virtual std::string host_name(int process) const;
+  /// The present knowledge of this process; no exchange. The default knows of no loss and has no
+  /// limit.
+  /// Order: never blocks. Throws: nothing for a lost process.
+  virtual GroupHealth health();
+
+  /// This process in a message: `process 1 of 3 on host b`.
+  std::string description() const;
+  /// Changes the deadline for all later calls. An exchange. Groups that measure no time compare the
+  /// deadlines and ignore them.
+  /// Order: blocks the host until all processes have called. Throws: InvalidArgumentError
+  /// (kInvalidArgument) in all processes if the deadlines differ; the old deadline stays.
+  void set_deadline(Deadline deadline, CallSite site = CallSite::here());
+  /// Waits for all processes. Throws: MergeMismatchError (kMergePlaces) in all processes if they
+  /// are at different places.
+  /// Order: blocks the host until all processes have called.
+  void barrier(CallSite site = CallSite::here());
+  /// Calls `function` on process 0, while all others wait. If the function throws, process
+  /// 0 throws the exception, and all others throw PeerFailedError (kPeerFailed) with the text of
+  /// the exception. Order: blocks the host until process 0 has returned from `function`, which must
+  /// take less time than the deadline.
+  template <class F>
+  void first(F&& function, CallSite site = CallSite::here()) {
+    call_first(std::ref(function), site);
+  }
+
   /// For belfry itself: the number of the next strategy of this group.
   std::uint64_t next_strategy() { return strategies_++; }
 
+ protected:
+  /// Applies a deadline that is equal in all processes. The default ignores the deadline.
+  virtual void do_set_deadline(Deadline deadline);
+
  private:
+  void call_first(const std::function<void()>& function, CallSite site);
+
   std::uint64_t strategies_ = 0;
 };
 
 /// The group of a lone program: process 0 of 1. No call waits.
 class SingleProcess final : public ProcessGroup {
  public:
+  /// `host` is the name for messages.
+  explicit SingleProcess(std::string host = "localhost") : host_(std::move(host)) {}
+
   int rank() const override { return 0; }
   int size() const override { return 1; }
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override;
   std::vector<std::byte> broadcast(std::span<const std::byte> bytes, int from) override;
+  std::string host_name(int process) const override;
+
+ private:
+  std::string host_;
 };
 
 namespace detail {
 
-/// Throws: InvalidArgumentError (kInvalidArgument) unless `from` is a rank of `group`.
-void require_rank(const ProcessGroup& group, int from);
+/// Throws: InvalidArgumentError (kInvalidArgument) unless `process` is a rank of `group`. `what` is
+/// the refused call, such as `broadcast from`.
+void require_rank(const ProcessGroup& group, int process, const char* what = "broadcast from");
+
+template <>
+inline constexpr bool kPrints<GroupHealth> = true;
 
 }  // namespace detail
 }  // namespace belfry

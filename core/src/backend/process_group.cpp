@@ -3,11 +3,31 @@
 
 #include "belfry/process_group.h"
 
+#include "belfry/detail/group_reports.h"
 #include "belfry/error.h"
 
-#include <string>
-
 namespace belfry {
+
+std::string to_string(const GroupHealth& health) {
+  const std::string deadline = ", deadline " + detail::words_of(health.deadline);
+  if (health.is_whole()) return "whole" + deadline;
+  if (health.lost.empty()) return "failed" + deadline;
+  return detail::processes_text(health.lost) + " lost" + deadline;
+}
+
+std::string ProcessGroup::host_name(int process) const {
+  detail::require_rank(*this, process, "the host of");
+  return "localhost";
+}
+
+GroupHealth ProcessGroup::health() { return {}; }
+
+void ProcessGroup::do_set_deadline(Deadline) {}
+
+std::string ProcessGroup::description() const {
+  return "process " + std::to_string(rank()) + " of " + std::to_string(size()) + " on host " +
+         host_name(rank());
+}
 
 std::vector<std::vector<std::byte>> SingleProcess::gather(std::span<const std::byte> bytes) {
   return {{bytes.begin(), bytes.end()}};
@@ -18,14 +38,19 @@ std::vector<std::byte> SingleProcess::broadcast(std::span<const std::byte> bytes
   return {bytes.begin(), bytes.end()};
 }
 
+std::string SingleProcess::host_name(int process) const {
+  detail::require_rank(*this, process, "the host of");
+  return host_;
+}
+
 namespace detail {
 
-void require_rank(const ProcessGroup& group, int from) {
-  if (from >= 0 && from < group.size()) return;
-  throw InvalidArgumentError(
-      ErrorCode::kInvalidArgument,
-      "broadcast from process " + std::to_string(from) + " of " + std::to_string(group.size()),
-      "processes are numbered from 0");
+void require_rank(const ProcessGroup& group, int process, const char* what) {
+  if (process >= 0 && process < group.size()) return;
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                             std::string(what) + " process " + std::to_string(process) + " of " +
+                                 std::to_string(group.size()),
+                             "processes are numbered from 0");
 }
 
 }  // namespace detail

@@ -135,7 +135,7 @@ std::size_t class_of(ErrorCode code) {
   using enum ErrorCode;
   switch (code) {
     case kWrongContext: case kStrategyBusy: case kRunFailed: case kOtherStrategy:
-    case kMergeNested:
+    case kMergeNested: case kGroupContext:
       return kIndex<ContextError>;
     case kMergeMissing: case kMergePlaces: case kMergeKinds: case kMergeTypes:
     case kMergeUnnamed: case kReplicaStalled:

@@ -94,7 +94,7 @@ void expect_thrown_as(ErrorCode code) {
 }
 
 TEST(Error, EachFamilyOfCodesHasItsChild) {
-  for (const int code : {1, 2, 3, 4, 14}) expect_thrown_as<ContextError>(ErrorCode{code});
+  for (const int code : {1, 2, 3, 4, 14, 72}) expect_thrown_as<ContextError>(ErrorCode{code});
   for (const int code : {10, 11, 12, 13}) expect_thrown_as<MergeMismatchError>(ErrorCode{code});
   expect_thrown_as<StructureMismatchError>(ErrorCode::kStructure);
   for (const int code : {21, 22, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 52, 61, 66, 81, 82}) {

@@ -3,6 +3,8 @@
 
 #include "cluster/host_meeting.h"
 
+#include "belfry/detail/group_reports.h"
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -74,8 +76,11 @@ void HostMeeting::suffer_faults(int host) {
 
 void HostMeeting::conclude() {
   Outcome& outcome = *outcome_;
-  for (const std::optional<HostCall>& call : calls_) {
-    if (call->name != calls_.front()->name && !outcome.error) outcome.error = difference();
+  const std::string& name = calls_.front()->name;
+  if (std::ranges::any_of(calls_, [&](const auto& call) { return call->name != name; })) {
+    std::vector<std::string> names;
+    for (const std::optional<HostCall>& call : calls_) names.push_back(call->name);
+    outcome.error = detail::calls_differ(names);
   }
   for (std::optional<HostCall>& call : calls_) {
     outcome.bytes.push_back(std::move(call->bytes));
@@ -86,33 +91,18 @@ void HostMeeting::conclude() {
   executor_.open(gate_);
 }
 
-ErrorReport HostMeeting::difference() const {
-  ErrorReport report;
-  report.code = ErrorCode::kMergeKinds;
-  report.summary = "processes make different calls of their group";
-  for (int host = 0; host < size(); ++host) {
-    ReplicaReport& part = report.replicas.emplace_back();
-    part.process = host;
-    part.what = "calls " + calls_[static_cast<std::size_t>(host)]->name;
-  }
-  report.expected = "the same calls in the same order in every process";
-  return report;
-}
-
 void HostMeeting::lose(ErrorReport report) {
   if (!lost_) lost_ = std::move(report);
   executor_.open(gate_);
 }
 
 void HostMeeting::leave(int host, const std::exception_ptr& thrown) {
-  std::string summary = "process " + std::to_string(host) + " has left the group";
-  if (thrown != nullptr) summary += ": it threw " + text_of(thrown);
-  lose(lost(std::move(summary),
-            "every process makes the same calls, and ends after the last of "
-            "them"));
+  ended_.push_back(host);
+  lose(detail::process_left(host, thrown == nullptr ? "" : "it threw " + text_of(thrown)));
 }
 
 void HostMeeting::stop(int host) {
+  ended_.push_back(host);
   // The program may have made further calls, which threw as well.
   int call = counts_[static_cast<std::size_t>(host)];
   for (const HostFault& fault : faults_) {
@@ -122,6 +112,14 @@ void HostMeeting::stop(int host) {
   lose(lost("process " + std::to_string(host) + " stopped at its call " + std::to_string(call) +
                 " of the group",
             "the plan of faults stops the host"));
+}
+
+GroupHealth HostMeeting::health() const {
+  GroupHealth health;
+  health.lost = ended_;
+  std::ranges::sort(health.lost);
+  if (lost_) health.reason = to_string(*lost_);
+  return health;
 }
 
 std::vector<std::vector<std::byte>> HostGroup::gather(std::span<const std::byte> bytes) {
@@ -134,6 +132,11 @@ std::vector<std::byte> HostGroup::broadcast(std::span<const std::byte> bytes, in
   if (host_ == from) own.assign(bytes.begin(), bytes.end());
   const std::string name = "broadcast from process " + std::to_string(from);
   return std::move(meeting_.meet(host_, {name, std::move(own)})[static_cast<std::size_t>(from)]);
+}
+
+std::string HostGroup::host_name(int process) const {
+  detail::require_rank(*this, process, "the host of");
+  return "host" + std::to_string(process);
 }
 
 }  // namespace belfry::sim

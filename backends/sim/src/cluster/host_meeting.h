@@ -39,6 +39,7 @@ class HostMeeting {
   void leave(int host, const std::exception_ptr& thrown);
   /// The same for a host that stops by the plan.
   void stop(int host);
+  GroupHealth health() const;
 
  private:
   struct Outcome {
@@ -49,7 +50,6 @@ class HostMeeting {
   void suffer_faults(int host);
   void conclude();
   void lose(ErrorReport report);
-  ErrorReport difference() const;
 
   Executor& executor_;
   const std::vector<HostFault>& faults_;
@@ -58,6 +58,7 @@ class HostMeeting {
   int arrived_ = 0;
   std::shared_ptr<Outcome> outcome_ = std::make_shared<Outcome>();
   std::optional<ErrorReport> lost_;
+  std::vector<int> ended_;  // Hosts without further calls.
   Gate gate_;
 };
 
@@ -70,6 +71,9 @@ class HostGroup final : public ProcessGroup {
   int size() const override { return meeting_.size(); }
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override;
   std::vector<std::byte> broadcast(std::span<const std::byte> bytes, int from) override;
+  /// `host0`, `host1` and so on.
+  std::string host_name(int process) const override;
+  GroupHealth health() override { return meeting_.health(); }
 
  private:
   HostMeeting& meeting_;

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+#include "belfry/deadline.h"
+#include "belfry/detail/prints.h"
+#include "belfry/process_group.h"
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace belfry::mpi {
+
+class Rounds;
+
+/// Options of a group, the same in all processes.
+struct GroupOptions {
+  /// The longest silence of a process that others wait for.
+  Deadline deadline = Deadline::seconds(60);
+  /// Longer values travel in messages of this many bytes, from 1 to 2^30.
+  std::int64_t piece_bytes = std::int64_t{1} << 20;
+};
+
+/// An initializer that compiles, without members of their usual value:
+/// `{.deadline = belfry::Deadline::seconds(5)}`.
+std::string to_string(const GroupOptions& options);
+
+/// The processes of MPI as a group (SEM-208). The group works on a duplicate of the communicator:
+/// messages and error handlers of the program stay apart. Several groups, at once or in turn, are
+/// independent.
+///
+/// Context: every call of the group, with constructors and destructor, is for MPI's main thread;
+/// level MPI_THREAD_FUNNELED suffices. Errors of calls:
+/// - ContextError (kGroupContext) on a different thread, or after the end of MPI;
+/// - ProcessLostError (kProcessLost) after the deadline, with the silent processes; also if MPI
+///   reports an error.
+class Group final : public ProcessGroup {
+ public:
+  /// All processes of MPI. Starts MPI with the arguments of main, unless MPI is started. A group
+  /// that has started MPI ends MPI with the last group, if all processes have taken leave.
+  /// Order: blocks the host until all processes have called, at most the deadline once MPI is
+  /// started. Throws: InvalidArgumentError (kInvalidArgument) for options outside their range, and
+  /// in all processes for different deadlines; ContextError (kGroupContext) if MPI has ended, or
+  /// was started by the program below MPI_THREAD_FUNNELED.
+  Group(int& argc, char**& argv, const GroupOptions& options = {},
+        CallSite site = CallSite::here());
+  /// The processes of a communicator of a program that has started MPI. As above; also throws
+  /// ContextError (kGroupContext) before MPI is started, and InvalidArgumentError
+  /// (kInvalidArgument) for MPI_COMM_NULL and for communicators between two groups.
+  explicit Group(MPI_Comm communicator, const GroupOptions& options = {},
+                 CallSite site = CallSite::here());
+  /// Takes leave: waits at most the deadline for the next calls of all processes. A group that has
+  /// lost a process does not wait.
+  ~Group() override;
+
+  int rank() const override;
+  int size() const override;
+  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override;
+  std::vector<std::byte> broadcast(std::span<const std::byte> bytes, int from) override;
+  std::string host_name(int process) const override;
+  GroupHealth health() override;
+
+ private:
+  void do_set_deadline(Deadline deadline) override;
+  void make(MPI_Comm communicator, const GroupOptions& options, CallSite site);
+
+  std::unique_ptr<Rounds> rounds_;
+  std::vector<std::string> hosts_;
+};
+
+using belfry::operator<<;
+
+}  // namespace belfry::mpi
+
+namespace belfry::detail {
+template <>
+inline constexpr bool kPrints<mpi::GroupOptions> = true;
+}  // namespace belfry::detail

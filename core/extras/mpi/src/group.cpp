@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/mpi/group.h"
+
+#include "belfry/detail/byte_stream.h"
+#include "belfry/detail/options_text.h"
+#include "belfry/error.h"
+#include "checked.h"
+#include "communicator.h"
+#include "rounds.h"
+#include "session.h"
+
+#include <array>
+#include <utility>
+
+namespace belfry::mpi {
+namespace {
+
+using belfry::detail::ByteReader;
+using belfry::detail::Bytes;
+using belfry::detail::ByteWriter;
+
+constexpr std::int64_t kLongestPiece = std::int64_t{1} << 30;
+
+std::string own_host() {
+  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+  int length = 0;
+  checked(MPI_Get_processor_name(name.data(), &length), "MPI_Get_processor_name");
+  return {name.data(), static_cast<std::size_t>(length)};
+}
+
+void require_options(const GroupOptions& options, CallSite site) {
+  if (options.piece_bytes >= 1 && options.piece_bytes <= kLongestPiece) return;
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                             "GroupOptions::piece_bytes is " + std::to_string(options.piece_bytes),
+                             "write a number from 1 to 2^30", site);
+}
+
+void require_equal(const std::vector<std::int64_t>& deadlines, CallSite site) {
+  for (std::size_t process = 0; process < deadlines.size(); ++process) {
+    if (deadlines[process] == deadlines.front()) continue;
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               "GroupOptions::deadline is " + std::to_string(deadlines.front()) +
+                                   " ms in process 0, and " + std::to_string(deadlines[process]) +
+                                   " ms in process " + std::to_string(process),
+                               "give all processes the same deadline", site);
+  }
+}
+
+}  // namespace
+
+std::string to_string(const GroupOptions& options) {
+  const GroupOptions usual;
+  belfry::detail::OptionsText text;
+  if (options.deadline != usual.deadline) text.put("deadline", to_string(options.deadline));
+  text.add("piece_bytes", options.piece_bytes, usual.piece_bytes);
+  return text.text();
+}
+
+Group::Group(int& argc, char**& argv, const GroupOptions& options, CallSite site) {
+  require_options(options, site);
+  start_mpi(argc, argv, site);
+  make(MPI_COMM_WORLD, options, site);
+}
+
+Group::Group(MPI_Comm communicator, const GroupOptions& options, CallSite site) {
+  require_options(options, site);
+  require_mpi(site);
+  make(communicator, options, site);
+}
+
+// The first round: all learn the hosts, and compare deadlines.
+void Group::make(MPI_Comm communicator, const GroupOptions& options, CallSite site) {
+  const MPI_Comm own = duplicate(communicator, options.deadline, site);
+  auto rounds = std::make_unique<Rounds>(own, options.deadline,
+                                         static_cast<std::size_t>(options.piece_bytes));
+  ByteWriter out;
+  out.put(options.deadline.as_milliseconds());
+  out.text(own_host());
+  std::vector<std::int64_t> deadlines;
+  for (const Bytes& bytes : rounds->meet("the constructor", out.bytes())) {
+    ByteReader in(bytes);
+    deadlines.push_back(in.get<std::int64_t>());
+    hosts_.push_back(in.text());
+  }
+  require_equal(deadlines, site);
+  rounds->set_hosts(hosts_);
+  rounds_ = std::move(rounds);
+  begin_group();
+}
+
+Group::~Group() {
+  // No farewell if MPI has ended, or on a thread other than MPI's main thread.
+  const bool all_took_leave = is_mpi_usable() && rounds_->take_leave();
+  rounds_.reset();
+  end_group(all_took_leave);
+}
+
+int Group::rank() const { return rounds_->rank(); }
+
+int Group::size() const { return rounds_->size(); }
+
+std::vector<Bytes> Group::gather(std::span<const std::byte> bytes) {
+  require_mpi({});
+  return rounds_->meet("gather", bytes);
+}
+
+Bytes Group::broadcast(std::span<const std::byte> bytes, int from) {
+  require_mpi({});
+  belfry::detail::require_rank(*this, from);
+  const std::span<const std::byte> own = rank() == from ? bytes : std::span<const std::byte>{};
+  std::vector<Bytes> all = rounds_->meet("broadcast from process " + std::to_string(from), own);
+  return std::move(all[static_cast<std::size_t>(from)]);
+}
+
+std::string Group::host_name(int process) const {
+  belfry::detail::require_rank(*this, process, "the host of");
+  return hosts_[static_cast<std::size_t>(process)];
+}
+
+GroupHealth Group::health() {
+  require_mpi({});
+  return rounds_->health();
+}
+
+void Group::do_set_deadline(Deadline deadline) { rounds_->set_deadline(deadline); }
+
+}  // namespace belfry::mpi

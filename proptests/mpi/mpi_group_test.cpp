@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Properties of groups of MPI's processes beside the contract of groups.
+
+#include "belfry/error.h"
+#include "belfry/mpi/group.h"
+#include "belfry/testing/asserts.h"
+#include "belfry/testing/code_of.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+using Bytes = std::vector<std::byte>;
+
+int world_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+int world_size() {
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+
+Bytes filled(std::size_t length, int value) { return Bytes(length, static_cast<std::byte>(value)); }
+
+// The text of the ProcessLostError that `call` throws.
+std::string loss_of(const auto& call) {
+  try {
+    call();
+  } catch (const ProcessLostError& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(MpiGroup, HasTheRanksOfMpi) {
+  testing::asserts("SEM-208");
+  const mpi::Group group(MPI_COMM_WORLD);
+  EXPECT_EQ(group.rank(), world_rank());
+  EXPECT_EQ(group.size(), world_size());
+}
+
+TEST(MpiGroup, IsOneOfSeveralAtOnce) {
+  testing::asserts("SEM-208");
+  mpi::Group first(MPI_COMM_WORLD);
+  {
+    mpi::Group second(MPI_COMM_WORLD);
+    for (int round = 0; round < 5; ++round) {
+      EXPECT_EQ(first.gather(filled(2, round)).back(), filled(2, round));
+      EXPECT_EQ(second.gather(filled(3, round)).back(), filled(3, round));
+    }
+  }
+  EXPECT_EQ(first.gather(filled(4, 1)).front(), filled(4, 1));
+  mpi::Group third(MPI_COMM_WORLD);
+  EXPECT_EQ(third.gather(filled(4, 2)).front(), filled(4, 2));
+}
+
+// The even and the odd ranks.
+TEST(MpiGroup, WorksOnACommunicatorOfTheProgram) {
+  testing::asserts("SEM-208");
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, world_rank() % 2, 0, &half);
+  {
+    mpi::Group group(half);
+    EXPECT_EQ(group.rank(), world_rank() / 2);
+    EXPECT_EQ(group.size(), (world_size() + 1 - world_rank() % 2) / 2);
+    const auto all = group.gather(filled(1, world_rank()));
+    for (int rank = 0; rank < group.size(); ++rank) {
+      EXPECT_EQ(all[static_cast<std::size_t>(rank)], filled(1, 2 * rank + world_rank() % 2));
+    }
+  }
+  MPI_Comm_free(&half);
+}
+
+TEST(MpiGroup, LeavesMessagesAndHandlersOfTheProgramAlone) {
+  testing::asserts("SEM-208");
+  MPI_Errhandler before = MPI_ERRHANDLER_NULL;
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
+  MPI_Request any = MPI_REQUEST_NULL;
+  char letter = 0;
+  MPI_Irecv(&letter, 1, MPI_CHAR, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &any);
+  {
+    mpi::Group group(MPI_COMM_WORLD);
+    group.gather(filled(5000, 1));
+    int done = 0;
+    MPI_Test(&any, &done, MPI_STATUS_IGNORE);
+    EXPECT_EQ(done, 0);
+  }
+  MPI_Cancel(&any);
+  MPI_Wait(&any, MPI_STATUS_IGNORE);
+  MPI_Errhandler after = MPI_ERRHANDLER_NULL;
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &after);
+  EXPECT_EQ(before, after);
+}
+
+TEST(MpiGroup, RefusesCallsOfOtherThreads) {
+  testing::asserts("SEM-208");
+  mpi::Group group(MPI_COMM_WORLD);
+  std::vector<ErrorCode> codes;
+  std::string text;
+  std::jthread([&] {
+    codes.push_back(code_of([&] { group.gather({}); }));
+    codes.push_back(code_of([&] { group.broadcast({}, 0); }));
+    codes.push_back(code_of([&] { group.barrier(); }));
+    codes.push_back(code_of([&] { group.health(); }));
+    codes.push_back(code_of([&] { const mpi::Group other(MPI_COMM_WORLD); }));
+    try {
+      group.barrier();
+    } catch (const ContextError& error) {
+      text = error.what();
+    }
+  }).join();
+  EXPECT_EQ(codes, std::vector<ErrorCode>(5, ErrorCode::kGroupContext));
+  EXPECT_THAT(text, AllOf(HasSubstr("BF-072"), HasSubstr("MPI's main thread")));
+  EXPECT_EQ(group.gather(filled(2, 3)).back(), filled(2, 3));
+}
+
+TEST(MpiGroup, RefusesWrongOptionsAndCommunicators) {
+  testing::asserts("SEM-207", "SEM-208");
+  const auto code_with = [](const mpi::GroupOptions& options) {
+    return code_of([&] { const mpi::Group group(MPI_COMM_WORLD, options); });
+  };
+  EXPECT_EQ(code_with({.piece_bytes = 0}), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_with({.piece_bytes = (std::int64_t{1} << 30) + 1}), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of([] { const mpi::Group group(MPI_COMM_NULL); }), ErrorCode::kInvalidArgument);
+  if (world_size() == 1) return;
+  std::string text;
+  try {
+    const mpi::Group group(MPI_COMM_WORLD, {.deadline = Deadline::seconds(50 + world_rank())});
+  } catch (const InvalidArgumentError& error) {
+    text = error.what();
+  }
+  EXPECT_THAT(text, HasSubstr("deadline is 50000 ms in process 0, and 51000 ms in process 1"));
+}
+
+TEST(MpiGroup, PrintsItsOptionsAsCode) {
+  std::ostringstream out;
+  out << mpi::GroupOptions{.deadline = Deadline::seconds(5)} << mpi::GroupOptions{};
+  EXPECT_EQ(out.str(), "{.deadline = belfry::Deadline::seconds(5)}{}");
+}
+
+TEST(MpiGroup, MovesValuesLongerThanAPiece) {
+  mpi::Group group(MPI_COMM_WORLD);
+  constexpr std::size_t kLong = (std::size_t{5} << 20) + 3;
+  const auto all = group.gather(filled(kLong, group.rank()));
+  for (int rank = 0; rank < group.size(); ++rank) {
+    EXPECT_TRUE(all[static_cast<std::size_t>(rank)] == filled(kLong, rank));
+  }
+}
+
+// Process 1 makes no call until process 0 has given process 1 up. A busy machine may delay
+// processes 2 and 3, too: the message may name more processes.
+TEST(MpiGroup, GivesUpASilentProcessInTime) {
+  testing::asserts("SEM-155", "SEM-207", "SEM-208");
+  if (world_size() == 1) return;
+  constexpr int kTag = 9;
+  constexpr double kSlack = 30;
+  mpi::Group group(MPI_COMM_WORLD, {.deadline = Deadline::seconds(20)});
+  group.barrier();
+  group.set_deadline(Deadline::seconds(2));
+  int signal = 0;
+  if (group.rank() == 1) {
+    MPI_Recv(&signal, 1, MPI_INT, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    EXPECT_THAT(loss_of([&] { group.gather({}); }),
+                HasSubstr("has given up this process, process 1: no answer for 2 s"));
+  } else {
+    const double begin = MPI_Wtime();
+    const std::string text = loss_of([&] { group.gather(filled(5000, 1)); });
+    const double seconds = MPI_Wtime() - begin;
+    EXPECT_LT(seconds, 2 + kSlack);
+    if (group.rank() == 0) {
+      MPI_Send(&signal, 1, MPI_INT, 1, kTag, MPI_COMM_WORLD);
+    }
+    EXPECT_THAT(text,
+                AllOf(HasSubstr("BF-070 process"), HasSubstr("no answer for 2 s"),
+                      HasSubstr("process 0  on host "), HasSubstr("last seen in call 3, gather")));
+    EXPECT_EQ(loss_of([&] { group.gather({}); }), text);
+    EXPECT_THAT(group.health().lost, Contains(1));
+    EXPECT_FALSE(group.health().is_whole());
+  }
+}
+
+}  // namespace
+}  // namespace belfry::testing

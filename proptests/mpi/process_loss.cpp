@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The program of process_loss_test.py. Process 1 leaves its group, ends, dies or stops; processes 0
+// and 2 wait for process 1.
+//
+//     mpirun -n 3 process_loss FAULT FOLDER [DEADLINE_MS]
+//
+// After a ProcessLostError, a process writes FOLDER/lost.RANK: the seconds in the failed call, and
+// the text of the error. Process 1 writes its id to FOLDER/pid before the fault.
+
+#include "belfry/error.h"
+#include "belfry/mpi/group.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace belfry;
+
+constexpr int kLostStatus = 5;
+constexpr std::size_t kValueBytes = std::size_t{4} << 20;
+
+// A file appears as a whole.
+void write(const std::filesystem::path& path, const std::string& text) {
+  const std::filesystem::path draft = path.string() + ".draft";
+  std::ofstream(draft) << text;
+  std::filesystem::rename(draft, path);
+}
+
+// Returns if process 1 goes on: after SIGCONT, or to leave.
+void commit(const std::string& fault, const std::filesystem::path& folder) {
+  write(folder / "pid", std::to_string(getpid()));
+  if (fault == "exit") std::_Exit(0);
+  if (fault == "kill") std::raise(SIGKILL);
+  if (fault == "stop") std::raise(SIGSTOP);
+}
+
+int run(mpi::Group& group, const std::string& fault, const std::filesystem::path& folder) {
+  const std::vector<std::byte> value(kValueBytes);
+  for (int round = 0; round < 3; ++round) group.gather(value);
+  if (group.rank() == 1) {
+    commit(fault, folder);
+    if (fault == "leave") return 0;
+  }
+  const double begin = MPI_Wtime();
+  try {
+    while (true) group.gather(value);
+  } catch (const ProcessLostError& error) {
+    const double seconds = MPI_Wtime() - begin;
+    write(folder / ("lost." + std::to_string(group.rank())),
+          std::to_string(seconds) + "\n" + error.what() + "\n");
+  }
+  return kLostStatus;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  const std::string fault = argv[1];
+  const std::filesystem::path folder = argv[2];
+  const int deadline_ms = argc > 3 ? std::atoi(argv[3]) : 60'000;
+  mpi::Group group{argc, argv};
+  group.set_deadline(Deadline::milliseconds(deadline_ms));
+  return run(group, fault, folder);
+}

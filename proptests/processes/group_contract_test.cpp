@@ -1,0 +1,283 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The contract of groups, for every kind. A test is the body of each process: all processes make
+// the same calls, and every process asserts its own view. Expected values come from ranks alone.
+
+#include "belfry/belfry.h"
+#include "belfry/testing/asserts.h"
+#include "processes/group_kind.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace belfry::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+using Bytes = std::vector<std::byte>;
+
+const CallSite kLeft{"train.cc", 11};
+const CallSite kRight{"train.cc", 22};
+
+// Every byte depends on its place and on `seed`.
+Bytes pattern(std::size_t length, std::uint64_t seed) {
+  Bytes bytes(length);
+  std::uint64_t state = seed * 2654435761U + 1;
+  for (std::byte& byte : bytes) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    byte = static_cast<std::byte>(state >> 56);
+  }
+  return bytes;
+}
+
+Bytes bytes_of(const std::string& text) {
+  const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
+  return {begin, begin + text.size()};
+}
+
+std::string text_of(const Bytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// The text of the E that `call` throws.
+template <class E>
+std::string text_of_error(const auto& call) {
+  try {
+    call();
+  } catch (const E& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+std::uint64_t as_seed(int rank) { return static_cast<std::uint64_t>(rank); }
+
+TEST(GroupContract, NumbersItsProcesses) {
+  testing::asserts("SEM-150");
+  on_each_process([](ProcessGroup& group) {
+    const auto all = group.gather(bytes_of(std::to_string(group.rank())));
+    ASSERT_EQ(all.size(), static_cast<std::size_t>(group.size()));
+    for (int rank = 0; rank < group.size(); ++rank) {
+      EXPECT_EQ(text_of(all[static_cast<std::size_t>(rank)]), std::to_string(rank));
+    }
+  });
+}
+
+TEST(GroupContract, GathersValuesOfAnyLength) {
+  on_each_process([](ProcessGroup& group) {
+    for (const std::size_t length : {0, 1, 999, 1000, 1001, 1023, 1024, 1025, 4096, 300'000}) {
+      // Process 0 has the longest value, the last process none.
+      const auto length_of = [&](int rank) {
+        return length * static_cast<std::size_t>(group.size() - 1 - rank);
+      };
+      const auto all = group.gather(pattern(length_of(group.rank()), as_seed(group.rank())));
+      for (int rank = 0; rank < group.size(); ++rank) {
+        EXPECT_TRUE(all[static_cast<std::size_t>(rank)] == pattern(length_of(rank), as_seed(rank)))
+            << length << " bytes from " << rank;
+      }
+    }
+  });
+}
+
+TEST(GroupContract, BroadcastsTheValueOfAnyProcess) {
+  on_each_process([](ProcessGroup& group) {
+    for (int from = 0; from < group.size(); ++from) {
+      for (const std::size_t length : {0, 7, 1025, 200'000}) {
+        const Bytes own = pattern(length + as_seed(group.rank()), as_seed(group.rank()));
+        const Bytes expected = pattern(length + as_seed(from), as_seed(from));
+        EXPECT_TRUE(group.broadcast(own, from) == expected) << length << " bytes from " << from;
+      }
+    }
+  });
+}
+
+TEST(GroupContract, RefusesDifferentCallsAndGoesOn) {
+  testing::asserts("SEM-150");
+  on_each_process([](ProcessGroup& group) {
+    if (group.size() == 1) return;
+    const std::string text = text_of_error<MergeMismatchError>([&] {
+      if (group.rank() == 0) group.gather(pattern(5000, 1));
+      if (group.rank() != 0) group.broadcast(pattern(5000, 2), 1);
+    });
+    EXPECT_THAT(text, AllOf(HasSubstr("BF-012"), HasSubstr("process 0  calls gather"),
+                            HasSubstr("process 1  calls broadcast from process 1")));
+    const std::string roots = text_of_error<MergeMismatchError>(
+        [&] { group.broadcast(pattern(5000, 3), group.rank() == 0 ? 0 : 1); });
+    EXPECT_THAT(roots, AllOf(HasSubstr("process 0  calls broadcast from process 0"),
+                             HasSubstr("process 1  calls broadcast from process 1")));
+    const auto all = group.gather(pattern(2000, as_seed(group.rank())));
+    EXPECT_TRUE(all.back() == pattern(2000, as_seed(group.size() - 1)));
+  });
+}
+
+TEST(GroupContract, RefusesARankOutsideTheGroup) {
+  on_each_process([](ProcessGroup& group) {
+    EXPECT_THROW(group.broadcast({}, group.size()), InvalidArgumentError);
+    EXPECT_THROW(group.broadcast({}, -1), InvalidArgumentError);
+    EXPECT_THROW(group.host_name(group.size()), InvalidArgumentError);
+    EXPECT_THROW(group.host_name(-1), InvalidArgumentError);
+    // Nothing was exchanged: the group is level.
+    EXPECT_EQ(group.gather({}).size(), static_cast<std::size_t>(group.size()));
+  });
+}
+
+TEST(GroupContract, KnowsTheHostsOfAllProcesses) {
+  testing::asserts("SEM-206");
+  on_each_process([](ProcessGroup& group) {
+    const auto hosts = group.gather(bytes_of(group.host_name(group.rank())));
+    for (int rank = 0; rank < group.size(); ++rank) {
+      EXPECT_THAT(group.host_name(rank), Not(IsEmpty()));
+      EXPECT_EQ(group.host_name(rank), text_of(hosts[static_cast<std::size_t>(rank)]));
+    }
+    EXPECT_EQ(group.description(), "process " + std::to_string(group.rank()) + " of " +
+                                       std::to_string(group.size()) + " on host " +
+                                       group.host_name(group.rank()));
+  });
+}
+
+TEST(GroupContract, IsWholeWhileAllTakePart) {
+  testing::asserts("SEM-206");
+  on_each_process([](ProcessGroup& group) {
+    EXPECT_TRUE(group.health().is_whole());
+    group.barrier();
+    const GroupHealth health = group.health();
+    EXPECT_THAT(health.reason, IsEmpty());
+    EXPECT_THAT(to_string(health), HasSubstr("whole, deadline "));
+    group.barrier();  // No process leaves before all have asked.
+  });
+}
+
+TEST(GroupContract, ChangesItsDeadlineTogether) {
+  testing::asserts("SEM-207");
+  on_each_process([](ProcessGroup& group) {
+    group.set_deadline(Deadline::seconds(41));
+    const Deadline old = group.health().deadline;
+    EXPECT_TRUE(old == Deadline::seconds(41) || old.is_never());
+    if (group.size() == 1) return;
+    const std::string text = text_of_error<InvalidArgumentError>([&] {
+      group.set_deadline(group.rank() == 0 ? Deadline::milliseconds(42'500) : Deadline::never());
+    });
+    EXPECT_THAT(text, HasSubstr("a deadline of 42500 ms in process 0, and of no limit in process"));
+    EXPECT_EQ(group.health().deadline, old);
+    group.barrier();
+  });
+}
+
+TEST(GroupContract, RefusesBarriersAtDifferentPlaces) {
+  testing::asserts("SEM-209");
+  on_each_process([](ProcessGroup& group) {
+    group.barrier(kLeft);
+    if (group.size() == 1) return;
+    const std::string places = text_of_error<MergeMismatchError>(
+        [&] { group.barrier(group.rank() == 0 ? kLeft : kRight); });
+    EXPECT_THAT(places, AllOf(HasSubstr("BF-011"), HasSubstr("process 0  train.cc:11"),
+                              HasSubstr("process 1  train.cc:22")));
+    const std::string calls = text_of_error<MergeMismatchError>([&] {
+      if (group.rank() == 0) group.barrier(kLeft);
+      if (group.rank() != 0) group.first([] {}, kLeft);
+    });
+    EXPECT_THAT(calls, AllOf(HasSubstr("BF-012"), HasSubstr("process 0  calls barrier"),
+                             HasSubstr("process 1  calls first")));
+    group.barrier(kLeft);
+  });
+}
+
+TEST(GroupContract, CallsAFunctionOnProcessZeroFirst) {
+  testing::asserts("SEM-209");
+  on_each_process([](ProcessGroup& group) {
+    int calls = 0;
+    group.first([&] { ++calls; });
+    EXPECT_EQ(calls, group.rank() == 0 ? 1 : 0);
+    const auto fail = [&] { group.first([] { throw std::out_of_range("row 9"); }); };
+    if (group.rank() == 0) {
+      EXPECT_THROW(fail(), std::out_of_range);
+    } else {
+      EXPECT_THAT(text_of_error<PeerFailedError>(fail),
+                  AllOf(HasSubstr("BF-071 process 0 failed"), HasSubstr("row 9")));
+    }
+    group.barrier();
+  });
+}
+
+TEST(GroupContract, TellsTheOthersWhoHasLeft) {
+  testing::asserts("SEM-155");
+  on_each_process([](ProcessGroup& group) {
+    if (group.size() == 1) return;
+    group.barrier();
+    if (group.rank() == 1) return;
+    std::string first;
+    for (int call = 0; call < 2; ++call) {
+      const std::string text = text_of_error<ProcessLostError>([&] { group.gather({}); });
+      EXPECT_THAT(text, HasSubstr("BF-070 process 1 has left the group"));
+      if (call == 0) first = text;
+      EXPECT_EQ(text, first);
+    }
+    const GroupHealth health = group.health();
+    // More processes may have left since.
+    EXPECT_THAT(health.lost, ::testing::Contains(1));
+    EXPECT_THAT(health.reason, HasSubstr("BF-070 process 1 has left the group"));
+  });
+}
+
+// All processes make the calls of a plan, and work out all results from the plan. A seed gives the
+// plan.
+TEST(GroupContract, HoldsForRandomPrograms) {
+  on_each_process([](ProcessGroup& group) {
+    for (std::uint64_t seed = 0; seed < 30; ++seed) {
+      std::uint64_t state = seed + 1;
+      const auto draw = [&](std::uint64_t below) {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        return (state >> 33) % below;
+      };
+      for (int step = 0; step < 20; ++step) {
+        const std::uint64_t verb = draw(3);
+        const std::uint64_t scale = draw(4) == 0 ? 3000 : 30;
+        const int from = static_cast<int>(draw(static_cast<std::uint64_t>(group.size())));
+        std::vector<Bytes> values;
+        for (int rank = 0; rank < group.size(); ++rank) {
+          values.push_back(pattern(draw(scale), state));
+        }
+        const Bytes& own = values[static_cast<std::size_t>(group.rank())];
+        if (verb == 0) {
+          ASSERT_TRUE(group.gather(own) == values) << "seed " << seed << ", step " << step;
+        } else if (verb == 1) {
+          ASSERT_TRUE(group.broadcast(own, from) == values[static_cast<std::size_t>(from)])
+              << "seed " << seed << ", step " << step;
+        } else if (group.size() > 1) {
+          EXPECT_THROW(
+              {
+                if (group.rank() == from) group.gather(own);
+                if (group.rank() != from) group.broadcast(own, from);
+              },
+              MergeMismatchError);
+        }
+      }
+    }
+  });
+}
+
+TEST(GroupContract, CarriesAStrategy) {
+  testing::asserts("SEM-150");
+  on_each_process([](ProcessGroup& group) {
+    HostBackend backend{2};
+    MultiWorkerMirroredStrategy strategy{backend, group};
+    const PerReplica<double> sums = strategy.run([](ReplicaContext& replica) {
+      return replica.all_reduce(ReduceOp::kSum, 1.0 + replica.replica_id());
+    });
+    const int replicas = 2 * group.size();
+    for (const double sum : sums) EXPECT_EQ(sum, replicas * (replicas + 1) / 2);
+  });
+}
+
+}  // namespace
+}  // namespace belfry::testing
