@@ -3,10 +3,12 @@
 
 // Launches of a user's kernel on the simulator and on the host backend, compared with a kernel of
 // belfry of equal work: x += y. The ratio is measured in rounds, for few elements, where the launch
-// is most of the time. A ratio above the limit ends the program.
+// is most of the time. A ratio above the limit ends the program. The kernel of belfry is also
+// launched by a replica, with a merge after each wait, and compared with launches outside of runs.
 #include "belfry/backend/host_backend.h"
 #include "belfry/launch.h"
 #include "belfry/sim/backend.h"
+#include "belfry/strategies.h"
 #include "belfry/tensor_ops.h"
 #include "kernels/paired_bench.h"
 
@@ -63,6 +65,46 @@ void BM_LaunchOnTheHost(benchmark::State& state) {
   compare(state, backend);
 }
 BENCHMARK(BM_LaunchOnTheHost)->Arg(1)->Arg(1024)->UseManualTime()->Iterations(200);
+
+// A replica asks whether a second replica has used the storage of each tensor to which the replica
+// writes.
+void compare_replica(benchmark::State& state, Backend& backend) {
+  const Placement on{&backend, 0};
+  const Shape shape{state.range(0)};
+  auto x = Tensor<float>::full(shape, 0, on);
+  const auto y = Tensor<float>::full(shape, 1, on);
+  constexpr int kMerges = 8;  // Of a run.
+  const auto launch_and_wait = [&] {
+    for (int i = 0; i < kLaunches; ++i) add_to(x, y);
+    backend.device(0).compute_stream().synchronize();
+  };
+  OneDeviceStrategy strategy{backend, backend.device_spec(0)};
+  const auto outside = [&] {
+    for (int merge = 0; merge < kMerges; ++merge) launch_and_wait();
+  };
+  const auto in_replica = [&] {
+    strategy.run([&](ReplicaContext& replica) {
+      for (int merge = 0; merge < kMerges; ++merge) {
+        launch_and_wait();
+        replica.merge_call([](CrossReplicaContext&) {});
+      }
+    });
+  };
+  const bench::Comparison comparison(state, {outside, in_replica});
+  comparison.report("times_as_long", {1});
+}
+
+void BM_ReplicaOnTheSimulator(benchmark::State& state) {
+  sim::Backend backend({.devices = 1, .digests = sim::Digests::kNone, .record_limit = 4096});
+  compare_replica(state, backend);
+}
+BENCHMARK(BM_ReplicaOnTheSimulator)->Arg(1)->Arg(1024)->UseManualTime()->Iterations(200);
+
+void BM_ReplicaOnTheHost(benchmark::State& state) {
+  HostBackend backend;
+  compare_replica(state, backend);
+}
+BENCHMARK(BM_ReplicaOnTheHost)->Arg(1)->Arg(1024)->UseManualTime()->Iterations(200);
 
 }  // namespace
 }  // namespace belfry

@@ -87,8 +87,12 @@ struct Backend::State final : ScheduleSource {
     if (attached.observer != nullptr) {
       // An observer of the library's own may follow accesses to host memory, too.
       host_watch = dynamic_cast<engine::HostAccessWatch*>(attached.observer);
-      watch.emplace(*attached.observer, host_watch);
-      observing_sink.emplace(*watch, shared.sink);
+      using Extent = engine::HostAccessWatch::Extent;
+      const Extent extent = host_watch == nullptr ? Extent::kRuns : host_watch->extent();
+      if (extent != Extent::kNothing) {
+        watch.emplace(*attached.observer, extent == Extent::kMemory ? host_watch : nullptr);
+        observing_sink.emplace(*watch, shared.sink);
+      }
     }
     shared.staging = std::make_shared<engine::BlockPool>();
     shared.engine =

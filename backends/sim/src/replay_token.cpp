@@ -59,6 +59,7 @@ std::uint32_t checksum(std::span<const std::uint8_t> bytes) {
 
 std::string to_text(const Bytes& bytes) {
   std::string text(kPrefix);
+  text.reserve(kPrefix.size() + bytes.size() * 8 / 6 + 1);
   std::uint32_t bits = 0;
   int held = 0;
   for (const std::uint8_t byte : bytes) {
@@ -99,6 +100,7 @@ Bytes to_bytes(std::string_view token, CallSite site) {
 
 std::string encode_choices(std::span<const Choice> choices) {
   Bytes bytes;
+  bytes.reserve(2 * choices.size() + kChecksumBytes);
   for (const Choice& choice : choices) {
     append_number(bytes, std::uint64_t{choice.count} * kKinds + static_cast<unsigned>(choice.kind));
     append_number(bytes, choice.value);

@@ -21,4 +21,10 @@ void begin_replica_phase(std::uint64_t phase) noexcept {
   if (carrier != nullptr && carrier->replica < 0) carrier->run->phase = phase;
 }
 
+ReplicaInRun innermost_replica(const Executor& executor) noexcept {
+  const Unwatched unwatched;
+  const Carrier* const carrier = innermost_replica_on(executor);
+  return carrier == nullptr ? ReplicaInRun{} : ReplicaInRun{carrier->replica, carrier->run->number};
+}
+
 }  // namespace belfry::detail

@@ -3,12 +3,18 @@
 #include "engine/watch.h"
 
 #include "belfry/backend/current_slot.h"
+#include "belfry/backend/replica_phase.h"
 #include "engine/command.h"
 
 namespace belfry::engine {
 
 sim::Actor Watch::actor() const {
   if (executor_ == nullptr) return {};
+  // Most calls are those of replicas, for which the runs around need no count.
+  const detail::ReplicaInRun innermost = detail::innermost_replica(*executor_);
+  if (innermost.replica >= 0) {
+    return {{AgentId::Kind::kReplica, innermost.replica}, innermost.run};
+  }
   const detail::CurrentPlace place = detail::current_place(*executor_);
   if (place.depth == 0) return {};
   if (place.replica >= 0) return {{AgentId::Kind::kReplica, place.replica}, place.run};

@@ -37,6 +37,14 @@ struct RunningBody {
 class HostAccessWatch {
  public:
   virtual ~HostAccessWatch() = default;
+  /// The parts of a run that the watch is about.
+  enum class Extent : std::uint8_t {
+    kNothing,  ///< Neither observations nor accesses: `attach` alone is called.
+    kRuns,     ///< Observations, as of every observer.
+    kMemory,   ///< Also accesses.
+  };
+  /// Asked once, before `attach`.
+  virtual Extent extent() const = 0;
   /// Called first, with the engine of the backend, which outlives all further calls.
   virtual void attach(Engine& engine) = 0;
   /// The accesses of the calling thread are those of `actor` from now on; without a value, of

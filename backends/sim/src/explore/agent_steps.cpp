@@ -5,6 +5,7 @@
 #include "engine/digest.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace belfry::sim {
 namespace {
@@ -42,31 +43,45 @@ bool is_step_of_agent(const Observation& seen) {
 
 void AgentSteps::add(const Observation& seen) {
   if (seen.actor.agent.kind == AgentId::Kind::kStream || !is_step_of_agent(seen)) return;
-  std::vector<Step>& steps = steps_[seen.actor];
-  Step step{.kind = seen.kind, .number = seen.record + bytes_of(seen), .site = seen.site};
-  if (seen.kind == Kind::kSubmitted) {
-    step.name = seen.name;
-    for (const StreamItem& item : seen.items)
-      work_[item.stream][item.item] = {&steps, steps.size()};
-  }
+  Step step{.kind = seen.kind,
+            .actor = actors_.of(seen.actor),
+            .number = seen.record + bytes_of(seen),
+            .site = seen.site};
   if (seen.operation != nullptr) {
     step.operation = seen.operation->kind;
     step.number = seen.operation->subject;
     step.digest = seen.operation->value;
   }
-  steps.push_back(step);
+  if (seen.kind == Kind::kSubmitted) step.name = seen.name;
+  steps_.push_back(step);
+  if (seen.kind != Kind::kSubmitted) return;
+  for (const StreamItem& item : seen.items) {
+    std::vector<std::uint32_t>& positions = work_[static_cast<std::size_t>(item.stream)];
+    if (item.item >= positions.size()) positions.resize(item.item + 1, kNoStep);
+    positions[item.item] = static_cast<std::uint32_t>(steps_.size());
+  }
 }
 
 void AgentSteps::add_digests(const Log& log) {
   for (const LogRecord& record : log.records()) {
     if (record.agent_kind != AgentId::Kind::kStream) continue;
-    const auto stream = work_.find(record.agent_index);
-    if (stream == work_.end()) continue;
-    const auto place = stream->second.find(record.subject);
-    if (place == stream->second.end()) continue;
-    std::uint64_t& digest = (*place->second.steps)[place->second.index].digest;
+    const auto* const positions = work_.find(static_cast<std::size_t>(record.agent_index));
+    if (positions == nullptr || record.subject >= positions->size()) continue;
+    const std::uint32_t position = (*positions)[record.subject];
+    if (position == kNoStep) continue;
+    std::uint64_t& digest = steps_[position - 1].digest;
     digest = engine::mix(digest, record.value);
   }
+}
+
+std::map<Actor, AgentSteps::Steps> AgentSteps::by_actor() const {
+  std::vector<Steps> lists(actors_.actors().size());
+  for (const Step& step : steps_) lists[step.actor].push_back(&step);
+  std::map<Actor, Steps> by_actor;
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    by_actor.emplace(actors_.actors()[i], std::move(lists[i]));
+  }
+  return by_actor;
 }
 
 bool AgentSteps::same(const Step& a, const Step& b) {
@@ -84,19 +99,21 @@ std::string AgentSteps::text(const Step* step) {
 }
 
 std::optional<std::string> difference(const AgentSteps& first, const AgentSteps& second) {
-  using Steps = std::vector<AgentSteps::Step>;
-  std::map<Actor, std::pair<const Steps*, const Steps*>> both;
-  for (const auto& [actor, steps] : first.steps_) both[actor].first = &steps;
-  for (const auto& [actor, steps] : second.steps_) both[actor].second = &steps;
-  static const Steps kNoSteps;
+  const auto ours = first.by_actor();
+  const auto theirs = second.by_actor();
+  std::map<Actor, std::pair<const AgentSteps::Steps*, const AgentSteps::Steps*>> both;
+  for (const auto& [actor, steps] : ours) both[actor].first = &steps;
+  for (const auto& [actor, steps] : theirs) both[actor].second = &steps;
+  static const AgentSteps::Steps kNoSteps;
+  const auto same = [](const auto* a, const auto* b) { return AgentSteps::same(*a, *b); };
   for (const auto& [actor, pair] : both) {
-    const Steps& a = pair.first == nullptr ? kNoSteps : *pair.first;
-    const Steps& b = pair.second == nullptr ? kNoSteps : *pair.second;
-    const auto [at, there] = std::ranges::mismatch(a, b, AgentSteps::same);
+    const AgentSteps::Steps& a = pair.first == nullptr ? kNoSteps : *pair.first;
+    const AgentSteps::Steps& b = pair.second == nullptr ? kNoSteps : *pair.second;
+    const auto [at, there] = std::ranges::mismatch(a, b, same);
     if (at == a.end() && there == b.end()) continue;
     return "step " + std::to_string(at - a.begin() + 1) + " of " + to_string(actor) + ": " +
-           AgentSteps::text(at == a.end() ? nullptr : &*at) + "; in the second schedule " +
-           AgentSteps::text(there == b.end() ? nullptr : &*there);
+           AgentSteps::text(at == a.end() ? nullptr : *at) + "; in the second schedule " +
+           AgentSteps::text(there == b.end() ? nullptr : *there);
   }
   return std::nullopt;
 }

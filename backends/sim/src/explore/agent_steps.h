@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actor_numbers.h"
 #include "belfry/sim/log.h"
 #include "belfry/sim/observer.h"
+#include "numbered_values.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -32,20 +34,23 @@ class AgentSteps {
   struct Step {
     Observation::Kind kind{};
     OperationKind operation{};
+    std::uint32_t actor = 0;   // By actors_.
     std::string_view name{};   // Of work; lives as long as the program.
     std::uint64_t number = 0;  // Bytes of an allocation or of footprints, a record, a variable.
     std::uint64_t digest = 0;
     CallSite site{};
   };
-  struct Place {
-    std::vector<Step>* steps = nullptr;
-    std::size_t index = 0;
-  };
+  using Steps = std::vector<const Step*>;
+  static constexpr std::uint32_t kNoStep = 0;
+
+  std::map<Actor, Steps> by_actor() const;
   static bool same(const Step& a, const Step& b);
   static std::string text(const Step* step);
 
-  std::map<Actor, std::vector<Step>> steps_;
-  std::map<std::int32_t, std::map<std::uint64_t, Place>> work_;  // By stream and item.
+  ActorNumbers actors_;
+  std::vector<Step> steps_;  // Of all agents.
+  // By stream and item: the position of the submission, from 1.
+  NumberedValues<std::vector<std::uint32_t>> work_;
 };
 
 }  // namespace belfry::sim

@@ -88,6 +88,11 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
       incomplete = true;
     }
   }
+  Extent extent() const override {
+    if (watches_host_) return Extent::kMemory;
+    const bool is_observed = scrutiny_ != Scrutiny::kNothing || second_ != nullptr;
+    return is_observed ? Extent::kRuns : Extent::kNothing;
+  }
   void attach(engine::Engine& engine) override { engine_ = &engine; }
   void enter(const std::optional<Actor>& actor) override {
     if (!watches_host_) return;

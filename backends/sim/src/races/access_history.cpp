@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "races/access_history.h"
 
+#include <algorithm>
+#include <tuple>
+
 namespace belfry::sim::races {
 namespace {
 
@@ -16,6 +19,8 @@ bool precedes(const BufferAccess& earlier, const BufferAccess& later, const Cloc
   return earlier.kind != BufferAccess::Kind::kItem && earlier.phase < later.phase;
 }
 
+auto key(const BufferAccess& read) { return std::tuple(read.lane, read.begin, read.end); }
+
 bool replaces(const BufferAccess& later, const BufferAccess& earlier) {
   return later.writes && later.begin <= earlier.begin && earlier.end <= later.end;
 }
@@ -29,7 +34,12 @@ void AccessHistory::add(const BufferAccess& access, const Clock& before, const R
   if (access.writes) {
     writes_.push_back(access);
   } else {
-    reads_[{access.lane, access.begin, access.end}] = access;
+    const auto at = std::ranges::lower_bound(reads_, key(access), {}, key);
+    if (at != reads_.end() && key(*at) == key(access)) {
+      *at = access;
+    } else {
+      reads_.insert(at, access);
+    }
   }
 }
 
@@ -45,8 +55,7 @@ void AccessHistory::compare_with_writes(const BufferAccess& access, const Clock&
 
 void AccessHistory::compare_with_reads(const BufferAccess& access, const Clock& before,
                                        const Report& report) {
-  std::erase_if(reads_, [&](const auto& entry) {
-    const BufferAccess& earlier = entry.second;
+  std::erase_if(reads_, [&](const BufferAccess& earlier) {
     if (!overlap(earlier, access)) return false;
     if (precedes(earlier, access, before)) return replaces(access, earlier);
     report(earlier, access);

@@ -8,12 +8,19 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 namespace belfry::sim::races {
+
+/// The source of the accesses of an item or a host agent, for reports.
+struct AccessOrigin {
+  Actor actor{};             ///< The host agent that read or submitted.
+  std::int32_t stream = -1;  ///< Of the item; -1: none.
+  std::string_view name{};   ///< Of the work.
+  CallSite site{};
+  const void* code = nullptr;  ///< As of Observation.
+};
 
 /// An access to bytes of a buffer, by an item of a stream or by a host agent.
 struct BufferAccess {
@@ -29,11 +36,7 @@ struct BufferAccess {
   std::uint32_t number = 0;  ///< the number of the item or step there,
   std::uint32_t phase = 0;   ///< and the phase of the host agent.
   std::int32_t slot = 0;     ///< Of the host agent that read or submitted.
-  Actor actor{};             ///< The same agent.
-  std::int32_t stream = -1;  ///< Of the item; -1: none.
-  std::string_view name{};   ///< Of the work.
-  CallSite site{};
-  const void* code = nullptr;  ///< As of Observation.
+  const AccessOrigin* origin = nullptr;
 };
 
 /// The accesses to a buffer so far, as far as a later access can be in conflict with them: an
@@ -48,13 +51,11 @@ class AccessHistory {
   void add(const BufferAccess& access, const Clock& before, const Report& report);
 
  private:
-  using ReadKey = std::tuple<Lane, std::uint64_t, std::uint64_t>;
-
   void compare_with_writes(const BufferAccess& access, const Clock& before, const Report& report);
   void compare_with_reads(const BufferAccess& access, const Clock& before, const Report& report);
 
   std::vector<BufferAccess> writes_;
-  std::map<ReadKey, BufferAccess> reads_;  // The last read of a range in a lane.
+  std::vector<BufferAccess> reads_;  // The last read of a range in a lane, by lane and range.
 };
 
 }  // namespace belfry::sim::races

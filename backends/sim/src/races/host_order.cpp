@@ -19,23 +19,24 @@ HostAgent& HostOrder::see(const Observation& seen) {
   if (is_replica != replicas_go_on_ || begins_phase(seen)) change_phase();
   replicas_go_on_ = is_replica;
   const std::int32_t slot = is_replica ? seen.actor.agent.index : HostAgent::kCaller;
-  const auto [at, is_new] = agents_.try_emplace(slot);
-  HostAgent& agent = at->second;
-  if (is_new) {
+  const auto number = static_cast<std::size_t>(slot + 1);
+  HostAgent& agent = agents_[number];
+  if (!agent.has_lane) {
     agent.slot = slot;
+    agent.has_lane = true;
     agent.lane = lanes_++;
   }
   if (agent.phase != phase_) {
     agent.phase = phase_;
     agent.clock = base_;
     agent.streams.clear();
-    active_.push_back(&agent);
+    active_.push_back(number);
   }
   return agent;
 }
 
 void HostOrder::change_phase() {
-  for (const HostAgent* agent : active_) base_.join(agent->clock);
+  for (const std::size_t number : active_) base_.join(agents_[number].clock);
   active_.clear();
   ++phase_;
 }

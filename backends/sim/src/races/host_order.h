@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/sim/observer.h"
+#include "numbered_values.h"
 #include "races/clock.h"
 
 #include <cstdint>
@@ -17,10 +18,11 @@ struct HostAgent {
   static constexpr std::int32_t kCaller = -1;
 
   std::int32_t slot = kCaller;  ///< kCaller, or the id of the replica.
-  Lane lane = 0;                ///< Of its own steps.
-  std::uint32_t phase = 0;      ///< The phase of the members below.
-  std::uint32_t steps = 0;      ///< Steps so far.
-  Clock clock{};                ///< Everything before its next step, without its own steps.
+  bool has_lane = false;
+  Lane lane = 0;            ///< Of its own steps.
+  std::uint32_t phase = 0;  ///< The phase of the members below.
+  std::uint32_t steps = 0;  ///< Steps so far.
+  Clock clock{};            ///< Everything before its next step, without its own steps.
   std::map<std::int32_t, Clock> streams{};  ///< Items of other replicas in streams, submitted
                                             ///< before a variable that this replica has taken.
 };
@@ -45,9 +47,9 @@ class HostOrder {
   Lane& lanes_;
   std::uint32_t phase_ = 0;
   bool replicas_go_on_ = false;
-  Clock base_;                                // Everything before the present phase.
-  std::map<std::int32_t, HostAgent> agents_;  // By slot.
-  std::vector<HostAgent*> active_;            // In the present phase.
+  Clock base_;                        // Everything before the present phase.
+  NumberedValues<HostAgent> agents_;  // By slot + 1.
+  std::vector<std::size_t> active_;   // In the present phase, by the same number.
 };
 
 }  // namespace belfry::sim::races

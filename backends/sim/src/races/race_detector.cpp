@@ -17,8 +17,9 @@ std::vector<AgentId> agents_to_delay(const BufferAccess& first, const BufferAcce
   if (first.slot >= 0 && first.slot != second.slot) {
     agents.push_back({AgentId::Kind::kReplica, first.slot});
   }
-  if (first.stream >= 0 && first.stream != second.stream) {
-    agents.push_back({AgentId::Kind::kStream, first.stream});
+  const std::int32_t stream = first.origin->stream;
+  if (stream >= 0 && stream != second.origin->stream) {
+    agents.push_back({AgentId::Kind::kStream, stream});
   }
   return agents;
 }
@@ -36,9 +37,11 @@ void RaceDetector::observe(const Observation& seen) {
       break;
     case Kind::kAllocated:
       for (const Footprint& whole : seen.footprints) {
-        Buffer& buffer = buffers_[whole.resource];
+        Buffer& buffer = buffer_of(whole.resource);
+        const std::uint32_t maker = actors_.of(seen.actor);
+        if (maker >= buffers_made_.size()) buffers_made_.resize(maker + 1);
         buffer.maker = seen.actor;
-        buffer.number = ++buffers_of_[seen.actor];
+        buffer.number = ++buffers_made_[maker];
       }
       break;
     case Kind::kSubmitted:
@@ -64,6 +67,18 @@ void RaceDetector::observe(const Observation& seen) {
   }
 }
 
+// A resource is the number of a buffer, with the number of its device above
+// (Allocation::resource).
+RaceDetector::Buffer& RaceDetector::buffer_of(std::uint64_t resource) {
+  constexpr int kDeviceShift = 40;
+  const std::uint64_t device = resource >> kDeviceShift;
+  const std::uint64_t number = resource & ((std::uint64_t{1} << kDeviceShift) - 1);
+  if (device >= buffers_.size()) buffers_.resize(device + 1);
+  std::vector<Buffer>& own = buffers_[device];
+  if (number >= own.size()) own.resize(number + 1);
+  return own[number];
+}
+
 void RaceDetector::note_submitted(const Observation& seen, HostAgent& agent) {
   if (seen.kind == Kind::kSubmitted) return add_item(seen, agent, {});
   use_event(seen, agent, seen.kind == Kind::kRecorded);
@@ -83,7 +98,6 @@ void RaceDetector::add_item(const Observation& seen, const HostAgent& agent, Clo
   access.number = point.number;
   access.phase = agent.phase;
   access.slot = agent.slot;
-  access.stream = seen.items.front().stream;
   add_touches(seen, access, before);
 }
 
@@ -98,15 +112,18 @@ void RaceDetector::note_read(const Observation& seen, HostAgent& agent) {
 }
 
 void RaceDetector::add_touches(const Observation& seen, BufferAccess access, const Clock& before) {
-  access.actor = seen.actor;
-  access.name = seen.name;
-  access.site = seen.site;
-  access.code = seen.code;
+  if (seen.footprints.empty()) return;
+  access.origin = &origins_.emplace_back(AccessOrigin{
+      .actor = seen.actor,
+      .stream = access.kind == BufferAccess::Kind::kItem ? seen.items.front().stream : -1,
+      .name = seen.name,
+      .site = seen.site,
+      .code = seen.code});
   for (const Footprint& footprint : seen.footprints) {
     access.writes = footprint.mode == AccessMode::kWrite;
     access.begin = footprint.begin;
     access.end = footprint.end;
-    Buffer& buffer = buffers_[footprint.resource];
+    Buffer& buffer = buffer_of(footprint.resource);
     buffer.history.add(access, before, [&](const BufferAccess& first, const BufferAccess& second) {
       report(buffer, first, second);
     });

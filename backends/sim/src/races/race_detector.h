@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actor_numbers.h"
 #include "belfry/sim/observer.h"
 #include "belfry/sim/race.h"
 #include "races/access_history.h"
@@ -9,6 +10,7 @@
 #include "races/stream_order.h"
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -63,6 +65,7 @@ class RaceDetector final : public Observer {
   };
   using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
 
+  Buffer& buffer_of(std::uint64_t resource);
   void add_item(const Observation& seen, const HostAgent& agent, Clock before);
   void add_touches(const Observation& seen, BufferAccess access, const Clock& before);
   void note_submitted(const Observation& seen, HostAgent& agent);
@@ -76,8 +79,10 @@ class RaceDetector final : public Observer {
   Lane lanes_ = 0;
   HostOrder hosts_{lanes_};
   StreamOrder streams_{lanes_};
-  std::map<std::uint64_t, Buffer> buffers_;    // By resource.
-  std::map<Actor, std::uint32_t> buffers_of_;  // How many each agent has made.
+  std::deque<AccessOrigin> origins_;          // Of all accesses in the histories.
+  std::vector<std::vector<Buffer>> buffers_;  // By device, the host first, and number.
+  ActorNumbers actors_;
+  std::vector<std::uint32_t> buffers_made_;  // How many each agent has made, by actors_.
   std::map<EventName, std::vector<EventUse>> events_;
   std::map<std::uint64_t, HostAgent> variables_;  // The makers, as of the making.
   std::vector<Race> races_;

@@ -24,31 +24,34 @@ std::string place_of(const CallSite& site, const void* code) {
 
 std::string operation_of(const BufferAccess& access) {
   if (access.kind == AccessKind::kHost) return "the host";
-  return std::string(access.name) + " in " + stream_name(access.stream);
+  return std::string(access.origin->name) + " in " + stream_name(access.origin->stream);
 }
 
 RaceSide side_of(const BufferAccess& access) {
-  return {.agent = to_string(access.actor),
+  return {.agent = to_string(access.origin->actor),
           .operation = operation_of(access),
           .writes = access.writes,
           .begin = access.begin,
           .end = access.end,
-          .place = place_of(access.site, access.code)};
+          .place = place_of(access.origin->site, access.origin->code)};
 }
 
 // The second access comes after the first in this run alone.
 std::string missing_order(const BufferAccess& first, const BufferAccess& second) {
   if (second.kind == AccessKind::kHost) {
-    return to_string(second.actor) + " does not wait for the work in " + stream_name(first.stream);
+    return to_string(second.origin->actor) + " does not wait for the work in " +
+           stream_name(first.origin->stream);
   }
   if (first.kind == AccessKind::kHost) {
-    return "no merge comes between the read and the submission by " + to_string(second.actor);
+    return "no merge comes between the read and the submission by " +
+           to_string(second.origin->actor);
   }
-  if (first.stream == second.stream) {
-    return "both are in " + stream_name(first.stream) + ", in the order of two replicas' calls";
+  if (first.origin->stream == second.origin->stream) {
+    return "both are in " + stream_name(first.origin->stream) +
+           ", in the order of two replicas' calls";
   }
-  return stream_name(second.stream) + " does not wait for an event that " +
-         stream_name(first.stream) +
+  return stream_name(second.origin->stream) + " does not wait for an event that " +
+         stream_name(first.origin->stream) +
          " records after the work, and no merge or host wait is between";
 }
 

@@ -3,22 +3,27 @@
 #include "races/stream_order.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace belfry::sim::races {
 
 StreamOrder::Point StreamOrder::append(std::span<const StreamItem> items, const HostAgent& agent,
                                        Clock& clock) {
+  // First the last item of the agent itself: a clock without further owners is changed in place.
+  for (const StreamItem& item : items) {
+    clock.join(std::move(lane_of(settle(item.stream, agent.phase), agent.slot).last));
+  }
   clock.join(agent.clock);
   for (const StreamItem& item : items) join_known(item.stream, agent, clock);
   if (agent.steps != 0) clock.set(agent.lane, agent.steps);
   Point point;
   for (const StreamItem& item : items) {
-    StreamLane& lane = lane_of(streams_[item.stream], agent.slot);
+    StreamLane& lane = lane_of(at(item.stream), agent.slot);
     clock.set(lane.lane, ++lane.items);
     if (point.number == 0) point = {lane.lane, lane.items};
   }
   for (const StreamItem& item : items) {
-    StreamLane& lane = lane_of(streams_[item.stream], agent.slot);
+    StreamLane& lane = lane_of(at(item.stream), agent.slot);
     lane.last = clock;
     lane.phase = agent.phase;
   }
@@ -50,10 +55,10 @@ Clock StreamOrder::recorded(const EventName& event, std::uint64_t record) const 
 
 std::map<std::int32_t, Clock> StreamOrder::submitted_by(const HostAgent& agent) const {
   std::map<std::int32_t, Clock> submitted = agent.streams;
-  for (const auto& [number, stream] : streams_) {
-    for (const StreamLane& lane : stream.lanes) {
+  for (std::size_t i = 0; i < streams_.values().size(); ++i) {
+    for (const StreamLane& lane : streams_.values()[i].lanes) {
       if (lane.slot != agent.slot || lane.phase != agent.phase) continue;
-      submitted[number].join(lane.last);
+      submitted[static_cast<std::int32_t>(streams_.numbers()[i])].join(lane.last);
     }
   }
   return submitted;
@@ -61,7 +66,7 @@ std::map<std::int32_t, Clock> StreamOrder::submitted_by(const HostAgent& agent) 
 
 // At the first look in a phase, the items of earlier phases come before all later items.
 StreamOrder::Stream& StreamOrder::settle(std::int32_t stream, std::uint32_t phase) {
-  Stream& own = streams_[stream];
+  Stream& own = at(stream);
   if (own.phase == phase) return own;
   for (const StreamLane& lane : own.lanes) {
     if (lane.phase >= own.phase) own.settled.join(lane.last);

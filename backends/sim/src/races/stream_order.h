@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/sim/observer.h"
+#include "numbered_values.h"
 #include "races/clock.h"
 #include "races/host_order.h"
 
@@ -61,8 +62,10 @@ class StreamOrder {
   Stream& settle(std::int32_t stream, std::uint32_t phase);
   StreamLane& lane_of(Stream& stream, std::int32_t slot);
 
+  Stream& at(std::int32_t stream) { return streams_[static_cast<std::size_t>(stream)]; }
+
   Lane& lanes_;
-  std::map<std::int32_t, Stream> streams_;
+  NumberedValues<Stream> streams_;  // By stream.
   std::map<EventName, std::vector<Record>> records_;
 };
 

@@ -6,7 +6,11 @@
 
 #include <cstdint>
 
-namespace belfry::detail {
+namespace belfry {
+
+class Executor;
+
+namespace detail {
 
 /// A replica between two meetings of all replicas: begins of runs and merges. Two replicas of equal
 /// phase have no order.
@@ -20,4 +24,12 @@ ReplicaPhase current_phase() noexcept;
 /// elsewhere nothing happens.
 void begin_replica_phase(std::uint64_t phase) noexcept;
 
-}  // namespace belfry::detail
+/// The replica of the calling code, if the innermost run is a run of `executor`.
+struct ReplicaInRun {
+  int replica = -1;       ///< -1: none.
+  std::uint32_t run = 0;  ///< CarryOptions::number.
+};
+ReplicaInRun innermost_replica(const Executor& executor) noexcept;
+
+}  // namespace detail
+}  // namespace belfry

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/sim/observer.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace belfry::sim {
+
+/// Numbers for actors, from 0 in the order of their first acts. Streams have no numbers here.
+class ActorNumbers {
+ public:
+  std::uint32_t of(const Actor& actor) {
+    const bool is_replica = actor.agent.kind == AgentId::Kind::kReplica;
+    const auto slot = is_replica ? static_cast<std::size_t>(actor.agent.index) + 1 : 0;
+    if (slot < latest_.size() && latest_[slot].actor == actor) return latest_[slot].number;
+    return look_up(actor, slot);
+  }
+  /// The actors by number.
+  const std::vector<Actor>& actors() const { return actors_; }
+
+ private:
+  struct Known {
+    Actor actor{};
+    std::uint32_t number = 0;
+  };
+
+  std::uint32_t look_up(const Actor& actor, std::size_t slot) {
+    const auto [known, is_new] =
+        numbers_.try_emplace(actor, static_cast<std::uint32_t>(actors_.size()));
+    if (is_new) actors_.push_back(actor);
+    if (slot >= latest_.size()) latest_.resize(slot + 1, {actor, known->second});
+    latest_[slot] = {actor, known->second};
+    return known->second;
+  }
+
+  std::map<Actor, std::uint32_t> numbers_;
+  std::vector<Actor> actors_;
+  // The latest actor that was a replica of an id, by id from 1; before these, the latest of all
+  // other actors.
+  std::vector<Known> latest_;
+};
+
+}  // namespace belfry::sim
