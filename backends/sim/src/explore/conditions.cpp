@@ -39,7 +39,9 @@ class Row {
 
 RaceSide side_of(const watch::HostAccess& access) {
   return {.agent = to_string(access.actor),
-          .operation = access.of_kernel ? "a kernel" : "the code",
+          .operation = access.releases    ? "delete or free"
+                       : access.of_kernel ? "a kernel"
+                                          : "the code",
           .writes = access.write,
           .place = watch::source_line(access)};
 }
@@ -152,6 +154,9 @@ void Judgement::check_watch(Row& row) const {
   if (run_.is_nested()) {
     row.breaks(Breach::kInnerExploration,
                "an exploration in the body of an exploration watches no host memory");
+  } else if (run_.is_second()) {
+    row.breaks(Breach::kInnerExploration,
+               "an exploration of a second thread watched host memory meanwhile");
   } else if (!watch::linked()) {
     row.breaks(Breach::kUnwatchedProgram,
                "no code is watched: write belfry_watch(target) in CMakeLists.txt");

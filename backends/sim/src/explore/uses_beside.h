@@ -6,6 +6,7 @@
 #include "explore/present_body.h"
 
 #include <cstdint>
+#include <string_view>
 
 namespace belfry::sim {
 
@@ -13,6 +14,10 @@ namespace belfry::sim {
 /// explorations: backends of further threads, the simulated driver, backends of other libraries.
 class UsesBeside {
  public:
+  /// A use, in words.
+  static constexpr std::string_view kText =
+      "a second backend or a driver runs beside the body, and nobody observes its schedule";
+
   UsesBeside() : before_(belfry::detail::uses_beside_bodies.load()) {
     belfry::detail::at_begin_of_run = &PresentBody::runs;
     ++belfry::detail::bodies_of_explorations;
