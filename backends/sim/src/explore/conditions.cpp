@@ -49,7 +49,7 @@ RaceSide side_of(const watch::HostAccess& access) {
 Race race_of(const watch::HostConflict& conflict) {
   return {side_of(conflict.first), side_of(conflict.second),
           count(conflict.bytes, "byte", "bytes") + " of host memory",
-          "no merge, and no begin or end of a run, is between"};
+          "a merge, or the begin or end of a run, between the two accesses is missing"};
 }
 
 std::string text_of(const watch::KernelAccess& found) {
