@@ -12,7 +12,8 @@
 #   watched code for equal functions of libraries, or the other way round.
 # - A call of a function with a stand-in in belfry::watch goes to the stand-in.
 # - A call of any other function outside the target passes a stub, which notes the call if a replica
-#   makes the call, and goes on to the function.
+#   makes the call, and goes on to the function. Calls of functions with a new answer in each run
+#   are noted in all code.
 set -eu
 nm=$1 objcopy=$2 readelf=$3 cxxfilt=$4 compiler=$5 table=$6 stubs=$7 vouched=${8#VOUCHED=}
 shift 8
@@ -51,11 +52,16 @@ function bare(name) {
   sub(/^belfry_(watch|watched|unseen)\./, "", name)
   return name
 }
+function varies(name,    k) {
+  for (k = 1; k <= varying; ++k) if (name ~ vary[k]) return 1
+  return 0
+}
 function is_inline(name) { return name ~ /^_Z/ && name !~ /^_ZT/ }
 # The name that the linker shall see for a function that no object of the target defines.
 function wanted(name,    k) {
   if (name in wrapped) return "belfry_watch." name
   if (name in vouches || readable[name] in vouches) return name
+  if (varies(name)) return "belfry_unseen." name
   if (name ~ /^_ZT[VISTC]/ || name ~ /^_ZG/) return name
   for (k = 1; k <= patterns; ++k) if (name ~ pattern[k]) return name
   if (name in called || (name ~ /^_Z/ && readable[name] ~ /\(/)) return "belfry_unseen." name
@@ -66,6 +72,7 @@ BEGIN {
   while ((getline line < table) > 0) {
     split(line, word, " ")
     if (word[1] == "wrap") wrapped[word[2]] = 1
+    if (word[1] == "vary") vary[++varying] = "^" word[2] "$"
     if (word[1] == "keep" || word[1] == "data") pattern[++patterns] = "^" word[2] "$"
   }
   while ((getline line < (folder "/readable")) > 0) {
@@ -116,20 +123,22 @@ END {
   for (name in unseen) {
     ++number
     symbol = "\"belfry_unseen." name "\""
+    state = varies(name) ? "belfry_watch_active" : "belfry_watch_inside"
     printf ".section .text.belfry_unseen,\"ax\",%%progbits\n.p2align 4\n.weak %s\n", symbol > output
     printf ".type %s,%%function\n%s:\n.cfi_startproc\n", symbol, symbol > output
     if (machine ~ /AArch64/) {
-      printf "adrp x16, belfry_watch_inside\nldrb w17, [x16, #:lo12:belfry_watch_inside]\n" > output
+      printf "adrp x16, %s\nldrb w17, [x16, #:lo12:%s]\n", state, state > output
       printf "cbz w17, 1f\nadrp x16, .Lcalled%d\nmov w17, #1\n", number > output
       printf "strb w17, [x16, #:lo12:.Lcalled%d]\n1: b %s\n", number, name > output
     } else {
-      printf "endbr64\ncmpb $0, belfry_watch_inside(%%rip)\nje 1f\n" > output
+      printf "endbr64\ncmpb $0, %s(%%rip)\nje 1f\n", state > output
       printf "movb $1, .Lcalled%d(%%rip)\n1: jmp %s@PLT\n", number, name > output
     }
     printf ".cfi_endproc\n.size %s, .-%s\n", symbol, symbol > output
     printf ".section belfry_watch_unseen,\"aw\",%%progbits\n.p2align 3\n" > output
     printf ".quad .Lname%d\n.Lcalled%d: .quad 0\n", number, number > output
-    printf ".section .rodata.belfry_watch\n.Lname%d: .asciz \"%s\"\n", number, name > output
+    printf ".section .rodata.belfry_watch\n.Lname%d: .asciz \"%s%s\"\n",
+           number, varies(name) ? "~" : "", name > output
   }
   for (name in pointed) {
     ++number

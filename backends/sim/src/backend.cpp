@@ -236,6 +236,7 @@ std::unique_ptr<Communicator> Backend::communicator(std::span<const int> devices
 
 Executor& Backend::executor() {
   PresentBody::uses(*this, state_->program.get());
+  PresentBody::hands_out(*state_->executor);
   // The caller begins a run: failures of the run before must not get into the new run.
   state_->shared.engine->forget_told();
   return *state_->executor;

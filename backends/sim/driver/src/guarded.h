@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/machine_uses.h"
 #include "machine.h"
 #include "thread_state.h"
 
@@ -73,6 +74,7 @@ class CountedCall {
 /// exceptions into codes, and keeps the last error of the thread.
 template <Thread thread = Thread::kCounts, class Body>
 cudaError_t guarded_cuda(const char* function, Body&& body) {
+  belfry::detail::note_use_beside_bodies();
   const std::shared_ptr<Machine> shared = machine();
   const ObservedCall observed(*shared);
   const Call call{*shared, thread_state(shared), function};
@@ -96,6 +98,7 @@ cudaError_t guarded_cuda(const char* function, Body&& body) {
 
 template <Thread thread = Thread::kCounts, class Body>
 ncclResult_t guarded_nccl(const char* function, Body&& body) {
+  belfry::detail::note_use_beside_bodies();
   const std::shared_ptr<Machine> shared = machine();
   const ObservedCall observed(*shared);
   const Call call{*shared, thread_state(shared), function};

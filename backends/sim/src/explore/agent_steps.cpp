@@ -111,9 +111,11 @@ std::optional<std::string> difference(const AgentSteps& first, const AgentSteps&
     const AgentSteps::Steps& b = pair.second == nullptr ? kNoSteps : *pair.second;
     const auto [at, there] = std::ranges::mismatch(a, b, same);
     if (at == a.end() && there == b.end()) continue;
-    return "step " + std::to_string(at - a.begin() + 1) + " of " + to_string(actor) + ": " +
-           AgentSteps::text(at == a.end() ? nullptr : *at) + "; in the second schedule " +
-           AgentSteps::text(there == b.end() ? nullptr : *there);
+    const std::string one = AgentSteps::text(at == a.end() ? nullptr : *at);
+    const std::string two = AgentSteps::text(there == b.end() ? nullptr : *there);
+    return "step " + std::to_string(at - a.begin() + 1) + " of " + to_string(actor) + ": " + one +
+           (one == two ? ", with other data in the second schedule"
+                       : "; in the second schedule " + two);
   }
   return std::nullopt;
 }

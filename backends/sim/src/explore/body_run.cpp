@@ -5,6 +5,7 @@
 #include "belfry/error.h"
 #include "engine/engine.h"
 #include "explore/present_body.h"
+#include "explore/uses_beside.h"
 
 #include <algorithm>
 #include <exception>
@@ -66,11 +67,10 @@ std::string BodyOutcome::text() const {
 // Sees the run. Keeps quiet about memory that runs out: a run may be between two states.
 class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
  public:
-  /// With `watches_host`, accesses to host memory are watched, too. `second` may be null.
-  Witness(Scrutiny scrutiny, bool watches_host, Observer* second)
-      : scrutiny_(scrutiny), second_(second), watches_host_(watches_host) {
-    if (watches_host_) watch::start();
-  }
+  /// With `wants_host`, accesses to host memory are watched, too, unless a second exploration has
+  /// the watch. `second` may be null.
+  Witness(Scrutiny scrutiny, bool wants_host, Observer* second)
+      : scrutiny_(scrutiny), second_(second), watches_host_(wants_host && watch::start()) {}
   ~Witness() override {
     if (watches_host_) watch::stop();
   }
@@ -121,6 +121,7 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
     if (watches_host_) watch::take_variable(number);
   }
 
+  bool watches_host() const { return watches_host_; }
   /// The body is over: questions about the backend are ours from now on.
   watch::HostReport end() {
     over_ = true;
@@ -153,10 +154,13 @@ BodyRun::BodyRun(const Options& options, const Attachments& guide, const Explore
           options, Attachments{.chooser = guide.chooser, .observer = witness_.get()})) {
   {
     const PresentBody present(backend_.get());
+    const UsesBeside beside;
     outcome_ = outcome_of(body, *backend_);
     other_backends_ = present.other_backends();
+    if (other_backends_.empty() && beside.any()) other_backends_ = UsesBeside::kText;
     draw_ = present.draw();
     is_nested_ = present.is_nested();
+    is_second_ = watch::linked() && !is_nested_ && !witness_->watches_host();
   }
   finish();
 }

@@ -39,7 +39,9 @@ class Row {
 
 RaceSide side_of(const watch::HostAccess& access) {
   return {.agent = to_string(access.actor),
-          .operation = access.of_kernel ? "a kernel" : "the code",
+          .operation = access.releases    ? "delete or free"
+                       : access.of_kernel ? "a kernel"
+                                          : "the code",
           .writes = access.write,
           .place = watch::source_line(access)};
 }
@@ -47,7 +49,7 @@ RaceSide side_of(const watch::HostAccess& access) {
 Race race_of(const watch::HostConflict& conflict) {
   return {side_of(conflict.first), side_of(conflict.second),
           count(conflict.bytes, "byte", "bytes") + " of host memory",
-          "no merge, and no begin or end of a run, is between"};
+          "a merge, or the begin or end of a run, between the two accesses is missing"};
 }
 
 std::string text_of(const watch::KernelAccess& found) {
@@ -152,6 +154,9 @@ void Judgement::check_watch(Row& row) const {
   if (run_.is_nested()) {
     row.breaks(Breach::kInnerExploration,
                "an exploration in the body of an exploration watches no host memory");
+  } else if (run_.is_second()) {
+    row.breaks(Breach::kInnerExploration,
+               "an exploration of a second thread watched host memory meanwhile");
   } else if (!watch::linked()) {
     row.breaks(Breach::kUnwatchedProgram,
                "no code is watched: write belfry_watch(target) in CMakeLists.txt");

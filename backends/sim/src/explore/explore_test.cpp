@@ -119,8 +119,12 @@ TEST_F(Explore, CertifiesAnException) {
       replica.merge_call([](CrossReplicaContext&) {});
     });
   });
-  EXPECT_CERTIFIED(verdict);
+  EXPECT_VERDICT(verdict, kCertified);
   EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "an exception: of replica 1");
+  EXPECT_TRUE(verdict.report().outcomes.at(0).threw);
+  const auto certified = belfry::testing::is_certified(verdict);
+  EXPECT_FALSE(certified);
+  EXPECT_THAT(certified.message(), HasSubstr("the body throws in every schedule"));
 }
 
 TEST_F(Explore, ComparesBitsOfNumbers) {
@@ -139,7 +143,7 @@ TEST_F(Explore, HasNoVerdictWithoutRepeats) {
   int runs = 0;
   const Verdict outcome = explore(kTwo, [&](Backend&) { return ++runs; });
   EXPECT_EQ(outcome.level(), VerdictLevel::kNone);
-  EXPECT_THAT(outcome.report().difference, HasSubstr("1 and 2 are the outcomes"));
+  EXPECT_THAT(outcome.report().difference, HasSubstr("the outcomes are 1 and 2"));
   EXPECT_THAT(outcome.report().conditions, IsEmpty());
   const Verdict operations = explore(kTwo, [&](Backend& backend) {
     MirroredStrategy strategy{backend};
@@ -292,7 +296,7 @@ TEST_F(Explore, CertifiesABodyThatStopsItself) {
       strategy.run([](ReplicaContext&) { Tensor<float>::full({2}, 1.0F); });
     }
   });
-  EXPECT_CERTIFIED(verdict);
+  EXPECT_VERDICT(verdict, kCertified);
   EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "an exception: no steps are left");
 }
 

@@ -8,11 +8,13 @@
 // serial schedule, and keep the outcome.
 #include "belfry/sim/explore.h"
 #include "belfry/sim/replay_token.h"
+#include "checked_options.h"
 #include "engine/digest.h"
 #include "explore/body_run.h"
 #include "explore/conditions.h"
 #include "explore/delaying_chooser.h"
 #include "explore/guided_chooser.h"
+#include "explore/outcome_text.h"
 #include "explore/shrunk_answers.h"
 
 #include <algorithm>
@@ -49,13 +51,13 @@ Options explored(Options options) {
 // How two runs differ; nothing if they do the same.
 std::optional<std::string> difference_of_repeats(const BodyRun& first, const BodyRun& second) {
   const bool same = first.outcome().same(second.outcome());
-  const std::string outcomes =
-      first.outcome().text() + " and " + second.outcome().text() + " are the outcomes";
+  const auto [one, two] = around_difference(first.outcome().text(), second.outcome().text());
+  const std::string outcomes = "the outcomes are " + one + " and " + two;
   if (const auto difference = compare(first.log(), second.log())) {
     return "two runs of one schedule differ: " + difference->text + (same ? "" : outcomes);
   }
   if (same) return std::nullopt;
-  return "two runs of one schedule do the same operations, and the outcome differs: " + outcomes;
+  return "two runs of one schedule do the same operations, and " + outcomes;
 }
 
 // The delay of these agents reverses the first races of `run`.
@@ -69,7 +71,16 @@ std::vector<std::vector<AgentId>> agents_to_delay(const BodyRun& run) {
   return delayed;
 }
 
-ScheduleOutcome outcome_of(const BodyRun& run) { return {run.token(), run.outcome().text()}; }
+// Whether a replica ends a block of memory that a second replica uses, without an order.
+bool frees_in_use(const BodyRun& run) {
+  return std::ranges::any_of(run.host().conflicts, [](const watch::HostConflict& conflict) {
+    return conflict.first.releases || conflict.second.releases;
+  });
+}
+
+ScheduleOutcome outcome_of(const BodyRun& run) {
+  return {run.token(), shortened(run.outcome().text()), {}, run.outcome().threw};
+}
 
 Answers answers_of(const std::string& token) {
   Answers answers;
@@ -85,8 +96,8 @@ std::vector<std::string> in_words(const std::vector<Departure>& departures) {
 
 class Exploration {
  public:
-  Exploration(const Options& options, const ExploredBody& body)
-      : options_(explored(options)), body_(body) {}
+  Exploration(const Options& options, const ExploredBody& body, const CallSite& site)
+      : options_(explored(checked_options(options, site))), body_(body) {}
 
   VerdictReport judge() {
     const BodyRun first(options_, {}, body_, Scrutiny::kAll);
@@ -96,6 +107,7 @@ class Exploration {
     report_.races = races_of(first);
     report_.notes = notes_of(first);
     if (first.facts().abandoned) return none(*first.facts().abandoned);
+    if (frees_in_use(first)) return racy_once(first);
     {
       const BodyRun again(options_, {}, body_, Scrutiny::kNothing);
       if (const auto difference = difference_of_repeats(first, again)) return none(*difference);
@@ -111,6 +123,16 @@ class Exploration {
   }
 
  private:
+  // The watch keeps freed memory; in runs without a watch the body might use memory after its end.
+  VerdictReport racy_once(const BodyRun& first) {
+    report_.level = VerdictLevel::kRacy;
+    report_.conditions = conditions_of(first, options_);
+    Condition& repeats = report_.conditions.front();
+    repeats = {repeats.name, false,
+               "the body ran once: a second run could use memory after its end"};
+    return std::move(report_);
+  }
+
   VerdictReport none(std::string why) {
     report_.level = VerdictLevel::kNone;
     report_.difference = std::move(why);
@@ -201,8 +223,8 @@ class Exploration {
 
   static std::optional<std::string> difference_of(const BodyRun& first, const BodyRun& second) {
     if (!first.outcome().same(second.outcome())) {
-      return first.outcome().text() + " in the first schedule, " + second.outcome().text() +
-             " in the second";
+      const auto [one, two] = around_difference(first.outcome().text(), second.outcome().text());
+      return one + " in the first schedule, " + two + " in the second";
     }
     if (first.log().dropped() != 0 || second.log().dropped() != 0) return std::nullopt;
     const auto steps = difference(first.steps(), second.steps());
@@ -227,13 +249,13 @@ class Exploration {
 
 }  // namespace
 
-Verdict detail::explore(const Options& options, const ExploredBody& body) {
+Verdict detail::explore(const Options& options, const ExploredBody& body, const CallSite& site) {
   if (options.carrier == Carrier::kConcurrent) {
     VerdictReport report;
     report.difference = "replicas on concurrent threads have no schedule: use the carrier kFiber";
     return Verdict(std::move(report));
   }
-  return Verdict(Exploration(options, body).judge());
+  return Verdict(Exploration(options, body, site).judge());
 }
 
 }  // namespace belfry::sim

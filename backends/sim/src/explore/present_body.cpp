@@ -17,6 +17,7 @@ constexpr std::string_view kSecondBackend =
 }  // namespace
 
 constinit thread_local PresentBody* PresentBody::present = nullptr;
+constinit thread_local const Executor* PresentBody::handed_out = nullptr;
 
 PresentBody::PresentBody(const Backend* backend) : backend_(backend), outer_(present) {
   uses_unobserved(kSecondBackend);

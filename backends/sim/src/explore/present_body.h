@@ -2,10 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/machine_uses.h"
+
 #include <string>
 #include <string_view>
 
-namespace belfry::sim {
+namespace belfry {
+
+class Executor;
+
+namespace sim {
 
 class Backend;
 class ProgramRun;
@@ -36,21 +42,30 @@ class PresentBody {
   static ProgramRun* program() { return present == nullptr ? nullptr : present->program_; }
   /// Makes `program` the innermost body of the calling thread, or ends it: null.
   static void set_program(ProgramRun* program) { present->program_ = program; }
-  /// Notes the use of `backend` by the innermost body of the calling thread, if any. The program
-  /// `maker` has made the backend; null: no program.
+  /// Notes the use of `backend` by the innermost body of the calling thread; by a thread without a
+  /// body, as a use beside all bodies. The program `maker` has made the backend; null: no program.
   static void uses(const Backend& backend, const void* maker) {
-    if (present != nullptr && present->backend_ != &backend) [[unlikely]] {
+    if (present == nullptr) {
+      belfry::detail::note_use_beside_bodies();
+    } else if (present->backend_ != &backend) [[unlikely]] {
       present->uses_other(maker);
     }
   }
   /// Notes, for the innermost body of the calling thread, a use of backends that nobody observes.
   static void uses_unobserved(std::string_view what);
+  /// Notes that a backend of the simulator hands `executor` to the calling thread.
+  static void hands_out(const Executor& executor) { handed_out = &executor; }
+  /// Notes a run on `executor`. Executors of other backends are in use beside all bodies.
+  static void runs(const Executor& executor) noexcept {
+    if (handed_out != &executor) belfry::detail::note_use_beside_bodies();
+  }
 
  private:
   void uses_other(const void* maker);
 
   // Decides no result: a verdict alone depends on the mark.
   [[gnu::tls_model("initial-exec")]] static constinit thread_local PresentBody* present;
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local const Executor* handed_out;
 
   const Backend* backend_;
   PresentBody* outer_;
@@ -59,4 +74,5 @@ class PresentBody {
   std::string draw_;
 };
 
-}  // namespace belfry::sim
+}  // namespace sim
+}  // namespace belfry

@@ -56,9 +56,14 @@ std::string text_of_outcomes(const VerdictReport& report) {
   return text;
 }
 
+constexpr std::string_view kNames =
+    "names: H0 is the code outside of replicas, R1 the replica 1, M0 a merge function, S2 a "
+    "stream; "
+    "byte ranges end before their second number\n";
+
 constexpr std::string_view kLimits =
-    "not covered: inputs of further runs; code that is not watched; prints and files of replicas; "
-    "further backends, carriers and processes\n";
+    "not covered: further inputs; code that is not watched; prints and files of replicas; further "
+    "backends, carriers and processes\n";
 
 }  // namespace
 
@@ -112,6 +117,7 @@ std::string explain(const Verdict& verdict) {
   if (!report.difference.empty()) text += report.difference + '\n';
   text += text_of_outcomes(report);
   for (const Race& race : report.races) text += to_string(race) + '\n';
+  if (!report.races.empty()) text += kNames;
   for (const Condition& condition : report.conditions) text += to_string(condition) + '\n';
   for (const std::string& note : report.notes) text += "note: " + note + '\n';
   return text + std::string(kLimits);

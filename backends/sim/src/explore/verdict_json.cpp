@@ -10,8 +10,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json json_of(const ScheduleOutcome& outcome) {
-  return {
-      {"outcome", outcome.outcome}, {"token", outcome.token}, {"departures", outcome.departures}};
+  return {{"outcome", outcome.outcome},
+          {"token", outcome.token},
+          {"departures", outcome.departures},
+          {"threw", outcome.threw}};
 }
 
 Json json_of(const Condition& condition) {

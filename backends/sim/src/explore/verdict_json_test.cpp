@@ -18,7 +18,7 @@ VerdictReport refuted() {
   report.level = VerdictLevel::kRefuted;
   report.schedules = 3;
   report.difference = "two \"lines\"\nof text";
-  report.outcomes = {{"bf1.A", "1"}, {"bf1.B", "10", {"replica 1 starts before replica 0"}}};
+  report.outcomes = {{"bf1.A", "1"}, {"bf1.B", "10", {"replica 1 starts before replica 0"}, true}};
   report.races = {{.first = {"R0 of run 1", "copy in S4", false, 0, 8, "train.cpp:5"},
                    .second = {"R1 of run 1", "fill in S4", true, 4, 6, ""},
                    .subject = "buffer 1 of H0",
@@ -35,8 +35,9 @@ TEST(VerdictJson, HasEveryMemberOfTheReportInALine) {
     "name": "train", "level": "REFUTED", "schedules": 3,
     "difference": "two \"lines\"\nof text", "notes": ["a note"],
     "outcomes": [
-      {"outcome": "1", "token": "bf1.A", "departures": []},
-      {"outcome": "10", "token": "bf1.B", "departures": ["replica 1 starts before replica 0"]}],
+      {"outcome": "1", "token": "bf1.A", "departures": [], "threw": false},
+      {"outcome": "10", "token": "bf1.B", "departures": ["replica 1 starts before replica 0"],
+       "threw": true}],
     "conditions": [{"name": "events have an order", "holds": true, "evidence": "none"}],
     "races": [{
       "subject": "buffer 1 of H0", "missing": "no merge",

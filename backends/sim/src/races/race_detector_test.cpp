@@ -289,8 +289,27 @@ TEST(ARace, PrintsBothSides) {
             "race for a buffer:\n"
             "  R0 of run 1: work in S3 writes bytes 0 to 8, user.cpp:11\n"
             "  R1 of run 1: work in S4 reads bytes 0 to 8, user.cpp:12\n"
-            "  S4 does not wait for an event that S3 records after the work, and no merge or host "
-            "wait is between");
+            "  S4 does not wait for S3, and a merge between the calls is missing");
+}
+
+TEST(ARace, NamesTheMissingOrder) {
+  const auto missing = [](const Script& run) {
+    return run.races().empty() ? "" : run.races().front().missing;
+  };
+  Script streams;
+  EXPECT_EQ(missing(streams.write(kHost, 3, 7).read(kHost, 4, 7)),
+            "S4 does not wait for S3: record an event in S3 after the first access, and let S4 "
+            "wait for the event before the second");
+  Script common;
+  EXPECT_EQ(missing(common.begin_run().write(replica(0), 3, 7).read(replica(1), 3, 7)),
+            "replicas submit to S3 in any order: a merge between the calls is missing");
+  Script reader;
+  EXPECT_EQ(missing(reader.begin_run().write(replica(0), 3, 7).host_reads(replica(1), 7)),
+            "R1 of run 1 reads without a wait for S3");
+  Script writer;
+  writer.write(kHost, 3, 7).host_waits(kHost, 3).begin_run().host_reads(replica(0), 7);
+  EXPECT_EQ(missing(writer.write(replica(1), 3, 7)),
+            "a merge between the read and the call of R1 of run 1 is missing");
 }
 
 }  // namespace

@@ -38,21 +38,25 @@ RaceSide side_of(const BufferAccess& access) {
 
 // The second access comes after the first in this run alone.
 std::string missing_order(const BufferAccess& first, const BufferAccess& second) {
+  const bool same_agent = first.origin->actor == second.origin->actor;
   if (second.kind == AccessKind::kHost) {
-    return to_string(second.origin->actor) + " does not wait for the work in " +
+    return to_string(second.origin->actor) + " reads without a wait for " +
            stream_name(first.origin->stream);
   }
   if (first.kind == AccessKind::kHost) {
-    return "no merge comes between the read and the submission by " +
-           to_string(second.origin->actor);
+    return "a merge between the read and the call of " + to_string(second.origin->actor) +
+           " is missing";
   }
   if (first.origin->stream == second.origin->stream) {
-    return "both are in " + stream_name(first.origin->stream) +
-           ", in the order of two replicas' calls";
+    return "replicas submit to " + stream_name(first.origin->stream) +
+           " in any order: a merge between the calls is missing";
   }
-  return stream_name(second.origin->stream) + " does not wait for an event that " +
-         stream_name(first.origin->stream) +
-         " records after the work, and no merge or host wait is between";
+  const std::string streams = stream_name(second.origin->stream) + " does not wait for " +
+                              stream_name(first.origin->stream);
+  if (!same_agent) return streams + ", and a merge between the calls is missing";
+  return streams + ": record an event in " + stream_name(first.origin->stream) +
+         " after the first access, and let " + stream_name(second.origin->stream) +
+         " wait for the event before the second";
 }
 
 }  // namespace

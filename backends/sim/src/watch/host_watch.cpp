@@ -5,11 +5,15 @@
 
 #include "watch/run_time.h"
 
+#include <atomic>
+
 namespace belfry::sim::watch {
 namespace {
 
 // Set before main, and never changed later: what a program is linked with.
 constinit RunTime* attached = nullptr;
+// Whether a watch goes on. Explorations of several threads compete for the run time.
+constinit std::atomic<bool> is_taken = false;
 
 }  // namespace
 
@@ -17,8 +21,10 @@ void attach(RunTime& run_time) { attached = &run_time; }
 
 bool linked() { return attached != nullptr; }
 
-void start() {
-  if (attached != nullptr) attached->start();
+bool start() {
+  if (attached == nullptr || is_taken.exchange(true)) return false;
+  attached->start();
+  return true;
 }
 
 void enter(const Actor& actor) {
@@ -50,7 +56,12 @@ void take_variable(std::uint32_t number) {
   if (attached != nullptr) attached->take_variable(number);
 }
 
-HostReport stop() { return attached != nullptr ? attached->stop() : HostReport{}; }
+HostReport stop() {
+  if (attached == nullptr) return {};
+  HostReport report = attached->stop();
+  is_taken = false;
+  return report;
+}
 
 CallSite source_site(const void* pc) {
   return attached != nullptr ? attached->source_site(pc) : CallSite{};

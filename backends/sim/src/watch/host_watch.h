@@ -17,7 +17,8 @@
 /// Sees the accesses of replicas to host memory, in code that belfry_watch(target) compiled. The
 /// run time is in the library belfry::watch, which alone defines what compiled accesses call; in a
 /// program without the library every function here does nothing. The state belongs to the process:
-/// at most one watch at a time, on the thread that called `start`.
+/// at most one watch at a time, on the thread that called `start`. Between `start` and `stop`, the
+/// owner of the watch alone calls the functions.
 namespace belfry::sim::watch {
 
 /// An access of a replica, a merge or the body of a user's kernel to host memory.
@@ -27,6 +28,7 @@ struct HostAccess {
   const void* pc;  ///< An address inside the user's statement, for source_line; null: see `site`.
   CallSite site;   ///< The user's call of belfry, if the library made the access; else empty.
   bool of_kernel = false;  ///< Made by a body.
+  bool releases = false;   ///< The end of a block of memory: `delete` or `free`.
 };
 
 /// The body of a user's kernel, as a stream runs the body.
@@ -77,8 +79,9 @@ struct HostReport {
 /// Whether the program has the run time, and watched code.
 bool linked();
 
-/// Begins a watch, with nothing seen. Host code outside runs is current.
-void start();
+/// Begins a watch, with nothing seen. Host code outside runs is current. False if the program has
+/// no run time, or if a watch goes on.
+bool start();
 /// Makes `actor` the agent of the accesses that follow, until `leave` or the next `enter`. Called
 /// on the agent's own stack; of a replica first above all frames of the replica's function, then
 /// after each pause. A merge and a stream are actors too: their accesses conflict with nothing.

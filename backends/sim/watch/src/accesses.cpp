@@ -58,7 +58,11 @@ void __tsan_vptr_update(void** at, void* value) {
 }
 
 void __tsan_func_entry(void* return_address) {
-  if (belfry_watch_counts != 0) host_watcher().call(return_address);
+  if (belfry_watch_counts != 0) {
+    host_watcher().call(return_address);
+  } else if (belfry_watch_active != 0) {
+    host_watcher().note_thread();
+  }
 }
 void __tsan_func_exit() {
   if (belfry_watch_counts != 0) host_watcher().return_from_call();
@@ -90,7 +94,7 @@ void AnnotateIgnoreWritesEnd(const char*, int) {}
 void __tsan_init() {
   static bool is_attached = false;
   if (is_attached) return;
-  is_attached = belfry::sim::watch::kAllocationCalls == 0;
+  is_attached = belfry::sim::watch::kAllocationCalls == 0 && belfry::sim::watch::kThreadCalls == 0;
   belfry::sim::watch::attach(host_watcher());
   belfry::detail::host_accesses = &host_watcher();
 }

@@ -3,6 +3,8 @@
 
 #include "host_watcher.h"
 
+#include <malloc.h>
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
@@ -18,9 +20,12 @@ void* __libc_memalign(std::size_t alignment, std::size_t bytes);
 
 namespace {
 
-[[gnu::always_inline]] inline void* fresh(void* block, std::size_t bytes) {
+// A block may have more bytes than were asked for: the end of an earlier block has left marks.
+[[gnu::always_inline]] inline void* fresh(void* block) {
   using belfry::sim::watch::host_watcher;
-  if (block != nullptr && belfry_watch_active != 0) host_watcher().forget(block, bytes);
+  if (block != nullptr && belfry_watch_active != 0) {
+    host_watcher().forget(block, ::malloc_usable_size(block));
+  }
   return block;
 }
 
@@ -28,27 +33,27 @@ namespace {
 
 extern "C" {
 
-void* malloc(std::size_t bytes) noexcept { return fresh(__libc_malloc(bytes), bytes); }
+void* malloc(std::size_t bytes) noexcept { return fresh(__libc_malloc(bytes)); }
 
 void* calloc(std::size_t count, std::size_t bytes) noexcept {
-  return fresh(__libc_calloc(count, bytes), count * bytes);
+  return fresh(__libc_calloc(count, bytes));
 }
 
 // A block that grows in place loses its marks, too: the caller alone may use the block now.
 void* realloc(void* block, std::size_t bytes) noexcept {
-  return fresh(__libc_realloc(block, bytes), bytes);
+  return fresh(__libc_realloc(block, bytes));
 }
 
 void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
-  return fresh(__libc_memalign(alignment, bytes), bytes);
+  return fresh(__libc_memalign(alignment, bytes));
 }
 
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
-  return fresh(__libc_memalign(alignment, bytes), bytes);
+  return fresh(__libc_memalign(alignment, bytes));
 }
 
 int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) noexcept {
-  void* const made = fresh(__libc_memalign(alignment, bytes), bytes);
+  void* const made = fresh(__libc_memalign(alignment, bytes));
   if (made == nullptr) return ENOMEM;
   *block = made;
   return 0;

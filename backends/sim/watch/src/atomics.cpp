@@ -15,7 +15,10 @@ using Object = volatile T*;
 
 [[gnu::always_inline]] inline void touch(const volatile void* at, std::size_t bytes, bool writes,
                                          const void* pc) {
-  if (belfry_watch_counts == 0) return;
+  if (belfry_watch_counts == 0) {
+    if (belfry_watch_active != 0) host_watcher().note_thread();
+    return;
+  }
   host_watcher().access(const_cast<const void*>(at), bytes,
                         {.writes = writes, .pc = pc, .maker = Maker::kAtomic});
 }

@@ -16,6 +16,7 @@ enum class Maker : std::uint8_t {
   kCode,        ///< An ordinary statement, or a watched call.
   kAtomic,      ///< An atomic operation.
   kOwnerCount,  ///< A change of a count of owners.
+  kRelease,     ///< The end of a block of memory.
   kKernel,      ///< A statement of the body of a user's kernel.
   kLibrary,     ///< A function of belfry; the code of the place is the number of a call site.
 };

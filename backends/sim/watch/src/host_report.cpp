@@ -40,15 +40,16 @@ HostAccess HostWatcher::resolved(const PlacedAccess& access) {
     return {access.actor, access.write, nullptr, sites_[node.code]};
   }
   const bool of_kernel = node.maker == Maker::kKernel;
+  const bool releases = node.maker == Maker::kRelease;
   for (Place at = access.place; at != CallTree::kRoot; at = tree_.at(at).parent) {
     const void* const address = address_of_code(tree_.at(at).code);
     if (address != nullptr && !source_lines().users_site(inside(address)).empty()) {
-      return {access.actor, access.write, inside(address), {}, of_kernel};
+      return {access.actor, access.write, inside(address), {}, of_kernel, releases};
     }
   }
   const void* const address = address_of_code(node.code);
-  return {
-      access.actor, access.write, address == nullptr ? nullptr : inside(address), {}, of_kernel};
+  return {access.actor, access.write, address == nullptr ? nullptr : inside(address),
+          {},           of_kernel,    releases};
 }
 
 // A statement that reads and writes makes several pairs of accesses: the first stands for all.
@@ -70,6 +71,8 @@ std::vector<std::string> HostWatcher::unseen(bool& used_locks) const {
   for (const std::string& name : unseen_calls()) {
     if (is_lock(name)) {
       used_locks = true;
+    } else if (name.starts_with('~')) {
+      unseen.push_back(readable(name.substr(1)) + ", with a new answer in each run");
     } else {
       unseen.push_back(readable(name));
     }
@@ -85,6 +88,7 @@ HostReport HostWatcher::stop() {
   if (belfry_watch_active == 0) return {};
   leave();
   belfry_watch_active = 0;
+  ended_.give_back();
   HostReport report;
   report.conflicts = resolved(conflicts_.pairs());
   report.kernel_access = kernel_access_;

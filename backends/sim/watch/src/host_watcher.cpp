@@ -41,7 +41,8 @@ void HostWatcher::start() {
   merge_reads_.clear();
   paused_.clear();
   accesses_ = 0;
-  used_atomics_ = shared_last_owner_ = second_thread_ = foreign_stack_ = too_many_replicas_ = false;
+  used_atomics_ = shared_last_owner_ = foreign_stack_ = too_many_replicas_ = false;
+  second_thread_ = false;
   also_unseen_.clear();
   forget_unseen_calls();
   thread_ = ::pthread_self();
@@ -70,12 +71,8 @@ void HostWatcher::set_stack(const void* frame) {
 }
 
 void HostWatcher::enter(const Actor& actor, const void* frame) {
-  if (belfry_watch_active == 0) return;
+  if (belfry_watch_active == 0 || note_thread()) return;
   leave();
-  if (::pthread_equal(::pthread_self(), thread_) == 0) {
-    second_thread_ = true;
-    return;
-  }
   if (actor.agent.kind == AgentId::Kind::kStream || actor.agent.kind == AgentId::Kind::kHost)
     return;
   actor_ = actor;
@@ -147,6 +144,7 @@ void HostWatcher::take_variable(std::uint32_t number) {
 }
 
 void HostWatcher::leave() {
+  if (note_thread()) return;
   if (mode_ == Mode::kMerge) end_merge();
   if (mode_ == Mode::kBody) {
     leave_body();
@@ -159,7 +157,9 @@ void HostWatcher::leave() {
 }
 
 void HostWatcher::begin_phase() {
+  if (note_thread()) return;
   if (mode_ == Mode::kMerge) end_merge();
+  ended_.give_back();
   ++phase_;
   if (mode_ == Mode::kReplica) join_phase();
 }
@@ -173,7 +173,7 @@ Actor HostWatcher::replica(Agent agent) const {
 }
 
 void HostWatcher::call(const void* return_address) noexcept {
-  if (::pthread_equal(::pthread_self(), thread_) == 0) return;
+  if (note_thread()) return;
   if (mode_ == Mode::kBody) ++seen_of_body_;
   if (skipped_calls_ == 0) {
     const std::uint32_t code = code_of(return_address);

@@ -5,6 +5,7 @@
 #include "belfry/detail/host_accesses.h"
 #include "call_tree.h"
 #include "conflict_list.h"
+#include "ended_blocks.h"
 #include "merge_reads.h"
 #include "recent_blocks.h"
 #include "shadow.h"
@@ -12,6 +13,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -68,13 +70,29 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   void call(const void* return_address) noexcept;
   void return_from_call() noexcept;
   /// Begins and ends code with accesses of no interest.
-  void ignore(bool begin) noexcept { ignoring_ += begin ? 1 : -1; }
+  void ignore(bool begin) noexcept {
+    if (!note_thread()) ignoring_ += begin ? 1 : -1;
+  }
+  /// Whether the caller is a second thread, which is noted: watched code of a second thread may
+  /// touch any memory, at any time.
+  bool note_thread() noexcept {
+    const bool is_second = ::pthread_equal(::pthread_self(), thread_) == 0;
+    if (is_second) second_thread_ = true;
+    return is_second;
+  }
+  /// A thread begins. The thread may run code that is not watched.
+  void begin_thread() noexcept {
+    if (!note_thread()) also_unseen_.insert("a second thread began");
+  }
   /// Adds a reason why accesses of the current replica may be missing.
   void note_unseen(const char* reason) { also_unseen_.insert(reason); }
   /// The number of places so far.
   std::size_t places() const { return tree_.size(); }
   /// The bytes are a new object's.
   void forget(const void* memory, std::size_t bytes) noexcept;
+  /// The current replica ends a block of memory, at `pc`. Returns a block to give back now: a block
+  /// that ended before, or null.
+  void* release(void* block, std::size_t bytes, const void* pc) noexcept;
 
  private:
   enum class Mode : std::uint8_t { kIdle, kReplica, kMerge, kBody };
@@ -117,6 +135,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   std::map<Actor, Paused> paused_;
 
   RecentBlocks blocks_;
+  EndedBlocks ended_;
   KernelBody body_{};                // In the mode kBody,
   std::uint64_t blocks_before_ = 0;  // the number of blocks at its begin,
   std::uint64_t seen_of_body_ = 0;   // the number of its accesses and calls,
@@ -154,7 +173,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   std::uint64_t accesses_ = 0;
   bool used_atomics_ = false;
   bool shared_last_owner_ = false;
-  bool second_thread_ = false;
+  std::atomic<bool> second_thread_ = false;  // Second threads write, too.
   bool foreign_stack_ = false;
   std::set<std::string> also_unseen_;
 };
@@ -164,5 +183,7 @@ HostWatcher& host_watcher();
 
 /// Any use makes a linker take the functions that hand memory out from the archive.
 extern const int kAllocationCalls;
+/// The same for the function that begins threads.
+extern const int kThreadCalls;
 
 }  // namespace belfry::sim::watch

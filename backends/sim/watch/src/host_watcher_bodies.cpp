@@ -14,12 +14,8 @@
 namespace belfry::sim::watch {
 
 void HostWatcher::enter_body(const KernelBody& body, const void* frame) {
-  if (belfry_watch_active == 0) return;
+  if (belfry_watch_active == 0 || note_thread()) return;
   leave();
-  if (::pthread_equal(::pthread_self(), thread_) == 0) {
-    second_thread_ = true;
-    return;
-  }
   mode_ = Mode::kBody;
   body_ = body;
   actor_ = body.launcher;
@@ -65,10 +61,7 @@ bool HostWatcher::is_of_body(std::uintptr_t address, const Access& access) {
 void HostWatcher::access_of_body(std::uintptr_t at, std::size_t bytes, Access access) {
   ++seen_of_body_;
   if (ignoring_ > 0 || at - stack_low_ < stack_bytes_) return;
-  if (::pthread_equal(::pthread_self(), thread_) == 0) {
-    second_thread_ = true;
-    return;
-  }
+  if (note_thread()) return;
   if (is_of_body(at, access)) return;
   if (access.maker == Maker::kCode) access.maker = Maker::kKernel;
   if (!kernel_access_) {

@@ -38,16 +38,24 @@ void HostWatcher::access(const void* memory, std::size_t bytes, const Access& ac
     return access_of_body(at, bytes, access);
   }
   if (ignoring_ > 0 || at - stack_low_ < stack_bytes_) return;
-  if (::pthread_equal(::pthread_self(), thread_) == 0) {
-    second_thread_ = true;
-    return;
-  }
+  if (note_thread()) return;
   if (at - stacks_low_ < stacks_bytes_ && is_on_a_stack(at)) {
     if (mode_ == Mode::kReplica) foreign_stack_ = true;
     return;
   }
   if (mode_ == Mode::kReplica) ++accesses_;
   mark_all(at, bytes, access);
+}
+
+// The block is kept: a replica that uses the block is in conflict, and does no harm. If replicas
+// count the owners of objects, the last owner ends an object after the last use, in every schedule.
+// The report has a reason against a certificate in this case.
+void* HostWatcher::release(void* block, std::size_t bytes, const void* pc) noexcept {
+  if (mode_ != Mode::kReplica || ignoring_ > 0) return block;
+  if (!shared_last_owner_ && !used_atomics_) {
+    mark_all(address_number(block), bytes, {.writes = true, .pc = pc, .maker = Maker::kRelease});
+  }
+  return ended_.add(block, bytes);
 }
 
 void HostWatcher::mark_all(std::uintptr_t at, std::size_t bytes, const Access& access) {
@@ -160,7 +168,8 @@ void HostWatcher::clash(const Marks& marks, bool written, Agents lanes, std::uin
   if (!any(lanes)) return;
   const auto counts = [](Maker maker) { return maker == Maker::kOwnerCount; };
   const auto is_plain = [](Maker maker) {
-    return maker == Maker::kCode || maker == Maker::kLibrary || maker == Maker::kKernel;
+    return maker == Maker::kCode || maker == Maker::kLibrary || maker == Maker::kKernel ||
+           maker == Maker::kRelease;
   };
   for (unsigned k = 0; k < 8; ++k) {
     if (lanes[k] == 0) continue;

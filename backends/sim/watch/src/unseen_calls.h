@@ -12,7 +12,8 @@ namespace belfry::sim::watch {
 void forget_unseen_calls();
 
 /// Unwatched functions that replicas have called, or may have called through pointers, by the names
-/// of the linker. Sorted.
+/// of the linker. Sorted. Functions with a new answer in each run have a `~` before the name, and
+/// are listed also if code outside replicas has called them.
 std::vector<std::string> unseen_calls();
 
 /// The name as the source has it, for a name of the linker.

@@ -8,6 +8,7 @@
 #include "belfry/backend/replica_phase.h"
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/distribute.h"
+#include "belfry/detail/machine_uses.h"
 #include "belfry/detail/step_tag.h"
 #include "belfry/detail/step_tap.h"
 #include "belfry/detail/variable_state.h"
@@ -143,6 +144,7 @@ ReplicaRunner::ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
 
 void ReplicaRunner::run(const RunOptions& options) {
   const StrategyCore::RunLock lock(core(), options.site);
+  note_run(executor_);
   ordinal_ = ++core().statistics().runs;
   if (current_context() != nullptr) rules_ = current_context()->variables;
   in_update_ = is_inside_update(current_context());

@@ -14,7 +14,8 @@
 namespace belfry::sim {
 namespace detail {
 
-Verdict explore(const Options& options, const std::function<BodyResult(Backend&)>& body);
+Verdict explore(const Options& options, const std::function<BodyResult(Backend&)>& body,
+                const CallSite& site);
 
 /// Calls its argument once, and refuses draws meanwhile.
 using AroundBody = void (*)(const std::function<void()>& call);
@@ -52,13 +53,16 @@ void note_draw(std::string_view library);
 ///   });
 ///   std::cout << explain(verdict);
 template <class Body>
-Verdict explore(const Options& options, Body&& body) {
+Verdict explore(const Options& options, Body&& body, CallSite site = CallSite::here()) {
   using Result = std::decay_t<std::invoke_result_t<Body&, Backend&>>;
   if constexpr (std::is_void_v<Result>) {
-    return detail::explore(options, [&](Backend& backend) {
-      body(backend);
-      return BodyResult{.text = "nothing"};
-    });
+    return detail::explore(
+        options,
+        [&](Backend& backend) {
+          body(backend);
+          return BodyResult{.text = "nothing"};
+        },
+        site);
   } else {
     constexpr bool kCompared = detail::has_bits<Result>() || std::equality_comparable<Result>;
     static_assert(kCompared,
@@ -66,7 +70,8 @@ Verdict explore(const Options& options, Body&& body) {
                   "example tensor.to_host(), a type with ==, or nothing");
     if constexpr (kCompared) {
       return detail::explore(
-          options, [&](Backend& backend) { return detail::result_of<Result>(body(backend)); });
+          options, [&](Backend& backend) { return detail::result_of<Result>(body(backend)); },
+          site);
     } else {
       return Verdict(VerdictReport{});
     }

@@ -42,6 +42,7 @@ struct ScheduleOutcome {
   /// Of kRefuted: the choices that differ from the serial schedule, in order and in words, for
   /// example `replica 1 starts before replica 0`. Empty for the serial schedule.
   std::vector<std::string> departures{};
+  bool threw = false;  ///< Whether the outcome is an exception.
 
   bool operator==(const ScheduleOutcome&) const = default;
 };

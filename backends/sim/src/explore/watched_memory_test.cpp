@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The end of memory in watched code.
+#include "belfry/belfry.h"
+#include "belfry/sim/explore.h"
+#include "belfry/testing/certified.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace belfry::sim::watched_memory_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Replica 0 ends memory that replica 1 reads. The watch keeps the memory.
+TEST(WatchedMemory, IsInUseWhenASecondReplicaEndsTheMemory) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const int line = __LINE__ + 6;
+    const Verdict verdict = explore({.devices = 2, .seed = seed}, [](Backend& backend) {
+      auto* const shared = new std::vector<int>(50, 5);
+      MirroredStrategy strategy{backend};
+      return strategy.run([&](ReplicaContext& replica) {
+        if (replica.replica_id() == 1) return shared->at(3);
+        delete shared;
+        return 0;
+      })[1];
+    });
+    EXPECT_EQ(verdict.level(), VerdictLevel::kRacy) << explain(verdict);
+    EXPECT_EQ(verdict.report().schedules, 1);
+    EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "5");
+    EXPECT_THAT(explain(verdict), HasSubstr("delete or free writes"));
+    EXPECT_THAT(explain(verdict), HasSubstr("watched_memory_test.cpp:" + std::to_string(line)));
+  }
+}
+
+// Blocks of one size pass from replica to replica.
+TEST(WatchedMemory, OfEndedBlocksIsNewMemory) {
+  const auto body = [](Backend& backend) {
+    MirroredStrategy strategy{backend};
+    return strategy.run([](ReplicaContext& replica) {
+      int sum = 0;
+      for (int i = 1; i < 3000; ++i) {
+        const std::vector<int> values(1 + static_cast<std::size_t>(i) % 9, replica.replica_id());
+        sum += values.back();
+        if (i % 1000 == 0) replica.merge_call([](CrossReplicaContext&) {});
+      }
+      return sum;
+    })[1];
+  };
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const Verdict verdict = explore({.devices = 2, .seed = seed}, body);
+    EXPECT_CERTIFIED(verdict);
+    EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "2999");
+  }
+}
+
+// The last owner ends the object after all uses, in every schedule: no race.
+TEST(WatchedMemory, OfOwnersEndsWithTheLast) {
+  const auto body = [](Backend& backend) {
+    std::vector<std::shared_ptr<std::vector<int>>> owners(
+        2, std::make_shared<std::vector<int>>(50, 5));
+    MirroredStrategy strategy{backend};
+    return strategy.run([&](ReplicaContext& replica) {
+      const auto own = std::move(owners[static_cast<std::size_t>(replica.replica_id())]);
+      return own->at(3);
+    })[1];
+  };
+  const Verdict verdict = explore({.devices = 2, .seed = 7}, body);
+  EXPECT_EQ(verdict.level(), VerdictLevel::kSampled) << explain(verdict);
+  EXPECT_THAT(explain(verdict), HasSubstr("the last owner ends the object"));
+}
+
+}  // namespace
+}  // namespace belfry::sim::watched_memory_test
