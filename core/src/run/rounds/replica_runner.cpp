@@ -319,14 +319,11 @@ Job::Settled ReplicaRunner::settle_some() {
   std::size_t arrived = 0;
   std::size_t ended = 0;
   std::size_t seeking = 0;
-  std::size_t making = 0;
   std::size_t absent = 0;
   for (const ReplicaState& replica : states_) {
-    const bool is_elsewhere = replica.status == Status::kElsewhere;
-    absent += is_elsewhere || replica.status == Status::kAbsent ? 1 : 0;
+    absent += replica.status == Status::kElsewhere || replica.status == Status::kAbsent ? 1 : 0;
     seeking += replica.status == Status::kSeeking ? 1 : 0;
-    making += replica.status == Status::kMaking ? 1 : 0;
-    arrived += has_arrived(replica) ? 1 : 0;
+    arrived += has_arrived(replica) || replica.status == Status::kMaking ? 1 : 0;
     ended += replica.status >= Status::kEnded ? 1 : 0;
   }
   if (ended + absent == states_.size()) {
@@ -334,10 +331,12 @@ Job::Settled ReplicaRunner::settle_some() {
     announce_end_of_run();
     return Settled::kFinished;
   }
-  if (arrived + ended + seeking + making + absent < states_.size()) return Settled::kWaiting;
-  if (making > 0) serve_maker();
-  if (making == 0 && seeking > 0) serve_seekers();
-  if (making + seeking > 0) return Settled::kResumed;
+  const bool is_making = states_.find(Status::kMaking) != nullptr;
+  if (arrived + ended + seeking + absent < states_.size()) return Settled::kWaiting;
+  if (is_making || seeking > 0) {
+    is_making ? serve_maker() : serve_seekers();
+    return Settled::kResumed;
+  }
   if (!has_failed()) {
     if (const ReplicaState* const thrower = states_.find(Status::kThrew)) {
       fail_by(*thrower);
