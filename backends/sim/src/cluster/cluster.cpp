@@ -20,7 +20,6 @@
 #include <utility>
 
 namespace belfry::sim {
-namespace {
 
 // Keeps the operations of the hosts.
 class HostLog final : public OperationSink {
@@ -30,6 +29,8 @@ class HostLog final : public OperationSink {
 
   Log log;
 };
+
+namespace {
 
 bool is_consequence(const std::exception_ptr& thrown) {
   try {
