@@ -7,6 +7,7 @@
 #include <elfutils/libdwfl.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -40,11 +41,31 @@ Dwarf_Die* unit_of(Dwfl_Module* module, Dwarf_Addr address, Dwarf_Addr& bias) {
   return nullptr;
 }
 
-CallSite position_of_code(Dwarf_Die& unit, Dwarf_Addr address) {
-  Dwarf_Line* const line = dwarf_getsrc_die(&unit, address);
+int number_of(Dwarf_Line* line) {
   int number = 0;
-  if (line == nullptr || dwarf_lineno(line, &number) != 0) return {};
-  return position(dwarf_linesrc(line, nullptr, nullptr), number);
+  return line != nullptr && dwarf_lineno(line, &number) == 0 ? number : 0;
+}
+
+// Optimized code that stands for several statements has line 0. The last line before, in the order
+// of the code, is a line of the same function.
+Dwarf_Line* line_before(Dwarf_Die& unit, const Dwarf_Line* merged) {
+  Dwarf_Lines* lines = nullptr;
+  std::size_t count = 0;
+  if (dwarf_getsrclines(&unit, &lines, &count) != 0) return nullptr;
+  Dwarf_Line* before = nullptr;
+  for (std::size_t k = 0; k < count; ++k) {
+    Dwarf_Line* const line = dwarf_onesrcline(lines, k);
+    if (line == merged) return before;
+    if (number_of(line) != 0) before = line;
+  }
+  return nullptr;
+}
+
+CallSite position_of_code(Dwarf_Die& unit, Dwarf_Addr address) {
+  Dwarf_Line* line = dwarf_getsrc_die(&unit, address);
+  if (line != nullptr && number_of(line) == 0) line = line_before(unit, line);
+  if (line == nullptr) return {};
+  return position(dwarf_linesrc(line, nullptr, nullptr), number_of(line));
 }
 
 // The position of the call that was inlined as `scope`.

@@ -19,7 +19,8 @@ class SourceLines {
   SourceLines& operator=(const SourceLines&) = delete;
 
   /// The position of the instruction at `address`, or of the call that the compiler inlined around
-  /// the instruction, if the instruction is from a header of the system or of belfry. Empty if no
+  /// the instruction, if the instruction is from a header of the system or of belfry. Of an
+  /// instruction that stands for several statements, a position in the same function. Empty if no
   /// such call is in a file of the user, or the program has no line tables. The tables own the name
   /// of the file. Threads may call at a time.
   CallSite users_site(const void* address);
