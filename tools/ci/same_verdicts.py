@@ -15,8 +15,8 @@ HOST_BYTES = "replicas share no host bytes that one of them writes"
 
 
 def side(access):
-    """Returns the agent of an access to host memory: the line and the kind are the compiler's."""
-    return {"agent": access["agent"]}
+    """Returns the agent and the file of an access to host memory: the rest is the compiler's."""
+    return {"agent": access["agent"], "file": access["place"].split(":")[0]}
 
 
 def normalised(line):

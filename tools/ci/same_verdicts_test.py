@@ -49,8 +49,9 @@ class SameVerdicts(unittest.TestCase):
         self.assertEqual(len(self.found(lambda v: v["conditions"][0].update(holds=True))), 1)
         self.assertEqual(len(self.found(lambda v: v["conditions"][1].update(evidence="2"))), 1)
 
-    def test_agents_and_lost_races_differ(self):
+    def test_agents_files_and_lost_races_differ(self):
         self.assertEqual(len(self.found(lambda v: v["races"][0]["first"].update(agent="R2"))), 1)
+        self.assertEqual(len(self.found(lambda v: v["races"][0]["first"].update(place="b.h:5"))), 1)
         self.assertEqual(len(self.found(lambda v: v["races"].clear())), 1)
 
     def test_accesses_of_device_memory_differ(self):
