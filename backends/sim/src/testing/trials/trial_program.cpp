@@ -28,7 +28,7 @@ bool in_kernel(const PublicStep& step) {
 TrialProgram draw_program(std::uint64_t seed, TrialSize size) {
   DrawnNumbers numbers(seed);
   const bool is_tiny = size == TrialSize::kTiny;
-  const std::size_t steps = 1 + numbers.below(is_tiny ? 3 : 6);
+  const std::size_t steps = 1 + numbers.below(is_tiny ? 2 : 6);
   TrialProgram drawn{.seed = seed};
   if (numbers.one_in(3)) {
     const RawProgram program = RawProgram::draw(seed, steps, numbers.one_in(3));

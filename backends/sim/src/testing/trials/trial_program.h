@@ -17,7 +17,7 @@ namespace belfry::sim::testing {
 /// The size of a drawn program.
 enum class TrialSize : std::uint8_t {
   kSmall,  ///< Up to 6 steps of each of up to 4 replicas.
-  kTiny,   ///< Up to 3 steps of up to 3 replicas: a fourth has few enough schedules to try each.
+  kTiny,   ///< Up to 2 steps of up to 3 replicas: many have few enough schedules to try each.
 };
 
 /// A program for a trial, drawn from a seed.
