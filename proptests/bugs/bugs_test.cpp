@@ -70,9 +70,6 @@ const std::map<int, std::string>& errors() {
   return codes;
 }
 
-// Host code may touch memory of the program unseen: no certificate, and no access in a report.
-constexpr int kMemoryOfTheProgram = 24;
-
 class EachBug : public ::testing::TestWithParam<Bug> {};
 
 TEST_P(EachBug, ShowsItsEffectInRandomSchedules) {
@@ -120,10 +117,7 @@ TEST_P(EachBug, HasVerdictsThatTellMutantAndTwinApart) {
     const Verdict mutant = sim::explore(options, bug.mutant);
     EXPECT_TRUE(fits(bug.effect, mutant.level())) << "seed " << seed << '\n' << explain(mutant);
     const Verdict twin = sim::explore(options, bug.twin);
-    EXPECT_EQ(twin.level(),
-              bug.number == kMemoryOfTheProgram ? VerdictLevel::kSampled : VerdictLevel::kCertified)
-        << "seed " << seed << '\n'
-        << explain(twin);
+    EXPECT_EQ(twin.level(), VerdictLevel::kCertified) << "seed " << seed << '\n' << explain(twin);
   }
 }
 
@@ -136,7 +130,7 @@ TEST_P(EachBug, HasAReportOfItsLinesAlone) {
   EXPECT_EQ(score.noise, 0);
   if (bug.effect == Effect::kValue) return;
   EXPECT_TRUE(score.agents);
-  if (bug.effect == Effect::kError || bug.number == kMemoryOfTheProgram) return;
+  if (bug.effect == Effect::kError) return;
   EXPECT_EQ(score.lines, 2) << explain(score.mutant);
 }
 

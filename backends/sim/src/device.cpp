@@ -58,18 +58,20 @@ BufferPtr SimDevice::allocate(std::size_t bytes, Stream& stream) {
 BufferPtr SimDevice::adopt(ForeignMemory memory, Stream& stream) {
   stream_of(stream, *shared_.engine);
   shared_.owners->release_ended();
+  // The progress of devices decides when an owner ends, which is code of the program.
+  const bool may_watch = memory.owner == nullptr;
   auto owner = std::make_unique<engine::ForeignOwner>(shared_.owners, std::move(memory.owner));
   engine::AllocationPtr allocation =
       memory_->adopt(static_cast<std::byte*>(memory.address), memory.bytes, owner->ended());
   shared_.engine->made(*allocation);
-  shared_.engine->exchanged(*allocation);
+  shared_.engine->exchanged(*allocation, may_watch);
   return std::make_shared<SimBuffer>(*this, std::move(allocation), shared_.engine, memory.origin(),
                                      std::move(owner));
 }
 
 void* SimDevice::lend(const BufferView& view, std::optional<std::int64_t>) {
   const engine::Access access = access_of(view, *shared_.engine, "lend");
-  shared_.engine->exchanged(*access.allocation);
+  shared_.engine->exchanged(*access.allocation, false);
   return shared_.engine->lend(compute_.queue(), access);
 }
 

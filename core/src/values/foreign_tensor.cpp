@@ -4,6 +4,7 @@
 #include "belfry/backend/current_slot.h"
 #include "belfry/backend/device.h"
 #include "belfry/backend/foreign_memory.h"
+#include "belfry/detail/host_accesses.h"
 #include "belfry/detail/tensor_launch.h"
 #include "belfry/error.h"
 #include "belfry/tensor.h"
@@ -41,6 +42,7 @@ AnyTensor make_over(DType dtype, Shape shape, ForeignMemory memory, Placement pl
                     CallSite site) {
   const SiteScope scope(site);
   require_fit(dtype, shape, memory, site);
+  touched(memory.address, memory.bytes, !memory.read_only, site);
   ForeignMemoryDevice& exchange = exchange_of(placement, site);
   BufferPtr buffer = exchange.adopt(std::move(memory), device_of(placement).compute_stream());
   const auto count = static_cast<std::size_t>(shape.count());

@@ -163,8 +163,9 @@ class Engine final : public OtherAgents {
   void tell(const Operation& operation);
   /// Tells an observer of a new allocation of the caller.
   void made(const Allocation& allocation);
-  /// The same of memory of the program as an allocation, or an allocation as memory of the program.
-  void exchanged(const Allocation& allocation);
+  /// The same of memory of the program as an allocation, or of an allocation as memory of the
+  /// program. With `may_watch` a watch of host memory may follow the program's accesses.
+  void exchanged(const Allocation& allocation, bool may_watch);
   /// Tells an observer of a copy in place of a write of `queue` to `access`.
   void copies_for_write(const CommandQueue& queue, const Access& access);
   /// Null unless the engine tells an observer.

@@ -120,12 +120,16 @@ void Engine::made(const Allocation& allocation) {
   tell_host(seen, {});
 }
 
-void Engine::exchanged(const Allocation& allocation) {
+void Engine::exchanged(const Allocation& allocation, bool may_watch) {
   if (options_.watch == nullptr) return;
   const Lock lock(door_);
   const Footprint whole{allocation.resource(), 0, allocation.bytes(), AccessMode::kWrite};
   Observation seen;
   seen.kind = Observation::Kind::kForeignMemory;
+  if (may_watch) {
+    seen.done =
+        options_.watch->share(allocation.resource(), {allocation.data(), allocation.bytes()});
+  }
   seen.footprints = {&whole, 1};
   tell_host(seen, {});
 }

@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -54,6 +55,9 @@ class HostAccessWatch {
   virtual void enter_body(const RunningBody& body) = 0;
   /// The memory of the kernel at `address`, which the caller has just made.
   virtual std::vector<belfry::detail::MemoryRange> blocks_since(const void* address) = 0;
+  /// Memory of the program is the buffer of a device: `resource`, in footprints. Returns whether
+  /// accesses of the program to the memory are seen.
+  virtual bool share(std::uint64_t resource, std::span<const std::byte> memory) = 0;
   /// Accesses before come before all accesses after, in every schedule.
   virtual void begin_phase() = 0;
   /// The present replica has made a variable, or has taken a variable that was made.
@@ -129,6 +133,10 @@ class Watch {
   }
   void take_variable(std::uint32_t number) {
     if (memory_ != nullptr) memory_->take_variable(number);
+  }
+  /// Tells of memory of the program as a buffer.
+  bool share(std::uint64_t resource, std::span<const std::byte> memory) {
+    return memory_ != nullptr && memory_->share(resource, memory);
   }
   /// Begins a phase of the accesses to host memory.
   void begin_phase() {

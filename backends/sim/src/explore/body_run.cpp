@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <exception>
 #include <new>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -76,6 +77,7 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
   }
 
   void observe(const Observation& seen) override {
+    take_shared();
     if (second_ != nullptr) second_->observe(seen);
     if (scrutiny_ == Scrutiny::kNothing) return;
     if (over_ && seen.kind == Observation::Kind::kQueried) return;
@@ -111,6 +113,13 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
     if (!watches_host_) return {};
     return watch::blocks_since(address);
   }
+  bool share(std::uint64_t resource, std::span<const std::byte> memory) override {
+    if (!watches_host_) return false;
+    take_shared();
+    detector.share(resource, memory);
+    shares_ = watch::share(memory.data(), memory.size(), engine_->watch()->actor());
+    return shares_;
+  }
   void begin_phase() override {
     if (watches_host_) watch::begin_phase();
   }
@@ -125,6 +134,7 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
   /// The body is over: questions about the backend are ours from now on.
   watch::HostReport end() {
     over_ = true;
+    take_shared();
     return std::exchange(watches_host_, false) ? watch::stop() : watch::HostReport{};
   }
   /// Runs the work that is left.
@@ -137,12 +147,23 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
   bool used_second_thread = false;
 
  private:
+  // Accesses of host code to shared memory come between the observations around.
+  void take_shared() {
+    if (!shares_) return;
+    try {
+      for (const watch::SharedAccess& access : watch::take_shared()) detector.touch(access);
+    } catch (const std::bad_alloc&) {
+      incomplete = true;
+    }
+  }
+
   const std::thread::id thread_ = std::this_thread::get_id();
   engine::Engine* engine_ = nullptr;
   const Scrutiny scrutiny_;
   Observer* const second_;  // The guide's; may be null.
   bool watches_host_;
   bool over_ = false;
+  bool shares_ = false;
 };
 
 BodyRun::BodyRun(const Options& options, const Attachments& guide, const ExploredBody& body,

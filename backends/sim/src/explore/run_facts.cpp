@@ -52,7 +52,7 @@ void RunFacts::add(const Observation& seen) {
       note(asked, seen, seen.name.empty() ? "a query" : "a look at the " + std::string(seen.name));
       break;
     case Kind::kForeignMemory:
-      note(foreign, seen, "a buffer");
+      if (!seen.done) note(foreign, seen, "a buffer");
       break;
     case Kind::kAbandoned:
       note(abandoned, seen, "a cancellation is swallowed again and again");

@@ -15,11 +15,17 @@ bool overlap(const BufferAccess& a, const BufferAccess& b) {
 // Whether `earlier` comes before `later` in every schedule. A step of a host agent also comes
 // before all later phases.
 bool precedes(const BufferAccess& earlier, const BufferAccess& later, const Clock& before) {
+  if (earlier.lane == later.lane) return true;
   if (before.at(earlier.lane) >= earlier.number) return true;
   return earlier.kind != BufferAccess::Kind::kItem && earlier.phase < later.phase;
 }
 
 auto key(const BufferAccess& read) { return std::tuple(read.lane, read.begin, read.end); }
+
+// Pairs of host accesses are a matter of the watch of host memory.
+bool are_of_hosts(const BufferAccess& a, const BufferAccess& b) {
+  return a.kind == BufferAccess::Kind::kHost && b.kind == BufferAccess::Kind::kHost;
+}
 
 bool replaces(const BufferAccess& later, const BufferAccess& earlier) {
   return later.writes && later.begin <= earlier.begin && earlier.end <= later.end;
@@ -48,7 +54,7 @@ void AccessHistory::compare_with_writes(const BufferAccess& access, const Clock&
   std::erase_if(writes_, [&](const BufferAccess& earlier) {
     if (!overlap(earlier, access)) return false;
     if (precedes(earlier, access, before)) return replaces(access, earlier);
-    report(earlier, access);
+    if (!are_of_hosts(earlier, access)) report(earlier, access);
     return false;
   });
 }
@@ -58,7 +64,7 @@ void AccessHistory::compare_with_reads(const BufferAccess& access, const Clock& 
   std::erase_if(reads_, [&](const BufferAccess& earlier) {
     if (!overlap(earlier, access)) return false;
     if (precedes(earlier, access, before)) return replaces(access, earlier);
-    report(earlier, access);
+    if (!are_of_hosts(earlier, access)) report(earlier, access);
     return false;
   });
 }

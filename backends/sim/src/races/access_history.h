@@ -47,7 +47,7 @@ class AccessHistory {
   using Report = std::function<void(const BufferAccess&, const BufferAccess&)>;
 
   /// Adds `access`, with everything before it. Reports every earlier access to the same bytes that
-  /// some schedule puts after `access`, unless both only read.
+  /// some schedule puts after `access`, unless both only read, or both are of host agents.
   void add(const BufferAccess& access, const Clock& before, const Report& report);
 
  private:

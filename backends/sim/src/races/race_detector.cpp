@@ -4,6 +4,7 @@
 
 #include "races/race_text.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace belfry::sim::races {
@@ -123,11 +124,68 @@ void RaceDetector::add_touches(const Observation& seen, BufferAccess access, con
     access.writes = footprint.mode == AccessMode::kWrite;
     access.begin = footprint.begin;
     access.end = footprint.end;
-    Buffer& buffer = buffer_of(footprint.resource);
-    buffer.history.add(access, before, [&](const BufferAccess& first, const BufferAccess& second) {
-      report(buffer, first, second);
-    });
+    add_touch(footprint.resource, access, before);
   }
+}
+
+void RaceDetector::add_touch(std::uint64_t resource, BufferAccess access, const Clock& before) {
+  const auto shared = std::ranges::find(shared_, resource, &SharedBuffer::resource);
+  if (shared != shared_.end()) {
+    access.begin += shared->begin;
+    access.end += shared->begin;
+    return add_shared(access, before);
+  }
+  Buffer& buffer = buffer_of(resource);
+  buffer.history.add(access, before, [&](const BufferAccess& first, const BufferAccess& second) {
+    report(buffer, first, second);
+  });
+}
+
+void RaceDetector::share(std::uint64_t resource, std::span<const std::byte> memory) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
+  shared_.push_back({resource, begin, begin + memory.size()});
+}
+
+void RaceDetector::touch(const watch::SharedAccess& seen) {
+  Observation by;
+  by.actor = seen.access.actor;
+  HostAgent& agent = hosts_.see(by);
+  const auto begin = reinterpret_cast<std::uintptr_t>(seen.address);
+  const AccessOrigin& origin = origins_.emplace_back(AccessOrigin{.actor = seen.access.actor,
+                                                                  .name = "the code",
+                                                                  .site = seen.access.site,
+                                                                  .code = seen.access.pc});
+  add_shared({.kind = BufferAccess::Kind::kHost,
+              .writes = seen.access.write,
+              .begin = begin,
+              .end = begin + seen.bytes,
+              .lane = agent.lane,
+              .number = HostOrder::step(agent),
+              .phase = agent.phase,
+              .slot = agent.slot,
+              .origin = &origin},
+             agent.clock);
+}
+
+void RaceDetector::add_shared(const BufferAccess& access, const Clock& before) {
+  of_program_.add(access, before, [&](const BufferAccess& first, const BufferAccess& second) {
+    report_shared(first, second);
+  });
+}
+
+// Names the bytes as those of the buffer with the first common byte.
+void RaceDetector::report_shared(BufferAccess first, BufferAccess second) {
+  const std::uint64_t common = std::max(first.begin, second.begin);
+  const auto has = [&](const SharedBuffer& shared) {
+    return shared.begin <= common && common < shared.end;
+  };
+  const auto shared = std::ranges::find_if(shared_, has);
+  if (shared == shared_.end()) return;
+  for (BufferAccess* access : {&first, &second}) {
+    access->begin = std::max(access->begin, shared->begin) - shared->begin;
+    access->end = std::min(access->end, shared->end) - shared->begin;
+  }
+  report(buffer_of(shared->resource), first, second);
 }
 
 // A wait that throws says nothing about the end of the work.

@@ -8,11 +8,14 @@
 #include "races/access_history.h"
 #include "races/host_order.h"
 #include "races/stream_order.h"
+#include "watch/host_watch.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -31,6 +34,13 @@ namespace belfry::sim::races {
 class RaceDetector final : public Observer {
  public:
   void observe(const Observation& seen) override;
+
+  /// The buffer `resource` is memory of the program. Buffers over the same bytes are in conflict,
+  /// too.
+  void share(std::uint64_t resource, std::span<const std::byte> memory);
+  /// An access of host code to such memory, after all observations so far. Pairs of host accesses
+  /// are no matter of the detector.
+  void touch(const watch::SharedAccess& seen);
 
   /// Accesses to memory in conflict, in the order of the second access. Conflicts between the same
   /// lines, work and agents are reported once, and at most kMostRaces.
@@ -52,6 +62,12 @@ class RaceDetector final : public Observer {
     std::uint32_t number = 0;  // Among the maker's buffers.
     AccessHistory history;
   };
+  // A buffer over memory of the program: its bytes, as numbers of addresses.
+  struct SharedBuffer {
+    std::uint64_t resource = 0;
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+  };
   // A use of an event by a host agent: a record writes the event, a wait or a query reads it.
   struct EventUse {
     bool writes = false;
@@ -68,6 +84,9 @@ class RaceDetector final : public Observer {
   Buffer& buffer_of(std::uint64_t resource);
   void add_item(const Observation& seen, const HostAgent& agent, Clock before);
   void add_touches(const Observation& seen, BufferAccess access, const Clock& before);
+  void add_touch(std::uint64_t resource, BufferAccess access, const Clock& before);
+  void add_shared(const BufferAccess& access, const Clock& before);
+  void report_shared(BufferAccess first, BufferAccess second);
   void note_submitted(const Observation& seen, HostAgent& agent);
   void note_read(const Observation& seen, HostAgent& agent);
   void note_waited(const Observation& seen, HostAgent& agent);
@@ -83,6 +102,8 @@ class RaceDetector final : public Observer {
   std::vector<std::vector<Buffer>> buffers_;  // By device, the host first, and number.
   ActorNumbers actors_;
   std::vector<std::uint32_t> buffers_made_;  // How many each agent has made, by actors_.
+  std::vector<SharedBuffer> shared_;
+  AccessHistory of_program_;  // Of shared memory, by address.
   std::map<EventName, std::vector<EventUse>> events_;
   std::map<std::uint64_t, HostAgent> variables_;  // The makers, as of the making.
   std::vector<Race> races_;

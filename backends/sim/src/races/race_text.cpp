@@ -23,8 +23,9 @@ std::string place_of(const CallSite& site, const void* code) {
 }
 
 std::string operation_of(const BufferAccess& access) {
-  if (access.kind == AccessKind::kHost) return "the host";
-  return std::string(access.origin->name) + " in " + stream_name(access.origin->stream);
+  const std::string_view name = access.origin->name;
+  if (access.kind == AccessKind::kHost) return name.empty() ? "the host" : std::string(name);
+  return std::string(name) + " in " + stream_name(access.origin->stream);
 }
 
 RaceSide side_of(const BufferAccess& access) {
@@ -40,11 +41,11 @@ RaceSide side_of(const BufferAccess& access) {
 std::string missing_order(const BufferAccess& first, const BufferAccess& second) {
   const bool same_agent = first.origin->actor == second.origin->actor;
   if (second.kind == AccessKind::kHost) {
-    return to_string(second.origin->actor) + " reads without a wait for " +
-           stream_name(first.origin->stream);
+    return to_string(second.origin->actor) + (second.writes ? " writes" : " reads") +
+           " without a wait for " + stream_name(first.origin->stream);
   }
   if (first.kind == AccessKind::kHost) {
-    return "a merge between the read and the call of " + to_string(second.origin->actor) +
+    return "a merge between the access and the call of " + to_string(second.origin->actor) +
            " is missing";
   }
   if (first.origin->stream == second.origin->stream) {

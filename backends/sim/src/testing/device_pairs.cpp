@@ -7,6 +7,7 @@
 #include "testing/condition_pair.h"
 
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <span>
 #include <stdexcept>
@@ -61,13 +62,27 @@ double nested_run(Backend& backend, bool in_a_merge) {
   return value_of(*stream, view);
 }
 
-// A kernel reads memory of the program, which the program changes; or a tensor with a copy.
-double memory_of_the_program(Backend& backend, bool copies) {
+// Memory of the program whose owner ends after the work of the device; or memory that the program
+// changes after a wait.
+double owned_memory(Backend& backend) {
+  double ended = 0;
+  {
+    const std::shared_ptr<float> mine(new float(1), [&](const float* number) {
+      ended = 1;
+      delete number;
+    });
+    const auto x =
+        Tensor<float>::over(Shape{1}, std::span(mine.get(), 1), Placement{&backend, 0}, mine);
+    (void)multiply(x, 10);
+  }
+  pause(backend, 0);
+  return ended;
+}
+double memory_of_the_program(Backend& backend) {
   std::vector<float> mine{1};
-  const Placement place{&backend, 0};
-  const auto x = copies ? Tensor<float>::from(Shape{1}, mine, place)
-                        : Tensor<float>::over(Shape{1}, std::span(mine), place);
+  const auto x = Tensor<float>::over(Shape{1}, std::span(mine), Placement{&backend, 0});
   const Tensor<float> product = multiply(x, 10);
+  backend.device(0).compute_stream().synchronize();
   mine[0] = 7;
   return static_cast<double>(product.to_host()[0]);
 }
@@ -163,9 +178,7 @@ ConditionPair device_pair_of(Breach breach) {
               .broken = [](Backend& backend) { return nested_run(backend, false); },
               .near = [](Backend& backend) { return nested_run(backend, true); }};
     case Breach::kProgramMemory:
-      return {.name = "ProgramMemory",
-              .broken = [](Backend& backend) { return memory_of_the_program(backend, false); },
-              .near = [](Backend& backend) { return memory_of_the_program(backend, true); }};
+      return {.name = "ProgramMemory", .broken = owned_memory, .near = memory_of_the_program};
     case Breach::kQuestion:
       return {.name = "Question",
               .broken = [](Backend& backend) { return question(backend, false); },

@@ -56,6 +56,15 @@ void take_variable(std::uint32_t number) {
   if (attached != nullptr) attached->take_variable(number);
 }
 
+bool share(const std::byte* memory, std::size_t bytes, const Actor& actor) {
+  return attached != nullptr && attached->share(memory, bytes, actor);
+}
+
+std::vector<SharedAccess> take_shared() {
+  if (attached == nullptr) return {};
+  return attached->take_shared();
+}
+
 HostReport stop() {
   if (attached == nullptr) return {};
   HostReport report = attached->stop();

@@ -76,6 +76,13 @@ struct HostReport {
   std::optional<KernelAccess> kernel_access{};
 };
 
+/// An access of host code to memory that devices use, too: `access`, to `bytes` bytes.
+struct SharedAccess {
+  HostAccess access;
+  const std::byte* address;
+  std::size_t bytes;
+};
+
 /// Whether the program has the run time, and watched code.
 bool linked();
 
@@ -103,6 +110,13 @@ void begin_phase();
 void make_variable(std::uint32_t number);
 /// The current replica uses the variable from now on.
 void take_variable(std::uint32_t number);
+/// Devices use the memory, too, from now on: accesses by replicas, merges and code outside runs are
+/// kept for `take_shared`, and calls of functions that no watched file defines are noted outside of
+/// replicas, too. `actor` is the caller. Returns whether the accesses are seen.
+bool share(const std::byte* memory, std::size_t bytes, const Actor& actor);
+/// The accesses to shared memory since the last call, by agent in order. Accesses of a statement to
+/// bytes beside each other are one.
+std::vector<SharedAccess> take_shared();
 /// Ends the watch.
 HostReport stop();
 

@@ -13,7 +13,7 @@ class RunTime {
   virtual void start() = 0;
   /// `frame`: an address on the agent's stack, above the frames of the agent's function.
   virtual void enter(const Actor& actor, const void* frame) = 0;
-  /// A run time without bodies of kernels leaves out both.
+  /// A run time without bodies of kernels, or without shared memory, leaves out both.
   virtual void enter_body(const KernelBody&, const void* /*frame*/) {}
   virtual std::vector<belfry::detail::MemoryRange> blocks_since(const void* /*address*/) {
     return {};
@@ -22,6 +22,10 @@ class RunTime {
   virtual void begin_phase() = 0;
   virtual void make_variable(std::uint32_t number) = 0;
   virtual void take_variable(std::uint32_t number) = 0;
+  virtual bool share(const std::byte* /*memory*/, std::size_t /*bytes*/, const Actor&) {
+    return false;
+  }
+  virtual std::vector<SharedAccess> take_shared() { return {}; }
   virtual HostReport stop() = 0;
   virtual CallSite source_site(const void* pc) = 0;
 };

@@ -40,6 +40,7 @@ void HostWatcher::start() {
   kernel_access_.reset();
   merge_reads_.clear();
   paused_.clear();
+  shared_.clear();
   accesses_ = 0;
   used_atomics_ = shared_last_owner_ = foreign_stack_ = too_many_replicas_ = false;
   second_thread_ = false;
@@ -73,16 +74,17 @@ void HostWatcher::set_stack(const void* frame) {
 void HostWatcher::enter(const Actor& actor, const void* frame) {
   if (belfry_watch_active == 0 || note_thread()) return;
   leave();
-  if (actor.agent.kind == AgentId::Kind::kStream || actor.agent.kind == AgentId::Kind::kHost)
-    return;
+  if (actor.agent.kind == AgentId::Kind::kStream) return;
   actor_ = actor;
   const auto [paused, is_new] = paused_.try_emplace(actor);
   context_ = paused->second.context;
   ignoring_ = paused->second.ignoring;
   skipped_calls_ = paused->second.skipped_calls;
+  if (actor.agent.kind == AgentId::Kind::kHost) return enter_host();
   if (actor.agent.kind == AgentId::Kind::kMerge) {
     mode_ = Mode::kMerge;
     belfry_watch_counts = 1;
+    belfry_watch_inside = shared_.empty() ? 0 : 1;
     on_fiber_ = false;
     stack_bytes_ = 0;
     return;

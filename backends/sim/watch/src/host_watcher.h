@@ -9,6 +9,7 @@
 #include "merge_reads.h"
 #include "recent_blocks.h"
 #include "shadow.h"
+#include "shared_memory.h"
 #include "watch/run_time.h"
 
 #include <pthread.h>
@@ -54,6 +55,8 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   void begin_phase() override;
   void make_variable(std::uint32_t number) override;
   void take_variable(std::uint32_t number) override;
+  bool share(const std::byte* memory, std::size_t bytes, const Actor& actor) override;
+  std::vector<SharedAccess> take_shared() override;
   HostReport stop() override;
   CallSite source_site(const void* pc) override;
 
@@ -95,7 +98,8 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   void* release(void* block, std::size_t bytes, const void* pc) noexcept;
 
  private:
-  enum class Mode : std::uint8_t { kIdle, kReplica, kMerge, kBody };
+  // In the mode kHost, code outside runs has accesses to shared memory.
+  enum class Mode : std::uint8_t { kIdle, kReplica, kMerge, kBody, kHost };
   /// The state of an agent that pauses.
   struct Paused {
     Place context = CallTree::kRoot;
@@ -110,6 +114,8 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   void set_stack(const void* frame);
   void set_stack_of_body(const void* frame);
   void leave_body();
+  void enter_host();
+  void note_shared(std::uintptr_t at, std::size_t bytes, const Access& access);
   bool is_of_body(std::uintptr_t address, const Access& access);
   void access_of_body(std::uintptr_t at, std::size_t bytes, Access access);
   bool is_on_a_stack(std::uintptr_t address);
@@ -128,6 +134,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   std::vector<std::string> unseen(bool& used_locks) const;
 
   Shadow shadow_;
+  SharedMemory shared_;
   CallTree tree_;
   std::vector<CallSite> sites_;
   ConflictList conflicts_;

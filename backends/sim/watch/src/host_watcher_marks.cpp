@@ -37,7 +37,12 @@ void HostWatcher::access(const void* memory, std::size_t bytes, const Access& ac
   if (mode_ == Mode::kBody) [[unlikely]] {
     return access_of_body(at, bytes, access);
   }
-  if (ignoring_ > 0 || at - stack_low_ < stack_bytes_) return;
+  if (ignoring_ > 0) return;
+  if (!shared_.empty()) [[unlikely]] {
+    note_shared(at, bytes, access);
+    if (mode_ == Mode::kHost) return;
+  }
+  if (at - stack_low_ < stack_bytes_) return;
   if (note_thread()) return;
   if (at - stacks_low_ < stacks_bytes_ && is_on_a_stack(at)) {
     if (mode_ == Mode::kReplica) foreign_stack_ = true;

@@ -83,20 +83,21 @@ struct Observation {
     kCopiedOnWrite,  ///< The storage in `footprints` has a second owner, and the actor writes to a
                      ///< copy. With a single owner the write would be work of the stream of
                      ///< `items`, which has no number here.
-    kForeignMemory,  ///< Memory of the program became a buffer, or a buffer memory of the program.
+    kForeignMemory,  ///< Memory of the program became a buffer, or a buffer memory of the program;
+                     ///< `done`: the program's accesses to the memory are seen.
     kAbandoned,      ///< The actor ended without unwinding: all objects of its stack are lost.
   };
 
-  Kind kind = Kind::kOperation;             ///< The event.
-  Actor actor{};                            ///< The agent that acted.
-  std::uint32_t run = 0;                    ///< The run that began or ended.
-  bool failed = false;                      ///< The work, the wait or the read failed.
-  bool done = false;                        ///< The answer of kQueried.
-  bool of_user = false;                     ///< The submitted work is a kernel of the user's.
-  std::span<const StreamItem> items{};      ///< The pieces of work.
-  EventName event{};                        ///< The event of a record or a wait.
-  std::uint64_t record = 0;                 ///< Counted from 1 for each event; 0: none. Of a
-                                            ///< variable, its number.
+  Kind kind = Kind::kOperation;         ///< The event.
+  Actor actor{};                        ///< The agent that acted.
+  std::uint32_t run = 0;                ///< The run that began or ended.
+  bool failed = false;                  ///< The work, the wait or the read failed.
+  bool done = false;                    ///< The answer of kQueried; of kForeignMemory, see there.
+  bool of_user = false;                 ///< The submitted work is a kernel of the user's.
+  std::span<const StreamItem> items{};  ///< The pieces of work.
+  EventName event{};                    ///< The event of a record or a wait.
+  std::uint64_t record = 0;             ///< Counted from 1 for each event; 0: none. Of a
+                                        ///< variable, its number.
   std::span<const Footprint> footprints{};  ///< The bytes that the work touches.
   std::string_view name{};                  ///< The name of the submitted work.
   /// The user's call that the actor carries out, or of the work; empty if not known.
