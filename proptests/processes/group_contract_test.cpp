@@ -26,8 +26,8 @@ using ::testing::Not;
 
 using Bytes = std::vector<std::byte>;
 
-const CallSite kLeft{"train.cc", 11};
-const CallSite kRight{"train.cc", 22};
+const CallSite kFirstPlace{"train.cc", 11};
+const CallSite kSecondPlace{"train.cc", 22};
 
 // Every byte depends on its place and on `seed`.
 Bytes pattern(std::size_t length, std::uint64_t seed) {
@@ -176,19 +176,19 @@ TEST(GroupContract, ChangesItsDeadlineTogether) {
 TEST(GroupContract, RefusesBarriersAtDifferentPlaces) {
   testing::asserts("SEM-209");
   on_each_process([](ProcessGroup& group) {
-    group.barrier(kLeft);
+    group.barrier(kFirstPlace);
     if (group.size() == 1) return;
     const std::string places = text_of_error<MergeMismatchError>(
-        [&] { group.barrier(group.rank() == 0 ? kLeft : kRight); });
+        [&] { group.barrier(group.rank() == 0 ? kFirstPlace : kSecondPlace); });
     EXPECT_THAT(places, AllOf(HasSubstr("BF-011"), HasSubstr("process 0  train.cc:11"),
                               HasSubstr("process 1  train.cc:22")));
     const std::string calls = text_of_error<MergeMismatchError>([&] {
-      if (group.rank() == 0) group.barrier(kLeft);
-      if (group.rank() != 0) group.first([] {}, kLeft);
+      if (group.rank() == 0) group.barrier(kFirstPlace);
+      if (group.rank() != 0) group.first([] {}, kFirstPlace);
     });
     EXPECT_THAT(calls, AllOf(HasSubstr("BF-012"), HasSubstr("process 0  calls barrier"),
                              HasSubstr("process 1  calls first")));
-    group.barrier(kLeft);
+    group.barrier(kFirstPlace);
   });
 }
 

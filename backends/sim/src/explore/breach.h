@@ -12,6 +12,7 @@ namespace belfry::sim {
 /// a new enumerator needs both.
 enum class Breach : std::uint8_t {
   kUnrecorded,         ///< More operations or choices than are kept.
+  kNewAnswers,         ///< A clock, or a source of random numbers.
   kDeviceRace,         ///< Accesses to device memory without an order.
   kNestedRun,          ///< A run begun by a replica.
   kProgramMemory,      ///< A buffer over memory of the program.

@@ -103,6 +103,11 @@ Condition Judgement::repeats() {
                "the run has more operations or choices than are kept: raise "
                "Options::record_limit");
   }
+  if (!host_.new_answers.empty()) {
+    row.breaks(Breach::kNewAnswers,
+               host_.new_answers.front() +
+                   " has a new answer in each run: pass the answer to the body as a value");
+  }
   return row.otherwise("two runs of one schedule did the same " +
                        count(run_.log().size(), "operation", "operations") +
                        ", with the same outcome");
@@ -235,6 +240,10 @@ Condition Judgement::own_backend() {
   if (run_.used_threads()) {
     row.breaks(Breach::kSecondThread,
                "a second thread uses the backend, at a time that no schedule decides");
+  }
+  if (host_.second_thread) {
+    row.breaks(Breach::kSecondThread,
+               "a second thread runs in the time of the body, and no schedule decides when");
   }
   return row.otherwise("no use of a second backend");
 }

@@ -49,8 +49,9 @@ std::vector<JudgedBackend> detail::explore_program(const Program& program,
     };
     Options wanted = made.options;
     wanted.check_kernels = wanted.check_kernels || options.check_kernels;
-    judged.push_back({made.site, made.options,
-                      made.attached ? without_schedule() : detail::explore(wanted, body)});
+    judged.push_back(
+        {made.site, made.options,
+         made.attached ? without_schedule() : detail::explore(wanted, body, made.site)});
   }
   return judged;
 }

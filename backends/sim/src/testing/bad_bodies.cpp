@@ -23,7 +23,7 @@ namespace {
 using enum VerdictLevel;
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kNewAnswer = "with a new answer in each run";
+constexpr const char* kNewAnswer = "has a new answer in each run";
 
 // A run of two replicas, with the result of replica 1.
 template <class Replica>

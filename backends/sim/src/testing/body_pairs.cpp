@@ -5,6 +5,7 @@
 #include "belfry/sim/explore.h"
 #include "testing/condition_pair.h"
 
+#include <chrono>
 #include <thread>
 
 namespace belfry::sim::testing {
@@ -62,6 +63,14 @@ double written(Backend& backend, bool by_second_thread) {
   return value;
 }
 
+// The answer 1, unless the clock has gone on by an hour.
+double timed(bool asks) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = asks ? Clock::now() : Clock::time_point();
+  const Clock::time_point end = asks ? Clock::now() : Clock::time_point();
+  return end - begin > std::chrono::hours(1) ? 2 : 1;
+}
+
 }  // namespace
 
 ConditionPair body_pair_of(Breach breach) {
@@ -74,6 +83,11 @@ ConditionPair body_pair_of(Breach breach) {
       pair.options.record_limit = 3;
       return pair;
     }
+    case Breach::kNewAnswers:
+      return {.name = "NewAnswers",
+              .broken = [](Backend&) { return timed(true); },
+              .near = [](Backend&) { return timed(false); },
+              .single_outcome = "the outcome is another in one run of very many"};
     case Breach::kInnerExploration:
       return {.name = "InnerExploration", .broken = captured, .near = reduced, .in_a_body = true};
     case Breach::kSecondBackend:

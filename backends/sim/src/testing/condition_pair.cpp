@@ -25,6 +25,7 @@ ConditionPair pair_of(Breach breach) {
     case Breach::kLastOwner:
       return host_pair_of(breach);
     case Breach::kUnrecorded:
+    case Breach::kNewAnswers:
     case Breach::kInnerExploration:
     case Breach::kSecondBackend:
     case Breach::kSecondThread:

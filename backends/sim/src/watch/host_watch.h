@@ -66,8 +66,13 @@ struct HostReport {
   /// a different schedule would end the object in a different replica.
   bool shared_last_owner = false;
   /// Reasons why a replica's accesses may be missing: functions that no watched file defines, and
-  /// sentences for all else ("a second thread ran watched code"). Sorted, each once.
+  /// sentences for all else. Sorted, each once.
   std::vector<std::string> unseen;
+  /// A thread began, or a second thread ran watched code, at any time of the watch.
+  bool second_thread = false;
+  /// Functions with a new answer in each run that watched code has called at any time: clocks, and
+  /// sources of random numbers.
+  std::vector<std::string> new_answers{};
   /// Captured values that were not reduced: `first` is the write of the only replica that wrote
   /// the bytes since the last merge, `second` the read by the merge function. A merge that reads
   /// values of this kind from all replicas of the phase gets no entry.

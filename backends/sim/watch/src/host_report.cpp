@@ -66,18 +66,17 @@ std::vector<HostConflict> HostWatcher::resolved(const std::vector<ConflictList::
   return conflicts;
 }
 
-std::vector<std::string> HostWatcher::unseen(bool& used_locks) const {
+std::vector<std::string> HostWatcher::unseen(HostReport& report) const {
   std::vector<std::string> unseen(also_unseen_.begin(), also_unseen_.end());
   for (const std::string& name : unseen_calls()) {
     if (is_lock(name)) {
-      used_locks = true;
+      report.used_locks = true;
     } else if (name.starts_with('~')) {
-      unseen.push_back(readable(name.substr(1)) + ", with a new answer in each run");
+      report.new_answers.push_back(readable(name.substr(1)));
     } else {
       unseen.push_back(readable(name));
     }
   }
-  if (second_thread_) unseen.emplace_back("a second thread ran watched code");
   if (too_many_replicas_) unseen.emplace_back("more replicas than a watch of variables can name");
   if (foreign_stack_) unseen.emplace_back("a replica used the stack of a different replica");
   std::ranges::sort(unseen);
@@ -96,7 +95,8 @@ HostReport HostWatcher::stop() {
   report.accesses = accesses_;
   report.used_atomics = used_atomics_;
   report.shared_last_owner = shared_last_owner_;
-  report.unseen = unseen(report.used_locks);
+  report.second_thread = second_thread_;
+  report.unseen = unseen(report);
   report.single_writer_reads_in_merges = resolved(merge_reads_.notes());
   return report;
 }

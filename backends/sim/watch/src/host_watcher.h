@@ -84,9 +84,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
     return is_second;
   }
   /// A thread begins. The thread may run code that is not watched.
-  void begin_thread() noexcept {
-    if (!note_thread()) also_unseen_.insert("a second thread began");
-  }
+  void begin_thread() noexcept { second_thread_ = true; }
   /// Adds a reason why accesses of the current replica may be missing.
   void note_unseen(const char* reason) { also_unseen_.insert(reason); }
   /// The number of places so far.
@@ -131,7 +129,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   Actor replica(Agent agent) const;
   HostAccess resolved(const PlacedAccess& access);
   std::vector<HostConflict> resolved(const std::vector<ConflictList::Pair>& pairs);
-  std::vector<std::string> unseen(bool& used_locks) const;
+  std::vector<std::string> unseen(HostReport& report) const;
 
   Shadow shadow_;
   SharedMemory shared_;

@@ -216,8 +216,8 @@ TEST_F(HostWatcherTest, ReportsASecondThread) {
   std::thread([&] { write(replica(0), 0, 8); }).join();
   const HostReport report = watcher_.stop();
   EXPECT_EQ(report.accesses, 0U);
-  EXPECT_EQ(report.unseen, (std::vector<std::string>{"a second thread began",
-                                                     "a second thread ran watched code"}));
+  EXPECT_TRUE(report.second_thread);
+  EXPECT_EQ(report.unseen, std::vector<std::string>{});
 }
 
 TEST_F(HostWatcherTest, NotesAValueOfOneReplicaInAMerge) {

@@ -259,8 +259,7 @@ void ReplicaRunner::announce_end_of_run() noexcept {
 
 void ReplicaRunner::meet(int replica, MergeRequest& request) {
   ReplicaState& own = state(replica);
-  // Usually the current context is still the context of the replica's body; otherwise MergePoint
-  // checks in detail.
+  // Usually the current context is still the context of the replica's body; if not, see MergePoint.
   if (context_on_carrier() != own.context) [[unlikely]] {
     require_current(replica, request);
   }
