@@ -31,8 +31,8 @@ FORBIDDEN = [
 # and a watch of runs cannot influence results; a tap of steps reads values for tests. CUDA's
 # functions have no parameter for their state, and some of it belongs to threads. Compilers call the
 # run time of watched code with an address alone. Groups over MPI measure the silence of other
-# processes, and a process has one MPI. The clock of the watchdog in belfry::testing measures the time
-# without a step of a run.
+# processes, and a process has one MPI. The clock of the watchdog in belfry::testing measures the
+# time without a step of a run.
 EXCEPTIONS = {
     ("core/src/backend/carrier.h", "a thread-local variable"),
     ("core/src/backend/current_slot.cpp", "a thread-local variable"),

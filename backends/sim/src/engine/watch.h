@@ -61,8 +61,7 @@ class HostAccessWatch {
   /// Accesses before come before all accesses after, in every schedule.
   virtual void begin_phase() = 0;
   /// The present replica has made a variable, or has taken a variable that was made.
-  virtual void make_variable(std::uint32_t number) = 0;
-  virtual void take_variable(std::uint32_t number) = 0;
+  virtual void reach_variable(std::uint32_t number, bool made) = 0;
 };
 
 /// An observer, with the state that names things to the observer: the acting replica, merge or
@@ -129,10 +128,10 @@ class Watch {
   };
   /// Orders accesses to host memory by the making of a variable.
   void make_variable(std::uint32_t number) {
-    if (memory_ != nullptr) memory_->make_variable(number);
+    if (memory_ != nullptr) memory_->reach_variable(number, true);
   }
   void take_variable(std::uint32_t number) {
-    if (memory_ != nullptr) memory_->take_variable(number);
+    if (memory_ != nullptr) memory_->reach_variable(number, false);
   }
   /// Tells of memory of the program as a buffer.
   bool share(std::uint64_t resource, std::span<const std::byte> memory) {

@@ -123,11 +123,9 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
   void begin_phase() override {
     if (watches_host_) watch::begin_phase();
   }
-  void make_variable(std::uint32_t number) override {
-    if (watches_host_) watch::make_variable(number);
-  }
-  void take_variable(std::uint32_t number) override {
-    if (watches_host_) watch::take_variable(number);
+  void reach_variable(std::uint32_t number, bool made) override {
+    if (!watches_host_) return;
+    made ? watch::make_variable(number) : watch::take_variable(number);
   }
 
   bool watches_host() const { return watches_host_; }
