@@ -245,33 +245,71 @@ bool train_here(const DemoOptions& options, Console& console) {
   return Demo(options, console, strategy, setting).run();
 }
 
-// Host 0 alone prints.
-bool train_on_hosts(const DemoOptions& options, Console& console) {
-  std::vector<int> devices(static_cast<std::size_t>(options.hosts));
-  for (int replica = 0; replica < options.replicas; ++replica) {
-    devices[static_cast<std::size_t>(replica % options.hosts)] += 1;
+// The devices of a host or process, of which there are `count`.
+int devices_of(int rank, int count, int replicas) {
+  return replicas / count + (rank < replicas % count ? 1 : 0);
+}
+
+// Process 0 alone prints.
+class Among {
+ public:
+  Among(const DemoOptions& options, Console& console, std::string places)
+      : options_(options),
+        console_(console),
+        setting_{"MultiWorkerMirroredStrategy",
+                 fmt::format("{} simulated devices of {}", options.replicas, places), ""} {}
+
+  bool train(Backend& backend, ProcessGroup& group) {
+    MultiWorkerMirroredStrategy strategy(backend, group);
+    return Demo(options_, group.rank() == 0 ? console_ : silent_, strategy, setting_).run();
   }
+
+ private:
+  const DemoOptions& options_;
+  Console& console_;
+  Setting setting_;
+  std::ostringstream nowhere_;
+  Console silent_{nowhere_, nowhere_, {.quiet = true}};
+};
+
+bool train_on_hosts(const DemoOptions& options, Console& console) {
+  std::vector<int> devices;
+  for (int host = 0; host < options.hosts; ++host) {
+    devices.push_back(devices_of(host, options.hosts, options.replicas));
+  }
+  Among hosts(options, console, fmt::format("{} simulated hosts", options.hosts));
   sim::Cluster cluster({.devices_of = devices, .seed = options.seed});
-  const Setting setting{
-      "MultiWorkerMirroredStrategy",
-      fmt::format("{} simulated devices of {} simulated hosts", options.replicas, options.hosts),
-      ""};
-  std::ostringstream nowhere;
-  Console silent(nowhere, nowhere, {.quiet = true});
   bool good = true;
-  cluster.run([&](sim::Host& host) {
-    MultiWorkerMirroredStrategy strategy(host.backend(), host.group());
-    Console& own = host.group().rank() == 0 ? console : silent;
-    good = Demo(options, own, strategy, setting).run() && good;
-  });
+  cluster.run([&](sim::Host& host) { good = hosts.train(host.backend(), host.group()) && good; });
   return good;
+}
+
+bool train_among_processes(const DemoOptions& options, Console& console) {
+  ProcessGroup& group = *options.group;
+  const int own = devices_of(group.rank(), group.size(), options.replicas);
+  if (options.replicas < group.size()) {
+    throw InvalidArgumentError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} replicas for {} processes", options.replicas, group.size()),
+        "each process needs a replica: ask for more replicas");
+  }
+  const DemoBackend made = make_demo_backend(options.backend, own, options.seed);
+  Among processes(options, console, fmt::format("{} processes", group.size()));
+  return processes.train(*made.backend, group);
+}
+
+bool train(const DemoOptions& options, Console& console) {
+  if (options.group != nullptr) return train_among_processes(options, console);
+  return options.hosts == 1 ? train_here(options, console) : train_on_hosts(options, console);
 }
 
 }  // namespace
 
 ExitCode run_demo(const DemoOptions& options, Console& console) {
-  const bool good =
-      options.hosts == 1 ? train_here(options, console) : train_on_hosts(options, console);
+  const bool good = train(options, console);
+  if (options.group != nullptr && options.group->rank() != 0) {
+    return good ? ExitCode::kGood : ExitCode::kMismatch;
+  }
   show_lessons(options.backend, console);
   return good ? ExitCode::kGood : ExitCode::kMismatch;
 }

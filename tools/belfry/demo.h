@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/process_group.h"
 #include "console.h"
 #include "demo_backend.h"
 
@@ -16,6 +17,8 @@ struct DemoOptions {
   BackendKind backend = BackendKind::kSim;
   int replicas = 4;  ///< Of all hosts.
   int hosts = 1;     ///< More than 1: of a simulated cluster.
+  /// The processes that share out the replicas; null: this process alone.
+  ProcessGroup* group = nullptr;
   int epochs = 20;
   int batch = 64;  ///< Examples of a step, over all replicas.
   double rate = 0.05;

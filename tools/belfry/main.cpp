@@ -5,12 +5,14 @@
 #include "belfry/version.h"
 #include "demo.h"
 #include "digits.h"
+#include "mpi_group.h"
 
 #include <CLI/CLI.hpp>
 
 #include <charconv>
 #include <cstdint>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <system_error>
 
@@ -20,6 +22,7 @@ namespace {
 struct Arguments {
   DemoOptions demo;
   bool quiet = false;
+  bool mpi = false;
 };
 
 std::string whole_number(const std::string& text) {
@@ -40,10 +43,11 @@ std::string known_backend(const std::string& text) {
   return text == "sim" || text == "cuda" ? "" : "'" + text + "' is neither sim nor cuda";
 }
 
-void require_hosts(const DemoOptions& options) {
+void require_hosts(const DemoOptions& options, bool mpi) {
   const char* fault = nullptr;
   if (options.backend != BackendKind::kSim) fault = "hosts are simulated: use --backend sim";
   if (!options.trace.empty()) fault = "a trace has a single host: leave --trace out";
+  if (mpi) fault = "processes of MPI have one host each: leave --hosts out";
   if (options.hosts > options.replicas) fault = "each host needs a replica: ask for more replicas";
   if (fault != nullptr) throw CLI::ValidationError("--hosts", fault);
 }
@@ -67,6 +71,9 @@ void add_demo(CLI::App& app, Arguments& arguments) {
                    "Hosts of a simulated cluster; the replicas are shared out (1)")
       ->check(CLI::Range(1, 64))
       ->option_text("N");
+  demo->add_flag("--mpi", arguments.mpi,
+                 "This process is one of several that mpirun has started; they share out the "
+                 "replicas");
   demo->add_option("--epochs", options.epochs, "Passes over the training images (20)")
       ->check(CLI::Range(1, 100000))
       ->option_text("N");
@@ -91,11 +98,11 @@ void add_demo(CLI::App& app, Arguments& arguments) {
                    "Write the simulator's log to this file, for ui.perfetto.dev")
       ->option_text("PATH");
   demo->add_flag("--quiet", arguments.quiet, "Print results alone");
-  demo->callback([&options] {
+  demo->callback([&options, &arguments] {
     if (!options.trace.empty() && options.backend != BackendKind::kSim) {
       throw CLI::ValidationError("--trace", "only the simulator has a log: use --backend sim");
     }
-    if (options.hosts > 1) require_hosts(options);
+    if (options.hosts > 1) require_hosts(options, arguments.mpi);
     const auto dropped = options.dropped_replica.value_or(0);
     if (dropped < options.replicas) return;
     throw CLI::ValidationError("--drop-replica", "no replica " + std::to_string(dropped) +
@@ -104,11 +111,14 @@ void add_demo(CLI::App& app, Arguments& arguments) {
   });
 }
 
-ExitCode run(const Arguments& arguments) {
+ExitCode run(Arguments arguments, int argc, char** argv) {
   ConsoleOptions options = ConsoleOptions::of_process();
   options.quiet = arguments.quiet;
   Console console(std::cout, std::cerr, options);
   try {
+    std::unique_ptr<ProcessGroup> group;
+    if (arguments.mpi) group = make_mpi_group(argc, argv);
+    arguments.demo.group = group.get();
     return run_demo(arguments.demo, console);
   } catch (const UnreadableFile& error) {
     console.complain(std::string("belfry: ") + error.what());
@@ -156,5 +166,5 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return belfry::demo::finish(app.exit(error) == 0 ? ExitCode::kGood : ExitCode::kUsage);
   }
-  return belfry::demo::finish(belfry::demo::run(arguments));
+  return belfry::demo::finish(belfry::demo::run(arguments, argc, argv));
 }
