@@ -3,6 +3,7 @@
 
 // Properties of groups of MPI's processes beside the contract of groups.
 
+#include "belfry/environment.h"
 #include "belfry/error.h"
 #include "belfry/mpi/group.h"
 #include "belfry/testing/asserts.h"
@@ -149,6 +150,31 @@ TEST(MpiGroup, RefusesWrongOptionsAndCommunicators) {
     text = error.what();
   }
   EXPECT_THAT(text, HasSubstr("deadline is 50000 ms in process 0, and 51000 ms in process 1"));
+}
+
+Environment of_torchrun(int rank, int size) {
+  return {{"RANK", std::to_string(rank)},
+          {"WORLD_SIZE", std::to_string(size)},
+          {"LOCAL_RANK", std::to_string(rank)}};
+}
+
+TEST(MpiGroup, ComparesTheEnvironmentWithTheNumbersOfMpi) {
+  testing::asserts("SEM-204");
+  const auto text_with = [](int rank, int size) {
+    try {
+      const mpi::Group group(MPI_COMM_WORLD, {.environment = of_torchrun(rank, size)});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing was thrown");
+  };
+  EXPECT_EQ(text_with(world_rank(), world_size()), "nothing was thrown");
+  EXPECT_THAT(text_with(world_rank(), world_size() + 3),
+              AllOf(HasSubstr("BF-030"), HasSubstr("WORLD_SIZE holds"), HasSubstr("mpirun")));
+  if (world_size() == 1) return;
+  // The size of process 1 alone is wrong.
+  EXPECT_THAT(text_with(world_rank(), world_size() + (world_rank() == 1 ? 3 : 0)),
+              HasSubstr(world_rank() == 1 ? "BF-030 process 1 of" : "BF-071 process 1 failed: "));
 }
 
 TEST(MpiGroup, PrintsItsOptionsAsCode) {

@@ -7,6 +7,10 @@ function(add_programs pattern)
   file(GLOB programs CONFIGURE_DEPENDS "${pattern}")
   foreach(program IN LISTS programs)
     get_filename_component(name "${program}" NAME_WE)
+    # A program for mpirun needs belfry::mpi.
+    if(name MATCHES "mpi" AND NOT "belfry::mpi" IN_LIST ARGN)
+      continue()
+    endif()
     # A program with verdicts needs the watch of host memory; some builds have none.
     if(name MATCHES "verdict" AND NOT TARGET belfry::watch)
       continue()

@@ -3,6 +3,7 @@
 
 #include "belfry/mpi/group.h"
 
+#include "belfry/cluster_environment.h"
 #include "belfry/detail/byte_stream.h"
 #include "belfry/detail/options_text.h"
 #include "belfry/error.h"
@@ -12,6 +13,7 @@
 #include "session.h"
 
 #include <array>
+#include <exception>
 #include <utility>
 
 namespace belfry::mpi {
@@ -35,6 +37,41 @@ void require_options(const GroupOptions& options, CallSite site) {
   throw InvalidArgumentError(ErrorCode::kInvalidArgument,
                              "GroupOptions::piece_bytes is " + std::to_string(options.piece_bytes),
                              "write a number from 1 to 2^30", site);
+}
+
+// The error of an environment with numbers that differ from MPI's; null without an error.
+std::exception_ptr compare(const std::optional<Environment>& environment, CallSite site) {
+  int rank = 0;
+  int size = 0;
+  checked(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  checked(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
+  try {
+    if (environment) require_same_process(*environment, rank, size, std::nullopt, site);
+    return nullptr;
+  } catch (const Error&) {
+    return std::current_exception();
+  }
+}
+
+std::string summary_of(const std::exception_ptr& fault) {
+  if (fault == nullptr) return {};
+  try {
+    std::rethrow_exception(fault);
+  } catch (const Error& error) {
+    return error.report().summary;
+  }
+}
+
+// Throws `own`, or else an error with the first failure of the other processes.
+void require_none(const std::exception_ptr& own, const std::vector<std::string>& faults,
+                  CallSite site) {
+  if (own != nullptr) std::rethrow_exception(own);
+  for (std::size_t process = 0; process < faults.size(); ++process) {
+    if (faults[process].empty()) continue;
+    throw PeerFailedError(ErrorCode::kPeerFailed,
+                          "process " + std::to_string(process) + " failed: " + faults[process],
+                          "start all processes alike, with mpirun or srun", site);
+  }
 }
 
 void require_equal(const std::vector<std::int64_t>& deadlines, CallSite site) {
@@ -75,15 +112,20 @@ void Group::make(MPI_Comm communicator, const GroupOptions& options, CallSite si
   const MPI_Comm own = duplicate(communicator, options.deadline, site);
   auto rounds = std::make_unique<Rounds>(own, options.deadline,
                                          static_cast<std::size_t>(options.piece_bytes));
+  const std::exception_ptr fault = compare(options.environment, site);
   ByteWriter out;
   out.put(options.deadline.as_milliseconds());
   out.text(own_host());
+  out.text(summary_of(fault));
   std::vector<std::int64_t> deadlines;
+  std::vector<std::string> faults;
   for (const Bytes& bytes : rounds->meet("the constructor", out.bytes())) {
     ByteReader in(bytes);
     deadlines.push_back(in.get<std::int64_t>());
     hosts_.push_back(in.text());
+    faults.push_back(in.text());
   }
+  require_none(fault, faults, site);
   require_equal(deadlines, site);
   rounds->set_hosts(hosts_);
   rounds_ = std::move(rounds);

@@ -5,12 +5,14 @@
 #include "belfry/call_site.h"
 #include "belfry/deadline.h"
 #include "belfry/detail/prints.h"
+#include "belfry/environment.h"
 #include "belfry/process_group.h"
 
 #include <mpi.h>
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,9 +27,12 @@ struct GroupOptions {
   Deadline deadline = Deadline::seconds(60);
   /// Longer values travel in messages of this many bytes, from 1 to 2^30.
   std::int64_t piece_bytes = std::int64_t{1} << 20;
+  /// The variables of the launcher, for a comparison with the numbers of MPI (SEM-204). None: no
+  /// comparison.
+  std::optional<Environment> environment{};
 };
 
-/// An initializer that compiles, without members of their usual value:
+/// An initializer that compiles, without the environment and members of their usual value:
 /// `{.deadline = belfry::Deadline::seconds(5)}`.
 std::string to_string(const GroupOptions& options);
 
@@ -45,9 +50,10 @@ class Group final : public ProcessGroup {
   /// All processes of MPI. Starts MPI with the arguments of main, unless MPI is started. A group
   /// that has started MPI ends MPI with the last group, if all processes have taken leave.
   /// Order: blocks the host until all processes have called, at most the deadline once MPI is
-  /// started. Throws: InvalidArgumentError (kInvalidArgument) for options outside their range, and
-  /// in all processes for different deadlines; ContextError (kGroupContext) if MPI has ended, or
-  /// was started by the program below MPI_THREAD_FUNNELED.
+  /// started. Throws: InvalidArgumentError (kInvalidArgument) for options outside their range, in
+  /// all processes for different deadlines, and for an environment with other numbers than MPI's;
+  /// PeerFailedError (kPeerFailed) if only the environments of others differ; ContextError
+  /// (kGroupContext) if MPI has ended, or was started by the program below MPI_THREAD_FUNNELED.
   Group(int& argc, char**& argv, const GroupOptions& options = {},
         CallSite site = CallSite::here());
   /// The processes of a communicator of a program that has started MPI. As above; also throws
