@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "replicas.h"
+
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+Row prints_of_two_replicas() {
+  std::ostringstream out;
+  const Body body = [&](std::size_t id, int) { out << id; };
+  return {lines(watched(1, body)), at_line(__FILE__, __LINE__ - 1)};
+}
+
+Row lines_of_two_replicas() {
+  std::ostringstream out;
+  const Body body = [&](std::size_t, int) { out << std::endl; };
+  return {lines(watched(1, body)), at_line(__FILE__, __LINE__ - 1)};
+}
+
+// Of each kind of value, and by each function.
+Row prints_of_one_replica() {
+  std::ostringstream out;
+  const std::string word("word");
+  const Body body = [&](std::size_t id, int) {
+    if (id != 0) return;
+    out << true << 'c' << " text " << word << ' ' << short{1} << 2 << 3U << 4L << 5UL << 6LL
+        << 7ULL;
+    out << 0.5F << 0.25 << 0.125L << std::endl << std::flush;
+    out.put('p').write("written", 4).flush();
+  };
+  Row row{text(watched(1, body)), ""};
+  row.seen += out.str();
+  row.expected += "1c text word 12345670.50.250.125\npwrit";
+  return row;
+}
+
+Row prints_of_two_phases() {
+  std::ostringstream out;
+  const Body body = [&](std::size_t id, int phase) {
+    if (static_cast<int>(id) == phase) out << id;
+  };
+  return {text(watched(2, body)), ""};
+}
+
+Row printed_string_beside_write() {
+  std::vector<std::ostringstream> out(2);
+  std::string word("word");
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) out[id] << word;
+    if (id == 1) word[3] = 'm';
+  };
+  return {text(watched(1, body)),
+          did_read(__FILE__, __LINE__ - 4) + ", " + wrote(__FILE__, __LINE__ - 3)};
+}
+
+}  // namespace
+
+std::vector<Case> stream_cases() {
+  return {{"prints of two replicas", prints_of_two_replicas},
+          {"ends of lines of two replicas", lines_of_two_replicas},
+          {"prints of one replica", prints_of_one_replica},
+          {"prints of two phases", prints_of_two_phases},
+          {"a printed string", printed_string_beside_write}};
+}
