@@ -45,7 +45,7 @@ double merge_tensors(ReplicaContext& replica, Verb verb, double x) {
                      const PerReplica<double>& b) {
                     const auto [tensors, numbers] = cross.batch_reduce(ReduceOp::kMean, a, b);
                     return cross.map(
-                        std::vector<double>(9, numbers.value()),
+                        std::vector<double>(12, numbers.value()),  // Of at most 12 replicas.
                         [](double one, const Tensor<double>& own) { return own * one; }, tensors);
                   },
                   two(x), x)

@@ -373,9 +373,7 @@ TEST_F(ContextConformanceOfTwo, CTX_32_NoMergeThroughAnotherReplicasContext) {
             ErrorCode::kMergeNested);
 }
 
-// Overridden: a strategy has one machine. In its scope, tensors without a named device are on the
-// first of its devices.
-TEST_F(ContextConformanceOfTwo, DEV_07_WhatNamesNoDeviceIsOnTheFirst) {
+TEST_F(ContextConformanceOfTwo, WhatNamesNoDeviceIsOnTheFirst) {
   Backend& backend = bench_.backend();
   const DeviceSpec first = backend.device_spec(1);
   MirroredStrategy strategy(backend, {.devices = {first, backend.device_spec(0)}});

@@ -165,9 +165,9 @@ std::vector<std::vector<Batches>> on_workers(int count, int devices, const Part&
 
 using Steps = std::vector<Batches>;
 
-// Overridden: a strategy knows its own machine, and does not shard. The caller shards the data of
-// each worker.
-TEST(Conformance, T07_ShardedByDataWorkersTakeTurns) {
+// The rows about several workers have tests on simulated clusters (processes/), too. Here each
+// worker has a strategy of its own.
+TEST(Conformance, WorkersThatShardByDataTakeTurns) {
   const auto part = [](int worker) { return tensors(4).shard(2, worker); };
   EXPECT_THAT(on_workers(2, 1, part, kDropElements),
               ElementsAre(Steps{ones({0}), ones({2})}, Steps{ones({1}), ones({3})}));
@@ -197,9 +197,7 @@ TEST(Conformance, T09_AnInputFunctionFeedsEachWorker) {
   }
 }
 
-// Overridden: a strategy knows its own machine, and does not shard. The caller shards the data of
-// each worker.
-TEST(Conformance, T10_TwoWorkersOfTwoGetTheEvenAndTheOdd) {
+TEST(Conformance, WorkersThatShardGetTheEvenAndTheOdd) {
   const auto part = [](int worker) { return tensors(4).shard(2, worker); };
   EXPECT_THAT(on_workers(2, 2, part, kDropElements),
               ElementsAre(Steps{ones({0, 2})}, Steps{ones({1, 3})}));
@@ -210,9 +208,8 @@ TEST(Conformance, T11_AnInputFunctionIsNotSharded) {
   EXPECT_THAT(from_function(2, fn, kDrop), ElementsAre(ones({0, 1}), ones({2, 3})));
 }
 
-// Overridden: workers must agree that worker 1 takes the second step too, with empty batches. A
-// strategy knows its own data.
-TEST(Conformance, T13_BatchesAreShardedAmongWorkers) {
+// Without processes the workers agree on no step: worker 1 has one step, worker 0 has two.
+TEST(Conformance, WorkersThatShardBatchesHaveStepsOfTheirOwn) {
   const auto part = [](int worker) { return tensors(9).batch(2).shard(2, worker); };
   const auto workers = on_workers(2, 2, part, kPadElements);
   EXPECT_THAT(workers[0], ElementsAre(Batches{{0, 1}, {4, 5}}, Batches{{8}, {}}));
@@ -222,8 +219,7 @@ TEST(Conformance, T13_BatchesAreShardedAmongWorkers) {
               ElementsAre(Batches{{0, 1}, {2, 3}}, Batches{{4, 5}, {6, 7}}, Batches{{8}, {}}));
 }
 
-// Overridden: workers must agree that worker 1 takes the second step too.
-TEST(Conformance, T14_TheLastBatchIsOneWorkers) {
+TEST(Conformance, WorkersMayLackTheLastBatch) {
   const auto part = [](int worker) { return tensors(5).batch(2).shard(2, worker); };
   const auto workers = on_workers(2, 1, part, kPadElements);
   EXPECT_THAT(workers[0], ElementsAre(Batches{{0, 1}}, Batches{{4}}));
@@ -236,8 +232,7 @@ TEST(Conformance, T15_NotShardedEveryWorkerSeesEveryBatch) {
   EXPECT_THAT(on_workers(2, 1, part, kPadElements), ElementsAre(all, all));
 }
 
-// Overridden: workers must agree that worker 0 takes the third step too.
-TEST(Conformance, T16_WorkersMayHaveDifferentData) {
+TEST(Conformance, WorkersWithDifferentDataHaveStepsOfTheirOwn) {
   const auto part = [](int worker) { return tensors(8 + worker).batch(2); };
   const auto workers = on_workers(2, 2, part, kPadElements);
   EXPECT_EQ(workers[0].size(), 2U);
@@ -417,8 +412,8 @@ TEST(Conformance, DS_08_AShortLastBatchOfAFunctionIsOneReplicas) {
   EXPECT_THAT(steps[1], ElementsAre(Ints{8, 9, 10, 11}, Ints{12, 13}));
 }
 
-// Overridden: a strategy knows its own machine; an input context counts all workers' replicas.
-TEST(Conformance, DEV_08_WorkersTimesDevicesAreInSync) {
+// A strategy without processes counts its own replicas; an input context counts all workers'.
+TEST(Conformance, InputContextsCountTheReplicasOfAllWorkers) {
   for (const int devices : {1, 3}) {
     for (const int worker : {0, 1}) {
       StrategyFixture fixture(devices);

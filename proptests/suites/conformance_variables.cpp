@@ -291,8 +291,9 @@ void expect_described(Strategy& strategy, const V& variable, const std::string& 
 }
 const auto kTwoByThree = [] { return Tensor<double>::full({2, 3}, 1.0); };
 
-// Overridden: a strategy has one machine: the other device is a second device of the machine. A
-// component of a replica-local variable is on the device of its replica (SEM-110).
+// Overridden: the other device is a second device of the machine, since a component is in the
+// process of its replica (SEM-150). A component of a replica-local variable is on the device of its
+// replica (SEM-110).
 TEST(Conformance, VAR_25_OnAnotherDevice) {
   const auto backend = backend_factory().make(VariableFixture::request_for(2));
   const DeviceSpec other = backend->device_spec(0);

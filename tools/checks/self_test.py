@@ -406,6 +406,35 @@ class Mapping(CheckTest):
         self.reports("mapping", "tf_mapping.md", f"{self.OLD}::id has no row")
 
 
+class Processes(CheckTest):
+    HEAD = "## Verbs\n\n| verb | processes | outcome | test |\n|---|---|---|---|\n"
+
+    def setUp(self):
+        super().setUp()
+        self.write("core/include/belfry/checkpoint.h",
+                   HEADER + "class Checkpoint {\n public:\n  void save(int path);\n"
+                   "  int size() const;\n\n private:\n  void insert();\n};\n")
+        self.write("proptests/processes/a_test.cpp", "TEST(Verbs, Save) {}\n")
+
+    def page(self, *rows):
+        self.write("docs/processes.md", self.HEAD + "".join(f"{row}\n" for row in rows))
+
+    def test_accepts_a_row_for_each_function(self):
+        self.page("| `save`, `size()` | all | one file | `Verbs.Save` |")
+        self.accepts("processes")
+
+    def test_reports_a_function_without_a_row(self):
+        self.page("| `save` | all | one file | `Verbs.Save` |")
+        self.reports("processes", "processes.md", "size of checkpoint.h has no row")
+
+    def test_reports_rows_without_a_test_or_a_part(self):
+        self.page("| `save` | own | | `Verbs.Lost` |", "| `size` | some | | `Verbs.Save` |",
+                  "| `size` | all |")
+        self.reports("processes", "processes.md", "no test Verbs.Lost")
+        self.reports("processes", "processes.md", "'some' is none of")
+        self.reports("processes", "processes.md", "a row without verbs")
+
+
 class Overridden(CheckTest):
     def setUp(self):
         super().setUp()

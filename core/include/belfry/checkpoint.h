@@ -62,7 +62,8 @@ class Checkpoint {
   /// Throws: ContextError (kWrongContext, kOtherStrategy); VariableMismatchError
   /// (kVariableMismatch) with a list of all arrays missing in the file, of a different type or
   /// shape in the file, or with booleans besides 0 and 1; DeviceError (kOutOfMemory);
-  /// from a path also InvalidArgumentError (kFileFormat).
+  /// InvalidArgumentError (kInvalidArgument) if processes restore different contents; from a path
+  /// also InvalidArgumentError (kFileFormat).
   void restore(const TensorFile& file, const RestoreOptions& options = {});
   void restore(const std::filesystem::path& path, const RestoreOptions& options = {});
 

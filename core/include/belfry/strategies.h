@@ -59,8 +59,8 @@ class MirroredStrategy final : public Strategy {
 };
 
 /// A synchronous replica on each device of each process of a group. All processes make the strategy
-/// and make the same calls of the strategy (SEM-150 to SEM-156). Host values only:
-/// docs/processes.md lists the limits. The group outlives the strategy.
+/// and make the same calls of the strategy (SEM-150 to SEM-156). docs/processes.md says of each
+/// verb whether all processes take part. The group outlives the strategy.
 class MultiWorkerMirroredStrategy final : public Strategy {
  public:
   /// Over all devices of `backend`, or the devices in the options, in this process; each process

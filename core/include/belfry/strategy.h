@@ -207,8 +207,9 @@ class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks
   }
 
   /// Sets the order and the algorithm of reductions and whether names are required; the options
-  /// name the same devices, or none (SEM-126). Throws: InvalidArgumentError (kInvalidArgument) for
-  /// other devices, and as the constructor; ContextError (kStrategyBusy, kWrongContext,
+  /// name the same devices, or none (SEM-126). All processes configure their strategies.
+  /// Throws: InvalidArgumentError (kInvalidArgument) for other devices, for options that differ
+  /// between processes, and as the constructor; ContextError (kStrategyBusy, kWrongContext,
   /// kOtherStrategy) while the strategy runs.
   void configure(const StrategyOptions& options, CallSite site = CallSite::here());
 

@@ -3,12 +3,18 @@
 
 #include "belfry/checkpoint.h"
 
+#include "belfry/detail/host_values.h"
+#include "belfry/detail/process_exchange.h"
+#include "belfry/detail/process_values.h"
 #include "belfry/detail/process_work.h"
 #include "belfry/error.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace belfry {
 namespace detail {
@@ -104,6 +110,45 @@ void load_leaf(const TensorFile& file, const SavedLeaf& saved, CallSite site) {
   }
 }
 
+namespace {
+
+// Calls `work`. An exception is told to all processes of the strategy.
+template <class F>
+void with_failure_told(StrategyCore& core, CallSite site, const F& work) {
+  try {
+    work();
+  } catch (...) {
+    if (core.processes() != nullptr) tell_failed_work(core, site);
+    throw;
+  }
+}
+
+std::int64_t digest_of(const TensorFile& file) {
+  HostDigest digest;
+  for (const auto& [name, tensor] : file.tensors) {
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(tensor.bytes.data());
+    digest.add(std::vector<std::uint8_t>(name.begin(), name.end()));
+    digest.add(std::vector<std::uint8_t>(bytes, bytes + tensor.bytes.size()));
+  }
+  return static_cast<std::int64_t>(digest.value());
+}
+
+// Throws InvalidArgumentError in every process if processes restore different contents.
+void require_same_file(StrategyCore& core, const TensorFile& file, CallSite site) {
+  if (core.processes() == nullptr) return;
+  ByteWriter own;
+  own.put(digest_of(file));
+  const std::vector<Bytes> all = core.processes()->values("restore", site, own.bytes());
+  for (std::size_t process = 1; process < all.size(); ++process) {
+    if (all[process] == all.front()) continue;
+    throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                               "processes restore different contents: process 0 and process " +
+                                   std::to_string(process) + " differ",
+                               "restore from a path: process 0 reads the file for all", site);
+  }
+}
+
+}  // namespace
 }  // namespace detail
 
 void Checkpoint::insert(std::unique_ptr<detail::SavedVariable> variable, CallSite site) {
@@ -139,11 +184,16 @@ void Checkpoint::save(const std::filesystem::path& path, CallSite site) {
 void Checkpoint::restore(const TensorFile& file, const RestoreOptions& options) {
   strategy_.cross_replica().core().require_change("restore", options.site);
   detail::require_split(options.sums, options.site);
-  std::vector<detail::LeafMismatch> mismatches;
-  for (const auto& variable : variables_) variable->compare(file, mismatches);
-  if (!mismatches.empty()) detail::throw_mismatches(mismatches, options.site);
+  detail::StrategyCore& core = strategy_.cross_replica().core();
   try {
-    for (const auto& variable : variables_) variable->stage(file, options.sums, options.site);
+    detail::with_failure_told(core, options.site, [&] {
+      std::vector<detail::LeafMismatch> mismatches;
+      for (const auto& variable : variables_) variable->compare(file, mismatches);
+      if (!mismatches.empty()) detail::throw_mismatches(mismatches, options.site);
+      for (const auto& variable : variables_) variable->stage(file, options.sums, options.site);
+    });
+    // The variables of all processes change, or no variable.
+    detail::require_same_file(core, file, options.site);
   } catch (...) {
     for (const auto& variable : variables_) variable->discard();
     throw;

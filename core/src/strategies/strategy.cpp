@@ -5,6 +5,7 @@
 
 #include "belfry/detail/current_context.h"
 #include "belfry/strategies.h"
+#include "strategies/option_words.h"
 
 #include <numeric>
 #include <optional>
@@ -91,6 +92,7 @@ void Strategy::configure(const StrategyOptions& options, CallSite site) {
                        "configure it before run, or after", site);
   }
   const detail::StrategyCore::RunLock lock(core_, site);
+  detail::require_equal_options(core_, options, site);
   if (!options.devices.empty() && options.devices != devices()) {
     throw InvalidArgumentError(ErrorCode::kInvalidArgument,
                                "the devices of a strategy cannot change",

@@ -31,7 +31,8 @@ std::vector<int> devices_on(StrategyCore& core, const std::vector<DeviceSpec>& d
                             CallSite site);
 /// A component on each of `devices`. If `devices` are the usual devices of variables, the usual
 /// places.
-/// Throws: InvalidArgumentError (kDestination, kNoDevices, kDuplicateDevice).
+/// Throws: InvalidArgumentError (kDestination, kNoDevices, kDuplicateDevice); UnsupportedError for
+/// some of the usual devices over several processes (SEM-156).
 VariablePlaces places_on(StrategyCore& core, const std::vector<DeviceSpec>& devices, CallSite site);
 
 /// A single component, on a device of the backend, for all replicas.

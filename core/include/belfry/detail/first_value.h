@@ -47,8 +47,6 @@ std::uint64_t host_digest_of(const Init& init) {
 /// processes ask for different variables; as ProcessExchange::values.
 Bytes agree_on_variable(StrategyCore& core, const VariableRequest& request, std::string_view type,
                         const Bytes& value);
-/// Tells all processes that the initialiser of this process failed.
-void tell_failed_initialiser(StrategyCore& core, CallSite site) noexcept;
 
 /// The first value of a variable of several processes: `init` is called in process 0 alone
 /// (SEM-159). Order: blocks the host until all processes make the variable. Throws: as
@@ -71,7 +69,7 @@ T first_value_of_processes(StrategyCore& core, CrossReplicaContext& cross, const
         first = T(initial_value(init));
         send_value(out, first);
       } catch (...) {
-        tell_failed_initialiser(core, site);
+        tell_failed_work(core, site);
         throw;
       }
     }

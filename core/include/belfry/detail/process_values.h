@@ -111,6 +111,9 @@ void receive_value(ByteReader& in, T& value, Placement place) {
 
 /// Throws: UnsupportedError: values of the type cannot be sent (SEM-156).
 [[noreturn]] void throw_not_sent(const char* what, CallSite site);
+/// Tells all processes, in place of the next exchange, of the exception in flight (SEM-154): the
+/// other processes wait for this process.
+void tell_failed_work(StrategyCore& core, CallSite site) noexcept;
 /// Throws: UnsupportedError unless every replica of this process has a component (SEM-156).
 void require_own_components(const StrategyCore& core, const char* what, const Participants& present,
                             CallSite site);
@@ -119,7 +122,8 @@ void require_own_components(const StrategyCore& core, const char* what, const Pa
 /// the components of its own replicas. Tensors of other processes come to the first device of this
 /// process. Order: blocks the host until all processes have called, and until the tensors of this
 /// process are computed.
-/// Throws: UnsupportedError; as ProcessExchange::values.
+/// Throws: UnsupportedError; DeviceError for tensors that cannot be computed, and then
+/// PeerFailedError in the other processes; as ProcessExchange::values.
 template <class T>
 PerReplica<T> gather_components_of_processes(StrategyCore& core, const char* what,
                                              const PerReplica<T>& value, CallSite site) {
@@ -127,9 +131,14 @@ PerReplica<T> gather_components_of_processes(StrategyCore& core, const char* wha
     throw_not_sent(what, site);
     return value;
   } else {
-    require_own_components(core, what, value.present(), site);
     ByteWriter out;
-    for (int i = 0; i < core.own().count(); ++i) send_value(out, value[core.own().id(i)]);
+    try {
+      require_own_components(core, what, value.present(), site);
+      for (int i = 0; i < core.own().count(); ++i) send_value(out, value[core.own().id(i)]);
+    } catch (...) {
+      tell_failed_work(core, site);
+      throw;
+    }
     const ProcessExchange& processes = *core.processes();
     const std::vector<Bytes> sent = core.processes()->values(what, site, out.bytes());
     std::vector<ByteReader> messages(sent.begin(), sent.end());
@@ -163,7 +172,12 @@ T value_of_first_process(StrategyCore& core, const char* what, const T& value, C
     throw_not_sent(what, site);
   } else {
     ByteWriter out;
-    if (core.processes()->rank() == 0) send_value(out, value);
+    try {
+      if (core.processes()->rank() == 0) send_value(out, value);
+    } catch (...) {
+      tell_failed_work(core, site);
+      throw;
+    }
     const std::vector<Bytes> sent = core.processes()->values(what, site, out.bytes());
     T first = value;
     if (core.processes()->rank() == 0) return first;

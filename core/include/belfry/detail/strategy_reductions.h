@@ -17,6 +17,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace belfry {
@@ -82,6 +83,8 @@ class StrategyReductions {
 
   /// The order of additions for tensors, if all replicas take part.
   ReductionOrder tensor_order() { return order_ ? *order_ : algorithm().order(devices_); }
+  /// The name of the algorithm of the options or of the links; `native` without both.
+  std::string_view algorithm_name() { return algorithm().name(); }
   const ReductionStatistics& statistics() const { return statistics_; }
 
  private:

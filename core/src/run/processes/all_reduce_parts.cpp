@@ -11,6 +11,7 @@
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -21,9 +22,15 @@ const std::vector<LeafDescription>& described(const void* value) {
   return *static_cast<const std::vector<LeafDescription>*>(value);
 }
 
+// The functions of types with ElementTraits, by the names of the types. Addresses of functions have
+// no meaning in another process.
+using OwnTypes = std::map<std::string, const ElementFunctions*>;
+
+OwnTypes own_types(MergeRequest* const* requests, const Participants& present);
+
 // The value of a replica, in the form that its process sent.
 struct Part {
-  Part(ByteReader& in, const MergeRequest& like, Placement place) {
+  Part(ByteReader& in, const MergeRequest& like, Placement place, const OwnTypes& types) {
     const auto op = in.get<ReduceOp>();
     file = in.text();
     const int line = in.get<int>();
@@ -34,7 +41,8 @@ struct Part {
       descriptions.push_back(std::move(leaf));
     }
     std::vector<LeafRef> leaves;
-    for (std::size_t left = in.count(); left > 0; --left) leaves.push_back(take_leaf(in, place));
+    for (std::size_t left = in.count(); left > 0; --left)
+      leaves.push_back(take_leaf(in, place, types));
     request.emplace(like, op, std::move(leaves), descriptions);
     request->site = {file.c_str(), line};
   }
@@ -44,12 +52,16 @@ struct Part {
   // The value of a replica of this process is reduced in its place.
   void take_place_of(const AllReduceRequest& own) { request->leaves = own.leaves; }
 
-  LeafRef take_leaf(ByteReader& in, Placement place) {
+  LeafRef take_leaf(ByteReader& in, Placement place, const OwnTypes& types) {
     if (in.get<bool>()) return tensor_leaf(tensors.emplace_back(receive_tensor(in, place)));
     LeafRef leaf;
     leaf.dtype = in.get<DType>();
+    // A type that no replica of this process brings is a difference of structure, which is found
+    // before the leaf is read.
+    const auto type = types.find(in.text());
+    if (type != types.end()) leaf.own = type->second;
     leaf.count = in.count();
-    Bytes& own = storage.emplace_back(leaf.count * size_of(leaf.dtype));
+    Bytes& own = storage.emplace_back(in.count(1));
     in.take(own.data(), own.size());
     leaf.data = own.data();
     return leaf;
@@ -66,6 +78,16 @@ const AllReduceRequest& at(MergeRequest* const* requests, int replica) {
   return static_cast<const AllReduceRequest&>(*requests[replica]);
 }
 
+OwnTypes own_types(MergeRequest* const* requests, const Participants& present) {
+  OwnTypes types;
+  for (int i = 0; i < present.count(); ++i) {
+    for (const LeafRef& leaf : at(requests, present.id(i)).leaves) {
+      if (leaf.own != nullptr) types.emplace(name_of(*leaf.own), leaf.own);
+    }
+  }
+  return types;
+}
+
 void send_part(ByteWriter& out, const AllReduceRequest& request) {
   out.put(request.op);
   out.text(request.site.file);
@@ -78,14 +100,15 @@ void send_part(ByteWriter& out, const AllReduceRequest& request) {
   }
   out.put(static_cast<std::uint64_t>(request.leaves.size()));
   for (const LeafRef& leaf : request.leaves) {
-    if (leaf.own != nullptr) throw_not_sent("all_reduce", request.site);
     out.put(leaf.tensor != nullptr);
     if (leaf.tensor != nullptr) {
       send_tensor(out, *leaf.tensor);
       continue;
     }
     out.put(leaf.dtype);
+    out.text(leaf.own == nullptr ? std::string() : name_of(*leaf.own));
     out.put(static_cast<std::uint64_t>(leaf.count));
+    out.put(static_cast<std::uint64_t>(leaf.bytes()));
     out.add(leaf.data, leaf.bytes());
   }
 }
@@ -115,11 +138,12 @@ void all_reduce_over_processes(CrossReplicaContext& cross, MergeRequest* const* 
   std::deque<Part> parts;
   std::vector<MergeRequest*> all;
   const Placement place = core.placement(core.first_replica());
+  const OwnTypes types = own_types(requests, present);
   for (int process = 0; process < processes.processes(); ++process) {
     ByteReader in(sent[static_cast<std::size_t>(process)]);
     const int end = processes.first_replica(process + 1);
     for (int replica = processes.first_replica(process); replica < end; ++replica) {
-      Part& part = parts.emplace_back(in, first, place);
+      Part& part = parts.emplace_back(in, first, place, types);
       if (present.has(replica)) part.take_place_of(at(requests, replica));
       all.push_back(&*part.request);
     }

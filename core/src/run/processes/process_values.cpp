@@ -5,6 +5,8 @@
 
 #include "belfry/error.h"
 
+#include <exception>
+
 namespace belfry::detail {
 
 void throw_not_sent(const char* what, CallSite site) {
@@ -14,6 +16,10 @@ void throw_not_sent(const char* what, CallSite site) {
       "numbers, strings, tensors and containers of these can be sent; in place "
       "of any other type, pass its members",
       site);
+}
+
+void tell_failed_work(StrategyCore& core, CallSite site) noexcept {
+  core.processes()->tell_failure(std::current_exception(), -1, site);
 }
 
 void send_tensor(ByteWriter& out, const AnyTensor& tensor) {

@@ -90,8 +90,13 @@ Bytes agree_on_variable(StrategyCore& core, const VariableRequest& request, std:
   throw_with_processes(std::move(report), std::move(words), request.site);
 }
 
-void tell_failed_initialiser(StrategyCore& core, CallSite site) noexcept {
-  core.processes()->tell_failure(std::current_exception(), -1, site);
+std::int64_t digest_of(const AnyTensor& tensor) {
+  if (tensor.empty()) return 0;
+  std::vector<std::uint8_t> bytes(tensor.bytes());
+  tensor.read(bytes.data());
+  HostDigest digest;
+  digest.add(bytes);
+  return static_cast<std::int64_t>(digest.value());
 }
 
 void require_mirrored_in_processes(StrategyCore& core, const MirrorWords& own,
@@ -106,7 +111,7 @@ void require_mirrored_in_processes(StrategyCore& core, const MirrorWords& own,
     same = same && message == sent.front();
     ByteReader in(message);
     std::string text = "has" + in.text();
-    texts.push_back(std::move(text) + ", digest of the host values " +
+    texts.push_back(std::move(text) + ", digest of the values " +
                     std::to_string(in.get<std::uint64_t>()));
   }
   if (same) return;

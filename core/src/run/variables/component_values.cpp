@@ -92,6 +92,7 @@ VariablePlaces places_on(StrategyCore& core, const std::vector<DeviceSpec>& devi
   std::vector<int> sorted = usual.devices;
   std::ranges::sort(sorted);
   if (sorted == chosen) return usual;
+  core.require_one_process("a variable on some devices", site);
   VariablePlaces places;
   for (int device : core.devices()) {
     const bool here = std::ranges::binary_search(chosen, device);

@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Each verb of a replica over three hosts: docs/processes.md#verbs. Outcomes are worked out by
+// hand.
+#include "belfry/belfry.h"
+#include "belfry/current.h"
+#include "belfry/indexed_slices.h"
+#include "belfry/launch.h"
+#include "belfry/packed_all_reduce.h"
+#include "belfry/scatter.h"
+#include "belfry/testing/asserts.h"
+#include "belfry/vjp.h"
+#include "processes/hosts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace belfry::testing::verbs_of_replicas {
+
+/// Digits of decimal numbers. The sum has the digits of the left operand, and then those of the
+/// right operand: the order of the operands shows.
+struct Digits {
+  int number = 0;
+};
+
+}  // namespace belfry::testing::verbs_of_replicas
+
+template <>
+struct belfry::ElementTraits<belfry::testing::verbs_of_replicas::Digits> {
+  using Digits = belfry::testing::verbs_of_replicas::Digits;
+  static Digits zero() { return {}; }
+  static Digits add(const Digits& left, const Digits& right) {
+    return {10 * left.number + right.number};
+  }
+  static std::string text(const Digits& digits) { return std::to_string(digits.number); }
+};
+
+namespace belfry::testing::verbs_of_replicas {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct Largest {
+  double combine(double folded, double next) const { return std::max(folded, next); }
+  double finalize(double folded, int replicas) const { return folded + 100.0 * replicas; }
+};
+
+// A slice of row r with the value r + 1, of a table of six rows.
+IndexedSlices<float> slice_of(const ReplicaContext& replica) {
+  return indexed_slices(Tensor<float>::full({1, 1}, float(value_of(replica))),
+                        Tensor<std::int64_t>::full({1}, replica.replica_id()), Shape{6, 1});
+}
+
+TEST(ReplicaVerbs, MergeCall) {
+  testing::asserts("SEM-153");
+  std::vector<std::vector<double>> seen(3);
+  on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+    const auto rank = static_cast<std::size_t>(host.group().rank());
+    const auto sums = strategy.run([&](ReplicaContext& replica) {
+      return replica.merge_call(
+          [&seen, rank](CrossReplicaContext& cross, const PerReplica<double>& all) {
+            seen[rank].insert(seen[rank].end(), all.begin(), all.end());
+            return cross.reduce(ReduceOp::kSum, all);
+          },
+          value_of(replica));
+    });
+    EXPECT_THAT(elements_of(sums), Each(21.0));
+  });
+  // Once in each process, with the values of its replicas.
+  EXPECT_THAT(seen, ElementsAre(ElementsAre(1, 2), ElementsAre(3), ElementsAre(4, 5, 6)));
+}
+
+TEST(ReplicaVerbs, AllReduce) {
+  testing::asserts("SEM-153");
+  EXPECT_THAT(on_replicas([](ReplicaContext& replica) {
+                return replica.all_reduce(ReduceOp::kMean, value_of(replica));
+              }),
+              Each(3.5));
+  EXPECT_THAT(on_replicas([](ReplicaContext& replica) {
+                const auto own = Tensor<std::int32_t>::full({2}, replica.replica_id());
+                return replica.all_reduce(ReduceOp::kSum, own).to_host();
+              }),
+              Each(ElementsAre(15, 15)));
+  EXPECT_THAT(on_replicas([](ReplicaContext& replica) {
+                return replica.all_reduce(MergeTag{"named"}, ReduceOp::kSum, value_of(replica));
+              }),
+              Each(21.0));
+}
+
+TEST(ReplicaVerbs, AllReduceByAReductionOfTheProgram) {
+  testing::asserts("SEM-153");
+  EXPECT_THAT(on_replicas([](ReplicaContext& replica) {
+                return replica.all_reduce(Largest{}, value_of(replica));
+              }),
+              Each(606.0));  // 6, and 100 for each of six replicas.
+}
+
+TEST(ReplicaVerbs, AllGather) {
+  testing::asserts("SEM-153");
+  EXPECT_THAT(on_replicas([](ReplicaContext& replica) {
+                return replica.all_gather(std::vector<double>{value_of(replica)});
+              }),
+              Each(ElementsAre(1, 2, 3, 4, 5, 6)));
+  EXPECT_THAT(
+      on_replicas([](ReplicaContext& replica) {
+        // No rows of the even replicas.
+        const std::int64_t rows = replica.replica_id() % 2;
+        return replica.all_gather(Tensor<double>::full({rows, 1}, value_of(replica))).to_host();
+      }),
+      Each(ElementsAre(2, 4, 6)));
+}
+
+TEST(ReplicaVerbs, AssignMirrored) {
+  testing::asserts("SEM-159");
+  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host&) {
+    const auto sum = strategy.mirrored_variable(1.0, {.aggregation = Aggregation::kSum});
+    const auto values = strategy.run([&](ReplicaContext& replica) {
+      replica.assign_add(sum, value_of(replica));  // 1 + 21.
+      const double added = sum.on(replica);
+      replica.assign_sub(sum, 1.0);  // 22 - 6.
+      const double reduced = sum.on(replica);
+      replica.assign(sum, value_of(replica));
+      return std::vector{added, reduced, sum.on(replica)};
+    });
+    EXPECT_THAT(elements_of(values), Each(ElementsAre(22, 16, 21)));
+  });
+}
+
+TEST(ReplicaVerbs, AssignReplicaLocal) {
+  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+    const auto local = strategy.replica_local_variable(ReduceOp::kSum, 10.0);
+    // Replica 3 alone makes the call.
+    strategy.run([&](ReplicaContext& replica) {
+      if (replica.replica_id() == 3) replica.assign_sub(local, 4.0);
+    });
+    EXPECT_EQ(elements_of(strategy.local_values(local)),
+              part_of(host.group().rank(), std::vector{10.0, 10.0, 10.0, 6.0, 10.0, 10.0}));
+  });
+}
+
+TEST(ReplicaVerbs, OnAComponent) {
+  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host&) {
+    const auto local = strategy.replica_local_variable(ReduceOp::kSum, 0);
+    strategy.run([&](ReplicaContext& replica) {
+      if (replica.replica_id() == 2) local.on(replica) = 7;
+    });
+    EXPECT_EQ(strategy.read(local), 7);
+  });
+}
+
+TEST(ReplicaVerbs, AllReduceSlices) {
+  testing::asserts("SEM-153");
+  EXPECT_THAT(
+      on_replicas([](ReplicaContext& replica) {
+        return to_dense(all_reduce_slices(replica, ReduceOp::kSum, slice_of(replica))).to_host();
+      }),
+      Each(ElementsAre(1, 2, 3, 4, 5, 6)));
+}
+
+TEST(ReplicaVerbs, Scatter) {
+  testing::asserts("SEM-159");
+  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host&) {
+    const auto table = strategy.mirrored_variable([] { return Tensor<float>::full({6, 1}, 10); },
+                                                  {.aggregation = Aggregation::kSum});
+    strategy.run([&](ReplicaContext& replica) {
+      scatter(replica, ScatterOp::kSubtract, table, slice_of(replica));
+    });
+    EXPECT_THAT(strategy.read(table).to_host(), ElementsAre(9, 8, 7, 6, 5, 4));
+  });
+}
+
+TEST(ReplicaVerbs, AllReduceVjp) {
+  EXPECT_THAT(on_replicas([](ReplicaContext& replica) {
+                return all_reduce_vjp(replica, ReduceOp::kMean, value_of(replica));
+              }),
+              Each(3.5));
+}
+
+TEST(ReplicaVerbs, AllGatherVjp) {
+  // Replica r brings 1 or 2 elements; the rows of the gathered list begin at 0, 1, 3, 4, 6, 7. Each
+  // replica has the cotangent 0, 1, ..., 8, and the sum is six times as much.
+  EXPECT_THAT(
+      on_replicas([](ReplicaContext& replica) {
+        const std::vector<double> own(static_cast<std::size_t>(1 + replica.replica_id() % 2));
+        return all_gather_vjp(replica, own, std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7, 8});
+      }),
+      ElementsAre(ElementsAre(0), ElementsAre(6, 12), ElementsAre(18), ElementsAre(24, 30),
+                  ElementsAre(36), ElementsAre(42, 48)));
+}
+
+TEST(ReplicaVerbs, AskForTheOwnPlace) {
+  testing::asserts("SEM-150");
+  EXPECT_THAT(on_replicas([](ReplicaContext& replica) {
+                EXPECT_EQ(&replica.strategy(), &current_strategy());
+                EXPECT_EQ(current_device(), replica.device());
+                EXPECT_EQ(replica.placement().device, replica.device().index);
+                return std::vector{replica.replica_id(), replica.num_replicas(),
+                                   replica.device().index};
+              }),
+              ElementsAre(ElementsAre(0, 6, 0), ElementsAre(1, 6, 1), ElementsAre(2, 6, 0),
+                          ElementsAre(3, 6, 0), ElementsAre(4, 6, 1), ElementsAre(5, 6, 2)));
+}
+
+struct Doubled {
+  void on_host(std::span<float> y) const {
+    for (float& element : y) element *= 2;
+  }
+};
+
+TEST(ReplicaVerbs, LaunchAKernelOfTheProgram) {
+  EXPECT_THAT(on_replicas([](ReplicaContext& replica) {
+                auto own = Tensor<float>::full({2}, float(value_of(replica)));
+                if (replica.replica_id() == 2) launch(Doubled{}, updates(own));
+                return own.to_host();
+              }),
+              ElementsAre(ElementsAre(1, 1), ElementsAre(2, 2), ElementsAre(6, 6),
+                          ElementsAre(4, 4), ElementsAre(5, 5), ElementsAre(6, 6)));
+}
+
+TEST(ReplicaVerbs, ReduceInPacks) {
+  const auto packed = std::make_shared<PackedAllReduce>(std::make_shared<ReductionToOneDevice>());
+  on_hosts(
+      [](MultiWorkerMirroredStrategy& strategy, sim::Host&) {
+        const auto sums = strategy.run([](ReplicaContext& replica) {
+          const auto id = static_cast<float>(replica.replica_id());
+          const auto sum = replica.all_reduce(
+              ReduceOp::kSum,
+              std::vector{Tensor<float>::full({3}, id), Tensor<float>::full({1}, id * id)});
+          return std::vector{sum[0].to_host()[2], sum[1].item()};
+        });
+        EXPECT_THAT(elements_of(sums), Each(ElementsAre(15, 55)));  // 0 + 1 + 4 + ... + 25.
+      },
+      {.cross_device_ops = packed});
+}
+
+TEST(ReplicaVerbs, AllReduceOfTypesOfTheProgram) {
+  testing::asserts("SEM-158");
+  EXPECT_THAT(on_replicas([](ReplicaContext& replica) {
+                const Digits own{replica.replica_id()};
+                const auto sum =
+                    replica.all_reduce(ReduceOp::kSum, std::pair{std::vector{own, own}, 1});
+                return std::pair{sum.first[1].number, sum.second};
+              }),
+              Each(std::pair{12345, 6}));
+}
+
+TEST(ReplicaVerbs, RefuseARunInARun) {
+  testing::asserts("SEM-156");
+  const auto texts = texts_on_hosts<UnsupportedError>([](auto& strategy, sim::Host&) {
+    strategy.run([](ReplicaContext& replica) {
+      replica.merge_call([](CrossReplicaContext& cross) { cross.run([](ReplicaContext&) {}); });
+    });
+  });
+  EXPECT_THAT(texts, Each(HasSubstr("BF-080")));
+}
+
+}  // namespace
+}  // namespace belfry::testing::verbs_of_replicas
