@@ -309,7 +309,7 @@ TEST(ARace, NamesTheMissingOrder) {
   Script writer;
   writer.write(kHost, 3, 7).host_waits(kHost, 3).begin_run().host_reads(replica(0), 7);
   EXPECT_EQ(missing(writer.write(replica(1), 3, 7)),
-            "a merge between the read and the call of R1 of run 1 is missing");
+            "a merge between the access and the call of R1 of run 1 is missing");
 }
 
 }  // namespace
