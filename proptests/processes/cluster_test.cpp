@@ -7,6 +7,7 @@
 #include "belfry/belfry.h"
 #include "belfry/sim/replay_token.h"
 #include "belfry/testing/asserts.h"
+#include "processes/hosts.h"
 #include "processes/process_program.h"
 
 #include <gmock/gmock.h>
@@ -30,12 +31,6 @@ using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-int sum_of_ones(Strategy& strategy) {
-  return *strategy
-              .run([](ReplicaContext& replica) { return replica.all_reduce(ReduceOp::kSum, 1); })
-              .begin();
-}
 
 TEST(Cluster, RunsTheProgramOnEachHost) {
   testing::asserts("SEM-186");
