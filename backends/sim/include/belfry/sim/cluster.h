@@ -26,10 +26,10 @@ struct HostFault {
     kCut,   ///< From this call on, `host` and `other` do not reach one another.
   };
 
-  Kind kind = Kind::kStop;
-  int host = 0;
-  int call = 1;
-  int other = -1;  ///< Of kCut.
+  Kind kind = Kind::kStop;  ///< The effect of the fault.
+  int host = 0;             ///< The number of the host that makes the call.
+  int call = 1;             ///< The number of the call, from 1.
+  int other = -1;           ///< Of kCut: the other end of the link.
 
   bool operator==(const HostFault&) const = default;
 };

@@ -80,11 +80,14 @@ class Group final : public ProcessGroup {
   std::vector<std::string> hosts_;
 };
 
-using belfry::operator<<;
-
 }  // namespace belfry::mpi
 
-namespace belfry::detail {
+namespace belfry {
+namespace detail {
 template <>
 inline constexpr bool kPrints<mpi::GroupOptions> = true;
-}  // namespace belfry::detail
+}  // namespace detail
+namespace mpi {
+using belfry::operator<<;
+}  // namespace mpi
+}  // namespace belfry
