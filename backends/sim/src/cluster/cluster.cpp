@@ -16,6 +16,7 @@
 #include "replayed_chooser.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -103,7 +104,7 @@ struct Run final : Job, ScheduleSource {
   const std::function<void(Host&)>* program = nullptr;
   std::vector<std::exception_ptr> thrown;
   std::vector<std::uint64_t> hashes;
-  int ended = 0;
+  std::atomic<int> ended = 0;  // Counted on the fibers of hosts.
 };
 
 namespace {

@@ -40,6 +40,7 @@ HostMeeting::HostMeeting(Executor& executor, int hosts, const std::vector<HostFa
 
 std::vector<std::vector<std::byte>> HostMeeting::meet(int host, HostCall call) {
   const auto index = static_cast<std::size_t>(host);
+  std::unique_lock lock(mutex_);
   ++counts_[index];
   suffer_faults(host);
   if (lost_) throw_error(*lost_);
@@ -49,12 +50,11 @@ std::vector<std::vector<std::byte>> HostMeeting::meet(int host, HostCall call) {
                           .name = call.name};
   calls_[index] = call;
   const std::shared_ptr<Outcome> mine = outcome_;
-  if (++arrived_ == size()) {
-    executor_.step(arrival);
-    conclude();
-  } else {
-    executor_.block_until(arrival, gate_);
-  }
+  const bool is_last = ++arrived_ == size();
+  lock.unlock();
+  is_last ? executor_.step(arrival) : executor_.block_until(arrival, gate_);
+  lock.lock();
+  if (is_last) conclude();
   // A completed meeting counts, also if a host has left since.
   if (outcome_ == mine) throw_error(*lost_);
   if (mine->error) throw_error(*mine->error);
@@ -97,11 +97,13 @@ void HostMeeting::lose(ErrorReport report) {
 }
 
 void HostMeeting::leave(int host, const std::exception_ptr& thrown) {
+  const std::lock_guard lock(mutex_);
   ended_.push_back(host);
   lose(detail::process_left(host, thrown == nullptr ? "" : "it threw " + text_of(thrown)));
 }
 
 void HostMeeting::stop(int host) {
+  const std::lock_guard lock(mutex_);
   ended_.push_back(host);
   // The program may have made further calls, which threw as well.
   int call = counts_[static_cast<std::size_t>(host)];
@@ -115,6 +117,7 @@ void HostMeeting::stop(int host) {
 }
 
 GroupHealth HostMeeting::health() const {
+  const std::lock_guard lock(mutex_);
   GroupHealth health;
   health.lost = ended_;
   std::ranges::sort(health.lost);

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,6 +52,9 @@ class HostMeeting {
   void conclude();
   void lose(ErrorReport report);
 
+  // All hosts are on one thread. The mutex tells ThreadSanitizer the order that calls of the group
+  // make between hosts. No host waits with the mutex.
+  mutable std::mutex mutex_;
   Executor& executor_;
   const std::vector<HostFault>& faults_;
   std::vector<std::optional<HostCall>> calls_;

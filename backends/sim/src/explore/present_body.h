@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/backend/unwatched.h"
 #include "belfry/detail/machine_uses.h"
 
 #include <string>
@@ -54,9 +55,13 @@ class PresentBody {
   /// Notes, for the innermost body of the calling thread, a use of backends that nobody observes.
   static void uses_unobserved(std::string_view what);
   /// Notes that a backend of the simulator hands `executor` to the calling thread.
-  static void hands_out(const Executor& executor) { handed_out = &executor; }
+  static void hands_out(const Executor& executor) {
+    const belfry::detail::Unwatched unwatched;
+    handed_out = &executor;
+  }
   /// Notes a run on `executor`. Executors of other backends are in use beside all bodies.
   static void runs(const Executor& executor) noexcept {
+    const belfry::detail::Unwatched unwatched;
     if (handed_out != &executor) belfry::detail::note_use_beside_bodies();
   }
 
