@@ -23,7 +23,7 @@ namespace belfry::detail {
 namespace {
 
 using Words = std::vector<LeafDescription>;
-using Bytes = std::span<const std::byte>;
+using ElementBytes = std::span<const std::byte>;
 
 /// The first difference of a value from the first value.
 struct Divergence {
@@ -94,7 +94,7 @@ ElementTexts texts_of(DType dtype, const std::byte* reference, const std::byte* 
 
 // The divergence of the value `index` at `leaf`, with the first different element.
 Divergence bits_differ(const ComparedValues& values, std::size_t index, std::size_t leaf,
-                       Bytes reference, Bytes other) {
+                       ElementBytes reference, ElementBytes other) {
   const DType dtype = values.leaves[0][leaf].dtype;
   const std::size_t size = size_of(dtype);
   const auto differs = std::ranges::mismatch(reference, other);
