@@ -45,7 +45,8 @@ class NoAccesses final : public watch::RunTime {
   void enter(const Actor&, const void*) override {}
   void leave() override {}
   void begin_phase() override {}
-  void reach_variable(std::uint32_t, bool) override {}
+  void make_variable(std::uint32_t) override {}
+  void take_variable(std::uint32_t) override {}
   watch::HostReport stop() override {
     watch::HostReport report;
     report.accesses = 1;

@@ -19,10 +19,7 @@ using Bytes = std::vector<std::byte>;
 /// Appends values to a message between processes, in the byte order of the machine.
 class ByteWriter {
  public:
-  void add(const void* data, std::size_t count) {
-    const auto* const begin = static_cast<const std::byte*>(data);
-    bytes_.insert(bytes_.end(), begin, begin + count);
-  }
+  void add(const void* data, std::size_t count);
   template <class T>
     requires(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>)
   void put(const T& value) {
