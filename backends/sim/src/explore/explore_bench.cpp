@@ -52,7 +52,7 @@ class NoAccesses final : public watch::RunTime {
     report.accesses = 1;
     return report;
   }
-  std::string source_line(const void*) override { return {}; }
+  CallSite source_site(const void*) override { return {}; }
 };
 
 void be_watched() {
