@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the licence lines, line lengths and line ends of every text file."""
+"""Checks the top level of the tree, and the licence lines, line lengths and line ends of every text
+file."""
 
 import pathlib
 import re
@@ -12,6 +13,9 @@ COPYRIGHT = "SPDX-FileCopyrightText: The belfry authors"
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
 MARKED = {".h", ".hpp", ".cpp", ".cu", ".cuh", ".py", ".sh", ".cmake", ".in"}
 MAX_COLUMNS = 100
+# Beside files and folders whose names begin with a dot.
+TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "backends", "core",
+             "docs", "proptests", "tools"}
 
 
 def has_licence(text):
@@ -28,6 +32,9 @@ def is_marked(name):
 
 def check(files, report):
     for name in files.files:
+        top = name.partition("/")[0]
+        if top not in TOP_LEVEL and not top.startswith("."):
+            report.error(name, "has no place at the top level")
         text = "" if tree.is_verbatim(name) else files.text(name)
         if not text or not (is_marked(name) or text.startswith("#!")):
             continue

@@ -184,6 +184,15 @@ class Files(CheckTest):
         self.write("tools/thing", "#!/bin/sh\n" + "x" * 101 + "\n")
         self.reports("files", "tools/thing: does not begin", "101 columns")
 
+    def test_reports_files_at_the_top_level(self):
+        self.write("README.md", "A project.\n")
+        self.write(".gitignore", "/build/\n")
+        self.accepts("files")
+        self.write("left_by_a_test", "1\n")
+        self.write("scratch/notes.md", "A note.\n")
+        self.reports("files", "left_by_a_test: has no place at the top level",
+                     "scratch/notes.md: has no place at the top level", "2 errors")
+
 
 class Words(CheckTest):
     def test_accepts_plain_text(self):
