@@ -123,6 +123,9 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void merge_round();
   void begin_phase();
   void seek(int replica, const VariableRequest& request);
+  // The replica has `status` until `gate` is opened. Throws: as Executor::block_until, and in a run
+  // that has failed meanwhile.
+  void pause(int replica, ReplicaState::Status status, CallSite site, Gate& gate);
   void serve_seekers();
   // With other processes, the first replica's variable is made between rounds (SEM-159).
   std::shared_ptr<void> make_with_processes(int replica, const VariableRequest& request,

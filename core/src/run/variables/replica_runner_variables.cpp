@@ -39,22 +39,8 @@ std::shared_ptr<void> ReplicaRunner::make_variable(int replica, const VariableRe
 // The processes exchange the variable while no replica runs: groups are for the caller's thread.
 std::shared_ptr<void> ReplicaRunner::make_with_processes(
     int replica, const VariableRequest& request, FunctionRef<std::shared_ptr<void>()> make) {
-  ReplicaState& own = state(replica);
   make_ = &make;
-  own.status = ReplicaState::Status::kMaking;
-  try {
-    executor_.block_until({.kind = OperationKind::kWait,
-                           .agent = agent_of(replica),
-                           .subject = own.merges,
-                           .value = ordinal_,
-                           .site = request.site},
-                          maker_);
-  } catch (...) {
-    own.status = ReplicaState::Status::kRunning;
-    throw;
-  }
-  own.status = ReplicaState::Status::kRunning;
-  require_alive(replica);
+  pause(replica, ReplicaState::Status::kMaking, request.site, maker_);
   if (make_failed_ != nullptr) std::rethrow_exception(std::exchange(make_failed_, nullptr));
   return std::exchange(made_, nullptr);
 }
@@ -75,16 +61,20 @@ void ReplicaRunner::serve_maker() {
 }
 
 void ReplicaRunner::seek(int replica, const VariableRequest& request) {
+  state(replica).sought = &request;
+  pause(replica, ReplicaState::Status::kSeeking, request.site, seekers_);
+}
+
+void ReplicaRunner::pause(int replica, ReplicaState::Status status, CallSite site, Gate& gate) {
   ReplicaState& own = state(replica);
-  own.sought = &request;
-  own.status = ReplicaState::Status::kSeeking;
+  own.status = status;
   try {
     executor_.block_until({.kind = OperationKind::kWait,
                            .agent = agent_of(replica),
                            .subject = own.merges,
                            .value = ordinal_,
-                           .site = request.site},
-                          seekers_);
+                           .site = site},
+                          gate);
   } catch (...) {
     own.status = ReplicaState::Status::kRunning;
     throw;
