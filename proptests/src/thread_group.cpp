@@ -148,27 +148,6 @@ class Member final : public ProcessGroup {
   int rank_;
 };
 
-bool is_consequence(const std::exception_ptr& thrown) {
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const ProcessLostError&) {
-    return true;
-  } catch (const PeerFailedError&) {
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
-
-void rethrow_cause(const std::vector<std::exception_ptr>& thrown) {
-  for (const std::exception_ptr& error : thrown) {
-    if (error != nullptr && !is_consequence(error)) std::rethrow_exception(error);
-  }
-  for (const std::exception_ptr& error : thrown) {
-    if (error != nullptr) std::rethrow_exception(error);
-  }
-}
-
 }  // namespace
 
 void run_processes(int processes, const std::function<void(ProcessGroup&)>& body) {
@@ -190,7 +169,7 @@ void run_processes(int processes, const std::function<void(ProcessGroup&)>& body
     });
   }
   threads.clear();
-  rethrow_cause(thrown);
+  detail::rethrow_cause(thrown);
 }
 
 }  // namespace belfry::testing

@@ -4,6 +4,21 @@
 #include "belfry/detail/group_reports.h"
 
 namespace belfry::detail {
+namespace {
+
+bool is_consequence(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const ProcessLostError&) {
+    return true;
+  } catch (const PeerFailedError&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
 
 ErrorReport calls_differ(const std::vector<std::string>& calls) {
   ErrorReport report;
@@ -33,6 +48,15 @@ std::string processes_text(const std::vector<int>& ranks) {
     text += (i == 0 ? "" : ",") + std::to_string(ranks[i]);
   }
   return text;
+}
+
+void rethrow_cause(const std::vector<std::exception_ptr>& thrown) {
+  for (const std::exception_ptr& error : thrown) {
+    if (error != nullptr && !is_consequence(error)) std::rethrow_exception(error);
+  }
+  for (const std::exception_ptr& error : thrown) {
+    if (error != nullptr) std::rethrow_exception(error);
+  }
 }
 
 }  // namespace belfry::detail

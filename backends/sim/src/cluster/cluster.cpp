@@ -3,6 +3,7 @@
 
 #include "belfry/sim/cluster.h"
 
+#include "belfry/detail/group_reports.h"
 #include "belfry/error.h"
 #include "belfry/sim/replay_token.h"
 #include "choice_record.h"
@@ -30,22 +31,6 @@ class HostLog final : public OperationSink {
 
   Log log;
 };
-
-namespace {
-
-bool is_consequence(const std::exception_ptr& thrown) {
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const ProcessLostError&) {
-    return true;
-  } catch (const PeerFailedError&) {
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
-
-}  // namespace
 
 // A run. Kept until the next run, for the log and the choices.
 struct Run final : Job, ScheduleSource {
@@ -182,13 +167,7 @@ void Cluster::run(const std::function<void(Host&)>& program, CallSite site) {
   Run& run = *state_->latest;
   run.program = &program;
   run.executor->carry(state_->options.hosts, run, {});
-  for (const bool consequences : {false, true}) {
-    for (const std::exception_ptr& thrown : run.thrown) {
-      if (thrown != nullptr && is_consequence(thrown) == consequences) {
-        std::rethrow_exception(thrown);
-      }
-    }
-  }
+  belfry::detail::rethrow_cause(run.thrown);
   run.replay.throw_misfit(site);
 }
 
