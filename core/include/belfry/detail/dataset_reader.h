@@ -66,6 +66,7 @@ class DatasetReader {
   void start() {
     steps_ = steps_of(source_.dataset.read(), source_.sizes, source_.part.shares, source_.options,
                       source_.site);
+    if (core().processes() == nullptr) return;
     recipe_ = to_string(source_.options.end_of_data) + ", " + to_string(source_.options.elements) +
               ", " + to_string(source_.options.split) + ", prefetch " +
               std::to_string(source_.options.prefetch);
