@@ -137,22 +137,29 @@ TEST(Cluster, ThrowsTheCauseBeforeItsConsequences) {
   EXPECT_THAT(texts[1], HasSubstr("process 2 has left"));
 }
 
-TEST(Cluster, StopsHostsByPlan) {
-  testing::asserts("SEM-187");
-  // The second call of the group is the round of the run.
-  Cluster cluster{{.hosts = 3, .faults = {{.host = 1, .call = 2}}}};
+// The text of the loss that each of three hosts hears of in a sum of ones.
+std::vector<std::string> losses_of(Cluster& cluster) {
   std::vector<std::string> texts(3, "nothing was thrown");
-  EXPECT_THROW(cluster.run([&](Host& host) {
+  const auto program = [&](Host& host) {
+    std::string& text = texts[static_cast<std::size_t>(host.group().rank())];
     MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
     try {
       sum_of_ones(strategy);
     } catch (const ProcessLostError& error) {
-      texts[static_cast<std::size_t>(host.group().rank())] = error.what();
+      text = error.what();
       throw;
     }
-    texts[static_cast<std::size_t>(host.group().rank())] = "returned";
-  }),
-               ProcessLostError);
+    text = "returned";
+  };
+  EXPECT_THROW(cluster.run(program), ProcessLostError);
+  return texts;
+}
+
+TEST(Cluster, StopsHostsByPlan) {
+  testing::asserts("SEM-187");
+  // The second call of the group is the round of the run.
+  Cluster cluster{{.hosts = 3, .faults = {{.host = 1, .call = 2}}}};
+  const std::vector<std::string> texts = losses_of(cluster);
   EXPECT_THAT(texts[0], HasSubstr("process 1 stopped at its call 2"));
   EXPECT_EQ(texts[1], "nothing was thrown");
   EXPECT_THAT(texts[2], HasSubstr("process 1 stopped at its call 2"));
@@ -162,17 +169,7 @@ TEST(Cluster, CutsLinksByPlan) {
   testing::asserts("SEM-187");
   Cluster cluster{
       {.hosts = 3, .faults = {{.kind = HostFault::Kind::kCut, .host = 2, .call = 2, .other = 0}}}};
-  std::vector<std::string> texts(3, "nothing was thrown");
-  EXPECT_THROW(cluster.run([&](Host& host) {
-    MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
-    try {
-      sum_of_ones(strategy);
-    } catch (const ProcessLostError& error) {
-      texts[static_cast<std::size_t>(host.group().rank())] = error.what();
-      throw;
-    }
-  }),
-               ProcessLostError);
+  const std::vector<std::string> texts = losses_of(cluster);
   EXPECT_THAT(texts, Each(HasSubstr("process 2 and process 0 do not reach one another")));
 }
 
