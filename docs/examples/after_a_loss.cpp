@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The program of the page on processes, "after a loss": a training with checkpoints that a later
-// job continues, with any number of processes.
+// The program of the page on several hosts, "after a loss": a training with checkpoints that a
+// later job continues, with any number of processes.
 //
 //     mpirun -n 4 after_a_loss FILE DEADLINE_S [PROCESS STEP]
 //
