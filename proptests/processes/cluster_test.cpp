@@ -173,6 +173,87 @@ TEST(Cluster, CutsLinksByPlan) {
   EXPECT_THAT(texts, Each(HasSubstr("process 2 and process 0 do not reach one another")));
 }
 
+// The steps of hosts that start and then yield `yields` times, in order.
+std::vector<int> steps_of(Cluster& cluster, int yields) {
+  std::vector<int> steps;
+  cluster.run([&](Host& host) {
+    steps.push_back(host.group().rank());
+    for (int i = 0; i < yields; ++i) {
+      host.yield();
+      steps.push_back(host.group().rank());
+    }
+  });
+  return steps;
+}
+
+RC_GTEST_PROP(Cluster, GivesSlowHostsATurnAfterTheStepsOfOthers, ()) {
+  testing::asserts("SEM-221");
+  const int hosts = *rc::gen::inRange(2, 6);
+  const int slow = *rc::gen::inRange(0, hosts);
+  const int times = *rc::gen::inRange(2, 20);
+  const int yields = *rc::gen::inRange(1, 50);
+  ClusterOptions options{.hosts = hosts, .seed = *rc::gen::arbitrary<unsigned>()};
+  options.faults = {{.kind = HostFault::Kind::kSlow, .host = slow, .times = times}};
+  Cluster cluster{options};
+  const std::vector<int> steps = steps_of(cluster, yields);
+  RC_ASSERT(steps.size() == static_cast<std::size_t>(hosts * (yields + 1)));
+  // Others can go on until they have made all their steps.
+  int others = (hosts - 1) * (yields + 1);
+  int passed = 0;
+  for (const int host : steps) {
+    if (host != slow) {
+      --others;
+      ++passed;
+      continue;
+    }
+    RC_ASSERT(others == 0 || passed >= times - 1);
+    passed = 0;
+  }
+  options.seed += 1;
+  options.schedule = sim::Schedule::replay(cluster.replay_token());
+  Cluster replayed{options};
+  RC_ASSERT(steps_of(replayed, yields) == steps);
+}
+
+TEST(Cluster, LetsASlowHostArriveLast) {
+  testing::asserts("SEM-221");
+  std::set<int> last_before;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    Cluster cluster{
+        {.hosts = 3,
+         .seed = seed,
+         .faults = {{.kind = HostFault::Kind::kSlow, .host = 1, .call = 3, .times = 100}}}};
+    std::vector<std::vector<int>> arrivals(5);
+    cluster.run([&](Host& host) {
+      for (std::vector<int>& order : arrivals) {
+        host.yield();
+        order.push_back(host.group().rank());
+        host.group().barrier();
+      }
+    });
+    last_before.insert(arrivals[0].back());
+    // The first two calls are no slower. Later, host 1 comes when both others wait.
+    for (std::size_t call = 2; call < 5; ++call) EXPECT_EQ(arrivals[call].back(), 1) << seed;
+  }
+  EXPECT_EQ(last_before, (std::set<int>{0, 1, 2}));
+}
+
+TEST(Cluster, EndsIfHostsWaitForASlowHost) {
+  testing::asserts("SEM-221");
+  Cluster cluster{{.hosts = 3,
+                   .faults = {{.kind = HostFault::Kind::kSlow, .host = 0, .times = 50},
+                              {.kind = HostFault::Kind::kSlow, .host = 2, .times = 3}}}};
+  bool done = false;
+  int sums = 0;
+  cluster.run([&](Host& host) {
+    if (host.group().rank() == 0) done = true;
+    while (!done) host.yield();
+    MultiWorkerMirroredStrategy strategy{host.backend(), host.group()};
+    sums += sum_of_ones(strategy);
+  });
+  EXPECT_EQ(sums, 9);  // Three hosts, with the sum of three ones each.
+}
+
 TEST(Cluster, StartsEachRunAnew) {
   testing::asserts("SEM-186");
   Cluster cluster{{.hosts = 2, .devices = 2, .seed = 3}};
@@ -230,6 +311,7 @@ TEST(Cluster, RefusesImpossibleOptions) {
   refuses({.hosts = 2, .faults = {{.host = 2}}});
   refuses({.hosts = 2, .faults = {{.host = 1, .call = 0}}});
   refuses({.hosts = 2, .faults = {{.kind = HostFault::Kind::kCut, .host = 1, .other = 1}}});
+  refuses({.hosts = 2, .faults = {{.kind = HostFault::Kind::kSlow, .times = 1}}});
   refuses({.hosts = 2, .stack_bytes = 10});
 }
 
@@ -240,12 +322,15 @@ TEST(Cluster, PrintsItsOptions) {
       .devices_of = {2, 0, 1},
       .seed = 7,
       .faults = {{.host = 1, .call = 2},
-                 {.kind = HostFault::Kind::kCut, .host = 0, .call = 4, .other = 2}}};
+                 {.kind = HostFault::Kind::kCut, .host = 0, .call = 4, .other = 2},
+                 {.kind = HostFault::Kind::kSlow, .host = 1, .call = 3, .times = 5}}};
   EXPECT_EQ(to_string(options),
             "{.hosts = 3, .devices_of = {2, 0, 1}, .seed = 7, .faults = {{.host = 1, .call = 2}, "
-            "{.kind = belfry::sim::HostFault::Kind::kCut, .host = 0, .call = 4, .other = 2}}}");
+            "{.kind = belfry::sim::HostFault::Kind::kCut, .host = 0, .call = 4, .other = 2}, "
+            "{.kind = belfry::sim::HostFault::Kind::kSlow, .host = 1, .call = 3, .times = 5}}}");
   EXPECT_EQ(to_string(options.faults[0]), "host 1 stops at call 2");
   EXPECT_EQ(to_string(options.faults[1]), "call 4 of host 0: the link to host 2 is cut");
+  EXPECT_EQ(to_string(options.faults[2]), "host 1 is 5 times as slow from call 3 on");
 }
 
 TEST(Cluster, HasUpTo256Hosts) {

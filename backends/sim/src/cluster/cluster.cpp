@@ -9,6 +9,7 @@
 #include "choice_record.h"
 #include "cluster/cluster_options.h"
 #include "cluster/host_meeting.h"
+#include "cluster/slow_hosts.h"
 #include "engine/digest.h"
 #include "fixed_chooser.h"
 #include "random_chooser.h"
@@ -26,10 +27,16 @@ namespace belfry::sim {
 // Keeps the operations of the hosts.
 class HostLog final : public OperationSink {
  public:
-  explicit HostLog(std::size_t limit) : log(limit) {}
-  void on_operation(const Operation& operation) override { log.append(operation); }
+  HostLog(std::size_t limit, SlowHosts& slow) : log(limit), slow_(slow) {}
+  void on_operation(const Operation& operation) override {
+    log.append(operation);
+    slow_.step(operation.agent.index);
+  }
 
   Log log;
+
+ private:
+  SlowHosts& slow_;
 };
 
 // A run. Kept until the next run, for the log and the choices.
@@ -39,12 +46,13 @@ struct Run final : Job, ScheduleSource {
         record(wanted.record_limit),
         replay(wanted.schedule.choices),
         chooser(make_chooser()),
-        hosts(wanted.record_limit),
-        executor(make_fiber_executor({.chooser = chooser.get(),
+        slow(*chooser, wanted.hosts, options.faults),
+        hosts(wanted.record_limit, slow),
+        executor(make_fiber_executor({.chooser = slow.is_needed() ? &slow : chooser.get(),
                                       .sink = &hosts,
                                       .agents = nullptr,
                                       .stack_bytes = wanted.stack_bytes})),
-        meeting(*executor, wanted.hosts, options.faults),
+        meeting(*executor, slow, wanted.hosts, options.faults),
         thrown(static_cast<std::size_t>(wanted.hosts)),
         hashes(static_cast<std::size_t>(wanted.hosts)) {}
 
@@ -82,7 +90,8 @@ struct Run final : Job, ScheduleSource {
   const ClusterOptions& options;
   ChoiceRecord record;
   Replay replay;
-  std::unique_ptr<Chooser> chooser;
+  std::unique_ptr<Chooser> chooser;  // Of hosts, replicas and streams.
+  SlowHosts slow;                    // The same, of hosts alone.
   HostLog hosts;
   std::unique_ptr<Executor> executor;
   HostMeeting meeting;

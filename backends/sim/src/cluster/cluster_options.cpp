@@ -39,6 +39,9 @@ ClusterOptions checked_options(ClusterOptions options, CallSite site) {
   for (const HostFault& fault : options.faults) {
     const bool has_other =
         fault.kind != HostFault::Kind::kCut || (is_host(fault.other) && fault.other != fault.host);
+    if (fault.kind == HostFault::Kind::kSlow && fault.times < 2) {
+      refuse(to_string(fault), "a slow host is at least 2 times as slow", site);
+    }
     if (is_host(fault.host) && has_other && fault.call >= 1) continue;
     refuse(
         "a fault of a cluster of " + std::to_string(options.hosts) + " hosts: " + to_string(fault),
@@ -52,6 +55,9 @@ std::string to_string(const HostFault& fault) {
   const std::string host = "host " + std::to_string(fault.host);
   const std::string call = "call " + std::to_string(fault.call);
   if (fault.kind == HostFault::Kind::kStop) return host + " stops at " + call;
+  if (fault.kind == HostFault::Kind::kSlow) {
+    return host + " is " + std::to_string(fault.times) + " times as slow from " + call + " on";
+  }
   return call + " of " + host + ": the link to host " + std::to_string(fault.other) + " is cut";
 }
 
@@ -60,10 +66,13 @@ namespace {
 std::string code_of(const HostFault& fault) {
   detail::OptionsText text;
   const bool cuts = fault.kind == HostFault::Kind::kCut;
+  const bool slows = fault.kind == HostFault::Kind::kSlow;
   if (cuts) text.put("kind", "belfry::sim::HostFault::Kind::kCut");
+  if (slows) text.put("kind", "belfry::sim::HostFault::Kind::kSlow");
   text.put("host", std::to_string(fault.host));
   text.put("call", std::to_string(fault.call));
   if (cuts) text.put("other", std::to_string(fault.other));
+  if (slows) text.put("times", std::to_string(fault.times));
   return text.text();
 }
 

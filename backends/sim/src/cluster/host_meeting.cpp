@@ -32,8 +32,10 @@ std::string text_of(const std::exception_ptr& thrown) {
 
 }  // namespace
 
-HostMeeting::HostMeeting(Executor& executor, int hosts, const std::vector<HostFault>& faults)
+HostMeeting::HostMeeting(Executor& executor, SlowHosts& slow, int hosts,
+                         const std::vector<HostFault>& faults)
     : executor_(executor),
+      slow_(slow),
       faults_(faults),
       calls_(static_cast<std::size_t>(hosts)),
       counts_(static_cast<std::size_t>(hosts)) {}
@@ -42,6 +44,7 @@ std::vector<std::vector<std::byte>> HostMeeting::meet(int host, HostCall call) {
   const auto index = static_cast<std::size_t>(host);
   std::unique_lock lock(mutex_);
   ++counts_[index];
+  slow_.call(host);
   suffer_faults(host);
   if (lost_) throw_error(*lost_);
   const Operation arrival{.kind = OperationKind::kArrive,
@@ -66,7 +69,7 @@ void HostMeeting::suffer_faults(int host) {
   for (const HostFault& fault : faults_) {
     if (fault.host != host || count < fault.call) continue;
     if (fault.kind == HostFault::Kind::kStop) throw HostStopped();
-    if (lost_) continue;
+    if (fault.kind == HostFault::Kind::kSlow || lost_) continue;
     const std::string ends =
         "process " + std::to_string(fault.host) + " and process " + std::to_string(fault.other);
     lose(lost(ends + " do not reach one another",

@@ -5,6 +5,7 @@
 #include "belfry/backend/executor.h"
 #include "belfry/error.h"
 #include "belfry/sim/cluster.h"
+#include "cluster/slow_hosts.h"
 
 #include <cstddef>
 #include <exception>
@@ -30,7 +31,7 @@ struct HostCall {
 /// The calls of all hosts meet here. Context: on the fibers of hosts.
 class HostMeeting {
  public:
-  HostMeeting(Executor& executor, int hosts, const std::vector<HostFault>& faults);
+  HostMeeting(Executor& executor, SlowHosts& slow, int hosts, const std::vector<HostFault>& faults);
 
   int size() const { return static_cast<int>(calls_.size()); }
   /// The bytes of all hosts. Order: waits for the calls of all hosts.
@@ -56,6 +57,7 @@ class HostMeeting {
   // make between hosts. No host waits with the mutex.
   mutable std::mutex mutex_;
   Executor& executor_;
+  SlowHosts& slow_;
   const std::vector<HostFault>& faults_;
   std::vector<std::optional<HostCall>> calls_;
   std::vector<int> counts_;  // Of calls, by host.

@@ -17,24 +17,29 @@
 
 namespace belfry::sim {
 
-/// A fault of a run of a cluster, at the `call`-th call of the group that `host` makes, from 1.
+/// A fault of a run of a cluster, at the `call`-th call of the group that `host` makes, from 1
+/// (SEM-187, SEM-221).
 struct HostFault {
   /// The kinds of faults.
   enum class Kind : std::uint8_t {
     kStop,  ///< The host stops: the call and all later calls of the host never return to the
             ///< program.
     kCut,   ///< From this call on, `host` and `other` do not reach one another.
+    kSlow,  ///< From the end of the call before on, the host gets a turn only after `times` - 1
+            ///< steps of other hosts, as long as others can go on.
   };
 
   Kind kind = Kind::kStop;  ///< The effect of the fault.
   int host = 0;             ///< The number of the host that makes the call.
   int call = 1;             ///< The number of the call, from 1.
   int other = -1;           ///< Of kCut: the other end of the link.
+  int times = 10;           ///< Of kSlow: how many times as slow the host is, at least 2.
 
   bool operator==(const HostFault&) const = default;
 };
 
-/// `host 1 stops at call 3`, `call 2 of host 0: the link to host 2 is cut`.
+/// `host 1 stops at call 3`, `call 2 of host 0: the link to host 2 is cut`, `host 1 is 10 times as
+/// slow from call 3 on`.
 std::string to_string(const HostFault& fault);
 
 /// All inputs of a run of a cluster besides the program.
