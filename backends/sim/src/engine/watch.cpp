@@ -7,6 +7,15 @@
 #include "engine/command.h"
 
 namespace belfry::engine {
+namespace {
+
+template <class T>
+T& value_of(std::vector<T>& values, std::size_t number) {
+  if (number >= values.size()) values.resize(number + 1);
+  return values[number];
+}
+
+}  // namespace
 
 sim::Actor Watch::actor() const {
   if (executor_ == nullptr) return {};
@@ -37,14 +46,14 @@ void Watch::tell(const sim::Observation& observation) {
 void Watch::called_by(const void* code) {
   const sim::Actor caller = actor();
   const std::lock_guard lock(mutex_);
-  codes_[caller] = code;
+  value_of(codes_, actors_.of(caller)) = code;
 }
 
 const void* Watch::code() {
   const sim::Actor caller = actor();
   const std::lock_guard lock(mutex_);
-  const auto noted = codes_.find(caller);
-  return noted == codes_.end() ? nullptr : noted->second;
+  const std::optional<std::uint32_t> number = actors_.find(caller);
+  return number && *number < codes_.size() ? codes_[*number] : nullptr;
 }
 
 std::uint32_t Watch::begin_run() {
@@ -55,7 +64,7 @@ std::uint32_t Watch::begin_run() {
 sim::EventName Watch::name_event() {
   const sim::Actor maker = actor();
   const std::lock_guard lock(mutex_);
-  return {maker, ++events_[maker]};
+  return {maker, ++value_of(events_, actors_.of(maker))};
 }
 
 // A later variable at the same address takes the place of an earlier variable.

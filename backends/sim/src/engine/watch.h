@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actor_numbers.h"
 #include "belfry/backend/executor.h"
 #include "belfry/detail/host_accesses.h"
 #include "belfry/sim/observer.h"
@@ -156,9 +157,10 @@ class Watch {
   std::uint32_t phase_ = 0;
   const Executor* executor_ = nullptr;
   std::mutex mutex_;
-  std::map<sim::Actor, const void*> codes_;
+  sim::ActorNumbers actors_;
+  std::vector<const void*> codes_;     // By actors_.
+  std::vector<std::uint32_t> events_;  // How many each has made, by actors_.
   std::uint32_t runs_ = 0;
-  std::map<sim::Actor, std::uint32_t> events_;         // How many each has made.
   std::map<const void*, std::uint32_t> variable_ids_;  // Looked up, and never listed.
   std::uint32_t variables_ = 0;
 };

@@ -2,35 +2,60 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "races/clock.h"
 
-#include <algorithm>
-
 namespace belfry::sim::races {
 
-// A clock that covers the second clock stays, and a clock that is covered becomes a copy: both
-// share all parts then, and a later join finds equal parts.
+// A clock that covers the second clock stays, and a clock that is covered becomes a copy.
 void Clock::join(const Clock& other) {
-  if (other.numbers_.get() == nullptr || other.numbers_.get() == numbers_.get()) return;
-  if (numbers_.get() == nullptr) {
-    numbers_ = other.numbers_;
+  if (other.is_empty() || has_last_of(other)) return;
+  if (is_empty() || other.has_last_of(*this)) {
+    *this = other;
     return;
   }
-  Relation all;
-  const std::size_t count = std::max(numbers_->parts.size(), other.numbers_->parts.size());
-  for (std::size_t i = 0; i < count; ++i) {
-    const Relation one = relation(part_of(*numbers_, i), part_of(*other.numbers_, i));
-    all.covers &= one.covers;
-    all.is_covered &= one.is_covered;
-  }
-  if (all.covers) return;
-  if (all.is_covered) {
-    numbers_ = other.numbers_;
-  } else {
-    join_parts(*other.numbers_);
-  }
+  last_ = {};
+  join_table(other.table_);
+  for (std::size_t i = 0; i < other.own_count_; ++i) raise(other.own_[i]);
 }
 
-void Clock::join_parts(const Numbers& other) {
-  Numbers& own = own_numbers();
+// A table without further owners is changed in place.
+void Clock::raise(const Happening& to) {
+  for (std::size_t i = 0; i < own_count_; ++i) {
+    if (own_[i].lane != to.lane) continue;
+    own_[i].number = std::max(own_[i].number, to.number);
+    return;
+  }
+  if (in_table(to.lane) >= to.number) return;
+  if (!table_.is_alone()) {
+    if (own_count_ < kOwn) {
+      own_[own_count_++] = to;
+      return;
+    }
+    move_own_to_table();
+  }
+  own_part(to.lane / kLanes).lanes[to.lane % kLanes] = to.number;
+}
+
+void Clock::join_table(const Ref<Table>& other) {
+  if (other.get() == nullptr || other.get() == table_.get()) return;
+  if (table_.get() == nullptr || other->origin.get() == table_.get()) return take_table(other);
+  if (table_->origin.get() == other.get()) return;
+  const Relation all = relation(*table_, *other);
+  if (all.covers) return;
+  if (all.is_covered) return take_table(other);
+  join_parts(*other);
+  move_own_to_table();
+}
+
+void Clock::take_table(const Ref<Table>& other) {
+  table_ = other;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < own_count_; ++i) {
+    if (in_table(own_[i].lane) < own_[i].number) own_[kept++] = own_[i];
+  }
+  own_count_ = static_cast<std::uint32_t>(kept);
+}
+
+void Clock::join_parts(const Table& other) {
+  Table& own = own_table();
   if (own.parts.size() < other.parts.size()) own.parts.resize(other.parts.size());
   for (std::size_t i = 0; i < other.parts.size(); ++i) {
     const Relation one = relation(own.parts[i].get(), other.parts[i].get());
@@ -46,6 +71,26 @@ void Clock::join_parts(const Numbers& other) {
   }
 }
 
+void Clock::move_own_to_table() {
+  for (std::size_t i = 0; i < own_count_; ++i) {
+    std::uint32_t& number = own_part(own_[i].lane / kLanes).lanes[own_[i].lane % kLanes];
+    number = std::max(number, own_[i].number);
+  }
+  own_count_ = 0;
+}
+
+Clock::Relation Clock::relation(const Table& first, const Table& second) {
+  Relation all;
+  const std::size_t count = std::max(first.parts.size(), second.parts.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const Relation one = relation(part_of(first, i), part_of(second, i));
+    all.covers &= one.covers;
+    all.is_covered &= one.is_covered;
+    if (!all.covers && !all.is_covered) break;
+  }
+  return all;
+}
+
 Clock::Relation Clock::relation(const Part* first, const Part* second) {
   if (first == second) return {};
   if (first == nullptr) return {.covers = false, .is_covered = true};
@@ -58,15 +103,20 @@ Clock::Relation Clock::relation(const Part* first, const Part* second) {
   return {.covers = below == 0, .is_covered = above == 0};
 }
 
-Clock::Numbers& Clock::own_numbers() {
-  if (!numbers_.is_alone()) {
-    numbers_ = Ref(numbers_.get() == nullptr ? new Numbers : new Numbers{.parts = numbers_->parts});
+// A chain of origins would keep the tables of all phases.
+Clock::Table& Clock::own_table() {
+  if (table_.is_alone()) return *table_;
+  if (table_.get() == nullptr) {
+    table_ = Ref(new Table);
+  } else {
+    table_->origin = {};
+    table_ = Ref(new Table{.parts = table_->parts, .origin = table_});
   }
-  return *numbers_;
+  return *table_;
 }
 
 Clock::Part& Clock::own_part(std::size_t index) {
-  Numbers& own = own_numbers();
+  Table& own = own_table();
   if (index >= own.parts.size()) own.parts.resize(index + 1);
   Ref<Part>& part = own.parts[index];
   if (!part.is_alone()) {

@@ -93,7 +93,7 @@ void RaceDetector::note_submitted(const Observation& seen, HostAgent& agent) {
 }
 
 void RaceDetector::add_item(const Observation& seen, const HostAgent& agent, Clock before) {
-  const StreamOrder::Point point = streams_.append(seen.items, agent, before);
+  const Happening point = streams_.append(seen.items, agent, before);
   BufferAccess access;
   access.lane = point.lane;
   access.number = point.number;
@@ -205,7 +205,7 @@ void RaceDetector::note_variable(const Observation& seen, HostAgent& agent) {
     hosts_.step(agent);
     HostAgent& made = variables_[seen.record];
     made = agent;
-    made.clock.set(agent.lane, agent.steps);
+    made.clock.add(agent.lane, agent.steps);
     made.streams = streams_.submitted_by(agent);
     return;
   }

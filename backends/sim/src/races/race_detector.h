@@ -6,6 +6,7 @@
 #include "belfry/sim/observer.h"
 #include "belfry/sim/race.h"
 #include "races/access_history.h"
+#include "races/event_values.h"
 #include "races/host_order.h"
 #include "races/stream_order.h"
 #include "watch/host_watch.h"
@@ -104,7 +105,7 @@ class RaceDetector final : public Observer {
   std::vector<std::uint32_t> buffers_made_;  // How many each agent has made, by actors_.
   std::vector<SharedBuffer> shared_;
   AccessHistory of_program_;  // Of shared memory, by address.
-  std::map<EventName, std::vector<EventUse>> events_;
+  EventValues<std::vector<EventUse>> events_;
   std::map<std::uint64_t, HostAgent> variables_;  // The makers, as of the making.
   std::vector<Race> races_;
   std::vector<std::vector<AgentId>> first_agents_;

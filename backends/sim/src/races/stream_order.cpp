@@ -7,21 +7,22 @@
 
 namespace belfry::sim::races {
 
-StreamOrder::Point StreamOrder::append(std::span<const StreamItem> items, const HostAgent& agent,
-                                       Clock& clock) {
+Happening StreamOrder::append(std::span<const StreamItem> items, const HostAgent& agent,
+                              Clock& clock) {
   // First the last item of the agent itself: a clock without further owners is changed in place.
   for (const StreamItem& item : items) {
     clock.join(std::move(lane_of(settle(item.stream, agent.phase), agent.slot).last));
   }
   clock.join(agent.clock);
   for (const StreamItem& item : items) join_known(item.stream, agent, clock);
-  if (agent.steps != 0) clock.set(agent.lane, agent.steps);
-  Point point;
+  if (agent.steps != 0) clock.add(agent.lane, agent.steps);
+  Happening point;
   for (const StreamItem& item : items) {
     StreamLane& lane = lane_of(at(item.stream), agent.slot);
-    clock.set(lane.lane, ++lane.items);
+    clock.add(lane.lane, ++lane.items);
     if (point.number == 0) point = {lane.lane, lane.items};
   }
+  clock.end_at(point);
   for (const StreamItem& item : items) {
     StreamLane& lane = lane_of(at(item.stream), agent.slot);
     lane.last = clock;
@@ -33,8 +34,9 @@ StreamOrder::Point StreamOrder::append(std::span<const StreamItem> items, const 
 void StreamOrder::join_known(std::int32_t stream, const HostAgent& agent, Clock& clock) {
   const Stream& own = settle(stream, agent.phase);
   clock.join(own.settled);
-  for (const StreamLane& lane : own.lanes) {
-    if (lane.slot == agent.slot && lane.phase == agent.phase) clock.join(lane.last);
+  const auto known = std::ranges::equal_range(own.lanes, agent.slot, {}, &StreamLane::slot);
+  for (const StreamLane& lane : known) {
+    if (lane.phase == agent.phase) clock.join(lane.last);
   }
   const auto inherited = agent.streams.find(stream);
   if (inherited != agent.streams.end()) clock.join(inherited->second);
@@ -46,11 +48,10 @@ void StreamOrder::record(const EventName& event, std::uint64_t record, const Clo
   records.push_back({record, clock});
 }
 
-Clock StreamOrder::recorded(const EventName& event, std::uint64_t record) const {
-  const auto records = records_.find(event);
-  if (records == records_.end()) return {};
-  const auto found = std::ranges::find(records->second, record, &Record::number);
-  return found == records->second.end() ? Clock() : found->clock;
+Clock StreamOrder::recorded(const EventName& event, std::uint64_t record) {
+  const std::vector<Record>& records = records_[event];
+  const auto found = std::ranges::find(records, record, &Record::number);
+  return found == records.end() ? Clock() : found->clock;
 }
 
 std::map<std::int32_t, Clock> StreamOrder::submitted_by(const HostAgent& agent) const {
@@ -76,10 +77,9 @@ StreamOrder::Stream& StreamOrder::settle(std::int32_t stream, std::uint32_t phas
 }
 
 StreamOrder::StreamLane& StreamOrder::lane_of(Stream& stream, std::int32_t slot) {
-  const auto found = std::ranges::find(stream.lanes, slot, &StreamLane::slot);
-  if (found != stream.lanes.end()) return *found;
-  stream.lanes.push_back({.slot = slot, .lane = lanes_++});
-  return stream.lanes.back();
+  const auto at = std::ranges::lower_bound(stream.lanes, slot, {}, &StreamLane::slot);
+  if (at != stream.lanes.end() && at->slot == slot) return *at;
+  return *stream.lanes.insert(at, {.slot = slot, .lane = lanes_++});
 }
 
 }  // namespace belfry::sim::races

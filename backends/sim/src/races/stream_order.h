@@ -5,6 +5,7 @@
 #include "belfry/sim/observer.h"
 #include "numbered_values.h"
 #include "races/clock.h"
+#include "races/event_values.h"
 #include "races/host_order.h"
 
 #include <cstdint>
@@ -22,20 +23,15 @@ class StreamOrder {
  public:
   explicit StreamOrder(Lane& lanes) : lanes_(lanes) {}
 
-  /// A point in a lane.
-  struct Point {
-    Lane lane = 0;
-    std::uint32_t number = 0;  ///< From 1.
-  };
-
   /// Appends an item of `agent` to the streams of `items`. `clock` is everything before the item
-  /// for reasons besides streams and agent, and becomes everything up to the item.
-  Point append(std::span<const StreamItem> items, const HostAgent& agent, Clock& clock);
+  /// for reasons besides streams and agent, and becomes everything up to the item. Returns
+  /// the item, of a collective the part in the first stream.
+  Happening append(std::span<const StreamItem> items, const HostAgent& agent, Clock& clock);
   /// Adds everything in `stream` that comes before a present step of `agent`.
   void join_known(std::int32_t stream, const HostAgent& agent, Clock& clock);
   /// Keeps the point of a record, and returns everything up to the record later.
   void record(const EventName& event, std::uint64_t record, const Clock& clock);
-  Clock recorded(const EventName& event, std::uint64_t record) const;
+  Clock recorded(const EventName& event, std::uint64_t record);
   /// The items that `agent` has submitted in the present phase, by stream.
   std::map<std::int32_t, Clock> submitted_by(const HostAgent& agent) const;
 
@@ -48,9 +44,9 @@ class StreamOrder {
     Clock last{};  // Up to the last item.
   };
   struct Stream {
-    std::uint32_t phase = 0;  // Of the last look.
-    Clock settled{};          // All items of phases before.
-    std::vector<StreamLane> lanes{};
+    std::uint32_t phase = 0;          // Of the last look.
+    Clock settled{};                  // All items of phases before.
+    std::vector<StreamLane> lanes{};  // By slot.
   };
   // A host that waits may name a record before the latest: of the last records all are known.
   static constexpr std::size_t kRecords = 8;
@@ -66,7 +62,7 @@ class StreamOrder {
 
   Lane& lanes_;
   NumberedValues<Stream> streams_;  // By stream.
-  std::map<EventName, std::vector<Record>> records_;
+  EventValues<std::vector<Record>> records_;
 };
 
 }  // namespace belfry::sim::races
