@@ -57,7 +57,7 @@ RC_GTEST_PROP(Cluster, ComputesTheBitsOfOneStrategyWithAllReplicas, ()) {
     cluster.run([&](Host& host) {
       MultiWorkerMirroredStrategy strategy{host.backend(), host.group(), {.order = program.order}};
       const PerReplica<Trace> own =
-          run_program(strategy, program, 1.25 + 100 * host.group().rank());
+          run_program(strategy, program, program.first_value(host.group().rank()));
       for (int id = 0; id < own.size(); ++id) {
         if (own.has(id)) traces[static_cast<std::size_t>(id)] = own[id];
       }
@@ -67,7 +67,8 @@ RC_GTEST_PROP(Cluster, ComputesTheBitsOfOneStrategyWithAllReplicas, ()) {
   Cluster cluster{options};
   const std::vector<Trace> traces = run(cluster);
   for (int id = 0; id < program.replicas(); ++id) {
-    RC_ASSERT(traces[static_cast<std::size_t>(id)] == expected[id]);
+    const Trace& found = traces[static_cast<std::size_t>(id)];
+    RC_ASSERT(found == (expected.has(id) ? expected[id] : Trace()));
   }
   // The same options, and the token in place of the seed, give the same run.
   Cluster again{options};

@@ -85,7 +85,7 @@ Outcome run_cluster(sim::Cluster& cluster, const ProcessProgram& program,
     try {
       MultiWorkerMirroredStrategy strategy{host.backend(), group, {.order = program.order}};
       const auto saved = strategy.mirrored_variable(2, {.name = "saved"});
-      const PerReplica<Trace> own = run_program(strategy, program, 1.25 + 100 * rank);
+      const PerReplica<Trace> own = run_program(strategy, program, program.first_value(rank));
       Checkpoint(strategy).add(saved).save(path);
       for (int id = 0; id < own.size(); ++id) {
         if (own.has(id)) outcome.traces[static_cast<std::size_t>(id)] = own[id];

@@ -61,7 +61,8 @@ RC_GTEST_PROP(ProcessDatasets, ShareOutAsOneStrategyWithAllReplicas, ()) {
   const int batch = *rc::gen::inRange(replicas, 3 * replicas + 1);
   const bool knows_size = *rc::gen::arbitrary<bool>();
   const DistributeOptions options{
-      .end_of_data = *rc::gen::element(EndOfData::kDropPartialStep, EndOfData::kPadWithEmpties),
+      .end_of_data = *rc::gen::element(EndOfData::kDropPartialStep, EndOfData::kPadWithEmpties,
+                                       EndOfData::kMaskReplicas),
       .prefetch = *rc::gen::inRange(0, 3),
       .split = *rc::gen::element(BatchSplit::kEvenSizes, BatchSplit::kEachBatch)};
 

@@ -3,6 +3,7 @@
 
 #include "processes/process_program.h"
 
+#include "belfry/sim/attachments.h"
 #include "belfry/sim/backend.h"
 #include "belfry/testing/thread_group.h"
 #include "processes/device_steps.h"
@@ -118,13 +119,41 @@ Verb other_verb(Verb verb) {
 
 }  // namespace
 
+int ProcessProgram::process_of(int replica) const {
+  int process = 0;
+  for (int left = replica; left >= devices[static_cast<std::size_t>(process)]; ++process) {
+    left -= devices[static_cast<std::size_t>(process)];
+  }
+  return process;
+}
+
+bool ProcessProgram::has_listeners() const {
+  std::vector<int> present(devices.size());
+  for (int replica = 0; replica < replicas(); ++replica) {
+    if (absent[static_cast<std::size_t>(replica)]) continue;
+    present[static_cast<std::size_t>(process_of(replica))] += 1;
+  }
+  return std::ranges::find(present, 0) != present.end();
+}
+
+int ProcessProgram::lowest_of(int process) const {
+  int replica = 0;
+  while (process_of(replica) != process || absent[static_cast<std::size_t>(replica)]) ++replica;
+  return replica;
+}
+
 ProcessProgram any_program(int processes_at_least) {
   ProcessProgram program;
   const int processes = *rc::gen::inRange(processes_at_least, 5);
   int replicas = 0;
   for (int i = 0; i < processes; ++i) {
-    program.devices.push_back(*rc::gen::inRange(1, 4));
+    program.devices.push_back(*rc::gen::inRange(0, 4));
     replicas += program.devices.back();
+  }
+  if (replicas == 0 || processes == 1) {
+    int& devices = program.devices[static_cast<std::size_t>(*rc::gen::inRange(0, processes))];
+    replicas += devices == 0 ? 1 : 0;
+    devices = std::max(devices, 1);
   }
   const int steps = *rc::gen::inRange(1, 9);
   for (int i = 0; i < steps; ++i) {
@@ -133,6 +162,16 @@ ProcessProgram any_program(int processes_at_least) {
   for (int i = 0; i < replicas; ++i) {
     program.values.push_back(*rc::gen::inRange(-100000, 100000) / 3.0);
   }
+  // In half of the programs some replicas take no part, sometimes all replicas of a process.
+  const bool masks = *rc::gen::arbitrary<bool>();
+  const int present = *rc::gen::inRange(0, replicas);
+  for (int replica = 0; replica < replicas; ++replica) {
+    program.absent.push_back(masks && replica != present && *rc::gen::arbitrary<bool>());
+  }
+  // This verb maps elements, which needs a replica of every process.
+  if (program.has_listeners()) {
+    std::ranges::replace(program.verbs, Verb::kMergeTensorBatch, Verb::kMergeTensorCustom);
+  }
   const int order = *rc::gen::inRange(0, 4);
   if (order == 1) program.order = ReductionOrder::kReplicaOrder;
   if (order == 2) program.order = ReductionOrder::kTree;
@@ -140,11 +179,15 @@ ProcessProgram any_program(int processes_at_least) {
   return program;
 }
 
-PerReplica<Trace> run_program(Strategy& strategy, const ProcessProgram& program, double first) {
+PerReplica<Trace> run_program(Strategy& strategy, const ProcessProgram& program, double first,
+                              Trace* after) {
   ProgramVariables variables(strategy, first);
-  return strategy.run([&](ReplicaContext& replica) {
+  std::vector<std::optional<double>> values(program.values.begin(), program.values.end());
+  for (std::size_t id = 0; id < values.size(); ++id) {
+    if (program.absent[id]) values[id].reset();
+  }
+  const auto body = [&](ReplicaContext& replica, double x) {
     const int id = replica.replica_id();
-    double x = program.values[static_cast<std::size_t>(id)];
     Trace trace;
     for (int i = 0; i < static_cast<int>(program.verbs.size()); ++i) {
       Verb verb = program.verbs[static_cast<std::size_t>(i)];
@@ -172,38 +215,49 @@ PerReplica<Trace> run_program(Strategy& strategy, const ProcessProgram& program,
       trace.push_back(x);
     }
     return trace;
-  });
+  };
+  PerReplica<Trace> traces = strategy.run(body, PerReplica<double>::from(std::move(values)));
+  if (after != nullptr) {
+    const std::vector<double> table = strategy.read(variables.table).to_host();
+    const std::vector<float> rows = strategy.read(variables.rows).to_host();
+    *after = {strategy.read(variables.weight), table[0], table[1], strategy.read(variables.count),
+              double(rows[2])};
+  }
+  return traces;
 }
 
-PerReplica<Trace> run_alone(const ProcessProgram& program) {
+PerReplica<Trace> run_alone(const ProcessProgram& program, Trace* after) {
   sim::Backend backend{{.devices = program.replicas(), .seed = 11}};
   MirroredStrategy strategy{backend, {.order = program.order}};
-  return run_program(strategy, program, 1.25);
+  return run_program(strategy, program, 1.25, after);
 }
 
 ProcessOutcome run_over_processes(const ProcessProgram& program, std::vector<double>& later) {
   const auto processes = program.devices.size();
   ProcessOutcome outcome;
   outcome.traces.resize(static_cast<std::size_t>(program.replicas()));
+  outcome.after.resize(processes);
   outcome.hashes.resize(processes);
   outcome.errors.resize(processes);
   later.resize(processes);
   run_processes(static_cast<int>(processes), [&](ProcessGroup& group) {
     const auto rank = static_cast<std::size_t>(group.rank());
-    sim::Backend backend{{.devices = program.devices[rank], .seed = 3 + rank}};
+    sim::Backend backend{sim::Options{.devices = program.devices[rank], .seed = 3 + rank},
+                         sim::Attachments{.may_lack_devices = true}};
     MultiWorkerMirroredStrategy strategy{backend, group, {.order = program.order}};
     try {
-      const PerReplica<Trace> traces = run_program(strategy, program, 1.25 + 100 * group.rank());
+      const PerReplica<Trace> traces =
+          run_program(strategy, program, program.first_value(group.rank()), &outcome.after[rank]);
       for (int id = 0; id < traces.size(); ++id) {
         if (traces.has(id)) outcome.traces[static_cast<std::size_t>(id)] = traces[id];
       }
     } catch (...) {
       outcome.errors[rank] = std::current_exception();
     }
-    later[rank] =
-        *strategy
-             .run([](ReplicaContext& replica) { return replica.all_reduce(ReduceOp::kSum, 1.0); })
-             .begin();
+    const PerReplica<double> ones = strategy.run(
+        [](ReplicaContext& replica) { return replica.all_reduce(ReduceOp::kSum, 1.0); });
+    // A process without devices has no result.
+    later[rank] = program.devices[rank] == 0 ? program.replicas() : *ones.begin();
     outcome.hashes[rank] = backend.hash();
   });
   return outcome;

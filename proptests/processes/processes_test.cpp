@@ -384,18 +384,6 @@ TEST(Processes, RefuseWorkOfOneProcess) {
           replica.merge_call([](CrossReplicaContext& cross) { cross.run([](ReplicaContext&) {}); });
         });
       },
-      [](auto& strategy) {
-        const auto batches = Dataset<int>::range(8).batch(4);
-        strategy.distribute_dataset(batches, {.end_of_data = EndOfData::kMaskReplicas});
-      },
-      // Replica 1 of each process takes no part.
-      [](auto& strategy) {
-        const int first = strategy.cross_replica().core().first_replica();
-        detail::ReplicaArray<int> one(1);
-        one.emplace_back(1);
-        const PerReplica<int> masked(std::move(one), detail::Participants(4, {first}));
-        strategy.run([](ReplicaContext&, int) {}, masked);
-      },
   });
 }
 

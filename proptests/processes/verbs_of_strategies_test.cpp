@@ -85,13 +85,19 @@ TEST(StrategyVerbs, DistributeDatasetsFromFunction) {
   });
 }
 
-TEST(StrategyVerbs, RefuseDatasetsThatMaskReplicas) {
-  testing::asserts("SEM-156");
-  EXPECT_THAT(texts_on_hosts<UnsupportedError>([](auto& strategy, sim::Host&) {
-                strategy.distribute_dataset(Dataset<int>::range(8).batch(8),
-                                            {.end_of_data = EndOfData::kMaskReplicas});
-              }),
-              Each(HasSubstr("BF-080")));
+TEST(StrategyVerbs, DistributeADatasetThatMasksReplicas) {
+  testing::asserts("SEM-185");
+  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+    // Eight numbers for six replicas: 0 to 5, then 6 and 7 for the replicas 0 and 1.
+    const auto numbers = Dataset<int>::range(8).batch(6);
+    std::vector<std::vector<int>> shares;
+    for (const auto& step :
+         strategy.distribute_dataset(numbers, {.end_of_data = EndOfData::kMaskReplicas})) {
+      for (const std::vector<int>& share : step) shares.push_back(share);
+    }
+    const std::vector<std::vector<int>> all[] = {{{0}, {1}, {6}, {7}}, {{2}}, {{3}, {4}, {5}}};
+    EXPECT_EQ(shares, all[host.group().rank()]);
+  });
 }
 
 TEST(StrategyVerbs, DistributeValues) {

@@ -60,8 +60,8 @@ void require_enumerator(E value, E last, const char* member, const char* hint, C
 
 }  // namespace
 
-Options checked_options(Options options, CallSite site) {
-  require_devices(options, site);
+Options checked_options(Options options, CallSite site, bool may_lack_devices) {
+  if (!may_lack_devices || options.devices != 0) require_devices(options, site);
   require_links(options, site);
   require_enumerator(options.schedule.kind, ScheduleKind::kReplayed, "schedule.kind",
                      "use Schedule::fixed(), Schedule::random() or Schedule::replay(token)", site);

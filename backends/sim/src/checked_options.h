@@ -9,6 +9,6 @@ namespace belfry::sim {
 
 /// `options`, if a backend can be made with them.
 /// Throws: InvalidArgumentError (kNoDevices), (kInvalidArgument), with `site`.
-Options checked_options(Options options, CallSite site);
+Options checked_options(Options options, CallSite site, bool may_lack_devices = false);
 
 }  // namespace belfry::sim

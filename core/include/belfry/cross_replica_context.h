@@ -231,6 +231,7 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   detail::VariableState<T>& assigned(const ReplicaLocalVariable<T>& variable, const char* what,
                                      CallSite site) {
     core_.require_change(what, site);
+    detail::require_no_listener(core_, what, site);
     detail::VariableState<T>& state = variable.state(site);
     detail::require_owner(core_, state.info, site);
     core_.statistics().updates += 1;

@@ -71,7 +71,7 @@ DistributedDataset<B>::DistributedDataset(Strategy& strategy, Dataset<B> dataset
   source_.part = detail::input_part(strategy.cross_replica().core(), options, is_made_here, site);
   const bool is_whole = options.elements == ElementUse::kGlobalBatch;
   if (is_whole && !detail::is_batch<B>()) detail::throw_not_batches(site);
-  if (is_whole && source_.dataset.batch_size()) {
+  if (is_whole && source_.dataset.batch_size() && source_.part.shares > 0) {
     const std::int64_t size = *source_.dataset.batch_size();
     const int replicas = source_.part.shares;
     if (options.split == BatchSplit::kEachBatch) {
@@ -114,7 +114,10 @@ auto Strategy::distribute_datasets_from_function(const F& fn, DistributeOptions 
     options.elements = ElementUse::kPerReplica;
     detail::require_options(options, site);
     const InputContext context = detail::input_context(core_, options, site);
+    using Made = std::remove_cvref_t<decltype(detail::as_dataset(fn(context)))>;
     auto made = [&] {
+      // A process without replicas is no input pipeline.
+      if (core_.own().count() == 0) return Made::from({});
       const Scope here = scope(site);
       return detail::as_dataset(fn(context));
     }();

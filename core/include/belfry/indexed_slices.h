@@ -87,9 +87,11 @@ Mirrored<IndexedSlices<T>> reduce_all_slices(StrategyCore& core, ReduceOp op,
   require_same_dense_shape(shapes, site, &slices.present());
   const Mirrored<Tensors> gathered = all_gather_value(
       core, PerReplica<Tensors>(std::move(tensors), slices.present()), Axis(0), site);
-  ReplicaArray<IndexedSlices<T>> results(core.own().count());
-  for (int i = 0; i < core.own().count(); ++i) {
-    const auto& [values, indices] = gathered[core.own().id(i)];
+  // A process without replicas has the result on its host.
+  const int count = std::max(core.own().count(), 1);
+  ReplicaArray<IndexedSlices<T>> results(count);
+  for (int i = 0; i < count; ++i) {
+    const auto& [values, indices] = gathered[core.first_replica() + i];
     IndexedSlices<T> result{values, indices, shapes.front()};
     if (op == ReduceOp::kMean) {
       result.values = Tensor<T>(

@@ -203,7 +203,7 @@ class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks
   auto transaction(const F& fn, CallSite site = CallSite::here()) {
     static_assert(std::is_invocable_v<const F&>, "transaction calls fn(): write [&] {...}");
     core_.require_cross("transaction", site);
-    if constexpr (std::is_invocable_v<const F&>) return detail::transact(core_, fn);
+    if constexpr (std::is_invocable_v<const F&>) return detail::transact(core_, fn, site);
   }
 
   /// Sets the order and the algorithm of reductions and whether names are required; the options

@@ -100,9 +100,11 @@ PerReplica<T> reduce_vjp(CrossReplicaContext& cross, ReduceOp op, const PerRepli
     detail::require_operator(op, site);
     detail::require_replicas(cross.core(), value.size(), site);
     const detail::Participants& present = value.present();
-    const bool is_alone = cross.core().processes() == nullptr;
-    const int count = is_alone ? present.count() : cross.num_replicas();
-    if (op == ReduceOp::kMean) detail::divide_leaves(cotangent, count, site);
+    if (op == ReduceOp::kMean) {
+      const int count = detail::count_of_processes(cross.core(), "reduce_vjp", present, site);
+      detail::divide_leaves(cotangent, count, site);
+    }
+    if (present.count() == 0) return PerReplica<T>(detail::ReplicaArray<T>(), present);
     std::vector<Placement> places;
     places.reserve(static_cast<std::size_t>(present.count()));
     for (int i = 0; i < present.count(); ++i) {

@@ -9,6 +9,7 @@
 #include "belfry/error.h"
 
 #include <exception>
+#include <optional>
 #include <vector>
 
 namespace belfry::detail {
@@ -16,9 +17,32 @@ namespace {
 
 constexpr const char* kRead = "a step of a distributed dataset";
 
+// The processes with replicas: the readers of parts of the data.
+struct Pipelines {
+  int count = 0;
+  int own = 0;
+  bool is_one_here = false;
+};
+
+bool has_replicas(const ProcessExchange& processes, int process) {
+  return processes.first_replica(process + 1) > processes.first_replica(process);
+}
+
+Pipelines pipelines_of(const ProcessExchange& processes) {
+  Pipelines pipelines;
+  for (int process = 0; process < processes.processes(); ++process) {
+    if (process == processes.rank()) pipelines.own = pipelines.count;
+    pipelines.count += has_replicas(processes, process) ? 1 : 0;
+  }
+  pipelines.is_one_here = has_replicas(processes, processes.rank());
+  return pipelines;
+}
+
 void require_workers(const ProcessExchange& processes, const DistributeOptions& options,
                      CallSite site) {
-  if (options.num_workers == processes.processes() && options.worker == processes.rank()) return;
+  const Pipelines pipelines = pipelines_of(processes);
+  if (!pipelines.is_one_here) return;
+  if (options.num_workers == pipelines.count && options.worker == pipelines.own) return;
   throw InvalidArgumentError(
       ErrorCode::kInvalidArgument,
       "the options name worker " + std::to_string(options.worker) + " of " +
@@ -30,14 +54,16 @@ void require_workers(const ProcessExchange& processes, const DistributeOptions& 
 }
 
 void require_equal_counts(const ProcessExchange& processes, CallSite site) {
+  const int first = processes.process_of(0);
+  const int usual = processes.first_replica(first + 1);
   for (int process = 0; process < processes.processes(); ++process) {
     const int replicas = processes.first_replica(process + 1) - processes.first_replica(process);
-    if (replicas == processes.first_replica(1)) continue;
+    if (replicas == usual || replicas == 0) continue;
     throw UnsupportedError(ErrorCode::kUnsupported,
                            "global batches in parts of each process need as many replicas in "
                            "every process, and process " +
                                std::to_string(process) + " has " + std::to_string(replicas) +
-                               ", process 0 " + std::to_string(processes.first_replica(1)),
+                               ", process " + std::to_string(first) + " " + std::to_string(usual),
                            "let every process read the whole dataset: leave num_workers and worker "
                            "out",
                            site);
@@ -63,9 +89,6 @@ InputPart input_part(StrategyCore& core, const DistributeOptions& options, bool 
                      CallSite site) {
   const ProcessExchange* const processes = core.processes();
   if (processes == nullptr) return {core.own(), core.size(), false};
-  if (options.end_of_data == EndOfData::kMaskReplicas) {
-    core.require_one_process("a dataset that masks replicas", site);
-  }
   const bool is_part = is_made_here || options.num_workers != 1;
   if (options.num_workers != 1) require_workers(*processes, options, site);
   if (!is_part) return {core.own(), core.size(), true};
@@ -81,17 +104,21 @@ InputContext input_context(StrategyCore& core, const DistributeOptions& options,
     return {options.num_workers, options.worker, options.num_workers * core.size()};
   }
   if (options.num_workers != 1) require_workers(*processes, options, site);
-  return {processes->processes(), processes->rank(), core.size()};
+  const Pipelines pipelines = pipelines_of(*processes);
+  return {pipelines.count, pipelines.own, core.size()};
 }
 
 StepEnd agree_on_step(StrategyCore& core, StepEnd own, const std::string& recipe, CallSite site) {
   if (core.processes() == nullptr) return own;
   ByteWriter out;
   out.put(own.has_nothing);
-  out.put(own.is_partial || own.has_nothing);
+  // A process without shares knows nothing of the end.
+  out.put(own.takes_shares && (own.is_partial || own.has_nothing));
   out.put(own.lacks_empty);
+  out.put(own.takes_shares);
   out.text(recipe);
-  StepEnd all{true, false, false};
+  StepEnd all{.has_nothing = true};
+  std::optional<std::string> first;
   int lacking = -1;
   std::string recipes;
   bool same = true;
@@ -101,9 +128,12 @@ StepEnd agree_on_step(StrategyCore& core, StepEnd own, const std::string& recipe
     all.has_nothing = in.get<bool>() && all.has_nothing;
     all.is_partial = in.get<bool>() || all.is_partial;
     if (in.get<bool>() && lacking < 0) lacking = static_cast<int>(process);
+    const bool takes_shares = in.get<bool>();
     const std::string text = in.text();
-    same = same && text == recipe;
-    recipes += (process == 0 ? "" : "; ") + text + " in process " + std::to_string(process);
+    if (!takes_shares) continue;
+    if (!first) first = text;
+    same = same && text == *first;
+    recipes += (recipes.empty() ? "" : "; ") + text + " in process " + std::to_string(process);
   }
   if (!same) throw_recipes_differ(recipes, site);
   if (lacking >= 0 && !all.has_nothing) throw_no_batch_to_pad(lacking, site);

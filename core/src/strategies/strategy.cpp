@@ -16,7 +16,11 @@
 namespace belfry {
 namespace {
 
-std::vector<int> all_devices(Backend& backend) {
+std::vector<int> all_devices(Backend& backend, CallSite site) {
+  if (backend.device_count() == 0) {
+    throw InvalidArgumentError(ErrorCode::kNoDevices, "a strategy needs at least one device",
+                               "only a process of a MultiWorkerMirroredStrategy has none", site);
+  }
   std::vector<int> devices(static_cast<std::size_t>(backend.device_count()));
   std::iota(devices.begin(), devices.end(), 0);
   return devices;
@@ -24,7 +28,7 @@ std::vector<int> all_devices(Backend& backend) {
 
 std::vector<int> named_devices(Backend& backend, const std::vector<DeviceSpec>& specs,
                                CallSite site) {
-  if (specs.empty()) return all_devices(backend);
+  if (specs.empty()) return all_devices(backend, site);
   std::vector<int> devices;
   std::set<int> seen;
   for (const DeviceSpec& spec : specs) {

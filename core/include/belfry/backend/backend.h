@@ -71,7 +71,9 @@ class Backend {
 
   /// `sim`, `cuda`.
   virtual std::string_view name() const = 0;
-  virtual int device_count() const = 0;  ///< The number of devices, at least 1.
+  /// The number of devices: at least 1; 0 only if the host is known, for a process without devices
+  /// (SEM-213).
+  virtual int device_count() const = 0;
   /// The name of device `index`, for which has_device(index) holds.
   virtual DeviceSpec device_spec(int index) const = 0;
   /// Device `index`, made on first use. Throws: InvalidArgumentError (kUnknownDevice) unless

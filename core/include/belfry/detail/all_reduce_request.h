@@ -14,6 +14,9 @@ namespace belfry::detail {
 /// compared. Throws: StructureMismatchError and what StrategyReductions::all_reduce throws.
 void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* requests,
                         const Participants& present, int functions);
+/// The same for requests of the replicas of all processes that take part.
+void all_reduce_requests(CrossReplicaContext& cross, MergeRequest* const* requests,
+                         const Participants& present);
 
 template <class T>
 inline constexpr MergeType kAllReduceType{MergeKind::kAllReduce, spelling<T>(),

@@ -19,7 +19,6 @@ template <class R, class T>
 ReductionResult<R, T> fold_values(StrategyCore& core, const R& reduction,
                                   const PerReplica<T>& value, CallSite site) {
   const Participants& present = value.present();
-  require_all_processes(core, present, site);
   const T* const values = value.begin();
   if constexpr (Nest<T>) {
     T first = values[0];

@@ -64,6 +64,10 @@ class DatasetReader {
   StrategyCore& core() const { return source_.strategy->cross_replica().core(); }
 
   void start() {
+    if (source_.part.shares == 0) {
+      steps_ = [] { return Step<B>(); };
+      return;
+    }
     steps_ = steps_of(source_.dataset.read(), source_.sizes, source_.part.shares, source_.options,
                       source_.site);
     if (core().processes() == nullptr) return;
@@ -103,8 +107,11 @@ class DatasetReader {
       step = steps_();
       keep_empty(step);
     });
-    const StepEnd end = agree_on_step(
-        core(), {step.has_nothing(), step.is_partial, lacks_empty(step)}, recipe_, source_.site);
+    const StepEnd own{.has_nothing = step.has_nothing(),
+                      .is_partial = step.is_partial,
+                      .lacks_empty = lacks_empty(step),
+                      .takes_shares = source_.part.shares > 0};
+    const StepEnd end = agree_on_step(core(), own, recipe_, source_.site);
     if (end.has_nothing) return std::nullopt;
     if (end.is_partial && source_.options.end_of_data == EndOfData::kDropPartialStep)
       return std::nullopt;
@@ -149,7 +156,7 @@ class DatasetReader {
   }
   bool lacks_empty(const Step<B>& step) const {
     return source_.options.end_of_data == EndOfData::kPadWithEmpties && step.has_nothing() &&
-           !empty_;
+           source_.part.shares > 0 && !empty_;
   }
 
   DatasetSource<B> source_;

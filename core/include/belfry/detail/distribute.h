@@ -13,7 +13,8 @@
 
 namespace belfry::detail {
 
-/// Runs `function` on each replica of `present` until all have ended. Order: blocks the caller.
+/// Runs `function` on each replica of `present` until all have ended. Without a replica, listens to
+/// the run of the other processes (SEM-212). Order: blocks the caller.
 /// Throws: the exception of the failing replica with the lowest id, or of a merge function; errors
 /// of belfry (see CrossReplicaContext::run).
 void run_replicas(StrategyCore& core, CrossReplicaContext& cross,
@@ -32,13 +33,11 @@ bool has_component(const Mirrored<T>&, int) {
   return true;
 }
 
-/// Throws: UnsupportedError: not every replica of this process has a component (SEM-156).
-[[noreturn]] void throw_masked_process(CallSite site);
-
 /// In a handler: tells all processes, if there are several, of the failure before a run.
 void tell_processes(StrategyCore& core, CallSite site) noexcept;
 
-/// The replicas of this process that have a component of every argument (SEM-90).
+/// The replicas of this process that have a component of every argument (SEM-90): over several
+/// processes also none (SEM-212).
 template <class... Args>
 Participants participants(StrategyCore& core, CallSite site, const Args&... args) {
   if constexpr (!(Component<Args>::kDistributed || ...)) {
@@ -49,23 +48,17 @@ Participants participants(StrategyCore& core, CallSite site, const Args&... args
       const auto has = [replica](const auto& leaf) { return has_component(leaf, replica); };
       return (Component<Args>::all(args, has) && ...);
     };
-    int first_absent = 0;
-    while (first_absent < core.size() && takes_part(first_absent)) ++first_absent;
-    if (first_absent == core.size()) return core.own();
+    // Components of the replicas of other processes start nothing here.
+    const Participants& own = core.own();
+    int before_absent = 0;
+    while (before_absent < own.count() && takes_part(own.id(before_absent))) ++before_absent;
+    if (before_absent == own.count()) return own;
     std::vector<int> ids;
-    for (int replica = 0; replica < core.size(); ++replica) {
-      if (takes_part(replica)) ids.push_back(replica);
+    for (int i = 0; i < own.count(); ++i) {
+      if (takes_part(own.id(i))) ids.push_back(own.id(i));
     }
-    if (ids.empty()) throw_nobody_takes_part(site);
-    Participants some(core.size(), std::move(ids));
-    if (core.processes() != nullptr) {
-      // Components of the replicas of other processes start nothing here.
-      for (int i = 0; i < core.own().count(); ++i) {
-        if (!some.has(core.own().id(i))) throw_masked_process(site);
-      }
-      return core.own();
-    }
-    return some;
+    if (ids.empty() && core.processes() == nullptr) throw_nobody_takes_part(site);
+    return {core.size(), std::move(ids)};
   }
 }
 
@@ -104,6 +97,7 @@ auto distribute(StrategyCore& core, CrossReplicaContext& cross, const RunOptions
     };
     run_replicas(core, cross, body, present, options);
     if constexpr (IsVariable<Result>::value) {
+      if (present.count() == 0) return Result();  // Names no variable.
       return std::move(*slots[static_cast<std::size_t>(present.id(0))]);
     } else {
       ReplicaArray<Result> results(present.count());

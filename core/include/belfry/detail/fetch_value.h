@@ -5,7 +5,7 @@
 #include "belfry/detail/component.h"
 #include "belfry/detail/mirrored_check.h"
 #include "belfry/detail/place.h"
-#include "belfry/detail/process_values.h"
+#include "belfry/detail/process_listeners.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/update_components.h"
 
@@ -57,8 +57,8 @@ auto fetch_variable(StrategyCore& core, CrossReplicaContext& cross, VariableStat
   std::vector<int> own = state.info.places.devices;
   // As it is read: on the first replica's device.
   if (state.reader) {
-    const OnlyValue<T> total{of_all_processes(
-        core, "fetch", components_here(core, state), site,
+    const OnlyValue<T> total{of_all_components(
+        core, "fetch", state, site,
         [&](const PerReplica<T>& all) { return state.reader->read(core, all, site); })};
     return fetch_from(core, cross, total, {core.devices().front()}, device, fn);
   }
@@ -76,8 +76,8 @@ auto fetch_variable(StrategyCore& core, CrossReplicaContext& cross, VariableStat
   if constexpr (Nest<T>) {
     const ReduceOp op =
         state.info.aggregation == Aggregation::kSum ? ReduceOp::kSum : ReduceOp::kMean;
-    const Mirrored<T> total = of_all_processes(
-        core, "fetch", components_here(core, state), site,
+    const Mirrored<T> total = of_all_components(
+        core, "fetch", state, site,
         [&](const PerReplica<T>& all) { return reduce_value(core, op, all, site); });
     // By replica, wherever the components live.
     return fetch_from(core, cross, OnOwnDevices<T>{core, total}, core.devices(), device, fn);

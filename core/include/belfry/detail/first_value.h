@@ -43,13 +43,13 @@ std::uint64_t host_digest_of(const Init& init) {
 }
 
 /// Compares the descriptions of a variable that all processes make, and sends the first value of
-/// process 0; `value` is empty elsewhere. Throws: VariableMismatchError (kVariableMismatch) if
-/// processes ask for different variables; as ProcessExchange::values.
+/// the process of replica 0; `value` is empty elsewhere. Throws: VariableMismatchError
+/// (kVariableMismatch) if processes ask for different variables; as ProcessExchange::values.
 Bytes agree_on_variable(StrategyCore& core, const VariableRequest& request, std::string_view type,
                         const Bytes& value);
 
-/// The first value of a variable of several processes: `init` is called in process 0 alone
-/// (SEM-159). Order: blocks the host until all processes make the variable. Throws: as
+/// The first value of a variable of several processes: `init` is called in the process of replica 0
+/// alone (SEM-159). Order: blocks the host until all processes make the variable. Throws: as
 /// agree_on_variable; exceptions of `init` in process 0, and PeerFailedError in all others;
 /// UnsupportedError for a type that cannot be sent.
 template <class T, class Init>
@@ -60,9 +60,10 @@ T first_value_of_processes(StrategyCore& core, CrossReplicaContext& cross, const
     return initial_value(init);
   } else {
     const CurrentContext here = device_context(core, cross, core.devices().front());
+    const bool is_maker = core.processes()->process_of(0) == core.processes()->rank();
     T first{};
     ByteWriter out;
-    if (core.processes()->rank() == 0) {
+    if (is_maker) {
       try {
         CurrentContext context = here;
         const CurrentScope scope(context);
@@ -78,7 +79,7 @@ T first_value_of_processes(StrategyCore& core, CrossReplicaContext& cross, const
         &typeid(T),  structure_of(init),   host_digest_of(init), site,
         std::nullopt};
     const Bytes value = agree_on_variable(core, request, spelling<T>(), out.bytes());
-    if (core.processes()->rank() != 0) {
+    if (!is_maker) {
       ByteReader in(value);
       receive_value(in, first, core.placement(core.first_replica()));
     }

@@ -10,6 +10,7 @@
 #include "belfry/shape.h"
 #include "belfry/tensor.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -90,7 +91,6 @@ template <class T>
 ReplicaArray<T> gather_components(StrategyCore& core, const PerReplica<T>& value, Axis axis,
                                   int count, CallSite site) {
   if (has_tensor<T>()) require_all_replicas(core, value.size(), site);
-  require_all_processes(core, value.present(), site);
   std::vector<std::vector<const void*>> addresses;
   const Participants& present = value.present();
   const T& first = *value.begin();
@@ -128,7 +128,7 @@ ReplicaArray<T> gather_components(StrategyCore& core, const PerReplica<T>& value
 template <class T>
 Mirrored<T> all_gather_value(StrategyCore& core, const PerReplica<T>& value, Axis axis,
                              CallSite site) {
-  const int count = has_tensor<T>() ? core.own().count() : 1;
+  const int count = has_tensor<T>() ? std::max(core.own().count(), 1) : 1;
   return mirrored_on_own(core, gather_components(core, value, axis, count, site));
 }
 

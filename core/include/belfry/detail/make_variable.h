@@ -10,6 +10,7 @@
 #include "belfry/detail/merge_request.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/mirrored_check.h"
+#include "belfry/detail/process_listeners.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/refused.h"
 #include "belfry/detail/update_components.h"
@@ -52,6 +53,7 @@ std::shared_ptr<VariableState<T>> initialise(StrategyCore& core, CrossReplicaCon
                                              const ReaderOf& reader_of) {
   auto state = std::make_shared<VariableState<T>>();
   state->reader = reader_of(std::type_identity<T>());
+  state->sent = sent_components<T>();
   state->info = std::move(info);
   number_variable(core, state->info);
   InitialWork<T, Init> work(core, cross, state->info, init, state->info.created);
@@ -181,9 +183,9 @@ auto value_of_variable(StrategyCore& core, const V& variable, CallSite site) {
     return state.components[0].value;
   }
   if (state.reader) {
-    return of_all_processes(
-        core, "read", components_here(core, state), site,
-        [&](const PerReplica<T>& all) { return state.reader->read(core, all, site); });
+    return of_all_components(core, "read", state, site, [&](const PerReplica<T>& all) {
+      return state.reader->read(core, all, site);
+    });
   }
   if (state.info.aggregation == Aggregation::kOnlyFirst) {
     return value_of_first(core, "read", state, site);
@@ -191,9 +193,9 @@ auto value_of_variable(StrategyCore& core, const V& variable, CallSite site) {
   if constexpr (Nest<T>) {
     const ReduceOp op =
         state.info.aggregation == Aggregation::kSum ? ReduceOp::kSum : ReduceOp::kMean;
-    return of_all_processes(
-        core, "read", components_here(core, state), site,
-        [&](const PerReplica<T>& all) { return T(reduce_value(core, op, all, site).value()); });
+    return of_all_components(core, "read", state, site, [&](const PerReplica<T>& all) {
+      return T(reduce_value(core, op, all, site).value());
+    });
   } else {
     throw_not_reducible(state.info, site);
     return state.components[0].value;
@@ -213,7 +215,8 @@ auto read_variable(StrategyCore& core, const V& variable, CallSite site) {
 
 /// Calls `fn`. If `fn` throws, restores all variables.
 template <class F>
-auto transact(const StrategyCore& core, const F& fn) {
+auto transact(const StrategyCore& core, const F& fn, CallSite site) {
+  require_no_listener(core, "a transaction", site);
   const std::vector<std::function<void()>> undo = core.snapshots();
   try {
     return fn();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/detail/component.h"
+#include "belfry/detail/process_listeners.h"
 #include "belfry/detail/update_components.h"
 
 #include <cstddef>
@@ -15,13 +16,14 @@ namespace belfry::detail {
 /// Calls `fn(elements[k], args...)` on the device of replica k mod N, and lists what it returned
 /// for each replica of this process.
 template <class X, class F, class... Args>
-auto map_elements(StrategyCore& core, CrossReplicaContext& cross, [[maybe_unused]] CallSite site,
+auto map_elements(StrategyCore& core, CrossReplicaContext& cross, CallSite site,
                   const std::vector<X>& elements, const F& fn, const Args&... args) {
   static_assert(!(holds_per_replica<Args>() || ...),
                 "map takes Mirrored or plain arguments: reduce a PerReplica first");
   using Result =
       std::remove_cvref_t<std::invoke_result_t<const F&, const X&, const UpdateArgument<Args>&...>>;
   (require_argument(core, args, site), ...);
+  require_no_listener(core, "map", site);
   const auto size = static_cast<std::size_t>(core.size());
   const Participants& own = core.own();
   ReplicaArray<std::vector<Result>> lists(own.count());

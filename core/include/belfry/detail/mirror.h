@@ -75,11 +75,15 @@ Mirrored<T> mirrored_on_own(StrategyCore& core, ReplicaArray<T> components) {
   return Mirrored<T>(core.size(), first, std::move(components));
 }
 
+template <class T>
+Mirrored<T> mirror(StrategyCore& core, const T& value);
+
 /// A value that the replicas of `present` have, on all replicas of this process.
 template <class T>
 Mirrored<T> spread(StrategyCore& core, const ReplicaArray<T>& components,
                    const Participants& present) {
   const Participants& own = core.own();
+  if (own.count() == 0) return mirror(core, components[0]);
   ReplicaArray<T> all(own.count());
   for (int i = 0; i < own.count(); ++i) {
     const int replica = own.id(i);

@@ -10,22 +10,23 @@
 
 namespace belfry::detail {
 
-/// The replicas that take part in a run, or have a component of a value: all of them, or some
-/// (SEM-90).
+/// The replicas that take part in a run, or have a component of a value: all of them, some
+/// (SEM-90), or none of this process (SEM-211).
 class Participants {
  public:
   Participants() = default;
   /// All of `replicas`.
   explicit Participants(int replicas) : replicas_(replicas) {}
-  /// `ids` are ascending, below `replicas`, and at least one.
-  Participants(int replicas, std::vector<int> ids) : replicas_(replicas), ids_(std::move(ids)) {
-    if (static_cast<int>(ids_.size()) == replicas_) ids_.clear();
+  /// `ids` are ascending and below `replicas`.
+  Participants(int replicas, std::vector<int> ids)
+      : replicas_(replicas), all_(static_cast<int>(ids.size()) == replicas), ids_(std::move(ids)) {
+    if (all_) ids_.clear();
   }
 
   /// The number of replicas of the strategy, absent replicas included.
   int replicas() const { return replicas_; }
   int count() const { return is_all() ? replicas_ : static_cast<int>(ids_.size()); }
-  bool is_all() const { return ids_.empty(); }
+  bool is_all() const { return all_; }
   bool has(int replica) const { return is_all() || std::ranges::binary_search(ids_, replica); }
   /// The `position`-th participant.
   int id(int position) const {
@@ -41,7 +42,8 @@ class Participants {
 
  private:
   int replicas_ = 0;
-  std::vector<int> ids_;  // Empty: all.
+  bool all_ = true;
+  std::vector<int> ids_{};  // Empty if all.
 };
 
 }  // namespace belfry::detail

@@ -22,6 +22,7 @@ struct ProcessMessage {
     kRound,   ///< A round of a run: the state of each replica of the process.
     kValues,  ///< The values of a verb.
     kFailed,  ///< The run, or the preparation of the run, has failed in this process.
+    kListen,  ///< No replica of this process takes part in the run (SEM-212).
   };
 
   Kind kind = Kind::kValues;
@@ -31,6 +32,15 @@ struct ProcessMessage {
   int line = 0;
   int replica = -1;  ///< The failed replica; -1 if no replica failed.
   Bytes payload{};
+  bool in_run = false;
+};
+
+/// An exchange of a run as a process hears it that takes no part in the run.
+struct HeardExchange {
+  bool nobody_speaks = false;  ///< No process takes part.
+  ProcessMessage::Kind kind = ProcessMessage::Kind::kRound;
+  std::string what{};
+  std::vector<Bytes> payloads{};  ///< By process; empty for processes that listen.
 };
 
 /// The exchanges of a strategy with the same strategy in all processes of a group. In each
@@ -54,7 +64,7 @@ class ProcessExchange {
   // From begin_run to end_run, the first failed exchange ends all exchanges: later calls throw the
   // same exception and exchange nothing, since the other processes have left the run.
   void begin_run();
-  void end_run() { state_ = State::kIdle; }
+  void end_run();
   /// Whether all processes know the end of the run.
   bool is_closed() const { return state_ == State::kClosed; }
   /// The exception of the first failed exchange of this run; null if none has failed.
@@ -68,8 +78,22 @@ class ProcessExchange {
   /// another process is in another strategy, or in no round.
   std::vector<Bytes> round(const Bytes& own, FunctionRef<Bytes()> describe);
   /// The values of a verb: the payloads of all processes. Throws: as round, MergeMismatchError also
-  /// for another verb or place.
+  /// for another verb or place; UnsupportedError (kUnsupported) if some process listens.
   std::vector<Bytes> values(const char* what, CallSite site, const Bytes& own);
+  /// The same for a verb that does without the processes that listen: their payloads are empty.
+  std::vector<Bytes> values_of_speakers(const char* what, CallSite site, const Bytes& own);
+  /// The next exchange of a run in which no replica of this process takes part. `answer` is for a
+  /// message that asks for an answer. Throws: as round.
+  HeardExchange listen(const Bytes& answer, CallSite site);
+
+  // In a run, after its first exchange: which processes listen. Outside of runs no process listens.
+  bool has_listeners() const;
+  /// The lowest process that takes part; outside of runs, the process of replica 0.
+  int first_speaker() const;
+  bool speaks_first() const { return first_speaker() == rank(); }
+  /// Throws: UnsupportedError (kUnsupported) if some process listens.
+  void require_no_listener(const char* what, CallSite site) const;
+
   /// Tells all processes, in place of the next exchange, of the failure of this process; does
   /// nothing after the end of the exchanges of a run. Never throws.
   void tell_failure(const std::exception_ptr& thrown, int replica, CallSite site) noexcept;
@@ -85,6 +109,7 @@ class ProcessExchange {
   using Describe = FunctionRef<Bytes()>;
   std::vector<ProcessMessage> exchange(const ProcessMessage& own,
                                        const Describe* describe = nullptr);
+  void note_listeners(const std::vector<ProcessMessage>& all);
   void require_equal(const std::vector<ProcessMessage>& all, const Describe* describe);
   [[noreturn]] void throw_peer_failed(const std::vector<ProcessMessage>& all) const;
   [[noreturn]] void throw_mismatch(const std::vector<ProcessMessage>& all,
@@ -93,6 +118,7 @@ class ProcessExchange {
   ProcessGroup& group_;
   std::uint64_t number_;
   std::vector<int> first_;
+  std::vector<bool> listens_;  // By process, in the present run.
   State state_ = State::kIdle;
   std::exception_ptr failure_{};
 };

@@ -41,6 +41,7 @@ struct StepEnd {
   bool is_partial = false;   ///< Some replica lacks its share, or a part of the share.
   /// Without a share, and without an earlier batch, an empty batch would have no structure.
   bool lacks_empty = false;
+  bool takes_shares = true;  ///< False in a process without replicas that reads no data.
 };
 
 /// The end for all processes: nothing is left if no process has a share, and a step is partial if

@@ -11,6 +11,7 @@
 #include "belfry/distributed_values.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -114,15 +115,39 @@ void receive_value(ByteReader& in, T& value, Placement place) {
 /// Tells all processes, in place of the next exchange, of the exception in flight (SEM-154): the
 /// other processes wait for this process.
 void tell_failed_work(StrategyCore& core, CallSite site) noexcept;
-/// Throws: UnsupportedError unless every replica of this process has a component (SEM-156).
-void require_own_components(const StrategyCore& core, const char* what, const Participants& present,
-                            CallSite site);
+/// Begins the message about a value: the replicas of this process with a component. Returns these
+/// replicas.
+std::vector<int> send_present(ByteWriter& out, const StrategyCore& core,
+                              const Participants& present);
+/// The replicas of all processes with a component, as the messages begin; the readers go on behind.
+/// Throws: InvalidArgumentError (kInvalidArgument) in every process without any component.
+Participants receive_present(const StrategyCore& core, std::vector<ByteReader>& messages,
+                             const char* what, CallSite site);
 
-/// The value with the components of the replicas of all processes. Each process gives
-/// the components of its own replicas. Tensors of other processes come to the first device of this
+/// The number of replicas with a component, in all processes. Order: blocks the host until all
+/// processes have called. Throws: as receive_present and ProcessExchange::values.
+int count_of_processes(StrategyCore& core, const char* what, const Participants& present,
+                       CallSite site);
+
+/// A value of the type of the components. Throws: UnsupportedError if this process has no
+/// component, and the type has no default constructor.
+template <class T>
+T like_components(const PerReplica<T>& value, [[maybe_unused]] const char* what,
+                  [[maybe_unused]] CallSite site) {
+  if constexpr (std::is_default_constructible_v<T>) {
+    return value.begin() == value.end() ? T{} : *value.begin();
+  } else {
+    if (value.begin() == value.end()) throw_not_sent(what, site);
+    return *value.begin();
+  }
+}
+
+/// The value with the components of the replicas of all processes. Each process gives the existing
+/// components of its own replicas. Tensors of other processes come to the first device of this
 /// process. Order: blocks the host until all processes have called, and until the tensors of this
 /// process are computed.
-/// Throws: UnsupportedError; DeviceError for tensors that cannot be computed, and then
+/// Throws: UnsupportedError; InvalidArgumentError (kInvalidArgument) in every process without any
+/// component; DeviceError for tensors that cannot be computed, and then
 /// PeerFailedError in the other processes; as ProcessExchange::values.
 template <class T>
 PerReplica<T> gather_components_of_processes(StrategyCore& core, const char* what,
@@ -132,27 +157,32 @@ PerReplica<T> gather_components_of_processes(StrategyCore& core, const char* wha
     return value;
   } else {
     ByteWriter out;
+    std::optional<T> like;  // Replaced by each received value.
     try {
-      require_own_components(core, what, value.present(), site);
-      for (int i = 0; i < core.own().count(); ++i) send_value(out, value[core.own().id(i)]);
+      like.emplace(like_components(value, what, site));
+      for (const int replica : send_present(out, core, value.present())) {
+        send_value(out, value[replica]);
+      }
     } catch (...) {
       tell_failed_work(core, site);
       throw;
     }
     const ProcessExchange& processes = *core.processes();
-    const std::vector<Bytes> sent = core.processes()->values(what, site, out.bytes());
+    const std::vector<Bytes> sent = core.processes()->values_of_speakers(what, site, out.bytes());
     std::vector<ByteReader> messages(sent.begin(), sent.end());
+    Participants present = receive_present(core, messages, what, site);
     const Placement place = core.placement(core.first_replica());
-    ReplicaArray<T> all(core.size());
-    for (int replica = 0; replica < core.size(); ++replica) {
+    ReplicaArray<T> all(present.count());
+    for (int i = 0; i < present.count(); ++i) {
+      const int replica = present.id(i);
       if (core.own().has(replica)) {
         all.emplace_back(value[replica]);
       } else {
         const auto process = static_cast<std::size_t>(processes.process_of(replica));
-        receive_value(messages[process], all.emplace_back(*value.begin()), place);
+        receive_value(messages[process], all.emplace_back(*like), place);
       }
     }
-    return PerReplica<T>(std::move(all));
+    return PerReplica<T>(std::move(all), std::move(present));
   }
 }
 
@@ -166,22 +196,24 @@ decltype(auto) of_all_processes(StrategyCore& core, const char* what, const PerR
   return fn(gather_components_of_processes(core, what, value, site));
 }
 
+/// The value of process 0, or in a run of the lowest process that takes part.
 template <class T>
 T value_of_first_process(StrategyCore& core, const char* what, const T& value, CallSite site) {
   if constexpr (!is_sent<T>()) {
     throw_not_sent(what, site);
   } else {
+    ProcessExchange& processes = *core.processes();
     ByteWriter out;
     try {
-      if (core.processes()->rank() == 0) send_value(out, value);
+      if (processes.speaks_first()) send_value(out, value);
     } catch (...) {
       tell_failed_work(core, site);
       throw;
     }
-    const std::vector<Bytes> sent = core.processes()->values(what, site, out.bytes());
+    const std::vector<Bytes> sent = processes.values_of_speakers(what, site, out.bytes());
     T first = value;
-    if (core.processes()->rank() == 0) return first;
-    ByteReader in(sent.front());
+    if (processes.speaks_first()) return first;
+    ByteReader in(sent[static_cast<std::size_t>(processes.first_speaker())]);
     receive_value(in, first, core.placement(core.first_replica()));
     return first;
   }
@@ -190,6 +222,7 @@ T value_of_first_process(StrategyCore& core, const char* what, const T& value, C
 /// Copies of the components of a variable: those of the replicas of this process.
 template <class T>
 PerReplica<T> components_here(const StrategyCore& core, const VariableState<T>& state) {
+  if (core.own().count() == 0) return PerReplica<T>(ReplicaArray<T>(), core.own());
   ReplicaArray<T> values(state.components.size());
   for (const auto& component : state.components) values.emplace_back(component.value);
   if (core.processes() == nullptr) [[likely]] {
@@ -198,15 +231,7 @@ PerReplica<T> components_here(const StrategyCore& core, const VariableState<T>& 
   return PerReplica<T>(std::move(values), core.own());
 }
 
-/// The component of replica 0.
-template <class T>
-T value_of_first(StrategyCore& core, const char* what, const VariableState<T>& state,
-                 CallSite site) {
-  const T& own = state.components[0].value;
-  return core.processes() == nullptr ? own : value_of_first_process(core, what, own, site);
-}
-
-/// `fn(value)`, with the value of process 0.
+/// `fn(value)`, with the value of process 0, or in a run of the lowest process that takes part.
 template <class T, class F>
 decltype(auto) of_first_process(StrategyCore& core, const char* what, const T& value, CallSite site,
                                 const F& fn) {

@@ -52,13 +52,6 @@ inline void require_replicas(const StrategyCore& core, int replicas, CallSite si
 /// Throws UnsupportedError unless a value with tensors has a component on every replica.
 void require_all_replicas(StrategyCore& core, int components, CallSite site);
 
-/// Throws UnsupportedError if there are several processes, and `present` lacks replicas
-/// (SEM-156).
-inline void require_all_processes(const StrategyCore& core, const Participants& present,
-                                  CallSite site) {
-  if (!present.is_all()) core.require_one_process("a reduction of some replicas", site);
-}
-
 /// The leaves of a value in words.
 using LeafWords = FunctionRef<std::vector<LeafDescription>()>;
 /// The place of a leaf, by its index in the leaves of a reduction: a text as of place_in_value.
@@ -94,7 +87,6 @@ class ReducedValue {
   ReducedValue(StrategyCore& core, const PerReplica<T>& value, CallSite site)
       : value_(value), components_(value.present().count()) {
     if constexpr (has_tensor<T>()) require_all_replicas(core, value.size(), site);
-    require_all_processes(core, value.present(), site);
     for (const T& component : value) components_.emplace_back(component);
   }
 

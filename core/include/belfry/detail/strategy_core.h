@@ -108,9 +108,11 @@ class StrategyCore {
   int size() const { return own_.replicas(); }
   /// The replicas of this process; without a group of processes, all of them.
   const Participants& own() const { return own_; }
-  /// The lowest id among the replicas of this process.
+  /// The lowest id among the replicas of this process; in a process without replicas, an id whose
+  /// values are on the first device of this process.
   int first_replica() const { return first_replica_; }
-  /// Indices in the backend of the devices of this process's replicas, in order of the ids.
+  /// Indices in the backend of the devices of this process's replicas, in order of the ids; in a
+  /// process without replicas, the host alone, which holds values (SEM-213).
   const std::vector<int>& devices() const { return devices_; }
   /// The position in devices() of the device of a replica. Values of replicas of other processes
   /// come to the first device.
@@ -183,6 +185,8 @@ class StrategyCore {
 
   /// Remembers a variable until its last handle is gone.
   void track(std::weak_ptr<VariableRecord> variable);
+  /// The living variable with this number; null without such a variable.
+  std::shared_ptr<VariableRecord> variable(std::uint64_t number) const;
   /// For each living variable a function that restores its present components.
   std::vector<std::function<void()>> snapshots() const;
 

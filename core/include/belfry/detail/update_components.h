@@ -6,6 +6,7 @@
 #include "belfry/detail/host_values.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/mirrored_check.h"
+#include "belfry/detail/process_listeners.h"
 #include "belfry/detail/process_mirrors.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/detail/update_argument.h"
@@ -153,6 +154,7 @@ class UpdateWork final : public ComponentValues {
 template <class T, class Work>
 Replacement<T> carry_out_update(StrategyCore& core, VariableState<T>& state, Work& work,
                                 CallSite site) {
+  require_heard(core, state.info, site);
   core.update(work, site);
   work.require_all();
   ReplicaArray<T>& staged = work.staged();
@@ -190,10 +192,10 @@ auto update_components(StrategyCore& core, CrossReplicaContext& cross, CallSite 
   work.require_results();
   Replacement<T> next = carry_out_update(core, state, work, site);
   if constexpr (work.kVoid) {
-    next.put(state);
+    put_everywhere(core, state, next, site);
   } else {
     auto results = work.results();
-    next.put(state);
+    put_everywhere(core, state, next, site);
     return results;
   }
 }
@@ -210,7 +212,7 @@ auto update_each_component(StrategyCore& core, CrossReplicaContext& cross, CallS
   UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
   Replacement<T> next = carry_out_update(core, state, work, site);
   auto each = work.each();
-  next.put(state);
+  put_everywhere(core, state, next, site);
   return each;
 }
 

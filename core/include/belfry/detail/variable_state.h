@@ -39,6 +39,19 @@ struct VariableInfo {
   VariablePlaces places{};
 };
 
+class ByteReader;
+class ByteWriter;
+struct VariableRecord;
+
+/// What a listening process does with a variable, whose type its messages do not tell (SEM-212).
+struct SentComponents {
+  /// Reads a new value for all components. The result puts the components in place and never
+  /// throws. Throws: DeviceError (kOutOfMemory), InternalError.
+  std::function<void()> (*receive)(StrategyCore&, VariableRecord&, ByteReader&, CallSite);
+  /// Appends the components to the message. Order: blocks the host until tensors are computed.
+  void (*send)(StrategyCore&, const VariableRecord&, ByteWriter&);
+};
+
 /// A variable without its type: for work on all variables of a strategy.
 struct VariableRecord {
   VariableRecord() = default;
@@ -50,6 +63,7 @@ struct VariableRecord {
   virtual std::function<void()> snapshot() = 0;
 
   VariableInfo info;
+  const SentComponents* sent = nullptr;  ///< Null if the components cannot be sent.
 };
 
 template <class T>

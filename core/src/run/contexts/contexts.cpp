@@ -14,6 +14,7 @@ DeviceSpec ReplicaContext::device() const {
 
 std::vector<DeviceSpec> CrossReplicaContext::devices() const {
   std::vector<DeviceSpec> specs;
+  if (core_.own().count() == 0) return specs;
   specs.reserve(core_.devices().size());
   for (int device : core_.devices()) specs.push_back(core_.backend().device_spec(device));
   return specs;

@@ -130,26 +130,28 @@ void all_reduce_over_processes(CrossReplicaContext& cross, MergeRequest* const* 
   StrategyCore& core = cross.core();
   const MergeRequest& first = *requests[present.id(0)];
   ByteWriter out;
-  for (int i = 0; i < present.count(); ++i) send_part(out, at(requests, present.id(i)));
+  for (const int replica : send_present(out, core, present)) {
+    send_part(out, at(requests, replica));
+  }
   ProcessExchange& processes = *core.processes();
   // The place is empty: merges with equal tags meet at different lines.
-  const std::vector<Bytes> sent = processes.values("all_reduce", {}, out.bytes());
+  const std::vector<Bytes> sent = processes.values_of_speakers("all_reduce", {}, out.bytes());
+  std::vector<ByteReader> messages(sent.begin(), sent.end());
+  const Participants everywhere = receive_present(core, messages, "all_reduce", first.site);
 
   std::deque<Part> parts;
-  std::vector<MergeRequest*> all;
+  std::vector<MergeRequest*> all(static_cast<std::size_t>(core.size()));
   const Placement place = core.placement(core.first_replica());
   const OwnTypes types = own_types(requests, present);
-  for (int process = 0; process < processes.processes(); ++process) {
-    ByteReader in(sent[static_cast<std::size_t>(process)]);
-    const int end = processes.first_replica(process + 1);
-    for (int replica = processes.first_replica(process); replica < end; ++replica) {
-      Part& part = parts.emplace_back(in, first, place, types);
-      if (present.has(replica)) part.take_place_of(at(requests, replica));
-      all.push_back(&*part.request);
-    }
+  for (int i = 0; i < everywhere.count(); ++i) {
+    const int replica = everywhere.id(i);
+    const auto process = static_cast<std::size_t>(processes.process_of(replica));
+    Part& part = parts.emplace_back(messages[process], first, place, types);
+    if (present.has(replica)) part.take_place_of(at(requests, replica));
+    all[static_cast<std::size_t>(replica)] = &*part.request;
   }
   try {
-    execute_all_reduce(cross, all.data(), Participants(core.size()), 0);
+    all_reduce_requests(cross, all.data(), everywhere);
   } catch (...) {
     // The report points to places in `parts`.
     std::rethrow_exception(processes.completed(std::current_exception()));

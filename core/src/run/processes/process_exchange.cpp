@@ -29,6 +29,7 @@ Bytes encode(const ProcessMessage& message) {
   out.text(message.file);
   out.put(message.line);
   out.put(message.replica);
+  out.put(message.in_run);
   out.add(message.payload.data(), message.payload.size());
   return out.bytes();
 }
@@ -43,6 +44,7 @@ ProcessMessage decode(const Bytes& bytes) {
   message.file = in.text();
   message.line = in.get<int>();
   message.replica = in.get<int>();
+  message.in_run = in.get<bool>();
   message.payload.assign(in.rest().begin(), in.rest().end());
   return message;
 }
@@ -50,6 +52,20 @@ ProcessMessage decode(const Bytes& bytes) {
 CallSite site_of(const ProcessMessage& message) { return {message.file.c_str(), message.line}; }
 
 bool is_failed(const ProcessMessage& message) { return message.kind == Kind::kFailed; }
+bool listens(const ProcessMessage& message) { return message.kind == Kind::kListen; }
+
+// Whether two processes make the same call, apart from the place. A listening process is in the
+// same call as each process of the run.
+bool same_call(const ProcessMessage& first, const ProcessMessage& other) {
+  if (other.strategy != first.strategy) return false;
+  if (listens(first) || listens(other)) return first.in_run && other.in_run;
+  return other.kind == first.kind && other.what == first.what;
+}
+
+bool same_place(const ProcessMessage& first, const ProcessMessage& other) {
+  if (first.kind == Kind::kRound || listens(first) || listens(other)) return true;
+  return other.line == first.line && other.file == first.file;
+}
 
 // Errors that all processes throw together: afterwards no process waits.
 bool is_common(const Error& error) {
@@ -71,6 +87,12 @@ std::vector<Bytes> payloads_of(std::vector<ProcessMessage> all) {
   payloads.reserve(all.size());
   for (ProcessMessage& message : all) payloads.push_back(std::move(message.payload));
   return payloads;
+}
+
+// The lowest process with replicas in the run; process 0 if all processes listen.
+const ProcessMessage& speaker_of(const std::vector<ProcessMessage>& all) {
+  const auto speaker = std::ranges::find_if_not(all, listens);
+  return speaker == all.end() ? all.front() : *speaker;
 }
 
 ErrorReport describe_difference(const ProcessMessage& first, const ProcessMessage& other) {
@@ -121,6 +143,40 @@ int ProcessExchange::process_of(int replica) const {
 void ProcessExchange::begin_run() {
   state_ = State::kRunning;
   failure_ = nullptr;
+  listens_.clear();
+}
+
+void ProcessExchange::end_run() {
+  state_ = State::kIdle;
+  listens_.clear();
+}
+
+bool ProcessExchange::has_listeners() const {
+  return std::ranges::find(listens_, true) != listens_.end();
+}
+
+int ProcessExchange::first_speaker() const {
+  const auto speaker = std::ranges::find(listens_, false);
+  if (speaker == listens_.end()) return process_of(0);
+  return static_cast<int>(speaker - listens_.begin());
+}
+
+void ProcessExchange::require_no_listener(const char* what, CallSite site) const {
+  const auto listener = std::ranges::find(listens_, true);
+  if (listener == listens_.end()) return;
+  throw UnsupportedError(ErrorCode::kUnsupported,
+                         std::string(what) + " in a run in which no replica of process " +
+                             std::to_string(listener - listens_.begin()) +
+                             " takes part is not available yet",
+                         "make the call outside of the run, or let a replica of every process take "
+                         "part",
+                         site);
+}
+
+void ProcessExchange::note_listeners(const std::vector<ProcessMessage>& all) {
+  if (state_ != State::kRunning) return;
+  listens_.clear();
+  for (const ProcessMessage& message : all) listens_.push_back(listens(message));
 }
 
 std::vector<ProcessMessage> ProcessExchange::exchange(const ProcessMessage& own,
@@ -136,6 +192,7 @@ std::vector<ProcessMessage> ProcessExchange::exchange(const ProcessMessage& own,
     if (is_failed(own)) return all;
     if (std::ranges::any_of(all, is_failed)) throw_peer_failed(all);
     require_equal(all, describe);
+    note_listeners(all);
     return all;
   } catch (const Error& error) {
     if (state_ == State::kRunning && is_common(error)) {
@@ -150,13 +207,9 @@ std::vector<ProcessMessage> ProcessExchange::exchange(const ProcessMessage& own,
 // round tell all about their replicas.
 void ProcessExchange::require_equal(const std::vector<ProcessMessage>& all,
                                     const Describe* describe) {
-  const ProcessMessage& first = all.front();
+  const ProcessMessage& first = speaker_of(all);
   for (const ProcessMessage& other : all) {
-    const bool same_call =
-        other.kind == first.kind && other.strategy == first.strategy && other.what == first.what;
-    const bool same_place =
-        first.kind == Kind::kRound || (other.line == first.line && other.file == first.file);
-    if (same_call && same_place) continue;
+    if (same_call(first, other) && same_place(first, other)) continue;
     const Bytes own = describe == nullptr ? Bytes() : (*describe)();
     throw_mismatch(all, group_.gather(own));
   }
@@ -184,15 +237,14 @@ void ProcessExchange::throw_peer_failed(const std::vector<ProcessMessage>& all) 
 
 void ProcessExchange::throw_mismatch(const std::vector<ProcessMessage>& all,
                                      const std::vector<Bytes>& rounds) const {
+  const ProcessMessage& first = speaker_of(all);
   const auto stranger = std::ranges::find_if(all, [&](const ProcessMessage& other) {
-    return other.kind != all.front().kind || other.what != all.front().what;
+    return !same_call(first, other) && (other.kind != first.kind || other.what != first.what);
   });
   const auto elsewhere = std::ranges::find_if(all, [&](const ProcessMessage& other) {
-    return other.strategy != all.front().strategy || other.line != all.front().line ||
-           other.file != all.front().file;
+    return !same_call(first, other) || !same_place(first, other);
   });
-  ErrorReport report =
-      describe_difference(all.front(), stranger != all.end() ? *stranger : *elsewhere);
+  ErrorReport report = describe_difference(first, stranger != all.end() ? *stranger : *elsewhere);
   std::vector<std::unique_ptr<RunPicture>> pictures;  // The report points into them.
   for (std::size_t process = 0; process < all.size(); ++process) {
     const ProcessMessage& message = all[process];
@@ -206,6 +258,7 @@ void ProcessExchange::throw_mismatch(const std::vector<ProcessMessage>& all,
       ReplicaReport& part = parts.emplace_back();
       part.site = site_of(message);
       part.what = message.kind == Kind::kRound ? "runs" : verb + message.what;
+      if (listens(message)) part.what = "runs, and none of its replicas takes part";
       if (message.strategy != number_) {
         part.what += ", of strategy " + std::to_string(message.strategy) + " of the group";
       }
@@ -220,11 +273,33 @@ void ProcessExchange::throw_mismatch(const std::vector<ProcessMessage>& all,
 }
 
 std::vector<Bytes> ProcessExchange::round(const Bytes& own, Describe describe) {
-  return payloads_of(exchange({Kind::kRound, number_, "run", {}, 0, -1, own}, &describe));
+  const ProcessMessage message{Kind::kRound, number_, "run", {}, 0, -1, own, true};
+  return payloads_of(exchange(message, &describe));
 }
 
 std::vector<Bytes> ProcessExchange::values(const char* what, CallSite site, const Bytes& own) {
-  return payloads_of(exchange({Kind::kValues, number_, what, site.file, site.line, -1, own}));
+  require_no_listener(what, site);
+  std::vector<Bytes> payloads = values_of_speakers(what, site, own);
+  require_no_listener(what, site);  // Before the first exchange of a run no listener is known.
+  return payloads;
+}
+
+std::vector<Bytes> ProcessExchange::values_of_speakers(const char* what, CallSite site,
+                                                       const Bytes& own) {
+  const bool in_run = state_ == State::kRunning;
+  return payloads_of(
+      exchange({Kind::kValues, number_, what, site.file, site.line, -1, own, in_run}));
+}
+
+HeardExchange ProcessExchange::listen(const Bytes& answer, CallSite site) {
+  std::vector<ProcessMessage> all =
+      exchange({Kind::kListen, number_, "run", site.file, site.line, -1, answer, true});
+  HeardExchange heard;
+  heard.nobody_speaks = std::ranges::all_of(all, listens);
+  heard.kind = speaker_of(all).kind;
+  heard.what = speaker_of(all).what;
+  heard.payloads = payloads_of(std::move(all));
+  return heard;
 }
 
 void ProcessExchange::tell_failure(const std::exception_ptr& thrown, int replica,

@@ -3,9 +3,14 @@
 
 #include "belfry/detail/process_values.h"
 
+#include "belfry/detail/process_exchange.h"
 #include "belfry/error.h"
 
+#include <cstdint>
 #include <exception>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace belfry::detail {
 
@@ -41,17 +46,46 @@ AnyTensor receive_tensor(ByteReader& in, Placement place) {
   return AnyTensor::from_host(dtype, std::move(shape), in.skip(bytes), place);
 }
 
-void require_own_components(const StrategyCore& core, const char* what, const Participants& present,
-                            CallSite site) {
+std::vector<int> send_present(ByteWriter& out, const StrategyCore& core,
+                              const Participants& present) {
+  std::vector<int> replicas;
   for (int i = 0; i < core.own().count(); ++i) {
-    if (present.has(core.own().id(i))) continue;
-    throw UnsupportedError(ErrorCode::kUnsupported,
-                           std::string(what) +
-                               " over several processes needs a component of every replica, and "
-                               "replica " +
-                               std::to_string(core.own().id(i)) + " has none",
-                           "give every replica a value", site);
+    const int replica = core.own().id(i);
+    if (present.has(replica)) replicas.push_back(replica);
   }
+  out.put(static_cast<std::uint64_t>(replicas.size()));
+  for (const int replica : replicas) out.put(replica);
+  return replicas;
+}
+
+Participants receive_present(const StrategyCore& core, std::vector<ByteReader>& messages,
+                             const char* what, CallSite site) {
+  std::vector<int> replicas;
+  for (std::size_t process = 0; process < messages.size(); ++process) {
+    ByteReader& in = messages[process];
+    if (in.rest().empty()) continue;  // The process listens.
+    for (std::size_t left = in.count(sizeof(int)); left > 0; --left) {
+      const int replica = in.get<int>();
+      check(replica >= 0 && replica < core.size() &&
+                core.processes()->process_of(replica) == static_cast<int>(process),
+            "a component of a replica of another process");
+      replicas.push_back(replica);
+    }
+  }
+  if (!replicas.empty()) return {core.size(), std::move(replicas)};
+  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                             std::string(what) + " of a value without a component in any process",
+                             "give at least one replica a value", site);
+}
+
+int count_of_processes(StrategyCore& core, const char* what, const Participants& present,
+                       CallSite site) {
+  if (core.processes() == nullptr) return present.count();
+  ByteWriter out;
+  send_present(out, core, present);
+  const std::vector<Bytes> sent = core.processes()->values_of_speakers(what, site, out.bytes());
+  std::vector<ByteReader> messages(sent.begin(), sent.end());
+  return receive_present(core, messages, what, site).count();
 }
 
 }  // namespace belfry::detail

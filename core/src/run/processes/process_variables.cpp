@@ -63,7 +63,8 @@ Bytes agree_on_variable(StrategyCore& core, const VariableRequest& request, std:
   std::vector<std::string> words;
   bool same_words = true;
   bool same_values = true;
-  const Asked first = asked(sent.front());
+  const auto maker = static_cast<std::size_t>(core.processes()->process_of(0));
+  const Asked first = asked(sent[maker]);
   for (const Bytes& message : sent) {
     const Asked other = asked(message);
     // An initialiser has no structure and no digest before the call.
@@ -85,7 +86,8 @@ Bytes agree_on_variable(StrategyCore& core, const VariableRequest& request, std:
   } else {
     report.summary = "processes gave one variable different first values";
     report.expected = "the same first value in every process";
-    report.hint = "hand over a function instead of a value: it is called in process 0 alone";
+    report.hint =
+        "hand over a function instead of a value: it is called in the process of replica 0 alone";
   }
   throw_with_processes(std::move(report), std::move(words), request.site);
 }
@@ -106,9 +108,13 @@ void require_mirrored_in_processes(StrategyCore& core, const MirrorWords& own,
   out.put(own.digest);
   std::vector<std::string> texts;
   bool same = true;
-  const std::vector<Bytes> sent = core.processes()->values("update", site, out.bytes());
+  const std::vector<Bytes> sent = core.processes()->values_of_speakers("update", site, out.bytes());
   for (const Bytes& message : sent) {
-    same = same && message == sent.front();
+    if (message.empty()) {
+      texts.emplace_back("takes no part in the run");
+      continue;
+    }
+    same = same && message == out.bytes();
     ByteReader in(message);
     std::string text = "has" + in.text();
     texts.push_back(std::move(text) + ", digest of the values " +

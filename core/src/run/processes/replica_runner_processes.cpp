@@ -42,25 +42,19 @@ bool ReplicaRunner::agree_with_processes() {
   ProcessExchange& processes = *core().processes();
   try {
     const RunFacts own{states_, requests_, present_};
-    const RoundSummary summary(own);
     const auto describe = [&own] { return describe_round(own); };
-    if (summary.is_common(processes.round(summary.bytes(), describe))) {
-      if (summary.all_returned()) processes.close();
-      return !summary.all_returned();
+    const std::vector<Bytes> summaries = processes.round(RoundSummary(own).bytes(), describe);
+    switch (RoundSummary::common_state(summaries)) {
+      case RoundState::kReturned:
+        processes.close();
+        return false;
+      case RoundState::kArrived:
+        return true;
+      case RoundState::kMixed:
+        break;
     }
     // Some process differs: every process sees the difference, and tells all about its replicas.
-    RunPicture all(core().size());
-    for (const Bytes& message : processes.round(describe(), describe)) all.add(message);
-    if (all.all_returned()) {
-      processes.close();
-      return false;
-    }
-    std::optional<Failure> failure = all.failure(rounds_ + 1);
-    if (!failure) return true;
-    // Every process has the same picture, and fails alike.
-    processes.close();
-    processes.complete(failure->report);
-    throw_error(std::move(failure->report));
+    return agree_on_round(processes, processes.round(describe(), describe), rounds_ + 1);
   } catch (...) {
     fail_with_processes(std::current_exception());
     return false;

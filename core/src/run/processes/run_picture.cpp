@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -71,10 +72,11 @@ Bytes describe_round(const RunFacts& run) {
   ByteWriter out;
   std::vector<const void*> types;
   std::vector<const void*> identities;
-  out.put(run.present.count());
-  for (int i = 0; i < run.present.count(); ++i) {
-    const int replica = run.present.id(i);
-    const ReplicaState& own = run.states[static_cast<std::size_t>(replica)];
+  const auto elsewhere = std::ranges::count(run.states, Status::kElsewhere, &ReplicaState::status);
+  out.put(static_cast<int>(static_cast<std::ptrdiff_t>(run.states.size()) - elsewhere));
+  for (const ReplicaState& own : run.states) {
+    if (own.status == Status::kElsewhere) continue;
+    const int replica = run.states.id_of(own);
     out.put(replica);
     out.put(own.status);
     out.put(own.merges);
@@ -93,6 +95,18 @@ Bytes describe_round(const RunFacts& run) {
   return out.bytes();
 }
 
+Bytes describe_absent(const Participants& own) {
+  ByteWriter out;
+  out.put(own.count());
+  for (int i = 0; i < own.count(); ++i) {
+    out.put(own.id(i));
+    out.put(Status::kAbsent);
+    out.put(std::uint32_t{0});
+    send_site(out, {});
+  }
+  return out.bytes();
+}
+
 RoundSummary::RoundSummary(const RunFacts& run) {
   const auto is_in = [&](Status status) {
     for (int i = 0; i < run.present.count(); ++i) {
@@ -101,25 +115,48 @@ RoundSummary::RoundSummary(const RunFacts& run) {
     return true;
   };
   Digest digest;
+  auto state = RoundState::kMixed;
   if (is_in(Status::kEnded)) {
-    state_ = State::kReturned;
+    state = RoundState::kReturned;
   } else if (is_in(Status::kArrived) && belong_together(run.requests, run.present)) {
-    state_ = State::kArrived;
+    state = RoundState::kArrived;
     digest.add(*run.requests[static_cast<std::size_t>(run.present.id(0))]);
   }
   ByteWriter out;
-  out.put(state_);
+  out.put(state);
   out.put(digest.words());
   bytes_ = out.bytes();
 }
 
-bool RoundSummary::is_common(const std::vector<Bytes>& summaries) const {
-  if (state_ == State::kMixed) return false;
-  return std::ranges::all_of(summaries, [this](const Bytes& other) { return other == bytes_; });
+RoundState RoundSummary::common_state(const std::vector<Bytes>& summaries) {
+  const Bytes* first = nullptr;
+  for (const Bytes& summary : summaries) {
+    if (summary.empty()) continue;
+    if (first == nullptr) first = &summary;
+    if (summary != *first) return RoundState::kMixed;
+  }
+  check(first != nullptr, "a round without replicas");
+  return ByteReader(*first).get<RoundState>();
+}
+
+bool agree_on_round(ProcessExchange& processes, const std::vector<Bytes>& descriptions,
+                    std::uint64_t round) {
+  RunPicture all(processes.replicas());
+  for (const Bytes& message : descriptions) all.add(message);
+  if (all.all_returned()) {
+    processes.close();
+    return false;
+  }
+  std::optional<Failure> failure = all.failure(round);
+  if (!failure) return true;
+  // Every process has the same picture, and fails alike.
+  processes.close();
+  processes.complete(failure->report);
+  throw_error(std::move(failure->report));
 }
 
 RunPicture::RunPicture(int replicas)
-    : states_(replicas), requests_(static_cast<std::size_t>(replicas)), present_(replicas) {
+    : states_(replicas), requests_(static_cast<std::size_t>(replicas)), present_(replicas, {}) {
   for (int replica = 0; replica < replicas; ++replica) {
     states_[static_cast<std::size_t>(replica)].status = Status::kElsewhere;
   }
@@ -127,16 +164,21 @@ RunPicture::RunPicture(int replicas)
 
 void RunPicture::add(const Bytes& message) {
   ByteReader in(message);
+  std::vector<int> ids;
+  for (int i = 0; i < present_.count(); ++i) ids.push_back(present_.id(i));
   for (int left = in.get<int>(); left > 0; --left) {
     const int replica = in.get<int>();
     check(replica >= 0 && replica < present_.replicas(), "a replica of another process");
     ReplicaState& state = states_[static_cast<std::size_t>(replica)];
     state.status = in.get<Status>();
+    if (state.status != Status::kAbsent) ids.push_back(replica);
     state.merges = in.get<std::uint32_t>();
     const char* const file = texts_.insert(in.text()).first->c_str();
     state.last_site = {file, in.get<int>()};
     if (state.status == Status::kArrived) add_request(in, replica, state.last_site);
   }
+  std::ranges::sort(ids);
+  present_ = Participants(present_.replicas(), std::move(ids));
 }
 
 void RunPicture::add_request(ByteReader& in, int replica, CallSite site) {
@@ -169,8 +211,8 @@ void RunPicture::add_request(ByteReader& in, int replica, CallSite site) {
 }
 
 bool RunPicture::all_returned() const {
-  return std::ranges::all_of(states_,
-                             [](const ReplicaState& own) { return own.status == Status::kEnded; });
+  return std::ranges::none_of(
+      states_, [](const ReplicaState& own) { return own.status == Status::kArrived; });
 }
 
 std::optional<Failure> RunPicture::failure(std::uint64_t round) const {

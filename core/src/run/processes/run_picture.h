@@ -19,23 +19,25 @@ namespace belfry::detail {
 /// The message of a process about a round: the state of each of its replicas. All replicas have
 /// arrived at a merge or have returned.
 Bytes describe_round(const RunFacts& run);
+/// The message of a process without replicas in the run.
+Bytes describe_absent(const Participants& own);
 
-/// A round of a process in a few bytes: all replicas have returned, or have arrived at merges that
-/// belong together, or neither. Equal summaries of uniform rounds need no description: the merge is
-/// in the summary as a digest of 128 bits.
+/// A round in short: all replicas have returned, or have arrived at merges that belong together, or
+/// neither.
+enum class RoundState : std::uint8_t { kMixed, kReturned, kArrived };
+
+/// A round of a process in a few bytes. Equal summaries of uniform rounds need no description: the
+/// merge is in the summary as a digest of 128 bits.
 class RoundSummary {
  public:
   explicit RoundSummary(const RunFacts& run);
 
   const Bytes& bytes() const { return bytes_; }
-  bool all_returned() const { return state_ == State::kReturned; }
-  /// Whether every process has this summary, which is uniform.
-  bool is_common(const std::vector<Bytes>& summaries) const;
+  /// The state of all processes, if the summaries are equal; else kMixed. Listening processes have
+  /// an empty summary.
+  static RoundState common_state(const std::vector<Bytes>& summaries);
 
  private:
-  enum class State : std::uint8_t { kMixed, kReturned, kArrived };
-
-  State state_ = State::kMixed;
   Bytes bytes_;
 };
 
@@ -75,5 +77,11 @@ class RunPicture {
   std::map<std::tuple<MergeKind, std::string, std::uint32_t, bool>, MergeType> types_;
   std::set<std::pair<std::string, std::uint32_t>> identities_;
 };
+
+/// The outcome of a round, after the descriptions of all processes: whether the merge follows.
+/// Closes the exchanges if all replicas have returned, and if the round has failed. Throws: the
+/// failure of the round, in every process alike.
+bool agree_on_round(ProcessExchange& processes, const std::vector<Bytes>& descriptions,
+                    std::uint64_t round);
 
 }  // namespace belfry::detail

@@ -5,22 +5,26 @@
 
 #include "belfry/detail/process_exchange.h"
 #include "belfry/error.h"
+#include "run/processes/listening.h"
+#include "run/rounds/replica_runner.h"
 
 #include <exception>
 
 namespace belfry::detail {
 
+void run_replicas(StrategyCore& core, CrossReplicaContext& cross,
+                  FunctionRef<void(ReplicaContext&)> function, const Participants& present,
+                  const RunOptions& options) {
+  if (present.count() == 0) [[unlikely]] {
+    return listen_to_run(core, cross, options);
+  }
+  ReplicaRunner(core, cross, function, present).run(options);
+}
+
 void throw_nobody_takes_part(CallSite site) {
   throw InvalidArgumentError(ErrorCode::kInvalidArgument,
                              "no replica has a component of every argument of run",
                              "pass values of the same step together", site);
-}
-
-void throw_masked_process(CallSite site) {
-  throw UnsupportedError(ErrorCode::kUnsupported,
-                         "replicas that take no part in a run are not available over several "
-                         "processes yet",
-                         "pass values that have a component for every replica", site);
 }
 
 void tell_processes(StrategyCore& core, CallSite site) noexcept {

@@ -7,7 +7,6 @@
 #include "belfry/backend/current_slot.h"
 #include "belfry/backend/replica_phase.h"
 #include "belfry/cross_replica_context.h"
-#include "belfry/detail/distribute.h"
 #include "belfry/detail/machine_uses.h"
 #include "belfry/detail/step_tag.h"
 #include "belfry/detail/step_tap.h"
@@ -118,12 +117,6 @@ class ReplicaRunner::MergeStep final : public StrategyStep {
 const MergeTag* tag_of(const StrategyStep& step) {
   const auto* merge = dynamic_cast<const ReplicaRunner::MergeStep*>(&step);
   return merge == nullptr ? nullptr : merge->tag();
-}
-
-void run_replicas(StrategyCore& core, CrossReplicaContext& cross,
-                  FunctionRef<void(ReplicaContext&)> function, const Participants& present,
-                  const RunOptions& options) {
-  ReplicaRunner(core, cross, function, present).run(options);
 }
 
 ReplicaRunner::ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
@@ -307,8 +300,10 @@ void ReplicaRunner::touch(int replica, OperationKind kind, const VariableInfo& v
 }
 
 Job::Settled ReplicaRunner::settle() noexcept {
-  // Usually all replicas have arrived: the test is faster than a count of each status.
-  if (!std::ranges::all_of(states_, has_arrived)) return settle_some();
+  // Usually all replicas have arrived: the test is faster than a count of each status. With other
+  // processes, also without replicas of their own, an exchange comes before the merge.
+  const bool is_alone = core().processes() == nullptr;
+  if (!is_alone || !std::ranges::all_of(states_, has_arrived)) return settle_some();
   if (!has_failed()) merge_round();
   executor_.open(gate_);
   return Settled::kResumed;

@@ -7,6 +7,8 @@
 #include "belfry/detail/process_exchange.h"
 #include "run/variables/inside_update.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -86,9 +88,12 @@ StrategyCore::StrategyCore(Strategy& owner, StrategyHooks& hooks, Backend& backe
       reductions_(backend, devices_) {}
 
 void StrategyCore::join(ProcessExchange& processes) {
-  std::vector<int> ids(devices_.size());
-  first_replica_ = processes.first_replica(processes.rank());
-  std::iota(ids.begin(), ids.end(), first_replica_);
+  const int first = processes.first_replica(processes.rank());
+  const int end = processes.first_replica(processes.rank() + 1);
+  std::vector<int> ids(static_cast<std::size_t>(end - first));
+  std::iota(ids.begin(), ids.end(), first);
+  // No replica follows the last process with devices.
+  first_replica_ = std::min(first, processes.replicas() - 1);
   own_ = Participants(processes.replicas(), std::move(ids));
   processes_ = &processes;
   std::vector<int> devices;
@@ -181,6 +186,14 @@ void StrategyCore::track(std::weak_ptr<VariableRecord> variable) {
     std::erase_if(living_, [](const auto& one) { return one.expired(); });
   }
   living_.push_back(std::move(variable));
+}
+
+std::shared_ptr<VariableRecord> StrategyCore::variable(std::uint64_t number) const {
+  for (const std::weak_ptr<VariableRecord>& one : living_) {
+    std::shared_ptr<VariableRecord> found = one.lock();
+    if (found != nullptr && found->info.number == number) return found;
+  }
+  return nullptr;
 }
 
 std::vector<std::function<void()>> StrategyCore::snapshots() const {

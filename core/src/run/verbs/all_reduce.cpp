@@ -72,9 +72,14 @@ AllReduceRequest& at(MergeRequest* const* requests, int replica) {
 
 void execute_all_reduce(CrossReplicaContext& cross, MergeRequest* const* requests,
                         const Participants& present, int /*functions*/) {
-  if (cross.core().processes() != nullptr && !present.is_all()) [[unlikely]] {
+  if (cross.core().processes() != nullptr) [[unlikely]] {
     return all_reduce_over_processes(cross, requests, present);
   }
+  all_reduce_requests(cross, requests, present);
+}
+
+void all_reduce_requests(CrossReplicaContext& cross, MergeRequest* const* requests,
+                         const Participants& present) {
   AllReduceRequest& first = at(requests, present.id(0));
   std::vector<std::vector<LeafRef>> parts;
   parts.reserve(static_cast<std::size_t>(present.count()));

@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The merge functions decide the number and the kinds of the exchanges, and a listening process
+// calls no merge function. The message of a listening process therefore fits every exchange, and
+// the messages of the other processes tell what happens. Exchanges that combine values need no work
+// here. Rounds, new values of mirrored variables, and questions for the components of a
+// replica-local variable do.
+#include "run/processes/listening.h"
+
+#include "belfry/call_site.h"
+#include "belfry/detail/current_context.h"
+#include "belfry/detail/distribute.h"
+#include "belfry/detail/process_exchange.h"
+#include "belfry/detail/process_listeners.h"
+#include "belfry/detail/variable_state.h"
+#include "run/processes/run_picture.h"
+#include "run/rounds/exception_text.h"
+#include "run/rounds/leaving_run.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace belfry::detail {
+namespace {
+
+class Listener {
+ public:
+  Listener(StrategyCore& core, CallSite site)
+      : core_(core), processes_(*core.processes()), site_(site) {}
+
+  void listen() {
+    while (!processes_.is_closed()) {
+      const Bytes answer = std::exchange(answer_, Bytes());
+      hear(processes_.listen(answer, site_));
+    }
+  }
+
+ private:
+  using Kind = ProcessMessage::Kind;
+
+  void hear(const HeardExchange& heard) {
+    if (heard.nobody_speaks) {
+      processes_.close();
+      throw_nobody_takes_part(site_);
+    }
+    if (heard.kind == Kind::kRound) {
+      awaits_descriptions_ ? hear_descriptions(heard.payloads) : hear_round(heard.payloads);
+    } else if (heard.what == kNewValue) {
+      hear_new_value(heard.payloads);
+    } else if (heard.what == kPutValue) {
+      put_();
+      variable_ = nullptr;
+    } else if (heard.what == kComponents) {
+      answer_ = components_of_variable(heard.payloads);
+    }
+  }
+
+  void hear_round(const std::vector<Bytes>& summaries) {
+    const RoundState common = RoundSummary::common_state(summaries);
+    if (common == RoundState::kReturned) return processes_.close();
+    ++rounds_;
+    if (common == RoundState::kArrived) return;
+    awaits_descriptions_ = true;
+    answer_ = describe_absent(core_.own());
+  }
+
+  void hear_descriptions(const std::vector<Bytes>& descriptions) {
+    awaits_descriptions_ = false;
+    agree_on_round(processes_, descriptions, rounds_);
+  }
+
+  // The variable changes after the next exchange, when every process has prepared the change.
+  void hear_new_value(const std::vector<Bytes>& payloads) {
+    ByteReader in(payload_of_speaker(payloads));
+    variable_ = variable_in(in);
+    // A variable without a handle is gone here.
+    put_ = [] {};
+    if (variable_ == nullptr) return;
+    check(variable_->sent != nullptr, "a new value of a variable that cannot be sent");
+    put_ = variable_->sent->receive(core_, *variable_, in, site_);
+  }
+
+  Bytes components_of_variable(const std::vector<Bytes>& payloads) {
+    ByteReader in(payload_of_speaker(payloads));
+    const std::shared_ptr<VariableRecord> variable = variable_in(in);
+    if (variable == nullptr) {
+      throw InvalidArgumentError(ErrorCode::kVariableEmpty,
+                                 "a replica-local variable that is read has no handle in process " +
+                                     std::to_string(processes_.rank()),
+                                 "keep the handle of the variable in every process", site_);
+    }
+    check(variable->sent != nullptr, "components of a variable that cannot be sent");
+    ByteWriter out;
+    variable->sent->send(core_, *variable, out);
+    return out.bytes();
+  }
+
+  static const Bytes& payload_of_speaker(const std::vector<Bytes>& payloads) {
+    const auto found =
+        std::ranges::find_if(payloads, [](const Bytes& payload) { return !payload.empty(); });
+    check(found != payloads.end(), "a message without a payload");
+    return *found;
+  }
+
+  std::shared_ptr<VariableRecord> variable_in(ByteReader& in) {
+    const auto number = in.get<std::uint64_t>();
+    return core_.variable(number);
+  }
+
+  StrategyCore& core_;
+  ProcessExchange& processes_;
+  CallSite site_;
+  Bytes answer_;  // In the next exchange.
+  bool awaits_descriptions_ = false;
+  std::uint64_t rounds_ = 0;
+  std::shared_ptr<VariableRecord> variable_;  // From its new value to the change.
+  std::function<void()> put_;
+};
+
+}  // namespace
+
+void listen_to_run(StrategyCore& core, CrossReplicaContext& cross, const RunOptions& options) {
+  const StrategyCore::RunLock lock(core, options.site);
+  if (!lock.is_outermost()) core.require_one_process("a run inside a run", options.site);
+  core.statistics().runs += 1;
+  ProcessExchange& processes = *core.processes();
+  processes.begin_run();
+  try {
+    CurrentContext here = core.cross_context(cross);
+    const CurrentScope scope(here);
+    const SiteScope site(options.site);
+    Listener(core, options.site).listen();
+  } catch (...) {
+    const std::exception_ptr thrown = std::current_exception();
+    processes.tell_failure(thrown, -1, options.site);
+    processes.end_run();
+    core.last_failure() = report_of(thrown);
+    std::rethrow_exception(
+        leaving_run(thrown, &*core.last_failure(), core.backend().run_settings(), options.site));
+  }
+  processes.end_run();
+}
+
+}  // namespace belfry::detail

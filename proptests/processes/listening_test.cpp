@@ -1,0 +1,426 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Processes in which no replica takes part in a run, over three hosts with the replicas 0 and 1, 2,
+// and 3 to 5. Replica r brings 1 + r. Without process 0 the sum is 3 + 4 + 5 + 6 = 18, and the mean
+// 4.5; without process 1 the sum is 18 and the mean 3.6.
+#include "belfry/belfry.h"
+#include "belfry/scatter.h"
+#include "belfry/testing/asserts.h"
+#include "processes/hosts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace belfry::testing::listening {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+int process_of(int replica) { return replica < 2 ? 0 : replica < 3 ? 1 : 2; }
+
+// The value of each replica outside of process `listener`.
+PerReplica<double> values_without(int listener) {
+  std::vector<std::optional<double>> values(6);
+  for (int replica = 0; replica < 6; ++replica) {
+    if (process_of(replica) != listener) values[static_cast<std::size_t>(replica)] = 1.0 + replica;
+  }
+  return PerReplica<double>::from(std::move(values));
+}
+
+// The results of the replicas that take part, on all hosts.
+template <class F>
+auto results_without(int listener, const F& replica_function) {
+  using Result = std::invoke_result_t<const F&, ReplicaContext&, double>;
+  std::vector<Result> results;
+  on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+    const PerReplica<Result> own = strategy.run(replica_function, values_without(listener));
+    EXPECT_EQ(own.size(), 6);
+    EXPECT_EQ(own.begin() == own.end(), host.group().rank() == listener);
+    results.insert(results.end(), own.begin(), own.end());
+  });
+  return results;
+}
+
+// In process `listener` the text of a PeerFailedError, in the others of an UnsupportedError.
+void expect_refused(const std::string& what,
+                    const std::function<void(CrossReplicaContext&, Strategy&)>& merge) {
+  const int listener = 1;
+  std::vector<std::string> texts(3);
+  on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+    std::string& text = texts[static_cast<std::size_t>(host.group().rank())];
+    try {
+      strategy.run(
+          [&](ReplicaContext& replica, double) {
+            replica.merge_call([&](CrossReplicaContext& cross) { merge(cross, strategy); });
+          },
+          values_without(listener));
+    } catch (const UnsupportedError& error) {
+      EXPECT_NE(host.group().rank(), listener);
+      text = error.what();
+    } catch (const PeerFailedError& error) {
+      EXPECT_EQ(host.group().rank(), listener);
+      text = error.what();
+    }
+  });
+  EXPECT_THAT(texts, Each(AllOf(HasSubstr(what), HasSubstr("no replica of process 1"))));
+}
+
+TEST(Listening, ProcessesCallNoFunction) {
+  testing::asserts("SEM-212");
+  std::vector<int> calls(3);
+  on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+    int& own = calls[static_cast<std::size_t>(host.group().rank())];
+    const auto count = [&](CrossReplicaContext&, const PerReplica<double>&) { ++own; };
+    strategy.run([&](ReplicaContext& replica, double x) { replica.merge_call(count, x); },
+                 values_without(1));
+  });
+  EXPECT_THAT(calls, ElementsAre(1, 0, 1));
+}
+
+TEST(Listening, ProcessesAddNothingToReductions) {
+  testing::asserts("SEM-212");
+  for (const int listener : {0, 1}) {
+    const std::size_t count = listener == 0 ? 4 : 5;
+    EXPECT_EQ(
+        results_without(listener, [](ReplicaContext& replica,
+                                     double x) { return replica.all_reduce(ReduceOp::kSum, x); }),
+        std::vector<double>(count, 18));
+    EXPECT_EQ(results_without(listener,
+                              [](ReplicaContext& replica, double x) {
+                                const auto tensor = Tensor<double>::full({1}, x);
+                                return replica.all_reduce(ReduceOp::kMean, tensor).item();
+                              }),
+              std::vector<double>(count, listener == 0 ? 4.5 : 3.6));
+  }
+  EXPECT_EQ(results_without(0, [](ReplicaContext& replica,
+                                  double x) { return replica.all_gather(std::vector<double>{x}); }),
+            std::vector(4, std::vector<double>{3, 4, 5, 6}));
+}
+
+TEST(Listening, LetsTheLowestProcessThatTakesPartBroadcast) {
+  testing::asserts("SEM-212");
+  EXPECT_EQ(results_without(0,
+                            [](ReplicaContext& replica, double x) {
+                              return replica.merge_call(
+                                  [](CrossReplicaContext& cross, const PerReplica<double>& all) {
+                                    return cross.broadcast(*all.begin());
+                                  },
+                                  x);
+                            }),
+            std::vector<double>(4, 3));
+}
+
+TEST(Listening, ProcessesGetNewValuesOfMirroredVariables) {
+  testing::asserts("SEM-212");
+  for (const int listener : {0, 1, 2}) {
+    on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host&) {
+      const auto sum = strategy.mirrored_variable(1.0, {.aggregation = Aggregation::kSum});
+      const auto table = strategy.mirrored_variable([] { return Tensor<double>::full({2}, 1); });
+      const auto kept = strategy.mirrored_variable(std::string("kept"));
+      strategy.run(
+          [&](ReplicaContext& replica, double x) {
+            replica.assign_add(sum, x);
+            replica.merge_call(
+                [&](CrossReplicaContext& cross, const PerReplica<double>& all) {
+                  cross.update(
+                      table, [](Tensor<double>& own, double by) { own = own * by; },
+                      cross.reduce(ReduceOp::kSum, all));
+                  // Of the components that the update has just changed.
+                  cross.update_each(
+                      table,
+                      [](Tensor<double>& own, double by) {
+                        own = own + by;
+                        return by;
+                      },
+                      sum);
+                },
+                x);
+          },
+          values_without(listener));
+      // 15 without process 2, and 18 without one of the others.
+      const double total = listener == 2 ? 6 : 18;
+      EXPECT_EQ(strategy.read(sum), 1 + total);
+      EXPECT_THAT(strategy.read(table).to_host(), Each(total + 1 + total));
+      EXPECT_EQ(strategy.read(kept), "kept");
+      for (const Tensor<double>& own : strategy.local_values(table)) {
+        EXPECT_THAT(own.to_host(), Each(total + 1 + total));
+      }
+    });
+  }
+}
+
+TEST(Listening, ProcessesGetScatteredRows) {
+  testing::asserts("SEM-212");
+  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host&) {
+    const auto table = strategy.mirrored_variable([] { return Tensor<double>::full({6, 1}, 0); },
+                                                  {.aggregation = Aggregation::kSum});
+    strategy.run(
+        [&](ReplicaContext& replica, double x) {
+          const IndexedSlices<double> row{Tensor<double>::full({1, 1}, x),
+                                          Tensor<std::int64_t>::full({1}, replica.replica_id()),
+                                          Shape{6, 1}};
+          scatter(replica, ScatterOp::kAdd, table, row);
+        },
+        values_without(1));
+    EXPECT_THAT(strategy.read(table).to_host(), ElementsAre(1, 2, 0, 4, 5, 6));
+  });
+}
+
+TEST(Listening, ProcessesGetTheLastOfManyUpdates) {
+  testing::asserts("SEM-212");
+  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+    const auto first = strategy.mirrored_variable(0.0, {.aggregation = Aggregation::kSum});
+    const auto count = strategy.mirrored_variable(0.0, {.aggregation = Aggregation::kOnlyFirst});
+    for (int step = 1; step <= 3; ++step) {
+      strategy.run(
+          [&](ReplicaContext& replica, double x) {
+            replica.assign(first, x);
+            for (int i = 0; i < step; ++i) replica.assign_add(count, 1.0);
+          },
+          values_without(step % 3));
+      EXPECT_EQ(strategy.read(count), step * (step + 1) / 2) << host.group().rank();
+    }
+    EXPECT_EQ(strategy.read(first), 18);  // Without process 0.
+  });
+}
+
+TEST(Listening, ProcessesNeedNoHandleOfAMirroredVariable) {
+  testing::asserts("SEM-212");
+  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+    auto variable = strategy.mirrored_variable(0.0, {.aggregation = Aggregation::kSum});
+    const auto other = strategy.mirrored_variable(0.0, {.aggregation = Aggregation::kSum});
+    if (host.group().rank() == 1) variable = {};
+    strategy.run(
+        [&](ReplicaContext& replica, double x) {
+          replica.assign_add(variable, x);
+          replica.assign_add(other, x);
+        },
+        values_without(1));
+    EXPECT_EQ(strategy.read(other), 18);
+  });
+}
+
+TEST(Listening, ProcessesGiveTheirReplicaLocalComponents) {
+  testing::asserts("SEM-212");
+  for (const int listener : {0, 1}) {
+    on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+      const auto sum = strategy.replica_local_variable(ReduceOp::kSum, 10.0);
+      const auto rows = strategy.replica_local_variable(
+          ReduceOp::kMean, [] { return Tensor<double>::full({1}, 60); });
+      const auto first = strategy.replica_local_variable(Aggregation::kOnlyFirst, 7.0);
+      const PerReplica<double> found = strategy.run(
+          [&](ReplicaContext& replica, double x) {
+            replica.assign(sum, x);
+            replica.assign(rows, Tensor<double>::full({1}, 6 * x));
+            replica.assign(first, x);
+            return replica.merge_call([&](CrossReplicaContext& cross) {
+              return strategy.read(sum) + 1000 * strategy.read(rows).item() +
+                     1e6 * cross.fetch(sum) + 1e9 * strategy.read(first);
+            });
+          },
+          values_without(listener));
+      // Process 0 keeps two components, process 1 keeps one; the others bring 18.
+      const int kept = listener == 0 ? 2 : 1;
+      const double total = 18 + 10 * kept;
+      const double mean = (6 * 18 + 60 * kept) / 6.0;
+      const double of_first = listener == 0 ? 7 : 1;
+      EXPECT_THAT(found, Each(total + 1000 * mean + 1e6 * total + 1e9 * of_first));
+      EXPECT_EQ(strategy.read(sum), total);
+      (void)host;
+    });
+  }
+}
+
+TEST(Listening, RefusesWorkThatNeedsAllProcesses) {
+  testing::asserts("SEM-212");
+  expect_refused("map", [](CrossReplicaContext& cross, Strategy&) {
+    cross.map(std::vector<int>{1, 2}, [](int one) { return one; });
+  });
+  expect_refused("a transaction",
+                 [](CrossReplicaContext&, Strategy& strategy) { strategy.transaction([] {}); });
+  expect_refused("a variable",
+                 [](CrossReplicaContext&, Strategy& strategy) { strategy.mirrored_variable(1.0); });
+  expect_refused("save", [](CrossReplicaContext&, Strategy& strategy) {
+    Checkpoint(strategy).save(std::filesystem::temp_directory_path() / "belfry-listening");
+  });
+}
+
+TEST(Listening, RefusesChangesOfReplicaLocalVariablesInMerges) {
+  testing::asserts("SEM-212");
+  using Change = std::function<void(CrossReplicaContext&, const ReplicaLocalVariable<double>&)>;
+  const std::vector<Change> changes = {
+      [](CrossReplicaContext& cross, const ReplicaLocalVariable<double>& local) {
+        cross.update(local, [](double& own) { own = 1; });
+      },
+      [](CrossReplicaContext& cross, const ReplicaLocalVariable<double>& local) {
+        cross.assign_each(local, 1.0);
+      },
+      [](CrossReplicaContext& cross, const ReplicaLocalVariable<double>& local) {
+        cross.assign_total(local, 1.0);
+      }};
+  for (const Change& change : changes) {
+    on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+      const auto local = strategy.replica_local_variable(ReduceOp::kSum, 2.0);
+      const auto body = [&](ReplicaContext& replica, double) {
+        replica.merge_call([&](CrossReplicaContext& cross) { change(cross, local); });
+      };
+      if (host.group().rank() == 1) {
+        EXPECT_THROW(strategy.run(body, values_without(1)), PeerFailedError);
+      } else {
+        EXPECT_THROW(strategy.run(body, values_without(1)), UnsupportedError);
+      }
+      EXPECT_EQ(strategy.read(local), 12);
+    });
+  }
+}
+
+TEST(Listening, RefusesVariablesThatReplicasMake) {
+  testing::asserts("SEM-212");
+  for (const bool merges_first : {false, true}) {
+    for (const int listener : {0, 1}) {
+      on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+        const auto body = [&](ReplicaContext& replica, double x) {
+          if (merges_first) replica.all_reduce(ReduceOp::kSum, x);
+          replica.strategy().mirrored_variable(1.0);
+        };
+        if (host.group().rank() == listener) {
+          EXPECT_THROW(strategy.run(body, values_without(listener)), PeerFailedError);
+        } else {
+          EXPECT_THROW(strategy.run(body, values_without(listener)), UnsupportedError);
+        }
+        // Variables have equal numbers afterwards.
+        const auto next = strategy.mirrored_variable(0.0, {.aggregation = Aggregation::kSum});
+        strategy.run([&](ReplicaContext& replica, double x) { replica.assign(next, x); },
+                     values_without(1));
+        EXPECT_EQ(strategy.read(next), 18);
+      });
+    }
+  }
+}
+
+TEST(Listening, ToAVariableNamesNoVariable) {
+  testing::asserts("SEM-212");
+  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+    const auto variable = strategy.mirrored_variable(5.0);
+    const auto returned =
+        strategy.run([&](ReplicaContext&, double) { return variable; }, values_without(1));
+    if (host.group().rank() == 1) {
+      EXPECT_THROW(strategy.read(returned), InvalidArgumentError);
+    } else {
+      EXPECT_EQ(strategy.read(returned), 5);
+    }
+  });
+}
+
+TEST(Listening, IsNoRunWithoutReplicas) {
+  testing::asserts("SEM-212");
+  const auto texts = texts_on_hosts<InvalidArgumentError>([](auto& strategy, sim::Host&) {
+    const PerReplica<double> nothing(detail::ReplicaArray<double>(),
+                                     detail::Participants(6, std::vector<int>()));
+    strategy.run([](ReplicaContext&, double) {}, nothing);
+  });
+  EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-030"), HasSubstr("no replica"))));
+}
+
+TEST(Listening, ProcessesThrowTheMismatchOfTheOthers) {
+  testing::asserts("SEM-212");
+  const auto texts = texts_on_hosts<MergeMismatchError>([](auto& strategy, sim::Host&) {
+    strategy.run(
+        [](ReplicaContext& replica, double x) {
+          if (replica.replica_id() == 0) {
+            replica.all_gather(std::vector<double>{x});
+          } else {
+            replica.all_reduce(ReduceOp::kSum, x);
+          }
+        },
+        values_without(1));
+  });
+  EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-012"), HasSubstr("all_gather"))));
+  EXPECT_THAT(texts, Each(texts.front()));
+}
+
+TEST(Listening, ProcessesHearOfExceptions) {
+  testing::asserts("SEM-212");
+  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+    const auto body = [](ReplicaContext& replica, double) {
+      if (replica.replica_id() == 4) throw std::runtime_error("too large");
+      replica.all_reduce(ReduceOp::kSum, 1);
+    };
+    try {
+      strategy.run(body, values_without(0));
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const PeerFailedError& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("too large"), HasSubstr("process 2")));
+      EXPECT_NE(host.group().rank(), 2);
+    } catch (const std::runtime_error&) {
+      EXPECT_EQ(host.group().rank(), 2);
+    }
+    EXPECT_TRUE(strategy.last_failure().has_value());
+  });
+}
+
+TEST(Listening, ToARunMeetsNoOtherCall) {
+  testing::asserts("SEM-212");
+  // Process 1 listens; the others read a variable in place of the run.
+  const auto texts = texts_on_hosts<MergeMismatchError>([](auto& strategy, sim::Host& host) {
+    const auto local = strategy.replica_local_variable(ReduceOp::kSum, 1.0);
+    if (host.group().rank() == 1) {
+      strategy.run([](ReplicaContext&, double) {}, values_without(1));
+    } else {
+      strategy.read(local);
+    }
+  });
+  EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-012"), HasSubstr("calls read"),
+                                HasSubstr("none of its replicas takes part"))));
+}
+
+TEST(Listening, LeavesResultsWithoutComponents) {
+  testing::asserts("SEM-212");
+  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+    const auto tensors = strategy.run(
+        [](ReplicaContext&, double x) { return Tensor<double>::full({1}, x); }, values_without(1));
+    CrossReplicaContext& cross = strategy.cross_replica();
+    EXPECT_EQ(cross.reduce(ReduceOp::kSum, tensors).value().item(), 18);
+    EXPECT_THAT(cross.gather(tensors).to_host(), ElementsAre(1, 2, 4, 5, 6));
+    EXPECT_EQ(strategy.local_results(tensors).empty(), host.group().rank() == 1);
+    // An argument: process 1 listens again.
+    const auto again = strategy.run(
+        [](ReplicaContext& replica, const Tensor<double>& own) {
+          return replica.all_reduce(ReduceOp::kSum, own).item();
+        },
+        tensors);
+    EXPECT_THAT(again, Each(18));
+  });
+}
+
+TEST(Listening, ProcessesTrainToTheEndOfADataset) {
+  testing::asserts("SEM-212");
+  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host&) {
+    const auto total = strategy.mirrored_variable(0, {.aggregation = Aggregation::kSum});
+    // Eight numbers for six replicas: in the second step process 0 has 6 and 7, the others nothing.
+    const auto numbers = Dataset<int>::range(8).batch(6);
+    for (const auto& step :
+         strategy.distribute_dataset(numbers, {.end_of_data = EndOfData::kMaskReplicas})) {
+      strategy.run([&](ReplicaContext& replica,
+                       const std::vector<int>& share) { replica.assign_add(total, share.front()); },
+                   step);
+    }
+    EXPECT_EQ(strategy.read(total), 28);
+  });
+}
+
+}  // namespace
+}  // namespace belfry::testing::listening
