@@ -7,21 +7,40 @@
 namespace belfry::testing {
 namespace {
 
+// The replica with the value for all, and the replica with the value of this process.
+struct Sources {
+  int of_all;
+  int own;
+};
+
+// Process 0 is the source of several processes; values of the rest reach no replica.
+Sources sources_of(const ContractSubject& subject, const ContractFixture& fixture,
+                   std::uint64_t number) {
+  const auto& own = fixture.own();
+  const ProcessPlace* const place = subject.place;
+  const std::size_t count =
+      place == nullptr ? own.size() : static_cast<std::size_t>(place->devices_of.front());
+  const int of_all = static_cast<int>(number % count);
+  return {of_all, own.front() == 0 ? of_all : own.front()};
+}
+
 // The broadcast of a tensor and of a host value.
 template <class T>
-void check_round(Strategy& strategy, const Shape& shape, const RowsOf<T>& rows, int source) {
+void check_round(ContractFixture& fixture, const Shape& shape, const RowsOf<T>& rows,
+                 const Sources& sources) {
+  Strategy& strategy = fixture.strategy();
   const auto row = [&](int id) -> const std::vector<T>& {
     return rows[static_cast<std::size_t>(id)];
   };
   const auto tensors =
       strategy.distribute_values([&](int id) { return Tensor<T>::from(shape, row(id)); });
-  const std::vector<T>& wanted = row(source);
-  const auto everywhere = strategy.cross_replica().broadcast(tensors[source]);
-  const auto on_host = strategy.cross_replica().broadcast(wanted);
+  const std::vector<T>& wanted = row(sources.of_all);
+  const auto everywhere = strategy.cross_replica().broadcast(tensors[sources.own]);
+  const auto on_host = strategy.cross_replica().broadcast(row(sources.own));
   const std::string of_type = " of " + to_string(dtype_of<T>());
   demand(everywhere.size() == strategy.num_replicas(),
          "a broadcast reached another number of replicas");
-  for (int id = 0; id < everywhere.size(); ++id) {
+  for (const int id : fixture.own()) {
     const std::vector<T> got = everywhere[id].to_host();
     demand(everywhere[id].shape() == shape,
            "a broadcast" + of_type + " gave " + replica_text(id) + " another shape");
@@ -32,7 +51,8 @@ void check_round(Strategy& strategy, const Shape& shape, const RowsOf<T>& rows, 
     demand(same_bits(on_host[id], wanted),
            "a broadcast of a host value gave " + replica_text(id) + " another one");
   }
-  demand(same_bits(tensors[source].to_host(), wanted), "a broadcast changed its source");
+  demand(same_bits(tensors[sources.own].to_host(), row(sources.own)),
+         "a broadcast changed its source");
 }
 
 }  // namespace
@@ -47,8 +67,8 @@ void check_broadcast(const ContractSubject& subject) {
     // More than once: a second broadcast shows values kept from the first.
     for (int round = 0; round < 2; ++round) {
       const auto from = seed + static_cast<std::uint64_t>(round);
-      check_round(fixture.strategy(), shape, rows_of<T>({Pattern::kRandom, from}, replicas, shape),
-                  static_cast<int>(from % static_cast<std::uint64_t>(replicas)));
+      check_round(fixture, shape, rows_of<T>({Pattern::kRandom, from}, replicas, shape),
+                  sources_of(subject, fixture, from));
     }
   };
   for_each_type<FloatingTypes>(check);

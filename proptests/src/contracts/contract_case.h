@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/dtype.h"
+#include "belfry/process_group.h"
 #include "belfry/tensor.h"
 #include "belfry/testing/arbitrary.h"
 #include "belfry/testing/backend_factory.h"
@@ -10,11 +11,15 @@
 
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -23,6 +28,19 @@
 
 namespace belfry::testing {
 
+/// The place of a process in a case with several processes.
+struct ProcessPlace {
+  ProcessGroup& group;
+  std::vector<int> devices_of;  ///< The numbers of devices, by process.
+  Backend* backend = nullptr;   ///< The devices of the process; null: by the factory.
+
+  int devices() const { return devices_of[static_cast<std::size_t>(group.rank())]; }
+  int replicas() const { return std::accumulate(devices_of.begin(), devices_of.end(), 0); }
+  int first_replica() const {
+    return std::accumulate(devices_of.begin(), devices_of.begin() + group.rank(), 0);
+  }
+};
+
 /// The factories under test.
 struct ContractSubject {
   const StrategyFactory& strategies;
@@ -30,6 +48,7 @@ struct ContractSubject {
   int most_devices = 9;
   /// Receives the text of a mistake in the strategy's own work, at the end of a fixture.
   std::string& own_mistake;
+  const ProcessPlace* place = nullptr;  ///< Of this process among several; null: a single process.
 
   bool has_one_replica() const { return strategies.replica_devices() != ReplicaDevices::kEach; }
   double tolerance() const { return strategies.tolerance(); }
@@ -53,6 +72,12 @@ struct Setting {
   Topology topology;
 };
 inline Setting draw_setting(const ContractSubject& subject) {
+  if (subject.place != nullptr) {
+    // All processes draw the same, and have devices of their own.
+    BackendRequest request = *backend_request(1).as("backend");
+    request.devices = subject.place->devices();
+    return {request, Topology::whole(request.devices)};
+  }
   const Topology drawn = *topology(subject.most_devices).as("replicas on");
   // By value: the generator is asked again while a case shrinks.
   const auto so_many = [devices = drawn.backend_devices](BackendRequest request) {
@@ -71,7 +96,8 @@ class ContractFixture {
   ContractFixture(const ContractSubject& subject, const Setting& setting,
                   std::optional<ReductionOrder> order = {})
       : subject_(subject),
-        backend_(subject.backends.make(setting.backend)),
+        made_(has_backend(subject) ? nullptr : subject.backends.make(setting.backend)),
+        backend_(has_backend(subject) ? subject.place->backend : made_.get()),
         devices_(setting.topology.specs(*backend_)) {
     StrategyOptions options{.order = order};
     if (!setting.topology.is_whole()) options.devices = devices_;
@@ -80,6 +106,9 @@ class ContractFixture {
     if (subject.strategies.replica_devices() == ReplicaDevices::kOwn) {
       devices_ = strategy_->backend().devices();
     }
+    const ProcessPlace* const place = subject.place;
+    own_.resize(static_cast<std::size_t>(place == nullptr ? replicas() : place->devices()));
+    std::iota(own_.begin(), own_.end(), place == nullptr ? 0 : place->first_replica());
   }
   ContractFixture(const ContractFixture&) = delete;
   ContractFixture& operator=(const ContractFixture&) = delete;
@@ -91,14 +120,24 @@ class ContractFixture {
   Backend& backend() { return *backend_; }
   Strategy& strategy() { return *strategy_; }
   int replicas() { return strategy_->num_replicas(); }
-  /// The devices of the replicas, in order.
+  /// The devices of the replicas of this process, in order.
   const std::vector<DeviceSpec>& devices() const { return devices_; }
+  /// The replicas of this process, ascending.
+  const std::vector<int>& own() const { return own_; }
+  /// Whether more processes have replicas.
+  bool is_one_of_several() const { return subject_.place != nullptr; }
 
  private:
+  static bool has_backend(const ContractSubject& subject) {
+    return subject.place != nullptr && subject.place->backend != nullptr;
+  }
+
   const ContractSubject& subject_;
   int thrown_before_ = std::uncaught_exceptions();
-  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Backend> made_;
+  Backend* backend_;
   std::vector<DeviceSpec> devices_;
+  std::vector<int> own_;
   std::unique_ptr<Strategy> strategy_;
 };
 
@@ -109,6 +148,17 @@ inline Tensor<float> tensor_of(const Row& row) {
 }
 inline Row random_row(std::uint64_t seed, int replica, std::size_t length = 5) {
   return values_of<float>({Pattern::kRandom, seed}, replica, length);
+}
+
+/// Requires a component for each replica of this process; with fewer components than replicas,
+/// each component.
+template <class T>
+void demand_own_components(Strategy& strategy, const PerReplica<T>& components) {
+  const auto count = std::distance(components.begin(), components.end());
+  const auto own = static_cast<std::ptrdiff_t>(strategy.worker_devices().size());
+  demand(count == std::min<std::ptrdiff_t>(components.size(), own),
+         "a variable has " + std::to_string(count) + " components in a process of " +
+             std::to_string(own) + " replicas");
 }
 
 /// Whether `tensor` names `place` as its placement, and the storage is there.

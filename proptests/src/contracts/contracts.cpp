@@ -5,6 +5,7 @@
 
 #include "belfry/error.h"
 #include "contracts/contract_case.h"
+#include "contracts/entries.h"
 #include "contracts/judgement.h"
 
 #include <algorithm>
@@ -14,17 +15,8 @@
 #include <utility>
 
 namespace belfry::testing {
-namespace {
-
-struct Entry {
-  Contract contract;
-  void (*check)(const ContractSubject& subject);
-  std::string_view of_several{};  // Parts that need several replicas.
-  std::string_view of_values{};   // Parts with exact values.
-};
-
-const std::vector<Entry>& entries() {
-  static const std::vector<Entry> all = {
+const std::vector<ContractEntry>& contract_entries() {
+  static const std::vector<ContractEntry> all = {
       {{"C-run", "the function runs once on each replica, on its device, as that replica"},
        &check_run},
       {{"C-merge",
@@ -80,7 +72,9 @@ const std::vector<Entry>& entries() {
   return all;
 }
 
-std::string left_out(const Entry& entry, const ContractSubject& subject) {
+namespace {
+
+std::string left_out(const ContractEntry& entry, const ContractSubject& subject) {
   std::string text;
   if (subject.has_one_replica()) text = entry.of_several;
   if (subject.tolerance() > 0 && !entry.of_values.empty()) {
@@ -99,7 +93,7 @@ std::string left_out(const Entry& entry, const ContractSubject& subject) {
 const std::vector<Contract>& contracts() {
   static const std::vector<Contract> all = [] {
     std::vector<Contract> list;
-    for (const Entry& entry : entries()) list.push_back(entry.contract);
+    for (const ContractEntry& entry : contract_entries()) list.push_back(entry.contract);
     return list;
   }();
   return all;
@@ -107,7 +101,7 @@ const std::vector<Contract>& contracts() {
 
 ContractResult check_contract(std::string_view id, const StrategyFactory& strategies,
                               const BackendFactory& backends, const ContractOptions& options) {
-  for (const Entry& entry : entries()) {
+  for (const ContractEntry& entry : contract_entries()) {
     if (entry.contract.id != id) continue;
     std::string own_mistake;
     const ContractSubject subject{strategies, backends, options.most_devices, own_mistake};
@@ -169,6 +163,31 @@ std::vector<ContractResult> check_contracts(const StrategyFactory& strategies,
   ContractResults all(strategies, backends, options);
   std::vector<ContractResult> results;
   for (const Contract& contract : contracts()) results.push_back(all.of(contract.id));
+  return results;
+}
+
+std::vector<ContractResult> results_of_contracts(
+    const std::function<ContractResult(const ContractEntry& entry)>& check,
+    std::string_view broken_by) {
+  std::vector<ContractResult> results;
+  for (const ContractEntry& entry : contract_entries()) {
+    // The contracts below are earlier in the list.
+    const auto cause = std::ranges::find_if(results, [&](const ContractResult& result) {
+      return !result.kept &&
+             std::ranges::find(entry.contract.needs, result.id) != entry.contract.needs.end();
+    });
+    if (cause == results.end()) {
+      results.push_back(check(entry));
+      continue;
+    }
+    ContractResult result;
+    result.id = std::string(entry.contract.id);
+    result.not_judged_because =
+        cause->not_judged_because.empty() ? cause->id : cause->not_judged_because;
+    result.message = result.id + " was not judged, because " + result.not_judged_because +
+                     " is broken by " + std::string(broken_by);
+    results.push_back(std::move(result));
+  }
   return results;
 }
 

@@ -19,12 +19,14 @@ void check_destinations(const ContractSubject& subject) {
   demand(variable.devices() == strategy.parameter_devices(),
          "a variable lives on other devices than parameter_devices() says");
   const auto components = strategy.local_values(variable);
-  for (int i = 0; i < components.size(); ++i) {
-    const Placement place = components[i].placement();
-    demand(place.backend->device_spec(place.device) ==
-                   variable.devices()[static_cast<std::size_t>(i)] &&
-               lives_at(components[i], place),
-           component_text(i) + " is not on its device");
+  demand_own_components(strategy, components);
+  std::size_t index = 0;
+  for (const Tensor<float>& component : components) {
+    const Placement place = component.placement();
+    demand(place.backend->device_spec(place.device) == variable.devices()[index] &&
+               lives_at(component, place),
+           component_text(static_cast<int>(index)) + " is not on its device");
+    ++index;
   }
   const auto seen = strategy.run([&](ReplicaContext& replica) -> std::string {
     if (lives_at(variable.on(replica), replica.placement())) return {};
@@ -33,7 +35,7 @@ void check_destinations(const ContractSubject& subject) {
   demand_nothing(seen);
   // State of no variable is updated once on each device, where mirrored values are at hand.
   const auto mirrored =
-      cross.broadcast(strategy.distribute_values([&](int) { return tensor_of(row); })[0]);
+      cross.broadcast(*strategy.distribute_values([&](int) { return tensor_of(row); }).begin());
   auto devices = strategy.non_slot_devices();
   std::ranges::reverse(devices);
   std::vector<DeviceSpec> visited;

@@ -34,6 +34,12 @@ std::string case_text(const rc::detail::Example& example) {
 
 }  // namespace
 
+ContractOptions settled(ContractOptions options) {
+  options.cases = options.cases.value_or(usual_cases());
+  options.seed = options.seed.value_or(rc::detail::configuration().testParams.seed);
+  return options;
+}
+
 std::string mistake_of(const std::function<void()>& property, const std::string& name,
                        const ContractOptions& options) {
   const auto guarded = [&] {
@@ -46,8 +52,9 @@ std::string mistake_of(const std::function<void()>& property, const std::string&
     }
   };
   rc::detail::TestParams params = rc::detail::configuration().testParams;
-  params.maxSuccess = options.cases.value_or(usual_cases());
-  if (options.seed) params.seed = *options.seed;
+  const ContractOptions all = settled(options);
+  params.maxSuccess = *all.cases;
+  params.seed = *all.seed;
   const auto result =
       rc::detail::checkTestable(guarded, rc::detail::TestMetadata{name, name}, params);
   if (result.is<rc::detail::SuccessResult>()) return {};

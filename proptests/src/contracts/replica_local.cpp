@@ -79,7 +79,10 @@ void demand_components(const Locals& locals, const F& wanted, const std::string&
   const auto on_device = locals.strategy.local_values(locals.device);
   demand(on_device.size() == locals.strategy.num_replicas(),
          "a replica-local variable has not one component for each replica");
+  demand_own_components(locals.strategy, on_host);
+  demand_own_components(locals.strategy, on_device);
   for (int id = 0; id < on_device.size(); ++id) {
+    if (!on_device.has(id)) continue;  // Of another process.
     for (const Row& got : {on_host[id], on_device[id].to_host()}) {
       demand(is_close(got, wanted(id), slack), component_text(id) + " of " + locals.name() +
                                                    " is " + text_of(got) + ' ' + when + ", not " +

@@ -10,14 +10,15 @@
 namespace belfry::testing {
 namespace {
 
-std::string note_of(ReplicaContext& replica, Strategy& strategy) {
+// `first` is the lowest replica of the process.
+std::string note_of(ReplicaContext& replica, Strategy& strategy, int first) {
   const int id = replica.replica_id();
   const std::string who = replica_text(id);
   if (current_replica() != &replica) return who + " was not the current replica of its function";
   if (current_cross_replica() != nullptr) return who + " ran in cross-replica context";
   if (&replica.strategy() != &strategy) return who + " named another strategy";
   if (replica.num_replicas() != strategy.num_replicas()) return who + " counted replicas wrong";
-  const auto index = static_cast<std::size_t>(id);
+  const auto index = static_cast<std::size_t>(id - first);
   if (replica.device() != strategy.worker_devices()[index]) {
     return who + " ran on " + to_string(replica.device()) + ", not on its worker device";
   }
@@ -46,24 +47,29 @@ void check_run(const ContractSubject& subject) {
   Strategy& strategy = fixture.strategy();
   const int replicas = fixture.replicas();
   demand(replicas >= 1, "there are no replicas");
-  demand(static_cast<int>(strategy.worker_devices().size()) == replicas,
+  const int first = fixture.own().front();
+  const std::size_t own = fixture.own().size();
+  demand(subject.place == nullptr || subject.place->replicas() == replicas,
+         "there are " + std::to_string(replicas) + " replicas on the devices of all processes");
+  demand(strategy.worker_devices().size() == own,
          "there is not one worker device for each replica");
   demand(replicas == 1 || !subject.has_one_replica(),
          "there are " + std::to_string(replicas) + " replicas, and one was promised");
   demand_devices(strategy.worker_devices(), fixture.devices());
   for (int round = 0; round < 2; ++round) {
-    std::vector<int> calls(static_cast<std::size_t>(replicas));
-    const auto notes = strategy.run({.concurrent = concurrent, .site = CallSite::here()},
-                                    [&](ReplicaContext& replica) {
-                                      ++calls[static_cast<std::size_t>(replica.replica_id())];
-                                      std::string note = note_of(replica, strategy);
-                                      // The remaining replicas may run while the host waits.
-                                      Tensor<float>::full({2}, 1.0F).to_host();
-                                      return note.empty() ? note_of(replica, strategy) : note;
-                                    });
+    std::vector<int> calls(own);
+    const auto notes = strategy.run(
+        {.concurrent = concurrent, .site = CallSite::here()}, [&](ReplicaContext& replica) {
+          ++calls[static_cast<std::size_t>(replica.replica_id() - first)];
+          std::string note = note_of(replica, strategy, first);
+          // The remaining replicas may run while the host waits.
+          Tensor<float>::full({2}, 1.0F).to_host();
+          return note.empty() ? note_of(replica, strategy, first) : note;
+        });
     demand(notes.size() == replicas, "run returned another number of results than replicas");
-    for (int id = 0; id < replicas; ++id) {
-      const int count = calls[static_cast<std::size_t>(id)];
+    for (const int id : fixture.own()) {
+      const int count = calls[static_cast<std::size_t>(id - first)];
+      demand(notes.has(id), "run returned no result of " + replica_text(id));
       demand(count == 1,
              "the function ran " + std::to_string(count) + " times on " + replica_text(id));
     }

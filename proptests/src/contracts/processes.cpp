@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/sim/cluster.h"
+#include "belfry/testing/process_contracts.h"
+#include "contracts/agreement.h"
+#include "contracts/draw_tape.h"
+#include "contracts/entries.h"
+#include "contracts/judgement.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace belfry::testing {
+namespace {
+
+constexpr int kMostDevices = 4;  // Of a process.
+constexpr int kMostHosts = 5;
+
+// The parts of a contract for a single process alone.
+struct PartsOfOneProcess {
+  std::string_view contract;
+  std::string_view parts;
+  bool are_all = false;
+};
+
+PartsOfOneProcess parts_of_one_process(std::string_view contract) {
+  constexpr std::string_view kPrograms =
+      "programs whose merge functions use the values of all replicas";
+  static constexpr PartsOfOneProcess kAll[] = {
+      {"C-merge", "runs inside merges"},
+      {"C-input", "datasets that mask replicas"},
+      {"C-bcast", "sources in other processes than process 0"},
+      {"C-prog", kPrograms, true},
+      {"C-fail", kPrograms, true},
+  };
+  const auto* const found = std::ranges::find(kAll, contract, &PartsOfOneProcess::contract);
+  return found == std::end(kAll) ? PartsOfOneProcess() : *found;
+}
+
+// The strategies of a process.
+class InGroup final : public StrategyFactory {
+ public:
+  InGroup(const ProcessStrategies& strategies, ProcessGroup& group)
+      : strategies_(strategies), group_(group) {}
+  std::string_view name() const override { return strategies_.name; }
+  std::unique_ptr<Strategy> make(Backend& backend, const StrategyOptions& options) const override {
+    return strategies_.make(backend, group_, options);
+  }
+
+ private:
+  const ProcessStrategies& strategies_;
+  ProcessGroup& group_;
+};
+
+// The backends of the hosts of a cluster are the cluster's.
+class NoBackends final : public BackendFactory {
+ public:
+  std::string_view name() const override { return "simulated clusters"; }
+  std::unique_ptr<Backend> make(const BackendRequest& /*request*/) const override {
+    throw std::logic_error("the backend of a host is the cluster's");
+  }
+  DeviceWork work(Backend& /*backend*/) const override { return {}; }
+  std::string replay_token(Backend& /*backend*/) const override { return {}; }
+};
+
+rc::Gen<std::vector<int>> device_counts(std::size_t processes, const ContractOptions& options) {
+  const int most = std::min(options.most_devices, kMostDevices);
+  return rc::gen::container<std::vector<int>>(
+      processes, rc::gen::resize(rc::kNominalSize, rc::gen::inRange(1, most + 1)));
+}
+
+void check_in_process(const ContractEntry& entry, const ProcessPlace& place,
+                      const ProcessStrategies& strategies, const BackendFactory& backends) {
+  std::string own_mistake;
+  const InGroup in_group(strategies, place.group);
+  entry.check(
+      {.strategies = in_group, .backends = backends, .own_mistake = own_mistake, .place = &place});
+}
+
+void check_on_cluster(const ContractEntry& entry, const ProcessStrategies& strategies,
+                      const ContractOptions& options) {
+  const auto hosts = rc::gen::resize(rc::kNominalSize, rc::gen::inRange(1, kMostHosts + 1));
+  const auto devices_of = *rc::gen::mapcat(hosts, [&options](int count) {
+                             return device_counts(static_cast<std::size_t>(count), options);
+                           }).as("devices of hosts");
+  const std::uint64_t seed = draw_seed();
+  DrawTape draws;
+  sim::Cluster cluster{{.devices_of = devices_of, .seed = seed}};
+  const NoBackends none;
+  cluster.run([&](sim::Host& host) {
+    draws.rewind();
+    check_in_process(entry, {host.group(), devices_of, &host.backend()}, strategies, none);
+  });
+}
+
+// The number of cases and the seed of process 0.
+ContractOptions agreed(ProcessGroup& group, const ContractOptions& options) {
+  ContractOptions all = settled(options);
+  const std::uint64_t own[] = {static_cast<std::uint64_t>(*all.cases), *all.seed};
+  std::uint64_t first[2];
+  const auto bytes = group.broadcast(std::as_bytes(std::span(own)), 0);
+  check(bytes.size() == sizeof first, "the options of process 0");
+  std::memcpy(first, bytes.data(), sizeof first);
+  all.cases = static_cast<int>(first[0]);
+  all.seed = first[1];
+  return all;
+}
+
+ContractResult result_of(const ContractEntry& entry, const ContractOptions& options,
+                         const std::string& subject, const std::function<void()>& property) {
+  const std::string name(entry.contract.id);
+  const PartsOfOneProcess others = parts_of_one_process(name);
+  const std::string left_out(others.parts);
+  if (others.are_all) return {name, true, {}, left_out};
+  const std::string mistake = mistake_of(property, name, options);
+  if (mistake.empty()) return {name, true, {}, left_out};
+  return {name,
+          false,
+          name + " is broken by " + subject + ": " + mistake +
+              "\n  wanted: " + std::string(entry.contract.sentence),
+          {}};
+}
+
+}  // namespace
+
+std::vector<ContractResult> check_contracts_over(ProcessGroup& group,
+                                                 const ProcessStrategies& strategies,
+                                                 const BackendFactory& backends,
+                                                 const ContractOptions& options) {
+  const ContractOptions all = agreed(group, options);
+  const std::string subject = strategies.name + " on " + std::string(backends.name()) + " in " +
+                              std::to_string(group.size()) + " processes";
+  return results_of_contracts(
+      [&](const ContractEntry& entry) {
+        return result_of(entry, all, subject, [&] {
+          const auto devices_of = *device_counts(static_cast<std::size_t>(group.size()), all)
+                                       .as("devices of processes");
+          agree_on_case(
+              group, [&] { check_in_process(entry, {group, devices_of}, strategies, backends); });
+        });
+      },
+      subject);
+}
+
+std::vector<ContractResult> check_contracts_on_clusters(const ProcessStrategies& strategies,
+                                                        const ContractOptions& options) {
+  const std::string subject = strategies.name + " on simulated clusters";
+  return results_of_contracts(
+      [&](const ContractEntry& entry) {
+        return result_of(entry, options, subject,
+                         [&] { check_on_cluster(entry, strategies, options); });
+      },
+      subject);
+}
+
+}  // namespace belfry::testing
