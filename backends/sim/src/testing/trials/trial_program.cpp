@@ -4,6 +4,7 @@
 
 #include "testing/drawn_numbers.h"
 #include "testing/raw_program.h"
+#include "testing/trials/added_pair.h"
 #include "testing/trials/public_program.h"
 
 #include <algorithm>
@@ -31,13 +32,15 @@ TrialProgram draw_program(std::uint64_t seed, TrialSize size) {
   const std::size_t steps = 1 + numbers.below(is_tiny ? 2 : 6);
   TrialProgram drawn{.seed = seed};
   if (numbers.one_in(3)) {
-    const RawProgram program = RawProgram::draw(seed, steps, numbers.one_in(3));
+    RawProgram program = RawProgram::draw(seed, steps, numbers.one_in(3));
+    if (program.is_private && numbers.one_in(3)) add_pair(program, numbers);
     drawn.text = to_string(program);
     drawn.is_private = program.is_private;
     drawn.run = [program](Backend& backend, OrderTrace*) { return run_raw(program, backend); };
     return drawn;
   }
-  const PublicProgram program = PublicProgram::draw(seed, steps, is_tiny ? 3 : 4);
+  PublicProgram program = PublicProgram::draw(seed, steps, is_tiny ? 3 : 4);
+  if (program.is_private && numbers.one_in(2)) add_pair(program, numbers);
   drawn.text = to_string(program);
   drawn.devices = program.replicas;
   drawn.is_private = program.is_private;
