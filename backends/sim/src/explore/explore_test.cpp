@@ -127,6 +127,22 @@ TEST_F(Explore, CertifiesAnException) {
   EXPECT_THAT(certified.message(), HasSubstr("the body throws in every schedule"));
 }
 
+// The exception of the lowest replica leaves the run in every schedule (SEM-6).
+TEST_F(Explore, CertifiesTheExceptionOfTheLowestReplicaIfAllThrow) {
+  belfry::testing::asserts("SEM-190");
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const Verdict verdict = explore({.devices = 3, .seed = seed}, [](Backend& backend) {
+      MirroredStrategy strategy{backend};
+      strategy.run([](ReplicaContext& replica) {
+        throw std::runtime_error("of replica " + std::to_string(replica.replica_id()));
+      });
+    });
+    EXPECT_VERDICT(verdict, kCertified);
+    EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "an exception: of replica 0");
+    EXPECT_FALSE(belfry::testing::is_certified(verdict));
+  }
+}
+
 TEST_F(Explore, ComparesBitsOfNumbers) {
   belfry::testing::asserts("SEM-190");
   const auto nan = [](Backend&) { return std::numeric_limits<double>::quiet_NaN(); };
