@@ -35,7 +35,7 @@ Watch::BodyStay::BodyStay(Watch* watch, const Launch& launch, const Command& com
     : watch_(watch == nullptr || watch->memory_ == nullptr ? nullptr : watch) {
   if (watch_ == nullptr) return;
   watch_->memory_->enter_body(
-      {launch, command.name, command.site, launch.phase == watch_->phase_, frame});
+      {launch, command.name, command.site, watch_->phase_ - launch.phase, frame});
 }
 
 void Watch::tell(const sim::Observation& observation) {

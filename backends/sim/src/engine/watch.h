@@ -31,7 +31,7 @@ struct RunningBody {
   const Launch& launch;
   std::string_view name;  ///< Of the kernel.
   CallSite site;          ///< Of the launch.
-  bool in_phase;          ///< Whether the phase of the launch goes on.
+  std::uint32_t phases;   ///< Phases that have begun since the launch.
   const void* frame;      ///< Above the frames of the body.
 };
 

@@ -106,7 +106,7 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
   }
   void enter_body(const engine::RunningBody& body) override {
     if (!watches_host_) return;
-    watch::enter_body({body.name, body.site, body.launch.launcher, body.in_phase, body.launch.own},
+    watch::enter_body({body.name, body.site, body.launch.launcher, body.phases, body.launch.own},
                       body.frame);
   }
   std::vector<belfry::detail::MemoryRange> blocks_since(const void* address) override {

@@ -3,19 +3,20 @@
 
 // How an exploration works. The body runs twice in the judged schedule: if the runs differ, the
 // body does not repeat, and there is no verdict. The first run is observed, and certifies all
-// schedules if it meets all conditions. If not, more schedules run until an outcome differs. A
+// schedules if it meets all conditions. If not, more schedules run until an outcome differs. The
+// further schedules do not depend on the judged schedule, and neither do the levels (SEM-225). A
 // schedule that differs from the serial schedule is shrunk: trials set its choices to those of the
 // serial schedule, and keep the outcome.
 #include "belfry/sim/explore.h"
 #include "belfry/sim/replay_token.h"
 #include "checked_options.h"
-#include "engine/digest.h"
 #include "explore/body_run.h"
 #include "explore/conditions.h"
 #include "explore/delaying_chooser.h"
 #include "explore/guided_chooser.h"
 #include "explore/outcome_text.h"
 #include "explore/shrunk_answers.h"
+#include "random_chooser.h"
 
 #include <algorithm>
 #include <optional>
@@ -30,11 +31,12 @@ namespace {
 // Random schedules show a second outcome of most programs that have a second outcome within so many
 // runs.
 constexpr std::uint64_t kRandom = 6;
-constexpr std::size_t kReversed = 4;
+constexpr int kDelays = 6;
 constexpr int kTrials = 48;
 constexpr std::size_t kLongLog = std::size_t{1} << 20;
 
-// The reverse of the serial schedule: streams before replicas, the highest replica first.
+// The reverse of the serial schedule: streams before replicas, the highest replica first. Bodies of
+// kernels run in the phase of their launch.
 class LastFirst final : public Chooser {
  public:
   std::uint32_t choose(ChoiceKind, std::uint32_t count) override { return count - 1; }
@@ -60,14 +62,17 @@ std::optional<std::string> difference_of_repeats(const BodyRun& first, const Bod
   return "two runs of one schedule do the same operations, and " + outcomes;
 }
 
-// The delay of these agents reverses the first races of `run`.
-std::vector<std::vector<AgentId>> agents_to_delay(const BodyRun& run) {
-  std::vector<std::vector<AgentId>> delayed = run.detector().first_agents();
+using Agents = std::vector<AgentId>;
+
+// Agents to delay together: for each race the agents of either side. One of the two schedules has
+// the first access first, and one the second. The order of the run has no influence.
+std::set<Agents> agents_to_delay(const BodyRun& run) {
+  std::set<Agents> delayed = run.detector().agents_of_races();
   for (const watch::HostConflict& conflict : run.host().conflicts) {
-    delayed.push_back({conflict.first.actor.agent});
+    delayed.insert({conflict.first.actor.agent});
+    delayed.insert({conflict.second.actor.agent});
   }
-  std::erase_if(delayed, [](const auto& agents) { return agents.empty(); });
-  if (delayed.size() > kReversed) delayed.resize(kReversed);
+  delayed.erase(Agents());
   return delayed;
 }
 
@@ -105,6 +110,8 @@ class Exploration {
     tokens_.insert(first.token());
     report_.outcomes = {outcome_of(first)};
     report_.races = races_of(first);
+    delayed_ = agents_to_delay(first);
+    if (first.host().kernel_access) add_races_of_bodies();
     report_.notes = notes_of(first);
     if (first.facts().abandoned) return none(*first.facts().abandoned);
     if (frees_in_use(first)) return racy_once(first);
@@ -140,31 +147,46 @@ class Exploration {
     return std::move(report_);
   }
 
-  // Schedules that are likely to differ from the judged schedule: the serial schedule, its reverse,
-  // the reversed order of the first races, and random schedules.
-  void refute(const BodyRun& first) {
-    const BodyRun serial(with(Schedule::fixed(), 0), {}, body_, Scrutiny::kOrder);
-    if (decides(first, serial, serial)) return;
-    const auto try_schedule = [&](std::uint64_t number, Chooser* chooser) {
-      const BodyRun run(with(Schedule::random(), number), {.chooser = chooser}, body_,
-                        Scrutiny::kOrder);
-      return decides(first, run, serial);
-    };
-    LastFirst last_first;
-    if (try_schedule(0, &last_first)) return;
-    for (const std::vector<AgentId>& agents : agents_to_delay(first)) {
-      DelayingChooser delaying(agents);
-      if (try_schedule(0, &delaying)) return;
-    }
-    for (std::uint64_t i = 1; i <= kRandom; ++i) {
-      if (try_schedule(i, nullptr)) return;
+  // The judged schedule decides when a body of a kernel runs. With streams before replicas, all
+  // bodies meet the accesses of the phase of their launch.
+  void add_races_of_bodies() {
+    LastFirst chooser;
+    const BodyRun run(options_, {.chooser = &chooser}, body_, Scrutiny::kAll);
+    delayed_.merge(agents_to_delay(run));
+    for (const Race& race : races_of(run)) {
+      const auto same = [&](const Race& known) {
+        Race turned = known;
+        std::swap(turned.first, turned.second);
+        return known == race || turned == race;
+      };
+      if (std::ranges::none_of(report_.races, same)) report_.races.push_back(race);
     }
   }
 
-  Options with(Schedule schedule, std::uint64_t number) const {
+  // Schedules that are likely to differ: the serial schedule, its reverse, both orders of the first
+  // races, and random schedules. The judged schedule decides none of them: two of them with two
+  // outcomes refute whichever schedule is judged.
+  void refute(const BodyRun& first) {
+    const BodyRun serial(serially(), {}, body_, Scrutiny::kOrder);
+    if (decides(first, serial, serial)) return;
+    const auto try_schedule = [&](Chooser&& chooser) {
+      const BodyRun run(options_, {.chooser = &chooser}, body_, Scrutiny::kOrder);
+      return decides(first, run, serial);
+    };
+    if (try_schedule(LastFirst())) return;
+    int delays = 0;
+    for (const Agents& agents : delayed_) {
+      if (++delays > kDelays) break;
+      if (try_schedule(DelayingChooser(agents))) return;
+    }
+    for (std::uint64_t seed = 1; seed <= kRandom; ++seed) {
+      if (try_schedule(RandomChooser(seed))) return;
+    }
+  }
+
+  Options serially() const {
     Options options = options_;
-    options.schedule = std::move(schedule);
-    options.seed = engine::mix(options_.seed, number);
+    options.schedule = Schedule::fixed();
     return options;
   }
 
@@ -200,8 +222,8 @@ class Exploration {
     std::size_t fewest = 0;
     const AnswerTrial trial = [&](const Answers& answers) -> std::optional<Answers> {
       GuidedChooser guide(answers);
-      const BodyRun tried(with(Schedule::fixed(), 0), {.chooser = &guide, .observer = &guide},
-                          body_, by_outcome ? Scrutiny::kNothing : Scrutiny::kOrder);
+      const BodyRun tried(serially(), {.chooser = &guide, .observer = &guide}, body_,
+                          by_outcome ? Scrutiny::kNothing : Scrutiny::kOrder);
       if (tried.token().empty() || !tried.outcome().same(run.outcome())) return std::nullopt;
       const auto difference = by_outcome ? std::nullopt : difference_of(serial, tried);
       if (!by_outcome && !difference) return std::nullopt;
@@ -245,6 +267,7 @@ class Exploration {
   const ExploredBody& body_;
   VerdictReport report_;
   std::set<std::string> tokens_;  // Of all schedules so far.
+  std::set<Agents> delayed_;
 };
 
 }  // namespace

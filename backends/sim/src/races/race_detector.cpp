@@ -12,14 +12,14 @@ namespace {
 
 using Kind = Observation::Kind;
 
-// An agent that both accesses need is no help.
-std::vector<AgentId> agents_to_delay(const BufferAccess& first, const BufferAccess& second) {
+// The agents that `access` needs, and `other` does not.
+std::vector<AgentId> agents_of(const BufferAccess& access, const BufferAccess& other) {
   std::vector<AgentId> agents;
-  if (first.slot >= 0 && first.slot != second.slot) {
-    agents.push_back({AgentId::Kind::kReplica, first.slot});
+  if (access.slot >= 0 && access.slot != other.slot) {
+    agents.push_back({AgentId::Kind::kReplica, access.slot});
   }
-  const std::int32_t stream = first.origin->stream;
-  if (stream >= 0 && stream != second.origin->stream) {
+  const std::int32_t stream = access.origin->stream;
+  if (stream >= 0 && stream != other.origin->stream) {
     agents.push_back({AgentId::Kind::kStream, stream});
   }
   return agents;
@@ -237,7 +237,8 @@ void RaceDetector::use_event(const Observation& seen, HostAgent& agent, bool wri
 void RaceDetector::report(const Buffer& buffer, const BufferAccess& first,
                           const BufferAccess& second) {
   if (!keep(races_, race_of(buffer.maker, buffer.number, first, second))) return;
-  first_agents_.push_back(agents_to_delay(first, second));
+  agents_of_races_.insert(agents_of(first, second));
+  agents_of_races_.insert(agents_of(second, first));
 }
 
 // Whether the race is new.

@@ -46,9 +46,9 @@ class RaceDetector final : public Observer {
   /// Accesses to memory in conflict, in the order of the second access. Conflicts between the same
   /// lines, work and agents are reported once, and at most kMostRaces.
   const std::vector<Race>& races() const { return races_; }
-  /// The agents whose steps the first access of each of `races` needs: a replica, a stream. The
-  /// delay of these agents reverses the race.
-  const std::vector<std::vector<AgentId>>& first_agents() const { return first_agents_; }
+  /// For each of `races`, and for each of its accesses, the agents whose steps the access alone
+  /// needs: a replica, a stream. The delay of the agents puts the access after the second one.
+  const std::set<std::vector<AgentId>>& agents_of_races() const { return agents_of_races_; }
   /// Uses of events in conflict: a record, and a record, wait or query of a second agent.
   const std::vector<Race>& event_races() const { return event_races_; }
   /// Whether a replica began a run on the backend. Orders of nested runs are known for runs in
@@ -108,7 +108,7 @@ class RaceDetector final : public Observer {
   EventValues<std::vector<EventUse>> events_;
   std::map<std::uint64_t, HostAgent> variables_;  // The makers, as of the making.
   std::vector<Race> races_;
-  std::vector<std::vector<AgentId>> first_agents_;
+  std::set<std::vector<AgentId>> agents_of_races_;
   std::vector<Race> event_races_;
   std::set<Key> seen_;
   bool nests_in_replica_ = false;

@@ -33,10 +33,10 @@ struct HostAccess {
 
 /// The body of a user's kernel, as a stream runs the body.
 struct KernelBody {
-  std::string_view name;  ///< Of the kernel; lives as long as the program.
-  CallSite site;          ///< Of the launch.
-  Actor launcher;         ///< The agent of the launch.
-  bool in_phase = false;  ///< Whether the phase of the launch goes on.
+  std::string_view name;     ///< Of the kernel; lives as long as the program.
+  CallSite site;             ///< Of the launch.
+  Actor launcher;            ///< The agent of the launch.
+  std::uint32_t phases = 0;  ///< Phases that have begun since the launch.
   /// The memory of the kernel itself, which nothing else changes; empty: not known.
   std::span<const belfry::detail::MemoryRange> own{};
 };

@@ -99,6 +99,7 @@ void HostWatcher::join_phase() {
   if (phase_of_replicas_ == phase_ && actor_.run != run_) ++phase_;
   if (phase_of_replicas_ != phase_) {
     phase_of_replicas_ = phase_;
+    phases_before_replicas_ = phases_;
     run_ = actor_.run;
     entered_.clear();
     agents_ = 0;
@@ -163,6 +164,7 @@ void HostWatcher::begin_phase() {
   if (mode_ == Mode::kMerge) end_merge();
   ended_.give_back();
   ++phase_;
+  ++phases_;
   if (mode_ == Mode::kReplica) join_phase();
 }
 

@@ -164,9 +164,11 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   std::uintptr_t stacks_bytes_ = 0;
 
   std::uint32_t phase_ = 1;
-  std::uint32_t phase_of_replicas_ = 0;  // The last with a replica,
-  std::uint32_t run_ = 0;                // and the run of the phase,
-  std::vector<bool> entered_;            // and the agents of the phase.
+  std::uint32_t phase_of_replicas_ = 0;       // The last with a replica,
+  std::uint32_t run_ = 0;                     // and the run of the phase,
+  std::uint32_t phases_ = 0;                  // the calls of begin_phase, and
+  std::uint32_t phases_before_replicas_ = 0;  // those before the last phase with a replica,
+  std::vector<bool> entered_;                 // and the agents of the phase.
   std::size_t agents_ = 0;
   Agent id_mask_ = 0xFFFF;                  // kIds in a phase with a maker of variables.
   Agent maker_ = 0;                         // The id of the maker,

@@ -3,8 +3,9 @@
 
 // Bodies of users' kernels. A stream runs a body at any time after the launch and before the end of
 // a wait of the host. Accesses of a second replica in the phase of the launch have no order with
-// the body: the marks of the body are those of the launcher. Of all other accesses nothing is
-// known, and the report has the first access of a body to memory that others may use.
+// the body: the marks of the body are those of the launcher. The marks of a phase are there until a
+// replica is in a later phase. Of all other accesses nothing is known, and the report has the first
+// access of a body to memory that others may use.
 #include "constants.h"
 #include "host_watcher.h"
 
@@ -24,7 +25,8 @@ void HostWatcher::enter_body(const KernelBody& body, const void* frame) {
   blocks_before_ = blocks_.added();
   seen_of_body_ = 0;
   const bool is_replica = actor_.agent.kind == AgentId::Kind::kReplica && actor_.run == run_;
-  marks_body_ = is_replica && body.in_phase && phase_of_replicas_ == phase_ && maker_ == 0;
+  const bool has_marks = phases_ - body.phases == phases_before_replicas_;
+  marks_body_ = is_replica && has_marks && maker_ == 0;
   if (marks_body_) set_agent(static_cast<Agent>(actor_.agent.index + 1));
   set_stack_of_body(frame);
   ignoring_ = -1;  // KernelScope adds 1.

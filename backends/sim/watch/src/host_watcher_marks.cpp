@@ -93,8 +93,9 @@ void HostWatcher::mark(Granule& granule, std::uintptr_t address, Agents lanes,
     if (granule.phase == phase_of_replicas_) note_merge(granule, address, lanes, access);
     return;
   }
-  if (granule.phase != phase_) {
-    granule.phase = phase_;
+  const std::uint32_t phase = mode_ == Mode::kBody ? phase_of_replicas_ : phase_;
+  if (granule.phase != phase) {
+    granule.phase = phase;
     granule.writers.agents = granule.readers.agents = granule.others.agents = Agents{};
   }
   if (access.writes) {

@@ -38,11 +38,11 @@ void note_draw(std::string_view library);
 /// memory are seen in code that `belfry_watch(target)` compiled; without such code no verdict is
 /// kCertified.
 ///
-/// `options` decide the judged schedule. `record` and `digests` are set by the function, and
-/// replicas run on fibers. `record_limit` is raised unless `options` have a limit of their own: a
-/// run with more operations is no base of a certificate.
+/// `options` decide the judged schedule, and no further schedule (SEM-225). `record` and `digests`
+/// are set by the function, and replicas run on fibers. `record_limit` is raised unless `options`
+/// have a limit of their own: a run with more operations is no base of a certificate.
 ///
-/// Order: blocks the caller for 2 runs, for at most 16 without a certificate, and for at most 66 if
+/// Order: blocks the caller for 2 runs, for at most 19 without a certificate, and for at most 69 if
 /// two schedules differ: 48 of them shrink a schedule (SEM-195).
 /// Throws: InvalidArgumentError as the constructor of Backend.
 ///

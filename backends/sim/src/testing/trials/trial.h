@@ -25,7 +25,8 @@ struct TrialPlan {
 /// What is known of a program after its trial: the verdicts, and the outcomes of the schedules.
 struct Trial {
   TrialProgram program;
-  std::vector<Verdict> verdicts{};                   ///< Of one or two observed schedules.
+  std::vector<Verdict> verdicts{};  ///< Of one or two observed schedules.
+  bool observed_differ = false;  ///< Whether the two have two outcomes; known if the levels differ.
   std::map<ProgramOutcome, std::string> outcomes{};  ///< The token of a schedule with each.
   std::uint64_t schedules = 0;  ///< Schedules that ran apart from the verdicts'.
   bool all = false;             ///< Whether the schedules are all that there are.
@@ -39,8 +40,8 @@ struct Trial {
 };
 
 /// Draws the program of `seed`, explores the program from two observed schedules, and tries
-/// schedules. A program that the first exploration refutes has one exploration: the search for a
-/// short schedule takes most of the time.
+/// schedules. Of the programs that the first exploration refutes, a quarter has two explorations:
+/// the search for a short schedule takes most of the time.
 Trial try_program(std::uint64_t seed, const TrialPlan& plan);
 
 /// The statement about verdicts that `trial` disproves, in a sentence; empty if all hold.

@@ -21,6 +21,7 @@ constexpr std::pair<const char*, Count> kRows[] = {
     {"sampled", &TrialCounts::sampled},
     {"diverging", &TrialCounts::diverging},
     {"missed", &TrialCounts::missed},
+    {"unequal", &TrialCounts::unequal},
     {"race_free", &TrialCounts::race_free},
     {"race_free_certified", &TrialCounts::race_free_certified},
     {"enumerated", &TrialCounts::enumerated},
@@ -46,6 +47,7 @@ void TrialCounts::add(const Trial& trial) {
   sampled += level == VerdictLevel::kSampled ? 1 : 0;
   diverging += trial.diverges() ? 1 : 0;
   missed += trial.diverges() && level != VerdictLevel::kRefuted ? 1 : 0;
+  unequal += trial.verdicts.back().level() != level ? 1 : 0;
   race_free += trial.program.is_private ? 1 : 0;
   race_free_certified += trial.program.is_private && trial.is_certified() ? 1 : 0;
   enumerated += trial.all ? 1 : 0;
@@ -88,11 +90,12 @@ std::string summary_of(const TrialCounts& counts) {
          " schedules; CERTIFIED " + share(counts.certified, all) + ", REFUTED " +
          share(counts.refuted, all) + ", RACY " + share(counts.racy, all) + ", SAMPLED " +
          share(counts.sampled, all) + "\ndiverging " + share(counts.diverging, all) +
-         ", not REFUTED of these " + std::to_string(counts.missed) +
-         "; without a race by construction " + std::to_string(counts.race_free) +
-         ", CERTIFIED of these " + share(counts.race_free_certified, counts.race_free) +
-         "\nwith every schedule tried " + std::to_string(counts.enumerated) +
-         ", CERTIFIED of these " + share(counts.enumerated_certified, counts.enumerated) + '\n';
+         ", not REFUTED of these " + std::to_string(counts.missed) + ", with two levels " +
+         std::to_string(counts.unequal) + "; without a race by construction " +
+         std::to_string(counts.race_free) + ", CERTIFIED of these " +
+         share(counts.race_free_certified, counts.race_free) + "\nwith every schedule tried " +
+         std::to_string(counts.enumerated) + ", CERTIFIED of these " +
+         share(counts.enumerated_certified, counts.enumerated) + '\n';
 }
 
 }  // namespace belfry::sim::testing

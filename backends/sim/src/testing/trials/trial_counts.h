@@ -20,6 +20,7 @@ struct TrialCounts {
   std::uint64_t sampled = 0;
   std::uint64_t diverging = 0;            ///< Programs with two outcomes.
   std::uint64_t missed = 0;               ///< Diverging programs that are not REFUTED.
+  std::uint64_t unequal = 0;              ///< Programs with two levels, by the observed schedule.
   std::uint64_t race_free = 0;            ///< Programs without a race by construction.
   std::uint64_t race_free_certified = 0;  ///< Of these, certified ones.
   std::uint64_t enumerated = 0;           ///< Programs all of whose schedules ran.

@@ -7,7 +7,6 @@
 #include "testing/trials/added_pair.h"
 #include "testing/trials/public_program.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -17,11 +16,6 @@ namespace {
 ProgramOutcome run_raw(const RawProgram& program, Backend& backend) {
   const RawOutcome outcome = RawRun(backend).run(program);
   return {{outcome.begin(), outcome.end()}, ""};
-}
-
-bool in_kernel(const PublicStep& step) {
-  const auto touch = touch_of(step);
-  return touch && touch->in_kernel;
 }
 
 }  // namespace
@@ -45,9 +39,6 @@ TrialProgram draw_program(std::uint64_t seed, TrialSize size) {
   drawn.devices = program.replicas;
   drawn.is_private = program.is_private;
   drawn.steps = program.steps;
-  for (const auto& steps_of_one : program.steps) {
-    drawn.has_bodies = drawn.has_bodies || std::ranges::any_of(steps_of_one, in_kernel);
-  }
   drawn.run = [program](Backend& backend, OrderTrace* trace) {
     return testing::run(program, backend, trace);
   };

@@ -26,9 +26,6 @@ struct TrialProgram {
   std::string text{};       ///< The steps of each replica.
   int devices = 2;          ///< The number of devices.
   bool is_private = false;  ///< Whether the program has no race by construction.
-  /// Whether bodies of kernels touch captured memory. A body that runs after the phase of its
-  /// launch is no race (SEM-196), and the schedule decides when the body runs.
-  bool has_bodies = false;
   /// The steps of each replica, for a judge of captured memory; of raw streams empty.
   std::vector<std::vector<PublicStep>> steps{};
   /// Runs the program in watched code. The trace may be null.
