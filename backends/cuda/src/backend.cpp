@@ -8,7 +8,9 @@
 #include "check.h"
 #include "communicator.h"
 #include "device.h"
+#include "nccl_clique.h"
 #include "peers.h"
+#include "process_links.h"
 
 #include <cuda_runtime.h>
 
@@ -183,7 +185,10 @@ belfry::Device& Backend::device(int index) {
   return *device;
 }
 
-std::unique_ptr<Communicator> Backend::communicator(std::span<const int> devices) {
+namespace {
+
+// The devices of a communicator.
+std::vector<cuda::Device*> members_of(Backend& backend, std::span<const int> devices) {
   if (devices.empty()) {
     throw InvalidArgumentError(ErrorCode::kNoDevices, "a communicator of no devices",
                                "name at least one device");
@@ -197,9 +202,25 @@ std::unique_ptr<Communicator> Backend::communicator(std::span<const int> devices
           "device " + std::to_string(devices[i]) + " is named twice in a communicator",
           "name each device once");
     }
-    members.push_back(static_cast<cuda::Device*>(&device(devices[i])));
+    members.push_back(static_cast<cuda::Device*>(&backend.device(devices[i])));
   }
-  return make_communicator(parts_->shared, std::move(members));
+  return members;
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> Backend::communicator(std::span<const int> devices) {
+  return make_communicator(parts_->shared, members_of(*this, devices));
+}
+
+bool Backend::reduces(DType dtype) const { return NcclClique::reduces(dtype); }
+
+std::vector<std::byte> Backend::offer(std::span<const int> devices, bool leads) {
+  return offer_of(*parts_->shared, members_of(*this, devices), leads);
+}
+
+std::unique_ptr<Communicator> Backend::join(std::span<const int> devices, const ProcessJoin& all) {
+  return join_processes(parts_->shared, members_of(*this, devices), all);
 }
 
 Executor& Backend::executor() { return *parts_->executor; }

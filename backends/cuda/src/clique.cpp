@@ -13,12 +13,18 @@
 namespace belfry::cuda {
 
 Clique::Clique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices)
-    : shared_(std::move(shared)), devices_(std::move(devices)), ranks_(devices_.size()) {
-  std::iota(ranks_.begin(), ranks_.end(), 0);
+    : Clique(std::move(shared), devices, {.size = static_cast<int>(devices.size())}) {}
+
+Clique::Clique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices, RankSpan span)
+    : shared_(std::move(shared)),
+      devices_(std::move(devices)),
+      span_(span),
+      ranks_(devices_.size()) {
+  std::iota(ranks_.begin(), ranks_.end(), span_.first);
 }
 
 void Clique::all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
-  for (const auto& own : collectives_of(parts, size())) {
+  for (const auto& own : collectives_of(parts, members())) {
     require({.kind = CollectiveKind::kAllReduce, .parts = own, .op = op});
   }
   do_all_reduce(op, parts);
@@ -51,22 +57,24 @@ std::vector<BufferPtr> Clique::buffers_of(std::span<const CollectivePart> parts)
   return buffers;
 }
 
-void Clique::require(const Collective& collective) const {
-  validate(collective, size());
-  for (int rank = 0; rank < size(); ++rank) {
-    const CollectivePart& part = collective.parts[static_cast<std::size_t>(rank)];
-    if (&own(*shared_, *part.stream).state() != &device(rank).state()) {
+void Clique::require(Collective collective) const {
+  collective.ranks = span_.size;
+  collective.first = span_.first;
+  validate(collective, members());
+  for (int member = 0; member < members(); ++member) {
+    const CollectivePart& part = collective.parts[static_cast<std::size_t>(member)];
+    const std::string rank = std::to_string(span_.first + member);
+    if (&own(*shared_, *part.stream).state() != &device(member).state()) {
       throw InvalidArgumentError(
           ErrorCode::kInvalidArgument,
-          "the stream of rank " + std::to_string(rank) + " is not of the device of that rank");
+          "the stream of rank " + rank + " is not of the device of that rank");
     }
     const auto require_here = [&](const BufferView& view) {
-      if (own(*shared_, view).state().gpu() == device(rank).gpu()) return;
-      throw InvalidArgumentError(
-          ErrorCode::kInvalidArgument,
-          "a buffer of rank " + std::to_string(rank) + " is not on the device of that rank");
+      if (own(*shared_, view).state().gpu() == device(member).gpu()) return;
+      throw InvalidArgumentError(ErrorCode::kInvalidArgument,
+                                 "a buffer of rank " + rank + " is not on the device of that rank");
     };
-    if (collective.reads_input_of(rank)) require_here(part.input);
+    if (collective.reads_input_of(member)) require_here(part.input);
     require_here(part.output);
   }
 }

@@ -13,11 +13,17 @@
 
 namespace belfry::cuda {
 
-/// Base of all communicators of the backend: the members, all in this process, and the checks of
+/// The ranks of a communicator over several processes, as a process sees the ranks.
+struct RankSpan {
+  int size = 0;   ///< In all processes.
+  int first = 0;  ///< The lowest rank of this process.
+};
+
+/// Base of all communicators of the backend: the members in this process, and the checks of
 /// arguments.
 class Clique : public Communicator {
  public:
-  int size() const final { return static_cast<int>(devices_.size()); }
+  int size() const final { return span_.size; }
   std::span<const int> local_ranks() const final { return ranks_; }
   void all_reduce(ReduceOp op, std::span<const CollectivePart> parts) final;
   void broadcast(int root, std::span<const CollectivePart> parts) final;
@@ -25,17 +31,24 @@ class Clique : public Communicator {
   void check_health() override;
 
  protected:
+  /// All members are in this process.
   Clique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices);
+  /// `devices` are the members in this process.
+  Clique(std::shared_ptr<SharedState> shared, std::vector<Device*> devices, RankSpan span);
 
   SharedState& shared() const { return *shared_; }
-  Device& device(int rank) const { return *devices_[static_cast<std::size_t>(rank)]; }
+  /// The number of members in this process.
+  int members() const { return static_cast<int>(devices_.size()); }
+  /// The rank of the first member in this process.
+  int first_rank() const { return span_.first; }
+  Device& device(int member) const { return *devices_[static_cast<std::size_t>(member)]; }
   Stream& stream(const CollectivePart& part) const;
   void* address(const BufferView& view) const;
   /// The number of tensors in a checked call of all_reduce.
   std::size_t tensors(std::span<const CollectivePart> parts) const {
     return parts.size() / devices_.size();
   }
-  /// The parts of one tensor of the call, a part for each rank.
+  /// The parts of one tensor of the call, a part for each member.
   std::span<const CollectivePart> tensor(std::span<const CollectivePart> parts,
                                          std::size_t index) const {
     return parts.subspan(index * devices_.size(), devices_.size());
@@ -44,16 +57,17 @@ class Clique : public Communicator {
   static std::vector<BufferPtr> buffers_of(std::span<const CollectivePart> parts);
 
  private:
-  // Called after the checks. `parts` has any number of tensors, and each rank has one stream for
+  // Called after the checks. `parts` has any number of tensors, and each member has one stream for
   // all of them.
   virtual void do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) = 0;
   virtual void do_broadcast(int root, std::span<const CollectivePart> parts) = 0;
   virtual void do_all_gather(std::span<const CollectivePart> parts) = 0;
 
-  void require(const Collective& collective) const;
+  void require(Collective collective) const;
 
   std::shared_ptr<SharedState> shared_;  // with the Backend
   std::vector<Device*> devices_;
+  RankSpan span_;
   std::vector<int> ranks_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "launched_kernel.h"
+#include "peer_work.h"
 
 namespace belfry::cuda {
 
@@ -33,6 +34,8 @@ void Event::record(const std::shared_ptr<DeviceState>& device, cudaStream_t stre
 
 void Event::synchronize() {
   if (event_ == nullptr) return;
+  const auto is_done = [this] { return query(); };
+  await_peers(*shared_, is_done);
   check_wait(*shared_->kernel_failures, cudaEventSynchronize(event_), "cudaEventSynchronize(event)",
              {__FILE__, __LINE__});
 }

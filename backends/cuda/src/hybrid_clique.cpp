@@ -11,30 +11,48 @@
 namespace belfry::cuda {
 namespace {
 
-const CollectivePart& part_of(std::span<const CollectivePart> parts, int rank) {
-  return parts[static_cast<std::size_t>(rank)];
+const CollectivePart& part_of(std::span<const CollectivePart> parts, int member) {
+  return parts[static_cast<std::size_t>(member)];
 }
 
 }  // namespace
 
 HybridClique::HybridClique(const std::shared_ptr<SharedState>& shared, std::vector<Device*> devices)
     : Clique(shared, std::move(devices)), handover_(shared) {
-  std::map<int, std::size_t> group_on;  // GPU to index in groups_, in the order of leaders
+  const std::vector<Device*> leading = make_groups(shared);
   for (int rank = 0; rank < size(); ++rank) {
-    const auto [place, fresh] = group_on.try_emplace(device(rank).gpu(), groups_.size());
+    leader_of_.push_back(static_cast<int>(group_of(rank)));
+  }
+  among_leaders_ = std::make_unique<NcclClique>(shared, leading);
+}
+
+HybridClique::HybridClique(const std::shared_ptr<SharedState>& shared, std::vector<Device*> devices,
+                           Span span)
+    : Clique(shared, std::move(devices), span.ranks),
+      leader_of_(std::move(span.leader_of)),
+      handover_(shared) {
+  const std::vector<Device*> leading = make_groups(shared);
+  among_leaders_ = std::make_unique<NcclClique>(shared, leading, span.leaders, span.warm_up);
+}
+
+// The leaders of the groups.
+std::vector<Device*> HybridClique::make_groups(const std::shared_ptr<SharedState>& shared) {
+  std::map<int, std::size_t> group_on;  // GPU to index in groups_, in the order of leaders
+  for (int member = 0; member < members(); ++member) {
+    const auto [place, fresh] = group_on.try_emplace(device(member).gpu(), groups_.size());
     if (fresh) groups_.emplace_back();
-    groups_[place->second].ranks.push_back(rank);
+    groups_[place->second].members.push_back(member);
   }
   std::vector<Device*> leading;
   for (Group& group : groups_) {
-    std::vector<Device*> members;
-    members.reserve(group.ranks.size());
-    for (const int rank : group.ranks) members.push_back(&device(rank));
-    leading.push_back(members.front());
-    divisors_.emplace_back(*members.front(), size());
-    group.clique = std::make_unique<LocalClique>(shared, std::move(members));
+    std::vector<Device*> devices;
+    devices.reserve(group.members.size());
+    for (const int member : group.members) devices.push_back(&device(member));
+    leading.push_back(devices.front());
+    divisors_.emplace_back(*devices.front(), size());
+    group.clique = std::make_unique<LocalClique>(shared, std::move(devices));
   }
-  among_leaders_ = std::make_unique<NcclClique>(shared, leading);
+  return leading;
 }
 
 void HybridClique::check_health() {
@@ -46,38 +64,41 @@ void HybridClique::check_health() {
 void HybridClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> parts) {
   const WideParts wide(parts);
   NcclClique::require_addable(wide.dtype());  // Before the groups overwrite anything.
-  for (const Group& group : groups_) group.clique->sum_to_first(members(group, wide.parts()));
+  for (const Group& group : groups_) group.clique->sum_to_first(parts_of(group, wide.parts()));
   Parts sums = leaders(wide.parts());
   for (CollectivePart& sum : sums) sum.input = sum.output;
   among_leaders_->all_reduce(ReduceOp::kSum, sums);
   for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const auto leading = static_cast<std::size_t>(groups_[i].ranks[0]);
+    const auto leading = static_cast<std::size_t>(groups_[i].members[0]);
     for (std::size_t place = leading; place < parts.size();
-         place += static_cast<std::size_t>(size())) {
+         place += static_cast<std::size_t>(members())) {
       const CollectivePart& sum = wide.parts()[place];
       if (op == ReduceOp::kMean) divisors_[i].divide(sum.output, *sum.stream);
       wide.round(place);
     }
-    groups_[i].clique->copy_from_first(members(groups_[i], parts));
+    groups_[i].clique->copy_from_first(parts_of(groups_[i], parts));
   }
 }
 
 void HybridClique::do_broadcast(int root, std::span<const CollectivePart> parts) {
-  const std::size_t source = group_of(root);
-  const CollectivePart& sender = part_of(parts, root);
   // Outputs may be in use on their members' streams, and leaders write to their own alone.
   Parts leading = leaders(parts);
   for (CollectivePart& leader : leading) leader.input = leader.output;
-  leading[source].input = sender.input;
-  sender.stream->record(handover_);
-  leading[source].stream->wait(handover_);
-  among_leaders_->broadcast(static_cast<int>(source), leading);
-  for (const Group& group : groups_) group.clique->copy_from_first(members(group, parts));
+  const int member = root - first_rank();
+  if (member >= 0 && member < members()) {
+    const std::size_t source = group_of(member);
+    const CollectivePart& sender = part_of(parts, member);
+    leading[source].input = sender.input;
+    sender.stream->record(handover_);
+    leading[source].stream->wait(handover_);
+  }
+  among_leaders_->broadcast(leader_of_[static_cast<std::size_t>(root)], leading);
+  for (const Group& group : groups_) group.clique->copy_from_first(parts_of(group, parts));
 }
 
 void HybridClique::do_all_gather(std::span<const CollectivePart> parts) {
+  const BufferView input = part_of(parts, 0).input;  // All have the same elements.
   for (int root = 0; root < size(); ++root) {
-    const BufferView& input = part_of(parts, root).input;
     Parts slices(parts.begin(), parts.end());
     for (CollectivePart& slice : slices) {
       slice.output.offset += static_cast<std::size_t>(root) * input.bytes();
@@ -87,20 +108,20 @@ void HybridClique::do_all_gather(std::span<const CollectivePart> parts) {
   }
 }
 
-std::size_t HybridClique::group_of(int rank) const {
-  const auto holds = [rank](const Group& group) {
-    return std::ranges::find(group.ranks, rank) != group.ranks.end();
+std::size_t HybridClique::group_of(int member) const {
+  const auto holds = [member](const Group& group) {
+    return std::ranges::find(group.members, member) != group.members.end();
   };
   return static_cast<std::size_t>(std::ranges::find_if(groups_, holds) - groups_.begin());
 }
 
 // For each tensor, the parts of the group.
-HybridClique::Parts HybridClique::members(const Group& group,
-                                          std::span<const CollectivePart> parts) const {
+HybridClique::Parts HybridClique::parts_of(const Group& group,
+                                           std::span<const CollectivePart> parts) const {
   Parts own;
-  own.reserve(tensors(parts) * group.ranks.size());
+  own.reserve(tensors(parts) * group.members.size());
   for (std::size_t i = 0; i < tensors(parts); ++i) {
-    for (const int rank : group.ranks) own.push_back(part_of(tensor(parts, i), rank));
+    for (const int member : group.members) own.push_back(part_of(tensor(parts, i), member));
   }
   return own;
 }
@@ -111,7 +132,7 @@ HybridClique::Parts HybridClique::leaders(std::span<const CollectivePart> parts)
   leading.reserve(tensors(parts) * groups_.size());
   for (std::size_t i = 0; i < tensors(parts); ++i) {
     for (const Group& group : groups_) {
-      leading.push_back(part_of(tensor(parts, i), group.ranks[0]));
+      leading.push_back(part_of(tensor(parts, i), group.members[0]));
     }
   }
   return leading;

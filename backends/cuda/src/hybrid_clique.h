@@ -14,7 +14,18 @@ namespace belfry::cuda {
 /// leaders (the lowest rank of each GPU), and copies back.
 class HybridClique final : public Clique {
  public:
+  /// A communicator of several processes: `leader_of` has, for each rank, the number of the leader
+  /// among the leaders of all processes.
+  struct Span {
+    RankSpan ranks;
+    std::vector<int> leader_of;
+    NcclSpan leaders;
+    bool warm_up = true;
+  };
+
   HybridClique(const std::shared_ptr<SharedState>& shared, std::vector<Device*> devices);
+  /// `devices` are in the calling process. Throws: as NcclClique.
+  HybridClique(const std::shared_ptr<SharedState>& shared, std::vector<Device*> devices, Span span);
 
   ReductionOrder order() const override { return ReductionOrder::kUnspecified; }
   bool supports(DType dtype) const override { return among_leaders_->supports(dtype); }
@@ -24,7 +35,7 @@ class HybridClique final : public Clique {
   using Parts = std::vector<CollectivePart>;
 
   struct Group {
-    std::vector<int> ranks;  // ascending; the first leads
+    std::vector<int> members;  // of this process, ascending; the first leads
     std::unique_ptr<LocalClique> clique;
   };
 
@@ -32,10 +43,12 @@ class HybridClique final : public Clique {
   void do_broadcast(int root, std::span<const CollectivePart> parts) override;
   void do_all_gather(std::span<const CollectivePart> parts) override;
 
-  std::size_t group_of(int rank) const;
-  Parts members(const Group& group, std::span<const CollectivePart> parts) const;
+  std::vector<Device*> make_groups(const std::shared_ptr<SharedState>& shared);
+  std::size_t group_of(int member) const;
+  Parts parts_of(const Group& group, std::span<const CollectivePart> parts) const;
   Parts leaders(std::span<const CollectivePart> parts) const;
 
+  std::vector<int> leader_of_;  // of each rank; in a single process, the group
   std::vector<Group> groups_;
   std::unique_ptr<NcclClique> among_leaders_;
   std::vector<Divisor> divisors_;  // of each group's leader

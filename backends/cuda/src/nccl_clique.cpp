@@ -8,7 +8,9 @@
 #include "nccl_group.h"
 #include "wide_parts.h"
 
+#include <algorithm>
 #include <deque>
+#include <exception>
 #include <optional>
 #include <string>
 
@@ -16,7 +18,7 @@ namespace belfry::cuda {
 namespace {
 
 std::vector<int> gpus_of(const SharedState& shared, const std::vector<Device*>& devices) {
-  if (shared.options.launches_block) {
+  if (shared.options.launches_block && devices.size() > 1) {
     throw UnsupportedError(ErrorCode::kUnsupported,
                            "CUDA_LAUNCH_BLOCKING=1 with several GPUs in one process",
                            "the first GPU's kernel would wait for ever for the second's, which is "
@@ -63,7 +65,9 @@ ncclDataType_t required_type_of(DType dtype) {
 
 void NcclClique::require_addable(DType dtype) { required_type_of(dtype); }
 
-bool NcclClique::supports(DType dtype) const {
+bool NcclClique::supports(DType dtype) const { return reduces(dtype); }
+
+bool NcclClique::reduces(DType dtype) {
   // WideParts has floats in place of 16-bit floats.
   const bool is_widened = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
   return is_widened || type_of(dtype).has_value();
@@ -71,20 +75,64 @@ bool NcclClique::supports(DType dtype) const {
 
 NcclClique::NcclClique(const std::shared_ptr<SharedState>& shared,
                        const std::vector<Device*>& devices)
-    : Clique(shared, devices), communicators_(gpus_of(*shared, devices), shared->options.deadline) {
-  for (Device* device : devices) {
-    done_.push_back(std::make_unique<Event>(shared));
-    divisors_.emplace_back(*device, size());
+    : Clique(shared, devices),
+      communicators_(gpus_of(*shared, devices), shared->options.deadline, {}) {
+  prepare(shared);
+  if (shared->options.warm_up) this->warm_up();
+}
+
+NcclClique::NcclClique(const std::shared_ptr<SharedState>& shared,
+                       const std::vector<Device*>& devices, const NcclSpan& span, bool warm_up)
+    : Clique(shared, devices, {.size = span.size, .first = span.first}),
+      communicators_(gpus_of(*shared, devices), shared->options.deadline, span),
+      work_(std::make_shared<PeerWork>(*shared, span.peers, functions())) {
+  prepare(shared);
+  shared->peer_works.add(work_);
+  try {
+    if (warm_up) this->warm_up();
+  } catch (...) {
+    shared->peer_works.remove(*work_);
+    work_->end();
+    throw;
   }
-  if (shared->options.warm_up) warm_up();
+}
+
+void NcclClique::prepare(const std::shared_ptr<SharedState>& shared) {
+  for (int member = 0; member < members(); ++member) {
+    done_.push_back(std::make_unique<Event>(shared));
+    divisors_.emplace_back(device(member), size());
+  }
 }
 
 NcclClique::~NcclClique() {
+  if (work_ != nullptr) await_peers();
   // A failed collective may never end: it is aborted.
   if (communicators_.failed()) return;
   for (const auto& done : done_) {
     if (done->get() != nullptr) ignore_failure(cudaEventSynchronize(done->get()));
   }
+}
+
+// Afterwards the wait of the destructor depends on the own process alone.
+void NcclClique::await_peers() noexcept {
+  shared().peer_works.remove(*work_);
+  try {
+    PeerWait wait(work_->peers());
+    while (!work_->is_done()) wait.pause("the end of a communicator");
+  } catch (...) {
+    work_->give_up(std::current_exception());
+  }
+  work_->end();
+}
+
+PeerWork::Clique NcclClique::functions() {
+  return {.is_done = [this] { return is_done(); },
+          .check = [this] { communicators_.check(); },
+          .abort = [this] { communicators_.give_up(); }};
+}
+
+bool NcclClique::is_done() const {
+  return std::ranges::all_of(done_, [](const auto& done) { return done->query(); });
 }
 
 void NcclClique::check_health() {
@@ -97,28 +145,28 @@ void NcclClique::do_all_reduce(ReduceOp op, std::span<const CollectivePart> part
   const ncclDataType_t type = required_type_of(wide.dtype());
   grouped(
       "an all-reduce", wide.parts(),
-      [&](int rank, const CollectivePart& part, cudaStream_t stream) {
+      [&](int member, const CollectivePart& part, cudaStream_t stream) {
         BELFRY_NCCL_TRY(ncclAllReduce(address(part.input), address(part.output), part.input.count,
-                                      type, ncclSum, communicators_[rank], stream));
+                                      type, ncclSum, communicators_[member], stream));
       });
   for (std::size_t place = 0; place < parts.size(); ++place) {
-    if (op == ReduceOp::kMean) divide(rank_of(place), wide.parts()[place]);
+    if (op == ReduceOp::kMean) divide(member_of(place), wide.parts()[place]);
     wide.round(place);
   }
 }
 
 void NcclClique::do_broadcast(int root, std::span<const CollectivePart> parts) {
-  grouped("a broadcast", parts, [&](int rank, const CollectivePart& part, cudaStream_t stream) {
-    const void* input = rank == root ? address(part.input) : nullptr;
+  grouped("a broadcast", parts, [&](int member, const CollectivePart& part, cudaStream_t stream) {
+    const void* input = first_rank() + member == root ? address(part.input) : nullptr;
     BELFRY_NCCL_TRY(ncclBroadcast(input, address(part.output), part.output.bytes(), ncclUint8, root,
-                                  communicators_[rank], stream));
+                                  communicators_[member], stream));
   });
 }
 
 void NcclClique::do_all_gather(std::span<const CollectivePart> parts) {
-  grouped("an all-gather", parts, [&](int rank, const CollectivePart& part, cudaStream_t stream) {
+  grouped("an all-gather", parts, [&](int member, const CollectivePart& part, cudaStream_t stream) {
     BELFRY_NCCL_TRY(ncclAllGather(address(part.input), address(part.output), part.input.bytes(),
-                                  ncclUint8, communicators_[rank], stream));
+                                  ncclUint8, communicators_[member], stream));
   });
 }
 
@@ -126,16 +174,17 @@ void NcclClique::do_all_gather(std::span<const CollectivePart> parts) {
 // call failed inside the group, the end of the group would start the calls made before.
 template <class Call>
 void NcclClique::grouped(const char* what, std::span<const CollectivePart> parts, Call&& call) {
+  if (work_ != nullptr) work_->require_usable();
   communicators_.require_usable();
-  const auto members = tensor(parts, 0);  // Their streams are those of all tensors.
+  const auto firsts = tensor(parts, 0);  // Their streams are those of all tensors.
   std::deque<Stream::Hold> holds;
   std::vector<cudaStream_t> streams;
-  for (std::size_t rank = 0; rank < members.size(); ++rank) {
-    Stream& own = stream(members[rank]);
+  for (std::size_t member = 0; member < firsts.size(); ++member) {
+    Stream& own = stream(firsts[member]);
     streams.push_back(own.get());
     std::vector<BufferPtr> buffers;
     for (std::size_t i = 0; i < tensors(parts); ++i) {
-      for (BufferPtr& buffer : buffers_of(tensor(parts, i).subspan(rank, 1))) {
+      for (BufferPtr& buffer : buffers_of(tensor(parts, i).subspan(member, 1))) {
         buffers.push_back(std::move(buffer));
       }
     }
@@ -147,24 +196,25 @@ void NcclClique::grouped(const char* what, std::span<const CollectivePart> parts
     NcclGroup group;
     given = true;
     for (std::size_t place = 0; place < parts.size(); ++place) {
-      call(rank_of(place), parts[place], streams[place % members.size()]);
+      call(member_of(place), parts[place], streams[place % firsts.size()]);
     }
     group.close();
     communicators_.wait(what);
-    for (std::size_t rank = 0; rank < members.size(); ++rank) {
-      members[rank].stream->record(*done_[rank]);
-      holds[rank].close();
+    for (std::size_t member = 0; member < firsts.size(); ++member) {
+      firsts[member].stream->record(*done_[member]);
+      holds[member].close();
     }
   } catch (...) {
     if (given) communicators_.give_up();
+    if (given && work_ != nullptr) work_->fail(std::current_exception());
     throw;
   }
   Counters::add(shared().counters.nccl_collectives);
 }
 
-void NcclClique::divide(int rank, const CollectivePart& part) {
-  divisors_[static_cast<std::size_t>(rank)].divide(part.output, *part.stream);
-  part.stream->record(*done_[static_cast<std::size_t>(rank)]);
+void NcclClique::divide(int member, const CollectivePart& part) {
+  divisors_[static_cast<std::size_t>(member)].divide(part.output, *part.stream);
+  part.stream->record(*done_[static_cast<std::size_t>(member)]);
 }
 
 // NCCL connects members and allocates at the first use of each of its algorithms. Small and large
@@ -172,9 +222,9 @@ void NcclClique::divide(int rank, const CollectivePart& part) {
 void NcclClique::warm_up() {
   for (const std::size_t count : {std::size_t{1}, std::size_t{1} << 20}) {
     std::vector<CollectivePart> parts;
-    for (int rank = 0; rank < size(); ++rank) {
-      belfry::Stream& stream = device(rank).communication_stream();
-      const BufferPtr buffer = device(rank).allocate(count * sizeof(float), stream);
+    for (int member = 0; member < members(); ++member) {
+      belfry::Stream& stream = device(member).communication_stream();
+      const BufferPtr buffer = device(member).allocate(count * sizeof(float), stream);
       const BufferView view = view_of(buffer, DType::kFloat32);
       Kernel zero;
       zero.outputs = {view};

@@ -6,6 +6,7 @@
 #include "divisor.h"
 #include "event.h"
 #include "nccl_communicators.h"
+#include "peer_work.h"
 
 namespace belfry::cuda {
 
@@ -18,11 +19,18 @@ class NcclClique final : public Clique {
   /// Makes the communicators and warms them up, unless the options say otherwise. Order: blocks the
   /// host. Throws: DeviceError; UnsupportedError if launches block.
   NcclClique(const std::shared_ptr<SharedState>& shared, const std::vector<Device*>& devices);
+  /// Over the GPUs of several processes: all processes make the clique, each with `devices` of its
+  /// own and an equal `warm_up`. Order: blocks the host. Throws: as above; ProcessLostError;
+  /// UnsupportedError if NCCL does not join the GPUs.
+  NcclClique(const std::shared_ptr<SharedState>& shared, const std::vector<Device*>& devices,
+             const NcclSpan& span, bool warm_up);
   ~NcclClique() override;
 
   ReductionOrder order() const override { return ReductionOrder::kUnspecified; }
   bool supports(DType dtype) const override;
   void check_health() override;
+  /// Whether all_reduce of a clique takes elements of type `dtype`.
+  static bool reduces(DType dtype);
   /// Throws: UnsupportedError for an element type that NCCL does not add by belfry's rules.
   static void require_addable(DType dtype);
 
@@ -33,14 +41,19 @@ class NcclClique final : public Clique {
 
   template <class Call>
   void grouped(const char* what, std::span<const CollectivePart> parts, Call&& call);
-  void divide(int rank, const CollectivePart& part);
-  // The rank of the part at `place` in a call.
-  int rank_of(std::size_t place) const { return static_cast<int>(place) % size(); }
+  void divide(int member, const CollectivePart& part);
+  // The member of the part at `place` in a call.
+  int member_of(std::size_t place) const { return static_cast<int>(place) % members(); }
+  void prepare(const std::shared_ptr<SharedState>& shared);
   void warm_up();
+  PeerWork::Clique functions();
+  bool is_done() const;
+  void await_peers() noexcept;
 
   NcclCommunicators communicators_;
-  std::vector<std::unique_ptr<Event>> done_;  // of each rank: its latest collective
-  std::vector<Divisor> divisors_;             // of each rank
+  std::vector<std::unique_ptr<Event>> done_;  // of each member: its latest collective
+  std::vector<Divisor> divisors_;             // of each member
+  std::shared_ptr<PeerWork> work_;            // with waits of the host; null in a single process
 };
 
 }  // namespace belfry::cuda

@@ -24,27 +24,64 @@ constexpr const char* kAskForState = "ncclCommGetAsyncError(comm, &state)";
 
 bool accepted(ncclResult_t code) { return code == ncclSuccess || code == ncclInProgress; }
 
+std::string text_of_last_error() {
+  const char* const last = ncclGetLastError(nullptr);
+  return last == nullptr ? "" : last;
+}
+
+[[noreturn]] void throw_not_joined(const std::string& reason) {
+  throw UnsupportedError(
+      ErrorCode::kUnsupported,
+      "NCCL does not join the GPUs of these processes" + (reason.empty() ? reason : ": " + reason),
+      "give each process GPUs of its own, as CUDA_VISIBLE_DEVICES does");
+}
+
 }  // namespace
 
-NcclCommunicators::NcclCommunicators(std::vector<int> gpus, std::chrono::milliseconds deadline)
-    : gpus_(std::move(gpus)), deadline_(deadline), comms_(gpus_.size(), nullptr) {
-  ncclUniqueId id{};
-  BELFRY_NCCL_TRY(ncclGetUniqueId(&id));
-  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  config.blocking = 0;  // A blocking call could not be given up.
+NcclCommunicators::NcclCommunicators(std::vector<int> gpus, std::chrono::milliseconds deadline,
+                                     std::optional<NcclSpan> span)
+    : gpus_(std::move(gpus)),
+      deadline_(deadline),
+      span_(std::move(span)),
+      comms_(gpus_.size(), nullptr) {
   try {
-    NcclGroup group;
-    for (std::size_t rank = 0; rank < gpus_.size(); ++rank) {
-      const CurrentGpu current(gpus_[rank]);
-      BELFRY_NCCL_TRY(ncclCommInitRankConfig(&comms_[rank], static_cast<int>(gpus_.size()), id,
-                                             static_cast<int>(rank), &config));
-    }
-    group.close();
+    init();
     wait("making communicators");
   } catch (...) {
+    const bool refused = span_ && is_refused();
+    const std::string reason = refused ? text_of_last_error() : std::string();
     abort();
+    if (refused) throw_not_joined(reason);
     throw;
   }
+}
+
+void NcclCommunicators::init() {
+  ncclUniqueId id{};
+  if (span_) {
+    id = span_->id;
+  } else {
+    BELFRY_NCCL_TRY(ncclGetUniqueId(&id));
+  }
+  const int size = span_ ? span_->size : static_cast<int>(gpus_.size());
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;  // A blocking call could not be given up.
+  NcclGroup group;
+  for (std::size_t rank = 0; rank < gpus_.size(); ++rank) {
+    const CurrentGpu current(gpus_[rank]);
+    BELFRY_NCCL_TRY(
+        ncclCommInitRankConfig(&comms_[rank], size, id, first() + static_cast<int>(rank), &config));
+  }
+  group.close();
+}
+
+// NCCL refuses a shared GPU of two processes, in every process.
+bool NcclCommunicators::is_refused() const noexcept {
+  return std::ranges::any_of(comms_, [](ncclComm_t comm) {
+    ncclResult_t state = ncclSuccess;
+    return comm != nullptr && ncclCommGetAsyncError(comm, &state) == ncclSuccess &&
+           state == ncclInvalidUsage;
+  });
 }
 
 NcclCommunicators::~NcclCommunicators() {
@@ -57,31 +94,41 @@ NcclCommunicators::~NcclCommunicators() {
 
 void NcclCommunicators::wait(const char* what) {
   const Clock::time_point end = Clock::now() + deadline_;
-  for (std::size_t rank = 0; rank < comms_.size(); ++rank) {
-    ncclResult_t state = state_of(rank);
-    while (state == ncclInProgress) {
-      if (Clock::now() > end) {
-        failed_ = true;
-        throw DeviceError(ErrorCode::kDeviceLost,
-                          std::string(what) + " did not end within " +
-                              std::to_string(deadline_.count()) + " ms: rank " +
-                              std::to_string(rank) + " on GPU " + std::to_string(gpus_[rank]) +
-                              " is still in progress",
-                          "NCCL_DEBUG=INFO says what NCCL waits for; the limit is deadline");
+  std::optional<PeerWait> peers;
+  if (span_) peers.emplace(span_->peers);
+  try {
+    for (std::size_t rank = 0; rank < comms_.size(); ++rank) {
+      ncclResult_t state = state_of(rank);
+      while (state == ncclInProgress) {
+        if (peers) {
+          peers->pause(what);
+        } else {
+          if (Clock::now() > end) throw_late(what, rank);
+          std::this_thread::yield();
+        }
+        state = state_of(rank);
       }
-      std::this_thread::yield();
-      state = state_of(rank);
+      check_call(state, kAskForState, {__FILE__, __LINE__});
     }
-    failed_ = failed_ || state != ncclSuccess;
-    check_call(state, kAskForState, {__FILE__, __LINE__});
+  } catch (...) {
+    failed_ = true;
+    throw;
   }
+}
+
+void NcclCommunicators::throw_late(const char* what, std::size_t rank) const {
+  throw DeviceError(ErrorCode::kDeviceLost,
+                    std::string(what) + " did not end within " + std::to_string(deadline_.count()) +
+                        " ms: rank " + std::to_string(rank) + " on GPU " +
+                        std::to_string(gpus_[rank]) + " is still in progress",
+                    "NCCL_DEBUG=INFO says what NCCL waits for; the limit is deadline");
 }
 
 void NcclCommunicators::check() {
   require_usable();
   for (std::size_t rank = 0; rank < comms_.size(); ++rank) {
     const ncclResult_t state = state_of(rank);
-    failed_ = failed_ || (state != ncclSuccess && state != ncclInProgress);
+    if (!accepted(state)) failed_ = true;
     check_call(state, kAskForState, {__FILE__, __LINE__});
   }
 }
@@ -104,12 +151,21 @@ ncclResult_t NcclCommunicators::state_of(std::size_t rank) const {
   return state;
 }
 
+bool NcclCommunicators::has_lost_peers() const noexcept {
+  try {
+    return span_ && !span_->peers.health().is_whole();
+  } catch (...) {
+    return true;  // The group has ended.
+  }
+}
+
 bool NcclCommunicators::wait_quietly() const noexcept {
   const Clock::time_point end = Clock::now() + deadline_;
   for (ncclComm_t comm : comms_) {
     ncclResult_t state = ncclInProgress;
     while (state == ncclInProgress) {
       if (ncclCommGetAsyncError(comm, &state) != ncclSuccess || Clock::now() > end) return false;
+      if (state == ncclInProgress && has_lost_peers()) return false;
     }
     if (state != ncclSuccess) return false;
   }

@@ -7,6 +7,7 @@
 #include "belfry/cuda/statistics.h"
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -25,7 +26,22 @@ class Counters {
   Statistics snapshot() const;
 };
 
+class PeerWork;
 class Stream;
+
+/// The cliques of a backend that span processes.
+class PeerWorks {
+ public:
+  bool is_empty() const { return count_.load(std::memory_order_acquire) == 0; }
+  std::vector<std::shared_ptr<PeerWork>> all() const;
+  void add(std::shared_ptr<PeerWork> work);
+  void remove(const PeerWork& work) noexcept;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<PeerWork>> works_;  // Each with its clique.
+  std::atomic<std::size_t> count_{0};
+};
 
 /// State that all parts of a backend share, including parts that outlive the Backend. The address
 /// identifies the backend of an object.
@@ -35,6 +51,7 @@ struct SharedState {
   /// Held while a group of collectives is enqueued: communicators that share GPUs must enqueue in
   /// the same order on all of them.
   std::mutex launch_order;
+  PeerWorks peer_works;
   std::mutex streams_mutex;  // for `streams`
   /// All streams of the backend. Work on a stream may hold memory of any device.
   std::vector<Stream*> streams;

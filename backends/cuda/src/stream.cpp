@@ -10,6 +10,7 @@
 #include "kernel_launch.h"
 #include "launched_kernel.h"
 #include "ownership.h"
+#include "peer_work.h"
 
 #include <algorithm>
 #include <limits>
@@ -112,6 +113,7 @@ void Stream::write(BufferView to, const void* from) {
 
 void Stream::read(void* to, BufferView from) {
   const void* source = address_of(state_->shared(), from);
+  await_peers();  // A copy to pageable memory waits for the stream itself.
   Hold hold(*this, {from.buffer});
   if (from.bytes() > 0) {
     const CurrentGpu current(state_->gpu());
@@ -140,7 +142,23 @@ void Stream::wait(belfry::Event& event) {
   Counters::add(state_->shared().counters.event_waits);
 }
 
+void Stream::await_peers() {
+  const auto is_done = [this] {
+    const CurrentGpu current(state_->gpu());
+    const cudaError_t code = cudaStreamQuery(get());
+    if (code == cudaErrorNotReady) {
+      ignore_failure(code);
+      return false;
+    }
+    check_wait(*state_->shared().kernel_failures, code, "cudaStreamQuery(stream)",
+               {__FILE__, __LINE__});
+    return true;
+  };
+  cuda::await_peers(state_->shared(), is_done);
+}
+
 void Stream::synchronize() {
+  await_peers();
   std::list<InFlight> earlier;  // Other threads may enqueue more work meanwhile.
   {
     const std::lock_guard lock(mutex_);
@@ -230,7 +248,11 @@ std::list<Stream::InFlight> Stream::take_finished(std::size_t most) {
     const auto marked =
         std::ranges::find_if(in_flight_, [](const InFlight& work) { return work.done != nullptr; });
     if (marked == in_flight_.end()) break;
-    if (in_flight_.size() > most) BELFRY_CUDA_TRY(cudaEventSynchronize(marked->done));
+    if (in_flight_.size() > most) {
+      const auto is_done = [&] { return has_happened(marked->done); };
+      cuda::await_peers(state_->shared(), is_done);
+      BELFRY_CUDA_TRY(cudaEventSynchronize(marked->done));
+    }
     if (!has_happened(marked->done)) break;
     state_->give_event(marked->done);
     finished.splice(finished.end(), in_flight_, in_flight_.begin(), std::next(marked));

@@ -70,6 +70,7 @@ class Stream final : public belfry::Stream {
   };
 
  private:
+  void await_peers();
   bool needs_no_hold(const BufferPtr& buffer) const;
   void let_go_of_finished();
   std::list<InFlight> take_finished(std::size_t most);

@@ -10,6 +10,7 @@
 #include "belfry/detail/map_elements.h"
 #include "belfry/detail/mean_only.h"
 #include "belfry/detail/mirror.h"
+#include "belfry/detail/process_reductions.h"
 #include "belfry/detail/process_values.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/split_total.h"
@@ -82,9 +83,9 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
     if constexpr (detail::require_nest<T>()) {
       core_.require_cross("reduce", site);
       detail::require_replicas(core_, value.size(), site);
-      return detail::of_all_processes(core_, "reduce", value, site, [&](const PerReplica<T>& all) {
-        return detail::reduce_value(core_, op, all, site);
-      });
+      return detail::of_all_processes_to_reduce(
+          core_, "reduce", value, site,
+          [&](const PerReplica<T>& all) { return detail::reduce_value(core_, op, all, site); });
     } else {
       return detail::Refused();
     }

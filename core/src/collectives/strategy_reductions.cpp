@@ -12,6 +12,7 @@
 #include "collectives/require_reducible.h"
 #include "collectives/result_pages.h"
 #include "collectives/tensor_reductions.h"
+#include "values/elsewhere.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -72,6 +73,11 @@ void StrategyReductions::configure(const StrategyOptions& options, CallSite site
 void StrategyReductions::span_processes(std::vector<int> devices, const Participants& own) {
   devices_ = ReplicaDevices::without_communicator(devices_.backend(), std::move(devices));
   own_ = own;
+}
+
+void StrategyReductions::join_processes(std::unique_ptr<Communicator> communicator) {
+  cannot_join_processes_ = communicator == nullptr;
+  process_communicator_ = std::move(communicator);
 }
 
 void StrategyReductions::check(const StrategyOptions& options, CallSite site) {
@@ -138,12 +144,48 @@ void StrategyReductions::count_leaf(const LeafRef& leaf, std::size_t parts) {
   (leaf.tensor == nullptr ? statistics_.host_leaves : statistics_.tensor_leaves) += 1;
 }
 
-// Streams wait for one another once for all leaves, and small results share storage: with small
-// leaves, waits and allocations are most of the work.
+// The elements of another process stay there: its parts have none.
 void StrategyReductions::reduce_tensor_leaves(ReduceOp op,
                                               std::span<const std::vector<LeafRef>> parts,
                                               std::span<const std::size_t> leaves,
                                               const Participants& present) {
+  const auto stays = [&](const std::vector<LeafRef>& part) {
+    return is_elsewhere(*part[leaves.front()].tensor);
+  };
+  if (process_communicator_ != nullptr && std::ranges::any_of(parts, stays)) {
+    return reduce_in_processes(op, parts, leaves, present);
+  }
+  const auto reduce = [&](std::span<const CollectivePart> collectives) {
+    algorithm().all_reduce({.op = op,
+                            .order = order_,
+                            .parts = collectives,
+                            .members = parts.size(),
+                            .devices = &devices_});
+  };
+  reduce_where_they_are(parts, leaves, present, reduce);
+}
+
+// Each process gives the parts of its own replicas to the communicator of all processes.
+void StrategyReductions::reduce_in_processes(ReduceOp op,
+                                             std::span<const std::vector<LeafRef>> parts,
+                                             std::span<const std::size_t> leaves,
+                                             const Participants& present) {
+  std::vector<std::vector<LeafRef>> own;
+  for (int i = 0; i < own_.count(); ++i) {
+    own.push_back(parts[static_cast<std::size_t>(present.position(own_.id(i)))]);
+  }
+  const auto reduce = [&](std::span<const CollectivePart> collectives) {
+    process_communicator_->all_reduce(op, collectives);
+  };
+  reduce_where_they_are(own, leaves, own_, reduce);
+}
+
+// Streams wait for one another once for all leaves, and small results share storage: with small
+// leaves, waits and allocations are most of the work. `reduce` is called once for each run of
+// tensors with a common element type.
+void StrategyReductions::reduce_where_they_are(std::span<const std::vector<LeafRef>> parts,
+                                               std::span<const std::size_t> leaves,
+                                               const Participants& present, Reduce reduce) {
   std::size_t small_bytes = 0;
   for (const std::size_t leaf : leaves) {
     small_bytes += ResultPages::stride_of(parts.front()[leaf].bytes());
@@ -158,27 +200,18 @@ void StrategyReductions::reduce_tensor_leaves(ReduceOp op,
   reductions.prepare(leaves);
   reductions.follow_inputs();
   try {
-    reduce_tensors(op, reductions.collectives(), parts.size());
+    std::span<const CollectivePart> rest = reductions.collectives();
+    while (!rest.empty()) {
+      const std::size_t leading = leading_parts_of_one_type(rest, parts.size());
+      reduce(rest.first(leading));
+      rest = rest.subspan(leading);
+    }
   } catch (...) {
     reductions.precede_later_work();  // A part of the work may be enqueued.
     throw;
   }
   reductions.put_results(leaves);
   reductions.precede_later_work();
-}
-
-// The algorithm is called once for each run of tensors with a common element type.
-void StrategyReductions::reduce_tensors(ReduceOp op, std::span<const CollectivePart> parts,
-                                        std::size_t members) {
-  while (!parts.empty()) {
-    const std::size_t leading = leading_parts_of_one_type(parts, members);
-    algorithm().all_reduce({.op = op,
-                            .order = order_,
-                            .parts = parts.first(leading),
-                            .members = members,
-                            .devices = &devices_});
-    parts = parts.subspan(leading);
-  }
 }
 
 }  // namespace belfry::detail

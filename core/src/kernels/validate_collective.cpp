@@ -39,6 +39,13 @@ class CollectiveValidator {
     return collective_.parts[static_cast<std::size_t>(rank)];
   }
   bool has_root() const { return collective_.kind == CollectiveKind::kBroadcast; }
+  int ranks() const { return collective_.ranks == 0 ? members_ : collective_.ranks; }
+  // The view with the elements of a member: the output, if the root is in another process.
+  const BufferView& model() const {
+    const int root = collective_.root - collective_.first;
+    if (!has_root()) return part(0).input;
+    return root >= 0 && root < members_ ? part(root).input : part(0).output;
+  }
   std::string named(const std::string& text) const {
     return fmt::format("{}: {}", to_string(collective_.kind), text);
   }
@@ -64,38 +71,38 @@ void CollectiveValidator::check_members() const {
   if (collective_.parts.size() != static_cast<std::size_t>(members_)) {
     mismatch(fmt::format("{} parts for {} members", collective_.parts.size(), members_));
   }
-  if (has_root() && (collective_.root < 0 || collective_.root >= members_)) {
-    fail(ErrorCode::kInvalidArgument,
-         fmt::format("root {} of {} ranks", collective_.root, members_),
+  if (has_root() && (collective_.root < 0 || collective_.root >= ranks())) {
+    fail(ErrorCode::kInvalidArgument, fmt::format("root {} of {} ranks", collective_.root, ranks()),
          "a root is a position in the communicator, not a device");
   }
   for (int rank = 0; rank < members_; ++rank) {
     if (part(rank).stream == nullptr) {
-      fail(ErrorCode::kInvalidArgument, fmt::format("rank {} has no stream", rank));
+      fail(ErrorCode::kInvalidArgument,
+           fmt::format("rank {} has no stream", collective_.first + rank));
     }
   }
 }
 
 void CollectiveValidator::check_views() const {
   const bool gathers = collective_.kind == CollectiveKind::kAllGather;
-  const BufferView& model = part(has_root() ? collective_.root : 0).input;
-  const std::size_t output_count = model.count * (gathers ? collective_.parts.size() : 1);
+  const std::size_t count = model().count;
+  const DType dtype = model().dtype;
+  const std::size_t output_count = count * (gathers ? static_cast<std::size_t>(ranks()) : 1);
   for (int rank = 0; rank < members_; ++rank) {
-    if (collective_.reads_input_of(rank)) {
-      check_view(rank, part(rank).input, model.count, model.dtype);
-    }
-    check_view(rank, part(rank).output, output_count, model.dtype);
+    if (collective_.reads_input_of(rank)) check_view(rank, part(rank).input, count, dtype);
+    check_view(rank, part(rank).output, output_count, dtype);
   }
 }
 
 void CollectiveValidator::check_view(int rank, const BufferView& view, std::size_t count,
                                      DType dtype) const {
   if (view.count != count || view.dtype != dtype) {
-    mismatch(fmt::format("rank {} has {} elements of {} where {} of {} are expected", rank,
-                         view.count, to_string(view.dtype), count, to_string(dtype)));
+    mismatch(fmt::format("rank {} has {} elements of {} where {} of {} are expected",
+                         collective_.first + rank, view.count, to_string(view.dtype), count,
+                         to_string(dtype)));
   }
   if (const auto fault = kernels::fault_of(view)) {
-    fail(fault->code, fmt::format("a view of rank {} {}", rank, fault->text));
+    fail(fault->code, fmt::format("a view of rank {} {}", collective_.first + rank, fault->text));
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "belfry/distributed_values.h"
 #include "belfry/tensor.h"
+#include "values/elsewhere.h"
 
 #include <string>
 #include <utility>
@@ -16,7 +17,7 @@ LeafRef tensor_leaf(AnyTensor& tensor) {
 }
 
 std::string describe_tensor(const AnyTensor& tensor) {
-  if (tensor.empty()) return "an empty tensor";
+  if (tensor.empty() && !is_elsewhere(tensor)) return "an empty tensor";
   return "tensor " + to_string(tensor.dtype()) + to_string(tensor.shape());
 }
 

@@ -53,6 +53,7 @@ class ProcessExchange {
   /// as `exchange`.
   ProcessExchange(ProcessGroup& group, int replicas, const std::string& options, CallSite site);
 
+  ProcessGroup& group() const { return group_; }
   int rank() const { return group_.rank(); }
   int processes() const { return group_.size(); }
   /// Of all processes together.
@@ -95,8 +96,10 @@ class ProcessExchange {
   void require_no_listener(const char* what, CallSite site) const;
 
   /// Tells all processes, in place of the next exchange, of the failure of this process; does
-  /// nothing after the end of the exchanges of a run. Never throws.
-  void tell_failure(const std::exception_ptr& thrown, int replica, CallSite site) noexcept;
+  /// nothing after the end of the exchanges of a run. Never throws. Returns the cause: `thrown`, or
+  /// the loss of a process if `thrown` is a lost device, whose work may wait for the process.
+  std::exception_ptr tell_failure(const std::exception_ptr& thrown, int replica,
+                                  CallSite site) noexcept;
 
   /// Gives each replica of a report its process, and the report texts of its own for places.
   void complete(ErrorReport& report) const;

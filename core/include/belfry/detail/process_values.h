@@ -6,6 +6,7 @@
 #include "belfry/detail/containers.h"
 #include "belfry/detail/nest_traits.h"
 #include "belfry/detail/process_exchange.h"
+#include "belfry/detail/process_tensors.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/detail/variable_state.h"
 #include "belfry/distributed_values.h"
@@ -45,17 +46,12 @@ constexpr bool is_sent() {
   }
 }
 
-/// Order: blocks the host until the elements of the tensor are computed.
-void send_tensor(ByteWriter& out, const AnyTensor& tensor);
-/// The tensor of the message, on `place`. Throws: InternalError for a message of another form.
-AnyTensor receive_tensor(ByteReader& in, Placement place);
-
 template <class T>
-void send_value(ByteWriter& out, const T& value) {
+void send_value(ByteWriter& out, const T& value, Elements elements = Elements::kSent) {
   if constexpr (std::is_same_v<T, std::string>) {
     out.text(value);
   } else if constexpr (IsTensor<T>::value) {
-    send_tensor(out, value.any());
+    send_tensor(out, value.any(), elements);
   } else if constexpr (!is_container<T>()) {
     out.put(value);
   } else {
@@ -65,13 +61,13 @@ void send_value(ByteWriter& out, const T& value) {
     } else if constexpr (IsMap<T>::value) {
       out.put(static_cast<std::uint64_t>(value.size()));
       for (const auto& [key, element] : value) {
-        send_value(out, key);
-        send_value(out, element);
+        send_value(out, key, elements);
+        send_value(out, element, elements);
       }
     } else {
       if constexpr (IsVector<T>::value) out.put(static_cast<std::uint64_t>(value.size()));
       if constexpr (IsOptional<T>::value) out.put(value.has_value());
-      for_each_child(value, [&](const auto& child) { send_value(out, child); });
+      for_each_child(value, [&](const auto& child) { send_value(out, child, elements); });
     }
   }
 }
@@ -142,6 +138,27 @@ T like_components(const PerReplica<T>& value, [[maybe_unused]] const char* what,
   }
 }
 
+/// The value with the components of this process, and those of other processes from their messages.
+/// `like` is replaced by each received value. Throws: as receive_present.
+template <class T>
+PerReplica<T> received_components(StrategyCore& core, const char* what, const PerReplica<T>& value,
+                                  const T& like, std::vector<ByteReader>& messages, CallSite site) {
+  const ProcessExchange& processes = *core.processes();
+  Participants present = receive_present(core, messages, what, site);
+  const Placement place = core.placement(core.first_replica());
+  ReplicaArray<T> all(present.count());
+  for (int i = 0; i < present.count(); ++i) {
+    const int replica = present.id(i);
+    if (core.own().has(replica)) {
+      all.emplace_back(value[replica]);
+    } else {
+      const auto process = static_cast<std::size_t>(processes.process_of(replica));
+      receive_value(messages[process], all.emplace_back(like), place);
+    }
+  }
+  return PerReplica<T>(std::move(all), std::move(present));
+}
+
 /// The value with the components of the replicas of all processes. Each process gives the existing
 /// components of its own replicas. Tensors of other processes come to the first device of this
 /// process. Order: blocks the host until all processes have called, and until the tensors of this
@@ -157,7 +174,7 @@ PerReplica<T> gather_components_of_processes(StrategyCore& core, const char* wha
     return value;
   } else {
     ByteWriter out;
-    std::optional<T> like;  // Replaced by each received value.
+    std::optional<T> like;
     try {
       like.emplace(like_components(value, what, site));
       for (const int replica : send_present(out, core, value.present())) {
@@ -167,22 +184,9 @@ PerReplica<T> gather_components_of_processes(StrategyCore& core, const char* wha
       tell_failed_work(core, site);
       throw;
     }
-    const ProcessExchange& processes = *core.processes();
     const std::vector<Bytes> sent = core.processes()->values_of_speakers(what, site, out.bytes());
     std::vector<ByteReader> messages(sent.begin(), sent.end());
-    Participants present = receive_present(core, messages, what, site);
-    const Placement place = core.placement(core.first_replica());
-    ReplicaArray<T> all(present.count());
-    for (int i = 0; i < present.count(); ++i) {
-      const int replica = present.id(i);
-      if (core.own().has(replica)) {
-        all.emplace_back(value[replica]);
-      } else {
-        const auto process = static_cast<std::size_t>(processes.process_of(replica));
-        receive_value(messages[process], all.emplace_back(*like), place);
-      }
-    }
-    return PerReplica<T>(std::move(all), std::move(present));
+    return received_components(core, what, value, *like, messages, site);
   }
 }
 

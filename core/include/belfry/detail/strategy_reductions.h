@@ -4,6 +4,7 @@
 
 #include "belfry/call_site.h"
 #include "belfry/cross_device_ops.h"
+#include "belfry/detail/function_ref.h"
 #include "belfry/detail/participants.h"
 #include "belfry/detail/prints.h"
 #include "belfry/detail/strategy/options.h"
@@ -52,6 +53,17 @@ class StrategyReductions {
   /// communicator joins the devices: the values of other processes arrive in host memory.
   void span_processes(std::vector<int> devices, const Participants& own);
 
+  /// Later reductions of tensors with elements in other processes go through `communicator`, over
+  /// the devices of all processes. Null: the devices cannot be joined, and tensors of other
+  /// processes have to be brought here.
+  void join_processes(std::unique_ptr<Communicator> communicator);
+  bool cannot_join_processes() const { return cannot_join_processes_; }
+  /// Null before join_processes.
+  Communicator* process_communicator() { return process_communicator_.get(); }
+  /// Whether tensors are reduced as the communicator of the devices does: neither an order nor an
+  /// algorithm is set.
+  bool is_native() const { return algorithm_ == nullptr && !order_; }
+
   /// Sets the algorithm and the order of later reductions, as StrategyOptions says, and tells the
   /// log. Without an order: the order of the algorithm for tensors, replica order for host leaves.
   /// Throws: InvalidArgumentError (kInvalidArgument) for a number that is no ReductionOrder, for an
@@ -94,7 +106,12 @@ class StrategyReductions {
   void count_leaf(const LeafRef& leaf, std::size_t parts);
   void reduce_tensor_leaves(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
                             std::span<const std::size_t> leaves, const Participants& present);
-  void reduce_tensors(ReduceOp op, std::span<const CollectivePart> parts, std::size_t members);
+  void reduce_in_processes(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
+                           std::span<const std::size_t> leaves, const Participants& present);
+  using Reduce = FunctionRef<void(std::span<const CollectivePart>)>;
+  void reduce_where_they_are(std::span<const std::vector<LeafRef>> parts,
+                             std::span<const std::size_t> leaves, const Participants& present,
+                             Reduce reduce);
   void gather_natively(std::span<const AnyTensor> parts, std::span<const AnyTensor> tables);
 
   ReplicaDevices devices_;
@@ -102,6 +119,8 @@ class StrategyReductions {
   NativeAllReduce native_;
   std::shared_ptr<CrossDeviceOps> algorithm_;  // Of the options, or of the links; null: native_.
   std::optional<ReductionOrder> order_;
+  std::unique_ptr<Communicator> process_communicator_;
+  bool cannot_join_processes_ = false;
   ReductionStatistics statistics_;
 };
 

@@ -88,7 +88,7 @@ OwnTypes own_types(MergeRequest* const* requests, const Participants& present) {
   return types;
 }
 
-void send_part(ByteWriter& out, const AllReduceRequest& request) {
+void send_part(ByteWriter& out, const AllReduceRequest& request, Elements elements) {
   out.put(request.op);
   out.text(request.site.file);
   out.put(request.site.line);
@@ -102,7 +102,7 @@ void send_part(ByteWriter& out, const AllReduceRequest& request) {
   for (const LeafRef& leaf : request.leaves) {
     out.put(leaf.tensor != nullptr);
     if (leaf.tensor != nullptr) {
-      send_tensor(out, *leaf.tensor);
+      send_tensor(out, *leaf.tensor, elements);
       continue;
     }
     out.put(leaf.dtype);
@@ -129,15 +129,23 @@ void all_reduce_over_processes(CrossReplicaContext& cross, MergeRequest* const* 
                                const Participants& present) {
   StrategyCore& core = cross.core();
   const MergeRequest& first = *requests[present.id(0)];
-  ByteWriter out;
-  for (const int replica : send_present(out, core, present)) {
-    send_part(out, at(requests, replica));
+  // A communicator takes a part of every replica.
+  const bool all_present = present.count() == core.own().count();
+  std::vector<const AnyTensor*> tensors;
+  for (int i = 0; all_present && i < present.count(); ++i) {
+    for (const LeafRef& leaf : at(requests, present.id(i)).leaves) {
+      if (leaf.tensor != nullptr) tensors.push_back(leaf.tensor);
+    }
   }
-  ProcessExchange& processes = *core.processes();
+  const auto write = [&](ByteWriter& out, Elements elements) {
+    for (const int replica : send_present(out, core, present)) {
+      send_part(out, at(requests, replica), elements);
+    }
+  };
   // The place is empty: merges with equal tags meet at different lines.
-  const std::vector<Bytes> sent = processes.values_of_speakers("all_reduce", {}, out.bytes());
-  std::vector<ByteReader> messages(sent.begin(), sent.end());
-  const Participants everywhere = receive_present(core, messages, "all_reduce", first.site);
+  ReducedMessages sent = exchange_to_reduce(core, "all_reduce", {}, tensors, write);
+  ProcessExchange& processes = *core.processes();
+  const Participants everywhere = receive_present(core, sent.messages, "all_reduce", first.site);
 
   std::deque<Part> parts;
   std::vector<MergeRequest*> all(static_cast<std::size_t>(core.size()));
@@ -146,7 +154,7 @@ void all_reduce_over_processes(CrossReplicaContext& cross, MergeRequest* const* 
   for (int i = 0; i < everywhere.count(); ++i) {
     const int replica = everywhere.id(i);
     const auto process = static_cast<std::size_t>(processes.process_of(replica));
-    Part& part = parts.emplace_back(messages[process], first, place, types);
+    Part& part = parts.emplace_back(sent.messages[process], first, place, types);
     if (present.has(replica)) part.take_place_of(at(requests, replica));
     all[static_cast<std::size_t>(replica)] = &*part.request;
   }

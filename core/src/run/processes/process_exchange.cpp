@@ -82,6 +82,19 @@ bool is_common(const Error& error) {
   }
 }
 
+bool has_code(const std::exception_ptr& thrown, ErrorCode code) {
+  const std::optional<ErrorReport> report = error_report(thrown);
+  return report && report->code == code;
+}
+
+// Work of a device that waits for a lost process ends late, as a lost device.
+std::exception_ptr cause_of(const std::exception_ptr& thrown, const std::exception_ptr& told) {
+  if (told == nullptr) return thrown;
+  const bool is_behind_loss =
+      has_code(thrown, ErrorCode::kDeviceLost) && has_code(told, ErrorCode::kProcessLost);
+  return is_behind_loss ? told : thrown;
+}
+
 std::vector<Bytes> payloads_of(std::vector<ProcessMessage> all) {
   std::vector<Bytes> payloads;
   payloads.reserve(all.size());
@@ -302,18 +315,22 @@ HeardExchange ProcessExchange::listen(const Bytes& answer, CallSite site) {
   return heard;
 }
 
-void ProcessExchange::tell_failure(const std::exception_ptr& thrown, int replica,
-                                   CallSite site) noexcept {
-  if (is_closed()) return;
+std::exception_ptr ProcessExchange::tell_failure(const std::exception_ptr& thrown, int replica,
+                                                 CallSite site) noexcept {
+  if (is_closed()) return cause_of(thrown, failure_);
+  std::exception_ptr told;
   try {
     exchange({Kind::kFailed, number_, text_of(thrown), site.file, site.line, replica, {}});
   } catch (...) {
     // The other processes have left, and hear of the failure from the group.
+    told = std::current_exception();
   }
+  std::exception_ptr cause = cause_of(thrown, told);
   if (state_ == State::kRunning) {
     state_ = State::kClosed;
-    failure_ = thrown;
+    failure_ = cause;
   }
+  return cause;
 }
 
 void ProcessExchange::complete(ErrorReport& report) const {

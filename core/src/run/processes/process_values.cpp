@@ -27,25 +27,6 @@ void tell_failed_work(StrategyCore& core, CallSite site) noexcept {
   core.processes()->tell_failure(std::current_exception(), -1, site);
 }
 
-void send_tensor(ByteWriter& out, const AnyTensor& tensor) {
-  out.put(tensor.empty());
-  if (tensor.empty()) return;
-  out.put(tensor.dtype());
-  out.put(static_cast<std::uint64_t>(tensor.shape().rank()));
-  for (int axis = 0; axis < tensor.shape().rank(); ++axis) out.put(tensor.shape().extent(axis));
-  tensor.read(out.make_room(tensor.bytes()));
-}
-
-AnyTensor receive_tensor(ByteReader& in, Placement place) {
-  if (in.get<bool>()) return {};
-  const auto dtype = in.get<DType>();
-  std::vector<std::int64_t> extents(in.count(sizeof(std::int64_t)));
-  for (std::int64_t& extent : extents) extent = in.get<std::int64_t>();
-  Shape shape(std::move(extents));
-  const auto bytes = static_cast<std::size_t>(shape.count()) * size_of(dtype);
-  return AnyTensor::from_host(dtype, std::move(shape), in.skip(bytes), place);
-}
-
 std::vector<int> send_present(ByteWriter& out, const StrategyCore& core,
                               const Participants& present) {
   std::vector<int> replicas;

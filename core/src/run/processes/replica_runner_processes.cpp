@@ -8,6 +8,7 @@
 #include "run/rounds/replica_runner.h"
 #include "run/rounds/run_report.h"
 
+#include <exception>
 #include <utility>
 
 namespace belfry::detail {
@@ -30,10 +31,10 @@ void ReplicaRunner::run_among_processes(ProcessExchange& processes, const RunOpt
     const bool is_replica = blamed_ >= 0 && blamed_ < core().size();
     const int speaker = is_replica ? blamed_ : present_.id(0);
     const CallSite last = state(speaker).last_site;
-    processes.tell_failure(std::current_exception(), is_replica ? blamed_ : -1,
-                           last.empty() ? options.site : last);
+    const std::exception_ptr cause = processes.tell_failure(
+        std::current_exception(), is_replica ? blamed_ : -1, last.empty() ? options.site : last);
     processes.end_run();
-    throw;
+    std::rethrow_exception(cause);
   }
   processes.end_run();
 }

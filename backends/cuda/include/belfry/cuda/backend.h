@@ -3,12 +3,15 @@
 #pragma once
 
 #include "belfry/backend/backend.h"
+#include "belfry/backend/process_links.h"
 #include "belfry/cuda/options.h"
 #include "belfry/cuda/statistics.h"
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace belfry::cuda {
 
@@ -20,7 +23,10 @@ namespace belfry::cuda {
 /// and the device of a replica if a strategy names the host. The GPU of device 0 does the work of
 /// the host; kernels read and write the pinned memory of the host directly. No communicator joins
 /// the host with other devices.
-class Backend final : public belfry::Backend {
+///
+/// The GPUs of several processes are joined by one NCCL communicator (SEM-215): each process has
+/// GPUs of its own, and any number of devices.
+class Backend final : public belfry::Backend, public ProcessLinks {
  public:
   /// Throws: DeviceError (kNoDriver) without a driver or a GPU; InvalidArgumentError
   /// (kUnknownDevice, kInvalidArgument) for options that do not fit the machine; UnsupportedError
@@ -37,6 +43,11 @@ class Backend final : public belfry::Backend {
   /// Devices of one GPU, and devices whose GPUs have peer access both ways, are linked.
   const Connections& connections() const override;
   RunSettings run_settings() const override;
+
+  std::string_view transport() const override { return "nccl"; }
+  bool reduces(DType dtype) const override;
+  std::vector<std::byte> offer(std::span<const int> devices, bool leads) override;
+  std::unique_ptr<Communicator> join(std::span<const int> devices, const ProcessJoin& all) override;
 
   /// The CUDA number of the GPU that does the work of device `index`. Throws: InvalidArgumentError
   /// (kUnknownDevice).

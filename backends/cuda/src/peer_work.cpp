@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "peer_work.h"
+
+#include "belfry/detail/group_reports.h"
+#include "belfry/error.h"
+#include "shared_state.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace belfry::cuda {
+namespace {
+
+constexpr int kPollsAtOnce = 256;  // Then the thread sleeps between two polls.
+constexpr std::chrono::microseconds kNap{50};
+// A process ends in order after its part of all collectives: the end is then no loss, because the
+// part of this process ends soon.
+constexpr std::chrono::milliseconds kMostGrace{1000};
+constexpr int kGraceShare = 10;  // Of the limit.
+
+std::chrono::milliseconds limit_of(const Peers& peers, const GroupHealth& health) {
+  if (health.deadline.is_never()) return peers.deadline;
+  return std::min(peers.deadline, std::chrono::milliseconds(health.deadline.as_milliseconds()));
+}
+
+[[noreturn]] void throw_lost(const char* what, const GroupHealth& health) {
+  ErrorReport report;
+  report.code = ErrorCode::kProcessLost;
+  report.summary = (health.lost.empty() ? "a process" : detail::processes_text(health.lost)) +
+                   " of a communicator is lost, and " + what + " does not end";
+  report.expected = health.reason;
+  report.hint =
+      "the communicator is aborted: results of its last collectives are lost; start again "
+      "from a checkpoint";
+  throw ProcessLostError(std::move(report));
+}
+
+[[noreturn]] void throw_late(const char* what, std::chrono::milliseconds limit) {
+  throw DeviceError(ErrorCode::kDeviceLost,
+                    std::string(what) + " did not end within " + std::to_string(limit.count()) +
+                        " ms: other processes have not done their part",
+                    "a process is lost or slow; the limit is the deadline of the backend or of the "
+                    "group, whichever is shorter");
+}
+
+}  // namespace
+
+void PeerWait::pause(const char* what) {
+  const GroupHealth health = peers_.health();
+  const std::chrono::milliseconds limit = limit_of(peers_, health);
+  const Clock::time_point now = Clock::now();
+  if (!health.is_whole() && !first_loss_) first_loss_ = now;
+  const auto grace = std::min(kMostGrace, limit / kGraceShare);
+  if (first_loss_ && now - *first_loss_ >= grace) throw_lost(what, health);
+  if (now - begin_ > limit) throw_late(what, limit);
+  if (++polls_ < kPollsAtOnce) {
+    std::this_thread::yield();
+  } else {
+    std::this_thread::sleep_for(kNap);
+  }
+}
+
+PeerWork::PeerWork(SharedState& shared, Peers peers, Clique clique)
+    : shared_(shared), peers_(std::move(peers)), clique_(std::move(clique)) {}
+
+bool PeerWork::is_done() const {
+  const std::lock_guard lock(mutex_);
+  return clique_.is_done == nullptr || failure_ != nullptr || clique_.is_done();
+}
+
+void PeerWork::require_usable() const {
+  const std::lock_guard lock(mutex_);
+  if (clique_.is_done != nullptr && failure_ != nullptr) std::rethrow_exception(failure_);
+}
+
+void PeerWork::check() {
+  const std::unique_lock order(shared_.launch_order, std::try_to_lock);
+  if (!order.owns_lock()) return;
+  const std::lock_guard lock(mutex_);
+  if (clique_.check != nullptr && failure_ == nullptr) clique_.check();
+}
+
+void PeerWork::give_up(const std::exception_ptr& thrown) noexcept {
+  const std::lock_guard order(shared_.launch_order);
+  const std::lock_guard lock(mutex_);
+  if (clique_.abort == nullptr || failure_ != nullptr) return;
+  failure_ = thrown;
+  clique_.abort();
+}
+
+void PeerWork::fail(const std::exception_ptr& thrown) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (failure_ == nullptr) failure_ = thrown;
+}
+
+void PeerWork::end() noexcept {
+  const std::lock_guard lock(mutex_);
+  clique_ = {};
+}
+
+void await_peers(SharedState& shared, detail::FunctionRef<bool()> is_done) {
+  if (shared.peer_works.is_empty()) [[likely]] {
+    return;
+  }
+  const std::vector<std::shared_ptr<PeerWork>> works = shared.peer_works.all();
+  for (const std::shared_ptr<PeerWork>& work : works) {
+    PeerWait wait(work->peers());
+    try {
+      while (!work->is_done() && !is_done()) {
+        work->check();
+        wait.pause("a collective over several processes");
+      }
+    } catch (...) {
+      work->give_up(std::current_exception());
+      throw;
+    }
+    work->require_usable();
+  }
+}
+
+}  // namespace belfry::cuda

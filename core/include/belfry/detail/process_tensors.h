@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/call_site.h"
+#include "belfry/detail/byte_stream.h"
+#include "belfry/detail/function_ref.h"
+#include "belfry/detail/strategy_core.h"
+#include "belfry/tensor.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace belfry::detail {
+
+/// Whether a message has the elements of its tensors.
+enum class Elements : std::uint8_t {
+  kSent,      ///< The elements follow type and shape.
+  kOnDevice,  ///< The elements stay on the devices of their process.
+};
+
+/// Order: blocks the host until the elements of the tensor are computed, if they are sent.
+void send_tensor(ByteWriter& out, const AnyTensor& tensor, Elements elements = Elements::kSent);
+/// The tensor of the message, on `place`; without elements if the message has none. Throws:
+/// InternalError for a message of another form.
+AnyTensor receive_tensor(ByteReader& in, Placement place);
+
+/// The values of all processes that a reduction combines.
+struct ReducedMessages {
+  std::vector<Bytes> bytes;          ///< Of each process.
+  std::vector<ByteReader> messages;  ///< At the begin of each value, in `bytes`.
+};
+
+/// The exchange of values for a reduction by an operator. The elements of tensors stay on the
+/// devices if the devices of all processes can be joined by a communicator, which the first such
+/// exchange makes (SEM-215); else the elements are sent. `write` writes the values of this
+/// process, whose tensors are `tensors`; `what` and `site` are those of the verb.
+/// Order: blocks the host until all processes have called, and until tensors that are sent are
+/// computed. Throws: exceptions of `write`, DeviceError, and then PeerFailedError in the other
+/// processes; as ProcessExchange::values.
+ReducedMessages exchange_to_reduce(StrategyCore& core, const char* what, CallSite site,
+                                   const std::vector<const AnyTensor*>& tensors,
+                                   FunctionRef<void(ByteWriter&, Elements)> write);
+
+}  // namespace belfry::detail

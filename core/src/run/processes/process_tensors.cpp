@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "belfry/detail/process_tensors.h"
+
+#include "belfry/backend/process_links.h"
+#include "belfry/detail/process_exchange.h"
+#include "belfry/detail/process_values.h"
+#include "belfry/detail/step_tap.h"
+#include "belfry/error.h"
+#include "run/processes/process_communicator.h"
+#include "values/elsewhere.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace belfry::detail {
+namespace {
+
+// The transport between the devices of processes, as far as this process knows; empty if the
+// elements of the tensors have to be sent. Taps and the check of sums of integers read elements.
+std::string transport_of(StrategyCore& core, const std::vector<const AnyTensor*>& tensors) {
+  const ProcessLinks* const links = process_links(core);
+  const bool may_stay = links != nullptr && core.reductions().is_native() &&
+                        !core.reports_overflow() && step_tap == nullptr && !tensors.empty() &&
+                        !core.processes()->has_listeners();
+  if (!may_stay) return {};
+  const bool fit = std::ranges::all_of(tensors, [&](const AnyTensor* tensor) {
+    return !tensor->empty() && tensor->placement().backend == &core.backend() &&
+           links->reduces(tensor->dtype());
+  });
+  return fit ? std::string(links->transport()) : std::string();
+}
+
+// The own message: the transport, and then the values.
+Bytes message_of(StrategyCore& core, CallSite site, const std::string& transport,
+                 FunctionRef<void(ByteWriter&, Elements)> write) {
+  ByteWriter out;
+  out.text(transport);
+  try {
+    write(out, transport.empty() ? Elements::kSent : Elements::kOnDevice);
+  } catch (...) {
+    tell_failed_work(core, site);
+    throw;
+  }
+  return out.bytes();
+}
+
+}  // namespace
+
+void send_tensor(ByteWriter& out, const AnyTensor& tensor, Elements elements) {
+  out.put(tensor.empty());
+  if (tensor.empty()) return;
+  out.put(tensor.dtype());
+  out.put(static_cast<std::uint64_t>(tensor.shape().rank()));
+  for (int axis = 0; axis < tensor.shape().rank(); ++axis) out.put(tensor.shape().extent(axis));
+  out.put(elements);
+  if (elements == Elements::kSent) tensor.read(out.make_room(tensor.bytes()));
+}
+
+AnyTensor receive_tensor(ByteReader& in, Placement place) {
+  if (in.get<bool>()) return {};
+  const auto dtype = in.get<DType>();
+  std::vector<std::int64_t> extents(in.count(sizeof(std::int64_t)));
+  for (std::int64_t& extent : extents) extent = in.get<std::int64_t>();
+  Shape shape(std::move(extents));
+  if (in.get<Elements>() == Elements::kOnDevice) return elsewhere(dtype, std::move(shape), place);
+  const auto bytes = static_cast<std::size_t>(shape.count()) * size_of(dtype);
+  return AnyTensor::from_host(dtype, std::move(shape), in.skip(bytes), place);
+}
+
+// All processes see the same transports, and draw the same conclusion. If the processes differ, or
+// if the devices cannot be joined, elements are missing: a second exchange has all elements.
+ReducedMessages exchange_to_reduce(StrategyCore& core, const char* what, CallSite site,
+                                   const std::vector<const AnyTensor*>& tensors,
+                                   FunctionRef<void(ByteWriter&, Elements)> write) {
+  std::string transport = transport_of(core, tensors);
+  for (;;) {
+    ReducedMessages all;
+    all.bytes =
+        core.processes()->values_of_speakers(what, site, message_of(core, site, transport, write));
+    bool all_sent = true;
+    bool all_equal = true;
+    std::string first;
+    for (const Bytes& bytes : all.bytes) {
+      ByteReader& message = all.messages.emplace_back(bytes);
+      const std::string other = bytes.empty() ? std::string() : message.text();
+      if (all.messages.size() == 1) first = other;
+      all_sent = all_sent && other.empty();
+      all_equal = all_equal && other == first;
+    }
+    if (all_sent || (all_equal && join_processes(core, site))) return all;
+    transport.clear();
+  }
+}
+
+}  // namespace belfry::detail
