@@ -10,16 +10,17 @@
 #   tools/gpu/run_all.sh --from FOLDER   run the gathered files; needs a driver and NCCL
 #
 # CASES is the number of cases of each property (100), CHECKED_CASES that under compute-sanitizer
-# (10); ARCHITECTURES is what to compile for, as CMake spells it (all that belfry supports). STEPS
-# names the steps to run, as "gpu demo" (all). NCCL and cuBLAS are not gathered, for their size: if
-# no libnccl.so.2 or libcublas.so is installed, the library of a Python package is used
-# (nvidia-nccl-cu13, nvidia-cublas, as PyTorch brings them).
+# (10), PROCESS_CASES the number of sums over 2, 3 and 4 processes (20); ARCHITECTURES is what to
+# compile for, as CMake spells it (all that belfry supports). STEPS names the steps to run, as "gpu
+# demo" (all). NCCL and cuBLAS are not gathered, for their size: if no libnccl.so.2 or libcublas.so
+# is installed, the library of a Python package is used (nvidia-nccl-cu13, nvidia-cublas, as PyTorch
+# brings them).
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 3
 
 suites=(proptests_gpu proptests_central_storage_gpu proptests_local_sgd_gpu contracts_gpu)
 programs=("${suites[@]}" driver_rules_gpu cuda_gpu_test cuda_real_libraries_test
-          own_training_gpu local_clique_bench belfry)
+          own_training_gpu forked_reductions_gpu local_clique_bench belfry)
 digits=docs/data/digits.csv
 programs+=(cublas_gpu_test gpu_kernels_on_gpus)  # with cuBLAS
 printed=docs/examples/gpu_kernels.expected
@@ -174,6 +175,9 @@ run() {
   step gpu gpu_tests "$folder" "$expected"
   step demo same_digits "$folder" "$data"
   step own_training "$folder/own_training_gpu" "$data"
+  # Two to four processes on GPU 0, and a lost process: each with this number of sums. Processes
+  # take turns on the GPU, and a sum takes milliseconds.
+  step processes "$folder/forked_reductions_gpu" "${PROCESS_CASES:-20}"
   for suite in "${suites[@]}"; do
     RC_PARAMS="max_success=${CASES:-100}" step "$suite" sharded "$folder/$suite"
   done
