@@ -143,8 +143,11 @@ int ProcessProgram::lowest_of(int process) const {
 }
 
 ProcessProgram any_program(int processes_at_least) {
+  return program_of(*rc::gen::inRange(processes_at_least, 5));
+}
+
+ProcessProgram program_of(int processes) {
   ProcessProgram program;
-  const int processes = *rc::gen::inRange(processes_at_least, 5);
   int replicas = 0;
   for (int i = 0; i < processes; ++i) {
     program.devices.push_back(*rc::gen::inRange(0, 4));

@@ -78,6 +78,9 @@ using Trace = std::vector<double>;
 /// have no devices. Context: in a property.
 ProcessProgram any_program(int processes_at_least);
 
+/// A random program of so many processes. Context: in a property.
+ProcessProgram program_of(int processes);
+
 /// Runs the program on the replicas of this process. `first` is the first value of variables.
 /// `after`, if not null, gets the values of all variables after the run.
 PerReplica<Trace> run_program(Strategy& strategy, const ProcessProgram& program, double first,
