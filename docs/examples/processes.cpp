@@ -6,6 +6,7 @@
 #include <belfry/belfry.h>
 #include <belfry/sim/backend.h>
 #include <belfry/sim/cluster.h>
+#include <belfry/sim/timeline.h>
 #include <belfry/testing/thread_group.h>
 
 #include <iostream>
@@ -75,12 +76,22 @@ void stop_a_host_at_each_call() {
   // [calls]
 }
 
+void show_the_log() {
+  std::cout << "== log\n";
+  // [log]
+  sim::Cluster cluster{{.hosts = 2, .schedule = sim::Schedule::fixed()}};
+  cluster.run([](sim::Host& host) { train(host.backend(), host.group()); });
+  std::cout << timeline(cluster.log(), {.max_rows = 14});
+  // [log]
+}
+
 }  // namespace
 
 int main() {
   run_hosts();
   stop_a_host();
   stop_a_host_at_each_call();
+  show_the_log();
   std::cout << "== threads\n";
   // [processes]
   std::vector<std::string> texts(2);

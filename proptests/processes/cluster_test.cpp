@@ -271,6 +271,49 @@ TEST(Cluster, StartsEachRunAnew) {
   EXPECT_EQ(hashes[0], hashes[1]);
 }
 
+TEST(Cluster, HasOneLogOfHostsAndBackends) {
+  testing::asserts("SEM-222");
+  Cluster cluster{{.hosts = 2, .seed = 4}};
+  std::vector<int> order;
+  cluster.run([&](Host& host) {
+    const int rank = host.group().rank();
+    for (int i = 0; i < 5; ++i) {
+      host.yield();
+      order.push_back(rank);
+    }
+    MirroredStrategy strategy{host.backend()};
+    sum_of_ones(strategy);
+  });
+  const sim::ClusterLog& log = cluster.log();
+  std::vector<int> yields;
+  for (const sim::LogRecord& record : log.hosts().records()) {
+    if (record.kind == OperationKind::kResume) yields.push_back(record.agent_index);
+  }
+  EXPECT_EQ(yields, order);
+  // A start, five yields and an end of each host.
+  EXPECT_EQ(log.hosts().size(), 14U);
+  EXPECT_GT(log.backend(0).size(), 0U);
+  EXPECT_EQ(log.backend(0).hash(), log.backend(1).hash());
+  EXPECT_EQ(log.size(), 14U + log.backend(0).size() + log.backend(1).size());
+  EXPECT_EQ(log.kept(), log.size());
+}
+
+TEST(Cluster, HashesThePlaceOfAYieldAmongTheOperationsOfABackend) {
+  testing::asserts("SEM-222");
+  const auto hash_of = [](bool yields_first) {
+    Cluster cluster{{.hosts = 1}};
+    cluster.run([&](Host& host) {
+      MirroredStrategy strategy{host.backend()};
+      if (yields_first) host.yield();
+      sum_of_ones(strategy);
+      if (!yields_first) host.yield();
+    });
+    return cluster.hash();
+  };
+  EXPECT_EQ(hash_of(true), hash_of(true));
+  EXPECT_NE(hash_of(true), hash_of(false));
+}
+
 TEST(Cluster, NamesItsTokenInErrors) {
   testing::asserts("SEM-186");
   const auto program = [](Host& host) {

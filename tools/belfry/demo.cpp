@@ -82,6 +82,22 @@ struct Setting {
   std::string claim;    // The meaning of results; empty without a remark.
 };
 
+std::uint64_t kept_of(const sim::Log& log) { return log.records().size(); }
+std::uint64_t kept_of(const sim::ClusterLog& log) { return log.kept(); }
+
+// `log`: of a backend or of a cluster.
+template <class L>
+void write_trace(const L& log, const std::string& path, Console& console) {
+  std::ofstream file(path, std::ios::binary);
+  file << sim::trace_json(log) << std::flush;
+  if (!file) {
+    throw InvalidArgumentError(ErrorCode::kFile,
+                               fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+  }
+  console.line(fmt::format("trace     {} of {} operations in {}: open it in ui.perfetto.dev",
+                           kept_of(log), log.size(), shown_path(path)));
+}
+
 class Demo {
  public:
   Demo(const DemoOptions& options, Console& console, Strategy& strategy, const Setting& setting)
@@ -103,7 +119,7 @@ class Demo {
     bool good = judge();
     good = compare_integers() && good;
     report_reductions(trained);
-    write_trace();
+    trace();
     return good;
   }
 
@@ -211,20 +227,13 @@ class Demo {
                     done.reduction.host_leaves, done.reduction.bytes));
   }
 
-  void write_trace() {
-    if (options_.trace.empty()) return;
+  // The trace of a cluster is written at the end of its run. Of processes, process 0 has a trace.
+  void trace() {
+    const bool is_first = options_.group == nullptr || options_.group->rank() == 0;
+    if (options_.trace.empty() || options_.hosts > 1 || !is_first) return;
     const auto* const simulator = dynamic_cast<const sim::Backend*>(&strategy_.backend());
     check(simulator != nullptr, "only a simulator's log can be traced");
-    std::ofstream file(options_.trace, std::ios::binary);
-    file << sim::trace_json(simulator->log()) << std::flush;
-    if (!file) {
-      throw InvalidArgumentError(
-          ErrorCode::kFile,
-          fmt::format("cannot write {}: {}", options_.trace, std::strerror(errno)));
-    }
-    console_.line(fmt::format("trace     {} of {} operations in {}: open it in ui.perfetto.dev",
-                              simulator->log().records().size(), simulator->log().size(),
-                              shown_path(options_.trace)));
+    write_trace(simulator->log(), options_.trace, console_);
   }
 
   const DemoOptions& options_;
@@ -281,6 +290,7 @@ bool train_on_hosts(const DemoOptions& options, Console& console) {
   sim::Cluster cluster({.devices_of = devices, .seed = options.seed});
   bool good = true;
   cluster.run([&](sim::Host& host) { good = hosts.train(host.backend(), host.group()) && good; });
+  if (!options.trace.empty()) write_trace(cluster.log(), options.trace, console);
   return good;
 }
 

@@ -56,7 +56,8 @@ expect 2 '--seed' demo --seed 99999999999999999999999
 expect 2 '--hosts' demo --hosts 0
 expect 2 'each host needs a replica' demo --hosts 5 --replicas 4
 expect 2 'hosts are simulated' demo --hosts 2 --backend cuda
-expect 2 'a trace has a single host' demo --hosts 2 --trace "$folder/trace.json"
+expect 0 '^\[ok\]' "${quick[@]}" --hosts 3 --replicas 4 --trace "$folder/hosts.json"
+python3 "${BASH_SOURCE[0]%/*}/check_trace.py" "$folder/hosts.json" || failed=1
 expect 0 'digest [0-9a-f]{16}$' "${quick[@]}" --hosts 2
 expect 2 'no replica 2 among 2, which are numbered from 0' demo --replicas 2 --drop-replica 2
 

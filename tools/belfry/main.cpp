@@ -46,7 +46,6 @@ std::string known_backend(const std::string& text) {
 void require_hosts(const DemoOptions& options, bool mpi) {
   const char* fault = nullptr;
   if (options.backend != BackendKind::kSim) fault = "hosts are simulated: use --backend sim";
-  if (!options.trace.empty()) fault = "a trace has a single host: leave --trace out";
   if (mpi) fault = "processes of MPI have one host each: leave --hosts out";
   if (options.hosts > options.replicas) fault = "each host needs a replica: ask for more replicas";
   if (fault != nullptr) throw CLI::ValidationError("--hosts", fault);

@@ -29,7 +29,7 @@ THIRD_PARTIES = [
     (r"boost/container/", r"core/src/kernels/"),
     (r"fmt/", r"(core/src|backends/[^/]+/(src|driver)|proptests|tools|docs)/"),
     (r"nlohmann/", r"core/src/(values/|cluster/tf_config\.cpp)|"
-                   r"backends/sim/src/(trace_json|explore/verdict_json)"),
+                   r"backends/sim/src/(trace_json|cluster/cluster_log_test|explore/verdict_json)"),
     (r"(unsupported/)?Eigen/",
      r".*_(test|bench)\.(cpp|h)|(proptests|tools)/|docs/examples/(eigen\.cpp|own_training/)"),
     (r"mpi\.h", r"core/extras/mpi/|proptests/mpi/|tools/bench/"),

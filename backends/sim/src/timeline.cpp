@@ -3,27 +3,35 @@
 #include "belfry/sim/timeline.h"
 
 #include "belfry/detail/options_text.h"
+#include "log_sequence.h"
 #include "owner.h"
 #include "subject.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <span>
 #include <utility>
 #include <vector>
 
 namespace belfry::sim {
 namespace {
 
-// Columns in their printed order: a group, then a place in the group.
-using ColumnKey = std::pair<int, std::int32_t>;
+// Columns in their printed order: a group, then the host of a cluster or -1, then a place in the
+// group.
+struct ColumnKey {
+  int group = 0;
+  int host = -1;
+  std::int32_t place = 0;
+
+  auto operator<=>(const ColumnKey&) const = default;
+};
 constexpr int kReplicaGroup = 0;
 constexpr int kOthersGroup = 1;
 constexpr int kMergeGroup = 2;
 constexpr int kStreamGroup = 3;
 constexpr int kHostGroup = 4;
-constexpr int kAnnotationGroup = 5;
+constexpr int kCallGroup = 5;
+constexpr int kAnnotationGroup = 6;
 
 struct Column {
   std::string title;
@@ -41,9 +49,9 @@ struct Row {
 };
 
 std::string title_of(const ColumnKey& key) {
-  switch (key.first) {
+  switch (key.group) {
     case kReplicaGroup:
-      return to_string(AgentId{AgentId::Kind::kReplica, key.second});
+      return host_prefix(key.host) + to_string(AgentId{AgentId::Kind::kReplica, key.place});
     case kOthersGroup:
       return "others";
     case kMergeGroup:
@@ -52,6 +60,8 @@ std::string title_of(const ColumnKey& key) {
       return "streams";
     case kHostGroup:
       return "host";
+    case kCallGroup:
+      return "group";
     default:
       return "what";
   }
@@ -71,41 +81,51 @@ bool is_bookkeeping(const LogRecord& record) {
   }
 }
 
-ColumnKey column_of(const AgentId& agent, const TimelineOptions& options) {
+ColumnKey column_of(const LogSequence::Part& part, const AgentId& agent,
+                    const TimelineOptions& options) {
+  if (part.is_group) return {.group = kCallGroup};
   switch (agent.kind) {
     case AgentId::Kind::kReplica:
-      if (agent.index < options.max_replicas) return {kReplicaGroup, agent.index};
-      return {kOthersGroup, 0};
+      if (agent.index < options.max_replicas) return {kReplicaGroup, part.host, agent.index};
+      return {.group = kOthersGroup};
     case AgentId::Kind::kMerge:
-      return {kMergeGroup, 0};
+      return {.group = kMergeGroup};
     case AgentId::Kind::kStream:
-      return {kStreamGroup, 0};
+      return {.group = kStreamGroup};
     case AgentId::Kind::kHost:
-      return {kHostGroup, 0};
+      return {.group = kHostGroup};
   }
-  return {kHostGroup, 0};
+  return {.group = kHostGroup};
 }
 
-Row row_of(const Log& log, std::uint64_t index, const TimelineOptions& options) {
-  const LogRecord& record = log.records()[index];
-  const AgentId owner = owner_of(record, log.annotations().find(index));
+// The agent in front of an operation in a column that agents share.
+std::string agent_prefix(const LogSequence::Part& part, const AgentId& owner, int group) {
+  if (part.is_group) return host_prefix(owner.index);
+  if (group == kReplicaGroup) return "";
+  const bool nested = group == kMergeGroup && owner.index > 0;
+  const bool is_named = group == kOthersGroup || group == kStreamGroup || nested;
+  return host_prefix(part.host) + (is_named ? to_string(owner) + " " : "");
+}
+
+Row row_of(const LogSequence& sequence, std::uint64_t place, const TimelineOptions& options) {
+  const LogSequence::Step& step = sequence.step(place);
+  const LogSequence::Part& part = sequence.part_of(step);
+  const LogRecord& record = sequence.record_of(step);
+  const AgentId owner = owner_of(record, part.log->annotations().find(step.record));
   Row row;
-  row.number = std::to_string(index);
-  row.key = column_of(owner, options);
-  const bool nested = row.key.first == kMergeGroup && record.agent_index > 0;
-  if (row.key.first == kOthersGroup || row.key.first == kStreamGroup || nested) {
-    row.cell = to_string(owner) + " ";
-  }
-  row.cell += to_string(record.kind);
+  row.number = std::to_string(place);
+  row.key = column_of(part, owner, options);
+  row.cell = agent_prefix(part, owner, row.key.group) + to_string(record.kind);
   if (has_subject(record.kind)) row.cell += " " + std::to_string(record.subject);
-  row.annotation = annotation_text(log, index);
+  row.annotation = annotation_text(*part.log, step.record);
   return row;
 }
 
-Row row_of(const Annotations& annotations, const RunMark& mark) {
+Row row_of(const LogSequence::Part& part, const RunMark& mark) {
+  const Annotations& annotations = part.log->annotations();
   Row row;
   row.is_mark = true;
-  row.cell = "run " + std::to_string(mark.run);
+  row.cell = host_prefix(part.host) + "run " + std::to_string(mark.run);
   if (mark.begins) {
     row.cell += " begins on " + std::to_string(mark.replicas) +
                 (mark.replicas == 1 ? " replica" : " replicas");
@@ -119,12 +139,12 @@ Row row_of(const Annotations& annotations, const RunMark& mark) {
 
 class Table {
  public:
-  Table(const Log& log, const TimelineOptions& options) : log_(log), options_(options) {
+  Table(const LogSequence& sequence, const TimelineOptions& options)
+      : sequence_(sequence), options_(options) {
     std::uint64_t next = 0;
-    for (; next < log.records().size() && shown_ < options.max_rows; ++next) add(next);
-    const bool whole = next == log.records().size();
-    add_marks(next, whole);
-    left_ = log.size() - next;
+    for (; next < sequence.size() && shown_ < options.max_rows; ++next) add(next);
+    add_marks(next, next == sequence.size());
+    left_ = sequence.total() - next;
   }
 
   std::string text() {
@@ -140,22 +160,23 @@ class Table {
   }
 
  private:
-  void add(std::uint64_t index) {
-    add_marks(index, true);
-    if (!options_.bookkeeping && is_bookkeeping(log_.records()[index])) {
+  void add(std::uint64_t place) {
+    add_marks(place, true);
+    if (!options_.bookkeeping && is_bookkeeping(sequence_.record_of(sequence_.step(place)))) {
       ++hidden_;
       return;
     }
     ++shown_;
-    rows_.push_back(row_of(log_, index, options_));
+    rows_.push_back(row_of(sequence_, place, options_));
   }
 
-  // The marks before the record. A begin right before a record that is not shown is left out.
-  void add_marks(std::uint64_t record, bool at_record) {
-    const std::vector<RunMark>& runs = log_.annotations().runs();
-    for (; marks_ < runs.size() && runs[marks_].record <= record; ++marks_) {
-      if (runs[marks_].record == record && !at_record && runs[marks_].begins) return;
-      rows_.push_back(row_of(log_.annotations(), runs[marks_]));
+  // The marks before the step. A begin right before a step that is not shown is left out.
+  void add_marks(std::uint64_t place, bool is_shown) {
+    const std::vector<LogSequence::Mark>& marks = sequence_.marks();
+    for (; marks_ < marks.size() && marks[marks_].place <= place; ++marks_) {
+      const LogSequence::Mark& mark = marks[marks_];
+      if (mark.place == place && !is_shown && mark.run->begins) return;
+      rows_.push_back(row_of(sequence_.parts()[mark.part], *mark.run));
     }
   }
 
@@ -164,8 +185,8 @@ class Table {
     for (const Row& row : rows_) {
       widest_number = std::max(widest_number, row.number.size());
       if (row.is_mark) continue;
-      widen({row.key.first, row.key.second}, row.cell);
-      if (!row.annotation.empty()) widen({kAnnotationGroup, 0}, row.annotation);
+      widen(row.key, row.cell);
+      if (!row.annotation.empty()) widen({.group = kAnnotationGroup}, row.annotation);
     }
     number_width_ = std::max<std::size_t>(4, widest_number);
     std::size_t end = number_width_;
@@ -195,7 +216,7 @@ class Table {
     } else {
       put(line, columns_.at(row.key).begin, row.cell);
       if (!row.annotation.empty()) {
-        put(line, columns_.at({kAnnotationGroup, 0}).begin, row.annotation);
+        put(line, columns_.at({.group = kAnnotationGroup}).begin, row.annotation);
       }
     }
     return line + "\n";
@@ -207,7 +228,7 @@ class Table {
     line += text;
   }
 
-  const Log& log_;
+  const LogSequence& sequence_;
   const TimelineOptions& options_;
   std::vector<Row> rows_;
   std::map<ColumnKey, Column> columns_;
@@ -230,7 +251,13 @@ std::string to_string(const TimelineOptions& options) {
 }
 
 std::string timeline(const Log& log, const TimelineOptions& options) {
-  return Table(log, options).text();
+  const LogSequence sequence(log);
+  return Table(sequence, options).text();
+}
+
+std::string timeline(const ClusterLog& log, const TimelineOptions& options) {
+  const LogSequence sequence(log);
+  return Table(sequence, options).text();
 }
 
 }  // namespace belfry::sim

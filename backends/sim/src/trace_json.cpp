@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/sim/trace_json.h"
 
+#include "log_sequence.h"
 #include "owner.h"
-#include "stream_numbers.h"
 #include "subject.h"
+#include "trace_track.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,62 +16,16 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace belfry::sim {
 namespace {
 
-// A row of the picture: the format calls the group a process, and the row a thread.
-struct Track {
-  int group = 0;
-  std::int32_t row = 0;
-
-  auto operator<=>(const Track&) const = default;
-};
-constexpr int kProgram = 1;
-constexpr int kStreams = 2;
-// Perfetto takes a row with the number 0 or the number of its group for the main thread of the
-// group, and shows the row first.
-constexpr Track kRuns{kProgram, 2};
-constexpr Track kMerges{kProgram, 3};
-constexpr Track kHost{kProgram, 4};
-constexpr std::int32_t kOtherRuns = 5;  // To 9: runs that overlap a run in every row before.
-constexpr std::int32_t kFirstReplica = 10;
-constexpr std::int32_t kFirstStream = 10;
-
 // In quotes, with escapes; bytes that are no UTF-8 become U+FFFD.
 std::string json_string(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-Track track_of(const AgentId& owner) {
-  switch (owner.kind) {
-    case AgentId::Kind::kReplica:
-      return {kProgram, kFirstReplica + owner.index};
-    case AgentId::Kind::kMerge:
-      return kMerges;
-    case AgentId::Kind::kStream:
-      return {kStreams, kFirstStream + owner.index};
-    case AgentId::Kind::kHost:
-      break;
-  }
-  return kHost;
-}
-
-std::string title_of(const Track& track, int devices) {
-  if (track == kRuns) return "runs";
-  if (track == kMerges) return "merges";
-  if (track == kHost) return "host";
-  if (track.group == kProgram && track.row < kFirstReplica) {
-    return fmt::format("runs, row {}", track.row - kOtherRuns + 2);
-  }
-  if (track.group == kProgram) return fmt::format("R{}", track.row - kFirstReplica);
-  const std::int32_t number = track.row - kFirstStream;
-  if (number >= devices * kStreamsOfDevice) return fmt::format("S{}", number);
-  return fmt::format(
-      "S{} {}", number,
-      stream_name(fmt::format("device {}", number / kStreamsOfDevice), number % kStreamsOfDevice));
 }
 
 bool is_variable(OperationKind kind) {
@@ -103,22 +58,26 @@ const char* kind_of_name(OperationKind kind) {
 
 class Trace {
  public:
-  explicit Trace(const Log& log) : log_(log) {
-    for (std::uint64_t i = 0; i < log.records().size(); ++i) {
-      const LogRecord& record = log.records()[i];
-      if (is_execution(record.kind)) executions_.emplace(work_of(record), i);
+  explicit Trace(const LogSequence& sequence) : sequence_(sequence) {
+    for (std::uint64_t i = 0; i < sequence.size(); ++i) {
+      const LogSequence::Step& step = sequence.step(i);
+      const LogRecord& record = sequence.record_of(step);
+      if (is_execution(record.kind)) executions_.emplace(work_of(step, record), i);
+      if (is_call(step, record)) ++calls_[record.subject].members;
     }
   }
 
-  std::string text() {
-    const std::uint64_t end = log_.records().size();
+  std::string text(std::uint64_t hash) {
+    const std::uint64_t end = sequence_.size();
     add_runs(end);
     for (std::uint64_t i = 0; i < end; ++i) add(i);
     while (!open_.empty()) close(open_.begin()->first, end);
     std::erase(events_, "");
     for (const Track& track : tracks_) add_titles(track);
-    std::string text =
-        "{\"displayTimeUnit\":\"ns\",\"otherData\":" + other_data() + ",\"traceEvents\":[\n";
+    std::string text = fmt::format(
+        "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"operations\":{},\"dropped\":{},\"hash\":"
+        "\"{:#018x}\"}},\"traceEvents\":[\n",
+        end, sequence_.total() - end, hash);
     const char* between = "";
     for (const std::string& event : events_) {
       text += between;
@@ -135,60 +94,80 @@ class Trace {
     std::size_t place = 0;  // Of the slice, in the events.
     bool is_wait = false;
   };
-  // A stream, and the number of its work.
-  using Work = std::pair<std::uint64_t, std::uint64_t>;
+  // A part of the sequence, a stream of the part, and the number of its work.
+  using Work = std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>;
+  // The arrivals of hosts at a call of their group.
+  struct Call {
+    int members = 0;
+    int arrived = 0;
+    std::uint64_t first = 0;
+  };
 
-  static Work work_of(const LogRecord& execution) {
-    return {static_cast<std::uint64_t>(execution.agent_index), execution.subject};
+  static Work work_of(const LogSequence::Step& step, const LogRecord& execution) {
+    return {step.part, static_cast<std::uint64_t>(execution.agent_index), execution.subject};
+  }
+  bool is_call(const LogSequence::Step& step, const LogRecord& record) const {
+    return sequence_.part_of(step).is_group && record.kind == OperationKind::kArrive;
+  }
+  std::string_view name_of(const LogSequence::Step& step, std::uint32_t name) const {
+    return sequence_.part_of(step).log->annotations().name(name);
   }
 
   // A run without an end goes on to `end`.
   void add_runs(std::uint64_t end) {
-    std::map<std::uint64_t, const RunMark*> ends;
-    for (const RunMark& mark : log_.annotations().runs()) {
-      if (!mark.begins) ends.emplace(mark.run, &mark);
+    using Mark = LogSequence::Mark;
+    std::map<std::pair<std::uint32_t, std::uint64_t>, const Mark*> ends;
+    for (const Mark& mark : sequence_.marks()) {
+      if (!mark.run->begins) ends.emplace(std::pair{mark.part, mark.run->run}, &mark);
     }
-    for (const RunMark& mark : log_.annotations().runs()) {
-      if (!mark.begins) continue;
-      const auto known = ends.find(mark.run);
-      const RunMark last = known == ends.end() ? RunMark{.record = end} : *known->second;
-      add_run(row_of_run(mark.record, last.record), mark, last);
+    const RunMark unknown{};
+    for (const Mark& mark : sequence_.marks()) {
+      if (!mark.run->begins) continue;
+      const auto known = ends.find({mark.part, mark.run->run});
+      const Mark last = known == ends.end() ? Mark{end, mark.part, &unknown} : *known->second;
+      const Track first_row = track_of_runs(sequence_.parts()[mark.part]);
+      add_run(row_of_run(first_row, mark.place, last.place), mark, last);
     }
   }
 
   // The first row in which the run lies inside another run, or apart from all runs: Perfetto drops
   // a slice that overlaps the end of another. The last row takes all further runs.
-  Track row_of_run(std::uint64_t begin, std::uint64_t end) {
-    Track row = kRuns;
-    while (row.row != kFirstReplica - 1) {
+  Track row_of_run(Track row, std::uint64_t begin, std::uint64_t end) {
+    while (row.row != kFirstReplicaRow - 1) {
       std::vector<std::uint64_t>& outer = ends_of_runs_[row];
       while (!outer.empty() && outer.back() <= begin) outer.pop_back();
       if (outer.empty() || end <= outer.back()) {
         outer.push_back(end);
         break;
       }
-      row.row = row == kRuns ? kOtherRuns : row.row + 1;
+      row.row = row.row == kRunsRow ? kOtherRunsRow : row.row + 1;
     }
     return row;
   }
 
-  void add_run(const Track& row, const RunMark& begin, const RunMark& end) {
-    std::string title = fmt::format("run {}", begin.run);
-    if (end.failed) title += fmt::format(" fails: {}", log_.annotations().name(end.name));
-    write("X", row, begin.record,
+  void add_run(const Track& row, const LogSequence::Mark& begin, const LogSequence::Mark& end) {
+    const RunMark& run = *begin.run;
+    const bool failed = end.run->failed;
+    const Annotations& annotations = sequence_.parts()[begin.part].log->annotations();
+    std::string title = fmt::format("run {}", run.run);
+    if (failed) title += fmt::format(" fails: {}", annotations.name(end.run->name));
+    write("X", row, begin.place,
           fmt::format(
               "\"dur\":{},\"cat\":\"span\",\"name\":{}{},\"args\":{{\"replicas\":{},\"at\":{}}}",
-              end.record - begin.record, json_string(title), colour_of(end.failed, "bad"),
-              begin.replicas, json_string(to_string(begin.site))));
+              end.place - begin.place, json_string(title), colour_of(failed, "bad"), run.replicas,
+              json_string(to_string(run.site))));
   }
 
   void add(std::uint64_t index) {
-    const LogRecord& record = log_.records()[index];
-    const Annotation* const known = log_.annotations().find(index);
-    const Track track = track_of(owner_of(record, known));
+    const LogSequence::Step& step = sequence_.step(index);
+    const LogSequence::Part& part = sequence_.part_of(step);
+    const LogRecord& record = sequence_.record_of(step);
+    const Annotation* const known = part.log->annotations().find(step.record);
+    const Track track = track_of(part, owner_of(record, known));
+    if (part.host >= 0) devices_[track.group] = part.log->devices();
     switch (record.kind) {
       case OperationKind::kStart:
-        open(track, "body", index);
+        open(track, part.is_group ? "program" : "body", index);
         add_slice(index, track, known);
         return;
       case OperationKind::kResume:
@@ -197,7 +176,10 @@ class Trace {
         return;
       case OperationKind::kArrive:
         add_slice(index, track, known);
-        open(track, fmt::format("waits for merge {}", record.subject), index + 1, true);
+        if (is_call(step, record)) add_to_call(index, track, calls_[record.subject]);
+        open(track,
+             fmt::format("waits for {} {}", part.is_group ? "call" : "merge", record.subject),
+             index + 1, true);
         return;
       case OperationKind::kEnd:
       case OperationKind::kThrow:
@@ -212,11 +194,12 @@ class Trace {
   }
 
   void add_slice(std::uint64_t index, const Track& track, const Annotation* known) {
-    const LogRecord& record = log_.records()[index];
+    const LogSequence::Step& step = sequence_.step(index);
+    const LogRecord& record = sequence_.record_of(step);
     std::string_view name;
     std::string about = fmt::format("\"step\":{},\"subject\":{}", index, record.subject);
     if (known != nullptr) {
-      name = log_.annotations().name(known->name);
+      name = name_of(step, known->name);
       if (!name.empty())
         about += fmt::format(",\"{}\":{}", kind_of_name(record.kind), json_string(name));
       if (known->reads != 0) about += fmt::format(",\"bytes_read\":{}", known->reads);
@@ -239,9 +222,10 @@ class Trace {
 
   // An arrow has the number of the record at its begin: even for work, odd for collectives.
   void add_arrows(std::uint64_t index, const Track& track, const Annotation* known) {
-    const LogRecord& record = log_.records()[index];
+    const LogSequence::Step& step = sequence_.step(index);
+    const LogRecord& record = sequence_.record_of(step);
     if (record.kind == OperationKind::kEnqueue) {
-      const auto executed = executions_.find({record.value, record.subject});
+      const auto executed = executions_.find({step.part, record.value, record.subject});
       if (executed == executions_.end() || executed->second < index) return;
       arrow("s", "enqueued", 2 * index, track, index);
       enqueued_.emplace(executed->second, index);
@@ -260,6 +244,15 @@ class Trace {
     const bool last = member_ == members;
     arrow(member_ == 1 ? "s" : (last ? "f" : "t"), "members", 2 * collective_ + 1, track, index);
     if (last) member_ = 0;
+  }
+
+  // An arrow leads through the arrivals at a call, from the first host to the last.
+  void add_to_call(std::uint64_t index, const Track& track, Call& call) {
+    if (call.members < 2) return;
+    if (call.arrived == 0) call.first = index;
+    ++call.arrived;
+    const char* const phase = call.arrived == call.members ? "f" : (call.arrived == 1 ? "s" : "t");
+    arrow(phase, "call", 2 * call.first, track, index);
   }
 
   void arrow(const char* phase, const char* name, std::uint64_t id, const Track& track,
@@ -303,18 +296,18 @@ class Trace {
   void add_titles(const Track& track) {
     const std::string place = fmt::format("\"pid\":{},\"tid\":{}", track.group, track.row);
     events_.push_back(fmt::format(R"({{"ph":"M",{},"name":"thread_name","args":{{"name":{}}}}})",
-                                  place, json_string(title_of(track, log_.devices()))));
+                                  place, json_string(title_of(track, devices_of(track.group)))));
     events_.push_back(
         fmt::format(R"({{"ph":"M",{},"name":"thread_sort_index","args":{{"sort_index":{}}}}})",
                     place, track.row));
     if (!titled_groups_.insert(track.group).second) return;
     events_.push_back(fmt::format(R"({{"ph":"M",{},"name":"process_name","args":{{"name":"{}"}}}})",
-                                  place, track.group == kProgram ? "program" : "streams"));
+                                  place, group_title_of(track)));
   }
 
-  std::string other_data() const {
-    return fmt::format("{{\"operations\":{},\"dropped\":{},\"hash\":\"{:#018x}\"}}",
-                       log_.records().size(), log_.dropped(), log_.hash());
+  int devices_of(int group) const {
+    const auto known = devices_.find(group);
+    return known == devices_.end() ? sequence_.parts().front().log->devices() : known->second;
   }
 
   void write(const char* phase, const Track& track, std::uint64_t time, const std::string& rest) {
@@ -328,12 +321,14 @@ class Trace {
                        track.row, time, rest);
   }
 
-  const Log& log_;
+  const LogSequence& sequence_;
   std::vector<std::string> events_;
   std::set<Track> tracks_;
   std::set<int> titled_groups_;
   std::map<Track, std::vector<Span>> open_;  // The open spans of a row, outer spans first.
   std::map<Track, std::vector<std::uint64_t>> ends_of_runs_;  // Of a row, outer runs first.
+  std::map<int, int> devices_;                                // Of the groups of a host.
+  std::map<std::uint64_t, Call> calls_;                       // By number.
   std::map<Work, std::uint64_t> executions_;         // The record of each work's execution.
   std::map<std::uint64_t, std::uint64_t> enqueued_;  // The record of its enqueueing.
   std::uint64_t collective_ = 0;                     // The record of its first member,
@@ -342,6 +337,14 @@ class Trace {
 
 }  // namespace
 
-std::string trace_json(const Log& log) { return Trace(log).text(); }
+std::string trace_json(const Log& log) {
+  const LogSequence sequence(log);
+  return Trace(sequence).text(log.hash());
+}
+
+std::string trace_json(const ClusterLog& log) {
+  const LogSequence sequence(log);
+  return Trace(sequence).text(log.hash());
+}
 
 }  // namespace belfry::sim

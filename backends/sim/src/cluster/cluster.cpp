@@ -10,7 +10,6 @@
 #include "cluster/cluster_options.h"
 #include "cluster/host_meeting.h"
 #include "cluster/slow_hosts.h"
-#include "engine/digest.h"
 #include "fixed_chooser.h"
 #include "random_chooser.h"
 #include "recording_chooser.h"
@@ -24,18 +23,35 @@
 
 namespace belfry::sim {
 
-// Keeps the operations of the hosts.
+// Keeps the operations of the hosts, in one order with those of the backends.
 class HostLog final : public OperationSink {
  public:
-  HostLog(std::size_t limit, SlowHosts& slow) : log(limit), slow_(slow) {}
+  HostLog(int hosts, std::size_t limit, SlowHosts& slow)
+      : log(hosts, limit), backends_(static_cast<std::size_t>(hosts)), slow_(slow) {}
+  // The log of a backend, until the end of its host.
+  void follow(int host, const Log& backend) {
+    backends_[static_cast<std::size_t>(host)] = &backend;
+  }
+  void end(int host) {
+    log.add(host, *std::exchange(backends_[static_cast<std::size_t>(host)], nullptr));
+  }
   void on_operation(const Operation& operation) override {
-    log.append(operation);
-    slow_.step(operation.agent.index);
+    log.append(operation, operations_of(log.turn()));
+    const bool ends =
+        operation.kind == OperationKind::kEnd || operation.kind == OperationKind::kThrow;
+    if (!ends) slow_.step(operation.agent.index);
   }
 
-  Log log;
+  ClusterLog log;
 
  private:
+  std::uint64_t operations_of(int host) const {
+    if (host < 0) return 0;
+    const Log* const backend = backends_[static_cast<std::size_t>(host)];
+    return backend != nullptr ? backend->size() : log.backend(host).size();
+  }
+
+  std::vector<const Log*> backends_;
   SlowHosts& slow_;
 };
 
@@ -47,14 +63,13 @@ struct Run final : Job, ScheduleSource {
         replay(wanted.schedule.choices),
         chooser(make_chooser()),
         slow(*chooser, wanted.hosts, options.faults),
-        hosts(wanted.record_limit, slow),
+        hosts(wanted.hosts, wanted.record_limit, slow),
         executor(make_fiber_executor({.chooser = slow.is_needed() ? &slow : chooser.get(),
                                       .sink = &hosts,
                                       .agents = nullptr,
                                       .stack_bytes = wanted.stack_bytes})),
         meeting(*executor, slow, wanted.hosts, options.faults),
-        thrown(static_cast<std::size_t>(wanted.hosts)),
-        hashes(static_cast<std::size_t>(wanted.hosts)) {}
+        thrown(static_cast<std::size_t>(wanted.hosts)) {}
 
   std::unique_ptr<Chooser> make_chooser() {
     switch (options.schedule.kind) {
@@ -81,10 +96,9 @@ struct Run final : Job, ScheduleSource {
   // Every host that waits is told when another host ends: no host waits for ever.
   void deadlock(const std::vector<int>&) noexcept override {}
 
-  std::uint64_t hash() const {
-    std::uint64_t all = hosts.log.hash();
-    for (const std::uint64_t own : hashes) all = engine::mix(all, own);
-    return all;
+  void announce_end(int host, bool throws) {
+    const OperationKind kind = throws ? OperationKind::kThrow : OperationKind::kEnd;
+    executor->announce({.kind = kind, .agent = {AgentId::Kind::kReplica, host}});
   }
 
   const ClusterOptions& options;
@@ -97,7 +111,6 @@ struct Run final : Job, ScheduleSource {
   HostMeeting meeting;
   const std::function<void(Host&)>* program = nullptr;
   std::vector<std::exception_ptr> thrown;
-  std::vector<std::uint64_t> hashes;
   std::atomic<int> ended = 0;  // Counted on the fibers of hosts.
 };
 
@@ -120,8 +133,9 @@ class RunningHost final : public Host {
   Backend& backend() override { return backend_; }
   std::map<std::string, std::string>& environment() override { return environment_; }
   void yield() override {
-    run_.executor->step(
-        {.kind = OperationKind::kResume, .agent = {AgentId::Kind::kReplica, host_}});
+    run_.executor->step({.kind = OperationKind::kResume,
+                         .agent = {AgentId::Kind::kReplica, host_},
+                         .name = "yield"});
   }
 
  private:
@@ -139,6 +153,7 @@ void Run::body(int host) noexcept {
   bool stopped = false;
   try {
     RunningHost own(*this, host);
+    hosts.follow(host, own.backend().log());
     try {
       (*program)(own);
     } catch (const HostStopped&) {
@@ -146,10 +161,11 @@ void Run::body(int host) noexcept {
     } catch (...) {
       thrown[index] = std::current_exception();
     }
-    hashes[index] = own.backend().hash();
+    hosts.end(host);
   } catch (...) {
     thrown[index] = std::current_exception();
   }
+  announce_end(host, stopped || thrown[index] != nullptr);
   ++ended;
   if (stopped)
     meeting.stop(host);
@@ -160,7 +176,7 @@ void Run::body(int host) noexcept {
 struct Cluster::State {
   ClusterOptions options;
   std::unique_ptr<Run> latest{};
-  Log nothing{};  // Before the first run.
+  ClusterLog nothing{};  // Before the first run.
 };
 
 Cluster::Cluster(ClusterOptions options, CallSite site)
@@ -183,13 +199,11 @@ void Cluster::run(const std::function<void(Host&)>& program, CallSite site) {
 
 const ClusterOptions& Cluster::options() const { return state_->options; }
 
-const Log& Cluster::log() const {
+const ClusterLog& Cluster::log() const {
   return state_->latest == nullptr ? state_->nothing : state_->latest->hosts.log;
 }
 
-std::uint64_t Cluster::hash() const {
-  return state_->latest == nullptr ? 0 : state_->latest->hash();
-}
+std::uint64_t Cluster::hash() const { return log().hash(); }
 
 std::vector<Choice> Cluster::choices() const {
   return state_->latest == nullptr ? std::vector<Choice>() : state_->latest->record.choices();

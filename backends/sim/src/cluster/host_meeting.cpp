@@ -56,6 +56,10 @@ std::vector<std::vector<std::byte>> HostMeeting::meet(int host, HostCall call) {
   const bool is_last = ++arrived_ == size();
   lock.unlock();
   is_last ? executor_.step(arrival) : executor_.block_until(arrival, gate_);
+  executor_.announce({.kind = OperationKind::kResume,
+                      .agent = arrival.agent,
+                      .subject = arrival.subject,
+                      .name = arrival.name});
   lock.lock();
   if (is_last) conclude();
   // A completed meeting counts, also if a host has left since.

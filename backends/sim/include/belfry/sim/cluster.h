@@ -5,6 +5,7 @@
 #include "belfry/call_site.h"
 #include "belfry/process_group.h"
 #include "belfry/sim/backend.h"
+#include "belfry/sim/cluster_log.h"
 #include "belfry/sim/schedule.h"
 
 #include <cstddef>
@@ -106,11 +107,9 @@ class Cluster {
   void run(const std::function<void(Host&)>& program, CallSite site = CallSite::here());
 
   const ClusterOptions& options() const;  ///< The options of the constructor.
-  /// The operations of the hosts in the latest run: host h is agent Rh, the call of a group an
-  /// arrival, with the number of the call as the subject.
-  const Log& log() const;
-  /// A hash of the log, and of the logs of all backends at the ends of their hosts: equal for equal
-  /// runs.
+  /// The operations of hosts, replicas and streams in the latest run, in one order.
+  const ClusterLog& log() const;
+  /// The hash of the log: equal for equal runs.
   std::uint64_t hash() const;
   /// All choices of the latest run.
   std::vector<Choice> choices() const;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/sim/cluster_log.h"
 #include "belfry/sim/log.h"
 
 #include <cstddef>
@@ -12,7 +13,7 @@ namespace belfry::sim {
 /// Limits of a timeline.
 struct TimelineOptions {
   std::size_t max_rows = 200;  ///< Rows of operations.
-  int max_replicas = 8;        ///< Replicas with a column each; all others share a column.
+  int max_replicas = 8;        ///< Replicas, of each host, with a column each; others share one.
   /// Also shows allocations, records and waits of events, and digests of values on the host.
   bool bookkeeping = false;
 };
@@ -26,6 +27,10 @@ std::string to_string(const TimelineOptions& options);
 /// operation that the host carries out for a replica is in the replica's column. Rows without a
 /// number mark the begin and end of each run, with the failure of a run that failed.
 std::string timeline(const Log& log, const TimelineOptions& options = {});
+/// The log of a cluster as such a table. Each replica of each host has a column, such as `H1 R0`:
+/// replicas are numbered by host. The column `group` has the operations of the hosts. In columns
+/// that hosts share, and in front of runs, the host is named.
+std::string timeline(const ClusterLog& log, const TimelineOptions& options = {});
 
 }  // namespace belfry::sim
 

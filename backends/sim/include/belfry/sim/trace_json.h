@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/sim/cluster_log.h"
 #include "belfry/sim/log.h"
 
 #include <string>
@@ -22,5 +23,10 @@ namespace belfry::sim {
 /// Runs of several threads, on the concurrent carrier, may overlap, and have a row each. The bodies
 /// of a replica share a row, and may end in the wrong order.
 std::string trace_json(const Log& log);
+/// The log of a cluster in this format. Each host has two groups of rows, such as `host 1 program`
+/// and `host 1 streams`. The row `calls of the group` has the program of the host, with the waits
+/// for the other hosts; an arrow leads through the arrivals of all hosts at a call, from the first
+/// to the last.
+std::string trace_json(const ClusterLog& log);
 
 }  // namespace belfry::sim
