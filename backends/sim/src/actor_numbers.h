@@ -42,7 +42,8 @@ class ActorNumbers {
     return is_replica ? static_cast<std::size_t>(actor.agent.index) + 1 : 0;
   }
 
-  std::uint32_t look_up(const Actor& actor, std::size_t slot) {
+  // Apart, for most looks find the latest actor.
+  [[gnu::noinline]] std::uint32_t look_up(const Actor& actor, std::size_t slot) {
     auto known = numbers_.find(actor);
     if (known == numbers_.end()) {
       actors_.push_back(actor);

@@ -43,23 +43,38 @@ bool is_step_of_agent(const Observation& seen) {
 
 void AgentSteps::add(const Observation& seen) {
   if (seen.actor.agent.kind == AgentId::Kind::kStream || !is_step_of_agent(seen)) return;
-  Step step{.kind = seen.kind,
-            .actor = actors_.of(seen.actor),
-            .number = seen.record + bytes_of(seen),
-            .site = seen.site};
+  const std::uint32_t actor = actors_.of(seen.actor);
+  Step& step = new_step();
+  step = {.kind = seen.kind,
+          .operation = {},
+          .actor = actor,
+          .name_length = 0,
+          .line = seen.site.line,
+          .name = nullptr,
+          .file = seen.site.file,
+          .number = 0,
+          .digest = 0};
   if (seen.operation != nullptr) {
     step.operation = seen.operation->kind;
     step.number = seen.operation->subject;
     step.digest = seen.operation->value;
+    return;
   }
-  if (seen.kind == Kind::kSubmitted) step.name = seen.name;
-  steps_.push_back(step);
+  step.number = seen.record + bytes_of(seen);
   if (seen.kind != Kind::kSubmitted) return;
+  step.name = seen.name.data();
+  step.name_length = static_cast<std::uint32_t>(seen.name.size());
   for (const StreamItem& item : seen.items) {
     std::vector<std::uint32_t>& positions = work_[static_cast<std::size_t>(item.stream)];
     if (item.item >= positions.size()) positions.resize(item.item + 1, kNoStep);
-    positions[item.item] = static_cast<std::uint32_t>(steps_.size());
+    positions[item.item] = static_cast<std::uint32_t>(count_);
   }
+}
+
+void AgentSteps::add_block() {
+  blocks_.push_back(std::make_unique_for_overwrite<Step[]>(kBlock));
+  latest_ = blocks_.back().get();
+  room_ = blocks_.size() * kBlock;
 }
 
 void AgentSteps::add_digests(const Log& log) {
@@ -69,14 +84,14 @@ void AgentSteps::add_digests(const Log& log) {
     if (positions == nullptr || record.subject >= positions->size()) continue;
     const std::uint32_t position = (*positions)[record.subject];
     if (position == kNoStep) continue;
-    std::uint64_t& digest = steps_[position - 1].digest;
+    std::uint64_t& digest = at(position - 1).digest;
     digest = engine::mix(digest, record.value);
   }
 }
 
 std::map<Actor, AgentSteps::Steps> AgentSteps::by_actor() const {
   std::vector<Steps> lists(actors_.actors().size());
-  for (const Step& step : steps_) lists[step.actor].push_back(&step);
+  for (std::size_t i = 0; i < count_; ++i) lists[at(i).actor].push_back(&at(i));
   std::map<Actor, Steps> by_actor;
   for (std::size_t i = 0; i < lists.size(); ++i) {
     by_actor.emplace(actors_.actors()[i], std::move(lists[i]));
@@ -85,7 +100,7 @@ std::map<Actor, AgentSteps::Steps> AgentSteps::by_actor() const {
 }
 
 bool AgentSteps::same(const Step& a, const Step& b) {
-  return a.kind == b.kind && a.operation == b.operation && a.name == b.name &&
+  return a.kind == b.kind && a.operation == b.operation && a.work() == b.work() &&
          a.number == b.number && a.digest == b.digest;
 }
 
@@ -93,9 +108,10 @@ std::string AgentSteps::text(const Step* step) {
   if (step == nullptr) return "nothing";
   std::string text =
       step->kind == Kind::kOperation ? to_string(step->operation) : to_string(step->kind);
-  if (!step->name.empty()) text += ' ' + std::string(step->name);
+  if (!step->work().empty()) text += ' ' + std::string(step->work());
   if (step->kind == Kind::kSubmitted) text += ", data " + std::to_string(step->digest);
-  return step->site.empty() ? text : text + ", " + to_string(step->site);
+  const CallSite site{step->file, step->line};
+  return site.empty() ? text : text + ", " + to_string(site);
 }
 
 std::optional<std::string> difference(const AgentSteps& first, const AgentSteps& second) {

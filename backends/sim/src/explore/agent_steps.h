@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,24 +32,41 @@ class AgentSteps {
   friend std::optional<std::string> difference(const AgentSteps& first, const AgentSteps& second);
 
  private:
+  // Without initialisers: a run has a step for each operation, and `add` sets all members.
   struct Step {
-    Observation::Kind kind{};
-    OperationKind operation{};
-    std::uint32_t actor = 0;   // By actors_.
-    std::string_view name{};   // Of work; lives as long as the program.
-    std::uint64_t number = 0;  // Bytes of an allocation or of footprints, a record, a variable.
-    std::uint64_t digest = 0;
-    CallSite site{};
+    Observation::Kind kind;
+    OperationKind operation;
+    std::uint32_t actor;        // By actors_.
+    std::uint32_t name_length;  // Of `name`.
+    int line;                   // Of the site.
+    const char* name;           // Of work; lives as long as the program.
+    const char* file;           // Of the site.
+    std::uint64_t number;       // Bytes of an allocation or of footprints, a record, a variable.
+    std::uint64_t digest;
+
+    std::string_view work() const { return {name, name_length}; }
   };
   using Steps = std::vector<const Step*>;
   static constexpr std::uint32_t kNoStep = 0;
+  static constexpr std::size_t kBlock = 256;
+
+  Step& new_step() {
+    if (count_ == room_) add_block();
+    return *(latest_ + count_++ % kBlock);
+  }
+  void add_block();
+  Step& at(std::size_t position) const { return blocks_[position / kBlock][position % kBlock]; }
 
   std::map<Actor, Steps> by_actor() const;
   static bool same(const Step& a, const Step& b);
   static std::string text(const Step* step);
 
   ActorNumbers actors_;
-  std::vector<Step> steps_;  // Of all agents.
+  // Of all agents, in blocks: a list that grows as one would move all steps again and again.
+  std::vector<std::unique_ptr<Step[]>> blocks_;
+  Step* latest_ = nullptr;  // The last block.
+  std::size_t room_ = 0;    // Steps in all blocks.
+  std::size_t count_ = 0;
   // By stream and item: the position of the submission, from 1.
   NumberedValues<std::vector<std::uint32_t>> work_;
 };

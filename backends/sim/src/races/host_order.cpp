@@ -15,17 +15,8 @@ bool begins_phase(const Observation& seen) {
 }  // namespace
 
 HostAgent& HostOrder::see(const Observation& seen) {
-  const bool is_replica = seen.actor.agent.kind == AgentId::Kind::kReplica;
-  if (is_replica != replicas_go_on_ || begins_phase(seen)) change_phase();
-  replicas_go_on_ = is_replica;
-  const std::int32_t slot = is_replica ? seen.actor.agent.index : HostAgent::kCaller;
-  const auto number = static_cast<std::size_t>(slot + 1);
+  const std::size_t number = number_of(seen);
   HostAgent& agent = agents_[number];
-  if (!agent.has_lane) {
-    agent.slot = slot;
-    agent.has_lane = true;
-    agent.lane = lanes_++;
-  }
   if (agent.phase != phase_) {
     agent.phase = phase_;
     agent.clock = base_;
@@ -33,6 +24,21 @@ HostAgent& HostOrder::see(const Observation& seen) {
     active_.push_back(number);
   }
   return agent;
+}
+
+// Lanes have the order of the first observations.
+std::size_t HostOrder::number_of(const Observation& seen) {
+  const bool is_replica = seen.actor.agent.kind == AgentId::Kind::kReplica;
+  if (is_replica != replicas_go_on_ || begins_phase(seen)) change_phase();
+  replicas_go_on_ = is_replica;
+  const std::int32_t slot = is_replica ? seen.actor.agent.index : HostAgent::kCaller;
+  const auto number = static_cast<std::size_t>(slot + 1);
+  if (agents_.find(number) == nullptr) {
+    HostAgent& agent = agents_[number];
+    agent.slot = slot;
+    agent.lane = lanes_++;
+  }
+  return number;
 }
 
 void HostOrder::change_phase() {

@@ -18,11 +18,10 @@ struct HostAgent {
   static constexpr std::int32_t kCaller = -1;
 
   std::int32_t slot = kCaller;  ///< kCaller, or the id of the replica.
-  bool has_lane = false;
-  Lane lane = 0;            ///< Of its own steps.
-  std::uint32_t phase = 0;  ///< The phase of the members below.
-  std::uint32_t steps = 0;  ///< Steps so far.
-  Clock clock{};            ///< Everything before its next step, without its own steps.
+  Lane lane = 0;                ///< Of its own steps.
+  std::uint32_t phase = 0;      ///< The phase of the members below.
+  std::uint32_t steps = 0;      ///< Steps so far.
+  Clock clock{};                ///< Everything before its next step, without its own steps.
   std::map<std::int32_t, Clock> streams{};  ///< Items of other replicas in streams, submitted
                                             ///< before a variable that this replica has taken.
 };
@@ -34,14 +33,17 @@ class HostOrder {
  public:
   explicit HostOrder(Lane& lanes) : lanes_(lanes) { change_phase(); }
 
-  /// Begins a phase if `seen` says so, and returns the agent of `seen`, which is none of a stream.
+  /// Begins a phase if `seen`, of no stream, says so, and returns the agent of `seen`.
   HostAgent& see(const Observation& seen);
+  /// The same of an observation that puts nothing in order besides.
+  void pass(const Observation& seen) { number_of(seen); }
   /// The present phase, from 1.
   std::uint32_t phase() const { return phase_; }
   /// Counts a step of `agent`, and returns the number of the step in its lane.
   static std::uint32_t step(HostAgent& agent) { return ++agent.steps; }
 
  private:
+  std::size_t number_of(const Observation& seen);
   void change_phase();
 
   Lane& lanes_;

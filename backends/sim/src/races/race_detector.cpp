@@ -31,6 +31,7 @@ bool is_of_host(const Observation& seen) { return seen.actor.agent.kind != Agent
 
 void RaceDetector::observe(const Observation& seen) {
   if (!is_of_host(seen)) return;
+  if (seen.kind == Kind::kOperation) return hosts_.pass(seen);
   HostAgent& agent = hosts_.see(seen);
   switch (seen.kind) {
     case Kind::kRunBegan:
