@@ -6,8 +6,20 @@
 #include "belfry/backend/replica_phase.h"
 #include "engine/command.h"
 
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
+
 namespace belfry::engine {
 namespace {
+
+bool is_single_threaded() {
+#if __has_include(<sys/single_threaded.h>)
+  return __libc_single_threaded != 0;
+#else
+  return false;
+#endif
+}
 
 template <class T>
 T& value_of(std::vector<T>& values, std::size_t number) {
@@ -38,7 +50,9 @@ Watch::BodyStay::BodyStay(Watch* watch, const Launch& launch, const Command& com
       {launch, command.name, command.site, watch_->phase_ - launch.phase, frame});
 }
 
+// A single thread stays alone while it tells.
 void Watch::tell(const sim::Observation& observation) {
+  if (is_single_threaded()) return observer_.observe(observation);
   const std::lock_guard lock(mutex_);
   observer_.observe(observation);
 }
