@@ -201,7 +201,7 @@ void NcclClique::grouped(const char* what, std::span<const CollectivePart> parts
     group.close();
     communicators_.wait(what);
     for (std::size_t member = 0; member < firsts.size(); ++member) {
-      firsts[member].stream->record(*done_[member]);
+      mark_end(static_cast<int>(member), *firsts[member].stream);
       holds[member].close();
     }
   } catch (...) {
@@ -214,7 +214,14 @@ void NcclClique::grouped(const char* what, std::span<const CollectivePart> parts
 
 void NcclClique::divide(int member, const CollectivePart& part) {
   divisors_[static_cast<std::size_t>(member)].divide(part.output, *part.stream);
-  part.stream->record(*done_[static_cast<std::size_t>(member)]);
+  mark_end(member, *part.stream);
+}
+
+// Waits on other threads ask the same event.
+void NcclClique::mark_end(int member, belfry::Stream& stream) {
+  std::unique_lock<std::mutex> held;
+  if (work_ != nullptr) held = work_->hold();
+  stream.record(*done_[static_cast<std::size_t>(member)]);
 }
 
 // NCCL connects members and allocates at the first use of each of its algorithms. Small and large

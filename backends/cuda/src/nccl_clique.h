@@ -42,6 +42,7 @@ class NcclClique final : public Clique {
   template <class Call>
   void grouped(const char* what, std::span<const CollectivePart> parts, Call&& call);
   void divide(int member, const CollectivePart& part);
+  void mark_end(int member, belfry::Stream& stream);
   // The member of the part at `place` in a call.
   int member_of(std::size_t place) const { return static_cast<int>(place) % members(); }
   void prepare(const std::shared_ptr<SharedState>& shared);

@@ -58,6 +58,8 @@ class PeerWork {
   PeerWork& operator=(const PeerWork&) = delete;
 
   const Peers& peers() const { return peers_; }
+  /// Keeps waits from calling functions of the clique while the clique marks the end of work.
+  std::unique_lock<std::mutex> hold() const { return std::unique_lock(mutex_); }
   bool is_done() const;
   /// Throws the error of the failed clique.
   void require_usable() const;

@@ -40,7 +40,8 @@ struct Options {
   std::size_t memory_limit_bytes = 0;  ///< Of each device; 0: all memory of the GPU.
   /// The time limit of a communicator. The constructor, and calls that hand over work, throw
   /// DeviceError (kDeviceLost) after the limit. If work does not end within the limit, the
-  /// communicator is aborted.
+  /// communicator is aborted. Over several processes the limit holds for each wait of the host, and
+  /// the deadline of the group limits the waits too (SEM-217).
   std::chrono::milliseconds deadline{60'000};
   /// Whether a new communicator runs a small and a large collective. NCCL then makes its
   /// connections and buffers before the first step.
