@@ -191,9 +191,6 @@ void demand_step(const PerReplica<Seen>& seen, const std::vector<int>& own, cons
 void check_dataset(ContractFixture& fixture, Feed feed, double tolerance) {
   Strategy& strategy = fixture.strategy();
   const int replicas = strategy.num_replicas();
-  // Several processes mask no replicas.
-  const bool masks = feed.policy == EndOfData::kMaskReplicas || leaves_some_out(feed, replicas);
-  if (fixture.is_one_of_several() && masks) feed.policy = EndOfData::kPadWithEmpties;
   if (leaves_some_out(feed, replicas) && feed.policy == EndOfData::kDropPartialStep) {
     feed.policy = EndOfData::kMaskReplicas;
   }

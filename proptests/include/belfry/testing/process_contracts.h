@@ -40,7 +40,7 @@ ProcessStrategies process_strategies(std::string name) {
 /// process has 1 to 4 devices, at most `options.most_devices`. If a case fails in any process, the
 /// case fails in all, and all processes shrink the case alike: the results are equal in all
 /// processes. `ContractResult::left_out` names the parts for a single process alone; a contract
-/// without more parts is kept.
+/// without other parts has no result.
 /// Order: blocks the host until all processes have called.
 /// Throws: ProcessLostError (kProcessLost).
 std::vector<ContractResult> check_contracts_over(ProcessGroup& group,
