@@ -16,18 +16,18 @@ using rc::detail::Any;
 using Source = rc::Shrinkable<Any>;
 using CurrentHandler = rc::detail::ImplicitParam<rc::gen::detail::param::CurrentHandler>;
 
-struct Drawn {
+struct TapedDraw {
   Source source;
 };
-void showValue(const Drawn& drawn, std::ostream& out) { drawn.source.value().showValue(out); }
+void showValue(const TapedDraw& drawn, std::ostream& out) { drawn.source.value().showValue(out); }
 
-struct SourceOfDrawn {
-  explicit SourceOfDrawn(Source from) : source(std::move(from)) {}
+struct SourceOfDraw {
+  explicit SourceOfDraw(Source from) : source(std::move(from)) {}
 
-  Any value() const { return Any::of(Drawn{source}); }
+  Any value() const { return Any::of(TapedDraw{source}); }
   rc::Seq<Source> shrinks() const {
     return rc::seq::map(source.shrinks(), [](Source&& simpler) {
-      return rc::makeShrinkable<SourceOfDrawn>(simpler);
+      return rc::makeShrinkable<SourceOfDraw>(simpler);
     });
   }
 
@@ -41,10 +41,10 @@ DrawTape::DrawTape() : property_(*CurrentHandler::value()), current_(this) {}
 Any DrawTape::onGenerate(const rc::Gen<Any>& gen) {
   if (next_ == drawn_.size()) {
     const rc::Gen<Any> sources([gen](const rc::Random& random, int size) {
-      return rc::makeShrinkable<SourceOfDrawn>(gen(random, size));
+      return rc::makeShrinkable<SourceOfDraw>(gen(random, size));
     });
     const Any drawn = property_.onGenerate(sources.as(gen.name()));
-    drawn_.push_back(drawn.get<Drawn>().source);
+    drawn_.push_back(drawn.get<TapedDraw>().source);
   }
   return drawn_[next_++].value();
 }
