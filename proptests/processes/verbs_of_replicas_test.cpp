@@ -180,6 +180,19 @@ TEST(ReplicaVerbs, Scatter) {
   });
 }
 
+// Replica 0 is in process 0; the slices of other processes change nothing.
+TEST(ReplicaVerbs, ScatterTheSlicesOfTheFirstReplica) {
+  testing::asserts("SEM-159");
+  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host&) {
+    const auto table = strategy.mirrored_variable([] { return Tensor<float>::full({6, 1}, 10); },
+                                                  {.aggregation = Aggregation::kOnlyFirst});
+    strategy.run([&](ReplicaContext& replica) {
+      scatter(replica, ScatterOp::kSubtract, table, slice_of(replica));
+    });
+    EXPECT_THAT(strategy.read(table).to_host(), ElementsAre(9, 10, 10, 10, 10, 10));
+  });
+}
+
 TEST(ReplicaVerbs, AllReduceVjp) {
   EXPECT_THAT(on_replicas([](ReplicaContext& replica) {
                 return all_reduce_vjp(replica, ReduceOp::kMean, value_of(replica));

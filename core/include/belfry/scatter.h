@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/cross_replica_context.h"
+#include "belfry/detail/process_values.h"
 #include "belfry/detail/variable_merge.h"
 #include "belfry/indexed_slices.h"
 #include "belfry/replica_context.h"
@@ -59,6 +60,18 @@ void scatter_components(CrossReplicaContext& cross, ScatterOp op, const V& varia
   cross.update_at(site, variable, change, slices);
 }
 
+/// The slices of the first replica that takes part, of whatever process.
+template <Element T>
+IndexedSlices<T> first_slices(CrossReplicaContext& cross, const PerReplica<IndexedSlices<T>>& all,
+                              CallSite site) {
+  StrategyCore& core = cross.core();
+  const IndexedSlices<T>& own = *all.begin();
+  if (core.processes() == nullptr) return own;
+  // Every process compares the dense shape with that of the variable.
+  return {value_of_first_process(core, "scatter", own.values, site),
+          value_of_first_process(core, "scatter", own.indices, site), own.dense_shape};
+}
+
 }  // namespace detail
 
 /// Applies `op` with the slices to every component of a variable of either kind, whatever the
@@ -103,7 +116,7 @@ void scatter(ReplicaContext& replica, ScatterOp op, const MirroredVariable<Tenso
   const auto change = [&variable, op, aggregation = state.info.aggregation, site](
                           CrossReplicaContext& cross, const PerReplica<IndexedSlices<T>>& all) {
     if (aggregation == Aggregation::kOnlyFirst) {
-      scatter(cross, op, variable, *all.begin(), site);
+      scatter(cross, op, variable, detail::first_slices(cross, all, site), site);
     } else {
       const ReduceOp reduce = aggregation == Aggregation::kSum ? ReduceOp::kSum : ReduceOp::kMean;
       scatter(cross, op, variable, reduce_slices(cross, reduce, all, site), site);
