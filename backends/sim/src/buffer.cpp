@@ -25,7 +25,7 @@ namespace {
 }  // namespace
 
 engine::Access access_of(const BufferView& view, const engine::Engine& engine,
-                         std::string_view what) {
+                         std::string_view what, ReplicaUse::Mark user) {
   if (view.buffer == nullptr) {
     throw InvalidArgumentError(ErrorCode::kInvalidArgument,
                                std::string(what) + ": the view has no buffer",
@@ -51,7 +51,7 @@ engine::Access access_of(const BufferView& view, const engine::Engine& engine,
       view.offset <= allocation->bytes() &&
       view.count <= (allocation->bytes() - view.offset) >> std::countr_zero(element);
   if (!inside) throw_out_of_bounds(view, *allocation, what);
-  buffer->use().note();
+  buffer->use().note(user);
   return {allocation, {view.offset, view.offset + view.bytes()}};
 }
 

@@ -45,11 +45,11 @@ class SimBuffer final : public Buffer {
   mutable ReplicaUse use_;
 };
 
-/// The access of a command of `engine` that works on `view`; a use by the calling replica. `what`
-/// names the view in messages. Throws: InvalidArgumentError (kInvalidArgument without a buffer and
-/// within an element, kForeignObject, kOutOfBounds).
+/// The access of a command of `engine` that works on `view`; a use by `user`, the calling replica.
+/// `what` names the view in messages. Throws: InvalidArgumentError (kInvalidArgument without a
+/// buffer and within an element, kForeignObject, kOutOfBounds).
 engine::Access access_of(const BufferView& view, const engine::Engine& engine,
-                         std::string_view what);
+                         std::string_view what, ReplicaUse::Mark user = ReplicaUse::present());
 
 /// The address of the bytes of `access`, while a command that declares the access runs.
 inline std::byte* address_of(const engine::Access& access) {

@@ -119,12 +119,13 @@ engine::Command SimCommunicator::begin(const Collective& collective) const {
 
 void SimCommunicator::add(const Collective& collective, engine::Command& command) const {
   validate(collective, size());
+  const ReplicaUse::Mark user = ReplicaUse::present();
   for (int rank = 0; rank < size(); ++rank) {
     const CollectivePart& part = collective.parts[static_cast<std::size_t>(rank)];
     if (collective.reads_input_of(rank)) {
-      command.reads.push_back(access_of(part.input, *engine_, command.name));
+      command.reads.push_back(access_of(part.input, *engine_, command.name, user));
     }
-    command.writes.push_back(access_of(part.output, *engine_, command.name));
+    command.writes.push_back(access_of(part.output, *engine_, command.name, user));
   }
 }
 

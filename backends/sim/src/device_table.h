@@ -6,6 +6,7 @@
 #include "device.h"
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -18,7 +19,8 @@ namespace belfry::sim {
 class DeviceTable {
  public:
   explicit DeviceTable(int devices)
-      : chunks_((static_cast<std::size_t>(devices) + kChunk - 1) / kChunk) {}
+      : chunks_((static_cast<std::size_t>(devices) + kChunk - 1) / kChunk),
+        known_(chunks_.size()) {}
 
   /// The device, made at the first call. Throws: ContextError (kWrongContext) in the body of a
   /// user's kernel: the body runs with the engine locked, which making a device locks after the
@@ -31,7 +33,7 @@ class DeviceTable {
     const std::lock_guard lock(mutex_);
     for (const auto& chunk : chunks_) {
       if (chunk == nullptr) continue;
-      for (const auto& device : *chunk) {
+      for (const auto& device : chunk->devices) {
         if (device != nullptr) visit(*device);
       }
     }
@@ -39,10 +41,16 @@ class DeviceTable {
 
  private:
   static constexpr std::size_t kChunk = 1024;
-  using Chunk = std::array<std::unique_ptr<SimDevice>, kChunk>;
+  struct Chunk {
+    std::array<std::unique_ptr<SimDevice>, kChunk> devices{};
+    std::array<std::atomic<SimDevice*>, kChunk> known{};  // The same, without the lock.
+  };
+
+  SimDevice& make(int index, Shared& shared);
 
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Chunk>> chunks_;
+  std::vector<std::atomic<Chunk*>> known_;  // The same, without the lock.
 };
 
 }  // namespace belfry::sim

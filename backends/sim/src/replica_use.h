@@ -15,11 +15,16 @@ namespace belfry::sim {
 /// replica comes before the end of the replica's handle.
 class ReplicaUse {
  public:
-  /// The calling replica submits work on the buffer.
-  void note() noexcept {
+  /// A replica in a phase; 0: no replica.
+  using Mark = std::uint64_t;
+  /// The calling replica in the present phase. A command looks once for all its buffers.
+  static Mark present() noexcept {
     const detail::ReplicaPhase now = detail::current_phase();
-    if (now.replica < 0) return;
-    const std::uint64_t mark = mark_of(now);
+    return now.replica < 0 ? 0 : mark_of(now);
+  }
+  /// The replica of `mark`, which calls, submits work on the buffer.
+  void note(Mark mark) noexcept {
+    if (mark == 0) return;
     const std::uint64_t last = last_.load(std::memory_order_relaxed);
     if ((last & ~kSeveral) == mark) return;
     const bool is_second = is_present(last, mark);
@@ -27,7 +32,7 @@ class ReplicaUse {
   }
   /// Whether a replica besides the calling replica has used the buffer in the present phase.
   bool is_of_others() const noexcept {
-    const std::uint64_t mark = mark_of(detail::current_phase());
+    const Mark mark = mark_of(detail::current_phase());
     const std::uint64_t last = last_.load(std::memory_order_relaxed);
     return is_present(last, mark) && last != mark;
   }
@@ -36,11 +41,11 @@ class ReplicaUse {
   static constexpr std::uint64_t kSeveral = 1;
   static constexpr int kPhaseShift = 24;
 
-  static bool is_present(std::uint64_t last, std::uint64_t mark) {
+  static bool is_present(std::uint64_t last, Mark mark) {
     return last != 0 && last >> kPhaseShift == mark >> kPhaseShift;
   }
   // The phase, the replica from 1, and a bit for several replicas. 0: no use so far.
-  static std::uint64_t mark_of(const detail::ReplicaPhase& now) {
+  static Mark mark_of(const detail::ReplicaPhase& now) {
     const auto replica = static_cast<std::uint64_t>(now.replica + 1);
     return now.phase << kPhaseShift | (replica << 1 & ((std::uint64_t{1} << kPhaseShift) - 1));
   }

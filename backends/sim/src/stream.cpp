@@ -102,11 +102,12 @@ void SimStream::launch(Kernel kernel) {
   command.name = operation_name(kernel);
   command.reads.reserve(kernel.inputs.size());
   command.writes.reserve(kernel.outputs.size());
+  const ReplicaUse::Mark user = ReplicaUse::present();
   for (const BufferView& input : kernel.inputs) {
-    command.reads.push_back(access_of(input, *engine_, command.name));
+    command.reads.push_back(access_of(input, *engine_, command.name, user));
   }
   for (std::size_t i = 0; i < kernel.outputs.size(); ++i) {
-    command.writes.push_back(access_of(kernel.outputs[i], *engine_, command.name));
+    command.writes.push_back(access_of(kernel.outputs[i], *engine_, command.name, user));
     if (updates_output(kernel, i)) command.reads.push_back(command.writes.back());
   }
   validate(kernel, detail::submitting_site());

@@ -21,6 +21,12 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::numeric_limits<std::ptrdiff_t>::max();
 
+// Only a watch of host memory asks for the site of each access.
+void touched_by_call(const AnyTensor& tensor, bool writes) {
+  if (detail::host_accesses == nullptr) return;
+  detail::touched(&tensor, sizeof tensor, writes, detail::submitting_site());
+}
+
 void require_storage(const AnyTensor& tensor, CallSite site) {
   detail::touched(&tensor, sizeof tensor, false, site);
   if (tensor.empty()) {
@@ -167,9 +173,10 @@ void AnyTensor::require_writable_memory() const {
 }
 
 const BufferView& AnyTensor::writable(bool keep) {
-  require_storage(*this, detail::submitting_site());
+  if (empty()) require_storage(*this, detail::submitting_site());
+  touched_by_call(*this, false);
   // A write also if the storage stays: whether storage is shared may depend on the schedule.
-  detail::touched(this, sizeof *this, true, detail::submitting_site());
+  touched_by_call(*this, true);
   if (is_foreign()) {
     require_writable_memory();
     return view_;
