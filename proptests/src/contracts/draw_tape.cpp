@@ -26,9 +26,8 @@ struct SourceOfDraw {
 
   Any value() const { return Any::of(TapedDraw{source}); }
   rc::Seq<Source> shrinks() const {
-    return rc::seq::map(source.shrinks(), [](Source&& simpler) {
-      return rc::makeShrinkable<SourceOfDraw>(simpler);
-    });
+    return rc::seq::map(source.shrinks(),
+                        [](Source&& simpler) { return rc::makeShrinkable<SourceOfDraw>(simpler); });
   }
 
   Source source;
