@@ -89,6 +89,29 @@ TEST(GroupContract, GathersValuesOfAnyLength) {
   });
 }
 
+TEST(GroupContract, GathersNothingIfAllValuesAreEqual) {
+  testing::asserts("SEM-150");
+  on_each_process([](ProcessGroup& group) {
+    EXPECT_THAT(group.gather_unless_equal({}), IsEmpty());
+    EXPECT_THAT(group.gather_unless_equal(pattern(5000, 1)), IsEmpty());
+    if (group.size() == 1) return;
+    // One process has another byte, another length, or gathers.
+    for (int stranger = 0; stranger < group.size(); ++stranger) {
+      for (const std::size_t length : {17, 18}) {
+        const Bytes usual = pattern(17, 1);
+        const Bytes strange = pattern(length, 2);
+        const bool is_stranger = group.rank() == stranger;
+        const Bytes& own = is_stranger ? strange : usual;
+        const auto all = is_stranger ? group.gather(own) : group.gather_unless_equal(own);
+        ASSERT_EQ(all.size(), static_cast<std::size_t>(group.size()));
+        for (int rank = 0; rank < group.size(); ++rank) {
+          EXPECT_TRUE(all[static_cast<std::size_t>(rank)] == (rank == stranger ? strange : usual));
+        }
+      }
+    }
+  });
+}
+
 TEST(GroupContract, BroadcastsTheValueOfAnyProcess) {
   on_each_process([](ProcessGroup& group) {
     for (int from = 0; from < group.size(); ++from) {

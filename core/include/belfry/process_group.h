@@ -50,6 +50,10 @@ class ProcessGroup {
   /// The bytes of every process, in order of rank, in every process. Lengths may differ.
   /// Order: blocks the host until all processes have called.
   virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) = 0;
+  /// The same, but nothing if the bytes of all processes are equal. The call meets `gather` and
+  /// `gather_unless_equal` of the other processes. The default gathers and compares; a group that
+  /// compares at less cost than it gathers replaces the default.
+  virtual std::vector<std::vector<std::byte>> gather_unless_equal(std::span<const std::byte> bytes);
   /// The bytes of process `from`, in every process; the bytes of all others are ignored.
   /// Order: blocks the host until all processes have called. Throws: InvalidArgumentError
   /// (kInvalidArgument) for a rank outside the group, before anything is exchanged.

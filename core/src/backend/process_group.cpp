@@ -6,6 +6,8 @@
 #include "belfry/detail/group_reports.h"
 #include "belfry/error.h"
 
+#include <algorithm>
+
 namespace belfry {
 
 std::string to_string(const GroupHealth& health) {
@@ -13,6 +15,15 @@ std::string to_string(const GroupHealth& health) {
   if (health.is_whole()) return "whole" + deadline;
   if (health.lost.empty()) return "failed" + deadline;
   return detail::processes_text(health.lost) + " lost" + deadline;
+}
+
+std::vector<std::vector<std::byte>> ProcessGroup::gather_unless_equal(
+    std::span<const std::byte> bytes) {
+  std::vector<std::vector<std::byte>> all = gather(bytes);
+  const bool are_equal = std::ranges::all_of(
+      all, [&](const std::vector<std::byte>& other) { return std::ranges::equal(other, bytes); });
+  if (are_equal) all.clear();
+  return all;
 }
 
 std::string ProcessGroup::host_name(int process) const {

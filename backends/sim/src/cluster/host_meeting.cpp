@@ -41,6 +41,16 @@ HostMeeting::HostMeeting(Executor& executor, SlowHosts& slow, int hosts,
       counts_(static_cast<std::size_t>(hosts)) {}
 
 std::vector<std::vector<std::byte>> HostMeeting::meet(int host, HostCall call) {
+  return outcome_of(host, std::move(call))->bytes;
+}
+
+std::vector<std::vector<std::byte>> HostMeeting::meet_unless_equal(int host, HostCall call) {
+  const std::shared_ptr<const Outcome> outcome = outcome_of(host, std::move(call));
+  if (outcome->are_equal) return {};
+  return outcome->bytes;
+}
+
+std::shared_ptr<const HostMeeting::Outcome> HostMeeting::outcome_of(int host, HostCall call) {
   const auto index = static_cast<std::size_t>(host);
   std::unique_lock lock(mutex_);
   ++counts_[index];
@@ -65,7 +75,7 @@ std::vector<std::vector<std::byte>> HostMeeting::meet(int host, HostCall call) {
   // A completed meeting counts, also if a host has left since.
   if (outcome_ == mine) throw_error(*lost_);
   if (mine->error) throw_error(*mine->error);
-  return mine->bytes;
+  return mine;
 }
 
 void HostMeeting::suffer_faults(int host) {
@@ -93,6 +103,8 @@ void HostMeeting::conclude() {
     outcome.bytes.push_back(std::move(call->bytes));
     call.reset();
   }
+  outcome.are_equal = std::ranges::all_of(
+      outcome.bytes, [&](const auto& bytes) { return bytes == outcome.bytes.front(); });
   arrived_ = 0;
   outcome_ = std::make_shared<Outcome>();
   executor_.open(gate_);
@@ -134,6 +146,11 @@ GroupHealth HostMeeting::health() const {
 
 std::vector<std::vector<std::byte>> HostGroup::gather(std::span<const std::byte> bytes) {
   return meeting_.meet(host_, {"gather", {bytes.begin(), bytes.end()}});
+}
+
+std::vector<std::vector<std::byte>> HostGroup::gather_unless_equal(
+    std::span<const std::byte> bytes) {
+  return meeting_.meet_unless_equal(host_, {"gather", {bytes.begin(), bytes.end()}});
 }
 
 std::vector<std::byte> HostGroup::broadcast(std::span<const std::byte> bytes, int from) {

@@ -37,6 +37,8 @@ class HostMeeting {
   /// The bytes of all hosts. Order: waits for the calls of all hosts.
   /// Throws: ProcessLostError, MergeMismatchError, HostStopped.
   std::vector<std::vector<std::byte>> meet(int host, HostCall call);
+  /// The same, but nothing if the bytes of all hosts are equal.
+  std::vector<std::vector<std::byte>> meet_unless_equal(int host, HostCall call);
   /// Ends all later calls: the host has ended, with `thrown` or null.
   void leave(int host, const std::exception_ptr& thrown);
   /// The same for a host that stops by the plan.
@@ -46,9 +48,11 @@ class HostMeeting {
  private:
   struct Outcome {
     std::vector<std::vector<std::byte>> bytes{};
+    bool are_equal = false;
     std::optional<ErrorReport> error{};
   };
 
+  std::shared_ptr<const Outcome> outcome_of(int host, HostCall call);
   void suffer_faults(int host);
   void conclude();
   void lose(ErrorReport report);
@@ -76,6 +80,8 @@ class HostGroup final : public ProcessGroup {
   int rank() const override { return host_; }
   int size() const override { return meeting_.size(); }
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override;
+  std::vector<std::vector<std::byte>> gather_unless_equal(
+      std::span<const std::byte> bytes) override;
   std::vector<std::byte> broadcast(std::span<const std::byte> bytes, int from) override;
   /// `host0`, `host1` and so on.
   std::string host_name(int process) const override;

@@ -78,6 +78,8 @@ class ProcessExchange {
   /// Throws: PeerFailedError if another process has failed; ProcessLostError; MergeMismatchError if
   /// another process is in another strategy, or in no round.
   std::vector<Bytes> round(const Bytes& own, FunctionRef<Bytes()> describe);
+  /// The same, but nothing if the payloads of all processes are equal to `own`.
+  std::vector<Bytes> round_unless_equal(const Bytes& own, FunctionRef<Bytes()> describe);
   /// The values of a verb: the payloads of all processes. Throws: as round, MergeMismatchError also
   /// for another verb or place; UnsupportedError (kUnsupported) if some process listens.
   std::vector<Bytes> values(const char* what, CallSite site, const Bytes& own);
@@ -112,6 +114,11 @@ class ProcessExchange {
   using Describe = FunctionRef<Bytes()>;
   std::vector<ProcessMessage> exchange(const ProcessMessage& own,
                                        const Describe* describe = nullptr);
+  std::vector<Bytes> send(const ProcessMessage& own, bool unless_equal);
+  std::vector<ProcessMessage> understand(const ProcessMessage& own, const std::vector<Bytes>& sent,
+                                         const Describe* describe);
+  template <class F>
+  auto ending_run_of(const F& step) -> decltype(step());
   void note_listeners(const std::vector<ProcessMessage>& all);
   void require_equal(const std::vector<ProcessMessage>& all, const Describe* describe);
   [[noreturn]] void throw_peer_failed(const std::vector<ProcessMessage>& all) const;

@@ -186,6 +186,20 @@ void ProcessExchange::require_no_listener(const char* what, CallSite site) const
                          site);
 }
 
+// The result of `step`. An error that all processes throw ends the exchanges of the run.
+template <class F>
+auto ProcessExchange::ending_run_of(const F& step) -> decltype(step()) {
+  try {
+    return step();
+  } catch (const Error& error) {
+    if (state_ == State::kRunning && is_common(error)) {
+      state_ = State::kClosed;
+      failure_ = std::current_exception();
+    }
+    throw;
+  }
+}
+
 void ProcessExchange::note_listeners(const std::vector<ProcessMessage>& all) {
   if (state_ != State::kRunning) return;
   listens_.clear();
@@ -194,26 +208,32 @@ void ProcessExchange::note_listeners(const std::vector<ProcessMessage>& all) {
 
 std::vector<ProcessMessage> ProcessExchange::exchange(const ProcessMessage& own,
                                                       const Describe* describe) {
+  return understand(own, send(own, false), describe);
+}
+
+// The messages of all processes; nothing if they may be left out, because all are equal.
+std::vector<Bytes> ProcessExchange::send(const ProcessMessage& own, bool unless_equal) {
   if (is_closed()) {
     if (failure_ != nullptr) std::rethrow_exception(failure_);
     throw_internal("an exchange after the end of a run", site_of(own));
   }
   const Bytes message = encode(own);
-  try {
+  return ending_run_of(
+      [&] { return unless_equal ? group_.gather_unless_equal(message) : group_.gather(message); });
+}
+
+std::vector<ProcessMessage> ProcessExchange::understand(const ProcessMessage& own,
+                                                        const std::vector<Bytes>& sent,
+                                                        const Describe* describe) {
+  return ending_run_of([&] {
     std::vector<ProcessMessage> all;
-    for (const Bytes& bytes : group_.gather(message)) all.push_back(decode(bytes));
+    for (const Bytes& bytes : sent) all.push_back(decode(bytes));
     if (is_failed(own)) return all;
     if (std::ranges::any_of(all, is_failed)) throw_peer_failed(all);
     require_equal(all, describe);
     note_listeners(all);
     return all;
-  } catch (const Error& error) {
-    if (state_ == State::kRunning && is_common(error)) {
-      state_ = State::kClosed;
-      failure_ = std::current_exception();
-    }
-    throw;
-  }
+  });
 }
 
 // Two rounds are compared by the runner. After a mismatch, which every process sees, processes in a
@@ -288,6 +308,15 @@ void ProcessExchange::throw_mismatch(const std::vector<ProcessMessage>& all,
 std::vector<Bytes> ProcessExchange::round(const Bytes& own, Describe describe) {
   const ProcessMessage message{Kind::kRound, number_, "run", {}, 0, -1, own, true};
   return payloads_of(exchange(message, &describe));
+}
+
+// No process listens if all messages are those of a round.
+std::vector<Bytes> ProcessExchange::round_unless_equal(const Bytes& own, Describe describe) {
+  const ProcessMessage message{Kind::kRound, number_, "run", {}, 0, -1, own, true};
+  const std::vector<Bytes> sent = send(message, true);
+  if (!sent.empty()) return payloads_of(understand(message, sent, &describe));
+  listens_.clear();
+  return {};
 }
 
 std::vector<Bytes> ProcessExchange::values(const char* what, CallSite site, const Bytes& own) {

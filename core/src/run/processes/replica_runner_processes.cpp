@@ -44,8 +44,9 @@ bool ReplicaRunner::agree_with_processes() {
   try {
     const RunFacts own{states_, requests_, present_};
     const auto describe = [&own] { return describe_round(own); };
-    const std::vector<Bytes> summaries = processes.round(RoundSummary(own).bytes(), describe);
-    switch (RoundSummary::common_state(summaries)) {
+    const RoundSummary summary(own);
+    const std::vector<Bytes> summaries = processes.round_unless_equal(summary.bytes(), describe);
+    switch (summaries.empty() ? summary.state() : RoundSummary::common_state(summaries)) {
       case RoundState::kReturned:
         processes.close();
         return false;

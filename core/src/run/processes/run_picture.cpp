@@ -115,15 +115,14 @@ RoundSummary::RoundSummary(const RunFacts& run) {
     return true;
   };
   Digest digest;
-  auto state = RoundState::kMixed;
   if (is_in(Status::kEnded)) {
-    state = RoundState::kReturned;
+    state_ = RoundState::kReturned;
   } else if (is_in(Status::kArrived) && belong_together(run.requests, run.present)) {
-    state = RoundState::kArrived;
+    state_ = RoundState::kArrived;
     digest.add(*run.requests[static_cast<std::size_t>(run.present.id(0))]);
   }
   ByteWriter out;
-  out.put(state);
+  out.put(state_);
   out.put(digest.words());
   bytes_ = out.bytes();
 }

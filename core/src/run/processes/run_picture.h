@@ -33,12 +33,14 @@ class RoundSummary {
   explicit RoundSummary(const RunFacts& run);
 
   const Bytes& bytes() const { return bytes_; }
+  RoundState state() const { return state_; }
   /// The state of all processes, if the summaries are equal; else kMixed. Listening processes have
   /// an empty summary.
   static RoundState common_state(const std::vector<Bytes>& summaries);
 
  private:
   Bytes bytes_;
+  RoundState state_ = RoundState::kMixed;
 };
 
 /// The replicas of all processes in a round, from the messages of the processes. The addresses of
