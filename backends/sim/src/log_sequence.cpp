@@ -4,6 +4,7 @@
 #include "log_sequence.h"
 
 #include <algorithm>
+#include <map>
 
 namespace belfry::sim {
 
@@ -47,6 +48,7 @@ bool LogSequence::add(std::uint32_t part, std::uint64_t end) {
 // kept operation of a backend, the place of an end is not known: other hosts may go first.
 void LogSequence::add_marks(bool is_whole) {
   const bool is_cluster = parts_.size() > 1;
+  std::multimap<std::uint64_t, Mark> by_place;  // Marks at one place stay in the order of parts.
   for (std::uint32_t part = 0; part < parts_.size(); ++part) {
     const std::vector<std::uint64_t>& places = places_[part];
     const Log& log = *parts_[part].log;
@@ -62,10 +64,10 @@ void LogSequence::add_marks(bool is_whole) {
       } else {
         place = places[run.record];
       }
-      marks_.push_back({place, part, &run});
+      by_place.insert({place, {place, part, &run}});
     }
   }
-  std::ranges::stable_sort(marks_, {}, &Mark::place);
+  for (const auto& [place, mark] : by_place) marks_.push_back(mark);
 }
 
 std::string host_prefix(int host) {
