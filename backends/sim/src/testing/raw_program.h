@@ -57,7 +57,7 @@ using RawOutcome = std::vector<std::int32_t>;
 /// Runs programs on a backend of two devices.
 class RawRun {
  public:
-  explicit RawRun(Backend& backend) : backend_(backend), strategy_(backend) {
+  explicit RawRun(Backend& backend) : strategy_(backend) {
     for (std::size_t i = 0; i < RawProgram::kStreams; ++i) {
       streams_.push_back(backend.device(static_cast<int>(i % 2)).create_stream());
     }
@@ -137,7 +137,6 @@ class RawRun {
     }
   }
 
-  Backend& backend_;
   MirroredStrategy strategy_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<BufferView> buffers_;
