@@ -175,8 +175,8 @@ void BM_Schedules(benchmark::State& state, void (*run)(const Options&, Program))
       ->Iterations(rounds)
 
 BELFRY_OF_EACH_PROGRAM(BM_Observe, 100);
-BELFRY_OF_EACH_PROGRAM(BM_LoggedReplicas, 15);
-BELFRY_OF_EACH_PROGRAM(BM_Replicas, 15);
+BELFRY_OF_EACH_PROGRAM(BM_LoggedReplicas, 7);
+BELFRY_OF_EACH_PROGRAM(BM_Replicas, 7);
 BENCHMARK_CAPTURE(BM_Schedules, logged, log_run);
 BENCHMARK_CAPTURE(BM_Schedules, observed, observe_run);
 BELFRY_OF_EACH_PROGRAM(BM_Certify, 100);
