@@ -51,14 +51,14 @@ def plan():
 
 
 def run(command):
-    """Returns the status of a job, both streams of its output, and the seconds."""
+    """Returns the status of a job, its output, and its messages."""
     print(" ".join(command), flush=True)
     begin = time.monotonic()
-    job = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                         stderr=subprocess.STDOUT, text=True, timeout=DEADLINE_S + SLACK_S)
+    job = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                         timeout=DEADLINE_S + SLACK_S)
     seconds = time.monotonic() - begin
-    print(job.stdout, f"status {job.returncode} after {seconds:.1f} s", flush=True)
-    return job.returncode, job.stdout, seconds
+    print(job.stdout, job.stderr, f"status {job.returncode} after {seconds:.1f} s", flush=True)
+    return job.returncode, job.stdout, job.stderr
 
 
 def statuses_of(folder):
@@ -70,8 +70,9 @@ def lose(victim, recovers, folder, program, mpirun):
     file = folder / "files" / "training"
     file.parent.mkdir()
     options = ["--enable-recovery"] if recovers else []
-    status, text, _ = run([*mpirun, *options, "-n", "4", *WITH_STATUS, str(folder / "status"),
-                           program, str(file), str(DEADLINE_S), str(victim), str(KILLED_AT)])
+    status, text, messages = run([*mpirun, *options, "-n", "4", *WITH_STATUS,
+                                  str(folder / "status"), program, str(file), str(DEADLINE_S),
+                                  str(victim), str(KILLED_AT)])
     if "after step 0\n" not in text:
         fail("the first job does not begin with step 0")
     if "weights" in text:
@@ -80,7 +81,7 @@ def lose(victim, recovers, folder, program, mpirun):
         wanted = {process: 3 for process in range(4)} | {victim: 128 + 9}
         if statuses_of(folder) != wanted:
             fail(f"the processes end with {statuses_of(folder)}, not {wanted}")
-        if text.count(f"process {victim} is lost: ") < 3:
+        if messages.count(f"process {victim} is lost: ") < 3:
             fail(f"not all others say that process {victim} is lost")
     elif status == 0:
         fail("mpirun returns 0 after a kill")
