@@ -199,6 +199,14 @@ build/test/bin/verdict_soak run "$BELFRY_CAMPAIGN_PROGRAMS"
 build/test/bin/verdict_soak every "$((BELFRY_CAMPAIGN_PROGRAMS / 10))"
 """
 
+# The table has the verdicts of these cases.
+JUDGED = """\
+configure test
+cmake --build --preset test --target judged_suites
+RC_PARAMS="max_success=5 max_size=50 seed=1" \\
+  build/test/bin/judged_suites docs/data/judged_suites.txt
+"""
+
 # Programs with fibers, exceptions and tensors.
 VALGRIND = """\
 configure dev
@@ -245,6 +253,8 @@ STEPS = [
          TESTED, PROPERTIES, GCC, {"BELFRY_CAMPAIGN_CASES": "1000"}),
     Step("verdicts", "verdicts on {BELFRY_CAMPAIGN_PROGRAMS} random programs, on a tenth in every "
          "schedule", (*BUILD, *SOURCES), VERDICTS, GCC, {"BELFRY_CAMPAIGN_PROGRAMS": "20000"}),
+    Step("judged_suites", "every case of the suites is CERTIFIED, or a table has the reason",
+         (*BUILD, *SOURCES, "tools/cmake/*", "docs/data/judged_suites.txt"), JUDGED, GCC),
     Step("two_verdicts", "optimized programs of GCC and clang 19 get the same verdicts and tokens",
          (*BUILD, *SOURCES, "tools/cmake/*", "tools/ci/same_verdicts.py"), TWO_VERDICTS,
          (*GCC, "clang++-19")),
