@@ -316,6 +316,19 @@ TEST_F(Explore, CertifiesABodyThatStopsItself) {
   EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "an exception: no steps are left");
 }
 
+// Of the further schedules, the serial one ends with replica 1, and its reverse with replica 0.
+TEST_F(Explore, RefutesFromEveryJudgedSchedule) {
+  belfry::testing::asserts("SEM-225");
+  host_.report.conflicts = {{nullptr, 8, {{}, true, nullptr, {}}, {{}, true, nullptr, {}}}};
+  Options options = kTwo;
+  options.schedule = Schedule::fixed();
+  EXPECT_EQ(explore(options, captured).level(), VerdictLevel::kRefuted);
+  options = kTwo;
+  for (options.seed = 0; options.seed < 24; ++options.seed) {
+    EXPECT_EQ(explore(options, captured).level(), VerdictLevel::kRefuted) << options.seed;
+  }
+}
+
 TEST_F(Explore, HasNoVerdictOnConcurrentThreads) {
   Options options = kTwo;
   options.carrier = Carrier::kConcurrent;

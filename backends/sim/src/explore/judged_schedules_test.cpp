@@ -5,7 +5,6 @@
 #include "belfry/belfry.h"
 #include "belfry/launch.h"
 #include "belfry/sim/explore.h"
-#include "belfry/testing/asserts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,7 +39,6 @@ VerdictLevel level_of(const Options& options, const Order& rare) {
 
 // Of the further schedules, the serial one begins with replica 0, and its reverse with replica 4.
 TEST(JudgedSchedules, AllRefuteTwoOutcomesOfTheFurtherSchedules) {
-  belfry::testing::asserts("SEM-225");
   const auto first = [](Backend& backend) { return order_of(backend)[0]; };
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     EXPECT_EQ(explore(judged(seed), first).level(), VerdictLevel::kRefuted) << seed;
@@ -53,7 +51,6 @@ TEST(JudgedSchedules, AllRefuteTwoOutcomesOfTheFurtherSchedules) {
 // The body tells one order of 120 from the others. The order is a judged schedule's, and none of
 // the further schedules has the order.
 TEST(JudgedSchedules, AloneRefuteARareOutcome) {
-  belfry::testing::asserts("SEM-225");
   Options serial = judged(0);
   serial.schedule = Schedule::fixed();
   int rare_orders = 0;
@@ -93,8 +90,6 @@ void launch_and_meet(Backend& backend, double& cell, int kernels) {
 }
 
 TEST(JudgedSchedules, AllFindTheRacesOfBodies) {
-  belfry::testing::asserts("SEM-196");
-  belfry::testing::asserts("SEM-225");
   for (const int kernels : {1, 2}) {
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
       const Options options{.devices = 2, .seed = seed, .check_kernels = true};
