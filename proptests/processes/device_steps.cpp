@@ -106,9 +106,9 @@ ProgramVariables::ProgramVariables(Strategy& strategy, double first)
           strategy.mirrored_variable([&] { return first; }, {.aggregation = Aggregation::kMean})),
       table(strategy.mirrored_variable([&] { return Tensor<double>::from({2}, {first, -first}); },
                                        {.aggregation = Aggregation::kSum})),
-      count(strategy.replica_local_variable(ReduceOp::kSum, [&] { return first / 7; })),
+      count(strategy.replica_local_variable(ReduceOp::kSum, [&] { return first / 8; })),
       rows(strategy.replica_local_variable(
-          ReduceOp::kMean, [&] { return Tensor<float>::full({3}, float(first / 3)); })) {}
+          ReduceOp::kMean, [&] { return Tensor<float>::full({3}, float(first / 4)); })) {}
 
 double step_on_devices(ReplicaContext& replica, Verb verb, double x, ProgramVariables& variables) {
   switch (verb) {

@@ -215,6 +215,7 @@ PerReplica<Trace> run_program(Strategy& strategy, const ProcessProgram& program,
       }
       // The remainder keeps sums of sums small; their digits depend on the order of additions.
       x = std::fmod(step(replica, verb, x, throws, variables), 64) + x / 3;
+      if (program.rounds) x = std::nearbyint(8 * x) / 8;
       trace.push_back(x);
     }
     return trace;

@@ -58,6 +58,7 @@ struct ProcessProgram {
   std::vector<double> values;  ///< The first value of each replica.
   std::vector<bool> absent;    ///< By replica: whether the replica takes no part.
   std::optional<ReductionOrder> order;
+  bool rounds = false;  ///< To eighths after each step: sums of eighths are exact in any order.
   std::optional<Failure> failure{};
 
   int replicas() const { return static_cast<int>(values.size()); }
