@@ -43,16 +43,20 @@ std::string to_string(const VerbsCase& value) {
 }
 
 std::vector<BackendRequest> small_backends(std::uint64_t seed) {
-  std::vector<CarrierKind> carriers{CarrierKind::kFiber, CarrierKind::kBaton,
-                                    CarrierKind::kConcurrent};
-  if (const auto asked = carrier_of_environment()) carriers = {*asked};
+  const auto asked = carrier_of_environment();
   std::vector<BackendRequest> all;
-  for (CarrierKind carrier : carriers) {
-    for (int count : {1, 2, 3}) {
-      for (ScheduleKind schedule : {ScheduleKind::kFixed, ScheduleKind::kRandom}) {
-        all.push_back({.devices = count, .schedule = schedule, .carrier = carrier, .seed = seed});
-      }
+  for (int count : {1, 2, 3}) {
+    for (ScheduleKind schedule : {ScheduleKind::kFixed, ScheduleKind::kRandom}) {
+      all.push_back({.devices = count,
+                     .schedule = schedule,
+                     .carrier = asked.value_or(CarrierKind::kFiber),
+                     .seed = seed});
     }
+  }
+  if (asked) return all;
+  for (CarrierKind carrier : {CarrierKind::kBaton, CarrierKind::kConcurrent}) {
+    all.push_back(
+        {.devices = 2, .schedule = ScheduleKind::kRandom, .carrier = carrier, .seed = seed});
   }
   return all;
 }

@@ -31,8 +31,9 @@ struct VerbsCase {
 std::string to_string(const VerbsCase& value);
 inline void showValue(const VerbsCase& value, std::ostream& out) { out << to_string(value); }
 
-/// Requests for one to three devices with both schedules, on every carrier, or on the carrier that
-/// BELFRY_TESTING_CARRIER names.
+/// Requests for one to three devices with both schedules, on the carrier that
+/// BELFRY_TESTING_CARRIER names. Without it they are on fibers, and two devices are on each other
+/// carrier too.
 std::vector<BackendRequest> small_backends(std::uint64_t seed);
 
 /// Numbers of programs by their end: without an error, or out of memory before or in the verbs.

@@ -97,7 +97,8 @@ cmake --build --preset dev --target "${libraries[@]}"
 """
 CONSUMERS = f"""\
 {LIBRARIES}
-for consumer in fetchcontent sanitized own_strategy own_backend missing_component; do
+for consumer in fetchcontent sanitized own_strategy own_backend missing_component \\
+    watch_optimized watch_clang; do
   ctest --preset dev -R "^install[.]$consumer\\$"
 done
 """

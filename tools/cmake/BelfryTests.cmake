@@ -92,18 +92,24 @@ function(belfry_test_run test executable)
   endif()
 endfunction()
 
-# belfry_on_threads(<name>): all property tests of an executable once more, with replicas on
-# threads. Fewer cases, because threads are slower.
+# belfry_on_threads(<name> [CAMPAIGN <carriers>]): all property tests of an executable once more,
+# with replicas on threads. Fewer cases, because threads are slower. The campaign alone runs the
+# tests of the carriers behind CAMPAIGN.
 function(belfry_on_threads name)
   if(NOT TARGET ${name})
     return()
   endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "CAMPAIGN")
   foreach(carrier IN ITEMS baton concurrent)
     set(one_cpu)
     if(carrier STREQUAL "baton")  # Its threads never run at once.
       set(one_cpu ONE_CPU)
     endif()
-    belfry_test_run(${name}.on_${carrier} ${name} LABELS prop plain ${one_cpu}
+    set(labels prop)
+    if(NOT carrier IN_LIST arg_CAMPAIGN)
+      list(APPEND labels plain)
+    endif()
+    belfry_test_run(${name}.on_${carrier} ${name} LABELS ${labels} ${one_cpu}
       ENVIRONMENT BELFRY_TESTING_CARRIER=${carrier} RC_PARAMS=max_success=30)
   endforeach()
 endfunction()
