@@ -8,12 +8,12 @@
 #include "belfry/scatter.h"
 #include "belfry/testing/asserts.h"
 #include "processes/hosts.h"
+#include "processes/listeners.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -28,17 +28,6 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-int process_of(int replica) { return replica < 2 ? 0 : replica < 3 ? 1 : 2; }
-
-// The value of each replica outside of process `listener`.
-PerReplica<double> values_without(int listener) {
-  std::vector<std::optional<double>> values(6);
-  for (int replica = 0; replica < 6; ++replica) {
-    if (process_of(replica) != listener) values[static_cast<std::size_t>(replica)] = 1.0 + replica;
-  }
-  return PerReplica<double>::from(std::move(values));
-}
 
 // The results of the replicas that take part, on all hosts.
 template <class F>
@@ -246,45 +235,10 @@ TEST(Listening, ProcessesGiveTheirReplicaLocalComponents) {
 
 TEST(Listening, RefusesWorkThatNeedsAllProcesses) {
   testing::asserts("SEM-212");
-  expect_refused("map", [](CrossReplicaContext& cross, Strategy&) {
-    cross.map(std::vector<int>{1, 2}, [](int one) { return one; });
-  });
   expect_refused("a transaction",
                  [](CrossReplicaContext&, Strategy& strategy) { strategy.transaction([] {}); });
   expect_refused("a variable",
                  [](CrossReplicaContext&, Strategy& strategy) { strategy.mirrored_variable(1.0); });
-  expect_refused("save", [](CrossReplicaContext&, Strategy& strategy) {
-    Checkpoint(strategy).save(std::filesystem::temp_directory_path() / "belfry-listening");
-  });
-}
-
-TEST(Listening, RefusesChangesOfReplicaLocalVariablesInMerges) {
-  testing::asserts("SEM-212");
-  using Change = std::function<void(CrossReplicaContext&, const ReplicaLocalVariable<double>&)>;
-  const std::vector<Change> changes = {
-      [](CrossReplicaContext& cross, const ReplicaLocalVariable<double>& local) {
-        cross.update(local, [](double& own) { own = 1; });
-      },
-      [](CrossReplicaContext& cross, const ReplicaLocalVariable<double>& local) {
-        cross.assign_each(local, 1.0);
-      },
-      [](CrossReplicaContext& cross, const ReplicaLocalVariable<double>& local) {
-        cross.assign_total(local, 1.0);
-      }};
-  for (const Change& change : changes) {
-    on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
-      const auto local = strategy.replica_local_variable(ReduceOp::kSum, 2.0);
-      const auto body = [&](ReplicaContext& replica, double) {
-        replica.merge_call([&](CrossReplicaContext& cross) { change(cross, local); });
-      };
-      if (host.group().rank() == 1) {
-        EXPECT_THROW(strategy.run(body, values_without(1)), PeerFailedError);
-      } else {
-        EXPECT_THROW(strategy.run(body, values_without(1)), UnsupportedError);
-      }
-      EXPECT_EQ(strategy.read(local), 12);
-    });
-  }
 }
 
 TEST(Listening, RefusesVariablesThatReplicasMake) {

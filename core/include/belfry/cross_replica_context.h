@@ -192,7 +192,8 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   void assign_each(const ReplicaLocalVariable<T>& variable, const std::type_identity_t<T>& value,
                    CallSite site = CallSite::here()) {
     detail::VariableState<T>& state = assigned(variable, "assign_each", site);
-    detail::put_components(core_, state, detail::value_for_each(core_, state.info, value), site);
+    detail::put_components(core_, state, detail::value_for_each(core_, state.info, value), site,
+                           [&value](int) { return value; });
   }
   /// Makes this total the sum of the components of a replica-local variable (SEM-57).
   /// Order: blocks the host to divide tensors.
@@ -206,7 +207,9 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
       detail::require_sum(state.info, site);
       detail::require_split(split, site);
       auto components = detail::split_total(core_, state.info, total, split, site);
-      detail::put_components(core_, state, std::move(components), site);
+      detail::put_components(core_, state, std::move(components), site, [&](int replica) {
+        return detail::share_of_total(core_, state.info, total, split, replica, site);
+      });
     }
   }
 
@@ -232,7 +235,6 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
   detail::VariableState<T>& assigned(const ReplicaLocalVariable<T>& variable, const char* what,
                                      CallSite site) {
     core_.require_change(what, site);
-    detail::require_no_listener(core_, what, site);
     detail::VariableState<T>& state = variable.state(site);
     detail::require_owner(core_, state.info, site);
     core_.statistics().updates += 1;

@@ -138,11 +138,14 @@ void require_same_file(StrategyCore& core, const TensorFile& file, CallSite site
   if (core.processes() == nullptr) return;
   ByteWriter own;
   own.put(digest_of(file));
-  const std::vector<Bytes> all = core.processes()->values("restore", site, own.bytes());
-  for (std::size_t process = 1; process < all.size(); ++process) {
-    if (all[process] == all.front()) continue;
+  const std::vector<Bytes> all =
+      core.processes()->values_of_speakers("contents to restore", site, own.bytes());
+  const auto first = static_cast<std::size_t>(core.processes()->first_speaker());
+  for (std::size_t process = 0; process < all.size(); ++process) {
+    if (all[process].empty() || all[process] == all[first]) continue;  // Empty: listens.
     throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                               "processes restore different contents: process 0 and process " +
+                               "processes restore different contents: process " +
+                                   std::to_string(first) + " and process " +
                                    std::to_string(process) + " differ",
                                "restore from a path: process 0 reads the file for all", site);
   }
@@ -173,12 +176,7 @@ TensorFile Checkpoint::contents(CallSite site) {
 
 void Checkpoint::save(const std::filesystem::path& path, CallSite site) {
   const TensorFile file = contents(site);
-  const auto write = [&] {
-    file.write(path, site);
-    return detail::Bytes();
-  };
-  detail::done_by_first_process(strategy_.cross_replica().core(), {"save", path.string(), site},
-                                write);
+  detail::save_by_first_process(strategy_.cross_replica().core(), file, path.string(), site);
 }
 
 void Checkpoint::restore(const TensorFile& file, const RestoreOptions& options) {
@@ -194,6 +192,12 @@ void Checkpoint::restore(const TensorFile& file, const RestoreOptions& options) 
     });
     // The variables of all processes change, or no variable.
     detail::require_same_file(core, file, options.site);
+    if (detail::has_listeners(core)) {
+      for (const auto& variable : variables_) {
+        detail::send_new_value(core, variable->message(), options.site);
+      }
+      detail::put_new_values(core, options.site);
+    }
   } catch (...) {
     for (const auto& variable : variables_) variable->discard();
     throw;
@@ -204,15 +208,7 @@ void Checkpoint::restore(const TensorFile& file, const RestoreOptions& options) 
 void Checkpoint::restore(const std::filesystem::path& path, const RestoreOptions& options) {
   detail::StrategyCore& core = strategy_.cross_replica().core();
   if (core.processes() == nullptr) return restore(TensorFile::read(path, options.site), options);
-  const auto read = [&] {
-    const std::string contents = TensorFile::read(path, options.site).contents(options.site);
-    detail::ByteWriter out;
-    out.text(contents);
-    return out.bytes();
-  };
-  const detail::Bytes sent =
-      detail::done_by_first_process(core, {"restore", path.string(), options.site}, read);
-  const std::string contents = detail::ByteReader(sent).text();
+  const std::string contents = detail::read_by_first_process(core, path.string(), options.site);
   restore(TensorFile::parse(contents, path.string(), options.site), options);
 }
 

@@ -14,22 +14,22 @@
 namespace belfry::detail {
 
 /// Calls `fn(elements[k], args...)` on the device of replica k mod N, and lists what it returned
-/// for each replica of this process.
+/// for each replica of this process. The replicas of processes that listen get no elements.
 template <class X, class F, class... Args>
-auto map_elements(StrategyCore& core, CrossReplicaContext& cross, CallSite site,
+auto map_elements(StrategyCore& core, CrossReplicaContext& cross, [[maybe_unused]] CallSite site,
                   const std::vector<X>& elements, const F& fn, const Args&... args) {
   static_assert(!(holds_per_replica<Args>() || ...),
                 "map takes Mirrored or plain arguments: reduce a PerReplica first");
   using Result =
       std::remove_cvref_t<std::invoke_result_t<const F&, const X&, const UpdateArgument<Args>&...>>;
   (require_argument(core, args, site), ...);
-  require_no_listener(core, "map", site);
-  const auto size = static_cast<std::size_t>(core.size());
+  const Participants dealt = replicas_of_speakers(core);
+  const auto size = static_cast<std::size_t>(dealt.count());
   const Participants& own = core.own();
   ReplicaArray<std::vector<Result>> lists(own.count());
   for (int i = 0; i < own.count(); ++i) lists.emplace_back();
   for (std::size_t k = 0; k < elements.size(); ++k) {
-    const int replica = static_cast<int>(k % size);
+    const int replica = dealt.id(static_cast<int>(k % size));
     if (!own.has(replica)) continue;
     CurrentContext here = update_context(core, cross, replica);
     const CurrentScope scope(here);

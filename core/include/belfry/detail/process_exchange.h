@@ -94,6 +94,8 @@ class ProcessExchange {
   /// The lowest process that takes part; outside of runs, the process of replica 0.
   int first_speaker() const;
   bool speaks_first() const { return first_speaker() == rank(); }
+  /// The replicas of the processes that listen, or of the other processes, in order.
+  std::vector<int> replicas_of(bool listeners) const;
   /// Throws: UnsupportedError (kUnsupported) if some process listens.
   void require_no_listener(const char* what, CallSite site) const;
 

@@ -23,16 +23,40 @@ inline constexpr const char* kNewValue = "update: the new value";
 inline constexpr const char* kPutValue = "update: the change";
 inline constexpr const char* kComponents = "read: the variable";
 
+/// The components of a mirrored variable: copies of the value in the message.
 template <class T>
-std::function<void()> receive_components(StrategyCore& core, VariableRecord& record, ByteReader& in,
-                                         CallSite site) {
-  auto& state = static_cast<VariableState<T>&>(record);
+ReplicaArray<T> received_copies(StrategyCore& core, const VariableState<T>& state, ByteReader& in) {
   std::vector<Placement> places;
   for (const int device : state.info.places.devices) places.push_back(core.placement_on(device));
   T value = state.components[0].value;
   receive_value(in, value, places.front());
-  auto next =
-      std::make_shared<Replacement<T>>(core, state.info, copies_on(core, value, places), site);
+  return copies_on(core, value, places);
+}
+
+/// The components of a replica-local variable: those in the message for replicas of this process.
+template <class T>
+ReplicaArray<T> received_components_here(StrategyCore& core, const VariableState<T>& state,
+                                         ByteReader& in) {
+  ReplicaArray<T> values(state.components.size());
+  for (const auto& component : state.components) values.emplace_back(component.value);
+  for (std::size_t left = in.count(sizeof(int)); left > 0; --left) {
+    const int replica = in.get<int>();
+    const std::size_t size = in.count(1);
+    ByteReader one({in.skip(size), size});
+    if (!core.own().has(replica)) continue;
+    receive_value(one, values[core.own().position(replica)], core.placement(replica));
+  }
+  return values;
+}
+
+template <class T>
+std::function<void()> receive_components(StrategyCore& core, VariableRecord& record, ByteReader& in,
+                                         CallSite site) {
+  auto& state = static_cast<VariableState<T>&>(record);
+  ReplicaArray<T> values = state.info.synchronization == Synchronization::kOnWrite
+                               ? received_copies(core, state, in)
+                               : received_components_here(core, state, in);
+  auto next = std::make_shared<Replacement<T>>(core, state.info, std::move(values), site);
   return [&state, next] { next->put(state); };
 }
 
@@ -55,33 +79,89 @@ const SentComponents* sent_components() {
 
 /// Whether some process listens to the present run.
 bool has_listeners(const StrategyCore& core);
+/// The replicas of the processes that do not listen to the present run.
+Participants replicas_of_speakers(const StrategyCore& core);
 /// Throws: UnsupportedError if some process listens to the present run.
 void require_no_listener(const StrategyCore& core, const char* what, CallSite site);
-/// The same before an update of a variable, unless listening processes get the new value.
-void require_heard(const StrategyCore& core, const VariableInfo& info, CallSite site);
-/// The exchanges about the new value of a mirrored variable: the value, which the lowest process
-/// that takes part sends, and the change, after every process has prepared the change. Order:
-/// blocks the host. Throws: as ProcessExchange::values.
-void exchange_new_value(StrategyCore& core, const Bytes& value, CallSite site);
+/// The exchange about the new value of a variable, which the lowest process that takes part sends.
+/// Listening processes prepare the change. Order: blocks the host. Throws: as
+/// ProcessExchange::values.
+void send_new_value(StrategyCore& core, const Bytes& value, CallSite site);
+/// The exchange about the change, after every process has prepared the change: listening processes
+/// put all new values in place. Order, Throws: as send_new_value.
+void put_new_values(StrategyCore& core, CallSite site);
 /// Asks listening processes for the components of a variable, in the next exchange.
 void ask_for_components(StrategyCore& core, const VariableInfo& info, CallSite site);
 
-/// Before the components of a mirrored variable change in the processes that take part: gives
-/// listening processes the new value. Order: blocks the host if some process listens. Throws: as
-/// exchange_new_value; DeviceError for tensors that cannot be computed.
+/// The message about the new value of a mirrored variable; empty unless this process is the lowest
+/// that takes part. Order: blocks the host until tensors are computed.
+/// Throws: UnsupportedError; DeviceError, and then PeerFailedError in the other processes.
 template <class T>
-void tell_listeners(StrategyCore& core, const T& value, const VariableInfo& info, CallSite site) {
-  if (!has_listeners(core) || info.synchronization != Synchronization::kOnWrite) return;
+Bytes new_value_message(StrategyCore& core, const VariableInfo& info, const T& value,
+                        CallSite site) {
   if constexpr (!is_sent<T>()) {
     throw_not_sent("update", site);
   } else {
     ByteWriter out;
-    if (core.processes()->speaks_first()) {
+    if (!core.processes()->speaks_first()) return {};
+    try {
       out.put(info.number);
       send_value(out, value);
+    } catch (...) {
+      tell_failed_work(core, site);
+      throw;
     }
-    exchange_new_value(core, out.bytes(), site);
+    return out.bytes();
   }
+}
+
+/// The same for a replica-local variable: `value_of(replica)` is the new component of each replica
+/// of the listening processes. Throws: also exceptions of `value_of`, as DeviceErrors.
+template <class T, class F>
+Bytes new_components_message(StrategyCore& core, const VariableInfo& info, CallSite site,
+                             const F& value_of) {
+  if constexpr (!is_sent<T>()) {
+    throw_not_sent("update", site);
+  } else {
+    ByteWriter out;
+    if (!core.processes()->speaks_first()) return {};
+    try {
+      const std::vector<int> replicas = core.processes()->replicas_of(true);
+      out.put(info.number);
+      out.put(static_cast<std::uint64_t>(replicas.size()));
+      for (const int replica : replicas) {
+        const T value = value_of(replica);
+        ByteWriter one;
+        send_value(one, value);
+        out.put(replica);
+        out.put(static_cast<std::uint64_t>(one.bytes().size()));
+        out.add(one.bytes().data(), one.bytes().size());
+      }
+    } catch (...) {
+      tell_failed_work(core, site);
+      throw;
+    }
+    return out.bytes();
+  }
+}
+
+/// Before the components of a mirrored variable change in the processes that take part: gives
+/// listening processes the new value. Order: blocks the host if some process listens. Throws: as
+/// new_value_message and send_new_value.
+template <class T>
+void tell_listeners(StrategyCore& core, const T& value, const VariableInfo& info, CallSite site) {
+  if (!has_listeners(core) || info.synchronization != Synchronization::kOnWrite) return;
+  send_new_value(core, new_value_message(core, info, value, site), site);
+  put_new_values(core, site);
+}
+
+/// The same for a replica-local variable; `value_of` as in new_components_message.
+template <class T, class F>
+void tell_listeners_components(StrategyCore& core, const VariableInfo& info, CallSite site,
+                               const F& value_of) {
+  if (!has_listeners(core)) return;
+  send_new_value(core, new_components_message<T>(core, info, site, value_of), site);
+  put_new_values(core, site);
 }
 
 /// Puts the new components in place, in every process. Order, Throws: as tell_listeners.

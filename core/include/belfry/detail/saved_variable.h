@@ -80,7 +80,9 @@ class SavedVariable {
   virtual void compare(const TensorFile& file, std::vector<LeafMismatch>& mismatches) = 0;
   /// Makes the new components, and changes nothing yet. The file has all leaves.
   virtual void stage(const TensorFile& file, SumSplit sums, CallSite site) = 0;
-  /// Puts them in place.
+  /// In a run to which processes listen, after `stage`: the message about their new components.
+  virtual const Bytes& message() const = 0;
+  /// Puts the new components in place.
   virtual void commit() noexcept = 0;
   virtual void discard() noexcept = 0;
 };
@@ -126,18 +128,41 @@ class SavedNest final : public SavedVariable {
       }
     }
     staged_ = Replacement<T>(core_, info(), std::move(values), site);
+    if (has_listeners(core_)) message_ = message_about(value, sums, site);
   }
+  const Bytes& message() const override { return message_; }
 
   void commit() noexcept override {
     staged_.put(variable_.state({}));
     discard();
   }
-  void discard() noexcept override { staged_ = {}; }
+  void discard() noexcept override {
+    staged_ = {};
+    message_.clear();
+  }
 
  private:
+  Bytes message_about(const T& value, SumSplit sums, CallSite site) {
+    if (info().synchronization == Synchronization::kOnWrite) {
+      return new_value_message(core_, info(), value, site);
+    }
+    return new_components_message<T>(
+        core_, info(), site, [&](int replica) { return component_of(value, sums, replica, site); });
+  }
+  // The component of a replica, from the saved value (SEM-56).
+  T component_of(const T& value, SumSplit sums, int replica, CallSite site) {
+    if (info().aggregation == Aggregation::kSum) {
+      return share_of_total(core_, info(), value, sums, replica, site);
+    }
+    const auto& reader = variable_.state(site).reader;
+    if (reader == nullptr) return value;
+    return reader->on_restore(value, replica, components_of_all(core_, info()));
+  }
+
   StrategyCore& core_;
   Variable<T> variable_;
   Replacement<T> staged_{};
+  Bytes message_{};  // Empty unless some process listens.
 };
 
 }  // namespace belfry::detail

@@ -4,6 +4,7 @@
 
 #include "belfry/detail/component_values.h"
 #include "belfry/detail/mirror.h"
+#include "belfry/detail/process_listeners.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/detail/variable/sum_split.h"
 #include "belfry/detail/variable_state.h"
@@ -39,6 +40,14 @@ ReplicaArray<T> value_for_each(StrategyCore& core, const VariableInfo& info, con
   return values;
 }
 
+/// The share of the component of a replica in `total`.
+template <Nest T>
+T share_of_total(const StrategyCore& core, const VariableInfo& info, T total, SumSplit split,
+                 int replica, CallSite site) {
+  take_share(leaves_of(total), split, replica, components_of_all(core, info), site);
+  return total;
+}
+
 /// The share of each component in `total`, on its device.
 template <Nest T>
 ReplicaArray<T> split_total(StrategyCore& core, const VariableInfo& info, const T& total,
@@ -51,11 +60,14 @@ ReplicaArray<T> split_total(StrategyCore& core, const VariableInfo& info, const 
   return shares;
 }
 
-/// Replaces all components; `site` is the changing call.
-template <class T>
+/// Replaces all components; `site` is the changing call. `value_of` as in new_components_message.
+/// Order: blocks the host if some process listens. Throws: as tell_listeners_components.
+template <class T, class F>
 void put_components(StrategyCore& core, VariableState<T>& state, ReplicaArray<T> values,
-                    CallSite site) {
-  Replacement<T>(core, state.info, std::move(values), site).put(state);
+                    CallSite site, const F& value_of) {
+  Replacement<T> next(core, state.info, std::move(values), site);
+  tell_listeners_components<T>(core, state.info, site, value_of);
+  next.put(state);
 }
 
 }  // namespace belfry::detail

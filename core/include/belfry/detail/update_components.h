@@ -6,11 +6,10 @@
 #include "belfry/detail/host_values.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/mirrored_check.h"
-#include "belfry/detail/process_listeners.h"
 #include "belfry/detail/process_mirrors.h"
 #include "belfry/detail/strategy_core.h"
-#include "belfry/detail/update_argument.h"
 #include "belfry/detail/update_function.h"
+#include "belfry/detail/update_listeners.h"
 #include "belfry/device_spec.h"
 #include "belfry/distributed_values.h"
 #include "belfry/variable.h"
@@ -154,7 +153,6 @@ class UpdateWork final : public ComponentValues {
 template <class T, class Work>
 Replacement<T> carry_out_update(StrategyCore& core, VariableState<T>& state, Work& work,
                                 CallSite site) {
-  require_heard(core, state.info, site);
   core.update(work, site);
   work.require_all();
   ReplicaArray<T>& staged = work.staged();
@@ -191,6 +189,7 @@ auto update_components(StrategyCore& core, CrossReplicaContext& cross, CallSite 
   UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
   work.require_results();
   Replacement<T> next = carry_out_update(core, state, work, site);
+  update_listeners(core, cross, site, state, fn, args...);
   if constexpr (work.kVoid) {
     put_everywhere(core, state, next, site);
   } else {
@@ -211,6 +210,7 @@ auto update_each_component(StrategyCore& core, CrossReplicaContext& cross, CallS
   (require_argument(core, args, site), ...);
   UpdateWork<T, F, Args...> work(core, cross, state, site, fn, args...);
   Replacement<T> next = carry_out_update(core, state, work, site);
+  update_listeners(core, cross, site, state, fn, args...);
   auto each = work.each();
   put_everywhere(core, state, next, site);
   return each;

@@ -4,8 +4,8 @@
 // The merge functions decide the number and the kinds of the exchanges, and a listening process
 // calls no merge function. The message of a listening process therefore fits every exchange, and
 // the messages of the other processes tell what happens. Exchanges that combine values need no work
-// here. Rounds, new values of mirrored variables, and questions for the components of a
-// replica-local variable do.
+// here. Rounds, new values of variables, questions for the components of a replica-local variable,
+// and files do.
 #include "run/processes/listening.h"
 
 #include "belfry/call_site.h"
@@ -13,6 +13,7 @@
 #include "belfry/detail/distribute.h"
 #include "belfry/detail/process_exchange.h"
 #include "belfry/detail/process_listeners.h"
+#include "belfry/detail/process_work.h"
 #include "belfry/detail/variable_state.h"
 #include "run/processes/run_picture.h"
 #include "run/rounds/exception_text.h"
@@ -53,10 +54,11 @@ class Listener {
     } else if (heard.what == kNewValue) {
       hear_new_value(heard.payloads);
     } else if (heard.what == kPutValue) {
-      put_();
-      variable_ = nullptr;
+      for (const std::function<void()>& put : std::exchange(puts_, {})) put();
     } else if (heard.what == kComponents) {
       answer_ = components_of_variable(heard.payloads);
+    } else if (processes_.rank() == 0 && (heard.what == kSaveFile || heard.what == kReadFile)) {
+      answer_ = work_of_listener(heard.what, heard.payloads, site_);
     }
   }
 
@@ -74,15 +76,14 @@ class Listener {
     agree_on_round(processes_, descriptions, rounds_);
   }
 
-  // The variable changes after the next exchange, when every process has prepared the change.
+  // The variable changes after a later exchange, when every process has prepared the change.
   void hear_new_value(const std::vector<Bytes>& payloads) {
     ByteReader in(payload_of_speaker(payloads));
-    variable_ = variable_in(in);
-    // A variable without a handle is gone here.
-    put_ = [] {};
-    if (variable_ == nullptr) return;
-    check(variable_->sent != nullptr, "a new value of a variable that cannot be sent");
-    put_ = variable_->sent->receive(core_, *variable_, in, site_);
+    const std::shared_ptr<VariableRecord> variable = variable_in(in);
+    if (variable == nullptr) return;  // A variable without a handle is gone here.
+    check(variable->sent != nullptr, "a new value of a variable that cannot be sent");
+    puts_.emplace_back(
+        [variable, put = variable->sent->receive(core_, *variable, in, site_)] { put(); });
   }
 
   Bytes components_of_variable(const std::vector<Bytes>& payloads) {
@@ -90,7 +91,7 @@ class Listener {
     const std::shared_ptr<VariableRecord> variable = variable_in(in);
     if (variable == nullptr) {
       throw InvalidArgumentError(ErrorCode::kVariableEmpty,
-                                 "a replica-local variable that is read has no handle in process " +
+                                 "a replica-local variable in a merge has no handle in process " +
                                      std::to_string(processes_.rank()),
                                  "keep the handle of the variable in every process", site_);
     }
@@ -118,8 +119,7 @@ class Listener {
   Bytes answer_;  // In the next exchange.
   bool awaits_descriptions_ = false;
   std::uint64_t rounds_ = 0;
-  std::shared_ptr<VariableRecord> variable_;  // From its new value to the change.
-  std::function<void()> put_;
+  std::vector<std::function<void()>> puts_;  // Prepared changes of variables.
 };
 
 }  // namespace

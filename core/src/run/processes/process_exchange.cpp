@@ -174,6 +174,16 @@ int ProcessExchange::first_speaker() const {
   return static_cast<int>(speaker - listens_.begin());
 }
 
+std::vector<int> ProcessExchange::replicas_of(bool listeners) const {
+  std::vector<int> replicas;
+  for (int replica = 0; replica < this->replicas(); ++replica) {
+    const auto process = static_cast<std::size_t>(process_of(replica));
+    const bool is_heard = process < listens_.size() && listens_[process];
+    if (is_heard == listeners) replicas.push_back(replica);
+  }
+  return replicas;
+}
+
 void ProcessExchange::require_no_listener(const char* what, CallSite site) const {
   const auto listener = std::ranges::find(listens_, true);
   if (listener == listens_.end()) return;

@@ -11,17 +11,20 @@ bool has_listeners(const StrategyCore& core) {
   return core.processes() != nullptr && core.processes()->has_listeners();
 }
 
+Participants replicas_of_speakers(const StrategyCore& core) {
+  if (!has_listeners(core)) return Participants(core.size());
+  return {core.size(), core.processes()->replicas_of(false)};
+}
+
 void require_no_listener(const StrategyCore& core, const char* what, CallSite site) {
   if (core.processes() != nullptr) core.processes()->require_no_listener(what, site);
 }
 
-void require_heard(const StrategyCore& core, const VariableInfo& info, CallSite site) {
-  if (info.synchronization == Synchronization::kOnWrite) return;
-  require_no_listener(core, "an update of a replica-local variable", site);
+void send_new_value(StrategyCore& core, const Bytes& value, CallSite site) {
+  core.processes()->values_of_speakers(kNewValue, site, value);
 }
 
-void exchange_new_value(StrategyCore& core, const Bytes& value, CallSite site) {
-  core.processes()->values_of_speakers(kNewValue, site, value);
+void put_new_values(StrategyCore& core, CallSite site) {
   core.processes()->values_of_speakers(kPutValue, site, {});
 }
 
