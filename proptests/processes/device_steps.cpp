@@ -3,6 +3,7 @@
 
 #include "processes/device_steps.h"
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -67,6 +68,35 @@ double merge_tensors(ReplicaContext& replica, Verb verb, double x) {
   }
 }
 
+// Changes of all components in a merge.
+double change_in_merge(ReplicaContext& replica, Verb verb, double x, ProgramVariables& own) {
+  const auto change = [&own](CrossReplicaContext& cross, double total) {
+    cross.assign_total(own.count, total, total < 0 ? SumSplit::kFirst : SumSplit::kDivide);
+    cross.update(
+        own.rows, [](Tensor<float>& rows, double by) { rows = rows * 0.5F + float(by); }, total);
+  };
+  return replica.merge_call(
+      [&](CrossReplicaContext& cross, const PerReplica<double>& all) {
+        const double total = std::fmod(cross.reduce(ReduceOp::kSum, all).value(), 64);
+        if (verb == Verb::kChangeLocal) {
+          change(cross, total);
+        } else {
+          const auto undone = [&] {
+            change(cross, 1 - total);
+            cross.update(own.weight, [](double& weight, double by) { weight += by; }, total);
+            if (total > 0) throw PlannedFault("undo");
+          };
+          try {
+            cross.strategy().transaction(undone);
+          } catch (const PlannedFault&) {
+          }
+        }
+        const std::vector<float> rows = cross.strategy().read(own.rows).to_host();
+        return cross.strategy().read(own.count) + double(rows[0]);
+      },
+      x);
+}
+
 double change_variables(ReplicaContext& replica, Verb verb, double x, ProgramVariables& own) {
   switch (verb) {
     case Verb::kAssignMirrored:
@@ -89,6 +119,9 @@ double change_variables(ReplicaContext& replica, Verb verb, double x, ProgramVar
           },
           x);
       return folded(own.table.on(replica));
+    case Verb::kChangeLocal:
+    case Verb::kTransaction:
+      return change_in_merge(replica, verb, x, own);
     default:
       replica.assign_add(own.count, x);
       replica.assign_add(own.rows, Tensor<float>::full({3}, float(x)));

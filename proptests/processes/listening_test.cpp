@@ -235,8 +235,6 @@ TEST(Listening, ProcessesGiveTheirReplicaLocalComponents) {
 
 TEST(Listening, RefusesWorkThatNeedsAllProcesses) {
   testing::asserts("SEM-212");
-  expect_refused("a transaction",
-                 [](CrossReplicaContext&, Strategy& strategy) { strategy.transaction([] {}); });
   expect_refused("a variable",
                  [](CrossReplicaContext&, Strategy& strategy) { strategy.mirrored_variable(1.0); });
 }

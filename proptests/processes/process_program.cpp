@@ -171,10 +171,6 @@ ProcessProgram program_of(int processes) {
   for (int replica = 0; replica < replicas; ++replica) {
     program.absent.push_back(masks && replica != present && *rc::gen::arbitrary<bool>());
   }
-  // This verb maps elements, which needs a replica of every process.
-  if (program.has_listeners()) {
-    std::ranges::replace(program.verbs, Verb::kMergeTensorBatch, Verb::kMergeTensorCustom);
-  }
   const int order = *rc::gen::inRange(0, 4);
   if (order == 1) program.order = ReductionOrder::kReplicaOrder;
   if (order == 2) program.order = ReductionOrder::kTree;

@@ -35,8 +35,10 @@ enum class Verb : std::uint8_t {
   kAssignTable,
   kUpdate,
   kReplicaLocal,
+  kChangeLocal,
+  kTransaction,
 };
-inline constexpr int kVerbs = 22;
+inline constexpr int kVerbs = 24;
 
 enum class Fault : std::uint8_t { kThrow, kReturn, kOtherVerb, kThrowInMerge };
 inline constexpr int kFaults = 4;

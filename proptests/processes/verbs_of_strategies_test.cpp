@@ -174,12 +174,14 @@ TEST(StrategyVerbs, ReadAMirroredVariable) {
 TEST(StrategyVerbs, Transaction) {
   on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
     const auto local = strategy.replica_local_variable(ReduceOp::kSum, 1);
+    const auto change = [&] {
+      strategy.cross_replica().assign_each(local, 9);
+      if (host.group().rank() == 1) throw std::out_of_range("row 9");
+    };
     if (host.group().rank() == 1) {
-      const auto change = [&] {
-        strategy.cross_replica().assign_each(local, 9);
-        throw std::out_of_range("row 9");
-      };
       EXPECT_THROW(strategy.transaction(change), std::out_of_range);
+    } else {
+      EXPECT_THROW(strategy.transaction(change), PeerFailedError);
     }
     EXPECT_EQ(strategy.read(local), 6);  // As before the transaction.
   });

@@ -11,13 +11,13 @@
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/mirrored_check.h"
 #include "belfry/detail/process_listeners.h"
+#include "belfry/detail/process_transaction.h"
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/refused.h"
 #include "belfry/detail/update_components.h"
 #include "belfry/variable.h"
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -211,19 +211,6 @@ auto read_variable(StrategyCore& core, const V& variable, CallSite site) {
   auto value = value_of_variable(core, variable, site);
   if (notes_host_values(core)) note_host_values(core, {}, value);
   return value;
-}
-
-/// Calls `fn`. If `fn` throws, restores all variables.
-template <class F>
-auto transact(const StrategyCore& core, const F& fn, CallSite site) {
-  require_no_listener(core, "a transaction", site);
-  const std::vector<std::function<void()>> undo = core.snapshots();
-  try {
-    return fn();
-  } catch (...) {
-    for (const std::function<void()>& one : undo) one();
-    throw;
-  }
 }
 
 StrategyStatistics statistics_of(StrategyCore& core);

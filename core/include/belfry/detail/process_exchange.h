@@ -33,11 +33,13 @@ struct ProcessMessage {
   int replica = -1;  ///< The failed replica; -1 if no replica failed.
   Bytes payload{};
   bool in_run = false;
+  int transaction = 0;  ///< The depth of the transaction that the process ends; 0 for none.
 };
 
 /// An exchange of a run as a process hears it that takes no part in the run.
 struct HeardExchange {
-  bool nobody_speaks = false;  ///< No process takes part.
+  bool nobody_speaks = false;     ///< No process takes part.
+  bool ends_transaction = false;  ///< The processes end their innermost transaction.
   ProcessMessage::Kind kind = ProcessMessage::Kind::kRound;
   std::string what{};
   std::vector<Bytes> payloads{};  ///< By process; empty for processes that listen.
@@ -105,6 +107,17 @@ class ProcessExchange {
   std::exception_ptr tell_failure(const std::exception_ptr& thrown, int replica,
                                   CallSite site) noexcept;
 
+  // Transactions (SEM-236), from begin_transaction to leave_transaction. The first exchange in
+  // which some process ends a transaction is the end of the transaction in all processes.
+  void begin_transaction() { ++transactions_; }
+  /// The function of the innermost transaction has returned in this process. Throws: as values, if
+  /// the function has not returned in every process.
+  void end_transaction(CallSite site);
+  /// The same for a function that has thrown. Does nothing if all processes know the end of the
+  /// transaction or of the run. Never throws.
+  void end_failed_transaction(const std::exception_ptr& thrown, CallSite site) noexcept;
+  void leave_transaction();
+
   /// Gives each replica of a report its process, and the report texts of its own for places.
   void complete(ErrorReport& report) const;
   /// Completes the report of a belfry error; returns exceptions of users unchanged.
@@ -122,6 +135,7 @@ class ProcessExchange {
   template <class F>
   auto ending_run_of(const F& step) -> decltype(step());
   void note_listeners(const std::vector<ProcessMessage>& all);
+  void note_transaction(const std::vector<ProcessMessage>& all);
   void require_equal(const std::vector<ProcessMessage>& all, const Describe* describe);
   [[noreturn]] void throw_peer_failed(const std::vector<ProcessMessage>& all) const;
   [[noreturn]] void throw_mismatch(const std::vector<ProcessMessage>& all,
@@ -133,6 +147,8 @@ class ProcessExchange {
   std::vector<bool> listens_;  // By process, in the present run.
   State state_ = State::kIdle;
   std::exception_ptr failure_{};
+  int transactions_ = 0;  // The depth of the innermost.
+  int over_from_ = 0;     // All processes know the end of transactions from this depth; 0: of none.
 };
 
 }  // namespace belfry::detail

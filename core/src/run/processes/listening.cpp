@@ -13,6 +13,7 @@
 #include "belfry/detail/distribute.h"
 #include "belfry/detail/process_exchange.h"
 #include "belfry/detail/process_listeners.h"
+#include "belfry/detail/process_transaction.h"
 #include "belfry/detail/process_work.h"
 #include "belfry/detail/variable_state.h"
 #include "run/processes/run_picture.h"
@@ -34,10 +35,16 @@ class Listener {
   Listener(StrategyCore& core, CallSite site)
       : core_(core), processes_(*core.processes()), site_(site) {}
 
+  // If the run fails, every transaction fails, the innermost first.
   void listen() {
-    while (!processes_.is_closed()) {
-      const Bytes answer = std::exchange(answer_, Bytes());
-      hear(processes_.listen(answer, site_));
+    try {
+      while (!processes_.is_closed()) {
+        const Bytes answer = std::exchange(answer_, Bytes());
+        hear(processes_.listen(answer, site_));
+      }
+    } catch (...) {
+      while (!transactions_.empty()) end_transaction(true);
+      throw;
     }
   }
 
@@ -51,6 +58,11 @@ class Listener {
     }
     if (heard.kind == Kind::kRound) {
       awaits_descriptions_ ? hear_descriptions(heard.payloads) : hear_round(heard.payloads);
+    } else if (heard.ends_transaction) {
+      end_transaction(heard.kind == Kind::kFailed);
+    } else if (heard.what == kBeginTransaction) {
+      transactions_.push_back(core_.snapshots());
+      processes_.begin_transaction();
     } else if (heard.what == kNewValue) {
       hear_new_value(heard.payloads);
     } else if (heard.what == kPutValue) {
@@ -74,6 +86,14 @@ class Listener {
   void hear_descriptions(const std::vector<Bytes>& descriptions) {
     awaits_descriptions_ = false;
     agree_on_round(processes_, descriptions, rounds_);
+  }
+
+  void end_transaction(bool failed) {
+    if (failed) {
+      for (const std::function<void()>& undo : transactions_.back()) undo();
+    }
+    transactions_.pop_back();
+    processes_.leave_transaction();
   }
 
   // The variable changes after a later exchange, when every process has prepared the change.
@@ -119,7 +139,8 @@ class Listener {
   Bytes answer_;  // In the next exchange.
   bool awaits_descriptions_ = false;
   std::uint64_t rounds_ = 0;
-  std::vector<std::function<void()>> puts_;  // Prepared changes of variables.
+  std::vector<std::function<void()>> puts_;                       // Prepared changes of variables.
+  std::vector<std::vector<std::function<void()>>> transactions_;  // How to undo each.
 };
 
 }  // namespace

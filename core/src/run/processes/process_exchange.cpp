@@ -3,12 +3,11 @@
 
 #include "belfry/detail/process_exchange.h"
 
-#include "run/processes/run_picture.h"
+#include "run/processes/process_messages.h"
 #include "run/rounds/exception_text.h"
 #include "words/with_report.h"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -30,6 +29,7 @@ Bytes encode(const ProcessMessage& message) {
   out.put(message.line);
   out.put(message.replica);
   out.put(message.in_run);
+  out.put(message.transaction);
   out.add(message.payload.data(), message.payload.size());
   return out.bytes();
 }
@@ -45,26 +45,9 @@ ProcessMessage decode(const Bytes& bytes) {
   message.line = in.get<int>();
   message.replica = in.get<int>();
   message.in_run = in.get<bool>();
+  message.transaction = in.get<int>();
   message.payload.assign(in.rest().begin(), in.rest().end());
   return message;
-}
-
-CallSite site_of(const ProcessMessage& message) { return {message.file.c_str(), message.line}; }
-
-bool is_failed(const ProcessMessage& message) { return message.kind == Kind::kFailed; }
-bool listens(const ProcessMessage& message) { return message.kind == Kind::kListen; }
-
-// Whether two processes make the same call, apart from the place. A listening process is in the
-// same call as each process of the run.
-bool same_call(const ProcessMessage& first, const ProcessMessage& other) {
-  if (other.strategy != first.strategy) return false;
-  if (listens(first) || listens(other)) return first.in_run && other.in_run;
-  return other.kind == first.kind && other.what == first.what;
-}
-
-bool same_place(const ProcessMessage& first, const ProcessMessage& other) {
-  if (first.kind == Kind::kRound || listens(first) || listens(other)) return true;
-  return other.line == first.line && other.file == first.file;
 }
 
 // Errors that all processes throw together: afterwards no process waits.
@@ -100,29 +83,6 @@ std::vector<Bytes> payloads_of(std::vector<ProcessMessage> all) {
   payloads.reserve(all.size());
   for (ProcessMessage& message : all) payloads.push_back(std::move(message.payload));
   return payloads;
-}
-
-// The lowest process with replicas in the run; process 0 if all processes listen.
-const ProcessMessage& speaker_of(const std::vector<ProcessMessage>& all) {
-  const auto speaker = std::ranges::find_if_not(all, listens);
-  return speaker == all.end() ? all.front() : *speaker;
-}
-
-ErrorReport describe_difference(const ProcessMessage& first, const ProcessMessage& other) {
-  ErrorReport report;
-  report.expected = "the same calls in the same order in every process";
-  report.hint = "take calls out of branches and loops that depend on the process";
-  report.code = ErrorCode::kMergeKinds;
-  if (first.kind != other.kind || first.what != other.what) {
-    report.summary = "processes make different calls";
-  } else if (first.strategy != other.strategy) {
-    report.code = ErrorCode::kMergePlaces;
-    report.summary = "processes use different strategies";
-  } else {
-    report.code = ErrorCode::kMergePlaces;
-    report.summary = "processes call " + first.what + " at different places";
-  }
-  return report;
 }
 
 }  // namespace
@@ -238,7 +198,9 @@ std::vector<ProcessMessage> ProcessExchange::understand(const ProcessMessage& ow
   return ending_run_of([&] {
     std::vector<ProcessMessage> all;
     for (const Bytes& bytes : sent) all.push_back(decode(bytes));
+    note_transaction(all);
     if (is_failed(own)) return all;
+    if (listens(own) && end_one_transaction(all)) return all;
     if (std::ranges::any_of(all, is_failed)) throw_peer_failed(all);
     require_equal(all, describe);
     note_listeners(all);
@@ -256,63 +218,6 @@ void ProcessExchange::require_equal(const std::vector<ProcessMessage>& all,
     const Bytes own = describe == nullptr ? Bytes() : (*describe)();
     throw_mismatch(all, group_.gather(own));
   }
-}
-
-void ProcessExchange::throw_peer_failed(const std::vector<ProcessMessage>& all) const {
-  ErrorReport report;
-  report.code = ErrorCode::kPeerFailed;
-  for (std::size_t process = 0; process < all.size(); ++process) {
-    const ProcessMessage& message = all[process];
-    if (!is_failed(message)) continue;
-    if (report.summary.empty()) {
-      report.summary = "process " + std::to_string(process) + " failed: " + message.what;
-    }
-    ReplicaReport& part = report.replicas.emplace_back();
-    part.replica_id = message.replica;
-    part.site = site_of(message);
-    part.what = "failed: " + message.what;
-    part.process = static_cast<int>(process);
-  }
-  report.hint = "the run of this process is not at fault: mend the failure in the other process";
-  complete(report);
-  throw PeerFailedError(std::move(report));
-}
-
-void ProcessExchange::throw_mismatch(const std::vector<ProcessMessage>& all,
-                                     const std::vector<Bytes>& rounds) const {
-  const ProcessMessage& first = speaker_of(all);
-  const auto stranger = std::ranges::find_if(all, [&](const ProcessMessage& other) {
-    return !same_call(first, other) && (other.kind != first.kind || other.what != first.what);
-  });
-  const auto elsewhere = std::ranges::find_if(all, [&](const ProcessMessage& other) {
-    return !same_call(first, other) || !same_place(first, other);
-  });
-  ErrorReport report = describe_difference(first, stranger != all.end() ? *stranger : *elsewhere);
-  std::vector<std::unique_ptr<RunPicture>> pictures;  // The report points into them.
-  for (std::size_t process = 0; process < all.size(); ++process) {
-    const ProcessMessage& message = all[process];
-    std::vector<ReplicaReport> parts;
-    if (message.kind == Kind::kRound && message.strategy == number_) {
-      const auto& picture = pictures.emplace_back(std::make_unique<RunPicture>(replicas()));
-      picture->add(rounds[process]);
-      parts = replica_reports(picture->facts());
-    } else {
-      const char* const verb = message.kind == Kind::kMake ? "makes " : "calls ";
-      ReplicaReport& part = parts.emplace_back();
-      part.site = site_of(message);
-      part.what = message.kind == Kind::kRound ? "runs" : verb + message.what;
-      if (listens(message)) part.what = "runs, and none of its replicas takes part";
-      if (message.strategy != number_) {
-        part.what += ", of strategy " + std::to_string(message.strategy) + " of the group";
-      }
-    }
-    for (ReplicaReport& part : parts) {
-      part.process = static_cast<int>(process);
-      report.replicas.push_back(std::move(part));
-    }
-  }
-  complete(report);
-  throw_error(std::move(report));
 }
 
 std::vector<Bytes> ProcessExchange::round(const Bytes& own, Describe describe) {
@@ -348,6 +253,7 @@ HeardExchange ProcessExchange::listen(const Bytes& answer, CallSite site) {
       exchange({Kind::kListen, number_, "run", site.file, site.line, -1, answer, true});
   HeardExchange heard;
   heard.nobody_speaks = std::ranges::all_of(all, listens);
+  heard.ends_transaction = speaker_of(all).transaction > 0;
   heard.kind = speaker_of(all).kind;
   heard.what = speaker_of(all).what;
   heard.payloads = payloads_of(std::move(all));
@@ -370,22 +276,6 @@ std::exception_ptr ProcessExchange::tell_failure(const std::exception_ptr& throw
     failure_ = cause;
   }
   return cause;
-}
-
-void ProcessExchange::complete(ErrorReport& report) const {
-  for (ReplicaReport& part : report.replicas) {
-    if (part.replica_id >= 0) part.process = process_of(part.replica_id);
-    if (part.file != nullptr || part.site.file == nullptr) continue;
-    part.file = std::make_shared<const std::string>(part.site.file);
-    part.site.file = part.file->c_str();
-  }
-}
-
-std::exception_ptr ProcessExchange::completed(std::exception_ptr thrown) const {
-  std::optional<ErrorReport> report = error_report(thrown);
-  if (!report) return thrown;
-  complete(*report);
-  return with_report(std::move(thrown), *report);
 }
 
 }  // namespace belfry::detail

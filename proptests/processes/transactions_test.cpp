@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Transactions over three hosts with the replicas 0 and 1, 2, and 3 to 5. A mirrored variable
+// begins with 1, and each component of a replica-local variable with 2.
+#include "belfry/belfry.h"
+#include "belfry/testing/asserts.h"
+#include "processes/hosts.h"
+#include "processes/listeners.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace belfry::testing::transactions {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+struct Two {
+  explicit Two(Strategy& strategy)
+      : weight(strategy.mirrored_variable(1.0)),
+        count(strategy.replica_local_variable(ReduceOp::kSum, 2.0)) {}
+
+  void change(CrossReplicaContext& cross) const {
+    cross.update(weight, [](double& own) { own += 10; });
+    cross.assign_each(count, 7.0);
+    cross.update(count, [](double& own) { own += 1; });
+  }
+  void expect(Strategy& strategy, double of_weight, double of_count) const {
+    EXPECT_EQ(strategy.read(weight), of_weight);
+    EXPECT_THAT(strategy.local_values(count), Each(of_count));
+    EXPECT_EQ(strategy.read(count), 6 * of_count);
+  }
+
+  MirroredVariable<double> weight;
+  ReplicaLocalVariable<double> count;
+};
+
+// The text of the exception of `transaction` on each host. No variable has changed on any host.
+std::vector<std::string> texts_of(
+    const std::function<void(Strategy&, int rank, const Two&)>& transaction) {
+  std::vector<std::string> texts(3, "nothing was thrown");
+  on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+    const Two two(strategy);
+    const int rank = host.group().rank();
+    try {
+      transaction(strategy, rank, two);
+    } catch (const std::exception& error) {
+      texts[static_cast<std::size_t>(rank)] = error.what();
+    }
+    two.expect(strategy, 1, 2);
+  });
+  return texts;
+}
+
+void expect_failure_of_two(const std::vector<std::string>& texts) {
+  EXPECT_EQ(texts[2], "planned");
+  const std::vector<std::string> others{texts[0], texts[1]};
+  EXPECT_THAT(others, Each(AllOf(HasSubstr("BF-071"),
+                                 HasSubstr("process 2 failed: std::runtime_error \"planned\""))));
+}
+
+TEST(Transactions, KeepTheChangesIfTheFunctionReturnsInAllProcesses) {
+  testing::asserts("SEM-236");
+  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host&) {
+    const Two two(strategy);
+    EXPECT_EQ(strategy.transaction([&] {
+      two.change(strategy.cross_replica());
+      return 5;
+    }),
+              5);
+    two.expect(strategy, 11, 8);
+  });
+}
+
+TEST(Transactions, FailInAllProcessesIfTheFunctionThrowsInOne) {
+  testing::asserts("SEM-236");
+  // The others have returned from the function.
+  expect_failure_of_two(texts_of([](Strategy& strategy, int rank, const Two& two) {
+    strategy.transaction([&] {
+      two.change(strategy.cross_replica());
+      if (rank == 2) throw std::runtime_error("planned");
+    });
+  }));
+}
+
+TEST(Transactions, EndInTheNextCallOfTheOtherProcesses) {
+  testing::asserts("SEM-236");
+  for (const bool catches : {false, true}) {
+    const auto texts = texts_of([catches](Strategy& strategy, int rank, const Two& two) {
+      strategy.transaction([&] {
+        two.change(strategy.cross_replica());
+        if (rank == 2) throw std::runtime_error("planned");
+        try {
+          strategy.read(two.count);
+        } catch (const PeerFailedError&) {
+          if (!catches) throw;
+        }
+      });
+    });
+    if (!catches) expect_failure_of_two(texts);
+    EXPECT_EQ(texts[2], "planned");
+    EXPECT_THAT(texts[0], HasSubstr("BF-071"));
+  }
+}
+
+TEST(Transactions, EndInRunsOfTheOtherProcesses) {
+  testing::asserts("SEM-236");
+  expect_failure_of_two(texts_of([](Strategy& strategy, int rank, const Two& two) {
+    strategy.transaction([&] {
+      two.change(strategy.cross_replica());
+      if (rank == 2) throw std::runtime_error("planned");
+      sum_of_ones(strategy);
+    });
+  }));
+}
+
+TEST(Transactions, FailWithTheRunInTheFunction) {
+  testing::asserts("SEM-236");
+  expect_failure_of_two(texts_of([](Strategy& strategy, int, const Two& two) {
+    strategy.transaction([&] {
+      two.change(strategy.cross_replica());
+      strategy.run([](ReplicaContext& replica) {
+        if (replica.replica_id() == 4) throw std::runtime_error("planned");
+        return replica.all_reduce(ReduceOp::kSum, 1);
+      });
+    });
+  }));
+}
+
+TEST(Transactions, ThrowTheOwnExceptionOfEachProcess) {
+  testing::asserts("SEM-236");
+  const auto texts = texts_of([](Strategy& strategy, int rank, const Two& two) {
+    strategy.transaction([&] {
+      two.change(strategy.cross_replica());
+      throw std::runtime_error("of " + std::to_string(rank));
+    });
+  });
+  EXPECT_THAT(texts, ::testing::ElementsAre("of 0", "of 1", "of 2"));
+}
+
+TEST(Transactions, AreCallsOfAllProcesses) {
+  testing::asserts("SEM-236");
+  const auto texts = texts_of([](Strategy& strategy, int rank, const Two& two) {
+    if (rank == 1) {
+      strategy.read(two.count);
+    } else {
+      strategy.transaction([] {});
+    }
+  });
+  EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-012"), HasSubstr("calls transaction"))));
+}
+
+TEST(Transactions, NestInAllProcesses) {
+  testing::asserts("SEM-236");
+  on_hosts([](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
+    const Two two(strategy);
+    CrossReplicaContext& cross = strategy.cross_replica();
+    strategy.transaction([&] {
+      two.change(cross);
+      try {
+        strategy.transaction([&] {
+          two.change(cross);
+          if (host.group().rank() == 2) throw std::runtime_error("inner");
+        });
+        ADD_FAILURE() << "nothing was thrown";
+      } catch (const PeerFailedError&) {
+        EXPECT_NE(host.group().rank(), 2);
+      } catch (const std::runtime_error&) {
+        EXPECT_EQ(host.group().rank(), 2);
+      }
+      strategy.transaction([&] { cross.assign_each(two.count, 9.0); });
+    });
+    two.expect(strategy, 11, 9);
+  });
+}
+
+TEST(Transactions, InMergesRestoreTheVariablesOfProcessesThatListen) {
+  testing::asserts("SEM-236");
+  for (const int listener : {0, 1, 2}) {
+    on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host&) {
+      const Two two(strategy);
+      merge_without(listener, strategy, [&](CrossReplicaContext& cross) {
+        const auto failed = [&] {
+          two.change(cross);
+          strategy.transaction([&] { two.change(cross); });
+          throw std::runtime_error("undo");
+        };
+        EXPECT_THROW(strategy.transaction(failed), std::runtime_error);
+        EXPECT_EQ(strategy.read(two.weight), 1);
+        EXPECT_EQ(strategy.read(two.count), 12);
+        strategy.transaction([&] {
+          two.change(cross);
+          EXPECT_THROW(strategy.transaction(failed), std::runtime_error);
+        });
+      });
+      two.expect(strategy, 11, 8);
+    });
+  }
+}
+
+TEST(Transactions, InAMergeThatFailInOneProcessFailTheRun) {
+  testing::asserts("SEM-236");
+  for (const int listener : {0, 1}) {
+    expect_failure_of_two(texts_of([&](Strategy& strategy, int rank, const Two& two) {
+      merge_without(listener, strategy, [&](CrossReplicaContext& cross) {
+        try {
+          strategy.transaction([&] {
+            two.change(cross);
+            if (rank == 2) throw std::runtime_error("planned");
+          });
+        } catch (const std::exception&) {
+          // The run fails, as other processes have failed.
+        }
+      });
+    }));
+  }
+}
+
+}  // namespace
+}  // namespace belfry::testing::transactions
