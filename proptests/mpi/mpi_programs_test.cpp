@@ -5,6 +5,7 @@
 // strategy with all replicas, too.
 #include "belfry/belfry.h"
 #include "belfry/sim/backend.h"
+#include "belfry/testing/asserts.h"
 #include "processes/group_kind.h"
 #include "processes/over_processes.h"
 #include "processes/process_program.h"
@@ -14,7 +15,9 @@
 
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <string>
+#include <vector>
 
 namespace belfry::testing {
 namespace {
@@ -23,8 +26,7 @@ constexpr int kCases = 12;
 
 void expect_the_bits_of_one(ProcessGroup& group, const ProcessProgram& program) {
   const auto rank = static_cast<std::size_t>(group.rank());
-  sim::Backend backend{sim::Options{.devices = program.devices[rank], .seed = 3 + rank},
-                       sim::Attachments{.may_lack_devices = true}};
+  sim::Backend backend{{.devices = program.devices[rank], .seed = 3 + rank}};
   MultiWorkerMirroredStrategy strategy{backend, group, {.order = program.order}};
   Trace after;
   const PerReplica<Trace> own =
@@ -49,6 +51,38 @@ TEST(MpiPrograms, ComputeTheBitsOfOneStrategyWithAllReplicas) {
                                        };
                                      }),
               "");
+  });
+}
+
+// Process 0, and then the last process, has no devices: of 2 to 4 processes with two devices each,
+// one listens. With n replicas, replica r adds 1 + r to 5: the sum is 5 + n (n + 1) / 2.
+TEST(MpiPrograms, AProcessHasNoDevices) {
+  testing::asserts("SEM-213");
+  testing::asserts("SEM-238");
+  on_each_process([](ProcessGroup& group) {
+    for (const int without : {0, group.size() - 1}) {
+      sim::Backend simulated{{.devices = group.rank() == without ? 0 : 2}};
+      HostBackend none(0);
+      const bool is_host = group.rank() == without && without > 0;
+      MultiWorkerMirroredStrategy strategy{is_host ? static_cast<Backend&>(none) : simulated,
+                                           group};
+      const int replicas = 2 * (group.size() - 1);
+      EXPECT_EQ(strategy.num_replicas(), replicas);
+      EXPECT_EQ(strategy.devices().empty(), group.rank() == without);
+      const auto weight = strategy.mirrored_variable([] { return Tensor<double>::full({2}, 5); },
+                                                     {.aggregation = Aggregation::kSum});
+      int calls = 0;
+      const auto sums = strategy.run([&](ReplicaContext& replica) {
+        ++calls;
+        replica.assign_add(weight, Tensor<double>::full({2}, 1 + replica.replica_id()));
+        return replica.all_reduce(ReduceOp::kSum, 1);
+      });
+      EXPECT_EQ(calls, group.rank() == without ? 0 : 2);
+      EXPECT_EQ(std::distance(sums.begin(), sums.end()), calls);
+      for (const int sum : sums) EXPECT_EQ(sum, replicas);
+      const double expected = 5 + replicas * (replicas + 1) / 2.0;
+      EXPECT_EQ(strategy.read(weight).to_host(), std::vector<double>(2, expected));
+    }
   });
 }
 

@@ -3,7 +3,6 @@
 
 #include "processes/process_program.h"
 
-#include "belfry/sim/attachments.h"
 #include "belfry/sim/backend.h"
 #include "belfry/testing/thread_group.h"
 #include "processes/device_steps.h"
@@ -242,8 +241,7 @@ ProcessOutcome run_over_processes(const ProcessProgram& program, std::vector<dou
   later.resize(processes);
   run_processes(static_cast<int>(processes), [&](ProcessGroup& group) {
     const auto rank = static_cast<std::size_t>(group.rank());
-    sim::Backend backend{sim::Options{.devices = program.devices[rank], .seed = 3 + rank},
-                         sim::Attachments{.may_lack_devices = true}};
+    sim::Backend backend{{.devices = program.devices[rank], .seed = 3 + rank}};
     MultiWorkerMirroredStrategy strategy{backend, group, {.order = program.order}};
     try {
       const PerReplica<Trace> traces =

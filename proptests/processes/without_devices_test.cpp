@@ -8,6 +8,7 @@
 #include "belfry/sim/cluster.h"
 #include "belfry/testing/asserts.h"
 #include "belfry/testing/code_of.h"
+#include "belfry/testing/thread_group.h"
 #include "words/temporary_folder_test.h"
 
 #include <gmock/gmock.h>
@@ -180,6 +181,43 @@ TEST(WithoutDevices, InputFunctionsAreNotCalled) {
     const std::string context =
         std::string("input pipeline ") + (is_first ? "0" : "1") + " of 2, 3 replicas in sync";
     EXPECT_THAT(contexts, ElementsAre(context, context));
+  });
+}
+
+TEST(WithoutDevices, BackendsOfProgramsHaveNone) {
+  testing::asserts("SEM-238");
+  // Process 1 has the replicas 0 and 1; the others have a simulator and a host without devices.
+  run_processes(3, [](ProcessGroup& group) {
+    sim::Backend simulated{{.devices = group.rank() == 1 ? 2 : 0}};
+    HostBackend host(0);
+    Backend& backend = group.rank() == 2 ? static_cast<Backend&>(host) : simulated;
+    EXPECT_EQ(backend.device_count(), group.rank() == 1 ? 2 : 0);
+    MultiWorkerMirroredStrategy strategy{backend, group};
+    EXPECT_EQ(strategy.num_replicas(), 2);
+    const auto weight = strategy.mirrored_variable([] { return Tensor<double>::full({2}, 5); },
+                                                   {.aggregation = Aggregation::kSum});
+    strategy.run([&](ReplicaContext& replica) {
+      replica.assign_add(weight, Tensor<double>::full({2}, 1 + replica.replica_id()));
+    });
+    EXPECT_THAT(strategy.read(weight).to_host(), ElementsAre(8, 8));
+    const auto values = strategy.distribute_values([](int id) { return 10.0 + id; });
+    EXPECT_EQ(strategy.cross_replica().reduce(ReduceOp::kSum, values).value(), 21);
+    strategy.cross_replica().update(weight, [](Tensor<double>& own) { own = own * 2; });
+    EXPECT_THAT(strategy.read(weight).to_host(), ElementsAre(16, 16));
+  });
+}
+
+TEST(WithoutDevices, AStrategyOfOneProcessIsRefused) {
+  testing::asserts("SEM-238");
+  sim::Backend simulated{{.devices = 0}};
+  EXPECT_EQ(code_of([&] { MirroredStrategy{simulated}; }), ErrorCode::kNoDevices);
+  HostBackend host(0);
+  EXPECT_EQ(code_of([&] { MirroredStrategy{host}; }), ErrorCode::kNoDevices);
+  EXPECT_EQ(code_of([&] { CentralStorageStrategy{host}; }), ErrorCode::kNoDevices);
+  EXPECT_EQ(code_of([&] { host.communicator({}); }), ErrorCode::kNoDevices);
+  EXPECT_EQ(code_of([&] { host.device(1); }), ErrorCode::kUnknownDevice);
+  run_processes(1, [&](ProcessGroup& group) {
+    EXPECT_EQ(code_of([&] { MultiWorkerMirroredStrategy(host, group); }), ErrorCode::kNoDevices);
   });
 }
 

@@ -186,7 +186,7 @@ Backend::Backend(const Options& options, const Attachments& attached, CallSite s
 std::shared_ptr<Backend::State> Backend::state_for(const Options& options,
                                                    const Attachments& attached,
                                                    const CallSite& site) {
-  const Options checked = checked_options(options, site, attached.may_lack_devices);
+  const Options checked = checked_options(options, site, LeastDevices::kNone);
   ProgramRun* const program = PresentBody::program();
   // The backend of an exploration in the program is none of the program's own.
   const bool of_exploration = dynamic_cast<engine::HostAccessWatch*>(attached.observer) != nullptr;

@@ -17,7 +17,8 @@ constexpr int kMostDevices = 1 << 26;
 
 void require_devices(const Options& options, CallSite site) {
   if (options.devices < 1) {
-    throw InvalidArgumentError(ErrorCode::kNoDevices, "a backend needs at least one device",
+    throw InvalidArgumentError(ErrorCode::kNoDevices,
+                               "a backend of " + std::to_string(options.devices) + " devices",
                                "set Options::devices to 1 or more", site);
   }
   if (options.devices > kMostDevices) {
@@ -60,8 +61,8 @@ void require_enumerator(E value, E last, const char* member, const char* hint, C
 
 }  // namespace
 
-Options checked_options(Options options, CallSite site, bool may_lack_devices) {
-  if (!may_lack_devices || options.devices != 0) require_devices(options, site);
+Options checked_options(Options options, CallSite site, LeastDevices least) {
+  if (least == LeastDevices::kOne || options.devices != 0) require_devices(options, site);
   require_links(options, site);
   require_enumerator(options.schedule.kind, ScheduleKind::kReplayed, "schedule.kind",
                      "use Schedule::fixed(), Schedule::random() or Schedule::replay(token)", site);

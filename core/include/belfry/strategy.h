@@ -197,8 +197,9 @@ class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks
 
   /// Calls `fn()` and returns its result. If `fn` throws, every variable that existed before gets
   /// its former components back, also if replicas wrote them (SEM-59).
-  /// Order: copies all host values; tensors share storage until written. Throws: ContextError; the
-  /// exceptions of `fn`.
+  /// Order: copies all host values; tensors share storage until written. Over several processes the
+  /// host waits until `fn` has ended in all. Throws: ContextError; the exceptions of `fn`;
+  /// PeerFailedError (kPeerFailed) if `fn` throws in another process alone (SEM-236).
   template <class F>
   auto transaction(const F& fn, CallSite site = CallSite::here()) {
     static_assert(std::is_invocable_v<const F&>, "transaction calls fn(): write [&] {...}");

@@ -10,6 +10,7 @@
 #include "host/host_communicator.h"
 #include "host/host_device.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -19,11 +20,13 @@ HostBackend::HostBackend(int devices)
     : count_(devices),
       kernel_failures_(std::make_shared<KernelFailures>()),
       executor_(make_fiber_executor({})) {
-  if (devices < 1) {
-    throw InvalidArgumentError(ErrorCode::kNoDevices, "a backend needs at least one device",
-                               "ask for 1 or more");
+  if (devices < 0) {
+    throw InvalidArgumentError(ErrorCode::kNoDevices,
+                               "a backend of " + std::to_string(devices) + " devices",
+                               "ask for 1 or more, or for 0 in a process without devices");
   }
-  devices_.resize(static_cast<std::size_t>(devices));
+  // Without devices, the host has the index 0.
+  devices_.resize(static_cast<std::size_t>(std::max(devices, 1)));
 }
 
 HostBackend::~HostBackend() = default;
@@ -35,7 +38,7 @@ DeviceSpec HostBackend::device_spec(int index) const {
 }
 
 Device& HostBackend::device(int index) {
-  if (index < 0 || index >= count_) {
+  if (!has_device(index)) {
     throw InvalidArgumentError(
         ErrorCode::kUnknownDevice,
         "device " + std::to_string(index) + " of a backend with " + std::to_string(count_),

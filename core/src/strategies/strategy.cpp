@@ -19,7 +19,9 @@ namespace {
 std::vector<int> all_devices(Backend& backend, CallSite site) {
   if (backend.device_count() == 0) {
     throw InvalidArgumentError(ErrorCode::kNoDevices, "a strategy needs at least one device",
-                               "only a process of a MultiWorkerMirroredStrategy has none", site);
+                               "only a process of a MultiWorkerMirroredStrategy may lack devices, "
+                               "next to processes that have devices",
+                               site);
   }
   std::vector<int> devices(static_cast<std::size_t>(backend.device_count()));
   std::iota(devices.begin(), devices.end(), 0);

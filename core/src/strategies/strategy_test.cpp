@@ -56,7 +56,7 @@ TEST(Strategies, RefuseImpossibleDevices) {
   EXPECT_EQ(code_of([&] { MirroredStrategy(backend, {.devices = {first, unknown}}); }),
             ErrorCode::kUnknownDevice);
   EXPECT_EQ(code_of([&] { OneDeviceStrategy(backend, unknown); }), ErrorCode::kUnknownDevice);
-  EXPECT_EQ(code_of([] { HostBackend none(0); }), ErrorCode::kNoDevices);
+  EXPECT_EQ(code_of([] { HostBackend none(-1); }), ErrorCode::kNoDevices);
 }
 
 // A number from a file may be no order, and the order of the sums would then be unknown.

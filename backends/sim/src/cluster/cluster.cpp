@@ -126,8 +126,7 @@ class RunningHost final : public Host {
                   .memory_limit_bytes = run.options.memory_limit_bytes,
                   .record_limit = run.options.record_limit,
                   .seed = run.options.seed},
-                 Attachments{
-                     .chooser = run.chooser.get(), .schedules = &run, .may_lack_devices = true}) {}
+                 Attachments{.chooser = run.chooser.get(), .schedules = &run}) {}
 
   ProcessGroup& group() override { return group_; }
   Backend& backend() override { return backend_; }

@@ -15,7 +15,9 @@ namespace belfry {
 /// for schedules, faults and reports.
 class HostBackend final : public Backend {
  public:
-  /// Throws: InvalidArgumentError (kNoDevices) for fewer than 1.
+  /// Without devices, the backend is for a process of a MultiWorkerMirroredStrategy whose replicas
+  /// are all in other processes (SEM-238). Throws: InvalidArgumentError (kNoDevices) for fewer than
+  /// 0.
   explicit HostBackend(int devices = 1);
   ~HostBackend() override;
 

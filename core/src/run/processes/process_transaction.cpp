@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Transactions over several processes. A function that throws in one process alone leaves the
+// Transactions over several processes. The exception of a single process leaves the
 // others in any exchange: the message about the end therefore takes the place of the next exchange.
 #include "belfry/detail/process_transaction.h"
 

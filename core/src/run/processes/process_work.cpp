@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Files, which process 0 alone opens. A process 0 that listens to a run knows no checkpoint: the
-// lowest process that takes part sends the contents.
+// Files. Process 0 alone opens files. A listening process 0 knows no checkpoint: the lowest process
+// of the run sends the contents.
 #include "belfry/detail/process_work.h"
 
 #include "belfry/detail/process_exchange.h"
@@ -17,7 +17,7 @@
 namespace belfry::detail {
 namespace {
 
-// The path of each process; none for a process that listens.
+// The path of each process; none for a listening process.
 std::vector<std::optional<std::string>> paths_of(const std::vector<Bytes>& payloads) {
   std::vector<std::optional<std::string>> paths;
   for (const Bytes& payload : payloads) {
@@ -55,8 +55,7 @@ Bytes bytes_of(const std::string& text) {
   return out.bytes();
 }
 
-// The result of `work`, which process 0 does, in every process. `contents` are for a process 0 that
-// listens.
+// The result of `work` of process 0, in every process. `contents` are for a listening process 0.
 template <class Work>
 Bytes done_by_first_process(StrategyCore& core, const char* what, const std::string& path,
                             const std::string& contents, CallSite site, const Work& work) {

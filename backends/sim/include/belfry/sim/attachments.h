@@ -19,9 +19,6 @@ struct Attachments {
   Observer* observer = nullptr;  ///< Sees the runs of the backend.
   /// Tells the schedule in errors, in place of the choices of the backend alone.
   const ScheduleSource* schedules = nullptr;
-  /// Whether `Options::devices` may be 0, for a process without devices: the host alone holds
-  /// values.
-  bool may_lack_devices = false;
 };
 
 }  // namespace belfry::sim
