@@ -43,30 +43,6 @@ auto results_without(int listener, const F& replica_function) {
   return results;
 }
 
-// In process `listener` the text of a PeerFailedError, in the others of an UnsupportedError.
-void expect_refused(const std::string& what,
-                    const std::function<void(CrossReplicaContext&, Strategy&)>& merge) {
-  const int listener = 1;
-  std::vector<std::string> texts(3);
-  on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
-    std::string& text = texts[static_cast<std::size_t>(host.group().rank())];
-    try {
-      strategy.run(
-          [&](ReplicaContext& replica, double) {
-            replica.merge_call([&](CrossReplicaContext& cross) { merge(cross, strategy); });
-          },
-          values_without(listener));
-    } catch (const UnsupportedError& error) {
-      EXPECT_NE(host.group().rank(), listener);
-      text = error.what();
-    } catch (const PeerFailedError& error) {
-      EXPECT_EQ(host.group().rank(), listener);
-      text = error.what();
-    }
-  });
-  EXPECT_THAT(texts, Each(AllOf(HasSubstr(what), HasSubstr("no replica of process 1"))));
-}
-
 TEST(Listening, ProcessesCallNoFunction) {
   testing::asserts("SEM-212");
   std::vector<int> calls(3);
@@ -230,36 +206,6 @@ TEST(Listening, ProcessesGiveTheirReplicaLocalComponents) {
       EXPECT_EQ(strategy.read(sum), total);
       (void)host;
     });
-  }
-}
-
-TEST(Listening, RefusesWorkThatNeedsAllProcesses) {
-  testing::asserts("SEM-212");
-  expect_refused("a variable",
-                 [](CrossReplicaContext&, Strategy& strategy) { strategy.mirrored_variable(1.0); });
-}
-
-TEST(Listening, RefusesVariablesThatReplicasMake) {
-  testing::asserts("SEM-212");
-  for (const bool merges_first : {false, true}) {
-    for (const int listener : {0, 1}) {
-      on_hosts([&](MultiWorkerMirroredStrategy& strategy, sim::Host& host) {
-        const auto body = [&](ReplicaContext& replica, double x) {
-          if (merges_first) replica.all_reduce(ReduceOp::kSum, x);
-          replica.strategy().mirrored_variable(1.0);
-        };
-        if (host.group().rank() == listener) {
-          EXPECT_THROW(strategy.run(body, values_without(listener)), PeerFailedError);
-        } else {
-          EXPECT_THROW(strategy.run(body, values_without(listener)), UnsupportedError);
-        }
-        // Variables have equal numbers afterwards.
-        const auto next = strategy.mirrored_variable(0.0, {.aggregation = Aggregation::kSum});
-        strategy.run([&](ReplicaContext& replica, double x) { replica.assign(next, x); },
-                     values_without(1));
-        EXPECT_EQ(strategy.read(next), 18);
-      });
-    }
   }
 }
 

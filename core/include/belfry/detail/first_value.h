@@ -10,12 +10,14 @@
 #include "belfry/detail/replica_variables.h"
 #include "belfry/nest.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <typeinfo>
+#include <vector>
 
 /// The first value of a variable: the description before the initialiser is called, and the value
 /// of several processes.
@@ -42,16 +44,42 @@ std::uint64_t host_digest_of(const Init& init) {
   return digest.value();
 }
 
+// The exchanges about a variable, which a listening process understands. The second follows if the
+// process of replica 0 listens (SEM-237).
+inline constexpr const char* kVariable = "a variable";
+inline constexpr const char* kFirstValue = "a variable: the first value";
+
 /// Compares the descriptions of a variable that all processes make, and sends the first value of
 /// the process of replica 0; `value` is empty elsewhere. Throws: VariableMismatchError
 /// (kVariableMismatch) if processes ask for different variables; as ProcessExchange::values.
 Bytes agree_on_variable(StrategyCore& core, const VariableRequest& request, std::string_view type,
                         const Bytes& value);
+/// Whether the messages of that exchange describe one variable. `usual` is the process of replica
+/// 0. Messages of listening processes are empty.
+bool describe_one_variable(const std::vector<Bytes>& messages, std::size_t usual);
+
+/// The initial value in the process that makes it, and its message. Throws: exceptions of `init`,
+/// and then PeerFailedError in the other processes.
+template <class T, class Init>
+Bytes make_first_value(StrategyCore& core, CurrentContext context, const Init& init, T& first,
+                       CallSite site) {
+  ByteWriter out;
+  try {
+    const CurrentScope scope(context);
+    first = T(initial_value(init));
+    send_value(out, first);
+  } catch (...) {
+    tell_failed_work(core, site);
+    throw;
+  }
+  return out.bytes();
+}
 
 /// The first value of a variable of several processes: `init` is called in the process of replica 0
-/// alone (SEM-159). Order: blocks the host until all processes make the variable. Throws: as
-/// agree_on_variable; exceptions of `init` in process 0, and PeerFailedError in all others;
-/// UnsupportedError for a type that cannot be sent.
+/// alone (SEM-159); if this process listens, in the lowest process that takes part (SEM-237).
+/// Order: blocks the host until all processes make the variable. Throws: as agree_on_variable;
+/// exceptions of `init` in its process, and PeerFailedError in all others; UnsupportedError for a
+/// type that cannot be sent.
 template <class T, class Init>
 T first_value_of_processes(StrategyCore& core, CrossReplicaContext& cross, const Init& init,
                            const VariableInfo& info, CallSite site) {
@@ -60,26 +88,25 @@ T first_value_of_processes(StrategyCore& core, CrossReplicaContext& cross, const
     return initial_value(init);
   } else {
     const CurrentContext here = device_context(core, cross, core.devices().front());
-    const bool is_maker = core.processes()->process_of(0) == core.processes()->rank();
+    ProcessExchange& processes = *core.processes();
+    const int usual = processes.process_of(0);
     T first{};
-    ByteWriter out;
-    if (is_maker) {
-      try {
-        CurrentContext context = here;
-        const CurrentScope scope(context);
-        first = T(initial_value(init));
-        send_value(out, first);
-      } catch (...) {
-        tell_failed_work(core, site);
-        throw;
-      }
-    }
+    Bytes made;
+    if (processes.rank() == usual) made = make_first_value(core, here, init, first, site);
     const VariableRequest request{
         info.name,   info.synchronization, info.aggregation,     info.trainable,
         &typeid(T),  structure_of(init),   host_digest_of(init), site,
         std::nullopt};
-    const Bytes value = agree_on_variable(core, request, spelling<T>(), out.bytes());
-    if (!is_maker) {
+    Bytes value = agree_on_variable(core, request, spelling<T>(), made);
+    // The processes know now who listens.
+    const bool listens = processes.is_listener(usual);
+    const int maker = listens ? processes.first_speaker() : usual;
+    if (listens) {
+      if (processes.rank() == maker) made = make_first_value(core, here, init, first, site);
+      value =
+          processes.values_of_speakers(kFirstValue, site, made)[static_cast<std::size_t>(maker)];
+    }
+    if (processes.rank() != maker) {
       ByteReader in(value);
       receive_value(in, first, core.placement(core.first_replica()));
     }

@@ -56,6 +56,9 @@ std::shared_ptr<VariableState<T>> initialise(StrategyCore& core, CrossReplicaCon
   state->sent = sent_components<T>();
   state->info = std::move(info);
   number_variable(core, state->info);
+  if (has_listeners(core)) {
+    state->info.homes = std::make_shared<const Participants>(replicas_of_speakers(core));
+  }
   InitialWork<T, Init> work(core, cross, state->info, init, state->info.created);
   core.initialise(work, state->info.created);
   work.require_all();

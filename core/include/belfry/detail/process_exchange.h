@@ -8,6 +8,7 @@
 #include "belfry/error.h"
 #include "belfry/process_group.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <string>
@@ -93,6 +94,10 @@ class ProcessExchange {
 
   // In a run, after its first exchange: which processes listen. Outside of runs no process listens.
   bool has_listeners() const;
+  bool is_listener(int process) const {
+    return static_cast<std::size_t>(process) < listens_.size() &&
+           listens_[static_cast<std::size_t>(process)];
+  }
   /// The lowest process that takes part; outside of runs, the process of replica 0.
   int first_speaker() const;
   bool speaks_first() const { return first_speaker() == rank(); }
@@ -106,6 +111,10 @@ class ProcessExchange {
   /// the loss of a process if `thrown` is a lost device, whose work may wait for the process.
   std::exception_ptr tell_failure(const std::exception_ptr& thrown, int replica,
                                   CallSite site) noexcept;
+
+  /// Notes that the variable with this number is made in other processes alone (SEM-237).
+  void skip_variable(std::uint64_t number) { skipped_.push_back(number); }
+  bool has_skipped(std::uint64_t number) const;
 
   // Transactions (SEM-236), from begin_transaction to leave_transaction. The first exchange in
   // which some process ends a transaction is the end of the transaction in all processes.
@@ -144,7 +153,8 @@ class ProcessExchange {
   ProcessGroup& group_;
   std::uint64_t number_;
   std::vector<int> first_;
-  std::vector<bool> listens_;  // By process, in the present run.
+  std::vector<bool> listens_;           // By process, in the present run.
+  std::vector<std::uint64_t> skipped_;  // In ascending order.
   State state_ = State::kIdle;
   std::exception_ptr failure_{};
   int transactions_ = 0;  // The depth of the innermost.

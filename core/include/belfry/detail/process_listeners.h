@@ -126,7 +126,10 @@ Bytes new_components_message(StrategyCore& core, const VariableInfo& info, CallS
     ByteWriter out;
     if (!core.processes()->speaks_first()) return {};
     try {
-      const std::vector<int> replicas = core.processes()->replicas_of(true);
+      std::vector<int> replicas = core.processes()->replicas_of(true);
+      if (info.homes != nullptr) {
+        std::erase_if(replicas, [&info](int replica) { return !info.homes->has(replica); });
+      }
       out.put(info.number);
       out.put(static_cast<std::uint64_t>(replicas.size()));
       for (const int replica : replicas) {

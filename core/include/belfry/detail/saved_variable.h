@@ -123,7 +123,8 @@ class SavedNest final : public SavedVariable {
                                    : value_for_each(core_, info(), value);
     if (const auto& reader = variable_.state(site).reader) {
       for (int i = 0; i < values.size(); ++i) {
-        values[i] = reader->on_restore(std::move(values[i]), info().first_replica + i,
+        values[i] = reader->on_restore(std::move(values[i]),
+                                       number_of_component(info(), info().first_replica + i),
                                        components_of_all(core_, info()));
       }
     }
@@ -156,7 +157,8 @@ class SavedNest final : public SavedVariable {
     }
     const auto& reader = variable_.state(site).reader;
     if (reader == nullptr) return value;
-    return reader->on_restore(value, replica, components_of_all(core_, info()));
+    return reader->on_restore(value, number_of_component(info(), replica),
+                              components_of_all(core_, info()));
   }
 
   StrategyCore& core_;

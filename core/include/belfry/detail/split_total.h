@@ -27,7 +27,14 @@ void require_sum(const VariableInfo& info, CallSite site);
 
 /// The number of components of a variable, in all processes.
 inline int components_of_all(const StrategyCore& core, const VariableInfo& info) {
+  if (info.homes != nullptr) return info.homes->count();
   return core.processes() == nullptr ? info.places.size() : core.size();
+}
+
+/// The number of a component among those of all processes: of the component of replica `replica`,
+/// or of component `replica` without several processes.
+inline int number_of_component(const VariableInfo& info, int replica) {
+  return info.homes == nullptr ? replica : info.homes->position(replica);
 }
 
 /// `value` for each component, on its device.
@@ -44,7 +51,8 @@ ReplicaArray<T> value_for_each(StrategyCore& core, const VariableInfo& info, con
 template <Nest T>
 T share_of_total(const StrategyCore& core, const VariableInfo& info, T total, SumSplit split,
                  int replica, CallSite site) {
-  take_share(leaves_of(total), split, replica, components_of_all(core, info), site);
+  take_share(leaves_of(total), split, number_of_component(info, replica),
+             components_of_all(core, info), site);
   return total;
 }
 
@@ -54,8 +62,8 @@ ReplicaArray<T> split_total(StrategyCore& core, const VariableInfo& info, const 
                             SumSplit split, CallSite site) {
   ReplicaArray<T> shares = value_for_each(core, info, total);
   for (int i = 0; i < shares.size(); ++i) {
-    take_share(leaves_of(shares[i]), split, info.first_replica + i, components_of_all(core, info),
-               site);
+    take_share(leaves_of(shares[i]), split, number_of_component(info, info.first_replica + i),
+               components_of_all(core, info), site);
   }
   return shares;
 }

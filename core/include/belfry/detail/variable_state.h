@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/participants.h"
 #include "belfry/detail/replica_array.h"
 #include "belfry/detail/variable/aggregation.h"
 #include "belfry/detail/variable/places.h"
@@ -37,6 +38,9 @@ struct VariableInfo {
   CallSite created{};
   CallSite changed{};  ///< The latest change of all components; empty before the first change.
   VariablePlaces places{};
+  /// The replicas of all processes with a component, if processes listened when the variable was
+  /// made (SEM-237); null: all. Shared by copies of the info.
+  std::shared_ptr<const Participants> homes{};
 };
 
 class ByteReader;

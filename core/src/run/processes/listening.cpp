@@ -11,6 +11,7 @@
 #include "belfry/call_site.h"
 #include "belfry/detail/current_context.h"
 #include "belfry/detail/distribute.h"
+#include "belfry/detail/first_value.h"
 #include "belfry/detail/process_exchange.h"
 #include "belfry/detail/process_listeners.h"
 #include "belfry/detail/process_transaction.h"
@@ -63,6 +64,10 @@ class Listener {
     } else if (heard.what == kBeginTransaction) {
       transactions_.push_back(core_.snapshots());
       processes_.begin_transaction();
+    } else if (heard.what == kVariable) {
+      hear_variable(heard.payloads);
+    } else if (heard.what == kFirstValue) {
+      skip_variable();
     } else if (heard.what == kNewValue) {
       hear_new_value(heard.payloads);
     } else if (heard.what == kPutValue) {
@@ -96,10 +101,18 @@ class Listener {
     processes_.leave_transaction();
   }
 
+  void skip_variable() { processes_.skip_variable(core_.next_variable()); }
+
+  // The processes of the run number a variable after the first value is known.
+  void hear_variable(const std::vector<Bytes>& payloads) {
+    const auto usual = static_cast<std::size_t>(processes_.process_of(0));
+    if (describe_one_variable(payloads, usual) && !payloads[usual].empty()) skip_variable();
+  }
+
   // The variable changes after a later exchange, when every process has prepared the change.
   void hear_new_value(const std::vector<Bytes>& payloads) {
     ByteReader in(payload_of_speaker(payloads));
-    const std::shared_ptr<VariableRecord> variable = variable_in(in);
+    const std::shared_ptr<VariableRecord> variable = core_.variable(in.get<std::uint64_t>());
     if (variable == nullptr) return;  // A variable without a handle is gone here.
     check(variable->sent != nullptr, "a new value of a variable that cannot be sent");
     puts_.emplace_back(
@@ -108,7 +121,9 @@ class Listener {
 
   Bytes components_of_variable(const std::vector<Bytes>& payloads) {
     ByteReader in(payload_of_speaker(payloads));
-    const std::shared_ptr<VariableRecord> variable = variable_in(in);
+    const auto number = in.get<std::uint64_t>();
+    if (processes_.has_skipped(number)) return {};
+    const std::shared_ptr<VariableRecord> variable = core_.variable(number);
     if (variable == nullptr) {
       throw InvalidArgumentError(ErrorCode::kVariableEmpty,
                                  "a replica-local variable in a merge has no handle in process " +
@@ -126,11 +141,6 @@ class Listener {
         std::ranges::find_if(payloads, [](const Bytes& payload) { return !payload.empty(); });
     check(found != payloads.end(), "a message without a payload");
     return *found;
-  }
-
-  std::shared_ptr<VariableRecord> variable_in(ByteReader& in) {
-    const auto number = in.get<std::uint64_t>();
-    return core_.variable(number);
   }
 
   StrategyCore& core_;

@@ -137,11 +137,13 @@ int ProcessExchange::first_speaker() const {
 std::vector<int> ProcessExchange::replicas_of(bool listeners) const {
   std::vector<int> replicas;
   for (int replica = 0; replica < this->replicas(); ++replica) {
-    const auto process = static_cast<std::size_t>(process_of(replica));
-    const bool is_heard = process < listens_.size() && listens_[process];
-    if (is_heard == listeners) replicas.push_back(replica);
+    if (is_listener(process_of(replica)) == listeners) replicas.push_back(replica);
   }
   return replicas;
+}
+
+bool ProcessExchange::has_skipped(std::uint64_t number) const {
+  return std::ranges::binary_search(skipped_, number);
 }
 
 void ProcessExchange::require_no_listener(const char* what, CallSite site) const {

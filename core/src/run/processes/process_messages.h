@@ -40,7 +40,7 @@ inline const ProcessMessage& speaker_of(const std::vector<ProcessMessage>& all) 
   return speaker == all.end() ? all.front() : *speaker;
 }
 
-// Whether the functions of one transaction have thrown in all processes that do not listen.
+// Whether one transaction has failed in all processes of the run, each by its own exception.
 inline bool end_one_transaction(const std::vector<ProcessMessage>& all) {
   const int depth = speaker_of(all).transaction;
   return depth > 0 && std::ranges::all_of(all, [depth](const ProcessMessage& message) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +38,36 @@ Asked asked(const Bytes& message) {
   return asked;
 }
 
+// What all processes ask for: `words` of each process.
+struct AskedByAll {
+  std::vector<std::string> words;
+  bool same_words = true;
+  bool same_values = true;
+};
+
+// Compares with the message of the usual maker, or of the first process of the run.
+AskedByAll compare(const std::vector<Bytes>& sent, std::size_t usual) {
+  AskedByAll all;
+  std::optional<Asked> first;
+  if (!sent[usual].empty()) first = asked(sent[usual]);
+  for (const Bytes& message : sent) {
+    if (message.empty()) {
+      all.words.emplace_back("takes no part in the run");
+      continue;
+    }
+    const Asked other = asked(message);
+    if (!first) first = other;
+    // An initialiser has no structure and no digest before the call.
+    const bool both_known = first->digest != 0 && other.digest != 0;
+    const bool both_described = !first->structure.empty() && !other.structure.empty();
+    all.same_words = all.same_words && other.words == first->words &&
+                     (!both_described || other.structure == first->structure);
+    all.same_values = all.same_values && (!both_known || other.digest == first->digest);
+    all.words.push_back(other.words);
+  }
+  return all;
+}
+
 // The processes in words, with the process of each.
 [[noreturn]] void throw_with_processes(ErrorReport report, std::vector<std::string> texts,
                                        CallSite site) {
@@ -59,27 +90,19 @@ Bytes agree_on_variable(StrategyCore& core, const VariableRequest& request, std:
   out.text(request.structure.value_or(""));
   out.put(request.host_digest);
   out.add(value.data(), value.size());
-  const std::vector<Bytes> sent = core.processes()->values("a variable", request.site, out.bytes());
-  std::vector<std::string> words;
-  bool same_words = true;
-  bool same_values = true;
-  const auto maker = static_cast<std::size_t>(core.processes()->process_of(0));
-  const Asked first = asked(sent[maker]);
-  for (const Bytes& message : sent) {
-    const Asked other = asked(message);
-    // An initialiser has no structure and no digest before the call.
-    const bool both_known = first.digest != 0 && other.digest != 0;
-    const bool both_described = !first.structure.empty() && !other.structure.empty();
-    same_words = same_words && other.words == first.words &&
-                 (!both_described || other.structure == first.structure);
-    same_values = same_values && (!both_known || other.digest == first.digest);
-    words.push_back(other.words);
+  const std::vector<Bytes> sent =
+      core.processes()->values_of_speakers(kVariable, request.site, out.bytes());
+  const auto usual = static_cast<std::size_t>(core.processes()->process_of(0));
+  AskedByAll all = compare(sent, usual);
+  if (all.same_words && all.same_values) {
+    if (sent[usual].empty()) return {};  // The process listens.
+    const std::span<const std::byte> first = asked(sent[usual]).value;
+    return {first.begin(), first.end()};
   }
-  if (same_words && same_values) return {first.value.begin(), first.value.end()};
   ErrorReport report;
   report.code = ErrorCode::kVariableMismatch;
   report.site = request.site;
-  if (!same_words) {
+  if (!all.same_words) {
     report.summary = "processes made different variables at one place";
     report.expected = "the same type, name, kind, aggregation and structure in every process";
     report.hint = "make the same variables in the same order in every process";
@@ -89,7 +112,12 @@ Bytes agree_on_variable(StrategyCore& core, const VariableRequest& request, std:
     report.hint =
         "hand over a function instead of a value: it is called in the process of replica 0 alone";
   }
-  throw_with_processes(std::move(report), std::move(words), request.site);
+  throw_with_processes(std::move(report), std::move(all.words), request.site);
+}
+
+bool describe_one_variable(const std::vector<Bytes>& messages, std::size_t usual) {
+  const AskedByAll all = compare(messages, usual);
+  return all.same_words && all.same_values;
 }
 
 std::int64_t digest_of(const AnyTensor& tensor) {
