@@ -15,7 +15,7 @@ namespace belfry::testing {
 
 /// Processes with GPUs of their own: threads, with a CUDA backend each, on one simulated machine.
 struct GpuProcesses {
-  std::vector<std::vector<int>> gpus;  ///< The GPU of each device of each process.
+  std::vector<std::vector<int>> gpus;  ///< The GPU of each device of each process; may be none.
   StrategyOptions options{};           ///< Of the strategy.
   std::chrono::milliseconds deadline{60'000};
   cuda::Carrier carrier = cuda::Carrier::kConcurrent;
@@ -42,7 +42,9 @@ inline void on_gpu_processes(
     const WrapGroup& wrap = [](ProcessGroup& own) -> ProcessGroup& { return own; }) {
   run_processes(static_cast<int>(processes.gpus.size()), [&](ProcessGroup& own) {
     ProcessGroup& group = wrap(own);
-    cuda::Backend backend{{.devices = processes.gpus[static_cast<std::size_t>(group.rank())],
+    const std::vector<int>& gpus = processes.gpus[static_cast<std::size_t>(group.rank())];
+    cuda::Backend backend{{.devices = gpus,
+                           .replicas_per_gpu = gpus.empty() ? 0 : 1,
                            .carrier = processes.carrier,
                            .deadline = processes.deadline,
                            .warm_up = false}};

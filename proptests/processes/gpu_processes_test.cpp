@@ -284,6 +284,27 @@ TEST(GpuProcesses, MeetProcessesOfOtherBackends) {
   EXPECT_EQ(machine.calls("ncclGetUniqueId"), 0U);
 }
 
+// Replica r of three brings 1 + r: the sum is 6.
+TEST(GpuProcesses, MayLackGpus) {
+  testing::asserts("SEM-238");
+  const sim::SimulatedDriver machine({.gpus = 3});
+  for (const auto& gpus :
+       std::vector<std::vector<std::vector<int>>>{{{}, {0, 1}, {2}}, {{0, 1}, {2}, {}}}) {
+    on_gpu_processes({.gpus = gpus}, [](GpuProcess& process) {
+      const auto weight = process.strategy.mirrored_variable(
+          [] { return Tensor<float>::full({2}, 1); }, {.aggregation = Aggregation::kSum});
+      const auto sums = process.strategy.run([&](ReplicaContext& replica) {
+        const auto own = Tensor<float>::full({2}, 1.0F + static_cast<float>(replica.replica_id()));
+        replica.assign_add(weight, own);
+        return replica.all_reduce(ReduceOp::kSum, own).to_host();
+      });
+      EXPECT_EQ(sums.begin() == sums.end(), process.backend.device_count() == 0);
+      for (const std::vector<float>& sum : sums) EXPECT_EQ(sum, std::vector<float>(2, 6));
+      EXPECT_EQ(process.strategy.read(weight).to_host(), std::vector<float>(2, 7));
+    });
+  }
+}
+
 // NCCL refuses a GPU of two processes: the elements are sent.
 TEST(GpuProcesses, ShareAGpu) {
   testing::asserts("SEM-215");

@@ -69,8 +69,8 @@ std::vector<int> place_devices(const Options& options, int gpus) {
     return placed;
   }
   if (options.devices.empty()) {
-    if (options.replicas_per_gpu < 1) {
-      throw_option(ErrorCode::kInvalidArgument, "replicas_per_gpu is below 1");
+    if (options.replicas_per_gpu < 0) {
+      throw_option(ErrorCode::kInvalidArgument, "replicas_per_gpu is below 0");
     }
     std::vector<int> placed;
     for (int gpu = 0; gpu < gpus; ++gpu) {
@@ -233,7 +233,8 @@ RunSettings Backend::run_settings() const {
 }
 
 int Backend::gpu(int index) const {
-  if (index == device_count()) return parts_->gpus.front();
+  // Without devices, streams of the host are of the first GPU.
+  if (index == device_count()) return parts_->gpus.empty() ? 0 : parts_->gpus.front();
   if (index < 0 || index > device_count()) {
     throw InvalidArgumentError(
         ErrorCode::kUnknownDevice,

@@ -89,7 +89,7 @@ TEST(CudaBackend, RefusesOptionsThatDoNotFit) {
   const sim::SimulatedDriver machine({.gpus = 2});
   EXPECT_EQ(code_of([] { const Backend backend{{.devices = {0, 2}}}; }), ErrorCode::kUnknownDevice);
   EXPECT_EQ(code_of([] { const Backend backend{{.devices = {-1}}}; }), ErrorCode::kUnknownDevice);
-  EXPECT_EQ(code_of([] { const Backend backend{{.replicas_per_gpu = 0}}; }),
+  EXPECT_EQ(code_of([] { const Backend backend{{.replicas_per_gpu = -1}}; }),
             ErrorCode::kInvalidArgument);
   EXPECT_EQ(code_of([] { const Backend backend(Options::fit(-1)); }), ErrorCode::kInvalidArgument);
   EXPECT_EQ(code_of([] { const Backend backend{{.carrier = static_cast<Carrier>(3)}}; }),

@@ -30,8 +30,9 @@ struct Options {
   /// every entry is a separate device with its own streams and memory counts, for several replicas
   /// on one GPU. Empty: every GPU, `replicas_per_gpu` times each.
   std::vector<int> devices{};
-  int replicas_per_gpu = 1;  ///< Used if `devices` is empty.
-  int fitted = 0;            ///< If not 0: this number of devices over all GPUs; see `fit`.
+  /// Used if `devices` is empty. 0: no device, for a process without devices (SEM-238).
+  int replicas_per_gpu = 1;
+  int fitted = 0;  ///< If not 0: this number of devices over all GPUs; see `fit`.
 
   Carrier carrier = Carrier::kConcurrent;  ///< How replicas run.
   Chooser* chooser = nullptr;              ///< For kFiber and kBaton; null: lowest replica first.
