@@ -246,6 +246,30 @@ TEST(MergeVerbs, AssignTotal) {
   });
 }
 
+TEST(MergeVerbs, AssignTotalComparesTotalsOfProcesses) {
+  testing::asserts("SEM-159");
+  for (const bool in_a_run : {false, true}) {
+    const auto texts = texts_on_hosts<VariableMismatchError>([&](auto& strategy, sim::Host& host) {
+      const auto local = strategy.replica_local_variable(ReduceOp::kSum, std::vector{3, 3});
+      const std::vector<int> total{7, host.group().rank() == 2 ? 8 : 7};
+      const auto assign = [&](CrossReplicaContext& cross) { cross.assign_total(local, total); };
+      try {
+        if (in_a_run) {
+          strategy.run([&](ReplicaContext& replica) { replica.merge_call(assign); });
+        } else {
+          assign(strategy.cross_replica());
+        }
+      } catch (...) {
+        // No component has changed.
+        EXPECT_THAT(strategy.local_values(local), Each(ElementsAre(3, 3)));
+        throw;
+      }
+    });
+    EXPECT_THAT(texts, Each(AllOf(HasSubstr("BF-053"), HasSubstr("the totals that are assigned to"),
+                                  HasSubstr("the same total in every process"))));
+  }
+}
+
 TEST(MergeVerbs, ReduceSlices) {
   testing::asserts("SEM-153");
   between_runs([](CrossReplicaContext& cross, sim::Host&) {

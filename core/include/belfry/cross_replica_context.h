@@ -205,7 +205,7 @@ class CrossReplicaContext : public detail::DestinationVerbs<CrossReplicaContext>
     if constexpr (detail::require_nest<T>()) {
       detail::VariableState<T>& state = assigned(variable, "assign_total", site);
       detail::require_sum(state.info, site);
-      detail::require_split(split, site);
+      detail::require_total(core_, state.info, total, split, site);
       auto components = detail::split_total(core_, state.info, total, split, site);
       detail::put_components(core_, state, std::move(components), site, [&](int replica) {
         return detail::share_of_total(core_, state.info, total, split, replica, site);

@@ -48,18 +48,25 @@ MirrorWords mirror_words(const T& component) {
   return words;
 }
 
-/// Compares the new components of a mirrored variable between processes (SEM-159). Order: blocks
-/// the host until all processes have called. Throws: VariableMismatchError (kMirroredDiverged) in
-/// every process if the components differ; as ProcessExchange::values.
+/// A comparison between processes, for messages.
+struct ProcessComparison {
+  const VariableInfo& info;
+  const char* verb = "update";
+  bool is_total = false;  ///< Of an assigned total, and not of components.
+};
+
+/// Compares the new components of a mirrored variable, or an assigned total, between processes
+/// (SEM-159). Order: blocks the host until all processes have called. Throws: VariableMismatchError
+/// (kMirroredDiverged) in every process if the processes differ; as ProcessExchange::values.
 void require_mirrored_in_processes(StrategyCore& core, const MirrorWords& own,
-                                   const VariableInfo& info, CallSite site);
+                                   const ProcessComparison& compared, CallSite site);
 
 /// The same for a component, if there are several processes. Order: blocks the host until the
 /// tensors of the component are computed. Throws: also DeviceError, and then PeerFailedError in the
 /// other processes.
 template <class T>
-void compare_between_processes(StrategyCore& core, const T& component, const VariableInfo& info,
-                               CallSite site) {
+void compare_between_processes(StrategyCore& core, const T& component,
+                               const ProcessComparison& compared, CallSite site) {
   if constexpr (Nest<T>) {
     if (core.processes() == nullptr) [[likely]] {
       return;
@@ -71,7 +78,7 @@ void compare_between_processes(StrategyCore& core, const T& component, const Var
       tell_failed_work(core, site);
       throw;
     }
-    require_mirrored_in_processes(core, words, info, site);
+    require_mirrored_in_processes(core, words, compared, site);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "belfry/detail/component_values.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/process_listeners.h"
+#include "belfry/detail/process_mirrors.h"
 #include "belfry/detail/strategy_core.h"
 #include "belfry/detail/variable/sum_split.h"
 #include "belfry/detail/variable_state.h"
@@ -21,6 +22,17 @@ void take_share(const std::vector<LeafRef>& leaves, SumSplit split, int componen
 
 /// Throws: InvalidArgumentError (kInvalidArgument) for what is no way to split a total.
 void require_split(SumSplit split, CallSite site);
+
+/// The same, and compares the total between processes if the backends compare mirrored values.
+/// Order: then blocks the host until all processes have called. Throws: also
+/// VariableMismatchError (kMirroredDiverged) in every process if the totals differ.
+template <Nest T>
+void require_total(StrategyCore& core, const VariableInfo& info, const T& total, SumSplit split,
+                   CallSite site) {
+  require_split(split, site);
+  if (!core.backend().verifies_mirrored()) return;
+  compare_between_processes(core, total, {info, "assign_total", true}, site);
+}
 
 /// Throws: InvalidArgumentError (kInvalidArgument) unless the variable is read as a sum.
 void require_sum(const VariableInfo& info, CallSite site);

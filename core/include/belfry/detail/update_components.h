@@ -159,7 +159,7 @@ Replacement<T> carry_out_update(StrategyCore& core, VariableState<T>& state, Wor
   if (state.info.synchronization == Synchronization::kOnWrite &&
       core.backend().verifies_mirrored()) {
     require_mirrored(staged, Compared::kHostLeaves, state.info, site);
-    compare_between_processes(core, staged[0], state.info, site);
+    compare_between_processes(core, staged[0], {state.info}, site);
   }
   core.statistics().updates += 1;
   if (notes_host_values(core)) {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-/// What the messages of an exchange say.
+/// Questions about the messages of an exchange.
 namespace belfry::detail {
 
 inline CallSite site_of(const ProcessMessage& message) {

@@ -38,7 +38,7 @@ Asked asked(const Bytes& message) {
   return asked;
 }
 
-// What all processes ask for: `words` of each process.
+// The requests of all processes: `words` of each process.
 struct AskedByAll {
   std::vector<std::string> words;
   bool same_words = true;
@@ -130,13 +130,15 @@ std::int64_t digest_of(const AnyTensor& tensor) {
 }
 
 void require_mirrored_in_processes(StrategyCore& core, const MirrorWords& own,
-                                   const VariableInfo& info, CallSite site) {
+                                   const ProcessComparison& compared, CallSite site) {
+  const VariableInfo& info = compared.info;
   ByteWriter out;
   out.text(own.structure);
   out.put(own.digest);
   std::vector<std::string> texts;
   bool same = true;
-  const std::vector<Bytes> sent = core.processes()->values_of_speakers("update", site, out.bytes());
+  const std::vector<Bytes> sent =
+      core.processes()->values_of_speakers(compared.verb, site, out.bytes());
   for (const Bytes& message : sent) {
     if (message.empty()) {
       texts.emplace_back("takes no part in the run");
@@ -151,9 +153,13 @@ void require_mirrored_in_processes(StrategyCore& core, const MirrorWords& own,
   if (same) return;
   ErrorReport report;
   report.code = ErrorCode::kMirroredDiverged;
-  report.summary = "the components of mirrored " + info.name + " differ between processes";
+  report.summary =
+      compared.is_total
+          ? "the totals that are assigned to " + info.name + " differ between processes"
+          : "the components of mirrored " + info.name + " differ between processes";
   report.site = site;
-  report.expected = "an update that does the same in every process";
+  report.expected = compared.is_total ? "the same total in every process"
+                                      : "an update that does the same in every process";
   report.hint =
       "reduce the values of the replicas first: a merge function sees the values of the "
       "replicas of its process alone; " +
