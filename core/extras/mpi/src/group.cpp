@@ -119,7 +119,7 @@ void Group::make(MPI_Comm communicator, const GroupOptions& options, CallSite si
   out.text(summary_of(fault));
   std::vector<std::int64_t> deadlines;
   std::vector<std::string> faults;
-  for (const Bytes& bytes : rounds->meet("the constructor", out.bytes())) {
+  for (const Bytes& bytes : rounds->meet(kConstructor, out.bytes())) {
     ByteReader in(bytes);
     deadlines.push_back(in.get<std::int64_t>());
     hosts_.push_back(in.text());
@@ -145,14 +145,19 @@ int Group::size() const { return rounds_->size(); }
 
 std::vector<Bytes> Group::gather(std::span<const std::byte> bytes) {
   require_mpi({});
-  return rounds_->meet("gather", bytes);
+  return rounds_->meet(kGather, bytes);
+}
+
+std::vector<Bytes> Group::gather_unless_equal(std::span<const std::byte> bytes) {
+  require_mpi({});
+  return rounds_->meet_unless_equal(kGather, bytes);
 }
 
 Bytes Group::broadcast(std::span<const std::byte> bytes, int from) {
   require_mpi({});
   belfry::detail::require_rank(*this, from);
   const std::span<const std::byte> own = rank() == from ? bytes : std::span<const std::byte>{};
-  std::vector<Bytes> all = rounds_->meet("broadcast from process " + std::to_string(from), own);
+  std::vector<Bytes> all = rounds_->meet(from, own);
   return std::move(all[static_cast<std::size_t>(from)]);
 }
 

@@ -6,43 +6,46 @@
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <vector>
 
 namespace belfry::mpi {
 
-/// A message, arrived as a whole.
-struct Letter {
-  int from = 0;
-  int tag = 0;
-  belfry::detail::Bytes bytes;
-};
-
-/// Messages of a communicator, sent and received without waiting. Messages of a process arrive in
-/// the order of sending. A message may be underway when its sender or receiver dies: a mailbox with
-/// messages underway must not be destroyed, because MPI may still use the buffers.
+/// Messages of a communicator, sent and received without waiting. Messages of a process with equal
+/// tags arrive in the order of sending. A message may be underway when its sender or receiver dies:
+/// a mailbox with messages underway must not be destroyed, because MPI may still use the buffers.
 class Mailbox {
  public:
   /// For `processes` processes. Does not own the communicator.
   Mailbox(MPI_Comm communicator, int processes)
-      : communicator_(communicator), sending_(static_cast<std::size_t>(processes)) {}
+      : communicator_(communicator),
+        sending_(static_cast<std::size_t>(processes)),
+        receiving_(static_cast<std::size_t>(processes)) {}
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
   /// Sends `count` bytes of `bytes` from `first` on; count fits an int.
   void send(int to, int tag, std::shared_ptr<const belfry::detail::Bytes> bytes, std::size_t first,
             std::size_t count);
-  /// The next letter, if any has arrived; also drives messages underway. Never blocks.
-  std::optional<Letter> poll();
+  /// Receives a message of `count` bytes into `bytes` from `first` on; count fits an int. No other
+  /// message from the process is underway by `receive`.
+  void receive(int from, int tag, std::shared_ptr<belfry::detail::Bytes> bytes, std::size_t first,
+               std::size_t count);
+  /// Drives messages underway. Never blocks.
+  void drive();
 
   /// Whether a message to a process is underway.
   bool is_sending_to(int process) const {
     return !sending_[static_cast<std::size_t>(process)].empty();
   }
+  /// Whether a message of a process is underway.
+  bool is_receiving_from(int process) const {
+    return receiving_[static_cast<std::size_t>(process)].request != MPI_REQUEST_NULL;
+  }
   /// Whether no message is underway.
-  bool is_idle() const;
+  bool is_idle() const { return underway_ == 0; }
 
  private:
   struct Sending {
@@ -50,17 +53,14 @@ class Mailbox {
     MPI_Request request;
   };
   struct Receiving {
-    Letter letter;
-    MPI_Request request;
-    bool arrived;
+    std::shared_ptr<belfry::detail::Bytes> bytes;
+    MPI_Request request = MPI_REQUEST_NULL;
   };
-
-  void drop_sent();
-  bool receive_next();
 
   MPI_Comm communicator_;
   std::vector<std::deque<Sending>> sending_;  // By receiver, in the order of sending.
-  std::deque<Receiving> receiving_;
+  std::vector<Receiving> receiving_;          // By sender.
+  std::size_t underway_ = 0;
 };
 
 }  // namespace belfry::mpi

@@ -10,9 +10,6 @@
 namespace belfry::mpi {
 namespace {
 
-// Looks without a message before the first yield, and before the first sleep.
-constexpr int kBusy = 200;
-constexpr int kYielding = 2000;
 constexpr int kShortestSleepUs = 20;
 constexpr int kLongestSleepUs = 1000;
 
@@ -24,13 +21,13 @@ std::int64_t now_ms() {
 }
 
 void Polling::pause() {
-  ++looks_;
-  if (looks_ <= kBusy) return;
-  if (looks_ <= kYielding) {
-    std::this_thread::yield();
+  if (!is_asleep()) {
+    ++looks_;
+    if (is_crowded_ && looks_ > kCrowdedBusy) std::this_thread::yield();
     return;
   }
-  const int sleep_us = std::min(kLongestSleepUs, kShortestSleepUs * (looks_ - kYielding));
+  const int sleep_us = std::min(kLongestSleepUs, kShortestSleepUs * (looks_ - awake()));
+  if (sleep_us < kLongestSleepUs) ++looks_;
   std::this_thread::sleep_for(std::chrono::microseconds(sleep_us));
 }
 

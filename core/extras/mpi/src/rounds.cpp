@@ -9,17 +9,13 @@
 #include "session.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 namespace belfry::mpi {
 namespace {
 
 using belfry::detail::Bytes;
-
-// The part of a value in the first message. Messages of this length need no answer of the receiver,
-// with every transport of Open MPI.
-constexpr std::size_t kFirstBytes = 1024;
-constexpr const char* kLeave = "the destructor";
 
 int answer(int (*question)(MPI_Comm, int*), MPI_Comm communicator) {
   int number = 0;
@@ -35,27 +31,58 @@ Rounds::Rounds(MPI_Comm communicator, Deadline deadline, std::size_t piece_bytes
       piece_bytes_(piece_bytes),
       rank_(answer(MPI_Comm_rank, communicator)),
       peers_(static_cast<std::size_t>(answer(MPI_Comm_size, communicator))),
-      mailbox_(std::make_unique<Mailbox>(communicator, size())) {}
+      mailbox_(std::make_unique<Mailbox>(communicator, size())),
+      slots_(std::make_unique<RoundSlots>(communicator, rank_, size())) {}
 
 Rounds::~Rounds() {
   if (!mailbox_->is_idle()) keep(std::move(mailbox_));
+  if (!is_mpi_usable() || !slots_->close()) keep(std::move(slots_));
   if (all_took_leave_ && is_mpi_usable()) MPI_Comm_free(&communicator_);
 }
 
-std::vector<Bytes> Rounds::meet(const std::string& call, std::span<const std::byte> value) {
+void Rounds::set_hosts(const std::vector<std::string>& hosts) {
+  hosts_ = hosts;
+  const auto here = std::ranges::count(hosts, hosts[static_cast<std::size_t>(rank_)]);
+  is_crowded_ = static_cast<std::size_t>(here) > std::thread::hardware_concurrency();
+}
+
+// The result of `step`. The first loss is the report of every later call.
+template <class F>
+auto Rounds::noting_loss(const F& step) -> decltype(step()) {
   if (lost_) throw_error(*lost_);
   try {
-    return exchange(call, value);
+    return step();
   } catch (const ProcessLostError& error) {
     if (!lost_) lost_ = error.report();
     throw;
   }
 }
 
+std::vector<Bytes> Rounds::meet(Call call, std::span<const std::byte> value) {
+  return noting_loss([&] {
+    begin_round(call, value);
+    return rest_of_round(value);
+  });
+}
+
+std::vector<Bytes> Rounds::meet_unless_equal(Call call, std::span<const std::byte> value) {
+  return noting_loss([&] {
+    begin_round(call, value);
+    if (value.size() > in_first(value.size()) || !all_equal(value)) {
+      std::vector<Bytes> all = rest_of_round(value);
+      const auto equals = [&](const Bytes& other) { return std::ranges::equal(other, value); };
+      return std::ranges::all_of(all, equals) ? std::vector<Bytes>() : std::move(all);
+    }
+    release_slots();
+    return std::vector<Bytes>();
+  });
+}
+
 bool Rounds::take_leave() noexcept {
   if (lost_) return false;
   try {
-    exchange(kLeave, {});
+    begin_round(kLeave, {});
+    release_slots();
     all_took_leave_ = true;
   } catch (...) {
     // Processes have lost each other.
@@ -63,123 +90,171 @@ bool Rounds::take_leave() noexcept {
   return all_took_leave_;
 }
 
-std::vector<Bytes> Rounds::exchange(const std::string& call, std::span<const std::byte> value) {
-  begin_call(call);
-  const std::size_t in_first = std::min({value.size(), kFirstBytes, piece_bytes_});
-  RoundMessage own{.round = round_, .call = call, .bytes = value.size(), .first = {}};
-  own.first.assign(value.begin(), value.begin() + static_cast<std::ptrdiff_t>(in_first));
-  send_to_all(kRoundTag, encode(own));
+std::size_t Rounds::in_first(std::size_t bytes) const {
+  return std::min({bytes, kFirstBytes, piece_bytes_});
+}
+
+// Sends the beginning of the value. Afterwards the first messages of all processes are in their
+// slots, and the calls are equal.
+void Rounds::begin_round(Call call, std::span<const std::byte> value) {
+  ++round_;
+  call_ = call;
+  for (Peer& peer : peers_) peer.heard_ms = kNow;
+  slots_->send({.call = call, .round = round_, .bytes = value.size(), .piece = piece_bytes_},
+               value.first(in_first(value.size())));
   const auto has_not_called = [&](int process) {
-    return peers_[static_cast<std::size_t>(process)].inbox.empty() ||
-           mailbox_->is_sending_to(process);
+    return !slots_->has(process) || slots_->is_sending_to(process);
   };
   await(has_not_called);
   require_level();
-  if (value.size() > in_first) {
-    send_pieces({value.begin(), value.end()}, in_first);
+}
+
+// Whether the values of all processes are equal to a value without pieces.
+bool Rounds::all_equal(std::span<const std::byte> value) const {
+  for (int process = 0; process < size(); ++process) {
+    if (slots_->head(process).bytes != value.size()) return false;
+    if (!std::ranges::equal(slots_->first(process), value)) return false;
+  }
+  return true;
+}
+
+void Rounds::release_slots() {
+  for (int process = 0; process < size(); ++process) slots_->release(process);
+}
+
+// The rest of long values, and then all values.
+std::vector<Bytes> Rounds::rest_of_round(std::span<const std::byte> value) {
+  bool has_rest = value.size() > in_first(value.size());
+  if (has_rest) send_pieces(value);
+  for (int process = 0; process < size(); ++process) {
+    if (process == rank_) continue;
+    const std::span<const std::byte> first = slots_->first(process);
+    const std::uint64_t bytes = slots_->head(process).bytes;
+    if (first.size() == bytes) continue;
+    has_rest = true;
+    Peer& peer = peers_[static_cast<std::size_t>(process)];
+    peer.value = std::make_shared<Bytes>(static_cast<std::size_t>(bytes));
+    std::ranges::copy(first, peer.value->begin());
+    peer.arrived = first.size();
+    receive_piece(process);
   }
   const auto has_not_sent_all = [&](int process) {
     const Peer& peer = peers_[static_cast<std::size_t>(process)];
-    const RoundMessage& message = peer.inbox.front();
-    return message.first.size() + peer.rest.size() < message.bytes ||
-           mailbox_->is_sending_to(process);
+    return (peer.value != nullptr && peer.arrived < peer.value->size()) ||
+           mailbox_->is_receiving_from(process) || mailbox_->is_sending_to(process);
   };
-  await(has_not_sent_all);
+  if (has_rest) await(has_not_sent_all);
+  return values_of_round(value);
+}
 
+std::vector<Bytes> Rounds::values_of_round(std::span<const std::byte> value) {
   std::vector<Bytes> all;
+  all.reserve(peers_.size());
   for (int process = 0; process < size(); ++process) {
-    if (process == rank_) {
-      all.emplace_back(value.begin(), value.end());
-      continue;
-    }
     Peer& peer = peers_[static_cast<std::size_t>(process)];
-    Bytes& bytes = all.emplace_back(std::move(peer.inbox.front().first));
-    bytes.insert(bytes.end(), peer.rest.begin(), peer.rest.end());
-    peer.inbox.pop_front();
-    peer.rest = {};
+    if (peer.value != nullptr) {
+      all.push_back(std::move(*peer.value));
+      peer.value = nullptr;
+    } else {
+      const std::span<const std::byte> whole = process == rank_ ? value : slots_->first(process);
+      all.emplace_back(whole.begin(), whole.end());
+    }
+    slots_->release(process);
   }
   return all;
 }
 
-void Rounds::begin_call(const std::string& call) {
-  ++round_;
-  call_ = call;
-  const std::int64_t now = now_ms();
-  for (Peer& peer : peers_) peer.heard_ms = now;
-}
-
-void Rounds::send_to_all(int tag, Bytes message) {
-  const auto shared = std::make_shared<const Bytes>(std::move(message));
-  for (int process = 0; process < size(); ++process) {
-    if (process != rank_) mailbox_->send(process, tag, shared, 0, shared->size());
-  }
-}
-
 // A copy of the value: if the call fails, MPI may read the bytes after the call.
-void Rounds::send_pieces(const Bytes& value, std::size_t first) {
-  const auto shared = std::make_shared<const Bytes>(value);
-  for (; first < shared->size(); first += piece_bytes_) {
-    const std::size_t count = std::min(piece_bytes_, shared->size() - first);
+void Rounds::send_pieces(std::span<const std::byte> value) {
+  const auto shared = std::make_shared<const Bytes>(value.begin(), value.end());
+  for (std::size_t first = in_first(value.size()); first < value.size(); first += piece_bytes_) {
+    const std::size_t count = std::min(piece_bytes_, value.size() - first);
     for (int process = 0; process < size(); ++process) {
       if (process != rank_) mailbox_->send(process, kPieceTag, shared, first, count);
     }
   }
 }
 
-// Takes letters until nothing is awaited.
+void Rounds::receive_piece(int process) {
+  Peer& peer = peers_[static_cast<std::size_t>(process)];
+  const std::size_t count = std::min(static_cast<std::size_t>(slots_->head(process).piece),
+                                     peer.value->size() - peer.arrived);
+  mailbox_->receive(process, kPieceTag, peer.value, peer.arrived, count);
+  peer.arrived += count;
+}
+
+// Takes messages until nothing is awaited.
 void Rounds::await(const Awaited& is_awaited) {
-  Polling polling;
+  Polling polling(is_crowded_);
+  const auto awaits = [&](int process) { return process != rank_ && is_awaited(process); };
   while (true) {
-    while (std::optional<Letter> letter = mailbox_->poll()) {
-      take(std::move(*letter));
-      polling.moved();
-    }
+    if (look()) polling.moved();
+    take_notices();
     if (lost_) throw_error(*lost_);
-    std::vector<int> silent;
     bool is_done = true;
-    const std::int64_t now = now_ms();
-    for (int process = 0; process < size(); ++process) {
-      if (process == rank_ || !is_awaited(process)) continue;
-      is_done = false;
-      const std::int64_t heard = peers_[static_cast<std::size_t>(process)].heard_ms;
-      if (now - heard > deadline_.as_milliseconds()) silent.push_back(process);
-    }
+    for (int process = 0; is_done && process < size(); ++process) is_done = !awaits(process);
     if (is_done) return;
-    if (!silent.empty()) give_up(std::move(silent));
+    if (polling.is_due()) give_up_silent(is_awaited);
     require_nobody_left();
     polling.pause();
   }
 }
 
-void Rounds::take(Letter letter) {
-  Peer& peer = peers_[static_cast<std::size_t>(letter.from)];
-  peer.heard_ms = now_ms();
-  switch (letter.tag) {
-    case kRoundTag: {
-      RoundMessage& message = peer.inbox.emplace_back(decode_round(letter.bytes));
-      peer.last_round = message.round;
-      peer.last_call = message.call;
-      peer.has_left = message.call == kLeave;
-      break;
-    }
-    case kPieceTag:
-      peer.rest.insert(peer.rest.end(), letter.bytes.begin(), letter.bytes.end());
-      break;
-    default: {
-      const Notice notice = decode_notice(letter.bytes);
-      if (lost_) break;
-      lost_ranks_ = notice.lost;
-      lost_ = lost_report(notice.lost, notice.reason, letter.from);
-    }
+// Whether a message has arrived.
+bool Rounds::look() {
+  bool has_moved = false;
+  for (const int process : slots_->poll()) {
+    const RoundHead head = slots_->head(process);
+    Peer& peer = peers_[static_cast<std::size_t>(process)];
+    peer.heard_ms = kNow;
+    peer.last_round = head.round;
+    peer.last_call = head.call;
+    peer.has_left = head.call == kLeave;
+    has_moved = true;
   }
+  if (mailbox_->is_idle()) return has_moved;
+  mailbox_->drive();
+  for (int process = 0; process < size(); ++process) {
+    Peer& peer = peers_[static_cast<std::size_t>(process)];
+    if (peer.value == nullptr || mailbox_->is_receiving_from(process)) continue;
+    if (peer.arrived == peer.value->size()) continue;
+    peer.heard_ms = kNow;
+    has_moved = true;
+    receive_piece(process);
+  }
+  return has_moved;
+}
+
+void Rounds::take_notices() {
+  while (const std::optional<Notice> notice = slots_->take_notice()) {
+    peers_[static_cast<std::size_t>(notice->from)].heard_ms = kNow;
+    if (lost_) continue;
+    lost_ranks_ = notice->lost;
+    lost_ = lost_report(notice->lost, notice->reason, notice->from);
+  }
+}
+
+void Rounds::give_up_silent(const Awaited& is_awaited) {
+  std::vector<int> silent;
+  const std::int64_t now = now_ms();
+  for (int process = 0; process < size(); ++process) {
+    Peer& peer = peers_[static_cast<std::size_t>(process)];
+    if (peer.heard_ms == kNow) peer.heard_ms = now;
+    if (process == rank_ || !is_awaited(process)) continue;
+    if (now - peer.heard_ms > deadline_.as_milliseconds()) silent.push_back(process);
+  }
+  if (!silent.empty()) give_up(std::move(silent));
+}
+
+Call Rounds::call_of(int process) const {
+  return process == rank_ ? call_ : slots_->head(process).call;
 }
 
 // The first process to leave ends the rounds of all: no process waits for a third process.
 void Rounds::require_nobody_left() const {
   if (call_ == kLeave) return;
   for (int process = 0; process < size(); ++process) {
-    const Peer& peer = peers_[static_cast<std::size_t>(process)];
-    if (peer.inbox.empty() || peer.inbox.front().call != kLeave) continue;
+    if (!peers_[static_cast<std::size_t>(process)].has_left) continue;
     throw_error(left_report(process));
   }
 }
@@ -187,26 +262,18 @@ void Rounds::require_nobody_left() const {
 // All processes have called: with different calls, all throw the same error and are level again.
 void Rounds::require_level() {
   require_nobody_left();
-  const std::vector<std::string> calls = calls_of_round(call_);
-  if (std::ranges::all_of(calls, [&](const std::string& call) { return call == call_; })) return;
-  for (Peer& peer : peers_) {
-    if (!peer.inbox.empty()) peer.inbox.pop_front();
-  }
-  throw_error(detail::calls_differ(calls));
-}
-
-std::vector<std::string> Rounds::calls_of_round(const std::string& own) const {
-  std::vector<std::string> calls;
+  bool is_level = true;
   for (int process = 0; process < size(); ++process) {
-    if (process == rank_) {
-      calls.push_back(own);
-      continue;
-    }
-    const RoundMessage& message = peers_[static_cast<std::size_t>(process)].inbox.front();
-    check(message.round == round_, "processes of a group are in different rounds");
-    calls.push_back(message.call);
+    if (process == rank_) continue;
+    const RoundHead head = slots_->head(process);
+    check(head.round == round_, "processes of a group are in different rounds");
+    is_level = is_level && head.call == call_;
   }
-  return calls;
+  if (is_level) return;
+  std::vector<std::string> calls;
+  for (int process = 0; process < size(); ++process) calls.push_back(text_of(call_of(process)));
+  release_slots();
+  throw_error(detail::calls_differ(calls));
 }
 
 void Rounds::give_up(std::vector<int> silent) {
@@ -215,7 +282,13 @@ void Rounds::give_up(std::vector<int> silent) {
   lost_ranks_ = silent;
   lost_ = report;
   // A process that leaves has told all others already.
-  if (call_ != kLeave) send_to_all(kNoticeTag, encode(Notice{std::move(silent), reason}));
+  if (call_ != kLeave) {
+    const auto notice =
+        std::make_shared<const Bytes>(encode(Notice{rank_, std::move(silent), reason}));
+    for (int process = 0; process < size(); ++process) {
+      if (process != rank_) mailbox_->send(process, kNoticeTag, notice, 0, notice->size());
+    }
+  }
   throw_error(std::move(report));
 }
 
@@ -262,13 +335,14 @@ std::vector<ReplicaReport> Rounds::last_seen() const {
     }
     part.what += (is_own ? "in call " : "last seen in call ") +
                  std::to_string(is_own ? round_ : peer.last_round) + ", " +
-                 (is_own ? call_ : peer.last_call);
+                 text_of(is_own ? call_ : peer.last_call);
   }
   return parts;
 }
 
 GroupHealth Rounds::health() {
-  while (std::optional<Letter> letter = mailbox_->poll()) take(std::move(*letter));
+  look();
+  take_notices();
   GroupHealth health;
   health.deadline = deadline_;
   health.lost = lost_ranks_;

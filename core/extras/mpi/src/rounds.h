@@ -9,11 +9,11 @@
 #include "belfry/process_group.h"
 #include "mailbox.h"
 #include "round_message.h"
+#include "round_slots.h"
 
 #include <mpi.h>
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,8 +22,8 @@
 
 namespace belfry::mpi {
 
-/// The rounds of a group. In a round every process sends a message to all others: the name of the
-/// call and the beginning of the value. The rest of a long value follows in pieces, once all calls
+/// The rounds of a group. In a round every process sends a message to all others: the call and the
+/// beginning of the value. The rest of a long value follows in pieces, once all calls
 /// are known to be equal. Collectives of MPI do not name the process that they wait for, and cannot
 /// be given up. Messages between two processes name the silent process.
 ///
@@ -40,41 +40,51 @@ class Rounds {
 
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(peers_.size()); }
-  /// The names of the hosts, for messages.
-  void set_hosts(const std::vector<std::string>& hosts) { hosts_ = hosts; }
+  /// The names of the hosts, for messages and for pauses.
+  void set_hosts(const std::vector<std::string>& hosts);
   void set_deadline(Deadline deadline) { deadline_ = deadline; }
 
   /// The values of all processes, in order of rank. `call` is compared, the lengths are not.
   /// Throws: the errors of ProcessGroup.
-  std::vector<belfry::detail::Bytes> meet(const std::string& call,
-                                          std::span<const std::byte> value);
+  std::vector<belfry::detail::Bytes> meet(Call call, std::span<const std::byte> value);
+  /// The same, but nothing if the values of all processes are equal.
+  std::vector<belfry::detail::Bytes> meet_unless_equal(Call call, std::span<const std::byte> value);
   /// A round in which all processes leave; whether all have. Later calls are not allowed.
   bool take_leave() noexcept;
   GroupHealth health();
 
  private:
-  // The messages and the clock of a process.
+  // The knowledge about a process.
   struct Peer {
-    std::deque<RoundMessage> inbox;  // Of this round and the next one.
-    belfry::detail::Bytes rest;      // The pieces of this round.
-    std::int64_t heard_ms = 0;       // The last message, or the begin of the call.
+    std::shared_ptr<belfry::detail::Bytes> value;  // Of this round, if pieces follow the beginning.
+    std::size_t arrived = 0;                       // Bytes of the value, with a piece underway.
+    std::int64_t heard_ms = kNow;                  // The last message, or the begin of the call.
     std::uint64_t last_round = 0;
-    std::string last_call;
+    Call last_call = kGather;
     bool has_left = false;
   };
+  // A time between the last look at the clock and the next.
+  static constexpr std::int64_t kNow = -1;
   // Whether this process waits for a peer.
   using Awaited = belfry::detail::FunctionRef<bool(int)>;
 
-  void begin_call(const std::string& call);
-  void send_to_all(int tag, belfry::detail::Bytes message);
-  void send_pieces(const belfry::detail::Bytes& value, std::size_t first);
+  template <class F>
+  auto noting_loss(const F& step) -> decltype(step());
+  void begin_round(Call call, std::span<const std::byte> value);
+  std::size_t in_first(std::size_t bytes) const;
+  bool all_equal(std::span<const std::byte> value) const;
+  void release_slots();
+  std::vector<belfry::detail::Bytes> rest_of_round(std::span<const std::byte> value);
+  void send_pieces(std::span<const std::byte> value);
+  void receive_piece(int process);
+  std::vector<belfry::detail::Bytes> values_of_round(std::span<const std::byte> value);
   void await(const Awaited& is_awaited);
-  void take(Letter letter);
+  bool look();
+  void take_notices();
+  void give_up_silent(const Awaited& is_awaited);
   void require_nobody_left() const;
   void require_level();
-  std::vector<belfry::detail::Bytes> exchange(const std::string& call,
-                                              std::span<const std::byte> value);
-  std::vector<std::string> calls_of_round(const std::string& own) const;
+  Call call_of(int process) const;
 
   [[noreturn]] void give_up(std::vector<int> silent);
   ErrorReport left_report(int process) const;
@@ -88,9 +98,11 @@ class Rounds {
   int rank_ = 0;
   std::vector<Peer> peers_;  // By rank; this process's own is unused.
   std::unique_ptr<Mailbox> mailbox_;
+  std::unique_ptr<RoundSlots> slots_;
   std::vector<std::string> hosts_;
+  bool is_crowded_ = true;
   std::uint64_t round_ = 0;
-  std::string call_;
+  Call call_ = kGather;
   std::vector<int> lost_ranks_;
   std::optional<ErrorReport> lost_;  // The first loss: every later call throws the report.
   bool all_took_leave_ = false;

@@ -4,8 +4,9 @@
 #include "session.h"
 
 #include "belfry/error.h"
-#include "mailbox.h"
 
+#include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -16,8 +17,8 @@ struct Session {
   bool started = false;  // By start_mpi.
   int groups = 0;
   bool all_took_leave = true;
-  std::vector<std::unique_ptr<Mailbox>> mailboxes;
-  std::vector<std::unique_ptr<MPI_Comm>> places;
+  std::thread::id main_thread;  // MPI's, once a call has passed all checks.
+  std::vector<std::shared_ptr<void>> kept;
 };
 
 // Never destroyed: MPI may use the contents while the process ends.
@@ -43,6 +44,9 @@ int level() {
 }  // namespace
 
 void require_mpi(CallSite site) {
+  // MPI's level and main thread never change: usually only the end of MPI is looked for.
+  const std::thread::id here = std::this_thread::get_id();
+  if (session().main_thread == here && !answer(MPI_Finalized)) return;
   if (answer(MPI_Finalized)) {
     refuse("a group of MPI's processes after the end of MPI",
            "MPI cannot be started twice: make the group before MPI_Finalize, and keep a group to "
@@ -62,6 +66,7 @@ void require_mpi(CallSite site) {
     refuse("a call of a group on another thread than MPI's main thread",
            "call the group, and strategies over the group, on the thread that started MPI", site);
   }
+  session().main_thread = here;
 }
 
 void start_mpi(int& argc, char**& argv, CallSite site) {
@@ -88,8 +93,6 @@ void end_group(bool all_took_leave) noexcept {
   MPI_Finalize();
 }
 
-void keep(std::unique_ptr<Mailbox> mailbox) { session().mailboxes.push_back(std::move(mailbox)); }
-
-void keep(std::unique_ptr<MPI_Comm> place) { session().places.push_back(std::move(place)); }
+void keep(std::shared_ptr<void> object) { session().kept.push_back(std::move(object)); }
 
 }  // namespace belfry::mpi

@@ -10,8 +10,6 @@
 
 namespace belfry::mpi {
 
-class Mailbox;
-
 // MPI as a whole: start, end, and the objects in use until the end. A process has MPI once.
 // Context: MPI's main thread.
 
@@ -29,9 +27,8 @@ void begin_group();
 /// have taken leave, MPI ends.
 void end_group(bool all_took_leave) noexcept;
 
-/// Keeps a mailbox with messages underway to the end of the process.
-void keep(std::unique_ptr<Mailbox> mailbox);
-/// Keeps the place of a communicator that was not made in time.
-void keep(std::unique_ptr<MPI_Comm> place);
+/// Keeps an object that MPI may still use to the end of the process: messages underway, or the
+/// place of a communicator that was not made in time.
+void keep(std::shared_ptr<void> object);
 
 }  // namespace belfry::mpi
