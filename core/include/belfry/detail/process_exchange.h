@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -82,7 +83,8 @@ class ProcessExchange {
   /// another process is in another strategy, or in no round.
   std::vector<Bytes> round(const Bytes& own, FunctionRef<Bytes()> describe);
   /// The same, but nothing if the payloads of all processes are equal to `own`.
-  std::vector<Bytes> round_unless_equal(const Bytes& own, FunctionRef<Bytes()> describe);
+  std::vector<Bytes> round_unless_equal(std::span<const std::byte> own,
+                                        FunctionRef<Bytes()> describe);
   /// The values of a verb: the payloads of all processes. Throws: as round, MergeMismatchError also
   /// for another verb or place; UnsupportedError (kUnsupported) if some process listens.
   std::vector<Bytes> values(const char* what, CallSite site, const Bytes& own);
@@ -138,8 +140,8 @@ class ProcessExchange {
   using Describe = FunctionRef<Bytes()>;
   std::vector<ProcessMessage> exchange(const ProcessMessage& own,
                                        const Describe* describe = nullptr);
-  std::vector<Bytes> send(const ProcessMessage& own, bool unless_equal);
-  std::vector<ProcessMessage> understand(const ProcessMessage& own, const std::vector<Bytes>& sent,
+  void require_open(CallSite site) const;
+  std::vector<ProcessMessage> understand(const ProcessMessage& own, std::vector<Bytes> sent,
                                          const Describe* describe);
   template <class F>
   auto ending_run_of(const F& step) -> decltype(step());
@@ -155,6 +157,8 @@ class ProcessExchange {
   std::vector<int> first_;
   std::vector<bool> listens_;           // By process, in the present run.
   std::vector<std::uint64_t> skipped_;  // In ascending order.
+  Bytes round_message_;  // Of a round that is left out if equal: only its payload changes.
+  std::size_t round_head_ = 0;
   State state_ = State::kIdle;
   std::exception_ptr failure_{};
   int transactions_ = 0;  // The depth of the innermost.

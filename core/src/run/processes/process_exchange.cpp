@@ -34,7 +34,8 @@ Bytes encode(const ProcessMessage& message) {
   return out.bytes();
 }
 
-ProcessMessage decode(const Bytes& bytes) {
+// The payload stays in the memory of the message.
+ProcessMessage decode(Bytes bytes) {
   ByteReader in(bytes);
   check(in.get<std::uint32_t>() == kFormat, "processes of different versions or byte orders");
   ProcessMessage message;
@@ -46,7 +47,9 @@ ProcessMessage decode(const Bytes& bytes) {
   message.replica = in.get<int>();
   message.in_run = in.get<bool>();
   message.transaction = in.get<int>();
-  message.payload.assign(in.rest().begin(), in.rest().end());
+  const std::size_t head = bytes.size() - in.rest().size();
+  bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(head));
+  message.payload = std::move(bytes);
   return message;
 }
 
@@ -180,26 +183,24 @@ void ProcessExchange::note_listeners(const std::vector<ProcessMessage>& all) {
 
 std::vector<ProcessMessage> ProcessExchange::exchange(const ProcessMessage& own,
                                                       const Describe* describe) {
-  return understand(own, send(own, false), describe);
+  require_open(site_of(own));
+  const Bytes message = encode(own);
+  return understand(own, ending_run_of([&] { return group_.gather(message); }), describe);
 }
 
-// The messages of all processes; nothing if they may be left out, because all are equal.
-std::vector<Bytes> ProcessExchange::send(const ProcessMessage& own, bool unless_equal) {
-  if (is_closed()) {
-    if (failure_ != nullptr) std::rethrow_exception(failure_);
-    throw_internal("an exchange after the end of a run", site_of(own));
-  }
-  const Bytes message = encode(own);
-  return ending_run_of(
-      [&] { return unless_equal ? group_.gather_unless_equal(message) : group_.gather(message); });
+void ProcessExchange::require_open(CallSite site) const {
+  if (!is_closed()) return;
+  if (failure_ != nullptr) std::rethrow_exception(failure_);
+  throw_internal("an exchange after the end of a run", site);
 }
 
 std::vector<ProcessMessage> ProcessExchange::understand(const ProcessMessage& own,
-                                                        const std::vector<Bytes>& sent,
+                                                        std::vector<Bytes> sent,
                                                         const Describe* describe) {
   return ending_run_of([&] {
     std::vector<ProcessMessage> all;
-    for (const Bytes& bytes : sent) all.push_back(decode(bytes));
+    all.reserve(sent.size());
+    for (Bytes& bytes : sent) all.push_back(decode(std::move(bytes)));
     note_transaction(all);
     if (is_failed(own)) return all;
     if (listens(own) && end_one_transaction(all)) return all;
@@ -228,10 +229,19 @@ std::vector<Bytes> ProcessExchange::round(const Bytes& own, Describe describe) {
 }
 
 // No process listens if all messages are those of a round.
-std::vector<Bytes> ProcessExchange::round_unless_equal(const Bytes& own, Describe describe) {
-  const ProcessMessage message{Kind::kRound, number_, "run", {}, 0, -1, own, true};
-  const std::vector<Bytes> sent = send(message, true);
-  if (!sent.empty()) return payloads_of(understand(message, sent, &describe));
+std::vector<Bytes> ProcessExchange::round_unless_equal(std::span<const std::byte> own,
+                                                       Describe describe) {
+  require_open({});
+  const ProcessMessage head{Kind::kRound, number_, "run", {}, 0, -1, {}, true};
+  if (round_message_.empty()) {
+    round_message_ = encode(head);
+    round_head_ = round_message_.size();
+  }
+  round_message_.resize(round_head_);
+  round_message_.insert(round_message_.end(), own.begin(), own.end());
+  std::vector<Bytes> sent =
+      ending_run_of([&] { return group_.gather_unless_equal(round_message_); });
+  if (!sent.empty()) return payloads_of(understand(head, std::move(sent), &describe));
   listens_.clear();
   return {};
 }

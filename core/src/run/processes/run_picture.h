@@ -5,11 +5,14 @@
 #include "belfry/detail/process_exchange.h"
 #include "run/rounds/run_report.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -32,14 +35,15 @@ class RoundSummary {
  public:
   explicit RoundSummary(const RunFacts& run);
 
-  const Bytes& bytes() const { return bytes_; }
+  std::span<const std::byte> bytes() const { return bytes_; }
   RoundState state() const { return state_; }
   /// The state of all processes, if the summaries are equal; else kMixed. Listening processes have
   /// an empty summary.
   static RoundState common_state(const std::vector<Bytes>& summaries);
 
  private:
-  Bytes bytes_;
+  // The state and the digest.
+  std::array<std::byte, sizeof(RoundState) + 2 * sizeof(std::uint64_t)> bytes_{};
   RoundState state_ = RoundState::kMixed;
 };
 
