@@ -24,6 +24,8 @@ void send_tensor(ByteWriter& out, const AnyTensor& tensor, Elements elements = E
 /// The tensor of the message, on `place`; without elements if the message has none. Throws:
 /// InternalError for a message of another form.
 AnyTensor receive_tensor(ByteReader& in, Placement place);
+/// Passes over the tensor of the message. Throws: as receive_tensor.
+void skip_tensor(ByteReader& in);
 
 /// The values of all processes that a reduction combines.
 struct ReducedMessages {

@@ -8,10 +8,13 @@
 #include "belfry/detail/process_values.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <deque>
 #include <exception>
 #include <map>
+#include <memory_resource>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -28,50 +31,87 @@ using OwnTypes = std::map<std::string, const ElementFunctions*>;
 
 OwnTypes own_types(MergeRequest* const* requests, const Participants& present);
 
-// The value of a replica, in the form that its process sent.
-struct Part {
-  Part(ByteReader& in, const MergeRequest& like, Placement place, const OwnTypes& types) {
-    const auto op = in.get<ReduceOp>();
+// The structure of a value: all but the leaves.
+struct Structure {
+  explicit Structure(std::span<const std::byte> sent) : bytes(sent) {
+    ByteReader in(sent);
+    op = in.get<ReduceOp>();
     file = in.text();
-    const int line = in.get<int>();
+    line = in.get<int>();
     for (std::size_t left = in.count(); left > 0; --left) {
       LeafDescription leaf;
       leaf.path = in.text();
       leaf.type = in.text();
       descriptions.push_back(std::move(leaf));
     }
-    std::vector<LeafRef> leaves;
-    for (std::size_t left = in.count(); left > 0; --left)
-      leaves.push_back(take_leaf(in, place, types));
-    request.emplace(like, op, std::move(leaves), descriptions);
-    request->site = {file.c_str(), line};
   }
-  Part(const Part&) = delete;
-  Part& operator=(const Part&) = delete;
 
-  // The value of a replica of this process is reduced in its place.
-  void take_place_of(const AllReduceRequest& own) { request->leaves = own.leaves; }
+  std::span<const std::byte> bytes;
+  ReduceOp op = ReduceOp::kSum;
+  std::string file;
+  int line = 0;
+  std::vector<LeafDescription> descriptions;
+};
 
-  LeafRef take_leaf(ByteReader& in, Placement place, const OwnTypes& types) {
-    if (in.get<bool>()) return tensor_leaf(tensors.emplace_back(receive_tensor(in, place)));
-    LeafRef leaf;
+// The values of all replicas, in the form that their processes sent. Every process reads the values
+// of all: equal structures are read once, and the elements of host leaves lie in few blocks.
+class Parts {
+ public:
+  Parts(const MergeRequest& like, Placement place, OwnTypes types)
+      : like_(like), place_(place), types_(std::move(types)) {}
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
+  // The value of a replica. The leaves of `own`, the request of a replica of this process, are
+  // reduced in their place.
+  AllReduceRequest& take(ByteReader& in, const AllReduceRequest* own) {
+    const Structure& structure = structure_of(in);
+    std::vector<LeafRef> leaves(in.count());
+    for (LeafRef& leaf : leaves) take_leaf(in, leaf, own != nullptr);
+    if (own != nullptr) leaves = own->leaves;
+    AllReduceRequest& request =
+        requests_.emplace_back(like_, structure.op, std::move(leaves), structure.descriptions);
+    request.site = {structure.file.c_str(), structure.line};
+    return request;
+  }
+
+ private:
+  const Structure& structure_of(ByteReader& in) {
+    const std::size_t count = in.count(1);
+    const std::span<const std::byte> sent(in.skip(count), count);
+    if (structures_.empty() || !std::ranges::equal(structures_.back().bytes, sent)) {
+      structures_.emplace_back(sent);
+    }
+    return structures_.back();
+  }
+
+  void take_leaf(ByteReader& in, LeafRef& leaf, bool is_own) {
+    if (in.get<bool>()) {
+      if (is_own) return skip_tensor(in);
+      leaf = tensor_leaf(tensors_.emplace_back(receive_tensor(in, place_)));
+      return;
+    }
     leaf.dtype = in.get<DType>();
     // A type that no replica of this process brings is a difference of structure, which is found
     // before the leaf is read.
-    const auto type = types.find(in.text());
-    if (type != types.end()) leaf.own = type->second;
+    const std::string name = in.text();
+    const auto type = name.empty() ? types_.end() : types_.find(name);
+    if (type != types_.end()) leaf.own = type->second;
     leaf.count = in.count();
-    Bytes& own = storage.emplace_back(in.count(1));
-    in.take(own.data(), own.size());
-    leaf.data = own.data();
-    return leaf;
+    const std::size_t bytes = in.count(1);
+    const std::byte* const sent = in.skip(bytes);
+    if (is_own) return;
+    leaf.data = elements_.allocate(std::max(bytes, std::size_t{1}), alignof(std::max_align_t));
+    if (bytes > 0) std::memcpy(leaf.data, sent, bytes);
   }
 
-  std::string file;
-  std::vector<LeafDescription> descriptions;
-  std::deque<Bytes> storage;
-  std::deque<AnyTensor> tensors;
-  std::optional<AllReduceRequest> request;
+  const MergeRequest& like_;
+  Placement place_;
+  OwnTypes types_;
+  std::deque<Structure> structures_;
+  std::deque<AnyTensor> tensors_;
+  std::pmr::monotonic_buffer_resource elements_;
+  std::deque<AllReduceRequest> requests_;
 };
 
 const AllReduceRequest& at(MergeRequest* const* requests, int replica) {
@@ -89,15 +129,18 @@ OwnTypes own_types(MergeRequest* const* requests, const Participants& present) {
 }
 
 void send_part(ByteWriter& out, const AllReduceRequest& request, Elements elements) {
-  out.put(request.op);
-  out.text(request.site.file);
-  out.put(request.site.line);
+  ByteWriter structure;
+  structure.put(request.op);
+  structure.text(request.site.file);
+  structure.put(request.site.line);
   const std::vector<LeafDescription> leaves = request.describe(request.value);
-  out.put(static_cast<std::uint64_t>(leaves.size()));
+  structure.put(static_cast<std::uint64_t>(leaves.size()));
   for (const LeafDescription& leaf : leaves) {
-    out.text(leaf.path);
-    out.text(leaf.type);
+    structure.text(leaf.path);
+    structure.text(leaf.type);
   }
+  out.put(static_cast<std::uint64_t>(structure.bytes().size()));
+  out.add(structure.bytes().data(), structure.bytes().size());
   out.put(static_cast<std::uint64_t>(request.leaves.size()));
   for (const LeafRef& leaf : request.leaves) {
     out.put(leaf.tensor != nullptr);
@@ -122,7 +165,7 @@ AllReduceRequest::AllReduceRequest(const MergeRequest& like, ReduceOp reduce_op,
       op(reduce_op),
       leaves(std::move(replaced)),
       value(&descriptions),
-      same([](const void* a, const void* b) { return described(a) == described(b); }),
+      same([](const void* a, const void* b) { return a == b || described(a) == described(b); }),
       describe([](const void* a) { return described(a); }) {}
 
 void all_reduce_over_processes(CrossReplicaContext& cross, MergeRequest* const* requests,
@@ -147,16 +190,13 @@ void all_reduce_over_processes(CrossReplicaContext& cross, MergeRequest* const* 
   ProcessExchange& processes = *core.processes();
   const Participants everywhere = receive_present(core, sent.messages, "all_reduce", first.site);
 
-  std::deque<Part> parts;
+  Parts parts(first, core.placement(core.first_replica()), own_types(requests, present));
   std::vector<MergeRequest*> all(static_cast<std::size_t>(core.size()));
-  const Placement place = core.placement(core.first_replica());
-  const OwnTypes types = own_types(requests, present);
   for (int i = 0; i < everywhere.count(); ++i) {
     const int replica = everywhere.id(i);
     const auto process = static_cast<std::size_t>(processes.process_of(replica));
-    Part& part = parts.emplace_back(sent.messages[process], first, place, types);
-    if (present.has(replica)) part.take_place_of(at(requests, replica));
-    all[static_cast<std::size_t>(replica)] = &*part.request;
+    const AllReduceRequest* const own = present.has(replica) ? &at(requests, replica) : nullptr;
+    all[static_cast<std::size_t>(replica)] = &parts.take(sent.messages[process], own);
   }
   try {
     all_reduce_requests(cross, all.data(), everywhere);

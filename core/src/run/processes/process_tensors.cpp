@@ -12,6 +12,7 @@
 #include "values/elsewhere.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -33,10 +34,9 @@ std::string transport_of(StrategyCore& core, const std::vector<const AnyTensor*>
   return fit ? std::string(links->transport()) : std::string();
 }
 
-// The own message: the transport, and then the values.
-Bytes message_of(StrategyCore& core, CallSite site, const std::string& transport,
-                 FunctionRef<void(ByteWriter&, Elements)> write) {
-  ByteWriter out;
+// Writes the own message: the transport, and then the values.
+void write_message(ByteWriter& out, StrategyCore& core, CallSite site, const std::string& transport,
+                   FunctionRef<void(ByteWriter&, Elements)> write) {
   out.text(transport);
   try {
     write(out, transport.empty() ? Elements::kSent : Elements::kOnDevice);
@@ -44,7 +44,25 @@ Bytes message_of(StrategyCore& core, CallSite site, const std::string& transport
     tell_failed_work(core, site);
     throw;
   }
-  return out.bytes();
+}
+
+// A tensor in a message. The elements are null if they stay on the device.
+struct SentTensor {
+  DType dtype;
+  Shape shape;
+  const std::byte* elements = nullptr;
+};
+
+// The next tensor of the message; nothing for a tensor without a value.
+std::optional<SentTensor> next_tensor(ByteReader& in) {
+  if (in.get<bool>()) return std::nullopt;
+  const auto dtype = in.get<DType>();
+  std::vector<std::int64_t> extents(in.count(sizeof(std::int64_t)));
+  for (std::int64_t& extent : extents) extent = in.get<std::int64_t>();
+  SentTensor sent{dtype, Shape(std::move(extents))};
+  if (in.get<Elements>() == Elements::kOnDevice) return sent;
+  sent.elements = in.skip(static_cast<std::size_t>(sent.shape.count()) * size_of(dtype));
+  return sent;
 }
 
 }  // namespace
@@ -60,15 +78,13 @@ void send_tensor(ByteWriter& out, const AnyTensor& tensor, Elements elements) {
 }
 
 AnyTensor receive_tensor(ByteReader& in, Placement place) {
-  if (in.get<bool>()) return {};
-  const auto dtype = in.get<DType>();
-  std::vector<std::int64_t> extents(in.count(sizeof(std::int64_t)));
-  for (std::int64_t& extent : extents) extent = in.get<std::int64_t>();
-  Shape shape(std::move(extents));
-  if (in.get<Elements>() == Elements::kOnDevice) return elsewhere(dtype, std::move(shape), place);
-  const auto bytes = static_cast<std::size_t>(shape.count()) * size_of(dtype);
-  return AnyTensor::from_host(dtype, std::move(shape), in.skip(bytes), place);
+  std::optional<SentTensor> sent = next_tensor(in);
+  if (!sent) return {};
+  if (sent->elements == nullptr) return elsewhere(sent->dtype, std::move(sent->shape), place);
+  return AnyTensor::from_host(sent->dtype, std::move(sent->shape), sent->elements, place);
 }
+
+void skip_tensor(ByteReader& in) { next_tensor(in); }
 
 // All processes see the same transports, and draw the same conclusion. If the processes differ, or
 // if the devices cannot be joined, elements are missing: a second exchange has all elements.
@@ -78,8 +94,9 @@ ReducedMessages exchange_to_reduce(StrategyCore& core, const char* what, CallSit
   std::string transport = transport_of(core, tensors);
   for (;;) {
     ReducedMessages all;
-    all.bytes =
-        core.processes()->values_of_speakers(what, site, message_of(core, site, transport, write));
+    ByteWriter own;
+    write_message(own, core, site, transport, write);
+    all.bytes = core.processes()->values_of_speakers(what, site, own.bytes());
     bool all_sent = true;
     bool all_equal = true;
     std::string first;
