@@ -63,7 +63,7 @@ function(belfry_watch target)
   mark_as_advanced(BELFRY_CXXFILT)
   add_custom_command(TARGET ${target} PRE_LINK
     COMMAND sh "${tools}/belfry_watch_objects.sh" "${CMAKE_NM}" "${CMAKE_OBJCOPY}"
-            "${CMAKE_READELF}" "${BELFRY_CXXFILT}" "${CMAKE_CXX_COMPILER}"
+            "${CMAKE_OBJDUMP}" "${CMAKE_READELF}" "${BELFRY_CXXFILT}" "${CMAKE_CXX_COMPILER}"
             "${tools}/belfry_watch_calls.txt" "${stubs}" "VOUCHED=${vouched}"
             "$<TARGET_OBJECTS:${target}>"
     COMMAND_EXPAND_LISTS VERBATIM)

@@ -4,7 +4,8 @@
 
 # Prepares the objects of a watched target for the linker. Called by belfry_watch() of CMake before
 # each link, also with objects that an earlier call has prepared:
-#   belfry_watch_objects.sh NM OBJCOPY READELF CXXFILT COMPILER TABLE STUBS VOUCHED=NAMES OBJECT...
+#   belfry_watch_objects.sh NM OBJCOPY OBJDUMP READELF CXXFILT COMPILER TABLE STUBS VOUCHED=NAMES
+#                           OBJECT...
 # TABLE is belfry_watch_calls.txt, STUBS the object to write, NAMES a list of functions with
 # commas, as the source or the linker names them.
 #
@@ -15,8 +16,9 @@
 #   makes the call, and goes on to the function. Calls of functions with a new answer in each run
 #   are noted in all code.
 set -eu
-nm=$1 objcopy=$2 readelf=$3 cxxfilt=$4 compiler=$5 table=$6 stubs=$7 vouched=${8#VOUCHED=}
-shift 8
+nm=$1 objcopy=$2 objdump=$3 readelf=$4 cxxfilt=$5 compiler=$6 table=$7 stubs=$8
+vouched=${9#VOUCHED=}
+shift 9
 
 machine=$("$readelf" -h "$1" | sed -n 's/ *Machine: *//p')
 folder=$stubs.parts
@@ -30,9 +32,10 @@ for object in "$@"; do
   number=$((number + 1))
   grep -q '^__tsan_init U' "$folder/names" || continue
   sed 's/^/N /' "$folder/names"
-  # Calls alone: x86-64 and AArch64 mark calls by the type of the relocation.
-  "$readelf" -rW "$object" |
-    awk '/R_X86_64_PLT32|R_AARCH64_(CALL|JUMP)26/ { print "P", $5 }'
+  # Calls alone: x86-64 and AArch64 mark calls by the type of the relocation. Not by readelf, which
+  # reads all symbols again for each section, and takes minutes for thousands of templates.
+  "$objdump" -rw "$object" |
+    awk '/R_X86_64_PLT32|R_AARCH64_(CALL|JUMP)26/ { sub(/[-+]0x.*/, "", $3); print "P", $3 }'
   "$readelf" -gW "$object" | sed -n 's/.*group section.*\[\(_Z[^]]*\)\].*/G \1/p'
   echo "O $number"
 done >"$folder/symbols"
