@@ -39,10 +39,7 @@ void Annotations::add(const Operation& operation, std::uint64_t record,
                       std::int32_t replica) noexcept {
   Annotation added;
   added.record = record;
-  for (const Footprint& bytes : operation.footprints) {
-    const bool read = bytes.mode == AccessMode::kRead;
-    (read ? added.reads : added.writes) += bytes.end - bytes.begin;
-  }
+  add_bytes(operation, added);
   added.site = operation.site;
   added.replica = replica;
   added.members = operation.members;
@@ -52,6 +49,28 @@ void Annotations::add(const Operation& operation, std::uint64_t record,
     annotations_.push_back(added);
   } catch (const std::bad_alloc&) {  // People do without.
   }
+}
+
+// Members of a collective come one after another, each with a common list of the bytes of all
+// members. Only the first member adds up the list: n sums of n members would take most of the time
+// of a collective of hundreds.
+void Annotations::add_bytes(const Operation& operation, Annotation& added) noexcept {
+  const bool is_collective = operation.kind == OperationKind::kCollective;
+  if (is_collective && collective_.left != 0 && collective_.list == operation.footprints.data()) {
+    --collective_.left;
+    added.reads = collective_.reads;
+    added.writes = collective_.writes;
+    return;
+  }
+  for (const Footprint& bytes : operation.footprints) {
+    const bool read = bytes.mode == AccessMode::kRead;
+    (read ? added.reads : added.writes) += bytes.end - bytes.begin;
+  }
+  if (!is_collective) return;
+  // 65535 also stands for more members.
+  const bool is_exact = operation.members != 0 && operation.members != 0xFFFF;
+  const auto left = static_cast<std::uint16_t>(is_exact ? operation.members - 1 : 0);
+  collective_ = {operation.footprints.data(), left, added.reads, added.writes};
 }
 
 void Annotations::add_run(const Operation& operation, std::uint64_t record,

@@ -10,7 +10,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace belfry::sim::annotations_test {
@@ -18,6 +22,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using testing::of_run;
+using ::testing::Pair;
 
 Operation of_replica(OperationKind kind, std::string_view name = {}) {
   Operation operation{.kind = kind};
@@ -68,6 +73,43 @@ TEST(Annotations, AreKeptWithTheirRecordsOnly) {
   EXPECT_NE(log.annotations().find(0), nullptr);
   EXPECT_EQ(log.annotations().find(1), nullptr);
   EXPECT_TRUE(log.annotations().runs().empty());
+}
+
+// The engine announces all members of collectives with one list, whose memory it uses again.
+TEST(Annotations, HaveTheBytesOfAllMembersOfTheirOwnCollective) {
+  std::vector<Footprint> bytes(4);
+  Operation member{.kind = OperationKind::kCollective};
+  member.agent.kind = AgentId::Kind::kStream;
+  member.members = 2;
+  member.footprints = bytes;
+  Log log(10);
+  for (const std::uint64_t each : {4, 10}) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] = {
+          .resource = i, .end = each, .mode = i < 3 ? AccessMode::kRead : AccessMode::kWrite};
+    }
+    log.append(member);
+    log.append(member);
+  }
+  // Work in between, and members without a count.
+  bytes[0].end = 1;
+  log.append(member);
+  Operation work{.kind = OperationKind::kExecute, .agent = member.agent};
+  work.footprints = std::span(bytes).last(1);
+  log.append(work);
+  log.append(member);
+  for (const std::uint64_t end : {5, 6}) {
+    bytes[0].end = end;
+    member.members = 0xFFFF;
+    log.append(member);
+  }
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> found;
+  for (std::uint64_t record = 0; record < log.size(); ++record) {
+    const Annotation& annotation = *log.annotations().find(record);
+    found.emplace_back(annotation.reads, annotation.writes);
+  }
+  EXPECT_THAT(found, ElementsAre(Pair(12, 4), Pair(12, 4), Pair(30, 10), Pair(30, 10), Pair(21, 10),
+                                 Pair(0, 10), Pair(21, 10), Pair(25, 10), Pair(26, 10)));
 }
 
 TEST(Annotations, AReplicaWithoutAnythingToSayHasNone) {

@@ -66,7 +66,14 @@ class Annotations {
     CallSite site{};
     std::uint64_t run = 0;
   };
+  struct MemberBytes {
+    const Footprint* list = nullptr;
+    std::uint16_t left = 0;  // Members without an annotation so far.
+    std::uint64_t reads = 0;
+    std::uint64_t writes = 0;
+  };
 
+  void add_bytes(const Operation& operation, Annotation& added) noexcept;
   std::uint32_t number_of(std::string_view name, std::uint64_t hint);
   void begin_run(const Operation& operation, std::uint64_t record);
   void end_run(const Operation& operation, std::uint64_t record);
@@ -74,6 +81,7 @@ class Annotations {
   std::vector<Annotation> annotations_;
   std::vector<RunMark> runs_;
   std::vector<OpenRun> open_;  // In the order of their begins.
+  MemberBytes collective_;     // The last one.
   std::uint64_t begun_ = 0;
   std::vector<std::string> names_;  // Name n is at n - 1.
   std::map<std::string, std::uint32_t, std::less<>> numbers_;
