@@ -5,6 +5,7 @@
 // new group. If a test fails in any process, the program fails in all processes.
 
 #include "belfry/mpi/group.h"
+#include "processes/before_tests.h"
 #include "processes/group_kind.h"
 
 #include <gtest/gtest.h>
@@ -23,6 +24,7 @@ void on_each_process(const std::function<void(ProcessGroup&)>& body) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  if (belfry::testing::before_tests != nullptr) belfry::testing::before_tests();
   int level = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
   int rank = 0;

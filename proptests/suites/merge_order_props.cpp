@@ -40,17 +40,26 @@ TEST_F(MergeOrder, HasEveryMergeBetweenTheLastArrivalAndTheFirstResume) {
         // Replicas wait for their devices for different times before they arrive.
         for (std::size_t i = 0; i < id % 3; ++i) wait_for_the_device();
         progress.arrived[id] = round;
-        replica.merge_call([&progress, round](CrossReplicaContext&) {
-          for (int arrived : progress.arrived) progress.in_order &= arrived == round;
-          for (int resumed : progress.resumed) progress.in_order &= resumed == round - 1;
-          progress.in_order &= ++progress.merged == round;
-        });
+        replica.merge_call(
+            [&progress, &bench, &request, round](CrossReplicaContext& cross,
+                                                 const PerReplica<int>& rounds) {
+              for (const int own : bench.own()) {
+                const auto i = static_cast<std::size_t>(own);
+                progress.in_order &= progress.arrived[i] == round;
+                progress.in_order &= progress.resumed[i] == round - 1;
+              }
+              progress.in_order &= ++progress.merged == round;
+              // All processes are in the merge of this round.
+              const int sum = cross.reduce(ReduceOp::kSum, rounds).value();
+              progress.in_order &= sum == round * request.devices;
+            },
+            round);
         progress.resumed[id] = round;
       }
       meet_with_a_tensor(replica);
     });
     RC_ASSERT(progress.in_order);
-    RC_ASSERT(progress.merged == rounds);
+    RC_ASSERT(progress.merged == (bench.own().empty() ? 0 : rounds));
   });
 }
 
@@ -58,10 +67,11 @@ TEST_F(MergeOrder, HasEveryMergeOnTheThreadThatCalledRun) {
   testing::asserts("SEM-2");
   holds([this](const BackendRequest& drawn) {
     BackendRequest request = drawn;
+    const auto own_place = place();
     for (const CarrierKind carrier :
          {CarrierKind::kFiber, CarrierKind::kBaton, CarrierKind::kConcurrent}) {
       request.carrier = carrier;
-      Bench bench(*this, request);
+      Bench bench(*this, request, own_place);
       const std::thread::id caller = std::this_thread::get_id();
       const auto here = bench.strategy().run([&](ReplicaContext& replica) {
         meet_with_a_tensor(replica);
@@ -88,7 +98,7 @@ TEST_F(MergeOrder, HandsArgumentsOverByReplicaId) {
           value(replica.replica_id()));
     });
     std::vector<int> expected;
-    for (int id = 0; id < request.devices; ++id) expected.push_back(value(id));
+    for (const int id : bench.own()) expected.push_back(value(id));
     for (const std::vector<int>& values : seen) RC_ASSERT(values == expected);
   });
 }

@@ -7,13 +7,19 @@
 #include "belfry/testing/backend_factory.h"
 #include "belfry/testing/described.h"
 #include "belfry/testing/strategy_factory.h"
+#include "suites/case_places.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <exception>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -25,12 +31,29 @@ namespace belfry::testing {
 class Property : public ::testing::Test {
  public:
   void add_work(const DeviceWork& work) { work_ += work; }
+  /// The place of the case that begins; nothing in a single process. A host of a cluster asks
+  /// before the first call of its group.
+  const std::optional<CasePlace>& place() const { return place_; }
 
  protected:
   /// Checks `property` over random cases. Errors of belfry are printed with seed and replay token.
+  /// With places of cases the property runs in several processes, each of which asserts about the
+  /// own replicas; `BackendRequest::devices` is the number of all replicas then.
   template <class F>
   void holds(F&& property) {
-    rc::detail::checkGTest(described(std::forward<F>(property)));
+    if (case_places == nullptr) {
+      rc::detail::checkGTest(described(std::forward<F>(property)));
+      return;
+    }
+    case_places->check([&](const CasePlace& place) {
+      place_.emplace(place);
+      run_here(property, static_cast<rc::detail::FunctionType<F>*>(nullptr));
+    });
+  }
+  /// The request with as many devices as all processes have.
+  BackendRequest placed(BackendRequest request) const {
+    if (place_) request.devices = place_->replicas();
+    return request;
   }
 
   void TearDown() override {
@@ -44,7 +67,22 @@ class Property : public ::testing::Test {
   }
 
  private:
+  template <class F, class R, class... Args>
+  void run_here(const F& property, R (*)(Args...)) {
+    std::tuple<std::decay_t<Args>...> drawn{drawn_here<std::decay_t<Args>>()...};
+    std::apply(property, drawn);
+  }
+  template <class T>
+  T drawn_here() {
+    if constexpr (std::is_same_v<T, BackendRequest>) {
+      return placed(*rc::gen::arbitrary<T>());
+    } else {
+      return *rc::gen::arbitrary<T>();
+    }
+  }
+
   DeviceWork work_;
+  std::optional<CasePlace> place_;
 };
 
 /// A backend of the factory for one case, whose work counts for the property. The destructor asks
@@ -53,13 +91,20 @@ class Property : public ::testing::Test {
 class Bench {
  public:
   Bench(Property& property, const BackendRequest& request)
+      : Bench(property, request, property.place()) {}
+  Bench(Property& property, const BackendRequest& request, std::optional<CasePlace> place)
       : property_(property),
+        place_(std::move(place)),
         is_replay_(request.schedule == ScheduleKind::kReplay),
-        backend_(backend_factory().make(request)) {}
+        made_(has_backend() ? nullptr : backend_factory().make(own_part(request))),
+        backend_(has_backend() ? *place_->backend : *made_),
+        own_(static_cast<std::size_t>(own_part(request).devices)) {
+    std::iota(own_.begin(), own_.end(), place_ ? place_->first_replica() : 0);
+  }
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
   ~Bench() {
-    property_.add_work(backend_factory().work(*backend_));
+    property_.add_work(backend_factory().work(backend_));
     // A replay has no choices left.
     if (is_replay_ || std::uncaught_exceptions() > thrown_before_) return;
     for (const auto& strategy : strategies_) {
@@ -68,18 +113,31 @@ class Bench {
     }
   }
 
-  Backend& backend() { return *backend_; }
+  Backend& backend() { return backend_; }
   /// A strategy of the factory on the backend. Lives as long as the Bench.
   Strategy& strategy(const StrategyOptions& options = {}) {
-    strategies_.push_back(strategy_factory().make(*backend_, options));
+    strategies_.push_back(place_ ? place_->strategies.make(backend_, place_->group, options)
+                                 : strategy_factory().make(backend_, options));
     return *strategies_.back();
   }
+  /// The replicas of this process, ascending: all in a single process.
+  const std::vector<int>& own() const { return own_; }
+  bool has(int replica) const { return std::ranges::binary_search(own_, replica); }
 
  private:
+  bool has_backend() const { return place_ && place_->backend != nullptr; }
+  BackendRequest own_part(BackendRequest request) const {
+    if (place_) request.devices = place_->devices();
+    return request;
+  }
+
   Property& property_;
+  std::optional<CasePlace> place_;
   bool is_replay_;
   int thrown_before_ = std::uncaught_exceptions();
-  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Backend> made_;
+  Backend& backend_;
+  std::vector<int> own_;
   std::vector<std::unique_ptr<Strategy>> strategies_;
 };
 

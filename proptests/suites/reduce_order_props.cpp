@@ -68,6 +68,8 @@ TEST_F(ReduceOrder, OfTheBackendIsWithinTheRoundingError) {
     Strategy& strategy = bench.strategy();
     const auto rows = random_rows(request.devices, 8, seed);
     const PerReplica<Row> got = reduced(strategy, ReduceOp::kSum, rows, true);
+    if (bench.own().empty()) return;
+    const Row& first = got[bench.own().front()];
     for (std::size_t i = 0; i < 8; ++i) {
       double exact = 0;
       double magnitude = 0;
@@ -77,10 +79,10 @@ TEST_F(ReduceOrder, OfTheBackendIsWithinTheRoundingError) {
       }
       const double allowed = (request.devices - 1) * magnitude *
                              static_cast<double>(std::numeric_limits<float>::epsilon());
-      RC_ASSERT(std::abs(got[0][i] - exact) <= allowed);
+      RC_ASSERT(std::abs(first[i] - exact) <= allowed);
     }
     // In every order, all replicas have the same bits.
-    for (const Row& row : got) RC_ASSERT(Numbers(row) == Numbers(got[0]));
+    for (const Row& row : got) RC_ASSERT(Numbers(row) == Numbers(first));
   });
 }
 
@@ -98,8 +100,11 @@ TEST_F(ReduceOrder, LeavesMeanToBeSumThenOneDivision) {
       rows.push_back(values_of<float>({pattern, seed}, id, 8));
     }
     for (bool tensors : {false, true}) {
-      const Row sum = reduced(strategy, ReduceOp::kSum, rows, tensors)[0];
-      const Row mean = reduced(strategy, ReduceOp::kMean, rows, tensors)[0];
+      const auto sums = reduced(strategy, ReduceOp::kSum, rows, tensors);
+      const auto means = reduced(strategy, ReduceOp::kMean, rows, tensors);
+      if (bench.own().empty()) continue;
+      const Row& sum = sums[bench.own().front()];
+      const Row& mean = means[bench.own().front()];
       Row expected;
       for (float x : sum) expected.push_back(x / static_cast<float>(request.devices));
       RC_ASSERT(Numbers(mean) == Numbers(expected));

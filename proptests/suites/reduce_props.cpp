@@ -72,9 +72,10 @@ class Reduce : public Property {
   template <class F>
   void holds_for_rows(const F& property) {
     this->holds([&] {
-      const RowCase drawn = *row_case();
+      RowCase drawn = *row_case();
+      drawn.backend = this->placed(drawn.backend);
       Bench bench(*this, drawn.backend);
-      property(drawn, bench.backend());
+      property(drawn, bench);
     });
   }
 };
@@ -86,9 +87,8 @@ TYPED_TEST_SUITE(Reduce, ElementTypes);
 
 TYPED_TEST(Reduce, IsTheLeftFoldByReplicaId) {
   testing::asserts("SEM-30");
-  this->holds_for_rows([this](const RowCase& drawn, Backend& backend) {
-    const auto made = strategy_factory().make(backend, {.order = ReductionOrder::kReplicaOrder});
-    Strategy& strategy = *made;
+  this->holds_for_rows([this](const RowCase& drawn, Bench& bench) {
+    Strategy& strategy = bench.strategy({.order = ReductionOrder::kReplicaOrder});
     const auto rows = drawn.rows<TypeParam>();
     for (ReduceOp op : this->ops()) {
       const auto expected = expected_reduction(op, rows);
@@ -102,7 +102,7 @@ TYPED_TEST(Reduce, IsTheLeftFoldByReplicaId) {
 }
 
 TYPED_TEST(Reduce, OfExactDataIsTheSameInTheBackendsOwnOrder) {
-  this->holds_for_rows([this](RowCase drawn, Backend& backend) {
+  this->holds_for_rows([this](RowCase drawn, Bench& bench) {
     if (!std::is_integral_v<TypeParam> && !is_exact(drawn.values.pattern)) {
       drawn.values.pattern = Pattern::kSmallIntegers;
     }
@@ -110,8 +110,7 @@ TYPED_TEST(Reduce, OfExactDataIsTheSameInTheBackendsOwnOrder) {
     if (!std::is_integral_v<TypeParam> && sizeof(TypeParam) == 2) {
       drawn.values.pattern = Pattern::kOnes;
     }
-    const auto made = strategy_factory().make(backend, {});
-    Strategy& strategy = *made;
+    Strategy& strategy = bench.strategy();
     auto rows = drawn.rows<TypeParam>();
     for (ReduceOp op : this->ops()) {
       const auto expected = expected_reduction(op, rows);
@@ -170,9 +169,15 @@ TEST_F(OwnReductions, FoldTensorsByReplicaIdOnEveryDevice) {
     });
     for (const Row& sum : sums) RC_ASSERT(Numbers(sum) == Numbers(expected));
     RC_ASSERT(Numbers(strategy.read(variable).to_host()) == Numbers(expected));
-    const Placement last = strategy.placement(request.devices - 1);
+    const CallSite site = CallSite::here();  // Of the call in every process.
+    if (bench.own().empty()) {
+      const auto fetched = strategy.cross_replica().fetch(variable, site);
+      RC_ASSERT(Numbers(fetched.to_host()) == Numbers(expected));
+      return;
+    }
+    const Placement last = strategy.placement(bench.own().back());
     const auto fetched = strategy.cross_replica().fetch(
-        variable, to_string(bench.backend().device_spec(last.device)));
+        variable, to_string(bench.backend().device_spec(last.device)), site);
     RC_ASSERT(fetched.placement() == last);
     RC_ASSERT(Numbers(fetched.to_host()) == Numbers(expected));
   });
@@ -219,7 +224,7 @@ TYPED_TEST_SUITE(IntegerMeans, IntegerElements);
 TYPED_TEST(IntegerMeans, AreTruncatedQuotientsOfTrueSums) {
   this->holds([this](std::uint64_t seed) {
     using Row = std::vector<TypeParam>;
-    const BackendRequest request = *backend_request(16);
+    const BackendRequest request = this->placed(*backend_request(16));
     const auto length = static_cast<std::size_t>(*rc::gen::inRange(0, 8));
     std::vector<Row> rows(static_cast<std::size_t>(request.devices), Row(length));
     for (int r = 0; r < request.devices; ++r) {
