@@ -7,6 +7,7 @@
 #include "belfry/sim/backend.h"
 #include "belfry/testing/asserts.h"
 #include "processes/group_kind.h"
+#include "processes/heard_faults.h"
 #include "processes/over_processes.h"
 #include "processes/process_program.h"
 
@@ -14,8 +15,10 @@
 #include <rapidcheck.h>
 
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <iterator>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +42,43 @@ void expect_the_bits_of_one(ProcessGroup& group, const ProcessProgram& program) 
     if (is_here) RC_ASSERT(own[id] == expected[id]);
   }
   RC_ASSERT(after == after_alone);
+}
+
+// A fault of one replica, then a run without a fault on the same strategy.
+void expect_fault_everywhere(ProcessGroup& group, const ProcessProgram& program) {
+  const auto rank = static_cast<std::size_t>(group.rank());
+  sim::Backend backend{sim::Options{.devices = program.devices[rank], .seed = 3 + rank},
+                       sim::Attachments{.may_lack_devices = true}};
+  MultiWorkerMirroredStrategy strategy{backend, group, {.order = program.order}};
+  std::exception_ptr error;
+  try {
+    run_program(strategy, program, program.first_value(group.rank()));
+  } catch (const ProcessLostError&) {
+    throw;
+  } catch (...) {
+    error = std::current_exception();
+  }
+  const std::string own = text_of(error);
+  const auto first = group.gather(std::as_bytes(std::span(own))).front();
+  expect_fault_heard(program, group.rank(), error,
+                     {reinterpret_cast<const char*>(first.data()), first.size()});
+  const PerReplica<double> ones =
+      strategy.run([](ReplicaContext& replica) { return replica.all_reduce(ReduceOp::kSum, 1.0); });
+  for (const double sum : ones) RC_ASSERT(sum == program.replicas());
+}
+
+TEST(MpiPrograms, HearOfTheFaultOfOneReplica) {
+  on_each_process([](ProcessGroup& group) {
+    if (group.size() == 1) return;
+    EXPECT_EQ(mistake_over_processes(group, "faults", 2 * kCases,
+                                     [&group]() -> std::function<void()> {
+                                       const auto program = with_a_fault(program_of(group.size()));
+                                       return [&group, program] {
+                                         expect_fault_everywhere(group, program);
+                                       };
+                                     }),
+              "");
+  });
 }
 
 TEST(MpiPrograms, ComputeTheBitsOfOneStrategyWithAllReplicas) {

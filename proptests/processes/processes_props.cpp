@@ -3,40 +3,20 @@
 
 #include "belfry/belfry.h"
 #include "belfry/sim/cluster.h"
+#include "processes/heard_faults.h"
 #include "processes/process_program.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <string>
-#include <typeinfo>
 #include <vector>
 
 namespace belfry::testing {
 namespace {
-
-ErrorCode code_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const Error& own) {
-    return own.code();
-  } catch (const PlannedFault&) {
-    return ErrorCode::kReplicaThrew;  // The exception itself has no code.
-  }
-}
-
-std::string text_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& own) {
-    return own.what();
-  }
-}
 
 void expect_usable(const ProcessProgram& program, const std::vector<double>& later) {
   for (const double sum : later) RC_ASSERT(sum == program.replicas());
@@ -49,7 +29,7 @@ RC_GTEST_PROP(Processes, ComputeTheBitsOfOneStrategyWithAllReplicas, ()) {
   std::vector<double> later;
   const ProcessOutcome outcome = run_over_processes(program, later);
   for (const std::exception_ptr& error : outcome.errors) {
-    RC_ASSERT((error == nullptr ? "" : text_of(error)) == "");
+    RC_ASSERT(text_of(error) == "");
   }
   for (int id = 0; id < program.replicas(); ++id) {
     const Trace& found = outcome.traces[static_cast<std::size_t>(id)];
@@ -92,47 +72,12 @@ RC_GTEST_PROP(Processes, RepeatTheirLogs, ()) {
 }
 
 RC_GTEST_PROP(Processes, HearOfTheFaultOfOneReplica, ()) {
-  ProcessProgram program = any_program(2);
-  program.failure = {*rc::gen::inRange(0, program.replicas()),
-                     *rc::gen::inRange(0, static_cast<int>(program.verbs.size())),
-                     static_cast<Fault>(*rc::gen::inRange(0, kFaults))};
-  RC_PRE(!program.absent[static_cast<std::size_t>(program.failure->replica)]);
-  const int culprit = program.process_of(program.failure->replica);
-  ErrorCode alone = ErrorCode::kInternal;
-  try {
-    run_alone(program);
-  } catch (...) {
-    alone = code_of(std::current_exception());
-  }
+  const ProcessProgram program = with_a_fault(any_program(2));
   std::vector<double> later;
   const ProcessOutcome outcome = run_over_processes(program, later);
-  const bool is_mismatch =
-      program.failure->fault == Fault::kReturn || program.failure->fault == Fault::kOtherVerb;
-  // Each process calls the merge function of its lowest replica that takes part. A single replica
-  // matches itself.
-  const bool is_alone = std::ranges::count(program.absent, false) == 1;
-  const bool runs = program.failure->fault == Fault::kThrowInMerge
-                        ? program.failure->replica == program.lowest_of(culprit)
-                        : !(is_mismatch && is_alone);
   for (int process = 0; process < static_cast<int>(program.devices.size()); ++process) {
-    const std::exception_ptr& error = outcome.errors[static_cast<std::size_t>(process)];
-    if (!runs) {
-      RC_ASSERT(error == nullptr);
-      continue;
-    }
-    RC_ASSERT(error != nullptr);
-    if (is_mismatch) {
-      RC_ASSERT(code_of(error) == alone);
-      RC_ASSERT(text_of(error) == text_of(outcome.errors.front()));
-    } else if (process == culprit) {
-      RC_ASSERT(code_of(error) == ErrorCode::kReplicaThrew);
-    } else {
-      RC_ASSERT(code_of(error) == ErrorCode::kPeerFailed);
-      RC_ASSERT(text_of(error).find("process " + std::to_string(culprit)) != std::string::npos);
-      const bool has_place = text_of(error).find("process_program.cpp:") != std::string::npos ||
-                             text_of(error).find("device_steps.cpp:") != std::string::npos;
-      RC_ASSERT(has_place);
-    }
+    expect_fault_heard(program, process, outcome.errors[static_cast<std::size_t>(process)],
+                       text_of(outcome.errors.front()));
   }
   expect_usable(program, later);
 }
