@@ -33,7 +33,9 @@ bool is_lock(std::string_view name) {
 
 CallSite HostWatcher::source_site(const void* pc) { return source_lines().users_site(pc); }
 
-// The innermost call with a line of the user; without line tables, the access itself.
+// The innermost call with a line of the user; else a statement before the access, as optimized code
+// may have lost the line; without line tables, the access itself. The outermost call is belfry's,
+// of a replica, a merge or a body, and no line of the user even if belfry has line tables.
 HostAccess HostWatcher::resolved(const PlacedAccess& access) {
   const CallTree::Node& node = tree_.at(access.place);
   if (node.maker == Maker::kLibrary) {
@@ -42,14 +44,15 @@ HostAccess HostWatcher::resolved(const PlacedAccess& access) {
   const bool of_kernel = node.maker == Maker::kKernel;
   const bool releases = node.maker == Maker::kRelease;
   for (Place at = access.place; at != CallTree::kRoot; at = tree_.at(at).parent) {
+    if (at != access.place && tree_.at(at).parent == CallTree::kRoot) break;
     const void* const address = address_of_code(tree_.at(at).code);
     if (address != nullptr && !source_lines().users_site(inside(address)).empty()) {
       return {access.actor, access.write, inside(address), {}, of_kernel, releases};
     }
   }
-  const void* const address = address_of_code(node.code);
-  return {access.actor, access.write, address == nullptr ? nullptr : inside(address),
-          {},           of_kernel,    releases};
+  const void* address = address_of_code(node.code);
+  if (address != nullptr) address = source_lines().statement_before(inside(address));
+  return {access.actor, access.write, address, {}, of_kernel, releases};
 }
 
 // A statement that reads and writes makes several pairs of accesses: the first stands for all.

@@ -194,6 +194,41 @@ TEST_F(HostWatcherTest, NamesTheCallOfTheLibrary) {
   EXPECT_EQ(report.conflicts[0].first.pc, nullptr);
 }
 
+[[gnu::noinline]] const void* next_address() { return __builtin_return_address(0); }
+
+struct Statements {
+  const void* of_user = nullptr;
+  const void* of_library = nullptr;
+  int line = 0;
+};
+
+// The position of the second statement is the one of a header of the system, as the position of
+// code that an optimizing compiler has moved may be.
+[[gnu::noinline]] Statements statements() {
+  Statements found;
+  found.line = __LINE__ + 1;
+  found.of_user = next_address();
+#line 1 "/usr/include/header_of_the_system.h"
+  found.of_library = next_address();
+  return found;
+}
+#line 216 "host_watcher_test.cpp"
+
+// The call of the replica by belfry has a line, too, if belfry is built with line tables.
+TEST_F(HostWatcherTest, NamesAStatementBeforeAnAccessWithoutALine) {
+  const Statements found = statements();
+  for (int id = 0; id < 2; ++id) {
+    watcher_.enter(replica(id), __builtin_frame_address(0));
+    watcher_.call(next_address());
+    watcher_.access(bytes_.data(), 8, {.writes = true, .pc = found.of_library});
+    watcher_.return_from_call();
+    watcher_.leave();
+  }
+  const HostReport report = watcher_.stop();
+  ASSERT_EQ(report.conflicts.size(), 1U);
+  EXPECT_EQ(watcher_.source_site(report.conflicts[0].first.pc).line, found.line);
+}
+
 // 2^20 calls, each with a way of its own.
 TEST_F(HostWatcherTest, SurvivesAFunctionThatCallsItselfInTwoWays) {
   const auto call = [&](const auto& self, int depth) -> void {

@@ -7,10 +7,13 @@
 #include <elfutils/libdwfl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <string_view>
+#include <vector>
 
 namespace belfry::sim::watch {
 namespace {
@@ -95,6 +98,34 @@ CallSite position_of_inlined(Dwarf_Die& unit, Dwarf_Addr address) {
   return found;
 }
 
+// Whether the function around `address` is found, as a copy that is not inlined.
+bool find_function(Dwarf_Die& unit, Dwarf_Addr address, Dwarf_Die& function) {
+  Dwarf_Die* scopes = nullptr;
+  const int count = dwarf_getscopes(&unit, address, &scopes);
+  bool found = false;
+  for (int k = 0; k < count && !found; ++k) {
+    found = dwarf_tag(&scopes[k]) == DW_TAG_subprogram;
+    if (found) function = scopes[k];
+  }
+  std::free(scopes);
+  return found;
+}
+
+// The addresses of the statements of `function` up to `address`.
+std::vector<Dwarf_Addr> statements_before(Dwarf_Die& unit, Dwarf_Die& function,
+                                          Dwarf_Addr address) {
+  Dwarf_Lines* lines = nullptr;
+  std::size_t count = 0;
+  std::vector<Dwarf_Addr> found;
+  if (dwarf_getsrclines(&unit, &lines, &count) != 0) return found;
+  for (std::size_t k = 0; k < count; ++k) {
+    Dwarf_Addr at = 0;
+    if (dwarf_lineaddr(dwarf_onesrcline(lines, k), &at) != 0 || at >= address) continue;
+    if (dwarf_haspc(&function, at) > 0) found.push_back(at);
+  }
+  return found;
+}
+
 }  // namespace
 
 struct SourceLines::Tables {
@@ -128,6 +159,24 @@ CallSite SourceLines::find(const void* address) {
   const CallSite found = position_of_code(*unit, at - bias);
   if (!found.empty()) return found;
   return position_of_inlined(*unit, at - bias);
+}
+
+const void* SourceLines::statement_before(const void* address) {
+  const std::lock_guard lock(mutex_);
+  const auto at = static_cast<Dwarf_Addr>(reinterpret_cast<std::uintptr_t>(address));
+  Dwfl_Module* const module =
+      tables_->dwfl == nullptr ? nullptr : dwfl_addrmodule(tables_->dwfl, at);
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* const unit = module == nullptr ? nullptr : unit_of(module, at, bias);
+  Dwarf_Die function;
+  if (unit == nullptr || !find_function(*unit, at - bias, function)) return address;
+  auto statements = statements_before(*unit, function, at - bias);
+  std::ranges::sort(statements, std::greater());
+  for (const Dwarf_Addr statement : statements) {
+    const auto* const before = static_cast<const char*>(address) - (at - bias - statement);
+    if (!find(before).empty()) return before;
+  }
+  return address;
 }
 
 }  // namespace belfry::sim::watch

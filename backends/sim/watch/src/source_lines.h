@@ -24,6 +24,9 @@ class SourceLines {
   /// such call is in a file of the user, or the program has no line tables. The tables own the name
   /// of the file. Threads may call at a time.
   CallSite users_site(const void* address);
+  /// The last address before `address` in the same function with a position in a file of the user;
+  /// `address` itself if there is none.
+  const void* statement_before(const void* address);
 
  private:
   struct Tables;
