@@ -4,8 +4,9 @@
 // Bodies of users' kernels. A stream runs a body at any time after the launch and before the end of
 // a wait of the host. Accesses of a second replica in the phase of the launch have no order with
 // the body: the marks of the body are those of the launcher. The marks of a phase are there until a
-// replica is in a later phase. Of all other accesses nothing is known, and the report has the first
-// access of a body to memory that others may use.
+// replica is in a later phase. After a making, bodies of the maker have no marks: a wait of the
+// maker may have ordered them before the making. Of all other accesses nothing is known, and the
+// report has the first access of a body to memory that others may use.
 #include "constants.h"
 #include "host_watcher.h"
 
@@ -26,8 +27,9 @@ void HostWatcher::enter_body(const KernelBody& body, const void* frame) {
   seen_of_body_ = 0;
   const bool is_replica = actor_.agent.kind == AgentId::Kind::kReplica && actor_.run == run_;
   const bool has_marks = phases_ - body.phases == phases_before_replicas_;
-  marks_body_ = is_replica && has_marks && maker_ == 0;
-  if (marks_body_) set_agent(static_cast<Agent>(actor_.agent.index + 1));
+  const auto id = static_cast<Agent>(actor_.agent.index + 1);
+  marks_body_ = is_replica && has_marks && id != maker_;
+  if (marks_body_) set_agent(id);
   set_stack_of_body(frame);
   ignoring_ = -1;  // KernelScope adds 1.
   belfry_watch_inside = belfry_watch_counts = 1;

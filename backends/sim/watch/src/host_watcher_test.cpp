@@ -38,6 +38,13 @@ class HostWatcherTest : public testing::Test {
   void read(const Actor& actor, std::size_t first, std::size_t count) {
     touch(actor, first, count, false);
   }
+  // An access of the body of a kernel that the replica has launched in this phase.
+  void read_in_body(const Actor& launcher, std::size_t first, std::size_t count) {
+    watcher_.enter_body({.name = "Kernel", .site = {}, .launcher = launcher},
+                        __builtin_frame_address(0));
+    watcher_.access(bytes_.data() + first, count, {.writes = false, .pc = bytes_.data()});
+    watcher_.leave();
+  }
   void make(const Actor& actor, std::uint32_t variable) {
     watcher_.enter(actor, __builtin_frame_address(0));
     watcher_.make_variable(variable);
@@ -106,6 +113,26 @@ TEST_F(HostWatcherTest, OrdersNoTakersOfAVariable) {
   take(replica(3), 1);
   read(replica(3), 4, 4);
   EXPECT_EQ(conflicts(), (Found{{4, 4}}));
+}
+
+// Replica 2 has not taken the variable before its body runs, and replica 1 has.
+TEST_F(HostWatcherTest, OrdersTheBodyOfATakerAfterTheMakingOfAVariable) {
+  write(replica(0), 0, 8);
+  make(replica(0), 1);
+  take(replica(1), 1);
+  read_in_body(replica(1), 0, 8);
+  read(replica(2), 16, 1);
+  read_in_body(replica(2), 4, 2);
+  EXPECT_EQ(conflicts(), (Found{{4, 2}}));
+}
+
+// A wait of the maker between the launch and the making may order the body before the taker.
+TEST_F(HostWatcherTest, LeavesBodiesOfTheMakerOutAfterTheMaking) {
+  make(replica(0), 1);
+  read_in_body(replica(0), 0, 8);
+  take(replica(1), 1);
+  write(replica(1), 0, 8);
+  EXPECT_EQ(conflicts(), Found{});
 }
 
 TEST_F(HostWatcherTest, ForgetsVariablesOfEarlierPhases) {
