@@ -25,6 +25,7 @@ struct Launch {
   sim::Actor launcher{};
   std::uint32_t phase = 0;                         ///< Of the launcher, as Watch counts.
   std::vector<belfry::detail::MemoryRange> own{};  ///< The memory of the kernel itself.
+  std::uint16_t known = 0;                         ///< The number of variables made before.
 };
 /// A body of a user's kernel that a stream begins to run.
 struct RunningBody {
@@ -54,8 +55,8 @@ class HostAccessWatch {
   virtual void enter(const std::optional<sim::Actor>& actor) = 0;
   /// The accesses are those of a body, until the next call of `enter`.
   virtual void enter_body(const RunningBody& body) = 0;
-  /// The memory of the kernel at `address`, which the caller has just made.
-  virtual std::vector<belfry::detail::MemoryRange> blocks_since(const void* address) = 0;
+  /// Sets the memory of the new kernel at `kernel`, and the number of known variables.
+  virtual void note_launch(const void* kernel, Launch& launch) = 0;
   /// Memory of the program is the buffer of a device: `resource`, in footprints. Returns whether
   /// accesses of the program to the memory are seen.
   virtual bool share(std::uint64_t resource, std::span<const std::byte> memory) = 0;
@@ -111,7 +112,9 @@ class Watch {
   /// The launch, by the caller, of the kernel at `kernel`.
   Launch launch_of(const void* kernel) const {
     if (memory_ == nullptr) return {};
-    return {actor(), phase_, memory_->blocks_since(kernel)};
+    Launch launch{actor(), phase_};
+    memory_->note_launch(kernel, launch);
+    return launch;
   }
   /// During the life of a BodyStay, accesses to host memory are those of a body.
   class BodyStay {

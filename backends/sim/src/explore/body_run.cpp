@@ -106,12 +106,19 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
   }
   void enter_body(const engine::RunningBody& body) override {
     if (!watches_host_) return;
-    watch::enter_body({body.name, body.site, body.launch.launcher, body.phases, body.launch.own},
+    watch::enter_body({.name = body.name,
+                       .site = body.site,
+                       .launcher = body.launch.launcher,
+                       .phases = body.phases,
+                       .own = body.launch.own,
+                       .known = body.launch.known},
                       body.frame);
   }
-  std::vector<belfry::detail::MemoryRange> blocks_since(const void* address) override {
-    if (!watches_host_) return {};
-    return watch::blocks_since(address);
+  void note_launch(const void* kernel, engine::Launch& launch) override {
+    if (!watches_host_) return;
+    watch::LaunchFacts facts = watch::launch_of(launch.launcher, kernel);
+    launch.own = std::move(facts.own);
+    launch.known = facts.known;
   }
   bool share(std::uint64_t resource, std::span<const std::byte> memory) override {
     if (!watches_host_) return false;

@@ -35,9 +35,8 @@ void enter_body(const KernelBody& body, const void* frame) {
   if (attached != nullptr) attached->enter_body(body, frame);
 }
 
-std::vector<belfry::detail::MemoryRange> blocks_since(const void* address) {
-  if (attached == nullptr) return {};
-  return attached->blocks_since(address);
+LaunchFacts launch_of(const Actor& launcher, const void* kernel) {
+  return attached == nullptr ? LaunchFacts() : attached->launch_of(launcher, kernel);
 }
 
 void leave() {

@@ -39,6 +39,16 @@ struct KernelBody {
   std::uint32_t phases = 0;  ///< Phases that have begun since the launch.
   /// The memory of the kernel itself, which nothing else changes; empty: not known.
   std::span<const belfry::detail::MemoryRange> own{};
+  std::uint16_t known = 0;  ///< From `launch_of`.
+};
+
+/// What a watch knows at the launch of a kernel.
+struct LaunchFacts {
+  /// The block of memory with the kernel, and all blocks that were allocated later; nothing if the
+  /// block was not allocated lately.
+  std::vector<belfry::detail::MemoryRange> own;
+  /// The number of variables made before the launch, in this phase.
+  std::uint16_t known = 0;
 };
 
 /// An access of a body to memory of the program: neither to operands, nor to the kernel itself, nor
@@ -102,9 +112,8 @@ void enter(const Actor& actor);
 /// `frame`. An access of the body is the stream's: the accesses of a replica without an order are
 /// in conflict, the accesses of the launcher are not known to be.
 void enter_body(const KernelBody& body, const void* frame);
-/// The block of memory with `address`, and all blocks that were allocated later; nothing if the
-/// block was not allocated lately.
-std::vector<belfry::detail::MemoryRange> blocks_since(const void* address);
+/// A launch, by `launcher`, of the new kernel at `kernel`.
+LaunchFacts launch_of(const Actor& launcher, const void* kernel);
 /// The library, or code outside runs, goes on: accesses are not counted.
 void leave();
 /// Accesses before come before all accesses after. Called at the begin and the end of a run, and at

@@ -15,9 +15,7 @@ class RunTime {
   virtual void enter(const Actor& actor, const void* frame) = 0;
   /// A run time without bodies of kernels, or without shared memory, leaves out both.
   virtual void enter_body(const KernelBody&, const void* /*frame*/) {}
-  virtual std::vector<belfry::detail::MemoryRange> blocks_since(const void* /*address*/) {
-    return {};
-  }
+  virtual LaunchFacts launch_of(const Actor&, const void* /*kernel*/) { return {}; }
   virtual void leave() = 0;
   virtual void begin_phase() = 0;
   virtual void make_variable(std::uint32_t number) = 0;

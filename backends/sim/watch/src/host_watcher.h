@@ -48,9 +48,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   void start() override;
   void enter(const Actor& actor, const void* frame) override;
   void enter_body(const KernelBody& body, const void* frame) override;
-  std::vector<belfry::detail::MemoryRange> blocks_since(const void* address) override {
-    return blocks_.since(address);
-  }
+  LaunchFacts launch_of(const Actor& launcher, const void* kernel) override;
   void leave() override;
   void begin_phase() override;
   void make_variable(std::uint32_t number) override;

@@ -15,6 +15,13 @@
 
 namespace belfry::sim::watch {
 
+LaunchFacts HostWatcher::launch_of(const Actor& launcher, const void* kernel) {
+  LaunchFacts facts{.own = blocks_.since(kernel)};
+  const auto known = known_by_.find(static_cast<Agent>(launcher.agent.index + 1));
+  if (launcher.run == run_ && known != known_by_.end()) facts.known = known->second;
+  return facts;
+}
+
 void HostWatcher::enter_body(const KernelBody& body, const void* frame) {
   if (belfry_watch_active == 0 || note_thread()) return;
   leave();
@@ -29,7 +36,10 @@ void HostWatcher::enter_body(const KernelBody& body, const void* frame) {
   const bool has_marks = phases_ - body.phases == phases_before_replicas_;
   const auto id = static_cast<Agent>(actor_.agent.index + 1);
   marks_body_ = is_replica && has_marks && id != maker_;
-  if (marks_body_) set_agent(id);
+  if (marks_body_) {
+    set_agent(id);
+    known_ = body.known;  // The launcher may have taken variables after the launch.
+  }
   set_stack_of_body(frame);
   ignoring_ = -1;  // KernelScope adds 1.
   belfry_watch_inside = belfry_watch_counts = 1;

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
@@ -38,9 +39,13 @@ class HostWatcherTest : public testing::Test {
   void read(const Actor& actor, std::size_t first, std::size_t count) {
     touch(actor, first, count, false);
   }
+  std::uint16_t launch(const Actor& launcher) {
+    return watcher_.launch_of(launcher, nullptr).known;
+  }
   // An access of the body of a kernel that the replica has launched in this phase.
-  void read_in_body(const Actor& launcher, std::size_t first, std::size_t count) {
-    watcher_.enter_body({.name = "Kernel", .site = {}, .launcher = launcher},
+  void read_in_body(const Actor& launcher, std::uint16_t known, std::size_t first,
+                    std::size_t count) {
+    watcher_.enter_body({.name = "Kernel", .site = {}, .launcher = launcher, .known = known},
                         __builtin_frame_address(0));
     watcher_.access(bytes_.data() + first, count, {.writes = false, .pc = bytes_.data()});
     watcher_.leave();
@@ -115,21 +120,23 @@ TEST_F(HostWatcherTest, OrdersNoTakersOfAVariable) {
   EXPECT_EQ(conflicts(), (Found{{4, 4}}));
 }
 
-// Replica 2 has not taken the variable before its body runs, and replica 1 has.
-TEST_F(HostWatcherTest, OrdersTheBodyOfATakerAfterTheMakingOfAVariable) {
+// Replica 1 takes the variable before its launch, and replica 2 between its launch and the body.
+TEST_F(HostWatcherTest, OrdersTheMakingOfAVariableBeforeBodiesThatTakersLaunch) {
   write(replica(0), 0, 8);
   make(replica(0), 1);
   take(replica(1), 1);
-  read_in_body(replica(1), 0, 8);
-  read(replica(2), 16, 1);
-  read_in_body(replica(2), 4, 2);
+  const std::uint16_t known_to_1 = launch(replica(1));
+  const std::uint16_t known_to_2 = launch(replica(2));
+  take(replica(2), 1);
+  read_in_body(replica(1), known_to_1, 0, 8);
+  read_in_body(replica(2), known_to_2, 4, 2);
   EXPECT_EQ(conflicts(), (Found{{4, 2}}));
 }
 
 // A wait of the maker between the launch and the making may order the body before the taker.
 TEST_F(HostWatcherTest, LeavesBodiesOfTheMakerOutAfterTheMaking) {
   make(replica(0), 1);
-  read_in_body(replica(0), 0, 8);
+  read_in_body(replica(0), launch(replica(0)), 0, 8);
   take(replica(1), 1);
   write(replica(1), 0, 8);
   EXPECT_EQ(conflicts(), Found{});
