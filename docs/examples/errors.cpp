@@ -152,7 +152,7 @@ void invalid_argument(Strategy& strategy) {
   std::cout << ids[3];
 }
 
-void no_devices(Strategy&) { const sim::Backend none{{.devices = -1}}; }
+void no_devices(Strategy&) { const sim::Backend none{{.devices = 0}}; }
 
 void duplicate_device(Strategy& strategy) {
   const DeviceSpec first = strategy.devices()[0];

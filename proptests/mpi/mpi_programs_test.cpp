@@ -29,7 +29,7 @@ constexpr int kCases = 12;
 
 void expect_the_bits_of_one(ProcessGroup& group, const ProcessProgram& program) {
   const auto rank = static_cast<std::size_t>(group.rank());
-  sim::Backend backend{{.devices = program.devices[rank], .seed = 3 + rank}};
+  sim::Backend backend{{.devices = program.devices[rank], .seed = 3 + rank}, sim::Attachments{}};
   MultiWorkerMirroredStrategy strategy{backend, group, {.order = program.order}};
   Trace after;
   const PerReplica<Trace> own =
@@ -48,7 +48,7 @@ void expect_the_bits_of_one(ProcessGroup& group, const ProcessProgram& program) 
 void expect_fault_everywhere(ProcessGroup& group, const ProcessProgram& program) {
   const auto rank = static_cast<std::size_t>(group.rank());
   sim::Backend backend{sim::Options{.devices = program.devices[rank], .seed = 3 + rank},
-                       sim::Attachments{.may_lack_devices = true}};
+                       sim::Attachments{}};
   MultiWorkerMirroredStrategy strategy{backend, group, {.order = program.order}};
   std::exception_ptr error;
   try {
@@ -101,7 +101,7 @@ TEST(MpiPrograms, AProcessHasNoDevices) {
   testing::asserts("SEM-238");
   on_each_process([](ProcessGroup& group) {
     for (const int without : {0, group.size() - 1}) {
-      sim::Backend simulated{{.devices = group.rank() == without ? 0 : 2}};
+      sim::Backend simulated{{.devices = group.rank() == without ? 0 : 2}, sim::Attachments{}};
       HostBackend none(0);
       const bool is_host = group.rank() == without && without > 0;
       MultiWorkerMirroredStrategy strategy{is_host ? static_cast<Backend&>(none) : simulated,

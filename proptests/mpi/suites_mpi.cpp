@@ -30,7 +30,7 @@ class DevicesOfProcesses final : public BackendFactory {
   std::unique_ptr<Backend> make(const BackendRequest& request) const override {
     if (request.devices > 0) return several_.make(request);
     return std::make_unique<sim::Backend>(sim::Options{.devices = 0, .seed = request.seed},
-                                          sim::Attachments{.may_lack_devices = true});
+                                          sim::Attachments{});
   }
   DeviceWork work(Backend& backend) const override { return several_.work(backend); }
   std::string replay_token(Backend& backend) const override {

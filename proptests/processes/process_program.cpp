@@ -241,7 +241,7 @@ ProcessOutcome run_over_processes(const ProcessProgram& program, std::vector<dou
   later.resize(processes);
   run_processes(static_cast<int>(processes), [&](ProcessGroup& group) {
     const auto rank = static_cast<std::size_t>(group.rank());
-    sim::Backend backend{{.devices = program.devices[rank], .seed = 3 + rank}};
+    sim::Backend backend{{.devices = program.devices[rank], .seed = 3 + rank}, sim::Attachments{}};
     MultiWorkerMirroredStrategy strategy{backend, group, {.order = program.order}};
     try {
       const PerReplica<Trace> traces =

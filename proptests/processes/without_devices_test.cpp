@@ -188,7 +188,7 @@ TEST(WithoutDevices, BackendsOfProgramsHaveNone) {
   testing::asserts("SEM-238");
   // Process 1 has the replicas 0 and 1; the others have a simulator and a host without devices.
   run_processes(3, [](ProcessGroup& group) {
-    sim::Backend simulated{{.devices = group.rank() == 1 ? 2 : 0}};
+    sim::Backend simulated{{.devices = group.rank() == 1 ? 2 : 0}, sim::Attachments{}};
     HostBackend host(0);
     Backend& backend = group.rank() == 2 ? static_cast<Backend&>(host) : simulated;
     EXPECT_EQ(backend.device_count(), group.rank() == 1 ? 2 : 0);
@@ -209,7 +209,7 @@ TEST(WithoutDevices, BackendsOfProgramsHaveNone) {
 
 TEST(WithoutDevices, AStrategyOfOneProcessIsRefused) {
   testing::asserts("SEM-238");
-  sim::Backend simulated{{.devices = 0}};
+  sim::Backend simulated{{.devices = 0}, sim::Attachments{}};
   EXPECT_EQ(code_of([&] { MirroredStrategy{simulated}; }), ErrorCode::kNoDevices);
   HostBackend host(0);
   EXPECT_EQ(code_of([&] { MirroredStrategy{host}; }), ErrorCode::kNoDevices);

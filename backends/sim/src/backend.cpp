@@ -178,7 +178,9 @@ struct Backend::State final : ScheduleSource {
   std::shared_ptr<ExploredProgram> program;  // The maker of the backend, if explored; else null.
 };
 
-Backend::Backend(const Options& options, CallSite site) : Backend(options, Attachments{}, site) {}
+// A program that sets no attachments hardly means a backend without devices.
+Backend::Backend(const Options& options, CallSite site)
+    : Backend(checked_options(options, site), Attachments{}, site) {}
 
 Backend::Backend(const Options& options, const Attachments& attached, CallSite site)
     : state_(state_for(options, attached, site)) {}

@@ -82,14 +82,19 @@ TEST(Backend, DevicesAreNamedAndKept) {
   EXPECT_TRUE(backend.verifies_mirrored());
 }
 
-TEST(Backend, HasNoFewerThanNoDevices) {
-  try {
-    Backend backend{{.devices = -1}};
-    FAIL() << "a backend of -1 devices";
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kNoDevices);
-    EXPECT_THAT(error.what(), HasSubstr("backend_test.cpp"));
+TEST(Backend, NeedsADevice) {
+  for (const int devices : {0, -1}) {
+    try {
+      Backend backend{{.devices = devices}};
+      FAIL() << "a backend of " << devices << " devices";
+    } catch (const InvalidArgumentError& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kNoDevices);
+      EXPECT_THAT(error.what(), HasSubstr("backend_test.cpp"));
+    }
   }
+  const Attachments none;
+  EXPECT_EQ(Backend({.devices = 0}, none).device_count(), 0);
+  EXPECT_THROW(Backend({.devices = -1}, none), InvalidArgumentError);
   EXPECT_THROW(Backend{{.devices = 1 << 30}}, InvalidArgumentError);
 }
 

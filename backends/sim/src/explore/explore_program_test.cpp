@@ -222,7 +222,7 @@ TEST_F(ExploreProgram, TakesExceptionsForOutcomes) {
   belfry::testing::asserts("SEM-198");
   const auto judged = explore_program([] {
     try {
-      Backend none{{.devices = -1}};  // Refused, and no backend of the program.
+      Backend none{{.devices = 0}};  // Refused, and no backend of the program.
     } catch (const InvalidArgumentError&) {
     }
     Backend backend{{.devices = 2}};

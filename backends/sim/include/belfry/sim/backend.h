@@ -32,11 +32,11 @@ namespace belfry::sim {
 ///   MirroredStrategy strategy{backend};
 class Backend final : public belfry::Backend {
  public:
-  /// Throws: InvalidArgumentError (kNoDevices) for fewer than 0 devices, (kInvalidArgument) for
-  /// more than 2^26, for the number of no enumerator, for stacks out of bounds, for a functions_of
-  /// without a device, or for links of devices that do not exist.
+  /// Throws: InvalidArgumentError (kNoDevices), (kInvalidArgument) for more than 2^26 devices, for
+  /// the number of no enumerator, for stacks out of bounds, for a functions_of without a device, or
+  /// for links of devices that do not exist.
   explicit Backend(const Options& options = {}, CallSite site = CallSite::here());
-  /// With a Chooser or an observer of the caller's. Throws: the same.
+  /// With a Chooser or an observer of the caller's. Takes 0 devices (SEM-238). Throws: the same.
   Backend(const Options& options, const Attachments& attached, CallSite site = CallSite::here());
   ~Backend() override;
 

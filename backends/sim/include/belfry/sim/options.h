@@ -34,7 +34,7 @@ std::string to_string(Digests digests);
 
 /// All inputs of a simulated run besides the program. A value: equal options give equal runs.
 struct Options {
-  int devices = 1;  ///< The number of devices; 0 for a process without devices (SEM-238).
+  int devices = 1;  ///< The number of devices.
   /// Random by default, drawn from `seed`: programs should not depend on a single order by habit.
   Schedule schedule{};
   Carrier carrier = Carrier::kFiber;   ///< How replicas run.
