@@ -227,13 +227,14 @@ class Demo {
                     done.reduction.host_leaves, done.reduction.bytes));
   }
 
-  // The trace of a cluster is written at the end of its run. Of processes, process 0 has a trace.
+  // The trace of a cluster is written at the end of its run. Processes have a trace each.
   void trace() {
-    const bool is_first = options_.group == nullptr || options_.group->rank() == 0;
-    if (options_.trace.empty() || options_.hosts > 1 || !is_first) return;
+    if (options_.trace.empty() || options_.hosts > 1) return;
+    std::string path = options_.trace;
+    if (options_.group != nullptr) path += fmt::format(".{}", options_.group->rank());
     const auto* const simulator = dynamic_cast<const sim::Backend*>(&strategy_.backend());
     check(simulator != nullptr, "only a simulator's log can be traced");
-    write_trace(simulator->log(), options_.trace, console_);
+    write_trace(simulator->log(), path, console_);
   }
 
   const DemoOptions& options_;
