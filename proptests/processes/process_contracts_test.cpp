@@ -41,8 +41,10 @@ TEST(ProcessContracts, AreKeptOnClusters) {
     checked.push_back(result.id);
     if (!result.left_out.empty()) left_out.emplace_back(result.id, result.left_out);
   }
-  EXPECT_THAT(left_out, ElementsAre(Pair("C-merge", "runs inside merges"),
-                                    Pair("C-bcast", "sources in other processes than process 0")));
+  EXPECT_THAT(
+      left_out,
+      ElementsAre(Pair("C-merge", "runs inside merges"),
+                  Pair("C-bcast", "sources in other processes than the process of replica 0")));
   // The merge functions of their programs use the values of all replicas.
   std::vector<std::string> all;
   for (const Contract& contract : contracts()) all.emplace_back(contract.id);

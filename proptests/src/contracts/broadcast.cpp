@@ -3,24 +3,32 @@
 
 // C-bcast: broadcasts of every type.
 #include "contracts/element_rows.h"
+#include "contracts/own_value.h"
+
+#include <algorithm>
 
 namespace belfry::testing {
 namespace {
 
-// The replica with the value for all, and the replica with the value of this process.
+// The replica with the value for all, and the replica with the value of this process; none in a
+// process without devices.
 struct Sources {
   int of_all;
-  int own;
+  std::optional<int> own;
 };
 
-// Process 0 is the source of several processes; values of the rest reach no replica.
+// The process of replica 0 is the source of several; values of the rest reach no replica.
 Sources sources_of(const ContractSubject& subject, const ContractFixture& fixture,
                    std::uint64_t number) {
   const auto& own = fixture.own();
   const ProcessPlace* const place = subject.place;
-  const std::size_t count =
-      place == nullptr ? own.size() : static_cast<std::size_t>(place->devices_of.front());
+  std::size_t count = own.size();
+  if (place != nullptr) {
+    const auto has_some = [](int devices) { return devices > 0; };
+    count = static_cast<std::size_t>(*std::ranges::find_if(place->devices_of, has_some));
+  }
   const int of_all = static_cast<int>(number % count);
+  if (own.empty()) return {of_all, std::nullopt};
   return {of_all, own.front() == 0 ? of_all : own.front()};
 }
 
@@ -32,11 +40,13 @@ void check_round(ContractFixture& fixture, const Shape& shape, const RowsOf<T>& 
   const auto row = [&](int id) -> const std::vector<T>& {
     return rows[static_cast<std::size_t>(id)];
   };
-  const auto tensors =
-      strategy.distribute_values([&](int id) { return Tensor<T>::from(shape, row(id)); });
+  const auto tensor_of = [&](int id) { return Tensor<T>::from(shape, row(id)); };
+  const auto tensors = strategy.distribute_values(tensor_of);
   const std::vector<T>& wanted = row(sources.of_all);
-  const auto everywhere = strategy.cross_replica().broadcast(tensors[sources.own]);
-  const auto on_host = strategy.cross_replica().broadcast(row(sources.own));
+  const Tensor<T> source = sources.own ? tensors[*sources.own] : own_value(strategy, tensor_of);
+  const std::vector<T>& own = row(sources.own.value_or(0));
+  const auto everywhere = strategy.cross_replica().broadcast(source);
+  const auto on_host = strategy.cross_replica().broadcast(own);
   const std::string of_type = " of " + to_string(dtype_of<T>());
   demand(everywhere.size() == strategy.num_replicas(),
          "a broadcast reached another number of replicas");
@@ -51,8 +61,7 @@ void check_round(ContractFixture& fixture, const Shape& shape, const RowsOf<T>& 
     demand(same_bits(on_host[id], wanted),
            "a broadcast of a host value gave " + replica_text(id) + " another one");
   }
-  demand(same_bits(tensors[sources.own].to_host(), row(sources.own)),
-         "a broadcast changed its source");
+  demand(same_bits(source.to_host(), own), "a broadcast changed its source");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 // C-dest: the devices of variables, and the devices on which replicas see the variables.
 #include "belfry/tensor_ops.h"
 #include "contracts/contract_case.h"
+#include "contracts/own_value.h"
 
 #include <algorithm>
 
@@ -34,8 +35,7 @@ void check_destinations(const ContractSubject& subject) {
   });
   demand_nothing(seen);
   // State of no variable is updated once on each device, where mirrored values are at hand.
-  const auto mirrored =
-      cross.broadcast(*strategy.distribute_values([&](int) { return tensor_of(row); }).begin());
+  const auto mirrored = cross.broadcast(own_value(strategy, [&](int) { return tensor_of(row); }));
   auto devices = strategy.non_slot_devices();
   std::ranges::reverse(devices);
   std::vector<DeviceSpec> visited;

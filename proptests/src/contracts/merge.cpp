@@ -109,7 +109,8 @@ void check_merge(const ContractSubject& subject) {
     return {};
   });
   demand(progress.note.empty(), progress.note);
-  demand(progress.merged == rounds,
+  // A process without replicas listens: the merge function is called in the others.
+  demand(progress.merged == (own.empty() ? 0 : rounds),
          std::to_string(progress.merged) + " merges ran in " + std::to_string(rounds) + " rounds");
   demand_nothing(notes);
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "belfry/backend/host_backend.h"
 #include "belfry/sim/cluster.h"
 #include "belfry/testing/process_contracts.h"
 #include "contracts/agreement.h"
@@ -38,7 +39,7 @@ PartsOfOneProcess parts_of_one_process(std::string_view contract) {
       "programs whose merge functions use the values of all replicas";
   static constexpr PartsOfOneProcess kAll[] = {
       {"C-merge", "runs inside merges"},
-      {"C-bcast", "sources in other processes than process 0"},
+      {"C-bcast", "sources in other processes than the process of replica 0"},
       {"C-prog", kPrograms, true},
       {"C-fail", kPrograms, true},
   };
@@ -72,10 +73,15 @@ class NoBackends final : public BackendFactory {
   std::string replay_token(Backend& /*backend*/) const override { return {}; }
 };
 
+// At least one process has a device. Counts shrink towards a device for each process.
 rc::Gen<std::vector<int>> device_counts(std::size_t processes, const ContractOptions& options) {
   const int most = std::min(options.most_devices, kMostDevices);
-  return rc::gen::container<std::vector<int>>(
-      processes, rc::gen::resize(rc::kNominalSize, rc::gen::inRange(1, most + 1)));
+  const auto one_first = [](int drawn) { return drawn > 1 ? drawn : 1 - drawn; };
+  const auto each =
+      rc::gen::map(rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, most + 1)), one_first);
+  return rc::gen::suchThat(
+      rc::gen::container<std::vector<int>>(processes, each),
+      [](const auto& counts) { return std::ranges::any_of(counts, std::identity()); });
 }
 
 void check_in_process(const ContractEntry& entry, const ProcessPlace& place,
@@ -152,8 +158,13 @@ std::vector<ContractResult> check_contracts_over(ProcessGroup& group,
         return result_of(entry, all, subject, [&] {
           const auto devices_of = *device_counts(static_cast<std::size_t>(group.size()), all)
                                        .as("devices of processes");
-          agree_on_case(
-              group, [&] { check_in_process(entry, {group, devices_of}, strategies, backends); });
+          agree_on_case(group, [&] {
+            // Factories make backends with devices.
+            HostBackend no_devices(0);
+            ProcessPlace place{group, devices_of};
+            if (place.devices() == 0) place.backend = &no_devices;
+            check_in_process(entry, place, strategies, backends);
+          });
         });
       },
       subject));

@@ -47,8 +47,8 @@ void check_run(const ContractSubject& subject) {
   Strategy& strategy = fixture.strategy();
   const int replicas = fixture.replicas();
   demand(replicas >= 1, "there are no replicas");
-  const int first = fixture.own().front();
   const std::size_t own = fixture.own().size();
+  const int first = own == 0 ? 0 : fixture.own().front();  // Without replicas nothing asks.
   demand(subject.place == nullptr || subject.place->replicas() == replicas,
          "there are " + std::to_string(replicas) + " replicas on the devices of all processes");
   demand(strategy.worker_devices().size() == own,
