@@ -37,7 +37,9 @@ ProcessStrategies process_strategies(std::string name) {
 
 /// Checks all contracts in the processes of `group`, for example the processes of mpirun. All
 /// processes make the call and draw the same cases, from the seed of process 0. In a case each
-/// process has 1 to 4 devices, at most `options.most_devices`. If a case fails in any process, the
+/// process has 0 to 4 devices, at most `options.most_devices`, and at least one process has a
+/// device. `backends` is asked for 1 device or more; a process without devices has a
+/// `HostBackend(0)`. If a case fails in any process, the
 /// case fails in all, and all processes shrink the case alike: the results are equal in all
 /// processes. `ContractResult::left_out` names the parts for a single process alone; a contract
 /// without other parts has no result.
