@@ -22,7 +22,7 @@ const SimFactory backends;
 // In each exchange a process waits for all processes, which share the processors.
 constexpr ContractOptions kFew{.cases = 6, .most_devices = 3};
 
-std::string text_of(const std::vector<ContractResult>& results) {
+std::string words_of(const std::vector<ContractResult>& results) {
   std::string text;
   for (const ContractResult& result : results) text += to_string(result) + '\n';
   return text;
@@ -55,7 +55,7 @@ TEST(MpiContracts, AreBrokenInAllProcessesIfInOne) {
     EXPECT_NE(message.find(culprit), std::string::npos) << message;
     // The processes shrink alike, to a single device each.
     EXPECT_NE(message.find("devices of processes: [1, 1"), std::string::npos) << message;
-    EXPECT_TRUE(is_text_of_first(group, text_of(results))) << text_of(results);
+    EXPECT_TRUE(is_text_of_first(group, words_of(results))) << words_of(results);
     // The group is level after all the broken exchanges.
     EXPECT_EQ(group.gather({}).size(), static_cast<std::size_t>(group.size()));
   });
