@@ -30,7 +30,8 @@ int main(int argc, char** argv) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   // One report, of process 0.
-  if (rank != 0) GTEST_FLAG_SET(output, "");
+  testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
+  if (rank != 0) delete listeners.Release(listeners.default_xml_generator());
   int failed = RUN_ALL_TESTS();
   int failed_anywhere = 1;
   MPI_Allreduce(&failed, &failed_anywhere, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
