@@ -21,7 +21,7 @@ namespace belfry::testing {
 namespace {
 
 // In each exchange a process waits for all processes, which share the processors.
-constexpr int kCases = 8;
+constexpr int kCases = 5;
 
 // Makes the backends of SimFactory, and backends without devices.
 class DevicesOfProcesses final : public BackendFactory {
