@@ -48,8 +48,9 @@ class InMpi final : public CasePlaces {
       const std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
       const std::string mistake = mistake_over_processes(group, name, kCases, [&]() {
         const auto devices_of = *device_counts_of(group.size()).as("devices of processes");
-        return
-            [&run_case, &group, devices_of] { run_case({group, suite_strategies(), devices_of}); };
+        return [&run_case, &group, devices_of] {
+          run_case({{group, devices_of}, suite_strategies()});
+        };
       });
       EXPECT_EQ(mistake, "");
     });

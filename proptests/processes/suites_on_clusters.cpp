@@ -37,7 +37,7 @@ class OnClusters final : public CasePlaces {
       sim::Cluster cluster{{.devices_of = devices_of, .seed = seed}};
       cluster.run([&](sim::Host& host) {
         draws.rewind();
-        run_case({host.group(), suite_strategies(), devices_of, &host.backend()});
+        run_case({{host.group(), devices_of, &host.backend()}, suite_strategies()});
       });
     }));
   }

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "belfry/dtype.h"
-#include "belfry/process_group.h"
 #include "belfry/tensor.h"
 #include "belfry/testing/arbitrary.h"
 #include "belfry/testing/backend_factory.h"
+#include "belfry/testing/process_place.h"
 #include "belfry/testing/strategy_factory.h"
 
 #include <rapidcheck.h>
@@ -27,19 +27,6 @@
 #include <vector>
 
 namespace belfry::testing {
-
-/// The place of a process in a case with several processes.
-struct ProcessPlace {
-  ProcessGroup& group;
-  std::vector<int> devices_of;  ///< The numbers of devices, by process.
-  Backend* backend = nullptr;   ///< The devices of the process; null: by the factory.
-
-  int devices() const { return devices_of[static_cast<std::size_t>(group.rank())]; }
-  int replicas() const { return std::accumulate(devices_of.begin(), devices_of.end(), 0); }
-  int first_replica() const {
-    return std::accumulate(devices_of.begin(), devices_of.begin() + group.rank(), 0);
-  }
-};
 
 /// The factories under test.
 struct ContractSubject {
