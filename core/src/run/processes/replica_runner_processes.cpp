@@ -13,13 +13,6 @@
 
 namespace belfry::detail {
 
-void ReplicaRunner::leave_out_other_processes() {
-  const Participants& own = core().own();
-  for (int replica = 0; replica < core().size(); ++replica) {
-    if (!own.has(replica)) state(replica).status = ReplicaState::Status::kElsewhere;
-  }
-}
-
 void ReplicaRunner::run_among_processes(ProcessExchange& processes, const RunOptions& options) {
   if (nested_) core().require_one_process("a run inside a run", options.site);
   processes.begin_run();

@@ -83,10 +83,8 @@ Bytes describe_round(const RunFacts& run) {
   ByteWriter out;
   std::vector<const void*> types;
   std::vector<const void*> identities;
-  const auto elsewhere = std::ranges::count(run.states, Status::kElsewhere, &ReplicaState::status);
-  out.put(static_cast<int>(static_cast<std::ptrdiff_t>(run.states.size()) - elsewhere));
+  out.put(static_cast<int>(run.states.size()));
   for (const ReplicaState& own : run.states) {
-    if (own.status == Status::kElsewhere) continue;
     const int replica = run.states.id_of(own);
     out.put(replica);
     out.put(own.status);

@@ -128,11 +128,10 @@ ReplicaRunner::ReplicaRunner(StrategyCore& core, CrossReplicaContext& cross,
       functions_(functions_of(core, present_)),
       executor_(core.backend().executor()),
       variables_(core.size(), present_.id(0)),
-      states_(core.size()),
+      states_(core.own().count(), core.first_replica()),
       requests_(static_cast<std::size_t>(core.size())),
       cross_current_(core.cross_context(cross)) {
   if (core.requires_names()) unnamed_.emplace(core.size());
-  if (core.processes() != nullptr) leave_out_other_processes();
 }
 
 void ReplicaRunner::run(const RunOptions& options) {
@@ -300,11 +299,11 @@ void ReplicaRunner::touch(int replica, OperationKind kind, const VariableInfo& v
 }
 
 Job::Settled ReplicaRunner::settle() noexcept {
-  // Usually all replicas have arrived: the test is faster than a count of each status. With other
-  // processes, also without replicas of their own, an exchange comes before the merge.
+  // Usually all replicas have arrived: the test is faster than a count of each status.
+  if (!std::ranges::all_of(states_, has_arrived)) return settle_some();
+  // With other processes an exchange comes before the merge.
   const bool is_alone = core().processes() == nullptr;
-  if (!is_alone || !std::ranges::all_of(states_, has_arrived)) return settle_some();
-  if (!has_failed()) merge_round();
+  if (!has_failed() && (is_alone || agree_with_processes())) merge_round();
   executor_.open(gate_);
   return Settled::kResumed;
 }
@@ -315,7 +314,7 @@ Job::Settled ReplicaRunner::settle_some() {
   std::size_t seeking = 0;
   std::size_t absent = 0;
   for (const ReplicaState& replica : states_) {
-    absent += replica.status == Status::kElsewhere || replica.status == Status::kAbsent ? 1 : 0;
+    absent += replica.status == Status::kAbsent ? 1 : 0;
     seeking += replica.status == Status::kSeeking ? 1 : 0;
     arrived += has_arrived(replica) || replica.status == Status::kMaking ? 1 : 0;
     ended += replica.status >= Status::kEnded ? 1 : 0;

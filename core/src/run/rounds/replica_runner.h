@@ -29,7 +29,7 @@ struct alignas(64) ReplicaState {
     kSeeking,    ///< Paused until the first replica makes a variable.
     kMaking,     ///< Paused until all processes make a variable.
     kAbsent,     ///< Takes no part in this run.
-    kElsewhere,  ///< Belongs to another process.
+    kElsewhere,  ///< Of another process, without news of the process.
     kEnded,      ///< Returned.
     kThrew,      ///< Left with an exception of its own.
     kCancelled,  ///< Unwound because the run had failed.
@@ -47,20 +47,22 @@ struct alignas(64) ReplicaState {
   std::exception_ptr exception{};
 };
 
-/// The states of the replicas of a run, by replica id. Few states lie in the object itself: memory
-/// with the alignment of a state is expensive.
+/// The states of neighbouring replicas of a run, by replica id: those of this process, or of all
+/// processes. Few states lie in the object itself: memory with the alignment of a state is
+/// expensive.
 class ReplicaStates {
  public:
-  explicit ReplicaStates(int replicas)
-      : size_(static_cast<std::size_t>(replicas)),
+  explicit ReplicaStates(int replicas, int lowest = 0)
+      : lowest_(static_cast<std::size_t>(lowest)),
+        size_(static_cast<std::size_t>(replicas)),
         many_(size_ > kFew ? size_ : 0),
         first_(size_ > kFew ? many_.data() : few_.data()) {}
   ReplicaStates(const ReplicaStates&) = delete;
   ReplicaStates& operator=(const ReplicaStates&) = delete;
 
   std::size_t size() const { return size_; }
-  ReplicaState& operator[](std::size_t replica) { return first_[replica]; }
-  const ReplicaState& operator[](std::size_t replica) const { return first_[replica]; }
+  ReplicaState& operator[](std::size_t replica) { return first_[replica - lowest_]; }
+  const ReplicaState& operator[](std::size_t replica) const { return first_[replica - lowest_]; }
   const ReplicaState* begin() const { return first_; }
   const ReplicaState* end() const { return first_ + size_; }
   /// The first replica with the status, or null.
@@ -68,12 +70,15 @@ class ReplicaStates {
     const ReplicaState* const found = std::ranges::find(*this, status, &ReplicaState::status);
     return found == end() ? nullptr : found;
   }
-  int id_of(const ReplicaState& state) const { return static_cast<int>(&state - first_); }
+  int id_of(const ReplicaState& state) const {
+    return static_cast<int>(&state - first_) + static_cast<int>(lowest_);
+  }
 
  private:
   static constexpr std::size_t kFew = 8;
 
   std::array<ReplicaState, kFew> few_{};
+  std::size_t lowest_;
   std::size_t size_;
   std::vector<ReplicaState> many_;  // Empty if `few_` is enough.
   ReplicaState* first_;
@@ -113,7 +118,6 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   void carry(bool concurrent);
   // With other processes (SEM-151): `agree_with_processes` is the exchange of a round, and says
   // whether the merge follows.
-  void leave_out_other_processes();
   void run_among_processes(ProcessExchange& processes, const RunOptions& options);
   bool agree_with_processes();
   Settled settle_some();

@@ -31,12 +31,12 @@ void ReplicaRunner::fail(const std::exception_ptr& thrown, const Describe& descr
 }
 
 void ReplicaRunner::fail_without_merge() {
-  blamed_ = static_cast<int>(states_.size());
+  blamed_ = core().size();
   fail(nullptr, merge_missing);
 }
 
 void ReplicaRunner::fail_with_mismatch() {
-  blamed_ = static_cast<int>(states_.size());
+  blamed_ = core().size();
   fail(nullptr, [this](const RunFacts& run) { return merge_mismatch(run, rounds_ + 1); });
 }
 
@@ -73,7 +73,7 @@ void ReplicaRunner::fail_by_overflow(const std::exception_ptr& thrown) {
 
 // The report has the replicas of all processes already.
 void ReplicaRunner::fail_with_processes(const std::exception_ptr& thrown) {
-  blamed_ = static_cast<int>(states_.size());
+  blamed_ = core().size();
   fail(thrown, [&](const RunFacts&) { return Failure{thrown, report_of(thrown)}; });
 }
 
