@@ -115,6 +115,11 @@ std::vector<MutationKind> all_mutations() {
   return kinds;
 }
 
+rc::Gen<Mutation> mutation_of(const ReplicaProgram& program, int replicas,
+                              const std::vector<MutationKind>& kinds) {
+  return any_kind_of(mutations_of(program, replicas, kinds), replicas);
+}
+
 rc::Gen<MutatedCase> mutated_case(const std::vector<MutationKind>& kinds, int most_devices) {
   const auto request = rc::gen::suchThat(backend_request(most_devices),
                                          [](const auto& one) { return one.devices > 1; });
@@ -122,7 +127,7 @@ rc::Gen<MutatedCase> mutated_case(const std::vector<MutationKind>& kinds, int mo
       replica_program(), [kinds](const auto& one) { return !mutations_of(one, 2, kinds).empty(); });
   return rc::gen::mapcat(rc::gen::pair(request, program), [kinds](const auto& drawn) {
     const int replicas = drawn.first.devices;
-    return rc::gen::map(any_kind_of(mutations_of(drawn.second, replicas, kinds), replicas),
+    return rc::gen::map(mutation_of(drawn.second, replicas, kinds),
                         [drawn](const Mutation& mutation) {
                           return MutatedCase{drawn.first, drawn.second, mutation};
                         });

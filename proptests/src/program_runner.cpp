@@ -37,13 +37,26 @@ void change(TensorRow& component, const TensorRow& total) {
   component = subtract(total, component);
 }
 
+// Whether all replicas belong to this process.
 template <class T>
-float in_order(CrossReplicaContext&, const PerReplica<T>& values) {
+bool has_all(const PerReplica<T>& values) {
+  return values.has(0) && values.has(values.size() - 1);
+}
+
+// Each replica brings a list of one number.
+template <class T>
+float in_order(CrossReplicaContext& cross, const PerReplica<std::vector<T>>& values) {
+  std::vector<T> all;
+  if (has_all(values)) {
+    for (const std::vector<T>& value : values) all.push_back(value[0]);
+  } else {
+    all = cross.gather(values);
+  }
   float folded = 0;
-  for (T value : values) folded = folded_in_order(folded, static_cast<float>(value));
+  for (T value : all) folded = folded_in_order(folded, static_cast<float>(value));
   return folded;
 }
-float out_of_order(CrossReplicaContext& cross, const PerReplica<float>& values) {
+float out_of_order(CrossReplicaContext& cross, const PerReplica<Row>& values) {
   return -in_order(cross, values);
 }
 
@@ -77,7 +90,9 @@ class Interpreter {
       note_failure(error.code());
     }
     const auto locals = strategy_.local_values(local_);
-    for (int r = 0; r < locals.size(); ++r) out_.replicas[r].local = locals[r];
+    for (int r = 0; r < locals.size(); ++r) {
+      if (locals.has(r)) out_.replicas[r].local = locals[r];
+    }
     MirroredValues& m = out_.mirrored;
     m.host = mirrored(host_);
     m.tensor = mirrored(tensor_);
@@ -101,7 +116,7 @@ class Interpreter {
   template <class R>
   Row mirrored(const MirroredVariable<R>& variable) {
     const PerReplica<R> components = strategy_.local_values(variable);
-    const Row first = host_row(components[0]);
+    const Row first = host_row(strategy_.read(variable));
     for (const R& component : components) {
       if (host_row(component) != first) out_.mirrored.agree = false;
     }
@@ -201,6 +216,7 @@ class Interpreter {
     const auto sum = [&](CrossReplicaContext& cross, const PerReplica<R>& rows) {
       enter_merge(step);
       if constexpr (std::is_same_v<R, Row>) {
+        if (!has_all(rows)) return cross.reduce(ReduceOp::kSum, rows, site).value();
         Row total(rows[0].size(), 0.0F);
         for (const Row& one : rows) total = plus(total, one);
         return total;
@@ -216,11 +232,11 @@ class Interpreter {
     const CallSite site{kProgramFile, step.site};
     float folded = 0;
     if (step.deviation == Deviation::kOtherType) {
-      folded = replica.merge_call_at(site, &in_order<double>, static_cast<double>(row[0]));
+      folded = replica.merge_call_at(site, &in_order<double>, std::vector<double>{row[0]});
     } else if (step.deviation == Deviation::kOtherFunction) {
-      folded = replica.merge_call_at(site, &out_of_order, row[0]);
+      folded = replica.merge_call_at(site, &out_of_order, Row{row[0]});
     } else {
-      folded = replica.merge_call_at(site, &in_order<float>, row[0]);
+      folded = replica.merge_call_at(site, &in_order<float>, Row{row[0]});
     }
     row[0] = folded + static_cast<float>(step.amount);
     return row;
@@ -287,7 +303,8 @@ class Interpreter {
     const CallSite site{kProgramFile, step.site};
     const auto merge = [this, step, site](CrossReplicaContext& cross, const PerReplica<R>& rows) {
       enter_merge(step);
-      return cross.broadcast(rows[step.amount % cross.num_replicas()], site);
+      const int source = step.amount % cross.num_replicas();
+      return cross.broadcast(rows.has(source) ? rows[source] : *rows.begin(), site);
     };
     return plus(row, host_row(replica.merge_call_at(site, merge, row_as<R>(row))));
   }

@@ -31,17 +31,17 @@ constexpr int kMostHosts = 5;
 struct PartsOfOneProcess {
   std::string_view contract;
   std::string_view parts;
-  bool are_all = false;
 };
 
 PartsOfOneProcess parts_of_one_process(std::string_view contract) {
-  constexpr std::string_view kPrograms =
-      "programs whose merge functions use the values of all replicas";
+  constexpr std::string_view kRunsAndSources =
+      "runs inside merges; broadcasts with sources in other processes than the process of replica "
+      "0";
   static constexpr PartsOfOneProcess kAll[] = {
       {"C-merge", "runs inside merges"},
       {"C-bcast", "sources in other processes than the process of replica 0"},
-      {"C-prog", kPrograms, true},
-      {"C-fail", kPrograms, true},
+      {"C-prog", kRunsAndSources},
+      {"C-fail", kRunsAndSources},
   };
   const auto* const found = std::ranges::find(kAll, contract, &PartsOfOneProcess::contract);
   return found == std::end(kAll) ? PartsOfOneProcess() : *found;
@@ -124,9 +124,7 @@ ContractOptions agreed(ProcessGroup& group, const ContractOptions& options) {
 ContractResult result_of(const ContractEntry& entry, const ContractOptions& options,
                          const std::string& subject, const std::function<void()>& property) {
   const std::string name(entry.contract.id);
-  const PartsOfOneProcess others = parts_of_one_process(name);
-  const std::string left_out(others.parts);
-  if (others.are_all) return {name, true, {}, left_out};  // Dropped by without_unchecked.
+  const std::string left_out(parts_of_one_process(name).parts);
   const std::string mistake = mistake_of(property, name, options);
   if (mistake.empty()) return {name, true, {}, left_out};
   return {name,
@@ -134,14 +132,6 @@ ContractResult result_of(const ContractEntry& entry, const ContractOptions& opti
           name + " is broken by " + subject + ": " + mistake +
               "\n  wanted: " + std::string(entry.contract.sentence),
           {}};
-}
-
-// Nothing is known about a contract of which no part was checked.
-std::vector<ContractResult> without_unchecked(std::vector<ContractResult> results) {
-  std::erase_if(results, [](const ContractResult& result) {
-    return parts_of_one_process(result.id).are_all;
-  });
-  return results;
 }
 
 }  // namespace
@@ -153,7 +143,7 @@ std::vector<ContractResult> check_contracts_over(ProcessGroup& group,
   const ContractOptions all = agreed(group, options);
   const std::string subject = strategies.name + " on " + std::string(backends.name()) + " in " +
                               std::to_string(group.size()) + " processes";
-  return without_unchecked(results_of_contracts(
+  return results_of_contracts(
       [&](const ContractEntry& entry) {
         return result_of(entry, all, subject, [&] {
           const auto devices_of = *device_counts(static_cast<std::size_t>(group.size()), all)
@@ -167,18 +157,18 @@ std::vector<ContractResult> check_contracts_over(ProcessGroup& group,
           });
         });
       },
-      subject));
+      subject);
 }
 
 std::vector<ContractResult> check_contracts_on_clusters(const ProcessStrategies& strategies,
                                                         const ContractOptions& options) {
   const std::string subject = strategies.name + " on simulated clusters";
-  return without_unchecked(results_of_contracts(
+  return results_of_contracts(
       [&](const ContractEntry& entry) {
         return result_of(entry, options, subject,
                          [&] { check_on_cluster(entry, strategies, options); });
       },
-      subject));
+      subject);
 }
 
 }  // namespace belfry::testing

@@ -5,58 +5,13 @@
 #include "belfry/testing/mutations.h"
 #include "belfry/testing/replica_programs.h"
 #include "contracts/contract_case.h"
+#include "contracts/program_outcomes.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace belfry::testing {
 namespace {
-
-// The first difference between two outcomes.
-std::string difference(const Outcome& got, const Outcome& wanted) {
-  const auto ended = [](const Outcome& outcome) {
-    return outcome.failed ? "failed with " + to_string(outcome.code) : std::string("ended well");
-  };
-  if (got.failed != wanted.failed || got.code != wanted.code) {
-    return "the program " + ended(got) + ", where the model " + ended(wanted);
-  }
-  if (got.thrower != wanted.thrower) return "the exception of another replica came out";
-  if (got.places != wanted.places) return "the report names other places";
-  if (got.merge_sites != wanted.merge_sites) {
-    return "the merges at lines " + text_of(got.merge_sites) + " ran, where the model runs " +
-           text_of(wanted.merge_sites);
-  }
-  for (std::size_t id = 0; id < wanted.replicas.size(); ++id) {
-    if (got.replicas[id] == wanted.replicas[id]) continue;
-    return replica_text(static_cast<int>(id)) + " computed something else than the model";
-  }
-  if (!got.mirrored.agree) return "the components of a mirrored variable differ";
-  return "a mirrored variable holds something else than in the model";
-}
-
-// An outcome with zeros for all values, for strategies without exact values.
-Outcome without_values(Outcome outcome) {
-  const auto clear = [](std::vector<float>& row) { std::ranges::fill(row, 0.0F); };
-  for (ReplicaTrace& trace : outcome.replicas) {
-    std::ranges::for_each(trace.rows, clear);
-    clear(trace.local);
-  }
-  MirroredValues& mirrored = outcome.mirrored;
-  for (auto* row : {&mirrored.host, &mirrored.tensor, &mirrored.by_sum, &mirrored.by_mean,
-                    &mirrored.by_first}) {
-    clear(*row);
-  }
-  return outcome;
-}
-
-void demand_outcome(const ContractSubject& subject, Outcome got, Outcome wanted,
-                    const std::string& when) {
-  if (subject.tolerance() > 0) {
-    got = without_values(std::move(got));
-    wanted = without_values(std::move(wanted));
-  }
-  demand(got == wanted, when + ": " + difference(got, wanted));
-}
 
 // Draws a fault of a single replica, in its own steps or in its merges.
 MutatedCase draw_fault_of_one(const ContractSubject& subject) {
@@ -92,6 +47,7 @@ Setting behind(int spare, BackendRequest request) {
 }  // namespace
 
 void check_programs(const ContractSubject& subject) {
+  if (subject.place != nullptr) return check_programs_of_processes(subject);
   const Setting setting = draw_setting(subject);
   const ReplicaProgram program = *replica_program().as("program");
   ContractFixture fixture(subject, setting);
@@ -105,6 +61,7 @@ void check_programs(const ContractSubject& subject) {
 }
 
 void check_failures(const ContractSubject& subject) {
+  if (subject.place != nullptr) return check_failures_of_processes(subject);
   const MutatedCase drawn =
       subject.has_one_replica()
           ? draw_fault_of_one(subject)

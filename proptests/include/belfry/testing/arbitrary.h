@@ -45,6 +45,10 @@ struct MutatedCase {
 };
 /// All kinds of mutations but kNothing.
 std::vector<MutationKind> all_mutations();
+/// A mutation of one of `kinds` that applies to the program on so many replicas. At least one
+/// applies.
+rc::Gen<Mutation> mutation_of(const ReplicaProgram& program, int replicas,
+                              const std::vector<MutationKind>& kinds = all_mutations());
 /// At least two devices, a program, and a mutation of one of `kinds` that applies to the program.
 rc::Gen<MutatedCase> mutated_case(const std::vector<MutationKind>& kinds = all_mutations(),
                                   int most_devices = 64);

@@ -41,8 +41,7 @@ ProcessStrategies process_strategies(std::string name) {
 /// device. `backends` is asked for 1 device or more; a process without devices has a
 /// `HostBackend(0)`. If a case fails in any process, the
 /// case fails in all, and all processes shrink the case alike: the results are equal in all
-/// processes. `ContractResult::left_out` names the parts for a single process alone; a contract
-/// without other parts has no result.
+/// processes. `ContractResult::left_out` names the parts for a single process alone.
 /// Order: blocks the host until all processes have called.
 /// Throws: ProcessLostError (kProcessLost).
 std::vector<ContractResult> check_contracts_over(ProcessGroup& group,
