@@ -15,6 +15,7 @@
 #include "belfry/detail/reduce_values.h"
 #include "belfry/detail/refused.h"
 #include "belfry/nest.h"
+#include "belfry/reduction.h"
 
 #include <functional>
 #include <set>
