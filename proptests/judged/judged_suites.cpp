@@ -6,7 +6,8 @@
 // with the levels of all backends and cases, and the conditions that are not met. A test without a
 // row is CERTIFIED in every case.
 //   judged_suites TABLE [PREFIX [--explain]]
-// judges the tests whose names begin with PREFIX, and explains a verdict without a certificate.
+// judges the tests whose names begin with PREFIX, and explains the first verdict of each level
+// without a certificate.
 // Exit status: 0; 1 if a test fails, or a test and its row differ; 2 for wrong arguments.
 #include "belfry/sim/explore.h"
 #include "judged/judged_test.h"
@@ -68,7 +69,9 @@ void report(const std::string& name, const JudgedTest& judged, Table& table, boo
   table.erase(name);
   if (!judged.failure.empty()) std::cout << name << " fails: " << judged.failure << '\n';
   if (!fits) std::cout << name << ' ' << judged.text() << std::endl;
-  if (explains) std::cout << judged.first_unmet << std::endl;
+  for (const auto& [level, text] : judged.explained) {
+    if (explains) std::cout << text << std::endl;
+  }
   totals.wrong += fits && judged.failure.empty() ? 0 : 1;
 }
 

@@ -89,8 +89,9 @@ void JudgedTest::judge(const std::function<std::string()>& run_case) {
       ++certified;
       continue;
     }
-    if (first_unmet.empty())
-      first_unmet = to_string(backend.site) + ": " + explain(backend.verdict);
+    if (!explained.contains(report.level)) {
+      explained[report.level] = to_string(backend.site) + ": " + explain(backend.verdict);
+    }
     if (report.level == sim::VerdictLevel::kNone) unmet.insert(reason_of(report));
     for (const sim::Condition& condition : report.conditions) {
       if (!condition.holds) unmet.insert(condition.name);

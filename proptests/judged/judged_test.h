@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,9 +21,10 @@ struct JudgedTest {
   std::uint64_t certified = 0;
   std::set<sim::VerdictLevel> levels{};
   std::set<std::string> unmet{};  ///< Conditions that a backend does not meet, in words.
-  std::string first_unmet{};      ///< `explain` of the first verdict without a certificate.
-  bool too_many = false;          ///< A case makes more than kMostBackends backends.
-  std::string failure{};          ///< The text of the first failure; empty if all cases pass.
+  /// `explain` of the first verdict of each level without a certificate.
+  std::map<sim::VerdictLevel, std::string> explained{};
+  bool too_many = false;  ///< A case makes more than kMostBackends backends.
+  std::string failure{};  ///< The text of the first failure; empty if all cases pass.
 
   /// Explores a case: a program that returns the text of its failure, or an empty text.
   void judge(const std::function<std::string()>& run_case);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kLength = 2;
 
-using Numbers = Tensor<float>;
+using Floats = Tensor<float>;
 
 // y = w * x, by way of scratch memory.
 struct Forward {
@@ -75,7 +75,7 @@ const char* to_string(StepFault fault) {
 
 TrainingStep::TrainingStep(Strategy& strategy)
     : strategy_(strategy),
-      weights_(strategy.mirrored_variable([] { return Numbers::full({kLength}, kFirstWeight); })) {
+      weights_(strategy.mirrored_variable([] { return Floats::full({kLength}, kFirstWeight); })) {
   for (int id = 0; id < strategy.num_replicas(); ++id) {
     memories_.emplace_back(strategy.placement(id), std::vector<float>(kLength, first_input(id)));
   }
@@ -93,7 +93,7 @@ void TrainingStep::work(ReplicaContext& replica, StepPoints& points) {
   points.place();
   auto x = memories_[static_cast<std::size_t>(replica.replica_id())].over();
   points.place();
-  auto y = Numbers::uninitialised(x.shape());
+  auto y = Floats::uninitialised(x.shape());
   launch(Forward{points.launch()}, writes(y), scratch(x.any().bytes()), reads(x),
          reads(weights_.on(replica)));
   points.place();
@@ -101,19 +101,19 @@ void TrainingStep::work(ReplicaContext& replica, StepPoints& points) {
   const auto gradient = y + y;
   points.place();
   replica.merge_call([&](CrossReplicaContext& cross,
-                         const PerReplica<Numbers>& gradients) { merge(cross, gradients, points); },
+                         const PerReplica<Floats>& gradients) { merge(cross, gradients, points); },
                      gradient);
   points.place();
   static_cast<void>(y.to_host());
 }
 
-void TrainingStep::merge(CrossReplicaContext& cross, const PerReplica<Numbers>& gradients,
+void TrainingStep::merge(CrossReplicaContext& cross, const PerReplica<Floats>& gradients,
                          StepPoints& points) {
   points.place();
   const auto total = cross.reduce(ReduceOp::kSum, gradients);
   cross.update(
       weights_,
-      [&](Numbers& weights, const Numbers& sum) {
+      [&](Floats& weights, const Floats& sum) {
         points.place();
         launch(Descend{points.launch()}, updates(weights), reads(sum));
       },
@@ -121,8 +121,8 @@ void TrainingStep::merge(CrossReplicaContext& cross, const PerReplica<Numbers>& 
   points.place();
   cross.update_non_slot(
       cross.devices(),
-      [&](const Numbers& sum) {
-        auto momentum = Numbers::full({kLength}, 0);
+      [&](const Floats& sum) {
+        auto momentum = Floats::full({kLength}, 0);
         launch(Descend{points.launch()}, updates(momentum), reads(sum));
         return momentum;
       },
@@ -136,7 +136,7 @@ float TrainingStep::trained_weight() const {
 }
 
 bool TrainingStep::weights_are(float value) const {
-  return std::ranges::all_of(strategy_.local_values(weights_), [&](const Numbers& one) {
+  return std::ranges::all_of(strategy_.local_values(weights_), [&](const Floats& one) {
     try {
       return are_all(one.to_host(), value);
     } catch (const InjectedFault&) {  // No value.
@@ -148,7 +148,7 @@ bool TrainingStep::weights_are(float value) const {
 bool TrainingStep::is_trained() const { return weights_are(trained_weight()); }
 
 bool TrainingStep::is_either_or_spoilt() const {
-  return std::ranges::all_of(strategy_.local_values(weights_), [&](const Numbers& one) {
+  return std::ranges::all_of(strategy_.local_values(weights_), [&](const Floats& one) {
     try {
       const std::vector<float> values = one.to_host();
       return are_all(values, kFirstWeight) || are_all(values, trained_weight());
@@ -181,7 +181,7 @@ bool TrainingStep::is_released() const {
 
 void TrainingStep::start_again() {
   strategy_.cross_replica().update(
-      weights_, [](Numbers& weights) { weights = Numbers::full({kLength}, kFirstWeight); });
+      weights_, [](Floats& weights) { weights = Floats::full({kLength}, kFirstWeight); });
   for (int id = 0; id < strategy_.num_replicas(); ++id) {
     auto x = memories_[static_cast<std::size_t>(id)].over();
     launch(Set{first_input(id)}, writes(x));
