@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -216,7 +217,11 @@ void Engine::finish_head(CommandQueue& queue, const std::exception_ptr& failure,
   });
 }
 
+// What ends with the work, such as its kernel, is touched by nobody: the agent that waits, and steps
+// the queues meanwhile, has made other kernels.
 void Engine::step(CommandQueue& queue) {
+  std::optional<Watch::Stay> nobody;
+  if (options_.watch != nullptr) nobody.emplace(*options_.watch, std::nullopt);
   const QueueItem& head = queue.items_.front();
   // A copy, for the items that hold the collective go away.
   const bool stepped = head.kind == QueueItem::Kind::kCollective

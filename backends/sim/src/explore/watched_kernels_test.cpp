@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,10 @@ struct LookUp {
       value = constant ? kFactors[index] : table[index];
     }
   }
+};
+
+struct Fails {
+  void on_host(std::span<float>) const { throw std::runtime_error("a failure"); }
 };
 
 /// Writes memory of the program: cell = 10 * cell + y[0].
@@ -148,6 +153,27 @@ TEST(WatchedKernels, AndReplicasThatUseACapturedVariableRace) {
   ASSERT_FALSE(verdict.report().races.empty());
   EXPECT_THAT(to_string(verdict.report().races[0]), HasSubstr(": a kernel "));
   EXPECT_THAT(to_string(verdict.report().races[0]), HasSubstr(": the code "));
+}
+
+// After a failure, a wait of a replica ends the kernels of all replicas, and frees their bodies.
+TEST(WatchedKernels, EndInWaitsOfOtherReplicasWithoutARace) {
+  const Verdict verdict = explore(checked(3), [](Backend& backend) {
+    MirroredStrategy strategy{backend};
+    std::string said;
+    try {
+      strategy.run([](ReplicaContext& replica) {
+        auto y = Tensor<float>::full({2}, 1.0F);
+        if (replica.replica_id() == 1) launch(Fails{}, updates(y));
+        for (int i = 0; i < 3; ++i) launch(LookUp{{0, 1}, false}, updates(y));
+        (void)y.to_host();
+      });
+    } catch (const std::runtime_error& error) {
+      said = error.what();
+    }
+    return said;
+  });
+  EXPECT_EQ(verdict.level(), VerdictLevel::kSampled) << explain(verdict);
+  EXPECT_TRUE(verdict.report().races.empty()) << explain(verdict);
 }
 
 // Each replica has a cell, and waits before the read: no schedule differs, and nobody has proved
