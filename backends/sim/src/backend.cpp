@@ -202,7 +202,7 @@ std::shared_ptr<Backend::State> Backend::state_for(const Options& options,
   return state;
 }
 
-Backend::~Backend() = default;
+Backend::~Backend() { PresentBody::ends(); }
 
 int Backend::device_count() const { return state_->options.devices; }
 

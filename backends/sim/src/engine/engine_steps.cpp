@@ -217,8 +217,8 @@ void Engine::finish_head(CommandQueue& queue, const std::exception_ptr& failure,
   });
 }
 
-// What ends with the work, such as its kernel, is touched by nobody: the agent that waits, and steps
-// the queues meanwhile, has made other kernels.
+// The end of the work, for example of a kernel, is no access of the waiting agent, which has made
+// different kernels.
 void Engine::step(CommandQueue& queue) {
   std::optional<Watch::Stay> nobody;
   if (options_.watch != nullptr) nobody.emplace(*options_.watch, std::nullopt);

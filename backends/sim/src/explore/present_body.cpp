@@ -17,7 +17,8 @@ constexpr std::string_view kSecondBackend =
 }  // namespace
 
 constinit thread_local PresentBody* PresentBody::present = nullptr;
-constinit thread_local const Executor* PresentBody::handed_out = nullptr;
+constinit thread_local PresentBody::HandedOut PresentBody::handed_out;
+constinit std::atomic<std::uint64_t> ended_backends = 0;
 
 PresentBody::PresentBody(const Backend* backend) : backend_(backend), outer_(present) {
   uses_unobserved(kSecondBackend);

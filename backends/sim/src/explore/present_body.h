@@ -5,6 +5,8 @@
 #include "belfry/backend/unwatched.h"
 #include "belfry/detail/machine_uses.h"
 
+#include <atomic>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -16,6 +18,9 @@ namespace sim {
 
 class Backend;
 class ProgramRun;
+
+/// The backends of the simulator that have ended in the process.
+extern constinit std::atomic<std::uint64_t> ended_backends;
 
 /// Marks the calling thread as inside the body of an exploration, until the end of the scope, and
 /// notices other backends than the body's: nobody observes their schedules.
@@ -57,20 +62,30 @@ class PresentBody {
   /// Notes that a backend of the simulator hands `executor` to the calling thread.
   static void hands_out(const Executor& executor) {
     const belfry::detail::Unwatched unwatched;
-    handed_out = &executor;
+    handed_out = {&executor, ended_backends.load(std::memory_order_relaxed)};
   }
+  /// Notes the end of a backend: a new executor may get the address of the ended executor.
+  static void ends() noexcept { ended_backends.fetch_add(1, std::memory_order_relaxed); }
   /// Notes a run on `executor`. Executors of other backends are in use beside all bodies.
   static void runs(const Executor& executor) noexcept {
     const belfry::detail::Unwatched unwatched;
-    if (handed_out != &executor) belfry::detail::note_use_beside_bodies();
+    const HandedOut wanted{&executor, ended_backends.load(std::memory_order_relaxed)};
+    if (handed_out != wanted) belfry::detail::note_use_beside_bodies();
   }
 
  private:
+  // An executor, and the number of backends that had ended before.
+  struct HandedOut {
+    const Executor* executor = nullptr;
+    std::uint64_t ended = 0;
+    bool operator==(const HandedOut&) const = default;
+  };
+
   void uses_other(const void* maker);
 
   // Decides no result: a verdict alone depends on the mark.
   [[gnu::tls_model("initial-exec")]] static constinit thread_local PresentBody* present;
-  [[gnu::tls_model("initial-exec")]] static constinit thread_local const Executor* handed_out;
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local HandedOut handed_out;
 
   const Backend* backend_;
   PresentBody* outer_;
