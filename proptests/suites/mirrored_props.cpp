@@ -92,13 +92,14 @@ TEST_F(MirroredVariables, StartFromASingleRandomDraw) {
       meet_with_a_tensor(replica);
       return strategy.mirrored_variable(draw);
     });
-    RC_ASSERT(calls == 2);
+    RC_ASSERT(calls == (bench.has(0) ? 2 : 0));
     HostBackend host(1);
     const auto row = [&](std::uint64_t drawn) {
       return random_normal<float>({kLength}, seed, drawn * kLength, Placement{&host, 0}).to_host();
     };
     require_components(strategy, outside, row(1));
-    require_components(strategy, inside, row(2));
+    // A process without replicas has no handle of the variable (SEM-237).
+    if (!bench.own().empty()) require_components(strategy, inside, row(2));
     RC_ASSERT(row(1) != row(2));
   });
 }
