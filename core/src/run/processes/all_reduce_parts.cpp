@@ -31,9 +31,9 @@ using OwnTypes = std::map<std::string, const ElementFunctions*>;
 
 OwnTypes own_types(MergeRequest* const* requests, const Participants& present);
 
-// The structure of a value: all but the leaves.
+// The structure of a value, with all of its leaves but the elements.
 struct Structure {
-  explicit Structure(std::span<const std::byte> sent) : bytes(sent) {
+  Structure(std::span<const std::byte> sent, const OwnTypes& types) : bytes(sent) {
     ByteReader in(sent);
     op = in.get<ReduceOp>();
     file = in.text();
@@ -44,6 +44,7 @@ struct Structure {
       leaf.type = in.text();
       descriptions.push_back(std::move(leaf));
     }
+    for (std::size_t left = in.count(); left > 0; --left) add_leaf(in, types);
   }
 
   std::span<const std::byte> bytes;
@@ -51,6 +52,26 @@ struct Structure {
   std::string file;
   int line = 0;
   std::vector<LeafDescription> descriptions;
+  std::vector<LeafRef> leaves;     // Without elements.
+  std::vector<std::size_t> sizes;  // Bytes of elements; kTensor for a tensor.
+  static constexpr std::size_t kTensor = static_cast<std::size_t>(-1);
+
+ private:
+  void add_leaf(ByteReader& in, const OwnTypes& types) {
+    LeafRef& leaf = leaves.emplace_back();
+    if (in.get<bool>()) {
+      sizes.push_back(kTensor);
+      return;
+    }
+    leaf.dtype = in.get<DType>();
+    // A type that no replica of this process brings is a difference of structure, which is found
+    // before the leaf is read.
+    const std::string name = in.text();
+    const auto type = name.empty() ? types.end() : types.find(name);
+    if (type != types.end()) leaf.own = type->second;
+    leaf.count = in.count();
+    sizes.push_back(in.count());
+  }
 };
 
 // The values of all replicas, in the form that their processes sent. Every process reads the values
@@ -65,10 +86,16 @@ class Parts {
   // The value of a replica. The leaves of `own`, the request of a replica of this process, are
   // reduced in their place.
   AllReduceRequest& take(ByteReader& in, const AllReduceRequest* own) {
-    const Structure& structure = structure_of(in);
-    std::vector<LeafRef> leaves(in.count());
-    for (LeafRef& leaf : leaves) take_leaf(in, leaf, own != nullptr);
-    if (own != nullptr) leaves = own->leaves;
+    if (in.get<bool>()) read_structure(in);
+    const Structure& structure = structures_.back();
+    std::vector<LeafRef> leaves = own == nullptr ? structure.leaves : own->leaves;
+    for (std::size_t i = 0; i < structure.sizes.size(); ++i) {
+      if (own == nullptr) {
+        take_elements(in, structure.sizes[i], leaves[i]);
+      } else {
+        skip_elements(in, structure.sizes[i]);
+      }
+    }
     AllReduceRequest& request =
         requests_.emplace_back(like_, structure.op, std::move(leaves), structure.descriptions);
     request.site = {structure.file.c_str(), structure.line};
@@ -76,33 +103,26 @@ class Parts {
   }
 
  private:
-  const Structure& structure_of(ByteReader& in) {
+  void read_structure(ByteReader& in) {
     const std::size_t count = in.count(1);
     const std::span<const std::byte> sent(in.skip(count), count);
     if (structures_.empty() || !std::ranges::equal(structures_.back().bytes, sent)) {
-      structures_.emplace_back(sent);
+      structures_.emplace_back(sent, types_);
     }
-    return structures_.back();
   }
 
-  void take_leaf(ByteReader& in, LeafRef& leaf, bool is_own) {
-    if (in.get<bool>()) {
-      if (is_own) return skip_tensor(in);
+  void take_elements(ByteReader& in, std::size_t bytes, LeafRef& leaf) {
+    if (bytes == Structure::kTensor) {
       leaf = tensor_leaf(tensors_.emplace_back(receive_tensor(in, place_)));
       return;
     }
-    leaf.dtype = in.get<DType>();
-    // A type that no replica of this process brings is a difference of structure, which is found
-    // before the leaf is read.
-    const std::string name = in.text();
-    const auto type = name.empty() ? types_.end() : types_.find(name);
-    if (type != types_.end()) leaf.own = type->second;
-    leaf.count = in.count();
-    const std::size_t bytes = in.count(1);
     const std::byte* const sent = in.skip(bytes);
-    if (is_own) return;
     leaf.data = elements_.allocate(std::max(bytes, std::size_t{1}), alignof(std::max_align_t));
     if (bytes > 0) std::memcpy(leaf.data, sent, bytes);
+  }
+
+  static void skip_elements(ByteReader& in, std::size_t bytes) {
+    bytes == Structure::kTensor ? skip_tensor(in) : static_cast<void>(in.skip(bytes));
   }
 
   const MergeRequest& like_;
@@ -128,7 +148,12 @@ OwnTypes own_types(MergeRequest* const* requests, const Participants& present) {
   return types;
 }
 
-void send_part(ByteWriter& out, const AllReduceRequest& request, Elements elements) {
+bool have_one_structure(const AllReduceRequest& a, const AllReduceRequest& b) {
+  return a.op == b.op && a.site.line == b.site.line && a.site.file == b.site.file &&
+         a.same(a.value, b.value) && same_leaves(a.leaves, b.leaves);
+}
+
+void send_structure(ByteWriter& out, const AllReduceRequest& request) {
   ByteWriter structure;
   structure.put(request.op);
   structure.text(request.site.file);
@@ -139,20 +164,31 @@ void send_part(ByteWriter& out, const AllReduceRequest& request, Elements elemen
     structure.text(leaf.path);
     structure.text(leaf.type);
   }
+  structure.put(static_cast<std::uint64_t>(request.leaves.size()));
+  for (const LeafRef& leaf : request.leaves) {
+    structure.put(leaf.tensor != nullptr);
+    if (leaf.tensor != nullptr) continue;
+    structure.put(leaf.dtype);
+    structure.text(leaf.own == nullptr ? std::string() : name_of(*leaf.own));
+    structure.put(static_cast<std::uint64_t>(leaf.count));
+    structure.put(static_cast<std::uint64_t>(leaf.bytes()));
+  }
   out.put(static_cast<std::uint64_t>(structure.bytes().size()));
   out.add(structure.bytes().data(), structure.bytes().size());
-  out.put(static_cast<std::uint64_t>(request.leaves.size()));
+}
+
+// The structure, unless it is that of the replica `before` of this process; then the elements.
+void send_part(ByteWriter& out, const AllReduceRequest& request, const AllReduceRequest* before,
+               Elements elements) {
+  const bool is_new = before == nullptr || !have_one_structure(*before, request);
+  out.put(is_new);
+  if (is_new) send_structure(out, request);
   for (const LeafRef& leaf : request.leaves) {
-    out.put(leaf.tensor != nullptr);
     if (leaf.tensor != nullptr) {
       send_tensor(out, *leaf.tensor, elements);
-      continue;
+    } else {
+      out.add(leaf.data, leaf.bytes());
     }
-    out.put(leaf.dtype);
-    out.text(leaf.own == nullptr ? std::string() : name_of(*leaf.own));
-    out.put(static_cast<std::uint64_t>(leaf.count));
-    out.put(static_cast<std::uint64_t>(leaf.bytes()));
-    out.add(leaf.data, leaf.bytes());
   }
 }
 
@@ -181,8 +217,10 @@ void all_reduce_over_processes(CrossReplicaContext& cross, MergeRequest* const* 
     }
   }
   const auto write = [&](ByteWriter& out, Elements elements) {
+    const AllReduceRequest* before = nullptr;
     for (const int replica : send_present(out, core, present)) {
-      send_part(out, at(requests, replica), elements);
+      send_part(out, at(requests, replica), before, elements);
+      before = &at(requests, replica);
     }
   };
   // The place is empty: merges with equal tags meet at different lines.
@@ -192,11 +230,15 @@ void all_reduce_over_processes(CrossReplicaContext& cross, MergeRequest* const* 
 
   Parts parts(first, core.placement(core.first_replica()), own_types(requests, present));
   std::vector<MergeRequest*> all(static_cast<std::size_t>(core.size()));
+  ByteReader* message = nullptr;
   for (int i = 0; i < everywhere.count(); ++i) {
     const int replica = everywhere.id(i);
-    const auto process = static_cast<std::size_t>(processes.process_of(replica));
+    // Replicas follow one another in the message of their process.
+    if (message == nullptr || message->rest().empty()) {
+      message = &sent.messages[static_cast<std::size_t>(processes.process_of(replica))];
+    }
     const AllReduceRequest* const own = present.has(replica) ? &at(requests, replica) : nullptr;
-    all[static_cast<std::size_t>(replica)] = &parts.take(sent.messages[process], own);
+    all[static_cast<std::size_t>(replica)] = &parts.take(*message, own);
   }
   try {
     all_reduce_requests(cross, all.data(), everywhere);

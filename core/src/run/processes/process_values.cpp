@@ -6,6 +6,8 @@
 #include "belfry/detail/process_exchange.h"
 #include "belfry/error.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <string>
@@ -13,6 +15,14 @@
 #include <vector>
 
 namespace belfry::detail {
+namespace {
+
+bool is_of(const StrategyCore& core, int replica, std::size_t process) {
+  return replica >= 0 && replica < core.size() &&
+         core.processes()->process_of(replica) == static_cast<int>(process);
+}
+
+}  // namespace
 
 void throw_not_sent(const char* what, CallSite site) {
   throw UnsupportedError(
@@ -45,13 +55,16 @@ Participants receive_present(const StrategyCore& core, std::vector<ByteReader>& 
   for (std::size_t process = 0; process < messages.size(); ++process) {
     ByteReader& in = messages[process];
     if (in.rest().empty()) continue;  // The process listens.
+    const std::size_t first = replicas.size();
     for (std::size_t left = in.count(sizeof(int)); left > 0; --left) {
-      const int replica = in.get<int>();
-      check(replica >= 0 && replica < core.size() &&
-                core.processes()->process_of(replica) == static_cast<int>(process),
-            "a component of a replica of another process");
-      replicas.push_back(replica);
+      replicas.push_back(in.get<int>());
     }
+    if (replicas.size() == first) continue;
+    // Replicas ascend.
+    check(is_of(core, replicas[first], process) && is_of(core, replicas.back(), process) &&
+              std::ranges::is_sorted(replicas.begin() + static_cast<std::ptrdiff_t>(first),
+                                     replicas.end()),
+          "a component of a replica of another process");
   }
   if (!replicas.empty()) return {core.size(), std::move(replicas)};
   throw InvalidArgumentError(ErrorCode::kInvalidArgument,
