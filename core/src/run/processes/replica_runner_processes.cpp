@@ -37,7 +37,7 @@ bool ReplicaRunner::agree_with_processes() {
   try {
     const RunFacts own{states_, requests_, present_};
     const auto describe = [&own] { return describe_round(own); };
-    const RoundSummary summary(own);
+    const RoundSummary summary(own, digest_);
     const std::vector<Bytes> summaries = processes.round_unless_equal(summary.bytes(), describe);
     switch (summaries.empty() ? summary.state() : RoundSummary::common_state(summaries)) {
       case RoundState::kReturned:

@@ -7,7 +7,6 @@
 #include "run/rounds/rendezvous.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -27,50 +26,6 @@ std::uint32_t number_of(std::vector<const void*>& seen, const void* address) {
   if (found == seen.end()) seen.push_back(address);
   return number;
 }
-
-// The merge of a request as two hashes of the same things that describe_round sends: by text, as
-// addresses have no meaning in another process. Every merge needs the digest: texts are added in
-// words of eight bytes.
-class Digest {
- public:
-  void add(const MergeRequest& request) {
-    add(static_cast<std::uint64_t>(request.type->kind));
-    add(request.type->types);
-    add(static_cast<std::uint64_t>(request.tag != nullptr));
-    if (request.tag != nullptr) {
-      add(request.tag->name);
-    } else {
-      add(request.site.file);
-      add(static_cast<std::uint64_t>(request.site.line));
-    }
-    if (request.type->describe != nullptr) add(request.type->describe(request));
-  }
-  const std::array<std::uint64_t, 2>& words() const { return words_; }
-
- private:
-  void add(std::string_view text) {
-    add(static_cast<std::uint64_t>(text.size()));
-    for (; text.size() >= sizeof(std::uint64_t); text.remove_prefix(sizeof(std::uint64_t))) {
-      add(word_of(text, sizeof(std::uint64_t)));
-    }
-    add(word_of(text, text.size()));
-  }
-  // The multipliers differ and are odd: a step loses nothing of a word, and the hashes differ in
-  // more than their starts.
-  void add(std::uint64_t word) {
-    words_[0] = (words_[0] ^ word) * 0x9e3779b97f4a7c15;
-    words_[0] ^= words_[0] >> 32;
-    words_[1] = (words_[1] ^ word) * 0xd6e8feb86659fd93;
-    words_[1] ^= words_[1] >> 29;
-  }
-  static std::uint64_t word_of(std::string_view text, std::size_t bytes) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, text.data(), bytes);
-    return word;
-  }
-
-  std::array<std::uint64_t, 2> words_{0xcbf29ce484222325, 0x6c62272e07bb0142};
-};
 
 void send_site(ByteWriter& out, const CallSite& site) {
   out.text(site.file);
@@ -116,22 +71,22 @@ Bytes describe_absent(const Participants& own) {
   return out.bytes();
 }
 
-RoundSummary::RoundSummary(const RunFacts& run) {
+RoundSummary::RoundSummary(const RunFacts& run, MergeDigest& digest) {
   const auto is_in = [&](Status status) {
     for (int i = 0; i < run.present.count(); ++i) {
       if (run.states[static_cast<std::size_t>(run.present.id(i))].status != status) return false;
     }
     return true;
   };
-  Digest digest;
+  MergeDigest::Words words{};
   if (is_in(Status::kEnded)) {
     state_ = RoundState::kReturned;
   } else if (is_in(Status::kArrived) && belong_together(run.requests, run.present)) {
     state_ = RoundState::kArrived;
-    digest.add(*run.requests[static_cast<std::size_t>(run.present.id(0))]);
+    words = digest.of(*run.requests[static_cast<std::size_t>(run.present.id(0))]);
   }
   std::memcpy(bytes_.data(), &state_, sizeof(state_));
-  std::memcpy(bytes_.data() + sizeof(state_), digest.words().data(), sizeof(digest.words()));
+  std::memcpy(bytes_.data() + sizeof(state_), words.data(), sizeof(words));
 }
 
 RoundState RoundSummary::common_state(const std::vector<Bytes>& summaries) {

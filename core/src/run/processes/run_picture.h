@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/detail/process_exchange.h"
+#include "run/processes/merge_digest.h"
 #include "run/rounds/run_report.h"
 
 #include <array>
@@ -33,7 +34,7 @@ enum class RoundState : std::uint8_t { kMixed, kReturned, kArrived };
 /// merge is in the summary as a digest of 128 bits.
 class RoundSummary {
  public:
-  explicit RoundSummary(const RunFacts& run);
+  RoundSummary(const RunFacts& run, MergeDigest& digest);
 
   std::span<const std::byte> bytes() const { return bytes_; }
   RoundState state() const { return state_; }
@@ -43,7 +44,7 @@ class RoundSummary {
 
  private:
   // The state and the digest.
-  std::array<std::byte, sizeof(RoundState) + 2 * sizeof(std::uint64_t)> bytes_{};
+  std::array<std::byte, sizeof(RoundState) + sizeof(MergeDigest::Words)> bytes_{};
   RoundState state_ = RoundState::kMixed;
 };
 

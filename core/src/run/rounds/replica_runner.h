@@ -8,6 +8,7 @@
 #include "belfry/detail/merge_point.h"
 #include "belfry/detail/participants.h"
 #include "belfry/detail/strategy/run_options.h"
+#include "run/processes/merge_digest.h"
 #include "run/rounds/unnamed_merges.h"
 
 #include <algorithm>
@@ -181,6 +182,7 @@ class ReplicaRunner final : public MergePoint, public Job, public RunFailure {
   ReplicaStates states_;
   std::vector<MergeRequest*> requests_;
   std::optional<UnnamedMerges> unnamed_;  // If the strategy requires names.
+  MergeDigest digest_;                    // With other processes.
   CurrentContext cross_current_;
   const VariableRules* rules_ = nullptr;
   // Apart from the next number: a load of both would wait for the number that a round has just
