@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// C-prog and C-fail over several processes: each process compares its own replicas, and its
-// variables, with those of the sequential model of all replicas.
+// C-prog and C-fail over several processes: each process compares its replicas and variables with
+// the sequential model of all replicas.
 #include "belfry/testing/mutations.h"
 #include "belfry/testing/replica_programs.h"
 #include "contracts/contract_case.h"
@@ -65,9 +65,9 @@ int own_thrower(const ProcessPlace& place, const ReplicaProgram& program) {
   return -1;
 }
 
-// The outcome for this process of the outcome for all replicas. Errors of the program are those of
-// this process, or say that another process has failed (SEM-154), and their reports have the
-// replicas of the process that failed. A mismatch is the same in all processes (SEM-152).
+// The outcome in this process, from the outcome of all replicas. A process throws an exception of
+// its own replicas, or BF-071 after a failure elsewhere (SEM-154); the report has the replicas of
+// the failed process. A mismatch is equal in all processes (SEM-152).
 Outcome seen_in(const ProcessPlace& place, const ReplicaProgram& program, Outcome whole) {
   for (int id = 0; id < place.replicas(); ++id) {
     const bool is_own = id >= place.first_replica() && id < place.first_replica() + place.devices();
