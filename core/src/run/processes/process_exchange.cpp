@@ -30,8 +30,12 @@ Bytes encode(const ProcessMessage& message) {
   out.put(message.replica);
   out.put(message.in_run);
   out.put(message.transaction);
-  out.add(message.payload.data(), message.payload.size());
-  return out.bytes();
+  // A payload may be long: its bytes move once.
+  Bytes all;
+  all.reserve(out.bytes().size() + message.payload.size());
+  all = out.bytes();
+  all.insert(all.end(), message.payload.begin(), message.payload.end());
+  return all;
 }
 
 // The payload stays in the memory of the message.
