@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -30,7 +31,11 @@ namespace belfry::testing {
 /// about the backend.
 class Property : public ::testing::Test {
  public:
-  void add_work(const DeviceWork& work) { work_ += work; }
+  /// May be called on any thread.
+  void add_work(const DeviceWork& work) {
+    const std::lock_guard lock(mutex_);
+    work_ += work;
+  }
   /// The place of the case that begins; nothing in a single process. A host of a cluster asks
   /// before the first call of its group.
   const std::optional<CasePlace>& place() const { return place_; }
@@ -81,6 +86,7 @@ class Property : public ::testing::Test {
     }
   }
 
+  std::mutex mutex_;  // Of work_.
   DeviceWork work_;
   std::optional<CasePlace> place_;
 };

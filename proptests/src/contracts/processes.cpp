@@ -8,6 +8,7 @@
 #include "contracts/draw_tape.h"
 #include "contracts/entries.h"
 #include "contracts/judgement.h"
+#include "contracts/process_cases.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -62,12 +63,12 @@ class InGroup final : public StrategyFactory {
   ProcessGroup& group_;
 };
 
-// The backends of the hosts of a cluster are the cluster's.
+// The places of a case bring their backends.
 class NoBackends final : public BackendFactory {
  public:
-  std::string_view name() const override { return "simulated clusters"; }
+  std::string_view name() const override { return "backends of places"; }
   std::unique_ptr<Backend> make(const BackendRequest& /*request*/) const override {
-    throw std::logic_error("the backend of a host is the cluster's");
+    throw std::logic_error("a place of a case has no backend");
   }
   DeviceWork work(Backend& /*backend*/) const override { return {}; }
   std::string replay_token(Backend& /*backend*/) const override { return {}; }
@@ -92,8 +93,8 @@ void check_in_process(const ContractEntry& entry, const ProcessPlace& place,
       {.strategies = in_group, .backends = backends, .own_mistake = own_mistake, .place = &place});
 }
 
-void check_on_cluster(const ContractEntry& entry, const ProcessStrategies& strategies,
-                      const ContractOptions& options) {
+// A case on a cluster.
+void on_cluster(const ContractOptions& options, const ProcessCase& run_case) {
   const auto hosts = rc::gen::resize(rc::kNominalSize, rc::gen::inRange(1, kMostHosts + 1));
   const auto devices_of = *rc::gen::mapcat(hosts, [&options](int count) {
                              return device_counts(static_cast<std::size_t>(count), options);
@@ -101,10 +102,9 @@ void check_on_cluster(const ContractEntry& entry, const ProcessStrategies& strat
   const std::uint64_t seed = draw_seed();
   DrawTape draws;
   sim::Cluster cluster{{.devices_of = devices_of, .seed = seed}};
-  const NoBackends none;
   cluster.run([&](sim::Host& host) {
     draws.rewind();
-    check_in_process(entry, {host.group(), devices_of, &host.backend()}, strategies, none);
+    run_case({host.group(), devices_of, &host.backend()});
   });
 }
 
@@ -160,15 +160,25 @@ std::vector<ContractResult> check_contracts_over(ProcessGroup& group,
       subject);
 }
 
-std::vector<ContractResult> check_contracts_on_clusters(const ProcessStrategies& strategies,
-                                                        const ContractOptions& options) {
-  const std::string subject = strategies.name + " on simulated clusters";
+std::vector<ContractResult> check_contracts_in_cases(const ProcessStrategies& strategies,
+                                                     const ContractOptions& options,
+                                                     const std::string& places,
+                                                     const RunInProcesses& run) {
+  const std::string subject = strategies.name + " on " + places;
+  const NoBackends none;
   return results_of_contracts(
       [&](const ContractEntry& entry) {
-        return result_of(entry, options, subject,
-                         [&] { check_on_cluster(entry, strategies, options); });
+        return result_of(entry, options, subject, [&] {
+          run(options,
+              [&](const ProcessPlace& place) { check_in_process(entry, place, strategies, none); });
+        });
       },
       subject);
+}
+
+std::vector<ContractResult> check_contracts_on_clusters(const ProcessStrategies& strategies,
+                                                        const ContractOptions& options) {
+  return check_contracts_in_cases(strategies, options, "simulated clusters", &on_cluster);
 }
 
 }  // namespace belfry::testing

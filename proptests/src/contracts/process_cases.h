@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/testing/process_contracts.h"
+#include "belfry/testing/process_place.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace belfry::testing {
+
+/// A case in one process. Draws its values before the first call of the group.
+using ProcessCase = std::function<void(const ProcessPlace& place)>;
+/// Runs a case in the processes of its own choice, which all draw the same values, with a backend
+/// each.
+using RunInProcesses =
+    std::function<void(const ContractOptions& options, const ProcessCase& run_case)>;
+
+/// The contracts in cases of `run`. `places` are the kind of processes, for messages.
+std::vector<ContractResult> check_contracts_in_cases(const ProcessStrategies& strategies,
+                                                     const ContractOptions& options,
+                                                     const std::string& places,
+                                                     const RunInProcesses& run);
+
+}  // namespace belfry::testing
