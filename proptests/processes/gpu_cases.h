@@ -18,7 +18,8 @@
 /// Cases of properties in several processes with GPUs of their own, on one simulated machine.
 namespace belfry::testing {
 
-/// One process after another begins its case, and draws, until the first call of its group.
+/// The processes begin their cases in turn: a process draws values until the first call of the
+/// group.
 class BeginningGroup final : public ForwardingGroup {
  public:
   BeginningGroup(ProcessGroup& group, std::unique_lock<std::mutex>& turn)

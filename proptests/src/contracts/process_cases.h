@@ -13,8 +13,7 @@ namespace belfry::testing {
 
 /// A case in one process. Draws its values before the first call of the group.
 using ProcessCase = std::function<void(const ProcessPlace& place)>;
-/// Runs a case in the processes of its own choice, which all draw the same values, with a backend
-/// each.
+/// Runs a case in some processes with a backend each. All processes draw the same values.
 using RunInProcesses =
     std::function<void(const ContractOptions& options, const ProcessCase& run_case)>;
 
