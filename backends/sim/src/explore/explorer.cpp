@@ -19,6 +19,8 @@
 #include "random_chooser.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -99,6 +101,23 @@ std::vector<std::string> in_words(const std::vector<Departure>& departures) {
   return words;
 }
 
+// Blocks in the places of memory that the first run has freed: the memory of the second run gets
+// other addresses, and outcomes of addresses differ.
+class OtherAddresses {
+ public:
+  OtherAddresses() {
+    for (std::size_t bytes = kStep; bytes <= kMostBytes; bytes += kStep) {
+      blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
+    }
+  }
+
+ private:
+  static constexpr std::size_t kStep = 128;
+  static constexpr std::size_t kMostBytes = 4096;
+
+  std::vector<std::unique_ptr<std::byte[]>> blocks_;
+};
+
 class Exploration {
  public:
   Exploration(const Options& options, const ExploredBody& body, const CallSite& site)
@@ -116,6 +135,7 @@ class Exploration {
     if (first.facts().abandoned) return none(*first.facts().abandoned);
     if (frees_in_use(first)) return racy_once(first);
     {
+      const OtherAddresses blocks;
       const BodyRun again(options_, {}, body_, Scrutiny::kNothing);
       if (const auto difference = difference_of_repeats(first, again)) return none(*difference);
     }
