@@ -24,7 +24,8 @@ using Manipulator = std::ostream& (*)(std::ostream&);
 
 }  // namespace
 
-extern "C" {
+// Not with C linkage: the functions return references.
+namespace belfry::sim::watch {
 
 // `print(stream, value)` stands for `name`.
 #define BELFRY_PRINTS(print, name, Type)                            \
@@ -105,4 +106,4 @@ std::ostream& watched_endl(std::ostream&)
     BELFRY_STANDS_FOR("_ZSt4endlIcSt11char_traitsIcEERSt13basic_ostreamIT_T0_ES6_");
 std::ostream& watched_endl(std::ostream& out) { return touched(out, BELFRY_HERE) << std::endl; }
 
-}  // extern "C"
+}  // namespace belfry::sim::watch
