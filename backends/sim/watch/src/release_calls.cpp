@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 // The end of a block of memory in watched code: a use of the block by a second replica has no order
 // with the end. Libraries end blocks of their own by calls that are not watched.
@@ -37,7 +38,9 @@ extern "C" {
 // are known here alone.
 void free(void* block) noexcept {
   if (releasing != nullptr && block != nullptr && !host_watcher().note_thread()) {
-    block = host_watcher().release(block, ::malloc_usable_size(block), releasing);
+    // The watch may end blocks of its own meanwhile: these are no releases of watched code.
+    const void* const pc = std::exchange(releasing, nullptr);
+    block = host_watcher().release(block, ::malloc_usable_size(block), pc);
   }
   __libc_free(block);
 }
