@@ -11,44 +11,49 @@
 #include <algorithm>
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 namespace belfry::testing {
 namespace {
 
+using Counts = std::vector<int>;  // The numbers of devices, by process.
+
 // The number of devices of the process of a replica.
-int devices_beside(const ProcessPlace& place, int replica) {
+int devices_beside(const Counts& devices_of, int replica) {
   std::size_t process = 0;
-  while (replica >= place.devices_of[process]) replica -= place.devices_of[process++];
-  return place.devices_of[process];
+  while (replica >= devices_of[process]) replica -= devices_of[process++];
+  return devices_of[process];
 }
 
 // Without runs in merges; the sources of broadcasts belong to the first process with replicas.
-ReplicaProgram for_processes(ReplicaProgram program, const ProcessPlace& place) {
+ReplicaProgram for_processes(ReplicaProgram program, const Counts& devices_of) {
   for (Step& step : program.rounds) {
     if (step.kind == StepKind::kNestedRun) step.kind = StepKind::kMergeSum;
-    if (step.kind == StepKind::kBroadcast) step.amount %= devices_beside(place, 0);
+    if (step.kind == StepKind::kBroadcast) step.amount %= devices_beside(devices_of, 0);
   }
   return program;
 }
 
+// By value: generators are asked again while a case shrinks, after the end of the place.
 ReplicaProgram draw_program(const ProcessPlace& place, std::size_t least_rounds) {
   const auto fits = rc::gen::suchThat(replica_program(), [least_rounds](const auto& one) {
     return one.rounds.size() >= least_rounds;
   });
-  return *rc::gen::map(fits, [&place](ReplicaProgram drawn) {
-            return for_processes(std::move(drawn), place);
+  return *rc::gen::map(fits, [devices_of = place.devices_of](ReplicaProgram drawn) {
+            return for_processes(std::move(drawn), devices_of);
           }).as("program");
 }
 
 // Functions are compared within each process (SEM-151): a replica alone in its process throws
 // instead.
 Mutation draw_fault(const ProcessPlace& place, const ReplicaProgram& program) {
-  return *rc::gen::map(mutation_of(program, place.replicas()), [&place](Mutation fault) {
-            const bool is_seen = fault.kind != MutationKind::kOtherFunction ||
-                                 devices_beside(place, fault.replica) > 1;
-            if (!is_seen) fault.kind = MutationKind::kThrow;
-            return fault;
-          }).as("fault");
+  const auto seen = [devices_of = place.devices_of](Mutation fault) {
+    const bool is_seen =
+        fault.kind != MutationKind::kOtherFunction || devices_beside(devices_of, fault.replica) > 1;
+    if (!is_seen) fault.kind = MutationKind::kThrow;
+    return fault;
+  };
+  return *rc::gen::map(mutation_of(program, place.replicas()), seen).as("fault");
 }
 
 bool throws(const ReplicaProgram& program, int replica) {
