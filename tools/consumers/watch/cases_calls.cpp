@@ -5,6 +5,7 @@
 #include "replicas.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -165,6 +166,31 @@ Row caught_exception() {
   return {text(watched(2, body)), ""};
 }
 
+// The block has room: realloc keeps the place of the block.
+Row enlarged_block() {
+  auto* const block = static_cast<char*>(std::malloc(64));
+  void* enlarged = nullptr;
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) block[7] = 1;
+    if (id == 1) enlarged = std::realloc(block, 66);
+  };
+  Row row{text(watched(1, body)),
+          wrote(__FILE__, __LINE__ - 4) + ", " + wrote(__FILE__, __LINE__ - 3)};
+  std::free(enlarged);
+  return row;
+}
+
+Row pointer_to_a_block() {
+  void* shared = nullptr;
+  std::vector<void*> blocks(2);
+  const Body body = [&](std::size_t id, int) {
+    if (posix_memalign(&shared, 64, 64) == 0) blocks[id] = shared;
+  };
+  Row row{lines(watched(1, body)), at_line(__FILE__, __LINE__ - 2)};
+  for (void* const block : blocks) std::free(block);
+  return row;
+}
+
 }  // namespace
 
 std::vector<Case> call_cases() {
@@ -184,5 +210,7 @@ std::vector<Case> call_cases() {
           {"a printed text", printed_text},
           {"a function by its address", function_by_pointer},
           {"a static variable of a function", static_variable},
-          {"a caught exception", caught_exception}};
+          {"a caught exception", caught_exception},
+          {"a block that realloc enlarges", enlarged_block},
+          {"the pointer of posix_memalign", pointer_to_a_block}};
 }

@@ -16,6 +16,17 @@ Row prints_of_two_replicas() {
   return {lines(watched(1, body)), at_line(__FILE__, __LINE__ - 1)};
 }
 
+Row prints_to_one_buffer() {
+  std::stringbuf buffer;
+  std::ostream first(&buffer);
+  std::ostream second(&buffer);
+  const Body body = [&](std::size_t id, int) {
+    std::ostream& own = id == 0 ? first : second;
+    own << id;
+  };
+  return {lines(watched(1, body)), at_line(__FILE__, __LINE__ - 2)};
+}
+
 Row lines_of_two_replicas() {
   std::ostringstream out;
   const Body body = [&](std::size_t, int) { out << std::endl; };
@@ -62,6 +73,7 @@ Row printed_string_beside_write() {
 
 std::vector<Case> stream_cases() {
   return {{"prints of two replicas", prints_of_two_replicas},
+          {"prints to a buffer of two streams", prints_to_one_buffer},
           {"ends of lines of two replicas", lines_of_two_replicas},
           {"prints of one replica", prints_of_one_replica},
           {"prints of two phases", prints_of_two_phases},

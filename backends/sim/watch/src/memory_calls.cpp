@@ -3,7 +3,10 @@
 
 #include "watched_call.h"
 
+#include <malloc.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 // Functions of the C library that read and write memory of the caller. Compilers leave most calls
@@ -44,6 +47,21 @@ void* watched_memmove(void* to, const void* from, std::size_t bytes) {
   reads(from, bytes, BELFRY_HERE);
   writes(to, bytes, BELFRY_HERE);
   return std::memmove(to, from, bytes);
+}
+
+// Calls of unwatched libraries write memory of the libraries.
+int watched_posix_memalign(void**, std::size_t, std::size_t) BELFRY_STANDS_FOR("posix_memalign");
+int watched_posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
+  const int failure = ::posix_memalign(block, alignment, bytes);
+  if (failure == 0) writes(block, sizeof(*block), BELFRY_HERE);
+  return failure;
+}
+
+// Moves or keeps all bytes of the block.
+void* watched_realloc(void*, std::size_t) BELFRY_STANDS_FOR("realloc");
+void* watched_realloc(void* block, std::size_t bytes) {
+  if (block != nullptr) writes(block, ::malloc_usable_size(block), BELFRY_HERE);
+  return ::realloc(block, bytes);
 }
 
 void* watched_memset(void*, int, std::size_t) BELFRY_STANDS_FOR("memset");
