@@ -13,7 +13,7 @@ namespace belfry::testing {
 
 /// The place of a process in a case with several processes.
 struct ProcessPlace {
-  ProcessGroup& group;
+  ProcessGroup& group;          ///< The processes of the case.
   std::vector<int> devices_of;  ///< The numbers of devices, by process.
   Backend* backend = nullptr;   ///< The devices of the process; null: by the factory.
 
