@@ -12,9 +12,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,17 +21,11 @@ namespace {
 constexpr int kMostProcesses = 3;
 constexpr int kMostDevices = 2;  // The machine has 8 GPUs.
 
-void on_some_gpus(const ContractOptions& /*options*/, const ProcessCase& run_case) {
+void on_some_gpus(const ContractOptions& options, const ProcessCase& run_case) {
   const auto processes = rc::gen::resize(rc::kNominalSize, rc::gen::inRange(1, kMostProcesses + 1));
-  const auto devices_of =
-      *rc::gen::mapcat(processes, [](int count) {
-         const auto each = rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, kMostDevices + 1));
-         return rc::gen::suchThat(
-             rc::gen::container<std::vector<int>>(static_cast<std::size_t>(count), each),
-             [](const std::vector<int>& counts) {
-               return std::ranges::any_of(counts, std::identity());
-             });
-       }).as("devices of processes");
+  const auto devices_of = *rc::gen::mapcat(processes, [&options](int count) {
+                             return device_counts(count, options);
+                           }).as("devices of processes");
   const auto carrier =
       *rc::gen::element(cuda::Carrier::kConcurrent, cuda::Carrier::kFiber, cuda::Carrier::kBaton);
   on_gpus(devices_of, carrier, run_case);
@@ -44,7 +35,8 @@ TEST(GpuContracts, AreKeptInSeveralProcesses) {
   const auto strategies = process_strategies<MultiWorkerMirroredStrategy>("several workers");
   std::vector<std::string> checked;
   for (const ContractResult& result :
-       check_contracts_in_cases(strategies, {.cases = 10}, "GPUs of processes", &on_some_gpus)) {
+       check_contracts_in_cases(strategies, {.cases = 10, .most_devices = kMostDevices},
+                                "GPUs of processes", &on_some_gpus)) {
     EXPECT_TRUE(result.kept) << result.message;
     checked.push_back(result.id);
   }
@@ -54,8 +46,9 @@ TEST(GpuContracts, AreKeptInSeveralProcesses) {
 }
 
 TEST(GpuContracts, AreBrokenByAProcessApart) {
-  const auto results = check_contracts_in_cases(with_a_process_apart(), {.cases = 30},
-                                                "GPUs of processes", &on_some_gpus);
+  const auto results =
+      check_contracts_in_cases(with_a_process_apart(), {.cases = 30, .most_devices = kMostDevices},
+                               "GPUs of processes", &on_some_gpus);
   EXPECT_FALSE(results.front().kept);
   EXPECT_EQ(results.front().message.find("C-run is broken by one apart on GPUs of processes: "), 0U)
       << results.front().message;

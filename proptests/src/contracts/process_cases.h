@@ -5,11 +5,17 @@
 #include "belfry/testing/process_contracts.h"
 #include "belfry/testing/process_place.h"
 
+#include <rapidcheck.h>
+
 #include <functional>
 #include <string>
 #include <vector>
 
 namespace belfry::testing {
+
+/// The numbers of devices of so many processes: up to 4 each, as the options say. At least one
+/// process has a device. Counts shrink towards a device for each process.
+rc::Gen<std::vector<int>> device_counts(int processes, const ContractOptions& options);
 
 /// A case in one process. Draws its values before the first call of the group.
 using ProcessCase = std::function<void(const ProcessPlace& place)>;

@@ -74,17 +74,6 @@ class NoBackends final : public BackendFactory {
   std::string replay_token(Backend& /*backend*/) const override { return {}; }
 };
 
-// At least one process has a device. Counts shrink towards a device for each process.
-rc::Gen<std::vector<int>> device_counts(std::size_t processes, const ContractOptions& options) {
-  const int most = std::min(options.most_devices, kMostDevices);
-  const auto one_first = [](int drawn) { return drawn > 1 ? drawn : 1 - drawn; };
-  const auto each =
-      rc::gen::map(rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, most + 1)), one_first);
-  return rc::gen::suchThat(
-      rc::gen::container<std::vector<int>>(processes, each),
-      [](const auto& counts) { return std::ranges::any_of(counts, std::identity()); });
-}
-
 void check_in_process(const ContractEntry& entry, const ProcessPlace& place,
                       const ProcessStrategies& strategies, const BackendFactory& backends) {
   std::string own_mistake;
@@ -97,7 +86,7 @@ void check_in_process(const ContractEntry& entry, const ProcessPlace& place,
 void on_cluster(const ContractOptions& options, const ProcessCase& run_case) {
   const auto hosts = rc::gen::resize(rc::kNominalSize, rc::gen::inRange(1, kMostHosts + 1));
   const auto devices_of = *rc::gen::mapcat(hosts, [&options](int count) {
-                             return device_counts(static_cast<std::size_t>(count), options);
+                             return device_counts(count, options);
                            }).as("devices of hosts");
   const std::uint64_t seed = draw_seed();
   DrawTape draws;
@@ -136,6 +125,16 @@ ContractResult result_of(const ContractEntry& entry, const ContractOptions& opti
 
 }  // namespace
 
+rc::Gen<std::vector<int>> device_counts(int processes, const ContractOptions& options) {
+  const int most = std::min(options.most_devices, kMostDevices);
+  const auto one_first = [](int drawn) { return drawn > 1 ? drawn : 1 - drawn; };
+  const auto each =
+      rc::gen::map(rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, most + 1)), one_first);
+  return rc::gen::suchThat(
+      rc::gen::container<std::vector<int>>(static_cast<std::size_t>(processes), each),
+      [](const auto& counts) { return std::ranges::any_of(counts, std::identity()); });
+}
+
 std::vector<ContractResult> check_contracts_over(ProcessGroup& group,
                                                  const ProcessStrategies& strategies,
                                                  const BackendFactory& backends,
@@ -146,8 +145,7 @@ std::vector<ContractResult> check_contracts_over(ProcessGroup& group,
   return results_of_contracts(
       [&](const ContractEntry& entry) {
         return result_of(entry, all, subject, [&] {
-          const auto devices_of = *device_counts(static_cast<std::size_t>(group.size()), all)
-                                       .as("devices of processes");
+          const auto devices_of = *device_counts(group.size(), all).as("devices of processes");
           agree_on_case(group, [&] {
             // Factories make backends with devices.
             HostBackend no_devices(0);
