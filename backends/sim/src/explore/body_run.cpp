@@ -83,8 +83,9 @@ class BodyRun::Witness final : public Observer, public engine::HostAccessWatch {
     if (over_ && seen.kind == Observation::Kind::kQueried) return;
     used_second_thread = used_second_thread || std::this_thread::get_id() != thread_;
     try {
-      facts.add(seen);
       steps.add(seen);
+      if (scrutiny_ == Scrutiny::kSteps) return;
+      facts.add(seen);
       detector.observe(seen);
     } catch (const std::bad_alloc&) {
       incomplete = true;
@@ -188,15 +189,15 @@ BodyRun::BodyRun(const Options& options, const Attachments& guide, const Explore
     is_nested_ = present.is_nested();
     is_second_ = watch::linked() && !is_nested_ && !witness_->watches_host();
   }
-  finish();
+  finish(options.record_limit != 0);
 }
 
 BodyRun::~BodyRun() = default;
 
-void BodyRun::finish() {
+void BodyRun::finish(bool keeps_choices) {
   host_ = witness_->end();
   try {
-    token_ = backend_->replay_token();
+    if (keeps_choices) token_ = backend_->replay_token();
   } catch (const UnsupportedError&) {  // Too many choices for a token.
   }
   const std::vector<Choice> choices = backend_->choices();

@@ -34,6 +34,7 @@ struct BodyOutcome {
 /// The parts of a run that are watched.
 enum class Scrutiny : std::uint8_t {
   kNothing,  ///< The log alone.
+  kSteps,    ///< Steps.
   kOrder,    ///< Steps and races.
   kAll,      ///< Also accesses to host memory.
 };
@@ -76,7 +77,7 @@ class BodyRun {
  private:
   class Witness;
 
-  void finish();
+  void finish(bool keeps_choices);
 
   std::unique_ptr<Witness> witness_;  // The backend ends first.
   std::unique_ptr<Backend> backend_;

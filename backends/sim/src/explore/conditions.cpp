@@ -10,9 +10,13 @@
 namespace belfry::sim {
 namespace {
 
+constexpr const char* kHostBytes = "replicas share no host bytes that one of them writes";
+
 std::string count(std::uint64_t number, std::string_view unit, std::string_view units) {
   return std::to_string(number) + ' ' + std::string(number == 1 ? unit : units);
 }
+
+std::string operations(const Log& log) { return count(log.size(), "operation", "operations"); }
 
 // A condition while its checks are made. The first fact against the condition is the evidence.
 class Row {
@@ -108,8 +112,7 @@ Condition Judgement::repeats() {
                host_.new_answers.front() +
                    " has a new answer in each run: pass the answer to the body as a value");
   }
-  return row.otherwise("two runs of one schedule did the same " +
-                       count(run_.log().size(), "operation", "operations") +
+  return row.otherwise("two runs of one schedule did the same " + operations(run_.log()) +
                        ", with the same outcome");
 }
 
@@ -133,7 +136,7 @@ Condition Judgement::device_bytes() {
 }
 
 Condition Judgement::host_bytes() {
-  Row row("replicas share no host bytes that one of them writes", breaches);
+  Row row(kHostBytes, breaches);
   check_watch(row);
   if (!host_.conflicts.empty()) {
     row.breaks(Breach::kHostRace,
@@ -270,6 +273,20 @@ std::vector<Race> races_of(const BodyRun& run) {
 
 std::vector<Condition> conditions_of(const BodyRun& run, const Options& options) {
   return Judgement(run, options).conditions;
+}
+
+void confirm_by_schedules(std::vector<Condition>& conditions, const Log& log) {
+  conditions.front().evidence =
+      "the judged schedule, the serial schedule and its reverse did the "
+      "same " +
+      operations(log) + ", with the same outcome";
+}
+
+void take_back_host_bytes(std::vector<Condition>& conditions) {
+  const auto host_bytes = std::ranges::find(conditions, kHostBytes, &Condition::name);
+  host_bytes->holds = false;
+  host_bytes->evidence =
+      "schedules differ, and no access of the run is the reason: an access is unseen";
 }
 
 std::vector<Breach> breaches_of(const BodyRun& run, const Options& options) {

@@ -18,6 +18,14 @@ std::vector<Race> races_of(const BodyRun& run);
 /// repeats.
 std::vector<Condition> conditions_of(const BodyRun& run, const Options& options);
 
+/// Makes the schedules that did the same the evidence that the body repeats. `log` is of the judged
+/// run.
+void confirm_by_schedules(std::vector<Condition>& conditions, const Log& log);
+
+/// Marks the condition about host bytes as not met: schedules differ although the run met all
+/// conditions.
+void take_back_host_bytes(std::vector<Condition>& conditions);
+
 /// The ways in which `run` breaks the conditions, each once, in order. Without a breach all
 /// conditions hold.
 std::vector<Breach> breaches_of(const BodyRun& run, const Options& options);

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How an exploration works. The body runs twice in the judged schedule: if the runs differ, the
-// body does not repeat, and there is no verdict. The first run is observed, and certifies all
-// schedules if it meets all conditions. If not, more schedules run until an outcome differs. The
-// further schedules do not depend on the judged schedule, and neither do the levels (SEM-225). A
-// schedule that differs from the serial schedule is shrunk: trials set its choices to those of the
-// serial schedule, and keep the outcome.
+// How an exploration works. The run of the judged schedule is observed. The verdict is a
+// certificate if the run meets all conditions, and the serial schedule and the reverse of the
+// serial schedule do the same: a difference means accesses without an observation. If not, the
+// judged schedule runs again: there is no verdict if the runs differ. More schedules run until an
+// outcome differs. The further schedules, and the levels, do not depend on the judged schedule
+// (SEM-225). A schedule that differs from the serial schedule is shrunk: trials set choices to
+// those of the serial schedule, and keep the outcome.
 #include "belfry/sim/explore.h"
 #include "belfry/sim/replay_token.h"
 #include "checked_options.h"
@@ -101,7 +102,7 @@ std::vector<std::string> in_words(const std::vector<Departure>& departures) {
   return words;
 }
 
-// Blocks in the places of memory that the first run has freed: the memory of the second run gets
+// Blocks in the places of memory that the first run has freed: the memory of the next run gets
 // other addresses, and outcomes of addresses differ.
 class OtherAddresses {
  public:
@@ -134,15 +135,14 @@ class Exploration {
     report_.notes = notes_of(first);
     if (first.facts().abandoned) return none(*first.facts().abandoned);
     if (frees_in_use(first)) return racy_once(first);
-    {
-      const OtherAddresses blocks;
-      const BodyRun again(options_, {}, body_, Scrutiny::kNothing);
-      if (const auto difference = difference_of_repeats(first, again)) return none(*difference);
-    }
     report_.conditions = conditions_of(first, options_);
-    if (std::ranges::all_of(report_.conditions, &Condition::holds)) {
-      report_.level = VerdictLevel::kCertified;
-      return std::move(report_);
+    const bool meets_all = std::ranges::all_of(report_.conditions, &Condition::holds);
+    if (meets_all && certifies(first)) return std::move(report_);
+    if (const auto difference = difference_of_repeat(first)) return none(*difference);
+    if (meets_all) {
+      // Bodies with state of their own may repeat in every second run alone.
+      if (const auto difference = difference_of_repeat(first)) return none(*difference);
+      take_back_host_bytes(report_.conditions);
     }
     report_.level = report_.races.empty() ? VerdictLevel::kSampled : VerdictLevel::kRacy;
     refute(first);
@@ -150,6 +150,38 @@ class Exploration {
   }
 
  private:
+  // Whether the serial schedule and the reverse of the serial schedule do as `first`, a run that
+  // meets all conditions.
+  bool certifies(const BodyRun& first) {
+    const OtherAddresses blocks;
+    LastFirst reverse;
+    logs_ = {first.log().hash()};
+    if (!does_the_same(first, nullptr) || !does_the_same(first, &reverse)) return false;
+    report_.schedules = static_cast<int>(logs_.size());
+    report_.level = VerdictLevel::kCertified;
+    confirm_by_schedules(report_.conditions, first.log());
+    return true;
+  }
+
+  // Whether a run with the choices of `chooser`, null for the serial schedule, does as `first`.
+  // Equal hashes suffice; unequal hashes may come from names of streams, an effect of the order.
+  bool does_the_same(const BodyRun& first, Chooser* chooser) {
+    Options options = serially();
+    options.record_limit = 0;
+    const BodyRun run(options, {.chooser = chooser}, body_, Scrutiny::kNothing);
+    logs_.insert(run.log().hash());
+    if (!first.outcome().same(run.outcome())) return false;
+    if (first.log().order_free_hash() == run.log().order_free_hash()) return true;
+    const BodyRun stepwise(serially(), {.chooser = chooser}, body_, Scrutiny::kSteps);
+    return stepwise.log().dropped() == 0 && !difference_of(first, stepwise);
+  }
+
+  std::optional<std::string> difference_of_repeat(const BodyRun& first) {
+    const OtherAddresses blocks;
+    const BodyRun again(options_, {}, body_, Scrutiny::kNothing);
+    return difference_of_repeats(first, again);
+  }
+
   // The watch keeps freed memory; in runs without a watch the body might use memory after its end.
   VerdictReport racy_once(const BodyRun& first) {
     report_.level = VerdictLevel::kRacy;
@@ -287,6 +319,7 @@ class Exploration {
   const ExploredBody& body_;
   VerdictReport report_;
   std::set<std::string> tokens_;  // Of all schedules so far.
+  std::set<std::uint64_t> logs_;  // Of a certificate: the hashes of the logs of its schedules.
   std::set<Agents> delayed_;
 };
 

@@ -42,7 +42,7 @@ void note_draw(std::string_view library);
 /// are set by the function, and replicas run on fibers. `record_limit` is raised unless `options`
 /// have a limit of their own: a run with more operations is no base of a certificate.
 ///
-/// Order: blocks the caller for 2 runs, for at most 19 without a certificate, and for at most 69 if
+/// Order: blocks the caller for 3 runs, for at most 19 without a certificate, and for at most 69 if
 /// two schedules differ: 48 of them shrink a schedule (SEM-195).
 /// Throws: InvalidArgumentError as the constructor of Backend.
 ///

@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Accesses that the watch misses: the observed run meets all conditions, and further schedules
+// differ.
+#include "belfry/belfry.h"
+#include "belfry/sim/explore.h"
+#include "belfry/testing/asserts.h"
+#include "belfry/testing/certified.h"
+#include "testing/broken_conditions.h"
+#include "testing/host_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace belfry::sim::unseen_accesses_test {
+namespace {
+
+using testing::broken_conditions;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::HostMemory;
+
+// The watch reports no access of a replica besides those of its stack.
+class UnseenAccesses : public ::testing::Test {
+ protected:
+  UnseenAccesses() { HostMemory::attached().reset(); }
+};
+
+// The last replica decides.
+int last_of(Backend& backend) {
+  MirroredStrategy strategy{backend};
+  int last = -1;
+  strategy.run([&](ReplicaContext& replica) { last = replica.replica_id(); });
+  return last;
+}
+
+// The replica that comes second hands its number to a kernel, and the outcome is nothing.
+void fills_by_order(Backend& backend) {
+  MirroredStrategy strategy{backend};
+  int come = 0;
+  strategy.run(
+      [&](ReplicaContext&) { (void)Tensor<float>::full({2}, static_cast<float>(come++)); });
+}
+
+TEST_F(UnseenAccesses, ThatDecideTheOutcomeAreRefuted) {
+  belfry::testing::asserts("SEM-191");
+  std::vector<Schedule> judged{Schedule::fixed()};
+  for (int seed = 0; seed < 16; ++seed) judged.push_back(Schedule::random());
+  for (std::uint64_t seed = 0; seed < judged.size(); ++seed) {
+    const Verdict verdict =
+        explore({.devices = 2, .schedule = judged[seed], .seed = seed}, last_of);
+    ASSERT_EQ(verdict.level(), VerdictLevel::kRefuted) << explain(verdict);
+    std::vector<std::string> outcomes;
+    for (const ScheduleOutcome& outcome : verdict.report().outcomes) {
+      outcomes.push_back(outcome.outcome);
+    }
+    std::ranges::sort(outcomes);
+    EXPECT_THAT(outcomes, ElementsAre("0", "1"));
+    EXPECT_THAT(broken_conditions(verdict),
+                ElementsAre("replicas share no host bytes that one of them writes"));
+    EXPECT_THAT(explain(verdict), HasSubstr("an access is unseen"));
+  }
+}
+
+TEST_F(UnseenAccesses, ThatDecideDataOfDevicesAreRefuted) {
+  belfry::testing::asserts("SEM-191");
+  const Verdict verdict = explore({.devices = 2, .seed = 7}, fills_by_order);
+  ASSERT_EQ(verdict.level(), VerdictLevel::kRefuted) << explain(verdict);
+  EXPECT_THAT(verdict.report().difference, HasSubstr("the outcome is the same"));
+}
+
+// The middle replica is last neither in the serial schedule nor in its reverse; a judged schedule
+// may have it last.
+TEST_F(UnseenAccesses, AreRefutedOrMissedButNeverRacy) {
+  belfry::testing::asserts("SEM-225");
+  const auto middle_is_last = [](Backend& backend) { return last_of(backend) == 1; };
+  int refuted = 0;
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
+    const Verdict verdict = explore({.devices = 3, .seed = seed}, middle_is_last);
+    refuted += verdict.level() == VerdictLevel::kRefuted ? 1 : 0;
+    if (verdict.level() == VerdictLevel::kRefuted) continue;
+    EXPECT_EQ(verdict.level(), VerdictLevel::kCertified) << explain(verdict);
+    EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "0");
+  }
+  EXPECT_GT(refuted, 0);
+}
+
+// Every second run has the first outcome again.
+TEST_F(UnseenAccesses, AreNoReasonIfTheBodyAlternates) {
+  belfry::testing::asserts("SEM-191");
+  for (int period = 2; period < 4; ++period) {
+    int runs = 0;
+    const Verdict verdict =
+        explore({.devices = 2, .seed = 7}, [&](Backend&) { return ++runs % period == 0; });
+    EXPECT_EQ(verdict.level(), VerdictLevel::kNone) << explain(verdict);
+  }
+}
+
+// The order of replicas decides which of two streams has which number.
+TEST_F(UnseenAccesses, AreNotSuspectedForNumbersOfStreams) {
+  const Verdict verdict = explore({.devices = 2, .seed = 7}, [](Backend& backend) {
+    MirroredStrategy strategy{backend};
+    strategy.run([&](ReplicaContext& replica) {
+      Device& device = backend.device(replica.replica_id());
+      const auto own = device.create_stream();
+      const BufferView view = view_of(device.allocate(4, *own), DType::kFloat32);
+      const float value = 1.0F + static_cast<float>(replica.replica_id());
+      own->write(view, &value);
+      own->synchronize();
+    });
+  });
+  EXPECT_CERTIFIED(verdict);
+}
+
+}  // namespace
+}  // namespace belfry::sim::unseen_accesses_test
