@@ -156,6 +156,22 @@ TEST_P(EveryExecutor, AMergeDuringUnwindingDoesNotLeakTheException) {
   EXPECT_EQ(uncaught_in_merge, 0);
 }
 
+TEST_P(EveryExecutor, AMergeKeepsEachReplicasErrno) {
+  const auto executor = make({});
+  std::vector<int> seen(3);
+  int before = -1;
+  ScriptedJob job(*executor, 3, [&](ScriptedJob& self, int replica) {
+    if (replica == 0) before = errno;
+    errno = 100 + replica;
+    self.meet(replica);
+    seen[static_cast<std::size_t>(replica)] = errno;
+  });
+  errno = 7;
+  job.run();
+  EXPECT_EQ(seen, (std::vector<int>{100, 101, 102}));
+  EXPECT_EQ(before, 0);
+}
+
 TEST_P(EveryExecutor, ACarryInsideAMergeGetsFreshCarriers) {
   Trace trace;
   const auto executor = make({.sink = &trace});

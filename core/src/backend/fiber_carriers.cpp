@@ -69,6 +69,7 @@ TurnCarrier& FiberCarriers::begin(int replicas, bool serial) {
   stacks_->promise(count);
   promised_ = count;
   globals_ = exception_globals();
+  error_ = &errno;
   if constexpr (kTsan) {
     // Made here: everything that the caller has done so far happens before every body.
     for (TsanFiber& history : histories_) history.make();
@@ -114,8 +115,10 @@ BELFRY_UNWATCHED void FiberCarriers::switch_to(TurnCarrier& from, TurnCarrier& t
   order_pause(here);
   here.target = &there;
   here.exceptions = *globals_;
+  here.error = *error_;
   here.slot = current;
   *globals_ = there.exceptions;
+  *error_ = there.error;
   current = there.slot;
   const auto resume = there.has_entered ? arrive : enter;
   there.has_entered = true;

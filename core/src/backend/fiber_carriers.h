@@ -26,6 +26,7 @@ struct Fiber : TurnCarrier {
   bool has_left = false;    ///< The next switch is the last one.
   Fiber* target = nullptr;  ///< The fiber that the latest switch resumed.
   ExceptionGlobals exceptions{};
+  int error = 0;  ///< errno: a replica may be suspended between a call and a look at its error.
   CurrentSlot slot{};
   Stack stack{};
   AsanStack asan{};
@@ -57,6 +58,7 @@ class [[gnu::visibility("hidden")]] FiberCarriers final : public Carriers {
   StackCache* stacks_;
   std::size_t promised_ = 0;  // Stacks that the run may still take.
   ExceptionGlobals* globals_ = nullptr;
+  int* error_ = nullptr;  // errno of the thread.
   Fiber caller_;
   bool serial_ = false;
   std::uint32_t prefetches_ = 0;
