@@ -16,12 +16,15 @@ extern "C" {
 BELFRY_BUILTIN(void*, memcpy, void*, const void*, __SIZE_TYPE__);
 BELFRY_BUILTIN(void*, memmove, void*, const void*, __SIZE_TYPE__);
 BELFRY_BUILTIN(void*, memset, void*, int, __SIZE_TYPE__);
+BELFRY_BUILTIN(void*, mempcpy, void*, const void*, __SIZE_TYPE__);
+BELFRY_BUILTIN(void, bzero, void*, __SIZE_TYPE__);
 BELFRY_BUILTIN(int, memcmp, const void*, const void*, __SIZE_TYPE__);
 BELFRY_BUILTIN(void*, memchr, const void*, int, __SIZE_TYPE__);
 BELFRY_BUILTIN(__SIZE_TYPE__, strlen, const char*);
 BELFRY_BUILTIN(int, strcmp, const char*, const char*);
 BELFRY_BUILTIN(int, strncmp, const char*, const char*, __SIZE_TYPE__);
 BELFRY_BUILTIN(char*, strcpy, char*, const char*);
+BELFRY_BUILTIN(char*, stpcpy, char*, const char*);
 BELFRY_BUILTIN(char*, strncpy, char*, const char*, __SIZE_TYPE__);
 BELFRY_BUILTIN(char*, strcat, char*, const char*);
 BELFRY_BUILTIN(char*, strchr, const char*, int);
@@ -36,12 +39,15 @@ BELFRY_BUILTIN(char*, strstr, const char*, const char*);
 #define __builtin_memcpy belfry_watch_memcpy
 #define __builtin_memmove belfry_watch_memmove
 #define __builtin_memset belfry_watch_memset
+#define __builtin_mempcpy belfry_watch_mempcpy
+#define __builtin_bzero belfry_watch_bzero
 #define __builtin_memcmp belfry_watch_memcmp
 #define __builtin_memchr belfry_watch_memchr
 #define __builtin_strlen belfry_watch_strlen
 #define __builtin_strcmp belfry_watch_strcmp
 #define __builtin_strncmp belfry_watch_strncmp
 #define __builtin_strcpy belfry_watch_strcpy
+#define __builtin_stpcpy belfry_watch_stpcpy
 #define __builtin_strncpy belfry_watch_strncpy
 #define __builtin_strcat belfry_watch_strcat
 #define __builtin_strchr belfry_watch_strchr

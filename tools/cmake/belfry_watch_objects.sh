@@ -60,6 +60,13 @@ function varies(name,    k) {
   return 0
 }
 function is_inline(name) { return name ~ /^_Z/ && name !~ /^_ZT/ }
+# Whether a readable name is a name of a function: parameters come last, outside the arguments of
+# templates.
+function is_function(text) {
+  gsub(/operator(\(\)|<=>|<<=?|>>=?|<=?|>=?|->\*?)/, "operator", text)
+  while (gsub(/<[^<>]*>/, "", text)) continue
+  return text ~ /\)( const| volatile|&)*( \[[^]]*\])?$/
+}
 # The name that the linker shall see for a function that no object of the target defines.
 function wanted(name,    k) {
   if (name in wrapped) return "belfry_watch." name
@@ -67,7 +74,7 @@ function wanted(name,    k) {
   if (varies(name)) return "belfry_unseen." name
   if (name ~ /^_ZT[VISTC]/ || name ~ /^_ZG/) return name
   for (k = 1; k <= patterns; ++k) if (name ~ pattern[k]) return name
-  if (name in called || (name ~ /^_Z/ && readable[name] ~ /\(/)) return "belfry_unseen." name
+  if (name in called || (name ~ /^_Z/ && is_function(readable[name]))) return "belfry_unseen." name
   if (name !~ /^_Z/) pointed[name] = 1
   return name
 }

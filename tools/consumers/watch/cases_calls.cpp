@@ -41,6 +41,20 @@ Row few_bytes_of_headers() {
           wrote(__FILE__, __LINE__ - 2) + ", " + wrote(__FILE__, __LINE__ - 2)};
 }
 
+Row few_bytes_of_zeros() {
+  Parts shared{};
+  const Body body = [&](std::size_t, int) { __builtin_bzero(&shared, sizeof shared); };
+  return {text(watched(1, body)),
+          wrote(__FILE__, __LINE__ - 2) + ", " + wrote(__FILE__, __LINE__ - 2)};
+}
+
+Row few_letters() {
+  char shared[4] = "";
+  const Body body = [&](std::size_t, int) { __builtin_stpcpy(shared, "abc"); };
+  return {text(watched(1, body)),
+          wrote(__FILE__, __LINE__ - 2) + ", " + wrote(__FILE__, __LINE__ - 2)};
+}
+
 Row few_bytes_compared() {
   Parts shared{};
   const Parts with{{0, 2, 3}};
@@ -197,6 +211,8 @@ std::vector<Case> call_cases() {
   return {{"memcpy", memcpy_twice},
           {"memcpy of few bytes", few_bytes},
           {"a built-in memset of few bytes", few_bytes_of_headers},
+          {"a built-in bzero of few bytes", few_bytes_of_zeros},
+          {"a built-in stpcpy of few bytes", few_letters},
           {"memcmp of few bytes", few_bytes_compared},
           {"strlen", strlen_beside_write},
           {"a function of a watched library", watched_library},

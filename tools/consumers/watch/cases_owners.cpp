@@ -44,6 +44,16 @@ Row shared_atomic() {
   return {text(watched(1, body)), "atomics"};
 }
 
+// With the order of memory of libstdc++'s counts of owners.
+Row ticket() {
+  std::atomic<int> next{0};
+  std::vector<int> got(2);
+  const Body body = [&](std::size_t id, int) {
+    got[id] = next.fetch_add(1, std::memory_order_acq_rel);
+  };
+  return {text(watched(1, body)), "atomics"};
+}
+
 Row atomic_of_one() {
   std::atomic<int> next{0};
   const Body body = [&](std::size_t id, int) {
@@ -65,6 +75,7 @@ std::vector<Case> owner_cases() {
           {"a count of owners", count_of_owners},
           {"the last owner", last_owner},
           {"a shared atomic object", shared_atomic},
+          {"a ticket", ticket},
           {"an atomic object of one replica", atomic_of_one},
           {"a mutex", mutex}};
 }

@@ -14,6 +14,14 @@ struct CountedNumber : Number {
   using Number::Number;
 };
 
+/// A variable of an unwatched library, with parentheses in the name.
+template <class Function>
+struct Registry {
+  static int count;
+};
+template <>
+int Registry<int(char)>::count;
+
 /// In a watched library.
 void add_one(int* value);
 /// In a file that is not watched.

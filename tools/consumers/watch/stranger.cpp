@@ -2,5 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helpers.h"
 
+template <>
+int Registry<int(char)>::count = 7;
+
 void stranger(int* value) { CountedNumber number(value); }
 void vouched_stranger(int* value) { ++*value; }

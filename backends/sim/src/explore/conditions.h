@@ -18,8 +18,8 @@ std::vector<Race> races_of(const BodyRun& run);
 /// repeats.
 std::vector<Condition> conditions_of(const BodyRun& run, const Options& options);
 
-/// Makes the schedules that did the same the evidence that the body repeats. `log` is of the judged
-/// run.
+/// Replaces the evidence for a body that repeats by the schedules with equal logs. `log` is of the
+/// judged run.
 void confirm_by_schedules(std::vector<Condition>& conditions, const Log& log);
 
 /// Marks the condition about host bytes as not met: schedules differ although the run met all

@@ -150,8 +150,8 @@ class Exploration {
   }
 
  private:
-  // Whether the serial schedule and the reverse of the serial schedule do as `first`, a run that
-  // meets all conditions.
+  // Whether the serial schedule and the reverse of the serial schedule do as `first`. The run
+  // `first` meets all conditions.
   bool certifies(const BodyRun& first) {
     const OtherAddresses blocks;
     LastFirst reverse;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Accesses that the watch misses: the observed run meets all conditions, and further schedules
+// Accesses missed by the watch: the observed run meets all conditions, and further schedules
 // differ.
 #include "belfry/belfry.h"
 #include "belfry/sim/explore.h"
@@ -40,7 +40,7 @@ int last_of(Backend& backend) {
   return last;
 }
 
-// The replica that comes second hands its number to a kernel, and the outcome is nothing.
+// The order decides the data of the kernels, and the outcome is nothing.
 void fills_by_order(Backend& backend) {
   MirroredStrategy strategy{backend};
   int come = 0;

@@ -23,7 +23,8 @@ using Object = volatile T*;
                         {.writes = writes, .pc = pc, .maker = Maker::kAtomic});
 }
 
-// The change of a count of owners in libstdc++: 4 bytes, by 1, with this order.
+// Changes of counts of owners by libstdc++ are of 4 bytes, by 1, with this order. The report asks
+// the line tables whether the change is in libstdc++.
 template <class T>
 [[gnu::always_inline]] inline T add(Object<T> at, T value, int order, const void* pc) {
   const bool counts_owners =

@@ -86,6 +86,13 @@ std::vector<std::string> HostWatcher::unseen(HostReport& report) const {
   return unseen;
 }
 
+// Whether all changes of shared counts are those of libstdc++.
+bool HostWatcher::counts_owners() const {
+  return std::ranges::all_of(owner_counts_, [](const void* place) {
+    return place != nullptr && source_lines().is_of(inside(place), "/ext/atomicity.h");
+  });
+}
+
 HostReport HostWatcher::stop() {
   if (belfry_watch_active == 0) return {};
   leave();
@@ -96,7 +103,7 @@ HostReport HostWatcher::stop() {
   report.kernel_access = kernel_access_;
   if (report.kernel_access) report.kernel_access->access = resolved(kernel_place_);
   report.accesses = accesses_;
-  report.used_atomics = used_atomics_;
+  report.used_atomics = used_atomics_ || !counts_owners();
   report.shared_last_owner = shared_last_owner_;
   report.second_thread = second_thread_;
   report.unseen = unseen(report);

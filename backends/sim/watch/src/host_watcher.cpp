@@ -44,6 +44,7 @@ void HostWatcher::start() {
   accesses_ = 0;
   used_atomics_ = shared_last_owner_ = foreign_stack_ = too_many_replicas_ = false;
   second_thread_ = false;
+  owner_counts_.clear();
   also_unseen_.clear();
   forget_unseen_calls();
   thread_ = ::pthread_self();

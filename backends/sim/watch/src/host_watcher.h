@@ -126,6 +126,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   void end_merge();
   Actor replica(Agent agent) const;
   HostAccess resolved(const PlacedAccess& access);
+  bool counts_owners() const;
   std::vector<HostConflict> resolved(const std::vector<ConflictList::Pair>& pairs);
   std::vector<std::string> unseen(HostReport& report) const;
 
@@ -178,6 +179,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   std::uint64_t accesses_ = 0;
   bool used_atomics_ = false;
   bool shared_last_owner_ = false;
+  std::set<const void*> owner_counts_;       // Places of changes, of counts that replicas share.
   std::atomic<bool> second_thread_ = false;  // Second threads write, too.
   bool foreign_stack_ = false;
   std::set<std::string> also_unseen_;

@@ -5,6 +5,7 @@
 #include "unseen_calls.h"
 
 #include <algorithm>
+#include <cerrno>
 
 // How an access changes the marks of the bytes, and what a clash of two marks means.
 namespace belfry::sim::watch {
@@ -172,6 +173,8 @@ void HostWatcher::note_merge(Granule& granule, std::uintptr_t address, Agents la
 void HostWatcher::clash(const Marks& marks, bool written, Agents lanes, std::uintptr_t address,
                         const Access& access) {
   if (!any(lanes)) return;
+  // Each replica has an errno of its own, at one address.
+  if (address == address_number(&errno) / 8 * 8) return;
   const auto counts = [](Maker maker) { return maker == Maker::kOwnerCount; };
   const auto is_plain = [](Maker maker) {
     return maker == Maker::kCode || maker == Maker::kLibrary || maker == Maker::kKernel ||
@@ -182,6 +185,8 @@ void HostWatcher::clash(const Marks& marks, bool written, Agents lanes, std::uin
     const Maker first = tree_.at(marks.places[k]).maker;
     if (counts(first) && counts(access.maker)) {
       shared_last_owner_ |= access.releases_last_owner;
+      owner_counts_.insert(address_of_code(tree_.at(marks.places[k]).code));
+      owner_counts_.insert(access.pc);
     } else if (!is_plain(first) && !is_plain(access.maker)) {
       used_atomics_ = true;
     } else {

@@ -49,6 +49,19 @@ void* watched_memmove(void* to, const void* from, std::size_t bytes) {
   return std::memmove(to, from, bytes);
 }
 
+void* watched_mempcpy(void*, const void*, std::size_t) BELFRY_STANDS_FOR("mempcpy");
+void* watched_mempcpy(void* to, const void* from, std::size_t bytes) {
+  reads(from, bytes, BELFRY_HERE);
+  writes(to, bytes, BELFRY_HERE);
+  return static_cast<char*>(std::memcpy(to, from, bytes)) + bytes;
+}
+
+void watched_bzero(void*, std::size_t) BELFRY_STANDS_FOR("bzero");
+void watched_bzero(void* to, std::size_t bytes) {
+  writes(to, bytes, BELFRY_HERE);
+  std::memset(to, 0, bytes);
+}
+
 // Calls of unwatched libraries write memory of the libraries.
 int watched_posix_memalign(void**, std::size_t, std::size_t) BELFRY_STANDS_FOR("posix_memalign");
 int watched_posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
@@ -125,6 +138,14 @@ char* watched_strcpy(char* to, const char* from) {
   reads(from, bytes, BELFRY_HERE);
   writes(to, bytes, BELFRY_HERE);
   return static_cast<char*>(std::memcpy(to, from, bytes));
+}
+
+char* watched_stpcpy(char*, const char*) BELFRY_STANDS_FOR("stpcpy");
+char* watched_stpcpy(char* to, const char* from) {
+  const std::size_t bytes = std::strlen(from) + 1;
+  reads(from, bytes, BELFRY_HERE);
+  writes(to, bytes, BELFRY_HERE);
+  return static_cast<char*>(std::memcpy(to, from, bytes)) + bytes - 1;
 }
 
 char* watched_strncpy(char*, const char*, std::size_t) BELFRY_STANDS_FOR("strncpy");

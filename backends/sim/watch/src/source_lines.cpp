@@ -64,9 +64,13 @@ Dwarf_Line* line_before(Dwarf_Die& unit, const Dwarf_Line* merged) {
   return nullptr;
 }
 
+Dwarf_Line* line_of_code(Dwarf_Die& unit, Dwarf_Addr address) {
+  Dwarf_Line* const line = dwarf_getsrc_die(&unit, address);
+  return line != nullptr && number_of(line) == 0 ? line_before(unit, line) : line;
+}
+
 CallSite position_of_code(Dwarf_Die& unit, Dwarf_Addr address) {
-  Dwarf_Line* line = dwarf_getsrc_die(&unit, address);
-  if (line != nullptr && number_of(line) == 0) line = line_before(unit, line);
+  Dwarf_Line* const line = line_of_code(unit, address);
   if (line == nullptr) return {};
   return position(dwarf_linesrc(line, nullptr, nullptr), number_of(line));
 }
@@ -159,6 +163,18 @@ CallSite SourceLines::find(const void* address) {
   const CallSite found = position_of_code(*unit, at - bias);
   if (!found.empty()) return found;
   return position_of_inlined(*unit, at - bias);
+}
+
+bool SourceLines::is_of(const void* address, std::string_view file) {
+  const std::lock_guard lock(mutex_);
+  const auto at = static_cast<Dwarf_Addr>(reinterpret_cast<std::uintptr_t>(address));
+  Dwfl_Module* const module =
+      tables_->dwfl == nullptr ? nullptr : dwfl_addrmodule(tables_->dwfl, at);
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* const unit = module == nullptr ? nullptr : unit_of(module, at, bias);
+  Dwarf_Line* const line = unit == nullptr ? nullptr : line_of_code(*unit, at - bias);
+  const char* const name = line == nullptr ? nullptr : dwarf_linesrc(line, nullptr, nullptr);
+  return name != nullptr && std::string_view(name).ends_with(file);
 }
 
 const void* SourceLines::statement_before(const void* address) {

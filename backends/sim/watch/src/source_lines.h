@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string_view>
 
 namespace belfry::sim::watch {
 
@@ -24,6 +25,8 @@ class SourceLines {
   /// such call is in a file of the user, or the program has no line tables. The tables own the name
   /// of the file. Threads may call at a time.
   CallSite users_site(const void* address);
+  /// Whether the statement at `address` is in a file whose name ends with `file`.
+  bool is_of(const void* address, std::string_view file);
   /// The last address before `address` in the same function with a position in a file of the user;
   /// `address` itself if there is none.
   const void* statement_before(const void* address);

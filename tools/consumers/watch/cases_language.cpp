@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "helpers.h"
+#include "replicas.h"
+
+#include <cxxabi.h>
+
+#include <cmath>
+#include <complex>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <typeinfo>
+#include <vector>
+
+namespace {
+
+Row text_of_an_exception() {
+  std::string shared("some text that is long enough for memory of its own");
+  std::vector<std::string> got(2);
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) got[id] = std::out_of_range(shared).what();
+    if (id == 1) shared[3] = '!';
+  };
+  return {text(watched(1, body)),
+          did_read(__FILE__, __LINE__ - 4) + ", " + wrote(__FILE__, __LINE__ - 3)};
+}
+
+// The compiler writes the constructor, at the line of the declaration.
+const int kInherited = __LINE__ + 2;
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+Row letters_of_an_exception() {
+  char shared[] = "text";
+  std::vector<std::string> got(2);
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) got[id] = Error(shared).what();
+    if (id == 1) shared[2] = '!';
+  };
+  return {text(watched(1, body)),
+          did_read(__FILE__, kInherited) + ", " + wrote(__FILE__, __LINE__ - 3)};
+}
+
+struct Base {
+  virtual ~Base() = default;
+};
+struct Derived : Base {};
+
+// The making of an object writes the pointer to the table of the type.
+Row dynamic_type() {
+  alignas(Base) unsigned char memory[sizeof(Base)];
+  Base* const shared = new (memory) Base;
+  std::vector<bool> got(2);
+  bool is_derived = false;
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) is_derived = dynamic_cast<Derived*>(shared) != nullptr;
+    if (id == 1) new (memory) Derived;
+  };
+  const auto report = watched(1, body);
+  return {report.conflicts.empty() ? "nothing" : "a conflict", "a conflict"};
+}
+
+Row name_of_a_type() {
+  char shared[] = "i";
+  std::vector<std::string> got(2);
+  const Body body = [&](std::size_t id, int) {
+    int status = 0;
+    if (id == 0) std::free(abi::__cxa_demangle(shared, nullptr, nullptr, &status));
+    if (id == 1) shared[0] = 'j';
+  };
+  return {text(watched(1, body)),
+          did_read(__FILE__, __LINE__ - 4) + ", " + wrote(__FILE__, __LINE__ - 3)};
+}
+
+// std::stoi sets errno, and each replica has an errno of its own.
+Row number_of_a_text() {
+  std::vector<int> got(2);
+  const Body body = [&](std::size_t id, int) { got[id] = std::stoi("17"); };
+  return {text(watched(1, body)), ""};
+}
+
+Row shared_text_of_a_number() {
+  char shared[] = "17 ";
+  std::vector<long> got(2);
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) got[id] = std::strtol(shared, nullptr, 10);
+    if (id == 1) shared[2] = '5';
+  };
+  return {text(watched(1, body)),
+          did_read(__FILE__, __LINE__ - 4) + ", " + wrote(__FILE__, __LINE__ - 3)};
+}
+
+Row sine_and_cosine() {
+  std::vector<double> got(2);
+  volatile double angle = 0.5;
+  const Body body = [&](std::size_t id, int) {
+    const double mine = angle;
+    got[id] = std::sin(mine) * std::cos(mine) + std::abs(std::complex<double>(mine, 1));
+  };
+  return {text(watched(1, body)), ""};
+}
+
+// A variable with parentheses in the name is no function.
+Row variable_of_a_library() {
+  std::vector<int> got(2);
+  const Body body = [&](std::size_t id, int) { got[id] = Registry<int(char)>::count; };
+  std::string seen = text(watched(1, body));
+  if (got[1] != 7) seen += "other memory";
+  return {seen, ""};
+}
+
+}  // namespace
+
+std::vector<Case> language_cases() {
+  return {{"the text of an exception", text_of_an_exception},
+          {"the letters of an exception", letters_of_an_exception},
+          {"a dynamic type", dynamic_type},
+          {"the name of a type", name_of_a_type},
+          {"the number of a text", number_of_a_text},
+          {"the shared text of a number", shared_text_of_a_number},
+          {"sine and cosine", sine_and_cosine},
+          {"a variable of an unwatched library", variable_of_a_library}};
+}
