@@ -16,7 +16,8 @@
 namespace belfry::testing {
 
 void on_each_process(const std::function<void(ProcessGroup&)>& body) {
-  mpi::Group group(MPI_COMM_WORLD, {.deadline = Deadline::seconds(60), .piece_bytes = 1000});
+  mpi::Group group(MPI_COMM_WORLD,
+                   {.deadline = Deadline::seconds(60), .piece_bytes = 1000, .parts_from_bytes = 0});
   body(group);
 }
 

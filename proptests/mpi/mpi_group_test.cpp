@@ -141,6 +141,7 @@ TEST(MpiGroup, RefusesWrongOptionsAndCommunicators) {
   };
   EXPECT_EQ(code_with({.piece_bytes = 0}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(code_with({.piece_bytes = (std::int64_t{1} << 30) + 1}), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_with({.parts_from_bytes = -1}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(code_of([] { const mpi::Group group(MPI_COMM_NULL); }), ErrorCode::kInvalidArgument);
   if (world_size() == 1) return;
   std::string text;
@@ -179,8 +180,9 @@ TEST(MpiGroup, ComparesTheEnvironmentWithTheNumbersOfMpi) {
 
 TEST(MpiGroup, PrintsItsOptionsAsCode) {
   std::ostringstream out;
-  out << mpi::GroupOptions{.deadline = Deadline::seconds(5)} << mpi::GroupOptions{};
-  EXPECT_EQ(out.str(), "{.deadline = belfry::Deadline::seconds(5)}{}");
+  out << mpi::GroupOptions{.deadline = Deadline::seconds(5)} << mpi::GroupOptions{}
+      << mpi::GroupOptions{.parts_from_bytes = 9};
+  EXPECT_EQ(out.str(), "{.deadline = belfry::Deadline::seconds(5)}{}{.parts_from_bytes = 9}");
 }
 
 TEST(MpiGroup, MovesValuesLongerThanAPiece) {

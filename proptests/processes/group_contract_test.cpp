@@ -5,6 +5,7 @@
 // the same calls, and every process asserts its own view. Expected values come from ranks alone.
 
 #include "belfry/belfry.h"
+#include "belfry/process_parts.h"
 #include "belfry/testing/asserts.h"
 #include "processes/group_kind.h"
 
@@ -12,8 +13,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace belfry::testing {
@@ -140,6 +143,75 @@ TEST(GroupContract, RefusesDifferentCallsAndGoesOn) {
                              HasSubstr("process 1  calls broadcast from process 1")));
     const auto all = group.gather(pattern(2000, as_seed(group.rank())));
     EXPECT_TRUE(all.back() == pattern(2000, as_seed(group.size() - 1)));
+  });
+}
+
+// The parts from process `from` to process `to`: one less than the sum of the ranks.
+std::vector<Bytes> parts_between(int from, int to, std::size_t length) {
+  std::vector<Bytes> parts;
+  for (int part = 1; part < from + to; ++part) {
+    parts.push_back(pattern(length * static_cast<std::size_t>(part), as_seed(7 * from + to)));
+  }
+  return parts;
+}
+
+// Sends the parts between all processes, and returns whether all were ready and, if they were, all
+// parts are right. If they were not, no byte may change.
+bool exchange_all(ProcessGroup& group, ProcessParts& parts, bool is_ready, std::size_t length) {
+  std::vector<SentPart> sent;
+  std::vector<ReceivedPart> received;
+  std::vector<Bytes> expected;
+  for (int other = 0; other < group.size(); ++other) {
+    if (other == group.rank()) continue;
+    for (Bytes& bytes : parts_between(group.rank(), other, length)) {
+      const auto own = std::make_shared<Bytes>(std::move(bytes));
+      sent.push_back({other, {own, own->data()}, own->size()});
+    }
+    for (Bytes& bytes : parts_between(other, group.rank(), length)) {
+      const auto room = std::make_shared<Bytes>(bytes.size());
+      received.push_back({other, {room, room->data()}, room->size()});
+      expected.push_back(std::move(bytes));
+    }
+  }
+  const bool all_ready = parts.exchange_parts(is_ready, sent, received);
+  for (std::size_t i = 0; i < received.size(); ++i) {
+    const std::byte* const begin = received[i].bytes.get();
+    const Bytes found(begin, begin + received[i].count);
+    EXPECT_TRUE(found == (all_ready ? expected[i] : Bytes(found.size()))) << "part " << i;
+  }
+  return all_ready;
+}
+
+TEST(GroupContract, ExchangesPartsOfAnyLength) {
+  testing::asserts("SEM-220");
+  on_each_process([](ProcessGroup& group) {
+    auto* const parts = dynamic_cast<ProcessParts*>(&group);
+    if (parts == nullptr) return;  // Simulated hosts gather; a lone process has nothing to send.
+    for (const std::size_t length : {1, 999, 1001, 300'000}) {
+      EXPECT_TRUE(exchange_all(group, *parts, true, length)) << length;
+      EXPECT_TRUE(group.gather(pattern(length, as_seed(group.rank()))).back() ==
+                  pattern(length, as_seed(group.size() - 1)));
+    }
+  });
+}
+
+TEST(GroupContract, ExchangesNoPartsUnlessAllAreReady) {
+  testing::asserts("SEM-220");
+  on_each_process([](ProcessGroup& group) {
+    auto* const parts = dynamic_cast<ProcessParts*>(&group);
+    if (parts == nullptr) return;
+    for (int late = 0; late < group.size(); ++late) {
+      EXPECT_FALSE(exchange_all(group, *parts, group.rank() != late, 2000)) << late;
+    }
+    EXPECT_TRUE(exchange_all(group, *parts, true, 2000));
+    if (group.size() == 1) return;
+    const std::string text = text_of_error<MergeMismatchError>([&] {
+      if (group.rank() == 0) group.gather({});
+      if (group.rank() != 0) exchange_all(group, *parts, true, 2000);
+    });
+    EXPECT_THAT(text, AllOf(HasSubstr("BF-012"), HasSubstr("process 0  calls gather"),
+                            HasSubstr("process 1  calls exchange of parts")));
+    EXPECT_TRUE(exchange_all(group, *parts, true, 2000));
   });
 }
 

@@ -3,13 +3,16 @@
 
 #include "belfry/testing/thread_group.h"
 
+#include "belfry/detail/byte_stream.h"
 #include "belfry/detail/group_reports.h"
 #include "belfry/error.h"
+#include "belfry/process_parts.h"
 #include "belfry/testing/watchdog.h"
 
 #include <algorithm>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -121,7 +124,30 @@ class Meeting {
   std::vector<int> left_;  // In the order of leaving.
 };
 
-class Member final : public ProcessGroup {
+// The message of a process in an exchange of parts: whether the process is ready, and then its
+// parts, each with its receiver.
+Bytes message_of(bool is_ready, std::span<const SentPart> sent) {
+  detail::ByteWriter out;
+  out.put(is_ready);
+  for (const SentPart& part : sent) {
+    out.put(part.to);
+    out.put(static_cast<std::uint64_t>(part.count));
+    out.add(part.bytes.get(), part.count);
+  }
+  return out.bytes();
+}
+
+// The next part for process `rank`.
+std::span<const std::byte> next_part(detail::ByteReader& in, int rank) {
+  while (true) {
+    const int to = in.get<int>();
+    const auto count = in.get<std::uint64_t>();
+    const std::byte* const bytes = in.skip(count);
+    if (to == rank) return {bytes, count};
+  }
+}
+
+class Member final : public ProcessGroup, public ProcessParts {
  public:
   Member(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
 
@@ -142,6 +168,23 @@ class Member final : public ProcessGroup {
     return "host" + std::to_string(process);
   }
   GroupHealth health() override { return meeting_.health(); }
+  // Of any size: tests of reductions test the exchange.
+  std::size_t least_bytes() const override { return 0; }
+  bool exchange_parts(bool is_ready, std::span<const SentPart> sent,
+                      std::span<const ReceivedPart> received) override {
+    const std::vector<Bytes> all =
+        meeting_.meet(rank_, {"exchange of parts", message_of(is_ready, sent)});
+    bool all_ready = true;
+    std::vector<detail::ByteReader> messages(all.begin(), all.end());
+    for (detail::ByteReader& message : messages) all_ready = message.get<bool>() && all_ready;
+    if (!all_ready) return false;
+    for (const ReceivedPart& part : received) {
+      const auto bytes = next_part(messages[static_cast<std::size_t>(part.from)], rank_);
+      check(bytes.size() == part.count, "parts of different sizes");
+      std::ranges::copy(bytes, part.bytes.get());
+    }
+    return true;
+  }
 
  private:
   Meeting& meeting_;

@@ -75,6 +75,15 @@ void* SimDevice::lend(const BufferView& view, std::optional<std::int64_t>) {
   return shared_.engine->lend(compute_.queue(), access);
 }
 
+const std::byte* SimDevice::read_in_place(const BufferView& view) {
+  if (view.count == 0) return nullptr;
+  return shared_.engine->view(compute_.queue(), access_of(view, *shared_.engine, "read"));
+}
+
+std::byte* SimDevice::fill_in_place(const BufferView& view) {
+  return shared_.engine->fill(access_of(view, *shared_.engine, "fill"));
+}
+
 bool SimDevice::is_used_by_others(const BufferView& view) {
   const auto* const buffer = exact_cast<const SimBuffer>(view.buffer.get());
   return buffer != nullptr && buffer->use().is_of_others();

@@ -4,6 +4,7 @@
 
 #include "belfry/backend/device.h"
 #include "belfry/backend/foreign_memory.h"
+#include "belfry/backend/host_visible.h"
 #include "belfry/backend/kernel_failures.h"
 #include "belfry/backend/witness.h"
 #include "engine/device_memory.h"
@@ -12,6 +13,7 @@
 #include "stream.h"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -39,7 +41,10 @@ struct Shared {
 /// or `CPU:0` for the host, which follows the devices.
 DeviceSpec simulated_device(int index, int devices);
 
-class SimDevice final : public Device, public ForeignMemoryDevice, public CopyWitness {
+class SimDevice final : public Device,
+                        public ForeignMemoryDevice,
+                        public HostVisibleDevice,
+                        public CopyWitness {
  public:
   SimDevice(int index, Shared& shared);
 
@@ -49,6 +54,8 @@ class SimDevice final : public Device, public ForeignMemoryDevice, public CopyWi
   BufferPtr adopt(ForeignMemory memory, Stream& stream) override;
   MemoryPlace memory_place() const override { return {}; }
   void* lend(const BufferView& view, std::optional<std::int64_t> consumer_stream) override;
+  const std::byte* read_in_place(const BufferView& view) override;
+  std::byte* fill_in_place(const BufferView& view) override;
   Stream& compute_stream() override { return compute_; }
   Stream& communication_stream() override { return communication_; }
   std::unique_ptr<Stream> create_stream() override;

@@ -9,6 +9,7 @@
 #include "belfry/tensor.h"
 #include "collectives/fold_own_leaf.h"
 #include "collectives/linked_groups.h"
+#include "collectives/reduction_in_parts.h"
 #include "collectives/require_reducible.h"
 #include "collectives/result_pages.h"
 #include "collectives/tensor_reductions.h"
@@ -20,6 +21,13 @@
 #include <utility>
 
 namespace belfry::detail {
+
+// How tensors are exchanged in parts, and memory for parts.
+struct PartsOfProcesses {
+  PartsExchange exchange;
+  PartsRoom room{};
+};
+
 namespace {
 
 KernelOperand host_operand(const LeafRef& leaf) { return {leaf.data, leaf.count, leaf.dtype}; }
@@ -78,6 +86,10 @@ void StrategyReductions::span_processes(std::vector<int> devices, const Particip
 void StrategyReductions::join_processes(std::unique_ptr<Communicator> communicator) {
   cannot_join_processes_ = communicator == nullptr;
   process_communicator_ = std::move(communicator);
+}
+
+void StrategyReductions::exchange_parts(PartsExchange exchange) {
+  if (parts_ == nullptr) parts_ = std::make_shared<PartsOfProcesses>(std::move(exchange));
 }
 
 void StrategyReductions::check(const StrategyOptions& options, CallSite site) {
@@ -144,17 +156,23 @@ void StrategyReductions::count_leaf(const LeafRef& leaf, std::size_t parts) {
   (leaf.tensor == nullptr ? statistics_.host_leaves : statistics_.tensor_leaves) += 1;
 }
 
-// The elements of another process stay there: its parts have none.
+// The elements of another process stay there: its parts have none. Some tensors of a batch may
+// stay, and others have been sent.
 void StrategyReductions::reduce_tensor_leaves(ReduceOp op,
                                               std::span<const std::vector<LeafRef>> parts,
                                               std::span<const std::size_t> leaves,
                                               const Participants& present) {
-  const auto stays = [&](const std::vector<LeafRef>& part) {
-    return is_elsewhere(*part[leaves.front()].tensor);
-  };
-  if (process_communicator_ != nullptr && std::ranges::any_of(parts, stays)) {
-    return reduce_in_processes(op, parts, leaves, present);
+  std::vector<std::size_t> staying;
+  std::vector<std::size_t> here;
+  for (const std::size_t leaf : leaves) {
+    const auto stays = [leaf](const auto& part) { return is_elsewhere(*part[leaf].tensor); };
+    (std::ranges::any_of(parts, stays) ? staying : here).push_back(leaf);
   }
+  if (!staying.empty()) {
+    process_communicator_ != nullptr ? reduce_in_processes(op, parts, staying, present)
+                                     : reduce_by_parts(op, parts, staying, present);
+  }
+  if (here.empty()) return;
   const auto reduce = [&](std::span<const CollectivePart> collectives) {
     algorithm().all_reduce({.op = op,
                             .order = order_,
@@ -162,7 +180,15 @@ void StrategyReductions::reduce_tensor_leaves(ReduceOp op,
                             .members = parts.size(),
                             .devices = &devices_});
   };
-  reduce_where_they_are(parts, leaves, present, reduce);
+  reduce_where_they_are(parts, here, present, reduce);
+}
+
+void StrategyReductions::reduce_by_parts(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
+                                         std::span<const std::size_t> leaves,
+                                         const Participants& present) {
+  belfry::check(parts_ != nullptr, "tensors of other processes, and no exchange");
+  ReductionInParts reduction(parts_->exchange, parts_->room, {present, own_, devices_});
+  reduction.reduce(op, order_.value_or(ReductionOrder::kReplicaOrder), parts, leaves);
 }
 
 // Each process gives the parts of its own replicas to the communicator of all processes.

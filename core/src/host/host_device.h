@@ -5,6 +5,7 @@
 
 #include "belfry/backend/backend.h"
 #include "belfry/backend/foreign_memory.h"
+#include "belfry/backend/host_visible.h"
 #include "belfry/backend/kernel_failures.h"
 #include "host/host_buffer.h"
 
@@ -84,7 +85,7 @@ class HostStream final : public Stream {
 /// The host stream behind `stream`, or null.
 HostStream* host_stream(Stream* stream);
 
-class HostDevice final : public Device, public ForeignMemoryDevice {
+class HostDevice final : public Device, public ForeignMemoryDevice, public HostVisibleDevice {
  public:
   HostDevice(int index, std::shared_ptr<KernelFailures> failures)
       : index_(index),
@@ -98,6 +99,8 @@ class HostDevice final : public Device, public ForeignMemoryDevice {
   BufferPtr adopt(ForeignMemory memory, Stream& stream) override;
   MemoryPlace memory_place() const override { return {}; }
   void* lend(const BufferView& view, std::optional<std::int64_t> consumer_stream) override;
+  const std::byte* read_in_place(const BufferView& view) override;
+  std::byte* fill_in_place(const BufferView& view) override { return address_of(view); }
   Stream& compute_stream() override { return compute_; }
   Stream& communication_stream() override { return communication_; }
   std::unique_ptr<Stream> create_stream() override {

@@ -144,6 +144,12 @@ class Engine final : public OtherAgents {
   /// Waits as `synchronize(queue)` does, then copies `from` to host memory.
   /// Throws: also DeviceError (kUninitialised, kOutOfBounds).
   void read(CommandQueue& queue, void* to, const Access& from, CallSite site = {});
+  /// Waits and reads as `read` does, without the copy. The address is valid until a command writes
+  /// the allocation.
+  const std::byte* view(CommandQueue& queue, const Access& from, CallSite site = {});
+  /// The address of bytes of an allocation without commands. The host writes the bytes before the
+  /// next call of the engine; they count as written. Throws: std::bad_alloc.
+  std::byte* fill(const Access& access);
   /// Waits and reads as `read` does, then gives the allocation a fixed place, for code outside of
   /// the engine: no command uses the allocation from now on. Returns the address of the range.
   std::byte* lend(CommandQueue& queue, const Access& access, CallSite site = {});

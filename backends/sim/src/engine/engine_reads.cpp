@@ -25,6 +25,23 @@ void Engine::read(CommandQueue& queue, void* to, const Access& from, CallSite si
   note_read(from, site);
 }
 
+const std::byte* Engine::view(CommandQueue& queue, const Access& from, CallSite site) {
+  Lock lock(door_);
+  clear_told();
+  site = site_or_submitting(site);
+  const std::byte* const data = await_bytes(lock, queue, from, site);
+  note_read(from, site);
+  return data;
+}
+
+// No work knows the allocation: the host writes the bytes before the next call.
+std::byte* Engine::fill(const Access& access) {
+  const Lock lock(door_);
+  access.allocation->make_own();
+  access.allocation->written().insert(access.range);
+  return access.allocation->data() + access.range.begin;
+}
+
 std::byte* Engine::lend(CommandQueue& queue, const Access& access, CallSite site) {
   Lock lock(door_);
   clear_told();

@@ -33,10 +33,17 @@ std::string own_host() {
 }
 
 void require_options(const GroupOptions& options, CallSite site) {
-  if (options.piece_bytes >= 1 && options.piece_bytes <= kLongestPiece) return;
-  throw InvalidArgumentError(ErrorCode::kInvalidArgument,
-                             "GroupOptions::piece_bytes is " + std::to_string(options.piece_bytes),
-                             "write a number from 1 to 2^30", site);
+  if (options.piece_bytes < 1 || options.piece_bytes > kLongestPiece) {
+    throw InvalidArgumentError(
+        ErrorCode::kInvalidArgument,
+        "GroupOptions::piece_bytes is " + std::to_string(options.piece_bytes),
+        "write a number from 1 to 2^30", site);
+  }
+  if (options.parts_from_bytes >= 0) return;
+  throw InvalidArgumentError(
+      ErrorCode::kInvalidArgument,
+      "GroupOptions::parts_from_bytes is " + std::to_string(options.parts_from_bytes),
+      "write a number that is not below 0", site);
 }
 
 // The error of an environment with numbers that differ from MPI's; null without an error.
@@ -92,6 +99,7 @@ std::string to_string(const GroupOptions& options) {
   belfry::detail::OptionsText text;
   if (options.deadline != usual.deadline) text.put("deadline", to_string(options.deadline));
   text.add("piece_bytes", options.piece_bytes, usual.piece_bytes);
+  text.add("parts_from_bytes", options.parts_from_bytes, usual.parts_from_bytes);
   return text.text();
 }
 
@@ -127,6 +135,7 @@ void Group::make(MPI_Comm communicator, const GroupOptions& options, CallSite si
   }
   require_none(fault, faults, site);
   require_equal(deadlines, site);
+  least_bytes_ = static_cast<std::size_t>(options.parts_from_bytes);
   rounds->set_hosts(hosts_);
   rounds_ = std::move(rounds);
   begin_group();
@@ -151,6 +160,12 @@ std::vector<Bytes> Group::gather(std::span<const std::byte> bytes) {
 std::vector<Bytes> Group::gather_unless_equal(std::span<const std::byte> bytes) {
   require_mpi({});
   return rounds_->meet_unless_equal(kGather, bytes);
+}
+
+bool Group::exchange_parts(bool is_ready, std::span<const SentPart> sent,
+                           std::span<const ReceivedPart> received) {
+  require_mpi({});
+  return rounds_->exchange_parts(is_ready, sent, received);
 }
 
 Bytes Group::broadcast(std::span<const std::byte> bytes, int from) {

@@ -18,23 +18,21 @@ bool is_done(MPI_Request& request) {
 
 }  // namespace
 
-void Mailbox::send(int to, int tag, std::shared_ptr<const belfry::detail::Bytes> bytes,
-                   std::size_t first, std::size_t count) {
+void Mailbox::send(int to, int tag, std::shared_ptr<const std::byte> bytes, std::size_t count) {
   // In the list before the call: the buffer has to outlive the request in any case.
   std::deque<Sending>& queue = sending_[static_cast<std::size_t>(to)];
   Sending& sending = queue.emplace_back(Sending{std::move(bytes), MPI_REQUEST_NULL});
   ++underway_;
-  checked(MPI_Isend(sending.bytes->data() + first, static_cast<int>(count), MPI_BYTE, to, tag,
-                    communicator_, &sending.request),
+  checked(MPI_Isend(sending.bytes.get(), static_cast<int>(count), MPI_BYTE, to, tag, communicator_,
+                    &sending.request),
           "MPI_Isend");
 }
 
-void Mailbox::receive(int from, int tag, std::shared_ptr<belfry::detail::Bytes> bytes,
-                      std::size_t first, std::size_t count) {
+void Mailbox::receive(int from, int tag, std::shared_ptr<std::byte> bytes, std::size_t count) {
   Receiving& receiving = receiving_[static_cast<std::size_t>(from)];
   receiving.bytes = std::move(bytes);
   ++underway_;
-  checked(MPI_Irecv(receiving.bytes->data() + first, static_cast<int>(count), MPI_BYTE, from, tag,
+  checked(MPI_Irecv(receiving.bytes.get(), static_cast<int>(count), MPI_BYTE, from, tag,
                     communicator_, &receiving.request),
           "MPI_Irecv");
 }

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "belfry/detail/byte_stream.h"
-
 #include <mpi.h>
 
 #include <cstddef>
@@ -26,13 +24,11 @@ class Mailbox {
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  /// Sends `count` bytes of `bytes` from `first` on; count fits an int.
-  void send(int to, int tag, std::shared_ptr<const belfry::detail::Bytes> bytes, std::size_t first,
-            std::size_t count);
-  /// Receives a message of `count` bytes into `bytes` from `first` on; count fits an int. No other
-  /// message from the process is underway by `receive`.
-  void receive(int from, int tag, std::shared_ptr<belfry::detail::Bytes> bytes, std::size_t first,
-               std::size_t count);
+  /// Sends the first `count` bytes of `bytes`; count fits an int.
+  void send(int to, int tag, std::shared_ptr<const std::byte> bytes, std::size_t count);
+  /// Receives a message of `count` bytes into `bytes`; count fits an int. No further message from
+  /// the process is underway by `receive`.
+  void receive(int from, int tag, std::shared_ptr<std::byte> bytes, std::size_t count);
   /// Drives messages underway. Never blocks.
   void drive();
 
@@ -49,11 +45,11 @@ class Mailbox {
 
  private:
   struct Sending {
-    std::shared_ptr<const belfry::detail::Bytes> bytes;
+    std::shared_ptr<const std::byte> bytes;  // Shared with the caller of `send`.
     MPI_Request request;
   };
   struct Receiving {
-    std::shared_ptr<belfry::detail::Bytes> bytes;
+    std::shared_ptr<std::byte> bytes;  // Shared with the caller of `receive`.
     MPI_Request request = MPI_REQUEST_NULL;
   };
 

@@ -19,6 +19,8 @@ std::string text_of(Call call) {
       return "the constructor";
     case kLeave:
       return "the destructor";
+    case kParts:
+      return "exchange of parts";
     default:
       return "broadcast from process " + std::to_string(call);
   }

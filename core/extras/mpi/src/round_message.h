@@ -25,6 +25,7 @@ using Call = std::int32_t;
 inline constexpr Call kGather = -1;
 inline constexpr Call kConstructor = -2;
 inline constexpr Call kLeave = -3;
+inline constexpr Call kParts = -4;
 /// `gather`, `broadcast from process 2`.
 std::string text_of(Call call);
 

@@ -47,18 +47,6 @@ void Rounds::set_hosts(const std::vector<std::string>& hosts) {
   is_crowded_ = static_cast<std::size_t>(here) > std::thread::hardware_concurrency();
 }
 
-// The result of `step`. The first loss is the report of every later call.
-template <class F>
-auto Rounds::noting_loss(const F& step) -> decltype(step()) {
-  if (lost_) throw_error(*lost_);
-  try {
-    return step();
-  } catch (const ProcessLostError& error) {
-    if (!lost_) lost_ = error.report();
-    throw;
-  }
-}
-
 std::vector<Bytes> Rounds::meet(Call call, std::span<const std::byte> value) {
   return noting_loss([&] {
     begin_round(call, value);
@@ -138,15 +126,11 @@ std::vector<Bytes> Rounds::rest_of_round(std::span<const std::byte> value) {
     Peer& peer = peers_[static_cast<std::size_t>(process)];
     peer.value = std::make_shared<Bytes>(static_cast<std::size_t>(bytes));
     std::ranges::copy(first, peer.value->begin());
+    peer.parts.push_back({process, {peer.value, peer.value->data()}, peer.value->size()});
     peer.arrived = first.size();
     receive_piece(process);
   }
-  const auto has_not_sent_all = [&](int process) {
-    const Peer& peer = peers_[static_cast<std::size_t>(process)];
-    return (peer.value != nullptr && peer.arrived < peer.value->size()) ||
-           mailbox_->is_receiving_from(process) || mailbox_->is_sending_to(process);
-  };
-  if (has_rest) await(has_not_sent_all);
+  if (has_rest) await_pieces();
   return values_of_round(value);
 }
 
@@ -165,25 +149,6 @@ std::vector<Bytes> Rounds::values_of_round(std::span<const std::byte> value) {
     slots_->release(process);
   }
   return all;
-}
-
-// A copy of the value: if the call fails, MPI may read the bytes after the call.
-void Rounds::send_pieces(std::span<const std::byte> value) {
-  const auto shared = std::make_shared<const Bytes>(value.begin(), value.end());
-  for (std::size_t first = in_first(value.size()); first < value.size(); first += piece_bytes_) {
-    const std::size_t count = std::min(piece_bytes_, value.size() - first);
-    for (int process = 0; process < size(); ++process) {
-      if (process != rank_) mailbox_->send(process, kPieceTag, shared, first, count);
-    }
-  }
-}
-
-void Rounds::receive_piece(int process) {
-  Peer& peer = peers_[static_cast<std::size_t>(process)];
-  const std::size_t count = std::min(static_cast<std::size_t>(slots_->head(process).piece),
-                                     peer.value->size() - peer.arrived);
-  mailbox_->receive(process, kPieceTag, peer.value, peer.arrived, count);
-  peer.arrived += count;
 }
 
 // Takes messages until nothing is awaited.
@@ -219,8 +184,7 @@ bool Rounds::look() {
   mailbox_->drive();
   for (int process = 0; process < size(); ++process) {
     Peer& peer = peers_[static_cast<std::size_t>(process)];
-    if (peer.value == nullptr || mailbox_->is_receiving_from(process)) continue;
-    if (peer.arrived == peer.value->size()) continue;
+    if (!peer.awaits_pieces() || mailbox_->is_receiving_from(process)) continue;
     peer.heard_ms = kNow;
     has_moved = true;
     receive_piece(process);
@@ -289,7 +253,8 @@ void Rounds::give_up(std::vector<int> silent) {
     const auto notice =
         std::make_shared<const Bytes>(encode(Notice{rank_, std::move(silent), reason}));
     for (int process = 0; process < size(); ++process) {
-      if (process != rank_) mailbox_->send(process, kNoticeTag, notice, 0, notice->size());
+      if (process == rank_) continue;
+      mailbox_->send(process, kNoticeTag, {notice, notice->data()}, notice->size());
     }
   }
   throw_error(std::move(report));

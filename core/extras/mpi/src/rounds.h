@@ -7,6 +7,7 @@
 #include "belfry/detail/function_ref.h"
 #include "belfry/error.h"
 #include "belfry/process_group.h"
+#include "belfry/process_parts.h"
 #include "mailbox.h"
 #include "round_message.h"
 #include "round_slots.h"
@@ -49,6 +50,9 @@ class Rounds {
   std::vector<belfry::detail::Bytes> meet(Call call, std::span<const std::byte> value);
   /// The same, but nothing if the values of all processes are equal.
   std::vector<belfry::detail::Bytes> meet_unless_equal(Call call, std::span<const std::byte> value);
+  /// A round for the parts of ProcessParts.
+  bool exchange_parts(bool is_ready, std::span<const SentPart> sent,
+                      std::span<const ReceivedPart> received);
   /// A round in which all processes leave; whether all have. Later calls are not allowed.
   bool take_leave() noexcept;
   GroupHealth health();
@@ -57,26 +61,42 @@ class Rounds {
   // The knowledge about a process.
   struct Peer {
     std::shared_ptr<belfry::detail::Bytes> value;  // Of this round, if pieces follow the beginning.
-    std::size_t arrived = 0;                       // Bytes of the value, with a piece underway.
+    std::vector<ReceivedPart> parts;               // Filled by pieces, in this order.
+    std::size_t part = 0;                          // The first with pieces to come.
+    std::size_t arrived = 0;                       // Bytes of the part, with a piece underway.
     std::int64_t heard_ms = kNow;                  // The last message, or the begin of the call.
     std::uint64_t last_round = 0;
     Call last_call = kGather;
     bool has_left = false;
+
+    bool awaits_pieces() const { return part < parts.size(); }
   };
   // A time between the last look at the clock and the next.
   static constexpr std::int64_t kNow = -1;
   // Whether this process waits for a peer.
   using Awaited = belfry::detail::FunctionRef<bool(int)>;
 
+  // The result of `step`. The first loss is the report of every later call.
   template <class F>
-  auto noting_loss(const F& step) -> decltype(step());
+  auto noting_loss(const F& step) -> decltype(step()) {
+    if (lost_) throw_error(*lost_);
+    try {
+      return step();
+    } catch (const ProcessLostError& error) {
+      if (!lost_) lost_ = error.report();
+      throw;
+    }
+  }
   void begin_round(Call call, std::span<const std::byte> value);
   std::size_t in_first(std::size_t bytes) const;
   bool all_equal(std::span<const std::byte> value) const;
   void release_slots();
   std::vector<belfry::detail::Bytes> rest_of_round(std::span<const std::byte> value);
   void send_pieces(std::span<const std::byte> value);
+  void send_pieces(const SentPart& part);
+  void exchange_pieces(std::span<const SentPart> sent, std::span<const ReceivedPart> received);
   void receive_piece(int process);
+  void await_pieces();
   std::vector<belfry::detail::Bytes> values_of_round(std::span<const std::byte> value);
   void await(const Awaited& is_awaited);
   bool look();

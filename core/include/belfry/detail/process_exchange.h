@@ -7,6 +7,7 @@
 #include "belfry/detail/function_ref.h"
 #include "belfry/error.h"
 #include "belfry/process_group.h"
+#include "belfry/process_parts.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -90,6 +91,12 @@ class ProcessExchange {
   std::vector<Bytes> values(const char* what, CallSite site, const Bytes& own);
   /// The same for a verb that does without the processes that listen: their payloads are empty.
   std::vector<Bytes> values_of_speakers(const char* what, CallSite site, const Bytes& own);
+  /// The parts that the group exchanges; null if the group has none.
+  ProcessParts* parts() const { return parts_; }
+  /// Exchanges parts (SEM-220). `failure` is an exception of the work before the exchange, or null.
+  /// Throws: `failure` in this process, PeerFailedError in the others; as round.
+  void exchange_parts(const std::exception_ptr& failure, std::span<const SentPart> sent,
+                      std::span<const ReceivedPart> received);
   /// The next exchange of a run in which no replica of this process takes part. `answer` is for a
   /// message that asks for an answer. Throws: as round.
   HeardExchange listen(const Bytes& answer, CallSite site);
@@ -153,6 +160,7 @@ class ProcessExchange {
                                    const std::vector<Bytes>& rounds) const;
 
   ProcessGroup& group_;
+  ProcessParts* parts_;
   std::uint64_t number_;
   std::vector<int> first_;
   std::vector<bool> listens_;           // By process, in the present run.

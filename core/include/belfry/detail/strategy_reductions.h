@@ -6,6 +6,7 @@
 #include "belfry/cross_device_ops.h"
 #include "belfry/detail/function_ref.h"
 #include "belfry/detail/participants.h"
+#include "belfry/detail/parts_exchange.h"
 #include "belfry/detail/prints.h"
 #include "belfry/detail/strategy/options.h"
 #include "belfry/nest.h"
@@ -41,6 +42,8 @@ namespace detail {
 template <>
 inline constexpr bool kPrints<ReductionStatistics> = true;
 
+struct PartsOfProcesses;
+
 /// Carries out the reductions and gathers of a strategy (SEM-30 to SEM-35, SEM-146): host leaves in
 /// host memory, tensors by the strategy's CrossDeviceOps.
 class StrategyReductions {
@@ -57,6 +60,14 @@ class StrategyReductions {
   /// the devices of all processes. Null: the devices cannot be joined, and tensors of other
   /// processes have to be brought here.
   void join_processes(std::unique_ptr<Communicator> communicator);
+  /// Later reductions of tensors with elements in other processes exchange parts, if no
+  /// communicator joins the devices (SEM-220).
+  void exchange_parts(PartsExchange exchange);
+  /// Whether a reduction may exchange parts: the order depends on no element's place in its tensor,
+  /// and no algorithm is set.
+  bool may_exchange_parts() const {
+    return algorithm_ == nullptr && order_ != ReductionOrder::kRing;
+  }
   bool cannot_join_processes() const { return cannot_join_processes_; }
   /// Null before join_processes.
   Communicator* process_communicator() { return process_communicator_.get(); }
@@ -108,6 +119,8 @@ class StrategyReductions {
                             std::span<const std::size_t> leaves, const Participants& present);
   void reduce_in_processes(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
                            std::span<const std::size_t> leaves, const Participants& present);
+  void reduce_by_parts(ReduceOp op, std::span<const std::vector<LeafRef>> parts,
+                       std::span<const std::size_t> leaves, const Participants& present);
   using Reduce = FunctionRef<void(std::span<const CollectivePart>)>;
   void reduce_where_they_are(std::span<const std::vector<LeafRef>> parts,
                              std::span<const std::size_t> leaves, const Participants& present,
@@ -121,6 +134,7 @@ class StrategyReductions {
   std::optional<ReductionOrder> order_;
   std::unique_ptr<Communicator> process_communicator_;
   bool cannot_join_processes_ = false;
+  std::shared_ptr<PartsOfProcesses> parts_;  // Null before exchange_parts; of this object alone.
   ReductionStatistics statistics_;
 };
 

@@ -96,7 +96,7 @@ std::vector<Bytes> payloads_of(std::vector<ProcessMessage> all) {
 
 ProcessExchange::ProcessExchange(ProcessGroup& group, int replicas, const std::string& options,
                                  CallSite site)
-    : group_(group), number_(group.next_strategy()) {
+    : group_(group), parts_(dynamic_cast<ProcessParts*>(&group)), number_(group.next_strategy()) {
   first_.assign(static_cast<std::size_t>(processes()) + 1, 0);
   ByteWriter out;
   out.put(replicas);
@@ -262,6 +262,20 @@ std::vector<Bytes> ProcessExchange::values_of_speakers(const char* what, CallSit
   const bool in_run = state_ == State::kRunning;
   return payloads_of(
       exchange({Kind::kValues, number_, what, site.file, site.line, -1, own, in_run}));
+}
+
+// In the exchange after a failure the failed process tells the reason.
+void ProcessExchange::exchange_parts(const std::exception_ptr& failure,
+                                     std::span<const SentPart> sent,
+                                     std::span<const ReceivedPart> received) {
+  require_open({});
+  const bool all_ready =
+      ending_run_of([&] { return parts_->exchange_parts(failure == nullptr, sent, received); });
+  if (all_ready) return;
+  if (failure != nullptr) std::rethrow_exception(tell_failure(failure, -1, {}));
+  const bool in_run = state_ == State::kRunning;
+  exchange({Kind::kValues, number_, "an exchange of parts", {}, 0, -1, {}, in_run});
+  throw_internal("a process is not ready, and tells no failure", {});
 }
 
 HeardExchange ProcessExchange::listen(const Bytes& answer, CallSite site) {

@@ -3,35 +3,79 @@
 
 #include "belfry/detail/process_tensors.h"
 
+#include "belfry/backend/host_visible.h"
 #include "belfry/backend/process_links.h"
 #include "belfry/detail/process_exchange.h"
 #include "belfry/detail/process_values.h"
 #include "belfry/detail/step_tap.h"
 #include "belfry/error.h"
+#include "belfry/process_parts.h"
 #include "run/processes/process_communicator.h"
 #include "values/elsewhere.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <exception>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
 namespace belfry::detail {
 namespace {
 
+// The transport of parts between the memories of processes (SEM-220).
+constexpr const char* kParts = "parts";
+
+bool is_visible(const AnyTensor& tensor) {
+  return dynamic_cast<HostVisibleDevice*>(&device_of(tensor.placement())) != nullptr;
+}
+
+// The transport if the devices of the processes cannot be joined.
+std::string transport_by_host(StrategyCore& core, const std::vector<const AnyTensor*>& tensors) {
+  const ProcessParts* const parts = core.processes()->parts();
+  if (parts == nullptr || !core.reductions().may_exchange_parts()) return {};
+  std::size_t bytes = 0;
+  for (const AnyTensor* tensor : tensors) {
+    if (tensor->dtype() == DType::kBool || !is_visible(*tensor)) return {};
+    bytes += tensor->bytes();
+  }
+  return bytes < parts->least_bytes() ? std::string() : kParts;
+}
+
 // The transport between the devices of processes, as far as this process knows; empty if the
 // elements of the tensors have to be sent. Taps and the check of sums of integers read elements.
 std::string transport_of(StrategyCore& core, const std::vector<const AnyTensor*>& tensors) {
-  const ProcessLinks* const links = process_links(core);
-  const bool may_stay = links != nullptr && core.reductions().is_native() &&
-                        !core.reports_overflow() && step_tap == nullptr && !tensors.empty() &&
+  const bool may_stay = !core.reports_overflow() && step_tap == nullptr && !tensors.empty() &&
                         !core.processes()->has_listeners();
   if (!may_stay) return {};
-  const bool fit = std::ranges::all_of(tensors, [&](const AnyTensor* tensor) {
-    return !tensor->empty() && tensor->placement().backend == &core.backend() &&
-           links->reduces(tensor->dtype());
-  });
+  const auto is_here = [&](const AnyTensor* tensor) {
+    return !tensor->empty() && tensor->placement().backend == &core.backend();
+  };
+  if (!std::ranges::all_of(tensors, is_here)) return {};
+  const ProcessLinks* const links = process_links(core);
+  if (links == nullptr) return transport_by_host(core, tensors);
+  const bool fit =
+      core.reductions().is_native() && std::ranges::all_of(tensors, [&](const AnyTensor* tensor) {
+        return links->reduces(tensor->dtype());
+      });
   return fit ? std::string(links->transport()) : std::string();
+}
+
+// Whether the processes, which have the same transport, can reduce through it.
+bool join_by(StrategyCore& core, const std::string& transport, CallSite site) {
+  if (transport != kParts) return join_processes(core, site);
+  ProcessExchange& processes = *core.processes();
+  PartsExchange parts{.rank = processes.rank()};
+  for (int process = 0; process <= processes.processes(); ++process) {
+    parts.first_replica.push_back(processes.first_replica(process));
+  }
+  parts.exchange = [&processes](const std::exception_ptr& failure, std::span<const SentPart> sent,
+                                std::span<const ReceivedPart> received) {
+    processes.exchange_parts(failure, sent, received);
+  };
+  core.reductions().exchange_parts(std::move(parts));
+  return true;
 }
 
 // Writes the own message: the transport, and then the values.
@@ -107,7 +151,7 @@ ReducedMessages exchange_to_reduce(StrategyCore& core, const char* what, CallSit
       all_sent = all_sent && other.empty();
       all_equal = all_equal && other == first;
     }
-    if (all_sent || (all_equal && join_processes(core, site))) return all;
+    if (all_sent || (all_equal && join_by(core, first, site))) return all;
     transport.clear();
   }
 }

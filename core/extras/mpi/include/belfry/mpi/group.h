@@ -7,9 +7,11 @@
 #include "belfry/detail/prints.h"
 #include "belfry/environment.h"
 #include "belfry/process_group.h"
+#include "belfry/process_parts.h"
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,6 +29,8 @@ struct GroupOptions {
   Deadline deadline = Deadline::seconds(60);
   /// Longer values travel in messages of this many bytes, from 1 to 2^30.
   std::int64_t piece_bytes = std::int64_t{1} << 20;
+  /// Tensors of a reduction with at least this many bytes are exchanged in parts (SEM-220), from 0.
+  std::int64_t parts_from_bytes = std::int64_t{1} << 16;
   /// The variables of the launcher, for a comparison with the numbers of MPI (SEM-204). None: no
   /// comparison.
   std::optional<Environment> environment{};
@@ -45,7 +49,7 @@ std::string to_string(const GroupOptions& options);
 /// - ContextError (kGroupContext) on a different thread, or after the end of MPI;
 /// - ProcessLostError (kProcessLost) after the deadline, with the silent processes; also if MPI
 ///   reports an error.
-class Group final : public ProcessGroup {
+class Group final : public ProcessGroup, public ProcessParts {
  public:
   /// All processes of MPI. Starts MPI with the arguments of main, unless MPI is started. A group
   /// that has started MPI ends MPI with the last group, if all processes have taken leave.
@@ -73,6 +77,9 @@ class Group final : public ProcessGroup {
   std::vector<std::byte> broadcast(std::span<const std::byte> bytes, int from) override;
   std::string host_name(int process) const override;
   GroupHealth health() override;
+  std::size_t least_bytes() const override { return least_bytes_; }
+  bool exchange_parts(bool is_ready, std::span<const SentPart> sent,
+                      std::span<const ReceivedPart> received) override;
 
  private:
   void do_set_deadline(Deadline deadline) override;
@@ -80,6 +87,7 @@ class Group final : public ProcessGroup {
 
   std::unique_ptr<Rounds> rounds_;
   std::vector<std::string> hosts_;
+  std::size_t least_bytes_ = 0;
 };
 
 }  // namespace belfry::mpi

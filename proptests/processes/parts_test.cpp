@@ -1,0 +1,189 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Reductions of tensors that processes exchange in parts (SEM-220), against one strategy with all
+// replicas. The groups of threads exchange tensors of any size in parts.
+#include "belfry/belfry.h"
+#include "belfry/sim/backend.h"
+#include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
+#include "belfry/testing/thread_group.h"
+#include "belfry/testing/values.h"
+#include "processes/two_processes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace belfry::testing::parts {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+struct Case {
+  std::vector<int> devices;         // Of each process.
+  std::vector<std::int64_t> sizes;  // Of each tensor.
+  Values values;
+  ReduceOp op = ReduceOp::kSum;
+  std::optional<ReductionOrder> order;
+  bool on_host = false;  // The backend of the host, in place of the simulator.
+
+  int replicas() const { return std::accumulate(devices.begin(), devices.end(), 0); }
+};
+
+// The bytes of all results of a replica.
+using Bits = std::vector<std::byte>;
+
+template <class T>
+Bits reduce_on(ReplicaContext& replica, const Case& drawn) {
+  std::vector<Tensor<T>> tensors;
+  for (std::size_t i = 0; i < drawn.sizes.size(); ++i) {
+    const Values values{drawn.values.pattern, drawn.values.seed + i};
+    const auto count = static_cast<std::size_t>(drawn.sizes[i]);
+    tensors.push_back(Tensor<T>::from(Shape({drawn.sizes[i]}),
+                                      values_of<T>(values, replica.replica_id(), count)));
+  }
+  Bits bits;
+  for (const Tensor<T>& sum : replica.all_reduce(drawn.op, tensors)) {
+    const std::vector<T> elements = sum.to_host();
+    const auto* const begin = reinterpret_cast<const std::byte*>(elements.data());
+    bits.insert(bits.end(), begin, begin + elements.size() * sizeof(T));
+  }
+  return bits;
+}
+
+template <class T>
+std::vector<Bits> run_on(Strategy& strategy, const Case& drawn) {
+  const PerReplica<Bits> own =
+      strategy.run([&](ReplicaContext& replica) { return reduce_on<T>(replica, drawn); });
+  return {own.begin(), own.end()};
+}
+
+template <class T>
+void expect_equal_bits(const Case& drawn) {
+  sim::Backend whole{{.devices = drawn.replicas(), .seed = 3}};
+  MirroredStrategy alone{whole, {.order = drawn.order}};
+  const Bits expected = run_on<T>(alone, drawn).front();
+  std::vector<std::vector<Bits>> found(drawn.devices.size());
+  run_processes(static_cast<int>(drawn.devices.size()), [&](ProcessGroup& group) {
+    const auto rank = static_cast<std::size_t>(group.rank());
+    HostBackend on_host{drawn.devices[rank]};
+    sim::Backend simulated{{.devices = drawn.devices[rank], .seed = 7}};
+    Backend& backend = drawn.on_host ? static_cast<Backend&>(on_host) : simulated;
+    MultiWorkerMirroredStrategy strategy{backend, group, {.order = drawn.order}};
+    found[rank] = run_on<T>(strategy, drawn);
+  });
+  for (const std::vector<Bits>& process : found) {
+    for (const Bits& bits : process) RC_ASSERT(bits == expected);
+  }
+}
+
+Case any_case(bool is_floating) {
+  Case drawn;
+  const int processes = *rc::gen::inRange(1, 5);
+  const auto devices = rc::gen::resize(rc::kNominalSize, rc::gen::inRange(1, 4));
+  drawn.devices =
+      *rc::gen::container<std::vector<int>>(static_cast<std::size_t>(processes), devices);
+  const auto size =
+      rc::gen::oneOf(rc::gen::inRange<std::int64_t>(0, 5), rc::gen::inRange<std::int64_t>(0, 200));
+  drawn.sizes = *rc::gen::container<std::vector<std::int64_t>>(
+      static_cast<std::size_t>(*rc::gen::inRange(1, 4)), size);
+  drawn.values = {static_cast<Pattern>(*rc::gen::inRange(0, kNumPatterns)),
+                  *rc::gen::inRange<std::uint64_t>(0, 1000)};
+  if (is_floating && *rc::gen::arbitrary<bool>()) drawn.op = ReduceOp::kMean;
+  const int order = *rc::gen::inRange(0, 4);
+  if (order > 0) drawn.order = static_cast<ReductionOrder>(order - 1);
+  drawn.on_host = *rc::gen::arbitrary<bool>();
+  return drawn;
+}
+
+RC_GTEST_PROP(Parts, GiveTheBitsOfOneStrategyWithAllReplicas, ()) {
+  testing::asserts("SEM-220");
+  const int type = *rc::gen::inRange(0, 6);
+  const Case drawn = any_case(type < 4);
+  switch (type) {
+    case 0:
+      return expect_equal_bits<float>(drawn);
+    case 1:
+      return expect_equal_bits<double>(drawn);
+    case 2:
+      return expect_equal_bits<Float16>(drawn);
+    case 3:
+      return expect_equal_bits<BFloat16>(drawn);
+    case 4:
+      return expect_equal_bits<std::int8_t>(drawn);
+    default:
+      return expect_equal_bits<std::uint64_t>(drawn);
+  }
+}
+
+// Process 0 has the replicas 0 and 1, process 1 the replicas 2 and 3. The sum of 1000 elements
+// i + r over r = 0 to 3 is 4 i + 6.
+TEST(Parts, AddLongTensorsOnEveryDevice) {
+  testing::asserts("SEM-220");
+  with_strategies([](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) {
+    const auto sums = strategy.run([](ReplicaContext& replica) {
+      std::vector<int> own(1000);
+      std::iota(own.begin(), own.end(), replica.replica_id());
+      const auto tensor = Tensor<int>::from(Shape({1000}), own);
+      const auto sum = replica.all_reduce(ReduceOp::kSum, tensor);
+      EXPECT_EQ(tensor.to_host(), own);
+      EXPECT_EQ(sum.placement().device, replica.replica_id() % 2);
+      return sum.to_host();
+    });
+    for (const std::vector<int>& sum : sums) {
+      for (int i = 0; i < 1000; ++i) ASSERT_EQ(sum[static_cast<std::size_t>(i)], 4 * i + 6);
+    }
+  });
+}
+
+// Outside of replicas, with a tensor beside a number in one value.
+TEST(Parts, AddValuesOfTheCrossReplicaContext) {
+  testing::asserts("SEM-220");
+  with_strategies([](MultiWorkerMirroredStrategy& strategy, ProcessGroup&) {
+    using Pair = std::pair<Tensor<float>, double>;
+    const auto values = strategy.run([](ReplicaContext& replica) {
+      const auto number = static_cast<float>(replica.replica_id());
+      return Pair{Tensor<float>::full({300}, number), 0.5};
+    });
+    const auto [tensor, number] = strategy.cross_replica().reduce(ReduceOp::kMean, values).value();
+    EXPECT_THAT(tensor.to_host(), Each(1.5F));  // (0 + 1 + 2 + 3) / 4
+    EXPECT_EQ(number, 0.5);
+  });
+}
+
+TEST(Parts, OfATensorThatCannotBeComputedFailInEveryProcess) {
+  testing::asserts("SEM-154", "SEM-220");
+  const auto texts = texts_of_run<Error>([](ReplicaContext& replica) {
+    const auto table = Tensor<float>::zeros({2, 4});
+    const int row = replica.replica_id() == 3 ? 2 : 1;
+    const auto rows = gather_rows(table, Tensor<int>::full({5}, row));
+    replica.all_reduce(ReduceOp::kSum, rows);
+  });
+  const auto reason = HasSubstr("indices[0] is 2, and the table has 2 rows");
+  EXPECT_THAT(texts[0], AllOf(HasSubstr("BF-071 process 1 failed"), reason));
+  EXPECT_THAT(texts[1], AllOf(HasSubstr("BF-061"), reason));
+}
+
+TEST(Parts, OfDifferentShapesMoveNoElement) {
+  testing::asserts("SEM-36", "SEM-220");
+  EXPECT_THAT(texts_of_run<StructureMismatchError>([](ReplicaContext& replica) {
+                const std::int64_t count = replica.replica_id() == 2 ? 1001 : 1000;
+                replica.all_reduce(ReduceOp::kSum, Tensor<float>::zeros({count}));
+              }),
+              Each(AllOf(HasSubstr("BF-020"), HasSubstr("float32[1001]"))));
+}
+
+}  // namespace
+}  // namespace belfry::testing::parts
