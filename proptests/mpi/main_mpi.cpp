@@ -16,8 +16,9 @@
 namespace belfry::testing {
 
 void on_each_process(const std::function<void(ProcessGroup&)>& body) {
-  mpi::Group group(MPI_COMM_WORLD,
-                   {.deadline = Deadline::seconds(60), .piece_bytes = 1000, .parts_from_bytes = 0});
+  mpi::Group group(
+      MPI_COMM_WORLD,
+      {.deadline = Deadline::seconds(60), .piece_bytes = 1000, .parts_from_bytes = 256});
   body(group);
 }
 

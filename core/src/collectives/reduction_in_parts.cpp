@@ -8,6 +8,7 @@
 #include "belfry/backend/host_visible.h"
 #include "belfry/error.h"
 #include "belfry/tensor.h"
+#include "values/held.h"
 
 #include <algorithm>
 #include <exception>
@@ -26,6 +27,12 @@ HostVisibleDevice& visible(const Placement& place) {
   return *device;
 }
 
+// Whether the host holds the elements of the other processes.
+bool is_whole(std::span<const std::vector<LeafRef>> parts, std::size_t leaf) {
+  return std::ranges::any_of(
+      parts, [leaf](const auto& part) { return held(*part[leaf].tensor) != nullptr; });
+}
+
 }  // namespace
 
 std::shared_ptr<std::byte> PartsRoom::take(std::size_t bytes) {
@@ -38,6 +45,7 @@ std::shared_ptr<std::byte> PartsRoom::take(std::size_t bytes) {
 
 ReductionInParts::Range ReductionInParts::range_of(const Leaf& leaf, int process) const {
   const std::size_t bytes = leaf.count * size_of(leaf.dtype);
+  if (leaf.is_whole) return {0, bytes};
   const auto processes = static_cast<std::size_t>(exchange_.processes());
   const std::size_t each = in_lines((bytes + processes - 1) / processes);
   const std::size_t begin = std::min(bytes, each * static_cast<std::size_t>(process));
@@ -46,7 +54,8 @@ ReductionInParts::Range ReductionInParts::range_of(const Leaf& leaf, int process
 
 // A failure goes to the exchange: the other processes wait.
 template <class F>
-void ReductionInParts::exchange_after(const F& work) {
+void ReductionInParts::exchange_after(bool is_exchange, const F& work) {
+  if (!is_exchange) return work();
   std::exception_ptr failure;
   sent_.clear();
   received_.clear();
@@ -61,8 +70,10 @@ void ReductionInParts::exchange_after(const F& work) {
 void ReductionInParts::reduce(ReduceOp op, ReductionOrder order,
                               std::span<const std::vector<LeafRef>> parts,
                               std::span<const std::size_t> leaves) {
-  exchange_after([&] { prepare(parts, leaves); });
-  exchange_after([&] { combine(op, order); });
+  const bool is_exchange =
+      !std::ranges::all_of(leaves, [&](std::size_t leaf) { return is_whole(parts, leaf); });
+  exchange_after(is_exchange, [&] { prepare(parts, leaves); });
+  exchange_after(is_exchange, [&] { combine(op, order); });
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     for (int own = 0; own < replicas_.own.count(); ++own) {
       const int replica = replicas_.own.id(own);
@@ -80,6 +91,7 @@ std::size_t ReductionInParts::room_for_others(std::span<const std::vector<LeafRe
   std::size_t bytes = 0;
   for (const std::size_t index : leaves) {
     const LeafRef& leaf = parts.front()[index];
+    if (is_whole(parts, index)) continue;
     const Range range = own_range({.dtype = leaf.dtype, .count = leaf.count});
     if (others > 1) bytes += (others - 1) * in_lines(range.bytes());
   }
@@ -98,6 +110,7 @@ void ReductionInParts::prepare(std::span<const std::vector<LeafRef>> parts,
     Leaf& leaf = leaves_.emplace_back();
     leaf.dtype = like.dtype();
     leaf.count = like.view().count;
+    leaf.is_whole = is_whole(parts, index);
     leaf.result = AnyTensor::allocate(like.dtype(), like.shape(), place);
     if (leaf.count == 0) continue;
     const BufferView& view = leaf.result.view();
@@ -106,13 +119,19 @@ void ReductionInParts::prepare(std::span<const std::vector<LeafRef>> parts,
       if (is_own(part)) {
         prepare_own(leaf, *parts[part][index].tensor);
       } else {
-        prepare_other(leaf, replicas_.all.id(static_cast<int>(part)), room);
+        const int replica = replicas_.all.id(static_cast<int>(part));
+        prepare_other(leaf, *parts[part][index].tensor, replica, room);
       }
     }
   }
 }
 
-void ReductionInParts::prepare_other(Leaf& leaf, int replica, std::shared_ptr<std::byte>& room) {
+void ReductionInParts::prepare_other(Leaf& leaf, const AnyTensor& tensor, int replica,
+                                     std::shared_ptr<std::byte>& room) {
+  if (leaf.is_whole) {
+    leaf.inputs.push_back(held(tensor)->elements());
+    return;
+  }
   const Range range = own_range(leaf);
   std::shared_ptr<std::byte> place(leaf.elements, leaf.elements.get() + range.begin);
   if (std::ranges::find(leaf.inputs, place.get()) != leaf.inputs.end()) {
@@ -129,6 +148,7 @@ void ReductionInParts::prepare_other(Leaf& leaf, int replica, std::shared_ptr<st
 void ReductionInParts::prepare_own(Leaf& leaf, const AnyTensor& tensor) {
   const std::byte* const elements = visible(tensor.placement()).read_in_place(tensor.view());
   leaf.inputs.push_back(elements + own_range(leaf).begin);
+  if (leaf.is_whole) return;
   for (int process = 0; process < exchange_.processes(); ++process) {
     const Range range = range_of(leaf, process);
     if (process == exchange_.rank || range.bytes() == 0) continue;
@@ -151,15 +171,20 @@ void ReductionInParts::combine(ReduceOp op, ReductionOrder order) {
     }
     call.outputs = {{leaf.elements.get() + own.begin, count, leaf.dtype}};
     if (count != 0) reduce_on_host(call);
-    for (int process = 0; process < exchange_.processes(); ++process) {
-      if (process == exchange_.rank) continue;
-      const Range range = range_of(leaf, process);
-      const auto at = [&](const Range& place) {
-        return std::shared_ptr<std::byte>(leaf.elements, leaf.elements.get() + place.begin);
-      };
-      if (own.bytes() != 0) sent_.push_back({process, at(own), own.bytes()});
-      if (range.bytes() != 0) received_.push_back({process, at(range), range.bytes()});
-    }
+    if (!leaf.is_whole) exchange_result(leaf);
+  }
+}
+
+void ReductionInParts::exchange_result(const Leaf& leaf) {
+  const auto at = [&](const Range& range) {
+    return std::shared_ptr<std::byte>(leaf.elements, leaf.elements.get() + range.begin);
+  };
+  const Range own = own_range(leaf);
+  for (int process = 0; process < exchange_.processes(); ++process) {
+    if (process == exchange_.rank) continue;
+    const Range range = range_of(leaf, process);
+    if (own.bytes() != 0) sent_.push_back({process, at(own), own.bytes()});
+    if (range.bytes() != 0) received_.push_back({process, at(range), range.bytes()});
   }
 }
 

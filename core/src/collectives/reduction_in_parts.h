@@ -32,6 +32,8 @@ class PartsRoom {
 /// values of all replicas in one call, in the order of the call, and the processes send one another
 /// the combined ranges. An order that depends on the place of an element in a tensor needs whole
 /// tensors.
+/// If the host holds the elements of the other processes, each process combines whole tensors, and
+/// nothing is exchanged.
 class ReductionInParts {
  public:
   /// The replicas of all processes, those of this process, and devices for them.
@@ -59,6 +61,7 @@ class ReductionInParts {
     std::vector<const std::byte*> inputs{};  // The range of this process, by replica.
     DType dtype = DType::kFloat32;
     std::size_t count = 0;
+    bool is_whole = false;
   };
   struct Range {
     std::size_t begin = 0;  // In bytes.
@@ -73,12 +76,14 @@ class ReductionInParts {
   }
   void prepare(std::span<const std::vector<LeafRef>> parts, std::span<const std::size_t> leaves);
   void prepare_own(Leaf& leaf, const AnyTensor& tensor);
-  void prepare_other(Leaf& leaf, int replica, std::shared_ptr<std::byte>& room);
+  void prepare_other(Leaf& leaf, const AnyTensor& tensor, int replica,
+                     std::shared_ptr<std::byte>& room);
   std::size_t room_for_others(std::span<const std::vector<LeafRef>> parts,
                               std::span<const std::size_t> leaves) const;
   void combine(ReduceOp op, ReductionOrder order);
+  void exchange_result(const Leaf& leaf);
   template <class F>
-  void exchange_after(const F& work);
+  void exchange_after(bool is_exchange, const F& work);
 
   const PartsExchange& exchange_;
   PartsRoom& room_;

@@ -14,6 +14,7 @@
 #include "collectives/result_pages.h"
 #include "collectives/tensor_reductions.h"
 #include "values/elsewhere.h"
+#include "values/held.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -156,23 +157,28 @@ void StrategyReductions::count_leaf(const LeafRef& leaf, std::size_t parts) {
   (leaf.tensor == nullptr ? statistics_.host_leaves : statistics_.tensor_leaves) += 1;
 }
 
-// The elements of another process stay there: its parts have none. Some tensors of a batch may
-// stay, and others have been sent.
+// The elements of another process stay there: its parts have none. Or the host holds the elements
+// for this reduction. Tensors of one batch may differ.
 void StrategyReductions::reduce_tensor_leaves(ReduceOp op,
                                               std::span<const std::vector<LeafRef>> parts,
                                               std::span<const std::size_t> leaves,
                                               const Participants& present) {
-  std::vector<std::size_t> staying;
   std::vector<std::size_t> here;
-  for (const std::size_t leaf : leaves) {
-    const auto stays = [leaf](const auto& part) { return is_elsewhere(*part[leaf].tensor); };
-    (std::ranges::any_of(parts, stays) ? staying : here).push_back(leaf);
+  if (process_communicator_ != nullptr || parts_ != nullptr) {
+    std::vector<std::size_t> staying;
+    for (const std::size_t leaf : leaves) {
+      const auto stays = [leaf](const auto& part) {
+        return is_elsewhere(*part[leaf].tensor) || held(*part[leaf].tensor) != nullptr;
+      };
+      (std::ranges::any_of(parts, stays) ? staying : here).push_back(leaf);
+    }
+    if (!staying.empty()) {
+      process_communicator_ != nullptr ? reduce_in_processes(op, parts, staying, present)
+                                       : reduce_by_parts(op, parts, staying, present);
+    }
+    if (here.empty()) return;
+    leaves = here;
   }
-  if (!staying.empty()) {
-    process_communicator_ != nullptr ? reduce_in_processes(op, parts, staying, present)
-                                     : reduce_by_parts(op, parts, staying, present);
-  }
-  if (here.empty()) return;
   const auto reduce = [&](std::span<const CollectivePart> collectives) {
     algorithm().all_reduce({.op = op,
                             .order = order_,
@@ -180,7 +186,7 @@ void StrategyReductions::reduce_tensor_leaves(ReduceOp op,
                             .members = parts.size(),
                             .devices = &devices_});
   };
-  reduce_where_they_are(parts, here, present, reduce);
+  reduce_where_they_are(parts, leaves, present, reduce);
 }
 
 void StrategyReductions::reduce_by_parts(ReduceOp op, std::span<const std::vector<LeafRef>> parts,

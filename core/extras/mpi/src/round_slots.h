@@ -13,9 +13,9 @@
 
 namespace belfry::mpi {
 
-/// The part of a value in the first message of a round. Messages of this length need no answer of
-/// the receiver, with every transport of Open MPI.
-inline constexpr std::size_t kFirstBytes = 1024;
+/// The part of a value in the first message of a round. With its head such a message has less than
+/// 4 KiB, and needs no answer of the receiver within a machine.
+inline constexpr std::size_t kFirstBytes = 3072;
 
 /// The first messages of rounds, and notices, without waiting. Each process has a slot of fixed
 /// memory for its message, and notices have a slot too. MPI has a posted receive for every free

@@ -16,6 +16,7 @@ namespace belfry::detail {
 /// Whether a message has the elements of its tensors.
 enum class Elements : std::uint8_t {
   kSent,      ///< The elements follow type and shape.
+  kHeld,      ///< The same. The host of the receiver holds the elements for a reduction.
   kOnDevice,  ///< The elements stay on the devices of their process.
 };
 

@@ -61,13 +61,13 @@ class StrategyReductions {
   /// processes have to be brought here.
   void join_processes(std::unique_ptr<Communicator> communicator);
   /// Later reductions of tensors with elements in other processes exchange parts, if no
-  /// communicator joins the devices (SEM-220).
+  /// communicator joins the devices, and reduce held elements on the host (SEM-220).
   void exchange_parts(PartsExchange exchange);
-  /// Whether a reduction may exchange parts: the order depends on no element's place in its tensor,
-  /// and no algorithm is set.
-  bool may_exchange_parts() const {
-    return algorithm_ == nullptr && order_ != ReductionOrder::kRing;
-  }
+  bool exchanges_parts() const { return parts_ != nullptr; }
+  /// Whether the host may reduce tensors of several processes: no algorithm is set.
+  bool may_reduce_on_host() const { return algorithm_ == nullptr; }
+  /// Whether the order depends on no element's place in its tensor.
+  bool may_exchange_parts() const { return order_ != ReductionOrder::kRing; }
   bool cannot_join_processes() const { return cannot_join_processes_; }
   /// Null before join_processes.
   Communicator* process_communicator() { return process_communicator_.get(); }

@@ -12,6 +12,7 @@
 #include "belfry/process_parts.h"
 #include "run/processes/process_communicator.h"
 #include "values/elsewhere.h"
+#include "values/held.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -26,6 +27,9 @@ namespace {
 
 // The transport of parts between the memories of processes (SEM-220).
 constexpr const char* kParts = "parts";
+// The elements are sent, and reduced in memory of the host: for tensors that are too short for
+// parts.
+constexpr const char* kHeld = "held";
 
 bool is_visible(const AnyTensor& tensor) {
   return dynamic_cast<HostVisibleDevice*>(&device_of(tensor.placement())) != nullptr;
@@ -34,13 +38,14 @@ bool is_visible(const AnyTensor& tensor) {
 // The transport if the devices of the processes cannot be joined.
 std::string transport_by_host(StrategyCore& core, const std::vector<const AnyTensor*>& tensors) {
   const ProcessParts* const parts = core.processes()->parts();
-  if (parts == nullptr || !core.reductions().may_exchange_parts()) return {};
+  if (parts == nullptr || !core.reductions().may_reduce_on_host()) return {};
   std::size_t bytes = 0;
   for (const AnyTensor* tensor : tensors) {
     if (tensor->dtype() == DType::kBool || !is_visible(*tensor)) return {};
     bytes += tensor->bytes();
   }
-  return bytes < parts->least_bytes() ? std::string() : kParts;
+  const bool is_long = bytes >= parts->least_bytes();
+  return is_long && core.reductions().may_exchange_parts() ? kParts : kHeld;
 }
 
 // The transport between the devices of processes, as far as this process knows; empty if the
@@ -64,7 +69,8 @@ std::string transport_of(StrategyCore& core, const std::vector<const AnyTensor*>
 
 // Whether the processes, which have the same transport, can reduce through it.
 bool join_by(StrategyCore& core, const std::string& transport, CallSite site) {
-  if (transport != kParts) return join_processes(core, site);
+  if (transport != kParts && transport != kHeld) return join_processes(core, site);
+  if (core.reductions().exchanges_parts()) return true;
   ProcessExchange& processes = *core.processes();
   PartsExchange parts{.rank = processes.rank()};
   for (int process = 0; process <= processes.processes(); ++process) {
@@ -83,7 +89,9 @@ void write_message(ByteWriter& out, StrategyCore& core, CallSite site, const std
                    FunctionRef<void(ByteWriter&, Elements)> write) {
   out.text(transport);
   try {
-    write(out, transport.empty() ? Elements::kSent : Elements::kOnDevice);
+    write(out, transport.empty()    ? Elements::kSent
+               : transport == kHeld ? Elements::kHeld
+                                    : Elements::kOnDevice);
   } catch (...) {
     tell_failed_work(core, site);
     throw;
@@ -95,6 +103,7 @@ struct SentTensor {
   DType dtype;
   Shape shape;
   const std::byte* elements = nullptr;
+  bool is_held = false;
 };
 
 // The next tensor of the message; nothing for a tensor without a value.
@@ -104,7 +113,9 @@ std::optional<SentTensor> next_tensor(ByteReader& in) {
   std::vector<std::int64_t> extents(in.count(sizeof(std::int64_t)));
   for (std::int64_t& extent : extents) extent = in.get<std::int64_t>();
   SentTensor sent{dtype, Shape(std::move(extents))};
-  if (in.get<Elements>() == Elements::kOnDevice) return sent;
+  const auto elements = in.get<Elements>();
+  if (elements == Elements::kOnDevice) return sent;
+  sent.is_held = elements == Elements::kHeld;
   sent.elements = in.skip(static_cast<std::size_t>(sent.shape.count()) * size_of(dtype));
   return sent;
 }
@@ -119,13 +130,22 @@ void send_tensor(ByteWriter& out, const AnyTensor& tensor, Elements elements) {
   for (int axis = 0; axis < tensor.shape().rank(); ++axis) out.put(tensor.shape().extent(axis));
   out.put(elements);
   if (elements == Elements::kSent) tensor.read(out.make_room(tensor.bytes()));
+  if (elements != Elements::kHeld || tensor.bytes() == 0) return;
+  auto& device = dynamic_cast<HostVisibleDevice&>(device_of(tensor.placement()));
+  out.add(device.read_in_place(tensor.view()), tensor.bytes());
 }
 
 AnyTensor receive_tensor(ByteReader& in, Placement place) {
   std::optional<SentTensor> sent = next_tensor(in);
   if (!sent) return {};
   if (sent->elements == nullptr) return elsewhere(sent->dtype, std::move(sent->shape), place);
-  return AnyTensor::from_host(sent->dtype, std::move(sent->shape), sent->elements, place);
+  if (!sent->is_held) {
+    return AnyTensor::from_host(sent->dtype, std::move(sent->shape), sent->elements, place);
+  }
+  const auto count = static_cast<std::size_t>(sent->shape.count());
+  const std::size_t bytes = count * size_of(sent->dtype);
+  auto buffer = std::make_shared<HeldElements>(device_of(place), sent->elements, bytes);
+  return {BufferView{std::move(buffer), 0, count, sent->dtype}, std::move(sent->shape), place};
 }
 
 void skip_tensor(ByteReader& in) { next_tensor(in); }

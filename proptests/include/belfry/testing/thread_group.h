@@ -13,7 +13,7 @@ namespace belfry::testing {
 /// Each thread has a watchdog with the options of the calling thread's watchdog.
 /// The hosts of the group are `host0`, `host1` and so on. The group measures no time: its health
 /// has no deadline, and a thread that never calls is a case for the watchdog. The group exchanges
-/// tensors of any size in parts (SEM-220).
+/// tensors in parts from 256 bytes on (SEM-220).
 /// A thread leaves the group at the end of its body; calls without hope throw ProcessLostError with
 /// the rank and, if the body threw, the text of the exception.
 /// Throws: the cause before its consequences: the exception of the lowest process, but

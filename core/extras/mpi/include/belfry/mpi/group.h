@@ -30,7 +30,7 @@ struct GroupOptions {
   /// Longer values travel in messages of this many bytes, from 1 to 2^30.
   std::int64_t piece_bytes = std::int64_t{1} << 20;
   /// Tensors of a reduction with at least this many bytes are exchanged in parts (SEM-220), from 0.
-  std::int64_t parts_from_bytes = std::int64_t{1} << 16;
+  std::int64_t parts_from_bytes = std::int64_t{1} << 13;
   /// The variables of the launcher, for a comparison with the numbers of MPI (SEM-204). None: no
   /// comparison.
   std::optional<Environment> environment{};
