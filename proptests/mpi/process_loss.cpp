@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The program of process_loss_test.py. Process 1 leaves its group, ends, dies or stops; processes 0
-// and 2 wait for process 1.
+// and 2 wait for process 1. `parts_` before a fault: in an exchange of parts.
 //
 //     mpirun -n 3 process_loss FAULT FOLDER [DEADLINE_MS]
 //
@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -44,16 +45,33 @@ void commit(const std::string& fault, const std::filesystem::path& folder) {
   if (fault == "stop") std::raise(SIGSTOP);
 }
 
-int run(mpi::Group& group, const std::string& fault, const std::filesystem::path& folder) {
+// Sends a value to all other processes.
+void send_parts(mpi::Group& group) {
+  std::vector<SentPart> sent;
+  std::vector<ReceivedPart> received;
+  for (int other = 0; other < group.size(); ++other) {
+    if (other == group.rank()) continue;
+    const auto value = std::make_shared<std::vector<std::byte>>(kValueBytes);
+    sent.push_back({other, {value, value->data()}, kValueBytes});
+    const auto room = std::make_shared<std::vector<std::byte>>(kValueBytes);
+    received.push_back({other, {room, room->data()}, kValueBytes});
+  }
+  group.exchange_parts(true, sent, received);
+}
+
+// In parts, process 1 agrees to the exchange, and sends no part.
+int run(mpi::Group& group, const std::string& fault, bool in_parts,
+        const std::filesystem::path& folder) {
   const std::vector<std::byte> value(kValueBytes);
   for (int round = 0; round < 3; ++round) group.gather(value);
   if (group.rank() == 1) {
+    if (in_parts) group.exchange_parts(true, {}, {});
     commit(fault, folder);
     if (fault == "leave") return 0;
   }
   const double begin = MPI_Wtime();
   try {
-    while (true) group.gather(value);
+    while (true) in_parts ? send_parts(group) : static_cast<void>(group.gather(value));
   } catch (const ProcessLostError& error) {
     const double seconds = MPI_Wtime() - begin;
     write(folder / ("lost." + std::to_string(group.rank())),
@@ -66,10 +84,12 @@ int run(mpi::Group& group, const std::string& fault, const std::filesystem::path
 
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
-  const std::string fault = argv[1];
+  std::string fault = argv[1];
+  const bool in_parts = fault.starts_with("parts_");
+  if (in_parts) fault.erase(0, 6);
   const std::filesystem::path folder = argv[2];
   const int deadline_ms = argc > 3 ? std::atoi(argv[3]) : 60'000;
   mpi::Group group{argc, argv};
   group.set_deadline(Deadline::milliseconds(deadline_ms));
-  return run(group, fault, folder);
+  return run(group, fault, in_parts, folder);
 }

@@ -4,7 +4,8 @@
 """Ends, kills or stops process 1 of 3, and checks that the others throw in time.
 
 With --enable-recovery, mpirun returns 0 whatever the processes do, and waits for stopped processes:
-each process writes a file of its own. Without the option mpirun ends the job after a kill.
+each process writes a file of its own. Without the option mpirun ends the job after a kill. With
+`parts_` before the fault, the others wait for parts of process 1.
 
 usage: process_loss_test.py FAULT PROGRAM MPIRUN...
 """
@@ -76,7 +77,7 @@ def check_recovery(fault, program, mpirun):
         job = start(fault, folder, program, mpirun, ["--enable-recovery"])
         try:
             check_survivors(fault, folder)
-            if fault == "stop":
+            if fault.endswith("stop"):
                 os.kill(int(wait_for(folder / "pid")), signal.SIGCONT)
                 check_lost(wait_for(folder / "lost.1"),
                            "has given up this process, process 1: no answer for", 0)
