@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The belfry authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "belfry/process_group.h"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+/// Groups with a mistake each: the contracts must notice the mistake. A wrong group makes the calls
+/// of a right group, and changes the messages for the process.
+namespace belfry::testing {
+
+/// Base of wrong groups, without a mistake: hands all messages on.
+class WrongGroup : public ProcessGroup {
+ public:
+  explicit WrongGroup(ProcessGroup& right) : right_(right) {}
+
+  int rank() const override { return right_.rank(); }
+  int size() const override { return right_.size(); }
+  std::string host_name(int process) const override { return right_.host_name(process); }
+  GroupHealth health() override { return right_.health(); }
+  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
+    return changed(right_.gather(bytes));
+  }
+  std::vector<std::vector<std::byte>> gather_unless_equal(
+      std::span<const std::byte> bytes) override {
+    return changed(right_.gather_unless_equal(bytes));
+  }
+  std::vector<std::byte> broadcast(std::span<const std::byte> bytes, int from) override {
+    return right_.broadcast(bytes, from);
+  }
+
+ protected:
+  using Messages = std::vector<std::vector<std::byte>>;
+
+  /// The messages for the process.
+  virtual Messages changed(Messages messages) { return messages; }
+
+ private:
+  ProcessGroup& right_;
+};
+
+/// In gathers of lists, the last number of process 0 is also the last number of process 1.
+class RepeatsTheFirst final : public WrongGroup {
+ public:
+  using WrongGroup::WrongGroup;
+
+ private:
+  Messages changed(Messages messages) override;
+};
+
+/// Passes over every second change of a mirrored variable. For processes without devices: messages
+/// alone bring the changes of a run.
+class PassesChangesOver final : public WrongGroup {
+ public:
+  using WrongGroup::WrongGroup;
+
+ private:
+  Messages changed(Messages messages) override;
+
+  int changes_ = 0;
+};
+
+/// Takes messages of the same length for equal.
+class ComparesLengths final : public WrongGroup {
+ public:
+  using WrongGroup::WrongGroup;
+
+  std::vector<std::vector<std::byte>> gather_unless_equal(
+      std::span<const std::byte> bytes) override;
+};
+
+}  // namespace belfry::testing
