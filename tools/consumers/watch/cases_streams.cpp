@@ -3,9 +3,11 @@
 
 #include "replicas.h"
 
+#include <iomanip>
 #include <ostream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -50,6 +52,35 @@ Row prints_of_one_replica() {
   return row;
 }
 
+// Streams of each replica, with manipulators.
+Row texts_of_replicas() {
+  std::vector<std::string> texts(2);
+  const Body body = [&](std::size_t id, int) {
+    std::ostringstream out;
+    out << std::setprecision(2) << 0.125 << ' ' << std::setw(3) << std::setfill('0') << 7;
+    out << std::hex << 255;
+    texts[id] = out.str();
+    std::stringstream both;
+    both << id;
+    texts[id] += std::move(out).str();
+  };
+  Row row{text(watched(1, body)), ""};
+  row.seen += texts[1];
+  row.expected += "0.12 007ff0.12 007ff";
+  return row;
+}
+
+Row text_beside_a_print() {
+  std::ostringstream out;
+  std::string got;
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) got = out.str();
+    if (id == 1) out << 5;
+  };
+  return {text(watched(1, body)),
+          did_read(__FILE__, __LINE__ - 4) + ", " + wrote(__FILE__, __LINE__ - 3)};
+}
+
 Row prints_of_two_phases() {
   std::ostringstream out;
   const Body body = [&](std::size_t id, int phase) {
@@ -77,5 +108,7 @@ std::vector<Case> stream_cases() {
           {"ends of lines of two replicas", lines_of_two_replicas},
           {"prints of one replica", prints_of_one_replica},
           {"prints of two phases", prints_of_two_phases},
+          {"texts of replicas", texts_of_replicas},
+          {"a text beside a print", text_beside_a_print},
           {"a printed string", printed_string_beside_write}};
 }

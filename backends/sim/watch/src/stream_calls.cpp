@@ -9,8 +9,8 @@
 #include <string_view>
 
 // Functions that print to a stream. The texts of a stream have the order of the calls: each call
-// writes a byte of the stream and a byte of its buffer, and replicas that print to a stream or a
-// buffer in one phase are in conflict.
+// writes a byte of the stream and the pointers of the buffer, and replicas that print to a stream
+// or a buffer in one phase are in conflict.
 namespace {
 
 using belfry::sim::watch::reads;
@@ -18,7 +18,7 @@ using belfry::sim::watch::writes;
 
 std::ostream& touched(std::ostream& out, const void* pc) {
   writes(&out, 1, pc);
-  if (out.rdbuf() != nullptr) writes(out.rdbuf(), 1, pc);
+  if (out.rdbuf() != nullptr) writes(out.rdbuf(), sizeof(std::streambuf), pc);
   return out;
 }
 
