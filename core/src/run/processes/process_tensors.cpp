@@ -44,7 +44,8 @@ std::string transport_by_host(StrategyCore& core, const std::vector<const AnyTen
     if (tensor->dtype() == DType::kBool || !is_visible(*tensor)) return {};
     bytes += tensor->bytes();
   }
-  const bool is_long = bytes >= parts->least_bytes();
+  const auto replicas = static_cast<std::size_t>(core.own().count());
+  const bool is_long = bytes / replicas >= parts->least_bytes();
   return is_long && core.reductions().may_exchange_parts() ? kParts : kHeld;
 }
 
