@@ -16,10 +16,12 @@
 namespace belfry::detail {
 namespace {
 
-// Ranges begin at multiples of the size of a cache line.
-constexpr std::size_t kLine = 64;
+// Ranges begin at multiples of a cache line.
+constexpr std::size_t kRangeAlignment = 64;
 
-std::size_t in_lines(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + kRangeAlignment - 1) / kRangeAlignment * kRangeAlignment;
+}
 
 HostVisibleDevice& visible(const Placement& place) {
   auto* const device = dynamic_cast<HostVisibleDevice*>(&device_of(place));
@@ -47,7 +49,7 @@ ReductionInParts::Range ReductionInParts::range_of(const Leaf& leaf, int process
   const std::size_t bytes = leaf.count * size_of(leaf.dtype);
   if (leaf.is_whole) return {0, bytes};
   const auto processes = static_cast<std::size_t>(exchange_.processes());
-  const std::size_t each = in_lines((bytes + processes - 1) / processes);
+  const std::size_t each = aligned((bytes + processes - 1) / processes);
   const std::size_t begin = std::min(bytes, each * static_cast<std::size_t>(process));
   return {begin, std::min(bytes, begin + each)};
 }
@@ -93,7 +95,7 @@ std::size_t ReductionInParts::room_for_others(std::span<const std::vector<LeafRe
     const LeafRef& leaf = parts.front()[index];
     if (is_whole(parts, index)) continue;
     const Range range = own_range({.dtype = leaf.dtype, .count = leaf.count});
-    if (others > 1) bytes += (others - 1) * in_lines(range.bytes());
+    if (others > 1) bytes += (others - 1) * aligned(range.bytes());
   }
   return bytes;
 }
@@ -136,7 +138,7 @@ void ReductionInParts::prepare_other(Leaf& leaf, const AnyTensor& tensor, int re
   std::shared_ptr<std::byte> place(leaf.elements, leaf.elements.get() + range.begin);
   if (std::ranges::find(leaf.inputs, place.get()) != leaf.inputs.end()) {
     place = room;
-    room = {room, room.get() + in_lines(range.bytes())};
+    room = {room, room.get() + aligned(range.bytes())};
   }
   leaf.inputs.push_back(place.get());
   if (range.bytes() == 0) return;

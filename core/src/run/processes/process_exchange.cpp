@@ -19,7 +19,8 @@ using Kind = ProcessMessage::Kind;
 // The first word of each message: a different number means a different version or byte order.
 constexpr std::uint32_t kFormat = 0x62660001;
 
-Bytes encode(const ProcessMessage& message) {
+// The message, with `payload` in place of its own.
+Bytes encode(const ProcessMessage& message, std::span<const std::byte> payload) {
   ByteWriter out;
   out.put(kFormat);
   out.put(message.kind);
@@ -32,11 +33,13 @@ Bytes encode(const ProcessMessage& message) {
   out.put(message.transaction);
   // A payload may be long: its bytes move once.
   Bytes all;
-  all.reserve(out.bytes().size() + message.payload.size());
+  all.reserve(out.bytes().size() + payload.size());
   all = out.bytes();
-  all.insert(all.end(), message.payload.begin(), message.payload.end());
+  all.insert(all.end(), payload.begin(), payload.end());
   return all;
 }
+
+Bytes encode(const ProcessMessage& message) { return encode(message, message.payload); }
 
 // The payload stays in the memory of the message.
 ProcessMessage decode(Bytes bytes) {
@@ -260,8 +263,11 @@ std::vector<Bytes> ProcessExchange::values(const char* what, CallSite site, cons
 std::vector<Bytes> ProcessExchange::values_of_speakers(const char* what, CallSite site,
                                                        const Bytes& own) {
   const bool in_run = state_ == State::kRunning;
-  return payloads_of(
-      exchange({Kind::kValues, number_, what, site.file, site.line, -1, own, in_run}));
+  const ProcessMessage head{Kind::kValues, number_, what, site.file, site.line, -1, {}, in_run};
+  require_open(site);
+  const Bytes message = encode(head, own);
+  std::vector<Bytes> sent = ending_run_of([&] { return group_.gather(message); });
+  return payloads_of(understand(head, std::move(sent), nullptr));
 }
 
 // In the exchange after a failure the failed process tells the reason.
