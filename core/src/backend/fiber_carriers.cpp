@@ -8,6 +8,7 @@
 #include <boost/context/detail/fcontext.hpp>
 #include <cxxabi.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <new>
 
@@ -70,6 +71,7 @@ TurnCarrier& FiberCarriers::begin(int replicas, bool serial) {
   promised_ = count;
   globals_ = exception_globals();
   error_ = &errno;
+  tsan_divide(error_);
   if constexpr (kTsan) {
     // Made here: everything that the caller has done so far happens before every body.
     for (TsanFiber& history : histories_) history.make();

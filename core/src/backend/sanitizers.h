@@ -34,6 +34,8 @@
 #include <sys/mman.h>
 #include <sys/single_threaded.h>
 #define BELFRY_UNWATCHED __attribute__((no_sanitize("thread")))
+extern "C" void AnnotateBenignRaceSized(const char* file, int line, const volatile void* memory,
+                                        std::size_t bytes, const char* text);
 #else
 #define BELFRY_UNWATCHED
 #endif
@@ -146,6 +148,13 @@ inline void tsan_renew([[maybe_unused]] char* low, [[maybe_unused]] char* high) 
   // ThreadSanitizer forgets the accesses to memory that is mapped again.
   ::mmap(low, static_cast<std::size_t>(high - low), PROT_READ | PROT_WRITE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+#endif
+}
+
+/// Declares that the fibers of a thread have values of their own at `number`.
+inline void tsan_divide([[maybe_unused]] int* number) {
+#ifdef BELFRY_TSAN
+  AnnotateBenignRaceSized(__FILE__, __LINE__, number, sizeof(*number), "errno");
 #endif
 }
 
