@@ -134,6 +134,19 @@ std::vector<Dwarf_Addr> statements_before(Dwarf_Die& unit, Dwarf_Die& function,
 
 struct SourceLines::Tables {
   Dwfl* dwfl = dwfl_begin(&kCallbacks);
+
+  /// The unit with the code at `address`, and the address in the unit's tables; null without
+  /// tables.
+  Dwarf_Die* unit_at(const void* address, Dwarf_Addr& there) const {
+    there = static_cast<Dwarf_Addr>(reinterpret_cast<std::uintptr_t>(address));
+    if (dwfl == nullptr || there == 0) return nullptr;
+    Dwfl_Module* const module = dwfl_addrmodule(dwfl, there);
+    if (module == nullptr) return nullptr;
+    Dwarf_Addr bias = 0;
+    Dwarf_Die* const unit = unit_of(module, there, bias);
+    there -= bias;
+    return unit;
+  }
 };
 
 SourceLines::SourceLines() : tables_(std::make_unique<Tables>()) {
@@ -153,43 +166,32 @@ CallSite SourceLines::users_site(const void* address) {
 }
 
 CallSite SourceLines::find(const void* address) {
-  const auto at = static_cast<Dwarf_Addr>(reinterpret_cast<std::uintptr_t>(address));
-  if (tables_->dwfl == nullptr || at == 0) return {};
-  Dwfl_Module* const module = dwfl_addrmodule(tables_->dwfl, at);
-  if (module == nullptr) return {};
-  Dwarf_Addr bias = 0;
-  Dwarf_Die* const unit = unit_of(module, at, bias);
+  Dwarf_Addr at = 0;
+  Dwarf_Die* const unit = tables_->unit_at(address, at);
   if (unit == nullptr) return {};
-  const CallSite found = position_of_code(*unit, at - bias);
-  if (!found.empty()) return found;
-  return position_of_inlined(*unit, at - bias);
+  const CallSite found = position_of_code(*unit, at);
+  return found.empty() ? position_of_inlined(*unit, at) : found;
 }
 
 bool SourceLines::is_of(const void* address, std::string_view file) {
   const std::lock_guard lock(mutex_);
-  const auto at = static_cast<Dwarf_Addr>(reinterpret_cast<std::uintptr_t>(address));
-  Dwfl_Module* const module =
-      tables_->dwfl == nullptr ? nullptr : dwfl_addrmodule(tables_->dwfl, at);
-  Dwarf_Addr bias = 0;
-  Dwarf_Die* const unit = module == nullptr ? nullptr : unit_of(module, at, bias);
-  Dwarf_Line* const line = unit == nullptr ? nullptr : line_of_code(*unit, at - bias);
+  Dwarf_Addr at = 0;
+  Dwarf_Die* const unit = tables_->unit_at(address, at);
+  Dwarf_Line* const line = unit == nullptr ? nullptr : line_of_code(*unit, at);
   const char* const name = line == nullptr ? nullptr : dwarf_linesrc(line, nullptr, nullptr);
   return name != nullptr && std::string_view(name).ends_with(file);
 }
 
 const void* SourceLines::statement_before(const void* address) {
   const std::lock_guard lock(mutex_);
-  const auto at = static_cast<Dwarf_Addr>(reinterpret_cast<std::uintptr_t>(address));
-  Dwfl_Module* const module =
-      tables_->dwfl == nullptr ? nullptr : dwfl_addrmodule(tables_->dwfl, at);
-  Dwarf_Addr bias = 0;
-  Dwarf_Die* const unit = module == nullptr ? nullptr : unit_of(module, at, bias);
+  Dwarf_Addr at = 0;
+  Dwarf_Die* const unit = tables_->unit_at(address, at);
   Dwarf_Die function;
-  if (unit == nullptr || !find_function(*unit, at - bias, function)) return address;
-  auto statements = statements_before(*unit, function, at - bias);
+  if (unit == nullptr || !find_function(*unit, at, function)) return address;
+  auto statements = statements_before(*unit, function, at);
   std::ranges::sort(statements, std::greater());
   for (const Dwarf_Addr statement : statements) {
-    const auto* const before = static_cast<const char*>(address) - (at - bias - statement);
+    const auto* const before = static_cast<const char*>(address) - (at - statement);
     if (!find(before).empty()) return before;
   }
   return address;
