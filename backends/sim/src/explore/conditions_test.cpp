@@ -127,7 +127,9 @@ TEST_F(Conditions, HostBytesOfReplicasWithoutWatchedCode) {
   };
   host_.report.accesses = 0;
   EXPECT_THAT(broken_by(body), ElementsAre(kHostBytes));
-  EXPECT_EQ(explore({.devices = 2, .seed = 7}, body).level(), VerdictLevel::kRefuted);
+  const Verdict verdict = explore({.devices = 2, .seed = 7}, body);
+  EXPECT_EQ(verdict.level(), VerdictLevel::kRefuted);
+  EXPECT_THAT(explain(verdict), ::testing::HasSubstr("no replica ran watched code"));
 }
 
 TEST_F(Conditions, Queries) {
