@@ -174,7 +174,8 @@ void HostWatcher::clash(const Marks& marks, bool written, Agents lanes, std::uin
                         const Access& access) {
   if (!any(lanes)) return;
   // Each replica has an errno of its own, at one address.
-  if (address == address_number(&errno) / 8 * 8) return;
+  const std::uintptr_t error = address_number(&errno);
+  if (address == error / 8 * 8) lanes &= ~lanes_of(error % 8, sizeof(errno));
   const auto counts = [](Maker maker) { return maker == Maker::kOwnerCount; };
   const auto is_plain = [](Maker maker) {
     return maker == Maker::kCode || maker == Maker::kLibrary || maker == Maker::kKernel ||

@@ -175,11 +175,17 @@ CallSite SourceLines::find(const void* address) {
 
 bool SourceLines::is_of(const void* address, std::string_view file) {
   const std::lock_guard lock(mutex_);
+  const auto [found, is_new] = files_.try_emplace(address);
+  if (is_new) found->second = find_file(address);
+  return found->second.ends_with(file);
+}
+
+std::string_view SourceLines::find_file(const void* address) {
   Dwarf_Addr at = 0;
   Dwarf_Die* const unit = tables_->unit_at(address, at);
   Dwarf_Line* const line = unit == nullptr ? nullptr : line_of_code(*unit, at);
   const char* const name = line == nullptr ? nullptr : dwarf_linesrc(line, nullptr, nullptr);
-  return name != nullptr && std::string_view(name).ends_with(file);
+  return name == nullptr ? std::string_view() : name;
 }
 
 const void* SourceLines::statement_before(const void* address) {

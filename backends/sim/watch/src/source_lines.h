@@ -35,9 +35,12 @@ class SourceLines {
   struct Tables;
 
   CallSite find(const void* address);
+  std::string_view find_file(const void* address);
 
   std::mutex mutex_;
-  std::map<const void*, CallSite> found_;  // Looked up, and never listed.
+  // Looked up, and never listed.
+  std::map<const void*, CallSite> found_;
+  std::map<const void*, std::string_view> files_;
   std::unique_ptr<Tables> tables_;
 };
 
