@@ -277,9 +277,8 @@ std::vector<Condition> conditions_of(const BodyRun& run, const Options& options)
 
 void confirm_by_schedules(std::vector<Condition>& conditions, const Log& log) {
   conditions.front().evidence =
-      "the judged schedule, the serial schedule and its reverse did the "
-      "same " +
-      operations(log) + ", with the same outcome";
+      "the judged schedule, the serial schedule and its reverse did the same " + operations(log) +
+      ", with the same outcome";
 }
 
 void take_back_host_bytes(std::vector<Condition>& conditions) {

@@ -155,9 +155,10 @@ class Exploration {
   bool certifies(const BodyRun& first) {
     const OtherAddresses blocks;
     LastFirst reverse;
-    logs_ = {first.log().hash()};
-    if (!does_the_same(first, nullptr) || !does_the_same(first, &reverse)) return false;
-    report_.schedules = static_cast<int>(logs_.size());
+    std::set<std::uint64_t> logs{first.log().hash()};
+    if (!does_the_same(first, nullptr, logs)) return false;
+    if (!does_the_same(first, &reverse, logs)) return false;
+    report_.schedules = static_cast<int>(logs.size());
     report_.level = VerdictLevel::kCertified;
     confirm_by_schedules(report_.conditions, first.log());
     return true;
@@ -165,11 +166,12 @@ class Exploration {
 
   // Whether a run with the choices of `chooser`, null for the serial schedule, does as `first`.
   // Equal hashes suffice; unequal hashes may come from names of streams, an effect of the order.
-  bool does_the_same(const BodyRun& first, Chooser* chooser) {
+  // Adds the hash of the log to `logs`.
+  bool does_the_same(const BodyRun& first, Chooser* chooser, std::set<std::uint64_t>& logs) {
     Options options = serially();
     options.record_limit = 0;
     const BodyRun run(options, {.chooser = chooser}, body_, Scrutiny::kNothing);
-    logs_.insert(run.log().hash());
+    logs.insert(run.log().hash());
     if (!first.outcome().same(run.outcome())) return false;
     if (first.log().order_free_hash() == run.log().order_free_hash()) return true;
     const BodyRun stepwise(serially(), {.chooser = chooser}, body_, Scrutiny::kSteps);
@@ -319,7 +321,6 @@ class Exploration {
   const ExploredBody& body_;
   VerdictReport report_;
   std::set<std::string> tokens_;  // Of all schedules so far.
-  std::set<std::uint64_t> logs_;  // Of a certificate: the hashes of the logs of its schedules.
   std::set<Agents> delayed_;
 };
 
