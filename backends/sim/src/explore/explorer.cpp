@@ -16,6 +16,7 @@
 #include "explore/delaying_chooser.h"
 #include "explore/guided_chooser.h"
 #include "explore/outcome_text.h"
+#include "explore/reverse_chooser.h"
 #include "explore/shrunk_answers.h"
 #include "random_chooser.h"
 
@@ -37,13 +38,6 @@ constexpr std::uint64_t kRandom = 6;
 constexpr int kDelays = 6;
 constexpr int kTrials = 48;
 constexpr std::size_t kLongLog = std::size_t{1} << 20;
-
-// The reverse of the serial schedule: streams before replicas, the highest replica first. Bodies of
-// kernels run in the phase of their launch.
-class LastFirst final : public Chooser {
- public:
-  std::uint32_t choose(ChoiceKind, std::uint32_t count) override { return count - 1; }
-};
 
 Options explored(Options options) {
   options.record = true;
@@ -154,7 +148,7 @@ class Exploration {
   // `first` meets all conditions.
   bool certifies(const BodyRun& first) {
     const OtherAddresses blocks;
-    LastFirst reverse;
+    ReverseChooser reverse;
     std::set<std::uint64_t> logs{first.log().hash()};
     if (!does_the_same(first, nullptr, logs)) return false;
     if (!does_the_same(first, &reverse, logs)) return false;
@@ -204,7 +198,7 @@ class Exploration {
   // The judged schedule decides when a body of a kernel runs. With streams before replicas, all
   // bodies meet the accesses of the phase of their launch.
   void add_races_of_bodies() {
-    LastFirst chooser;
+    ReverseChooser chooser;
     const BodyRun run(options_, {.chooser = &chooser}, body_, Scrutiny::kAll);
     delayed_.merge(agents_to_delay(run));
     for (const Race& race : races_of(run)) {
@@ -227,7 +221,7 @@ class Exploration {
       const BodyRun run(options_, {.chooser = &chooser}, body_, Scrutiny::kOrder);
       return decides(first, run, serial);
     };
-    if (try_schedule(LastFirst())) return;
+    if (try_schedule(ReverseChooser())) return;
     int delays = 0;
     for (const Agents& agents : delayed_) {
       if (++delays > kDelays) break;
