@@ -9,8 +9,8 @@
 # run make or ninja. Called in the folder that makes the target.
 #
 # Calls of functions outside watched targets are noted when a replica makes them: their accesses are
-# unseen. VOUCH names functions, as the source or the linker spells them, with no access to memory
-# which replicas share.
+# unseen. VOUCH names functions with no access to memory which replicas share: as the verdict or the
+# linker spells them, or without the parameters, for every function of the name.
 
 function(belfry_watch target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "VOUCH")
@@ -58,7 +58,8 @@ function(belfry_watch target)
     set_property(TARGET ${target} APPEND PROPERTY LINK_OPTIONS "${stubs}")
   endif()
 
-  list(JOIN arg_VOUCH "," vouched)
+  # No name has a backquote.
+  list(JOIN arg_VOUCH "`" vouched)
   find_program(BELFRY_CXXFILT c++filt REQUIRED)
   mark_as_advanced(BELFRY_CXXFILT)
   add_custom_command(TARGET ${target} PRE_LINK

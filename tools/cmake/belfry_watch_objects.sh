@@ -7,7 +7,7 @@
 #   belfry_watch_objects.sh NM OBJCOPY OBJDUMP READELF CXXFILT COMPILER TABLE STUBS VOUCHED=NAMES
 #                           OBJECT...
 # TABLE is belfry_watch_calls.txt, STUBS the object to write, NAMES a list of functions with
-# commas, as the source or the linker names them.
+# backquotes between them, as the source or the linker names them, with or without parameters.
 #
 # - Inline functions and instances of templates get names of their own: a linker would else use
 #   watched code for equal functions of libraries, or the other way round.
@@ -59,6 +59,28 @@ function varies(name,    k) {
   for (k = 1; k <= varying; ++k) if (name ~ vary[k]) return 1
   return 0
 }
+# A name with std::string as a source has it.
+function plain(text) {
+  gsub(/std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> *>/,
+       "std::string", text)
+  gsub(/\[abi:cxx11\]/, "", text)
+  return text
+}
+# The name of a function without its parameters, which come last.
+function without_parameters(text,    at, depth, c) {
+  at = length(text)
+  while (at > 0 && substr(text, at, 1) != ")") --at
+  for (; at > 0; --at) {
+    c = substr(text, at, 1)
+    if (c == ")") ++depth
+    if (c == "(" && --depth == 0) return substr(text, 1, at - 1)
+  }
+  return text
+}
+function is_vouched(name,    text) {
+  text = plain(readable[name])
+  return name in vouches || text in vouches || without_parameters(text) in vouches
+}
 function is_inline(name) { return name ~ /^_Z/ && name !~ /^_ZT/ }
 # Whether a readable name is a name of a function: parameters come last, outside the arguments of
 # templates.
@@ -70,7 +92,7 @@ function is_function(text) {
 # The name that the linker shall see for a function that no object of the target defines.
 function wanted(name,    k) {
   if (name in wrapped) return "belfry_watch." name
-  if (name in vouches || readable[name] in vouches) return name
+  if (is_vouched(name)) return name
   if (varies(name)) return "belfry_unseen." name
   if (name ~ /^_ZT[VISTC]/ || name ~ /^_ZG/) return name
   for (k = 1; k <= patterns; ++k) if (name ~ pattern[k]) return name
@@ -89,8 +111,8 @@ BEGIN {
     cut = index(line, "\t")
     readable[substr(line, 1, cut - 1)] = substr(line, cut + 1)
   }
-  count = split(vouched, names, ",")
-  for (k = 1; k <= count; ++k) vouches[names[k]] = 1
+  count = split(vouched, names, "`")
+  for (k = 1; k <= count; ++k) vouches[plain(names[k])] = 1
 }
 FILENAME ~ /symbols$/ { lines[++count_of_lines] = $0 }
 $1 == "N" && $3 ~ /^[TDBRVWu]$/ { defined[bare($2)] = 1 }

@@ -28,3 +28,8 @@ void add_one(int* value);
 void plain_push_back(std::vector<long>* values);
 void stranger(int* value);
 void vouched_stranger(int* value);
+void vouched_with_text(const std::string& text, int* value);
+/// Vouched for by the name alone.
+void vouched_by_name(int* value);
+void vouched_by_name(const std::string& text, int* value);
+void vouched_by_name_no_more(const std::string& text, int* value);

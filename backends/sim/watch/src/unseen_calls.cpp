@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <memory>
+#include <string_view>
 
 // The script of belfry_watch() writes the sections: a call for each unwatched function that watched
 // code calls, the names of unwatched functions with an address in watched code, and the names of
@@ -31,6 +32,16 @@ extern "C" {
 
 namespace belfry::sim::watch {
 namespace {
+
+// belfry_watch() knows the short name, too.
+std::string with_short_strings(std::string text) {
+  static constexpr std::string_view kLong =
+      "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >";
+  for (std::size_t at = 0; (at = text.find(kLong, at)) != std::string::npos;) {
+    text.replace(at, kLong.size(), "std::string");
+  }
+  return text;
+}
 
 std::uintptr_t base() { return reinterpret_cast<std::uintptr_t>(&code_of); }
 
@@ -60,7 +71,7 @@ std::string readable(const std::string& name) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 ? std::string(text.get()) : name;
+  return status == 0 ? with_short_strings(text.get()) : name;
 }
 
 std::uint32_t code_of(const void* address) {
