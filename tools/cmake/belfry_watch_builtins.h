@@ -30,6 +30,7 @@ BELFRY_BUILTIN(char*, strcat, char*, const char*);
 BELFRY_BUILTIN(char*, strchr, const char*, int);
 BELFRY_BUILTIN(char*, strrchr, const char*, int);
 BELFRY_BUILTIN(char*, strstr, const char*, const char*);
+BELFRY_BUILTIN(int, snprintf, char*, __SIZE_TYPE__, const char*, ...);
 
 #ifdef __cplusplus
 }
@@ -53,3 +54,4 @@ BELFRY_BUILTIN(char*, strstr, const char*, const char*);
 #define __builtin_strchr belfry_watch_strchr
 #define __builtin_strrchr belfry_watch_strrchr
 #define __builtin_strstr belfry_watch_strstr
+#define __builtin_snprintf belfry_watch_snprintf

@@ -126,6 +126,18 @@ Row vouched_function() {
   return {text(watched(1, body)), ""};
 }
 
+Row vouched_functions() {
+  int value = 0;
+  const std::string words = "words";
+  const Body body = [&](std::size_t, int) {
+    vouched_with_text(words, &value);
+    vouched_by_name(words, &value);
+    vouched_by_name(&value);
+    vouched_by_name_no_more(words, &value);
+  };
+  return {text(watched(1, body)), "unseen vouched_by_name_no_more(std::string const&, int*)"};
+}
+
 Row c_function() {
   const Body body = [](std::size_t, int) { std::fflush(stdout); };
   return {text(watched(1, body)), "unseen fflush"};
@@ -194,6 +206,21 @@ Row enlarged_block() {
   return row;
 }
 
+// The second replica comes after the first.
+Row block_kept_in_place() {
+  auto* const block = static_cast<char*>(std::malloc(64));
+  void* shrunk = nullptr;
+  std::vector<char> got(2);
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) shrunk = std::realloc(block, 60);
+    if (id == 1) got[id] = block[7];
+  };
+  Row row{text(watched(1, body)),
+          wrote(__FILE__, __LINE__ - 4) + ", " + did_read(__FILE__, __LINE__ - 3)};
+  std::free(shrunk);
+  return row;
+}
+
 Row pointer_to_a_block() {
   void* shared = nullptr;
   std::vector<void*> blocks(2);
@@ -221,6 +248,7 @@ std::vector<Case> call_cases() {
           {"an inherited constructor", inherited_constructor},
           {"calls outside replicas", unwatched_outside},
           {"a function that the target vouches for", vouched_function},
+          {"functions that the target vouches for, with and without parameters", vouched_functions},
           {"a function of the C library", c_function},
           {"a printed number", printed_number},
           {"a printed text", printed_text},
@@ -228,5 +256,6 @@ std::vector<Case> call_cases() {
           {"a static variable of a function", static_variable},
           {"a caught exception", caught_exception},
           {"a block that realloc enlarges", enlarged_block},
+          {"a block that realloc keeps in its place", block_kept_in_place},
           {"the pointer of posix_memalign", pointer_to_a_block}};
 }

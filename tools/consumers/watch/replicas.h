@@ -45,6 +45,7 @@ std::vector<Case> memory_cases();
 std::vector<Case> owner_cases();
 std::vector<Case> call_cases();
 std::vector<Case> language_cases();
+std::vector<Case> exception_cases();
 std::vector<Case> container_cases();
 std::vector<Case> stream_cases();
 std::vector<Case> tensor_cases();

@@ -6,15 +6,18 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
-// Constructors of standard exceptions, outside the headers of libstdc++: the text belongs to the
-// caller. The names are the linker's.
+// Functions of standard exceptions, outside the headers of libstdc++: the object and the text of a
+// constructor belong to the caller. Classes derived from the two with a text copy and end that
+// part. The names are the linker's.
 namespace belfry::sim::watch {
 namespace {
 
 template <class Exception>
 void construct(void* self, const char* text, const void* pc) {
   reads(text, std::char_traits<char>::length(text) + 1, pc);
+  writes(self, sizeof(Exception), pc);
   new (self) Exception(text);
 }
 
@@ -22,7 +25,49 @@ template <class Exception>
 void construct(void* self, const std::string& text, const void* pc) {
   reads(&text, sizeof text, pc);
   reads(text.data(), text.size(), pc);
+  writes(self, sizeof(Exception), pc);
   new (self) Exception(text);
+}
+
+template <class Exception>
+void copy(void* self, const Exception& from, const void* pc) {
+  reads(&from, sizeof from, pc);
+  writes(self, sizeof from, pc);
+  new (self) Exception(from);
+}
+
+// The source of a move loses the text.
+template <class Exception>
+void move(void* self, Exception& from, const void* pc) {
+  writes(&from, sizeof from, pc);
+  writes(self, sizeof from, pc);
+  new (self) Exception(std::move(from));
+}
+
+template <class Exception>
+void* assign(void* self, const Exception& from, const void* pc) {
+  reads(&from, sizeof from, pc);
+  writes(self, sizeof from, pc);
+  return &(*static_cast<Exception*>(self) = from);
+}
+
+template <class Exception>
+void* assign_moved(void* self, Exception& from, const void* pc) {
+  writes(&from, sizeof from, pc);
+  writes(self, sizeof from, pc);
+  return &(*static_cast<Exception*>(self) = std::move(from));
+}
+
+template <class Exception>
+void end(void* self, const void* pc) {
+  writes(self, sizeof(Exception), pc);
+  static_cast<Exception*>(self)->Exception::~Exception();
+}
+
+template <class Exception>
+const char* text_of(const void* self, const void* pc) {
+  reads(self, sizeof(Exception), pc);
+  return static_cast<const Exception*>(self)->Exception::what();
 }
 
 }  // namespace
@@ -49,6 +94,42 @@ BELFRY_EXCEPTION(range_error, "11range_error")
 BELFRY_EXCEPTION(overflow_error, "14overflow_error")
 BELFRY_EXCEPTION(underflow_error, "15underflow_error")
 
+#define BELFRY_PARTS(error, part, linkers)                                            \
+  void watched_##error##_copy_##part(void*, const std::error&)                        \
+      BELFRY_STANDS_FOR(linkers "C" #part "ERKS_");                                   \
+  void watched_##error##_copy_##part(void* self, const std::error& from) {            \
+    copy(self, from, BELFRY_HERE);                                                    \
+  }                                                                                   \
+  void watched_##error##_move_##part(void*, std::error&)                              \
+      BELFRY_STANDS_FOR(linkers "C" #part "EOS_");                                    \
+  void watched_##error##_move_##part(void* self, std::error& from) {                  \
+    move(self, from, BELFRY_HERE);                                                    \
+  }                                                                                   \
+  void watched_##error##_end_##part(void*) BELFRY_STANDS_FOR(linkers "D" #part "Ev"); \
+  void watched_##error##_end_##part(void* self) { end<std::error>(self, BELFRY_HERE); }
+#define BELFRY_WITH_TEXT(error, linkers)                                                         \
+  BELFRY_PARTS(error, 1, "_ZNSt" linkers)                                                        \
+  BELFRY_PARTS(error, 2, "_ZNSt" linkers)                                                        \
+  void* watched_##error##_assign(void*, const std::error&)                                       \
+      BELFRY_STANDS_FOR("_ZNSt" linkers "aSERKS_");                                              \
+  void* watched_##error##_assign(void* self, const std::error& from) {                           \
+    return assign(self, from, BELFRY_HERE);                                                      \
+  }                                                                                              \
+  void* watched_##error##_assign_moved(void*, std::error&)                                       \
+      BELFRY_STANDS_FOR("_ZNSt" linkers "aSEOS_");                                               \
+  void* watched_##error##_assign_moved(void* self, std::error& from) {                           \
+    return assign_moved(self, from, BELFRY_HERE);                                                \
+  }                                                                                              \
+  const char* watched_##error##_text(const void*) BELFRY_STANDS_FOR("_ZNKSt" linkers "4whatEv"); \
+  const char* watched_##error##_text(const void* self) {                                         \
+    return text_of<std::error>(self, BELFRY_HERE);                                               \
+  }
+
+BELFRY_WITH_TEXT(logic_error, "11logic_error")
+BELFRY_WITH_TEXT(runtime_error, "13runtime_error")
+
+#undef BELFRY_WITH_TEXT
+#undef BELFRY_PARTS
 #undef BELFRY_EXCEPTION
 #undef BELFRY_CONSTRUCTS_FROM
 #undef BELFRY_CONSTRUCTS
