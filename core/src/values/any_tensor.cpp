@@ -165,6 +165,7 @@ void AnyTensor::require_writable_memory() const {
            "Tensor::from(x.shape(), x.to_host())");
   }
   detail::note_copy_for_write(*this);
+  if (detail::host_accesses != nullptr) detail::host_accesses->asks_for_owners(&view_.buffer);
   if (view_.buffer.use_count() != 1) {
     reject(", while a second tensor shares the memory",
            "end the second tensor first, or make it a copy, such as Tensor::from(x.shape(), "

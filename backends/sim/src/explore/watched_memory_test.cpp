@@ -4,7 +4,10 @@
 // The end of memory in watched code.
 #include "belfry/belfry.h"
 #include "belfry/sim/explore.h"
+#include "belfry/tensor_ops.h"
+#include "belfry/testing/asserts.h"
 #include "belfry/testing/certified.h"
+#include "testing/broken_conditions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +23,8 @@
 namespace belfry::sim::watched_memory_test {
 namespace {
 
+using testing::broken_conditions;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Replica 0 ends memory that replica 1 reads. The watch keeps the memory.
@@ -77,6 +83,65 @@ TEST(WatchedMemory, OfOwnersEndsWithTheLast) {
   const Verdict verdict = explore({.devices = 2, .seed = 7}, body);
   EXPECT_EQ(verdict.level(), VerdictLevel::kSampled) << explain(verdict);
   EXPECT_THAT(explain(verdict), HasSubstr("the last owner ends the object"));
+}
+
+// In some judged schedules, the first replica that makes an owner ends the last.
+TEST(WatchedMemory, OfOwnersEndsWithTheLastIfTheFirstIsTheLast) {
+  const auto body = [](Backend& backend) {
+    std::vector<std::shared_ptr<int>> owners(3, std::make_shared<int>(5));
+    MirroredStrategy strategy{backend};
+    strategy.run([&](ReplicaContext& replica) {
+      auto& own = owners[static_cast<std::size_t>(replica.replica_id())];
+      auto second = own;
+      backend.device(replica.replica_id()).communication_stream().synchronize();
+      second.reset();
+      own.reset();
+    });
+  };
+  for (std::uint64_t seed = 0; seed < 32; ++seed) {
+    const Verdict verdict = explore({.devices = 3, .seed = seed}, body);
+    EXPECT_EQ(verdict.level(), VerdictLevel::kSampled) << explain(verdict);
+    EXPECT_THAT(explain(verdict), HasSubstr("the last owner ends the object"));
+  }
+}
+
+// Replica 1 writes to memory of the program, which is an error while replica 0 has a handle.
+std::string written_by(Backend& backend, bool ends_in_run) {
+  MirroredStrategy strategy{backend};
+  const auto scope = strategy.scope();
+  std::vector<float> memory(2, 1);
+  std::vector<Tensor<float>> handles(2, Tensor<float>::over({2}, std::span(memory)));
+  if (!ends_in_run) handles[0] = {};
+  std::string got;
+  strategy.run([&](ReplicaContext& replica) {
+    if (replica.replica_id() == 0) {
+      if (ends_in_run) handles[0] = {};
+      return;
+    }
+    try {
+      scale(handles[1], 2.0F);
+      got = "written";
+    } catch (const InvalidArgumentError&) {
+      got = "refused";
+    }
+  });
+  (void)handles[1].to_host();
+  return got;
+}
+
+TEST(WatchedMemory, OfTheProgramMakesNoCertificateIfASecondHandleEnds) {
+  belfry::testing::asserts("SEM-193");
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const Options options{.devices = 2, .seed = seed};
+    const Verdict ends =
+        explore(options, [](Backend& backend) { return written_by(backend, true); });
+    EXPECT_EQ(ends.level(), VerdictLevel::kRefuted) << explain(ends);
+    EXPECT_THAT(broken_conditions(ends), ElementsAre("nothing asks for the progress of agents"));
+    const Verdict ended =
+        explore(options, [](Backend& backend) { return written_by(backend, false); });
+    EXPECT_CERTIFIED(ended);
+    EXPECT_EQ(ended.report().outcomes.at(0).outcome, "written");
+  }
 }
 
 }  // namespace

@@ -13,12 +13,13 @@ using Place = std::uint32_t;
 
 /// The kind of code that made an access.
 enum class Maker : std::uint8_t {
-  kCode,        ///< An ordinary statement, or a watched call.
-  kAtomic,      ///< An atomic operation.
-  kOwnerCount,  ///< A change of a count of owners.
-  kRelease,     ///< The end of a block of memory.
-  kKernel,      ///< A statement of the body of a user's kernel.
-  kLibrary,     ///< A function of belfry; the code of the place is the number of a call site.
+  kCode,            ///< An ordinary statement, or a watched call.
+  kAtomic,          ///< An atomic operation.
+  kOwnerCount,      ///< A change of a count that seems to be of owners of a std::shared_ptr.
+  kExceptionOwner,  ///< A change of the count of owners of an exception.
+  kRelease,         ///< The end of a block of memory.
+  kKernel,          ///< A statement of the body of a user's kernel.
+  kLibrary,         ///< A function of belfry; the code of the place is the number of a call site.
 };
 
 /// All places, as a tree: the parent of an access is the innermost call around the access, and the

@@ -164,6 +164,7 @@ void HostWatcher::begin_phase() {
   if (note_thread()) return;
   if (mode_ == Mode::kMerge) end_merge();
   ended_.give_back();
+  shared_counts_.clear();
   ++phase_;
   ++phases_;
   if (mode_ == Mode::kReplica) join_phase();
@@ -210,6 +211,14 @@ void HostWatcher::touched(const void* memory, std::size_t bytes, bool writes,
                           const CallSite& site) noexcept {
   if (belfry_watch_counts == 0) return;
   access(memory, bytes, {.writes = writes, .maker = Maker::kLibrary, .site = &site});
+}
+
+// A std::shared_ptr of libstdc++ is two pointers. The second points to an object with the count of
+// owners after the pointer to the table of its type.
+void HostWatcher::asks_for_owners(const void* pointer) noexcept {
+  if (belfry_watch_counts == 0) return;
+  const char* const counts = static_cast<const char* const*>(pointer)[1];
+  access(counts + sizeof(void*), sizeof(int), {.writes = false, .maker = Maker::kAtomic});
 }
 
 }  // namespace belfry::sim::watch

@@ -39,7 +39,7 @@ struct Access {
   const void* pc = nullptr;  ///< The instruction after the access or call.
   Maker maker = Maker::kCode;
   const CallSite* site = nullptr;    ///< Of kLibrary.
-  bool releases_last_owner = false;  ///< Of kOwnerCount.
+  bool releases_last_owner = false;  ///< Of counts of owners.
 };
 
 /// The state of the watch. The process has one, see host_watcher().
@@ -60,6 +60,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
 
   void touched(const void* memory, std::size_t bytes, bool writes,
                const CallSite& site) noexcept override;
+  void asks_for_owners(const void* pointer) noexcept override;
   // Of a body that no stream runs, the accesses do not count.
   void kernel_begins() noexcept override { ignore(true); }
   void kernel_ended() noexcept override { ignore(false); }
@@ -180,6 +181,7 @@ class HostWatcher final : public RunTime, public detail::HostAccesses {
   bool used_atomics_ = false;
   bool shared_last_owner_ = false;
   std::set<const void*> owner_counts_;       // Places of changes, of counts that replicas share.
+  std::set<std::uintptr_t> shared_counts_;   // In the phase: counts that two replicas change.
   std::atomic<bool> second_thread_ = false;  // Second threads write, too.
   bool foreign_stack_ = false;
   std::set<std::string> also_unseen_;

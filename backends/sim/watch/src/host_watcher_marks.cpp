@@ -51,6 +51,8 @@ void HostWatcher::access(const void* memory, std::size_t bytes, const Access& ac
   }
   if (mode_ == Mode::kReplica) ++accesses_;
   mark_all(at, bytes, access);
+  // Not from a clash alone: the first replica that changed a count may be the last owner.
+  if (access.releases_last_owner && shared_counts_.contains(at)) shared_last_owner_ = true;
 }
 
 // The block is kept: a replica that uses the block is in conflict, and does no harm. If replicas
@@ -176,7 +178,12 @@ void HostWatcher::clash(const Marks& marks, bool written, Agents lanes, std::uin
   // Each replica has an errno of its own, at one address.
   const std::uintptr_t error = address_number(&errno);
   if (address == error / 8 * 8) lanes &= ~lanes_of(error % 8, sizeof(errno));
-  const auto counts = [](Maker maker) { return maker == Maker::kOwnerCount; };
+  const auto counts = [](Maker maker) {
+    return maker == Maker::kOwnerCount || maker == Maker::kExceptionOwner;
+  };
+  const auto note_place = [&](Maker maker, const void* place) {
+    if (maker == Maker::kOwnerCount) owner_counts_.insert(place);
+  };
   const auto is_plain = [](Maker maker) {
     return maker == Maker::kCode || maker == Maker::kLibrary || maker == Maker::kKernel ||
            maker == Maker::kRelease;
@@ -185,9 +192,9 @@ void HostWatcher::clash(const Marks& marks, bool written, Agents lanes, std::uin
     if (lanes[k] == 0) continue;
     const Maker first = tree_.at(marks.places[k]).maker;
     if (counts(first) && counts(access.maker)) {
-      shared_last_owner_ |= access.releases_last_owner;
-      owner_counts_.insert(address_of_code(tree_.at(marks.places[k]).code));
-      owner_counts_.insert(access.pc);
+      shared_counts_.insert(address + k);
+      note_place(first, address_of_code(tree_.at(marks.places[k]).code));
+      note_place(access.maker, access.pc);
     } else if (!is_plain(first) && !is_plain(access.maker)) {
       used_atomics_ = true;
     } else {
