@@ -35,7 +35,7 @@ struct JudgedTest {
 
 /// The exploration of a case with n backends takes n explorations of n backends: cases with more
 /// are not explored.
-inline constexpr int kMostBackends = 24;
+inline constexpr int kMostBackends = 40;
 /// Counts the backends that the factory has made.
 int& backends_made();
 
