@@ -9,8 +9,9 @@
 # TABLE is belfry_watch_calls.txt, STUBS the object to write, NAMES a list of functions with
 # backquotes between them, as the source or the linker names them, with or without parameters.
 #
-# - Inline functions and instances of templates get names of their own: a linker would else use
-#   watched code for equal functions of libraries, or the other way round.
+# - Inline functions, instances of templates and their tables of virtual functions get names of their
+#   own: a linker would else use watched code for equal functions of libraries, or the other way
+#   round.
 # - A call of a function with a stand-in in belfry::watch goes to the stand-in.
 # - A call of any other function outside the target passes a stub, which notes the call if a replica
 #   makes the call, and goes on to the function. Calls of functions with a new answer in each run
@@ -81,7 +82,11 @@ function is_vouched(name,    text) {
   text = plain(readable[name])
   return name in vouches || text in vouches || without_parameters(text) in vouches
 }
-function is_inline(name) { return name ~ /^_Z/ && name !~ /^_ZT/ }
+function is_inline(name) { return name ~ /^_Z/ && (name !~ /^_ZT/ || name ~ /^_ZT[hvc]/) }
+# Whether a weak symbol gets a name of its own: an inline function, or a table of virtual functions.
+function is_own(type, name) {
+  return (type == "W" && is_inline(name)) || (type == "V" && name ~ /^_ZT[VTC]/)
+}
 # Whether a readable name is a name of a function: parameters come last, outside the arguments of
 # templates.
 function is_function(text) {
@@ -117,7 +122,7 @@ BEGIN {
 FILENAME ~ /symbols$/ { lines[++count_of_lines] = $0 }
 $1 == "N" && $3 ~ /^[TDBRVWu]$/ { defined[bare($2)] = 1 }
 $1 == "N" && $3 == "T" { strong[bare($2)] = 1 }
-$1 == "N" && $3 == "W" && is_inline(bare($2)) { inlined[bare($2)] = 1 }
+$1 == "N" && is_own($3, bare($2)) { inlined[bare($2)] = 1 }
 $1 == "P" { called[bare($2)] = 1 }
 END {
   for (i = 1; i <= count_of_lines; ++i) {
@@ -129,7 +134,7 @@ END {
       now = wanted(base)
       if (now ~ /^belfry_unseen\./) unseen[base] = 1
       if (now != name) renamed[name] = now
-    } else if (kind == "N" && word[3] == "W" && is_inline(base)) {
+    } else if (kind == "N" && is_own(word[3], base)) {
       if (name == base) renamed[name] = "belfry_watched." name
     } else if (kind == "G") {
       group[name] = 1

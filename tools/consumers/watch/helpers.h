@@ -22,10 +22,17 @@ struct Registry {
 template <>
 int Registry<int(char)>::count;
 
+/// The linker could take the table of virtual functions from a file that is not watched.
+struct Writer {
+  virtual ~Writer() = default;
+  virtual void write(int* value) { ++*value; }
+};
+
 /// In a watched library.
 void add_one(int* value);
 /// In a file that is not watched.
 void plain_push_back(std::vector<long>* values);
+Writer* plain_writer();
 void stranger(int* value);
 void vouched_stranger(int* value);
 void vouched_with_text(const std::string& text, int* value);
