@@ -34,6 +34,10 @@ function(belfry_watch target)
     list(APPEND options -Wno-tsan ${functions}
          "SHELL:-include \"${tools}/belfry_watch_builtins.h\"")
   endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    # clang makes vectors of loops before the instrumentation, which leaves long vectors out.
+    list(APPEND options -fno-vectorize -fno-slp-vectorize)
+  endif()
   # Line tables, unless the build type has more.
   set(without_tables "$<NOT:$<CONFIG:Debug,RelWithDebInfo>>")
   list(APPEND options "$<${without_tables}:-g1>")

@@ -74,6 +74,23 @@ Row copy_of_vector() {
           wrote(__FILE__, __LINE__ - 4) + ", " + did_read(__FILE__, __LINE__ - 3)};
 }
 
+Row reversed_list() {
+  std::list<int> shared{1, 2, 3};
+  std::vector<int> got(2);
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) shared.reverse();
+    if (id == 1) got[id] = shared.front();
+  };
+  return {text(watched(1, body)),
+          wrote(__FILE__, __LINE__ - 4) + ", " + did_read(__FILE__, __LINE__ - 3)};
+}
+
+Row sorted_list() {
+  std::vector<std::list<int>> lists{{3, 1, 2}, {2, 1}};
+  const Body body = [&](std::size_t id, int) { lists[id].sort(); };
+  return {text(watched(1, body)), ""};
+}
+
 }  // namespace
 
 std::vector<Case> container_cases() {
@@ -83,5 +100,7 @@ std::vector<Case> container_cases() {
           {"an unordered set", unordered_set},
           {"an insertion beside a walk", insertion_beside_walk},
           {"the letters of a string", letters_of_string},
-          {"a copy of a vector", copy_of_vector}};
+          {"a copy of a vector", copy_of_vector},
+          {"a reversed list", reversed_list},
+          {"sorted lists of each replica", sorted_list}};
 }

@@ -7,6 +7,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -79,6 +80,36 @@ Row last_owner_of_an_exception() {
   return {text(watched(1, body)), "last owner"};
 }
 
+// The end of the catch block ends the last owner.
+Row last_owner_caught() {
+  std::exception_ptr shared = std::make_exception_ptr(1);
+  std::vector<std::exception_ptr> owners{shared, shared};
+  shared = nullptr;
+  const Body body = [&](std::size_t id, int) {
+    try {
+      std::rethrow_exception(std::exchange(owners[id], nullptr));
+    } catch (int) {
+    }
+  };
+  return {text(watched(1, body)), "last owner"};
+}
+
+Row own_exceptions() {
+  std::vector<int> got(2);
+  const Body body = [&](std::size_t id, int) {
+    try {
+      try {
+        throw std::string("own");
+      } catch (const std::string&) {
+        throw;
+      }
+    } catch (const std::string&) {
+      got[id] = 1;
+    }
+  };
+  return {text(watched(1, body)), ""};
+}
+
 struct Holder {
   std::exception_ptr exception;
 };
@@ -109,5 +140,7 @@ std::vector<Case> exception_cases() {
           {"reads of a shared exception", read_errors},
           {"owners of an exception", owners_of_an_exception},
           {"the last owner of an exception", last_owner_of_an_exception},
+          {"the last owner of an exception, caught", last_owner_caught},
+          {"exceptions of each replica", own_exceptions},
           {"the present exception in shared memory", present_exception}};
 }

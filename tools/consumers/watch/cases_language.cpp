@@ -6,11 +6,15 @@
 
 #include <cxxabi.h>
 
+#include <cctype>
+#include <charconv>
 #include <cmath>
 #include <complex>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <typeinfo>
@@ -105,6 +109,63 @@ Row sine_and_cosine() {
   return {text(watched(1, body)), ""};
 }
 
+Row text_of_a_position() {
+  char shared[] = "text";
+  std::vector<std::string> got(2, std::string(8, ' '));
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) std::snprintf(got[id].data(), 8, "%1$s", shared);
+    if (id == 1) shared[2] = '!';
+  };
+  return {text(watched(1, body)), "unseen snprintf with %s or %n"};
+}
+
+Row digits_of_a_number() {
+  char shared[] = "0.25 ";
+  std::vector<double> got(2);
+  char digits[32];
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) std::from_chars(shared, shared + 5, got[id]);
+    if (id == 1) std::to_chars(shared, shared + 4, 0.75);
+    if (id == 1) std::to_chars(digits, digits + 32, 0.75F);
+  };
+  return {text(watched(1, body)),
+          did_read(__FILE__, __LINE__ - 5) + ", " + wrote(__FILE__, __LINE__ - 4)};
+}
+
+Row parts_of_a_number() {
+  volatile double number = 2.5;
+  double whole = 0;
+  int exponent = 0;
+  std::vector<double> got(2);
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) got[id] = std::modf(number, &whole);
+    if (id == 1) got[id] = whole + std::frexp(number, &exponent) + std::isalpha('a');
+  };
+  return {text(watched(1, body)),
+          wrote(__FILE__, __LINE__ - 4) + ", " + did_read(__FILE__, __LINE__ - 3)};
+}
+
+// The address of a function of C in code that no replica calls.
+Row single_calls() {
+  std::vector<int> got(2);
+  const Body body = [&](std::size_t id, int) {
+    static std::once_flag flag;
+    if (got.size() == 3) std::call_once(flag, [] {});
+    got[id] = 1;
+  };
+  return {text(watched(1, body)), ""};
+}
+
+// Other calls of the function could be of any class.
+Row virtual_function() {
+  const std::unique_ptr<Writer> plain(plain_writer());
+  const auto own = std::make_unique<Writer>();
+  const std::vector<Writer*> writers{own.get(), plain.get()};
+  int value = 0;
+  const Body body = [&](std::size_t, int) { writers[0]->write(&value); };
+  return {lines(watched(1, body)), "helpers.h:28"};
+}
+
 // A variable with parentheses in the name is no function.
 Row variable_of_a_library() {
   std::vector<int> got(2);
@@ -124,5 +185,10 @@ std::vector<Case> language_cases() {
           {"the number of a text", number_of_a_text},
           {"the shared text of a number", shared_text_of_a_number},
           {"sine and cosine", sine_and_cosine},
+          {"a text by its position", text_of_a_position},
+          {"the digits of a number", digits_of_a_number},
+          {"the parts of a number", parts_of_a_number},
+          {"a call_once that nobody makes", single_calls},
+          {"a virtual function in a header", virtual_function},
           {"a variable of an unwatched library", variable_of_a_library}};
 }

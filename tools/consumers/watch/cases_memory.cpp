@@ -4,7 +4,10 @@
 #include "replicas.h"
 
 #include <array>
+#include <cstddef>
+#include <cstdlib>
 #include <map>
+#include <new>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -107,6 +110,47 @@ Row slots_in_merge() {
   return {text(watched(1, body, merge)), ""};
 }
 
+// Replica 0 ends a block that replica 1 reads.
+bool is_seen(char* block, void (*end)(char*)) {
+  std::vector<char> got(2);
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) end(block);
+    if (id == 1) got[id] = block[0];
+  };
+  return !watched(1, body).conflicts.empty();
+}
+
+struct alignas(64) Wide {
+  char bytes[64] = {};
+  ~Wide() { bytes[0] = 1; }  // Arrays keep their number of elements.
+};
+
+Row ended_blocks() {
+  constexpr std::align_val_t kWide{64};
+  const auto aligned = [=] { return static_cast<char*>(::operator new(64, kWide)); };
+  const auto many = [=] { return static_cast<char*>(::operator new[](64, kWide)); };
+  const std::vector<bool> seen{
+      is_seen(new char, [](char* block) { delete block; }),
+      is_seen(new char[64], [](char* block) { delete[] block; }),
+      is_seen(static_cast<char*>(std::malloc(64)), [](char* block) { std::free(block); }),
+      is_seen(static_cast<char*>(::operator new(64)),
+              [](char* block) { ::operator delete(block, std::nothrow); }),
+      is_seen(static_cast<char*>(::operator new[](64)),
+              [](char* block) { ::operator delete[](block, std::nothrow); }),
+      is_seen(aligned(), [](char* block) { ::operator delete(block, kWide); }),
+      is_seen(aligned(), [](char* block) { ::operator delete(block, kWide, std::nothrow); }),
+      is_seen(many(), [](char* block) { ::operator delete[](block, kWide); }),
+      is_seen(many(), [](char* block) { ::operator delete[](block, 64, kWide); }),
+      is_seen(many(), [](char* block) { ::operator delete[](block, kWide, std::nothrow); }),
+      is_seen(reinterpret_cast<char*>(new Wide[2]),
+              [](char* block) { delete[] reinterpret_cast<Wide*>(block); })};
+  std::string missed;
+  for (std::size_t k = 0; k < seen.size(); ++k) {
+    if (!seen[k]) missed += std::to_string(k) + " ";
+  }
+  return {missed, ""};
+}
+
 }  // namespace
 
 std::vector<Case> memory_cases() {
@@ -117,6 +161,7 @@ std::vector<Case> memory_cases() {
           {"a constant table", constant_table},
           {"a value over a merge", value_over_merge},
           {"heap memory of each replica", own_heap},
+          {"blocks that a replica ends", ended_blocks},
           {"a captured value that was not reduced", value_not_reduced},
           {"slots that a merge reads", slots_in_merge}};
 }

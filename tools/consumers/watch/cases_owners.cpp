@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 namespace {
@@ -54,6 +55,25 @@ Row ticket() {
   return {text(watched(1, body)), "atomics"};
 }
 
+// clang calls libatomic.
+#if defined(__x86_64__) && !defined(__clang__)
+struct Wide {
+  long low = 0;
+  long high = 0;
+};
+
+Row wide_atomic() {
+  std::atomic<Wide> shared;
+  std::vector<long> got(2);
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) shared = Wide{1, 2};
+    if (id == 1) got[id] = shared.load().high;
+  };
+  std::string seen = text(watched(1, body));
+  return {seen + (got[1] == 2 ? "" : ", other bytes"), "atomics"};
+}
+#endif
+
 Row atomic_of_one() {
   std::atomic<int> next{0};
   const Body body = [&](std::size_t id, int) {
@@ -76,6 +96,9 @@ std::vector<Case> owner_cases() {
           {"the last owner", last_owner},
           {"a shared atomic object", shared_atomic},
           {"a ticket", ticket},
+#if defined(__x86_64__) && !defined(__clang__)
+          {"an atomic object of 16 bytes", wide_atomic},
+#endif
           {"an atomic object of one replica", atomic_of_one},
           {"a mutex", mutex}};
 }

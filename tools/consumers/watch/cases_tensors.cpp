@@ -6,6 +6,8 @@
 #include <belfry/sim/backend.h>
 #include <belfry/tensor_ops.h>
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 using belfry::CallSite;
@@ -49,6 +51,46 @@ Row elements_of_shared() {
           wrote(__FILE__, __LINE__ - 2) + ", " + wrote(__FILE__, __LINE__ - 2)};
 }
 
+// A text has the shape, which the handle owns.
+Row text_of_a_handle() {
+  belfry::sim::Backend backend({.devices = 1});
+  MirroredStrategy strategy(backend);
+  const auto scope = strategy.scope();
+  const auto other = Tensor<float>::full({3}, 1.0F);
+  auto shared = Tensor<float>::full({2}, 1.0F);
+  std::string got;
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) got = to_string(shared);
+    if (id == 1) shared = other;
+  };
+  const auto report = watched(1, body);
+  return {report.conflicts.empty() ? "nothing" : "a conflict", "a conflict"};
+}
+
+Row shared_shape() {
+  belfry::Shape shared{2, 3};
+  std::string got;
+  std::int64_t columns = 0;
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) got = to_string(shared);
+    if (id == 0) columns = shared.extent(1);
+    if (id == 1) shared = {4};
+  };
+  const std::string seen = text(watched(1, body));
+  return {seen.find(did_read(__FILE__, __LINE__ - 5)) != seen.npos ? "the text" : seen, "the text"};
+}
+
+Row text_of_a_device() {
+  std::string shared = "/gpu:0";
+  std::vector<int> got(2);
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) got[id] = belfry::DeviceSpec::parse(shared).index;
+    if (id == 1) shared[5] = '1';
+  };
+  return {text(watched(1, body)),
+          did_read(__FILE__, __LINE__ - 4) + ", " + wrote(__FILE__, __LINE__ - 3)};
+}
+
 Row own_tensors() {
   belfry::sim::Backend backend({.devices = 2});
   MirroredStrategy strategy(backend);
@@ -69,5 +111,8 @@ std::vector<Case> tensor_cases() {
   return {{"a handle that replicas assign", assigned_handle},
           {"a handle in verbs", handle_in_verbs},
           {"elements that replicas read to one place", elements_of_shared},
+          {"the text of a handle", text_of_a_handle},
+          {"a shared shape", shared_shape},
+          {"the text of a device", text_of_a_device},
           {"tensors of each replica", own_tensors}};
 }

@@ -20,13 +20,12 @@ void* __libc_memalign(std::size_t alignment, std::size_t bytes);
 
 namespace {
 
-[[gnu::always_inline]] inline void forget(void* memory, std::size_t bytes) {
-  if (belfry_watch_active != 0) belfry::sim::watch::host_watcher().forget(memory, bytes);
-}
-
 // A block may have more bytes than were asked for: the end of an earlier block has left marks.
 [[gnu::always_inline]] inline void* fresh(void* block) {
-  if (block != nullptr) forget(block, ::malloc_usable_size(block));
+  using belfry::sim::watch::host_watcher;
+  if (block != nullptr && belfry_watch_active != 0) {
+    host_watcher().forget(block, ::malloc_usable_size(block));
+  }
   return block;
 }
 
@@ -40,14 +39,9 @@ void* calloc(std::size_t count, std::size_t bytes) noexcept {
   return fresh(__libc_calloc(count, bytes));
 }
 
-// A block that stays in its place keeps the marks of its bytes: other replicas may use the block.
+// Of code that is not watched: the block is the caller's.
 void* realloc(void* block, std::size_t bytes) noexcept {
-  const std::size_t before = block == nullptr ? 0 : ::malloc_usable_size(block);
-  void* const now = __libc_realloc(block, bytes);
-  if (now != block || now == nullptr) return fresh(now);
-  const std::size_t after = ::malloc_usable_size(now);
-  if (after > before) forget(static_cast<char*>(now) + before, after - before);
-  return now;
+  return fresh(__libc_realloc(block, bytes));
 }
 
 void* memalign(std::size_t alignment, std::size_t bytes) noexcept {

@@ -102,6 +102,27 @@ void watched_transfer(ListNode* position, ListNode* first, ListNode* last) {
   position->_M_transfer(first, last);
 }
 
+void watched_reverse(ListNode*) BELFRY_STANDS_FOR("_ZNSt8__detail15_List_node_base10_M_reverseEv");
+void watched_reverse(ListNode* header) {
+  ListNode* node = header;
+  do {
+    writes_node(node, BELFRY_HERE);
+    node = node->_M_next;
+  } while (node != header);
+  header->_M_reverse();
+}
+
+void watched_swap(ListNode&, ListNode&)
+    BELFRY_STANDS_FOR("_ZNSt8__detail15_List_node_base4swapERS0_S1_");
+void watched_swap(ListNode& one, ListNode& other) {
+  for (ListNode* const header : {&one, &other}) {
+    writes_node(header, BELFRY_HERE);
+    writes_node(header->_M_prev, BELFRY_HERE);
+    writes_node(header->_M_next, BELFRY_HERE);
+  }
+  ListNode::swap(one, other);
+}
+
 std::size_t watched_hash(const void*, std::size_t, std::size_t)
     BELFRY_STANDS_FOR("_ZSt11_Hash_bytesPKvmm");
 std::size_t watched_hash(const void* at, std::size_t bytes, std::size_t seed) {

@@ -3,6 +3,8 @@
 
 #include "watched_call.h"
 
+#include <cxxabi.h>
+
 #include <cstddef>
 #include <exception>
 
@@ -26,7 +28,7 @@ void change_owners(const void* pointer, bool releases, const void* pc) {
   const bool is_last = releases && __atomic_load_n(owners, __ATOMIC_SEQ_CST) == 1;
   belfry::sim::watch::host_watcher().access(
       owners, sizeof *owners,
-      {.writes = true, .pc = pc, .maker = Maker::kOwnerCount, .releases_last_owner = is_last});
+      {.writes = true, .pc = pc, .maker = Maker::kExceptionOwner, .releases_last_owner = is_last});
 }
 
 }  // namespace
@@ -49,6 +51,15 @@ void watched_remove_exception_owner(void* pointer)
 void watched_remove_exception_owner(void* pointer) {
   change_owners(pointer, true, BELFRY_HERE);
   remove_exception_owner(pointer);
+}
+
+// The end of a catch block may end the last owner: a second one makes the count last until then.
+void watched_end_catch() BELFRY_STANDS_FOR("__cxa_end_catch");
+void watched_end_catch() {
+  if (belfry_watch_counts == 0) return abi::__cxa_end_catch();
+  const std::exception_ptr caught = std::current_exception();
+  abi::__cxa_end_catch();
+  if (caught) change_owners(&caught, true, BELFRY_HERE);
 }
 
 }  // extern "C"

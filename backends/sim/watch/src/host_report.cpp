@@ -89,9 +89,7 @@ std::vector<std::string> HostWatcher::unseen(HostReport& report) const {
 // Whether all changes of shared counts are those of libstdc++.
 bool HostWatcher::counts_owners() const {
   return std::ranges::all_of(owner_counts_, [](const void* place) {
-    if (place == nullptr) return false;
-    const auto is_of = [&](const char* file) { return source_lines().is_of(inside(place), file); };
-    return is_of("/ext/atomicity.h") || is_of("/bits/exception_ptr.h");
+    return place != nullptr && source_lines().is_of(inside(place), "/ext/atomicity.h");
   });
 }
 

@@ -3,8 +3,6 @@
 
 #include "watched_call.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -68,13 +66,6 @@ int watched_posix_memalign(void** block, std::size_t alignment, std::size_t byte
   const int failure = ::posix_memalign(block, alignment, bytes);
   if (failure == 0) writes(block, sizeof(*block), BELFRY_HERE);
   return failure;
-}
-
-// Moves or keeps all bytes of the block.
-void* watched_realloc(void*, std::size_t) BELFRY_STANDS_FOR("realloc");
-void* watched_realloc(void* block, std::size_t bytes) {
-  if (block != nullptr) writes(block, ::malloc_usable_size(block), BELFRY_HERE);
-  return ::realloc(block, bytes);
 }
 
 void* watched_memset(void*, int, std::size_t) BELFRY_STANDS_FOR("memset");

@@ -18,7 +18,7 @@ using belfry::sim::watch::writes;
 
 bool takes_addresses(const char* format) {
   while ((format = std::strchr(format, '%')) != nullptr) {
-    format += 1 + std::strspn(format + 1, "-+ #0123456789.*'hlLqjzt");
+    format += 1 + std::strspn(format + 1, "-+ #0123456789$.*'hlLqjzt");
     if (*format == 's' || *format == 'S' || *format == 'n') return true;
     if (*format != '\0') ++format;
   }

@@ -15,7 +15,7 @@ namespace belfry::sim::watch {
 /// caller is an allocation.
 class RecentBlocks {
  public:
-  static constexpr std::size_t kMost = 512;
+  static constexpr std::size_t kMost = 4096;
 
   void add(const void* block, std::size_t bytes) {
     const auto* const low = static_cast<const char*>(block);
