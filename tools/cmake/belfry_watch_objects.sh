@@ -9,9 +9,8 @@
 # TABLE is belfry_watch_calls.txt, STUBS the object to write, NAMES a list of functions with
 # backquotes between them, as the source or the linker names them, with or without parameters.
 #
-# - Inline functions, instances of templates and their tables of virtual functions get names of their
-#   own: a linker would else use watched code for equal functions of libraries, or the other way
-#   round.
+# - Inline functions, instances of templates and tables of virtual functions get new names: a linker
+#   would else use watched code for equal functions of libraries, or the other way round.
 # - A call of a function with a stand-in in belfry::watch goes to the stand-in.
 # - A call of any other function outside the target passes a stub, which notes the call if a replica
 #   makes the call, and goes on to the function. Calls of functions with a new answer in each run

@@ -145,7 +145,7 @@ Row parts_of_a_number() {
           wrote(__FILE__, __LINE__ - 4) + ", " + did_read(__FILE__, __LINE__ - 3)};
 }
 
-// The address of a function of C in code that no replica calls.
+// The address of a function of C, in code without a call.
 Row single_calls() {
   std::vector<int> got(2);
   const Body body = [&](std::size_t id, int) {

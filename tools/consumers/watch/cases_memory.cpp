@@ -110,7 +110,7 @@ Row slots_in_merge() {
   return {text(watched(1, body, merge)), ""};
 }
 
-// Replica 0 ends a block that replica 1 reads.
+// Replica 0 ends a block, and replica 1 reads the block.
 bool is_seen(char* block, void (*end)(char*)) {
   std::vector<char> got(2);
   const Body body = [&](std::size_t id, int) {
@@ -122,7 +122,7 @@ bool is_seen(char* block, void (*end)(char*)) {
 
 struct alignas(64) Wide {
   char bytes[64] = {};
-  ~Wide() { bytes[0] = 1; }  // Arrays keep their number of elements.
+  ~Wide() { bytes[0] = 1; }  // Arrays keep the number of elements.
 };
 
 Row ended_blocks() {

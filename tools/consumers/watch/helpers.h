@@ -22,7 +22,7 @@ struct Registry {
 template <>
 int Registry<int(char)>::count;
 
-/// The linker could take the table of virtual functions from a file that is not watched.
+/// The linker could take the table of virtual functions from an unwatched file.
 struct Writer {
   virtual ~Writer() = default;
   virtual void write(int* value) { ++*value; }
