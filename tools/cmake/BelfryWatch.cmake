@@ -108,7 +108,7 @@ function(belfry_watch_check_target target)
   endif()
 endfunction()
 
-# Ends with an error if a sanitizer has the same job. Called when the folder of the target is done.
+# Ends with an error if a sanitizer has the same job, or objects have no code. Called when the folder of the target is done.
 function(belfry_watch_check_options target)
   set(all "${CMAKE_CXX_FLAGS} ${CMAKE_EXE_LINKER_FLAGS}")
   if(CMAKE_BUILD_TYPE)
@@ -136,5 +136,10 @@ function(belfry_watch_check_options target)
             "belfry_watch(${target}): the target is built with -fsanitize=${CMAKE_MATCH_1}. A "
             "watch uses the accesses that -fsanitize=thread reports itself; build the watched "
             "target without the sanitizer, in a build tree of its own")
+  endif()
+  if(all MATCHES "-fno-lto.*-flto")
+    message(FATAL_ERROR
+            "belfry_watch(${target}): the target gets -flto after the call. Code compiled when a "
+            "program is linked cannot be watched; give -flto before, or leave the option out")
   endif()
 endfunction()

@@ -19,6 +19,11 @@ set -eu
 nm=$1 objcopy=$2 objdump=$3 readelf=$4 cxxfilt=$5 compiler=$6 table=$7 stubs=$8
 vouched=${9#VOUCHED=}
 shift 9
+# Precompiled headers are among the objects of a target, and have no code.
+for object in "$@"; do
+  shift
+  case $object in *.gch | *.pch) ;; *) set -- "$@" "$object" ;; esac
+done
 
 machine=$("$readelf" -h "$1" | sed -n 's/ *Machine: *//p')
 folder=$stubs.parts

@@ -99,6 +99,18 @@ Row shared_text_of_a_number() {
           did_read(__FILE__, __LINE__ - 4) + ", " + wrote(__FILE__, __LINE__ - 3)};
 }
 
+// The number is 1, and the function looks for an exponent.
+Row part_of_an_exponent() {
+  char shared[] = "1e+x";
+  std::vector<double> got(2);
+  const Body body = [&](std::size_t id, int) {
+    if (id == 0) got[id] = std::strtod(shared, nullptr);
+    if (id == 1) shared[3] = '5';
+  };
+  return {text(watched(1, body)),
+          did_read(__FILE__, __LINE__ - 4) + ", " + wrote(__FILE__, __LINE__ - 3)};
+}
+
 Row sine_and_cosine() {
   std::vector<double> got(2);
   volatile double angle = 0.5;
@@ -184,6 +196,7 @@ std::vector<Case> language_cases() {
           {"the name of a type", name_of_a_type},
           {"the number of a text", number_of_a_text},
           {"the shared text of a number", shared_text_of_a_number},
+          {"a part of an exponent", part_of_an_exponent},
           {"sine and cosine", sine_and_cosine},
           {"a text by its position", text_of_a_position},
           {"the digits of a number", digits_of_a_number},

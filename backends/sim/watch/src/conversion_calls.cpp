@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "texts_of_numbers.h"
 #include "watched_call.h"
 
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 
-// Functions of the C library for texts of numbers, as std::stoi calls. A function reads the text up
-// to the first letter after the number. Newer headers of C have second names for some functions.
+// Functions of the C library for texts of numbers, as std::stoi calls. Newer headers of C have
+// second names for some functions.
 namespace belfry::sim::watch {
 namespace {
 
@@ -14,7 +17,7 @@ template <class Convert>
 auto converted(const char* text, char** end, const Convert& convert, const void* pc) {
   char* after = nullptr;
   const auto number = convert(text, &after);
-  reads(text, static_cast<std::size_t>(after - text) + 1, pc);
+  reads(text, extent_of_number(text, text + std::strlen(text) + 1), pc);
   if (end != nullptr) {
     writes(end, sizeof *end, pc);
     *end = after;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "texts_of_numbers.h"
 #include "watched_call.h"
 
 #include <charconv>
@@ -21,16 +22,15 @@ BELFRY_TO_CHARS(watched_float_text, "f", float)
 BELFRY_TO_CHARS(watched_double_text, "d", double)
 #undef BELFRY_TO_CHARS
 
-#define BELFRY_FROM_CHARS(name, linkers, type)                                                \
-  std::from_chars_result name(const char*, const char*, type&, std::chars_format)             \
-      BELFRY_STANDS_FOR("_ZSt10from_charsPKcS0_R" linkers "St12chars_format");                \
-  std::from_chars_result name(const char* first, const char* last, type& value,               \
-                              std::chars_format format) {                                     \
-    const std::from_chars_result found = std::from_chars(first, last, value, format);         \
-    const bool ended = found.ptr == last;                                                     \
-    reads(first, static_cast<std::size_t>(found.ptr - first) + (ended ? 0 : 1), BELFRY_HERE); \
-    if (found.ec == std::errc()) writes(&value, sizeof value, BELFRY_HERE);                   \
-    return found;                                                                             \
+#define BELFRY_FROM_CHARS(name, linkers, type)                                        \
+  std::from_chars_result name(const char*, const char*, type&, std::chars_format)     \
+      BELFRY_STANDS_FOR("_ZSt10from_charsPKcS0_R" linkers "St12chars_format");        \
+  std::from_chars_result name(const char* first, const char* last, type& value,       \
+                              std::chars_format format) {                             \
+    const std::from_chars_result found = std::from_chars(first, last, value, format); \
+    reads(first, extent_of_number(first, last), BELFRY_HERE);                         \
+    if (found.ec == std::errc()) writes(&value, sizeof value, BELFRY_HERE);           \
+    return found;                                                                     \
   }
 BELFRY_FROM_CHARS(watched_float_of_text, "f", float)
 BELFRY_FROM_CHARS(watched_double_of_text, "d", double)
