@@ -108,7 +108,8 @@ function(belfry_watch_check_target target)
   endif()
 endfunction()
 
-# Ends with an error if a sanitizer has the same job, or objects have no code. Called when the folder of the target is done.
+# Ends with an error if a sanitizer has the same job, or if objects have no code. Called when the
+# folder of the target is done.
 function(belfry_watch_check_options target)
   set(all "${CMAKE_CXX_FLAGS} ${CMAKE_EXE_LINKER_FLAGS}")
   if(CMAKE_BUILD_TYPE)

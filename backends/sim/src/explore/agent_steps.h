@@ -20,7 +20,7 @@ namespace belfry::sim {
 
 /// The steps of each host agent of a run, in the agent's own order, with digests of the data of its
 /// device work. Two schedules of a certified program have equal steps: names of streams, which
-/// depend on the order of all agents, are left out.
+/// depend on the order of all agents, and copies before writes (SEM-194) are left out.
 class AgentSteps {
  public:
   /// Adds the step of an observation of a host agent, if there is a step.
@@ -55,13 +55,22 @@ class AgentSteps {
     return *(latest_ + count_++ % kBlock);
   }
   void add_block();
+  // Whether the observation belongs to a copy before a write.
+  bool is_of_copy(const Observation& seen);
   Step& at(std::size_t position) const { return blocks_[position / kBlock][position % kBlock]; }
 
   std::map<Actor, Steps> by_actor() const;
   static bool same(const Step& a, const Step& b);
   static std::string text(const Step* step);
 
+  // The copy that an actor is about to make.
+  struct Copy {
+    Footprint storage{};        // That keeps its bytes.
+    bool is_allocated = false;  // Whether the actor has the memory of the copy.
+  };
+
   ActorNumbers actors_;
+  std::map<Actor, Copy> copies_;
   // Of all agents, in blocks: a list that grows as one would move all steps again and again.
   std::vector<std::unique_ptr<Step[]>> blocks_;
   Step* latest_ = nullptr;  // The last block.

@@ -285,8 +285,7 @@ void take_back_host_bytes(std::vector<Condition>& conditions) {
   const auto host_bytes = std::ranges::find(conditions, kHostBytes, &Condition::name);
   host_bytes->holds = false;
   host_bytes->evidence =
-      "schedules differ, and no access of the run is the reason: an access is unseen, or replicas "
-      "end handles of a tensor that a replica writes (SEM-194)";
+      "schedules differ, and no access of the run is the reason: an access is unseen";
 }
 
 std::vector<Breach> breaches_of(const BodyRun& run, const Options& options) {

@@ -144,5 +144,28 @@ TEST(WatchedMemory, OfTheProgramMakesNoCertificateIfASecondHandleEnds) {
   }
 }
 
+// Replica 1 ends a handle before or after the write of replica 0, which copies the storage in some
+// schedules alone. No value depends on the copy.
+TEST(WatchedMemory, OfTensorsIsCertifiedThoughASecondHandleEnds) {
+  belfry::testing::asserts("SEM-190", "SEM-194");
+  const auto body = [](Backend& backend) {
+    MirroredStrategy strategy{backend};
+    const auto scope = strategy.scope();
+    auto shared = Tensor<float>::full({2}, 1.0F);
+    strategy.run([&](ReplicaContext& replica) {
+      Tensor<float> second;
+      if (replica.replica_id() == 1) second = shared;
+      replica.merge_call([](CrossReplicaContext&) {});
+      if (replica.replica_id() == 0) scale(shared, 3.0F);
+    });
+    return shared.to_host()[0];
+  };
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
+    const Verdict verdict = explore({.devices = 2, .seed = seed}, body);
+    EXPECT_CERTIFIED(verdict);
+    EXPECT_EQ(verdict.report().outcomes.at(0).outcome, "3");
+  }
+}
+
 }  // namespace
 }  // namespace belfry::sim::watched_memory_test
