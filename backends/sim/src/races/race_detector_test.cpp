@@ -304,12 +304,36 @@ TEST(ARace, NamesTheMissingOrder) {
   EXPECT_EQ(missing(common.begin_run().write(replica(0), 3, 7).read(replica(1), 3, 7)),
             "replicas submit to S3 in any order: a merge between the calls is missing");
   Script reader;
-  EXPECT_EQ(missing(reader.begin_run().write(replica(0), 3, 7).host_reads(replica(1), 7)),
-            "R1 of run 1 reads without a wait for S3");
+  EXPECT_EQ(missing(reader.begin_run().write(replica(0), 3, 7).host_reads(replica(0), 7)),
+            "R0 of run 1 reads without a wait for S3");
   Script writer;
   writer.write(kHost, 3, 7).host_waits(kHost, 3).begin_run().host_reads(replica(0), 7);
   EXPECT_EQ(missing(writer.write(replica(1), 3, 7)),
             "a merge between the access and the call of R1 of run 1 is missing");
+}
+
+// The wait of replica 1 covers the work of replica 0 in some schedules alone.
+TEST(ARace, NamesAMissingMergeToAReplicaThatWaits) {
+  Script run;
+  run.begin_run().write(replica(0), 3, 7).host_waits(replica(1), 3).host_reads(replica(1), 7);
+  ASSERT_THAT(run.races(), SizeIs(1));
+  EXPECT_EQ(run.races()[0].missing,
+            "a merge between the call and the access of R1 of run 1, and after the merge a wait "
+            "for S3, are missing");
+}
+
+// A merge lies between the calls.
+TEST(ARace, NamesNoMergeBetweenTwoPhases) {
+  Script work;
+  work.begin_run().write(replica(0), 3, 7).merge().read(replica(1), 4, 7);
+  ASSERT_THAT(work.races(), SizeIs(1));
+  EXPECT_EQ(work.races()[0].missing,
+            "S4 does not wait for S3: record an event in S3 after the first access, and let S4 "
+            "wait for the event before the second");
+  Script read;
+  read.begin_run().write(replica(0), 3, 7).merge().host_reads(replica(1), 7);
+  ASSERT_THAT(read.races(), SizeIs(1));
+  EXPECT_EQ(read.races()[0].missing, "R1 of run 1 reads without a wait for S3");
 }
 
 }  // namespace
