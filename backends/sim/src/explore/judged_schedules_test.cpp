@@ -9,7 +9,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -46,6 +48,24 @@ TEST(JudgedSchedules, AllRefuteTwoOutcomesOfTheFurtherSchedules) {
   Options serial = judged(0);
   serial.schedule = Schedule::fixed();
   EXPECT_EQ(explore(serial, first).level(), VerdictLevel::kRefuted);
+}
+
+// In the reverse schedule, each replica makes all its steps before the next lower replica starts.
+TEST(JudgedSchedules, AllRefuteAnOutcomeOfTheReverseSchedule) {
+  const auto descends = [](Backend& backend) {
+    MirroredStrategy strategy{backend};
+    Order order;
+    strategy.run([&](ReplicaContext& replica) {
+      for (int step = 0; step < 4; ++step) {
+        order.push_back(replica.replica_id());
+        (void)Tensor<float>::full({1}, 1.0F);
+      }
+    });
+    return std::ranges::is_sorted(order, std::greater<>());
+  };
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    EXPECT_EQ(explore(judged(seed), descends).level(), VerdictLevel::kRefuted) << seed;
+  }
 }
 
 // The body tells one order of 120 from the others. The order is a judged schedule's, and none of

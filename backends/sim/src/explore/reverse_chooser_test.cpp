@@ -27,7 +27,7 @@ TEST(ReverseChooser, TakesTheHighestReplicaFirst) {
 }
 
 TEST(ReverseChooser, TakesStreamsBeforeReplicas) {
-  EXPECT_EQ(chosen({{Kind::kReplica, 5}, {Kind::kStream, 3}, {Kind::kStream, 1}}), 1U);
+  EXPECT_EQ(chosen({{Kind::kReplica, 5}, {Kind::kStream, 3}, {Kind::kStream, 1}}), 2U);
   EXPECT_EQ(chosen({{Kind::kHost, 0}, {Kind::kStream, 0}}), 1U);
 }
 

@@ -40,6 +40,22 @@ int last_of(Backend& backend) {
   return last;
 }
 
+// Replica 0 reads at its start, and replica 1 writes at its end.
+int early_read(Backend& backend) {
+  MirroredStrategy strategy{backend};
+  int written = 0;
+  int read = 0;
+  strategy.run([&](ReplicaContext& replica) {
+    if (replica.replica_id() == 0) {
+      read = written;
+      return;
+    }
+    for (int step = 0; step < 8; ++step) (void)Tensor<float>::full({1}, 1.0F);
+    written = 1;
+  });
+  return read;
+}
+
 // The order decides the data of the kernels, and the outcome is nothing.
 void fills_by_order(Backend& backend) {
   MirroredStrategy strategy{backend};
@@ -87,6 +103,16 @@ TEST_F(UnseenAccesses, OfAnyTwoReplicasAreRefuted) {
           explore({.devices = kReplicas, .schedule = Schedule::fixed()}, first_of_two);
       EXPECT_EQ(verdict.level(), VerdictLevel::kRefuted) << one << ", " << other;
     }
+  }
+}
+
+// In the reverse schedule, replica 1 ends before replica 0 starts.
+TEST_F(UnseenAccesses, AtTheStartAndTheEndOfReplicasAreRefuted) {
+  belfry::testing::asserts("SEM-191");
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
+    const Verdict verdict = explore({.devices = 2, .seed = seed}, early_read);
+    ASSERT_EQ(verdict.level(), VerdictLevel::kRefuted) << explain(verdict);
+    EXPECT_THAT(explain(verdict), HasSubstr("an access is unseen"));
   }
 }
 
