@@ -21,6 +21,7 @@ install(FILES "${PROJECT_BINARY_DIR}/belfryConfig.cmake"
 if(TARGET belfry_watch)
   install(FILES "${PROJECT_SOURCE_DIR}/tools/cmake/BelfryWatch.cmake"
                 "${PROJECT_SOURCE_DIR}/tools/cmake/belfry_watch_builtins.h"
+                "${PROJECT_SOURCE_DIR}/tools/cmake/belfry_watch_vectors.h"
                 "${PROJECT_SOURCE_DIR}/tools/cmake/belfry_watch_calls.txt"
           DESTINATION ${package_dir} COMPONENT development)
   install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/cmake/belfry_watch_objects.sh"

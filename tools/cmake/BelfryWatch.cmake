@@ -36,7 +36,8 @@ function(belfry_watch target)
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     # clang makes vectors of loops before the instrumentation, which leaves long vectors out.
-    list(APPEND options -fno-vectorize -fno-slp-vectorize)
+    list(APPEND options -fno-vectorize -fno-slp-vectorize
+         "SHELL:-include \"${tools}/belfry_watch_vectors.h\"")
   endif()
   # Line tables, unless the build type has more.
   set(without_tables "$<NOT:$<CONFIG:Debug,RelWithDebInfo>>")

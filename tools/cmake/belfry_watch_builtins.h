@@ -6,6 +6,9 @@
 // functions with few bytes by instructions, without instrumentation. Here the built-in names stand
 // for functions of belfry::watch; belfry_watch() turns the ordinary names into ordinary functions.
 
+// An option may come after those of belfry_watch().
+#undef _FORTIFY_SOURCE
+
 #define BELFRY_BUILTIN(type, name, ...) \
   type belfry_watch_##name(__VA_ARGS__) __asm__("belfry_watch." #name)
 

@@ -14,7 +14,7 @@
 # - A call of a function with a stand-in in belfry::watch goes to the stand-in.
 # - A call of any other function outside the target passes a stub, which notes the call if a replica
 #   makes the call, and goes on to the function. Calls of functions with a new answer in each run
-#   are noted in all code.
+#   are noted in all code, and so are long vectors of clang.
 set -eu
 nm=$1 objcopy=$2 objdump=$3 readelf=$4 cxxfilt=$5 compiler=$6 table=$7 stubs=$8
 vouched=${9#VOUCHED=}
@@ -41,6 +41,10 @@ for object in "$@"; do
   # reads all symbols again for each section, and takes minutes for thousands of templates.
   "$objdump" -rw "$object" |
     awk '/R_X86_64_PLT32|R_AARCH64_(CALL|JUMP)26/ { sub(/[-+]0x.*/, "", $3); print "P", $3 }'
+  if grep -q '^belfry_watch_wide ' "$folder/names"; then
+    "$objdump" -d --no-show-raw-insn "$object" |
+      awk '/%[yz]mm/ && /\(/ && !/\(%r(sp|bp|ip)/ { print "W"; exit }'
+  fi
   "$readelf" -gW "$object" | sed -n 's/.*group section.*\[\(_Z[^]]*\)\].*/G \1/p'
   echo "O $number"
 done >"$folder/symbols"
@@ -128,6 +132,7 @@ $1 == "N" && $3 ~ /^[TDBRVWu]$/ { defined[bare($2)] = 1 }
 $1 == "N" && $3 == "T" { strong[bare($2)] = 1 }
 $1 == "N" && is_own($3, bare($2)) { inlined[bare($2)] = 1 }
 $1 == "P" { called[bare($2)] = 1 }
+$1 == "W" { pointed["accesses to vectors of 32 bytes or more"] = 1 }
 END {
   for (i = 1; i <= count_of_lines; ++i) {
     split(lines[i], word, " ")
