@@ -5,7 +5,6 @@
 #include "belfry/belfry.h"
 #include "belfry/sim/explore.h"
 #include "belfry/tensor_ops.h"
-#include "belfry/testing/asserts.h"
 #include "belfry/testing/certified.h"
 #include "testing/broken_conditions.h"
 
@@ -130,7 +129,6 @@ std::string written_by(Backend& backend, bool ends_in_run) {
 }
 
 TEST(WatchedMemory, OfTheProgramMakesNoCertificateIfASecondHandleEnds) {
-  belfry::testing::asserts("SEM-193");
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     const Options options{.devices = 2, .seed = seed};
     const Verdict ends =
@@ -147,7 +145,6 @@ TEST(WatchedMemory, OfTheProgramMakesNoCertificateIfASecondHandleEnds) {
 // Replica 1 ends a handle before or after the write of replica 0, which copies the storage in some
 // schedules alone. No value depends on the copy.
 TEST(WatchedMemory, OfTensorsIsCertifiedThoughASecondHandleEnds) {
-  belfry::testing::asserts("SEM-190", "SEM-194");
   const auto body = [](Backend& backend) {
     MirroredStrategy strategy{backend};
     const auto scope = strategy.scope();
