@@ -4,7 +4,7 @@
 // Judges the suites case by case, and compares with a table of the tests without a certificate:
 //   SUITE.TEST LEVELS | CONDITION | ...
 // with the levels of all backends and cases, and the conditions that are not met. A test without a
-// row is CERTIFIED in every case.
+// row is CERTIFIED in every case. A test with parameters has one row.
 //   judged_suites TABLE [PREFIX [--explain]]
 // judges the tests whose names begin with PREFIX, and explains the first verdict of each level
 // without a certificate.
@@ -52,6 +52,19 @@ std::vector<std::string> tests_with(const std::string& prefix) {
   return names;
 }
 
+// The name of the row: of PREFIX/SUITE.TEST/PARAMETER without the parameter.
+std::string row_of(const std::string& test) {
+  const bool has_parameter = test.find('/') < test.find('.');
+  return has_parameter ? test.substr(0, test.rfind('/')) : test;
+}
+
+// The verdicts about the tests by rows.
+std::map<std::string, JudgedTest> judge(const std::vector<std::string>& tests) {
+  std::map<std::string, JudgedTest> rows;
+  for (const std::string& test : tests) rows[row_of(test)].add(judge_test(test));
+  return rows;
+}
+
 struct Totals {
   std::uint64_t tests = 0, certified_tests = 0, cases = 0, backends = 0, certified = 0, wrong = 0;
 };
@@ -78,8 +91,8 @@ void report(const std::string& name, const JudgedTest& judged, Table& table, boo
 int judge_all(const std::string& path, const std::string& prefix, bool explains) {
   Table table = read_table(path);
   Totals totals;
-  for (const std::string& name : tests_with(prefix)) {
-    report(name, judge_test(name), table, explains, totals);
+  for (const auto& [row, judged] : judge(tests_with(prefix))) {
+    report(row, judged, table, explains, totals);
   }
   if (prefix.empty()) {
     for (const auto& [name, row] : table) std::cout << "no test has the row " << name << '\n';

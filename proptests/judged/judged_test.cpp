@@ -99,6 +99,17 @@ void JudgedTest::judge(const std::function<std::string()>& run_case) {
   }
 }
 
+void JudgedTest::add(const JudgedTest& other) {
+  cases += other.cases;
+  backends += other.backends;
+  certified += other.certified;
+  levels.insert(other.levels.begin(), other.levels.end());
+  unmet.insert(other.unmet.begin(), other.unmet.end());
+  explained.insert(other.explained.begin(), other.explained.end());
+  too_many = too_many || other.too_many;
+  if (failure.empty()) failure = other.failure;
+}
+
 std::string JudgedTest::text() const {
   if (too_many)
     return "not explored: more than " + std::to_string(kMostBackends) + " backends in a case";

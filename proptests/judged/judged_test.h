@@ -28,6 +28,8 @@ struct JudgedTest {
 
   /// Explores a case: a program that returns the text of its failure, or an empty text.
   void judge(const std::function<std::string()>& run_case);
+  /// Adds the verdicts of the same test with other parameters.
+  void add(const JudgedTest& other);
   bool is_certified() const { return backends == certified && backends != 0; }
   /// `RACY SAMPLED | events have an order | ...`: the levels and the conditions.
   std::string text() const;

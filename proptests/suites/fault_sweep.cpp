@@ -3,6 +3,8 @@
 
 #include "suites/fault_sweep.h"
 
+#include <algorithm>
+#include <cctype>
 #include <utility>
 
 namespace belfry::testing {
@@ -40,6 +42,14 @@ std::string to_string(const VerbsCase& value) {
   std::string text = to_string(value.backend);
   for (std::size_t verb : value.verbs) text += std::string(", ") + throwing_verbs()[verb].name;
   return text;
+}
+
+std::string name_of_verb(const ::testing::TestParamInfo<std::size_t>& index) {
+  std::string name = throwing_verbs()[index.param].name;
+  std::erase(name, '\'');
+  std::ranges::replace_if(
+      name, [](unsigned char letter) { return std::isalnum(letter) == 0; }, '_');
+  return name;
 }
 
 std::vector<BackendRequest> small_backends(std::uint64_t seed) {

@@ -31,6 +31,9 @@ struct VerbsCase {
 std::string to_string(const VerbsCase& value);
 inline void showValue(const VerbsCase& value, std::ostream& out) { out << to_string(value); }
 
+/// `update_in_a_merge`: the verb with this index, for the names of tests.
+std::string name_of_verb(const ::testing::TestParamInfo<std::size_t>& index);
+
 /// Requests for one to three devices with both schedules, on the carrier that
 /// BELFRY_TESTING_CARRIER names. Without it they are on fibers, and two devices are on each other
 /// carrier too.
