@@ -44,8 +44,6 @@ bool is_step_of_agent(const Observation& seen) {
 // A copy is memory of the size of the storage, and work that reads the storage unless the write
 // needs none of its bytes.
 bool AgentSteps::is_of_copy(const Observation& seen) {
-  if (seen.kind == Kind::kCopiedOnWrite) copies_[seen.actor] = {seen.footprints.front(), false};
-  if (!is_step_of_agent(seen)) return false;
   const auto found = copies_.find(seen.actor);
   if (found == copies_.end()) return false;
   const auto [storage, is_allocated] = found->second;
@@ -63,7 +61,8 @@ bool AgentSteps::is_of_copy(const Observation& seen) {
 
 void AgentSteps::add(const Observation& seen) {
   if (seen.actor.agent.kind == AgentId::Kind::kStream) return;
-  if (is_of_copy(seen) || !is_step_of_agent(seen)) return;
+  if (seen.kind == Kind::kCopiedOnWrite) copies_[seen.actor] = {seen.footprints.front(), false};
+  if (!is_step_of_agent(seen) || is_of_copy(seen)) return;
   const std::uint32_t actor = actors_.of(seen.actor);
   Step& step = new_step();
   step = {.kind = seen.kind,

@@ -55,7 +55,7 @@ class AgentSteps {
     return *(latest_ + count_++ % kBlock);
   }
   void add_block();
-  // Whether the observation belongs to a copy before a write.
+  // Whether the step belongs to a copy before a write.
   bool is_of_copy(const Observation& seen);
   Step& at(std::size_t position) const { return blocks_[position / kBlock][position % kBlock]; }
 
