@@ -12,11 +12,6 @@
 
 namespace {
 
-// The text of the row: the number of pairs of places differs between builds.
-std::string whether(const belfry::sim::watch::HostReport& report) {
-  return report.conflicts.empty() ? "nothing" : "a conflict";
-}
-
 template <class Error>
 Row assigned_error() {
   Error shared("no replica");

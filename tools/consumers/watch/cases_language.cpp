@@ -65,8 +65,7 @@ Row dynamic_type() {
     if (id == 0) is_derived = dynamic_cast<Derived*>(shared) != nullptr;
     if (id == 1) new (memory) Derived;
   };
-  const auto report = watched(1, body);
-  return {report.conflicts.empty() ? "nothing" : "a conflict", "a conflict"};
+  return {whether(watched(1, body)), "a conflict"};
 }
 
 Row name_of_a_type() {

@@ -63,8 +63,7 @@ Row text_of_a_handle() {
     if (id == 0) got = to_string(shared);
     if (id == 1) shared = other;
   };
-  const auto report = watched(1, body);
-  return {report.conflicts.empty() ? "nothing" : "a conflict", "a conflict"};
+  return {whether(watched(1, body)), "a conflict"};
 }
 
 Row shared_shape() {

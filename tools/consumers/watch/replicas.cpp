@@ -50,6 +50,10 @@ watch::HostReport watched(int phases, const Body& body, const std::function<void
   return watch::stop();
 }
 
+std::string whether(const watch::HostReport& report) {
+  return report.conflicts.empty() ? "nothing" : "a conflict";
+}
+
 std::string text(const watch::HostReport& report) {
   std::string all;
   for (const auto& conflict : report.conflicts) add(all, text_of(conflict));

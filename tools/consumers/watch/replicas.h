@@ -29,6 +29,8 @@ std::string text(const belfry::sim::watch::HostReport& report);
 /// The lines with a conflict of the line with itself. Compilers differ in the accesses that a
 /// container makes.
 std::string lines(const belfry::sim::watch::HostReport& report);
+/// `a conflict` or `nothing`. Builds differ in the number of pairs of places.
+std::string whether(const belfry::sim::watch::HostReport& report);
 
 /// The same texts, from lines of the file `file`.
 std::string wrote(const char* file, int line);
