@@ -17,8 +17,8 @@ class HostAccesses {
   /// The calling replica or merge has accessed, or is about to access, `bytes` bytes at `memory`.
   virtual void touched(const void* memory, std::size_t bytes, bool writes,
                        const CallSite& site) noexcept = 0;
-  /// The calling replica or merge is about to ask for the number of owners of what the
-  /// std::shared_ptr at `pointer` points to: an answer that others change.
+  /// The calling replica or merge is about to ask for the number of owners of the object of the
+  /// std::shared_ptr at `pointer`. Other replicas may change the number.
   virtual void asks_for_owners(const void* pointer) noexcept = 0;
   /// The body of a user's kernel begins on the calling thread; its accesses are the kernel's.
   virtual void kernel_begins() noexcept = 0;
