@@ -13,7 +13,7 @@ failed=0
 
 mkdir -p "$folder/house/tools/ci" "$folder/bin" "$folder/elsewhere" "$folder/house/docs"
 cp "$tools/go" "$folder/house/tools/"
-cp "$tools/ci/common.sh" "$tools/ci/test.sh" "$folder/house/tools/ci/"
+cp "$tools/ci/common.sh" "$tools/ci/test.sh" "$tools/ci/not_run.py" "$folder/house/tools/ci/"
 echo "build bash" >"$folder/house/tools/apt-packages.txt"
 stand_in() {
   mkdir -p "$(dirname "$1")"
@@ -66,41 +66,74 @@ expect 0 "docs in $house given" "$elsewhere" "$house/tools/go" docs
 expect 2 "tools/go: this command takes no arguments" "$elsewhere" "$house/tools/go" docs all
 
 expect 2 "tools/go: no command 'dance'" "$elsewhere" "$house/tools/go" dance
-expect 2 "tools/go: this command takes no arguments" "$elsewhere" "$house/tools/go" test all
+expect 2 "tools/go: test takes no argument but --rest" "$elsewhere" "$house/tools/go" test all
 expect 0 "usage: tools/go <command> [options]" "$elsewhere" "$house/tools/go"
 
-# The summary names what CTest counts as passed although it did not run, and the demo's verdict.
+# The summary names each test that did not run, and why: tests of ctest, and tests inside a program
+# that writes a report. The program `broken` writes none. What a tree leaves out is told, too.
 cat >"$folder/bin/ctest" <<'END'
 #!/bin/sh
+echo "ctest given $*"
+while [ "$1" != --output-junit ]; do shift; done
 case "$*" in
-  *"-L lint") printf '%s\n\n%s\n\t  %s\n\t %s\n\nx\n\t  9 - z\n' \
-    "100% tests passed, 0 tests failed out of 9" "The following tests did not run:" \
-    "3 - lint.format (Skipped)" "12 - a/0 # b (Disabled)" ;;
-  *) echo "100% tests passed, 0 tests failed out of 5" ;;
+  *"-L lint") cat >"$2" <<'XML'
+<testsuite><testcase name="lint.format" status="notrun"><system-out>looking
+no clang-format</system-out></testcase></testsuite>
+XML
+    echo "100% tests passed, 0 tests failed out of 9" ;;
+  *) cat >"$2" <<'XML'
+<testsuite>
+<testcase name="run" status="run"><system-out>a.cpp:1: Skipped
+the sanitizer reports it &lt;itself&gt;
+
+a.cpp:9: Skipped
+no pipes</system-out></testcase>
+<testcase name="broken" status="run"><system-out>b.cpp:1: Skipped
+on purpose</system-out></testcase>
+</testsuite>
+XML
+    echo "100% tests passed, 0 tests failed out of 5" ;;
 esac
 END
 chmod +x "$folder/bin/ctest"
-mkdir -p "$house/build/test"
-touch "$house/build/test/CTestTestfile.cmake"
-summary() { sed -n '/^== summary/,$p' <<<"$said" | tail -n +2; }
-stand_in "$house/build/test/bin/belfry" belfry 7
-expect 1 "cannot be configured, or fails" "$elsewhere" "$house/tools/go" test
-stand_in "$house/build/test/bin/belfry" belfry 0
-expect 0 "== configuring demo" "$elsewhere" "$house/tools/go" test
+for tree in asan test; do
+  mkdir -p "$house/build/$tree/reports"
+  touch "$house/build/$tree/CTestTestfile.cmake"
+done
+cat >"$house/build/asan/reports/run.json" <<'END'
+{"testsuites": [{"name": "Run", "testsuite": [
+  {"name": "Ends", "result": "COMPLETED"}, {"name": "Faults", "result": "SKIPPED"},
+  {"name": "Pipes/0", "result": "SKIPPED"}]}]}
+END
+summary_is() {
+  local got
+  got="$(sed -n '/^== summary/,$p' <<<"$said" | tail -n +2)"
+  if [[ "$got" != "$1" ]]; then
+    echo "FAILED: the summary is:"
+    echo "$got"
+    failed=1
+  fi
+}
+stand_in "$house/build/asan/bin/belfry" belfry 7
+expect 1 "fails" "$elsewhere" "$house/tools/go" test
+stand_in "$house/build/asan/bin/belfry" belfry 0
 expect 0 "belfry in $house given demo --epochs 1 --quiet" "$elsewhere" "$house/tools/go" test
-wanted="test:
+summary_is "tests:
 100% tests passed, 0 tests failed out of 5
-asan:
-100% tests passed, 0 tests failed out of 5
-lint:
+  not run: Run.Faults: the sanitizer reports it <itself>
+  not run: Run.Pipes/0: no pipes
+sources:
 100% tests passed, 0 tests failed out of 9
-  not run: lint.format (Skipped)
-  not run: a/0 # b (Disabled)
+  not run: lint.format: no clang-format
 demo:
 runs"
-if [[ "$(summary)" != "$wanted" ]]; then
-  echo "FAILED: the summary of tools/go test is:"
-  summary
-  failed=1
-fi
+stand_in "$folder/bin/cmake" "-- left out: belfry::cuda: no nvcc: cmake" 0
+expect 0 "== configuring test" "$elsewhere" "$house/tools/go" test --rest
+summary_is "  not built: belfry::cuda: no nvcc: cmake in $house given --preset test
+optimized:
+100% tests passed, 0 tests failed out of 5
+installed:
+100% tests passed, 0 tests failed out of 5
+headers:
+100% tests passed, 0 tests failed out of 5"
 exit "$failed"

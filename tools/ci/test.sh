@@ -2,9 +2,11 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# What `tools/go test` and CI run: every test with clang and sanitizers; the property suites, the
-# kernels, what is installed, and the tool with GCC and optimized; the checks of the sources; the
-# demo. A failing step does not stop the later ones.
+# `tools/go test`: every test in one tree, with clang and sanitizers and 30 cases of each property;
+# the checks of the sources; the demo once. `tools/go test --rest`: the optimized tree of GCC with
+# every case, what is installed, users' projects, each public header alone, and the messages for
+# mistakes that do not compile. A failing step does not stop the later ones.
+# usage: tools/ci/test.sh [--rest]
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 source tools/ci/common.sh
@@ -12,61 +14,58 @@ source tools/ci/common.sh
 failed=0
 summary=()
 
-# step <name> <ctest arguments...>: runs ctest and keeps its verdict.
+# step <name> <preset> <ctest arguments...>: runs ctest and keeps its verdict, with the tests that did
+# not run and the reasons.
 step() {
-  local name="$1" log="build/$1.ctest.log"
-  shift
+  local name="$1" preset="$2" out="$PWD/build/$1"
+  shift 2
   say "testing: $name"
-  ctest "$@" 2>&1 | tee "$log"
+  ctest --preset "$preset" --output-junit "$out.junit.xml" --test-output-size-passed 9999999 "$@" \
+    2>&1 | tee "$out.ctest.log"
   [[ ${PIPESTATUS[0]} -eq 0 ]] || failed=1
-  summary+=("$name:" "$(grep -E 'tests passed|No tests were found' "$log" | tail -1)")
-  mapfile -t -O "${#summary[@]}" summary < <(not_run "$log" "build/$name")
+  summary+=("$name:" "$(grep -E 'tests passed|No tests were found' "$out.ctest.log" | tail -1)")
+  mapfile -t -O "${#summary[@]}" summary < <(
+    python3 tools/ci/not_run.py "build/$preset" "$out.junit.xml")
 }
 
-# Lists skipped and disabled tests in a log of ctest, which counts them as passed, and tests skipped
-# inside a program with several tests.
-not_run() {
-  awk '/^The following tests did not run:/ { listed = 1; next } !/^\t/ { listed = 0 }
-    listed { sub(/^[\t ]*[0-9]+ - /, "  not run: "); print }' "$1"
-  local all="$2/Testing/Temporary/LastTest.log"
-  [[ ! -f $all ]] || sed -n 's/^\[  SKIPPED \] \([^ ]*\) (.*/  not run: \1/p' "$all"
+# tree <preset> <build preset>: configures and builds. What the tree has to leave out is told.
+tree() {
+  configure_and_build "$1" "$2" || { failed=1; summary+=("$1:" "does not build"); }
+  mapfile -t -O "${#summary[@]}" summary < <(sed -n 's/^-- left out: /  not built: /p' \
+    "build/$1.configure.log")
+  [[ -f build/$1/CTestTestfile.cmake ]]
 }
 
-# The first command of the README, for a single pass over the images. Its preset is configured and
-# not built: the sources are those of the first step, and take minutes to compile again.
+# The first command of the README, for a single pass over the images, by the program of the tree.
 demo() {
   say "the demo"
-  if configure demo && build/test/bin/belfry demo --epochs 1 --quiet; then
-    summary+=("demo:" "runs")
-  else
-    failed=1
-    summary+=("demo:" "cannot be configured, or fails")
-  fi
+  local verdict="runs"
+  build/asan/bin/belfry demo --epochs 1 --quiet || { failed=1 verdict="fails"; }
+  summary+=("demo:" "$verdict")
 }
 
-broken() {
-  failed=1
-  summary+=("$1:" "does not build")
+sanitized() {
+  # Fake stacks for every fiber take a third of the time; the campaign's asan step has them.
+  export ASAN_OPTIONS="detect_stack_use_after_return=0:${ASAN_OPTIONS:-}"
+  tree asan asan-tests || return
+  RC_PARAMS=max_success=30 step tests asan -L asan
+  step sources asan -L lint
+  demo
+}
+
+rest() {
+  tree test test || return
+  step optimized test -L plain
+  step installed test -L 'install|consumers'
+  step headers test -L headers
 }
 
 start=$SECONDS
-if configure_and_build test; then
-  # One pass has every case of the property suites; the sanitizers have a part of them.
-  step test --preset test -L "plain|install"
-else
-  broken test
-fi
-if configure_and_build asan asan-subset; then
-  # Fake stacks for every fiber take a third of the time; the campaign's asan step has them.
-  export ASAN_OPTIONS="detect_stack_use_after_return=0:${ASAN_OPTIONS:-}"
-  RC_PARAMS=max_success=30 step asan --preset asan -L asan
-else
-  broken asan
-fi
-if [[ -f build/test/CTestTestfile.cmake ]]; then
-  step lint --preset test -L lint
-fi
-demo
+case "${1:-}" in
+  "") sanitized ;;
+  --rest) rest ;;
+  *) echo "tools/ci/test.sh: no option '$1'" >&2; exit 2 ;;
+esac
 
 say "summary ($((SECONDS - start)) s)"
 printf '%s\n' "${summary[@]}"
