@@ -149,7 +149,7 @@ build/dev/bin/memory_points --gtest_brief=1
 
 # Without the libraries that no parser needs: sanitized builds are slow.
 FUZZ = """\
-configure fuzz -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12
+configure fuzz
 listing="$(cmake --build --preset fuzz --target help)"
 mapfile -t targets < <(sed -n 's/^\\([a-z_]*_fuzz\\): phony$/\\1/p' <<<"$listing")
 cmake --build --preset fuzz --target "${targets[@]}"

@@ -11,6 +11,7 @@ option(BELFRY_GPU_TESTS "Register tests that need a GPU" OFF)
 option(BELFRY_TESTS_TOGETHER "Make each test executable one test of ctest, not each TEST in it" OFF)
 option(BELFRY_SHARED "Shared libraries; belfry::testing stays static" OFF)
 option(BELFRY_WERROR "Treat warnings as errors" OFF)
+option(BELFRY_UNITY_BUILD "Compile files in batches; OFF compiles each file alone" ON)
 set(BELFRY_BUILD_CUDA AUTO CACHE STRING
     "Build belfry::cuda with the real CUDA and NCCL: AUTO (when nvcc is found), ON or OFF")
 set_property(CACHE BELFRY_BUILD_CUDA PROPERTY STRINGS AUTO ON OFF)
@@ -71,6 +72,11 @@ if(BELFRY_BUILD_FUZZERS)
   endif()
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
+
+# The batches of libraries are groups of BelfryTargets.cmake. In other targets, batches have twelve
+# files or as many as BATCH says.
+set(CMAKE_UNITY_BUILD ${BELFRY_UNITY_BUILD})
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)

@@ -41,7 +41,7 @@ function(belfry_library component)
   endif()
   add_library(belfry::${component} ALIAS ${target})
   set_target_properties(${target} PROPERTIES
-    EXPORT_NAME ${component} POSITION_INDEPENDENT_CODE ON LINKER_LANGUAGE CXX
+    EXPORT_NAME ${component} POSITION_INDEPENDENT_CODE ON LINKER_LANGUAGE CXX UNITY_BUILD_MODE GROUP
     BELFRY_INCLUDE_DIR "${CMAKE_CURRENT_SOURCE_DIR}/include"
     BELFRY_SOURCE_DIR "${CMAKE_CURRENT_SOURCE_DIR}/src")
   target_compile_features(${target} PUBLIC cxx_std_20)
@@ -55,11 +55,16 @@ function(belfry_library component)
   endif()
 endfunction()
 
-# belfry_sources(<component> [OPTIMIZE] [SOURCES ...] [HEADERS ...])
-# OPTIMIZE compiles these sources with -O3 whatever the build type, -O1 under sanitizers.
+# belfry_sources(<component> [OPTIMIZE] [BATCH files] [SOURCES ...] [HEADERS ...])
+# OPTIMIZE compiles these sources with -O3 whatever the build type, -O1 under sanitizers. CMake
+# compiles files with options of their own alone, all others in batches of a folder (belfry_batches).
 function(belfry_sources component)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMIZE" "" "SOURCES;HEADERS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMIZE" "BATCH" "SOURCES;HEADERS")
   set(target belfry_${component})
+  if(NOT arg_BATCH)
+    set(arg_BATCH 16)
+  endif()
+  belfry_batches(${target} ${arg_BATCH} ${arg_SOURCES})
   list(TRANSFORM arg_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
   target_sources(${target} PRIVATE ${arg_SOURCES})
   # With sanitizers, -O3 takes minutes for a file: every access of an unrolled loop is instrumented.
@@ -76,6 +81,29 @@ function(belfry_sources component)
     list(TRANSFORM arg_HEADERS PREPEND "${include_dir}/belfry/")
     target_sources(${target} PUBLIC FILE_SET HEADERS FILES ${arg_HEADERS})
   endif()
+endfunction()
+
+# belfry_batches(<target> <files> <source> ...)
+# Compiles sources of the current folder in batches of at most this number of files. Batches keep
+# the order of the sources and never span folders. A batch has the name of its first file.
+function(belfry_batches target files)
+  set(group "")
+  foreach(source IN LISTS ARGN)
+    if(NOT source MATCHES "[.]cpp$")
+      continue()  # Sources of CUDA define the same names.
+    endif()
+    get_filename_component(here "${source}" DIRECTORY)
+    if(NOT group OR NOT here STREQUAL folder OR count EQUAL files)
+      file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
+      string(REGEX REPLACE "[.]cpp$" "" path "${path}")
+      string(MAKE_C_IDENTIFIER "${path}" group)
+      set(folder "${here}")
+      set(count 0)
+    endif()
+    set_source_files_properties("${CMAKE_CURRENT_SOURCE_DIR}/${source}" TARGET_DIRECTORY ${target}
+                                PROPERTIES UNITY_GROUP ${group})
+    math(EXPR count "${count} + 1")
+  endforeach()
 endfunction()
 
 # belfry_install_component(<component> [package])

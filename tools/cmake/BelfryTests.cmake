@@ -20,18 +20,19 @@ if(BELFRY_BUILD_TESTS)
 endif()
 
 # belfry_test(<name> SOURCES ... [LABELS ...] [LINKS ...] [NO_ASAN] [PLAIN] [NO_MAIN] [NO_RUN]
-#             [TIMEOUT seconds])
+#             [TIMEOUT seconds] [BATCH files])
 # Adds one executable. Each TEST is a test of ctest. With BELFRY_TESTS_TOGETHER the executable is a
 # single test with results in reports/<name>.json: the start of a sanitized program takes a fifth of
 # a second. One executable per folder links fastest. LINKS defaults to belfry::core and comes with
 # GoogleTest and GoogleMock; RapidCheck is rapidcheck rapidcheck_gtest, Eigen is Eigen3::Eigen.
 # With NO_RUN ctest does not start the executable itself, for example because mpirun does.
+# BATCH is the number of files of a compilation, fewer than 12 where 12 take over 1.2 GB of memory.
 # Tests below core/, backends/sim, ... can include the private headers of that library.
 function(belfry_test name)
   if(NOT BELFRY_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_ASAN;PLAIN;NO_MAIN;NO_RUN" "TIMEOUT"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_ASAN;PLAIN;NO_MAIN;NO_RUN" "TIMEOUT;BATCH"
                         "SOURCES;LABELS;LINKS")
   if(NOT arg_LABELS)
     set(arg_LABELS unit)
@@ -43,6 +44,9 @@ function(belfry_test name)
     set(arg_TIMEOUT 300)
   endif()
   add_executable(${name} ${arg_SOURCES})
+  if(arg_BATCH)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE ${arg_BATCH})
+  endif()
   belfry_compile_options(${name})
   belfry_private_includes(${name} ${arg_LINKS})
   # belfry/testing/asserts.h needs GoogleTest alone, unlike belfry::testing.
@@ -122,6 +126,8 @@ function(belfry_gpu_test name)
   endif()
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
   add_executable(${name} ${arg_SOURCES})
+  # CMake 3.31 would make batches of CUDA sources, too, which define the same names.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   belfry_compile_options(${name})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/proptests/include")
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main
