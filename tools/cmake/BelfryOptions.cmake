@@ -46,6 +46,18 @@ if(PROJECT_IS_TOP_LEVEL)
   # Writes a source for each public header (tools/checks/compile_headers.py), and the target
   # all_verify_interface_header_sets, which compiles all of them.
   set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
+  # Compilations and links at a time, for ninja: each takes at most 1.2 GB, all of them at most three
+  # quarters of the memory.
+  if(NOT CMAKE_JOB_POOL_COMPILE AND NOT CMAKE_JOB_POOL_LINK)
+    cmake_host_system_information(RESULT memory QUERY TOTAL_PHYSICAL_MEMORY)
+    math(EXPR jobs "${memory} * 3 / 4 / 1200")
+    if(jobs LESS 1)
+      set(jobs 1)
+    endif()
+    set_property(GLOBAL APPEND PROPERTY JOB_POOLS belfry=${jobs})
+    set(CMAKE_JOB_POOL_COMPILE belfry)
+    set(CMAKE_JOB_POOL_LINK belfry)
+  endif()
   # Optional programs that make builds faster.
   find_program(BELFRY_CCACHE ccache)
   if(BELFRY_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
