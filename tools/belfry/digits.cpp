@@ -9,8 +9,10 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 
 namespace belfry::demo {
 namespace {
@@ -93,7 +95,13 @@ void parse_line(LineReader line, Digits& digits) {
 
 }  // namespace
 
-std::string project_digits() { return BELFRY_DEMO_DATA; }
+std::string project_digits() {
+  std::error_code failed;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failed);
+  const std::filesystem::path installed = program.parent_path() / BELFRY_INSTALLED_DATA;
+  if (!failed && std::filesystem::exists(installed, failed)) return installed.lexically_normal();
+  return BELFRY_DEMO_DATA;
+}
 
 Digits parse_digits(std::istream& in, const std::string& name) {
   Digits digits;

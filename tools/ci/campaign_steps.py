@@ -175,7 +175,7 @@ for bench in build/release/bin/*_bench; do "$bench" --benchmark_min_time=0.01; d
 # Without optimization every function is called: inlining hides no file.
 CALLS = """\
 cmake -S . -B build/calls -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG='-O0 -g' \\
-  -DBELFRY_BUILD_TESTS=OFF -DBELFRY_BUILD_CUDA=OFF >build/calls.configure.log
+  -DBELFRY_COMPONENTS=sim >build/calls.configure.log
 cmake --build build/calls --target two_calls
 python3 tools/calls/check_calls.py --program build/calls/bin/two_calls
 """
@@ -222,7 +222,7 @@ TWO_VERDICTS = """\
 for compiler in g++ clang++-19; do
   tree="build/verdicts/$compiler"
   configure dev -B "$tree" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS= \\
-    -DBELFRY_TEST_FLAGS='-O2 -g1' -DBELFRY_BUILD_CUDA=OFF
+    -DBELFRY_TEST_FLAGS='-O2 -g1' '-DBELFRY_COMPONENTS=AUTO;-cuda'
   cmake --build "$tree" --target bug_table
   "$tree/bin/bug_table" verdicts >"$tree.json"
 done

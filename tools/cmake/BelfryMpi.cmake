@@ -1,21 +1,15 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Sets BELFRY_HAVE_MPI: whether belfry::mpi is built. If ON, MPI::MPI_CXX exists. Also helpers for
-# tests under mpirun.
+# Looks for MPI for belfry::mpi, and sets `reason` if there is none. Else MPI::MPI_CXX exists. Also
+# helpers for tests under mpirun.
 
-set(BELFRY_HAVE_MPI OFF)
-if(NOT BELFRY_BUILD_MPI STREQUAL "OFF")
-  set(MPI_CXX_SKIP_MPICXX TRUE)  # The functions of C alone.
-  find_package(MPI 3.1 QUIET COMPONENTS CXX)
-  set(BELFRY_HAVE_MPI ${MPI_CXX_FOUND})
-endif()
-if(BELFRY_HAVE_MPI)
-  message(STATUS "MPI: on (MPI ${MPI_CXX_VERSION}, ${MPIEXEC_EXECUTABLE})")
-elseif(BELFRY_BUILD_MPI STREQUAL "ON")
-  message(FATAL_ERROR "BELFRY_BUILD_MPI=ON, but no MPI 3.1 (Debian: libopenmpi-dev, openmpi-bin)")
+set(MPI_CXX_SKIP_MPICXX TRUE)  # The functions of C alone.
+find_package(MPI 3.1 QUIET COMPONENTS CXX)
+if(MPI_CXX_FOUND)
+  message(STATUS "MPI: ${MPI_CXX_VERSION}, ${MPIEXEC_EXECUTABLE}")
 else()
-  message(STATUS "MPI: off")
+  set(reason "no MPI 3.1 (Debian: libopenmpi-dev, openmpi-bin)")
 endif()
 
 # The arguments of mpirun, before `-n`. Open MPI refuses root, and more processes than processors,

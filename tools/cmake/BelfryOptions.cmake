@@ -3,8 +3,13 @@
 
 # All options of the build, and the settings of every target.
 
-option(BELFRY_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
-option(BELFRY_BUILD_TOOLS "Build the command-line tools" ${PROJECT_IS_TOP_LEVEL})
+set(BELFRY_COMPONENTS AUTO CACHE STRING
+    "Components to build, as a list: AUTO, names, -names (BelfryComponents.cmake)")
+set(tests OFF)
+if(PROJECT_IS_TOP_LEVEL AND "AUTO" IN_LIST BELFRY_COMPONENTS)
+  set(tests ON)
+endif()
+option(BELFRY_BUILD_TESTS "Build the tests" ${tests})
 option(BELFRY_BUILD_BENCHMARKS "Build the benchmarks" OFF)
 option(BELFRY_BUILD_FUZZERS "Build the fuzz targets (clang only)" OFF)
 option(BELFRY_GPU_TESTS "Register tests that need a GPU" OFF)
@@ -12,12 +17,6 @@ option(BELFRY_TESTS_TOGETHER "Make each test executable one test of ctest, not e
 option(BELFRY_SHARED "Shared libraries; belfry::testing stays static" OFF)
 option(BELFRY_WERROR "Treat warnings as errors" OFF)
 option(BELFRY_UNITY_BUILD "Compile files in batches; OFF compiles each file alone" ON)
-set(BELFRY_BUILD_CUDA AUTO CACHE STRING
-    "Build belfry::cuda with the real CUDA and NCCL: AUTO (when nvcc is found), ON or OFF")
-set_property(CACHE BELFRY_BUILD_CUDA PROPERTY STRINGS AUTO ON OFF)
-set(BELFRY_BUILD_MPI AUTO CACHE STRING
-    "Build belfry::mpi: AUTO (when MPI 3.1 is found), ON or OFF")
-set_property(CACHE BELFRY_BUILD_MPI PROPERTY STRINGS AUTO ON OFF)
 set(BELFRY_SANITIZE "" CACHE STRING "Sanitizers, as a list: address;undefined or thread")
 # Test code is compiled without the checks for null and alignment, which double its size; an access
 # to null ends a sanitized program in any case. The libraries have all checks.
@@ -27,14 +26,6 @@ if("undefined" IN_LIST BELFRY_SANITIZE)
 endif()
 set(BELFRY_TEST_FLAGS "${test_flags}" CACHE STRING
     "Options for test code, after those of the build type")
-
-if(NOT BELFRY_BUILD_CUDA MATCHES "^(AUTO|ON|OFF)$")
-  message(FATAL_ERROR "BELFRY_BUILD_CUDA is '${BELFRY_BUILD_CUDA}'; use AUTO, ON or OFF")
-endif()
-
-if(NOT BELFRY_BUILD_MPI MATCHES "^(AUTO|ON|OFF)$")
-  message(FATAL_ERROR "BELFRY_BUILD_MPI is '${BELFRY_BUILD_MPI}'; use AUTO, ON or OFF")
-endif()
 
 if(PROJECT_IS_TOP_LEVEL)
   get_property(multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
