@@ -172,6 +172,30 @@ configure_and_build release
 for bench in build/release/bin/*_bench; do "$bench" --benchmark_min_time=0.01; done
 """
 
+# An installation of two components says which others were not built.
+BUILD_COST = """\
+python3 tools/ci/build_cost.py build/cost/two --cpu-seconds 240 -- -S . \
+  -DCMAKE_BUILD_TYPE=Release '-DBELFRY_COMPONENTS=core;sim'
+cmake --install build/cost/two --prefix build/cost/prefix >build/cost/install.log
+for component in driver files tower mpi watch testing cuda tool; do
+  said="$(cmake -S tools/consumers/optional_component -B "build/cost/without/$component" -G Ninja \
+    "-DCMAKE_PREFIX_PATH=$PWD/build/cost/prefix" "-DCOMPONENT=$component")"
+  [[ "$said" == *"$component: 'FALSE', 'belfry's component '$component' was not built: "* ]]
+done
+python3 tools/ci/build_cost.py build/cost/libraries --cpu-seconds 360 -- -S . \
+  -DCMAKE_BUILD_TYPE=Release -DBELFRY_BUILD_TESTS=OFF '-DBELFRY_COMPONENTS=AUTO;-cuda'
+python3 tools/ci/build_cost.py build/cost/fetched --cpu-seconds 360 -- \
+  -S tools/consumers/fetchcontent "-DFETCHCONTENT_SOURCE_DIR_BELFRY=$PWD" \
+  -DCMAKE_BUILD_TYPE=Release '-DBELFRY_COMPONENTS=AUTO;-cuda'
+"""
+
+# The memory of all compilations of `tools/go test`.
+BUILD_MEMORY = """\
+python3 tools/ci/build_cost.py build/cost/asan --target asan_tests -- --preset asan
+python3 tools/ci/build_cost.py build/cost/test --target plain_tests -- --preset test \
+  '-DBELFRY_COMPONENTS=AUTO;-cuda'
+"""
+
 # Without optimization every function is called: inlining hides no file.
 CALLS = """\
 cmake -S . -B build/calls -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG='-O0 -g' \\
@@ -244,6 +268,11 @@ STEPS = [
     Step("consumers", "users' projects build against an installation, and by FetchContent",
          (*TESTED, "!*_test.*", "docs/examples/*", "!core/src/compile_fail/*", "!tools/checks/*"),
          CONSUMERS, GCC),
+    Step("build_cost", "core and sim take 240 CPU-s to build, all libraries and FetchContent 360, a "
+         "compilation 1.2 GB", (*BUILD, *SOURCES, "tools/cmake/*", "tools/ci/build_cost.py",
+                                "tools/consumers/*"), BUILD_COST, GCC),
+    Step("build_memory", "no compilation of a test takes over 1.2 GB, with sanitizers or without",
+         (*TESTED, "tools/ci/build_cost.py"), BUILD_MEMORY, (*GCC, "clang++-19")),
     Step("clang14", "users' programs compile with clang 14, and run with a library of GCC",
          (*TESTED, "!*_test.*", "docs/examples/*", "!core/src/compile_fail/*", "!tools/checks/*"),
          CLANG_14, (*GCC, "clang++-14")),
