@@ -34,8 +34,8 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
   set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
-  # Writes a source for each public header (tools/checks/compile_headers.py), and the target
-  # all_verify_interface_header_sets, which compiles all of them.
+  # Writes a source for each public header, and the target all_verify_interface_header_sets, which
+  # compiles each of them alone.
   set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
   # Compilations and links at a time, for ninja: each takes at most 1.2 GB, all of them at most three
   # quarters of the memory.
