@@ -28,81 +28,28 @@ usage: asserted_rules.py --root . [--without FOLDER] --run TEST_PROGRAM_OR_REPOR
 """
 
 import argparse
-import dataclasses
-import json
-import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 
+import cpp
+import reports
+import rules
 import tree
 
-RULES = "docs/semantics.md"
-HEADER = "proptests/include/belfry/testing/asserts.h"
-RULE_HEADING = re.compile(r"^### (SEM-\d+) \S", re.MULTILINE)
-TEST_HEAD = re.compile(
-    r"^(?:(?:TYPED_)?TEST(?:_F|_P)?|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\(\s*(\w+),\s*(\w+)",
-    re.MULTILINE)
-# The body of a test ends with a brace at the beginning of a line, or in the line of its head.
-TEST_END = re.compile(r"^\}|^(?:TYPED_)?TEST[^\n]*\}$", re.MULTILINE)
-COMMENT = re.compile(r"//[^\n]*")
 ASSERTS_CALL = re.compile(r"\basserts\(([^)]*)\)")
 RULE_IN_CALL = re.compile(r'"(SEM-\d+)"')
 
 
-@dataclasses.dataclass
-class Outcome:
-    """What reports say about a test; a test with types or parameters is executed several times."""
-    rules: set = dataclasses.field(default_factory=set)
-    passed: bool = True
-
-    def add(self, rules, passed):
-        self.rules |= rules
-        self.passed = self.passed and passed
-
-
-def rules_of(files):
-    """Returns the rules of the page."""
-    return RULE_HEADING.findall(files.text(RULES)) if RULES in files.files else []
-
-
-def tests_in(text):
-    """Returns [(first, last, (suite, test))]: the places of the tests in the text of a source."""
-    found = []
-    for head in TEST_HEAD.finditer(text):
-        end = TEST_END.search(text, head.start())
-        found.append((head.start(), end.end() if end else len(text), head.groups()))
-    return found
-
-
-def declared_in(text):
-    """Returns {(suite, test): [rules]} of a source, and the lines of calls outside of tests."""
-    text = COMMENT.sub("", text)
-    tests, declared, outside = tests_in(text), {}, []
-    for call in ASSERTS_CALL.finditer(text):
-        around = [test for first, last, test in tests if first < call.start() < last]
-        if around:
-            declared.setdefault(around[0], []).extend(RULE_IN_CALL.findall(call[1]))
-        else:
-            outside.append(text.count("\n", 0, call.start()) + 1)
-    return declared, outside
-
-
-def declarations(files):
-    """Yields (source, {(suite, test): [rules]}, lines of calls outside of tests)."""
-    for source in files.code():
-        if source != HEADER and "asserts(" in files.text(source):
-            yield source, *declared_in(files.text(source))
-
-
-def declared_by_tests(files, without):
+def declared_in_sources(files, without):
     """Returns {(suite, test): {rules}} of all sources outside the folders `without`."""
     declared = {}
-    for source, tests, _ in declarations(files):
-        if not source.startswith(tuple(without)):
-            for test, rules in tests.items():
-                declared.setdefault(test, set()).update(rules)
+    for source in files.code():
+        text = "" if source.startswith(tuple(without)) else files.text(source)
+        for test, body in cpp.tests(text).items() if "asserts(" in text else ():
+            found = {rule for call in ASSERTS_CALL.findall(body)
+                     for rule in RULE_IN_CALL.findall(call)}
+            if found:
+                declared.setdefault(test, set()).update(found)
     return declared
 
 
@@ -117,59 +64,38 @@ def name_in_source(suite, test):
     return parts[-2] if has_type else parts[-1], test.split("/")[0]
 
 
-def execute(program, tests):
-    """Executes some tests of a program; returns the text of the report."""
-    patterns = [pattern for suite, test in sorted(tests)
+def outcomes_of(runs, declared):
+    """Returns {(suite, test): [rules of the reports, passed]}; a test may be executed with several
+    types or parameters.
+    """
+    patterns = [pattern for suite, test in sorted(declared)
                 for pattern in (f"{suite}.{test}", f"{suite}/*.{test}", f"*/{suite}.{test}/*")]
-    with tempfile.TemporaryDirectory() as folder:
-        report = pathlib.Path(folder, "report.json")
-        subprocess.run([program, f"--gtest_filter={':'.join(patterns)}", "--gtest_brief=1",
-                        f"--gtest_output=json:{report}"], stdout=subprocess.DEVNULL, check=False)
-        return report.read_text() if report.exists() else '{"testsuites": []}'
-
-
-def read_report(text, outcomes):
-    """Adds the tests of a report to `outcomes`, {(suite, test): Outcome}."""
-    for suite in json.loads(text)["testsuites"]:
-        for test in suite["testsuite"]:
-            rules = {key for key in test if key.startswith("SEM-")}
-            passed = test.get("result") == "COMPLETED" and "failures" not in test
-            name = name_in_source(suite["name"], test["name"])
-            outcomes.setdefault(name, Outcome()).add(rules, passed)
-
-
-def outcomes_of(runs, tests):
-    """Returns {(suite, test): Outcome} of all programs and reports, and a list of problems."""
-    outcomes, problems = {}, []
+    outcomes = {}
     for run in runs:
-        path = pathlib.Path(run)
-        if not path.exists():
-            problems.append(f"{run} does not exist")
-            continue
-        read_report(path.read_text() if path.suffix == ".json" else execute(run, tests), outcomes)
-    return outcomes, problems
+        for suite, test in reports.tests_of(run, patterns):
+            outcome = outcomes.setdefault(name_in_source(suite, test["name"]), [set(), True])
+            outcome[0] |= {key for key in test if key.startswith("SEM-")}
+            outcome[1] &= reports.has_passed(test)
+    return outcomes
 
 
-def tests_of_rules(rules, outcomes):
+def compare(known, declared, outcomes):
     """Returns {rule: [passed tests that declared the rule]}, and a list of problems."""
-    tests, problems = {rule: [] for rule in rules}, []
-    for name in sorted(outcomes):
-        test, outcome = ".".join(name), outcomes[name]
-        for rule in sorted(outcome.rules):
+    tests, problems = {rule: [] for rule in known}, []
+    for name, (executed, passed) in sorted(outcomes.items()):
+        test = ".".join(name)
+        for rule in sorted(executed):
             if rule not in tests:
-                problems.append(f"{test} declares {rule}, which is not in {RULES}")
-            elif not outcome.passed:
+                problems.append(f"{test} declares {rule}, which is not in {rules.RULES}")
+            elif not passed:
                 problems.append(f"{test} declares {rule} and did not pass")
             else:
                 tests[rule].append(test)
+    problems += [f"{'.'.join(test)} declares {rule} in its source and in no run"
+                 for test, wanted in sorted(declared.items())
+                 for rule in sorted(wanted - outcomes.get(test, [set()])[0])]
+    problems += [f"{rule}: no passed test declared the rule" for rule in tests if not tests[rule]]
     return tests, problems
-
-
-def not_executed(declared, outcomes):
-    """Returns a problem for each declaration of a source that no report has."""
-    return [f"{'.'.join(test)} declares {rule} in its source and in no run"
-            for test, rules in sorted(declared.items())
-            for rule in sorted(rules - outcomes.get(test, Outcome()).rules)]
 
 
 def main():
@@ -179,11 +105,9 @@ def main():
     options.add_argument("--run", action="append", required=True, metavar="PROGRAM")
     options = options.parse_args()
     files = tree.Tree(options.root)
-    declared = declared_by_tests(files, options.without)
-    outcomes, problems = outcomes_of(options.run, declared)
-    tests, wrong_declarations = tests_of_rules(rules_of(files), outcomes)
-    problems += wrong_declarations + not_executed(declared, outcomes)
-    problems += [f"{rule}: no passed test declared the rule" for rule in tests if not tests[rule]]
+    declared = declared_in_sources(files, options.without)
+    outcomes = outcomes_of(options.run, declared)
+    tests, problems = compare(rules.rules_of(files), declared, outcomes)
     for rule, names in tests.items():
         print(f"{rule}: {', '.join(names) or 'no test'}")
     for problem in problems:

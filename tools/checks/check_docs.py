@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 """Checks that pages show the code that is built and what it prints, and that links lead on.
@@ -18,58 +17,27 @@ for a shell it is checked that tools/go has them and that CMake has the options.
 debugging has a row for each error code.
 """
 
+import posixpath
 import re
 import textwrap
 
-import tree
+import page
+import rules
 
-FENCE = re.compile(r"^ *```(cpp|cmake|text) *$")
-SNIPPET = re.compile(r"^<!-- snippet: (\S+) \[(\w+)\] -->$")
-OUTPUT = re.compile(r"^<!-- output: (\S+)(?: \[([\w-]+)\])? -->$")
+ORIGIN = re.compile(r"^<!-- (snippet|output): (\S+)(?: \[([\w-]+)\])? -->$")
 NOT_COMPILED = re.compile(r"^<!-- not compiled: \S.* -->$")
 COMMAND = re.compile(r"tools/go ([a-z]+)|-D(BELFRY_\w+)")
-LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]+)(?:#[^)]*)?\)")
+DEBUGGING = "docs/debugging.md"
+
+
+class Fault(Exception):
+    """What is wrong with a block."""
 
 
 def region(text, name):
     """Returns the lines between the two markers of a region, without common indentation."""
     parts = re.split(rf"^[ \t]*(?://|#) \[{name}\][ \t]*\n", text, flags=re.MULTILINE)
-    if len(parts) != 3:
-        return None
-    return textwrap.dedent(parts[1]).strip("\n")
-
-
-def compiled(files, name):
-    """Says whether a CMakeLists.txt in the file's folder or above it lists the file.
-
-    A CMakeLists.txt of a project is listed, by its folder, above the folder or by the consumers.
-    """
-    folder, _, base = name.rpartition("/")
-    above, _, project = folder.rpartition("/")
-    lists = [f"{folder}/CMakeLists.txt", f"{above}/CMakeLists.txt"]
-    stem = base.rpartition(".")[0]
-    if base == "CMakeLists.txt":
-        lists, stem = [*lists[1:], "tools/consumers/CMakeLists.txt"], project
-    return any(re.search(rf"\b{re.escape(stem)}\b", files.text(path))
-               for path in lists if path in files.files)
-
-
-def check_block(files, report, where, origin, block):
-    if NOT_COMPILED.match(origin):
-        return
-    found = SNIPPET.match(origin)
-    if not found:
-        report.error(where, "the block above has no `<!-- snippet: file [name] -->` before it")
-    elif found[1] not in files.files:
-        report.error(where, f"{found[1]} does not exist")
-    elif not compiled(files, found[1]):
-        report.error(where, f"{found[1]} is in no CMakeLists.txt, so it is not compiled")
-    else:
-        wanted = region(files.text(found[1]), found[2])
-        if wanted is None:
-            report.error(where, f"{found[1]} has no pair of `[{found[2]}]` lines")
-        elif textwrap.dedent("\n".join(block)).strip("\n") != wanted:
-            report.error(where, f"the block differs from {found[1]} [{found[2]}]")
+    return textwrap.dedent(parts[1]) if len(parts) == 3 else None
 
 
 def part_of(text, name):
@@ -78,91 +46,108 @@ def part_of(text, name):
     return dict(zip(parts[1::2], parts[2::2])).get(name)
 
 
-def check_output(files, report, where, origin, block):
-    found = OUTPUT.match(origin)
-    if not found:
-        return
-    if found[1] not in files.files:
-        report.error(where, f"{found[1]} does not exist")
-        return
-    text = files.text(found[1])
-    wanted = part_of(text, found[2]) if found[2] else text
-    if wanted is None:
-        report.error(where, f"{found[1]} has no line `== {found[2]}`")
-    elif textwrap.dedent("\n".join(block)).strip("\n") != wanted.strip("\n"):
-        report.error(where, f"the block differs from {found[1]}" +
-                     (f" [{found[2]}]" if found[2] else ""))
+def is_compiled(files, name):
+    """Says whether a CMakeLists.txt in the file's folder or above it lists the file.
+
+    A CMakeLists.txt of a project is listed, by its folder, above the folder or by the consumers.
+    """
+    folder, base = posixpath.split(name)
+    above, project = posixpath.split(folder)
+    lists, stem = [folder, above], base.rpartition(".")[0]
+    if base == "CMakeLists.txt":
+        lists, stem = [above, "tools/consumers"], project
+    return any(re.search(rf"\b{re.escape(stem)}\b", files.text(f"{path}/CMakeLists.txt"))
+               for path in lists)
 
 
-def check_links(files, report, name, number, line):
-    folder = (files.root / name).parent
-    for target in LINK.findall(line):
-        if not re.match(r"[a-z]+:", target) and not (folder / target).exists():
-            report.error(f"{name}:{number}", f"the link to {target} leads nowhere")
+def wanted(files, block):
+    """Returns what a block must repeat, or None if it repeats nothing. Throws Fault."""
+    found = ORIGIN.match(block.origin)
+    kind = {"cpp": "snippet", "cmake": "snippet", "text": "output"}.get(block.language)
+    if not found or found[1] != kind:
+        if kind == "snippet" and not NOT_COMPILED.match(block.origin):
+            raise Fault("the block above has no `<!-- snippet: file [name] -->` before it")
+        return None
+    _, name, part = found.groups()
+    if name not in files.files:
+        raise Fault(f"{name} does not exist")
+    if kind == "snippet" and not is_compiled(files, name):
+        raise Fault(f"{name} is in no CMakeLists.txt, so it is not compiled")
+    text = files.text(name)
+    if part or kind == "snippet":
+        text = (region if kind == "snippet" else part_of)(text, part)
+    if text is None:
+        raise Fault(f"{name} has no part [{part}]")
+    return text.strip("\n")
 
 
-class Commands:
-    """The commands of tools/go and the options of CMake."""
-
-    def __init__(self, files):
-        door = files.text("tools/go") if "tools/go" in files.files else ""
-        self.known = set(re.findall(r"^  ([a-z]+)(?: \||\))", door, re.MULTILINE))
-        for name in files.files:
-            if name.endswith(("CMakeLists.txt", ".cmake")):
-                self.known.update(re.findall(r"BELFRY_\w+", files.text(name)))
-
-    def check(self, report, where, line):
-        for command, option in COMMAND.findall(line):
-            if command and command not in self.known:
-                report.error(where, f"tools/go has no command '{command}'")
-            if option and option not in self.known:
-                report.error(where, f"CMake has no option {option}")
+def commands_of(files):
+    """Returns the commands of tools/go and the options of CMake."""
+    known = set(re.findall(r"^  ([a-z]+)(?: \||\))", files.text("tools/go"), re.MULTILINE))
+    return known.union(*(re.findall(r"BELFRY_\w+", text) for text in files.cmake().values()))
 
 
-def check_page(files, report, commands, name):
-    block, language, origin, previous = None, "", "", ""
-    for number, line in enumerate(files.text(name).splitlines(), 1):
-        commands.check(report, f"{name}:{number}", line)
-        if block is not None:
-            if line.strip() == "```":
-                look = check_output if language == "text" else check_block
-                look(files, report, f"{name}:{number}", origin, block)
-                block = None
-            else:
-                block.append(line)
-        elif FENCE.match(line):
-            block, language, origin = [], FENCE.match(line)[1], previous
-        else:
-            check_links(files, report, name, number, line)
-        if line.strip():
-            previous = line.strip()
+def anchors_of(files, name, cache):
+    if name not in cache:
+        cache[name] = {anchor for *_, anchor in page.Page(files.text(name)).headings()}
+    return cache[name]
 
 
-CODES = re.compile(r"^### (BF-\d+) (\w+)\n\n(?!Reserved)", re.MULTILINE)
-FIRST_THINGS = re.compile(r"^\| \[(BF-\d+)\]\(errors\.md#([\w-]+)\) \|", re.MULTILINE)
+def check_links(files, report, name, shown, anchors):
+    for number, link in shown.links():
+        path, _, anchor = link.partition("#")
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else name
+        known = any(each == target or each.startswith(f"{target}/") for each in files.files)
+        if re.match(r"[a-z]+:", link):
+            continue
+        if not known or (target.endswith(".md") and anchor
+                         and anchor not in anchors_of(files, target, anchors)):
+            report.error(f"{name}:{number}", f"the link to {link} leads nowhere")
 
 
-def check_first_things(files, report, errors="docs/errors.md", page="docs/debugging.md"):
+def check_first_things(files, report):
     """Requires a row of the table of first things for each code that is thrown, with its link."""
-    if page not in files.files or errors not in files.files:
-        return
-    wanted = [(code, f"{code}-{name}".lower()) for code, name in CODES.findall(files.text(errors))]
-    found = FIRST_THINGS.findall(files.text(page))
-    for code, anchor in wanted:
-        if (code, anchor) not in found:
-            report.error(page, f"the table of first things has no row [{code}](errors.md#{anchor})")
-    for code, anchor in found:
-        if (code, anchor) not in wanted:
-            report.error(page, f"{errors} has no code {code} under #{anchor}")
+    thrown = {heading for heading, text in rules.sections_of(files)
+              if not text.lstrip().startswith("Reserved")}
+    links = {f"[{heading[:6]}](errors.md#{page.anchor_of(heading)})" for heading in thrown}
+    found = {cells[0] for _, cells in page.Page(files.text(DEBUGGING)).rows()
+             if cells[0].startswith("[BF-")}
+    for link in sorted(links - found) if DEBUGGING in files.files else ():
+        report.error(DEBUGGING, f"the table of first things has no row {link}")
+    for link in sorted(found - links):
+        report.error(DEBUGGING, f"{rules.ERRORS} has no code that is thrown for {link}")
 
 
 def check(files, report):
     check_first_things(files, report)
-    commands = Commands(files)
-    for name in files.files:
-        if name.endswith(".md"):
-            check_page(files, report, commands, name)
+    known, anchors = commands_of(files), {}
+    for name in files.pages():
+        shown = page.Page(files.text(name))
+        check_links(files, report, name, shown, anchors)
+        for number, line in files.lines(name):
+            for command, option in COMMAND.findall(line):
+                if (command or option) not in known:
+                    report.error(f"{name}:{number}", f"tools/go has no command '{command}'"
+                                 if command else f"CMake has no option {option}")
+        for block in shown.blocks:
+            try:
+                text = wanted(files, block)
+                if text not in (None, block.text):
+                    raise Fault(f"the block differs from {block.origin[5:-4]}")
+            except Fault as fault:
+                report.error(f"{name}:{block.last}", str(fault))
 
 
-if __name__ == "__main__":
-    tree.main(check, "docs")
+def write(files):
+    """Makes the blocks of pages what they must repeat."""
+    for name in files.pages():
+        lines = files.text(name).split("\n")
+        for block in reversed(page.Page(files.text(name)).blocks):
+            try:
+                text = wanted(files, block)
+            except Fault:
+                continue
+            if text not in (None, block.text):
+                lines[block.first:block.last - 1] = text.split("\n")
+                (files.root / name).write_text("\n".join(lines), encoding="utf-8")
+                print(f"{name}:{block.first}: refreshed")

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 """Checks that a file includes its own layer or lower, and third parties only where they belong.
@@ -14,14 +13,17 @@ first.
 
 import re
 
+import cpp
 import tree
 
 # The folders of core/src and their layers.
 LAYERS = {"words": 0, "backend": 1, "kernels": 1, "host": 1, "cluster": 1, "values": 2,
           "collectives": 3, "run": 4, "input": 5, "strategies": 5}
 BACKENDS_SEE = 1  # The highest layer that backends may include.
+BACKENDS = ("sim", "cuda")
 EXTRAS = ("files", "mpi", "to" + "wer")  # Libraries beside core, for users alone.
-LIBRARIES = ("core", "sim", "cuda", *EXTRAS)
+LIBRARIES = ("core", *BACKENDS, *EXTRAS)
+COMPILER = "belfry/detail/compiler.h"
 
 # Third parties, and the files that may include them.
 THIRD_PARTIES = [
@@ -43,128 +45,107 @@ THIRD_PARTIES = [
      r".*_test\.(cpp|h)|.*/testing/|(proptests|tools|docs/examples)/"),
 ]
 
-INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-COMPILER = "core/include/belfry/detail/compiler.h"
-USERS = re.compile(r"proptests/programs/|tools/consumers/|docs/")  # They write <belfry/...>.
-
 
 def listed_headers(files):
-    """Returns the layer of each public header of core, from the lists in core/src/*."""
+    """Returns {public header of core: layer}, from the lists in core/src/*."""
     layer_of = {}
-    for name in files.files:
-        if not re.match(r"core/src/.*/CMakeLists\.txt$", name):
-            continue
-        layer = LAYERS.get(name.split("/")[2])
-        text = re.sub(r"#.*", "", files.text(name))
-        for call in re.findall(r"belfry_sources\(\s*core\b([^)]*)\)", text):
-            for header in re.findall(r"[\w/]+\.h\b", call.partition("HEADERS")[2]):
-                layer_of[header] = layer
+    for name, text in files.cmake().items():
+        if name.startswith("core/src/"):
+            for call in re.findall(r"belfry_sources\(\s*core\b([^)]*)\)", text):
+                for header in re.findall(r"[\w/]+\.h\b", call.partition("HEADERS")[2]):
+                    layer_of[header] = LAYERS.get(name.split("/")[2])
     return layer_of
 
 
-def component_of(name):
-    """Returns the component that a public include such as sim/backend.h belongs to."""
-    first = name.split("/")[0].removesuffix(".h")
-    return first if first in ("sim", "cuda", "testing", *EXTRAS) else "core"
+def component_of(header):
+    """Returns the component of a public header, by its name in an include without belfry/."""
+    first = header.split("/")[0].removesuffix(".h")
+    return first if first in (*BACKENDS, "testing", *EXTRAS) else "core"
 
 
 def owner_of(name):
-    """Returns (component, layer) of a file of the project; the layer is None where it has none."""
+    """Returns the component of a file of the project."""
     parts = name.split("/")
-    if name.startswith("core/src/"):
-        return "core", LAYERS.get(parts[2])
-    if name.startswith("core/extras/"):
-        return parts[2], None
-    if name.startswith("backends/"):
-        return parts[1], None
-    return parts[0], None
+    return parts[2 if name.startswith("core/extras/") else
+                 1 if name.startswith("backends/") else 0]
 
 
-class LayerCheck:
-    def __init__(self, files, report):
-        self.files = files
-        self.report = report
-        self.layer_of = listed_headers(files)
-        self.lists = {}
-        for name in files.files:
-            if name.endswith("CMakeLists.txt"):
-                text = re.sub(r"#.*", "", files.text(name))
-                self.lists.setdefault(name.split("/")[0], []).append(text)
-
-    def run(self):
-        for name in self.files.code():
-            if name.startswith("core/include/belfry/"):
-                header = name.removeprefix("core/include/belfry/")
-                if header not in self.layer_of and header != "belfry.h":
-                    self.report.error(name, "no CMakeLists.txt under core/src lists this header")
-            elif "/include/belfry/" in name:
-                self.check_listed(name)
-            if "/include/belfry/" in name and not name.startswith("proptests/"):
-                self.check_compiler(name)
-            for number, line in enumerate(self.files.text(name).splitlines(), 1):
-                found = INCLUDE.match(line)
-                if found:
-                    if found[1] == "<" and found[2].startswith("belfry/") and not USERS.match(name):
-                        self.report.error(f"{name}:{number}", "belfry/ is included with quotes")
-                    self.check_include(name, f"{name}:{number}", found[2])
-
-    def check_compiler(self, name):
-        included = re.search(r'^#include "belfry/', self.files.text(name), re.MULTILINE)
-        if COMPILER in self.files.files and name != COMPILER and not included:
-            self.report.error(name, "a header without includes of belfry includes "
-                                    "belfry/detail/compiler.h")
-
-    def check_listed(self, name):
-        top, header = name.split("/")[0], name.partition("/include/belfry/")[2]
-        listed = re.compile(rf"(?<![\w/])(include/belfry/)?{re.escape(header)}(?![\w.])")
-        if not any(listed.search(text) for text in self.lists.get(top, [])):
-            self.report.error(name, f"no CMakeLists.txt under {top} lists this header")
-
-    def check_include(self, name, where, included):
-        if included.startswith("belfry/"):
-            self.check_public(name, where, included.removeprefix("belfry/"))
-        elif included.split("/")[0] in LAYERS and name.startswith("core/src/"):
-            self.check_core_layer(name, where, included, LAYERS[included.split("/")[0]])
-        else:
-            for party, allowed in THIRD_PARTIES:
-                if re.match(party, included) and not re.match(allowed, name):
-                    self.report.error(where, f"<{included}> does not belong here")
-
-    def check_public(self, name, where, header):
-        component = component_of(header)
-        owner, _ = owner_of(name)
-        layer = self.layer_of.get(header)
-        if owner in LIBRARIES and component == "testing" and not tree.is_test(name):
-            self.report.error(where, f"a library includes belfry/{header}, which is for tests")
-        elif owner in LIBRARIES and header == "belfry.h" and not tree.is_test(name):
-            self.report.error(where, "belfry/belfry.h is for users; include what is used")
-        elif (owner in LIBRARIES and component in EXTRAS and component != owner
-              and not tree.is_test(name)):
-            self.report.error(where, f"{owner} includes belfry/{header}, a library for users")
-        elif owner in EXTRAS and component in ("sim", "cuda") and not tree.is_test(name):
-            self.report.error(where, f"{owner} includes a backend, belfry/{header}")
-        elif owner == "core" and component in ("sim", "cuda"):
-            self.report.error(where, f"core includes a backend, belfry/{header}")
-        elif owner == "core" and layer is not None:
-            self.check_core_layer(name, where, f"belfry/{header}", layer)
-        elif owner in ("sim", "cuda"):
-            self.check_backend(name, where, header, owner, component, layer)
-        elif name.startswith("proptests/suites/") and component in ("sim", "cuda"):
-            self.report.error(where, f"a suite includes a backend, belfry/{header}")
-
-    def check_core_layer(self, name, where, included, layer):
-        own = owner_of(name)[1]
-        if name.startswith("core/include/belfry/"):
-            own = self.layer_of.get(name.removeprefix("core/include/belfry/"))
-        if own is not None and layer > own and not tree.is_test(name):
-            self.report.error(where, f"layer {own} includes {included} of layer {layer}")
-
-    def check_backend(self, name, where, header, owner, component, layer):
-        if component in ("sim", "cuda") and component != owner and not tree.is_test(name):
-            self.report.error(where, f"backend {owner} includes backend {component}")
-        if layer is not None and layer > BACKENDS_SEE and not tree.is_test(name):
-            self.report.error(where, f"a backend includes belfry/{header} of layer {layer}")
+def is_listed(name, lists):
+    """Says whether a CMakeLists.txt of the same top folder lists a public header."""
+    header = re.escape(name.partition("/include/belfry/")[2])
+    listed = re.compile(rf"(?<![\w/])(include/belfry/)?{header}(?![\w.])")
+    return any(listed.search(text) for path, text in lists.items()
+               if path.split("/")[0] == name.split("/")[0])
 
 
-if __name__ == "__main__":
-    tree.main(lambda files, report: LayerCheck(files, report).run(), "layers")
+class Include:
+    """An include of `header` of belfry in the file `name`."""
+
+    def __init__(self, name, header, layer_of):
+        self.owner, self.component = owner_of(name), component_of(header)
+        self.name, self.header, self.layer_of = name, header, layer_of
+
+    def own_layer(self):
+        if self.name.startswith("core/include/belfry/"):
+            return self.layer_of.get(self.name.removeprefix("core/include/belfry/"))
+        return LAYERS.get(self.name.split("/")[2]) if self.name.startswith("core/src/") else None
+
+    def fault(self):
+        """Returns what is wrong with an include that is forbidden in tests too, or nothing."""
+        if self.owner == "core" and self.component in BACKENDS:
+            return f"core includes a backend, belfry/{self.header}"
+        if self.name.startswith("proptests/suites/") and self.component in BACKENDS:
+            return f"a suite includes a backend, belfry/{self.header}"
+        return "" if tree.is_test(self.name) else self.fault_of_library()
+
+    def fault_of_library(self):
+        owner, component, header = self.owner, self.component, f"belfry/{self.header}"
+        if owner in LIBRARIES and component == "testing":
+            return f"a library includes {header}, which is for tests"
+        if owner in LIBRARIES and self.header == "belfry.h":
+            return f"{header} is for users; include what is used"
+        if owner in LIBRARIES and component in EXTRAS and component != owner:
+            return f"{owner} includes {header}, a library for users"
+        if owner in EXTRAS and component in BACKENDS:
+            return f"{owner} includes a backend, {header}"
+        if owner in BACKENDS and component in BACKENDS and component != owner:
+            return f"backend {owner} includes backend {component}"
+        return self.fault_of_layer(self.layer_of.get(self.header), header)
+
+    def fault_of_layer(self, layer, included):
+        own = self.own_layer()
+        if self.owner in BACKENDS and (layer or 0) > BACKENDS_SEE:
+            return f"a backend includes {included} of layer {layer}"
+        if self.owner == "core" and None not in (own, layer) and layer > own:
+            return f"layer {own} includes {included} of layer {layer}"
+        return ""
+
+
+def fault_of(name, included, layer_of):
+    """Returns what is wrong with an include, or nothing."""
+    folder = included.split("/")[0]
+    if folder == "belfry":
+        return Include(name, included.removeprefix("belfry/"), layer_of).fault()
+    if folder in LAYERS and name.startswith("core/src/"):
+        return "" if tree.is_test(name) else Include(name, included, layer_of).fault_of_layer(
+            LAYERS[folder], included)
+    wrong = any(re.match(party, included) and not re.match(allowed, name)
+                for party, allowed in THIRD_PARTIES)
+    return f"<{included}> does not belong here" if wrong else ""
+
+
+def check(files, report):
+    layer_of, lists = listed_headers(files), files.cmake()
+    for name in files.code():
+        includes = list(cpp.includes(files.text(name)))
+        header = name.partition("/include/belfry/")[2]
+        if name.startswith("core/include/") and header not in (*layer_of, "belfry.h"):
+            report.error(name, "no CMakeLists.txt under core/src lists this header")
+        elif header and not name.startswith("core/include/") and not is_listed(name, lists):
+            report.error(name, f"no CMakeLists.txt under {name.split('/')[0]} lists this header")
+        if (header and not name.startswith("proptests/") and not name.endswith(COMPILER)
+                and not any(included.startswith("belfry/") for _, included in includes)):
+            report.error(name, f"a header without includes of belfry includes {COMPILER}")
+        for number, included in includes:
+            if fault := fault_of(name, included, layer_of):
+                report.error(f"{name}:{number}", fault)

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the tree speaks of itself alone: no local paths, hosts, trackers or leftovers."""
@@ -14,7 +13,7 @@ FORBIDDEN = [
     ("notes outside the tree", r"\bshared" + r"/(design|programs|data|reference|conformance)\b"),
     ("a tracker's number", r"\b(issue|ticket|pull request|PR)s?" + r"\s+#?\d+\b"),
     # Messages number merges: `merge_call` and the like may precede.
-    ("a tracker's number", r"(?<=[\s(])(?<!merge )(?<!_call )(?<!_reduce )(?<!assign )"
+    ("a tracker's number", r"(?<=[ \t(])(?<!merge )(?<!_call )(?<!_reduce )(?<!assign )"
                            + r"#[1-9]\d{0,5}(?=[\s).,;:]|$)"),
     ("a leftover", r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b"),
     ("a private host", r"\b[\w-]+\.(inter" + r"nal|cor" + r"p|la" + r"n|intra" + r"net)\b"),
@@ -34,22 +33,21 @@ HOSTS = {"www.apache.org", "archive.ics.uci.edu", "docs.nvidia.com", "cmake.org"
          "www.tensorflow.org", "www.debian.org", "example.com"}
 
 
+def faults_of(name, text):
+    """Yields (place in the text, fault)."""
+    for what, pattern in FORBIDDEN:
+        for found in re.finditer(pattern, text):
+            yield found.start(), f"{what}: '{found[0].strip()}'"
+    if not OLD_WORD_PLACES.match(name):
+        for found in OLD_WORD.finditer(text):
+            yield found.start(), "the older word for replica"
+    for found in URL.finditer(text):
+        if found[1] not in HOSTS:
+            yield found.start(), f"the host {found[1]} is not in the list of check_words.py"
+
+
 def check(files, report):
     for name in files.files:
-        if name == "LICENSE":
-            continue
-        for number, line in enumerate(files.text(name).splitlines(), 1):
-            where = f"{name}:{number}"
-            for what, pattern in FORBIDDEN:
-                found = re.search(pattern, line)
-                if found:
-                    report.error(where, f"{what}: '{found[0].strip()}'")
-            if not OLD_WORD_PLACES.match(name) and OLD_WORD.search(line):
-                report.error(where, "the older word for replica")
-            for host in URL.findall(line):
-                if host not in HOSTS:
-                    report.error(where, f"the host {host} is not in the list of check_words.py")
-
-
-if __name__ == "__main__":
-    tree.main(check, "words")
+        if name != "LICENSE":
+            for place, fault in faults_of(name, files.text(name)):
+                report.error(f"{name}:{tree.line_of(files.text(name), place)}", fault)

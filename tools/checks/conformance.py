@@ -15,20 +15,18 @@ usage: conformance.py --root . --run NAME=TEST_PROGRAM_OR_REPORT ... [--write]
 """
 
 import argparse
-import json
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 
+import cpp
+import reports
 import tree
 
 ROWS = "docs/data/conformance_rows.txt"
 PAGE = "docs/conformance.md"
 FAMILY = re.compile(r"^([A-Z]+) \| ([^|]+) \| ([\d ]+)$")
 REASON = re.compile(r"^([A-Z]+)-(\d+)(?: to \1-(\d+))? : (.+)$")
-SECTION = re.compile(r"^#ifdef (\w+)$", re.MULTILINE)
 # Where a test or a section begins or ends.
 BORDER = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\(\w+,\s+(\w+)\)|^#ifdef (\w+)$|^#endif$|^}",
                     re.MULTILINE)
@@ -91,29 +89,14 @@ def overridden_in(text, families):
     return why, problems
 
 
-def run(program, families):
-    """Runs a program's conformance tests; returns its report."""
-    only = ":".join(f"*.{family}_*:*.{family}??_*" for family in families)
-    with tempfile.TemporaryDirectory() as folder:
-        report = pathlib.Path(folder, "report.json")
-        subprocess.run([program, f"--gtest_filter={only}", f"--gtest_output=json:{report}",
-                        "--gtest_brief=1"], stdout=subprocess.DEVNULL, check=False)
-        if not report.exists():
-            raise SystemExit(f"{program} reported nothing")
-        return report.read_text()
-
-
 def results_of(program, families):
     """Returns {test: passed} for the conformance tests of a program or of its report."""
-    report = pathlib.Path(program)
-    text = report.read_text() if report.suffix == ".json" else run(program, families)
-    tests = [test for suite in json.loads(text)["testsuites"] for test in suite["testsuite"]]
+    patterns = [f"*.{family}{then}" for family in families for then in ("_*", "??_*")]
     passed = {}
-    for test in tests:
+    for _, test in reports.tests_of(program, patterns):
         name = test["name"].split("/")[0]  # Of all types and parameters.
         if rows_of(name, families):
-            fine = test["result"] == "COMPLETED" and "failures" not in test
-            passed[name] = passed.get(name, True) and fine
+            passed[name] = passed.get(name, True) and reports.has_passed(test)
     return passed
 
 
@@ -125,7 +108,8 @@ def sections(files):
         if "/compile_fail/" in name:
             listed = files.text(str(pathlib.PurePath(name).parent / "CMakeLists.txt")).split()
             listed = {word.strip(")") for word in listed}
-            found |= {section: section in listed for section in SECTION.findall(files.text(name))}
+            found |= {section: section in listed
+                      for section in cpp.SECTION.findall(files.text(name))}
     return found
 
 

@@ -8,10 +8,9 @@ Every named test must pass before the first fault is planted. A mutant is killed
 or ends in the way that the patch names. Every other end fails the run: a test that passes, a crash,
 a time limit, a compile error, a patch that no longer fits.
 
-usage: run_mutants.py [--root FOLDER] [--work FOLDER] [NAME ...]
+usage: run_mutants.py [NAME ...]
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -37,20 +36,17 @@ ENVIRONMENT = {"RC_PARAMS": "max_success=300"}
 class MutantBuild:
     """A copy of a tree and its build."""
 
-    def __init__(self, root, work, test_seconds=TEST_SECONDS):
-        self.root = pathlib.Path(root)
-        self.copy = pathlib.Path(work) / "source"
-        self.test_seconds = test_seconds
+    def __init__(self, root):
+        self.root = root
+        self.copy = root / "build/mutants/source"
+        self.test_seconds = TEST_SECONDS
 
     def refresh(self, names):
         """Makes the copy equal to the tree. An equal file keeps its time of change."""
-        wanted = set(names)
-        if self.copy.exists():
-            for path in sorted(self.copy.rglob("*")):
-                relative = path.relative_to(self.copy)
-                if relative.parts[0] != "build" and path.is_file():
-                    if relative.as_posix() not in wanted:
-                        path.unlink()
+        for path in sorted(self.copy.rglob("*")):
+            name = path.relative_to(self.copy).as_posix()
+            if path.is_file() and name not in names and not name.startswith("build/"):
+                path.unlink()
         for name in names:
             source, target = self.root / name, self.copy / name
             if target.is_file() and target.read_bytes() == source.read_bytes():
@@ -160,7 +156,7 @@ def run(build, files, wanted=()):
     if not faults:
         print("no planted fault to try")
         return 1
-    build.refresh(files.files)
+    build.refresh(set(files.files))
     if not passes_without_faults(build, faults):
         return 1
     width = max(len(fault.name) for fault in faults)
@@ -177,14 +173,8 @@ def run(build, files, wanted=()):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--root", default=pathlib.Path(__file__).resolve().parents[2])
-    parser.add_argument("--work", help="default: build/mutants in the root")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="of a patch, without .patch")
-    given = parser.parse_args()
-    files = tree.Tree(given.root)
-    work = given.work or files.root / "build/mutants"
-    sys.exit(run(MutantBuild(files.root, work), files, given.names))
+    files = tree.Tree(pathlib.Path(__file__).resolve().parents[2])
+    sys.exit(run(MutantBuild(files.root), files, sys.argv[1:]))
 
 
 if __name__ == "__main__":

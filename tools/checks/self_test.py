@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
-"""Plants violations and sees each check report them, and sees it accept a sound tree."""
+"""Plants faults in a small tree, and compares the errors of each check with those expected."""
 
 import os
 import pathlib
@@ -10,514 +10,398 @@ import sys
 import tempfile
 import unittest
 
+import asserted_rules
+import check
+import check_docs
+import check_prose
 import conformance
+import page
+import planted_faults
 import tree
 
-CHECKS = pathlib.Path(__file__).resolve().parent
 LICENCE = ("// SPDX-FileCopyrightText: The belfry authors\n"
            "// SPDX-License-Identifier: Apache-2.0\n\n")
+SCRIPT = LICENCE.replace("//", "#")
 HEADER = LICENCE + "#pragma once\n\n"
+OLD = "to" + "wer"
+OLD_HEADER = f"core/extras/{OLD}/include/belfry/{OLD}.h"
+OLD_TEST = f"core/extras/{OLD}/src/{OLD}_test.cpp"
+MAPPED = ("| name | belfry | shown by |\n|---|---|---|\n"
+          f"| `Old` | `{OLD}::Old` | test |\n| `id` | `{OLD}::id(x)` | test |\n"
+          "| `k` | `Options::serially` | test |\n| `x` | no | NO_SUCH_CALL |\n"
+          "| `y` | nothing | none |\n")
+VERBS = ("| part | meaning |\n|---|---|\n| all | x |\n\n"
+         "| verb | processes | outcome | test |\n|---|---|---|---|\n"
+         "| `save`, `size()` | all | one file | `Verbs.Save` |\n")
+SNIPPET = "<!-- snippet: docs/examples/first.cpp [sum] -->\n```cpp\n"
+OUTPUT = "<!-- output: docs/examples/first.expected [kBad] -->\n```text\nbad\n```\n"
+CHOICE = ("namespace belfry {\n\nenum class Choice { kA };\n\nstruct Options {\n  int a = 1;\n};\n"
+          "class Engine {\n public:\n  virtual void start();\n};\n\nnamespace detail {\n"
+          "struct Part {\n};\n}  // namespace detail\n\nstd::string to_string(Choice choice);\n"
+          "std::string to_string(const Options& options);\n}  // namespace belfry\n"
+          "inline constexpr bool kPrints<Choice> = true;\n"
+          "inline constexpr bool kPrints<Options> = true;\n")
+PATCH = ("The sum is wrong.\nProgram: run_test\nTest: A.B\n--- a/core/src/run/run.cpp\n"
+         "+++ b/core/src/run/run.cpp\n@@ -7 +7 @@\n-  return sum;\n+  return 0;\n")
+RUN = LICENCE + "// SEM-1, INV-1, BF-007\nint a = int(ErrorCode::kBad);\n  return sum;\n"
+
+# Every check accepts this tree.
+SOUND = {
+    "CMakeLists.txt": SCRIPT + "option(BELFRY_BUILD_TESTS)\n",
+    "core/src/words/CMakeLists.txt": SCRIPT +
+        "belfry_sources(core HEADERS error.h detail/compiler.h checkpoint.h choice.h\n"
+        "  backend/device.h)\n",
+    "core/src/run/CMakeLists.txt": SCRIPT +
+        "belfry_sources(core HEADERS run.h)\nbelfry_test(run_test)\n",
+    "core/include/belfry/detail/compiler.h": HEADER,
+    "core/include/belfry/error.h": HEADER + '#include "belfry/detail/compiler.h"\n'
+        "enum class ErrorCode : int {\n  kBad = 7,  ///< B.\n};\n",
+    "core/include/belfry/run.h": HEADER + '#include "belfry/error.h"\n',
+    "core/include/belfry/choice.h": HEADER + '#include "belfry/error.h"\n' + CHOICE,
+    "core/include/belfry/checkpoint.h": HEADER + '#include "belfry/error.h"\n'
+        "class Checkpoint {\n public:\n  Checkpoint();\n  void save(int path);\n"
+        "  int size() const;\n\n private:\n  void insert();\n};\n",
+    "core/include/belfry/backend/device.h": HEADER + '#include "belfry/error.h"\n'
+        "class D {\n  virtual ~D();\n  virtual int index(\n      int x) = 0;\n};\n",
+    "core/src/run/run.cpp": RUN,
+    "core/src/run/a_test.cpp": LICENCE + "TEST_F(A, B) {}\n",
+    "core/src/compile_fail/a.cpp": LICENCE + "#ifdef NO_SUCH_CALL\n#endif\n",
+    OLD_HEADER: HEADER + '#include "belfry/error.h"\n'
+        f"namespace belfry::{OLD} {{\nusing Old = int;\n"
+        f"inline int id(int x) {{ return x; }}\n}}  // namespace belfry::{OLD}\n",
+    OLD_TEST: LICENCE + f"{OLD}::Old x = {OLD}::id(1);\nf(serially);\n",
+    f"core/extras/{OLD}/CMakeLists.txt": SCRIPT + f"f(HEADERS {OLD}.h)\n",
+    "proptests/processes/a_test.cpp": LICENCE + "TEST(Verbs, Save) {}\n",
+    f"{planted_faults.FOLDER}wrong_sum.patch": PATCH,
+    "tools/go": "#!/bin/sh\n" + SCRIPT + "  demo) f ;;\n  help | -h) g ;;\n",
+    "docs/semantics.md": "### SEM-1 A rule\n\n| n | what | tests |\n|---|---|---|\n"
+        "| INV-1 | x | `A.B` |\n",
+    "docs/errors.md": "### BF-007 kBad\n\nText.\n\n" + OUTPUT,
+    "docs/debugging.md": "| code | look |\n|---|---|\n| [BF-007](errors.md#bf-007-kbad) | x |\n",
+    "docs/backends.md": "| `int index( int x)` |\n\n`core/src/run/{run,no}.cpp`, `belfry/run.h`\n",
+    "docs/tf_mapping.md": MAPPED,
+    "docs/processes.md": VERBS,
+    "docs/conformance.md": "| row | outcome | why |\n|---|---|---|\n| A-01 | tested | x |\n"
+        "| A-02 | overridden | y |\n| A-03 | overridden | z |\n| B-01 | overridden | z |\n",
+    "docs/decisions/0001-a.md": "| rows | why |\n|---|---|\n| A-02 to A-03, B-01 | so |\n",
+    "docs/examples/CMakeLists.txt": SCRIPT + "add_executable(first first.cpp)\n",
+    "docs/examples/first.cpp": LICENCE + "  // [sum]\n  int a = 1;\n  // [sum]\n",
+    "docs/examples/first.expected": "== kGood\n1\n== kBad\nbad\n",
+    "docs/page.md": "# A page\n\nSee [a](#a-page), [b](examples/CMakeLists.txt), `build/x`.\n\n"
+        + SNIPPET + "int a = 1;\n```\n```text\nno origin, no check\n```\n"
+        "`tools/go demo --seed 3`, -DBELFRY_BUILD_TESTS=ON\n",
+    "tools/checks/prose_limits.txt": "core/include 0.0 0.0\ncore/src/compile_fail 0.0 0.0\n"
+        "core/src/run 0.0 0.0\ndocs 0.0 0.0\nproptests 0.0 0.0\n"
+        f"core/extras/{OLD} 0.0 0.0\n",
+}
+
+LAYERS = [
+    ({"core/src/words/error.cpp": '#include "belfry/run.h"\n#include "run/rounds.h"\n'},
+     ["error.cpp:1: layer 0 includes belfry/run.h of layer 4",
+      "error.cpp:2: layer 0 includes run/rounds.h of layer 4"]),
+    ({"core/src/words/error_test.cpp": '#include "belfry/run.h"\n'}, []),
+    ({"core/include/belfry/lost.h": HEADER + '#include "belfry/error.h"\n'},
+     ["lost.h: no CMakeLists.txt under core/src"]),
+    ({"backends/sim/CMakeLists.txt": "f(HEADERS sim/found.h) # sim/lost.h\n",
+      "backends/sim/driver/CMakeLists.txt": "g(FILES include/belfry/sim/driver.h)\n",
+      "backends/sim/driver/include/belfry/sim/driver.h": '#include "belfry/error.h"\n',
+      "backends/sim/include/belfry/sim/found.h": '#include "belfry/error.h"\n',
+      "backends/sim/include/belfry/sim/lost.h": '#include "belfry/error.h"\n'},
+     ["lost.h: no CMakeLists.txt under backends"]),
+    ({"core/include/belfry/run.h": HEADER}, ["run.h: a header without includes of belfry"]),
+    ({"backends/sim/src/a.cpp": '#include "belfry/run.h"\n#include "belfry/cuda/backend.h"\n'},
+     ["a.cpp:1: a backend includes belfry/run.h of layer 4",
+      "a.cpp:2: backend sim includes backend cuda"]),
+    ({"proptests/suites/a_props.cpp": '#include "belfry/sim/backend.h"\n',
+      "core/src/run/b_test.cpp": '#include "belfry/sim/backend.h"\n'},
+     ["b_test.cpp:1: core includes a backend", "a_props.cpp:1: a suite includes a backend"]),
+    ({"core/src/run/run.cpp": f'#include "belfry/{OLD}.h"\n#include "belfry/belfry.h"\n'
+      '#include "belfry/testing/asserts.h"\n',
+      f"core/extras/{OLD}/a.cpp": '#include "belfry/sim/backend.h"\n#include "belfry/run.h"\n'},
+     [f"core includes belfry/{OLD}.h, a library for users", "belfry.h is for users",
+      "which is for tests", f"{OLD} includes a backend"]),
+    ({"core/include/belfry/run.h": HEADER + '#include "belfry/error.h"\n#include <fmt/format.h>\n',
+      "core/src/run/run.cpp": "#include <Eigen/Core>\n"},
+     ["<fmt/format.h> does not belong", "<Eigen/Core> does not belong"]),
+]
+
+BODY = "  use(1);\n"
+SIX = "std::map<int, int> a, int b = g(1, 2), int c[2], void (*d)(int, int), int e, int f"
+SIZES = [
+    ({"core/src/run/run.cpp": "void f() {\n" + BODY * 58 + "}\n" + f"void take({SIX}) {{\n}}\n"
+      f"C::C({SIX}) : x_{{1}} {{}}\nint ncclReduce({SIX}, int g) {{\n}}\n"
+      f"template <class T> requires (f<T>(1, 2)) void g({SIX}) {{}}\n"}, []),
+    ({"core/src/run/run.cpp": "namespace a {\nclass B {\n public:\n  int f(int x) const {\n"
+      + BODY * 59 + "}\n};\n}\n"}, ["run.cpp:4: f (lines) has 61"]),
+    ({"core/src/run/run.cpp": "C::C() : a_{1} {\n  auto h = [] {\n" + BODY * 60 + "  };\n}\n"},
+     ["run.cpp:1: C::C (lines) has 64"]),
+    ({"core/src/run/run.cpp": 'const char* kText = "}";\nint a[] = {1};\nvoid f() {\n'
+      + "  use('{', \"}\"); // }\n" * 60 + "}\n"}, ["run.cpp:3: f (lines) has 62"]),
+    ({"core/src/run/run.cpp": f"void take({SIX}, int g) {{\n}}\nC::C({SIX}, int g) : x_(1) {{}}\n"},
+     ["run.cpp:1: take (parameters) has 7; at most 6", "run.cpp:3: C::C (parameters) has 7"]),
+    ({"core/src/run/run.cpp": "\n" * 401, "core/src/run/run_test.cpp": "\n" * 600,
+      "tools/a.py": "\n" * 601}, ["run.cpp: the file (lines) has 401", "a.py: the file"]),
+    ({"core/include/belfry/run.h": "class Wide {\n" + "  virtual int f() = 0;\n" * 9 + "};\n"
+      "class Fits {\n" + "  virtual int f() = 0;\n" * 8 + "};\n"},
+     ["run.h:1: Wide (pure virtuals) has 9"]),
+]
+
+FILES = [
+    ({"core/include/belfry/run.h": "int x; "},
+     ["two licence lines", "no #pragma once", "no line end", "blank at the end"]),
+    ({"tools/thing": "#!/bin/sh\n" + "x" * 101 + "\n"},
+     ["tools/thing: does not begin", "thing:2: 101 columns"]),
+    ({"README.md": "A project.\n", ".gitignore": "/build/\n", "left_by_a_test": "1\n",
+      "scratch/notes.md": "A note.\n"},
+     ["left_by_a_test: has no place at", "scratch/notes.md: has no place at"]),
+]
+
+WORDS = [
+    ({"README.md": f"A {OLD} is a replica. See https://cmake.org/.\n#define X\n"
+      "waits in merge_call #2\n"}, []),
+    *(({"core/src/run/run.cpp": f"\n{text}\n"}, [f"run.cpp:2: {wanted}"]) for text, wanted in (
+        ("/wo" + "rk/main", "a local path"), ("is" + "sue 12", "a tracker"),
+        ("// TO" + "DO", "a leftover"), ("see #" + "44.", "a tracker"),
+        ("host.inter" + "nal", "a private host"), (f"a {OLD}", "the older word"),
+        ("http" + "://nowhere.test/", "the host nowhere.test"))),
+]
+
+DETERMINISM = [
+    ({"core/src/run/run.cpp": "static constexpr int kA = 1;\nstatic int f(int x);\n"
+      "// a thread_local in a comment\n", "proptests/src/a.cpp": "getenv();\n"}, []),
+    ({"proptests/src/a.cpp": "std::chrono::seconds s;\n"}, ["proptests/src/a.cpp:1: a clock"]),
+    *(({"core/src/run/run.cpp": f"{text}\n"}, ["run.cpp:1: "]) for text in (
+        "std::unordered_map<int, int> a;", "std::chrono::seconds s;", "rand();",
+        'std::getenv("A");', "thread_local int a;", "static std::map<int, int> cache;",
+        "  static int calls = 0;", "__DATE__")),
+]
+
+DOCS = [
+    ({"docs/page.md": SNIPPET + "int a = 2;\n```\n```cpp\n```\n" + SNIPPET.replace("sum", "other")
+      + "```\n" + SNIPPET.replace("first", "lost") + "```\n<!-- not compiled: a sketch -->\n"
+      "```cpp\n```\n"},
+     ["page.md:4: the block differs from snippet: docs/examples/first.cpp [sum]",
+      "page.md:6: the block above has no `<!-- snippet", "page.md:9: docs/examples/first.cpp has",
+      "page.md:12: docs/examples/lost.cpp does not exist"]),
+    ({"docs/examples/CMakeLists.txt": ""}, ["page.md:8: docs/examples/first.cpp is in no"]),
+    ({"tools/consumers/CMakeLists.txt": "consumer(find_package)\n",
+      "tools/consumers/find_package/CMakeLists.txt": "a()\n# [train]\nb()\n# [train]\n",
+      "tools/consumers/lost/CMakeLists.txt": "a()\n# [train]\nb()\n# [train]\n",
+      "docs/page.md": "".join(f"<!-- snippet: tools/consumers/{name}/CMakeLists.txt [train] -->\n"
+                              f"```cmake\n{text}\n```\n" for name, text in (
+                                  ("find_package", "b()"), ("find_package", "c()"),
+                                  ("lost", "b()")))},
+     ["page.md:8: the block differs", "lost/CMakeLists.txt is in no CMakeLists.txt"]),
+    ({"docs/page.md": "```sh\ntools/go dance\ncmake -DBELFRY_BUILD_BELLS=ON\n```\n"},
+     ["page.md:2: tools/go has no command 'dance'",
+      "page.md:3: CMake has no option BELFRY_BUILD_BELLS"]),
+    ({"docs/page.md": OUTPUT.replace("kBad", "kGood") + OUTPUT.replace("kBad", "kNone")
+      + OUTPUT.replace("first", "lost")},
+     ["page.md:4: the block differs", "first.expected has no part [kNone]",
+      "docs/examples/lost.expected does not exist"]),
+    ({"docs/page.md": "[a](lost.md#part), [b](errors.md#bf-007), [c](../tools)\n"},
+     ["page.md:1: the link to lost.md#part leads", "the link to errors.md#bf-007 leads"]),
+    ({"docs/errors.md": "### BF-007 kBad\n\nA.\n\n### BF-008 kLater\n\nReserved.\n",
+      "docs/debugging.md": "| a | b |\n|---|---|\n| [BF-008](errors.md#bf-008-klater) | x |\n"},
+     ["no row [BF-007](errors.md#bf-007-kbad)", "no code that is thrown for [BF-008]"]),
+]
+
+CITATIONS = [
+    ({"core/src/run/run.cpp": "\n// SEM-1, SEM-2, BF-008, INV-2.\nErrorCode::kBad\n"},
+     ["run.cpp:2: SEM-2 is in none", "run.cpp:2: BF-008 is in none", "run.cpp:2: INV-2 is in"]),
+    ({"docs/semantics.md": SOUND["docs/semantics.md"] + "### SEM-3 A\n### SEM-2 B\n"},
+     ["the rules are not in the order"]),
+    ({"docs/semantics.md": SOUND["docs/semantics.md"] + "### SEM-1 A\n"},
+     ["the rules are not in the order"]),
+    ({"docs/semantics.md": SOUND["docs/semantics.md"] + "| INV-3 | x | none |\n"
+      "| INV-4 | x | `A.C` |\n"},
+     ["are not INV-1, INV-2", "INV-3: there is no test named", "INV-4: there is no test A.C"]),
+    ({"docs/errors.md": "### BF-007 kGood\n\nReserved.\n"},
+     ["the sections are not those of the codes, each once: BF-007 kBad, BF-007 kGood"]),
+    ({"docs/errors.md": 2 * SOUND["docs/errors.md"]}, ["the codes, each once"]),
+    ({"docs/errors.md": "### BF-007 kBad\nText.\n"}, ["BF-007 kBad shows no message"]),
+    ({"docs/errors.md": "### BF-007 kBad\nReserved.\n"}, ["is used, and its section says"]),
+    ({"core/src/run/run.cpp": ""}, ["BF-007 kBad is used by nobody"]),
+    ({"docs/backends.md": "| `int index()` |\n"}, ["`int index( int x)` is not in"]),
+    ({"docs/page.md": "`core/src/run/*.cpp`, `build/x`, `a/b`\n"
+      "`core/src/lost.cpp` and `belfry/lost.h`\n"},
+     ["page.md:2: core/src/lost.cpp does not", "page.md:2: belfry/lost.h does not exist"]),
+]
+
+MAPPING = [
+    ({"docs/tf_mapping.md": MAPPED + f"| `z` | `{OLD}::other` | test |\n"
+      "| `z` | no | NO_OTHER_CALL |\n| `z` | words | test |\n| `z` | none |\n"},
+     [f"tf_mapping.md:8: {OLD_TEST} does not use {OLD}::other",
+      "tf_mapping.md:9: no file of core/src/compile_fail has a section NO_OTHER_CALL",
+      "tf_mapping.md:10: the row names nothing", "tf_mapping.md:11: a row that is not name"]),
+    ({"docs/tf_mapping.md": MAPPED.replace("::id", "::no")},
+     [f"{OLD_TEST} does not use", f"{OLD}::id has no row"]),
+]
+
+PROCESSES = [
+    ({"docs/processes.md": VERBS.replace(", `size()`", "")}, ["size of checkpoint.h has no row"]),
+    ({"docs/processes.md": VERBS.replace("all | one", "some | one").replace("s.Save", "s.Lost")},
+     ["processes.md:7: 'some' is none of", "processes.md:7: there is no test `Verbs.Lost`"]),
+    ({"docs/processes.md": VERBS + "| `size` | all |\n"}, ["processes.md:8: a row without verbs"]),
+]
+
+OVERRIDDEN = [
+    ({"docs/decisions/0001-a.md": "| rows | why |\n|---|---|\n| A-02, B-01 to B-02 | so |\n"},
+     ["0001-a.md: B-02 is no row", "no page of decisions names A-03"]),
+]
+
+CHOICE_H = "core/include/belfry/choice.h"
+NOT_PRINTED = "tools/checks/not_printed.txt"
+PRINTS = [
+    ({CHOICE_H: HEADER + CHOICE.replace("kPrints<Options>", "kPrints<Choice>")},
+     ["choice.h:10: Options has no operator<<"]),
+    ({CHOICE_H: HEADER + CHOICE.replace("kPrints<Options>", "kPrints<Choice>"),
+      NOT_PRINTED: "# Parts.\nOptions: so\n"}, []),
+    ({NOT_PRINTED: "Lost: so\nOptions\n"},
+     ["not_printed.txt:2: an entry is `type: reason`", "no public header has the value type Lost"]),
+    ({CHOICE_H: HEADER + CHOICE + "kPrints<Engine> = true;\n"}, ["kPrints of Engine, which has"]),
+    ({CHOICE_H: HEADER + CHOICE + "kPrints<sim::Options> = true;\n"},
+     ["kPrints in a namespace without"]),
+]
+
+LIMITS = check_prose.LIMITS
+README_LIMIT = SOUND[LIMITS] + "README.md 0.0 0.0\n"
+PROSE = [
+    # Five of nine words: What, it, what, they, it.
+    ({"README.md": "What it does is what they do with it.\n", LIMITS: README_LIMIT},
+     ["README.md: 55.6 % pronouns, at most 0.0 %; most are in README.md",
+      "README.md: 100.0 % headless"]),
+    ({"README.md": "# What a heading it is\n\nWhat is short.\n\n- What an item it is here.\n\n"
+      "```\nWhat a line of code it is\n```\n", LIMITS: README_LIMIT,
+      "core/src/run/a.h": "// SPDX-Licence: what it is by those who.\n"}, []),
+    ({"core/src/run/a.h": "int a;\n// What the buffer holds belongs to\n// the caller of run.\n"},
+     ["core/src/run: 10.0 % pronouns", "core/src/run: 100.0 % headless"]),
+    ({"core/src/kernels/a.h": "// A sentence of the proper length.\n"},
+     ["core/src/kernels is in the limits or in the tree"]),
+]
+
+PLANTED = f"{planted_faults.FOLDER}wrong_sum.patch"
+MUTANTS = [
+    ({PLANTED: PATCH.replace("A.B", "Kinds/A.B/whole")}, []),
+    *(({PLANTED: PATCH.replace(old, new)}, [f"wrong_sum.patch: {wanted}"]) for old, new, wanted in (
+        ("return sum", "return add", "found 0 times in core/src/run/run.cpp"),
+        ("run.cpp", "gone.cpp", "found 0 times in core/src/run/gone.cpp"),
+        ("A.B", "A.C", "there is no test A.C"),
+        ("run_test", "add_test", "no belfry_test is named add_test"),
+        ("The sum is wrong.\n", "", "no sentence"),
+        ("Program: run_test\n", "", "no line `Program: ...`"),
+        ("Test: A.B\n", "", "no line `Test: ...`"),
+        ("A.B", "B", "B is not the name of a test"),
+        ("b/core", "b/other", "a planted fault changes one file"),
+        ("A.B\n", "A.B\nEnds: in tears\n", "a test ends by a failure"),
+        ("return 0", "return sum", "a hunk changes nothing"),
+        (PATCH[PATCH.index("@@"):], "", "no hunk"))),
+    ({"core/src/run/run.cpp": 2 * RUN}, ["wrong_sum.patch: found 2 times"]),
+]
+
+PLANTS = {"layers": LAYERS, "sizes": SIZES, "files": FILES, "words": WORDS, "docs": DOCS,
+          "determinism": DETERMINISM, "citations": CITATIONS, "mapping": MAPPING,
+          "processes": PROCESSES, "overridden": OVERRIDDEN, "prints": PRINTS, "prose": PROSE,
+          "mutants": MUTANTS}
 
 
-class CheckTest(unittest.TestCase):
-    """A tree in a temporary folder, outside any repository."""
+class Planted(tree.Tree):
+    """A tree without a folder."""
 
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name)
-        self.write("core/src/words/CMakeLists.txt", "belfry_sources(core HEADERS error.h)\n")
-        self.write("core/src/run/CMakeLists.txt", "belfry_sources(core HEADERS run.h)\n")
-        self.write("core/include/belfry/error.h", HEADER + "namespace belfry {}\n")
-        self.write("core/include/belfry/run.h", HEADER + '#include "belfry/error.h"\n')
+    def __init__(self, texts):
+        self.root, self.files, self.texts = pathlib.Path("/nowhere"), sorted(texts), dict(texts)
 
-    def write(self, name, text):
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
 
-    def run_check(self, check, **environment):
-        run = subprocess.run([sys.executable, CHECKS / f"check_{check}.py", "--root", self.root],
-                             capture_output=True, text=True, env=os.environ | environment)
+class Checks(unittest.TestCase):
+    def test_each_check_but_format_has_plants(self):
+        self.assertEqual(set(PLANTS) | {"format"}, set(check.CHECKS))
+
+    def test_a_sound_tree_has_no_errors(self):
+        for name in PLANTS:
+            self.assertEqual(check.run(name, Planted(SOUND)).errors, [], name)
+
+    def test_each_plant_has_its_errors(self):
+        for name, plants in PLANTS.items():
+            for texts, wanted in plants:
+                with self.subTest(check=name, planted=texts):
+                    errors = check.run(name, Planted(SOUND | texts)).errors
+                    self.assertEqual(len(errors), len(wanted), errors)
+                    for part in wanted:
+                        self.assertTrue(any(part in error for error in errors), (part, errors))
+
+
+class Command(unittest.TestCase):
+    """Checks that need files and programs."""
+
+    def run_check(self, *names, **environment):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "run.cpp").write_text("int   x ;\n")
+            (root / ".clang-format").write_text("BasedOnStyle: Google\n")
+            run = subprocess.run([sys.executable, check.__file__, "--root", root, *names],
+                                 capture_output=True, text=True, env=os.environ | environment)
         return run.returncode, run.stdout + run.stderr
 
-    def accepts(self, check):
-        status, output = self.run_check(check)
-        self.assertEqual(status, 0, output)
-
-    def reports(self, check, *wanted):
-        status, output = self.run_check(check)
-        self.assertEqual(status, 1, output)
-        for text in wanted:
-            self.assertIn(text, output)
-
-
-class Layers(CheckTest):
-    def test_accepts_lower_layers(self):
-        self.accepts("layers")
-
-    def test_reports_a_higher_layer(self):
-        self.write("core/src/words/error.cpp", '#include "belfry/run.h"\n')
-        self.reports("layers", "core/src/words/error.cpp:1", "layer 0 includes belfry/run.h")
-
-    def test_reports_a_higher_private_header(self):
-        self.write("core/src/words/error.cpp", '#include "run/rounds.h"\n')
-        self.reports("layers", "layer 0 includes run/rounds.h of layer 4")
-
-    def test_reports_an_unlisted_header(self):
-        self.write("core/include/belfry/lost.h", HEADER)
-        self.reports("layers", "lost.h: no CMakeLists.txt")
-
-    def test_reports_an_unlisted_header_of_a_backend(self):
-        self.write("backends/sim/CMakeLists.txt", "f(HEADERS sim/found.h) # sim/lost.h\n")
-        self.write("backends/sim/driver/CMakeLists.txt", "g(FILES include/belfry/sim/driver.h)\n")
-        for header in ("include/belfry/sim/found.h", "driver/include/belfry/sim/driver.h"):
-            self.write(f"backends/sim/{header}", HEADER)
-        self.accepts("layers")
-        self.write("backends/sim/include/belfry/sim/lost.h", HEADER)
-        self.reports("layers", "lost.h: no CMakeLists.txt under backends", "1 errors")
-
-    def test_reports_a_header_without_the_check_of_the_compiler(self):
-        self.write("core/src/words/CMakeLists.txt",
-                   "belfry_sources(core HEADERS error.h detail/compiler.h leaf.h)\n")
-        self.write("core/include/belfry/detail/compiler.h", HEADER)
-        self.write("core/include/belfry/leaf.h",
-                   HEADER + '#include "belfry/detail/compiler.h"\n')
-        self.write("core/include/belfry/error.h", HEADER + '#include "belfry/leaf.h"\n')
-        self.write("core/include/belfry/run.h", HEADER + '#include "belfry/leaf.h"\n')
-        self.accepts("layers")
-        self.write("core/include/belfry/leaf.h", HEADER)
-        self.reports("layers", "leaf.h: a header without includes of belfry", "1 errors")
-
-    def test_reports_a_backend_that_sees_too_much(self):
-        self.write("backends/sim/src/backend.cpp", '#include "belfry/run.h"\n')
-        self.reports("layers", "a backend includes belfry/run.h of layer 4")
-
-    def test_reports_backends_that_see_each_other(self):
-        self.write("backends/cuda/src/backend.cpp", '#include "belfry/sim/backend.h"\n')
-        self.reports("layers", "backend cuda includes backend sim")
-
-    def test_reports_a_suite_that_sees_a_backend(self):
-        self.write("proptests/suites/reduce_props.cpp", '#include "belfry/sim/backend.h"\n')
-        self.reports("layers", "a suite includes a backend")
-
-    def test_reports_a_library_that_includes_an_extra(self):
-        self.write("core/extras/files/CMakeLists.txt", "f(HEADERS files/csv.h)\n")
-        self.write("core/extras/files/include/belfry/files/csv.h",
-                   HEADER + '#include "belfry/run.h"\n')
-        self.write("core/extras/files/src/csv.cpp", '#include "belfry/files/csv.h"\n')
-        self.accepts("layers")
-        self.write("core/src/run/run.cpp", '#include "belfry/files/csv.h"\n')
-        self.write("core/extras/files/src/csv.cpp", '#include "belfry/sim/backend.h"\n')
-        self.reports("layers", "core includes belfry/files/csv.h", "files includes a backend",
-                     "2 errors")
-
-    def test_reports_third_parties_in_the_wrong_place(self):
-        self.write("core/include/belfry/error.h", HEADER + "#include <fmt/format.h>\n")
-        self.write("core/src/words/error.cpp", "#include <Eigen/Core>\n")
-        self.reports("layers", "<fmt/format.h> does not belong", "<Eigen/Core> does not belong")
-
-    def test_reports_angle_brackets(self):
-        self.write("core/src/run/run.cpp", "#include <belfry/run.h>\n")
-        self.reports("layers", "included with quotes")
-
-
-class Sizes(CheckTest):
-    BODY = "  use(1);\n"
-
-    def test_accepts_what_fits(self):
-        self.write("core/src/run/run.cpp", "void f() {\n" + self.BODY * 58 + "}\n")
-        self.accepts("sizes")
-
-    def test_reports_a_long_function(self):
-        self.write("core/src/run/run.cpp", "namespace a {\nclass B {\n  int f(int x) const {\n"
-                   + self.BODY * 59 + "}\n};\n}\n")
-        self.reports("sizes", "core/src/run/run.cpp:3: f (lines) has 61")
-
-    def test_counts_a_function_with_its_lambdas(self):
-        self.write("core/src/run/run.cpp",
-                   "void g() {\n  auto h = [] {\n" + self.BODY * 60 + "  };\n}\n")
-        self.reports("sizes", "g (lines) has 64")
-
-    def test_is_not_misled_by_literals(self):
-        text = 'const char* kText = "}";\nvoid f() {\n' + "  use('{', \"}\"); // }\n" * 60 + "}\n"
-        self.write("core/src/run/run.cpp", text)
-        self.reports("sizes", "core/src/run/run.cpp:2: f (lines) has 62")
-
-    def test_reports_many_parameters(self):
-        six = "std::map<int, int> a, int b = g(1, 2), int c[2], void (*d)(int, int), int e, int f"
-        self.write("core/src/run/run.cpp", f"void take({six}) {{\n}}\nC::C({six}) : x_(1, 2) {{}}\n"
-                   f"int ncclReduce({six}, int g) {{\n}}\nbool operator()({six}) {{}}\n"
-                   f"template <class T> requires (f<T>(1, 2)) void g({six}) {{}}\n")
-        self.accepts("sizes")
-        self.write("core/src/run/run.cpp", f"void take({six}, int g) {{\n}}\n"
-                   f"C::C({six}, int g) : x_(1) {{}}\n")
-        self.reports("sizes", "core/src/run/run.cpp:1: take (parameters) has 7; at most 6",
-                     "run.cpp:3: C::C (parameters) has 7", "2 errors")
-
-    def test_reports_a_long_file(self):
-        self.write("core/src/run/run.cpp", "\n" * 401)
-        self.write("core/src/run/run_test.cpp", "\n" * 599)
-        self.reports("sizes", "run.cpp: the file (lines) has 401", "sizes, 6 files: 1 errors")
-
-    def test_reports_a_wide_interface(self):
-        virtuals = "".join(f"  virtual int f{i}() = 0;\n" for i in range(9))
-        self.write("core/include/belfry/run.h", "class Wide {\n" + virtuals + "};\n")
-        self.reports("sizes", "Wide (pure virtuals) has 9")
-
-
-class Files(CheckTest):
-    def setUp(self):
-        super().setUp()
-        for name in ("words", "run"):
-            path = f"core/src/{name}/CMakeLists.txt"
-            self.write(path, LICENCE.replace("//", "#") + (self.root / path).read_text())
-
-    def test_accepts_what_is_marked(self):
-        self.accepts("files")
-
-    def test_reports_what_is_missing(self):
-        self.write("core/include/belfry/run.h", "int x; ")
-        self.reports("files", "two licence lines", "no #pragma once", "no line end", "blank at the")
-
-    def test_reports_long_lines_and_unmarked_scripts(self):
-        self.write("tools/thing", "#!/bin/sh\n" + "x" * 101 + "\n")
-        self.reports("files", "tools/thing: does not begin", "101 columns")
-
-    def test_reports_files_at_the_top_level(self):
-        self.write("README.md", "A project.\n")
-        self.write(".gitignore", "/build/\n")
-        self.accepts("files")
-        self.write("left_by_a_test", "1\n")
-        self.write("scratch/notes.md", "A note.\n")
-        self.reports("files", "left_by_a_test: has no place at the top level",
-                     "scratch/notes.md: has no place at the top level", "2 errors")
-
-
-class Words(CheckTest):
-    def test_accepts_plain_text(self):
-        self.write("README.md", "A tow" + "er is a replica. See https://cmake.org/.\n#define X\n"
-                                "waits in merge_call #2\n")
-        self.accepts("words")
-
-    def test_reports_each_kind(self):
-        planted = {"/wo" + "rk/main": "a local path", "is" + "sue 12": "tracker",
-                   "// TO" + "DO": "leftover", "see #" + "44.": "tracker",
-                   "host.inter" + "nal": "private host", "a to" + "wer": "older word",
-                   "http" + "://nowhere.test/": "nowhere.test"}
-        for text, wanted in planted.items():
-            with self.subTest(text):
-                self.write("core/src/run/run.cpp", text + "\n")
-                self.reports("words", "run.cpp:1", wanted)
-
-
-class Determinism(CheckTest):
-    def test_accepts_constants_and_functions(self):
-        self.write("core/src/run/run.cpp", "static constexpr int kA = 1;\nstatic int f(int x);\n"
-                                           "// a thread_local in a comment\n")
-        self.accepts("determinism")
-
-    def test_reports_each_kind(self):
-        for text in ("std::unordered_map<int, int> a;", "std::chrono::seconds s;", "rand();",
-                     'std::getenv("A");', "thread_local int a;", "static std::map<int, int> cache;",
-                     "  static int calls = 0;"):
-            with self.subTest(text):
-                self.write("core/src/run/run.cpp", text + "\n")
-                self.reports("determinism", "run.cpp:1")
-
-
-class Format(CheckTest):
-    def test_reports_or_says_that_it_did_not_look(self):
-        self.write(".clang-format", "BasedOnStyle: Google\n")
-        self.write("core/src/run/run.cpp", "int   x ;\n")
+    def test_format_reports_or_says_that_it_did_not_look(self):
         status, output = self.run_check("format")
         self.assertIn(status, (1, 77), output)
         self.assertIn("run.cpp:1: not formatted" if status == 1 else "SKIPPED", output)
-
-    def test_is_skipped_without_the_formatter(self):
-        status, output = self.run_check("format", PATH="/nonexistent")
+        status, output = self.run_check("words", "format", PATH="/nonexistent")
         self.assertEqual(status, 77, output)
         self.assertIn("formatting was not checked", output)
 
+    def test_errors_count_more_than_a_skipped_check(self):
+        status, output = self.run_check("format", "files", PATH="/nonexistent")
+        self.assertEqual(status, 1, output)
+        self.assertIn("run.cpp: has no place at the top level", output)
 
-class Docs(CheckTest):
-    def setUp(self):
-        super().setUp()
-        self.write("docs/examples/CMakeLists.txt", "add_executable(first first.cpp)\n")
-        self.write("docs/examples/first.cpp", "  // [sum]\n  int a = 1;\n  // [sum]\n")
-
-    def page(self, origin, code):
-        self.write("docs/page.md", f"{origin}\n```cpp\n{code}\n```\n")
-
-    def test_accepts_equal_code_and_good_links(self):
-        self.page("[list](examples/CMakeLists.txt)\n"
-                  "<!-- snippet: docs/examples/first.cpp [sum] -->", "int a = 1;")
-        self.accepts("docs")
-
-    def test_reports_code_that_differs(self):
-        self.page("<!-- snippet: docs/examples/first.cpp [sum] -->", "int a = 2;")
-        self.reports("docs", "docs/page.md:4: the block differs")
-
-    def test_reports_missing_origins(self):
-        self.page("Text.", "int a = 1;")
-        self.reports("docs", "has no `<!-- snippet")
-        self.page("<!-- snippet: docs/examples/first.cpp [other] -->", "int a = 1;")
-        self.reports("docs", "has no pair")
-        self.page("<!-- snippet: docs/examples/lost.cpp [sum] -->", "int a = 1;")
-        self.reports("docs", "does not exist")
-
-    def test_reports_code_that_is_not_compiled(self):
-        self.write("docs/examples/CMakeLists.txt", "")
-        self.page("<!-- snippet: docs/examples/first.cpp [sum] -->", "int a = 1;")
-        self.reports("docs", "is not compiled")
-
-    def test_compares_lists_of_projects_that_are_built(self):
-        self.write("tools/consumers/CMakeLists.txt", "consumer(find_package)\n")
-        text = "project(a)\n# [train]\nfind_package(belfry)\n# [train]\n"
-        self.write("tools/consumers/find_package/CMakeLists.txt", text)
-        self.write("tools/consumers/lost/CMakeLists.txt", text)
-        origin = "<!-- snippet: tools/consumers/find_package/CMakeLists.txt [train] -->\n```cmake\n"
-        self.write("docs/page.md", origin + "find_package(belfry)\n```\n")
-        self.accepts("docs")
-        self.write("docs/page.md", origin + "find_package(bells)\n```\n\n```cmake\nf()\n```\n" +
-                   origin.replace("find_package/", "lost/") + "find_package(belfry)\n```\n")
-        self.reports("docs", "page.md:4: the block differs", "page.md:8: the block above has no",
-                     "lost/CMakeLists.txt is in no CMakeLists.txt", "3 errors")
-
-    def test_reports_commands_and_options_that_do_not_exist(self):
-        self.write("tools/go", "  demo) f ;;\n  help | -h) g ;;\n")
-        self.write("CMakeLists.txt", "option(BELFRY_BUILD_TESTS)\n")
-        self.write("docs/page.md",
-                   "`tools/go demo --seed 3`, `tools/go help`, -DBELFRY_BUILD_TESTS=ON\n")
-        self.accepts("docs")
-        self.write("docs/page.md", "```sh\ntools/go dance\ncmake -DBELFRY_BUILD_BELLS=ON\n```\n")
-        self.reports("docs", "page.md:2: tools/go has no command 'dance'",
-                     "page.md:3: CMake has no option BELFRY_BUILD_BELLS", "2 errors")
-
-    def test_compares_output(self):
-        self.write("docs/examples/first.expected", "== one\n1\n== two\n2\n")
-        self.write("docs/page.md", "<!-- output: docs/examples/first.expected [two] -->\n"
-                   "```text\n2\n```\n```text\nno origin, no check\n```\n")
-        self.accepts("docs")
-        self.write("docs/page.md", "<!-- output: docs/examples/first.expected [one] -->\n"
-                   "```text\n2\n```\n<!-- output: docs/examples/first.expected [six] -->\n"
-                   "```text\n1\n```\n<!-- output: docs/lost.expected -->\n```text\n1\n```\n")
-        self.reports("docs", "page.md:4: the block differs", "no line `== six`",
-                     "docs/lost.expected does not exist")
-
-    def test_reports_dead_links(self):
-        self.write("docs/page.md", "See [this](lost.md#part).\n")
-        self.reports("docs", "docs/page.md:1: the link to lost.md leads nowhere")
-
-    def test_requires_a_first_thing_to_do_for_each_code(self):
-        self.write("docs/errors.md", "### BF-001 kWrong\n\nA.\n\n### BF-002 kLater\n\nReserved.\n")
-        self.write("docs/debugging.md", "| [BF-001](errors.md#bf-001-kwrong) | Look. |\n")
-        self.accepts("docs")
-        self.write("docs/debugging.md", "| [BF-002](errors.md#bf-002-klater) | Look. |\n")
-        self.reports("docs", "no row [BF-001](errors.md#bf-001-kwrong)", "no code BF-002")
+    def test_names_are_those_of_checks(self):
+        self.assertEqual(self.run_check("dance")[0], 2)
 
 
-class Citations(CheckTest):
-    CODES = "core/include/belfry/error.h"
-
-    def setUp(self):
-        super().setUp()
-        self.write(self.CODES, HEADER + "enum class ErrorCode : int {\n  kBad = 7,  ///< B.\n};\n")
-        self.write("core/src/run/run.cpp", "// SEM-1, BF-007\nint a = int(ErrorCode::kBad);\n")
-        self.write("docs/semantics.md", "### SEM-1 A rule\n")
-        self.write("docs/errors.md", "### BF-007 kBad\n<!-- output: docs/x.expected [kBad] -->\n")
-        self.write("core/include/belfry/backend/device.h",
-                   HEADER + "class D {\n  virtual ~D();\n  virtual int index(\n int x) = 0;\n};\n")
-        self.write("docs/backends.md", "| `int index( int x)` |\n`core/src/run/{run,no}.cpp`\n")
-
-    def test_accepts_a_sound_tree(self):
-        self.accepts("citations")
-
-    def test_reports_a_dangling_rule(self):
-        self.write("core/src/run/run.cpp", "\n// See SEM-1 and SEM-2.\nErrorCode::kBad\n")
-        self.reports("citations", "run.cpp:2: SEM-2 is not a rule")
-
-    def test_reports_rules_twice_or_out_of_order(self):
-        self.write("docs/semantics.md", "### SEM-2 A\n### SEM-1 B\n### SEM-1 C\n")
-        self.reports("citations", "SEM-1 is there twice", "not in the order")
-
-    def test_reports_invariants_without_tests(self):
-        rows = "### SEM-1 A\n| INV-1 | x | `A.B`, `A.C` |\n| INV-3 | y | none |\n"
-        self.write("docs/semantics.md", rows)
-        self.write("core/src/run/run.cpp", "TEST_F(A, B) {}\n// INV-2\nErrorCode::kBad\n")
-        self.reports("citations", "INV-1: there is no test A.C", "INV-3 names no test",
-                     "are not INV-1, INV-2", "run.cpp: INV-2 is not an invariant", "4 errors")
-
-    def test_reports_a_dangling_code(self):
-        self.write("core/src/run/run.cpp", "// BF-008\nErrorCode::kBad\n")
-        self.reports("citations", "run.cpp: BF-008 is not a code")
-
-    def test_reports_codes_and_sections_that_do_not_meet(self):
-        self.write("docs/errors.md", "### BF-007 kGood\n<!-- output: docs/x.expected [kBad] -->\n")
-        self.reports("citations", "there is no code BF-007 kGood", "BF-007 kBad has no section")
-
-    def test_reports_a_section_without_a_message(self):
-        self.write("docs/errors.md", "### BF-007 kBad\nText.\n")
-        self.reports("citations", "BF-007 kBad shows no message")
-
-    def test_reports_wrong_reservations(self):
-        self.write("docs/errors.md", "### BF-007 kBad\nReserved.\n")
-        self.reports("citations", "is used, but its section says Reserved")
-        self.write("docs/errors.md", "### BF-007 kBad\n<!-- output: docs/x.expected [kBad] -->\n")
-        self.write("core/src/run/run.cpp", "")
-        self.reports("citations", "is used by nobody")
-
-    def test_reports_a_signature_that_is_not_described(self):
-        self.write("docs/backends.md", "| `int index()` |\n")
-        self.reports("citations", "`int index( int x)` is not in docs/backends.md")
-
-    def test_reports_paths_that_do_not_exist(self):
-        self.write("docs/page.md", "`core/src/run/*.cpp`, `belfry/run.h`, `build/x`, `a/b`\n"
-                   "`core/src/lost.cpp` and `belfry/lost.h`\n")
-        self.reports("citations", "page.md:2: core/src/lost.cpp", "belfry/lost.h does not exist",
-                     "2 errors")
+class Writers(unittest.TestCase):
+    def test_pages_and_limits_follow_the_tree(self):
+        texts = SOUND | {"docs/page.md": "It is what one reads.\n" + SNIPPET + "int b;\n```\n.\n"}
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in texts.items():
+                path = pathlib.Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            check_docs.write(tree.Tree(folder))
+            check_prose.write(tree.Tree(folder))
+            files = tree.Tree(folder)
+            for name in ("docs", "prose"):
+                self.assertEqual(check.run(name, files).errors, [])
+            self.assertEqual(files.text("docs/page.md"),
+                             texts["docs/page.md"].replace("b;", "a = 1;"))
 
 
-class Mapping(CheckTest):
-    OLD = "to" + "wer"
-
-    def setUp(self):
-        super().setUp()
-        self.header = f"core/extras/{self.OLD}/include/belfry/{self.OLD}.h"
-        self.write(self.header, HEADER + "using Old = int;\ninline int id(int x) { return x; }\n")
-        self.test = f"core/extras/{self.OLD}/src/{self.OLD}_test.cpp"
-        self.write(self.test, f"{self.OLD}::Old x = {self.OLD}::id(1);\nf(serially);\n")
-        self.write("core/src/compile_fail/a.cpp", "#ifdef NO_SUCH_CALL\n#endif\n")
-        self.rows = [f"| `Old` | `{self.OLD}::Old` | test |",
-                     f"| `id` | `{self.OLD}::id(x)` | test |",
-                     "| `k` | `Options::serially` | test |", "| `x` | no | NO_SUCH_CALL |",
-                     "| `y` | nothing | none |"]
-
-    def page(self, rows):
-        head = ["| name | belfry | shown by |", "|---|---|---|"]
-        self.write("docs/tf_mapping.md", "\n".join(head + rows) + "\n")
-
-    def test_accepts_what_agrees(self):
-        self.page(self.rows)
-        self.accepts("mapping")
-
-    def test_reports_a_spelling_that_is_not_used(self):
-        self.page([*self.rows, f"| `z` | `{self.OLD}::other` | test |"])
-        self.reports("mapping", "tf_mapping.md:8", "does not use")
-
-    def test_reports_a_missing_section_and_a_row_without_a_spelling(self):
-        self.page([*self.rows, "| `z` | no | NO_OTHER_CALL |", "| `z` | words | test |"])
-        self.reports("mapping", "tf_mapping.md:8", "section NO_OTHER_CALL")
-        self.reports("mapping", "tf_mapping.md:9", "names nothing")
-
-    def test_reports_names_without_a_row(self):
-        self.page(self.rows[:1] + self.rows[2:])
-        self.reports("mapping", "tf_mapping.md", f"{self.OLD}::id has no row")
-
-
-class Processes(CheckTest):
-    HEAD = "## Verbs\n\n| verb | processes | outcome | test |\n|---|---|---|---|\n"
-
-    def setUp(self):
-        super().setUp()
-        self.write("core/include/belfry/checkpoint.h",
-                   HEADER + "class Checkpoint {\n public:\n  void save(int path);\n"
-                   "  int size() const;\n\n private:\n  void insert();\n};\n")
-        self.write("proptests/processes/a_test.cpp", "TEST(Verbs, Save) {}\n")
-
-    def page(self, *rows):
-        self.write("docs/processes.md", self.HEAD + "".join(f"{row}\n" for row in rows))
-
-    def test_accepts_a_row_for_each_function(self):
-        self.page("| `save`, `size()` | all | one file | `Verbs.Save` |")
-        self.accepts("processes")
-
-    def test_reports_a_function_without_a_row(self):
-        self.page("| `save` | all | one file | `Verbs.Save` |")
-        self.reports("processes", "processes.md", "size of checkpoint.h has no row")
-
-    def test_reports_rows_without_a_test_or_a_part(self):
-        self.page("| `save` | own | | `Verbs.Lost` |", "| `size` | some | | `Verbs.Save` |",
-                  "| `size` | all |")
-        self.reports("processes", "processes.md", "no test Verbs.Lost")
-        self.reports("processes", "processes.md", "'some' is none of")
-        self.reports("processes", "processes.md", "a row without verbs")
-
-
-class Overridden(CheckTest):
-    def setUp(self):
-        super().setUp()
-        self.write("docs/conformance.md", "| A-01 | tested | x |\n| A-02 | overridden | y |\n"
-                   "| A-03 | overridden | z |\n| B-01 | overridden | z |\n")
-
-    def decide(self, cell):
-        self.write("docs/decisions/0001-a.md", f"| rows | why |\n|---|---|\n| {cell} | so |\n")
-
-    def test_accepts_rows_that_are_decided(self):
-        self.decide("A-02 to A-03, B-01")
-        self.accepts("overridden")
-
-    def test_reports_rows_that_nobody_decided(self):
-        self.decide("A-02, B-01")
-        self.reports("overridden", "names A-03")
-
-    def test_reports_decisions_about_no_row(self):
-        self.decide("A-02 to A-04, B-01")
-        self.reports("overridden", "0001-a.md: A-04 is no row")
-
-
-class Prints(CheckTest):
-    PATH = "core/include/belfry/choice.h"
-    LIST = "tools/checks/not_printed.txt"
-    TEXT = ("namespace belfry {\n\nenum class Choice { kA };\n\n"
-            "struct Options {\n  int a = 1;\n};\n"
-            "class Engine {\n public:\n  virtual void start();\n};\n\nnamespace detail {\n"
-            "struct Part {\n};\n}  // namespace detail\n\nstd::string to_string(Choice choice);\n"
-            "std::string to_string(const Options& options);\n}  // namespace belfry\n")
-    PRINTED = "inline constexpr bool kPrints<{}> = true;\n"
-
-    def header(self, *printed):
-        self.write(self.PATH, HEADER + self.TEXT + "".join(map(self.PRINTED.format, printed)))
-
-    def test_accepts_types_that_print(self):
-        self.header("Choice", "Options")
-        self.accepts("prints")
-
-    def test_reports_types_that_do_not_print(self):
-        self.header("Choice")
-        self.reports("prints", "choice.h:10: Options has no operator<<", "1 errors")
-
-    def test_accepts_types_with_a_reason(self):
-        self.header("Choice")
-        self.write(self.LIST, "# Parts.\nOptions: so\n")
-        self.accepts("prints")
-
-    def test_reports_reasons_of_no_type(self):
-        self.header("Choice", "Options")
-        self.write(self.LIST, "Lost: so\nOptions\n")
-        self.reports("prints", "no public header has the value type Lost", "`type: reason`")
-
-    def test_reports_kprints_without_a_text(self):
-        self.header("Choice", "Options", "Engine")
-        self.reports("prints", "kPrints of Engine, which has no to_string")
-
-    def test_reports_a_namespace_without_the_operator(self):
-        self.header("Choice", "Options", "sim::Options")
-        self.reports("prints", "kPrints in a namespace without")
+class Pages(unittest.TestCase):
+    def test_headings_blocks_and_rows(self):
+        read = page.Page("# The `fn`, again\n## The fn again\n## [The fn](a.md) again\nBefore:\n\n"
+                         "```cpp\n# no\n| a | b |\n  int x;\n```\n| a | b |\n|---|---|\n"
+                         "| c \\| d | e |\n\n| f | g |\n")
+        self.assertEqual(list(read.headings()), [
+            (1, 1, "The `fn`, again", "the-fn-again"), (2, 2, "The fn again", "the-fn-again-1"),
+            (3, 2, "[The fn](a.md) again", "the-fn-again-2")])
+        self.assertEqual(read.blocks,
+                         [page.Block("cpp", "Before:", "# no\n| a | b |\n  int x;", 6, 10)])
+        self.assertEqual(list(read.rows()), [(13, ["c \\| d", "e"])])
+        self.assertEqual(list(read.rows("| b |")), [(13, ["c \\| d", "e"])])
+        self.assertEqual(list(read.rows("| x |")), [])
 
 
 class Conformance(unittest.TestCase):
     """Where a comment says that a decision changed an outcome."""
-    FAMILIES = {"RUN": ("", ["01", "02"])}
     TEST = "TEST(Conformance, RUN_01_RUN_02_Some) {\n%s  run();\n}\n"
+    BOTH = {("RUN_01_RUN_02_Some", "RUN-01"): "so.", ("RUN_01_RUN_02_Some", "RUN-02"): "so."}
 
     def found(self, text):
-        return conformance.overridden_in(text, self.FAMILIES)
+        return conformance.overridden_in(text, {"RUN": ("", ["01", "02"])})
 
     def test_reads_comments_above_and_inside(self):
-        both = {("RUN_01_RUN_02_Some", "RUN-01"): "so.", ("RUN_01_RUN_02_Some", "RUN-02"): "so."}
-        self.assertEqual(self.found("// Overridden: so.\n" + self.TEST % ""), (both, []))
-        self.assertEqual(self.found(self.TEST % "  // Overridden:\n  // so.\n"), (both, []))
+        self.assertEqual(self.found("// Overridden: so.\n" + self.TEST % ""), (self.BOTH, []))
+        self.assertEqual(self.found(self.TEST % "  // Overridden:\n  // so.\n"), (self.BOTH, []))
         section = "#ifdef RUN_01_SUCH\n  // EXPECT: no\n  // Overridden: so.\n#endif\n"
         self.assertEqual(self.found(section), ({("RUN_01_SUCH", "RUN-01"): "so."}, []))
 
@@ -535,49 +419,56 @@ class Conformance(unittest.TestCase):
             why, problems = self.found(text)
             self.assertEqual((why, len(problems)), ({}, 1), text)
 
-
-class ConformanceSections(CheckTest):
-    """Sections that must not compile are tests of rows if ctest compiles them."""
-
-    def test_tells_which_sections_are_listed(self):
-        self.write("core/src/compile_fail/a.cpp", "#ifdef RUN_01_SUCH\n#endif\n"
-                                                  "#ifdef RUN_02_OTHER\n#endif\n")
-        self.write("core/src/compile_fail/CMakeLists.txt",
-                   "belfry_compile_fail(a\n  SOURCE a.cpp\n  SECTIONS RUN_01_SUCH)\n")
-        self.assertEqual(conformance.sections(tree.Tree(self.root)),
-                         {"RUN_01_SUCH": True, "RUN_02_OTHER": False})
+    def test_tells_which_sections_ctest_compiles(self):
+        files = Planted({
+            "core/src/compile_fail/a.cpp": "#ifdef RUN_01_SUCH\n#endif\n#ifdef RUN_02_NO\n#endif\n",
+            "core/src/compile_fail/CMakeLists.txt": "f(a\n  SECTIONS RUN_01_SUCH)\n"})
+        self.assertEqual(conformance.sections(files), {"RUN_01_SUCH": True, "RUN_02_NO": False})
 
 
-class Rules(CheckTest):
-    """A rule without a test, and declarations that count for nothing."""
-    PAGE = "### SEM-1 First\n\n### SEM-22 Second\n"
-    TEST = 'TEST(Run, Merges) {\n  testing::asserts("SEM-1", "SEM-22");\n}\n'
+class AssertedRules(unittest.TestCase):
+    """A declaration counts if the test passed and the report of the run has the declaration."""
+    TEST = 'TEST(Run, Merges) {\n  testing::asserts("SEM-1",\n      "SEM-22");\n}\n'
+    BOTH = {"SEM-1", "SEM-22"}
 
-    def setUp(self):
-        super().setUp()
-        self.write("docs/semantics.md", self.PAGE)
+    def problems(self, outcome, source=TEST, without=()):
+        files = Planted({"core/src/run/a_test.cpp": source, "proptests/memory/b_test.cpp":
+                         'RC_GTEST_PROP(Runs, Fail, (int i)) {\n  testing::asserts("SEM-1");\n}\n'})
+        declared = asserted_rules.declared_in_sources(files, without)
+        outcomes = {("Run", "Merges"): outcome} if outcome else {}
+        return asserted_rules.compare(["SEM-1", "SEM-22"], declared, outcomes)
 
-    def test_accepts_rules_that_tests_declare(self):
-        self.write("core/src/run/a_test.cpp", self.TEST)
-        self.accepts("rules")
-        self.write("core/src/run/a_test.cpp", self.TEST.replace(', "SEM-22"', ""))
-        self.write("core/src/run/b_test.cpp", 'RC_GTEST_PROP(Runs, Merge,\n  (int i)) {\n'
-                   '  testing::asserts(\n      "SEM-22");\n}\n')
-        self.accepts("rules")
+    def test_every_rule_has_a_test_that_passed(self):
+        tests = {"SEM-1": ["Run.Merges"], "SEM-22": ["Run.Merges"]}
+        self.assertEqual(self.problems([self.BOTH, True], without=["proptests/memory/"]),
+                         (tests, []))
+        self.assertEqual(self.problems([self.BOTH, True])[1],
+                         ["Runs.Fail declares SEM-1 in its source and in no run"])
 
-    def test_reports_rules_that_no_test_declares(self):
-        self.write("core/src/run/a_test.cpp", self.TEST.replace(', "SEM-22"', ""))
-        self.reports("rules", "no test declares SEM-22")
+    def test_declarations_without_effect_are_problems(self):
+        for outcome, source, wanted in (
+                ([self.BOTH, False], self.TEST, 4), (None, self.TEST, 4),
+                ([{"SEM-1"}, True], self.TEST, 2),
+                ([{"SEM-1", "SEM-23"}, True], self.TEST.replace("22", "23"), 2),
+                ([{"SEM-1"}, True], self.TEST.replace("tes", "// tes"), 1),
+                ([set(), True], self.TEST.replace("TEST(Run, Merges)", "void f()"), 2)):
+            problems = self.problems(outcome, source, ["proptests/memory/"])[1]
+            self.assertEqual(len(problems), wanted, problems)
 
-    def test_reports_comments_and_calls_outside_tests(self):
-        self.write("core/src/run/a_test.cpp", self.TEST.replace("testing", "// testing"))
-        self.reports("rules", "no test declares SEM-1", "no test declares SEM-22")
-        self.write("core/src/run/a_test.cpp", 'void f() {\n  testing::asserts("SEM-1");\n}\n')
-        self.reports("rules", "a_test.cpp:2: asserts() outside", "no test declares SEM-1")
+    def test_reads_names_of_types_and_parameters(self):
+        for name in (("Run/0", "Merges"), ("Run/Tensors", "Merges"), ("All/Run", "Merges/3")):
+            self.assertEqual(asserted_rules.name_in_source(*name), ("Run", "Merges"))
 
-    def test_reports_rules_that_do_not_exist(self):
-        self.write("core/src/run/a_test.cpp", self.TEST.replace("22", "23"))
-        self.reports("rules", "Run.Merges declares SEM-23", "no test declares SEM-22")
+    def test_reads_reports(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report = pathlib.Path(folder, "a.json")
+            report.write_text('{"testsuites": [{"name": "Run/0", "testsuite": [{"name": "Merges", '
+                              '"result": "COMPLETED", "SEM-1": "asserted"}]}, {"name": "Run/1", '
+                              '"testsuite": [{"name": "Merges", "result": "SKIPPED"}]}]}')
+            self.assertEqual(asserted_rules.outcomes_of([report], {}),
+                             {("Run", "Merges"): [{"SEM-1"}, False]})
+            with self.assertRaises(SystemExit):
+                asserted_rules.outcomes_of([f"{folder}/none.json"], {})
 
 
 if __name__ == "__main__":

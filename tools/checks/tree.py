@@ -2,16 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the checks share: the files of the project, and how findings are reported."""
 
-import argparse
 import pathlib
 import re
 import subprocess
-import sys
 
-CODE_SUFFIXES = {".h", ".hpp", ".cpp", ".cu", ".cuh"}
+CODE_SUFFIXES = (".h", ".hpp", ".cpp", ".cu", ".cuh")
 # The contract with users is kept as it was given: the style of the house does not hold there.
 VERBATIM = "proptests/programs/"
 IGNORED_FOLDERS = {".git", "build", "out", ".cache", "__pycache__"}
+SKIPPED = 77
 
 
 class Tree:
@@ -20,6 +19,7 @@ class Tree:
     def __init__(self, root):
         self.root = pathlib.Path(root).resolve()
         self.files = sorted(self._tracked() or self._walk())
+        self.texts = {}
 
     def _tracked(self):
         if not (self.root / ".git").exists():
@@ -35,15 +35,39 @@ class Tree:
                 yield relative.as_posix()
 
     def text(self, name):
-        """Returns the text of a file, or nothing where it is not text."""
-        try:
-            return (self.root / name).read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            return ""
+        """Returns the text of a file; nothing where there is no such file, or no text in it."""
+        if name not in self.texts:
+            try:
+                self.texts[name] = (self.root / name).read_text(encoding="utf-8")
+            except (FileNotFoundError, UnicodeDecodeError):
+                self.texts[name] = ""
+        return self.texts[name]
+
+    def lines(self, name):
+        """Returns (number, line) of each line of a file."""
+        return enumerate(self.text(name).splitlines(), 1)
+
+    def named(self, pattern):
+        """Returns the names that begin with a regular expression."""
+        return [name for name in self.files if re.match(pattern, name)]
 
     def code(self):
         """Returns the names of the C++ and CUDA files."""
-        return [name for name in self.files if pathlib.PurePath(name).suffix in CODE_SUFFIXES]
+        return [name for name in self.files if name.endswith(CODE_SUFFIXES)]
+
+    def pages(self):
+        """Returns the names of the pages of Markdown."""
+        return [name for name in self.files if name.endswith(".md")]
+
+    def cmake(self):
+        """Returns {name: text without comments} of CMake's files."""
+        return {name: re.sub(r"#.*", "", self.text(name)) for name in self.files
+                if name.endswith(("CMakeLists.txt", ".cmake"))}
+
+
+def line_of(text, place):
+    """Returns the number of the line with a place in a text."""
+    return text.count("\n", 0, place) + 1
 
 
 def is_verbatim(name):
@@ -62,29 +86,15 @@ class Report:
     """Collects findings and turns them into the exit status of a check."""
 
     def __init__(self):
-        self.errors = []
-        self.warnings = []
+        self.errors, self.skipped = [], ""
 
     def error(self, where, what):
         self.errors.append(f"{where}: {what}")
 
-    def warn(self, where, what):
-        self.warnings.append(f"{where}: {what}")
-
     def finish(self, checked):
-        for line in self.warnings:
-            print(f"warning: {line}")
+        """Prints the findings, and returns the exit status: 0, 1, or 77 for a skipped check."""
         for line in self.errors:
             print(f"error: {line}")
-        print(f"{checked}: {len(self.errors)} errors, {len(self.warnings)} warnings")
-        return 1 if self.errors else 0
-
-
-def main(check, checked):
-    """Runs check(tree, report) on the tree given by --root."""
-    parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
-    parser.add_argument("--root", default=pathlib.Path(__file__).resolve().parents[2])
-    tree = Tree(parser.parse_args().root)
-    report = Report()
-    check(tree, report)
-    sys.exit(report.finish(f"{checked}, {len(tree.files)} files"))
+        print(f"{checked}: {f'SKIPPED: {self.skipped}' if self.skipped else ''}"
+              f"{len(self.errors)} errors")
+        return 1 if self.errors else SKIPPED if self.skipped else 0

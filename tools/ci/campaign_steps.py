@@ -34,7 +34,7 @@ class Step:
 TESTED = ("*", "!*.md", "docs/conformance.md", "docs/semantics.md", "!.*", "!LICENSE",
           "!tools/go*", "!tools/gpu/*", "!tools/ci/*", "tools/ci/common.sh",
           "!tools/apt-packages.txt", "!tools/bench/*",
-          "!tools/checks/check_*", "!tools/checks/*self_test.py", "!tools/checks/refresh_docs.py",
+          "!tools/checks/check*", "!tools/checks/*self_test.py",
           "!tools/checks/executed_tests.py", "!tools/checks/test_count.py",
           "!proptests/mutants/planted/*")
 WITH_BENCHMARKS = (*TESTED, "tools/bench/*")

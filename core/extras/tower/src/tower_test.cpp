@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Uses every name of docs/tf_mapping.md that can be used. tools/checks/check_mapping.py compares
+// Uses every name of docs/tf_mapping.md that can be used. tools/checks/check_tables.py compares
 // both files. Calls that must not compile are in core/src/compile_fail.
 #include "belfry/tower.h"
 

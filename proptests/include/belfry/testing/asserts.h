@@ -33,8 +33,8 @@ class RuleNumber {
 
 /// Declares the rules whose outcome the running test asserts: the test fails if the library breaks
 /// one of the rules. The report of the run (`--gtest_output=json`) has each rule as a property of
-/// the test; `tools/checks/check_rules.py` and `tools/checks/asserted_rules.py` require a test of
-/// every rule.
+/// the test. The test docs.rules (`tools/checks/asserted_rules.py`) requires a passed test of every
+/// rule.
 ///
 /// Context: the body of a test, or of a RapidCheck property. Repetitions count once.
 inline void asserts(RuleNumber first, RuleNumber second = {}, RuleNumber third = {},
