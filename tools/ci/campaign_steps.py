@@ -48,7 +48,8 @@ FRESH = ("*", "!*.md", "docs/conformance.md", "docs/semantics.md", "!tools/gpu/*
 # Inputs of the site. CMakeLists.txt has the version.
 DOCUMENTED = ("*.md", "core/include/*", "core/extras/*.h", "backends/*.h", "proptests/include/*",
               "docs/data/reference_groups.txt", "tools/docs/*", "!tools/docs/*self_test.py",
-              "LICENSE", "CMakeLists.txt")
+              "tools/checks/cpp.py", "tools/checks/page.py", "tools/checks/tree.py", "LICENSE",
+              "CMakeLists.txt")
 GCC = ("g++", "cmake", "python3")
 CLANG = ("clang++-19", "cmake", "python3")
 

@@ -15,7 +15,10 @@ import sys
 
 import check_site
 import headers
-import pages
+import pages  # Finds the readers of tools/checks, too.
+
+import cpp
+import tree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAMESPACES = {
@@ -57,13 +60,18 @@ def menu(layout, listed):
     return layout.replace("      <!-- pages -->", entries)
 
 
-def convert(root, build):
+def public_headers(files):
+    """Returns {name in an include: name of the file} of all headers of the reference."""
+    found = filter(None, map(cpp.PUBLIC.match, files.files))
+    return {header[1]: header[0] for header in found if cpp.is_shown(header[1])}
+
+
+def convert(files, build):
     """Writes the input of Doxygen. Returns the faults of groups."""
-    texts = pages.read_pages(root)
+    texts = pages.read_pages(files)
     citations = pages.citations_of(texts)
-    groups = headers.read_groups(
-        (root / "docs/data/reference_groups.txt").read_text(encoding="utf-8"))
-    public = headers.public_headers(root)
+    groups = headers.read_groups(files.text("docs/data/reference_groups.txt"))
+    public = public_headers(files)
     faults = group_faults(public, groups)
     if faults:
         return faults
@@ -71,27 +79,25 @@ def convert(root, build):
     for page in texts:
         write(build / "input" / page, pages.convert(page, texts, citations))
     for name, path in public.items():
-        header = headers.Header(name, path.read_text(encoding="utf-8"),
-                                headers.group_of(name, groups)[0], citations)
+        header = headers.Header(name, files.text(path), headers.group_of(name, groups)[0],
+                                citations)
         write(build / "input" / name, header.converted())
     write(build / "input/groups.dox", groups_page(groups))
-    layout = (root / "tools/docs/layout.xml").read_text(encoding="utf-8")
+    layout = files.text("tools/docs/layout.xml")
     write(build / "layout.xml", menu(layout, pages.pages_of_readme(texts)))
     return []
 
 
-def run_doxygen(root, build):
+def run_doxygen(files, build):
     """Runs Doxygen. Returns whether it succeeded; prints warnings with the paths of the sources."""
-    version = re.search(r"project\(belfry VERSION (\S+)",
-                        (root / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
-    settings = (root / "tools/docs/Doxyfile").read_text(encoding="utf-8")
-    run = subprocess.run(["doxygen", "-"], cwd=root, text=True, capture_output=True,
+    version = re.search(r"project\(belfry VERSION (\S+)", files.text("CMakeLists.txt"))[1]
+    settings = files.text("tools/docs/Doxyfile")
+    run = subprocess.run(["doxygen", "-"], cwd=files.root, text=True, capture_output=True,
                          input=f"{settings}PROJECT_NUMBER = {version}\n")
-    public = headers.public_headers(root)
+    public = public_headers(files)
     for line in (run.stdout + run.stderr).splitlines():
         path, colon, rest = line.removeprefix(f"{build}/input/").partition(":")
-        shown = public[path].relative_to(root).as_posix() if path in public else path
-        print(f"{shown}{colon}{rest}")
+        print(f"{public.get(path, path)}{colon}{rest}")
     return run.returncode == 0
 
 
@@ -112,10 +118,10 @@ def mend_links(folder):
 
 
 def main():
-    build = ROOT / "build/docs"
-    faults = convert(ROOT, build)
+    files, build = tree.Tree(ROOT), ROOT / "build/docs"
+    faults = convert(files, build)
     if not faults:
-        documented = run_doxygen(ROOT, build)
+        documented = run_doxygen(files, build)
         mend_links(build / "html")
         faults = check_site.faults(build / "html")
     print(*faults, sep="\n", end="\n" if faults else "")

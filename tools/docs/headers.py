@@ -18,16 +18,10 @@ The conversion keeps the headers free of commands of Doxygen:
 """
 
 import fnmatch
-import pathlib
 import re
 
 import pages
 
-# Parts of classes that lie in detail and have public functions.
-SHOWN_DETAIL = ("belfry/detail/assign_verbs.h", "belfry/detail/axis_verbs.h",
-                "belfry/detail/destination_verbs.h", "belfry/detail/strategy_verbs.h")
-FOLDERS = ("core/include", "core/extras/*/include", "backends/*/include",
-           "backends/*/driver/include", "proptests/include")
 NAMESPACE = re.compile(r"^namespace (belfry(?:::\w+)*) \{$")
 NAMESPACE_END = re.compile(r"^\}  // namespace belfry(?:::\w+)*$")
 VERB = re.compile(r"^( *)(?:detail::)?Verb<(?:\w+, )?detail::calls::\w+> (\w+)\{.*\};$")
@@ -55,23 +49,6 @@ def read_groups(text):
         elif line and not line.startswith("#"):
             groups[-1][3].extend(line.split())
     return [(name, title, " ".join(about), patterns) for name, title, about, patterns in groups]
-
-
-def is_shown(header):
-    """Says whether a header, by its name in an include, has public names."""
-    parts = header.split("/")
-    return "detail" not in parts or len(parts) > 3 or header in SHOWN_DETAIL
-
-
-def public_headers(root):
-    """Returns {name in an include: path} of all headers of the reference."""
-    found = {}
-    for base in (base for folder in FOLDERS for base in sorted(pathlib.Path(root).glob(folder))):
-        for path in sorted(base.rglob("*.h")):
-            name = path.relative_to(base).as_posix()
-            if is_shown(name):
-                found[name] = path
-    return found
 
 
 def group_of(header, groups):

@@ -9,18 +9,21 @@ labels; comments of HTML go; rule numbers and error codes become links.
 import pathlib
 import posixpath
 import re
+import sys
 
-HEADING = re.compile(r"^(#{1,6}) +(.*?) *$")
-FENCE = re.compile(r"^ *```")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "checks"))
+
+from page import FENCE, LINK, Page  # noqa: E402
+
 COMMENT = re.compile(r"^ *<!--.*-->\s*$")
 SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
-LINK = re.compile(r"\[((?:[^\]\[`]|`[^`]*`)*)\]\(([^)\s]+)\)")
 CITATION = re.compile(r"\b(SEM-\d+|BF-\d{3})\b")
 CODE_NAME = re.compile(r"\bBF-\d{3} (k\w+)")
 # Pages with more headings begin with a table of contents.
 MOST_WITHOUT_CONTENTS = 4
 TITLES = {"README.md": "Read me"}
 MAIN = "docs/start.md"
+SHOWN = re.compile(r"README\.md$|docs/")
 
 
 def label_of(name):
@@ -32,31 +35,11 @@ def label_of(name):
     return re.sub(r"\W", "_", path).lower()
 
 
-def anchor_of(heading):
-    """Returns the anchor that GitHub gives to a heading."""
-    text = LINK.sub(r"\1", heading).replace("`", "").lower()
-    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
-
-
-def headings_of(text):
-    """Yields (line number from 0, depth, heading, anchor) of a page; equal anchors get numbers."""
-    seen, fenced = {}, False
-    for number, line in enumerate(text.split("\n")):
-        if FENCE.match(line):
-            fenced = not fenced
-        found = None if fenced else HEADING.match(line)
-        if found:
-            anchor = anchor_of(found[2])
-            seen[anchor] = seen.get(anchor, -1) + 1
-            suffix = f"-{seen[anchor]}" if seen[anchor] else ""
-            yield number, len(found[1]), found[2], anchor + suffix
-
-
 def citations_of(pages):
     """Returns {rule number, error code or the code's name: label} from two pages of `pages`."""
     labels = {}
     for name in ("docs/semantics.md", "docs/errors.md"):
-        for _, depth, heading, anchor in headings_of(pages.get(name, "")):
+        for _, depth, heading, anchor in Page(pages.get(name, "")).headings():
             cited = CITATION.match(heading) if depth > 2 else None
             if not cited:
                 continue
@@ -120,7 +103,7 @@ def convert(page, pages, citations):
     """Returns the text of a page for Doxygen. `pages` are the texts of all pages, by name."""
     lines = pages[page].split("\n")
     label = label_of(page)
-    headings = {number: found for number, *found in headings_of(pages[page])}
+    headings = {number: found for number, *found in Page(pages[page]).headings()}
     out, prose, fenced, contents = [], [], False, False
 
     def flush():
@@ -128,7 +111,7 @@ def convert(page, pages, citations):
                    if prose else [])
         prose.clear()
 
-    for number, line in enumerate(lines):
+    for number, line in enumerate(lines, 1):
         if FENCE.match(line):
             flush()
             fenced = not fenced
@@ -157,7 +140,7 @@ def convert(page, pages, citations):
 
 
 def title_of(page, text):
-    return TITLES.get(page) or next(heading for _, depth, heading, _ in headings_of(text)
+    return TITLES.get(page) or next(heading for _, depth, heading, _ in Page(text).headings()
                                     if depth == 1)
 
 
@@ -169,8 +152,6 @@ def pages_of_readme(pages):
     return [(page, title_of(page, pages[page])) for page in listed]
 
 
-def read_pages(root):
+def read_pages(files):
     """Returns {name: text} of all pages of the site."""
-    root = pathlib.Path(root)
-    paths = [root / "README.md", *sorted(root.glob("docs/**/*.md"))]
-    return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    return {name: files.text(name) for name in files.pages() if SHOWN.match(name)}

@@ -87,8 +87,8 @@ class HeadersTest(unittest.TestCase):
     def test_detail_is_left_out(self):
         text = "//\n//\nnamespace detail {\nint a;\n}  // namespace detail\nint b;\n"
         self.assertEqual(header(text).split("\n")[2:], ["", "", "", "int b;", ""])
-        self.assertFalse(headers.is_shown("belfry/detail/verb.h"))
-        self.assertTrue(headers.is_shown("belfry/detail/tensor/math.h"))
+        self.assertFalse(build_site.cpp.is_shown("belfry/detail/verb.h"))
+        self.assertTrue(build_site.cpp.is_shown("belfry/detail/tensor/math.h"))
 
     def test_rules_codes_and_paragraphs(self):
         text = ("//\n//\n/// A run (SEM-7). Order: blocks. Throws:\n"
@@ -125,8 +125,9 @@ class HeadersTest(unittest.TestCase):
 
 class GroupsTest(unittest.TestCase):
     def test_every_public_header_belongs_to_one_group(self):
-        groups = headers.read_groups((ROOT / "docs/data/reference_groups.txt").read_text())
-        self.assertEqual(build_site.group_faults(headers.public_headers(ROOT), groups), [])
+        files = build_site.tree.Tree(ROOT)
+        groups = headers.read_groups(files.text("docs/data/reference_groups.txt"))
+        self.assertEqual(build_site.group_faults(build_site.public_headers(files), groups), [])
 
     def test_a_header_without_a_group_and_one_with_two_are_faults(self):
         groups = headers.read_groups("[a] A\n: About a.\nbelfry/a*.h\n[b] B\nbelfry/ab.h\n")
