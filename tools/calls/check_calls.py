@@ -9,10 +9,11 @@ library and of the program itself do not count.
 
 In the page a list begins with `<!-- files of a call: number -->` and ends with
 `<!-- end of files -->`. Each path in backquotes is a file: whole, or a name beside the latest whole
-path. `--list` prints the files and their functions.
+path.
+
+usage: check_calls.py TWO_CALLS
 """
 
-import argparse
 import pathlib
 import re
 import subprocess
@@ -23,46 +24,24 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = "docs/ARCHITECTURE.md"
 KINDS = ("number", "tensor")
 FOLDERS = ("core/", "backends/")
-POSITION = re.compile(r"(fl|fi|fe|fn|cfi|cfl|cfn)=\((\d+)\)(?: (.*))?$")
+# The file of a function, of its inlined parts, and of a called function, which may never run.
+POSITION = re.compile(r"^(fl|fi|fe|cfi|cfl)=\((\d+)\)(?: (.*))?$", re.MULTILINE)
 
 
-def own_name(path):
-    """Returns the path from the root of a file of the project, else None."""
-    try:
-        name = pathlib.Path(path).resolve().relative_to(ROOT).as_posix()
-    except ValueError:
-        return None
-    return name if name.startswith(FOLDERS) else None
+def files_of(profile):
+    """Returns the files of the project with functions that ran, from callgrind's output.
 
-
-def functions_by_file(profile):
-    """Returns {file of the project: names of its functions that ran} from callgrind's output.
-
-    A name follows its number where the number first occurs. `fl` names the file of a function, `fi`
-    and `fe` change the file within the function; `cfi`, `cfl` and `cfn` concern called functions.
+    A name follows its number where the number first occurs.
     """
-    files, functions, ran = {}, {}, {}
-    current_file = current_function = None
-    for line in profile.splitlines():
-        match = POSITION.match(line)
-        if not match:
-            continue
-        what, number, name = match.groups()
-        names = functions if what in ("fn", "cfn") else files
-        if name is not None:
-            names[number] = name
+    names, ran = {}, set()
+    for what, number, name in POSITION.findall(profile):
+        if name:
+            names[number] = pathlib.Path(name).resolve()
         if what in ("fl", "fi", "fe"):
-            current_file = number
-        elif what == "fn":
-            current_function = number
-        if what in ("fn", "fi", "fe"):
-            ran.setdefault(current_file, set()).add(current_function)
-    named = {}
-    for number, those in ran.items():
-        name = own_name(files[number])
-        if name is not None:
-            named.setdefault(name, set()).update(functions[f] for f in those if f is not None)
-    return named
+            ran.add(number)
+    own = {names[number].relative_to(ROOT).as_posix() for number in ran
+           if names[number].is_relative_to(ROOT)}
+    return {name for name in own if name.startswith(FOLDERS)}
 
 
 def profile_of(program, kind):
@@ -97,24 +76,12 @@ def differences(listed, ran):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", required=True, type=pathlib.Path, help="two_calls, built -O0")
-    parser.add_argument("--list", action="store_true", help="print files and functions")
-    options = parser.parse_args()
-    page = (ROOT / PAGE).read_text()
-    errors = 0
-    for kind in KINDS:
-        ran = functions_by_file(profile_of(options.program.resolve(), kind))
-        print(f"{kind}: {len(ran)} files")
-        if options.list:
-            for name in sorted(ran):
-                print("\n    ".join([name, *sorted(ran[name])]))
-            continue
-        for line in differences(listed_files(page, kind), set(ran)):
-            print(f"{PAGE}: a call with a {kind}: {line}")
-            errors += 1
-    print(f"calls: {errors} errors")
-    return 1 if errors else 0
+    page = (ROOT / PAGE).read_text(encoding="utf-8")
+    lines = [f"{PAGE}: a call with a {kind}: {line}" for kind in KINDS
+             for line in differences(listed_files(page, kind),
+                                     files_of(profile_of(sys.argv[1], kind)))]
+    print(*lines, f"calls: {len(lines)} errors", sep="\n")
+    return 1 if lines else 0
 
 
 if __name__ == "__main__":

@@ -201,7 +201,7 @@ CALLS = """\
 cmake -S . -B build/calls -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG='-O0 -g' \\
   -DBELFRY_COMPONENTS=sim >build/calls.configure.log
 cmake --build build/calls --target two_calls
-python3 tools/calls/check_calls.py --program build/calls/bin/two_calls
+python3 tools/calls/check_calls.py build/calls/bin/two_calls
 """
 
 # Debian 12's numpy knows neither version 1 of DLPack nor bool.
