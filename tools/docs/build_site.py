@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the site of pages and reference in build/docs/html, and checks the links of the site.
+"""Builds the site of pages and reference in build/docs/html.
 
-Fails if a public name has no comment, if Doxygen warns, if a public header belongs to no group of
-docs/data/reference_groups.txt or to several groups, or if a link leads nowhere.
+Fails if a public name has no comment, if Doxygen warns, as it does about a link that leads nowhere,
+or if a public header belongs to no group of docs/data/reference_groups.txt or to several groups.
 """
 
 import pathlib
@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 
-import check_site
 import headers
 import pages  # Finds the readers of tools/checks, too.
 
@@ -101,31 +100,12 @@ def run_doxygen(files, build):
     return run.returncode == 0
 
 
-def mend_links(folder):
-    """Removes links of Doxygen's own lists to private members, for which it writes no anchors."""
-    texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.html")}
-    anchors = {name: check_site.Page(text).anchors for name, text in texts.items()}
-    link = re.compile(r'<a (?:class="el" )?href="([^"#]*)#([^"]+)">([^<]*)</a>')
-    summary = re.compile(r'<div class="summary">.*?</div>', re.DOTALL)
-    for name, text in texts.items():
-        def mended(found, own=name):
-            return found[0] if found[2] in anchors.get(found[1] or own, {found[2]}) else found[3]
-
-        part = re.compile(r".*", re.DOTALL) if name.endswith("-members.html") else summary
-        whole = part.sub(lambda found: link.sub(mended, found[0]), text)  # noqa: B023
-        if whole != text:
-            (folder / name).write_text(whole, encoding="utf-8")
-
-
 def main():
     files, build = tree.Tree(ROOT), ROOT / "build/docs"
     faults = convert(files, build)
-    if not faults:
-        documented = run_doxygen(files, build)
-        mend_links(build / "html")
-        faults = check_site.faults(build / "html")
-    print(*faults, sep="\n", end="\n" if faults else "")
-    if faults or not documented:
+    for fault in faults:
+        print(fault)
+    if faults or not run_doxygen(files, build):
         return 1
     print(f"the site: {(build / 'html/index.html').relative_to(ROOT)}")
     return 0

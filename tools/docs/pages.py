@@ -52,13 +52,15 @@ def citations_of(pages):
 
 
 def target_of(page, link, pages):
-    """Returns what a link of `page` becomes: `@ref label`, or the link itself."""
+    """Returns what a link of `page` becomes: `@ref label`, LICENSE, or a link to another site."""
     path, _, anchor = link.partition("#")
     if "://" in link:
         return link
     name = posixpath.normpath(posixpath.join(posixpath.dirname(page), path)) if path else page
-    if name not in pages:
-        return posixpath.basename(name) if name == "LICENSE" else link
+    if name not in (*pages, "LICENSE"):
+        sys.exit(f"{page}: the site has no {name}")
+    if name == "LICENSE":
+        return name
     return f"@ref {label_of(name)}" + (f"-{anchor}" if anchor else "")
 
 

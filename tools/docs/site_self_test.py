@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the conversions of pages and headers, the groups of the reference, the check of links."""
+"""Tests the conversions of pages and headers, and the groups of the reference."""
 
 import pathlib
-import tempfile
 import unittest
 
 import build_site
-import check_site
 import headers
 import pages
 
@@ -41,6 +39,8 @@ class PagesTest(unittest.TestCase):
                          "[x](@ref errors-bf-012-kmergekinds), [y](@ref readme), [z](@ref a-end)\n")
         self.assertEqual(page("[x](https://cmake.org), [y](../LICENSE)\n"),
                          "[x](https://cmake.org), [y](LICENSE)\n")
+        with self.assertRaises(SystemExit):
+            page("[x](examples/first.cpp)\n")
 
     def test_a_link_of_two_lines_keeps_the_number_of_lines(self):
         self.assertEqual(page("see [the\nerrors](errors.md) here\n"),
@@ -135,23 +135,6 @@ class GroupsTest(unittest.TestCase):
         faults = build_site.group_faults(["belfry/a.h", "belfry/ab.h", "belfry/c.h"], groups)
         self.assertEqual([fault.split(": ")[1] for fault in faults],
                          ["belfry/ab.h belongs to a and b", "belfry/c.h belongs to no group"])
-
-
-class LinksTest(unittest.TestCase):
-    def test_links_to_missing_files_and_anchors_are_faults(self):
-        with tempfile.TemporaryDirectory() as folder:
-            root = pathlib.Path(folder)
-            (root / "index.html").write_text(
-                '<a href="b.html#in">1</a><a href="b.html#out">2</a>\n<img src="c.png">'
-                '<a href="https://cmake.org">3</a><a href="#own">4</a><p id="own">')
-            (root / "b.html").write_text('<a id="in"></a><a href="index.html">5</a>')
-            self.assertEqual(check_site.faults(root),
-                             ["index.html:1: no anchor out in b.html",
-                              "index.html:2: no file c.png"])
-
-    def test_a_folder_without_a_start_page_is_a_fault(self):
-        with tempfile.TemporaryDirectory() as folder:
-            self.assertEqual(check_site.faults(folder), [f"{folder}: no index.html"])
 
 
 if __name__ == "__main__":
