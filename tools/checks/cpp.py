@@ -5,6 +5,8 @@
 import dataclasses
 import re
 
+from tree import line_of
+
 TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?\*/            # comments
       |R"(?P<tag>[^()\s]{0,16})\(.*?\)(?P=tag)"   # raw strings
@@ -30,10 +32,13 @@ SECTION = re.compile(r"^#ifdef (\w+)$", re.MULTILINE)
 
 SCOPE = re.compile(r"(?:inline )?(?:(namespace|extern$)|(class|struct|union|enum class|enum)\b)"
                    r" ?(?:alignas\(\w+\) )?([\w:]*)")
+CALL = re.compile(r"(operator\s*[^\s\w(]{1,3}|[~\w:]+)\s*\((?:\)\s*\()?")
 NO_FUNCTION = re.compile(r"(?:using|friend|static_assert|typedef|concept)\b|"
                          r"(?!.*\boperator).*(?<![=!<>])=(?!=)")
 TEMPLATE = re.compile(r"\btemplate\s*<[^{}]*?>\s*(?=\w)")
 ATTRIBUTE = re.compile(r"\[\[[^\]]*\]\] ?")
+# Bodies without declarations.
+CLOSED = ("function", "enum", "enum class")
 ACCESS = re.compile(r"\b(public|protected|private)\s*:(?!:)")
 
 
@@ -107,13 +112,14 @@ class Declaration:
 
 def parameters_in(head):
     """Returns the match of a function's name and of the brace before its parameters, or None."""
-    return next((found for found in re.finditer(r"([~\w:]+)\s*\((?:\)\s*\()?", head)
+    return next((found for found in CALL.finditer(head)
                  if found[1] not in ("requires", "decltype", "explicit")), None)
 
 
 def kind_and_name(head):
     """Returns what a head declares: its kind and its name."""
     scope, function = SCOPE.match(head), parameters_in(head)
+    # A function may return a `struct tm`.
     if scope and not (function and scope[2] and scope.end() < function.start(1)):
         return scope[1] or scope[2], scope[3]
     if function and not NO_FUNCTION.match(head[:function.end()]):
@@ -122,61 +128,76 @@ def kind_and_name(head):
 
 
 class Reader:
-    """Finds the declarations of a text, outside of the bodies of functions."""
+    """Finds the declarations of a text, outside of the bodies of functions.
+
+    A head goes from the declaration before to a `;` or to the brace of a body. `open` has the
+    declaration and the begin of the body for each open brace; the declaration is None in bodies of
+    functions, and in values and requirements, which are parts of a head. `public` has the access of
+    each open class.
+    """
 
     def __init__(self, text):
         self.text = blank_out(text)
-        self.open = []  # For each open brace its declaration, or None inside of bodies and values.
-        self.begin = 0  # Of the head.
-        self.public = [True]
+        self.head, self.open, self.public = 0, [], [True]
 
     def declarations(self):
+        """Yields the declarations; those with a body after their members."""
         for found in re.finditer(r"[{};]", self.text):
-            at, inside = found.start(), bool(self.open) and self.is_opaque(self.open[-1])
+            at = found.start()
             if found[0] == "{":
-                declared = None if inside else self.declaration(at)
-                self.open.append(None if declared and self.is_value(at) else declared)
-                if self.open[-1]:
-                    self.begin = at + 1
-                    self.public.append(declared.kind != "class")
+                self.enter(at)
             elif found[0] == "}" and self.open:
-                declared = self.open.pop()
-                if declared:
-                    declared.body = self.text[declared.body:at]
-                    declared.lines = self.text.count("\n", 0, at) + 2 - declared.line
-                    self.begin = at + 1
-                    self.public.pop()
-                    yield declared
-            elif found[0] == ";" and not inside:
-                if self.text[self.begin:at].strip():
-                    declared = self.declaration(at)
-                    declared.body = None
-                    yield declared
-                self.begin = at + 1
+                yield from self.leave(at)
+            elif found[0] == ";" and not self.is_inside():
+                if self.text[self.head:at].strip():
+                    yield self.declaration(at)
+                self.head = at + 1
+
+    def enter(self, at):
+        is_part = self.is_inside() or self.is_value(self.text[self.head:at])
+        declared = None if is_part else self.declaration(at)
+        if declared and not declared.kind:  # The body of a lambda.
+            declared = None
+        self.open.append((declared, at + 1))
+        if declared:
+            self.head = at + 1
+            self.public.append(declared.kind != "class")
+
+    def leave(self, at):
+        declared, begin = self.open.pop()
+        if declared:
+            declared.body = self.text[begin:at]
+            declared.lines = line_of(self.text, at) + 1 - declared.line
+            self.head = at + 1
+            self.public.pop()
+            yield declared
+
+    def is_inside(self):
+        """Says whether the place is inside of a function, an enumeration or a value."""
+        return bool(self.open) and (self.open[-1][0] is None or self.open[-1][0].kind in CLOSED)
 
     @staticmethod
-    def is_opaque(declared):
-        return declared is None or declared.kind in ("function", "enum", "enum class")
-
-    def is_value(self, at):
-        """Says whether a brace begins a value or a requirement: the head goes on behind."""
-        head = self.text[self.begin:at]
-        return (not head[-1:].isspace() or re.search(r"=\s*$|\brequires\s*(\([^()]*\)\s*)?$", head)
-                is not None)
+    def is_value(head):
+        """Says whether a brace behind the head begins a value or a requirement."""
+        ends = re.search(r"=\s*$|\brequires\s*(\([^()]*\)\s*)?$", head)
+        return (not head[-1:].isspace() or ends is not None
+                or head.count("(") > head.count(")"))
 
     def declaration(self, at):
-        labels = list(ACCESS.finditer(self.text, self.begin, at))
+        """Returns the declaration with a head that ends at a place."""
+        labels = list(ACCESS.finditer(self.text, self.head, at))
         if labels:
-            self.begin, self.public[-1] = labels[-1].end(), labels[-1][1] == "public"
-        head = self.text[self.begin:at]
-        line = self.text.count("\n", 0, self.begin + len(head) - len(head.lstrip())) + 1
+            self.head, self.public[-1] = labels[-1].end(), labels[-1][1] == "public"
+        head = self.text[self.head:at]
+        line = line_of(self.text, at - len(head.lstrip()))
         head = TEMPLATE.sub("", ATTRIBUTE.sub("", " ".join(head.split())))
-        spaces = "::".join(each.name for each in self.open
-                           if each.kind == "namespace" and each.name)
-        owner = next((each.name for each in self.open[::-1] if each.kind != "namespace"), "")
-        return Declaration(head, line, spaces, owner, self.public[-1], *kind_and_name(head), at + 1)
+        around = [declared for declared, _ in self.open]
+        spaces = [each.name for each in around if each.kind == "namespace" and each.name]
+        owner = next((each.name for each in around[::-1] if each.kind != "namespace"), "")
+        return Declaration(head, line, "::".join(spaces), owner, self.public[-1],
+                           *kind_and_name(head))
 
 
 def declarations(text):
-    """Yields the declarations of a text; those with a body after their members."""
+    """Yields the declarations of a text, outside of the bodies of functions."""
     yield from Reader(text).declarations()

@@ -130,10 +130,12 @@ SIX = "std::map<int, int> a, int b = g(1, 2), int c[2], void (*d)(int, int), int
 SIZES = [
     ({"core/src/run/run.cpp": "void f() {\n" + BODY * 58 + "}\n" + f"void take({SIX}) {{\n}}\n"
       f"C::C({SIX}) : x_{{1}} {{}}\nint ncclReduce({SIX}, int g) {{\n}}\n"
-      f"template <class T> requires (f<T>(1, 2)) void g({SIX}) {{}}\n"}, []),
+      f"template <class T> requires (f<T>(1, 2)) void g({SIX}) {{}}\n"
+      f"auto h = [](int a) {{\n  if (f({SIX}, a)) {{\n  }}\n}};\n"}, []),
     ({"core/src/run/run.cpp": "namespace a {\nclass B {\n public:\n  int f(int x) const {\n"
       + BODY * 59 + "}\n};\n}\n"}, ["run.cpp:4: f (lines) has 61"]),
-    ({"core/src/run/run.cpp": "C::C() : a_{1} {\n  auto h = [] {\n" + BODY * 60 + "  };\n}\n"},
+    ({"core/src/run/run.cpp":
+      "C::C() : a_{1}, b_(f, {}) {\n  auto h = [] {\n" + BODY * 60 + "  };\n}\n"},
      ["run.cpp:1: C::C (lines) has 64"]),
     ({"core/src/run/run.cpp": 'const char* kText = "}";\nint a[] = {1};\nvoid f() {\n'
       + "  use('{', \"}\"); // }\n" * 60 + "}\n"}, ["run.cpp:3: f (lines) has 62"]),
