@@ -127,9 +127,9 @@ sources:
   not run: lint.format: no clang-format
 demo:
 runs"
-stand_in "$folder/bin/cmake" "-- left out: belfry::cuda: no nvcc: cmake" 0
+stand_in "$folder/bin/cmake" "-- belfry without 'cuda': no nvcc: cmake" 0
 expect 0 "== configuring test" "$elsewhere" "$house/tools/go" test --rest
-summary_is "  not built: belfry::cuda: no nvcc: cmake in $house given --preset test
+summary_is "  not built: cuda: no nvcc: cmake in $house given --preset test
 optimized:
 100% tests passed, 0 tests failed out of 5
 installed:

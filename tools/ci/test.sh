@@ -14,8 +14,8 @@ source tools/ci/common.sh
 failed=0
 summary=()
 
-# step <name> <preset> <ctest arguments...>: runs ctest and keeps its verdict, with the tests that did
-# not run and the reasons.
+# step <name> <preset> <ctest arguments...>: runs ctest and keeps its verdict, with the tests that
+# did not run and the reasons.
 step() {
   local name="$1" preset="$2" out="$PWD/build/$1"
   shift 2
@@ -31,8 +31,8 @@ step() {
 # tree <preset> <build preset>: configures and builds. What the tree has to leave out is told.
 tree() {
   configure_and_build "$1" "$2" || { failed=1; summary+=("$1:" "does not build"); }
-  mapfile -t -O "${#summary[@]}" summary < <(sed -n 's/^-- left out: /  not built: /p' \
-    "build/$1.configure.log")
+  mapfile -t -O "${#summary[@]}" summary < <(
+    sed -n "s/^-- belfry without '\(.*\)': /  not built: \1: /p" "build/$1.configure.log")
   [[ -f build/$1/CTestTestfile.cmake ]]
 }
 
