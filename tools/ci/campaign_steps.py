@@ -66,7 +66,7 @@ def sanitized(preset, proves, tools):
     """
     parts = (
         ("units", "the build, unit tests and programs",
-         "-LE 'prop|cuda|lint|install|consumers' -E '^tools[.]'"),
+         "-LE 'prop|cuda|lint|headers|install|consumers' -E '^tools[.]'"),
         ("suites", "suites on fibers",
          r"-L prop -LE 'cuda|lint|install|consumers' "
          r"-E '\.(on|with)_|^docs[.](conformance|rules)$'"),
@@ -255,9 +255,10 @@ python3 tools/ci/same_verdicts.py build/verdicts/{g++,clang++-19}.json
 
 STEPS = [
     Step("gcc", "GCC, warnings are errors, every test", TESTED,
-         "configure_and_build dev\nctest --preset dev -LE 'lint|consumers'", GCC),
+         "configure_and_build dev\nctest --preset dev -LE 'lint|headers|consumers'", GCC),
     Step("clang", "clang 19, warnings are errors, each file alone, every test", WITH_BENCHMARKS,
-         "configure_and_build clang\nctest --preset clang -LE 'lint|consumers' -E '^tools[.]'",
+         "configure_and_build clang\n"
+         "ctest --preset clang -LE 'lint|headers|consumers' -E '^tools[.]'",
          CLANG),
     *sanitized("tsan", "clang 19 with ThreadSanitizer", (*CLANG, "llvm-symbolizer-19")),
     *sanitized("asan", "clang 19 with ASan and UBSan, fake stacks, every case", CLANG),
