@@ -4,7 +4,6 @@
 lines and layout of every text file. clang-format 19 decides the layout of C++.
 """
 
-import pathlib
 import re
 import shutil
 import subprocess

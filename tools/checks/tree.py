@@ -93,8 +93,10 @@ class Report:
 
     def finish(self, checked):
         """Prints the findings, and returns the exit status: 0, 1, or 77 for a skipped check."""
+        if self.skipped:
+            print(f"{checked}: skipped: {self.skipped}")
+            return SKIPPED
         for line in self.errors:
             print(f"error: {line}")
-        print(f"{checked}: {f'SKIPPED: {self.skipped}' if self.skipped else ''}"
-              f"{len(self.errors)} errors")
-        return 1 if self.errors else SKIPPED if self.skipped else 0
+        print(f"{checked}: {len(self.errors)} errors")
+        return 1 if self.errors else 0
