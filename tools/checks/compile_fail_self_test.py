@@ -17,12 +17,13 @@ class CompileFail(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name)
+        # Neither the name of the library nor a blank in the place of the files makes a difference.
+        self.root = pathlib.Path(folder.name) / "belfry" / "x y"
 
     def write(self, name, text):
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
 
     GOOD = "#ifdef A\n// EXPECT: no_such_name\nint a = no_such_name;\n#endif\n"
 
@@ -35,7 +36,7 @@ class CompileFail(unittest.TestCase):
     def script(self, *options):
         command = [sys.executable, CHECKS / "compile_fail.py", self.root / "sections.cpp",
                    "--report", self.root / "report.json", *options]
-        run = subprocess.run(command, capture_output=True, text=True)
+        run = subprocess.run(command, capture_output=True, encoding="utf-8")
         return run.returncode, run.stdout + run.stderr
 
     def alone(self):
@@ -44,7 +45,8 @@ class CompileFail(unittest.TestCase):
     def compile(self, text, *sections):
         self.write("sections.cpp", text)
         status, output = self.script("--sections", *sections or "A", "--",
-                                     os.environ.get("CXX", "c++"), "-std=c++20")
+                                     os.environ.get("CXX", "c++"), "-std=c++20",
+                                     f"-I{self.root}/include")
         self.assertEqual(status, 0, output)
         return output
 
@@ -99,7 +101,7 @@ class CompileFail(unittest.TestCase):
             "auto a = check(1){1};\n#endif\n")
 
     def first(self, kind, more=""):
-        self.write("belfry/header.h", self.HEADER)
+        self.write("include/belfry/header.h", self.HEADER)
         return self.judge(self.WALL.format(kind, more), "A")
 
     def test_finds_the_first_error(self):
@@ -118,6 +120,23 @@ class CompileFail(unittest.TestCase):
         self.assertEqual(self.judge(self.GOOD.replace("EXPECT", "TYPO"), "A"), (0, "ok\n"))
         status, output = self.first("TYPO")
         self.assertEqual((status, "for another reason" in output), (1, True), output)
+
+    def test_reports_each_error_behind_a_typo(self):
+        more = self.GOOD.replace("int a", "int b = {0};\nint a")
+        for kind in "ALL", "TYPO":
+            text = more.replace("EXPECT", kind)
+            self.assertEqual(self.judge(text.format("no_such_name2"), "A"), (0, "ok\n"))
+            status, output = self.judge(text.format("1;\nint c = other"), "A")
+            self.assertEqual((status, "for another reason" in output), (1, True), output)
+        self.assertEqual(self.first("ALL"), (0, "ok\n"))
+        status, output = self.first("ALL", ";\nint b = no_such_name")
+        self.assertEqual((status, "for another reason" in output), (1, True), output)
+
+    def test_compiles_alone_what_may_have_an_error_of_unknown_origin(self):
+        self.write("header.h", "#if defined A && defined B\n#error of both\n#endif\n")
+        text = '#include "header.h"\n' + self.GOOD + self.OTHER.replace("EXPECT", "ALL")
+        self.assertEqual(self.compile(text, "A", "B"), "compiled alone: B\n")
+        self.assertEqual(self.script("--section", "B"), (0, "ok\n"))
 
     def test_judges_each_section_alone(self):
         self.write("sections.cpp", self.GOOD + self.OTHER)
