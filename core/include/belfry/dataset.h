@@ -74,16 +74,19 @@ class Dataset {
   /// `fn(element)` for each element.
   template <class F>
   auto map(F fn) const {
-    constexpr bool kGivesValue = requires { std::optional(fn(std::declval<T>())); };
-    static_assert(kGivesValue,
+    using Call = detail::FunctionCall<const F, T>;
+    constexpr bool kGivesValue = detail::gives_value<Call>();
+    static_assert(kGivesValue || Call::is_broken(),
                   "map of a dataset calls fn(element) for the new element: write [](const T& "
                   "element) { return ...; }");
     if constexpr (kGivesValue) {
-      using U = std::remove_cvref_t<std::invoke_result_t<const F&, T>>;
+      using U = std::remove_cvref_t<detail::ResultOf<Call>>;
       return Dataset<U>([start = start_, fn = std::move(fn)](std::uint64_t epoch) {
                return detail::MapReader<T, U, F>((*start)(epoch), fn);
              })
           .marked(is_endless_, std::nullopt);
+    } else if constexpr (Call::is_broken()) {
+      return Call::unmade();
     } else {
       return *this;
     }
@@ -91,8 +94,9 @@ class Dataset {
   /// The elements for which `keep(element)` is true.
   template <class F>
   Dataset filter(F keep) const {
-    constexpr bool kChooses = std::predicate<const F&, const T&>;
-    static_assert(kChooses,
+    using Call = detail::FunctionCall<const F, const T&>;
+    constexpr bool kChooses = detail::chooses<Call>();
+    static_assert(kChooses || Call::is_broken(),
                   "filter calls keep(element): write [](const T& element) { return ...; }, which "
                   "returns a bool");
     if constexpr (kChooses) {

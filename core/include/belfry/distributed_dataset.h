@@ -105,8 +105,10 @@ DistributedDataset<B> Strategy::distribute_dataset(const Dataset<B>& dataset,
 template <class F>
 auto Strategy::distribute_datasets_from_function(const F& fn, DistributeOptions options,
                                                  CallSite site) {
+  using Call = detail::InputFunctionCall<F>;
+  using Next = detail::NextElementCall<F>;
   constexpr bool kIsInput = detail::is_input_function<F>();
-  static_assert(kIsInput,
+  static_assert(kIsInput || Call::is_broken() || Next::is_broken(),
                 "an input function returns a Dataset, or a function without arguments for the next "
                 "element: write [&](const InputContext& context) { return dataset; }");
   if constexpr (kIsInput) {
@@ -123,6 +125,10 @@ auto Strategy::distribute_datasets_from_function(const F& fn, DistributeOptions 
     }();
     using B = typename decltype(made)::value_type;
     return DistributedDataset<B>(*this, std::move(made), options, site, true);
+  } else if constexpr (Call::is_broken()) {
+    return Call::unmade();
+  } else if constexpr (Next::is_broken()) {
+    return Next::unmade();
   } else {
     return detail::Refused();
   }

@@ -88,11 +88,14 @@ class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks
   /// A value for each replica: `fn(ValueContext)`; otherwise as distribute_values.
   template <class F>
   auto distribute_values_from_function(const F& fn, CallSite site = CallSite::here()) {
-    static_assert(std::is_invocable_v<const F&, ValueContext>,
+    using Call = detail::FunctionCall<const F, ValueContext>;
+    static_assert(!Call::refuses(),
                   "distribute_values_from_function calls fn(ValueContext) for the values: write "
                   "[&](const ValueContext& context) { return ...; }");
-    if constexpr (std::is_invocable_v<const F&, ValueContext>) {
+    if constexpr (Call::fits()) {
       return distribute_values([&](int id) { return fn(ValueContext{id, num_replicas()}); }, site);
+    } else if constexpr (Call::is_broken()) {
+      return Call::unmade();
     }
   }
   /// A value for each replica: `fn(replica_id)`.
@@ -100,10 +103,13 @@ class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks
   /// ContextError as `read`; exceptions of `fn`.
   template <class F>
   auto distribute_values(const F& fn, CallSite site = CallSite::here()) {
-    static_assert(detail::gives_value<F, int>(),
+    using Call = detail::FunctionCall<const F, int>;
+    static_assert(detail::gives_value<Call>() || Call::is_broken(),
                   "distribute_values calls fn(id): write [&](int replica_id) { return ...; }");
-    if constexpr (detail::gives_value<F, int>()) {
+    if constexpr (detail::gives_value<Call>()) {
       return detail::values_for_replicas(core_, cross_, fn, site);
+    } else if constexpr (Call::is_broken()) {
+      return Call::unmade();
     } else {
       return detail::Refused();
     }
@@ -202,9 +208,14 @@ class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks
   /// PeerFailedError (kPeerFailed) if `fn` throws in another process alone (SEM-236).
   template <class F>
   auto transaction(const F& fn, CallSite site = CallSite::here()) {
-    static_assert(std::is_invocable_v<const F&>, "transaction calls fn(): write [&] {...}");
+    using Call = detail::FunctionCall<const F>;
+    static_assert(!Call::refuses(), "transaction calls fn(): write [&] {...}");
     core_.require_cross("transaction", site);
-    if constexpr (std::is_invocable_v<const F&>) return detail::transact(core_, fn, site);
+    if constexpr (Call::fits()) {
+      return detail::transact(core_, fn, site);
+    } else if constexpr (Call::is_broken()) {
+      return Call::unmade();
+    }
   }
 
   /// Sets the order and the algorithm of reductions and whether names are required; the options

@@ -160,9 +160,12 @@ class Variable : public VariableHandle<T> {
   /// Throws: exceptions of `fn`; InvalidArgumentError (kVariableEmpty).
   template <class F>
   void visit(const F& fn, CallSite site = CallSite::here()) const {
-    constexpr bool kCallable = std::is_invocable_v<const F&, MirroredVariable<T>> &&
-                               std::is_invocable_v<const F&, ReplicaLocalVariable<T>>;
-    static_assert(kCallable, "visit calls fn with a handle of either kind: write [&](auto handle)");
+    using MirroredCall = detail::FunctionCall<const F, MirroredVariable<T>>;
+    using ReplicaLocalCall = detail::FunctionCall<const F, ReplicaLocalVariable<T>>;
+    constexpr bool kCallable = MirroredCall::fits() && ReplicaLocalCall::fits();
+    constexpr bool kTakesHandles = !MirroredCall::refuses() && !ReplicaLocalCall::refuses();
+    static_assert(kTakesHandles,
+                  "visit calls fn with a handle of either kind: write [&](auto handle)");
     if constexpr (kCallable) {
       if (this->state(site).info.synchronization == Synchronization::kOnRead) {
         fn(as_replica_local(site));

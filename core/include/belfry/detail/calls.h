@@ -33,12 +33,16 @@ struct Run : Call {
   using First = RunOptions;
   static constexpr bool kFirstHasSite = true;
   static decltype(auto) at(auto& self, const auto& place, const auto& fn, const auto&... a) {
-    static_assert(is_replica_function<decltype(fn), decltype(a)...>(),
+    using FnCall = ReplicaFunctionCall<decltype(fn), decltype(a)...>;
+    constexpr bool kTakesArguments = !FnCall::refuses();
+    static_assert(kTakesArguments,
                   "the replica function is called as fn(ReplicaContext&, const A&...): write "
                   "[&](ReplicaContext& replica, const A& a) {...}, with an A for each argument of "
                   "run behind the function; a distributed argument gives its component");
-    if constexpr (can_run<decltype(fn), decltype(a)...>()) {
+    if constexpr (is_made<FnCall>()) {
       return self.run_at(place, fn, a...);
+    } else if constexpr (FnCall::is_broken()) {
+      return FnCall::unmade();
     } else {
       return Refused();
     }
@@ -48,18 +52,23 @@ struct MergeCall : Call {
   using First = MergeTag;
   static constexpr bool kFirstHasSite = true;
   static decltype(auto) at(auto& self, const auto& place, auto&& fn, auto&&... a) {
-    static_assert(is_merge_function<decltype(fn), decltype(a)...>(),
+    using FnCall = MergeFunctionCall<decltype(fn), decltype(a)...>;
+    constexpr bool kTakesArguments = !FnCall::refuses();
+    static_assert(kTakesArguments,
                   "merge_fn is called as merge_fn(CrossReplicaContext&, const PerReplica<A>&...): "
                   "write [&](CrossReplicaContext& cross, const PerReplica<A>& a) {...}, with a "
                   "PerReplica<A> for each argument of merge_call behind the function");
-    static_assert(is_shared_out<decltype(fn), decltype(a)...>(),
+    constexpr bool kIsSharedOut = is_shared_out<FnCall>();
+    static_assert(kIsSharedOut,
                   "merge_fn returns a value that cannot be copied, and each replica gets a copy: "
                   "return, for example, a std::shared_ptr in place of a std::unique_ptr");
-    if constexpr (can_merge<decltype(fn), decltype(a)...>()) {
+    if constexpr (is_made<FnCall>() && kIsSharedOut) {
       return self.merge_call_at(place, std::forward<decltype(fn)>(fn),
                                 std::forward<decltype(a)>(a)...);
-    } else if constexpr (is_merge_function<decltype(fn), decltype(a)...>()) {
-      return refused<ComponentOf<MergeFunctionResult<decltype(fn), decltype(a)...>>>();
+    } else if constexpr (FnCall::fits()) {
+      return refused<ComponentOf<std::remove_cvref_t<ResultOf<FnCall>>>>();
+    } else if constexpr (FnCall::is_broken()) {
+      return FnCall::unmade();
     } else {
       return Refused();
     }
@@ -96,6 +105,8 @@ struct Update : Call {
                   "the function of update must take the component as T&: it changes a copy here");
     if constexpr (kMistake == Mistake::kNone) {
       return self.update_at(site, std::forward<decltype(a)>(a)...);
+    } else if constexpr (kMistake == Mistake::kBroken) {
+      return UpdateFunctionCall<std::remove_cvref_t<decltype(a)>...>::unmade();
     } else {
       return Refused();
     }
@@ -120,6 +131,8 @@ struct UpdateEach : Call {
         "update_each is for functions that return something: write update for all others");
     if constexpr (kMistake == Mistake::kNone) {
       return self.update_each_at(site, std::forward<decltype(a)>(a)...);
+    } else if constexpr (kMistake == Mistake::kBroken) {
+      return UpdateFunctionCall<std::remove_cvref_t<decltype(a)>...>::unmade();
     } else {
       return Refused();
     }
@@ -142,6 +155,8 @@ struct UpdateNonSlot : Call {
         "A& a) {...}, with an A for each argument of update_non_slot behind the function");
     if constexpr (kMistake == Mistake::kNone) {
       return self.update_non_slot_at(site, std::forward<decltype(a)>(a)...);
+    } else if constexpr (kMistake == Mistake::kBroken) {
+      return NonSlotFunctionCall<std::remove_cvref_t<decltype(a)>...>::unmade();
     } else {
       return Refused();
     }
@@ -166,6 +181,8 @@ struct Map : Call {
                   "return in the function, or a loop in place of map");
     if constexpr (kMistake == Mistake::kNone) {
       return self.map_at(site, std::forward<decltype(a)>(a)...);
+    } else if constexpr (kMistake == Mistake::kBroken) {
+      return MapFunctionCall<std::remove_cvref_t<decltype(a)>...>::unmade();
     } else {
       return Refused();
     }

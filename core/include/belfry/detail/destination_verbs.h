@@ -108,10 +108,13 @@ class DestinationVerbs {
   /// (kMirroredDiverged); UnsupportedError (kUnsupported) for components without a reduction.
   template <class V, Destination D, NotSite F>
   auto fetch(const V& value, const D& destination, const F& fn, CallSite site = CallSite::here()) {
+    using Call = FetchFunctionCall<F, typename ComponentType<V>::type>;
     if constexpr (require_fetch_function<F, typename ComponentType<V>::type>()) {
       core().require_cross("fetch", site);
       const int device = only_device(destination_of(core(), destination, site), site);
       return fetch_value(core(), self(), value, device, fn, site);
+    } else if constexpr (Call::is_broken()) {
+      return Call::unmade();
     } else {
       return Refused();
     }
@@ -123,9 +126,12 @@ class DestinationVerbs {
   template <class V, NotSite F>
     requires(!Destination<F>)
   auto fetch(const V& value, const F& fn, CallSite site = CallSite::here()) {
+    using Call = FetchFunctionCall<F, typename ComponentType<V>::type>;
     if constexpr (require_fetch_function<F, typename ComponentType<V>::type>()) {
       core().require_cross("fetch", site);
       return fetch_value(core(), self(), value, core().devices().front(), fn, site);
+    } else if constexpr (Call::is_broken()) {
+      return Call::unmade();
     } else {
       return Refused();
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/detail/component.h"
+#include "belfry/detail/function_call.h"
 #include "belfry/detail/update_argument.h"
 #include "belfry/detail/update_function.h"
 #include "belfry/device_spec.h"
@@ -22,6 +23,7 @@ enum class Mistake {
   kPerReplica,    ///< An argument behind the function.
   kReplicaLocal,  ///< The same.
   kFunction,      ///< The function cannot be called.
+  kBroken,        ///< The compiler has found an error in the function.
   kCopy,          ///< The function changes a copy.
   kNoResult,      ///< The function returns nothing.
 };
@@ -40,6 +42,17 @@ constexpr Mistake mistake_in_arguments() {
   return Mistake::kNone;
 }
 
+/// The first mistake in a function: it is broken or does not fit.
+template <class Call>
+constexpr Mistake mistake_in_function() {
+  if (Call::is_broken()) return Mistake::kBroken;
+  return Call::fits() ? Mistake::kNone : Mistake::kFunction;
+}
+
+template <class V, class F, class... Args>
+struct UpdateFunctionCall
+    : FunctionCall<const F, typename V::value_type&, const UpdateArgument<Args>&...> {};
+
 /// The first mistake in `update(variable, fn, args...)`. All types are without references.
 template <class V = Absent, class F = Absent, class... Args>
 constexpr Mistake mistake_in_update() {
@@ -47,12 +60,11 @@ constexpr Mistake mistake_in_update() {
     return Mistake::kFirst;
   } else if constexpr (mistake_in_arguments<Args...>() != Mistake::kNone) {
     return mistake_in_arguments<Args...>();
-  } else if constexpr (!is_update_function<typename V::value_type, F, Args...>()) {
-    return Mistake::kFunction;
+  } else if constexpr (!UpdateFunctionCall<V, F, Args...>::fits()) {
+    return mistake_in_function<UpdateFunctionCall<V, F, Args...>>();
   } else {
-    using T = typename V::value_type;
-    using Returned = std::invoke_result_t<const F&, T&, const UpdateArgument<Args>&...>;
-    return changes_nothing<T, F, Returned>() ? Mistake::kCopy : Mistake::kNone;
+    using Returned = ResultOf<UpdateFunctionCall<V, F, Args...>>;
+    return changes_nothing<typename V::value_type, F, Returned>() ? Mistake::kCopy : Mistake::kNone;
   }
 }
 
@@ -62,11 +74,12 @@ constexpr Mistake mistake_in_update_each() {
   if constexpr (mistake_in_update<V, F, Args...>() != Mistake::kNone) {
     return mistake_in_update<V, F, Args...>();
   } else {
-    using Returned =
-        std::invoke_result_t<const F&, typename V::value_type&, const UpdateArgument<Args>&...>;
-    return std::is_void_v<Returned> ? Mistake::kNoResult : Mistake::kNone;
+    return gives_value<UpdateFunctionCall<V, F, Args...>>() ? Mistake::kNone : Mistake::kNoResult;
   }
 }
+
+template <class D, class F, class... Args>
+struct NonSlotFunctionCall : FunctionCall<const F, const UpdateArgument<Args>&...> {};
 
 /// The first mistake in `update_non_slot(devices, fn, args...)`.
 template <class D = Absent, class F = Absent, class... Args>
@@ -76,13 +89,15 @@ constexpr Mistake mistake_in_update_non_slot() {
   } else if constexpr (mistake_in_arguments<Args...>() != Mistake::kNone) {
     return mistake_in_arguments<Args...>();
   } else {
-    constexpr bool kCallable = std::is_invocable_v<const F&, const UpdateArgument<Args>&...>;
-    return kCallable ? Mistake::kNone : Mistake::kFunction;
+    return mistake_in_function<NonSlotFunctionCall<D, F, Args...>>();
   }
 }
 
 template <class X>
 const X& element_of(const std::vector<X>& elements);
+template <class E, class F, class... Args>
+struct MapFunctionCall : FunctionCall<const F, decltype(element_of(std::declval<const E&>())),
+                                      const UpdateArgument<Args>&...> {};
 
 /// The first mistake in `map(elements, fn, args...)`.
 template <class E = Absent, class F = Absent, class... Args>
@@ -91,14 +106,10 @@ constexpr Mistake mistake_in_map() {
     return Mistake::kFirst;
   } else if constexpr (mistake_in_arguments<Args...>() != Mistake::kNone) {
     return mistake_in_arguments<Args...>();
+  } else if constexpr (!MapFunctionCall<E, F, Args...>::fits()) {
+    return mistake_in_function<MapFunctionCall<E, F, Args...>>();
   } else {
-    using X = decltype(detail::element_of(std::declval<const E&>()));
-    if constexpr (!std::is_invocable_v<const F&, X, const UpdateArgument<Args>&...>) {
-      return Mistake::kFunction;
-    } else {
-      using Returned = std::invoke_result_t<const F&, X, const UpdateArgument<Args>&...>;
-      return std::is_void_v<Returned> ? Mistake::kNoResult : Mistake::kNone;
-    }
+    return gives_value<MapFunctionCall<E, F, Args...>>() ? Mistake::kNone : Mistake::kNoResult;
   }
 }
 

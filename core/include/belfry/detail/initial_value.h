@@ -20,7 +20,7 @@ namespace belfry::detail {
 template <class Init>
 struct InitialType : std::type_identity<std::decay_t<Init>> {};
 template <class Init>
-  requires(gives_value<Init>())
+  requires(gives_value<FunctionCall<const Init>>())
 struct InitialType<Init>
     : std::type_identity<std::remove_cvref_t<std::invoke_result_t<const Init&>>> {};
 

@@ -5,10 +5,12 @@
 #include "belfry/dataset.h"
 #include "belfry/detail/containers.h"
 #include "belfry/detail/dataset/input_context.h"
+#include "belfry/detail/function_call.h"
 
 #include <optional>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 namespace belfry::detail {
 
@@ -17,12 +19,22 @@ struct IsDataset : std::false_type {};
 template <class T>
 struct IsDataset<Dataset<T>> : std::true_type {};
 
+template <class F>
+using InputFunctionCall = FunctionCall<const F, const InputContext&>;
+/// The call of the function that an input function returns. Of an input function that returns
+/// nothing, or cannot be called: a call of nothing, which is refused.
+template <class F>
+struct NextElementCall : FunctionCall<std::monostate> {};
+template <class F>
+  requires(gives_value<InputFunctionCall<F>>())
+struct NextElementCall<F> : FunctionCall<std::remove_cvref_t<ResultOf<InputFunctionCall<F>>>> {};
+
 /// Whether an input function can be called, and as_dataset takes the result.
 template <class F>
 constexpr bool is_input_function() {
-  if constexpr (std::is_invocable_v<const F&, const InputContext&>) {
-    using R = std::remove_cvref_t<std::invoke_result_t<const F&, const InputContext&>>;
-    return IsDataset<R>::value || std::is_invocable_v<std::add_lvalue_reference_t<R>>;
+  if constexpr (gives_value<InputFunctionCall<F>>()) {
+    return IsDataset<std::remove_cvref_t<ResultOf<InputFunctionCall<F>>>>::value ||
+           NextElementCall<F>::fits();
   } else {
     return false;
   }

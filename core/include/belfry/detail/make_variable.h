@@ -128,14 +128,17 @@ template <class Init, class ReaderOf = NoReader>
 auto make_variable(StrategyCore& core, CrossReplicaContext& cross, const Init& init,
                    VariableOptions options, MergePlace place, const ReaderOf& reader_of = {}) {
   using T = typename InitialType<Init>::type;
-  constexpr bool kReturns = !std::is_invocable_v<const Init&> || gives_value<Init>();
+  using InitCall = FunctionCall<const Init>;
+  constexpr bool kReturns = !InitCall::fits() || gives_value<InitCall>();
   static_assert(kReturns,
                 "a variable starts with a value, or with the result of a function, which returns "
                 "nothing here: write [&] { return value; }");
   static_assert(!kReturns || is_copied<T>(),
                 "components are copies of the initial value, which cannot be copied: write, for "
                 "example, a std::shared_ptr in place of a std::unique_ptr");
-  if constexpr (kReturns && is_copied<T>()) {
+  if constexpr (InitCall::is_broken()) {
+    return InitCall::unmade();
+  } else if constexpr (kReturns && is_copied<T>()) {
     return make_variable_of<T>(core, cross, init, std::move(options), place, reader_of);
   } else {
     return std::shared_ptr<VariableState<int>>();
@@ -147,12 +150,16 @@ template <class R, class Init>
 auto make_reduced_variable(StrategyCore& core, CrossReplicaContext& cross, const R& reduction,
                            const Init& init, VariableOptions options, MergePlace place) {
   using T = typename InitialType<Init>::type;
-  constexpr bool kReads = VariableReduction<R, T>;  // Of a concept, compilers print each condition.
+  constexpr bool kIsBroken = FunctionCall<const Init>::is_broken();
+  // Of a concept, compilers print each condition.
+  constexpr bool kReads = kIsBroken || VariableReduction<R, T>;
   static_assert(
       kReads,
       "a variable is read by a ReduceOp, an Aggregation or a reduction: write a class with "
       "T combine(T folded, const T& next) const and T finalize(T folded, int) const");
-  if constexpr (kReads) {
+  if constexpr (kIsBroken) {
+    return FunctionCall<const Init>::unmade();
+  } else if constexpr (kReads) {
     options.synchronization = Synchronization::kOnRead;
     options.aggregation = Aggregation::kOther;
     const auto reader_of = [&reduction](std::type_identity<T>) {

@@ -4,6 +4,7 @@
 
 #include "belfry/detail/component.h"
 #include "belfry/detail/containers.h"
+#include "belfry/detail/function_call.h"
 #include "belfry/detail/nest_traits.h"
 #include "belfry/detail/taken.h"
 #include "belfry/distributed_values.h"
@@ -21,12 +22,6 @@ class ReplicaContext;
 
 namespace detail {
 
-/// The result of a refused call; converts to any type.
-struct Refused {
-  template <class T>
-  operator T() const;  // NOLINT: implicit on purpose.
-};
-
 /// Whether values of a type can be copied. Looks at the elements of standard containers: the traits
 /// of a std::vector say yes for elements of any type.
 template <class T>
@@ -40,76 +35,47 @@ constexpr bool is_copied() {
   }
 }
 
-/// Whether a call of the function with these arguments returns something.
-template <class F, class... A>
-constexpr bool gives_value() {
-  if constexpr (std::is_invocable_v<const F&, A...>) {
-    return !std::is_void_v<std::invoke_result_t<const F&, A...>>;
-  } else {
-    return false;
-  }
-}
-
-/// Tests the function of fetch, which gets a component; returns whether fetch can call the
-/// function.
+/// The call of the function of fetch, which gets a component.
+template <class F, class T>
+using FetchFunctionCall = FunctionCall<const F, const T&>;
+/// Tests the function of fetch; returns whether fetch can call the function.
 template <class F, class T>
 constexpr bool require_fetch_function() {
-  static_assert(gives_value<F, const T&>(),
+  using Call = FetchFunctionCall<F, T>;
+  constexpr bool kGivesValue = gives_value<Call>();
+  static_assert(kGivesValue || Call::is_broken(),
                 "the function of fetch is called as fn(const T&), and returns a value: write "
                 "[&](const T& component) { return ...; }");
-  return gives_value<F, const T&>();
+  return kGivesValue;
 }
 
-/// Whether `run` can call the function with these arguments.
+/// The call of the function of `run`.
 template <class F, class... Args>
-constexpr bool is_replica_function() {
-  return std::is_invocable_v<const std::remove_reference_t<F>&, ReplicaContext&,
-                             const ComponentOf<Args>&...>;
-}
-/// The same, and no call inside the function is refused.
+using ReplicaFunctionCall =
+    FunctionCall<const std::remove_reference_t<F>, ReplicaContext&, const ComponentOf<Args>&...>;
+/// The call of the function of merge_call.
 template <class F, class... Args>
-constexpr bool can_run() {
-  if constexpr (is_replica_function<F, Args...>()) {
-    using Result = std::invoke_result_t<const std::remove_reference_t<F>&, ReplicaContext&,
-                                        const ComponentOf<Args>&...>;
-    return !std::is_same_v<Result, Refused>;
+using MergeFunctionCall = FunctionCall<const std::remove_reference_t<F>, CrossReplicaContext&,
+                                       const Grouped<std::remove_cvref_t<Args>>&...>;
+
+/// Whether a call fits, and no call inside the function is refused.
+template <class Call>
+constexpr bool is_made() {
+  if constexpr (Call::fits()) {
+    return !std::is_same_v<std::remove_cvref_t<ResultOf<Call>>, Refused>;
   } else {
     return false;
   }
 }
 
-/// Whether merge_call can call the function with these arguments.
-template <class F, class... Args>
-constexpr bool is_merge_function() {
-  return std::is_invocable_v<const std::remove_reference_t<F>&, CrossReplicaContext&,
-                             const Grouped<std::remove_cvref_t<Args>>&...>;
-}
-template <class F, class... Args>
-using MergeFunctionResult = std::remove_cvref_t<
-    std::invoke_result_t<const std::remove_reference_t<F>&, CrossReplicaContext&,
-                         const Grouped<std::remove_cvref_t<Args>>&...>>;
 /// Whether each replica can get a copy of the merge function's result, or of a component of the
 /// result.
-template <class F, class... Args>
+template <class Call>
 constexpr bool is_shared_out() {
-  if constexpr (is_merge_function<F, Args...>()) {
-    using Result = MergeFunctionResult<F, Args...>;
-    if constexpr (std::is_void_v<Result>) {
-      return true;
-    } else {
-      return is_copied<ComponentOf<Result>>();
-    }
+  if constexpr (gives_value<Call>()) {
+    return is_copied<ComponentOf<std::remove_cvref_t<ResultOf<Call>>>>();
   } else {
     return true;
-  }
-}
-/// Whether merge_call can carry out the merge, and no call inside the function is refused.
-template <class F, class... Args>
-constexpr bool can_merge() {
-  if constexpr (is_merge_function<F, Args...>()) {
-    return is_shared_out<F, Args...>() && !std::is_same_v<MergeFunctionResult<F, Args...>, Refused>;
-  } else {
-    return false;
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/function_call.h"
 #include "belfry/detail/strategy/run_options.h"
 #include "belfry/detail/update_components.h"
 #include "belfry/device_spec.h"
@@ -18,7 +19,7 @@ namespace belfry::detail {
 template <class F>
 VariableRules rules_of_creator(F creator) {
   constexpr bool kCreates = std::is_convertible_v<F, VariableCreator>;
-  static_assert(kCreates,
+  static_assert(kCreates || FunctionCall<F, VariableOptions&>::is_broken(),
                 "variable_creator_scope calls creator(options) for each variable: write "
                 "[&](VariableOptions& options) {...}");
   VariableRules rules;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "belfry/detail/function_call.h"
 #include "belfry/sim/backend.h"
 #include "belfry/sim/body_result.h"
 #include "belfry/sim/verdict.h"
@@ -54,8 +55,12 @@ void note_draw(std::string_view library);
 ///   std::cout << explain(verdict);
 template <class Body>
 Verdict explore(const Options& options, Body&& body, CallSite site = CallSite::here()) {
-  using Result = std::decay_t<std::invoke_result_t<Body&, Backend&>>;
-  if constexpr (std::is_void_v<Result>) {
+  using Call = belfry::detail::FunctionCall<std::remove_reference_t<Body>, Backend&>;
+  static_assert(!Call::refuses(),
+                "explore calls body(backend): write [&](sim::Backend& backend) {...}");
+  if constexpr (!Call::fits()) {
+    return Verdict(VerdictReport{});
+  } else if constexpr (std::is_void_v<belfry::detail::ResultOf<Call>>) {
     return detail::explore(
         options,
         [&](Backend& backend) {
@@ -64,6 +69,7 @@ Verdict explore(const Options& options, Body&& body, CallSite site = CallSite::h
         },
         site);
   } else {
+    using Result = std::decay_t<belfry::detail::ResultOf<Call>>;
     constexpr bool kCompared = detail::has_bits<Result>() || std::equality_comparable<Result>;
     static_assert(kCompared,
                   "the result of the body is compared between schedules: return numbers, for "

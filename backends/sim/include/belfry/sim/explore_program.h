@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/function_call.h"
 #include "belfry/detail/prints.h"
 #include "belfry/sim/body_result.h"
 #include "belfry/sim/options.h"
@@ -61,8 +62,11 @@ std::vector<JudgedBackend> explore_program(const std::function<BodyResult()>& pr
 ///   }
 template <class Program>
 std::vector<JudgedBackend> explore_program(Program&& program, const ProgramOptions& options = {}) {
-  using Result = std::decay_t<std::invoke_result_t<Program&>>;
-  if constexpr (std::is_void_v<Result>) {
+  using Call = belfry::detail::FunctionCall<std::remove_reference_t<Program>>;
+  static_assert(!Call::refuses(), "explore_program calls program(): write [&] {...}");
+  if constexpr (!Call::fits()) {
+    return std::vector<JudgedBackend>();
+  } else if constexpr (std::is_void_v<belfry::detail::ResultOf<Call>>) {
     return detail::explore_program(
         [&] {
           program();
@@ -70,6 +74,7 @@ std::vector<JudgedBackend> explore_program(Program&& program, const ProgramOptio
         },
         options);
   } else {
+    using Result = std::decay_t<belfry::detail::ResultOf<Call>>;
     static_assert(detail::has_bits<Result>() || std::equality_comparable<Result>,
                   "the result of the program is compared between schedules: return numbers, texts, "
                   "a type with ==, or nothing");

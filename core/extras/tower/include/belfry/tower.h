@@ -169,11 +169,13 @@ auto for_each_tower(CrossTower at, const F& fn, const Args&... args) {
 // In a tower. A tag may name the merge (SEM-132).
 template <belfry::detail::FirstWithoutSite<belfry::detail::calls::MergeCall> F, class... Args>
 auto merge_call(InTower at, F&& merge_fn, Args&&... args) {
-  return at.replica.merge_call_at(at.site, std::forward<F>(merge_fn), std::forward<Args>(args)...);
+  return belfry::detail::calls::MergeCall::at(at.replica, at.site, std::forward<F>(merge_fn),
+                                              std::forward<Args>(args)...);
 }
 template <class F, class... Args>
 auto merge_call(InTower at, const MergeTag& tag, F&& merge_fn, Args&&... args) {
-  return at.replica.merge_call_at(tag, std::forward<F>(merge_fn), std::forward<Args>(args)...);
+  return belfry::detail::calls::MergeCall::at(at.replica, tag, std::forward<F>(merge_fn),
+                                              std::forward<Args>(args)...);
 }
 template <Nest T>
 T all_reduce(InTower at, Method reduce_op, T value) {

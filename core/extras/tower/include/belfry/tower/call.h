@@ -5,6 +5,7 @@
 #include "belfry/call_site.h"
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/component.h"
+#include "belfry/detail/refused.h"
 #include "belfry/reduce_op.h"
 #include "belfry/replica_context.h"
 #include "belfry/strategy.h"
@@ -61,14 +62,26 @@ using namespace belfry::detail;  // NOLINT: the same folder by another name.
 /// finds the context with get_tower_context.
 template <class F, class... Args>
 auto run_in_towers(const CrossTower& at, bool concurrent, const F& fn, const Args&... args) {
+  using WithContext = ReplicaFunctionCall<F, Args...>;
+  using Alone = FunctionCall<const F, const ComponentOf<Args>&...>;
+  static_assert(!WithContext::refuses() || !Alone::refuses(),
+                "the function of a tower is called as fn(TowerContext&, const A&...) or fn(const "
+                "A&...): write [&](TowerContext& tower, const A& a) {...}, with an A for each "
+                "argument behind the function; a distributed argument gives its component");
   const RunOptions options{.concurrent = concurrent, .site = at.site};
-  if constexpr (std::is_invocable_v<const F&, ReplicaContext&, const ComponentOf<Args>&...>) {
+  if constexpr (is_made<WithContext>()) {
     return at.cross.run_at(options, fn, args...);
-  } else {
+  } else if constexpr (is_made<Alone>()) {
     const auto without_context = [&fn](ReplicaContext&, const ComponentOf<Args>&... own) {
       return fn(own...);
     };
     return at.cross.run_at(options, without_context, args...);
+  } else if constexpr (WithContext::is_broken()) {
+    return WithContext::unmade();
+  } else if constexpr (Alone::is_broken()) {
+    return Alone::unmade();
+  } else {
+    return Refused();
   }
 }
 

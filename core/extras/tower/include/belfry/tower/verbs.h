@@ -80,17 +80,18 @@ auto experimental_local_results(CrossTower at, const V& value) {
 }
 
 template <class X, class F, class... Args>
-auto map(CrossTower at, const std::vector<X>& map_over, const F& fn, const Args&... args) {
-  return at.cross.map_at(at.site, map_over, fn, args...);
+decltype(auto) map(CrossTower at, const std::vector<X>& map_over, const F& fn,
+                   const Args&... args) {
+  return belfry::detail::calls::Map::at(at.cross, at.site, map_over, fn, args...);
 }
 template <class V, class F, class... Args>
-auto update(CrossTower at, const V& variable, const F& fn, const Args&... args) {
-  return at.cross.update_at(at.site, variable, fn, args...);
+decltype(auto) update(CrossTower at, const V& variable, const F& fn, const Args&... args) {
+  return belfry::detail::calls::Update::at(at.cross, at.site, variable, fn, args...);
 }
 template <class F, class... Args>
-auto update_non_slot(CrossTower at, const std::vector<DeviceSpec>& colocate_with, const F& fn,
-                     const Args&... args) {
-  return at.cross.update_non_slot_at(at.site, colocate_with, fn, args...);
+decltype(auto) update_non_slot(CrossTower at, const std::vector<DeviceSpec>& colocate_with,
+                               const F& fn, const Args&... args) {
+  return belfry::detail::calls::UpdateNonSlot::at(at.cross, at.site, colocate_with, fn, args...);
 }
 
 }  // namespace belfry::tower
