@@ -7,6 +7,7 @@
 #include "belfry/detail/dataset/distribute_options.h"
 #include "belfry/detail/dataset/input_context.h"
 #include "belfry/detail/dataset_reader.h"
+#include "belfry/detail/function_call.h"
 #include "belfry/detail/input_function.h"
 #include "belfry/detail/process_steps.h"
 #include "belfry/detail/step_reader.h"

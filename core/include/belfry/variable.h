@@ -6,6 +6,7 @@
 #include "belfry/detail/assign.h"
 #include "belfry/detail/component.h"
 #include "belfry/detail/current_context.h"
+#include "belfry/detail/function_call.h"
 #include "belfry/detail/host_values.h"
 #include "belfry/detail/prints.h"
 #include "belfry/detail/variable/aggregation.h"

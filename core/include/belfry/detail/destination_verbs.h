@@ -7,6 +7,7 @@
 #include "belfry/destination.h"
 #include "belfry/detail/components_in.h"
 #include "belfry/detail/fetch_value.h"
+#include "belfry/detail/function_call.h"
 #include "belfry/detail/mean_only.h"
 #include "belfry/detail/not_site.h"
 #include "belfry/detail/place.h"

@@ -4,6 +4,7 @@
 
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/component_values.h"
+#include "belfry/detail/function_call.h"
 #include "belfry/detail/mirror.h"
 #include "belfry/detail/refused.h"
 #include "belfry/detail/update_components.h"

@@ -5,6 +5,7 @@
 #include "belfry/cross_replica_context.h"
 #include "belfry/detail/custom_reduction.h"
 #include "belfry/detail/first_value.h"
+#include "belfry/detail/function_call.h"
 #include "belfry/detail/host_values.h"
 #include "belfry/detail/initial_value.h"
 #include "belfry/detail/merge_request.h"
