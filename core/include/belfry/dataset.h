@@ -4,7 +4,6 @@
 
 #include "belfry/call_site.h"
 #include "belfry/detail/batch_types.h"
-#include "belfry/detail/function_call.h"
 #include "belfry/detail/reader_iterator.h"
 #include "belfry/detail/readers.h"
 #include "belfry/detail/row_reader.h"
@@ -86,20 +85,17 @@ class Dataset {
                return detail::MapReader<T, U, F>((*start)(epoch), fn);
              })
           .marked(is_endless_, std::nullopt);
-    } else if constexpr (Call::is_broken()) {
-      return Call::unmade();
     } else {
-      return *this;
+      return Call::no_result();
     }
   }
   /// The elements for which `keep(element)` is true.
   template <class F>
   Dataset filter(F keep) const {
     using Call = detail::FunctionCall<const F, const T&>;
-    constexpr bool kChooses = detail::chooses<Call>();
+    constexpr bool kChooses = detail::gives<Call, bool>();
     static_assert(kChooses || Call::is_broken(),
-                  "filter calls keep(element): write [](const T& element) { return ...; }, which "
-                  "returns a bool");
+                  "filter calls keep(element): write [](const T& element) -> bool {...}");
     if constexpr (kChooses) {
       return Dataset([start = start_, keep = std::move(keep)](std::uint64_t epoch) -> Reader {
                return [reader = (*start)(epoch), keep]() -> std::optional<T> {

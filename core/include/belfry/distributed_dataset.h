@@ -128,10 +128,8 @@ auto Strategy::distribute_datasets_from_function(const F& fn, DistributeOptions 
     return DistributedDataset<B>(*this, std::move(made), options, site, true);
   } else if constexpr (Call::is_broken()) {
     return Call::unmade();
-  } else if constexpr (Next::is_broken()) {
-    return Next::unmade();
   } else {
-    return detail::Refused();
+    return Next::no_result();
   }
 }
 

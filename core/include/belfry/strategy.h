@@ -95,8 +95,8 @@ class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks
                   "[&](const ValueContext& context) { return ...; }");
     if constexpr (Call::fits()) {
       return distribute_values([&](int id) { return fn(ValueContext{id, num_replicas()}); }, site);
-    } else if constexpr (Call::is_broken()) {
-      return Call::unmade();
+    } else {
+      return Call::no_result();
     }
   }
   /// A value for each replica: `fn(replica_id)`.
@@ -104,16 +104,7 @@ class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks
   /// ContextError as `read`; exceptions of `fn`.
   template <class F>
   auto distribute_values(const F& fn, CallSite site = CallSite::here()) {
-    using Call = detail::FunctionCall<const F, int>;
-    static_assert(detail::gives_value<Call>() || Call::is_broken(),
-                  "distribute_values calls fn(id): write [&](int replica_id) { return ...; }");
-    if constexpr (detail::gives_value<Call>()) {
-      return detail::values_for_replicas(core_, cross_, fn, site);
-    } else if constexpr (Call::is_broken()) {
-      return Call::unmade();
-    } else {
-      return detail::Refused();
-    }
+    return detail::values_for_replicas(core_, cross_, fn, site);
   }
 
   /// A variable with equal components. `init` is a value, or a function of no arguments that is
@@ -209,14 +200,8 @@ class Strategy : public detail::StrategyVerbs<Strategy>, protected StrategyHooks
   /// PeerFailedError (kPeerFailed) if `fn` throws in another process alone (SEM-236).
   template <class F>
   auto transaction(const F& fn, CallSite site = CallSite::here()) {
-    using Call = detail::FunctionCall<const F>;
-    static_assert(!Call::refuses(), "transaction calls fn(): write [&] {...}");
     core_.require_cross("transaction", site);
-    if constexpr (Call::fits()) {
-      return detail::transact(core_, fn, site);
-    } else if constexpr (Call::is_broken()) {
-      return Call::unmade();
-    }
+    return detail::transact(core_, fn, site);
   }
 
   /// Sets the order and the algorithm of reductions and whether names are required; the options

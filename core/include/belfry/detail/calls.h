@@ -41,10 +41,8 @@ struct Run : Call {
                   "run behind the function; a distributed argument gives its component");
     if constexpr (is_made<FnCall>()) {
       return self.run_at(place, fn, a...);
-    } else if constexpr (FnCall::is_broken()) {
-      return FnCall::unmade();
     } else {
-      return Refused();
+      return FnCall::no_result();
     }
   }
 };
@@ -67,10 +65,8 @@ struct MergeCall : Call {
                                 std::forward<decltype(a)>(a)...);
     } else if constexpr (FnCall::fits()) {
       return refused<ComponentOf<std::remove_cvref_t<ResultOf<FnCall>>>>();
-    } else if constexpr (FnCall::is_broken()) {
-      return FnCall::unmade();
     } else {
-      return Refused();
+      return FnCall::no_result();
     }
   }
 };

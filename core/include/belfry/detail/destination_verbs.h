@@ -114,10 +114,8 @@ class DestinationVerbs {
       core().require_cross("fetch", site);
       const int device = only_device(destination_of(core(), destination, site), site);
       return fetch_value(core(), self(), value, device, fn, site);
-    } else if constexpr (Call::is_broken()) {
-      return Call::unmade();
     } else {
-      return Refused();
+      return Call::no_result();
     }
   }
   template <class V, Destination D>
@@ -131,10 +129,8 @@ class DestinationVerbs {
     if constexpr (require_fetch_function<F, typename ComponentType<V>::type>()) {
       core().require_cross("fetch", site);
       return fetch_value(core(), self(), value, core().devices().front(), fn, site);
-    } else if constexpr (Call::is_broken()) {
-      return Call::unmade();
     } else {
-      return Refused();
+      return Call::no_result();
     }
   }
   template <class V>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <concepts>
-#include <cstddef>
+#include "belfry/detail/compiler.h"
+
 #include <exception>
 #include <type_traits>
 #include <utility>
@@ -13,10 +13,10 @@
 /// compiler has reported the error, and the verb reports nothing.
 namespace belfry::detail {
 
-/// Whether a function can be called with some arguments.
+/// What the test of a call says.
 enum class Fit {
-  kCalls,    ///< It can.
-  kRefuses,  ///< Its parameters do not take the arguments.
+  kCalls,    ///< The parameters take the arguments.
+  kRefuses,  ///< The parameters do not take the arguments.
   kBroken,   ///< The compiler has found an error in the function.
 };
 
@@ -33,7 +33,8 @@ struct BesideFallback : F {
   Fallback operator()(...);
 };
 
-/// The same for calls without arguments. The operator of F is as good as the fallback, or better.
+/// The fallback for calls without arguments. The operator of F is as good as the fallback, or
+/// better.
 struct EmptyFallback {
   template <class... A>
   Fallback operator()(A...) const;
@@ -55,7 +56,7 @@ struct BesideCallOperator : F, HasCallOperator {};
 template <class F>
 concept CallableClass =
     std::is_class_v<F> && !std::is_final_v<F> && !requires { &BesideCallOperator<F>::operator(); };
-/// The same, and the operator is a template, overloaded, or has no type because of an error.
+/// Such a class whose operator is a template, overloaded, or has no type because of an error.
 template <class F>
 concept CallableInManyWays = CallableClass<F> && !requires { &F::operator(); };
 
@@ -148,13 +149,22 @@ struct FunctionCall {
   static constexpr bool is_broken() { return fit_of_call<F, A...>() == Fit::kBroken; }
   /// The call. If the function is broken, the compiler reports the error once, here or earlier.
   static decltype(auto) call(F& fn, A&&... arguments) { return fn(static_cast<A&&>(arguments)...); }
-  /// A call without arguments, never made. A verb returns this in place of the result of a broken
-  /// function: the compiler then reports nothing about the uses of the result.
+  /// A call that is never made. Gives the result type of a call that fits. Of a broken function the
+  /// expression is an error that has been reported: a verb returns this in place of a result, and
+  /// the compiler reports nothing about the uses of the result.
   static decltype(auto) unmade() {
     if constexpr (fits() || !has_unknown_type<F, A...>()) {
       return call(no_argument<F&>(), no_argument<A>()...);
     } else {
       take_context();
+      return Refused();
+    }
+  }
+  /// For a verb that makes no call.
+  static decltype(auto) no_result() {
+    if constexpr (is_broken()) {
+      return unmade();
+    } else {
       return Refused();
     }
   }
@@ -168,6 +178,15 @@ template <class Call>
 constexpr bool gives_value() {
   if constexpr (Call::fits()) {
     return !std::is_void_v<ResultOf<Call>>;
+  } else {
+    return false;
+  }
+}
+/// Whether a call fits and returns what converts to T.
+template <class Call, class T>
+constexpr bool gives() {
+  if constexpr (Call::fits()) {
+    return std::is_convertible_v<ResultOf<Call>, T>;
   } else {
     return false;
   }

@@ -38,16 +38,24 @@ auto initial_value(const Init& init) {
 template <class F>
 auto values_for_replicas(StrategyCore& core, CrossReplicaContext& cross, const F& fn,
                          CallSite site) {
-  using T = std::remove_cvref_t<std::invoke_result_t<const F&, int>>;
+  using Call = FunctionCall<const F, int>;
+  constexpr bool kGivesValue = gives_value<Call>();
+  static_assert(kGivesValue || Call::is_broken(),
+                "distribute_values calls fn(id): write [&](int replica_id) { return ...; }");
   core.require_cross("distribute_values", site);
-  const Participants& own = core.own();
-  ReplicaArray<T> values(own.count());
-  for (int i = 0; i < own.count(); ++i) {
-    CurrentContext here = update_context(core, cross, own.id(i));
-    const CurrentScope scope(here);
-    values.emplace_back(fn(own.id(i)));
+  if constexpr (!kGivesValue) {
+    return Call::no_result();
+  } else {
+    using T = std::remove_cvref_t<ResultOf<Call>>;
+    const Participants& own = core.own();
+    ReplicaArray<T> values(own.count());
+    for (int i = 0; i < own.count(); ++i) {
+      CurrentContext here = update_context(core, cross, own.id(i));
+      const CurrentScope scope(here);
+      values.emplace_back(fn(own.id(i)));
+    }
+    return PerReplica<T>(std::move(values), own);
   }
-  return PerReplica<T>(std::move(values), own);
 }
 
 /// The first values of a variable.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "belfry/call_site.h"
+#include "belfry/detail/function_call.h"
 #include "belfry/detail/strategy_core.h"
 
 #include <exception>
@@ -56,7 +57,7 @@ auto call_and(const F& fn, [[maybe_unused]] const End& end) {
 
 /// Calls `fn`. If `fn` throws, in whichever process, restores all variables.
 template <class F>
-auto transact(StrategyCore& core, const F& fn, CallSite site) {
+auto restoring_on_failure(StrategyCore& core, const F& fn, CallSite site) {
   std::optional<ProcessTransaction> common;
   if (core.processes() != nullptr) [[unlikely]] {
     common.emplace(core, site);
@@ -70,6 +71,18 @@ auto transact(StrategyCore& core, const F& fn, CallSite site) {
     for (const std::function<void()>& one : undo) one();
     if (common) common->fail(std::current_exception());
     throw;
+  }
+}
+
+/// The same for the function of a user, which is tested first.
+template <class F>
+auto transact(StrategyCore& core, const F& fn, CallSite site) {
+  using Call = FunctionCall<const F>;
+  static_assert(!Call::refuses(), "transaction calls fn(): write [&] {...}");
+  if constexpr (Call::fits()) {
+    return restoring_on_failure(core, fn, site);
+  } else {
+    return Call::no_result();
   }
 }
 

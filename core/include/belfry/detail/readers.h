@@ -35,21 +35,12 @@ using ReaderOf = std::function<std::optional<T>()>;
 template <class T>
 using ReaderOfEpoch = std::function<ReaderOf<T>(std::uint64_t epoch)>;
 
-/// Whether `start()` gives a reader.
-template <class T, class F>
-constexpr bool starts() {
-  if constexpr (FunctionCall<const F>::fits()) {
-    return std::is_convertible_v<ResultOf<FunctionCall<const F>>, ReaderOf<T>>;
-  } else {
-    return false;
-  }
-}
-
 /// The readers that `start()` gives.
 template <class T, class F>
 ReaderOfEpoch<T> generated(F start) {
-  constexpr bool kStarts = starts<T, F>();
-  static_assert(kStarts || FunctionCall<const F>::is_broken(),
+  using Call = FunctionCall<const F>;
+  constexpr bool kStarts = gives<Call, ReaderOf<T>>();
+  static_assert(kStarts || Call::is_broken(),
                 "from_generator calls start() for each loop, and the result for each element: "
                 "write [] { return [next = 0]() mutable -> std::optional<T> { return next++; }; "
                 "}, with std::nullopt at the end");
@@ -67,16 +58,6 @@ template <class Count, class F, class... Rest>
 inline constexpr bool kBeginsWithCount<Count, F, Rest...> =
     std::is_convertible_v<Count, std::int64_t>;
 
-/// Whether a call gives a bool.
-template <class Call>
-constexpr bool chooses() {
-  if constexpr (gives_value<Call>()) {
-    return std::is_convertible_v<ResultOf<Call>, bool>;
-  } else {
-    return false;
-  }
-}
-
 /// Does not compile.
 template <class Result, class... Args>
 Result tabulated_without_count() {
@@ -86,21 +67,12 @@ Result tabulated_without_count() {
   return refused<Result>();
 }
 
-/// Whether `fn(index)` gives an element.
-template <class T, class F>
-constexpr bool tabulates() {
-  if constexpr (FunctionCall<const F, std::int64_t>::fits()) {
-    return std::is_convertible_v<ResultOf<FunctionCall<const F, std::int64_t>>, T>;
-  } else {
-    return false;
-  }
-}
-
 /// Readers of `fn(0)` to `fn(count - 1)`.
 template <class T, class F>
 ReaderOfEpoch<T> tabulated(std::int64_t count, F fn) {
-  constexpr bool kGivesElement = tabulates<T, F>();
-  static_assert(kGivesElement || FunctionCall<const F, std::int64_t>::is_broken(),
+  using Call = FunctionCall<const F, std::int64_t>;
+  constexpr bool kGivesElement = gives<Call, T>();
+  static_assert(kGivesElement || Call::is_broken(),
                 "tabulate calls fn(index) for each element: write [](std::int64_t index) { return "
                 "...; }, with a result that converts to the element type of the dataset");
   if constexpr (kGivesElement) {

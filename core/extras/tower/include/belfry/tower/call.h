@@ -78,10 +78,8 @@ auto run_in_towers(const CrossTower& at, bool concurrent, const F& fn, const Arg
     return at.cross.run_at(options, without_context, args...);
   } else if constexpr (WithContext::is_broken()) {
     return WithContext::unmade();
-  } else if constexpr (Alone::is_broken()) {
-    return Alone::unmade();
   } else {
-    return Refused();
+    return Alone::no_result();
   }
 }
 
