@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "belfry/sim/trace_json.h"
 
+#include "belfry/detail/json.h"
 #include "log_sequence.h"
 #include "owner.h"
 #include "subject.h"
 #include "trace_track.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -23,10 +23,7 @@
 namespace belfry::sim {
 namespace {
 
-// In quotes, with escapes; bytes that are no UTF-8 become U+FFFD.
-std::string json_string(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+using belfry::detail::json_string;
 
 bool is_variable(OperationKind kind) {
   return kind == OperationKind::kVariableRead || kind == OperationKind::kVariableWrite;

@@ -3,22 +3,18 @@
 
 #include "belfry/tf_config.h"
 
+#include "cluster/json_tree.h"
 #include "cluster/variable.h"
 
-#include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <cstdint>
+#include <cstddef>
 #include <limits>
-#include <set>
 #include <utility>
-#include <vector>
 
 namespace belfry {
 namespace {
 
-// Members stay in the order of the text, because the order of jobs is kept.
-using Json = nlohmann::ordered_json;
+using detail::JsonTree;
+using Kind = JsonTree::Kind;
 
 class ConfigReader {
  public:
@@ -26,85 +22,70 @@ class ConfigReader {
       : variable_{.name = "TF_CONFIG", .value = text}, site_(site) {}
 
   TfConfig read() {
-    const Json root = parse();
-    require(root.is_object(), "expected an object of JSON");
+    const JsonTree tree = parse();
+    const JsonTree::Node& root = tree.root();
+    require(root.kind == Kind::kObject, "expected an object of JSON");
     TfConfig config;
-    if (const Json* cluster = member(root, "cluster")) read_cluster(*cluster, config.cluster);
-    if (const Json* task = member(root, "task")) read_task(*task, config);
-    if (const Json* layer = member(root, "rpc_layer")) {
+    if (const auto* cluster = tree.member(root, "cluster")) {
+      read_cluster(tree, *cluster, config.cluster);
+    }
+    if (const auto* task = tree.member(root, "task")) read_task(tree, *task, config);
+    if (const auto* layer = tree.member(root, "rpc_layer")) {
       config.rpc_layer = string_in(*layer, "rpc_layer");
     }
-    if (const Json* master = member(root, "session_master")) {
+    if (const auto* master = tree.member(root, "session_master")) {
       config.session_master = string_in(*master, "session_master");
     }
     return config;
   }
 
  private:
-  // The library would keep the last of two members with equal names.
-  Json parse() {
-    std::vector<std::set<std::string>> names;
-    const auto watch = [&](int /*depth*/, Json::parse_event_t event, Json& piece) {
-      if (event == Json::parse_event_t::object_start) names.emplace_back();
-      if (event == Json::parse_event_t::object_end) names.pop_back();
-      if (event == Json::parse_event_t::key) {
-        const auto& name = piece.get_ref<const std::string&>();
-        require(names.back().insert(name).second, "a second member \"" + name + "\"");
-      }
-      return true;
-    };
+  JsonTree parse() {
     try {
-      return Json::parse(variable_.value, watch);
-    } catch (const Json::exception& error) {
-      // The library's text begins with an id and a line, and may quote a long piece.
-      std::string what = error.what();
-      what.erase(0, std::min(what.find("syntax error"), what.size()));
-      what.erase(std::min(what.find("; last read"), what.size()));
-      fail(what.empty() ? "expected JSON" : what);
+      return JsonTree(variable_.value);
+    } catch (const detail::JsonError& error) {
+      fail(*error.what() == '\0' ? "expected JSON" : error.what());
     }
   }
 
-  void read_cluster(const Json& cluster, ClusterSpec& spec) {
-    require(cluster.is_object(), "cluster is no object of jobs");
-    for (const auto& [name, addresses] : cluster.items()) {
+  void read_cluster(const JsonTree& tree, const JsonTree::Node& cluster, ClusterSpec& spec) {
+    require(cluster.kind == Kind::kObject, "cluster is no object of jobs");
+    for (const std::size_t part : cluster.parts) {
+      const JsonTree::Node& addresses = tree.node(part);
+      const std::string& name = addresses.name;
       require(!name.empty(), "a job of cluster has no name");
-      require(addresses.is_array(), "cluster." + name + " is no list of addresses");
+      require(addresses.kind == Kind::kArray, "cluster." + name + " is no list of addresses");
       ClusterJob job{.name = name, .addresses = {}};
-      for (const Json& address : addresses) {
+      for (const std::size_t address : addresses.parts) {
         const std::string place =
             "cluster." + name + "[" + std::to_string(job.addresses.size()) + "]";
-        job.addresses.push_back(string_in(address, place));
+        job.addresses.push_back(string_in(tree.node(address), place));
         require(!job.addresses.back().empty(), place + " is empty");
       }
       spec.jobs.push_back(std::move(job));
     }
   }
 
-  void read_task(const Json& task, TfConfig& config) {
-    require(task.is_object(), "task is no object");
-    if (const Json* type = member(task, "type")) {
+  void read_task(const JsonTree& tree, const JsonTree::Node& task, TfConfig& config) {
+    require(task.kind == Kind::kObject, "task is no object");
+    if (const auto* type = tree.member(task, "type")) {
       config.job = string_in(*type, "task.type");
       require(!config.job->empty(), "task.type is empty");
     }
-    if (const Json* index = member(task, "index")) {
+    if (const auto* index = tree.member(task, "index")) {
       // Programs write the number as text, too.
-      if (index->is_string()) {
-        config.index = detail::decimal_number(index->get_ref<const std::string&>());
-      } else if (index->is_number_unsigned() &&
-                 index->get<std::uint64_t>() <= std::numeric_limits<int>::max()) {
-        config.index = index->get<int>();
+      if (index->kind == Kind::kString) {
+        config.index = detail::decimal_number(index->text);
+      } else if (index->kind == Kind::kNumber && index->number <= std::numeric_limits<int>::max()) {
+        config.index = static_cast<int>(index->number);
       }
       require(config.index.has_value(), "task.index is no number of decimal digits");
     }
   }
 
-  std::string string_in(const Json& value, const std::string& place) {
-    require(value.is_string(), place + " is no string");
-    return value.get<std::string>();
-  }
-  static const Json* member(const Json& object, const char* name) {
-    const auto found = object.find(name);
-    return found == object.end() || found->is_null() ? nullptr : &*found;
+  const std::string& string_in(const JsonTree::Node& value, const std::string& place) {
+    require(value.kind == Kind::kString, place + " is no string");
+    return value.text;
   }
   void require(bool condition, const std::string& what) const {
     if (!condition) fail(what);

@@ -133,6 +133,12 @@ TEST(TfConfig, RefusesTextThatIsNoJson) {
   EXPECT_EQ(failure_of("1e999"), "expected JSON");
 }
 
+// However deep: the stack is a few megabytes.
+TEST(TfConfig, PassesOverDeepMembers) {
+  const std::string text = "{\"x\": " + std::string(200'000, '[') + std::string(200'000, ']') + "}";
+  EXPECT_EQ(TfConfig::parse(text), TfConfig{});
+}
+
 TEST(TfConfig, PrintsTaskAndCluster) {
   EXPECT_EQ(to_string(TfConfig::parse(with_task("worker", "1"))),
             "worker 1 of worker [a:1, b:1, a:2], ps [p:1], chief [a:9]");

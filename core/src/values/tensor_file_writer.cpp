@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "belfry/detail/file_source.h"
+#include "belfry/detail/json.h"
 #include "belfry/error.h"
 #include "belfry/tensor_file.h"
 #include "values/tensor_file_dtypes.h"
 #include "values/tensor_header.h"
 #include "words/saved_file.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -35,11 +34,8 @@ struct Piece {
 
 // The text as a string of JSON.
 std::string quoted(const std::string& text, CallSite site) {
-  try {
-    return nlohmann::json(text).dump();
-  } catch (const nlohmann::json::type_error&) {
-    refuse("\"" + detail::printable(text) + "\" is no UTF-8, as names and notes must be", site);
-  }
+  if (auto quoted = detail::json_string_of_utf8(text)) return *std::move(quoted);
+  refuse("\"" + detail::printable(text) + "\" is no UTF-8, as names and notes must be", site);
 }
 
 std::string_view view_of(const std::vector<std::byte>& bytes) {

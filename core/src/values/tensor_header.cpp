@@ -7,9 +7,8 @@
 #include "values/tensor_header.h"
 
 #include "belfry/detail/file_source.h"
+#include "belfry/detail/json.h"
 #include "belfry/error.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -19,8 +18,6 @@
 
 namespace belfry {
 namespace {
-
-using Json = nlohmann::json;
 
 // The places of the pieces of JSON in a text.
 class PieceFinder {
@@ -52,20 +49,26 @@ class PieceFinder {
   std::size_t end_ = 0;
 };
 
-class HeaderReader final : public nlohmann::json_sax<Json> {
+class HeaderReader final : private detail::JsonPieces {
  public:
   HeaderReader(std::string_view text, const TensorFilePlace& place)
       : text_(text), place_(place), pieces_(text) {}
 
   TensorHeader read() {
     if (!text_.starts_with('{')) fail(0, "expected '{'");
-    Json::sax_parse(text_.begin(), text_.end(), this, Json::input_format_t::json, false);
+    try {
+      detail::read_json(text_, false, *this);
+    } catch (const detail::JsonError& error) {
+      fail(error.read == 0 ? 0 : error.read - 1,
+           *error.what() == '\0' ? "a number that is too large" : error.what());
+    }
     const std::size_t rest = text_.find_first_not_of(' ', pieces_.end());
     if (rest != std::string_view::npos) fail(rest, "text after the end of the header");
     return std::move(header_);
   }
 
-  bool start_object(std::size_t /*elements*/) override {
+ private:
+  void start_object() override {
     const std::size_t begin = pieces_.next();
     if (level_ == Level::kOutside) {
       level_ = Level::kHeader;
@@ -79,10 +82,9 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     } else {
       unexpected(begin);
     }
-    return true;
   }
 
-  bool key(std::string& text) override {
+  void key(std::string text) override {
     const std::size_t begin = pieces_.next();
     if (level_ == Level::kHeader) {
       take_name(std::move(text), begin);
@@ -92,17 +94,15 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     } else {
       take_field(text, begin);
     }
-    return true;
   }
 
-  bool end_object() override {
+  void end_object() override {
     pieces_.next();
     if (level_ == Level::kEntry) finish_entry();
     level_ = level_ == Level::kHeader ? Level::kOutside : Level::kHeader;
-    return true;
   }
 
-  bool string(std::string& text) override {
+  void string(std::string text) override {
     const std::size_t begin = pieces_.next();
     if (level_ == Level::kNotes) {
       header_.notes.emplace(std::move(note_), std::move(text));
@@ -118,36 +118,33 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     } else {
       unexpected(begin);
     }
-    return true;
   }
 
-  bool start_array(std::size_t /*elements*/) override {
+  void start_array() override {
     const std::size_t begin = pieces_.next();
     if (level_ != Level::kEntry || field_ == Field::kType) unexpected(begin);
     level_ = Level::kNumbers;
     numbers_.clear();
     numbers_begin_ = begin;
-    return true;
   }
 
-  bool number_unsigned(std::uint64_t number) override {
+  void number(std::uint64_t number) override {
     const std::size_t begin = pieces_.next();
     if (level_ != Level::kNumbers) unexpected(begin);
     if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
       fail(begin, "a number that is too large");
     }
     numbers_.push_back(static_cast<std::int64_t>(number));
-    return true;
   }
 
-  bool number_float(double /*number*/, const std::string& text) override {
+  void other(const std::string& text) override {
     const std::size_t begin = pieces_.next();
     const bool whole = text.find_first_not_of("0123456789") == std::string::npos;
     if (level_ == Level::kNumbers && whole) fail(begin, "a number that is too large");
     unexpected(begin);
   }
 
-  bool end_array() override {
+  void end_array() override {
     pieces_.next();
     level_ = Level::kEntry;
     if (field_ == Field::kShape) {
@@ -161,26 +158,8 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
       entry_.begin = static_cast<std::size_t>(numbers_[0]);
       entry_.end = static_cast<std::size_t>(numbers_[1]);
     }
-    return true;
   }
 
-  bool null() override { unexpected(pieces_.next()); }
-  bool boolean(bool /*value*/) override { unexpected(pieces_.next()); }
-  bool number_integer(std::int64_t /*number*/) override { unexpected(pieces_.next()); }
-  bool binary(Json::binary_t& /*bytes*/) override { unexpected(pieces_.next()); }
-
-  bool parse_error(std::size_t read, const std::string& /*last*/,
-                   const nlohmann::detail::exception& error) override {
-    // The library's text begins with an id and a line, and may quote a long piece of the header.
-    std::string what = error.what();
-    what.erase(0, std::min(what.find("syntax error"), what.size()));
-    if (const std::size_t last = what.find("; last read"); last != std::string::npos) {
-      what.erase(last);
-    }
-    fail(read == 0 ? 0 : read - 1, what.empty() ? "a number that is too large" : what);
-  }
-
- private:
   enum class Level : std::uint8_t { kOutside, kHeader, kNotes, kEntry, kNumbers };
   enum class Field : std::uint8_t { kType, kShape, kSpan };
 
