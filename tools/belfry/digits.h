@@ -28,8 +28,8 @@ struct UnreadableFile : InvalidArgumentError {
   using InvalidArgumentError::InvalidArgumentError;
 };
 
-/// The project's own images, wherever the process runs: an absolute path. An installed program has
-/// them below its prefix.
+/// The project's own images, wherever the process runs: an absolute path. Images for an installed
+/// program are below the prefix.
 std::string project_digits();
 /// Reads an image from each line: 64 pixels and the digit, separated by commas; line ends may be CR
 /// LF. Throws: UnreadableFile; InvalidArgumentError (kFileFormat) with file, line and column of the

@@ -3,7 +3,7 @@
 
 # Decides which components are built. BELFRY_COMPONENTS is a list of
 #   AUTO    every library whose packages are found, and
-#   <name>  this component, or an error that says what is missing,
+#   <name>  this component, or an error with the missing package,
 #   -<name> not this component.
 # Components bring their dependencies along, and tests the components that they use.
 #
@@ -20,7 +20,7 @@ foreach(component driver watch testing)
 endforeach()
 set(BELFRY_NEEDS_tool driver)
 
-# Notes in asked_<component> who asks for the component and its dependencies.
+# Notes the reason for a component and its dependencies in asked_<component>.
 macro(belfry_ask who)
   foreach(component ${ARGN})
     set(asking ${component})
@@ -38,8 +38,9 @@ set(left_out "")
 foreach(entry IN LISTS BELFRY_COMPONENTS)
   string(REGEX REPLACE "^-" "" component "${entry}")
   if(NOT entry STREQUAL "AUTO" AND NOT component IN_LIST BELFRY_ALL_COMPONENTS)
-    message(FATAL_ERROR "BELFRY_COMPONENTS has '${entry}'. The components are: ${known}. AUTO stands "
-                        "for all libraries that can be built here, -cuda leaves cuda out.")
+    message(FATAL_ERROR
+            "BELFRY_COMPONENTS has '${entry}'. The components are: ${known}. AUTO stands for all "
+            "libraries that can be built here, -cuda leaves cuda out.")
   elseif(entry MATCHES "^-")
     list(APPEND left_out ${component})
   elseif(NOT entry STREQUAL "AUTO")

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: The belfry authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Looks for CUDA and NCCL for belfry::cuda, and sets `reason` if they are not found. Else CUDA is
-# enabled as a language, and CUDA::cudart_static and NCCL::nccl exist. The host half on the simulated
-# driver needs no toolkit.
+# Looks for CUDA and NCCL for belfry::cuda, and sets `reason` if one is missing. Else CUDA is a
+# language of the project, and CUDA::cudart_static and NCCL::nccl exist. The host half on the
+# simulated driver needs no toolkit.
 
 include(CheckLanguage)
 check_language(CUDA)

@@ -37,8 +37,8 @@ if(PROJECT_IS_TOP_LEVEL)
   # Writes a source for each public header, and the target all_verify_interface_header_sets, which
   # compiles each of them alone.
   set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
-  # Compilations and links at a time, for ninja: each takes at most 1.2 GB, all of them at most three
-  # quarters of the memory.
+  # Jobs of ninja: a compilation takes at most 1.2 GB, all jobs together at most three quarters of
+  # the memory.
   if(NOT CMAKE_JOB_POOL_COMPILE AND NOT CMAKE_JOB_POOL_LINK)
     cmake_host_system_information(RESULT memory QUERY TOTAL_PHYSICAL_MEMORY)
     math(EXPR jobs "${memory} * 3 / 4 / 1200")

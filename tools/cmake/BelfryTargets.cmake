@@ -57,7 +57,7 @@ endfunction()
 
 # belfry_sources(<component> [OPTIMIZE] [BATCH files] [SOURCES ...] [HEADERS ...])
 # OPTIMIZE compiles these sources with -O3 whatever the build type, -O1 under sanitizers. CMake
-# compiles files with options of their own alone, all others in batches of a folder (belfry_batches).
+# compiles files with options of their own alone, all others in batches (belfry_batches).
 function(belfry_sources component)
   cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMIZE" "BATCH" "SOURCES;HEADERS")
   set(target belfry_${component})

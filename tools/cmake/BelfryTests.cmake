@@ -148,6 +148,8 @@ function(belfry_bench name)
     set(arg_LINKS belfry::core)
   endif()
   add_executable(${name} ${arg_SOURCES})
+  # A compiler that sees the measured functions may leave calls out.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   belfry_compile_options(${name})
   belfry_private_includes(${name} ${arg_LINKS})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} benchmark::benchmark_main)
