@@ -24,6 +24,11 @@ set(test_flags "-O0 -g1")
 if("undefined" IN_LIST BELFRY_SANITIZE)
   string(APPEND test_flags " -fno-sanitize=null,alignment")
 endif()
+# AddressSanitizer then checks every access to the stack. To leave out accesses that are provably
+# right, clang analyses each function: twice the memory, and a fifth of the time.
+if("address" IN_LIST BELFRY_SANITIZE AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  string(APPEND test_flags " -mllvm -asan-use-stack-safety=0")
+endif()
 set(BELFRY_TEST_FLAGS "${test_flags}" CACHE STRING
     "Options for test code, after those of the build type")
 
