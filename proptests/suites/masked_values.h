@@ -5,7 +5,7 @@
 #include "belfry/belfry.h"
 
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
+#include <rapidcheck.h>
 
 #include <cstddef>
 #include <utility>
