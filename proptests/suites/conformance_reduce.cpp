@@ -316,7 +316,7 @@ TEST(Conformance, X08_X09_EveryWayToReduceGivesTheSame) {
 
 /// The host, by every kind of name, for two replicas on other devices.
 template <class Visit>
-void for_each_name_of_the_host(MirroredStrategy& strategy, Visit&& visit) {
+void for_each_name_of_the_host(MirroredStrategy& strategy, const Visit& visit) {
   const DeviceSpec host = DeviceSpec::parse("/device:CPU:0");
   const DeviceSpec first = strategy.worker_devices()[0];
   visit(host, {host});
@@ -334,7 +334,8 @@ void for_each_name_of_the_host(MirroredStrategy& strategy, Visit&& visit) {
 
 /// Every kind of destination, for two replicas on devices 0 and 1 of three, and the devices meant.
 template <class Visit>
-void for_each_destination(StrategyFixture& fixture, MirroredStrategy& strategy, Visit&& visit) {
+void for_each_destination(StrategyFixture& fixture, MirroredStrategy& strategy,
+                          const Visit& visit) {
   Backend& backend = *fixture.backend;
   const auto spec = [&](int device) { return backend.device_spec(device); };
   const auto both = strategy.mirrored_variable(0.0F);
@@ -356,8 +357,10 @@ void for_each_destination(StrategyFixture& fixture, MirroredStrategy& strategy, 
   for_each_name_of_the_host(strategy, visit);
 }
 
+using Devices = std::vector<DeviceSpec>;
+
 struct Placed {
-  std::vector<DeviceSpec> devices;
+  Devices devices;
   Reals values;
   bool operator==(const Placed&) const = default;
 };
@@ -391,6 +394,11 @@ Reals times(std::size_t count, float value) {
   return values;
 }
 
+void expect_placed(Backend& backend, const MirroredOn<Tensor<float>>& value, const Devices& devices,
+                   float wanted) {
+  EXPECT_EQ(placed(backend, value), (Placed{devices, times(devices.size(), wanted)}));
+}
+
 TEST(Conformance, X04_X05_ReduceToEveryKindOfDestination) {
   TwoOfThree two;
   Backend& backend = *two.fixture.backend;
@@ -398,14 +406,11 @@ TEST(Conformance, X04_X05_ReduceToEveryKindOfDestination) {
     two.strategy.configure({.cross_device_ops = algorithm});
     int kinds = 0;
     for_each_destination(
-        two.fixture, two.strategy,
-        [&](const auto& destination, const std::vector<DeviceSpec>& devices) {
+        two.fixture, two.strategy, [&](const auto& destination, const Devices& devices) {
           ++kinds;
-          const std::size_t count = devices.size();
-          EXPECT_EQ(placed(backend, two.cross.reduce(ReduceOp::kMean, two.x, destination)),
-                    (Placed{devices, times(count, 0.5F)}));
-          EXPECT_EQ(placed(backend, two.cross.reduce(ReduceOp::kSum, two.y, destination)),
-                    (Placed{devices, times(count, 3)}));
+          expect_placed(backend, two.cross.reduce(ReduceOp::kMean, two.x, destination), devices,
+                        0.5F);
+          expect_placed(backend, two.cross.reduce(ReduceOp::kSum, two.y, destination), devices, 3);
         });
     EXPECT_EQ(kinds, 18);
   }
@@ -431,27 +436,40 @@ TEST(Conformance, C05_TheHostIsReducedThere) {
   EXPECT_EQ(sums[0].placement().device, backend->connections().host);
 }
 
+// A destination of a type that stands for all others.
+struct SomeDevices {
+  Devices devices;
+};
+Devices devices_of(const SomeDevices& destination) { return destination.devices; }
+
+// Each destination is the first and the second of a pair with the devices of every destination: a
+// pair of types each would be 121 instantiations.
 TEST(Conformance, X06_BatchReduceToEveryPairOfDestinations) {
   TwoOfThree two;
   Backend& backend = *two.fixture.backend;
+  std::vector<SomeDevices> others;
+  for_each_destination(two.fixture, two.strategy,
+                       [&](const auto&, const Devices& devices) { others.push_back({devices}); });
   int pairs = 0;
-  const auto check = [&](const auto& d1, const std::vector<DeviceSpec>& on1, const auto& d2,
-                         const std::vector<DeviceSpec>& on2) {
+  const auto check = [&](const auto& d1, const Devices& on1, const auto& d2, const Devices& on2) {
     ++pairs;
-    for (const auto& [op, wanted_x, wanted_y] :
-         {std::tuple{ReduceOp::kMean, 0.5F, 1.5F}, {ReduceOp::kSum, 1.0F, 3.0F}}) {
-      const auto [x, y] = two.cross.batch_reduce(op, std::pair{two.x, d1}, std::pair{two.y, d2});
-      EXPECT_EQ(placed(backend, x), (Placed{on1, times(on1.size(), wanted_x)}));
-      EXPECT_EQ(placed(backend, y), (Placed{on2, times(on2.size(), wanted_y)}));
-    }
+    const auto [mean_x, mean_y] =
+        two.cross.batch_reduce(ReduceOp::kMean, std::pair{two.x, d1}, std::pair{two.y, d2});
+    expect_placed(backend, mean_x, on1, 0.5F);
+    expect_placed(backend, mean_y, on2, 1.5F);
+    const auto [sum_x, sum_y] =
+        two.cross.batch_reduce(ReduceOp::kSum, std::pair{two.x, d1}, std::pair{two.y, d2});
+    expect_placed(backend, sum_x, on1, 1.0F);
+    expect_placed(backend, sum_y, on2, 3.0F);
   };
-  for_each_destination(
-      two.fixture, two.strategy, [&](const auto& d1, const std::vector<DeviceSpec>& on1) {
-        for_each_destination(
-            two.fixture, two.strategy,
-            [&](const auto& d2, const std::vector<DeviceSpec>& on2) { check(d1, on1, d2, on2); });
-      });
-  EXPECT_EQ(pairs, 18 * 18);
+  for_each_destination(two.fixture, two.strategy,
+                       [&](const auto& destination, const Devices& devices) {
+                         for (const SomeDevices& other : others) {
+                           check(destination, devices, other, other.devices);
+                           check(other, other.devices, destination, devices);
+                         }
+                       });
+  EXPECT_EQ(pairs, 2 * 18 * 18);
   // A list with a length known only at run time.
   using Pairs = std::vector<std::pair<PerReplica<Tensor<float>>, DeviceSpec>>;
   const Pairs list = {{two.x, backend.device_spec(1)}, {two.y, backend.device_spec(2)}};
@@ -463,12 +481,11 @@ TEST(Conformance, X06_BatchReduceToEveryPairOfDestinations) {
 TEST(Conformance, X07_BroadcastToEveryKindOfDestination) {
   TwoOfThree two;
   const Scope scope = two.strategy.scope();
-  for_each_destination(
-      two.fixture, two.strategy,
-      [&](const auto& destination, const std::vector<DeviceSpec>& devices) {
-        EXPECT_EQ(placed(*two.fixture.backend, two.cross.broadcast(tensor({1}), destination)),
-                  (Placed{devices, times(devices.size(), 1)}));
-      });
+  for_each_destination(two.fixture, two.strategy,
+                       [&](const auto& destination, const Devices& devices) {
+                         expect_placed(*two.fixture.backend,
+                                       two.cross.broadcast(tensor({1}), destination), devices, 1);
+                       });
 }
 
 TEST(Conformance, X15_EmptyDestinations) {
