@@ -48,6 +48,8 @@ function(belfry_add_suites target)
     if(suite STREQUAL "throwing_props")
       target_sources(${target} PRIVATE "${here}/fault_sweep.cpp" "${here}/throwing_fixture.cpp"
         "${here}/throwing_verbs.cpp" "${here}/throwing_reductions.cpp")
+    elseif(suite MATCHES "^(reduce|sum_overflow)_props$")
+      target_sources(${target} PRIVATE "${here}/drawn_rows.cpp")
     endif()
   endforeach()
   target_sources(${target} PRIVATE "${here}/property.cpp" "${here}/watched_program.cpp")

@@ -5,6 +5,7 @@
 // number of replicas, with and without replicas that take no part.
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "suites/drawn_rows.h"
 #include "suites/masked_values.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
@@ -22,6 +23,7 @@ constexpr int kMostDevices = 9;
 
 // The tensors of one reduction. Some replicas may take no part.
 struct Batch {
+  DType dtype = DType::kFloat32;
   BackendRequest backend;
   std::vector<int> ids;            // The replicas that take part.
   std::vector<std::int64_t> rows;  // Rows of each tensor; tensors have three columns.
@@ -31,30 +33,32 @@ struct Batch {
 
   static constexpr std::int64_t kColumns = 3;
 
-  template <class T>
-  std::vector<T> values(int id, std::size_t tensor) const {
+  DrawnRow row(int id, std::size_t tensor) const {
     const auto count = static_cast<std::size_t>(rows[tensor] * kColumns);
-    return values_of<T>({Pattern::kRandom, seed + tensor}, id, count);
+    return drawn_row(dtype, {Pattern::kRandom, seed + tensor}, id, count);
   }
-  template <class T>
-  std::vector<Tensor<T>> tensors(int id) const {
-    std::vector<Tensor<T>> all;
+  std::vector<DrawnRow> rows_of_replica(int id) const {
+    std::vector<DrawnRow> all;
+    for (std::size_t i = 0; i < rows.size(); ++i) all.push_back(row(id, i));
+    return all;
+  }
+  DrawnNest tensors(int id) const {
+    DrawnNest all;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      all.push_back(Tensor<T>::from({rows[i], kColumns}, values<T>(id, i)));
+      all.push_back(tensor_leaf(row(id, i), {rows[i], kColumns}));
     }
     return all;
   }
-  template <class T>
-  std::vector<std::vector<T>> terms(std::size_t tensor) const {
-    std::vector<std::vector<T>> terms;
-    for (const int id : ids) terms.push_back(values<T>(id, tensor));
+  std::vector<DrawnRow> terms(std::size_t tensor) const {
+    std::vector<DrawnRow> terms;
+    for (const int id : ids) terms.push_back(row(id, tensor));
     return terms;
   }
 };
 
-template <class T>
-Batch draw() {
+Batch draw(DType dtype) {
   Batch batch;
+  batch.dtype = dtype;
   batch.backend = *backend_request(kMostDevices);
   batch.ids = some_of(batch.backend.devices);
   if (*rc::gen::arbitrary<bool>()) {
@@ -64,69 +68,39 @@ Batch draw() {
   const int tensors = *rc::gen::inRange(1, 4);
   for (int i = 0; i < tensors; ++i) batch.rows.push_back(*rc::gen::inRange(0, 12));
   batch.seed = *rc::gen::arbitrary<std::uint16_t>();
-  if (!std::is_integral_v<T> && *rc::gen::arbitrary<bool>()) batch.op = ReduceOp::kMean;
+  if (is_floating(dtype) && *rc::gen::arbitrary<bool>()) batch.op = ReduceOp::kMean;
   batch.in_place = *rc::gen::arbitrary<bool>();
   return batch;
 }
 
-// Reduces the batch, and compares the result of every replica that takes part with
-// `expected(tensor)`.
-template <class T, class Expected>
+// The tensors of a replica after the reduction.
+std::vector<DrawnRow> reduced(ReplicaContext& replica, const Batch& batch) {
+  DrawnNest own = batch.tensors(replica.replica_id());
+  DrawnNest kept;
+  if (!batch.in_place) kept = own;
+  const DrawnNest sums = replica.all_reduce(batch.op, std::move(own));
+  for (const Placement& place : placements_of(sums)) RC_ASSERT(place == replica.placement());
+  if (!batch.in_place) RC_ASSERT(rows_of(kept) == batch.rows_of_replica(replica.replica_id()));
+  return rows_of(sums);
+}
+
+// Reduces the batch, and compares the result of every replica that takes part with `expected`.
 void check_results(Backend& backend, const Batch& batch, const StrategyOptions& options,
-                   const Expected& expected) {
+                   const std::vector<DrawnRow>& expected) {
   MirroredStrategy strategy(backend, options);
   const auto mask = values_of_some(batch.ids, batch.backend.devices, [](int i) { return i; });
-  const auto sums = strategy.run(
-      [&](ReplicaContext& replica, int) {
-        std::vector<Tensor<T>> own = batch.tensors<T>(replica.replica_id());
-        std::vector<Tensor<T>> kept;
-        if (!batch.in_place) kept = own;
-        const auto reduced = replica.all_reduce(batch.op, std::move(own));
-        std::vector<std::vector<T>> host;
-        for (const Tensor<T>& tensor : reduced) {
-          RC_ASSERT(tensor.placement() == replica.placement());
-          host.push_back(tensor.to_host());
-        }
-        for (std::size_t i = 0; i < kept.size(); ++i) {
-          const Numbers<T> before(batch.values<T>(replica.replica_id(), i));
-          RC_ASSERT(Numbers<T>(kept[i].to_host()) == before);
-        }
-        return host;
-      },
-      mask);
-  for (const auto& of_replica : sums) {
-    for (std::size_t i = 0; i < batch.rows.size(); ++i) {
-      RC_ASSERT(Numbers<T>(of_replica[i]) == Numbers<T>(expected(i)));
-    }
-  }
+  const auto sums =
+      strategy.run([&](ReplicaContext& replica, int) { return reduced(replica, batch); }, mask);
+  for (const std::vector<DrawnRow>& of_replica : sums) RC_ASSERT(of_replica == expected);
 }
 
-template <class T>
-void check_batch(Backend& backend, const Batch& batch, const StrategyOptions& options,
+void check_order(Backend& backend, const Batch& batch, const StrategyOptions& options,
                  ReductionOrder order) {
-  check_results<T>(backend, batch, options, [&](std::size_t tensor) {
-    return expected_reduction(batch.op, batch.terms<T>(tensor), order);
-  });
-}
-
-// The additions that a plan states, element by element, with one division and one rounding.
-template <class T>
-std::vector<T> result_of(const ReductionPlan& plan, ReduceOp op,
-                         const std::vector<std::vector<T>>& rows) {
-  const std::vector<std::size_t> begins = plan.chunk_begins(rows.front().size());
-  std::vector<T> result;
-  for (int chunk = 0; chunk < plan.chunks; ++chunk) {
-    const AdditionTree tree = plan.additions(chunk);
-    const auto c = static_cast<std::size_t>(chunk);
-    for (std::size_t i = begins[c]; i < begins[c + 1]; ++i) {
-      std::vector<Wide<T>> inputs;
-      for (const std::vector<T>& row : rows) inputs.push_back(widened(row[i]));
-      Wide<T> sum = sum_of_tree(tree, inputs);
-      if (op == ReduceOp::kMean) sum /= static_cast<Wide<T>>(rows.size());
-      result.push_back(narrowed<T>(sum));
-    }
+  std::vector<DrawnRow> expected;
+  for (std::size_t tensor = 0; tensor < batch.rows.size(); ++tensor) {
+    expected.push_back(expected_reduction(batch.op, batch.terms(tensor), order));
   }
-  return result;
+  check_results(backend, batch, options, expected);
 }
 
 // Any of the algorithms that carry out plans, with options that fit all or only some numbers of
@@ -159,20 +133,47 @@ std::shared_ptr<CrossDeviceOps> draw_planned(int devices) {
   }
 }
 
-template <class T>
-class Algorithms : public Property {
+void add_in_a_ring(Backend& backend, const Batch& batch) {
+  const auto ring = std::make_shared<RingAllReduce>();
+  check_order(backend, batch, {.cross_device_ops = ring}, ReductionOrder::kRing);
+  check_order(backend, batch, {.order = ReductionOrder::kRing, .cross_device_ops = ring},
+              ReductionOrder::kRing);
+}
+
+void add_as_planned(Backend& backend, const Batch& batch) {
+  const auto algorithm = draw_planned(batch.backend.devices);
+  const ReductionPlan plan = algorithm->plan(static_cast<int>(batch.ids.size())).value();
+  std::vector<DrawnRow> expected;
+  for (std::size_t tensor = 0; tensor < batch.rows.size(); ++tensor) {
+    expected.push_back(planned_reduction(batch.op, batch.terms(tensor), plan));
+  }
+  check_results(backend, batch, {.cross_device_ops = algorithm}, expected);
+}
+
+void add_on_one_device(Backend& backend, const Batch& batch) {
+  const auto to_one = std::make_shared<ReductionToOneDevice>();
+  check_order(backend, batch, {.cross_device_ops = to_one}, ReductionOrder::kReplicaOrder);
+  for (const ReductionOrder order :
+       {ReductionOrder::kReplicaOrder, ReductionOrder::kTree, ReductionOrder::kRing}) {
+    check_order(backend, batch, {.order = order, .cross_device_ops = to_one}, order);
+  }
+}
+
+class OfBatches : public Property {
  protected:
-  /// Runs `check` over random batches, each on a backend of its own.
-  template <class Check>
-  void holds_for_batches(const Check& check) {
-    this->holds([&] {
-      const Batch batch = draw<T>();
+  // Runs `check` over random batches, each on a backend of its own.
+  void holds_for_batches(DType dtype, void (*check)(Backend&, const Batch&)) {
+    holds([&] {
+      const Batch batch = draw(dtype);
       Bench bench(*this, batch.backend);
       bench.strategy().run(meet_with_a_tensor);  // Through the communicator.
       check(bench.backend(), batch);
     });
   }
 };
+
+template <class T>
+class Algorithms : public OfBatches {};
 
 using ElementTypes =
     ::testing::Types<float, double, Float16, BFloat16, std::int8_t, std::int16_t, std::int32_t,
@@ -181,37 +182,17 @@ TYPED_TEST_SUITE(Algorithms, ElementTypes);
 
 TYPED_TEST(Algorithms, AddInARing) {
   asserts("SEM-32", "SEM-33", "SEM-91", "SEM-146");
-  this->holds_for_batches([](Backend& backend, const Batch& batch) {
-    const auto ring = std::make_shared<RingAllReduce>();
-    check_batch<TypeParam>(backend, batch, {.cross_device_ops = ring}, ReductionOrder::kRing);
-    const StrategyOptions named{.order = ReductionOrder::kRing, .cross_device_ops = ring};
-    check_batch<TypeParam>(backend, batch, named, ReductionOrder::kRing);
-  });
+  this->holds_for_batches(dtype_of<TypeParam>(), add_in_a_ring);
 }
 
 TYPED_TEST(Algorithms, AddAsTheirPlansState) {
   asserts("SEM-33", "SEM-91", "SEM-147");
-  this->holds_for_batches([](Backend& backend, const Batch& batch) {
-    const auto algorithm = draw_planned(batch.backend.devices);
-    const ReductionPlan plan = algorithm->plan(static_cast<int>(batch.ids.size())).value();
-    check_results<TypeParam>(backend, batch, {.cross_device_ops = algorithm},
-                             [&](std::size_t tensor) {
-                               return result_of(plan, batch.op, batch.terms<TypeParam>(tensor));
-                             });
-  });
+  this->holds_for_batches(dtype_of<TypeParam>(), add_as_planned);
 }
 
 TYPED_TEST(Algorithms, AddOnOneDeviceInEveryOrder) {
   asserts("SEM-32", "SEM-33", "SEM-91", "SEM-146");
-  this->holds_for_batches([](Backend& backend, const Batch& batch) {
-    const auto to_one = std::make_shared<ReductionToOneDevice>();
-    check_batch<TypeParam>(backend, batch, {.cross_device_ops = to_one},
-                           ReductionOrder::kReplicaOrder);
-    for (const ReductionOrder order :
-         {ReductionOrder::kReplicaOrder, ReductionOrder::kTree, ReductionOrder::kRing}) {
-      check_batch<TypeParam>(backend, batch, {.order = order, .cross_device_ops = to_one}, order);
-    }
-  });
+  this->holds_for_batches(dtype_of<TypeParam>(), add_on_one_device);
 }
 
 class NativeAlgorithm : public Property {};
@@ -219,14 +200,15 @@ class NativeAlgorithm : public Property {};
 TEST_F(NativeAlgorithm, AddsIntegersWhateverTheBackendsOrder) {
   asserts("SEM-35", "SEM-146");
   holds([this] {
-    const Batch batch = draw<std::int32_t>();
+    Batch batch = draw(DType::kInt32);
     Bench bench(*this, batch.backend);
     const auto native = std::make_shared<NativeAllReduce>();
     // The communicator lacks an element type on some backends.
-    check_batch<std::int32_t>(bench.backend(), batch, {.cross_device_ops = native},
-                              ReductionOrder::kReplicaOrder);
-    check_batch<std::int16_t>(bench.backend(), batch, {.cross_device_ops = native},
-                              ReductionOrder::kReplicaOrder);
+    for (const DType dtype : {DType::kInt32, DType::kInt16}) {
+      batch.dtype = dtype;
+      check_order(bench.backend(), batch, {.cross_device_ops = native},
+                  ReductionOrder::kReplicaOrder);
+    }
     bench.strategy().run(meet_with_a_tensor);
   });
 }

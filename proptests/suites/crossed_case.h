@@ -15,7 +15,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 // A reduction with everything that may be combined: algorithm, order, packs, element type,
@@ -84,10 +83,6 @@ struct Case {
   std::shared_ptr<CrossDeviceOps> algorithm() const;
 };
 
-/// A case whose route is fixed.
-template <Route R>
-struct CaseBy : Case {};
-
 /// `mean of leaves of 0, 1, 7 float32 on devices, ...`.
 std::string to_string(const Case& drawn);
 void showValue(const Case& drawn, std::ostream& out);
@@ -97,17 +92,3 @@ void showValue(const Case& drawn, std::ostream& out);
 rc::Gen<Case> any_case(Route route);
 
 }  // namespace belfry::testing::crossed
-
-namespace rc {
-
-template <belfry::testing::crossed::Route R>
-struct Arbitrary<belfry::testing::crossed::CaseBy<R>> {
-  static Gen<belfry::testing::crossed::CaseBy<R>> arbitrary() {
-    return gen::map(belfry::testing::crossed::any_case(R),
-                    [](belfry::testing::crossed::Case drawn) {
-                      return belfry::testing::crossed::CaseBy<R>{std::move(drawn)};
-                    });
-  }
-};
-
-}  // namespace rc

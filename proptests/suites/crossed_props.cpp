@@ -7,6 +7,7 @@
 #include "belfry/testing/asserts.h"
 #include "suites/crossed_case.h"
 #include "suites/crossed_oracle.h"
+#include "suites/drawn_rows.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
 
@@ -21,21 +22,7 @@
 namespace belfry::testing::crossed {
 namespace {
 
-template <class T>
-using Rows = std::vector<std::vector<T>>;
-
-// The value of a replica: lists in host memory, then tensors, with a tensor of doubles among the
-// tensors if the case mixes residences. The type is the same for all cases.
-template <class T>
-using Nest = std::tuple<Rows<T>, std::vector<Tensor<T>>, std::vector<Tensor<double>>,
-                        std::vector<Tensor<T>>>;
-
-// The leaves of a nest in host memory.
-template <class T>
-struct HostNest {
-  Rows<T> rows;          // In the order of the leaves, without the doubles.
-  Rows<double> doubles;  // None or one.
-};
+using Rows = std::vector<DrawnRow>;
 
 // The leaves of a case, in the order of the nest.
 std::vector<Leaf> leaves_of(const Case& drawn) {
@@ -57,58 +44,30 @@ std::vector<Leaf> leaves_of(const Case& drawn) {
   return leaves;
 }
 
-template <class T>
-std::vector<T> row_of(const Case& drawn, const std::vector<Leaf>& leaves, std::size_t leaf,
-                      int replica) {
+DrawnRow row_of(const Case& drawn, const std::vector<Leaf>& leaves, std::size_t leaf, int replica) {
   const Values values{drawn.values.pattern, drawn.values.seed + leaf};
-  return values_of<T>(values, replica, leaves[leaf].length);
+  const DType dtype = leaves[leaf].is_double ? DType::kFloat64 : drawn.dtype;
+  return drawn_row(dtype, values, replica, leaves[leaf].length);
 }
 
-template <class T>
-Tensor<T> tensor_of(const std::vector<T>& row) {
-  return Tensor<T>::from({static_cast<std::int64_t>(row.size())}, row);
-}
-
-template <class T>
-Nest<T> nest_of(const Case& drawn, const std::vector<Leaf>& leaves, int replica) {
-  Nest<T> nest;
-  auto& [lists, first, doubles, last] = nest;
+// The value of a replica: lists in host memory, then tensors, with a tensor of doubles among the
+// tensors if the case mixes residences.
+DrawnNest nest_of(const Case& drawn, const std::vector<Leaf>& leaves, int replica) {
+  DrawnNest nest;
   for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
-    if (leaves[leaf].is_double) {
-      doubles.push_back(tensor_of(row_of<double>(drawn, leaves, leaf, replica)));
-      continue;
-    }
-    std::vector<T> row = row_of<T>(drawn, leaves, leaf, replica);
-    if (!leaves[leaf].is_tensor) {
-      lists.push_back(std::move(row));
-    } else {
-      (doubles.empty() ? first : last).push_back(tensor_of(row));
-    }
+    const DrawnRow row = row_of(drawn, leaves, leaf, replica);
+    nest.push_back(leaves[leaf].is_tensor ? tensor_leaf(row) : list_leaf(row));
   }
   return nest;
 }
 
-template <class T>
-HostNest<T> on_host(const Nest<T>& nest) {
-  const auto& [lists, first, doubles, last] = nest;
-  HostNest<T> host{.rows = lists, .doubles{}};
-  for (const auto& tensor : first) host.rows.push_back(tensor.to_host());
-  for (const auto& tensor : doubles) host.doubles.push_back(tensor.to_host());
-  for (const auto& tensor : last) host.rows.push_back(tensor.to_host());
-  return host;
-}
-
-template <class T>
-void require_placed(const Nest<T>& nest, const Placement& place) {
-  const auto& [lists, first, doubles, last] = nest;
-  for (const auto& tensor : first) RC_ASSERT(tensor.placement() == place);
-  for (const auto& tensor : doubles) RC_ASSERT(tensor.placement() == place);
-  for (const auto& tensor : last) RC_ASSERT(tensor.placement() == place);
+void require_placed(const DrawnNest& nest, const Placement& place) {
+  for (const Placement& one : placements_of(nest)) RC_ASSERT(one == place);
 }
 
 // The terms of an element, replica by replica.
 template <class T>
-std::vector<T> terms_of(const Rows<T>& rows, std::size_t element) {
+std::vector<T> terms_of(const std::vector<std::vector<T>>& rows, std::size_t element) {
   std::vector<T> terms;
   for (const std::vector<T>& row : rows) terms.push_back(row[element]);
   return terms;
@@ -121,7 +80,7 @@ class LeafCheck {
   LeafCheck(const Case& drawn, ReductionOrder native, bool is_tensor)
       : drawn_(drawn), native_(native), is_tensor_(is_tensor) {}
 
-  void run(const Rows<T>& inputs, const std::vector<Place>& places,
+  void run(const std::vector<std::vector<T>>& inputs, const std::vector<Place>& places,
            const std::vector<T>& result) const {
     RC_ASSERT(result.size() == places.size());
     std::vector<T> wanted;
@@ -154,41 +113,32 @@ class LeafCheck {
   bool is_tensor_;
 };
 
+void check_leaf(const Case& drawn, ReductionOrder native, bool is_tensor, const Rows& inputs,
+                const std::vector<Place>& places, const DrawnRow& result) {
+  with_type(result.dtype, [&]<class T>() {
+    std::vector<std::vector<T>> rows;
+    for (const DrawnRow& row : inputs) rows.push_back(typed<T>(row));
+    LeafCheck<T>(drawn, native, is_tensor).run(rows, places, typed<T>(result));
+  });
+}
+
 // Every device has the bits of the first; the first has the sums.
-template <class T>
 void check_results(const Case& drawn, ReductionOrder native, const std::vector<Leaf>& leaves,
-                   const std::vector<HostNest<T>>& results) {
-  const HostNest<T>& got = results.front();
-  for (const HostNest<T>& other : results) {
-    RC_ASSERT(other.rows.size() == got.rows.size());
-    for (std::size_t row = 0; row < got.rows.size(); ++row) {
-      RC_ASSERT(Numbers<T>(other.rows[row]) == Numbers<T>(got.rows[row]));
-    }
-    RC_ASSERT(other.doubles.size() == got.doubles.size());
-    for (std::size_t row = 0; row < got.doubles.size(); ++row) {
-      RC_ASSERT(Numbers<double>(other.doubles[row]) == Numbers<double>(got.doubles[row]));
-    }
-  }
-  const Places places = places_of(drawn, leaves, sizeof(T), std::is_same_v<T, double>);
-  std::size_t row = 0;
-  const auto check = [&]<class U>(std::size_t leaf, const std::vector<U>& result) {
-    Rows<U> inputs;
-    for (int id = 0; id < drawn.members(); ++id) {
-      inputs.push_back(row_of<U>(drawn, leaves, leaf, id));
-    }
-    LeafCheck<U>(drawn, native, leaves[leaf].is_tensor).run(inputs, places[leaf], result);
-  };
+                   const std::vector<Rows>& results) {
+  const Rows& got = results.front();
+  for (const Rows& other : results) RC_ASSERT(other == got);
+  RC_ASSERT(got.size() == leaves.size());
+  const Places places =
+      places_of(drawn, leaves, size_of(drawn.dtype), drawn.dtype == DType::kFloat64);
   for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
-    if (leaves[leaf].is_double) {
-      check(leaf, got.doubles.front());
-    } else {
-      check(leaf, got.rows[row]);
-      ++row;
+    Rows inputs;
+    for (int id = 0; id < drawn.members(); ++id) {
+      inputs.push_back(row_of(drawn, leaves, leaf, id));
     }
+    check_leaf(drawn, native, leaves[leaf].is_tensor, inputs, places[leaf], got[leaf]);
   }
 }
 
-template <class T>
 class Reductions {
  public:
   Reductions(const Case& drawn, Backend& backend)
@@ -197,17 +147,17 @@ class Reductions {
   const std::vector<Leaf>& leaves() const { return leaves_; }
 
   // The result on each replica, or on each device of the destination.
-  std::vector<HostNest<T>> results(Strategy& strategy) const {
+  std::vector<Rows> results(Strategy& strategy) const {
     const auto op = drawn_.is_mean ? ReduceOp::kMean : ReduceOp::kSum;
     if (drawn_.target == Target::kInReplicas) {
       const auto reduced = strategy.run([&](ReplicaContext& replica) {
-        return replica.all_reduce(op, nest_of<T>(drawn_, leaves_, replica.replica_id()));
+        return replica.all_reduce(op, nest_of(drawn_, leaves_, replica.replica_id()));
       });
       return of_replicas(reduced, strategy);
     }
     CrossReplicaContext& cross = strategy.cross_replica();
-    const PerReplica<Nest<T>> nests = strategy.run(
-        [&](ReplicaContext& replica) { return nest_of<T>(drawn_, leaves_, replica.replica_id()); });
+    const PerReplica<DrawnNest> nests = strategy.run(
+        [&](ReplicaContext& replica) { return nest_of(drawn_, leaves_, replica.replica_id()); });
     switch (drawn_.target) {
       case Target::kOneDevice:
         return placed(cross.reduce(op, nests, backend_.device_spec(drawn_.destination[0])),
@@ -232,21 +182,21 @@ class Reductions {
     return specs;
   }
   template <class Value>
-  std::vector<HostNest<T>> of_replicas(const Value& value, Strategy& strategy) const {
-    std::vector<HostNest<T>> results;
+  std::vector<Rows> of_replicas(const Value& value, Strategy& strategy) const {
+    std::vector<Rows> results;
     for (int id = 0; id < strategy.num_replicas(); ++id) {
       require_placed(value[id], strategy.placement(id));
-      results.push_back(on_host(value[id]));
+      results.push_back(rows_of(value[id]));
     }
     return results;
   }
-  std::vector<HostNest<T>> placed(const MirroredOn<Nest<T>>& value,
-                                  const std::vector<int>& devices) const {
+  std::vector<Rows> placed(const MirroredOn<DrawnNest>& value,
+                           const std::vector<int>& devices) const {
     RC_ASSERT(value.size() == static_cast<int>(devices.size()));
-    std::vector<HostNest<T>> results;
+    std::vector<Rows> results;
     for (int i = 0; i < value.size(); ++i) {
       require_placed(value[i], Placement{&backend_, devices[static_cast<std::size_t>(i)]});
-      results.push_back(on_host(value[i]));
+      results.push_back(rows_of(value[i]));
     }
     return results;
   }
@@ -281,43 +231,6 @@ std::unique_ptr<MirroredStrategy> make_strategy(Backend& backend, Case& drawn,
   return std::make_unique<MirroredStrategy>(backend, options);
 }
 
-template <class T>
-void check_case(const Case& drawn, ReductionOrder native, MirroredStrategy& strategy) {
-  const Reductions<T> reductions(drawn, strategy.backend());
-  check_results<T>(drawn, native, reductions.leaves(), reductions.results(strategy));
-}
-
-void check_case_of_its_type(const Case& drawn, ReductionOrder native, MirroredStrategy& strategy) {
-  switch (drawn.dtype) {
-    case DType::kFloat32:
-      return check_case<float>(drawn, native, strategy);
-    case DType::kFloat64:
-      return check_case<double>(drawn, native, strategy);
-    case DType::kFloat16:
-      return check_case<Float16>(drawn, native, strategy);
-    case DType::kBFloat16:
-      return check_case<BFloat16>(drawn, native, strategy);
-    case DType::kInt8:
-      return check_case<std::int8_t>(drawn, native, strategy);
-    case DType::kInt16:
-      return check_case<std::int16_t>(drawn, native, strategy);
-    case DType::kInt32:
-      return check_case<std::int32_t>(drawn, native, strategy);
-    case DType::kInt64:
-      return check_case<std::int64_t>(drawn, native, strategy);
-    case DType::kUInt8:
-      return check_case<std::uint8_t>(drawn, native, strategy);
-    case DType::kUInt16:
-      return check_case<std::uint16_t>(drawn, native, strategy);
-    case DType::kUInt32:
-      return check_case<std::uint32_t>(drawn, native, strategy);
-    case DType::kUInt64:
-      return check_case<std::uint64_t>(drawn, native, strategy);
-    default:
-      RC_FAIL("no reduction has this element type");
-  }
-}
-
 template <Route R>
 using By = std::integral_constant<Route, R>;
 using Routes =
@@ -334,21 +247,29 @@ struct RouteNames {
   }
 };
 
+class OfRoutes : public Property {
+ protected:
+  void have_the_stated_bits(Route route) {
+    holds([&] {
+      Case drawn = *any_case(route);
+      Bench bench(*this, drawn.backend);
+      bench.strategy().run(meet_with_a_tensor);  // Through the communicator.
+      const ReductionOrder native = native_order(bench.backend(), drawn.replicas);
+      const auto strategy = make_strategy(bench.backend(), drawn, native);
+      const Reductions reductions(drawn, strategy->backend());
+      check_results(drawn, native, reductions.leaves(), reductions.results(*strategy));
+    });
+  }
+};
+
 template <class R>
-class Crossed : public Property {};
+class Crossed : public OfRoutes {};
 TYPED_TEST_SUITE(Crossed, Routes, RouteNames);
 
 TYPED_TEST(Crossed, ReductionsHaveTheStatedBits) {
   asserts("SEM-30", "SEM-31", "SEM-32", "SEM-33");
   asserts("SEM-122", "SEM-146", "SEM-147", "SEM-149");
-  this->holds([this](const CaseBy<TypeParam::value>& argument) {
-    Case drawn = argument;
-    Bench bench(*this, drawn.backend);
-    bench.strategy().run(meet_with_a_tensor);  // Through the communicator.
-    const ReductionOrder native = native_order(bench.backend(), drawn.replicas);
-    const auto strategy = make_strategy(bench.backend(), drawn, native);
-    check_case_of_its_type(drawn, native, *strategy);
-  });
+  this->have_the_stated_bits(TypeParam::value);
 }
 
 }  // namespace

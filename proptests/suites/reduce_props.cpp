@@ -8,77 +8,92 @@
 #include "belfry/reduction.h"
 #include "belfry/tensor_ops.h"
 #include "belfry/testing/asserts.h"
+#include "suites/drawn_rows.h"
 #include "suites/property.h"
 #include "suites/reduce_oracle.h"
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <utility>
 #include <vector>
 
 namespace belfry::testing::reduce_props {
 namespace {
 
-/// A backend, and a row of values for each replica.
-struct RowCase {
-  BackendRequest backend;
-  Values values;
-  int length = 1;
-
-  template <class T>
-  std::vector<std::vector<T>> rows() const {
-    std::vector<std::vector<T>> rows;
-    for (int r = 0; r < backend.devices; ++r) {
-      rows.push_back(values_of<T>(values, r, static_cast<std::size_t>(length)));
-    }
-    return rows;
+// A row of values for each replica, of drawn values and length.
+std::vector<DrawnRow> rows_of_replicas(DType dtype, const Values& values, int replicas,
+                                       int length) {
+  std::vector<DrawnRow> rows;
+  for (int r = 0; r < replicas; ++r) {
+    rows.push_back(drawn_row(dtype, values, r, static_cast<std::size_t>(length)));
   }
-};
-
-void showValue(const RowCase& value, std::ostream& out) {
-  out << to_string(value.backend) << ", rows of " << value.length << ' ' << to_string(value.values);
-}
-
-rc::Gen<RowCase> row_case() {
-  return rc::gen::map(
-      rc::gen::tuple(backend_request(), rc::gen::arbitrary<Values>(), rc::gen::inRange(0, 20)),
-      [](const std::tuple<BackendRequest, Values, int>& drawn) {
-        return RowCase{std::get<0>(drawn), std::get<1>(drawn), std::get<2>(drawn)};
-      });
+  return rows;
 }
 
 // The result of all_reduce on every replica, of tensors or of host values.
-template <class T>
-std::vector<std::vector<T>> all_reduced(Strategy& strategy, ReduceOp op,
-                                        const std::vector<std::vector<T>>& rows, bool tensors) {
-  using Row = std::vector<T>;
-  const auto reduced = strategy.run([&](ReplicaContext& replica) -> Row {
-    const Row& mine = rows[static_cast<std::size_t>(replica.replica_id())];
-    if (!tensors) return replica.all_reduce(op, mine);
-    const auto extent = static_cast<std::int64_t>(mine.size());
-    return replica.all_reduce(op, Tensor<T>::from({extent}, mine)).to_host();
+std::vector<DrawnRow> all_reduced(Strategy& strategy, ReduceOp op,
+                                  const std::vector<DrawnRow>& rows, bool tensors) {
+  const auto reduced = strategy.run([&](ReplicaContext& replica) {
+    const DrawnRow& mine = rows[static_cast<std::size_t>(replica.replica_id())];
+    const DrawnNest nest{tensors ? tensor_leaf(mine) : list_leaf(mine)};
+    return rows_of(replica.all_reduce(op, nest)).front();
   });
   return {reduced.begin(), reduced.end()};
 }
 
-template <class T>
-class Reduce : public Property {
+std::vector<ReduceOp> ops_of(DType dtype) {
+  if (!is_floating(dtype)) return {ReduceOp::kSum};
+  return {ReduceOp::kSum, ReduceOp::kMean};
+}
+
+class Reductions : public Property {
  protected:
-  std::vector<ReduceOp> ops() const {
-    if (std::is_integral_v<T>) return {ReduceOp::kSum};
-    return {ReduceOp::kSum, ReduceOp::kMean};
-  }
-  template <class F>
-  void holds_for_rows(const F& property) {
-    this->holds([&] {
-      RowCase drawn = *row_case();
-      drawn.backend = this->placed(drawn.backend);
-      Bench bench(*this, drawn.backend);
-      property(drawn, bench);
-    });
-  }
+  void are_left_folds(DType dtype);
+  void of_exact_data_are_the_same(DType dtype);
 };
+
+void Reductions::are_left_folds(DType dtype) {
+  holds([&](const BackendRequest& request, const Values& values) {
+    const int length = *rc::gen::inRange(0, 20);
+    Bench bench(*this, request);
+    Strategy& strategy = bench.strategy({.order = ReductionOrder::kReplicaOrder});
+    const auto rows = rows_of_replicas(dtype, values, request.devices, length);
+    for (ReduceOp op : ops_of(dtype)) {
+      const DrawnRow expected = expected_reduction(op, rows);
+      for (bool tensors : {false, true}) {
+        for (const DrawnRow& got : all_reduced(strategy, op, rows, tensors)) {
+          RC_ASSERT(got == expected);
+        }
+      }
+    }
+  });
+}
+
+void Reductions::of_exact_data_are_the_same(DType dtype) {
+  holds([&](const BackendRequest& request, Values values) {
+    const int length = *rc::gen::inRange(0, 20);
+    Bench bench(*this, request);
+    if (is_floating(dtype) && !is_exact(values.pattern)) values.pattern = Pattern::kSmallIntegers;
+    // A backend may round partial sums. In bfloat16 sums stay exact up to 2^8: 64 ones.
+    if (is_floating(dtype) && size_of(dtype) == 2) values.pattern = Pattern::kOnes;
+    Strategy& strategy = bench.strategy();
+    auto rows = rows_of_replicas(dtype, values, request.devices, length);
+    for (ReduceOp op : ops_of(dtype)) {
+      const DrawnRow expected = expected_reduction(op, rows);
+      for (const DrawnRow& got : all_reduced(strategy, op, rows, true)) RC_ASSERT(got == expected);
+      // The result is the same if the rows go to different replicas.
+      std::ranges::rotate(rows, rows.begin() + static_cast<std::ptrdiff_t>(rows.size() / 2));
+      for (bool tensors : {false, true}) {
+        for (const DrawnRow& got : all_reduced(strategy, op, rows, tensors)) {
+          RC_ASSERT(got == expected);
+        }
+      }
+    }
+  });
+}
+
+template <class T>
+class Reduce : public Reductions {};
 
 using ElementTypes =
     ::testing::Types<float, double, Float16, BFloat16, std::int8_t, std::int16_t, std::int32_t,
@@ -87,45 +102,11 @@ TYPED_TEST_SUITE(Reduce, ElementTypes);
 
 TYPED_TEST(Reduce, IsTheLeftFoldByReplicaId) {
   testing::asserts("SEM-30");
-  this->holds_for_rows([this](const RowCase& drawn, Bench& bench) {
-    Strategy& strategy = bench.strategy({.order = ReductionOrder::kReplicaOrder});
-    const auto rows = drawn.rows<TypeParam>();
-    for (ReduceOp op : this->ops()) {
-      const auto expected = expected_reduction(op, rows);
-      for (bool tensors : {false, true}) {
-        for (const auto& got : all_reduced(strategy, op, rows, tensors)) {
-          RC_ASSERT(Numbers(got) == Numbers(expected));
-        }
-      }
-    }
-  });
+  this->are_left_folds(dtype_of<TypeParam>());
 }
 
 TYPED_TEST(Reduce, OfExactDataIsTheSameInTheBackendsOwnOrder) {
-  this->holds_for_rows([this](RowCase drawn, Bench& bench) {
-    if (!std::is_integral_v<TypeParam> && !is_exact(drawn.values.pattern)) {
-      drawn.values.pattern = Pattern::kSmallIntegers;
-    }
-    // A backend may round partial sums. In bfloat16 sums stay exact up to 2^8: 64 ones.
-    if (!std::is_integral_v<TypeParam> && sizeof(TypeParam) == 2) {
-      drawn.values.pattern = Pattern::kOnes;
-    }
-    Strategy& strategy = bench.strategy();
-    auto rows = drawn.rows<TypeParam>();
-    for (ReduceOp op : this->ops()) {
-      const auto expected = expected_reduction(op, rows);
-      for (const auto& got : all_reduced(strategy, op, rows, true)) {
-        RC_ASSERT(Numbers(got) == Numbers(expected));
-      }
-      // The result is the same if the rows go to different replicas.
-      std::rotate(rows.begin(), rows.begin() + rows.size() / 2, rows.end());
-      for (bool tensors : {false, true}) {
-        for (const auto& got : all_reduced(strategy, op, rows, tensors)) {
-          RC_ASSERT(Numbers(got) == Numbers(expected));
-        }
-      }
-    }
-  });
+  this->of_exact_data_are_the_same(dtype_of<TypeParam>());
 }
 
 // A reduction of the user whose result depends on the order: each term is subtracted from the next,
@@ -183,84 +164,93 @@ TEST_F(OwnReductions, FoldTensorsByReplicaIdOnEveryDevice) {
   });
 }
 
-__extension__ using Int128 = __int128;
-
 // A random number, or a number at most 2 away from an end of the type. In every third column a
 // small number, or a small multiple of the type's upper half, of either sign.
-template <class T>
-T hard_integer(std::uint64_t seed, int replica, std::size_t index) {
+std::uint64_t hard_integer(DType dtype, std::uint64_t seed, int replica, std::size_t index) {
   const std::uint64_t bits = mixed_bits(seed, 99, index + 20 * static_cast<std::uint64_t>(replica));
   if (index % 3 == 2) {
     const std::uint64_t small = bits / 2 % 5 - 2;
-    return static_cast<T>(small << (bits % 2 == 0 ? 0 : 4 * sizeof(T)));
+    return cut(dtype, small << (bits % 2 == 0 ? 0 : 4 * size_of(dtype)));
   }
-  if (bits % 4 == 0) return value_at<T>({Pattern::kRandom, seed}, replica, index);
+  if (bits % 4 == 0) {
+    return cut(dtype, mixed_bits(seed, static_cast<std::uint64_t>(replica), index));
+  }
   // For two of three seeds all rows are at the same end of the type, far from a sum of 0.
   const bool is_high = seed % 3 == 0 ? bits % 8 < 4 : seed % 3 == 1;
-  const auto away = static_cast<T>(bits / 8 % 3);
-  return static_cast<T>(is_high ? std::numeric_limits<T>::max() - away
-                                : std::numeric_limits<T>::min() + away);
+  const std::uint64_t away = bits / 8 % 3;
+  return cut(dtype, is_high ? greatest_integer(dtype) - away : greatest_integer(dtype) + 1 + away);
+}
+
+std::vector<DrawnRow> hard_rows(DType dtype, std::uint64_t seed, int replicas, std::size_t length) {
+  std::vector<DrawnRow> rows;
+  for (int r = 0; r < replicas; ++r) {
+    rows.push_back({.dtype = dtype});
+    for (std::size_t i = 0; i < length; ++i) {
+      rows.back().bits.push_back(hard_integer(dtype, seed, r, i));
+    }
+  }
+  return rows;
 }
 
 // The quotients of true sums, rounded towards zero by the division of the language.
-template <class T>
-std::vector<T> truncated_means(const std::vector<std::vector<T>>& rows) {
-  std::vector<T> means;
-  for (std::size_t i = 0; i < rows.front().size(); ++i) {
+DrawnRow truncated_means(const std::vector<DrawnRow>& rows) {
+  DrawnRow means{.dtype = rows.front().dtype};
+  for (std::size_t i = 0; i < rows.front().bits.size(); ++i) {
     Int128 sum = 0;
-    for (const std::vector<T>& row : rows) sum += row[i];
-    means.push_back(static_cast<T>(sum / static_cast<Int128>(rows.size())));
+    for (const DrawnRow& row : rows) sum += integer_at(row, i);
+    const Int128 mean = sum / static_cast<Int128>(rows.size());
+    means.bits.push_back(cut(means.dtype, static_cast<std::uint64_t>(mean)));
   }
   return means;
 }
 
+// The row in both residences.
+DrawnNest both_leaves(const DrawnRow& row) { return {list_leaf(row), tensor_leaf(row)}; }
+
+class Means : public Property {
+ protected:
+  void are_truncated(DType dtype);
+};
+
+void Means::are_truncated(DType dtype) {
+  holds([&](std::uint64_t seed) {
+    const BackendRequest request = placed(*backend_request(16));
+    const auto length = static_cast<std::size_t>(*rc::gen::inRange(0, 8));
+    const auto rows = hard_rows(dtype, seed, request.devices, length);
+    const DrawnRow mean = truncated_means(rows);
+    const std::vector<DrawnRow> expected{mean, mean};
+    Bench bench(*this, request);
+    Strategy& strategy = bench.strategy();
+    const DrawnRow zeros{dtype, std::vector<std::uint64_t>(length)};
+    const auto variable = strategy.replica_local_variable(
+        TruncatedMean{}, [&] { return both_leaves(zeros); }, {.name = "list and tensor"});
+    const auto seen = strategy.run([&](ReplicaContext& replica) {
+      meet_with_a_tensor(replica);
+      const auto id = static_cast<std::size_t>(replica.replica_id());
+      variable.on(replica) = both_leaves(rows[id]);
+      const DrawnNest nest = variable.on(replica);
+      const DrawnNest means = replica.all_reduce(TruncatedMean{}, nest);
+      RC_ASSERT(placements_of(means) == std::vector{replica.placement()});
+      return rows_of(means);
+    });
+    for (const std::vector<DrawnRow>& of_replica : seen) RC_ASSERT(of_replica == expected);
+    RC_ASSERT(rows_of(strategy.read(variable)) == expected);
+    Checkpoint all(strategy);
+    all.add(variable);
+    all.restore(all.contents());
+    RC_ASSERT(rows_of(strategy.read(variable)) == expected);
+  });
+}
+
 template <class T>
-class IntegerMeans : public Property {};
+class IntegerMeans : public Means {};
 
 using IntegerElements = ::testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t,
                                          std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
 TYPED_TEST_SUITE(IntegerMeans, IntegerElements);
 
 TYPED_TEST(IntegerMeans, AreTruncatedQuotientsOfTrueSums) {
-  this->holds([this](std::uint64_t seed) {
-    using Row = std::vector<TypeParam>;
-    const BackendRequest request = this->placed(*backend_request(16));
-    const auto length = static_cast<std::size_t>(*rc::gen::inRange(0, 8));
-    std::vector<Row> rows(static_cast<std::size_t>(request.devices), Row(length));
-    for (int r = 0; r < request.devices; ++r) {
-      for (std::size_t i = 0; i < length; ++i) {
-        rows[static_cast<std::size_t>(r)][i] = hard_integer<TypeParam>(seed, r, i);
-      }
-    }
-    const Row expected = truncated_means(rows);
-    Bench bench(*this, request);
-    Strategy& strategy = bench.strategy();
-    const Shape shape{static_cast<std::int64_t>(length)};
-    const auto list =
-        strategy.replica_local_variable(TruncatedMean{}, Row(length), {.name = "list"});
-    const auto tensor = strategy.replica_local_variable(
-        TruncatedMean{}, [&] { return Tensor<TypeParam>::zeros(shape); }, {.name = "tensor"});
-    const auto seen = strategy.run([&](ReplicaContext& replica) {
-      meet_with_a_tensor(replica);
-      const Row& own = rows[static_cast<std::size_t>(replica.replica_id())];
-      list.on(replica) = own;
-      tensor.on(replica) = Tensor<TypeParam>::from(shape, own);
-      const Tensor<TypeParam> mean = replica.all_reduce(TruncatedMean{}, tensor.on(replica));
-      RC_ASSERT(mean.placement() == replica.placement());
-      return std::pair(replica.all_reduce(TruncatedMean{}, own), mean.to_host());
-    });
-    for (const auto& [of_lists, of_tensors] : seen) {
-      RC_ASSERT(of_lists == expected);
-      RC_ASSERT(of_tensors == expected);
-    }
-    RC_ASSERT(strategy.read(list) == expected);
-    RC_ASSERT(strategy.read(tensor).to_host() == expected);
-    Checkpoint all(strategy);
-    all.add(list).add(tensor);
-    all.restore(all.contents());
-    RC_ASSERT(strategy.read(list) == expected);
-    RC_ASSERT(strategy.read(tensor).to_host() == expected);
-  });
+  this->are_truncated(dtype_of<TypeParam>());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 // Reports of integer sums outside the element type (SEM-157).
 #include "belfry/testing/asserts.h"
+#include "suites/drawn_rows.h"
 #include "suites/property.h"
 
 #include <cstddef>
@@ -15,74 +16,77 @@
 namespace belfry::testing::sum_overflow_props {
 namespace {
 
-__extension__ using Wide = __int128;
-
-template <class T>
-using Rows = std::vector<std::vector<T>>;
+using Rows = std::vector<DrawnRow>;
 
 // The seed decides whether sums of 3 elements fit the type.
-template <class T>
-Rows<T> rows_of(int replicas, std::uint64_t seed) {
-  Rows<T> rows;
-  const auto divisor = static_cast<T>(1 + seed % static_cast<std::uint64_t>(replicas));
+Rows rows_of_replicas(DType dtype, int replicas, std::uint64_t seed) {
+  Rows rows;
+  const Int128 divisor = 1 + static_cast<Int128>(seed % static_cast<std::uint64_t>(replicas));
   for (int replica = 0; replica < replicas; ++replica) {
-    const std::vector<T> own = values_of<T>({Pattern::kRandom, seed}, replica, 3);
-    rows.emplace_back();
-    for (const T value : own) {
-      rows.back().push_back(static_cast<T>(value / divisor));
+    DrawnRow row = drawn_row(dtype, {Pattern::kRandom, seed}, replica, 3);
+    for (std::size_t i = 0; i < 3; ++i) {
+      row.bits[i] = cut(dtype, static_cast<std::uint64_t>(integer_at(row, i) / divisor));
     }
+    rows.push_back(row);
   }
   return rows;
 }
 
-// The first element with a sum outside the type, by additions in 128 bits.
-template <class T>
-std::optional<std::size_t> first_outside(const Rows<T>& rows) {
-  for (std::size_t i = 0; i < 3; ++i) {
-    Wide sum = 0;
-    for (const auto& row : rows) sum += row[i];
-    if (sum < std::numeric_limits<T>::min() || sum > std::numeric_limits<T>::max()) return i;
-  }
-  return std::nullopt;
+// By additions in 128 bits: a partial sum may leave the type, and the sum not.
+Int128 sum_at(const Rows& rows, std::size_t element) {
+  Int128 sum = 0;
+  for (const DrawnRow& row : rows) sum += integer_at(row, element);
+  return sum;
 }
 
-template <class T>
-std::vector<T> sums_of(const Rows<T>& rows) {
-  std::vector<T> sums;
+DrawnRow sums_of(const Rows& rows) {
+  DrawnRow sums{.dtype = rows.front().dtype};
   for (std::size_t i = 0; i < 3; ++i) {
-    Wide sum = 0;  // A partial sum may leave the type, and the sum not.
-    for (const auto& row : rows) sum += row[i];
-    sums.push_back(static_cast<T>(sum));
+    sums.bits.push_back(cut(sums.dtype, static_cast<std::uint64_t>(sum_at(rows, i))));
   }
   return sums;
 }
 
-template <class T>
-PerReplica<std::vector<T>> reduced(Strategy& strategy, const Rows<T>& rows, bool tensors) {
-  return strategy.run([&](ReplicaContext& replica) -> std::vector<T> {
-    const std::vector<T>& own = rows[static_cast<std::size_t>(replica.replica_id())];
-    if (!tensors) return replica.all_reduce(ReduceOp::kSum, own);
-    return replica.all_reduce(ReduceOp::kSum, Tensor<T>::from({3}, own)).to_host();
+// The first element with a sum outside the type.
+std::optional<std::size_t> first_outside(const Rows& rows) {
+  const DrawnRow sums = sums_of(rows);
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (integer_at(sums, i) != sum_at(rows, i)) return i;
+  }
+  return std::nullopt;
+}
+
+PerReplica<DrawnRow> reduced(Strategy& strategy, const Rows& rows, bool tensors) {
+  return strategy.run([&](ReplicaContext& replica) {
+    const DrawnRow& own = rows[static_cast<std::size_t>(replica.replica_id())];
+    const DrawnNest nest{tensors ? tensor_leaf(own) : list_leaf(own)};
+    return rows_of(replica.all_reduce(ReduceOp::kSum, nest)).front();
   });
 }
 
-template <class T>
-void check_report(const ErrorReport& report, const Rows<T>& rows, std::size_t element) {
+// As text. A number of 64 bits fits one of the two types.
+std::string text_of(Int128 number) {
+  return number < 0 ? std::to_string(static_cast<std::int64_t>(number))
+                    : std::to_string(static_cast<std::uint64_t>(number));
+}
+
+void check_report(const ErrorReport& report, const Rows& rows, std::size_t element) {
   RC_ASSERT(report.code == ErrorCode::kSumOverflow);
-  const std::string place =
-      " does not fit " + to_string(dtype_of<T>()) + " at element " + std::to_string(element) + " (";
+  const std::string type = " does not fit " + to_string(rows.front().dtype) + " ";
+  const std::string place = " at element " + std::to_string(element) + " (";
+  RC_ASSERT(report.summary.find(type) != std::string::npos);
   RC_ASSERT(report.summary.find(place) != std::string::npos);
   RC_ASSERT(report.replicas.size() == rows.size());
   for (std::size_t replica = 0; replica < rows.size(); ++replica) {
     RC_ASSERT(report.replicas[replica].replica_id == static_cast<int>(replica));
-    RC_ASSERT(report.replicas[replica].what == "brings " + std::to_string(rows[replica][element]));
+    RC_ASSERT(report.replicas[replica].what ==
+              "brings " + text_of(integer_at(rows[replica], element)));
     RC_ASSERT(report.replicas[replica].site.line > 0);
   }
 }
 
-template <class T>
-void check_type(Strategy& strategy, int replicas, std::uint64_t seed) {
-  const Rows<T> rows = rows_of<T>(replicas, seed);
+void check_type(Strategy& strategy, DType dtype, std::uint64_t seed) {
+  const Rows rows = rows_of_replicas(dtype, strategy.num_replicas(), seed);
   const std::optional<std::size_t> outside = first_outside(rows);
   for (const bool tensors : {false, true}) {
     std::optional<ErrorReport> report;
@@ -104,14 +108,10 @@ TEST_F(SumOverflows, AreReportedForExactSumsOutsideTheType) {
     Bench bench(*this, request);
     Strategy& strategy = bench.strategy({.report_overflow = true});
     const int replicas = strategy.num_replicas();
-    check_type<std::int8_t>(strategy, replicas, seed);
-    check_type<std::int16_t>(strategy, replicas, seed);
-    check_type<std::int32_t>(strategy, replicas, seed);
-    check_type<std::int64_t>(strategy, replicas, seed);
-    check_type<std::uint8_t>(strategy, replicas, seed);
-    check_type<std::uint16_t>(strategy, replicas, seed);
-    check_type<std::uint32_t>(strategy, replicas, seed);
-    check_type<std::uint64_t>(strategy, replicas, seed);
+    for (const DType dtype : {DType::kInt8, DType::kInt16, DType::kInt32, DType::kInt64,
+                              DType::kUInt8, DType::kUInt16, DType::kUInt32, DType::kUInt64}) {
+      check_type(strategy, dtype, seed);
+    }
     // Floating-point sums have infinities, and are never reported.
     const float most = std::numeric_limits<float>::max();
     const auto sums = strategy.run([most](ReplicaContext& replica) {
