@@ -13,7 +13,7 @@
 /// compiler has reported the error, and the verb reports nothing.
 namespace belfry::detail {
 
-/// What the test of a call says.
+/// The answer of the test of a call.
 enum class Fit {
   kCalls,    ///< The parameters take the arguments.
   kRefuses,  ///< The parameters do not take the arguments.
@@ -56,11 +56,12 @@ struct BesideCallOperator : F, HasCallOperator {};
 template <class F>
 concept CallableClass =
     std::is_class_v<F> && !std::is_final_v<F> && !requires { &BesideCallOperator<F>::operator(); };
-/// Such a class whose operator is a template, overloaded, or has no type because of an error.
+/// Whether the operator of a callable class is a template, overloaded, or without a type because of
+/// an error.
 template <class F>
 concept CallableInManyWays = CallableClass<F> && !requires { &F::operator(); };
 
-/// What the compiler selects for a call next to a fallback.
+/// The choice of the compiler for a call next to a fallback.
 enum class Selected { kNeither, kFallback, kOperator };
 
 /// Selects between the call operators of F and the fallback. Neither: the call is ambiguous, and F
@@ -170,7 +171,7 @@ struct FunctionCall {
   }
 };
 
-/// What a call returns that fits.
+/// The result type of a call that fits.
 template <class Call>
 using ResultOf = decltype(Call::unmade());
 /// Whether a call fits and returns something.
