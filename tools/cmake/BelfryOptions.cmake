@@ -94,4 +94,6 @@ set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
 include(GNUInstallDirs)
 if(BELFRY_BUILD_TESTS)
   enable_testing()
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES
+               "${CMAKE_CURRENT_LIST_DIR}/belfry_test_locale.cmake")
 endif()
