@@ -4,6 +4,7 @@
 #include "belfry/backend/element_types.h"
 #include "kernels/reduce_loops.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -91,17 +92,17 @@ struct Pack<Float16> : FloatPair {
 }  // namespace
 
 template <class T>
-ReduceLoops<T> baseline_loops() {
-  return loops<T>();
+std::size_t reduce_baseline(const ReduceCall<T>& call, std::size_t first, bool stream) {
+  return reduce_packs<T>(call, first, stream);
 }
 
-template ReduceLoops<float> baseline_loops();
-template ReduceLoops<double> baseline_loops();
-template ReduceLoops<Float16> baseline_loops();
-template ReduceLoops<BFloat16> baseline_loops();
-template ReduceLoops<std::uint8_t> baseline_loops();
-template ReduceLoops<std::uint16_t> baseline_loops();
-template ReduceLoops<std::uint32_t> baseline_loops();
-template ReduceLoops<std::uint64_t> baseline_loops();
+template std::size_t reduce_baseline(const ReduceCall<float>&, std::size_t, bool);
+template std::size_t reduce_baseline(const ReduceCall<double>&, std::size_t, bool);
+template std::size_t reduce_baseline(const ReduceCall<Float16>&, std::size_t, bool);
+template std::size_t reduce_baseline(const ReduceCall<BFloat16>&, std::size_t, bool);
+template std::size_t reduce_baseline(const ReduceCall<std::uint8_t>&, std::size_t, bool);
+template std::size_t reduce_baseline(const ReduceCall<std::uint16_t>&, std::size_t, bool);
+template std::size_t reduce_baseline(const ReduceCall<std::uint32_t>&, std::size_t, bool);
+template std::size_t reduce_baseline(const ReduceCall<std::uint64_t>&, std::size_t, bool);
 
 }  // namespace belfry::kernels

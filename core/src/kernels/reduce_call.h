@@ -13,9 +13,8 @@
 /// The n-way reduction behind `reduce_on_host`.
 ///
 /// A good reduction costs no more than moving the memory: a single pass reads each input and writes
-/// each output once, in registers (`fused`), for up to 16 replicas. For more replicas, and if the
-/// numbers of outputs and inputs differ, tiles stay in the first-level cache. An order is an order
-/// of additions for each element: vectors of any width give the same bits.
+/// each output once, with sums in registers. An order is an order of additions for each element:
+/// vectors of any width give the same bits.
 namespace belfry::kernels {
 
 /// The type of the additions: floats of 32 and 64 bits, 16-bit floats widened, integers as unsigned

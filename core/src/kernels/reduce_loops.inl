@@ -1,317 +1,242 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The loops over packs. Part of reduce_baseline.cpp and reduce_wide.cpp, after reduce_pack.inl.
+// The loops over packs, for any number of inputs and outputs. Part of reduce_baseline.cpp and
+// reduce_wide.cpp, after reduce_pack.inl.
 //
-// `#pragma GCC unroll 16` stands before loops whose packs are in registers: the loops run at most
-// 16 times, and a loop with a counter would need the packs in memory.
+// A step reduces the packs of a block: sums stay in registers while the step goes through the
+// inputs, and then through the outputs. `#pragma GCC unroll 16` stands before loops over
+// the packs of a block: a loop with a counter would need the packs in memory.
+//
+// Each of the first 16 operands has instructions of its own. Processors recognise a stream of
+// memory by the address of the reading or writing instruction, and fetch ahead. With a shared
+// instruction for all operands, 8 inputs of 4 MiB took 1.8 times as long.
 
-enum class Reach {
-  kNear,        ///< Operands fit into a cache.
-  kInPlace,     ///< Each output is the same view as its input.
-  kFar,         ///< Operands do not fit into a cache: inputs are prefetched.
-  kInPlaceFar,  ///< Both kInPlace and kFar.
-  kStream,      ///< Like kFar, with stores that bypass the caches.
+constexpr std::size_t kUnrolled = 16;
+using Unrolled = std::make_index_sequence<kUnrolled>;
+using FewUnrolled = std::make_index_sequence<4>;  ///< Where time matters less.
+
+/// The packs of a block: four registers of sums. With eight, 16 operands of 4 MiB took 1.3 times as
+/// long; with two, operands in place took 1.1 times as long.
+template <class T>
+constexpr std::size_t kBlock = 4 * kVectorBytes / sizeof(Pack<T>);
+
+/// The operands and the end of a reduction, passed by value: for the compiler, a store might change
+/// a ReduceCall.
+template <class T>
+struct Operands {
+  const T* const* in;
+  T* const* out;
+  std::size_t inputs;
+  std::size_t outputs;
+  std::size_t count;
+  std::size_t divisor;  ///< MEAN's; 0: none.
+  std::size_t ahead;    ///< Distance of prefetches in bytes.
+  bool stream;          ///< Stores bypass the caches.
 };
 
-template <class T, std::size_t lines>
-constexpr std::size_t kPacks = lines * kLineBytes / (Pack<T>::kElements * sizeof(T));
+template <class T>
+Operands<T> operands_of(const ReduceCall<T>& call, bool stream) {
+  return {call.inputs.data(), call.outputs.data(),
+          call.inputs.size(), call.outputs.size(),
+          call.count,         call.mean ? call.inputs.size() : 0,
+          call.ahead,         stream};
+}
 
-template <Reach reach>
-constexpr bool kFetches =
-    reach == Reach::kFar || reach == Reach::kInPlaceFar || reach == Reach::kStream;
-template <Reach reach>
-constexpr bool kIsInPlace = reach == Reach::kInPlace || reach == Reach::kInPlaceFar;
+/// Calls `visit(k)` for each operand k from `first` (0 or 1) up to `count`.
+template <class Visit, std::size_t... kIndex>
+BELFRY_TARGET __attribute__((always_inline)) inline void for_operands(
+    std::size_t first, std::size_t count, Visit visit, std::index_sequence<kIndex...>) {
+  (void)((kIndex < first || (kIndex < count && (visit(kIndex), true))) && ...);
+  for (std::size_t k = std::max(sizeof...(kIndex), first); k < count; ++k) visit(k);
+}
 
-/// Cache lines in each step. Two for up to 4 inputs, if registers suffice: with a single line,
-/// addresses cost more than sums. Operands outside the cache are read and written a line at a time,
-/// because the processor cannot combine the stores of longer steps at many places. In place, a
-/// single line was never slower.
-template <std::size_t inputs, Reach reach>
-constexpr std::size_t kLines = reach == Reach::kNear && inputs <= 4 ? 2 : 1;
+template <class T, std::size_t packs>
+BELFRY_TARGET __attribute__((always_inline)) inline void load_block(Pack<T> (&sums)[packs],
+                                                                    const T* from) {
+#pragma GCC unroll 16
+  for (std::size_t p = 0; p < packs; ++p) sums[p].load(from + p * Pack<T>::kElements);
+}
 
-/// The addresses to read from. In place, a single register holds both addresses of an operand.
-template <Reach reach, class T, std::size_t n>
-constexpr const auto& inputs_at(T* const (&outputs)[n], const T* const (&inputs)[n]) {
-  if constexpr (kIsInPlace<reach>) {
-    return outputs;
-  } else {
-    return inputs;
+template <class T, std::size_t packs>
+BELFRY_TARGET __attribute__((always_inline)) inline void add_block(Pack<T> (&sums)[packs],
+                                                                   const T* from) {
+#pragma GCC unroll 16
+  for (std::size_t p = 0; p < packs; ++p) {
+    Pack<T> term;
+    term.load(from + p * Pack<T>::kElements);
+    sums[p].add(term);
   }
 }
 
-/// Prefetches `bytes` bytes of each of `n` operands, `ahead` bytes from element `i`.
-template <class T, std::size_t n, std::size_t bytes>
-BELFRY_TARGET __attribute__((always_inline)) inline void fetch_ahead(const T* const* from,
-                                                                     std::size_t i,
+template <class T, std::size_t packs>
+BELFRY_TARGET __attribute__((always_inline)) inline void store_block(const Pack<T> (&sums)[packs],
+                                                                     T* to, bool stream) {
+  if (stream) {
+#pragma GCC unroll 16
+    for (std::size_t p = 0; p < packs; ++p) sums[p].store(to + p * Pack<T>::kElements, true);
+  } else {
+#pragma GCC unroll 16
+    for (std::size_t p = 0; p < packs; ++p) sums[p].store(to + p * Pack<T>::kElements, false);
+  }
+}
+
+template <class T, std::size_t packs>
+BELFRY_TARGET __attribute__((always_inline)) inline void fetch_block(const T* from,
                                                                      std::size_t ahead) {
-#pragma GCC unroll 16
-  for (std::size_t k = 0; k < n; ++k) {
-    const auto* const line = reinterpret_cast<const std::byte*>(from[k] + i) + ahead;
-    for (std::size_t b = 0; b < bytes; b += kLineBytes) __builtin_prefetch(line + b);
-  }
+  constexpr std::size_t kBytes = packs * Pack<T>::kElements * sizeof(T);
+  const auto* const at = reinterpret_cast<const std::byte*>(from) + ahead;
+  for (std::size_t b = 0; b < kBytes; b += kLineBytes) __builtin_prefetch(at + b);
 }
 
-template <class T, std::size_t first, std::size_t count>
-BELFRY_TARGET inline void fold_tree(Pack<T>& sum, const T* const* in, std::size_t i) {
-  if constexpr (count == 1) {
-    sum.load(in[first] + i);
-  } else {
-    constexpr std::size_t kLeft = std::bit_ceil(count) / 2;
-    Pack<T> right;
-    fold_tree<T, first, kLeft>(sum, in, i);
-    fold_tree<T, first + kLeft, count - kLeft>(right, in, i);
-    sum.add(right);
-  }
+/// Divides the sums, makes NaNs canonical, and stores the block in every output.
+template <class T, std::size_t packs, class Indices>
+BELFRY_TARGET __attribute__((always_inline)) inline void store_sums(const Operands<T>& call,
+                                                                    Pack<T> (&sums)[packs],
+                                                                    std::size_t i, bool stream,
+                                                                    Indices indices) {
+  finish<T, packs>(sums, call.divisor);
+  const auto store = [&](std::size_t k) BELFRY_TARGET
+      __attribute__((always_inline)) { store_block(sums, call.out[k] + i, stream); };
+  for_operands(0, call.outputs, store, indices);
 }
 
-template <class T, ReductionOrder order, Reach reach, std::size_t n>
-BELFRY_TARGET std::size_t fused(const T* const* in, T* const* out, std::size_t first,
-                                std::size_t last, ReduceEnd end) {
-  constexpr std::size_t kPack = Pack<T>::kElements;
-  constexpr std::size_t kUnroll = kPacks<T, kLines<n, reach>>;
-  const T* inputs[n];
-  T* to[n];
-  for (std::size_t k = 0; k < n; ++k) {
-    inputs[k] = in[k];
-    to[k] = out[k];
-  }
-  const auto& from = inputs_at<reach>(to, inputs);
+/// A left fold over the inputs. `far`: operands do not fit into a cache; inputs are prefetched, and
+/// stores may bypass the caches.
+template <class T, std::size_t packs, bool far, class Indices>
+BELFRY_TARGET std::size_t fold_blocks(Operands<T> call, std::size_t first) {
+  constexpr std::size_t kStep = packs * Pack<T>::kElements;
   std::size_t i = first;
-  for (; last - i >= kUnroll * kPack; i += kUnroll * kPack) {
-    Pack<T> sum[kUnroll];
-    if constexpr (kFetches<reach>) {
-      fetch_ahead<T, n, kUnroll * kPack * sizeof(T)>(from, i, end.ahead);
-    }
-    if constexpr (order == ReductionOrder::kReplicaOrder) {
-      for (std::size_t u = 0; u < kUnroll; ++u) sum[u].load(from[0] + i + u * kPack);
-#pragma GCC unroll 16
-      for (std::size_t k = 1; k < n; ++k) {
-        for (std::size_t u = 0; u < kUnroll; ++u) {
-          Pack<T> next;
-          next.load(from[k] + i + u * kPack);
-          sum[u].add(next);
-        }
-      }
-    } else {
-      for (std::size_t u = 0; u < kUnroll; ++u) fold_tree<T, 0, n>(sum[u], from, i + u * kPack);
-    }
-    finish<T, kUnroll>(sum, end.divisor);
-#pragma GCC unroll 16
-    for (std::size_t k = 0; k < n; ++k) {
-      for (std::size_t u = 0; u < kUnroll; ++u) {
-        sum[u].store(to[k] + i + u * kPack, reach == Reach::kStream);
-      }
-    }
+  for (; call.count - i >= kStep; i += kStep) {
+    Pack<T> sums[packs];
+    const auto add = [&](std::size_t k) BELFRY_TARGET __attribute__((always_inline)) {
+      if constexpr (far) fetch_block<T, packs>(call.in[k] + i, call.ahead);
+      add_block(sums, call.in[k] + i);
+    };
+    if constexpr (far) fetch_block<T, packs>(call.in[0] + i, call.ahead);
+    load_block(sums, call.in[0] + i);
+    for_operands(1, call.inputs, add, Indices{});
+    store_sums(call, sums, i, far && call.stream, Indices{});
   }
   return i;
 }
 
-/// The same in replica order, with the sums of the next step computed between the stores of the
-/// present step. The stores of a step fill the processor's store queue, and instructions behind
-/// them would wait.
-template <class T, Reach reach, std::size_t n>
-BELFRY_TARGET std::size_t fused_ahead(const T* const* in, T* const* out, std::size_t first,
-                                      std::size_t last, ReduceEnd end) {
-  constexpr std::size_t kPack = Pack<T>::kElements;
-  // Registers hold the sums of two steps, of two lines each if a register holds half a line.
-  constexpr std::size_t kAtOnce = kFetches<reach> || 2 * kVectorBytes < kLineBytes ? 1 : 2;
-  constexpr std::size_t kUnroll = kPacks<T, kAtOnce>;
-  constexpr std::size_t kStep = kUnroll * kPack;
-  if (last - first < kStep) return first;
-  const T* inputs[n];
-  T* to[n];
-  for (std::size_t k = 0; k < n; ++k) {
-    inputs[k] = in[k];
-    to[k] = out[k];
-  }
-  const auto& from = inputs_at<reach>(to, inputs);
-  Pack<T> sum[kUnroll];
-  Pack<T> next[kUnroll];
+/// A left fold in place: each output is the view of its input. The stores of a step alternate with
+/// the additions of the next step, and share addresses.
+template <class T, std::size_t packs, bool far>
+BELFRY_TARGET std::size_t fold_in_place(Operands<T> call, std::size_t first) {
+  constexpr std::size_t kStep = packs * Pack<T>::kElements;
+  if (call.count - first < kStep) return first;
+  Pack<T> sums[packs];
+  load_block(sums, call.out[0] + first);
+  for (std::size_t k = 1; k < call.inputs; ++k) add_block(sums, call.out[k] + first);
+  finish<T, packs>(sums, call.divisor);
   std::size_t i = first;
-  const auto add = [&](std::size_t k, std::size_t at) BELFRY_TARGET __attribute__((always_inline)) {
-#pragma GCC unroll 16
-    for (std::size_t u = 0; u < kUnroll; ++u) {
-      Pack<T> term;
-      term.load(from[k] + at + u * kPack);
-      if (k != 0) next[u].add(term);
-      if (k == 0) next[u] = term;
-    }
-  };
-  const auto finish_next = [&]() BELFRY_TARGET __attribute__((always_inline)) {
-    finish<T, kUnroll>(next, end.divisor);
-#pragma GCC unroll 16
-    for (std::size_t u = 0; u < kUnroll; ++u) sum[u] = next[u];
-  };
-  const auto store = [&](std::size_t k) BELFRY_TARGET __attribute__((always_inline)) {
-#pragma GCC unroll 16
-    for (std::size_t u = 0; u < kUnroll; ++u) {
-      sum[u].store(to[k] + i + u * kPack, reach == Reach::kStream);
-    }
-  };
-  for (std::size_t k = 0; k < n; ++k) add(k, i);
-  finish_next();
-  for (; last - i >= 2 * kStep; i += kStep) {
-#pragma GCC unroll 16
-    for (std::size_t k = 0; k < n; ++k) {
-      if constexpr (kFetches<reach>) {
-        fetch_ahead<T, 1, kStep * sizeof(T)>(from + k, i + kStep, end.ahead);
+  for (; call.count - i >= 2 * kStep; i += kStep) {
+    Pack<T> next[packs];
+    const auto visit = [&](std::size_t k) BELFRY_TARGET __attribute__((always_inline)) {
+      T* const at = call.out[k] + i;
+      if constexpr (far) fetch_block<T, packs>(at + kStep, call.ahead);
+      if (k == 0) {
+        load_block(next, at + kStep);
+      } else {
+        add_block(next, at + kStep);
       }
-      add(k, i + kStep);
-      store(k);
-    }
-    finish_next();
+      store_block(sums, at, false);
+    };
+    visit(0);
+    for_operands(1, call.inputs, visit, Unrolled{});
+    finish<T, packs>(next, call.divisor);
+#pragma GCC unroll 16
+    for (std::size_t p = 0; p < packs; ++p) sums[p] = next[p];
   }
-  for (std::size_t k = 0; k < n; ++k) store(k);
+  for (std::size_t k = 0; k < call.inputs; ++k) store_block(sums, call.out[k] + i, false);
   return i + kStep;
 }
 
-/// Whether `fused_ahead` is faster than `fused`, as measured: in a cache up to 15 inputs, because
-/// 16 inputs and outputs have too many addresses for two lines each, but not for few inputs whose
-/// sums need more registers than elements; in place from 13 inputs on; with stores that bypass the
-/// caches from 9 inputs on.
-template <class T, ReductionOrder order, Reach reach, std::size_t n>
-constexpr bool is_ahead() {
-  if (order != ReductionOrder::kReplicaOrder) return false;
-  if (kIsInPlace<reach>) return n > 12;
-  if (reach == Reach::kStream) return n > 8;
-  return reach == Reach::kNear && n < 16 && (n > 8 || sizeof(Pack<T>) == kVectorBytes);
-}
-
-/// The loop to use. For more than 8 inputs the processor's own prefetching is better than
-/// instructions, except in place. A tree in place uses the loops that are not in place, which are
-/// fast enough.
-template <ReductionOrder order, Reach reach, std::size_t n>
-constexpr Reach kLoop = [] {
-  if (kIsInPlace<reach> && order == ReductionOrder::kTree) {
-    return kFetches<reach> ? Reach::kFar : Reach::kNear;
-  }
-  return reach == Reach::kFar && n > 8 ? Reach::kNear : reach;
-}();
-
-template <class T, ReductionOrder order, Reach reach, std::size_t... kIndex>
-typename ReduceLoops<T>::Fused find_fused(std::size_t inputs, std::index_sequence<kIndex...>) {
-  typename ReduceLoops<T>::Fused found = nullptr;
-  const auto use = [&]<std::size_t n>() {
-    constexpr Reach kUsed = kLoop<order, reach, n>;
-    if constexpr (is_ahead<T, order, kUsed, n>()) {
-      found = fused_ahead<T, kUsed, n>;
-    } else {
-      found = fused<T, order, kUsed, n>;
-    }
-    return true;
+/// A tree over 1 to sizeof...(kIndex) inputs. After k inputs, as many sums wait for a neighbour as
+/// k has bits, the largest first: each bit is a complete tree.
+template <class T, std::size_t packs, std::size_t... kIndex>
+BELFRY_TARGET __attribute__((always_inline)) inline void fold_small_tree(
+    Pack<T> (&result)[packs], const T* const* in, std::size_t inputs, std::size_t i,
+    std::index_sequence<kIndex...>) {
+  Pack<T> sums[std::bit_width(sizeof...(kIndex))][packs];
+  const auto join = [&](std::size_t right) BELFRY_TARGET __attribute__((always_inline)) {
+#pragma GCC unroll 16
+    for (std::size_t p = 0; p < packs; ++p) sums[right - 1][p].add(sums[right][p]);
   };
-  (void)((kIndex + 2 == inputs && use.template operator()<kIndex + 2>()) || ...);
-  return found;
+  const auto add = [&]<std::size_t k>() BELFRY_TARGET __attribute__((always_inline)) {
+    constexpr int kWaiting = std::popcount(k);
+    load_block(sums[kWaiting], in[k] + i);
+    constexpr int kAfter = std::popcount(k + 1);
+#pragma GCC unroll 16
+    for (int right = kWaiting; right >= kAfter; --right) join(right);
+    if (inputs != k + 1) return true;
+#pragma GCC unroll 16
+    for (int right = kAfter - 1; right > 0; --right) join(right);
+    return false;
+  };
+  (void)(add.template operator()<kIndex>() && ...);
+#pragma GCC unroll 16
+  for (std::size_t p = 0; p < packs; ++p) result[p] = sums[0][p];
 }
 
-template <class T, Reach reach>
-typename ReduceLoops<T>::Fused fused_for(ReductionOrder order, std::size_t inputs) {
-  constexpr bool kOrdered = element::kIsFloating<T>;
-  using UpTo16 = std::make_index_sequence<15>;
-  using UpTo8 = std::make_index_sequence<7>;
-  if constexpr (kOrdered) {
-    if (order == ReductionOrder::kTree) {
-      return find_fused<T, ReductionOrder::kTree, reach>(inputs, UpTo8{});
+/// A tree over any number of inputs: the largest complete tree is on the left.
+template <class T, std::size_t packs>
+BELFRY_TARGET __attribute__((noinline)) void fold_tree(Pack<T> (&result)[packs], const T* const* in,
+                                                       std::size_t inputs, std::size_t i) {
+  if (inputs <= FewUnrolled::size()) {
+    return fold_small_tree(result, in, inputs, i, FewUnrolled{});
+  }
+  const std::size_t left = std::bit_ceil(inputs) / 2;
+  Pack<T> right[packs];
+  fold_tree(result, in, left, i);
+  fold_tree(right, in + left, inputs - left, i);
+  for (std::size_t p = 0; p < packs; ++p) result[p].add(right[p]);
+}
+
+/// Trees. Sums of few inputs stay in registers, and the processor itself fetches ahead.
+template <class T, std::size_t packs, class Indices>
+BELFRY_TARGET std::size_t tree_blocks(Operands<T> call, std::size_t first) {
+  constexpr std::size_t kStep = packs * Pack<T>::kElements;
+  std::size_t i = first;
+  for (; call.count - i >= kStep; i += kStep) {
+    Pack<T> sums[packs];
+    if (call.inputs <= Indices::size()) {
+      fold_small_tree(sums, call.in, call.inputs, i, Indices{});
+    } else {
+      for (std::size_t k = 0; k < call.inputs && call.ahead != 0; ++k) {
+        fetch_block<T, packs>(call.in[k] + i, call.ahead);
+      }
+      Pack<T> result[packs];
+      fold_tree(result, call.in, call.inputs, i);
+#pragma GCC unroll 16
+      for (std::size_t p = 0; p < packs; ++p) sums[p] = result[p];
+    }
+    store_sums(call, sums, i, call.stream, Indices{});
+  }
+  return i;
+}
+
+template <class T, bool far>
+std::size_t fold_packs(const ReduceCall<T>& call, const Operands<T>& operands, std::size_t first) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (call.in_place) return fold_in_place<T, kBlock<T>, far>(operands, first);
+  }
+  return fold_blocks<T, kBlock<T>, far, Unrolled>(operands, first);
+}
+
+template <class T>
+std::size_t reduce_packs(const ReduceCall<T>& call, std::size_t first, bool stream) {
+  const Operands<T> operands = operands_of(call, stream);
+  if constexpr (element::kIsFloating<T>) {
+    // A tree of three terms is a left fold.
+    if (call.order == ReductionOrder::kTree && operands.inputs > 3) {
+      const std::size_t rest = tree_blocks<T, kBlock<T>, Unrolled>(operands, first);
+      return tree_blocks<T, 1, FewUnrolled>(operands, rest);
     }
   }
-  return find_fused<T, ReductionOrder::kReplicaOrder, reach>(inputs, UpTo16{});
-}
-
-template <class T, std::size_t group>
-BELFRY_TARGET void fold_group_of(Pack<T>* tile, const T* const* in, std::size_t first,
-                                 std::size_t packs, bool more) {
-  const T* from[group];
-  for (std::size_t k = 0; k < group; ++k) from[k] = in[k] + first;
-  for (std::size_t p = 0; p < packs; ++p) {
-    Pack<T> sum;
-    sum.load(from[0] + p * Pack<T>::kElements);
-    if (more) {
-      Pack<T> before = tile[p];
-      before.add(sum);
-      sum = before;
-    }
-    for (std::size_t k = 1; k < group; ++k) {
-      Pack<T> next;
-      next.load(from[k] + p * Pack<T>::kElements);
-      sum.add(next);
-    }
-    tile[p] = sum;
-  }
-}
-
-template <class T, std::size_t group>
-BELFRY_TARGET void tree_group_of(Pack<T>* tile, const T* const* in, std::size_t first,
-                                 std::size_t packs) {
-  for (std::size_t p = 0; p < packs; ++p) {
-    fold_tree<T, 0, group>(tile[p], in, first + p * Pack<T>::kElements);
-  }
-}
-
-template <class Function, std::size_t... kIndex>
-void with_group(std::size_t group, Function function, std::index_sequence<kIndex...>) {
-  (void)((kIndex + 1 == group ? (function.template operator()<kIndex + 1>(), true) : false) || ...);
-}
-using Groups = std::make_index_sequence<8>;
-
-template <class T>
-void fold_group(std::byte* tile, const T* const* in, std::size_t group, std::size_t first,
-                std::size_t packs, bool more) {
-  with_group(
-      group,
-      [&]<std::size_t count>() {
-        fold_group_of<T, count>(reinterpret_cast<Pack<T>*>(tile), in, first, packs, more);
-      },
-      Groups{});
-}
-
-template <class T>
-void tree_group(std::byte* tile, const T* const* in, std::size_t group, std::size_t first,
-                std::size_t packs) {
-  with_group(
-      group,
-      [&]<std::size_t count>() {
-        tree_group_of<T, count>(reinterpret_cast<Pack<T>*>(tile), in, first, packs);
-      },
-      Groups{});
-}
-
-template <class T>
-BELFRY_TARGET void add_tile(std::byte* tile, const std::byte* right, std::size_t packs) {
-  auto* sums = reinterpret_cast<Pack<T>*>(tile);
-  const auto* others = reinterpret_cast<const Pack<T>*>(right);
-  for (std::size_t p = 0; p < packs; ++p) sums[p].add(others[p]);
-}
-
-template <class T>
-BELFRY_TARGET void finish_tile(T* out, const std::byte* tile, std::size_t packs, ReduceEnd end) {
-  const auto* sums = reinterpret_cast<const Pack<T>*>(tile);
-  constexpr std::size_t kStep = 4;
-  const auto store = [&]<std::size_t n>(std::size_t p) BELFRY_TARGET
-      __attribute__((always_inline)) {
-        Pack<T> sum[n];
-        for (std::size_t u = 0; u < n; ++u) sum[u] = sums[p + u];
-        finish<T, n>(sum, end.divisor);
-        for (std::size_t u = 0; u < n; ++u) {
-          sum[u].store(out + (p + u) * Pack<T>::kElements, end.stream);
-        }
-      };
-  std::size_t p = 0;
-  for (; packs - p >= kStep; p += kStep) store.template operator()<kStep>(p);
-  for (; p < packs; ++p) store.template operator()<1>(p);
-}
-
-template <class T>
-ReduceLoops<T> loops() {
-  return {fused_for<T, Reach::kNear>,
-          fused_for<T, Reach::kInPlace>,
-          fused_for<T, Reach::kFar>,
-          fused_for<T, Reach::kInPlaceFar>,
-          fused_for<T, Reach::kStream>,
-          Pack<T>::kElements,
-          sizeof(Pack<T>),
-          fold_group<T>,
-          tree_group<T>,
-          add_tile<T>,
-          finish_tile<T>};
+  const std::size_t rest = call.ahead != 0 || stream ? fold_packs<T, true>(call, operands, first)
+                                                     : fold_packs<T, false>(call, operands, first);
+  return fold_blocks<T, 1, false, FewUnrolled>(operands, rest);
 }

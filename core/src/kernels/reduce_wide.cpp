@@ -9,6 +9,7 @@
 #include "belfry/backend/element_types.h"
 #include "kernels/reduce_loops.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -68,8 +69,8 @@ struct Pack<Float16> : FloatPair {
 bool has_wide_vectors() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c"); }
 
 template <class T>
-ReduceLoops<T> wide_loops() {
-  return loops<T>();
+std::size_t reduce_wide(const ReduceCall<T>& call, std::size_t first, bool stream) {
+  return reduce_packs<T>(call, first, stream);
 }
 
 }  // namespace belfry::kernels
@@ -81,8 +82,8 @@ namespace belfry::kernels {
 bool has_wide_vectors() { return false; }
 
 template <class T>
-ReduceLoops<T> wide_loops() {
-  return baseline_loops<T>();
+std::size_t reduce_wide(const ReduceCall<T>& call, std::size_t first, bool stream) {
+  return reduce_baseline<T>(call, first, stream);
 }
 
 }  // namespace belfry::kernels
@@ -91,13 +92,13 @@ ReduceLoops<T> wide_loops() {
 
 namespace belfry::kernels {
 
-template ReduceLoops<float> wide_loops();
-template ReduceLoops<double> wide_loops();
-template ReduceLoops<Float16> wide_loops();
-template ReduceLoops<BFloat16> wide_loops();
-template ReduceLoops<std::uint8_t> wide_loops();
-template ReduceLoops<std::uint16_t> wide_loops();
-template ReduceLoops<std::uint32_t> wide_loops();
-template ReduceLoops<std::uint64_t> wide_loops();
+template std::size_t reduce_wide(const ReduceCall<float>&, std::size_t, bool);
+template std::size_t reduce_wide(const ReduceCall<double>&, std::size_t, bool);
+template std::size_t reduce_wide(const ReduceCall<Float16>&, std::size_t, bool);
+template std::size_t reduce_wide(const ReduceCall<BFloat16>&, std::size_t, bool);
+template std::size_t reduce_wide(const ReduceCall<std::uint8_t>&, std::size_t, bool);
+template std::size_t reduce_wide(const ReduceCall<std::uint16_t>&, std::size_t, bool);
+template std::size_t reduce_wide(const ReduceCall<std::uint32_t>&, std::size_t, bool);
+template std::size_t reduce_wide(const ReduceCall<std::uint64_t>&, std::size_t, bool);
 
 }  // namespace belfry::kernels
