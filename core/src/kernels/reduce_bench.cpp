@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The reduction of n buffers in host memory, compared in the same run with loops that move the same
-// bytes, with the reduction as a user of a matrix library writes it, and with other orders and
+// bytes, with the reduction as a user of a matrix library writes the sum, and with other orders and
 // types.
 //
 // Every counter is a ratio: how many times as long the baseline takes. `of_NAME` is
@@ -129,7 +129,7 @@ void in_place(benchmark::State& state) {
   comparison.report("of_scale", {1});
 }
 
-// GOAL-13: the baseline is written with a matrix library, with one pass over memory for each
+// GOAL-13: the baseline is written with a matrix library, with a pass over memory for each
 // replica.
 void pairwise(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
@@ -161,8 +161,8 @@ void orders(benchmark::State& state, ReductionOrder order) {
 }
 
 // GOAL-15: 16-bit types. The baselines are the reduction of as many floats, Eigen's arithmetic on
-// the same type, and a read of the inputs. With one output; and with as many outputs as inputs,
-// which spends most of the time on copies of the result.
+// the same type, and a read of the inputs. With a single output; and with as many outputs as
+// inputs, where copies of the result take most of the time.
 template <class T, class Theirs>
 void half(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
