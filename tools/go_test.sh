@@ -22,6 +22,8 @@ stand_in() {
   chmod +x "$1"
 }
 stand_in "$folder/bin/cmake" cmake 0
+# There is nothing to install, also for root.
+stand_in "$folder/bin/apt-get" apt-get 1
 stand_in "$folder/house/build/demo/bin/belfry" belfry 7
 stand_in "$folder/house/build/release/bin/one_bench" one_bench 0
 

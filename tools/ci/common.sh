@@ -20,6 +20,7 @@ packages_of() {
 
 # Prints the given packages that are not installed.
 missing_packages() {
+  [[ $# -gt 0 ]] || return 0
   comm -23 <(printf '%s\n' "$@" | sort -u) \
     <(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
       awk '$2 == "installed" { print $1 }' | sort -u)
