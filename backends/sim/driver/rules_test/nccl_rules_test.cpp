@@ -154,6 +154,17 @@ TEST(NcclRules, FailedCommunicatorsEndByAbort) {
   EXPECT_EQ(ncclCommAbort(rank.comm), ncclSuccess);
 }
 
+TEST(NcclRules, AGroupWithoutCallsSucceeds) {
+  const Rig rig;
+  Rank rank;
+  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+  EXPECT_EQ(ncclGroupEnd(), ncclSuccess);
+  EXPECT_EQ(ncclGroupEnd(), ncclSuccess);
+  EXPECT_EQ(end_of(rank.comm), ncclSuccess);
+  EXPECT_EQ(ncclCommAbort(rank.comm), ncclSuccess);
+}
+
 TEST(NcclRules, AGroupThatWasNotBegunCannotEnd) {
   const Rig rig;
   EXPECT_EQ(ncclGroupEnd(), ncclInvalidUsage);

@@ -91,6 +91,7 @@ ncclResult_t join(const Call& call, ncclComm_t* comm, const JoinCall& rank) {
     return refused(call,
                    misuse(call, ncclInvalidUsage, "communicators and collectives in one group"));
   }
+  if (call.thread.group_depth > 0) call.thread.group_asks |= !rank.blocking;
   const auto complaint = call.machine.cliques.join(rank, call.thread, comm);
   if (complaint) return fail_to_join(call, comm, rank.blocking, *complaint);
   return rank.blocking ? ncclSuccess : ncclInProgress;
@@ -103,7 +104,6 @@ ncclResult_t init(const Call& call, ncclComm_t* comm, const JoinCall& rank) {
   if (made != ncclSuccess) return made;
   if (call.thread.group_depth > 0) {
     call.thread.joining.push_back(*comm);
-    call.thread.group_blocks = true;
     return ncclSuccess;
   }
   const ncclResult_t joined = await_ranks(call, *comm);
@@ -192,6 +192,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) {
     }
     const int polls = object->blocking ? 0 : call.machine.options().polls;
     call.machine.cliques.finalize(*object, polls);
+    if (call.thread.group_depth > 0) call.thread.group_asks |= !object->blocking;
     return object->blocking ? ncclSuccess : ncclInProgress;
   });
 }

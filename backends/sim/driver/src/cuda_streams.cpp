@@ -33,9 +33,6 @@ cudaError_t make_stream(const Call& call, cudaStream_t* handle, unsigned int fla
 }
 
 cudaError_t make_event(const Call& call, cudaEvent_t* event) {
-  if (call.thread.group_depth > 0) {
-    call.machine.book().report("an event is created inside an NCCL group");
-  }
   auto object = std::make_shared<EventObject>();
   object->gpu = call.thread.gpu;
   *event = static_cast<cudaEvent_t>(call.machine.events.insert(std::move(object)));

@@ -32,6 +32,9 @@ struct EndOfTransfer {
 ncclResult_t post(const Call& call, const CliqueCall& collective,
                   std::vector<EndOfTransfer>& ends) {
   const int polls = collective.communicator->blocking ? 0 : call.machine.options().polls;
+  // After a mismatch of an earlier call of the group.
+  const ncclResult_t failure = call.machine.cliques.failure_of(*collective.communicator);
+  if (failure != ncclSuccess) return failure;
   CliqueBook::Complaint complaint;
   if (belfry::driver::is_transfer(collective.verb)) {
     EndOfTransfer& end = ends.emplace_back();
@@ -142,7 +145,7 @@ ncclResult_t collect(const char* function, ncclComm_t handle, cudaStream_t strea
     }
     if (code != ncclSuccess) return refused(call, code);
     if (call.thread.group_depth == 0) return post_all(call, {&given, 1});
-    call.thread.group_blocks |= given.communicator->blocking;
+    call.thread.group_asks |= !given.communicator->blocking;
     call.thread.group.push_back(std::move(given));
     return ncclSuccess;
   });
@@ -196,7 +199,7 @@ ncclResult_t ncclGroupEnd() {
     if (--call.thread.group_depth > 0) return ncclSuccess;
     const auto group = std::exchange(call.thread.group, {});
     const auto joining = std::exchange(call.thread.joining, {});
-    const bool blocks = std::exchange(call.thread.group_blocks, false);
+    const bool asks = std::exchange(call.thread.group_asks, false);
     const ncclResult_t refused = std::exchange(call.thread.group_error, ncclSuccess);
     if (refused != ncclSuccess) return refused;
     const ncclResult_t posted = post_all(call, group);
@@ -205,7 +208,7 @@ ncclResult_t ncclGroupEnd() {
       const ncclResult_t joined = await_ranks(call, comm);
       if (joined != ncclSuccess) result = joined;
     }
-    if (result != ncclSuccess || blocks) return result;
+    if (result != ncclSuccess || !asks) return result;
     return call.machine.options().polls > 0 ? ncclInProgress : ncclSuccess;
   });
   // A failed group ends together with all outer groups.
@@ -214,7 +217,7 @@ ncclResult_t ncclGroupEnd() {
     thread.group_depth = 0;
     thread.group.clear();
     thread.joining.clear();
-    thread.group_blocks = false;
+    thread.group_asks = false;
     thread.group_error = ncclSuccess;
   }
   return ended;

@@ -45,7 +45,7 @@ struct ThreadState {
   int group_depth = 0;
   std::vector<CliqueCall> group;           ///< Calls made in the open group.
   std::vector<ncclComm_t> joining;         ///< Blocking communicators made in the open group.
-  bool group_blocks = false;               ///< The open group has calls of blocking communicators.
+  bool group_asks = false;                 ///< It has calls of communicators that do not block.
   ncclResult_t group_error = ncclSuccess;  ///< Error of a refused call in the group.
 
  private:
