@@ -133,7 +133,7 @@ CliqueBook::CommunicatorPtr CliqueBook::find(ncclComm_t handle, ThreadState& thr
   CommunicatorPtr communicator = communicators_.find(handle);
   if (communicator == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
-  if (!communicator->destroyed) take(*communicator, thread);
+  if (!communicator->ended) take(*communicator, thread);
   set_unclaimed(*communicator, false);
   return communicator;
 }
@@ -162,7 +162,7 @@ void CliqueBook::leave(const ThreadState& thread) {
   for (const auto& [id, clique] : cliques_) {
     for (const auto& weak : clique->members) {
       const auto member = weak.lock();
-      if (member == nullptr || member->destroyed || member->caller != &thread) continue;
+      if (member == nullptr || member->ended || member->caller != &thread) continue;
       member->caller = nullptr;
       machine_.count_threads(1);
     }
@@ -193,6 +193,18 @@ ncclResult_t CliqueBook::failure_of(const CommunicatorObject& communicator) cons
 void CliqueBook::fail(CommunicatorObject& communicator, ncclResult_t code) {
   const std::lock_guard lock(mutex_);
   communicator.state = code;
+  end(communicator);
+}
+
+void CliqueBook::end(CommunicatorObject& communicator) {
+  if (std::exchange(communicator.ended, true)) return;
+  set_unclaimed(communicator, false);
+  ThreadState* const caller = std::exchange(communicator.caller, nullptr);
+  if (caller != nullptr) {
+    caller->change_ranks(machine_, -1);
+  } else {
+    machine_.count_threads(-1);
+  }
 }
 
 bool CliqueBook::busy(const CommunicatorObject& communicator) const {
@@ -221,16 +233,16 @@ bool CliqueBook::destroy(ncclComm_t handle) {
   if (communicator == nullptr) return false;
   // Calls may still hold the communicator: the end of the thread must not count the communicator.
   const std::lock_guard lock(mutex_);
-  communicator->destroyed = true;
-  if (communicator->caller != nullptr) communicator->caller->change_ranks(machine_, -1);
-  set_unclaimed(*communicator, false);
+  end(*communicator);
   return true;
 }
 
 void CliqueBook::abort(CommunicatorObject& communicator) {
   const std::lock_guard lock(mutex_);
-  CliqueObject& clique = *communicator.clique;
-  const std::string why = "a communicator was aborted";
+  give_up_open_calls(*communicator.clique, "a communicator was aborted");
+}
+
+void CliqueBook::give_up_open_calls(CliqueObject& clique, const std::string& why) {
   for (auto& [position, open] : clique.open) give_up(clique, open.collective, why);
   for (auto& [ranks, waiting] : clique.transfers) {
     for (OpenTransfer& open : waiting) give_up(clique, open.collective, why);
@@ -243,14 +255,18 @@ CliqueBook::Complaint CliqueBook::post(const CliqueCall& call) {
   const std::lock_guard lock(mutex_);
   CommunicatorObject& communicator = *call.communicator;
   CliqueObject& clique = *communicator.clique;
+  if (communicator.state != ncclSuccess) return "a rank of the communicator has failed";
   OpenCollective& open = open_for(call);
-  Complaint complaint;
   if (!matches(open.first, call)) {
-    complaint = "the ranks of a communicator differ in their collective number " +
-                std::to_string(communicator.posted) + ": rank " +
-                std::to_string(open.first.communicator->rank) + " calls " + to_string(open.first) +
-                "; rank " + std::to_string(communicator.rank) + " calls " + to_string(call);
-    give_up(clique, open.collective, *complaint);
+    const engine::CollectivePtr collective = open.collective;
+    Complaint complaint = "the ranks of a communicator differ in their collective number " +
+                          std::to_string(communicator.posted) + ": rank " +
+                          std::to_string(open.first.communicator->rank) + " calls " +
+                          to_string(open.first) + "; rank " + std::to_string(communicator.rank) +
+                          " calls " + to_string(call);
+    give_up_open_calls(clique, *complaint);
+    engine_.join(*call.stream.queue, collective, static_cast<std::size_t>(communicator.rank));
+    return complaint;
   }
   (*open.calls)[static_cast<std::size_t>(communicator.rank)] = call;
   engine::Command& command = open.collective->command;
@@ -259,7 +275,7 @@ CliqueBook::Complaint CliqueBook::post(const CliqueCall& call) {
   engine_.join(*call.stream.queue, open.collective, static_cast<std::size_t>(communicator.rank));
   const std::uint64_t position = communicator.posted++;
   if (++open.joined == clique.members.size()) clique.open.erase(position);
-  return complaint;
+  return std::nullopt;
 }
 
 OpenCollective& CliqueBook::open_for(const CliqueCall& call) {
@@ -290,7 +306,10 @@ void CliqueBook::give_up(CliqueObject& clique, const engine::CollectivePtr& coll
 
 void CliqueBook::fail_all(CliqueObject& clique) {
   for (const auto& weak : clique.members) {
-    if (const auto member = weak.lock()) member->state = ncclInvalidUsage;
+    const auto member = weak.lock();
+    if (member == nullptr) continue;
+    member->state = ncclInvalidUsage;
+    end(*member);
   }
   engine_.reach(clique.gathered);
 }

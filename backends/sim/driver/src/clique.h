@@ -39,7 +39,8 @@ struct CommunicatorObject {
   ncclResult_t state = ncclSuccess;  ///< Error found after the return of a call.
   bool blocking = false;             ///< Calls return after their end, without "in progress".
   bool finalized = false;
-  bool destroyed = false;
+  /// Destroyed or failed: no call enqueues any more, and the communicator counts for no thread.
+  bool ended = false;
   /// The maker has made further ranks, and no call has followed: the communicator may be for a
   /// thread without a call so far.
   bool unclaimed = false;
@@ -144,6 +145,7 @@ class CliqueBook {
   ncclResult_t poll(CommunicatorObject& communicator);
   /// The first failure of the communicator so far.
   ncclResult_t failure_of(const CommunicatorObject& communicator) const;
+  /// The communicator refuses all later calls, and no wait is a wait for its rank.
   void fail(CommunicatorObject& communicator, ncclResult_t code);
   bool busy(const CommunicatorObject& communicator) const;
   void set_busy(CommunicatorObject& communicator, int polls);
@@ -153,7 +155,8 @@ class CliqueBook {
   /// Gives up the unfinished collectives of the communicator's clique.
   void abort(CommunicatorObject& communicator);
   /// Puts the call of a rank on its stream. The collective runs when the calls of all ranks have
-  /// arrived there.
+  /// arrived there. If the ranks differ in their calls, the whole clique fails, with all calls
+  /// whose counterparts are missing: no other rank waits for ever.
   Complaint post(const CliqueCall& call);
   /// Puts a send or a receive on a queue of its own, behind the present work of the stream, and
   /// records `done` behind the transfer. The transfer runs when both calls have arrived. The sends
@@ -166,8 +169,10 @@ class CliqueBook {
   void take(CommunicatorObject& communicator, ThreadState& thread);
   void set_unclaimed(CommunicatorObject& communicator, bool unclaimed);
   OpenCollective& open_for(const CliqueCall& call);
+  void end(CommunicatorObject& communicator);
   void give_up(CliqueObject& clique, const engine::CollectivePtr& collective,
                const std::string& why);
+  void give_up_open_calls(CliqueObject& clique, const std::string& why);
   void fail_all(CliqueObject& clique);
 
   Machine& machine_;

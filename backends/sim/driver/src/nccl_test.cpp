@@ -14,6 +14,7 @@ namespace {
 
 using test::allocate;
 using test::last_report;
+using test::make_event;
 using test::make_pool;
 using test::make_stream;
 using test::read;
@@ -148,6 +149,29 @@ TEST(NcclOnDriver, ReportsRanksThatDiffer) {
   ncclResult_t state = ncclSuccess;
   EXPECT_EQ(ncclCommGetAsyncError(ranks.comms[1], &state), ncclSuccess);
   EXPECT_EQ(state, ncclInvalidUsage);
+}
+
+// Rank 0 has a second collective on another stream, and rank 2 no call yet.
+TEST(NcclOnDriver, AMismatchFailsAllCallsOfAllRanks) {
+  const sim::SimulatedDriver machine({.gpus = 3});
+  Ranks ranks(3);
+  EXPECT_EQ(ranks.all_reduce(0, 2), ncclInProgress);
+  ranks.wait();
+  cudaStream_t other = make_stream(0);
+  int* more = allocate(make_pool(0), other, 2);
+  EXPECT_EQ(write(more, {1, 2}, other), cudaSuccess);
+  EXPECT_EQ(ncclAllReduce(more, more, 2, ncclInt32, ncclSum, ranks.comms[0], other),
+            ncclInProgress);
+  EXPECT_EQ(ranks.all_reduce(1, 1), ncclInvalidUsage);
+  EXPECT_EQ(cudaStreamSynchronize(other), cudaErrorLaunchFailure);
+  const std::string told = cudaGetErrorString(cudaErrorLaunchFailure);
+  EXPECT_NE(told.find("rank 1 calls all-reduce of 1 elements"), std::string::npos) << told;
+  EXPECT_EQ(ranks.all_reduce(2), ncclInvalidUsage);
+  for (ncclComm_t comm : ranks.comms) {
+    ncclResult_t state = ncclSuccess;
+    EXPECT_EQ(ncclCommGetAsyncError(comm, &state), ncclSuccess);
+    EXPECT_EQ(state, ncclInvalidUsage);
+  }
 }
 
 TEST(NcclOnDriver, ReportsRanksThatDifferInTypeOrRoot) {
@@ -313,8 +337,17 @@ TEST(NcclOnDriver, TellsOfAllocationsInsideAGroup) {
   cudaMemPool_t pool = make_pool();
   ASSERT_EQ(ncclGroupStart(), ncclSuccess);
   static_cast<void>(allocate(pool, stream, 1));
-  ASSERT_EQ(ncclGroupEnd(), ncclInProgress);
+  ASSERT_EQ(ncclGroupEnd(), ncclSuccess);
   EXPECT_EQ(last_report(machine), "memory is allocated inside an NCCL group");
+}
+
+TEST(NcclOnDriver, AnEventMayBeCreatedInsideAGroup) {
+  const sim::SimulatedDriver machine({.gpus = 1});
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  const cudaEvent_t event = make_event();
+  ASSERT_EQ(ncclGroupEnd(), ncclSuccess);
+  EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
+  EXPECT_EQ(machine.reports(), std::vector<std::string>{});
 }
 
 }  // namespace

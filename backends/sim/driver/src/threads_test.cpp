@@ -355,6 +355,50 @@ TEST(ThreadsOnDriver, AThreadWithoutARankMayJoinTheOthers) {
       << last_report(machine);
 }
 
+// The thread of rank 1 ends with a communicator that has failed, whose calls are no more to come.
+TEST(ThreadsOnDriver, AMismatchEndsTheWaitsOfTheOtherRanks) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  const ncclUniqueId id = make_id();
+  std::promise<void> called;
+  std::thread first([&] {
+    const ncclComm_t comm = init(0, id);
+    cudaStream_t streams[] = {make_stream(0), make_stream(0)};
+    for (cudaStream_t stream : streams) {
+      int* data = allocate(make_pool(0), stream, 1);
+      EXPECT_EQ(write(data, {1}, stream), cudaSuccess);
+      EXPECT_EQ(ncclAllReduce(data, data, 1, ncclInt32, ncclSum, comm, stream), ncclSuccess);
+    }
+    called.set_value();
+    EXPECT_EQ(cudaStreamSynchronize(streams[1]), cudaErrorLaunchFailure);
+    ncclResult_t state = ncclSuccess;
+    EXPECT_EQ(ncclCommGetAsyncError(comm, &state), ncclSuccess);
+    EXPECT_EQ(state, ncclInvalidUsage);
+    EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
+  });
+  std::thread second([&] {
+    const ncclComm_t comm = init(1, id);
+    called.get_future().wait();
+    EXPECT_EQ(ncclBroadcast(nullptr, nullptr, 0, ncclInt32, 1, comm, make_stream(1)),
+              ncclInvalidUsage);
+  });
+  first.join();
+  second.join();
+}
+
+// The same after a call with a wrong argument, without which no rank's call can differ.
+TEST(ThreadsOnDriver, NoRankWaitsForARankWhoseCallWasRefused) {
+  const sim::SimulatedDriver machine({.gpus = 2});
+  const ncclUniqueId id = make_id();
+  std::thread second([&] {
+    const ncclComm_t comm = init(1, id);
+    EXPECT_EQ(ncclBroadcast(nullptr, nullptr, 0, ncclInt32, 7, comm, make_stream(1)),
+              ncclInvalidArgument);
+  });
+  std::thread first([&] { EXPECT_EQ(wait_for_sum(0, init(0, id)), cudaErrorLaunchFailure); });
+  first.join();
+  second.join();
+}
+
 TEST(ThreadsOnDriver, ARankLearnsThatTheLastOtherThreadHasEnded) {
   const sim::SimulatedDriver machine({.gpus = 2});
   const ncclUniqueId id = make_id();

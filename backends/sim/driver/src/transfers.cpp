@@ -48,6 +48,7 @@ engine::Command command_of(const CliqueCall& send, const CliqueCall& receive) {
 CliqueBook::Complaint CliqueBook::transfer(const CliqueCall& call, engine::EventPoint& done) {
   const std::lock_guard lock(mutex_);
   CliqueObject& clique = *call.communicator->clique;
+  if (call.communicator->state != ncclSuccess) return "a rank of the communicator has failed";
   const bool sends = call.verb == Verb::kSend;
   const int own = call.communicator->rank;
   std::deque<OpenTransfer>& waiting =
@@ -68,6 +69,7 @@ CliqueBook::Complaint CliqueBook::transfer(const CliqueCall& call, engine::Event
                   std::to_string(open.call.communicator->rank) + " calls " + to_string(open.call) +
                   "; rank " + std::to_string(own) + " calls " + to_string(call);
       give_up(clique, collective, *complaint);
+      give_up_open_calls(clique, *complaint);
     }
   }
   engine::CommandQueue& queue =

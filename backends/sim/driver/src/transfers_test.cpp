@@ -136,6 +136,19 @@ TEST(Transfers, ThatDifferAreReportedWithBothCalls) {
   EXPECT_EQ(cudaStreamSynchronize(ranks.streams[0]), cudaErrorLaunchFailure);
 }
 
+// A third rank waits for a send, and the first two ranks differ.
+TEST(Transfers, ThatDifferFailAllCallsOfAllRanks) {
+  const sim::SimulatedDriver machine({.gpus = 3});
+  Ranks ranks(3);
+  EXPECT_EQ(ranks.receive(2, 0), ncclSuccess);
+  EXPECT_EQ(ranks.send(0, 1), ncclSuccess);
+  EXPECT_EQ(ranks.receive(1, 0, 0, 1), ncclInvalidUsage);
+  EXPECT_EQ(cudaStreamSynchronize(ranks.streams[2]), cudaErrorLaunchFailure);
+  const std::string told = cudaGetErrorString(cudaErrorLaunchFailure);
+  EXPECT_NE(told.find("a send and its receive differ"), std::string::npos) << told;
+  EXPECT_EQ(ranks.send(2, 0), ncclInvalidUsage);
+}
+
 TEST(Transfers, OfAnAbortedCommunicatorAreGivenUp) {
   const sim::SimulatedDriver machine({.gpus = 2});
   Ranks ranks(2);
