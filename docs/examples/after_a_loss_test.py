@@ -7,7 +7,7 @@ The end must be that of the plan, which this script computes by itself, with one
 examples. With --enable-recovery the three other processes must end with the status 3 of the
 program, in time; without the option, mpirun must end with a status that is not 0.
 
-usage: after_a_loss_test.py PROGRAM MPIRUN...
+usage: after_a_loss_test.py RUNNER MPIRUN...
 """
 
 import pathlib
@@ -71,8 +71,8 @@ def lose(victim, recovers, folder, program, mpirun):
     file.parent.mkdir()
     options = ["--enable-recovery"] if recovers else []
     status, text, messages = run([*mpirun, *options, "-n", "4", *WITH_STATUS,
-                                  str(folder / "status"), program, str(file), str(DEADLINE_S),
-                                  str(victim), str(KILLED_AT)])
+                                  str(folder / "status"), program, "after_a_loss", str(file),
+                                  str(DEADLINE_S), str(victim), str(KILLED_AT)])
     if "after step 0\n" not in text:
         fail("the first job does not begin with step 0")
     if "weights" in text:
@@ -94,7 +94,8 @@ def lose(victim, recovers, folder, program, mpirun):
 
 def go_on(file, program, mpirun):
     """Runs the job of three processes that ends the training."""
-    status, text, _ = run([*mpirun, "-n", "3", program, str(file), str(DEADLINE_S + SLACK_S)])
+    status, text, _ = run([*mpirun, "-n", "3", program, "after_a_loss", str(file),
+                           str(DEADLINE_S + SLACK_S)])
     saved = KILLED_AT - KILLED_AT % STEPS_BETWEEN_SAVES
     wanted = f"after step {saved}\n{plan()}\n"
     if status != 0 or text != wanted:

@@ -77,4 +77,5 @@ int main(int argc, char** argv) {
       std::cout << error.what() << '\n';
     }
   }
+  return 0;
 }

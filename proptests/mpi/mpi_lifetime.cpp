@@ -120,4 +120,5 @@ int main(int argc, char** argv) {
   if (found == cases.end()) return 2;
   found->second(argc, argv);
   std::cout << "1 passed, 0 failed" << std::endl;
+  return 0;
 }

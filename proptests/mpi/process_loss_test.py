@@ -7,7 +7,7 @@ With --enable-recovery, mpirun returns 0 whatever the processes do, and waits fo
 each process writes a file of its own. Without the option mpirun ends the job after a kill. With
 `parts_` before the fault, the others wait for parts of process 1.
 
-usage: process_loss_test.py FAULT PROGRAM MPIRUN...
+usage: process_loss_test.py FAULT RUNNER MPIRUN...
 """
 
 import os
@@ -65,7 +65,7 @@ def check_survivors(fault, folder):
 
 
 def start(fault, folder, program, mpirun, options):
-    command = [*mpirun, *options, "-n", str(PROCESSES), program, fault, str(folder),
+    command = [*mpirun, *options, "-n", str(PROCESSES), program, "process_loss", fault, str(folder),
                str(1000 * DEADLINE_S)]
     print(" ".join(command), flush=True)
     return subprocess.Popen(command, stdin=subprocess.DEVNULL)

@@ -235,9 +235,9 @@ RC_PARAMS="max_success=5 max_size=50 seed=1" \\
 # Programs with fibers, exceptions and tensors.
 VALGRIND = """\
 configure dev
-cmake --build --preset dev --target program_02_all_reduce program_05_errors
+cmake --build --preset dev --target contract_programs
 for program in 02_all_reduce 05_errors; do
-  valgrind -q --error-exitcode=1 "build/dev/bin/program_$program" >/dev/null
+  valgrind -q --error-exitcode=1 build/dev/bin/contract_programs "$program" >/dev/null
 done
 """
 

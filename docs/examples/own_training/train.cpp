@@ -65,4 +65,5 @@ int main(int argc, char** argv) {
     std::cerr << "train: " << error.what() << '\n';
     return 1;
   }
+  return 0;
 }

@@ -61,4 +61,5 @@ int main(int argc, char**) {
     std::cout << '\n' << error.what() << '\n';
     return 1;
   }
+  return 0;
 }

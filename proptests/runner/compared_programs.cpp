@@ -1,15 +1,19 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The comparison of merge functions with a whole program as its body. The body is `main`, and the
-// printed text is the result. The source of the program is compiled without changes. The option
-// --wrap of the linker replaces `main` and the constructor and destructor of sim::Backend with
-// functions of this file, so every backend of the program is watched. Backends with all digests
-// belong to comparisons that the program makes itself, and stay unwatched.
+// Runs a program, or compares merge functions with the whole program as the body. The body is the
+// program's `main`, and the printed text is the result. The option --wrap of the linker replaces
+// the constructor and destructor of sim::Backend with functions of this file, so every backend of
+// a compared program is watched. Backends with all digests belong to comparisons that the program
+// makes itself, and stay unwatched.
+//
+//     RUNNER PROGRAM [argument ...]
+//     RUNNER --as-body PROGRAM [code]
 #include "belfry/error.h"
 #include "belfry/sim/backend.h"
 #include "belfry/testing/compared_body.h"
 #include "function_comparison.h"
+#include "runner/entry.h"
 #include "watched_run.h"
 
 #include <algorithm>
@@ -24,13 +28,11 @@
 namespace belfry::testing {
 
 // The linker's names of the wrapped functions.
-int program_main() __asm__("__real_main");
 void make_backend(sim::Backend* backend, const sim::Options& options, CallSite site) __asm__(
     "__real__ZN6belfry3sim7BackendC1ERKNS0_7OptionsENS_8CallSiteE");
 void destroy_backend(sim::Backend* backend) __asm__("__real__ZN6belfry3sim7BackendD1Ev");
 
 // The replacements.
-int compare_program(int count, char** arguments) __asm__("__wrap_main");
 void make_watched(sim::Backend* backend, const sim::Options& options, CallSite site) __asm__(
     "__wrap__ZN6belfry3sim7BackendC1ERKNS0_7OptionsENS_8CallSiteE");
 void destroy_watched(sim::Backend* backend) __asm__("__wrap__ZN6belfry3sim7BackendD1Ev");
@@ -39,6 +41,7 @@ namespace {
 
 // The current run of the program.
 struct Watch {
+  const Entry* compared = nullptr;  // Nothing if the program runs alone.
   int functions_of = 0;
   int most_devices = 0;
   std::vector<const sim::Backend*> backends;
@@ -55,7 +58,7 @@ Watch& watch() {
 std::string run_program() {
   std::ostringstream output;
   std::streambuf* const console = std::cout.rdbuf(output.rdbuf());
-  const int status = program_main();
+  const int status = watch().compared->main(1, nullptr);
   std::cout.rdbuf(console);
   if (watch().failure != nullptr) {
     std::rethrow_exception(std::exchange(watch().failure, nullptr));
@@ -92,7 +95,9 @@ std::string outcome() {
 }  // namespace
 
 void make_watched(sim::Backend* backend, const sim::Options& options, CallSite site) {
-  if (options.digests == sim::Digests::kAll) return make_backend(backend, options, site);
+  if (watch().compared == nullptr || options.digests == sim::Digests::kAll) {
+    return make_backend(backend, options, site);
+  }
   // Backends with fewer devices take the functions of replica 0.
   const int wanted = watch().functions_of < options.devices ? watch().functions_of : 0;
   make_backend(backend, watched_options(options, wanted), site);
@@ -111,14 +116,19 @@ void destroy_watched(sim::Backend* backend) {
   destroy_backend(backend);
 }
 
-// The argument is the code of the expected error. Without an argument, no error is expected.
-int compare_program(int count, char** arguments) {
-  const std::string wanted = count > 1 ? arguments[1] : "";
+}  // namespace belfry::testing
+
+using namespace belfry::testing;
+
+// The code is that of the expected error. Without a code, no error is expected.
+int main(int count, char** arguments) {
+  const std::string first = count > 1 ? arguments[1] : "";
+  if (first != "--as-body") return entry_of(first).main(count - 1, arguments + 1);
+  watch().compared = &entry_of(count > 2 ? arguments[2] : "");
+  const std::string wanted = count > 3 ? arguments[3] : "";
   const std::string found = outcome();
   if (found == wanted) return 0;
   std::cout << "found " << (found.empty() ? "nothing" : found) << ", expected "
             << (wanted.empty() ? "nothing" : wanted) << '\n';
   return 1;
 }
-
-}  // namespace belfry::testing

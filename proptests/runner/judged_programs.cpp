@@ -1,14 +1,17 @@
 // SPDX-FileCopyrightText: The belfry authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The verdicts about a whole program. The program is `main`, and the printed text is its outcome.
-// The source of the program is compiled without changes, watched, and the option --wrap of the
-// linker replaces `main` with a function of this file. A table has the expected verdicts:
+// Runs a watched program, or judges the whole program. The program is its `main`, and the printed
+// text is its outcome. A table has the expected verdicts:
 //   PROGRAM FILE:LINE COUNT LEVEL | CONDITION at FILE:LINE ...
 // with a row for the backends that the program makes at a line and that have equal verdicts, and
-// the conditions that are not met. In a program with the name NAME.fixed, std::random_device draws
-// 0, 1, 2, ...
+// the conditions that are not met. In a row with the name NAME.fixed, std::random_device draws
+// 0, 1, 2, ...: the option --wrap of the linker replaces its draws.
+//
+//     RUNNER PROGRAM [argument ...]
+//     RUNNER --judge PROGRAM ROW TABLE
 #include "belfry/sim/explore_program.h"
+#include "runner/entry.h"
 
 #include <algorithm>
 #include <fstream>
@@ -23,8 +26,6 @@
 namespace belfry::testing {
 
 // The linker's names of the wrapped function and of its replacement.
-int program_main(int count, char** arguments) __asm__("__real_main");
-int judge_program(int count, char** arguments) __asm__("__wrap_main");
 unsigned draw(void* device) __asm__("__real__ZNSt13random_device9_M_getvalEv");
 unsigned draw_or_count(void* device) __asm__("__wrap__ZNSt13random_device9_M_getvalEv");
 
@@ -46,7 +47,7 @@ struct Row {
 };
 
 // The printed text and the exit status. A program may leave a format behind.
-std::string run_program(int count, char** arguments) {
+std::string run_program(const Entry& program) {
   std::ostringstream output;
   if (counted_draws()) counted_draws() = 0;
   const std::ios format(nullptr);
@@ -54,7 +55,7 @@ std::string run_program(int count, char** arguments) {
   std::streambuf* const console = std::cout.rdbuf(output.rdbuf());
   int status = 0;
   try {
-    status = program_main(count, arguments);
+    status = program.main(1, nullptr);
   } catch (...) {
     std::cout.rdbuf(console);
     throw;
@@ -114,31 +115,41 @@ std::vector<std::string> expected_rows(const std::string& table, const std::stri
   return rows;
 }
 
+// The exit status.
+int judge(const Entry& program, const std::string& row, const std::string& table) {
+  const std::vector<std::string> expected = expected_rows(table, row);
+  if (row.ends_with(".fixed")) counted_draws() = 0;
+  const auto judged =
+      sim::explore_program([&] { return run_program(program); }, {.check_kernels = true});
+  std::vector<std::string> found;
+  for (const Row& each : rows_of(row, judged)) found.push_back(each.text());
+  if (found == expected) return 0;
+  for (const sim::JudgedBackend& backend : judged) {
+    std::cout << to_string(backend.site) << ": " << explain(backend.verdict) << '\n';
+  }
+  std::cout << "the table has\n";
+  for (const std::string& each : expected) std::cout << each << '\n';
+  std::cout << "and the verdicts are\n";
+  for (const std::string& each : found) std::cout << each << '\n';
+  return 1;
+}
+
 }  // namespace
 
 unsigned draw_or_count(void* device) {
   return counted_draws() ? (*counted_draws())++ : draw(device);
 }
 
-// The arguments are the name of the program, the file of the table, and the program's own.
-int judge_program(int count, char** arguments) {
-  const std::string program = arguments[1];
-  const std::vector<std::string> expected = expected_rows(arguments[2], program);
-  if (program.ends_with(".fixed")) counted_draws() = 0;
-  arguments[2] = arguments[0];
-  const auto judged = sim::explore_program([&] { return run_program(count - 2, arguments + 2); },
-                                           {.check_kernels = true});
-  std::vector<std::string> found;
-  for (const Row& row : rows_of(program, judged)) found.push_back(row.text());
-  if (found == expected) return 0;
-  for (const sim::JudgedBackend& backend : judged) {
-    std::cout << to_string(backend.site) << ": " << explain(backend.verdict) << '\n';
-  }
-  std::cout << "the table has\n";
-  for (const std::string& row : expected) std::cout << row << '\n';
-  std::cout << "and the verdicts are\n";
-  for (const std::string& row : found) std::cout << row << '\n';
-  return 1;
-}
-
 }  // namespace belfry::testing
+
+using namespace belfry::testing;
+
+int main(int count, char** arguments) {
+  const std::string first = count > 1 ? arguments[1] : "";
+  if (first != "--judge") return entry_of(first).main(count - 1, arguments + 1);
+  if (count != 5) {
+    std::cerr << "usage: " << arguments[0] << " --judge PROGRAM ROW TABLE\n";
+    return 2;
+  }
+  return judge(entry_of(arguments[2]), arguments[3], arguments[4]);
+}
