@@ -7,7 +7,7 @@ with a sentence about the fault. The next lines name the program of the test and
 line is needed if the test ends in another way than by a failure:
 
     The deadlock message counts every member of a collective as arrived.
-    Program: sim_engine_test
+    Program: sim_test
     Test: Engine.AMissingMemberIsADeadlockThatNamesTheHeads
     Ends: by a crash
     --- a/backends/sim/src/engine/engine_waits.cpp

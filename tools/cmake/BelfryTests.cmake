@@ -19,12 +19,16 @@ if(BELFRY_BUILD_TESTS)
   add_custom_target(plain_tests)
 endif()
 
-# belfry_test(<name> SOURCES ... [LABELS ...] [LINKS ...] [NO_ASAN] [PLAIN] [NO_MAIN] [NO_RUN]
+# belfry_test(<name> [SOURCES ...] [LABELS ...] [LINKS ...] [NO_ASAN] [PLAIN] [NO_MAIN] [NO_RUN]
 #             [TIMEOUT seconds] [BATCH files])
+# belfry_test(<name> IN <executable> SOURCES ... [LINKS ...] [BATCH files])
 # Adds one executable. Each TEST is a test of ctest. With BELFRY_TESTS_TOGETHER the executable is a
 # single test with results in reports/<name>.json: the start of a sanitized program takes a fifth of
-# a second. One executable per folder links fastest. LINKS defaults to belfry::core and comes with
-# GoogleTest and GoogleMock; RapidCheck is rapidcheck rapidcheck_gtest, Eigen is Eigen3::Eigen.
+# a second. LINKS defaults to belfry::core and comes with GoogleTest and GoogleMock; RapidCheck is
+# rapidcheck rapidcheck_gtest, Eigen is Eigen3::Eigen.
+# With IN the sources are a part of that executable, which another belfry_test adds: the folders of
+# a library share an executable, and link once. Tests with other flags, and tests that need a watch
+# of host memory or its absence, have an executable of their own.
 # With NO_RUN ctest does not start the executable itself, for example because mpirun does.
 # BATCH is the number of files of a compilation, fewer than 12 where 12 take over 1.2 GB of memory.
 # Tests below core/, backends/sim, ... can include the private headers of that library.
@@ -32,7 +36,7 @@ function(belfry_test name)
   if(NOT BELFRY_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_ASAN;PLAIN;NO_MAIN;NO_RUN" "TIMEOUT;BATCH"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_ASAN;PLAIN;NO_MAIN;NO_RUN" "IN;TIMEOUT;BATCH"
                         "SOURCES;LABELS;LINKS")
   if(NOT arg_LABELS)
     set(arg_LABELS unit)
@@ -43,7 +47,13 @@ function(belfry_test name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
-  add_executable(${name} ${arg_SOURCES})
+  if(arg_IN)
+    add_library(${name} OBJECT ${arg_SOURCES})
+    target_link_libraries(${arg_IN} PRIVATE ${name})
+  else()
+    add_executable(${name} ${arg_SOURCES})
+    set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+  endif()
   if(arg_BATCH)
     set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE ${arg_BATCH})
   endif()
@@ -53,8 +63,11 @@ function(belfry_test name)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/proptests/include")
   separate_arguments(flags UNIX_COMMAND "${BELFRY_TEST_FLAGS}")
   target_compile_options(${name} PRIVATE ${flags})
-  target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gmock
+  target_link_libraries(${name} PUBLIC ${arg_LINKS} GTest::gmock
     $<IF:$<BOOL:${arg_NO_MAIN}>,GTest::gtest,GTest::gtest_main> Threads::Threads)
+  if(arg_IN)
+    return()
+  endif()
   if(NOT arg_NO_ASAN)
     if(NOT cuda IN_LIST arg_LABELS)
       set_property(GLOBAL APPEND PROPERTY BELFRY_RULE_TESTS ${name})

@@ -33,7 +33,7 @@ ConditionPair pair_of(Breach breach) {
       return body_pair_of(breach);
     case Breach::kUnwatchedProgram:
       return {.name = "UnwatchedProgram",
-              .elsewhere = "sim_races_test UnwatchedPrograms.AreNotCertified"};
+              .elsewhere = "sim_test UnwatchedPrograms.AreNotCertified"};
     case Breach::kUnwatchedReplicas:
       return {.name = "UnwatchedReplicas",
               .elsewhere = "sim_explore_test Conditions.HostBytesOfReplicasWithoutWatchedCode"};
