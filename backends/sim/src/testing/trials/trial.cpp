@@ -144,6 +144,10 @@ Trial try_program(std::uint64_t seed, const TrialPlan& plan) {
 std::string fault_of(const Trial& trial) {
   for (const Verdict& verdict : trial.verdicts) {
     if (verdict.level() == VerdictLevel::kNone) return "a program that repeats is NONE";
+    // Their order alone keeps raw streams from a certificate.
+    if (verdict.level() == VerdictLevel::kSampled && trial.program.steps.empty()) {
+      return "a program of raw streams is SAMPLED";
+    }
     if (verdict.level() == VerdictLevel::kCertified && trial.diverges()) {
       return "a certificate is wrong: two schedules have two outcomes";
     }
